@@ -45,6 +45,7 @@ function(yoke_test_program folder label)
   gtest_discover_tests(
     ${program}
     DISCOVERY_MODE PRE_TEST
+    TEST_PREFIX ${folder}.
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     PROPERTIES LABELS ${label} ENVIRONMENT YOKE_PROGRAM=${YOKE_PROGRAM_DIR}/yoke)
 endfunction()

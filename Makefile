@@ -1,0 +1,58 @@
+# The front door: `make` lists what it can do. CMake with CMakePresets.json does the work.
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+# The data sets of a development machine, unless YOKE_DATA names others.
+YOKE_DATA ?= $(realpath ../shared/data)
+ifneq ($(YOKE_DATA),)
+  export YOKE_DATA
+endif
+cpp_files = git ls-files '*.cc' '*.h'
+
+.PHONY: help setup build demo test bench format tidy gpu-check install clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup:  ## install what is missing to build, test and check yoke
+	@tools/setup build test tidy
+
+build: build/release/build.ninja  ## the program build/bin/yoke, optimized; installs what is missing
+	@tools/setup build
+	@cmake --build build/release --target yoke
+
+demo: build  ## build, then train LeNet on drawn digits
+	@build/bin/yoke train examples/demo.toml
+
+test: build/release/build.ninja  ## build and run all tests
+	@tools/setup build test
+	@[ -e build/release/tests ] || cmake --preset release
+	@cmake --build build/release
+	@ctest --preset release -j2
+	@if [ -f ../shared/acceptance/contract.py ]; then ../shared/acceptance/contract.py --groups foundation; fi
+
+bench:  ## our training step against PyTorch's
+	@tools/bench
+
+format:  ## rewrite the code in the house's format
+	@tools/setup tidy
+	@$(cpp_files) | xargs -r clang-format -i
+
+tidy:  ## clang-tidy over all of the code
+	@tools/setup build test tidy
+	@tools/tidy
+
+gpu-check:  ## what yoke can do with this machine's GPU
+	@echo "This version of yoke has no GPU code: there is nothing to check."
+
+install: build/bin/yoke  ## program, headers and pages under PREFIX (default /usr/local)
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean:  ## remove what was built
+	@rm -rf build
+
+build/bin/yoke:
+	@$(MAKE) build
+
+build/release/build.ninja:
+	@tools/setup build
+	@cmake --preset release
