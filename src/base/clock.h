@@ -1,0 +1,12 @@
+// Clock: seconds since some fixed moment, never going back.
+#pragma once
+
+#include <chrono>
+
+namespace yoke {
+
+inline double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace yoke

@@ -1,0 +1,24 @@
+// Cost: the plain numbers by which layers, executors and strategies price themselves.
+#pragma once
+
+namespace yoke {
+
+/// What a piece of work asks for; add them up.
+struct Cost {
+  double operations = 0;  ///< Floating-point operations (a multiply-add is two).
+  double bytes = 0;       ///< Bytes moved between memory and cores.
+  double messages = 0;    ///< Messages sent to other ranks.
+  double message_bytes = 0;
+  double memory = 0;  ///< Bytes that must be held at once.
+
+  Cost& operator+=(const Cost& other) {
+    operations += other.operations;
+    bytes += other.bytes;
+    messages += other.messages;
+    message_bytes += other.message_bytes;
+    memory += other.memory;
+    return *this;
+  }
+};
+
+}  // namespace yoke

@@ -1,0 +1,45 @@
+// Random: reproducible draws from (seed, stream) keys, so that order of execution never matters.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+namespace yoke {
+
+/// A small generator (xoshiro-like quality from splitmix64 of a counter) whose whole state is one key and a counter.
+/// Draws depend only on the key's words and on how many were drawn before.
+class Random {
+ public:
+  /// `words`: seed, then whatever tells this stream from others (purpose, epoch, example, layer).
+  Random(std::initializer_list<uint64_t> words);
+
+  uint64_t Bits() { return Mix(key_ + 0x9E3779B97F4A7C15ULL * ++counter_); }
+  /// Uniform in [0, 1).
+  double Uniform() { return static_cast<double>(Bits() >> 11) * 0x1.0p-53; }
+  double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
+  /// Uniform in {0, ..., n - 1}; n > 0.
+  uint64_t Below(uint64_t n);
+  /// Standard normal (Box-Muller, one value a call).
+  double Normal();
+
+  static uint64_t Mix(uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+    return x ^ (x >> 31);
+  }
+
+ private:
+  uint64_t key_ = 0;
+  uint64_t counter_ = 0;
+};
+
+/// What a stream of draws is for: the word after the seed.
+enum class Draw : uint64_t { kShuffle = 1, kInitialize, kDropout, kAugment, kSplit, kSynthetic };
+
+inline uint64_t Word(Draw purpose) { return static_cast<uint64_t>(purpose); }
+
+/// A uniformly drawn permutation of 0..n-1 (Fisher-Yates).
+std::vector<int64_t> Permutation(int64_t n, Random random);
+
+}  // namespace yoke

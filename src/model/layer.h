@@ -1,0 +1,102 @@
+// Layer: what one layer of a model is (shapes, parameters, cost) and how it is computed for a batch.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cost.h"
+#include "base/options.h"
+#include "params/store.h"
+#include "tensor/batch.h"
+
+namespace yoke {
+
+/// What flows along an edge of the graph, for one example.
+struct Edge {
+  Shape shape;  ///< Without the batch axis: {784} or {channels, height, width}.
+  DType type = DType::kF32;
+  Layout layout = Layout::kPlain;
+  bool sparse = false;          ///< The batch's sparse rows; shape is {width}.
+};
+
+/// What a plan is made for.
+struct PlanRequest {
+  int64_t batch = 0;  ///< Examples of every call of this plan.
+  Edge input;
+  DType arithmetic = DType::kF32;  ///< kBf16: activations and weights in bf16, accumulation and weight gradients in f32.
+  bool training = false;           ///< Backward will be called.
+  bool input_gradient = false;     ///< Somebody below wants the gradient of the input.
+  bool reference = false;          ///< Only reference kernels (tests; plain machines).
+};
+
+/// One parameter as a call sees it.
+struct ParamRef {
+  Tensor value;                     ///< f32, or bf16 when the plan computes in bf16 and the slice is dense.
+  float* gradient = nullptr;        ///< Written (not added to) by Backward; null when not differentiating.
+  RowGradient* rows = nullptr;      ///< The same for a row-sparse slice.
+};
+
+/// The arguments of one call. Tensors carry the batch axis in front.
+struct LayerCall {
+  const Batch& batch;
+  Tensor input;
+  Tensor output;
+  Tensor input_gradient;   ///< Written by Backward; null data when nobody wants it.
+  Tensor output_gradient;  ///< Backward may overwrite it.
+  std::span<const ParamRef> params;
+  void* saved = nullptr;    ///< Kept from Forward to Backward of the same step.
+  void* scratch = nullptr;  ///< Valid during the call only; shared by all layers.
+};
+
+/// A layer compiled for one batch size: chosen kernels, and how much memory a call needs. Allocates nothing of 4 KiB or more
+/// in a call after the first.
+class LayerPlan {
+ public:
+  virtual ~LayerPlan() = default;
+  virtual void Forward(const LayerCall& call) = 0;
+  virtual void Backward(const LayerCall& call) = 0;
+
+  Edge output;
+  bool output_is_input = false;  ///< Output (and gradient) share the input's memory: flatten, or in-place activation.
+  int64_t saved_bytes = 0;
+  int64_t scratch_bytes = 0;
+  std::string kernel;  ///< What was chosen, for `info`: "onednn brgemm", "reference".
+};
+
+/// The description of one layer of a model; owns no numbers and may be shared by threads.
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  /// Shape for one example of what comes out. Throws UserError naming the layer when the input does not fit.
+  virtual Shape OutputShape() const = 0;
+  virtual std::vector<ParamSpec> Params() const { return {}; }
+  /// Work of forward and backward together for `batch` examples (operations of the direct algorithm).
+  virtual Cost Price(int64_t batch) const = 0;
+  virtual std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const = 0;
+  /// Absorbs an activation that follows ("relu") into this layer's kernels; false: cannot.
+  virtual bool Fuse(std::string_view /*activation*/) { return false; }
+  /// A loss: its output is one number an example, its input are the model's scores.
+  virtual bool IsLoss() const { return false; }
+};
+
+/// What a layer is made from.
+struct LayerContext {
+  std::string name;  ///< Unique in the model; the first part of its parameters' names.
+  Edge input;        ///< Shape and sparsity of what comes in (type and layout are decided later).
+  int index = 0;     ///< Position in the model: the key of its own draws (dropout).
+};
+
+/// An entry of the list of layers (src/model/layers.def).
+struct LayerEntry {
+  std::string name;
+  std::string summary;
+  std::vector<OptionSpec> options;  ///< Besides `type` and `name`.
+  std::unique_ptr<Layer> (*make)(const Options& options, const LayerContext& context);
+};
+
+/// All layers, in the order of layers.def.
+const std::vector<LayerEntry>& layers();
+
+}  // namespace yoke

@@ -1,0 +1,37 @@
+// Schedule: the learning rate as a function of progress.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+
+namespace yoke {
+
+/// Where training is. Fractions of an epoch count, so that a schedule does not depend on the batch size.
+struct Progress {
+  double epoch = 0;   ///< Epochs completed, fractional.
+  double epochs = 1;  ///< Epochs in all.
+};
+
+class Schedule {
+ public:
+  virtual ~Schedule() = default;
+  /// Factor on the base learning rate.
+  virtual double Factor(const Progress& progress) const = 0;
+};
+
+struct ScheduleEntry {
+  std::string name;
+  std::string summary;
+  std::vector<OptionSpec> options;  ///< Keys of [train.schedule] besides `name` and the warm-up's.
+  std::unique_ptr<Schedule> (*make)(const Options& options);
+};
+const std::vector<ScheduleEntry>& schedules();
+
+/// From the table `[train.schedule]` (`name`, its options, `warmup_epochs`, `warmup_start`); none: constant. A warm-up rises
+/// linearly from `warmup_start` (a fraction) to 1 before the named schedule's own course, which starts after it.
+std::unique_ptr<Schedule> MakeSchedule(const Value& table);
+
+}  // namespace yoke

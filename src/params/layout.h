@@ -1,0 +1,60 @@
+// ParamLayout: where each parameter lies in the packed buffers, so that one message exchanges a whole model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensor/types.h"
+
+namespace yoke {
+
+enum class SliceKind : uint8_t {
+  kDense,      ///< A value and a dense gradient.
+  kRowSparse,  ///< [rows, width]; the gradient is a list of touched rows.
+  kBuffer,     ///< Running statistics: averaged with the model, never differentiated.
+};
+
+/// What a layer asks for: one parameter.
+struct ParamSpec {
+  std::string name;  ///< Within the layer: "weight", "bias".
+  Shape shape;
+  SliceKind kind = SliceKind::kDense;
+  std::string initializer = "zeros";
+  int64_t fan_in = 1;  ///< For initializers that scale with the fan.
+  int64_t fan_out = 1;
+};
+
+/// One parameter in the packed layout.
+struct Slice {
+  std::string name;  ///< "layer.parameter"
+  Shape shape;
+  SliceKind kind = SliceKind::kDense;
+  std::string initializer;
+  int64_t fan_in = 1;
+  int64_t fan_out = 1;
+  int64_t offset = 0;  ///< First number in the packed buffer; a multiple of 16 (64 bytes).
+
+  int64_t Count() const { return shape.Count(); }
+};
+
+/// Slices in packed order: all dense ones first, so that one pass updates [0, dense_size), then row-sparse ones, then buffers.
+/// Gaps of alignment hold zeros and stay zero.
+class ParamLayout {
+ public:
+  /// Appends a slice and returns its index. Names must be unique. Offsets are final after Pack().
+  int Add(Slice slice);
+  void Pack();
+
+  const std::vector<Slice>& slices() const { return slices_; }
+  int64_t dense_size() const { return dense_size_; }  ///< Numbers in the dense part, gaps included.
+  int64_t size() const { return size_; }              ///< Numbers in the whole buffer, gaps included.
+  int64_t Parameters() const;                         ///< Trainable numbers (no gaps, no buffers).
+
+ private:
+  std::vector<Slice> slices_;
+  int64_t dense_size_ = 0;
+  int64_t size_ = 0;
+};
+
+}  // namespace yoke

@@ -1,0 +1,16 @@
+// ParamStore: the packed parameters of one replica.
+#include "params/store.h"
+
+namespace yoke {
+
+Gradients::Gradients(const ParamLayout& layout, Device& device)
+    : dense_(device, layout.dense_size() * SizeOf(DType::kF32)), rows_(layout.slices().size()) {}
+
+ParamStore::ParamStore(ParamLayout layout, Device& device)
+    : layout_(std::move(layout)), values_(device, layout_.size() * SizeOf(DType::kF32)) {}
+
+Tensor ParamStore::ValueOf(int slice) const {
+  return {.shape = layout_.slices()[slice].shape, .type = DType::kF32, .data = values(slice)};
+}
+
+}  // namespace yoke

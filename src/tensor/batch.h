@@ -1,0 +1,55 @@
+// Batch: one step's examples: input, labels and who they are. Storage is kept and grown, not freed, from step to step.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor/device.h"
+#include "tensor/tensor.h"
+
+namespace yoke {
+
+/// Growing CSR storage for a batch.
+struct SparseStorage {
+  int64_t width = 0;
+  std::vector<int64_t> offsets;
+  std::vector<int32_t> ids;
+  std::vector<float> values;  ///< Empty when all values are 1.
+
+  void Clear() { offsets.assign(1, 0), ids.clear(), values.clear(); }
+  SparseRows View() const {
+    return {.rows = static_cast<int64_t>(offsets.size()) - 1,
+            .width = width,
+            .offsets = offsets.data(),
+            .ids = ids.data(),
+            .values = values.empty() ? nullptr : values.data()};
+  }
+};
+
+class Batch {
+ public:
+  int64_t size = 0;  ///< Examples in this batch.
+  uint64_t seed = 0;
+  int64_t epoch = 0;             ///< With seed and an example's id: the key of its augmentation and dropout.
+  std::vector<int64_t> examples; ///< Ids of the examples in the data set.
+
+  /// Dense input [size, axes...] in plain layout, f32; null data when the input is sparse.
+  Tensor dense;
+  SparseStorage sparse;  ///< Sparse input, one row an example.
+  bool is_sparse = false;
+
+  std::vector<int32_t> classes;  ///< One class an example, or empty.
+  SparseStorage labels;          ///< Label sets (values empty), or empty.
+
+  /// Makes `dense` a tensor of [size, axes...] over storage of this batch, which only ever grows.
+  void ResizeDense(const Shape& example) {
+    const int64_t bytes = size * example.Count() * SizeOf(DType::kF32);
+    if (storage_.bytes() < bytes) storage_ = Buffer(Cpu(), bytes);
+    dense = {.shape = example.Batched(size), .type = DType::kF32, .data = storage_.data()};
+  }
+
+ private:
+  Buffer storage_;
+};
+
+}  // namespace yoke

@@ -1,0 +1,35 @@
+// Metrics: what evaluation measures, by name.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/reader.h"
+#include "model/graph.h"
+
+namespace yoke {
+
+/// Name -> value in a fixed order: loss, accuracy, p_at_1, p_at_3, p_at_5, auc (those that apply).
+using Metrics = std::vector<std::pair<std::string, double>>;
+
+/// The value of a metric; throws UserError listing those there are when it is not among them.
+double MetricOf(const Metrics& metrics, const std::string& name);
+/// Whether more is better (all but loss).
+bool MoreIsBetter(const std::string& name);
+
+/// Evaluates packed values on every example of a reader, in large batches on all threads; dropout off. The result does not
+/// depend on the number of threads. Classes: loss, accuracy, and auc when there are two; label sets: loss and p_at_1, 3, 5.
+struct EvaluateRequest {
+  const Graph& graph;
+  const ParamView& params;
+  DType arithmetic = DType::kF32;
+  bool reference_kernels = false;
+  int threads = 1;
+};
+Metrics Evaluate(const Reader& reader, const EvaluateRequest& request);
+
+/// Area under the ROC curve of scores for label 1 against 0; ties count one half; NaN when a class is absent.
+double AreaUnderCurve(std::vector<std::pair<float, bool>> scored);
+
+}  // namespace yoke
