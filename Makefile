@@ -1,6 +1,7 @@
 # The front door: `make` lists what it can do. CMake with CMakePresets.json does the work.
 SHELL := /bin/bash
 PREFIX ?= /usr/local
+CONFIGURE ?=  # more options for CMake
 # The data sets of a development machine, unless YOKE_DATA names others.
 YOKE_DATA ?= $(realpath ../shared/data)
 ifneq ($(YOKE_DATA),)
@@ -25,7 +26,7 @@ demo: build  ## build, then train LeNet on drawn digits
 
 test: build/release/build.ninja  ## build and run all tests
 	@tools/setup build test
-	@[ -e build/release/tests ] || cmake --preset release
+	@[ -e build/release/tests ] || cmake --preset release $(CONFIGURE)
 	@cmake --build build/release
 	@ctest --preset release -j2
 	@if [ -f ../shared/acceptance/contract.py ]; then ../shared/acceptance/contract.py --groups foundation; fi
@@ -55,4 +56,4 @@ build/bin/yoke:
 
 build/release/build.ninja:
 	@tools/setup build
-	@cmake --preset release
+	@cmake --preset release $(CONFIGURE)

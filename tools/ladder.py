@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Fails on an include that climbs the ladder of src/CMakeLists.txt, or on a foreign header outside its home.
+
+usage: ladder.py [--self-test]      run anywhere; prints one line an offence, exit status 1 when there is any
+"""
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+
+# Where a foreign header may be included: pattern of the header -> pattern of the file below src/.
+HOMES = {
+    r"(oneapi/dnnl/)?dnnl.*\.hp*": r"kernels/cpu/.*",
+    r"mpi\.h": r"comm/mpi\.cc",
+    r"nccl\.h": r"comm/nccl\.cc",
+    r"cu(da|blas|dnn|rand|sparse).*\.h": r"tensor/cuda.*|kernels/cuda/.*|comm/nccl\.cc",
+    # Heavy to parse: never in a header that others include.
+    r"(toml\+\+/|nlohmann/(?!json_fwd)|CLI/|spdlog/).*": r".*\.cc",
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def read_ladder(build_file):
+    """The folders each folder may include, itself among them, from the yoke_folder(...) calls."""
+    reachable = {}
+    for call in re.findall(r"^yoke_folder\(([^)]*)\)", build_file.read_text(), re.M):
+        folder, *words = call.split()
+        below = []
+        if words and words[0] == "ON":
+            below = words[1:next((i for i, w in enumerate(words) if w in ("PUBLIC", "PRIVATE")), len(words))]
+        unknown = [name for name in below if name not in reachable]
+        if unknown:
+            raise SystemExit(f"{build_file}: {folder} stands on {unknown[0]}, which is not below it")
+        reachable[folder] = {folder}.union(*(reachable[name] for name in below))
+    if not reachable:
+        raise SystemExit(f"{build_file}: holds no yoke_folder(...)")
+    return reachable
+
+
+def offence(path, line, reachable):
+    """What is wrong with this line of the file at `path` (relative to src/), or None."""
+    if re.match(r"^\s*#\s*(if|ifdef|ifndef|elif)\b", line):
+        return "conditional compilation: let CMake choose a file instead"
+    found = INCLUDE.match(line)
+    if not found:
+        return None
+    quote, header = found.groups()
+    folder, target = path.split("/")[0], header.split("/")[0]
+    if quote == '"' and "/" not in header:
+        return f'"{header}" is not written from src/'
+    if target in reachable and target not in reachable[folder]:
+        return f"{folder} may not include {target} ({header}); it may include {' '.join(sorted(reachable[folder]))}"
+    for pattern, home in HOMES.items():
+        if re.fullmatch(pattern, header) and not re.fullmatch(home, path):
+            return f"{header} belongs in {home}"
+    return None
+
+
+def offences(root):
+    source = root / "src"
+    reachable = read_ladder(source / "CMakeLists.txt")
+    for file in sorted(source.rglob("*")):
+        path = file.relative_to(source).as_posix()
+        if file.suffix not in (".cc", ".h", ".cu", ".cuh", ".def"):
+            continue
+        if path.split("/")[0] not in reachable:
+            yield f"src/{path}: its folder is not in the ladder"
+            continue
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            wrong = offence(path, line, reachable)
+            if wrong:
+                yield f"src/{path}:{number}: {wrong}"
+
+
+def self_test():
+    """The good lines pass and each bad one is found, in a tree of their own."""
+    good = {"kernels/cpu/a.cc": "#include <dnnl.hpp>", "model/a.h": '#include "base/b.h"', "base/a.cc": "#include <toml++/toml.h>"}
+    bad = {"base/b.cc": '#include "model/a.h"', "optim/a.cc": '#include "model/a.h"', "model/b.cc": "#include <dnnl.hpp>",
+           "base/b.h": "#include <nlohmann/json.hpp>", "comm/a.cc": "#include <mpi.h>", "tensor/a.h": "#ifdef __linux__",
+           "other/a.cc": "", "tensor/b.h": '#include "a.h"', "kernels/cpu/b.cc": "#include <cuda_runtime.h>"}
+    ladder = ("yoke_folder(base PUBLIC x::x)\nyoke_folder(tensor ON base)\nyoke_folder(kernels ON tensor)\nyoke_folder(comm ON kernels)\n"
+              "yoke_folder(model ON kernels\n PRIVATE y::y)\nyoke_folder(optim ON kernels)\n")
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, text in {**good, **bad, "CMakeLists.txt": ladder}.items():
+            (root / "src" / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / "src" / path).write_text(text + "\n")
+        found = {line.split(":")[0].removeprefix("src/") for line in offences(root)}
+    if found != set(bad):
+        raise SystemExit(f"self-test: missed {sorted(set(bad) - found)}, wrongly blamed {sorted(found - set(bad))}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--self-test", action="store_true", help="see that each kind of offence is found")
+    if parser.parse_args().self_test:
+        return self_test()
+    found = list(offences(pathlib.Path(__file__).resolve().parent.parent))
+    print("\n".join(found) or "the ladder holds")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
