@@ -1,7 +1,10 @@
 // Types and shapes.
 #include "tensor/types.h"
 
+#include <algorithm>
 #include <array>
+
+#include "base/check.h"
 
 namespace yoke {
 
@@ -15,21 +18,29 @@ std::string_view NameOf(DType type) {
   return kNames[static_cast<int>(type)];
 }
 
+Shape::Shape(std::span<const int64_t> axes) : rank_(static_cast<int>(axes.size())) {
+  Check(axes.size() <= kMaxRank, "a shape has at most 6 axes");
+  std::copy(axes.begin(), axes.end(), axes_.begin());
+}
+
 int64_t Shape::Count() const {
   int64_t count = 1;
-  for (int64_t axis : axes_) count *= axis;
+  for (int64_t axis : axes()) count *= axis;
   return count;
 }
 
 Shape Shape::Batched(int64_t batch) const {
-  std::vector<int64_t> axes = {batch};
-  axes.insert(axes.end(), axes_.begin(), axes_.end());
-  return Shape(std::move(axes));
+  Check(rank_ < kMaxRank, "a shape has at most 6 axes");
+  Shape batched = *this;
+  std::copy(axes_.begin(), axes_.begin() + rank_, batched.axes_.begin() + 1);
+  batched.axes_[0] = batch;
+  ++batched.rank_;
+  return batched;
 }
 
 std::string Shape::Text() const {
   std::string text;
-  for (int64_t axis : axes_) text += (text.empty() ? "" : "x") + std::to_string(axis);
+  for (int64_t axis : axes()) text += (text.empty() ? "" : "x") + std::to_string(axis);
   return text;
 }
 

@@ -1,9 +1,11 @@
 // Types and shapes: what a number is stored as, and how many there are along each axis.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +14,8 @@ namespace yoke {
 
 enum class DType : uint8_t { kF32, kBf16, kI32, kU8 };
 
-int64_t SizeOf(DType type);               ///< Bytes of one number.
-std::string_view NameOf(DType type);      ///< "f32", "bf16", "i32", "u8"
+int64_t SizeOf(DType type);           ///< Bytes of one number.
+std::string_view NameOf(DType type);  ///< "f32", "bf16", "i32", "u8"
 
 /// A bfloat16 number: the upper half of an f32; conversion from f32 rounds to nearest even.
 struct Bf16 {
@@ -24,26 +26,32 @@ struct Bf16 {
     const bool nan = (u & 0x7FFFFFFFU) > 0x7F800000U;
     bits = static_cast<uint16_t>(nan ? (u >> 16) | 0x40U : (u + 0x7FFFU + ((u >> 16) & 1U)) >> 16);
   }
-  explicit operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+  explicit operator float() const {
+    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+  }
 };
 
-/// Lengths of the axes, outermost first.
+/// Lengths of the axes, outermost first. Held inline: copying a shape allocates nothing.
 class Shape {
  public:
-  Shape() = default;
-  Shape(std::initializer_list<int64_t> axes) : axes_(axes) {}
-  explicit Shape(std::vector<int64_t> axes) : axes_(std::move(axes)) {}
+  static constexpr int kMaxRank = 6;
 
-  int rank() const { return static_cast<int>(axes_.size()); }
+  Shape() = default;
+  Shape(std::initializer_list<int64_t> axes) : Shape(std::span(axes.begin(), axes.size())) {}
+  explicit Shape(const std::vector<int64_t>& axes) : Shape(std::span(axes.data(), axes.size())) {}
+  explicit Shape(std::span<const int64_t> axes);
+
+  int rank() const { return rank_; }
   int64_t operator[](int axis) const { return axes_[axis]; }
-  const std::vector<int64_t>& axes() const { return axes_; }
-  int64_t Count() const;              ///< Product of the lengths; 1 for rank 0.
-  Shape Batched(int64_t batch) const; ///< The shape with an axis of `batch` in front.
-  std::string Text() const;           ///< "20x24x24"
+  std::span<const int64_t> axes() const { return {axes_.data(), static_cast<size_t>(rank_)}; }
+  int64_t Count() const;               ///< Product of the lengths; 1 for rank 0.
+  Shape Batched(int64_t batch) const;  ///< The shape with an axis of `batch` in front.
+  std::string Text() const;            ///< "20x24x24"
   bool operator==(const Shape&) const = default;
 
  private:
-  std::vector<int64_t> axes_;
+  std::array<int64_t, kMaxRank> axes_ = {};  ///< Zeros after the last axis.
+  int rank_ = 0;
 };
 
 }  // namespace yoke
