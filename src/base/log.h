@@ -6,7 +6,8 @@
 
 namespace yoke {
 
-/// Adds a file that receives every message from now on (a run's log); throws UserError if it cannot be opened.
+/// Adds a file that receives every message from now on (a run's log); throws UserError if it cannot
+/// be opened.
 void LogToFile(const std::string& path);
 void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);

@@ -12,17 +12,28 @@ namespace {
 
 std::string TypeName(OptionType type) {
   switch (type) {
-    case OptionType::kBool: return "true or false";
-    case OptionType::kInt: return "a whole number";
-    case OptionType::kFloat: return "a number";
-    case OptionType::kString: return "a text in quotes";
-    case OptionType::kPath: return "a path in quotes";
-    case OptionType::kInts: return "a list of whole numbers";
-    case OptionType::kFloats: return "a list of numbers";
-    case OptionType::kStrings: return "a text or a list of texts";
-    case OptionType::kPaths: return "a path or a list of paths";
-    case OptionType::kTable: return "a table";
-    case OptionType::kTables: return "a list of tables";
+    case OptionType::kBool:
+      return "true or false";
+    case OptionType::kInt:
+      return "a whole number";
+    case OptionType::kFloat:
+      return "a number";
+    case OptionType::kString:
+      return "a text in quotes";
+    case OptionType::kPath:
+      return "a path in quotes";
+    case OptionType::kInts:
+      return "a list of whole numbers";
+    case OptionType::kFloats:
+      return "a list of numbers";
+    case OptionType::kStrings:
+      return "a text or a list of texts";
+    case OptionType::kPaths:
+      return "a path or a list of paths";
+    case OptionType::kTable:
+      return "a table";
+    case OptionType::kTables:
+      return "a list of tables";
   }
   return "a value";
 }
@@ -38,25 +49,35 @@ bool HasType(const Value& value, OptionType type) {
   auto is_int = [](const Value& v) { return v.AsInt() != nullptr; };
   auto is_string = [](const Value& v) { return v.AsString() != nullptr; };
   switch (type) {
-    case OptionType::kBool: return value.AsBool();
-    case OptionType::kInt: return value.AsInt();
-    case OptionType::kFloat: return IsNumber(value);
+    case OptionType::kBool:
+      return value.AsBool();
+    case OptionType::kInt:
+      return value.AsInt();
+    case OptionType::kFloat:
+      return IsNumber(value);
     case OptionType::kString:
-    case OptionType::kPath: return value.AsString();
-    case OptionType::kInts: return AllOf(value, is_int);
-    case OptionType::kFloats: return AllOf(value, IsNumber);
+    case OptionType::kPath:
+      return value.AsString();
+    case OptionType::kInts:
+      return AllOf(value, is_int);
+    case OptionType::kFloats:
+      return AllOf(value, IsNumber);
     case OptionType::kStrings:
-    case OptionType::kPaths: return value.AsString() || AllOf(value, is_string);
-    case OptionType::kTable: return value.AsTable();
-    case OptionType::kTables: return AllOf(value, [](const Value& v) { return v.AsTable() != nullptr; });
+    case OptionType::kPaths:
+      return value.AsString() || AllOf(value, is_string);
+    case OptionType::kTable:
+      return value.AsTable();
+    case OptionType::kTables:
+      return AllOf(value, [](const Value& v) { return v.AsTable() != nullptr; });
   }
   return false;
 }
 
 std::string Range(const OptionSpec& spec) {
-  std::string low = std::isinf(spec.minimum)
-                        ? ""
-                        : fmt::format("{} {}", spec.exclusive_minimum ? "above" : "at least", spec.minimum);
+  std::string low =
+      std::isinf(spec.minimum)
+          ? ""
+          : fmt::format("{} {}", spec.exclusive_minimum ? "above" : "at least", spec.minimum);
   std::string high = std::isinf(spec.maximum) ? "" : fmt::format("at most {}", spec.maximum);
   return low.empty() || high.empty() ? low + high : low + " and " + high;
 }
@@ -67,19 +88,22 @@ double Number(const Value& value) {
 
 void CheckNumber(const OptionSpec& spec, const Value& value, const std::string& where) {
   const double x = Number(value);
-  const bool fits = x >= spec.minimum && x <= spec.maximum && !(spec.exclusive_minimum && x == spec.minimum);
+  const bool fits =
+      x >= spec.minimum && x <= spec.maximum && !(spec.exclusive_minimum && x == spec.minimum);
   Require(std::isfinite(x), "{}: expected a finite number, got {}", where, FormatValue(value));
   Require(fits, "{}: expected {}, got {}", where, Range(spec), FormatValue(value));
 }
 
 void CheckValue(const OptionSpec& spec, const Value& value, const std::string& where) {
-  Require(HasType(value, spec.type), "{}: expected {}, got {}", where, TypeName(spec.type), FormatValue(value));
+  Require(HasType(value, spec.type), "{}: expected {}, got {}", where, TypeName(spec.type),
+          FormatValue(value));
   if (IsNumber(value)) CheckNumber(spec, value, where);
   if (value.AsList())
     for (const Value& item : *value.AsList())
       if (IsNumber(item)) CheckNumber(spec, item, where);
   if (!spec.choices.empty() && value.AsString() &&
-      std::find(spec.choices.begin(), spec.choices.end(), *value.AsString()) == spec.choices.end()) {
+      std::find(spec.choices.begin(), spec.choices.end(), *value.AsString()) ==
+          spec.choices.end()) {
     throw UserError(where + ": " + UnknownName("value", *value.AsString(), spec.choices));
   }
 }
@@ -114,7 +138,8 @@ std::string WhereOf(const std::string& section, std::string_view name, const Val
 
 Options::Options(std::string section, const Value& given, std::span<const OptionSpec> specs)
     : section_(std::move(section)), values_(Table{}) {
-  Require(given.IsNone() || given.AsTable(), "{}: expected a table, got {}", section_, FormatValue(given));
+  Require(given.IsNone() || given.AsTable(), "{}: expected a table, got {}", section_,
+          FormatValue(given));
   for (const OptionSpec& spec : specs) known_.push_back(spec.name);
   if (given.AsTable()) {
     for (const auto& [key, value] : *given.AsTable()) {
@@ -125,7 +150,8 @@ Options::Options(std::string section, const Value& given, std::span<const Option
   }
   for (const OptionSpec& spec : specs) {
     const Value* value = given.Find(spec.name);
-    Require(value || !spec.required, "{}: the key '{}' is missing: {}", section_, spec.name, spec.help);
+    Require(value || !spec.required, "{}: the key '{}' is missing: {}", section_, spec.name,
+            spec.help);
     if (value) CheckValue(spec, *value, WhereOf(section_, spec.name, *value));
     if (value || !spec.fallback.IsNone()) values_.Set(spec.name, value ? *value : spec.fallback);
   }
@@ -192,7 +218,8 @@ std::string UnknownName(std::string_view kind, std::string_view name,
   const std::string near = Nearest(dot == name.npos ? name : name.substr(dot + 1), known);
   const std::string hint = near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
   const bool told = kind.find("unknown") != kind.npos;
-  return fmt::format("{}{} '{}'{} (known: {})", told ? "" : "unknown ", kind, name, hint, Join(known));
+  return fmt::format("{}{} '{}'{} (known: {})", told ? "" : "unknown ", kind, name, hint,
+                     Join(known));
 }
 
 }  // namespace yoke

@@ -6,8 +6,8 @@
 
 namespace yoke {
 
-/// Calls body(begin, end) for disjoint ranges covering [0, n) on up to `threads` threads and waits. The
-/// first exception thrown by a body is thrown again here.
+/// Calls body(begin, end) for disjoint ranges covering [0, n) on up to `threads` threads and waits.
+/// The first exception thrown by a body is thrown again here.
 void ParallelFor(int64_t n, int threads, const std::function<void(int64_t, int64_t)>& body);
 
 /// Cores this process may use: affinity mask and cgroup quota, at least 1.

@@ -8,13 +8,15 @@
 
 namespace yoke {
 
+__extension__ using Wide = unsigned __int128;
+
 Random::Random(std::initializer_list<uint64_t> words) {
   for (uint64_t word : words) key_ = Mix((key_ ^ word) + 0x9E3779B97F4A7C15ULL);
 }
 
 uint64_t Random::Below(uint64_t n) {
   // The high word of a 64x64 product; the bias is below n / 2^64.
-  return static_cast<uint64_t>((static_cast<unsigned __int128>(Bits()) * n) >> 64);
+  return static_cast<uint64_t>((static_cast<Wide>(Bits()) * n) >> 64);
 }
 
 double Random::Normal() {

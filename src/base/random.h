@@ -7,8 +7,8 @@
 
 namespace yoke {
 
-/// A small generator (xoshiro-like quality from splitmix64 of a counter) whose whole state is one key and a counter.
-/// Draws depend only on the key's words and on how many were drawn before.
+/// A small generator (xoshiro-like quality from splitmix64 of a counter) whose whole state is one
+/// key and a counter. Draws depend only on the key's words and on how many were drawn before.
 class Random {
  public:
   /// `words`: seed, then whatever tells this stream from others (purpose, epoch, example, layer).

@@ -11,8 +11,8 @@
 
 namespace yoke {
 
-/// Finds an entry by its `name`, or throws UserError listing the known ones and the nearest. `kind` is what the
-/// entries are called in the message ("layer").
+/// Finds an entry by its `name`, or throws UserError listing the known ones and the nearest. `kind`
+/// is what the entries are called in the message ("layer").
 template <typename Entry>
 const Entry& FindEntry(const std::vector<Entry>& entries, std::string_view kind,
                        std::string_view name) {

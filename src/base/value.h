@@ -1,4 +1,5 @@
-// Value: a tree of plain values (a job file, a layer's description), each knowing where it was written.
+// Value: a tree of plain values (a job file, a layer's description), each knowing where it was
+// written.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ double Uniform(Random& random, double bound) { return random.Uniform(-bound, bou
 
 double FanSum(const Slice& s) { return static_cast<double>(s.fan_in + s.fan_out); }
 
-const std::vector<Initializer>& Table() {
+const std::vector<Initializer>& AllInitializers() {
   static const std::vector<Initializer> table = {
       {"zeros", "all zero", [](Random&, const Slice&) { return 0.0; }},
       {"ones", "all one", [](Random&, const Slice&) { return 1.0; }},
@@ -52,7 +52,7 @@ uint64_t HashOf(const std::string& name) {
 void Initialize(ParamStore& store, uint64_t seed) {
   const auto& slices = store.layout().slices();
   for (size_t i = 0; i < slices.size(); ++i) {
-    const Initializer& initializer = FindEntry(Table(), "initializer", slices[i].initializer);
+    const Initializer& initializer = FindEntry(AllInitializers(), "initializer", slices[i].initializer);
     Random random{seed, Word(Draw::kInitialize), HashOf(slices[i].name)};
     float* values = store.values(static_cast<int>(i));
     for (int64_t j = 0; j < slices[i].Count(); ++j)
@@ -64,7 +64,7 @@ void Initialize(ParamStore& store, uint64_t seed) {
 const std::vector<InitializerEntry>& initializers() {
   static const std::vector<InitializerEntry> entries = [] {
     std::vector<InitializerEntry> list;
-    for (const Initializer& i : Table()) list.push_back({i.name, i.summary});
+    for (const Initializer& i : AllInitializers()) list.push_back({i.name, i.summary});
     return list;
   }();
   return entries;

@@ -1,4 +1,5 @@
-// ParamLayout: where each parameter lies in the packed buffers, so that one message exchanges a whole model.
+// ParamLayout: where each parameter lies in the packed buffers, so that one message exchanges a
+// whole model.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ struct Slice {
   int64_t Count() const { return shape.Count(); }
 };
 
-/// Slices in packed order: all dense ones first, so that one pass updates [0, dense_size), then row-sparse ones, then buffers.
-/// Gaps of alignment hold zeros and stay zero.
+/// Slices in packed order: all dense ones first, so that one pass updates [0, dense_size), then
+/// row-sparse ones, then buffers. Gaps of alignment hold zeros and stay zero.
 class ParamLayout {
  public:
   /// Appends a slice and returns its index. Names must be unique. Offsets are final after Pack().
@@ -48,8 +49,8 @@ class ParamLayout {
 
   const std::vector<Slice>& slices() const { return slices_; }
   int64_t dense_size() const { return dense_size_; }  ///< Numbers in the dense part, gaps included.
-  int64_t size() const { return size_; }              ///< Numbers in the whole buffer, gaps included.
-  int64_t Parameters() const;                         ///< Trainable numbers (no gaps, no buffers).
+  int64_t size() const { return size_; }  ///< Numbers in the whole buffer, gaps included.
+  int64_t Parameters() const;             ///< Trainable numbers (no gaps, no buffers).
 
  private:
   std::vector<Slice> slices_;

@@ -1,4 +1,5 @@
-// ParamStore: the packed parameters of one replica, and the views through which they are read and differentiated.
+// ParamStore: the packed parameters of one replica, and the views through which they are read and
+// differentiated.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace yoke {
 
-/// The gradient of a row-sparse slice: each touched row once, in increasing order of id. Storage is kept from step to step.
+/// The gradient of a row-sparse slice: each touched row once, in increasing order of id. Storage is
+/// kept from step to step.
 struct RowGradient {
   std::vector<int32_t> ids;
   std::vector<float> values;  ///< ids.size() x width
@@ -32,16 +34,19 @@ class Gradients {
   std::vector<RowGradient> rows_;  ///< By slice index; unused for other kinds.
 };
 
-/// What a call of the graph works on: values, and gradients when it is to differentiate. Owns nothing.
+/// What a call of the graph works on: values, and gradients when it is to differentiate. Owns
+/// nothing.
 struct ParamView {
   const ParamLayout* layout = nullptr;
-  float* values = nullptr;         ///< The packed buffer (buffers of running statistics are written through it).
-  const Bf16* low = nullptr;       ///< The same numbers in bf16 at the same offsets, or null: derived, for bf16 arithmetic.
+  float* values =
+      nullptr;  ///< The packed buffer (buffers of running statistics are written through it).
+  const Bf16* low = nullptr;  ///< The same numbers in bf16 at the same offsets, or null: derived,
+                              ///< for bf16 arithmetic.
   Gradients* gradients = nullptr;  ///< Null: forward only.
 };
 
-/// Owns the packed values in canonical layout. Whatever else is derived from them (bf16 copies, blocked
-/// weights) follows `version`.
+/// Owns the packed values in canonical layout. Whatever else is derived from them (bf16 copies,
+/// blocked weights) follows `version`.
 class ParamStore {
  public:
   ParamStore(ParamLayout layout, Device& device);
@@ -62,7 +67,8 @@ class ParamStore {
   uint64_t version_ = 0;
 };
 
-/// Draws every slice by its initializer's name, from (seed, slice name). Names: see `initializers()`.
+/// Draws every slice by its initializer's name, from (seed, slice name). Names: see
+/// `initializers()`.
 void Initialize(ParamStore& store, uint64_t seed);
 
 /// An initializer: name, one-sentence summary with its formula's source.

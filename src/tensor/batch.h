@@ -1,4 +1,5 @@
-// Batch: one step's examples: input, labels and who they are. Storage is kept and grown, not freed, from step to step.
+// Batch: one step's examples: input, labels and who they are. Storage is kept and grown, not freed,
+// from step to step.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ class Batch {
  public:
   int64_t size = 0;  ///< Examples in this batch.
   uint64_t seed = 0;
-  int64_t epoch = 0;             ///< With seed and an example's id: the key of its augmentation and dropout.
-  std::vector<int64_t> examples; ///< Ids of the examples in the data set.
+  int64_t epoch = 0;  ///< With seed and an example's id: the key of its augmentation and dropout.
+  std::vector<int64_t> examples;  ///< Ids of the examples in the data set.
 
   /// Dense input [size, axes...] in plain layout, f32; null data when the input is sparse.
   Tensor dense;

@@ -5,10 +5,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace yoke {
 
-/// An ordered queue of work on one device. The CPU runs work at once in the caller; other devices later, in order.
+/// An ordered queue of work on one device. The CPU runs work at once in the caller; other devices
+/// later, in order.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -23,7 +25,8 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const std::string& name() const = 0;  ///< "cpu", "emulated:0"
-  virtual void* Allocate(int64_t bytes) = 0;    ///< Throws Error naming the size when there is no memory.
+  virtual void* Allocate(
+      int64_t bytes) = 0;  ///< Throws Error naming the size when there is no memory.
   virtual void Free(void* memory) = 0;
   virtual std::unique_ptr<Stream> NewStream() = 0;
   /// Copies between host memory and this device's, ordered on `stream`.
@@ -41,8 +44,8 @@ struct EmulatedSpeed {
   double slowdown = 1;               ///< Work takes this many times as long as on the CPU.
 };
 
-/// A device with a separate memory, an asynchronous queue and a settable speed, computed on the CPU: every
-/// heterogeneous path is tested with it where there is no GPU.
+/// A device with a separate memory, an asynchronous queue and a settable speed, computed on the
+/// CPU: every heterogeneous path is tested with it where there is no GPU.
 std::unique_ptr<Device> NewEmulatedDevice(int index, EmulatedSpeed speed);
 
 /// Owns a piece of one device's memory.
@@ -53,7 +56,8 @@ class Buffer {
       : device_(&device), data_(bytes ? device.Allocate(bytes) : nullptr), bytes_(bytes) {}
   Buffer(Buffer&& other) noexcept { *this = std::move(other); }
   Buffer& operator=(Buffer&& other) noexcept {
-    std::swap(device_, other.device_), std::swap(data_, other.data_), std::swap(bytes_, other.bytes_);
+    std::swap(device_, other.device_), std::swap(data_, other.data_),
+        std::swap(bytes_, other.bytes_);
     return *this;
   }
   ~Buffer() {

@@ -5,7 +5,8 @@
 
 namespace yoke {
 
-/// How the axes of an image tensor [batch, channels, height, width] lie in memory. Shapes are always written in that order.
+/// How the axes of an image tensor [batch, channels, height, width] lie in memory. Shapes are
+/// always written in that order.
 enum class Layout : uint8_t {
   kPlain,         ///< Row-major in the order of the shape (NCHW).
   kChannelsLast,  ///< batch, height, width, channels (NHWC).

@@ -1,0 +1,37 @@
+// Log: one sink for the process, spdlog underneath.
+#include "base/log.h"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+/// The logger of the process: without a file, messages are dropped (standard error holds only the
+/// error).
+std::shared_ptr<spdlog::logger>& Logger() {
+  static auto logger = std::make_shared<spdlog::logger>("yoke");
+  return logger;
+}
+
+}  // namespace
+
+void LogToFile(const std::string& path) {
+  try {
+    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+    auto logger = std::make_shared<spdlog::logger>("yoke", std::move(sink));
+    logger->flush_on(spdlog::level::info);
+    Logger() = std::move(logger);
+  } catch (const spdlog::spdlog_ex& error) {
+    throw UserError(fmt::format("cannot write the log {}: {}", path, error.what()));
+  }
+}
+
+void LogInfo(std::string_view message) { Logger()->info("{}", message); }
+void LogWarning(std::string_view message) { Logger()->warn("{}", message); }
+
+}  // namespace yoke

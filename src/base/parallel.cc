@@ -1,0 +1,70 @@
+// ParallelFor over plain threads; how many cores this process may use.
+#include "base/parallel.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace yoke {
+namespace {
+
+/// Cores granted by the control group's quota (v2, then v1); 0 when there is no limit.
+int QuotaCores() {
+  std::string quota = "max";
+  double period = 0;
+  std::ifstream v2("/sys/fs/cgroup/cpu.max");
+  if (!(v2 >> quota >> period)) {
+    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") >> quota;
+    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
+  }
+  const double allowed = std::strtod(quota.c_str(), nullptr);
+  return allowed > 0 && period > 0 ? std::max(1, static_cast<int>(std::lround(allowed / period)))
+                                   : 0;
+}
+
+int AffinityCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+int UsableCores() {
+  const int affinity = std::max(1, AffinityCores());
+  const int quota = QuotaCores();
+  return quota > 0 ? std::min(affinity, quota) : affinity;
+}
+
+void ParallelFor(int64_t n, int threads, const std::function<void(int64_t, int64_t)>& body) {
+  const int64_t parts = std::clamp<int64_t>(threads, 1, std::max<int64_t>(n, 1));
+  if (parts == 1) {
+    if (n > 0) body(0, n);
+    return;
+  }
+  std::exception_ptr first;
+  std::mutex mutex;
+  auto run = [&](int64_t part) {
+    try {
+      body(n * part / parts, n * (part + 1) / parts);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> team;
+    for (int64_t part = 1; part < parts; ++part) team.emplace_back(run, part);
+    run(0);
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace yoke

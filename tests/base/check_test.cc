@@ -1,0 +1,32 @@
+// Errors carry their sentence, their place and the exit status of a command.
+#include "base/check.h"
+
+#include <gmock/gmock.h>
+
+namespace yoke {
+namespace {
+
+TEST(Check, NamesThePlaceAndExitsWithOne) {
+  Check(true, "fine");
+  try {
+    Check(false, "a promise was broken");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("a promise was broken ("));
+    EXPECT_THAT(error.what(), testing::HasSubstr("check_test.cc:"));
+    EXPECT_EQ(error.exit_status(), 1);
+  }
+}
+
+TEST(Require, IsTheCallersMistake) {
+  try {
+    Require(false, "{}: expected {}", "a.txt:3", "a number");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(), "a.txt:3: expected a number");
+    EXPECT_EQ(error.exit_status(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace yoke

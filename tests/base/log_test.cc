@@ -1,0 +1,32 @@
+// The log goes to its file, and says so when it cannot.
+#include "base/log.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+TEST(Log, MessagesReachTheFile) {
+  const std::string path = testing::TempDir() + "/yoke_log_test.txt";
+  std::filesystem::remove(path);
+  LogToFile(path);
+  LogInfo("braces {} are text");
+  LogWarning("careful");
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_THAT(text.str(), testing::HasSubstr("braces {} are text"));
+  EXPECT_THAT(text.str(), testing::HasSubstr("careful"));
+}
+
+TEST(Log, AFileThatCannotBeOpenedIsNamed) {
+  EXPECT_THROW(LogToFile("/proc/nowhere/log.txt"), UserError);
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,56 @@
+// Values: TOML in, TOML out, places, and messages about text that is not TOML.
+#include "base/value.h"
+
+#include <gmock/gmock.h>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+using testing::HasSubstr;
+
+std::string MessageOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Value, ReadsEveryKindAndKeepsOrderAndPlace) {
+  const Value v = ParseToml("z = 1\na = 2.5\n[t]\ns = \"x\"\nl = [1, 2]\nb = true\n", "job.toml");
+  EXPECT_EQ((*v.AsTable())[0].first, "z");
+  EXPECT_EQ(*v.Find("a")->AsFloat(), 2.5);
+  EXPECT_EQ(*v.Find("t")->Find("s")->AsString(), "x");
+  EXPECT_EQ(v.Find("t")->Find("l")->AsList()->size(), 2U);
+  EXPECT_EQ(v.Find("t")->Find("b")->place(), "job.toml:6");
+}
+
+TEST(Value, FormatReadsBackAsTheSameValue) {
+  const std::string text =
+      "top = -3\n[a]\nx = 0.1\ny = 1e-9\nwhole = 2.0\n\"odd key\" = \"q\\\"\\\\\\n\"\n"
+      "inline = { k = [1.5, 2.5], e = [] }\n[a.b]\nz = false\n"
+      "[[m.layer]]\ntype = \"linear\"\n[[m.layer]]\ntype = \"relu\"\n";
+  const Value v = ParseToml(text, "t");
+  EXPECT_EQ(ParseToml(FormatToml(v), "again"), v) << FormatToml(v);
+}
+
+TEST(Value, SetReplacesAndEraseRemoves) {
+  Value v;
+  v.Set("a", 1);
+  v.Set("a", 2);
+  v.Set("b", "x");
+  v.Erase("b");
+  EXPECT_EQ(v, Value(Table{{"a", 2}}));
+}
+
+TEST(Value, TextThatIsNotTomlNamesFileAndLine) {
+  EXPECT_THAT(MessageOf([] { ParseToml("a = 1\n[b\n", "job.toml"); }), HasSubstr("job.toml:2"));
+  EXPECT_THAT(MessageOf([] { ReadToml("/nowhere/job.toml"); }), HasSubstr("/nowhere/job.toml"));
+  EXPECT_THAT(MessageOf([] { ReadToml("/tmp"); }), HasSubstr("/tmp"));
+}
+
+}  // namespace
+}  // namespace yoke
