@@ -3,24 +3,27 @@
 
 #include <functional>
 #include <memory>
-#include <vector>
+#include <span>
 
 #include "data/reader.h"
 
 namespace yoke {
 
-/// Reads the batches `share(0)`, `share(1)`, ... of one epoch ahead of use. Batches are recycled; results do not depend on `threads`.
+/// Reads the batches `share(0)`, `share(1)`, ... of one epoch ahead of use. Batches are recycled;
+/// results do not depend on `threads`. Small batches travel between threads several at a time.
 class Prefetch {
  public:
+  /// The examples of a step; called by several threads at once, what it returns must stay valid.
+  using Share = std::function<std::span<const int64_t>(int64_t step)>;
   struct Settings {
     int64_t steps = 0;
     uint64_t seed = 0;
     int64_t epoch = 0;
     int threads = 1;  ///< 0: read in the caller.
-    int ahead = 4;
+    int ahead = 4;    ///< Batches (or groups of small batches) that may wait.
   };
-  Prefetch(const Reader& reader, std::function<std::vector<int64_t>(int64_t step)> share,
-           const Settings& settings);
+  /// `reader` and what `share` looks at must outlive the prefetch.
+  Prefetch(const Reader& reader, Share share, const Settings& settings);
   ~Prefetch();
   /// The next batch, valid until the next call; null after the last. Throws what reading threw.
   const Batch* Next();

@@ -1,0 +1,70 @@
+// MemoryReader: a data set held as plain arrays, read by example number; what every format is
+// loaded into.
+#pragma once
+
+#include "data/reader.h"
+#include "data/storage.h"
+
+namespace yoke {
+
+/// Rows of (id, value) in compressed form (CSR); row r holds entries offsets[r] .. offsets[r+1].
+struct SparseArrays {
+  explicit SparseArrays(int64_t limit = INT64_MAX) : offsets(limit), ids(limit), values(limit) {
+    offsets.push_back(0);
+  }
+  GrowingArray<int64_t> offsets;  ///< rows + 1
+  GrowingArray<int32_t> ids;
+  GrowingArray<float> values;  ///< Empty: every value is 1.
+
+  int64_t rows() const { return offsets.size() - 1; }
+  void EndRow() { offsets.push_back(ids.size()); }
+};
+
+/// The examples of one set. Exactly one of bytes, numbers, sparse holds the input (as DataInfo
+/// says), and one of classes, labels what is to be learned (neither: not labelled).
+struct MemoryData {
+  /// `limit`: bytes that each array may hold in memory before it moves into a temporary file.
+  explicit MemoryData(int64_t limit = INT64_MAX)
+      : bytes(limit), numbers(limit), sparse(limit), classes(limit), labels(limit) {}
+
+  int64_t size = 0;               ///< Examples.
+  GrowingArray<uint8_t> bytes;    ///< Dense: [size, axes of info.input...].
+  GrowingArray<float> numbers;    ///< Dense: [size, axes of info.input...].
+  SparseArrays sparse;            ///< [size] rows of (feature, value), ids ascending.
+  GrowingArray<int32_t> classes;  ///< [size], indices into info.label_names.
+  SparseArrays labels;            ///< [size] rows of labels, values empty.
+};
+
+/// What a format makes of a job's files. A set that was not asked for has size 0.
+struct LoadedData {
+  explicit LoadedData(int64_t limit = INT64_MAX) : train(limit), test(limit) {}
+  DataInfo info;  ///< Of both sets; `labelled` says whether examples carry classes or labels.
+  MemoryData train;
+  MemoryData test;
+};
+
+class MemoryReader : public Reader {
+ public:
+  /// Checks that the arrays agree with `info` in their lengths.
+  MemoryReader(DataInfo info, MemoryData data);
+
+  const DataInfo& Info() const override { return info_; }
+  int64_t Size() const override { return data_.size; }
+  void Read(const ReadRequest& request, Batch& batch) const override;
+
+  /// Replaces info().normalization; not while others read.
+  void SetNormalization(const Normalization& normalization);
+
+ private:
+  void ReadDense(std::span<const int64_t> examples, Batch& batch) const;
+  void Convert(const uint8_t* from, float* to) const;
+  void Convert(const float* from, float* to) const;
+
+  DataInfo info_;
+  MemoryData data_;
+  std::vector<float> factor_;  ///< By channel: read value = stored * factor + offset.
+  std::vector<float> offset_;
+  bool plain_ = true;  ///< Every factor is 1 and every offset 0.
+};
+
+}  // namespace yoke
