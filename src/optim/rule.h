@@ -32,9 +32,11 @@ struct UpdateStep {
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
-  /// Names of the state arrays, each as long as the values and zero at first: {"momentum"}, {"m", "v"}.
+  /// Names of the state arrays, each as long as the values and zero at first: {"momentum"}, {"m",
+  /// "v"}.
   virtual std::vector<std::string> StateNames() const = 0;
-  /// Updates a run in one pass over memory, on all threads of the caller's team when `count` is large.
+  /// Updates a run in one pass over memory, on all threads of the caller's team when `count` is
+  /// large.
   virtual void Update(const UpdateSpan& span, const UpdateStep& step) const = 0;
 };
 
@@ -46,7 +48,8 @@ struct RuleEntry {
 };
 const std::vector<RuleEntry>& rules();
 
-/// A rule's state for one parameter layout: arrays packed like the values, and a step count for each row of row-sparse slices.
+/// A rule's state for one parameter layout: arrays packed like the values, and a step count for
+/// each row of row-sparse slices.
 class RuleState {
  public:
   RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device);
@@ -66,8 +69,9 @@ class RuleState {
 /// Euclidean norm of all gradients (dense and touched rows).
 double GradientNorm(const ParamLayout& layout, const Gradients& gradients);
 
-/// One update of the whole model: the dense part in one pass, row-sparse slices row by row, each row with its own clock (an
-/// untouched row neither decays nor ages). `clip_norm` <= 0: no clipping. Advances state.steps.
+/// One update of the whole model: the dense part in one pass, row-sparse slices row by row, each
+/// row with its own clock (an untouched row neither decays nor ages). `clip_norm` <= 0: no
+/// clipping. Advances state.steps.
 struct ApplyRequest {
   const UpdateRule& rule;
   RuleState& state;

@@ -12,8 +12,8 @@
 
 namespace yoke {
 
-/// What the Trainer lends a strategy; everything outlives it. The strategy is the one writer of `params` unless the
-/// executor updates in place.
+/// What the Trainer lends a strategy; everything outlives it. The strategy is the one writer of
+/// `params` unless the executor updates in place.
 struct StrategyContext {
   ParamStore& params;
   Gradients& gradients;

@@ -1,0 +1,102 @@
+// Apply: one update of the whole model by any rule, dense slices in one pass and row-sparse ones by
+// touched rows.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/check.h"
+#include "optim/rule.h"
+
+namespace yoke {
+namespace {
+
+double SquareSum(const float* x, int64_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * x[i];
+  return sum;
+}
+
+/// The same for any number of threads: blocks of a size that depends on `count` alone, added in
+/// order.
+double SquareSumInBlocks(const float* x, int64_t count) {
+  constexpr int64_t kBlocks = 64;
+  std::array<double, kBlocks> sums = {};
+  const int64_t block = std::max<int64_t>(count / kBlocks + 1, 4096);
+#pragma omp parallel for schedule(static) if (count > 4 * block)
+  for (int64_t b = 0; b < kBlocks; ++b) {
+    const int64_t begin = std::min(b * block, count);
+    sums[b] = SquareSum(x + begin, std::min(block, count - begin));
+  }
+  double sum = 0;
+  for (double s : sums) sum += s;
+  return sum;
+}
+
+UpdateSpan SpanAt(const ApplyRequest& request, float* values, int64_t offset, int64_t count) {
+  UpdateSpan span{.values = values + offset, .count = count};
+  for (size_t i = 0; i < request.state.names().size(); ++i)
+    span.state[i] = request.state.array(static_cast<int>(i)) + offset;
+  return span;
+}
+
+/// Rows are disjoint, so that threads share nothing; every row has its own clock.
+void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, UpdateStep step) {
+  const Slice& slice = params.layout().slices()[index];
+  const RowGradient& rows = request.gradients.rows(index);
+  const int64_t width = slice.Count() / slice.shape[0];
+  const int64_t touched = static_cast<int64_t>(rows.ids.size());
+  std::vector<int32_t>& clocks = request.state.row_steps(index);
+#pragma omp parallel for schedule(static) firstprivate(step) if (touched * width > 8192)
+  for (int64_t r = 0; r < touched; ++r) {
+    const int64_t id = rows.ids[r];
+    UpdateSpan span = SpanAt(request, params.values(), slice.offset + id * width, width);
+    span.gradient = rows.values.data() + r * width;
+    step.step = ++clocks[id];
+    request.rule.Update(span, step);
+  }
+}
+
+double ClipScale(const ParamStore& params, const ApplyRequest& request) {
+  if (request.clip_norm <= 0) return 1;
+  const double norm = GradientNorm(params.layout(), request.gradients);
+  return norm > request.clip_norm ? request.clip_norm / norm : 1;
+}
+
+}  // namespace
+
+RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device)
+    : names_(rule.StateNames()), row_steps_(layout.slices().size()) {
+  Check(names_.size() <= kMaxStateArrays, "a rule has at most kMaxStateArrays state arrays");
+  for (size_t i = 0; i < names_.size(); ++i)
+    arrays_.emplace_back(device, layout.size() * SizeOf(DType::kF32));
+  for (size_t i = 0; i < row_steps_.size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    if (slice.kind == SliceKind::kRowSparse) row_steps_[i].assign(slice.shape[0], 0);
+  }
+}
+
+double GradientNorm(const ParamLayout& layout, const Gradients& gradients) {
+  double sum = SquareSumInBlocks(gradients.dense(), layout.dense_size());
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    const std::vector<float>& values = gradients.rows(static_cast<int>(i)).values;
+    sum += SquareSumInBlocks(values.data(), static_cast<int64_t>(values.size()));
+  }
+  return std::sqrt(sum);
+}
+
+void Apply(ParamStore& params, const ApplyRequest& request) {
+  const ParamLayout& layout = params.layout();
+  const UpdateStep step{.learning_rate = request.learning_rate,
+                        .step = ++request.state.steps,
+                        .gradient_scale = ClipScale(params, request)};
+  UpdateSpan span = SpanAt(request, params.values(), 0, layout.dense_size());
+  span.gradient = request.gradients.dense();
+  request.rule.Update(span, step);
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    if (layout.slices()[i].kind == SliceKind::kRowSparse)
+      ApplyRows(params, request, static_cast<int>(i), step);
+  params.Publish();
+}
+
+}  // namespace yoke

@@ -1,0 +1,53 @@
+// AdamFamily: the pass that Adam and AdamW share.
+#include "optim/rules/adam_family.h"
+
+#include <cmath>
+
+#include "optim/rules/sweep.h"
+
+namespace yoke {
+namespace {
+
+class Adam : public UpdateRule {
+ public:
+  explicit Adam(const AdamSettings& settings) : settings_(settings) {}
+
+  std::vector<std::string> StateNames() const override { return {"m", "v"}; }
+
+  void Update(const UpdateSpan& span, const UpdateStep& step) const override {
+    const double t = static_cast<double>(step.step);
+    const double correction = std::sqrt(1 - std::pow(settings_.beta2, t));
+    const float rate = static_cast<float>(step.learning_rate / (1 - std::pow(settings_.beta1, t)));
+    const float inverse = static_cast<float>(1 / correction);
+    const float keep = static_cast<float>(1 - step.learning_rate * settings_.decoupled_decay);
+    const float decay = static_cast<float>(settings_.coupled_decay);
+    const float scale = static_cast<float>(step.gradient_scale);
+    const float beta1 = static_cast<float>(settings_.beta1);
+    const float beta2 = static_cast<float>(settings_.beta2);
+    const float rest1 = static_cast<float>(1 - settings_.beta1);
+    const float rest2 = static_cast<float>(1 - settings_.beta2);
+    const float epsilon = static_cast<float>(settings_.epsilon);
+    float* __restrict w = span.values;
+    float* __restrict m = span.state[0];
+    float* __restrict v = span.state[1];
+    const float* __restrict gradient = span.gradient;
+    Sweep(span.count, [=](int64_t i) {
+      const float kept = keep * w[i];
+      const float g = scale * gradient[i] + decay * kept;
+      m[i] = beta1 * m[i] + rest1 * g;
+      v[i] = beta2 * v[i] + rest2 * g * g;
+      w[i] = kept - rate * m[i] / (std::sqrt(v[i]) * inverse + epsilon);
+    });
+  }
+
+ private:
+  AdamSettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<UpdateRule> MakeAdam(const AdamSettings& settings) {
+  return std::make_unique<Adam>(settings);
+}
+
+}  // namespace yoke

@@ -1,0 +1,23 @@
+// AdamFamily: the pass that Adam and AdamW share.
+#pragma once
+
+#include "optim/rule.h"
+
+namespace yoke {
+
+/// Settings of Adam and AdamW.
+struct AdamSettings {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double coupled_decay = 0;    ///< Times the value, added to the gradient (Adam).
+  double decoupled_decay = 0;  ///< Times rate and value, taken from the value (AdamW).
+};
+
+/// With t the number of this update:
+///   w <- w * (1 - rate * decoupled_decay);  g <- g + coupled_decay * w;
+///   m <- beta1 m + (1 - beta1) g;  v <- beta2 v + (1 - beta2) g^2;
+///   w <- w - rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon).
+std::unique_ptr<UpdateRule> MakeAdam(const AdamSettings& settings);
+
+}  // namespace yoke

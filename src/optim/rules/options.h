@@ -1,0 +1,47 @@
+// The options that several update rules share.
+#pragma once
+
+#include "base/options.h"
+
+namespace yoke {
+
+inline OptionSpec WeightDecayOption(const char* help, double fallback = 0.0) {
+  return {.name = "weight_decay",
+          .type = OptionType::kFloat,
+          .fallback = fallback,
+          .help = help,
+          .minimum = 0};
+}
+
+/// L2 regularization: weight_decay * value is added to the gradient.
+inline OptionSpec CoupledDecayOption() {
+  return WeightDecayOption("L2 penalty: this times the value is added to the gradient.");
+}
+
+inline OptionSpec FractionOption(const char* name, double fallback, const char* help) {
+  return {.name = name,
+          .type = OptionType::kFloat,
+          .fallback = fallback,
+          .help = help,
+          .minimum = 0,
+          .maximum = 1};
+}
+
+inline OptionSpec MomentumOption() {
+  return FractionOption("momentum", 0.9, "Share of the last step's direction that is kept.");
+}
+
+/// The options of Adam and its kin; `decay` is their kind of weight decay.
+inline std::vector<OptionSpec> AdamOptions(const OptionSpec& decay) {
+  return {FractionOption("beta1", 0.9, "Decay of the mean of the gradients."),
+          FractionOption("beta2", 0.999, "Decay of the mean of the squared gradients."),
+          {.name = "epsilon",
+           .type = OptionType::kFloat,
+           .fallback = 1e-8,
+           .help = "Added to the root of the mean square, against division by zero.",
+           .minimum = 0,
+           .exclusive_minimum = true},
+          decay};
+}
+
+}  // namespace yoke

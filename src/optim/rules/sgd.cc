@@ -1,0 +1,40 @@
+// SGD: w <- w - rate * (g + weight_decay * w). Robbins and Monro, "A Stochastic Approximation
+// Method" (1951).
+#include "optim/rule.h"
+#include "optim/rules/options.h"
+#include "optim/rules/sweep.h"
+
+namespace yoke::rule_sgd {
+namespace {
+
+class Sgd : public UpdateRule {
+ public:
+  explicit Sgd(double decay) : decay_(static_cast<float>(decay)) {}
+
+  std::vector<std::string> StateNames() const override { return {}; }
+
+  void Update(const UpdateSpan& span, const UpdateStep& step) const override {
+    float* __restrict w = span.values;
+    const float* __restrict gradient = span.gradient;
+    const float rate = static_cast<float>(step.learning_rate);
+    const float scale = static_cast<float>(step.gradient_scale);
+    const float decay = decay_;
+    Sweep(span.count, [=](int64_t i) { w[i] -= rate * (scale * gradient[i] + decay * w[i]); });
+  }
+
+ private:
+  float decay_;
+};
+
+}  // namespace
+
+RuleEntry Entry() {
+  return {.name = "sgd",
+          .summary = "Plain stochastic gradient descent",
+          .options = {CoupledDecayOption()},
+          .make = [](const Options& options) -> std::unique_ptr<UpdateRule> {
+            return std::make_unique<Sgd>(options.Float("weight_decay"));
+          }};
+}
+
+}  // namespace yoke::rule_sgd

@@ -1,0 +1,70 @@
+// Schedule: builds the named schedule of a job and puts its warm-up in front.
+#include "optim/schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/registry.h"
+
+namespace yoke {
+namespace {
+
+/// factor = start + (1 - start) * epoch / warmup until the warm-up is over; the course begins then.
+class WarmUp : public Schedule {
+ public:
+  WarmUp(double epochs, double start, std::unique_ptr<Schedule> course)
+      : epochs_(epochs), start_(start), course_(std::move(course)) {}
+
+  double Factor(const Progress& progress) const override {
+    if (progress.epoch < epochs_) return start_ + (1 - start_) * progress.epoch / epochs_;
+    return course_->Factor(
+        {.epoch = progress.epoch - epochs_, .epochs = std::max(progress.epochs - epochs_, 0.0)});
+  }
+
+ private:
+  double epochs_;
+  double start_;
+  std::unique_ptr<Schedule> course_;
+};
+
+std::string NameIn(const Value& table) {
+  const Value* name = table.Find("name");
+  if (!name) return "constant";
+  Require(name->AsString(), "{}: train.schedule.name must be a text in quotes", name->place());
+  return *name->AsString();
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& common_schedule_options() {
+  static const std::vector<OptionSpec> specs = {
+      {.name = "name",
+       .type = OptionType::kString,
+       .fallback = "constant",
+       .help = "How the learning rate changes over the epochs."},
+      {.name = "warmup_epochs",
+       .type = OptionType::kFloat,
+       .fallback = 0.0,
+       .help = "Epochs (a fraction counts) over which the rate first rises linearly.",
+       .minimum = 0},
+      {.name = "warmup_start",
+       .type = OptionType::kFloat,
+       .fallback = 0.1,
+       .help = "Share of the learning rate with which the warm-up begins.",
+       .minimum = 0,
+       .maximum = 1}};
+  return specs;
+}
+
+std::unique_ptr<Schedule> MakeSchedule(const Value& table) {
+  const ScheduleEntry& entry = FindEntry(schedules(), "schedule", NameIn(table));
+  std::vector<OptionSpec> specs = common_schedule_options();
+  specs.insert(specs.end(), entry.options.begin(), entry.options.end());
+  const Options options("train.schedule", table, specs);
+  std::unique_ptr<Schedule> course = entry.make(options);
+  const double warmup = options.Float("warmup_epochs");
+  if (warmup == 0) return course;
+  return std::make_unique<WarmUp>(warmup, options.Float("warmup_start"), std::move(course));
+}
+
+}  // namespace yoke

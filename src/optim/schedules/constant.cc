@@ -1,0 +1,23 @@
+// Constant: the learning rate stays what the job says; factor = 1.
+#include "optim/schedule.h"
+
+namespace yoke::schedule_constant {
+namespace {
+
+class Constant : public Schedule {
+ public:
+  double Factor(const Progress& /*progress*/) const override { return 1; }
+};
+
+}  // namespace
+
+ScheduleEntry Entry() {
+  return {.name = "constant",
+          .summary = "The rate stays as it is",
+          .options = {},
+          .make = [](const Options&) -> std::unique_ptr<Schedule> {
+            return std::make_unique<Constant>();
+          }};
+}
+
+}  // namespace yoke::schedule_constant

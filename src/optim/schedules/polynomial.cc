@@ -1,0 +1,39 @@
+// Polynomial: with p the share of the course that is over, factor = end + (1 - end) (1 - p)^power.
+// Power 1 is a straight line; Caffe's "poly" policy is this with end = 0.
+#include <cmath>
+
+#include "optim/schedules/share.h"
+
+namespace yoke::schedule_polynomial {
+namespace {
+
+class Polynomial : public Schedule {
+ public:
+  Polynomial(double power, double end) : power_(power), end_(end) {}
+  double Factor(const Progress& progress) const override {
+    return end_ + (1 - end_) * std::pow(1 - Done(progress), power_);
+  }
+
+ private:
+  double power_;
+  double end_;
+};
+
+}  // namespace
+
+ScheduleEntry Entry() {
+  return {.name = "polynomial",
+          .summary = "The rate falls to the last epoch as a power of what is left (1: a line)",
+          .options = {{.name = "power",
+                       .type = OptionType::kFloat,
+                       .fallback = 1.0,
+                       .help = "The exponent.",
+                       .minimum = 0,
+                       .exclusive_minimum = true},
+                      EndOption()},
+          .make = [](const Options& options) -> std::unique_ptr<Schedule> {
+            return std::make_unique<Polynomial>(options.Float("power"), options.Float("end"));
+          }};
+}
+
+}  // namespace yoke::schedule_polynomial

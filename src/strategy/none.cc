@@ -1,0 +1,48 @@
+// None: one replica alone; each step applies the rule to its own gradient. Cost: no message.
+#include <fmt/core.h>
+
+#include "strategy/strategy.h"
+
+namespace yoke::strategy_none {
+namespace {
+
+class None : public Strategy {
+ public:
+  explicit None(const StrategyContext& context) : context_(context) {}
+
+  ParamView View(int64_t /*step*/) override { return context_.params.View(&context_.gradients); }
+
+  void Step(const StrategyStep& step) override {
+    Apply(context_.params, {.rule = context_.rule,
+                            .state = context_.state,
+                            .gradients = context_.gradients,
+                            .learning_rate = step.learning_rate,
+                            .clip_norm = context_.clip_norm});
+  }
+
+  const float* Model() override { return context_.params.values(); }
+
+ private:
+  StrategyContext context_;
+};
+
+std::string Supports(int world) {
+  if (world == 1) return "";
+  return fmt::format("strategy none trains one replica, and this job asks for {}", world);
+}
+
+}  // namespace
+
+StrategyEntry Entry() {
+  return {.name = "none",
+          .summary = "One replica alone: nothing is exchanged",
+          .options = {},
+          .deterministic = true,
+          .supports = Supports,
+          .estimate = [](int64_t, int) { return Cost{}; },
+          .make = [](const Options&, const StrategyContext& context) -> std::unique_ptr<Strategy> {
+            return std::make_unique<None>(context);
+          }};
+}
+
+}  // namespace yoke::strategy_none
