@@ -1,0 +1,15 @@
+// The kernels of activations, best first.
+#include "kernels/activation.h"
+
+#include "kernels/makers.h"
+
+namespace yoke {
+namespace reference {
+std::unique_ptr<ActivationKernel> Activations(const ActivationShape& shape);
+}
+
+std::unique_ptr<ActivationKernel> MakeActivation(const ActivationShape& shape, bool reference) {
+  return MakeFirst<ActivationKernel, ActivationShape>({reference::Activations}, shape, reference);
+}
+
+}  // namespace yoke

@@ -1,0 +1,41 @@
+// Library: asks oneDNN about itself.
+#include "kernels/cpu/library.h"
+
+#include <fmt/core.h>
+
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace yoke {
+
+std::string OneDnnVersion() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+std::string OneDnnInstructions() {
+  switch (dnnl_get_effective_cpu_isa()) {
+    case dnnl_cpu_isa_sse41:
+      return "sse4.1";
+    case dnnl_cpu_isa_avx:
+      return "avx";
+    case dnnl_cpu_isa_avx2:
+      return "avx2";
+    case dnnl_cpu_isa_avx2_vnni:
+    case dnnl_cpu_isa_avx2_vnni_2:
+      return "avx2_vnni";
+    case dnnl_cpu_isa_avx512_core:
+      return "avx512_core";
+    case dnnl_cpu_isa_avx512_core_vnni:
+      return "avx512_core_vnni";
+    case dnnl_cpu_isa_avx512_core_bf16:
+      return "avx512_core_bf16";
+    case dnnl_cpu_isa_avx512_core_fp16:
+      return "avx512_core_fp16";
+    case dnnl_cpu_isa_avx512_core_amx:
+      return "avx512_core_amx";
+    default:
+      return "newer than avx512_core_amx";
+  }
+}
+
+}  // namespace yoke

@@ -1,0 +1,49 @@
+// Linear: output = input * weight^T + bias, its gradients, and a ReLU behind it when it was
+// absorbed.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tensor/types.h"
+
+namespace yoke {
+
+struct LinearShape {
+  int64_t batch = 0;
+  int64_t inputs = 0;
+  int64_t outputs = 0;
+  DType type =
+      DType::kF32;  ///< Of activations, weight and bias (f32 or bf16); parameter gradients are f32.
+  bool bias = true;
+  bool relu = false;
+  bool training = false;        ///< Backward will be called.
+  bool input_gradient = false;  ///< Backward computes it.
+};
+
+/// All row-major.
+struct LinearCall {
+  const void* input = nullptr;   ///< [batch, inputs]
+  const void* weight = nullptr;  ///< [outputs, inputs]
+  const void* bias = nullptr;    ///< [outputs]
+  void* output = nullptr;  ///< [batch, outputs]: written by Forward, read by Backward when relu.
+  void* output_gradient = nullptr;  ///< Zeroed where the ReLU was off.
+  void* input_gradient = nullptr;
+  float* weight_gradient = nullptr;
+  float* bias_gradient = nullptr;
+  void* scratch = nullptr;  ///< scratch_bytes() of the kernel, 64-byte aligned.
+};
+
+class LinearKernel {
+ public:
+  virtual ~LinearKernel() = default;
+  virtual void Forward(const LinearCall& call) = 0;
+  /// Writes all gradients that the shape and the call ask for.
+  virtual void Backward(const LinearCall& call) = 0;
+  virtual int64_t scratch_bytes() const { return 0; }
+  virtual std::string name() const = 0;
+};
+
+std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, bool reference = false);
+
+}  // namespace yoke

@@ -1,0 +1,23 @@
+// Threads of kernels: each calling thread has an OpenMP team of its own, of the size it sets here.
+#pragma once
+
+#include <string>
+
+namespace yoke {
+
+/// Sets how many threads kernels called by this thread use from now on (at least 1).
+void SetKernelThreads(int threads);
+/// How many threads kernels called by this thread use.
+int KernelThreads();
+
+/// What the kernel library says about itself, for `doctor`.
+struct KernelLibrary {
+  std::string name;     ///< "oneDNN"
+  std::string version;  ///< "3.2.0"
+  std::string isa;  ///< The instruction set in effect: "AVX-512 with BF16" ("ONEDNN_MAX_CPU_ISA"
+                    ///< can lower it).
+  bool fast_bf16 = false;  ///< The CPU multiplies bf16 faster than f32.
+};
+KernelLibrary DescribeKernelLibrary();
+
+}  // namespace yoke

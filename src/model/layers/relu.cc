@@ -1,0 +1,15 @@
+// The layer `relu`: max(0, x) of each number.
+#include "model/layers/activation.h"
+
+namespace yoke::layer {
+
+LayerEntry relu() {
+  return {.name = "relu",
+          .summary = "max(0, x) of each number",
+          .options = {},
+          .make = [](const Options&, const LayerContext& context) {
+            return MakeElementwise(Activation::kRelu, "relu", context);
+          }};
+}
+
+}  // namespace yoke::layer

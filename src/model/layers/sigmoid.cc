@@ -1,0 +1,15 @@
+// The layer `sigmoid`: 1 / (1 + exp(-x)) of each number.
+#include "model/layers/activation.h"
+
+namespace yoke::layer {
+
+LayerEntry sigmoid() {
+  return {.name = "sigmoid",
+          .summary = "1 / (1 + exp(-x)) of each number",
+          .options = {},
+          .make = [](const Options&, const LayerContext& context) {
+            return MakeElementwise(Activation::kSigmoid, "sigmoid", context);
+          }};
+}
+
+}  // namespace yoke::layer

@@ -1,0 +1,40 @@
+// Small things that layers share.
+#include "model/layers/support.h"
+
+#include "base/check.h"
+
+namespace yoke::layer {
+
+void RequireDense(const LayerContext& context, std::string_view type) {
+  Require(!context.input.sparse,
+          "layer '{}' ({}) needs dense input, but the data is sparse: start with a sparse_linear "
+          "layer",
+          context.name, type);
+}
+
+void RequireImage(const LayerContext& context, std::string_view type) {
+  RequireDense(context, type);
+  Require(context.input.shape.rank() == 3,
+          "layer '{}' ({}) needs an image [channels, height, width], but its input is {}",
+          context.name, type, context.input.shape.Text());
+}
+
+OptionSpec InitializerOption(const std::string& name, const std::string& fallback,
+                             const std::string& help) {
+  OptionSpec spec{.name = name, .type = OptionType::kString, .fallback = fallback, .help = help};
+  for (const InitializerEntry& entry : initializers()) spec.choices.push_back(entry.name);
+  return spec;
+}
+
+Pair PairOption(const Options& options, std::string_view name, int64_t minimum) {
+  const std::vector<int64_t> values = options.Ints(name);
+  Require(values.size() == 1 || values.size() == 2,
+          "{}: expected one number or [height, width], got {} numbers", options.Where(name),
+          values.size());
+  const Pair pair{values.front(), values.back()};
+  Require(pair.height >= minimum && pair.width >= minimum, "{}: expected at least {}",
+          options.Where(name), minimum);
+  return pair;
+}
+
+}  // namespace yoke::layer

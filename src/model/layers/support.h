@@ -1,0 +1,47 @@
+// Small things that layers share: tensors for edges, aligned memory, options that several have.
+#pragma once
+
+#include <string>
+
+#include "model/layer.h"
+
+namespace yoke::layer {
+
+/// `bytes` rounded up to 64, so that what lies behind is aligned.
+inline int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+inline void* Advance(void* memory, int64_t bytes) {
+  return memory ? static_cast<char*>(memory) + bytes : nullptr;
+}
+
+/// What flows along an edge for a whole batch, without data.
+inline Tensor BatchTensor(const Edge& edge, int64_t batch) {
+  return {.shape = edge.shape.Batched(batch), .type = edge.type, .layout = edge.layout};
+}
+
+/// Throws UserError when a layer that needs dense input stands on sparse rows.
+void RequireDense(const LayerContext& context, std::string_view type);
+
+/// Throws UserError unless the input is an image [channels, height, width].
+void RequireImage(const LayerContext& context, std::string_view type);
+
+/// The option `name` whose value is the name of an initializer.
+OptionSpec InitializerOption(const std::string& name, const std::string& fallback,
+                             const std::string& help);
+
+/// One number for both axes or [height, width].
+struct Pair {
+  int64_t height = 0;
+  int64_t width = 0;
+};
+/// Reads an option declared as kInts. Throws UserError unless it holds one or two numbers, none
+/// below `minimum`.
+Pair PairOption(const Options& options, std::string_view name, int64_t minimum);
+
+/// The cost of reading and writing `numbers` f32 numbers with `operations` for each of them.
+inline Cost Elementwise(int64_t numbers, double operations) {
+  return {.operations = operations * static_cast<double>(numbers),
+          .bytes = 16.0 * static_cast<double>(numbers)};
+}
+
+}  // namespace yoke::layer

@@ -1,0 +1,15 @@
+// The layer `tanh`: hyperbolic tangent of each number.
+#include "model/layers/activation.h"
+
+namespace yoke::layer {
+
+LayerEntry tanh() {
+  return {.name = "tanh",
+          .summary = "hyperbolic tangent of each number",
+          .options = {},
+          .make = [](const Options&, const LayerContext& context) {
+            return MakeElementwise(Activation::kTanh, "tanh", context);
+          }};
+}
+
+}  // namespace yoke::layer
