@@ -1,0 +1,13 @@
+// Libraries: which versions of the libraries that open files are running.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace yoke {
+
+/// {"libarchive", "3.6.2"}, {"libjpeg-turbo", "2.1.5"}, {"libpng", "1.6.39"}.
+std::vector<std::pair<std::string, std::string>> DataLibraries();
+
+}  // namespace yoke

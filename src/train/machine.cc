@@ -1,0 +1,64 @@
+// Machine: read from /proc/cpuinfo, and from each library's own word for its version.
+#include "train/machine.h"
+
+#include <fmt/core.h>
+#include <hwloc.h>
+
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "data/libraries.h"
+#include "kernels/cpu/library.h"
+
+namespace yoke {
+namespace {
+
+/// The text behind the first "key : " line of /proc/cpuinfo.
+std::string CpuInfo(std::string_view key) {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.rfind(key, 0) != 0) continue;
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "";
+}
+
+std::string HwlocVersion() {
+  const unsigned version = hwloc_get_api_version();
+  return fmt::format("{}.{}.{}", version >> 16, (version >> 8) & 0xFF, version & 0xFF);
+}
+
+}  // namespace
+
+std::string CpuModel() {
+  const std::string model = CpuInfo("model name");
+  return model.empty() ? "unknown" : model;
+}
+
+std::vector<std::string> CpuFeatures() {
+  static constexpr std::array kTelling = {"avx",         "avx2",     "fma",         "f16c",
+                                          "avx_vnni",    "avx512f",  "avx512_vnni", "avx512_bf16",
+                                          "avx512_fp16", "amx_tile", "amx_bf16"};
+  const std::string flags = " " + CpuInfo("flags") + " ";
+  std::vector<std::string> found;
+  for (const std::string name : kTelling)
+    if (flags.find(" " + name + " ") != std::string::npos) found.push_back(name);
+  return found;
+}
+
+std::vector<std::pair<std::string, std::string>> Libraries() {
+  std::vector<std::pair<std::string, std::string>> all = {{"oneDNN", OneDnnVersion()}};
+  for (auto& library : DataLibraries()) all.push_back(std::move(library));
+  all.emplace_back("hwloc", HwlocVersion());
+  all.emplace_back("fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
+                                      FMT_VERSION % 100));
+  all.emplace_back("nlohmann-json",
+                   fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
+                               NLOHMANN_JSON_VERSION_PATCH));
+  return all;
+}
+
+}  // namespace yoke

@@ -1,0 +1,228 @@
+// Record: metrics.jsonl is the one source; the TensorBoard file is drawn anew from it whenever a
+// run starts or resumes.
+#include "train/record.h"
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "train/human.h"
+#include "train/machine.h"
+#include "train/tfevents.h"
+
+namespace yoke {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+double WallTime() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+Json ToObject(const Metrics& metrics) {
+  Json object = Json::object();
+  for (const auto& [name, value] : metrics) object[name] = value;
+  return object;
+}
+
+Json ToObject(const StartEvent& e) {
+  return {{"event", "start"},
+          {"run", e.run},
+          {"parameters", e.parameters},
+          {"devices", e.devices},
+          {"executor", e.executor},
+          {"strategy", e.strategy},
+          {"world", e.world},
+          {"train_examples", e.train_examples},
+          {"test_examples", e.test_examples},
+          {"epochs_done", e.epochs_done},
+          {"epochs", e.epochs}};
+}
+
+Json ToObject(const EpochEvent& e) {
+  Json object = {{"event", "epoch"},
+                 {"epoch", e.epoch},
+                 {"epochs", e.epochs},
+                 {"step", e.step},
+                 {"seconds", e.seconds},
+                 {"examples_per_second", e.examples_per_second},
+                 {"learning_rate", e.learning_rate},
+                 {"train", {{"loss", e.train_loss}}}};
+  if (!e.validation.empty()) object["validation"] = ToObject(e.validation);
+  object["test"] = ToObject(e.test);
+  return object;
+}
+
+Json ToObject(const EndEvent& e) {
+  return {{"event", "end"},           {"run", e.run},          {"reason", e.reason},
+          {"seconds", e.seconds},     {"epochs", e.epochs},    {"step", e.step},
+          {"test", ToObject(e.test)}, {"message", e.sentence}, {"exit_status", e.exit_status}};
+}
+
+/// One line, whatever bytes a path may hold.
+std::string Line(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Version, commit, processor and libraries: under which conditions the numbers came about.
+Json Conditions() {
+  Json libraries = Json::object();
+  for (const auto& [name, version] : Libraries()) libraries[name] = version;
+  return {{"version", std::string(Version())},
+          {"commit", std::string(Commit())},
+          {"cpu", CpuModel()},
+          {"features", CpuFeatures()},
+          {"libraries", libraries}};
+}
+
+/// The scalars of one epoch, from its line of metrics.jsonl: "loss/train", "accuracy/test",
+/// "learning_rate", ...
+ScalarEvent Scalars(const Json& line) {
+  ScalarEvent event{
+      .wall_time = line.value("time", 0.0), .step = line.value("step", int64_t{0}), .scalars = {}};
+  for (const char* set : {"train", "validation", "test"}) {
+    const Json metrics = line.value(set, Json::object());
+    for (const auto& [name, value] : metrics.items())
+      if (value.is_number()) event.scalars.emplace_back(name + "/" + set, value);
+  }
+  for (const char* name : {"learning_rate", "examples_per_second", "epoch"})
+    if (line.contains(name) && line[name].is_number()) event.scalars.emplace_back(name, line[name]);
+  return event;
+}
+
+/// Whether a line of an earlier session still holds when `epochs_done` epochs are in the
+/// checkpoint.
+bool StillHolds(const Json& line, double epochs_done) {
+  const std::string kind = line.value("event", "");
+  if (kind == "start") return true;
+  if (kind == "epoch") return line.value("epoch", 0.0) <= epochs_done;
+  return kind == "end" && line.value("epochs", 0.0) <= epochs_done;
+}
+
+/// The lines of a metrics.jsonl that hold; a last line that broke off is none.
+std::vector<Json> ReadLines(const std::string& path, double epochs_done) {
+  std::vector<Json> lines;
+  std::ifstream in(path);
+  for (std::string text; std::getline(in, text);) {
+    Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (line.is_object() && StillHolds(line, epochs_done)) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+void WriteWhole(const std::string& path, const std::string& text) {
+  const std::string temporary = path + ".new";
+  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out) throw Error(fmt::format("cannot write {}: is the disk full?", temporary));
+  fs::rename(temporary, path);
+}
+
+void RemoveEventFiles(const std::string& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().string().rfind("events.out.tfevents.", 0) == 0)
+      fs::remove(entry.path());
+}
+
+class RunRecord : public Observer {
+ public:
+  explicit RunRecord(std::string run)
+      : run_(std::move(run)), lines_path_(run_ + "/metrics.jsonl") {}
+
+  void Start(const StartEvent& event) override {
+    LogToFile(run_ + "/log.txt");
+    LogInfo(ToText(event));
+    start_ = ToObject(event);
+    start_.update(Conditions());
+    Reopen(event.epochs_done);
+    Append(start_);
+  }
+
+  void Epoch(const EpochEvent& event) override {
+    LogInfo(ToText(event));
+    events_->Add(Scalars(Append(ToObject(event))));
+  }
+
+  void Message(const std::string& sentence) override { LogInfo(sentence); }
+
+  void End(const EndEvent& event) override {
+    Json summary = start_;
+    summary.update(Append(ToObject(event)));
+    summary.erase("event");
+    WriteWhole(run_ + "/summary.json",
+               summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    LogInfo(fmt::format("ended: {} after {}. {}", event.reason, Duration(event.seconds),
+                        event.sentence));
+  }
+
+ private:
+  /// Keeps what holds of an earlier session, and draws the TensorBoard file anew from it.
+  void Reopen(double epochs_done) {
+    const std::vector<Json> kept = ReadLines(lines_path_, epochs_done);
+    std::string text;
+    for (const Json& line : kept) text += Line(line) + "\n";
+    WriteWhole(lines_path_, text);
+    lines_.open(lines_path_, std::ios::binary | std::ios::app);
+    RemoveEventFiles(run_);
+    events_ = std::make_unique<EventFile>(run_, WallTime());
+    for (const Json& line : kept)
+      if (line["event"] == "epoch") events_->Add(Scalars(line));
+  }
+
+  /// Adds the time and writes the line; returns it.
+  Json Append(Json line) {
+    line["time"] = WallTime();
+    lines_ << Line(line) << std::endl;
+    if (!lines_) throw Error(fmt::format("cannot write {}: is the disk full?", lines_path_));
+    return line;
+  }
+
+  std::string run_;
+  std::string lines_path_;
+  Json start_;
+  std::ofstream lines_;
+  std::unique_ptr<EventFile> events_;
+};
+
+std::string Named(const std::string& set, const Metrics& metrics) {
+  std::string text;
+  for (const auto& [name, value] : metrics)
+    text += fmt::format("  {}{} {}", text.empty() ? set + " " : "", name, Metric(value));
+  return text;
+}
+
+}  // namespace
+
+std::string ToJson(const StartEvent& event) { return Line(ToObject(event)); }
+std::string ToJson(const EpochEvent& event) { return Line(ToObject(event)); }
+std::string ToJson(const EndEvent& event) { return Line(ToObject(event)); }
+
+std::string ToText(const StartEvent& e) {
+  const std::string resumed =
+      e.epochs_done > 0 ? fmt::format(" (resumed after {:.4g})", e.epochs_done) : "";
+  return fmt::format(
+      "{} parameters on {}, executor {}, strategy {}; {} training and {} test examples, {} {}{}",
+      Count(e.parameters), e.devices, e.executor, e.strategy, Count(e.train_examples),
+      Count(e.test_examples), e.epochs, e.epochs == 1 ? "epoch" : "epochs", resumed);
+}
+
+std::string ToText(const EpochEvent& e) {
+  const int width = static_cast<int>(std::to_string(e.epochs).size());
+  return fmt::format("epoch {:>{}}/{}  train loss {}{}{}  {} examples/s  {}", e.epoch, width,
+                     e.epochs, Metric(e.train_loss), Named("validation", e.validation),
+                     Named("test", e.test), Count(std::llround(e.examples_per_second)),
+                     Duration(e.seconds));
+}
+
+std::unique_ptr<Observer> MakeRecord(const std::string& run) {
+  return std::make_unique<RunRecord>(run);
+}
+
+}  // namespace yoke

@@ -1,0 +1,176 @@
+// The record of a run: lines, summary, what is dropped on resuming, and torn lines.
+#include "train/record.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class RecordTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    run_ = testing::TempDir() + "/record_" +
+           testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(run_);
+    fs::create_directories(run_);
+  }
+
+  std::unique_ptr<Observer> Started(double epochs_done = 0) {
+    auto record = MakeRecord(run_);
+    StartEvent start;
+    start.run = run_;
+    start.parameters = 431080;
+    start.executor = "single";
+    start.strategy = "none";
+    start.devices = "cpu (2 threads)";
+    start.epochs = 5;
+    start.epochs_done = epochs_done;
+    record->Start(start);
+    return record;
+  }
+
+  static EpochEvent Epoch(int64_t epoch, double loss = 0.5) {
+    EpochEvent event;
+    event.epoch = epoch;
+    event.epochs = 5;
+    event.step = epoch * 100;
+    event.seconds = 2.0 * static_cast<double>(epoch);
+    event.train_loss = loss;
+    event.test = {{"loss", 0.25}, {"accuracy", 0.875}};
+    return event;
+  }
+
+  std::vector<Json> Lines() const {
+    std::vector<Json> lines;
+    std::ifstream in(run_ + "/metrics.jsonl");
+    for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+    return lines;
+  }
+
+  std::vector<std::string> Kinds() const {
+    std::vector<std::string> kinds;
+    for (const Json& line : Lines())
+      kinds.push_back(line["event"].get<std::string>() +
+                      (line["event"] == "epoch" ? line["epoch"].dump() : ""));
+    return kinds;
+  }
+
+  int EventFiles() const {
+    int files = 0;
+    for (const auto& entry : fs::directory_iterator(run_))
+      files += entry.path().string().find("tfevents") != std::string::npos;
+    return files;
+  }
+
+  std::string run_;
+};
+
+using testing::ElementsAre;
+
+TEST_F(RecordTest, KeepsOneLineAnEvent) {
+  auto record = Started();
+  record->Epoch(Epoch(1));
+  record->End({.run = run_,
+               .seconds = 2,
+               .epochs = 1,
+               .step = 100,
+               .test = {{"accuracy", 0.875}},
+               .reason = "finished",
+               .sentence = "",
+               .exit_status = 0});
+  EXPECT_THAT(Kinds(), ElementsAre("start", "epoch1", "end"));
+  const Json start = Lines()[0];
+  for (const char* key : {"version", "commit", "cpu", "libraries", "parameters", "time"})
+    EXPECT_TRUE(start.contains(key)) << key;
+  EXPECT_TRUE(start["libraries"].contains("oneDNN"));
+  EXPECT_EQ(Lines()[1]["test"]["accuracy"], 0.875);
+  EXPECT_EQ(EventFiles(), 1);
+}
+
+TEST_F(RecordTest, SummaryJoinsStartAndEnd) {
+  auto record = Started();
+  record->End({.run = run_,
+               .seconds = 2,
+               .epochs = 1,
+               .step = 100,
+               .test = {{"accuracy", 0.875}},
+               .reason = "target",
+               .sentence = "",
+               .exit_status = 0});
+  const Json summary = Json::parse(std::ifstream(run_ + "/summary.json"));
+  EXPECT_EQ(summary["reason"], "target");
+  EXPECT_EQ(summary["parameters"], 431080);
+  EXPECT_EQ(summary["test"]["accuracy"], 0.875);
+  EXPECT_FALSE(summary.contains("event"));
+}
+
+TEST_F(RecordTest, ResumingDropsWhatTheCheckpointDoesNotHold) {
+  auto record = Started();
+  for (int epoch = 1; epoch <= 3; ++epoch) record->Epoch(Epoch(epoch));
+  record.reset();
+  record = Started(2.4);
+  record->Epoch(Epoch(3));
+  EXPECT_THAT(Kinds(), ElementsAre("start", "epoch1", "epoch2", "start", "epoch3"));
+  EXPECT_EQ(EventFiles(), 1);
+}
+
+TEST_F(RecordTest, ResumingFromTheBeginningKeepsNoEpoch) {
+  Started()->Epoch(Epoch(1));
+  Started(0);
+  EXPECT_THAT(Kinds(), ElementsAre("start", "start"));
+}
+
+TEST_F(RecordTest, ATornLastLineIsDropped) {
+  Started()->Epoch(Epoch(1));
+  std::ofstream(run_ + "/metrics.jsonl", std::ios::app) << R"({"event":"epoch","ep)";
+  Started(1);
+  EXPECT_THAT(Kinds(), ElementsAre("start", "epoch1", "start"));
+}
+
+TEST_F(RecordTest, ALossThatIsNoNumberIsStillJson) {
+  auto record = Started();
+  record->Epoch(Epoch(1, std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_TRUE(Lines()[1]["train"]["loss"].is_null());
+  record = Started(1);  // and can be read again
+  EXPECT_THAT(Kinds(), ElementsAre("start", "epoch1", "start"));
+}
+
+TEST_F(RecordTest, LogHoldsTheLinesForPeople) {
+  auto record = Started();
+  record->Message("resumed from somewhere");
+  record->Epoch(Epoch(1));
+  std::ifstream in(run_ + "/log.txt");
+  const std::string log{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(log, testing::HasSubstr("431,080 parameters"));
+  EXPECT_THAT(log, testing::HasSubstr("resumed from somewhere"));
+  EXPECT_THAT(log, testing::HasSubstr("test loss 0.2500  accuracy 0.8750"));
+}
+
+TEST_F(RecordTest, SaysThatItCannotWrite) {
+  auto record = MakeRecord("/proc/nowhere");
+  EXPECT_THROW(record->Start({}), Error);
+}
+
+TEST(RecordTextTest, EpochLine) {
+  EpochEvent event;
+  event.epoch = 3;
+  event.epochs = 10;
+  event.seconds = 187;
+  event.examples_per_second = 12345.4;
+  event.train_loss = 0.5;
+  EXPECT_EQ(ToText(event), "epoch  3/10  train loss 0.5000  12,345 examples/s  3:07");
+}
+
+}  // namespace
+}  // namespace yoke
