@@ -34,18 +34,18 @@ Hand DrawHand(Random& random) {
   const auto uniform = [&](double low, double high) {
     return static_cast<float>(random.Uniform(low, high));
   };
-  const float height = uniform(0.165, 0.205);
-  const float width = height * uniform(0.8, 1.1);
-  const float turn = uniform(-0.18, 0.18);
-  const float slant = uniform(-0.30, 0.20);  // most people lean to the right
+  const float height = uniform(0.157, 0.208);
+  const float width = height * uniform(0.76, 1.12);
+  const float turn = uniform(-0.21, 0.21);
+  const float slant = uniform(-0.33, 0.22);  // most people lean to the right
   const float c = std::cos(turn), s = std::sin(turn);
   Hand hand{};
   hand.xx = width * c;
   hand.xy = height * (slant * c - s);
   hand.yx = width * s;
   hand.yy = height * (slant * s + c);
-  hand.left = kDigitSide * 0.5F + uniform(-1.0, 1.0);
-  hand.top = kDigitSide * 0.5F + uniform(-1.0, 1.0);
+  hand.left = kDigitSide * 0.5F + uniform(-1.9, 1.9);
+  hand.top = kDigitSide * 0.5F + uniform(-1.9, 1.9);
   hand.shake = uniform(2.0, 5.0);
   hand.radius = uniform(0.8, 1.6);
   hand.softness = uniform(0.8, 1.6);
