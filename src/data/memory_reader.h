@@ -52,13 +52,15 @@ class MemoryReader : public Reader {
   int64_t Size() const override { return data_.size; }
   void Read(const ReadRequest& request, Batch& batch) const override;
 
-  /// Replaces info().normalization; not while others read.
+  /// Replaces Info().normalization; not while others read. Sparse input knows only its scale.
   void SetNormalization(const Normalization& normalization);
 
  private:
   void ReadDense(std::span<const int64_t> examples, Batch& batch) const;
-  void Convert(const uint8_t* from, float* to) const;
-  void Convert(const float* from, float* to) const;
+  void ReadSparse(std::span<const int64_t> examples, Batch& batch) const;
+  void ReadLabels(std::span<const int64_t> examples, Batch& batch) const;
+  template <typename T>
+  void Convert(const T* from, float* to) const;
 
   DataInfo info_;
   MemoryData data_;

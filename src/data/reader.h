@@ -2,12 +2,14 @@
 // augmentation.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/options.h"
+#include "data/source.h"
 #include "tensor/batch.h"
 
 namespace yoke {
@@ -16,9 +18,9 @@ namespace yoke {
 /// is the first axis of the input: colours of an image, features of a vector. Travels in
 /// checkpoints.
 struct Normalization {
-  double scale = 1;               ///< 1/255 for image bytes.
-  std::vector<double> mean;       ///< By channel; empty: 0.
-  std::vector<double> deviation;  ///< By channel; empty: 1.
+  double scale = 1;                    ///< 1/255 for image bytes.
+  std::vector<double> mean = {};       ///< By channel; empty: 0.
+  std::vector<double> deviation = {};  ///< By channel; empty: 1.
 };
 
 /// What is known of a data set before its first example is asked for. All of it travels in
@@ -30,10 +32,10 @@ struct DataInfo {
   int64_t outputs = 0;  ///< Classes or labels.
   /// Classes as the data names them, by index ("-1", "3", "cat"); empty for multi-label data, whose
   /// labels are their numbers.
-  std::vector<std::string> label_names;
+  std::vector<std::string> label_names = {};
   bool labelled = true;     ///< False for input without labels (predict).
   int64_t first_index = 0;  ///< What the files call the first feature (LIBSVM: mostly 1).
-  Normalization normalization;
+  Normalization normalization = {};
 };
 
 /// DataInfo as a table and back: what a checkpoint keeps.
@@ -70,6 +72,8 @@ struct ReadFiles {
   /// Predict: input without labels is fine where the format can tell, and so are unknown classes
   /// (the set is then not labelled).
   bool labels_optional = false;
+  /// How a path becomes bytes (tests and fuzzers give memory).
+  std::function<std::unique_ptr<ByteSource>(const std::string& path)> open = OpenSource;
   int64_t memory_limit = INT64_MAX;  ///< Bytes an array may hold in memory: for LoadedData.
 };
 
@@ -79,8 +83,8 @@ struct LoadedData;  // memory_reader.h
 struct FormatEntry {
   std::string name;
   std::string summary;
-  std::vector<OptionSpec> options;  ///< Keys of [data] that belong to this format.
-  bool synthetic = false;           ///< Makes its data from options; there are no files.
+  std::vector<OptionSpec> options = {};  ///< Keys of [data] that belong to this format.
+  bool synthetic = false;                ///< Makes its data from options; there are no files.
   /// Reads the files whole. `options` holds the format's keys and common_data_options(). Throws
   /// UserError naming the file, the line (or the byte) and what was expected.
   LoadedData (*load)(const Options& options, const ReadFiles& files) = nullptr;

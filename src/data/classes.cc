@@ -1,0 +1,71 @@
+// Class numbers in order of appearance, put in the order of the labels in the end.
+#include "data/classes.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "data/text.h"
+
+namespace yoke {
+namespace {
+
+// One spelling a label.
+std::string Canonical(std::string_view label) {
+  double number = 0;
+  if (!ParseNumber(label, number)) return std::string(label);
+  return fmt::format("{}", number == 0 ? 0.0 : number);
+}
+
+bool Before(const std::string& a, const std::string& b) {
+  double x = 0, y = 0;
+  const bool a_is_number = ParseNumber(a, x), b_is_number = ParseNumber(b, y);
+  if (a_is_number && b_is_number) return x < y;
+  return a_is_number != b_is_number ? a_is_number : a < b;
+}
+
+}  // namespace
+
+ClassLabels::ClassLabels(const DataInfo* like) {
+  if (!like) return;
+  names_ = like->label_names;
+  for (size_t i = 0; i < names_.size(); ++i) index_[names_[i]] = static_cast<int32_t>(i);
+  closed_ = true;
+}
+
+int32_t ClassLabels::Index(std::string_view label) {
+  if (last_index_ >= 0 && label == last_label_) return last_index_;
+  std::string name = Canonical(label);
+  const auto found = index_.find(name);
+  if (found == index_.end() && closed_) return -1;
+  last_label_ = label;
+  if (found != index_.end()) return last_index_ = found->second;
+  last_index_ = static_cast<int32_t>(names_.size());
+  index_[name] = last_index_;
+  names_.push_back(std::move(name));
+  return last_index_;
+}
+
+void ClassLabels::Close(GrowingArray<int32_t>& classes) {
+  if (closed_) return;
+  closed_ = true;
+  last_index_ = -1;
+  std::vector<int32_t> order(names_.size()), rank(names_.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return Before(names_[a], names_[b]); });
+  std::vector<std::string> sorted;
+  for (size_t i = 0; i < order.size(); ++i) {
+    rank[order[i]] = static_cast<int32_t>(i);
+    index_[names_[order[i]]] = static_cast<int32_t>(i);
+    sorted.push_back(names_[order[i]]);
+  }
+  names_ = std::move(sorted);
+  for (int32_t& value : classes.span()) value = rank[value];
+}
+
+std::string ClassLabels::Known() const {
+  std::string known;
+  for (size_t i = 0; i < names_.size() && i < 12; ++i) known += (i ? ", " : "") + names_[i];
+  return names_.size() > 12 ? fmt::format("{}, ... ({} classes)", known, names_.size()) : known;
+}
+
+}  // namespace yoke

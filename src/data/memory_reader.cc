@@ -1,0 +1,143 @@
+// Gathers examples out of plain arrays; the loops over numbers are left to the vectorizer.
+#include "data/memory_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+// By channel, or one for all channels.
+double At(const std::vector<double>& values, size_t channel, double otherwise) {
+  if (values.empty()) return otherwise;
+  return values[values.size() == 1 ? 0 : channel];
+}
+
+template <typename T>
+void Scale(const T* __restrict from, float* __restrict to, int64_t n, float factor, float offset) {
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]) * factor + offset;
+}
+
+template <typename T>
+void ScaleEach(const T* __restrict from, float* __restrict to, std::span<const float> factors,
+               const float* __restrict offsets) {
+  const float* __restrict factor = factors.data();
+  const auto n = static_cast<int64_t>(factors.size());
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]) * factor[i] + offsets[i];
+}
+
+void GatherRows(const SparseArrays& from, std::span<const int64_t> rows, SparseStorage& to) {
+  to.Clear();
+  for (const int64_t row : rows) {
+    const int64_t begin = from.offsets[row], end = from.offsets[row + 1];
+    to.ids.insert(to.ids.end(), from.ids.data() + begin, from.ids.data() + end);
+    if (!from.values.empty())
+      to.values.insert(to.values.end(), from.values.data() + begin, from.values.data() + end);
+    to.offsets.push_back(static_cast<int64_t>(to.ids.size()));
+  }
+}
+
+bool IsComplete(const SparseArrays& arrays, int64_t rows) {
+  return arrays.rows() == rows && arrays.offsets[rows] == arrays.ids.size() &&
+         (arrays.values.empty() || arrays.values.size() == arrays.ids.size());
+}
+
+void CheckLengths(const DataInfo& info, const MemoryData& data) {
+  const int64_t numbers = data.size * info.input.Count();
+  if (info.sparse) {
+    Check(IsComplete(data.sparse, data.size), "sparse rows do not match the number of examples");
+  } else {
+    Check(std::max(data.bytes.size(), data.numbers.size()) == numbers,
+          "dense input does not match the number of examples");
+  }
+  if (!info.labelled) return;
+  if (info.multi_label) {
+    Check(IsComplete(data.labels, data.size), "label sets do not match the number of examples");
+  } else {
+    Check(data.classes.size() == data.size, "classes do not match the number of examples");
+  }
+}
+
+}  // namespace
+
+MemoryReader::MemoryReader(DataInfo info, MemoryData data)
+    : info_(std::move(info)), data_(std::move(data)) {
+  CheckLengths(info_, data_);
+  SetNormalization(info_.normalization);
+}
+
+void MemoryReader::SetNormalization(const Normalization& normalization) {
+  info_.normalization = normalization;
+  const auto channels = static_cast<size_t>(info_.input[0]);
+  const bool each = normalization.mean.size() > 1 || normalization.deviation.size() > 1;
+  factor_.assign(each ? channels : 1, 1);
+  offset_.assign(factor_.size(), 0);
+  for (size_t c = 0; c < factor_.size(); ++c) {
+    const double deviation = At(normalization.deviation, c, 1);
+    factor_[c] = static_cast<float>(normalization.scale / deviation);
+    offset_[c] = static_cast<float>(-At(normalization.mean, c, 0) / deviation);
+  }
+  plain_ = factor_.size() == 1 && factor_[0] == 1 && offset_[0] == 0;
+}
+
+template <typename T>
+void MemoryReader::Convert(const T* from, float* to) const {
+  const auto channels = static_cast<int64_t>(factor_.size());
+  const int64_t area = info_.input.Count() / channels;
+  if (area == 1 && channels > 1) return ScaleEach(from, to, std::span(factor_), offset_.data());
+  for (int64_t c = 0; c < channels; ++c)
+    Scale(from + c * area, to + c * area, area, factor_[c], offset_[c]);
+}
+
+void MemoryReader::ReadDense(std::span<const int64_t> examples, Batch& batch) const {
+  batch.ResizeDense(info_.input);
+  const int64_t count = info_.input.Count();
+  auto* to = batch.dense.As<float>();
+  for (const int64_t example : examples) {
+    if (!data_.bytes.empty()) {
+      Convert(data_.bytes.data() + example * count, to);
+    } else if (plain_) {
+      std::memcpy(to, data_.numbers.data() + example * count, count * sizeof(float));
+    } else {
+      Convert(data_.numbers.data() + example * count, to);
+    }
+    to += count;
+  }
+}
+
+void MemoryReader::ReadSparse(std::span<const int64_t> examples, Batch& batch) const {
+  batch.dense = {};
+  batch.sparse.width = info_.input[0];
+  GatherRows(data_.sparse, examples, batch.sparse);
+  if (plain_) return;
+  for (float& value : batch.sparse.values) value *= factor_[0];
+}
+
+void MemoryReader::Read(const ReadRequest& request, Batch& batch) const {
+  for (const int64_t example : request.examples)
+    Check(example >= 0 && example < data_.size, "an example was asked for that does not exist");
+  batch.size = static_cast<int64_t>(request.examples.size());
+  batch.seed = request.seed;
+  batch.epoch = request.epoch;
+  batch.examples.assign(request.examples.begin(), request.examples.end());
+  batch.is_sparse = info_.sparse;
+  if (info_.sparse) {
+    ReadSparse(request.examples, batch);
+  } else {
+    ReadDense(request.examples, batch);
+  }
+  ReadLabels(request.examples, batch);
+}
+
+void MemoryReader::ReadLabels(std::span<const int64_t> examples, Batch& batch) const {
+  batch.classes.clear();
+  batch.labels.Clear();
+  batch.labels.width = info_.outputs;
+  if (!info_.labelled) return;
+  if (info_.multi_label) return GatherRows(data_.labels, examples, batch.labels);
+  for (const int64_t example : examples) batch.classes.push_back(data_.classes[example]);
+}
+
+}  // namespace yoke

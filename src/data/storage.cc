@@ -1,0 +1,117 @@
+// Grows memory by mremap: no copy, and untouched pages cost nothing.
+#include "data/storage.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+constexpr int64_t kFirstBytes = 1 << 16;
+
+std::string TemporaryFolder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder && *folder ? folder : "/tmp";
+}
+
+int NewTemporaryFile() {
+  std::string name = TemporaryFolder() + "/yoke-data-XXXXXX";
+  const int file = mkstemp(name.data());
+  Require(file >= 0, "{}: no temporary file can be made there: {} (TMPDIR names another folder)",
+          TemporaryFolder(), std::strerror(errno));
+  unlink(name.c_str());
+  return file;
+}
+
+// Room is taken before it is written: a full disk is an error here and not a signal later.
+void Enlarge(int file, int64_t bytes) {
+  const int status = posix_fallocate(file, 0, bytes);
+  if (status == 0) return;
+  throw Error(fmt::format("no room for {} MB of data in {}: {} (TMPDIR names another folder)",
+                          bytes >> 20, TemporaryFolder(), std::strerror(status)));
+}
+
+void* CheckMapping(void* memory, int64_t bytes) {
+  if (memory != MAP_FAILED) return memory;
+  throw Error(fmt::format("no memory for {} MB of data: {}", bytes >> 20, std::strerror(errno)));
+}
+
+void* Map(int64_t bytes, int file) {
+  const int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  return CheckMapping(
+      mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, flags, file, 0), bytes);
+}
+
+// A number in a file such as memory.max; `otherwise` when there is none ("max").
+int64_t NumberIn(const std::string& path, int64_t otherwise) {
+  int64_t number = 0;
+  return std::ifstream(path) >> number ? number : otherwise;
+}
+
+}  // namespace
+
+GrowingMemory& GrowingMemory::operator=(GrowingMemory&& other) noexcept {
+  std::swap(limit_, other.limit_);
+  std::swap(data_, other.data_);
+  std::swap(capacity_, other.capacity_);
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+GrowingMemory::~GrowingMemory() {
+  if (data_) munmap(data_, static_cast<size_t>(capacity_));
+  if (file_ >= 0) close(file_);
+}
+
+void GrowingMemory::Reserve(int64_t bytes) {
+  if (bytes <= capacity_) return;
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t wanted = std::max({bytes, capacity_ + capacity_ / 2, kFirstBytes});
+  const int64_t rounded = (wanted + page - 1) / page * page;
+  if (file_ < 0 && bytes > limit_) {
+    MoveToFile(rounded);
+  } else {
+    Grow(rounded);
+  }
+  capacity_ = rounded;
+}
+
+void GrowingMemory::Grow(int64_t bytes) {
+  if (file_ >= 0) Enlarge(file_, bytes);
+  if (!data_) {
+    data_ = Map(bytes, file_);
+    return;
+  }
+  data_ = CheckMapping(
+      mremap(data_, static_cast<size_t>(capacity_), static_cast<size_t>(bytes), MREMAP_MAYMOVE),
+      bytes);
+}
+
+void GrowingMemory::MoveToFile(int64_t bytes) {
+  GrowingMemory moved(limit_);
+  moved.file_ = NewTemporaryFile();
+  Enlarge(moved.file_, bytes);
+  moved.data_ = Map(bytes, moved.file_);
+  moved.capacity_ = bytes;
+  if (data_) std::memcpy(moved.data_, data_, static_cast<size_t>(capacity_));
+  *this = std::move(moved);
+}
+
+int64_t DefaultMemoryLimit() {
+  const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  const int64_t v2 = NumberIn("/sys/fs/cgroup/memory.max", machine);
+  const int64_t v1 = NumberIn("/sys/fs/cgroup/memory/memory.limit_in_bytes", machine);
+  return std::min({machine, v2, v1}) / 2;
+}
+
+}  // namespace yoke

@@ -1,0 +1,101 @@
+// Cuts pieces of a file into lines and reads numbers.
+#include "data/text.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace yoke {
+namespace {
+
+std::string_view WithoutReturn(std::string_view line) {
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+// from_chars says "out of range" of what is too large and of what is too small; strtod tells them
+// apart.
+double FarNumber(const char* begin, const char* end) {
+  return std::strtod(std::string(begin, end).c_str(), nullptr);
+}
+
+bool ScanDouble(const char*& begin, const char* end, double& value) {
+  const char* digits = begin + (begin != end && *begin == '+');
+  if (digits != begin && digits != end && *digits == '-') return false;
+  const auto [stop, error] = std::from_chars(digits, end, value);
+  if (error == std::errc::invalid_argument) return false;
+  if (error == std::errc::result_out_of_range) value = FarNumber(digits, stop);
+  begin = stop;
+  return std::isfinite(value);
+}
+
+}  // namespace
+
+std::string Quoted(std::string_view text) {
+  constexpr size_t kLongest = 40;
+  std::string quoted = "'";
+  for (const char c : text.substr(0, kLongest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    quoted += byte >= 32 && byte < 127 ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+  }
+  return quoted + (text.size() > kLongest ? "...'" : "'");
+}
+
+bool ParseNumber(std::string_view text, double& value) {
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  return ScanDouble(begin, end, value) && begin == end;
+}
+
+bool ScanFloat(const char*& begin, const char* end, float& value) {
+  double wide = 0;
+  if (!ScanDouble(begin, end, wide)) return false;
+  value = static_cast<float>(wide);
+  return std::abs(wide) <= std::numeric_limits<float>::max();
+}
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && IsBlank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && IsBlank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::string_view WordAt(const char* begin, const char* end) {
+  const char* stop = begin;
+  while (stop != end && !IsBlank(*stop)) ++stop;
+  return {begin, static_cast<size_t>(stop - begin)};
+}
+
+bool LineReader::Next(std::string_view& line) {
+  carried_.clear();
+  for (;;) {
+    const size_t length = piece_.find('\n');
+    if (length != piece_.npos) {
+      line = piece_.substr(0, length);
+      if (!carried_.empty()) line = carried_ += line;
+      piece_.remove_prefix(length + 1);
+      break;
+    }
+    carried_ += piece_;
+    piece_ = source_->Next();
+    if (!piece_.empty()) continue;
+    if (carried_.empty()) return false;
+    line = carried_;
+    break;
+  }
+  line = WithoutReturn(line);
+  ++number_;
+  return true;
+}
+
+bool LineReader::NextFilled(std::string_view& line) {
+  if (!Next(line)) return false;
+  if (!Trimmed(line).empty()) return true;
+  const int64_t blank = number_;
+  while (Next(line)) {
+    if (!Trimmed(line).empty()) Fail("line {} above is blank; expected an example there", blank);
+  }
+  return false;
+}
+
+}  // namespace yoke
