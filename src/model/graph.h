@@ -1,4 +1,5 @@
-// Graph: the order of a model's layers; compiled for a batch size it computes losses, scores and gradients.
+// Graph: the order of a model's layers; compiled for a batch size it computes losses, scores and
+// gradients.
 #pragma once
 
 #include <functional>
@@ -13,8 +14,9 @@ namespace yoke {
 /// What a model must know of the data: what comes in, and how many outputs are wanted.
 struct ModelTask {
   Edge input;
-  int64_t outputs = 0;      ///< Classes or labels.
-  bool multi_label = false; ///< Sets of labels (sigmoid or 1/|labels| softmax) instead of one class.
+  int64_t outputs = 0;  ///< Classes or labels.
+  bool multi_label =
+      false;  ///< Sets of labels (sigmoid or 1/|labels| softmax) instead of one class.
 };
 
 struct CompileRequest {
@@ -27,21 +29,26 @@ struct CompileRequest {
 /// Called when a slice's gradient is complete (in the order of the backward pass).
 using GradientReady = std::function<void(int slice)>;
 
-/// A graph compiled for one batch size with the memory it needs: one caller at a time. Reused from step to step.
+/// A graph compiled for one batch size with the memory it needs: one caller at a time. Reused from
+/// step to step.
 class GraphPlan {
  public:
   virtual ~GraphPlan() = default;
-  /// Computes scores, and per-example losses when the batch has labels. `batch.size` must be the compiled size.
+  /// Computes scores, and per-example losses when the batch has labels. `batch.size` must be the
+  /// compiled size.
   virtual void Forward(const Batch& batch, const ParamView& params) = 0;
-  /// After Forward of the same batch: gradients of the mean loss are written to params.gradients. Clears row collectors first.
-  virtual void Backward(const Batch& batch, const ParamView& params, const GradientReady& ready) = 0;
+  /// After Forward of the same batch: gradients of the mean loss are written to params.gradients.
+  /// Clears row collectors first.
+  virtual void Backward(const Batch& batch, const ParamView& params,
+                        const GradientReady& ready) = 0;
   /// Scores [batch, outputs], f32, plain: the input of the loss.
   virtual Tensor Scores() const = 0;
   /// Mean over the batch of the last Forward's losses.
   virtual double Loss() const = 0;
   /// Bytes of activations, gradients, saved and scratch memory held.
   virtual int64_t MemoryBytes() const = 0;
-  /// After a loss that is not finite: name of the first layer whose output (or the scores) is not finite, else "".
+  /// After a loss that is not finite: name of the first layer whose output (or the scores) is not
+  /// finite, else "".
   virtual std::string FirstNonFinite() const = 0;
   /// Kernel names by layer, for `info`.
   virtual std::vector<std::string> Kernels() const = 0;
@@ -59,8 +66,9 @@ struct LayerInfo {
 /// The layers of a model. Owns no parameters; may be shared by threads.
 class Graph {
  public:
-  /// `layers`: a list of tables as in `[[model.layer]]`: `type`, optional `name`, the layer's options. A missing loss is
-  /// appended from the task. An activation after a layer that can absorb it is fused. Throws UserError naming the layer.
+  /// `layers`: a list of tables as in `[[model.layer]]`: `type`, optional `name`, the layer's
+  /// options. A missing loss is appended from the task. An activation after a layer that can absorb
+  /// it is fused. Throws UserError naming the layer.
   Graph(const List& layers, const ModelTask& task);
   ~Graph();
   Graph(Graph&&) noexcept;
@@ -72,7 +80,6 @@ class Graph {
   std::unique_ptr<GraphPlan> Compile(const CompileRequest& request) const;
 
  private:
-  struct Node;
   struct State;
   std::unique_ptr<State> state_;
 };
@@ -86,7 +93,8 @@ struct ModelEntry {
 };
 const std::vector<ModelEntry>& models();
 
-/// Builds the graph that a job's `[model]` table asks for: `name` of the zoo with its options, or `layer` tables.
+/// Builds the graph that a job's `[model]` table asks for: `name` of the zoo with its options, or
+/// `layer` tables.
 Graph BuildModel(const Value& model_section, const ModelTask& task);
 
 }  // namespace yoke

@@ -26,10 +26,13 @@ struct StepResult {
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// True: Step updates the values itself for a round of examples; false: it writes params.gradients.
+  /// True: Step updates the values itself for a round of examples; false: it writes
+  /// params.gradients.
   virtual bool in_place() const { return false; }
-  /// One batch on `params` (whose gradients are set). `ready` hears of each slice whose gradient is complete.
-  virtual StepResult Step(const Batch& batch, const ParamView& params, const GradientReady& ready) = 0;
+  /// One batch on `params` (whose gradients are set). `ready` hears of each slice whose gradient is
+  /// complete.
+  virtual StepResult Step(const Batch& batch, const ParamView& params,
+                          const GradientReady& ready) = 0;
   /// After a loss that is not finite: the layer where it began, or "".
   virtual std::string FirstNonFinite() const { return ""; }
   /// What must be kept in a checkpoint to go on identically (a table), and its return.

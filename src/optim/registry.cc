@@ -1,26 +1,24 @@
-// The lists of update rules and schedules, made from their .def files.
+// The lists of update rules and schedules: each .def file once as declarations, once as the table.
 #include "optim/rule.h"
 #include "optim/schedule.h"
 
 namespace yoke {
 
-#define YOKE_RULE(name)   \
-  namespace rule_##name { \
-    RuleEntry Entry();    \
-  }
+namespace rule {
+#define YOKE_RULE(name) RuleEntry name();
 #include "optim/rules.def"
 #undef YOKE_RULE
+}  // namespace rule
 
-#define YOKE_SCHEDULE(name)   \
-  namespace schedule_##name { \
-    ScheduleEntry Entry();    \
-  }
+namespace schedule {
+#define YOKE_SCHEDULE(name) ScheduleEntry name();
 #include "optim/schedules.def"
 #undef YOKE_SCHEDULE
+}  // namespace schedule
 
 const std::vector<RuleEntry>& rules() {
   static const std::vector<RuleEntry> entries = {
-#define YOKE_RULE(name) rule_##name::Entry(),
+#define YOKE_RULE(name) rule::name(),
 #include "optim/rules.def"
 #undef YOKE_RULE
   };
@@ -29,7 +27,7 @@ const std::vector<RuleEntry>& rules() {
 
 const std::vector<ScheduleEntry>& schedules() {
   static const std::vector<ScheduleEntry> entries = {
-#define YOKE_SCHEDULE(name) schedule_##name::Entry(),
+#define YOKE_SCHEDULE(name) schedule::name(),
 #include "optim/schedules.def"
 #undef YOKE_SCHEDULE
   };

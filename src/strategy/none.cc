@@ -3,7 +3,7 @@
 
 #include "strategy/strategy.h"
 
-namespace yoke::strategy_none {
+namespace yoke::strategy {
 namespace {
 
 class None : public Strategy {
@@ -33,7 +33,7 @@ std::string Supports(int world) {
 
 }  // namespace
 
-StrategyEntry Entry() {
+StrategyEntry none() {
   return {.name = "none",
           .summary = "One replica alone: nothing is exchanged",
           .options = {},
@@ -45,4 +45,4 @@ StrategyEntry Entry() {
           }};
 }
 
-}  // namespace yoke::strategy_none
+}  // namespace yoke::strategy

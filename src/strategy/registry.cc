@@ -1,18 +1,17 @@
-// The list of strategies, made from strategies.def.
+// The list of strategies: strategies.def once as declarations, once as the table.
 #include "strategy/strategy.h"
 
 namespace yoke {
 
-#define YOKE_STRATEGY(name)   \
-  namespace strategy_##name { \
-    StrategyEntry Entry();    \
-  }
+namespace strategy {
+#define YOKE_STRATEGY(name) StrategyEntry name();
 #include "strategy/strategies.def"
 #undef YOKE_STRATEGY
+}  // namespace strategy
 
 const std::vector<StrategyEntry>& strategies() {
   static const std::vector<StrategyEntry> entries = {
-#define YOKE_STRATEGY(name) strategy_##name::Entry(),
+#define YOKE_STRATEGY(name) strategy::name(),
 #include "strategy/strategies.def"
 #undef YOKE_STRATEGY
   };

@@ -3,9 +3,9 @@
 #include "optim/rules/adam_family.h"
 #include "optim/rules/options.h"
 
-namespace yoke::rule_adam {
+namespace yoke::rule {
 
-RuleEntry Entry() {
+RuleEntry adam() {
   return {.name = "adam",
           .summary = "Adam: rates scaled by running moments of the gradient",
           .options = AdamOptions(CoupledDecayOption()),
@@ -17,4 +17,4 @@ RuleEntry Entry() {
           }};
 }
 
-}  // namespace yoke::rule_adam
+}  // namespace yoke::rule

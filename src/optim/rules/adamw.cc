@@ -3,9 +3,9 @@
 #include "optim/rules/adam_family.h"
 #include "optim/rules/options.h"
 
-namespace yoke::rule_adamw {
+namespace yoke::rule {
 
-RuleEntry Entry() {
+RuleEntry adamw() {
   return {.name = "adamw",
           .summary = "Adam with decoupled weight decay",
           .options = AdamOptions(WeightDecayOption(
@@ -18,4 +18,4 @@ RuleEntry Entry() {
           }};
 }
 
-}  // namespace yoke::rule_adamw
+}  // namespace yoke::rule

@@ -5,7 +5,7 @@
 #include "optim/rules/options.h"
 #include "optim/rules/sweep.h"
 
-namespace yoke::rule_momentum {
+namespace yoke::rule {
 namespace {
 
 class Momentum : public UpdateRule {
@@ -36,7 +36,7 @@ class Momentum : public UpdateRule {
 
 }  // namespace
 
-RuleEntry Entry() {
+RuleEntry momentum() {
   return {.name = "momentum",
           .summary = "SGD with momentum (Polyak's heavy ball)",
           .options = {MomentumOption(), CoupledDecayOption()},
@@ -46,4 +46,4 @@ RuleEntry Entry() {
           }};
 }
 
-}  // namespace yoke::rule_momentum
+}  // namespace yoke::rule

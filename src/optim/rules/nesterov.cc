@@ -6,7 +6,7 @@
 #include "optim/rules/options.h"
 #include "optim/rules/sweep.h"
 
-namespace yoke::rule_nesterov {
+namespace yoke::rule {
 namespace {
 
 class Nesterov : public UpdateRule {
@@ -38,7 +38,7 @@ class Nesterov : public UpdateRule {
 
 }  // namespace
 
-RuleEntry Entry() {
+RuleEntry nesterov() {
   return {.name = "nesterov",
           .summary = "SGD with Nesterov's momentum",
           .options = {MomentumOption(), CoupledDecayOption()},
@@ -48,4 +48,4 @@ RuleEntry Entry() {
           }};
 }
 
-}  // namespace yoke::rule_nesterov
+}  // namespace yoke::rule

@@ -4,7 +4,7 @@
 #include "optim/rules/options.h"
 #include "optim/rules/sweep.h"
 
-namespace yoke::rule_sgd {
+namespace yoke::rule {
 namespace {
 
 class Sgd : public UpdateRule {
@@ -28,7 +28,7 @@ class Sgd : public UpdateRule {
 
 }  // namespace
 
-RuleEntry Entry() {
+RuleEntry sgd() {
   return {.name = "sgd",
           .summary = "Plain stochastic gradient descent",
           .options = {CoupledDecayOption()},
@@ -37,4 +37,4 @@ RuleEntry Entry() {
           }};
 }
 
-}  // namespace yoke::rule_sgd
+}  // namespace yoke::rule

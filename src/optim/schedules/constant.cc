@@ -1,7 +1,7 @@
 // Constant: the learning rate stays what the job says; factor = 1.
 #include "optim/schedule.h"
 
-namespace yoke::schedule_constant {
+namespace yoke::schedule {
 namespace {
 
 class Constant : public Schedule {
@@ -11,7 +11,7 @@ class Constant : public Schedule {
 
 }  // namespace
 
-ScheduleEntry Entry() {
+ScheduleEntry constant() {
   return {.name = "constant",
           .summary = "The rate stays as it is",
           .options = {},
@@ -20,4 +20,4 @@ ScheduleEntry Entry() {
           }};
 }
 
-}  // namespace yoke::schedule_constant
+}  // namespace yoke::schedule

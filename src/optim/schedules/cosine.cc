@@ -6,7 +6,7 @@
 
 #include "optim/schedules/share.h"
 
-namespace yoke::schedule_cosine {
+namespace yoke::schedule {
 namespace {
 
 class Cosine : public Schedule {
@@ -22,7 +22,7 @@ class Cosine : public Schedule {
 
 }  // namespace
 
-ScheduleEntry Entry() {
+ScheduleEntry cosine() {
   return {.name = "cosine",
           .summary = "The rate falls along half a cosine to the last epoch",
           .options = {EndOption()},
@@ -31,4 +31,4 @@ ScheduleEntry Entry() {
           }};
 }
 
-}  // namespace yoke::schedule_cosine
+}  // namespace yoke::schedule

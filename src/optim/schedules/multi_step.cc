@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "optim/schedules/share.h"
 
-namespace yoke::schedule_multi_step {
+namespace yoke::schedule {
 namespace {
 
 class MultiStep : public Schedule {
@@ -31,7 +31,7 @@ std::unique_ptr<Schedule> Make(const Options& options) {
 
 }  // namespace
 
-ScheduleEntry Entry() {
+ScheduleEntry multi_step() {
   return {.name = "multi_step",
           .summary = "The rate drops by a factor at each of the epochs named",
           .options = {{.name = "at_epochs",
@@ -43,4 +43,4 @@ ScheduleEntry Entry() {
           .make = Make};
 }
 
-}  // namespace yoke::schedule_multi_step
+}  // namespace yoke::schedule

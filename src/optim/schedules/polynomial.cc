@@ -4,7 +4,7 @@
 
 #include "optim/schedules/share.h"
 
-namespace yoke::schedule_polynomial {
+namespace yoke::schedule {
 namespace {
 
 class Polynomial : public Schedule {
@@ -21,7 +21,7 @@ class Polynomial : public Schedule {
 
 }  // namespace
 
-ScheduleEntry Entry() {
+ScheduleEntry polynomial() {
   return {.name = "polynomial",
           .summary = "The rate falls to the last epoch as a power of what is left (1: a line)",
           .options = {{.name = "power",
@@ -36,4 +36,4 @@ ScheduleEntry Entry() {
           }};
 }
 
-}  // namespace yoke::schedule_polynomial
+}  // namespace yoke::schedule

@@ -3,7 +3,7 @@
 
 #include "optim/schedules/share.h"
 
-namespace yoke::schedule_step {
+namespace yoke::schedule {
 namespace {
 
 class Step : public Schedule {
@@ -20,7 +20,7 @@ class Step : public Schedule {
 
 }  // namespace
 
-ScheduleEntry Entry() {
+ScheduleEntry step() {
   return {.name = "step",
           .summary = "The rate drops by a factor every so many epochs",
           .options = {{.name = "every_epochs",
@@ -36,4 +36,4 @@ ScheduleEntry Entry() {
           }};
 }
 
-}  // namespace yoke::schedule_step
+}  // namespace yoke::schedule

@@ -1,0 +1,153 @@
+// Measures full training steps (executor, strategy, rule) of a named model, and the limits of this
+// machine that bound them. Prints one line of JSON; bench/run.py compares it with PyTorch.
+//
+// usage: step_bench step MODEL BATCH THREADS SECONDS | step_bench limits THREADS
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/registry.h"
+#include "base/version.h"
+#include "kernels/linear.h"
+#include "kernels/threads.h"
+#include "node/executor.h"
+#include "strategy/strategy.h"
+
+namespace {
+
+using namespace yoke;  // NOLINT(google-build-using-namespace): a program of one file
+
+/// A job's parts for one model, joined as the Trainer joins them.
+class Job {
+ public:
+  Job(const std::string& model, int64_t batch)
+      : graph_(BuildModel(Table{{"name", model}}, Task())),
+        params_(graph_.layout(), Cpu()),
+        gradients_(graph_.layout(), Cpu()),
+        rule_(MakeMomentum()),
+        state_(graph_.layout(), *rule_, Cpu()),
+        executor_(FindEntry(executors(), "executor", "single")
+                      .make(Options(), {.graph = graph_, .batch = batch})),
+        strategy_(
+            FindEntry(strategies(), "strategy", "none")
+                .make(
+                    Options(),
+                    {.params = params_, .gradients = gradients_, .rule = *rule_, .state = state_})),
+        batches_(4) {
+    Initialize(params_, 1);
+    for (Batch& b : batches_) Fill(b, batch);
+  }
+
+  double Step() {
+    const Batch& batch = batches_[step_ % batches_.size()];
+    const StepResult result = executor_->Step(batch, strategy_->View(step_), {});
+    strategy_->Step({.step = step_, .learning_rate = 0.001, .examples = result.examples});
+    ++step_;
+    return result.loss;
+  }
+
+  static std::unique_ptr<UpdateRule> MakeMomentum() {
+    const RuleEntry& entry = FindEntry(rules(), "rule", "momentum");
+    return entry.make(Options("train", Table{}, entry.options));
+  }
+
+ private:
+  static ModelTask Task() { return {.input = {.shape = {1, 28, 28}}, .outputs = 10}; }
+
+  static void Fill(Batch& batch, int64_t size) {
+    Random random{1, 2};
+    batch.size = size;
+    batch.ResizeDense({1, 28, 28});
+    for (int64_t i = 0; i < batch.dense.Count(); ++i)
+      batch.dense.As<float>()[i] = static_cast<float>(random.Uniform());
+    for (int64_t i = 0; i < size; ++i) {
+      batch.examples.push_back(i);
+      batch.classes.push_back(static_cast<int32_t>(random.Below(10)));
+    }
+  }
+
+  Graph graph_;
+  ParamStore params_;
+  Gradients gradients_;
+  std::unique_ptr<UpdateRule> rule_;
+  RuleState state_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<Strategy> strategy_;
+  std::vector<Batch> batches_;
+  int64_t step_ = 0;
+};
+
+/// Calls a second during `seconds`, after a fifth of that as warm-up.
+double Rate(double seconds, const std::function<void()>& call) {
+  for (double end = Now() + seconds / 5; Now() < end;) call();
+  int64_t calls = 0;
+  const double start = Now();
+  double elapsed = 0;
+  for (; elapsed < seconds; elapsed = Now() - start, ++calls) call();
+  return static_cast<double>(calls) / elapsed;
+}
+
+void MeasureSteps(const std::string& model, int64_t batch, double seconds) {
+  Job job(model, batch);
+  double loss = 0;
+  const double rate = Rate(seconds, [&] { loss = job.Step(); });
+  fmt::print("{{\"images_per_second\": {:.1f}, \"microseconds\": {:.2f}, \"loss\": {:.4f}}}\n",
+             rate * static_cast<double>(batch), 1e6 / rate, loss);
+}
+
+/// Operations a second of a 1024^3 multiplication in f32.
+double GemmPeak() {
+  constexpr int64_t kSize = 1024;
+  const auto kernel =
+      MakeLinear({.batch = kSize, .inputs = kSize, .outputs = kSize, .bias = false});
+  const int64_t bytes = kSize * kSize * 4;
+  const Buffer input(Cpu(), bytes), weight(Cpu(), bytes), output(Cpu(), bytes);
+  const Buffer scratch(Cpu(), std::max<int64_t>(kernel->scratch_bytes(), 64));
+  const LinearCall call{.input = input.data(),
+                        .weight = weight.data(),
+                        .output = output.data(),
+                        .scratch = scratch.data()};
+  return Rate(1, [&] { kernel->Forward(call); }) * 2 * kSize * kSize * kSize;
+}
+
+/// Bytes a second of a momentum update of `count` numbers: three arrays read, two written.
+double UpdateBandwidth(int64_t count) {
+  const auto rule = Job::MakeMomentum();
+  const Buffer values(Cpu(), count * 4), gradient(Cpu(), count * 4), momentum(Cpu(), count * 4);
+  UpdateSpan span{.values = values.As<float>(), .gradient = gradient.As<float>(), .count = count};
+  span.state[0] = momentum.As<float>();
+  return Rate(0.5, [&] { rule->Update(span, {.learning_rate = 0.01}); }) * 20 *
+         static_cast<double>(count);
+}
+
+void MeasureLimits() {
+  const KernelLibrary library = DescribeKernelLibrary();
+  fmt::print(
+      "{{\"gemm_f32\": {:.4g}, \"cache_bandwidth\": {:.4g}, \"memory_bandwidth\": {:.4g}, "
+      "\"version\": \"{}\", \"commit\": \"{}\", \"library\": \"{} {}, {}\"}}\n",
+      GemmPeak(), UpdateBandwidth(669'706), UpdateBandwidth(32 << 20), Version(), Commit(),
+      library.name, library.version, library.isa);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 2 && words[0] == "limits") {
+    SetKernelThreads(std::stoi(words[1]));
+    MeasureLimits();
+  } else if (words.size() == 5 && words[0] == "step") {
+    SetKernelThreads(std::stoi(words[3]));
+    MeasureSteps(words[1], std::stoll(words[2]), std::stod(words[4]));
+  } else {
+    fmt::print(stderr, "usage: step_bench step MODEL BATCH THREADS SECONDS | limits THREADS\n");
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,27 @@
+// LowCopy: the dense parameters once more in bf16, for layers that compute in it.
+#pragma once
+
+#include "kernels/convert.h"
+#include "params/store.h"
+
+namespace yoke {
+
+class LowCopy {
+ public:
+  /// Copies the dense values of `params` in one pass; returns the view with `low` set. Valid until
+  /// the next call.
+  ParamView Refresh(const ParamView& params) {
+    const int64_t count = params.layout->dense_size();
+    if (copy_.bytes() == 0) copy_ = Buffer(Cpu(), count * SizeOf(DType::kBf16));
+    Convert({.shape = {count}, .type = DType::kF32, .data = params.values},
+            {.shape = {count}, .type = DType::kBf16, .data = copy_.data()});
+    ParamView view = params;
+    view.low = copy_.As<Bf16>();
+    return view;
+  }
+
+ private:
+  Buffer copy_;
+};
+
+}  // namespace yoke

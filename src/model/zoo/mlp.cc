@@ -1,0 +1,36 @@
+// Multi-layer perceptron: hidden layers of given widths, each followed by an activation, and one
+// score a class or label.
+#include "model/zoo/tables.h"
+
+namespace yoke::zoo {
+namespace {
+
+List Build(const Options& options, const ModelTask& task) {
+  List list;
+  for (int64_t width : options.Ints("widths")) {
+    Require(width > 0, "{}: every width must be at least 1", options.Where("widths"));
+    list.push_back(Weighted(task, list, width));
+    list.push_back(Layer(options.String("activation").c_str()));
+  }
+  list.push_back(Weighted(task, list, task.outputs));
+  return list;
+}
+
+}  // namespace
+
+ModelEntry mlp() {
+  return {.name = "mlp",
+          .summary = "Multi-layer perceptron with hidden layers of given widths",
+          .options = {{.name = "widths",
+                       .type = OptionType::kInts,
+                       .fallback = List{512, 512},
+                       .help = "Widths of the hidden layers, from the input up."},
+                      {.name = "activation",
+                       .type = OptionType::kString,
+                       .fallback = "relu",
+                       .help = "What follows each hidden layer.",
+                       .choices = {"relu", "sigmoid", "tanh"}}},
+          .build = Build};
+}
+
+}  // namespace yoke::zoo

@@ -1,0 +1,39 @@
+// Extreme multi-label classification: sparse features, one hidden layer, a score for each of very
+// many labels. The network of Chen et al., "SLIDE" (2020), with its softmax against 1/|labels| as
+// an option.
+#include "model/zoo/tables.h"
+
+namespace yoke::zoo {
+namespace {
+
+List Build(const Options& options, const ModelTask& task) {
+  Require(task.input.sparse,
+          "model 'xmc' needs sparse data (formats xmc, libsvm), but an example of the data is {}: "
+          "try model 'mlp'",
+          task.input.shape.Text());
+  const bool softmax = options.String("loss") == "softmax";
+  return {Layer("sparse_linear", {{"outputs", options.Int("hidden")}}), Layer("relu"),
+          Layer("linear", {{"outputs", task.outputs}}),
+          Layer(softmax ? "softmax_cross_entropy" : "sigmoid_cross_entropy")};
+}
+
+}  // namespace
+
+ModelEntry xmc() {
+  return {.name = "xmc",
+          .summary = "Sparse features, one hidden layer, very many labels",
+          .options = {{.name = "hidden",
+                       .type = OptionType::kInt,
+                       .fallback = 128,
+                       .help = "Width of the hidden layer.",
+                       .minimum = 1},
+                      {.name = "loss",
+                       .type = OptionType::kString,
+                       .fallback = "sigmoid",
+                       .help = "Sigmoid cross-entropy summed over labels, or softmax against "
+                               "1/|labels| for each label of an example.",
+                       .choices = {"sigmoid", "softmax"}}},
+          .build = Build};
+}
+
+}  // namespace yoke::zoo
