@@ -1,0 +1,48 @@
+// Image axes: how a window (of a convolution or a pool) moves over an image, and where a pixel lies
+// in memory.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace yoke {
+
+/// A window along one axis.
+struct Window {
+  int64_t size = 1;
+  int64_t stride = 1;
+  int64_t padding = 0;    ///< On both sides.
+  bool round_up = false;  ///< A last window that hangs over the end counts too, unless it starts
+                          ///< beyond input and left padding.
+
+  /// How many windows fit `length`; 0 or less when none does.
+  int64_t Count(int64_t length) const {
+    const int64_t room = length + 2 * padding - size;
+    if (room < 0) return 0;
+    int64_t count = (room + (round_up ? stride - 1 : 0)) / stride + 1;
+    if (round_up && (count - 1) * stride >= length + padding) --count;
+    return count;
+  }
+};
+
+/// Offsets of numbers in a [batch, channels, height, width] tensor of either layout.
+class ImageIndex {
+ public:
+  ImageIndex(const Shape& shape, Layout layout) {
+    const int64_t c = shape[1], h = shape[2], w = shape[3];
+    image_ = c * h * w;
+    channel_ = layout == Layout::kPlain ? h * w : 1;
+    row_ = layout == Layout::kPlain ? w : w * c;
+    column_ = layout == Layout::kPlain ? 1 : c;
+  }
+  int64_t operator()(int64_t n, int64_t c, int64_t y, int64_t x) const {
+    return n * image_ + c * channel_ + y * row_ + x * column_;
+  }
+
+ private:
+  int64_t image_, channel_, row_, column_;
+};
+
+}  // namespace yoke

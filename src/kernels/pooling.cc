@@ -1,0 +1,15 @@
+// The kernels of pooling, best first.
+#include "kernels/pooling.h"
+
+#include "kernels/makers.h"
+
+namespace yoke {
+namespace reference {
+std::unique_ptr<PoolingKernel> Pool(const PoolingShape& shape);
+}
+
+std::unique_ptr<PoolingKernel> MakePooling(const PoolingShape& shape, bool reference) {
+  return MakeFirst<PoolingKernel, PoolingShape>({reference::Pool}, shape, reference);
+}
+
+}  // namespace yoke

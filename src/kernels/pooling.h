@@ -1,0 +1,45 @@
+// Pooling: the maximum or the average of windows of each channel.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/image.h"
+
+namespace yoke {
+
+enum class Pooling : uint8_t {
+  kMaximum,  ///< Padding never wins; the gradient goes to the first of equal maxima; a NaN wins.
+  kAverage,  ///< Padding counts as zeros; what a rounded-up last window hangs over does not count
+             ///< (as in Caffe and PyTorch).
+};
+
+struct PoolingShape {
+  Pooling function = Pooling::kMaximum;
+  int64_t batch = 0;
+  int64_t channels = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+  Window rows;  ///< Padding is at most half the size, so that each window holds some input.
+  Window columns;
+  DType type = DType::kF32;        ///< f32 or bf16, of input and output.
+  Layout layout = Layout::kPlain;  ///< Of input and output.
+  bool training = false;           ///< Backward will be called.
+
+  Shape Input() const { return {batch, channels, height, width}; }
+  Shape Output() const { return {batch, channels, rows.Count(height), columns.Count(width)}; }
+};
+
+class PoolingKernel {
+ public:
+  virtual ~PoolingKernel() = default;
+  /// `saved`: saved_bytes() that Backward of the same step needs (null when not training).
+  virtual void Forward(const void* input, void* output, void* saved) = 0;
+  virtual void Backward(const void* output_gradient, const void* saved, void* input_gradient) = 0;
+  virtual int64_t saved_bytes() const { return 0; }
+  virtual std::string name() const = 0;
+};
+
+std::unique_ptr<PoolingKernel> MakePooling(const PoolingShape& shape, bool reference = false);
+
+}  // namespace yoke

@@ -1,0 +1,47 @@
+// Sparse linear: a sum of the weight's rows named by sparse input, and the gradient of the touched
+// rows only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace yoke {
+
+/// All numbers are f32.
+struct SparseLinearShape {
+  int64_t features = 0;
+  int64_t outputs = 0;
+  bool bias = true;
+  bool relu = false;
+};
+
+struct SparseLinearCall {
+  SparseRows input;               ///< One row an example; its ids are below `features`.
+  const float* weight = nullptr;  ///< [features, outputs]
+  const float* bias = nullptr;    ///< [outputs]
+  float* output = nullptr;  ///< [batch, outputs]: written by Forward, read by Backward when relu.
+  float* output_gradient = nullptr;  ///< Zeroed where the ReLU was off.
+  float* bias_gradient = nullptr;
+  std::vector<int32_t>* row_ids =
+      nullptr;  ///< Written by Backward: each touched feature once, in increasing order.
+  std::vector<float>* row_values = nullptr;  ///< The gradients of these rows, [row_ids, outputs].
+};
+
+class SparseLinearKernel {
+ public:
+  virtual ~SparseLinearKernel() = default;
+  virtual void Forward(const SparseLinearCall& call) = 0;
+  virtual void Backward(const SparseLinearCall& call) = 0;
+  virtual std::string name() const = 0;
+};
+
+std::unique_ptr<SparseLinearKernel> MakeSparseLinear(const SparseLinearShape& shape,
+                                                     bool reference = false);
+
+/// Throws Error unless all ids are in [0, features).
+void CheckIds(const SparseRows& rows, int64_t features);
+
+}  // namespace yoke

@@ -1,0 +1,15 @@
+// The layer `average_pool`: the mean of each window, a channel at a time.
+#include "model/layers/pooling.h"
+
+namespace yoke::layer {
+
+LayerEntry average_pool() {
+  return {.name = "average_pool",
+          .summary = "the mean of each window, a channel at a time",
+          .options = PoolingOptions(),
+          .make = [](const Options& options, const LayerContext& context) {
+            return MakePool(Pooling::kAverage, "average_pool", options, context);
+          }};
+}
+
+}  // namespace yoke::layer

@@ -1,0 +1,164 @@
+// The layer `convolution`: each output pixel is a weighted sum of a window of the input, the same
+// weights everywhere.
+#include "kernels/convolution.h"
+
+#include "base/check.h"
+#include "model/layers/convert_input.h"
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+namespace {
+
+class ConvolutionPlan : public LayerPlan {
+ public:
+  ConvolutionPlan(const ConvolutionShape& shape, bool reference)
+      : kernel_(MakeConvolution(shape, reference)) {
+    const Shape out = shape.Output();
+    output = {.shape = {out[1], out[2], out[3]}, .type = shape.type, .layout = shape.layout};
+    scratch_bytes = kernel_->scratch_bytes();
+    kernel = kernel_->name();
+  }
+  void Forward(const LayerCall& call) override { kernel_->Forward(Arguments(call)); }
+  void Backward(const LayerCall& call) override { kernel_->Backward(Arguments(call)); }
+
+ private:
+  static ConvolutionCall Arguments(const LayerCall& call) {
+    const bool bias = call.params.size() > 1;
+    return {.input = call.input.data,
+            .weight = call.params[0].value.data,
+            .bias = bias ? call.params[1].value.data : nullptr,
+            .output = call.output.data,
+            .output_gradient = call.output_gradient.data,
+            .input_gradient = call.input_gradient.data,
+            .weight_gradient = call.params[0].gradient,
+            .bias_gradient = bias ? call.params[1].gradient : nullptr,
+            .scratch = call.scratch};
+  }
+
+  std::unique_ptr<ConvolutionKernel> kernel_;
+};
+
+class Convolution : public Layer {
+ public:
+  Convolution(const ConvolutionShape& shape, const Options& options)
+      : shape_(shape),
+        initializer_(options.String("initializer")),
+        bias_initializer_(options.String("bias_initializer")) {}
+
+  Shape OutputShape() const override {
+    const Shape out = shape_.Output();
+    return {out[1], out[2], out[3]};
+  }
+
+  std::vector<ParamSpec> Params() const override {
+    const Shape weight = shape_.Weight();
+    const int64_t taps = weight[2] * weight[3];
+    const int64_t fan_in = weight[1] * taps, fan_out = shape_.outputs / shape_.groups * taps;
+    std::vector<ParamSpec> specs = {{.name = "weight",
+                                     .shape = weight,
+                                     .initializer = initializer_,
+                                     .fan_in = fan_in,
+                                     .fan_out = fan_out}};
+    if (shape_.bias)
+      specs.push_back({.name = "bias",
+                       .shape = {shape_.outputs},
+                       .initializer = bias_initializer_,
+                       .fan_in = fan_in,
+                       .fan_out = fan_out});
+    return specs;
+  }
+
+  Cost Price(int64_t batch) const override {
+    const Shape out = OutputShape(), weight = shape_.Weight();
+    const double pixels = double(batch) * double(out[1] * out[2]);
+    const double image = double(batch) * double(shape_.channels * shape_.height * shape_.width);
+    return {.operations = 6 * pixels * double(weight.Count()),
+            .bytes = 4 * (3 * double(weight.Count()) + 3 * (image + double(batch * out.Count())))};
+  }
+
+  std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    ConvolutionShape shape = shape_;
+    shape.batch = request.batch;
+    shape.type = request.arithmetic;
+    shape.training = request.training;
+    shape.input_gradient = request.input_gradient;
+    shape.layout = PreferredLayout(shape, request.reference);
+    return ConvertInput(request, {.type = request.arithmetic, .layout = shape.layout},
+                        [&](const PlanRequest& r) {
+                          return std::make_unique<ConvolutionPlan>(shape, r.reference);
+                        });
+  }
+
+  bool Fuse(std::string_view activation) override {
+    if (activation != "relu" || shape_.relu) return false;
+    return shape_.relu = true;
+  }
+
+ private:
+  ConvolutionShape shape_;  // of one example
+  std::string initializer_, bias_initializer_;
+};
+
+std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+  RequireImage(context, "convolution");
+  const Pair kernel = PairOption(options, "kernel", 1), stride = PairOption(options, "stride", 1),
+             padding = PairOption(options, "padding", 0);
+  const Shape& in = context.input.shape;
+  const ConvolutionShape shape{.batch = 1,
+                               .channels = in[0],
+                               .height = in[1],
+                               .width = in[2],
+                               .outputs = options.Int("outputs"),
+                               .groups = options.Int("groups"),
+                               .rows = {kernel.height, stride.height, padding.height},
+                               .columns = {kernel.width, stride.width, padding.width},
+                               .bias = options.Bool("bias")};
+  Require(shape.rows.Count(shape.height) > 0 && shape.columns.Count(shape.width) > 0,
+          "layer '{}' (convolution): a {}x{} kernel does not fit its input {} with this padding",
+          context.name, kernel.height, kernel.width, in.Text());
+  Require(shape.channels % shape.groups == 0 && shape.outputs % shape.groups == 0,
+          "layer '{}' (convolution): {} groups must divide {} input and {} output channels",
+          context.name, shape.groups, shape.channels, shape.outputs);
+  return std::make_unique<Convolution>(shape, options);
+}
+
+OptionSpec Axes(const std::string& name, Value fallback, const std::string& help) {
+  const bool required = fallback.IsNone();
+  return {.name = name,
+          .type = OptionType::kInts,
+          .fallback = std::move(fallback),
+          .help = help,
+          .required = required};
+}
+
+OptionSpec Count(const std::string& name, Value fallback, const std::string& help) {
+  const bool required = fallback.IsNone();
+  return {.name = name,
+          .type = OptionType::kInt,
+          .fallback = std::move(fallback),
+          .help = help,
+          .minimum = 1,
+          .required = required};
+}
+
+}  // namespace
+
+LayerEntry convolution() {
+  return {.name = "convolution",
+          .summary = "each output pixel is a weighted sum of a window of the input, and a bias",
+          .options = {Count("outputs", {}, "Channels that come out."),
+                      Axes("kernel", {}, "Size of the window: one number or [height, width]."),
+                      Axes("stride", List{1}, "Step of the window: one number or [height, width]."),
+                      Axes("padding", List{0},
+                           "Zeros around the image: one number or [height, width]."),
+                      Count("groups", 1, "Channels are divided into so many independent groups."),
+                      {.name = "bias",
+                       .type = OptionType::kBool,
+                       .fallback = true,
+                       .help = "Whether a bias is added."},
+                      InitializerOption("initializer", "fan_in_uniform", "First weights."),
+                      InitializerOption("bias_initializer", "fan_in_uniform", "First biases.")},
+          .make = Make};
+}
+
+}  // namespace yoke::layer

@@ -1,0 +1,129 @@
+// The layer `sparse_linear`: like linear for sparse input. Its weight is stored a row a feature,
+// and only the rows of features that occur in a batch are read or have a gradient. It computes in
+// f32 whatever the arithmetic asked for.
+#include "kernels/sparse_linear.h"
+
+#include "base/check.h"
+#include "kernels/convert.h"
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+namespace {
+
+class SparseLinearPlan : public LayerPlan {
+ public:
+  SparseLinearPlan(const SparseLinearShape& shape, bool reference)
+      : shape_(shape), kernel_(MakeSparseLinear(shape, reference)) {
+    output = {.shape = {shape.outputs}};
+    scratch_bytes = shape.outputs * SizeOf(DType::kF32);
+    kernel = kernel_->name();
+  }
+
+  void Forward(const LayerCall& call) override {
+    CheckIds(call.batch.sparse.View(), shape_.features);
+    SparseLinearCall arguments = Arguments(call);
+    if (shape_.bias) arguments.bias = BiasOf(call);
+    kernel_->Forward(arguments);
+  }
+  void Backward(const LayerCall& call) override { kernel_->Backward(Arguments(call)); }
+
+ private:
+  SparseLinearCall Arguments(const LayerCall& call) const {
+    RowGradient* rows = call.params[0].rows;
+    return {.input = call.batch.sparse.View(),
+            .weight = call.params[0].value.As<float>(),
+            .output = call.output.As<float>(),
+            .output_gradient = call.output_gradient.As<float>(),
+            .bias_gradient = shape_.bias ? call.params[1].gradient : nullptr,
+            .row_ids = rows ? &rows->ids : nullptr,
+            .row_values = rows ? &rows->values : nullptr};
+  }
+
+  static const float* BiasOf(const LayerCall& call) {
+    const Tensor& bias = call.params[1].value;
+    if (bias.type == DType::kF32) return bias.As<float>();
+    Convert(bias, {.shape = bias.shape, .data = call.scratch});
+    return static_cast<const float*>(call.scratch);
+  }
+
+  SparseLinearShape shape_;
+  std::unique_ptr<SparseLinearKernel> kernel_;
+};
+
+class SparseLinear : public Layer {
+ public:
+  SparseLinear(const SparseLinearShape& shape, const Options& options)
+      : shape_(shape),
+        initializer_(options.String("initializer")),
+        bias_initializer_(options.String("bias_initializer")) {}
+
+  Shape OutputShape() const override { return {shape_.outputs}; }
+
+  std::vector<ParamSpec> Params() const override {
+    std::vector<ParamSpec> specs = {{.name = "weight",
+                                     .shape = {shape_.features, shape_.outputs},
+                                     .kind = SliceKind::kRowSparse,
+                                     .initializer = initializer_,
+                                     .fan_in = shape_.features,
+                                     .fan_out = shape_.outputs}};
+    if (shape_.bias)
+      specs.push_back({.name = "bias",
+                       .shape = {shape_.outputs},
+                       .initializer = bias_initializer_,
+                       .fan_in = shape_.features,
+                       .fan_out = shape_.outputs});
+    return specs;
+  }
+
+  /// How many features an example has is not known here; a hundred, or all when there are fewer.
+  Cost Price(int64_t batch) const override {
+    const double entries = double(batch) * std::min(100.0, double(shape_.features));
+    return {.operations = 4 * entries * double(shape_.outputs),
+            .bytes = 4 * (2 * entries + 3 * double(batch)) * double(shape_.outputs)};
+  }
+
+  std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    return std::make_unique<SparseLinearPlan>(shape_, request.reference);
+  }
+
+  bool Fuse(std::string_view activation) override {
+    if (activation != "relu" || shape_.relu) return false;
+    return shape_.relu = true;
+  }
+
+ private:
+  SparseLinearShape shape_;
+  std::string initializer_, bias_initializer_;
+};
+
+std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+  Require(context.input.sparse,
+          "layer '{}' (sparse_linear) needs the data's sparse rows as its input: use linear for "
+          "dense input",
+          context.name);
+  const SparseLinearShape shape{.features = context.input.shape.Count(),
+                                .outputs = options.Int("outputs"),
+                                .bias = options.Bool("bias")};
+  return std::make_unique<SparseLinear>(shape, options);
+}
+
+}  // namespace
+
+LayerEntry sparse_linear() {
+  return {.name = "sparse_linear",
+          .summary = "linear for sparse input; only the rows of features that occur are touched",
+          .options = {{.name = "outputs",
+                       .type = OptionType::kInt,
+                       .help = "Numbers that come out.",
+                       .minimum = 1,
+                       .required = true},
+                      {.name = "bias",
+                       .type = OptionType::kBool,
+                       .fallback = true,
+                       .help = "Whether a bias is added."},
+                      InitializerOption("initializer", "xavier_uniform", "First weights."),
+                      InitializerOption("bias_initializer", "zeros", "First biases.")},
+          .make = Make};
+}
+
+}  // namespace yoke::layer
