@@ -23,7 +23,7 @@ std::string TypeName(OptionType type) {
     case OptionType::kPath:
       return "a path in quotes";
     case OptionType::kInts:
-      return "a list of whole numbers";
+      return "a whole number or a list of them";
     case OptionType::kFloats:
       return "a list of numbers";
     case OptionType::kStrings:
@@ -59,7 +59,7 @@ bool HasType(const Value& value, OptionType type) {
     case OptionType::kPath:
       return value.AsString();
     case OptionType::kInts:
-      return AllOf(value, is_int);
+      return value.AsInt() || AllOf(value, is_int);
     case OptionType::kFloats:
       return AllOf(value, IsNumber);
     case OptionType::kStrings:
@@ -178,8 +178,10 @@ const std::string& Options::String(std::string_view name) const { return *Get(na
 const Value& Options::Raw(std::string_view name) const { return Get(name); }
 
 std::vector<int64_t> Options::Ints(std::string_view name) const {
+  const Value& value = Get(name);
+  if (value.AsInt()) return {*value.AsInt()};
   std::vector<int64_t> result;
-  for (const Value& item : *Get(name).AsList()) result.push_back(*item.AsInt());
+  for (const Value& item : *value.AsList()) result.push_back(*item.AsInt());
   return result;
 }
 

@@ -54,7 +54,7 @@ class Options {
   int64_t Int(std::string_view name) const;
   double Float(std::string_view name) const;
   const std::string& String(std::string_view name) const;
-  std::vector<int64_t> Ints(std::string_view name) const;
+  std::vector<int64_t> Ints(std::string_view name) const;  ///< A number counts as a list of one.
   std::vector<double> Floats(std::string_view name) const;
   std::vector<std::string> Strings(
       std::string_view name) const;               ///< A string counts as a list of one.
