@@ -23,7 +23,7 @@ std::string TypeName(OptionType type) {
     case OptionType::kPath:
       return "a path in quotes";
     case OptionType::kInts:
-      return "a whole number or a list of them";
+      return "a whole number or a list of whole numbers";
     case OptionType::kFloats:
       return "a list of numbers";
     case OptionType::kStrings:
