@@ -42,6 +42,8 @@ class Batch {
   std::vector<int32_t> classes;  ///< One class an example, or empty.
   SparseStorage labels;          ///< Label sets (values empty), or empty.
 
+  std::vector<int64_t> scratch;  ///< For a reader that wraps another, while it reads.
+
   /// Makes `dense` a tensor of [size, axes...] over storage of this batch, which only ever grows.
   void ResizeDense(const Shape& example) {
     const int64_t bytes = size * example.Count() * SizeOf(DType::kF32);

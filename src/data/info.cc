@@ -1,0 +1,75 @@
+// DataInfo as a table and back.
+#include "base/check.h"
+#include "data/reader.h"
+
+namespace yoke {
+namespace {
+
+template <typename T>
+Value ListOf(const T& items) {
+  return List(items.begin(), items.end());
+}
+
+const Value& Get(const Value& table, std::string_view key) {
+  const Value* value = table.Find(key);
+  Require(value != nullptr, "the description of the data lacks '{}'", key);
+  return *value;
+}
+
+// A plain value of the type that a pointer like Value::AsInt gives.
+template <typename T>
+const T& As(const T* value, std::string_view key) {
+  Require(value != nullptr, "the description of the data holds something unexpected in '{}'", key);
+  return *value;
+}
+
+bool BoolAt(const Value& table, std::string_view key) { return As(Get(table, key).AsBool(), key); }
+int64_t IntAt(const Value& table, std::string_view key) { return As(Get(table, key).AsInt(), key); }
+const List& ListAt(const Value& table, std::string_view key) {
+  return As(Get(table, key).AsList(), key);
+}
+
+double Number(const Value& value, std::string_view key) {
+  return value.AsInt() ? static_cast<double>(*value.AsInt()) : As(value.AsFloat(), key);
+}
+
+std::vector<double> NumbersAt(const Value& table, std::string_view key) {
+  std::vector<double> numbers;
+  for (const Value& item : ListAt(table, key)) numbers.push_back(Number(item, key));
+  return numbers;
+}
+
+}  // namespace
+
+Value InfoAsValue(const DataInfo& info) {
+  return Table{{"input", ListOf(info.input.axes())},
+               {"sparse", info.sparse},
+               {"multi_label", info.multi_label},
+               {"outputs", info.outputs},
+               {"label_names", ListOf(info.label_names)},
+               {"labelled", info.labelled},
+               {"first_index", info.first_index},
+               {"scale", info.normalization.scale},
+               {"mean", ListOf(info.normalization.mean)},
+               {"deviation", ListOf(info.normalization.deviation)}};
+}
+
+DataInfo InfoFromValue(const Value& table) {
+  std::vector<int64_t> axes;
+  for (const Value& axis : ListAt(table, "input")) axes.push_back(As(axis.AsInt(), "input"));
+  std::vector<std::string> names;
+  for (const Value& name : ListAt(table, "label_names"))
+    names.push_back(As(name.AsString(), "label_names"));
+  return {.input = Shape(std::move(axes)),
+          .sparse = BoolAt(table, "sparse"),
+          .multi_label = BoolAt(table, "multi_label"),
+          .outputs = IntAt(table, "outputs"),
+          .label_names = std::move(names),
+          .labelled = BoolAt(table, "labelled"),
+          .first_index = IntAt(table, "first_index"),
+          .normalization = {.scale = Number(Get(table, "scale"), "scale"),
+                            .mean = NumbersAt(table, "mean"),
+                            .deviation = NumbersAt(table, "deviation")}};
+}
+
+}  // namespace yoke

@@ -1,0 +1,77 @@
+// Chooses and measures mean and deviation by channel.
+#include "data/normalize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+void CheckLength(const Options& options, const char* key, size_t length, const DataInfo& info) {
+  const auto channels = static_cast<size_t>(info.input[0]);
+  Require(length == 1 || length == channels, "{}: {} numbers; expected 1 or {}, one a channel",
+          options.Where(key), length, channels);
+}
+
+// Sums by channel of a block of examples.
+struct Sums {
+  std::vector<double> first, second;
+
+  void Add(const float* values, int64_t examples, int64_t area) {
+    for (int64_t i = 0; i < examples; ++i)
+      for (size_t c = 0; c < first.size(); ++c, values += area)
+        for (int64_t k = 0; k < area; ++k) {
+          first[c] += values[k];
+          second[c] += double{values[k]} * values[k];
+        }
+  }
+};
+
+}  // namespace
+
+bool IsMeasured(const Options& options) { return options.String("normalize") == "standard"; }
+
+Normalization ChosenNormalization(const Options& options, const DataInfo& loaded) {
+  Normalization chosen = loaded.normalization;
+  if (options.String("normalize") == "none") chosen = {};
+  for (const char* key : {"mean", "deviation"}) {
+    if (!options.Has(key)) continue;
+    Require(!loaded.sparse, "{}: sparse data cannot be shifted; expected dense data",
+            options.Where(key));
+    Require(!IsMeasured(options),
+            "{}: normalize = \"standard\" measures it; expected only one of them",
+            options.Where(key));
+    CheckLength(options, key, options.Floats(key).size(), loaded);
+    (key[0] == 'm' ? chosen.mean : chosen.deviation) = options.Floats(key);
+  }
+  return chosen;
+}
+
+Normalization MeasuredNormalization(const Reader& reader) {
+  constexpr int64_t kBlock = 256;
+  const DataInfo& info = reader.Info();
+  const int64_t channels = info.input[0], area = info.input.Count() / channels;
+  Sums sums{std::vector<double>(channels), std::vector<double>(channels)};
+  Batch batch;
+  std::vector<int64_t> examples;
+  for (int64_t begin = 0; begin < reader.Size(); begin += kBlock) {
+    examples.resize(static_cast<size_t>(std::min(kBlock, reader.Size() - begin)));
+    std::iota(examples.begin(), examples.end(), begin);
+    reader.Read({.examples = examples}, batch);
+    sums.Add(batch.dense.As<float>(), batch.size, area);
+  }
+  Normalization measured{.scale = info.normalization.scale};
+  const double n = static_cast<double>(reader.Size() * area);
+  for (int64_t c = 0; c < channels; ++c) {
+    const double mean = sums.first[c] / n;
+    const double variance = std::max(0.0, sums.second[c] / n - mean * mean);
+    measured.mean.push_back(mean);
+    measured.deviation.push_back(variance > 1e-12 * mean * mean ? std::sqrt(variance) : 1);
+  }
+  return measured;
+}
+
+}  // namespace yoke

@@ -1,0 +1,212 @@
+// Opens the data of a job: loads its files, splits shares off, normalizes.
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "base/registry.h"
+#include "data/memory_reader.h"
+#include "data/normalize.h"
+
+namespace yoke {
+namespace {
+
+std::vector<OptionSpec> ShareOptions() {
+  return {
+      {.name = "test_share",
+       .type = OptionType::kFloat,
+       .help = "Share of the training examples, drawn by the seed, that is the test data.",
+       .minimum = 0,
+       .maximum = 0.95,
+       .exclusive_minimum = true},
+      {.name = "validation_share",
+       .type = OptionType::kFloat,
+       .help =
+           "Share of the training examples, drawn by the seed, that is held out for validation.",
+       .minimum = 0,
+       .maximum = 0.95,
+       .exclusive_minimum = true}};
+}
+
+std::vector<OptionSpec> NormalizeOptions() {
+  return {{.name = "normalize",
+           .fallback = "auto",
+           .help = "auto: image bytes become value/255, other numbers stay; none: everything stays "
+                   "as stored; "
+                   "standard: then also mean 0 and deviation 1 by channel (of a vector: by "
+                   "feature), measured on "
+                   "the training examples.",
+           .choices = {"auto", "none", "standard"}},
+          {.name = "mean",
+           .type = OptionType::kFloats,
+           .help = "Subtracted from the values (behind the 1/255), one number or one a channel."},
+          {.name = "deviation",
+           .type = OptionType::kFloats,
+           .help = "Then divided by, one number or one a channel.",
+           .minimum = 0,
+           .exclusive_minimum = true}};
+}
+
+std::vector<OptionSpec> CommonOptions() {
+  std::vector<OptionSpec> specs = {
+      {.name = "format", .help = "The format of the files: `yoke list formats`.", .required = true},
+      {.name = "train", .type = OptionType::kPaths, .help = "Training file or files."},
+      {.name = "test", .type = OptionType::kPaths, .help = "Test file or files."}};
+  for (const auto& more : {ShareOptions(), NormalizeOptions()})
+    specs.insert(specs.end(), more.begin(), more.end());
+  specs.push_back(
+      {.name = "features",
+       .type = OptionType::kInt,
+       .help = "Number of features; unless told, the most that any file of the job has.",
+       .minimum = 1,
+       .maximum = INT32_MAX - 1});
+  specs.push_back({.name = "memory_limit",
+                   .type = OptionType::kInt,
+                   .help = "Megabytes of memory for data; beyond, it lies in a temporary file. "
+                           "Unless told, half of "
+                           "what this process may use.",
+                   .minimum = 0});
+  specs.push_back({.name = "augment",
+                   .type = OptionType::kTable,
+                   .help = "Random changes of training images: { flip = true, crop = 4 }."});
+  return specs;
+}
+
+// [data] with its format found and checked.
+struct Request {
+  const FormatEntry& format;
+  Options options;
+};
+
+Request CheckSection(const Value& section) {
+  const Value* name = section.Find("format");
+  Require(name && name->AsString(), "data.format: expected the name of a format in quotes");
+  const FormatEntry& format = FindEntry(formats(), "format", *name->AsString());
+  std::vector<OptionSpec> specs = common_data_options();
+  specs.insert(specs.end(), format.options.begin(), format.options.end());
+  return {format, Options("data", section, specs)};
+}
+
+std::vector<std::string> PathsOf(const Options& options, const char* key) {
+  return options.Has(key) ? options.Strings(key) : std::vector<std::string>();
+}
+
+// Arrays of one set share the limit: at most two of them are large (ids and values), and there are
+// two sets.
+int64_t ArrayLimit(const Options& options) {
+  const int64_t limit =
+      options.Has("memory_limit") ? options.Int("memory_limit") << 20 : DefaultMemoryLimit();
+  return limit / 4;
+}
+
+void CheckFeatures(const Options& options, const DataInfo& info) {
+  if (info.sparse || !options.Has("features")) return;
+  Require(options.Int("features") == info.input.Count(), "{}: examples have {} numbers",
+          options.Where("features"), info.input.Count());
+}
+
+// Examples of a training file in the shares that it is split into, each ascending.
+struct Split {
+  std::vector<int64_t> test, validation, train;
+};
+
+int64_t CountOf(const Options& options, const char* key, int64_t examples) {
+  if (!options.Has(key)) return 0;
+  const auto count = std::llround(options.Float(key) * static_cast<double>(examples));
+  return std::clamp<int64_t>(count, 1, examples);
+}
+
+// Test examples are drawn first, then validation examples out of the rest: the test set does not
+// depend on validation_share.
+Split SplitExamples(const Options& options, int64_t examples, uint64_t seed) {
+  const std::vector<int64_t> drawn = Permutation(examples, Random({seed, Word(Draw::kSplit)}));
+  const auto test = drawn.begin() + CountOf(options, "test_share", examples);
+  const auto validation = test + CountOf(options, "validation_share", drawn.end() - test);
+  Require(validation != drawn.end(),
+          "{}: no training example is left of {}; expected smaller shares", options.section(),
+          examples);
+  Split split{{drawn.begin(), test}, {test, validation}, {validation, drawn.end()}};
+  for (auto* share : {&split.test, &split.validation, &split.train})
+    std::sort(share->begin(), share->end());
+  return split;
+}
+
+void CheckFiles(const Request& request, const ReadFiles& files) {
+  if (request.format.synthetic) return;
+  Require(!files.train.empty(), "data.train: expected the training file or files of format '{}'",
+          request.format.name);
+}
+
+void CheckShares(const Options& options, bool has_test) {
+  Require(!has_test || !options.Has("test_share"),
+          "{}: the job names test data too; expected one of them", options.Where("test_share"));
+}
+
+// The normalization of a job, measured where it asks for that.
+Normalization Measure(const Options& options, const std::shared_ptr<MemoryReader>& all,
+                      const Split& split) {
+  if (!IsMeasured(options)) return all->Info().normalization;
+  Require(!all->Info().sparse, "{}: sparse data cannot be shifted; expected dense data",
+          options.Where("normalize"));
+  return MeasuredNormalization(*Subset(all, split.train));
+}
+
+}  // namespace
+
+const std::vector<OptionSpec>& common_data_options() {
+  static const std::vector<OptionSpec> specs = CommonOptions();
+  return specs;
+}
+
+DataSets OpenData(const Value& data_section, uint64_t seed) {
+  const Request request = CheckSection(data_section);
+  const Options& options = request.options;
+  const ReadFiles files{.train = PathsOf(options, "train"),
+                        .test = PathsOf(options, "test"),
+                        .memory_limit = ArrayLimit(options)};
+  CheckFiles(request, files);
+  CheckShares(options, !files.test.empty());
+  LoadedData loaded = request.format.load(options, files);
+  CheckFeatures(options, loaded.info);
+  loaded.info.normalization = ChosenNormalization(options, loaded.info);
+  const auto all = std::make_shared<MemoryReader>(loaded.info, std::move(loaded.train));
+  Split split = SplitExamples(options, all->Size(), seed);
+  const Normalization normalization = Measure(options, all, split);
+  all->SetNormalization(normalization);
+
+  DataSets sets;
+  if (loaded.test.size > 0) {
+    loaded.info.normalization = normalization;
+    sets.test = std::make_unique<MemoryReader>(loaded.info, std::move(loaded.test));
+  } else if (!split.test.empty()) {
+    sets.test = Subset(all, std::move(split.test));
+  }
+  if (!split.validation.empty()) sets.validation = Subset(all, std::move(split.validation));
+  sets.train = Subset(all, std::move(split.train));
+  return sets;
+}
+
+std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& like) {
+  const Request request = CheckSection(data_section);
+  const Options& options = request.options;
+  const bool share = like.paths.empty() && options.Has("test_share");
+  ReadFiles files{.test = like.paths,
+                  .like = &like.like,
+                  .labels_optional = like.labels_optional,
+                  .memory_limit = ArrayLimit(options)};
+  if (files.test.empty()) files.test = PathsOf(options, share ? "train" : "test");
+  Require(!files.test.empty() || request.format.synthetic,
+          "the job names no test data; expected a file to read");
+  LoadedData loaded = request.format.load(options, files);
+  const DataInfo& read = loaded.info;
+  Require(read.input == like.like.input, "{}: examples are {}; the model expects {}",
+          files.test.empty() ? options.section() : files.test.front(), read.input.Text(),
+          like.like.input.Text());
+  loaded.info.normalization = like.like.normalization;
+  auto all = std::make_unique<MemoryReader>(loaded.info, std::move(loaded.test));
+  if (!share) return all;
+  const std::shared_ptr<const Reader> source = std::move(all);
+  return Subset(source, SplitExamples(options, source->Size(), like.seed).test);
+}
+
+}  // namespace yoke

@@ -1,0 +1,133 @@
+// A ring of groups of batches between reading threads and one consumer.
+//
+// Step s belongs to group s / group size, and group g to slot g mod slots. A thread takes the next
+// group once its slot is free, fills its batches without the lock, and marks it ready; the consumer
+// frees a slot when it moves on. Groups make one hand-over serve many small batches.
+#include "data/prefetch.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace yoke {
+namespace {
+
+constexpr int64_t kExamplesPerGroup = 256;
+constexpr int64_t kMostBatchesPerGroup = 64;
+
+int64_t GroupSize(int64_t batch) {
+  return std::clamp<int64_t>(kExamplesPerGroup / std::max<int64_t>(batch, 1), 1,
+                             kMostBatchesPerGroup);
+}
+
+}  // namespace
+
+struct Prefetch::State {
+  struct Slot {
+    std::vector<Batch> batches;
+    std::exception_ptr error;
+    bool ready = false;
+  };
+
+  State(const Reader& r, Share s, const Settings& given)
+      : reader(r), share(std::move(s)), settings(given) {
+    if (settings.threads > 0 && settings.steps > 0)
+      group = GroupSize(static_cast<int64_t>(share(0).size()));
+    groups = (settings.steps + group - 1) / group;
+    slots.resize(static_cast<size_t>(settings.threads > 0 ? std::max(settings.ahead, 1) + 1 : 1));
+    for (Slot& slot : slots) slot.batches.resize(static_cast<size_t>(group));
+    for (int i = 0; i < settings.threads; ++i) threads.emplace_back([this] { Work(); });
+  }
+
+  ~State() {
+    {
+      const std::lock_guard lock(mutex);
+      stopping = true;
+    }
+    changed.notify_all();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  Slot& SlotOf(int64_t g) { return slots[static_cast<size_t>(g) % slots.size()]; }
+
+  void ReadStep(int64_t step, Batch& batch) const {
+    reader.Read({.examples = share(step), .seed = settings.seed, .epoch = settings.epoch}, batch);
+  }
+
+  void Work() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      const auto free = static_cast<int64_t>(slots.size());
+      changed.wait(lock, [&] { return stopping || next == groups || next < freed + free; });
+      if (stopping || next == groups) return;
+      const int64_t g = next++;
+      lock.unlock();
+      std::exception_ptr error = Fill(g);
+      lock.lock();
+      SlotOf(g).error = error;
+      SlotOf(g).ready = true;
+      changed.notify_all();
+    }
+  }
+
+  std::exception_ptr Fill(int64_t g) {
+    try {
+      const int64_t begin = g * group, end = std::min(begin + group, settings.steps);
+      for (int64_t step = begin; step < end; ++step)
+        ReadStep(step, SlotOf(g).batches[static_cast<size_t>(step - begin)]);
+    } catch (...) {
+      return std::current_exception();
+    }
+    return nullptr;
+  }
+
+  // Waits for group g and gives back the slots of those before it.
+  const Slot& Await(int64_t g) {
+    std::unique_lock lock(mutex);
+    if (g > freed) {
+      SlotOf(g - 1).ready = false;
+      freed = g;
+      changed.notify_all();
+    }
+    changed.wait(lock, [&] { return SlotOf(g).ready; });
+    if (SlotOf(g).error) std::rethrow_exception(SlotOf(g).error);
+    return SlotOf(g);
+  }
+
+  const Batch* Next() {
+    if (step == settings.steps) return nullptr;
+    const int64_t at = step++;
+    if (threads.empty()) {
+      ReadStep(at, slots[0].batches[0]);
+      return slots[0].batches.data();
+    }
+    if (at % group == 0) Await(at / group);
+    return &SlotOf(at / group).batches[static_cast<size_t>(at % group)];
+  }
+
+  const Reader& reader;
+  const Share share;
+  const Settings settings;
+  int64_t group = 1;   // batches a group
+  int64_t groups = 0;  // of the whole epoch
+  int64_t step = 0;    // what Next returns next
+  std::vector<Slot> slots;
+  std::mutex mutex;  // guards what follows, and Slot::ready and error
+  std::condition_variable changed;
+  int64_t next = 0;   // group that the next thread takes
+  int64_t freed = 0;  // groups that the consumer is done with
+  bool stopping = false;
+  std::vector<std::thread> threads;
+};
+
+Prefetch::Prefetch(const Reader& reader, Share share, const Settings& settings)
+    : state_(std::make_unique<State>(reader, std::move(share), settings)) {}
+
+Prefetch::~Prefetch() = default;
+
+const Batch* Prefetch::Next() { return state_->Next(); }
+
+}  // namespace yoke

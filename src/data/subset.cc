@@ -1,0 +1,42 @@
+// Subset: some examples of a reader under numbers of their own.
+#include "base/check.h"
+#include "data/reader.h"
+
+namespace yoke {
+namespace {
+
+class SubsetReader : public Reader {
+ public:
+  SubsetReader(std::shared_ptr<const Reader> source, std::vector<int64_t> examples)
+      : source_(std::move(source)), examples_(std::move(examples)) {}
+
+  const DataInfo& Info() const override { return source_->Info(); }
+  int64_t Size() const override { return static_cast<int64_t>(examples_.size()); }
+
+  // The source sees its own numbers. They are written into the batch's scratch, taken out of it
+  // meanwhile: the source may be such a wrapper too.
+  void Read(const ReadRequest& request, Batch& batch) const override {
+    std::vector<int64_t> numbers = std::move(batch.scratch);
+    numbers.clear();
+    for (const int64_t example : request.examples) {
+      Check(example >= 0 && example < Size(), "an example was asked for that does not exist");
+      numbers.push_back(examples_[static_cast<size_t>(example)]);
+    }
+    source_->Read({.examples = numbers, .seed = request.seed, .epoch = request.epoch}, batch);
+    batch.examples.assign(request.examples.begin(), request.examples.end());
+    batch.scratch = std::move(numbers);
+  }
+
+ private:
+  std::shared_ptr<const Reader> source_;  // shared with the other shares of the same file
+  std::vector<int64_t> examples_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reader> Subset(std::shared_ptr<const Reader> source,
+                               std::vector<int64_t> examples) {
+  return std::make_unique<SubsetReader>(std::move(source), std::move(examples));
+}
+
+}  // namespace yoke
