@@ -7,7 +7,7 @@ namespace yoke::zoo {
 namespace {
 
 Value Convolution(int outputs) {
-  return Layer("convolution", {{"outputs", outputs}, {"kernel", List{5}}, {"pad", List{2}}});
+  return Layer("convolution", {{"outputs", outputs}, {"kernel", List{5}}, {"padding", List{2}}});
 }
 
 Value Pool(const char* type) { return Layer(type, {{"kernel", List{3}}, {"stride", List{2}}}); }

@@ -1,0 +1,139 @@
+// Apply: row-sparse slices against dense ones, their clocks, and clipping.
+#include "optim/rule.h"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cmath>
+
+#include "base/random.h"
+#include "base/registry.h"
+
+namespace yoke {
+namespace {
+
+constexpr int64_t kRows = 6, kWidth = 5;
+
+ParamLayout LayoutOf(SliceKind kind) {
+  ParamLayout layout;
+  layout.Add({.name = "a.weight", .shape = {kRows, kWidth}, .kind = kind});
+  layout.Add({.name = "a.bias", .shape = {3}});
+  layout.Pack();
+  return layout;
+}
+
+std::unique_ptr<UpdateRule> Make(const std::string& name) {
+  const RuleEntry& entry = FindEntry(rules(), "rule", name);
+  return entry.make(Options("train", Table{}, entry.options));
+}
+
+/// A model of one slice of rows and one dense slice under one rule.
+struct Model {
+  Model(SliceKind kind, const UpdateRule& r)
+      : rule(r),
+        params(LayoutOf(kind), Cpu()),
+        gradients(params.layout(), Cpu()),
+        state(params.layout(), rule, Cpu()) {
+    for (int64_t i = 0; i < kRows * kWidth; ++i) params.values(0)[i] = Start(i);
+  }
+  static float Start(int64_t i) { return static_cast<float>(i % 7) - 3; }
+  void Touch(const std::vector<int32_t>& ids, uint64_t draw) {
+    const Slice& slice = params.layout().slices()[0];
+    gradients.rows(0).Clear();
+    for (int32_t id : ids) {
+      Random random{draw, static_cast<uint64_t>(id)};
+      gradients.rows(0).ids.push_back(id);
+      for (int64_t j = 0; j < kWidth; ++j) {
+        const float g = static_cast<float>(random.Uniform(-1, 1));
+        if (slice.kind == SliceKind::kDense) gradients.dense()[slice.offset + id * kWidth + j] = g;
+        gradients.rows(0).values.push_back(g);
+      }
+    }
+    if (slice.kind == SliceKind::kDense) gradients.rows(0).Clear();
+  }
+  void Step(double clip_norm = 0) {
+    Apply(params, {.rule = rule,
+                   .state = state,
+                   .gradients = gradients,
+                   .learning_rate = 0.1,
+                   .clip_norm = clip_norm});
+  }
+  float At(int64_t row, int64_t column) const { return params.values(0)[row * kWidth + column]; }
+
+  const UpdateRule& rule;
+  ParamStore params;
+  Gradients gradients;
+  RuleState state;
+};
+
+TEST(Apply, RowSparseEqualsDenseWhenEveryRowIsTouched) {
+  for (const RuleEntry& entry : rules()) {
+    const auto rule = Make(entry.name);
+    Model dense(SliceKind::kDense, *rule), sparse(SliceKind::kRowSparse, *rule);
+    for (uint64_t step = 1; step <= 4; ++step) {
+      for (Model* model : {&dense, &sparse}) model->Touch({0, 1, 2, 3, 4, 5}, step), model->Step();
+    }
+    for (int64_t i = 0; i < kRows * kWidth; ++i)
+      EXPECT_NEAR(dense.params.values(0)[i], sparse.params.values(0)[i], 1e-6) << entry.name;
+  }
+}
+
+TEST(Apply, AnUntouchedRowNeitherDecaysNorAges) {
+  for (const RuleEntry& entry : rules()) {
+    const auto rule = Make(entry.name);
+    Model often(SliceKind::kRowSparse, *rule), rarely(SliceKind::kRowSparse, *rule);
+    often.Touch({2}, 1), often.Step(), often.Touch({2}, 2), often.Step();
+    rarely.Touch({2}, 1), rarely.Step();
+    rarely.Touch({0, 5}, 9), rarely.Step(), rarely.Step();
+    rarely.Touch({2}, 2), rarely.Step();
+    for (int64_t j = 0; j < kWidth; ++j) {
+      EXPECT_EQ(often.At(2, j), rarely.At(2, j)) << entry.name;
+      EXPECT_EQ(rarely.At(3, j), Model::Start(3 * kWidth + j)) << entry.name;
+      EXPECT_NE(rarely.At(2, j), Model::Start(2 * kWidth + j)) << entry.name;
+    }
+    EXPECT_EQ(rarely.state.row_steps(0), (std::vector<int32_t>{2, 0, 2, 0, 0, 2}));
+    EXPECT_EQ(rarely.state.steps, 4);
+  }
+}
+
+TEST(Apply, ClipsTheNormOfAllGradientsTogether) {
+  const auto rule = Make("sgd");
+  Model model(SliceKind::kRowSparse, *rule);
+  model.gradients.rows(0) = {{1}, {3, 0, 0, 0, 0}};
+  model.gradients.dense()[model.params.layout().slices()[1].offset] = 4;
+  EXPECT_DOUBLE_EQ(GradientNorm(model.params.layout(), model.gradients), 5);
+  model.Step(2.5);
+  EXPECT_FLOAT_EQ(model.At(1, 0), Model::Start(kWidth) - 0.1F * 1.5F);
+  EXPECT_FLOAT_EQ(model.params.values(1)[0], -0.1F * 2);
+  model.params.values(1)[0] = 0;
+  model.Step(5.5);  // below the bound: as it is
+  EXPECT_FLOAT_EQ(model.params.values(1)[0], -0.1F * 4);
+}
+
+TEST(Apply, PublishesAVersion) {
+  const auto rule = Make("sgd");
+  Model model(SliceKind::kDense, *rule);
+  const uint64_t before = model.params.version();
+  model.Step();
+  EXPECT_EQ(model.params.version(), before + 1);
+}
+
+TEST(GradientNorm, IsTheSameForAnyNumberOfThreads) {
+  ParamLayout layout;
+  layout.Add({.name = "a.weight", .shape = {1000, 1000}});
+  layout.Pack();
+  Gradients gradients(layout, Cpu());
+  Random random{1};
+  for (int64_t i = 0; i < layout.dense_size(); ++i)
+    gradients.dense()[i] = static_cast<float>(random.Normal());
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  const double one = GradientNorm(layout, gradients);
+  omp_set_num_threads(3);
+  EXPECT_EQ(GradientNorm(layout, gradients), one);
+  omp_set_num_threads(threads);
+  EXPECT_NEAR(one, 1000, 2);
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,115 @@
+// Every update rule against a plain restatement of its recurrence in double, over several steps and
+// sizes.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "base/random.h"
+#include "base/registry.h"
+#include "optim/rule.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kDecay = 0.1, kMomentum = 0.8, kBeta1 = 0.85, kBeta2 = 0.95, kEpsilon = 1e-6;
+
+/// One number with its state, and what a rule does to it.
+struct Number {
+  double w = 0, a = 0, b = 0;
+};
+using Recurrence = void (*)(Number& x, double g, double rate, int t);
+
+void AdamStep(Number& x, double g, double rate, int t) {
+  x.a = kBeta1 * x.a + (1 - kBeta1) * g;
+  x.b = kBeta2 * x.b + (1 - kBeta2) * g * g;
+  const double mean = x.a / (1 - std::pow(kBeta1, t));
+  const double square = x.b / (1 - std::pow(kBeta2, t));
+  x.w -= rate * mean / (std::sqrt(square) + kEpsilon);
+}
+
+const std::map<std::string, Recurrence>& Recurrences() {
+  static const std::map<std::string, Recurrence> map = {
+      {"sgd", [](Number& x, double g, double rate, int) { x.w -= rate * (g + kDecay * x.w); }},
+      {"momentum",
+       [](Number& x, double g, double rate, int) {
+         x.a = kMomentum * x.a + g + kDecay * x.w;
+         x.w -= rate * x.a;
+       }},
+      {"nesterov",
+       [](Number& x, double g, double rate, int) {
+         g += kDecay * x.w;
+         x.a = kMomentum * x.a + g;
+         x.w -= rate * (g + kMomentum * x.a);
+       }},
+      {"adam",
+       [](Number& x, double g, double rate, int t) { AdamStep(x, g + kDecay * x.w, rate, t); }},
+      {"adamw",
+       [](Number& x, double g, double rate, int t) {
+         x.w -= rate * kDecay * x.w;
+         AdamStep(x, g, rate, t);
+       }},
+  };
+  return map;
+}
+
+std::unique_ptr<UpdateRule> Make(const RuleEntry& entry) {
+  const std::map<std::string, double> values = {{"momentum", kMomentum},
+                                                {"weight_decay", kDecay},
+                                                {"beta1", kBeta1},
+                                                {"beta2", kBeta2},
+                                                {"epsilon", kEpsilon}};
+  Table given;
+  for (const OptionSpec& spec : entry.options) given.emplace_back(spec.name, values.at(spec.name));
+  return entry.make(Options("train", given, entry.options));
+}
+
+TEST(Rules, FollowTheirRecurrences) {
+  constexpr double kRate = 0.05, kScale = 0.5;
+  for (const RuleEntry& entry : rules()) {
+    ASSERT_TRUE(Recurrences().contains(entry.name)) << "restate " << entry.name << " here";
+    const auto rule = Make(entry);
+    for (int64_t count : {1, 17, 40'000}) {
+      Random random{7, static_cast<uint64_t>(count)};
+      std::vector<float> w(count), g(count), a(count), b(count);
+      std::vector<Number> expected(count);
+      for (int64_t i = 0; i < count; ++i) {
+        w[i] = static_cast<float>(random.Uniform(-1, 1));
+        expected[i].w = w[i];
+      }
+      for (int t = 1; t <= 5; ++t) {
+        for (int64_t i = 0; i < count; ++i) {
+          g[i] = static_cast<float>(random.Uniform(-1, 1));
+          Recurrences().at(entry.name)(expected[i], kScale * g[i], kRate, t);
+        }
+        rule->Update({.values = w.data(),
+                      .gradient = g.data(),
+                      .state = {a.data(), b.data()},
+                      .count = count},
+                     {.learning_rate = kRate, .step = t, .gradient_scale = kScale});
+        for (int64_t i = 0; i < count; ++i)
+          ASSERT_NEAR(w[i], expected[i].w, 2e-5) << entry.name << " step " << t << " number " << i;
+      }
+    }
+  }
+}
+
+TEST(Rules, NameAsManyStatesAsTheyUse) {
+  const std::map<std::string, size_t> states = {
+      {"sgd", 0}, {"momentum", 1}, {"nesterov", 1}, {"adam", 2}, {"adamw", 2}};
+  for (const RuleEntry& entry : rules())
+    EXPECT_EQ(Make(entry)->StateNames().size(), states.at(entry.name)) << entry.name;
+}
+
+TEST(Rules, LeaveZerosAloneWhereTheGradientIsZero) {  // the gaps of alignment
+  for (const RuleEntry& entry : rules()) {
+    std::array<float, 16> w = {}, g = {}, a = {}, b = {};
+    Make(entry)->Update(
+        {.values = w.data(), .gradient = g.data(), .state = {a.data(), b.data()}, .count = 16},
+        {.learning_rate = 0.1});
+    for (float x : w) EXPECT_EQ(x, 0.0F) << entry.name;
+  }
+}
+
+}  // namespace
+}  // namespace yoke

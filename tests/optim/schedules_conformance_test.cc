@@ -1,0 +1,72 @@
+// Every schedule against its formula at chosen epochs, the warm-up in front, and wrong tables.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/check.h"
+#include "optim/schedule.h"
+
+namespace yoke {
+namespace {
+
+double FactorAt(const char* toml, double epoch, double epochs = 10) {
+  return MakeSchedule(ParseToml(toml, "job.toml"))->Factor({.epoch = epoch, .epochs = epochs});
+}
+
+struct Case {
+  const char* toml;
+  double epoch;
+  double factor;
+};
+
+TEST(Schedules, FollowTheirFormulas) {
+  const Case cases[] = {
+      {"", 3, 1},
+      {"name = \"constant\"", 9, 1},
+      {"name = \"step\"\nevery_epochs = 2\nfactor = 0.5", 1.99, 1},
+      {"name = \"step\"\nevery_epochs = 2\nfactor = 0.5", 5, 0.25},
+      {"name = \"multi_step\"\nat_epochs = [2, 6]", 1.9, 1},
+      {"name = \"multi_step\"\nat_epochs = [2, 6]", 2, 0.1},
+      {"name = \"multi_step\"\nat_epochs = [6, 2]", 7, 0.01},
+      {"name = \"cosine\"", 0, 1},
+      {"name = \"cosine\"", 2.5, (1 + std::sqrt(0.5)) / 2},
+      {"name = \"cosine\"\nend = 0.2", 10, 0.2},
+      {"name = \"cosine\"\nend = 0.2", 5, 0.6},
+      {"name = \"polynomial\"", 4, 0.6},
+      {"name = \"polynomial\"\npower = 2\nend = 0.1", 5, 0.1 + 0.9 * 0.25},
+      {"name = \"polynomial\"", 11, 0},
+  };
+  for (const Case& c : cases) EXPECT_NEAR(FactorAt(c.toml, c.epoch), c.factor, 1e-12) << c.toml;
+}
+
+TEST(Schedules, WarmUpRisesBeforeTheCourseBegins) {
+  const char* toml = "name = \"polynomial\"\nwarmup_epochs = 2\nwarmup_start = 0.2";
+  EXPECT_DOUBLE_EQ(FactorAt(toml, 0), 0.2);
+  EXPECT_DOUBLE_EQ(FactorAt(toml, 1), 0.6);
+  EXPECT_DOUBLE_EQ(FactorAt(toml, 2), 1);
+  EXPECT_DOUBLE_EQ(FactorAt(toml, 6), 0.5);
+  EXPECT_DOUBLE_EQ(FactorAt(toml, 10), 0);
+}
+
+std::string Refusal(const char* toml) {
+  try {
+    MakeSchedule(ParseToml(toml, "job.toml"));
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Schedules, RefuseWhatTheyDoNotKnow) {
+  using testing::AllOf;
+  using testing::HasSubstr;
+  EXPECT_THAT(Refusal("name = \"cosin\""), AllOf(HasSubstr("cosine"), HasSubstr("polynomial")));
+  EXPECT_THAT(Refusal("name = \"step\""), HasSubstr("every_epochs"));
+  EXPECT_THAT(Refusal("name = \"cosine\"\npower = 2"), HasSubstr("power"));
+  EXPECT_THAT(Refusal("name = \"multi_step\"\nat_epochs = [0]"), HasSubstr("above 0"));
+  EXPECT_THAT(Refusal("name = 3"), HasSubstr("text"));
+}
+
+}  // namespace
+}  // namespace yoke
