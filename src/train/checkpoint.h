@@ -1,8 +1,10 @@
-// Checkpoint: a folder with the model, the rule's state and the position in the data, written so that it is whole or absent.
+// Checkpoint: a folder with the model, the rule's state and the position in the data, written so
+// that it is whole or absent.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,14 +14,16 @@
 #include "optim/rule.h"
 #include "train/job.h"
 #include "train/metrics.h"
+#include "train/safetensors.h"
 
 namespace yoke {
 
 /// Where training stands.
 struct Position {
-  int64_t epoch = 0;  ///< Epochs completed.
-  int64_t step = 0;   ///< Steps done in all.
-  Ranges consumed;    ///< Of the epoch under way.
+  int64_t epoch = 0;          ///< Epochs completed.
+  int64_t step = 0;           ///< Steps done in all.
+  int64_t examples = 0;       ///< Examples of an epoch; 0 before any is read.
+  Ranges consumed;            ///< Of the epoch under way.
   double loss_sum = 0;        ///< Of the epoch under way: sum of losses over examples,
   int64_t loss_examples = 0;  ///< and how many.
   double seconds = 0;         ///< Training time so far, over all resumptions.
@@ -29,40 +33,76 @@ struct Position {
 
 /// What a checkpoint holds besides tensors: all that eval, predict and resume need.
 struct CheckpointHead {
-  Value job;       ///< The resolved job.
-  DataInfo data;   ///< Shapes, label map, normalization.
+  Value job;      ///< The resolved job.
+  DataInfo data;  ///< Shapes, label map, normalization.
   Position position;
-  Value executor;  ///< State of the executor and of the strategy.
+  int64_t rule_steps = 0;  ///< RuleState::steps.
+  Value executor;          ///< State of the executor and of the strategy.
   Value strategy;
-  Metrics test;    ///< Metrics of these weights, when known.
+  Metrics test;             ///< Metrics of these weights, when known.
+  std::string reason = {};  ///< Why the run ended with these weights ("finished", "target", ...);
+                            ///< empty while it goes on.
 };
 
-/// Writes `run/checkpoints/<step>/` atomically (temporary folder, fsync, rename), points `run/last` at it and removes all but the
-/// newest `keep` (never the one `run/best` points at). On failure (full disk) throws Error; the previous one stays good.
+/// `checkpoint.json` of a head and of the checksums of the two tensor files; and back (throws
+/// UserError naming the file).
+std::string EncodeHead(const CheckpointHead& head, const std::string& model,
+                       const std::string& optimizer);
+struct DecodedHead {
+  CheckpointHead head;
+  std::string model;
+  std::string optimizer;
+};
+DecodedHead DecodeHead(std::string bytes, const std::string& name);
+
 struct CheckpointParts {
   const CheckpointHead& head;
   const ParamLayout& layout;
   const float* values;
-  const RuleState* state;
+  const RuleState& state;
 };
-std::string WriteCheckpoint(const std::string& run, const CheckpointParts& parts, int keep);
 
-/// A checkpoint read and checked (sizes, checksums). Throws UserError naming file and damage.
+/// What to do with a checkpoint's neighbours.
+struct CheckpointPlace {
+  std::string run;    ///< The run directory.
+  int keep = 2;       ///< How many of the newest stay (besides the one `run/best` points at).
+  bool best = false;  ///< Point `run/best` at this one as well.
+};
+
+/// Writes `run/checkpoints/<step>/` atomically (temporary folder, fsync, rename), points `run/last`
+/// at it and removes older ones as `place` says. Returns its folder. On failure (full disk) throws
+/// Error; the previous one stays good.
+std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts);
+
+/// A checkpoint whose head and weights were read and checked; the rule's state is read when it is
+/// asked for.
 class Checkpoint {
  public:
+  /// `folder` may be a link to it (`run/last`). Throws UserError naming the file and its damage.
   static Checkpoint Open(const std::string& folder);
   const CheckpointHead& head() const { return head_; }
-  /// Copies the weights into a store whose layout must match by names and shapes (UserError otherwise).
+  const std::string& folder() const { return folder_; }
+  /// Copies the weights into a store whose layout must match by names and shapes (UserError
+  /// otherwise).
   void Load(ParamStore& params) const;
   /// The same for the rule's state.
   void Load(const ParamLayout& layout, RuleState& state) const;
+  /// Reads and checks what Open leaves out. Throws UserError.
+  void Verify() const { OpenOptimizer(); }
 
  private:
+  Checkpoint(std::string folder, DecodedHead decoded, Safetensors model);
+  Safetensors OpenOptimizer() const;
+
   std::string folder_;
   CheckpointHead head_;
+  std::string optimizer_checksum_;
+  Safetensors model_;
 };
 
-/// The newest good checkpoint of a run, or "" when there is none; damaged ones are skipped and told in `messages`.
-std::string NewestGood(const std::string& run, std::vector<std::string>& messages);
+/// Makes a run's folder ready to go on: removes what a killed writer left, gives damaged
+/// checkpoints other names (said in `messages`), points `last` at the newest good one and returns
+/// it; nothing when there is none.
+std::optional<Checkpoint> RecoverNewest(const std::string& run, std::vector<std::string>& messages);
 
 }  // namespace yoke

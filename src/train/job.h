@@ -9,31 +9,42 @@
 
 namespace yoke {
 
-/// A job ready to run. `resolved` (all sections, defaults included, absolute paths, environment expanded) is what a run
-/// directory keeps as job.toml; loading that gives the same job.
+/// A job ready to run. `resolved` (all sections, defaults included, absolute paths, environment
+/// expanded) is what a run directory keeps as job.toml; loading that gives the same job.
 struct Job {
   std::string name;  ///< File name without ".toml": the default run directory is named after it.
   Value resolved;
-  Options train;    ///< [train] with the chosen rule's keys.
-  Options node;     ///< [node] with the chosen executor's keys.
-  Options cluster;  ///< [cluster] with the chosen strategy's keys.
+  Options train;       ///< [train] with the chosen rule's keys.
+  Options node;        ///< [node] with the chosen executor's keys.
+  Options cluster;     ///< [cluster] with the chosen strategy's keys.
   Options checkpoint;  ///< [checkpoint]: interval in steps, minutes, epochs; keep; best.
 
   const Value& data() const { return *resolved.Find("data"); }
   const Value& model() const { return *resolved.Find("model"); }
+  uint64_t seed() const { return static_cast<uint64_t>(train.Int("seed")); }
+  /// What [node] asks of every kernel: `kernels`, or the environment's YOKE_KERNELS where that says
+  /// "reference".
+  bool ReferenceKernels() const;
+  /// [node] threads, or the cores this process may use.
+  int Threads() const;
 };
 
-/// `--set key=value` pairs (the value is TOML; a bare word counts as a text) and the short flags, in order.
+/// `--set key=value` pairs (the value is TOML; a bare word counts as a text) and the short flags,
+/// in order. A value of "" removes the key, so that its default holds again. Relative paths in them
+/// are relative to the current directory.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
-/// Reads and checks a job file. Throws UserError: unknown sections, keys and names (with the nearest and the list), wrong
-/// types, ranges, one sentence each, with file and line. Relative paths become absolute against the job file's folder.
+/// Reads and checks a job file. Throws UserError: unknown sections, keys and names (with the
+/// nearest and the list), wrong types, ranges, one sentence each, with file and line. Relative
+/// paths become absolute against the job file's folder.
 Job LoadJob(const std::string& path, const Overrides& overrides);
 
-/// The same from a value already read (tests, resumed runs); `folder` is what relative paths are relative to.
+/// The same from a value already read (tests, checkpoints); `folder` is what relative paths are
+/// relative to.
 Job MakeJob(Value root, const std::string& name, const std::string& folder);
 
-/// Every key a job can hold, by section, with the part it belongs to: the source of docs/job-keys.md.
+/// Every key a job can hold, by section, with the part it belongs to: the source of
+/// docs/job-keys.md.
 struct KeyGroup {
   std::string section;  ///< "train"
   std::string part;     ///< "" for keys every job has, else "rule adam".
@@ -43,5 +54,13 @@ std::vector<KeyGroup> AllKeys();
 
 /// docs/job-keys.md as it must read (a test compares).
 std::string KeysPage();
+
+/// "90s", "10m", "2h", "1.5h" or a bare number of seconds, as seconds. Throws UserError that begins
+/// with `where`.
+double ParseDuration(const std::string& text, const std::string& where);
+
+/// A path with `$NAME` and `${NAME}` replaced by the environment's; throws UserError naming a
+/// variable that is not set.
+std::string ExpandEnvironment(const std::string& path);
 
 }  // namespace yoke

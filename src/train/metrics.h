@@ -1,6 +1,7 @@
 // Metrics: what evaluation measures, by name.
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +14,18 @@ namespace yoke {
 /// Name -> value in a fixed order: loss, accuracy, p_at_1, p_at_3, p_at_5, auc (those that apply).
 using Metrics = std::vector<std::pair<std::string, double>>;
 
+/// The metrics that apply to a data set. Classes: loss, accuracy, and auc when there are two; label
+/// sets: loss and p_at_1, 3, 5.
+std::vector<std::string> MetricNames(const DataInfo& data);
 /// The value of a metric; throws UserError listing those there are when it is not among them.
 double MetricOf(const Metrics& metrics, const std::string& name);
 /// Whether more is better (all but loss).
 bool MoreIsBetter(const std::string& name);
 
-/// Evaluates packed values on every example of a reader, in large batches on all threads; dropout off. The result does not
-/// depend on the number of threads. Classes: loss, accuracy, and auc when there are two; label sets: loss and p_at_1, 3, 5.
+/// Evaluates packed values on every example of a reader, in large batches on all threads; dropout
+/// off. The result does not depend on the number of threads. `p_at_k` is the share of the k
+/// best-scored labels that the example has, averaged over all examples (one without labels counts
+/// 0). Throws UserError for data without examples or labels.
 struct EvaluateRequest {
   const Graph& graph;
   const ParamView& params;
@@ -29,7 +35,12 @@ struct EvaluateRequest {
 };
 Metrics Evaluate(const Reader& reader, const EvaluateRequest& request);
 
-/// Area under the ROC curve of scores for label 1 against 0; ties count one half; NaN when a class is absent.
+/// Indices of the `count` greatest scores, best first, equals by index; those that are no number
+/// are left out.
+std::vector<int32_t> TopScores(std::span<const float> scores, int count);
+
+/// Area under the ROC curve of scores for label 1 against 0; ties count one half; NaN when a class
+/// is absent.
 double AreaUnderCurve(std::vector<std::pair<float, bool>> scored);
 
 }  // namespace yoke

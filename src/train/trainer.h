@@ -1,4 +1,5 @@
-// Trainer: the loop that joins data, model, executor, strategy, evaluation, checkpoints and the record of a run.
+// Trainer: the loop that joins data, model, executor, strategy, evaluation, checkpoints and the
+// record of a run.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@ namespace yoke {
 struct StartEvent {
   std::string run;  ///< Run directory as given or made.
   int64_t parameters = 0;
-  std::string devices;   ///< "cpu (2 threads)"
+  std::string devices;  ///< "cpu (2 threads)"
   std::string executor;
   std::string strategy;
   int world = 1;
@@ -37,7 +38,7 @@ struct StepEvent {
 struct EpochEvent {
   int64_t epoch = 0;  ///< 1 for the first.
   int64_t epochs = 0;
-  double seconds = 0;  ///< Since start, over resumptions.
+  double seconds = 0;              ///< Since start, over resumptions.
   double examples_per_second = 0;  ///< Without evaluation and checkpoints.
   double learning_rate = 0;
   int64_t step = 0;
@@ -57,7 +58,8 @@ struct EndEvent {
   int exit_status = 0;
 };
 
-/// Whoever wants to know: terminal, JSON lines, metrics.jsonl, TensorBoard. Called from the training thread, in order.
+/// Whoever wants to know: terminal, JSON lines, metrics.jsonl, TensorBoard. Called from the
+/// training thread, in order.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -72,13 +74,14 @@ class Observer {
 struct RunRequest {
   std::string run;      ///< Run directory; "" : runs/<job>-<time>.
   bool resume = false;  ///< Continue what `run` holds.
-  double time_limit = 0;                         ///< Seconds; 0: none.
-  const std::atomic<int>* stop_signal = nullptr; ///< Becomes a signal's number when the run shall end in order.
+  const std::atomic<int>* stop_signal =
+      nullptr;  ///< Becomes a signal's number when the run shall end in order.
   std::vector<Observer*> observers;
 };
 
-/// Trains; the run directory, its lock, job.toml, metrics, events and checkpoints are made here. Returns how it ended; throws
-/// UserError/Error for everything that keeps it from starting or going on.
+/// Trains; the run directory, its lock, job.toml, metrics, events and checkpoints are made here.
+/// Returns how it ended; throws UserError/Error for everything that keeps it from starting or going
+/// on.
 EndEvent Train(const Job& job, const RunRequest& request);
 
 }  // namespace yoke

@@ -1,0 +1,172 @@
+// Checkpoint: model.safetensors (weights), optimizer.safetensors (the rule's state),
+// checkpoint.json (everything else).
+#include "train/checkpoint.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+#include "train/files.h"
+
+namespace yoke {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kModel = "/model.safetensors";
+constexpr const char* kOptimizer = "/optimizer.safetensors";
+constexpr const char* kHead = "/checkpoint.json";
+constexpr const char* kUnfinished = "unfinished";
+
+std::vector<StoredTensor> ModelTensors(const ParamLayout& layout, const float* values) {
+  std::vector<StoredTensor> tensors;
+  for (const Slice& slice : layout.slices())
+    tensors.push_back({slice.name, DType::kF32, slice.shape, values + slice.offset});
+  return tensors;
+}
+
+/// Calls visit(tensor, destination) for each piece of the rule's state: `layer.parameter.momentum`,
+/// ..., and the clocks of rows.
+template <typename State, typename Visit>
+void VisitState(const ParamLayout& layout, State& state, const Visit& visit) {
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    if (slice.kind == SliceKind::kBuffer) continue;
+    for (size_t a = 0; a < state.names().size(); ++a)
+      visit(StoredTensor{slice.name + "." + state.names()[a], DType::kF32, slice.shape,
+                         state.array(static_cast<int>(a)) + slice.offset});
+    const auto& clocks = state.row_steps(static_cast<int>(i));
+    if (clocks.empty()) continue;
+    visit(StoredTensor{slice.name + ".row_steps", DType::kI32,
+                       Shape{static_cast<int64_t>(clocks.size())}, clocks.data()});
+  }
+}
+
+void CopyFrom(const Safetensors& file, const StoredTensor& wanted) {
+  const StoredTensor& found = file.Find(wanted.name, wanted.type, wanted.shape);
+  std::memcpy(const_cast<void*>(wanted.data), found.data, static_cast<size_t>(wanted.Bytes()));
+}
+
+std::string EncodeState(const ParamLayout& layout, const RuleState& state) {
+  std::vector<StoredTensor> tensors;
+  VisitState(layout, state, [&](const StoredTensor& tensor) { tensors.push_back(tensor); });
+  return EncodeSafetensors(tensors);
+}
+
+/// Finished checkpoints by step: folders whose name is a number.
+std::map<int64_t, std::string, std::greater<>> Newest(const std::string& run) {
+  std::map<int64_t, std::string, std::greater<>> found;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(run + "/checkpoints", none)) {
+    const std::string name = entry.path().filename();
+    const bool number =
+        !name.empty() && name.size() < 19 && name.find_first_not_of("0123456789") == name.npos;
+    if (number) found[std::stoll(name)] = entry.path();
+  }
+  return found;
+}
+
+void RemoveOld(const CheckpointPlace& place) {
+  std::error_code none;
+  const fs::path best = fs::canonical(place.run + "/best", none);
+  int seen = 0;
+  for (const auto& [step, folder] : Newest(place.run))
+    if (++seen > place.keep && fs::canonical(folder, none) != best) fs::remove_all(folder, none);
+}
+
+void WriteParts(const std::string& folder, const CheckpointParts& parts) {
+  const std::string model = EncodeSafetensors(ModelTensors(parts.layout, parts.values));
+  const std::string optimizer = EncodeState(parts.layout, parts.state);
+  fs::create_directories(folder);
+  WriteDurably(folder + kModel, model);
+  WriteDurably(folder + kOptimizer, optimizer);
+  WriteDurably(folder + kHead, EncodeHead(parts.head, Safetensors::ChecksumIn(model),
+                                          Safetensors::ChecksumIn(optimizer)));
+  SyncFolder(folder);
+}
+
+}  // namespace
+
+std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts) {
+  const std::string folder = fmt::format("checkpoints/{}", parts.head.position.step);
+  const std::string unfinished = place.run + "/checkpoints/" + kUnfinished;
+  try {
+    fs::remove_all(unfinished);
+    WriteParts(unfinished, parts);
+    ReplaceFolder(unfinished, place.run + "/" + folder);
+    if (place.best) ReplaceLink(place.run + "/best", folder);
+    ReplaceLink(place.run + "/last", folder);
+  } catch (const std::exception& problem) {
+    std::error_code none;
+    fs::remove_all(unfinished, none);
+    const bool have = fs::exists(place.run + "/last", none);
+    throw Error(fmt::format("{}; {}", problem.what(),
+                            have ? fmt::format("the checkpoint {}/last is good; make room, then "
+                                               "continue with: yoke train --resume {}",
+                                               place.run, place.run)
+                                 : "there is no checkpoint yet"));
+  }
+  RemoveOld(place);
+  return place.run + "/" + folder;
+}
+
+Checkpoint::Checkpoint(std::string folder, DecodedHead decoded, Safetensors model)
+    : folder_(std::move(folder)),
+      head_(std::move(decoded.head)),
+      optimizer_checksum_(std::move(decoded.optimizer)),
+      model_(std::move(model)) {}
+
+Checkpoint Checkpoint::Open(const std::string& folder) {
+  Require(fs::is_directory(folder),
+          "there is no checkpoint at {} (expected a folder such as runs/NAME/last)", folder);
+  DecodedHead decoded = DecodeHead(ReadWhole(folder + kHead), folder + kHead);
+  Safetensors model = Safetensors::Open(folder + kModel);
+  Require(model.checksum() == decoded.model,
+          "{} is damaged: it is not the file that {} was written with", folder + kModel,
+          folder + kHead);
+  return {folder, std::move(decoded), std::move(model)};
+}
+
+Safetensors Checkpoint::OpenOptimizer() const {
+  Safetensors file = Safetensors::Open(folder_ + kOptimizer);
+  Require(file.checksum() == optimizer_checksum_,
+          "{} is damaged: it is not the file that {} was written with", folder_ + kOptimizer,
+          folder_ + kHead);
+  return file;
+}
+
+void Checkpoint::Load(ParamStore& params) const {
+  for (const StoredTensor& tensor : ModelTensors(params.layout(), params.values()))
+    CopyFrom(model_, tensor);
+  params.Publish();
+}
+
+void Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
+  const Safetensors file = OpenOptimizer();
+  VisitState(layout, state, [&](const StoredTensor& tensor) { CopyFrom(file, tensor); });
+  state.steps = head_.rule_steps;
+}
+
+std::optional<Checkpoint> RecoverNewest(const std::string& run,
+                                        std::vector<std::string>& messages) {
+  fs::remove_all(run + "/checkpoints/" + kUnfinished);
+  for (const auto& [step, folder] : Newest(run)) {
+    try {
+      Checkpoint checkpoint = Checkpoint::Open(folder);
+      checkpoint.Verify();
+      ReplaceLink(run + "/last", fmt::format("checkpoints/{}", step));
+      return checkpoint;
+    } catch (const UserError& damage) {
+      const std::string aside = fmt::format("{}/checkpoints/damaged-{}", run, step);
+      ReplaceFolder(folder, aside);
+      messages.push_back(
+          fmt::format("{}; it is now {} and the one before is used", damage.what(), aside));
+    }
+  }
+  return {};
+}
+
+}  // namespace yoke

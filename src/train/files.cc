@@ -1,0 +1,144 @@
+// Files that are whole or absent.
+#include "train/files.h"
+
+#include <fcntl.h>
+#include <stdio.h>  // renameat2
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/check.h"
+#include "base/random.h"
+
+namespace yoke {
+namespace {
+
+constexpr size_t kDigits = 16;
+
+[[noreturn]] void Fail(const std::string& what, const std::string& path) {
+  throw Error(fmt::format("cannot {} {}: {}", what, path, std::strerror(errno)));
+}
+
+/// Closes a file descriptor when it goes.
+class File {
+ public:
+  File(const std::string& path, int flags) : number_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { Close(); }
+  bool Close() {
+    const int number = std::exchange(number_, -1);
+    return number < 0 || close(number) == 0;
+  }
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+void WriteAll(int file, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t done = write(file, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) Fail("write", path);
+    bytes.remove_prefix(static_cast<size_t>(done));
+  }
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+void Rename(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) != 0) Fail("rename a file to", to);
+  SyncFolder(FolderOf(to));
+}
+
+}  // namespace
+
+std::string ReadWhole(const std::string& path) {
+  File file(path, O_RDONLY);
+  Require(file.number() >= 0, "cannot read {}: {}", path, std::strerror(errno));
+  struct stat info = {};
+  Require(fstat(file.number(), &info) == 0 && S_ISREG(info.st_mode), "{} is not a file", path);
+  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got = read(file.number(), bytes.data() + have, bytes.size() - have);
+    Require(got >= 0 || errno == EINTR, "cannot read {}: {}", path, std::strerror(errno));
+    if (got == 0) break;
+    if (got > 0) have += static_cast<size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+void WriteDurably(const std::string& path, std::string_view bytes) {
+  File file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (file.number() < 0) Fail("write", path);
+  WriteAll(file.number(), bytes, path);
+  if (fsync(file.number()) != 0 || !file.Close()) Fail("write", path);
+}
+
+void SyncFolder(const std::string& folder) {
+  File file(folder, O_RDONLY | O_DIRECTORY);
+  if (file.number() < 0 || fsync(file.number()) != 0) Fail("synchronise", folder);
+}
+
+void ReplaceFile(const std::string& path, std::string_view bytes) {
+  WriteDurably(path + ".new", bytes);
+  Rename(path + ".new", path);
+}
+
+void ReplaceLink(const std::string& path, const std::string& target) {
+  const std::string aside = path + ".new";
+  unlink(aside.c_str());
+  if (symlink(target.c_str(), aside.c_str()) != 0) Fail("make the link", aside);
+  Rename(aside, path);
+}
+
+void ReplaceFolder(const std::string& from, const std::string& to) {
+  if (!std::filesystem::exists(to)) return Rename(from, to);
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
+    SyncFolder(FolderOf(to));
+    std::filesystem::remove_all(from);
+  } else {  // A file system that cannot exchange.
+    std::filesystem::remove_all(to);
+    Rename(from, to);
+  }
+}
+
+std::string ChecksumOf(std::string_view bytes) {
+  // Each word passes through a mixer that loses nothing, so that any one altered word alters the
+  // result.
+  uint64_t hash = bytes.size();
+  while (!bytes.empty()) {
+    uint64_t word = 0;
+    const size_t take = std::min(bytes.size(), sizeof word);
+    std::memcpy(&word, bytes.data(), take);
+    hash = Random::Mix(hash ^ word) + 0x9E3779B97F4A7C15ULL;
+    bytes.remove_prefix(take);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+void Seal(std::string& bytes, size_t at) {
+  bytes.replace(at, kDigits, std::string(kDigits, '0'));
+  bytes.replace(at, kDigits, ChecksumOf(bytes));
+}
+
+bool SealHolds(std::string& bytes, size_t at) {
+  const std::string said = bytes.substr(at, kDigits);
+  if (said.size() != kDigits) return false;
+  Seal(bytes, at);
+  const bool holds = bytes.compare(at, kDigits, said) == 0;
+  bytes.replace(at, kDigits, said);
+  return holds;
+}
+
+}  // namespace yoke

@@ -1,0 +1,33 @@
+// Files that are whole or absent: written aside, synchronised with the disk, then renamed into
+// place.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace yoke {
+
+/// The whole of a file. Throws UserError naming it when it cannot be read or is no regular file.
+std::string ReadWhole(const std::string& path);
+
+/// Writes a new file and waits until it is on the disk. Throws Error naming the file and the reason
+/// (full disk).
+void WriteDurably(const std::string& path, std::string_view bytes);
+/// Waits until a folder's entries are on the disk.
+void SyncFolder(const std::string& folder);
+/// Replaces a small file at once: readers see the old text or the new one.
+void ReplaceFile(const std::string& path, std::string_view bytes);
+/// Makes `path` a symbolic link to `target`, replacing another link at once.
+void ReplaceLink(const std::string& path, const std::string& target);
+/// Gives the folder `from` the name `to`; one that is there already is exchanged for it at once,
+/// then removed.
+void ReplaceFolder(const std::string& from, const std::string& to);
+
+/// 16 hexadecimal digits that depend on every byte.
+std::string ChecksumOf(std::string_view bytes);
+/// Writes the checksum of all of `bytes` (its own 16 places counting as '0') at position `at`.
+void Seal(std::string& bytes, size_t at);
+/// Whether the checksum at position `at` is that of `bytes`, which is unchanged afterwards.
+bool SealHolds(std::string& bytes, size_t at);
+
+}  // namespace yoke

@@ -1,0 +1,20 @@
+// The keys that every job has, whatever parts it names.
+#pragma once
+
+#include <vector>
+
+#include "base/options.h"
+
+namespace yoke {
+
+const std::vector<OptionSpec>& train_keys();
+const std::vector<OptionSpec>& target_keys();
+const std::vector<OptionSpec>& node_keys();
+const std::vector<OptionSpec>& cluster_keys();
+const std::vector<OptionSpec>& checkpoint_keys();
+const std::vector<OptionSpec>& model_keys();  ///< `name` and `layer`, before the named model's own.
+
+/// The names of all metrics, in the order of metrics.h.
+const std::vector<std::string>& metric_names();
+
+}  // namespace yoke

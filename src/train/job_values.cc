@@ -1,0 +1,117 @@
+// Values of a job on their way in: overrides, paths, durations.
+#include "train/job_values.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/check.h"
+#include "train/job.h"
+
+namespace yoke {
+namespace {
+
+constexpr const char* kFromCommandLine = "--set";
+
+/// A value as somebody types it behind `key=`.
+Value ParseTyped(const std::string& text, const std::string& key) {
+  Require(text.find('\n') == text.npos, "--set {}: expected one line", key);
+  try {
+    return *ParseToml("value = " + text, "--set " + key).Find("value");
+  } catch (const UserError&) {
+    Require(text.find_first_of("[]{}\"'") == text.npos, "--set {}: '{}' is not a value in TOML",
+            key, text);
+    return text;
+  }
+}
+
+void MarkTyped(Value& value) {
+  value.set_place(kFromCommandLine);
+  if (List* list = value.AsList())
+    for (Value& item : *list) MarkTyped(item);
+  if (Table* table = value.AsTable())
+    for (auto& [name, item] : *table) MarkTyped(item);
+}
+
+void ResolvePath(Value& value, const std::string& folder) {
+  if (!value.AsString()) return;  // The check of types will say so.
+  const std::string place = value.place();
+  std::filesystem::path path = ExpandEnvironment(*value.AsString());
+  if (path.is_relative())
+    path = (place == kFromCommandLine ? std::filesystem::current_path()
+                                      : std::filesystem::path(folder)) /
+           path;
+  value = path.lexically_normal().string();
+  value.set_place(place);
+}
+
+bool IsNameLetter(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+}  // namespace
+
+void ApplyOverride(Value& root, const std::string& key, const std::string& text) {
+  Value* table = &root;
+  size_t begin = 0;
+  for (size_t dot; (dot = key.find('.', begin)) != key.npos; begin = dot + 1) {
+    const std::string name = key.substr(begin, dot - begin);
+    if (!table->Find(name)) table->Set(name, Table{});
+    table = table->Find(name);
+    Require(table->AsTable(), "--set {}: '{}' is no table", key, name);
+  }
+  Require(begin > 0 && begin < key.size(),
+          "--set {}: expected section.key=value, such as train.epochs=10", key);
+  if (text.empty()) return table->Erase(key.substr(begin));
+  Value value = ParseTyped(text, key);
+  MarkTyped(value);
+  table->Set(key.substr(begin), value);
+}
+
+void ResolvePaths(Value& section, const std::vector<OptionSpec>& keys, const std::string& folder) {
+  for (const OptionSpec& key : keys) {
+    Value* value = section.Find(key.name);
+    if (!value || (key.type != OptionType::kPath && key.type != OptionType::kPaths)) continue;
+    ResolvePath(*value, folder);
+    if (List* list = value->AsList())
+      for (Value& item : *list) ResolvePath(item, folder);
+  }
+}
+
+std::string ExpandEnvironment(const std::string& path) {
+  std::string result;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (path[i] != '$') {
+      result += path[i];
+      continue;
+    }
+    const bool braces = i + 1 < path.size() && path[i + 1] == '{';
+    const size_t begin = i + (braces ? 2 : 1);
+    size_t end = begin;
+    while (end < path.size() && IsNameLetter(path[end])) ++end;
+    const std::string name = path.substr(begin, end - begin);
+    Require(!name.empty() && (!braces || (end < path.size() && path[end] == '}')),
+            "the path '{}' has a $ that is not followed by a NAME or {{NAME}}", path);
+    const char* value = std::getenv(name.c_str());
+    Require(value, "the path '{}' needs the environment variable {}, which is not set", path, name);
+    result += value;
+    i = braces ? end : end - 1;
+  }
+  return result;
+}
+
+double ParseDuration(const std::string& text, const std::string& where) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, problem] = std::from_chars(text.data(), end, number);
+  const std::string unit(rest, end);
+  const double seconds = unit.empty() || unit == "s" ? 1
+                         : unit == "m"               ? 60
+                         : unit == "h"               ? 3600
+                         : unit == "d"               ? 86400
+                                                     : 0;
+  Require(problem == std::errc() && seconds > 0 && std::isfinite(number) && number > 0,
+          "{}: expected a duration such as 90s, 10m or 2h, got '{}'", where, text);
+  return number * seconds;
+}
+
+}  // namespace yoke

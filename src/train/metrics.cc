@@ -1,0 +1,227 @@
+// Metrics: chunks of examples, each computed by one thread, summed in the order of the data.
+#include "train/metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "kernels/threads.h"
+#include "model/low_copy.h"
+
+namespace yoke {
+namespace {
+
+constexpr int kTop = 5;
+constexpr std::array<int, 3> kPrecisionAt = {1, 3, 5};
+
+/// Sums over some examples.
+struct Sums {
+  double loss = 0;
+  int64_t correct = 0;
+  std::array<double, kPrecisionAt.size()> precision = {};
+};
+
+/// Examples a chunk: what fits into a core's share of the cache, a power of two, at most 1024.
+/// Depends on the model alone.
+int64_t ChunkSize(const Graph& graph) {
+  constexpr int64_t kBytes = 16 << 20;
+  int64_t numbers = graph.task().input.sparse ? 0 : graph.task().input.shape.Count();
+  for (const LayerInfo& layer : graph.Info()) numbers += layer.output.Count();
+  int64_t size = 1024;
+  while (size > 1 && size * numbers * SizeOf(DType::kF32) > kBytes) size /= 2;
+  return size;
+}
+
+/// Whether class `label` has the greatest score (the first of equals); never so among scores that
+/// are not numbers.
+bool IsFirst(const float* scores, int64_t outputs, int32_t label) {
+  for (int64_t j = 0; j < outputs; ++j)
+    if (j != label && !(scores[label] > scores[j] || (scores[label] == scores[j] && label < j)))
+      return false;
+  return true;
+}
+
+/// Adds how many of the k best-scored labels are in the example's set, divided by k. A set without
+/// labels counts 0.
+void AddPrecision(const float* scores, int64_t outputs, std::span<const int32_t> labels,
+                  Sums& sums) {
+  const std::vector<int32_t> top = TopScores({scores, static_cast<size_t>(outputs)}, kTop);
+  for (size_t k = 0; k < kPrecisionAt.size(); ++k) {
+    int hits = 0;
+    for (size_t i = 0; i < top.size() && i < static_cast<size_t>(kPrecisionAt[k]); ++i)
+      hits += std::find(labels.begin(), labels.end(), top[i]) != labels.end();
+    sums.precision[k] += static_cast<double>(hits) / kPrecisionAt[k];
+  }
+}
+
+/// One evaluation: the data, what is shared by its threads, and what they find.
+class Evaluation {
+ public:
+  Evaluation(const Reader& reader, const EvaluateRequest& request)
+      : reader_(reader),
+        request_(request),
+        params_(request.params),
+        chunk_(ChunkSize(request.graph)),
+        sums_((reader.Size() + chunk_ - 1) / chunk_) {
+    if (HasCurve()) scored_.resize(static_cast<size_t>(reader.Size()));
+    if (request.arithmetic == DType::kBf16) params_ = low_.Refresh(params_);
+    params_.gradients = nullptr;
+  }
+
+  Metrics Run() {
+    const int threads =
+        static_cast<int>(std::min<int64_t>(request_.threads, static_cast<int64_t>(sums_.size())));
+    ParallelFor(threads, threads, [this](int64_t, int64_t) { Work(); });
+    return Total();
+  }
+
+ private:
+  bool HasCurve() const { return !reader_.Info().multi_label && reader_.Info().outputs == 2; }
+
+  /// One thread: takes chunks until there are none. Its kernels run on this thread alone, so that
+  /// sums never depend on how many threads there are.
+  void Work() {
+    const int before = KernelThreads();
+    SetKernelThreads(1);
+    Batch batch;
+    std::unique_ptr<GraphPlan> plan;
+    int64_t compiled = 0;
+    for (size_t i; (i = next_++) < sums_.size();) {
+      Read(static_cast<int64_t>(i) * chunk_, batch);
+      if (batch.size != compiled) plan = Compile(compiled = batch.size);
+      Measure(batch, *plan, sums_[i]);
+    }
+    SetKernelThreads(before);
+  }
+
+  void Read(int64_t begin, Batch& batch) const {
+    std::vector<int64_t> examples(static_cast<size_t>(std::min(chunk_, reader_.Size() - begin)));
+    std::iota(examples.begin(), examples.end(), begin);
+    reader_.Read({.examples = examples}, batch);
+  }
+
+  std::unique_ptr<GraphPlan> Compile(int64_t size) const {
+    return request_.graph.Compile({.batch = size,
+                                   .training = false,
+                                   .arithmetic = request_.arithmetic,
+                                   .reference = request_.reference_kernels});
+  }
+
+  void Measure(const Batch& batch, GraphPlan& plan, Sums& sums) {
+    plan.Forward(batch, params_);
+    sums.loss = plan.Loss() * static_cast<double>(batch.size);
+    const int64_t outputs = reader_.Info().outputs;
+    const SparseRows labels = batch.labels.View();
+    for (int64_t i = 0; i < batch.size; ++i) {
+      const float* scores = plan.Scores().As<float>() + i * outputs;
+      if (reader_.Info().multi_label) {
+        AddPrecision(scores, outputs,
+                     {labels.ids + labels.offsets[i], labels.ids + labels.offsets[i + 1]}, sums);
+      } else {
+        sums.correct += IsFirst(scores, outputs, batch.classes[i]);
+      }
+      if (!scored_.empty())
+        scored_[batch.examples[i]] = {scores[1] - scores[0], batch.classes[i] == 1};
+    }
+  }
+
+  Metrics Total() {
+    Sums total;
+    for (const Sums& part : sums_) {
+      total.loss += part.loss;
+      total.correct += part.correct;
+      for (size_t k = 0; k < kPrecisionAt.size(); ++k) total.precision[k] += part.precision[k];
+    }
+    const auto n = static_cast<double>(std::max<int64_t>(1, reader_.Size()));
+    Metrics metrics = {{"loss", total.loss / n}};
+    if (reader_.Info().multi_label) {
+      for (size_t k = 0; k < kPrecisionAt.size(); ++k)
+        metrics.emplace_back(fmt::format("p_at_{}", kPrecisionAt[k]), total.precision[k] / n);
+    } else {
+      metrics.emplace_back("accuracy", static_cast<double>(total.correct) / n);
+    }
+    if (HasCurve()) metrics.emplace_back("auc", AreaUnderCurve(std::move(scored_)));
+    return metrics;
+  }
+
+  const Reader& reader_;
+  const EvaluateRequest& request_;
+  ParamView params_;
+  int64_t chunk_;
+  std::vector<Sums> sums_;  ///< By chunk.
+  std::vector<std::pair<float, bool>> scored_;
+  LowCopy low_;
+  std::atomic<size_t> next_ = 0;
+};
+
+}  // namespace
+
+std::vector<int32_t> TopScores(std::span<const float> scores, int count) {
+  std::vector<int32_t> best;
+  const auto before = [&](int32_t a, int32_t b) {
+    return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
+  };
+  for (size_t j = 0; j < scores.size(); ++j) {
+    const auto candidate = static_cast<int32_t>(j);
+    const bool full = best.size() == static_cast<size_t>(count);
+    if (std::isnan(scores[j]) || (full && !before(candidate, best.back()))) continue;
+    if (full) best.pop_back();
+    best.insert(std::upper_bound(best.begin(), best.end(), candidate, before), candidate);
+  }
+  return best;
+}
+
+std::vector<std::string> MetricNames(const DataInfo& data) {
+  if (data.multi_label) return {"loss", "p_at_1", "p_at_3", "p_at_5"};
+  if (data.outputs == 2) return {"loss", "accuracy", "auc"};
+  return {"loss", "accuracy"};
+}
+
+double MetricOf(const Metrics& metrics, const std::string& name) {
+  std::vector<std::string> known;
+  for (const auto& [other, value] : metrics) {
+    if (other == name) return value;
+    known.push_back(other);
+  }
+  throw UserError(UnknownName("metric", name, known));
+}
+
+bool MoreIsBetter(const std::string& name) { return name != "loss"; }
+
+Metrics Evaluate(const Reader& reader, const EvaluateRequest& request) {
+  Require(reader.Info().labelled, "the data has no labels to evaluate with");
+  Require(reader.Size() > 0, "the data to evaluate with holds no example");
+  return Evaluation(reader, request).Run();
+}
+
+double AreaUnderCurve(std::vector<std::pair<float, bool>> scored) {
+  // Mean over pairs of (positive above negative) + (equal) / 2, counted by going up through the
+  // scores.
+  for (const auto& [score, positive] : scored)
+    if (std::isnan(score)) return std::numeric_limits<double>::quiet_NaN();
+  std::sort(scored.begin(), scored.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  double wins = 0;
+  double positives = 0;
+  double negatives = 0;
+  for (size_t begin = 0; begin < scored.size();) {
+    double up = 0;
+    double down = 0;
+    size_t end = begin;
+    for (; end < scored.size() && scored[end].first == scored[begin].first; ++end)
+      (scored[end].second ? up : down) += 1;
+    wins += up * (negatives + down / 2);
+    positives += up;
+    negatives += down;
+    begin = end;
+  }
+  if (positives == 0 || negatives == 0) return std::numeric_limits<double>::quiet_NaN();
+  return wins / (positives * negatives);
+}
+
+}  // namespace yoke

@@ -1,0 +1,107 @@
+// Replica: the parts that a job names, found in their lists and joined.
+#include "train/replica.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/registry.h"
+
+namespace yoke {
+namespace {
+
+/// Whether a job and the one of a checkpoint name the same part.
+bool SamePart(const Job& job, const Value& before, const char* section, const char* key) {
+  const Value* old_section = before.Find(section);
+  const Value* old_name = old_section ? old_section->Find(key) : nullptr;
+  return old_name && *old_name == *job.resolved.Find(section)->Find(key);
+}
+
+}  // namespace
+
+ModelTask TaskOf(const DataInfo& data) {
+  Edge input;
+  input.shape = data.input;
+  input.sparse = data.sparse;
+  return {.input = input, .outputs = data.outputs, .multi_label = data.multi_label};
+}
+
+DType ArithmeticOf(const Job& job) {
+  return job.node.String("precision") == "bf16" ? DType::kBf16 : DType::kF32;
+}
+
+Replica::Replica(const Job& job, const DataInfo& data)
+    : job_(job),
+      graph_(BuildModel(job.model(), TaskOf(data))),
+      params_(graph_.layout(), Cpu()),
+      gradients_(graph_.layout(), Cpu()),
+      rule_(FindEntry(rules(), "rule", job.train.String("rule")).make(job.train)),
+      state_(graph_.layout(), *rule_, Cpu()) {
+  Initialize(params_, job.seed());
+  const StrategyContext context = {.params = params_,
+                                   .gradients = gradients_,
+                                   .rule = *rule_,
+                                   .state = state_,
+                                   .clip_norm = job.train.Float("clip_norm")};
+  strategy_ = FindEntry(strategies(), "strategy", job.cluster.String("strategy"))
+                  .make(job.cluster, context);
+  executor_ = FindEntry(executors(), "executor", job.node.String("executor"))
+                  .make(job.node, {.graph = graph_,
+                                   .batch = job.train.Int("batch"),
+                                   .arithmetic = ArithmeticOf(job),
+                                   .reference_kernels = job.ReferenceKernels()});
+  ready_ = [this](int slice) { strategy_->GradientReady(slice); };
+  strategy_->Prepare();
+}
+
+StepResult Replica::Step(const Batch& batch, StrategyStep step) {
+  const StepResult result = executor_->Step(batch, strategy_->View(step.step), ready_);
+  if (!std::isfinite(result.loss)) return result;
+  step.examples = result.examples;
+  strategy_->Step(step);
+  return result;
+}
+
+std::string Replica::BadParameter() const {
+  const float* values = Model();
+  for (const Slice& slice : layout().slices())
+    if (!std::all_of(values + slice.offset, values + slice.offset + slice.Count(),
+                     [](float x) { return std::isfinite(x); }))
+      return slice.name;
+  return "";
+}
+
+std::string Replica::FirstNonFinite() const {
+  const std::string parameter = BadParameter();
+  return parameter.empty() ? executor_->FirstNonFinite() : parameter;
+}
+
+Metrics Replica::Evaluate(const Reader& reader) const {
+  ParamView view = params_.View();
+  view.values = const_cast<float*>(Model());
+  return yoke::Evaluate(reader, {.graph = graph_,
+                                 .params = view,
+                                 .arithmetic = ArithmeticOf(job_),
+                                 .reference_kernels = job_.ReferenceKernels(),
+                                 .threads = job_.Threads()});
+}
+
+const float* Replica::Model() const {
+  strategy_->Quiesce();
+  return strategy_->Model();
+}
+
+void Replica::Describe(CheckpointHead& head) const {
+  head.rule_steps = state_.steps;
+  head.executor = executor_->State();
+  head.strategy = strategy_->State();
+}
+
+void Replica::Restore(const Checkpoint& checkpoint) {
+  const CheckpointHead& head = checkpoint.head();
+  checkpoint.Load(params_);
+  if (SamePart(job_, head.job, "train", "rule")) checkpoint.Load(layout(), state_);
+  if (SamePart(job_, head.job, "node", "executor")) executor_->Restore(head.executor);
+  if (SamePart(job_, head.job, "cluster", "strategy")) strategy_->Restore(head.strategy);
+}
+
+}  // namespace yoke

@@ -1,0 +1,39 @@
+// RunDirectory: the folder of one run, held by one writer.
+#pragma once
+
+#include <string>
+
+#include "train/job.h"
+
+namespace yoke {
+
+/// Holds `lock` in the folder from construction to destruction (or the end of the process, however
+/// it ends).
+class RunDirectory {
+ public:
+  /// Makes a new run: `path`, or runs/<job>-<time> (never one that exists) when it is empty. Writes
+  /// the resolved job to job.toml. Throws UserError when the folder holds a run already or another
+  /// process writes it.
+  static RunDirectory Create(const std::string& path, const Job& job);
+  /// Takes up the run that `path` holds and replaces its job.toml. Throws UserError when there is
+  /// none, or another process writes it.
+  static RunDirectory Resume(const std::string& path, const Job& job);
+
+  RunDirectory(RunDirectory&& other) noexcept;
+  RunDirectory& operator=(RunDirectory&&) = delete;
+  ~RunDirectory();
+
+  /// Takes back a new run that could not begin: removes what was made.
+  void Abandon();
+
+  const std::string& path() const { return path_; }  ///< As given or made.
+
+ private:
+  explicit RunDirectory(std::string path);
+  void WriteJob(const Job& job) const;
+
+  std::string path_;
+  int lock_ = -1;
+};
+
+}  // namespace yoke

@@ -1,0 +1,167 @@
+// Safetensors: u64 length of the header, the header (JSON), the numbers; little-endian, without
+// gaps.
+#include "train/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "train/files.h"
+
+namespace yoke {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kLengthBytes = 8;
+constexpr uint64_t kMaxHeader = 100'000'000;  // The format's own limit.
+/// How our headers begin: the checksum has one known place.
+constexpr std::string_view kBegin = R"({"__metadata__":{"checksum":")";
+constexpr size_t kSealAt = kLengthBytes + kBegin.size();
+constexpr std::string_view kNoSeal = "0000000000000000";
+
+constexpr std::array<std::pair<DType, const char*>, 4> kTypes = {
+    {{DType::kF32, "F32"}, {DType::kBf16, "BF16"}, {DType::kI32, "I32"}, {DType::kU8, "U8"}}};
+
+const char* TypeText(DType type) {
+  for (const auto& [known, text] : kTypes)
+    if (known == type) return text;
+  return "";
+}
+
+[[noreturn]] void Damaged(const std::string& name, const std::string& what) {
+  throw UserError(fmt::format("{} is damaged: {}", name, what));
+}
+
+std::string HeaderOf(std::span<const StoredTensor> tensors) {
+  Json header = {{"__metadata__", {{"checksum", kNoSeal}}}};
+  int64_t offset = 0;
+  for (const StoredTensor& tensor : tensors) {
+    header[tensor.name] = {{"dtype", TypeText(tensor.type)},
+                           {"shape", tensor.shape.axes()},
+                           {"data_offsets", {offset, offset + tensor.Bytes()}}};
+    offset += tensor.Bytes();
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+int64_t WholeNumber(const Json& json, const std::string& name) {
+  if (!json.is_number_integer() || json < 0)
+    Damaged(name, "a size in its header is not a whole number");
+  if (json.is_number_unsigned() && json.get<uint64_t>() >> 62)
+    Damaged(name, "a size in its header is too large");
+  return json.get<int64_t>();
+}
+
+Shape ParseShape(const Json& json, const std::string& name) {
+  if (json.size() > Shape::kMaxRank) Damaged(name, "a shape in its header has too many axes");
+  std::vector<int64_t> axes;
+  int64_t count = 1;
+  for (const Json& axis : json) {
+    axes.push_back(WholeNumber(axis, name));
+    if (__builtin_mul_overflow(count, axes.back(), &count) || count >> 60)
+      Damaged(name, "a shape in its header is too large");
+  }
+  return Shape(axes);
+}
+
+TensorAt ParseTensor(const std::string& tensor, const Json& json, const std::string& name) {
+  if (!json.is_object() || !json.contains("dtype") || !json.contains("shape") ||
+      !json.contains("data_offsets"))
+    Damaged(name, fmt::format("its header does not describe '{}'", tensor));
+  const auto type = std::find_if(kTypes.begin(), kTypes.end(),
+                                 [&](const auto& known) { return json["dtype"] == known.second; });
+  if (type == kTypes.end()) Damaged(name, fmt::format("the type of '{}' is unknown", tensor));
+  if (!json["shape"].is_array() || !json["data_offsets"].is_array() ||
+      json["data_offsets"].size() != 2)
+    Damaged(name, fmt::format("its header does not say where '{}' lies", tensor));
+  TensorAt at = {{tensor, type->first, ParseShape(json["shape"], name)},
+                 WholeNumber(json["data_offsets"][0], name)};
+  if (WholeNumber(json["data_offsets"][1], name) - at.offset != at.tensor.Bytes())
+    Damaged(name, fmt::format("the shape of '{}' does not fit its bytes", tensor));
+  return at;
+}
+
+}  // namespace
+
+std::string EncodeSafetensors(std::span<const StoredTensor> tensors) {
+  const std::string header = HeaderOf(tensors);
+  uint64_t length = header.size();
+  std::string bytes(reinterpret_cast<const char*>(&length), kLengthBytes);
+  size_t total = kLengthBytes + header.size();
+  for (const StoredTensor& tensor : tensors) total += static_cast<size_t>(tensor.Bytes());
+  bytes.reserve(total);
+  bytes += header;
+  for (const StoredTensor& tensor : tensors)
+    bytes.append(static_cast<const char*>(tensor.data), static_cast<size_t>(tensor.Bytes()));
+  Seal(bytes, kSealAt);
+  return bytes;
+}
+
+std::vector<TensorAt> ParseSafetensorsHeader(std::string_view header, int64_t data_bytes,
+                                             const std::string& name) {
+  const Json json = Json::parse(header, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) Damaged(name, "its header is not JSON");
+  std::vector<TensorAt> found;
+  for (const auto& [key, value] : json.items())
+    if (key != "__metadata__") found.push_back(ParseTensor(key, value, name));
+  std::sort(found.begin(), found.end(),
+            [](const TensorAt& a, const TensorAt& b) { return a.offset < b.offset; });
+  int64_t end = 0;
+  for (const TensorAt& at : found) {
+    if (at.offset != end)
+      Damaged(name,
+              fmt::format("'{}' does not begin where the one before it ends", at.tensor.name));
+    if (__builtin_add_overflow(end, at.tensor.Bytes(), &end))
+      Damaged(name, "its tensors are too large");
+  }
+  if (end != data_bytes)
+    Damaged(name,
+            fmt::format("it holds {} bytes of numbers, its header promises {}", data_bytes, end));
+  return found;
+}
+
+Safetensors Safetensors::Open(const std::string& path) { return {ReadWhole(path), path}; }
+
+Safetensors::Safetensors(std::string bytes, std::string name)
+    : bytes_(std::move(bytes)), name_(std::move(name)) {
+  if (bytes_.size() < kLengthBytes)
+    Damaged(name_, fmt::format("it holds only {} bytes", bytes_.size()));
+  uint64_t length = 0;
+  std::memcpy(&length, bytes_.data(), kLengthBytes);
+  if (length > bytes_.size() - kLengthBytes || length > kMaxHeader)
+    Damaged(name_, "its header is longer than the file");
+  const std::string_view header(bytes_.data() + kLengthBytes, length);
+  if (!header.starts_with(kBegin)) Damaged(name_, "its header does not begin with yoke's checksum");
+  const size_t data = kLengthBytes + length;
+  const auto found =
+      ParseSafetensorsHeader(header, static_cast<int64_t>(bytes_.size() - data), name_);
+  if (!SealHolds(bytes_, kSealAt)) Damaged(name_, "its checksum does not fit");
+  checksum_ = ChecksumIn(bytes_);
+  for (const TensorAt& at : found) {
+    tensors_.push_back(at.tensor);
+    tensors_.back().data = bytes_.data() + data + at.offset;
+  }
+}
+
+std::string Safetensors::ChecksumIn(const std::string& bytes) {
+  return bytes.substr(kSealAt, kNoSeal.size());
+}
+
+const StoredTensor& Safetensors::Find(const std::string& name, DType type,
+                                      const Shape& shape) const {
+  for (const StoredTensor& tensor : tensors_) {
+    if (tensor.name != name) continue;
+    Require(tensor.shape == shape && tensor.type == type, "{}: '{}' is {} {}, expected {} {}",
+            name_, name, NameOf(tensor.type), tensor.shape.Text(), NameOf(type), shape.Text());
+    return tensor;
+  }
+  throw UserError(fmt::format("{} holds no '{}': it belongs to another model", name_, name));
+}
+
+}  // namespace yoke

@@ -1,0 +1,61 @@
+// Safetensors: named tensors in one file (a JSON header, then the numbers), as the Python package
+// of that name reads them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/types.h"
+
+namespace yoke {
+
+/// A tensor of a file, or to be put into one; owns nothing.
+struct StoredTensor {
+  std::string name;
+  DType type = DType::kF32;
+  Shape shape;
+  const void* data = nullptr;
+
+  int64_t Bytes() const { return shape.Count() * SizeOf(type); }
+};
+
+/// The bytes of a file that holds these tensors in this order. They depend on names, shapes, types
+/// and numbers alone; a checksum in the header's metadata covers every byte of the file.
+std::string EncodeSafetensors(std::span<const StoredTensor> tensors);
+
+/// Reads such a file, held in memory whole.
+class Safetensors {
+ public:
+  /// Throws UserError naming the file when it cannot be read, breaks off or was altered.
+  static Safetensors Open(const std::string& path);
+  /// The same of bytes; `name` stands for the file in messages.
+  Safetensors(std::string bytes, std::string name);
+  Safetensors(Safetensors&&) = default;  // The tensors lie in the moved bytes.
+  Safetensors& operator=(Safetensors&&) = default;
+
+  const std::vector<StoredTensor>& tensors() const { return tensors_; }
+  /// The tensor of this name, type and shape; throws UserError when there is none.
+  const StoredTensor& Find(const std::string& name, DType type, const Shape& shape) const;
+  const std::string& checksum() const { return checksum_; }
+  /// The checksum inside bytes that EncodeSafetensors made.
+  static std::string ChecksumIn(const std::string& bytes);
+
+ private:
+  std::string bytes_;
+  std::string name_;
+  std::string checksum_;
+  std::vector<StoredTensor> tensors_;
+};
+
+/// Tensors (data still null, instead an offset from the start of the data) that a header promises,
+/// checked against each other and against the bytes that follow it. Throws UserError.
+struct TensorAt {
+  StoredTensor tensor;
+  int64_t offset = 0;
+};
+std::vector<TensorAt> ParseSafetensorsHeader(std::string_view header, int64_t data_bytes,
+                                             const std::string& name);
+
+}  // namespace yoke

@@ -1,0 +1,52 @@
+// Watch: compares metrics with a target and with the best so far.
+#include "train/watch.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "train/job_keys.h"
+
+namespace yoke {
+namespace {
+
+void CheckMetric(const std::string& metric, const std::string& key, const DataSets& data) {
+  Require(data.validation || data.test,
+          "{} needs test data or a validation share, and the job has neither", key);
+  const std::vector<std::string> known = MetricNames(data.train->Info());
+  if (std::find(known.begin(), known.end(), metric) == known.end())
+    throw UserError(key + ": " + UnknownName("metric of this data", metric, known));
+}
+
+}  // namespace
+
+Watch::Watch(const Job& job, const DataSets& data) {
+  if (job.checkpoint.Has("best")) {
+    best_ = job.checkpoint.String("best");
+    CheckMetric(best_, "checkpoint.best", data);
+  }
+  if (!job.train.Has("target")) return;
+  const Options target("train.target", job.train.Raw("target"), target_keys());
+  target_ = target.String("metric");
+  CheckMetric(target_, "train.target", data);
+  at_least_ = target.Has("at_least");
+  bound_ = target.Float(at_least_ ? "at_least" : "at_most");
+}
+
+bool Watch::ReachesTarget(const Metrics& metrics) const {
+  if (metrics.empty() || target_.empty()) return false;
+  const double value = MetricOf(metrics, target_);
+  return at_least_ ? value >= bound_ : value <= bound_;
+}
+
+bool Watch::IsBest(const Metrics& metrics, Position& position) const {
+  if (metrics.empty() || best_.empty()) return false;
+  const double value = MetricOf(metrics, best_);
+  const bool better = MoreIsBetter(best_) ? value > position.best : value < position.best;
+  if (!std::isfinite(value) || (position.has_best && !better)) return false;
+  position.best = value;
+  position.has_best = true;
+  return true;
+}
+
+}  // namespace yoke
