@@ -3,8 +3,10 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -33,6 +35,7 @@ void RequireFile(const std::string& path) {
   const fs::file_status status = fs::status(path, error);
   Require(fs::exists(status), "{}: there is no such file", path);
   Require(!fs::is_directory(status), "{}: this is a directory; expected a file", path);
+  Require(access(path.c_str(), R_OK) == 0, "{}: cannot be read: {}", path, std::strerror(errno));
 }
 
 Archive NewArchive() {
@@ -47,10 +50,7 @@ Archive NewArchive() {
 
 void OpenArchive(archive* a, const std::string& path) {
   RequireFile(path);
-  if (archive_read_open_filename(a, path.c_str(), kBlockBytes) != ARCHIVE_OK) {
-    const char* reason = archive_error_string(a);
-    throw UserError(fmt::format("{}: cannot be read: {}", path, reason ? reason : "no reason"));
-  }
+  if (archive_read_open_filename(a, path.c_str(), kBlockBytes) != ARCHIVE_OK) FailReading(a, path);
 }
 
 // The next header; null at the end.

@@ -1,0 +1,47 @@
+// Labels become classes in the order of their values.
+#include "data/classes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace yoke {
+namespace {
+
+GrowingArray<int32_t> Indices(ClassLabels& classes, std::initializer_list<const char*> labels) {
+  GrowingArray<int32_t> result;
+  for (const char* label : labels) result.push_back(classes.Index(label));
+  return result;
+}
+
+TEST(ClassLabels, CompareAsNumbersAndAreSorted) {
+  ClassLabels classes(nullptr);
+  GrowingArray<int32_t> numbers = Indices(classes, {"10", "+1", "-1.0", "1", "2", "1.0", "-1"});
+  classes.Close(numbers);
+  EXPECT_THAT(classes.names(), ::testing::ElementsAre("-1", "1", "2", "10"));
+  EXPECT_THAT(numbers.span(), ::testing::ElementsAre(3, 1, 0, 1, 2, 1, 0));
+  EXPECT_EQ(classes.Index("2.0"), 2);
+  EXPECT_EQ(classes.Index("3"), -1);
+  EXPECT_EQ(classes.Index("2"), 2);
+}
+
+TEST(ClassLabels, TextsComeBehindNumbers) {
+  ClassLabels classes(nullptr);
+  GrowingArray<int32_t> numbers = Indices(classes, {"dog", "cat", "7"});
+  classes.Close(numbers);
+  EXPECT_THAT(classes.names(), ::testing::ElementsAre("7", "cat", "dog"));
+  EXPECT_THAT(numbers.span(), ::testing::ElementsAre(2, 1, 0));
+}
+
+TEST(ClassLabels, ThoseOfAModelStay) {
+  const DataInfo like{.label_names = {"b", "a"}};
+  ClassLabels classes(&like);
+  EXPECT_EQ(classes.Index("a"), 1);
+  EXPECT_EQ(classes.Index("c"), -1);
+  GrowingArray<int32_t> none;
+  classes.Close(none);
+  EXPECT_EQ(classes.Index("b"), 0);
+  EXPECT_EQ(classes.Known(), "b, a");
+}
+
+}  // namespace
+}  // namespace yoke

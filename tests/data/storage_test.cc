@@ -1,0 +1,53 @@
+// Arrays grow in memory and move into a file beyond their limit without a difference.
+#include "data/storage.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace yoke {
+namespace {
+
+void ExpectCounting(const GrowingArray<int64_t>& array, int64_t count) {
+  ASSERT_EQ(array.size(), count);
+  for (int64_t i = 0; i < count; ++i) ASSERT_EQ(array[i], i);
+}
+
+TEST(GrowingArray, KeepsItsContentInMemory) {
+  GrowingArray<int64_t> array;
+  for (int64_t i = 0; i < 100000; ++i) array.push_back(i);
+  ExpectCounting(array, 100000);
+  EXPECT_FALSE(array.in_file());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(array.data()) % 64, 0U);
+}
+
+TEST(GrowingArray, MovesIntoAFileBeyondItsLimit) {
+  GrowingArray<int64_t> array(300000);
+  for (int64_t i = 0; i < 1000; ++i) array.push_back(i);
+  EXPECT_FALSE(array.in_file());
+  for (int64_t i = 1000; i < 500000; ++i) array.push_back(i);
+  EXPECT_TRUE(array.in_file());
+  ExpectCounting(array, 500000);
+  GrowingArray<int64_t> moved = std::move(array);
+  ExpectCounting(moved, 500000);
+}
+
+TEST(GrowingArray, ExtendsByZerosAndAppends) {
+  GrowingArray<int64_t> array;
+  std::vector<int64_t> numbers(5000);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  array.Append(numbers);
+  array.Append({});
+  int64_t* more = array.Extend(70000);
+  for (int64_t i = 0; i < 70000; ++i) {
+    ASSERT_EQ(more[i], 0);
+    more[i] = 5000 + i;
+  }
+  ExpectCounting(array, 75000);
+}
+
+TEST(MemoryLimit, IsPositive) { EXPECT_GT(DefaultMemoryLimit(), int64_t{16} << 20); }
+
+}  // namespace
+}  // namespace yoke
