@@ -249,16 +249,11 @@ std::vector<KeyGroup> AllKeys() {
 
 std::string KeysPage() {
   std::string page =
-      "# All keys of a job file\n\nMade from the code (`YOKE_WRITE_PAGES=1 ctest --preset dev -R "
-      "KeysPage`); a test compares. "
-      "A key is set in the job file or by\n`--set section.key=value`. Paths may hold `$NAME` and "
-      "`${NAME}` of the environment; relative "
-      "ones start at the job file.\n";
-  a test
-      "
-      "compares. A key is set in the job file or "
-      "by `--set section.key=value`.\nPaths may hold `$NAME` and `${NAME}` of the environment; "
-      "relative ones start at the job file.\n";
+      "# All keys of a job file\n\n"
+      "Made from the code by `YOKE_WRITE_PAGES=1 ctest --preset dev -R KeysPage`; a test "
+      "compares.\n"
+      "A key is set in the job file or by `--set section.key=value`. Paths may hold `$NAME` and\n"
+      "`${NAME}` of the environment; relative ones start at the job file.\n";
   for (const KeyGroup& group : AllKeys()) {
     page += fmt::format(
         "\n## [{}]{}\n\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n",
