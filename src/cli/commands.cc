@@ -1,0 +1,25 @@
+// Commands: the list. A new command is a file with a function that returns its entry, and two lines
+// here.
+#include "cli/command.h"
+
+namespace yoke {
+
+CommandEntry train_command();
+CommandEntry eval_command();
+CommandEntry predict_command();
+CommandEntry report_command();
+CommandEntry synthesize_command();
+CommandEntry info_command();
+CommandEntry list_command();
+CommandEntry doctor_command();
+CommandEntry version_command();
+
+const std::vector<CommandEntry>& commands() {
+  static const std::vector<CommandEntry> list = {
+      train_command(), eval_command(), predict_command(), report_command(),  synthesize_command(),
+      info_command(),  list_command(), doctor_command(),  version_command(),
+  };
+  return list;
+}
+
+}  // namespace yoke

@@ -1,0 +1,186 @@
+// yoke doctor: what this machine has, and what each thing means for speed.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/hardware.h"
+#include "kernels/cpu/library.h"
+#include "train/human.h"
+#include "train/machine.h"
+
+namespace yoke {
+namespace {
+
+/// One line of the report.
+struct Finding {
+  std::string topic;
+  std::string found;
+  std::string meaning;
+};
+
+std::string Plural(int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", Count(count), noun, count == 1 ? "" : "s");
+}
+
+Finding ProcessorFinding() {
+  return {"processor", fmt::format("{}: {}", CpuModel(), fmt::join(CpuFeatures(), " ")),
+          "yoke is built for AVX2; oneDNN finds and uses what is newer when the program runs."};
+}
+
+Finding InstructionsFinding() {
+  const std::string used = OneDnnInstructions();
+  const bool wide = used.rfind("avx512", 0) == 0 || used.rfind("newer", 0) == 0;
+  const bool bf16 = wide && used != "avx512_core" && used != "avx512_core_vnni";
+  std::string meaning = wide ? "Sixteen numbers an instruction: full speed in f32. "
+                             : "Eight numbers an instruction: about half the speed of AVX-512. ";
+  meaning += bf16 ? "bf16 is native: --precision bf16 is worth a try on large models."
+                  : "bf16 is not native: --precision bf16 would be slower than f32.";
+  return {"instructions", "oneDNN uses " + used, meaning};
+}
+
+Finding CoresFinding(const Hardware& h) {
+  const std::string found =
+      fmt::format("{} usable of {} ({} threads); affinity allows {}", h.usable,
+                  Plural(h.physical, "core"), h.logical, h.affinity);
+  if (h.usable < h.affinity)
+    return {"cores", found,
+            fmt::format("A cgroup quota holds this process to {}: more threads would only wait.",
+                        h.usable)};
+  if (h.usable > h.physical && h.physical > 0)
+    return {"cores", found,
+            fmt::format("Two threads share a core; --threads {} may be as fast as the default {}.",
+                        h.physical, h.usable)};
+  return {"cores", found,
+          fmt::format("Training uses {} by default; other busy programs take from the same cores.",
+                      Plural(h.usable, "thread"))};
+}
+
+Finding CachesFinding(const Hardware& h) {
+  std::vector<std::string> texts;
+  for (const CacheInfo& c : h.caches)
+    texts.push_back(fmt::format("L{} {} for {}", c.level, Bytes(double(c.bytes)),
+                                Plural(c.shared_by, "thread")));
+  if (texts.empty()) return {"caches", "unknown", "Without their sizes nothing can be said."};
+  const double last = static_cast<double>(h.caches.back().bytes);
+  // A momentum step touches weight, gradient and momentum: 12 bytes a parameter.
+  return {"caches", fmt::format("{}", fmt::join(texts, ", ")),
+          fmt::format("Up to about {} parameters stay in cache during an update; beyond that, "
+                      "memory sets the pace.",
+                      Short(last / 12))};
+}
+
+Finding MemoryFinding(const Hardware& h) {
+  std::string found =
+      fmt::format("{}, {} available, {}", Bytes(double(h.memory)),
+                  Bytes(double(h.memory_available)), Plural(h.memory_nodes, "NUMA node"));
+  if (h.memory_limit > 0) found += fmt::format(", cgroup limit {}", Bytes(double(h.memory_limit)));
+  const double room = static_cast<double>(
+      h.memory_limit > 0 ? std::min(h.memory_limit, h.memory_available) : h.memory_available);
+  return {
+      "memory", found,
+      fmt::format(
+          "Data sets well below {} are kept in memory; `yoke info JOB` says what a model needs.",
+          Bytes(room))};
+}
+
+Finding GpuFinding(const Hardware& h) {
+  if (h.gpus.empty())
+    return {"GPUs", "none found", "Nothing is lost: this version trains on CPUs only."};
+  return {"GPUs", fmt::format("{}", fmt::join(h.gpus, ", ")),
+          "They stay idle: this version trains on CPUs only."};
+}
+
+Finding MpiFinding(const Hardware& h) {
+  const std::string meaning =
+      "This version trains in one process; launchers are for later versions.";
+  if (h.launchers.empty()) return {"MPI", "no launcher in PATH", meaning};
+  return {"MPI", fmt::format("{}", fmt::join(h.launchers, ", ")), meaning};
+}
+
+Finding LibrariesFinding() {
+  std::vector<std::string> texts;
+  for (const auto& [name, version] : Libraries()) texts.push_back(name + " " + version);
+  return {"libraries", fmt::format("{}", fmt::join(texts, ", ")),
+          "Speed follows oneDNN; archives, images and text only matter while data is read."};
+}
+
+std::vector<Finding> Findings(const Hardware& h) {
+  return {ProcessorFinding(), InstructionsFinding(), CoresFinding(h), CachesFinding(h),
+          MemoryFinding(h),   GpuFinding(h),         MpiFinding(h),   LibrariesFinding()};
+}
+
+Json ToObject(const Hardware& h) {
+  Json caches = Json::array();
+  for (const CacheInfo& c : h.caches)
+    caches.push_back(
+        {{"level", c.level}, {"bytes", c.bytes}, {"shared_by", c.shared_by}, {"count", c.count}});
+  return {{"cores",
+           {{"usable", h.usable},
+            {"affinity", h.affinity},
+            {"physical", h.physical},
+            {"logical", h.logical}}},
+          {"caches", caches},
+          {"memory",
+           {{"total", h.memory},
+            {"available", h.memory_available},
+            {"limit", h.memory_limit},
+            {"nodes", h.memory_nodes}}},
+          {"gpus", h.gpus},
+          {"launchers", h.launchers}};
+}
+
+Json ToObject(const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const Finding& f : findings)
+    list.push_back({{"topic", f.topic}, {"found", f.found}, {"meaning", f.meaning}});
+  return list;
+}
+
+class DoctorCommand : public Command {
+ public:
+  void Declare(CLI::App&) override {}
+
+  int Run(Output& out) override {
+    const Hardware hardware = FindHardware();
+    const std::vector<Finding> findings = Findings(hardware);
+    Json object = {{"version", Version()},
+                   {"commit", Commit()},
+                   {"cpu", CpuModel()},
+                   {"features", CpuFeatures()},
+                   {"instructions", OneDnnInstructions()}};
+    object.update(ToObject(hardware));
+    for (const auto& [name, version] : Libraries()) object["libraries"][name] = version;
+    object["findings"] = ToObject(findings);
+    out.Event("doctor", object);
+    const auto width = static_cast<size_t>(std::clamp(out.Columns() - 1, 60, 110)) - 14;
+    for (const Finding& finding : findings) Print(finding, width, out);
+    return 0;
+  }
+
+ private:
+  static void Print(const Finding& finding, size_t width, Output& out) {
+    std::string margin = fmt::format("{:<14}", finding.topic);
+    for (const std::string& text : {finding.found, "-> " + finding.meaning}) {
+      for (const std::string& line : Wrap(text, width, text == finding.found ? 0 : 3)) {
+        out.Text(margin + line);
+        margin.assign(14, ' ');
+      }
+    }
+  }
+};
+
+}  // namespace
+
+CommandEntry doctor_command() {
+  return {"doctor", "About", "Say what this machine has, and what that means for speed",
+          "Looks at processor, cores, caches, memory, GPUs, MPI launchers and libraries; changes "
+          "nothing.\n\n"
+          "Examples:\n  yoke doctor\n  yoke doctor --json | python3 -m json.tool",
+          [] { return std::unique_ptr<Command>(new DoctorCommand); }};
+}
+
+}  // namespace yoke

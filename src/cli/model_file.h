@@ -1,0 +1,49 @@
+// ModelFile: a checkpoint ready to compute: what eval, predict and info have in common.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/low_copy.h"
+#include "train/checkpoint.h"
+#include "train/replica.h"
+
+namespace yoke {
+
+/// The folder of the checkpoint that `path` means: itself, or `last` of a run directory. Throws
+/// UserError when it is none.
+std::string CheckpointFolder(const std::string& path);
+
+/// A checkpoint's model with its weights.
+class ModelFile {
+ public:
+  /// Throws UserError naming the damage.
+  explicit ModelFile(const std::string& path);
+
+  const CheckpointHead& head() const { return checkpoint_.head(); }
+  const Job& job() const { return job_; }
+  const Graph& graph() const { return graph_; }
+  /// Values for forward passes, in the job's arithmetic.
+  const ParamView& params() const { return view_; }
+  const std::string& folder() const { return checkpoint_.folder(); }
+
+ private:
+  Checkpoint checkpoint_;
+  Job job_;
+  Graph graph_;
+  ParamStore params_;
+  LowCopy low_;
+  ParamView view_;
+};
+
+/// Opens `files` (none: the job's test data) as data for the model. `format` names another format
+/// than the job's; "" keeps it.
+struct OpenFiles {
+  std::vector<std::string> files;
+  std::string format;
+  bool labels_optional = false;
+};
+std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request);
+
+}  // namespace yoke

@@ -1,0 +1,140 @@
+// Program: CLI11 reads the options of a command; sentences about mistakes are our own.
+#include "cli/program.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <new>
+
+#include "base/check.h"
+#include "base/options.h"
+#include "base/version.h"
+#include "cli/command.h"
+
+namespace yoke {
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  yoke train examples/demo.toml                     learn to read drawn digits; no data needed
+  yoke train job.toml --set train.epochs=20         change any key of the job
+  yoke report runs/demo-*                           draw the runs into one HTML page
+
+`yoke COMMAND --help` explains a command. docs/first-hour.md is a first hour with yoke.
+)";
+
+std::vector<std::string> Names() {
+  std::vector<std::string> names;
+  for (const CommandEntry& entry : commands()) names.push_back(entry.name);
+  return names;
+}
+
+/// The text of `yoke --help`: the commands under the headings of their groups.
+std::string Help() {
+  std::string text = fmt::format(
+      "yoke {}: trains a model on every core of a machine\n\nUsage: yoke COMMAND [ARGUMENTS]\n",
+      Version());
+  std::string group;
+  for (const CommandEntry& entry : commands()) {
+    if (entry.group != group) text += fmt::format("\n{}:\n", group = entry.group);
+    text += fmt::format("  {:<12}{}\n", entry.name, entry.summary);
+  }
+  return text + kExamples;
+}
+
+const CommandEntry& FindCommand(const std::string& name) {
+  for (const CommandEntry& entry : commands())
+    if (entry.name == name) return entry;
+  throw UserError(UnknownName("command", name, Names()));
+}
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+/// Refuses what the command does not know.
+void RefuseRemaining(const CLI::App& app) {
+  for (const std::string& word : app.remaining()) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name.size() > 1 && name[0] == '-')
+      throw UserError(
+          UnknownName(fmt::format("option of `{}`", app.get_name()), name, OptionNames(app)));
+    throw UserError(fmt::format("unexpected argument '{}'; `{} --help` says what it takes", word,
+                                app.get_name()));
+  }
+}
+
+/// Reads the arguments into the command; false when only help was asked for (and printed).
+bool Parse(CLI::App& app, std::vector<std::string> words, Output& help) {
+  std::reverse(words.begin(), words.end());  // CLI11 wants them so
+  try {
+    app.parse(words);
+  } catch (const CLI::CallForHelp&) {
+    help.Text(app.help());
+    return false;
+  } catch (const CLI::ParseError& error) {
+    throw UserError(
+        fmt::format("{} (`{} --help` says what it takes)", error.what(), app.get_name()));
+  }
+  RefuseRemaining(app);
+  return true;
+}
+
+int RunCommand(const CommandEntry& entry, const std::vector<std::string>& words) {
+  bool json = false;
+  CLI::App app(entry.summary, "yoke " + entry.name);
+  app.allow_extras();
+  app.get_formatter()->column_width(28);
+  app.footer("\n" + entry.details);
+  const std::unique_ptr<Command> command = entry.make();
+  command->Declare(app);
+  app.add_flag("--json", json, "Print JSON lines only, each with an `event`");
+  Output people(STDOUT_FILENO, false);
+  if (!Parse(app, words, people)) return 0;
+  Output out(STDOUT_FILENO, json);
+  return command->Run(out);
+}
+
+int Dispatch(const std::vector<std::string>& words) {
+  Output out(STDOUT_FILENO, false);
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    if (words.size() > 1 && words[0] == "help")
+      return RunCommand(FindCommand(words[1]), {"--help"});
+    out.Text(Help());
+    return 0;
+  }
+  const std::string name = words[0] == "--version" ? "version" : words[0];
+  return RunCommand(FindCommand(name), {words.begin() + 1, words.end()});
+}
+
+/// An error is one line on standard error.
+int Fail(std::string sentence, int status) {
+  std::replace(sentence.begin(), sentence.end(), '\n', ' ');
+  std::fprintf(stderr, "yoke: %s\n", sentence.c_str());
+  return status;
+}
+
+}  // namespace
+
+int RunProgram(const std::vector<std::string>& words) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is seen where we write
+  try {
+    return Dispatch(words);
+  } catch (const Error& error) {
+    return Fail(error.what(), error.exit_status());
+  } catch (const std::bad_alloc&) {
+    return Fail(
+        "out of memory; a smaller batch or model needs less (`yoke info JOB` says how much)", 1);
+  } catch (const std::exception& error) {
+    return Fail(fmt::format("{} (this is a mistake of yoke's own, please report it)", error.what()),
+                1);
+  }
+}
+
+}  // namespace yoke

@@ -1,0 +1,122 @@
+// Progress: observers of a training run that write to standard output.
+#include "cli/progress.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "train/human.h"
+#include "train/record.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kLiveInterval = 0.1;  ///< Seconds between two live lines: what an eye can follow.
+
+/// `yoke train --json`.
+class EventProgress : public Observer {
+ public:
+  explicit EventProgress(Output& out) : out_(out) {}
+  void Start(const StartEvent& event) override { out_.RawEvent(ToJson(event)); }
+  void Epoch(const EpochEvent& event) override { out_.RawEvent(ToJson(event)); }
+  void Message(const std::string& text) override { out_.Event("message", {{"message", text}}); }
+  void End(const EndEvent& event) override { out_.RawEvent(ToJson(event)); }
+
+ private:
+  Output& out_;
+};
+
+/// Lines for people; the last one is the test accuracy.
+class TextProgress : public Observer {
+ public:
+  explicit TextProgress(Output& out) : out_(out), live_(out.IsTerminal()) {}
+
+  void Start(const StartEvent& event) override {
+    out_.Text(ToText(event));
+    out_.Text("run directory " + event.run);
+  }
+
+  void Step(const StepEvent& event) override {
+    if (!live_ || Now() < next_live_) return;
+    next_live_ = Now() + kLiveInterval;
+    out_.Live(LiveLine(event, metric_, out_.Columns()));
+  }
+
+  void Epoch(const EpochEvent& event) override {
+    metric_ = Headline(event.test.empty() ? event.validation : event.test);
+    out_.Text(ToText(event));
+  }
+
+  void Message(const std::string& text) override { out_.Text(text); }
+
+  void End(const EndEvent& event) override {
+    out_.Live("");
+    if (event.exit_status == 3) return;  // the sentence is the error that follows
+    out_.Text(fmt::format("{} after {:.4g} epochs, {}{}{}", Reason(event.reason), event.epochs,
+                          Duration(event.seconds), event.sentence.empty() ? "" : ". ",
+                          event.sentence));
+    out_.Text("run directory " + event.run);
+    if (const std::string metric = Headline(event.test); !metric.empty())
+      out_.Text("test " + metric);
+  }
+
+ private:
+  static std::string Reason(const std::string& reason) {
+    if (reason == "target") return "target reached";
+    if (reason == "time_limit") return "time limit reached";
+    return reason;
+  }
+
+  Output& out_;
+  bool live_;
+  double next_live_ = 0;
+  std::string metric_;
+};
+
+/// "[=====>    ]" of `width` characters in all.
+std::string Bar(double share, int width) {
+  const int inside = width - 2;
+  const int done = std::clamp(static_cast<int>(std::lround(share * inside)), 0, inside);
+  std::string bar(static_cast<size_t>(inside), ' ');
+  std::fill_n(bar.begin(), done, '=');
+  if (done > 0 && done < inside) bar[static_cast<size_t>(done) - 1] = '>';
+  return "[" + bar + "]";
+}
+
+}  // namespace
+
+std::string Headline(const Metrics& metrics) {
+  for (const char* name : {"accuracy", "p_at_1", "loss"})
+    for (const auto& [known, value] : metrics)
+      if (known == name) return fmt::format("{} {:.4f}", name, value);
+  return "";
+}
+
+std::string LiveLine(const StepEvent& step, const std::string& metric, int columns) {
+  const double share = step.epochs > 0 ? step.epoch / static_cast<double>(step.epochs) : 0;
+  const auto current = std::min(static_cast<int64_t>(step.epoch) + 1, step.epochs);
+  std::string line = fmt::format("epoch {}/{}", current, step.epochs);
+  // In order of what a person misses most.
+  const std::string parts[] = {
+      fmt::format("loss {}", Metric(step.loss)),
+      step.seconds_left > 0 ? Duration(std::round(step.seconds_left)) + " left" : "",
+      metric,
+      fmt::format("{} examples/s", Count(std::llround(step.examples_per_second))),
+  };
+  const auto room = static_cast<size_t>(std::max(columns - 1, 0));
+  for (const std::string& part : parts)
+    if (!part.empty() && line.size() + 2 + part.size() <= room) line += "  " + part;
+  const int bar = std::min(30, static_cast<int>(room) - static_cast<int>(line.size()) - 2);
+  if (bar >= 8) line = Bar(share, bar) + "  " + line;
+  return line.substr(0, room);
+}
+
+std::unique_ptr<Observer> MakeProgress(Output& out) {
+  if (out.json()) return std::make_unique<EventProgress>(out);
+  return std::make_unique<TextProgress>(out);
+}
+
+}  // namespace yoke

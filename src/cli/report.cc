@@ -1,0 +1,54 @@
+// yoke report: draws runs into an HTML page.
+#include "train/report.h"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "cli/command.h"
+
+namespace yoke {
+namespace {
+
+class ReportCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("RUN", runs_, "Run directories")->option_text("...");
+    app.add_option("--output,-o", file_,
+                   "The page (default: RUN/report.html, for several ./report.html)")
+        ->option_text("FILE");
+  }
+
+  int Run(Output& out) override {
+    Require(!runs_.empty(), "`yoke report` needs a run directory, such as runs/NAME");
+    if (file_.empty()) file_ = runs_.size() == 1 ? runs_[0] + "/report.html" : "report.html";
+    const std::string page = ReportPage(runs_);
+    std::ofstream stream(file_, std::ios::binary | std::ios::trunc);
+    stream << page;
+    stream.close();
+    Require(static_cast<bool>(stream), "cannot write {}: {}", file_, std::strerror(errno));
+    out.Event("report", {{"file", file_}, {"runs", runs_}});
+    out.Text(fmt::format("report written to {}", file_));
+    return 0;
+  }
+
+ private:
+  std::vector<std::string> runs_;
+  std::string file_;
+};
+
+}  // namespace
+
+CommandEntry report_command() {
+  return {"report", "Work", "Draw one or several runs into one HTML page",
+          "The page holds everything itself: open it in any browser, or send it.\n\n"
+          "Examples:\n"
+          "  yoke report runs/lenet\n"
+          "  yoke report runs/lenet-* -o comparison.html      several runs in the same axes",
+          [] { return std::unique_ptr<Command>(new ReportCommand); }};
+}
+
+}  // namespace yoke

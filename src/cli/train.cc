@@ -1,0 +1,117 @@
+// yoke train: runs a job file, or goes on with a run.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "base/check.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "train/trainer.h"
+
+namespace yoke {
+namespace {
+
+constexpr const char* kDetails = R"(Examples:
+  yoke train examples/demo.toml
+  yoke train job.toml --set train.epochs=20 --set model.widths='[256, 256]' --run runs/wide
+  yoke train job.toml --time-limit 2h               stop in order after two hours
+  yoke train --resume runs/wide                     go on, bit for bit, where that run stopped
+
+A run directory holds the resolved job (job.toml), checkpoints (last, best), metrics.jsonl, summary.json, log.txt and a
+TensorBoard event file. Ctrl-C ends the batch, saves and says how to go on; a second Ctrl-C stops at once.
+Exit status: 0 done, 2 a mistake in job, arguments or data, 3 diverged, 128 + signal after a stop by a signal, 1 else.
+`yoke list keys` shows every key of a job file.)";
+
+/// `--threads 4` is short for `--set node.threads=4`.
+struct ShortFlag {
+  const char* name;
+  const char* value;
+  const char* key;
+  const char* help;
+};
+
+constexpr ShortFlag kShortFlags[] = {
+    {"--time-limit", "TIME", "train.time_limit", "Stop in order after 90s, 10m, 2h"},
+    {"--threads", "N", "node.threads",
+     "Threads that compute (default: the cores this process may use)"},
+    {"--replicas", "N", "cluster.replicas", "Copies of the model that train together"},
+    {"--executor", "NAME", "node.executor", "How the node's devices share the work"},
+    {"--strategy", "NAME", "cluster.strategy", "What replicas exchange, and when"},
+    {"--precision", "TYPE", "node.precision", "f32, or bf16 arithmetic over f32 weights"},
+};
+
+class TrainCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("JOB", job_, "The job file (TOML)")->option_text(" ");
+    app.add_option("--set", sets_, "Set any key of the job; may be repeated")
+        ->option_text("KEY=VALUE")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.add_option("--run", run_, "Run directory (default: runs/<job>-<time>)")->option_text("DIR");
+    app.add_option("--resume", resume_, "Go on with the run in DIR; needs no job file")
+        ->option_text("DIR");
+    for (const ShortFlag& flag : kShortFlags)
+      app.add_option_function<std::string>(
+             flag.name,
+             [this, key = flag.key](const std::string& value) {
+               overrides_.emplace_back(key, value);
+             },
+             flag.help)
+          ->option_text(flag.value);
+    app.add_flag("--quiet,-q", quiet_, "Print errors only");
+  }
+
+  int Run(Output& out) override {
+    CheckArguments();
+    AddSets();
+    const bool resume = !resume_.empty();
+    const Job job = LoadJob(resume ? resume_ + "/job.toml" : job_, overrides_);
+    const std::unique_ptr<Observer> progress = MakeProgress(out);
+    RunRequest request{.run = resume ? resume_ : run_, .resume = resume};
+    request.stop_signal = &CatchStopSignals();
+    if (!quiet_) request.observers = {progress.get()};
+    const EndEvent end = Train(job, request);
+    if (end.reason == "diverged") throw Error(end.sentence, end.exit_status);
+    return end.exit_status;
+  }
+
+ private:
+  void CheckArguments() const {
+    if (resume_.empty()) {
+      Require(!job_.empty(), "`yoke train` needs a job file, or --resume DIR to go on with a run");
+      return;
+    }
+    Require(job_.empty(), "a run is resumed with its own job, {}/job.toml: leave out {}", resume_,
+            job_);
+    Require(run_.empty(), "--resume names the run directory already: leave out --run");
+    Require(std::filesystem::exists(resume_), "there is no run directory {}", resume_);
+    Require(std::filesystem::exists(resume_ + "/job.toml"), "{} holds no run: it has no job.toml",
+            resume_);
+  }
+
+  void AddSets() {
+    for (const std::string& set : sets_) {
+      const size_t equals = set.find('=');
+      Require(equals != std::string::npos && equals > 0,
+              "--set expects key=value, such as train.epochs=20; got '{}'", set);
+      overrides_.emplace_back(set.substr(0, equals), set.substr(equals + 1));
+    }
+  }
+
+  std::string job_;
+  std::string run_;
+  std::string resume_;
+  std::vector<std::string> sets_;
+  Overrides overrides_;
+  bool quiet_ = false;
+};
+
+}  // namespace
+
+CommandEntry train_command() {
+  return {"train", "Work", "Train the model of a job file on its data", kDetails,
+          [] { return std::unique_ptr<Command>(new TrainCommand); }};
+}
+
+}  // namespace yoke
