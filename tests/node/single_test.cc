@@ -1,0 +1,77 @@
+// The executor single: batches of several sizes, bf16, a share of no examples, and where a loss
+// went wrong.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/registry.h"
+#include "node/support/job.h"
+
+namespace yoke {
+namespace {
+
+using testing_support::DrawnBatch;
+using testing_support::Job;
+
+TEST(Single, TrainsOnBatchesOfAnySize) {
+  Job job({.model = "mlp", .batch = 8});
+  double first = 0, last = 0;
+  for (int round = 0; round < 10; ++round)
+    for (int64_t size : {8, 3, 1, 5, 7, 2}) {
+      last = job.Step(DrawnBatch(size, 0));
+      if (round == 0 && size == 8) first = last;
+    }
+  EXPECT_LT(last, first);
+}
+
+TEST(Single, GivesTheMeanOfTheExamplesGradients) {
+  // Three copies of an example give the gradient of one.
+  Job job({.model = "mlp", .batch = 1}), copies({.model = "mlp", .batch = 3});
+  const Batch one = DrawnBatch(1, 0);
+  Batch three = DrawnBatch(3, 0);
+  for (int i = 0; i < 3; ++i) {
+    std::copy_n(one.dense.As<float>(), 784, three.dense.As<float>() + i * 784);
+    three.classes[i] = one.classes[0];
+  }
+  EXPECT_NEAR(job.Step(one), copies.Step(three), 1e-6);
+  for (int64_t i = 0; i < job.params().layout().size(); ++i)
+    ASSERT_NEAR(job.params().values()[i], copies.params().values()[i], 1e-6) << i;
+}
+
+TEST(Single, Bf16FollowsF32) {
+  for (const char* model : {"mlp", "lenet"}) {
+    Job exact({.model = model}), low({.model = model, .arithmetic = DType::kBf16});
+    for (uint64_t step = 0; step < 5; ++step) {
+      const Batch batch = DrawnBatch(8, step);
+      const double loss = exact.Step(batch);
+      EXPECT_NEAR(low.Step(batch), loss, 0.03 * loss) << model << " step " << step;
+    }
+  }
+}
+
+TEST(Single, AShareOfNoExamplesGivesAZeroGradient) {
+  Job job({.model = "mlp"});
+  job.Step(DrawnBatch(8, 0));
+  Gradients gradients(job.params().layout(), Cpu());
+  std::fill_n(gradients.dense(), gradients.dense_size(), 1.0F);
+  int announced = 0;
+  const StepResult result =
+      job.executor().Step(Batch(), job.params().View(&gradients), [&](int) { ++announced; });
+  EXPECT_EQ(result.examples, 0);
+  EXPECT_EQ(announced, 6);
+  for (int64_t i = 0; i < gradients.dense_size(); ++i) ASSERT_EQ(gradients.dense()[i], 0);
+}
+
+TEST(Single, NamesTheLayerWhereALossWentWrong) {
+  Job job({.model = "mlp"});
+  const Batch batch = DrawnBatch(8, 0);
+  job.Step(batch);
+  EXPECT_EQ(job.executor().FirstNonFinite(), "");
+  job.params().values(3)[5] = std::numeric_limits<float>::infinity();  // linear2.bias
+  EXPECT_FALSE(std::isfinite(job.Step(batch)));
+  EXPECT_EQ(job.executor().FirstNonFinite(), "linear2");
+}
+
+}  // namespace
+}  // namespace yoke
