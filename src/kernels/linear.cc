@@ -4,12 +4,15 @@
 #include "kernels/makers.h"
 
 namespace yoke {
+namespace cpu {
+std::unique_ptr<LinearKernel> Linear(const LinearShape& shape);
+}
 namespace reference {
 std::unique_ptr<LinearKernel> Linear(const LinearShape& shape);
 }
 
 std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, bool reference) {
-  return MakeFirst<LinearKernel, LinearShape>({reference::Linear}, shape, reference);
+  return MakeFirst<LinearKernel, LinearShape>({cpu::Linear, reference::Linear}, shape, reference);
 }
 
 }  // namespace yoke

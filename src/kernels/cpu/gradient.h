@@ -1,0 +1,21 @@
+// One pass over an output gradient: zero it where the ReLU was off, and sum it for the bias.
+#pragma once
+
+#include "tensor/types.h"
+
+namespace yoke::cpu {
+
+/// [rows, columns], row-major; columns are the outputs (channels).
+struct GradientPass {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  DType type = DType::kF32;
+  const void* relu_output = nullptr;  ///< Zero where the gradient becomes zero; null: no ReLU.
+  void* gradient = nullptr;           ///< Changed in place when there is a ReLU.
+  float* bias_gradient = nullptr;     ///< [columns]: sums over rows; null: not wanted.
+};
+
+/// The result does not depend on the number of threads.
+void MaskAndSum(const GradientPass& pass);
+
+}  // namespace yoke::cpu

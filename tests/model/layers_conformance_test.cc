@@ -1,0 +1,218 @@
+// Every layer of the list: gradients against central differences, fast kernels against the
+// reference, f32 and bf16.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "model/support/layer_harness.h"
+
+namespace yoke::testing {
+
+void PrintTo(const LayerCase& layer_case, std::ostream* out) { *out << NameOf(layer_case); }
+
+namespace {
+
+const std::vector<LayerCase>& Cases() {
+  static const std::vector<LayerCase> cases = {
+      {.type = "linear", .options = "outputs = 5", .input = {7}, .batch = 1},
+      {.type = "linear", .options = "outputs = 33\nbias = false", .input = {17}, .batch = 2},
+      {.type = "linear", .options = "outputs = 10", .input = {3, 4, 5}, .batch = 3},
+      {.type = "linear", .options = "outputs = 70", .input = {130}, .batch = 4, .fuse_relu = true},
+      {.type = "linear", .options = "outputs = 40", .input = {99}, .batch = 1, .fuse_relu = true},
+      {.type = "linear", .options = "outputs = 64", .input = {48}, .batch = 37, .fuse_relu = true},
+      {.type = "linear", .options = "outputs = 1", .input = {1}, .batch = 5},
+      {.type = "sparse_linear", .options = "outputs = 6", .input = {40}, .sparse = true},
+      {.type = "sparse_linear",
+       .options = "outputs = 33\nbias = false",
+       .input = {9},
+       .batch = 1,
+       .sparse = true},
+      {.type = "sparse_linear",
+       .options = "outputs = 64",
+       .input = {500},
+       .batch = 19,
+       .sparse = true,
+       .fuse_relu = true},
+      {.type = "convolution", .options = "outputs = 4\nkernel = 3", .input = {1, 6, 7}},
+      {.type = "convolution",
+       .options = "outputs = 20\nkernel = 5",
+       .input = {1, 12, 12},
+       .batch = 2},
+      {.type = "convolution",
+       .options = "outputs = 9\nkernel = 5\npadding = 2",
+       .input = {3, 9, 8},
+       .batch = 2,
+       .fuse_relu = true},
+      {.type = "linear", .options = "outputs = 6", .input = {5}, .batch = 2, .fuse_relu = true},
+      {.type = "sparse_linear",
+       .options = "outputs = 4",
+       .input = {30},
+       .batch = 2,
+       .sparse = true,
+       .fuse_relu = true},
+      {.type = "convolution",
+       .options = "outputs = 2\nkernel = 3\nstride = 2",
+       .input = {2, 7, 7},
+       .batch = 1,
+       .fuse_relu = true},
+      {.type = "convolution",
+       .options = "outputs = 32\nkernel = 3\npadding = 1\nbias = false",
+       .input = {32, 6, 6},
+       .batch = 2},
+      {.type = "convolution",
+       .options = "outputs = 50\nkernel = 5",
+       .input = {20, 8, 8},
+       .batch = 1},
+      {.type = "convolution",
+       .options = "outputs = 8\nkernel = [3, 2]\nstride = [4, 3]\npadding = [1, 0]",
+       .input = {5, 13, 11},
+       .batch = 2},
+      {.type = "convolution",
+       .options = "outputs = 16\nkernel = 1\nstride = 2",
+       .input = {16, 7, 7},
+       .batch = 3,
+       .fuse_relu = true},
+      {.type = "convolution",
+       .options = "outputs = 6\nkernel = 3\ngroups = 2\npadding = 1",
+       .input = {4, 5, 5}},
+      {.type = "convolution",
+       .options = "outputs = 32\nkernel = 3\ngroups = 2",
+       .input = {32, 5, 5},
+       .batch = 2},
+      {.type = "max_pool", .options = "kernel = 2", .input = {3, 8, 8}},
+      {.type = "max_pool",
+       .options = "kernel = 3\nstride = 2\nceil_mode = true",
+       .input = {17, 8, 9},
+       .batch = 2},
+      {.type = "max_pool",
+       .options = "kernel = [3, 2]\nstride = [1, 3]\npadding = [1, 1]",
+       .input = {2, 5, 7},
+       .batch = 1},
+      {.type = "average_pool", .options = "kernel = 2", .input = {5, 6, 6}},
+      {.type = "average_pool",
+       .options = "kernel = 3\nstride = 2\nceil_mode = true",
+       .input = {16, 8, 8},
+       .batch = 2},
+      {.type = "average_pool",
+       .options = "kernel = 3\nstride = 2\npadding = 1",
+       .input = {4, 7, 5},
+       .batch = 1},
+      {.type = "average_pool",
+       .options = "kernel = 3\nstride = 2\npadding = 1\nceil_mode = true",
+       .input = {4, 8, 8}},
+      {.type = "relu", .options = "", .input = {37}},
+      {.type = "relu", .options = "", .input = {3, 4, 5}, .batch = 1},
+      {.type = "sigmoid", .options = "", .input = {37}},
+      {.type = "tanh", .options = "", .input = {2, 5, 3}},
+      {.type = "dropout", .options = "probability = 0.3", .input = {41}},
+      {.type = "dropout", .options = "", .input = {3, 4, 4}, .batch = 1},
+      {.type = "flatten", .options = "", .input = {3, 4, 5}},
+      {.type = "softmax_cross_entropy", .options = "", .input = {10}, .batch = 4},
+      {.type = "softmax_cross_entropy",
+       .options = "",
+       .input = {33},
+       .batch = 7,
+       .label_sets = true},
+      {.type = "sigmoid_cross_entropy", .options = "", .input = {9}, .batch = 1},
+      {.type = "sigmoid_cross_entropy", .options = "", .input = {1}, .batch = 5},
+      {.type = "sigmoid_cross_entropy",
+       .options = "",
+       .input = {50},
+       .batch = 6,
+       .label_sets = true},
+  };
+  return cases;
+}
+
+TEST(LayersConformance, EveryLayerHasACase) {
+  std::set<std::string> covered;
+  for (const LayerCase& c : Cases()) covered.insert(c.type);
+  for (const LayerEntry& entry : layers()) EXPECT_TRUE(covered.count(entry.name)) << entry.name;
+}
+
+class LayerConformance : public ::testing::TestWithParam<LayerCase> {};
+
+/// Compares up to a dozen entries of `analytic` with central differences of the objective in
+/// `numbers`. Steps of 1/64 keep rounding (1e-7 of the objective) below 1e-4 of a gradient. With
+/// `kinks`, entries whose one-sided differences disagree are passed over (a ReLU switched in
+/// between), which at most two thirds may be.
+void ExpectDifferences(LayerHarness& harness, std::vector<float>& numbers,
+                       const std::vector<float>& analytic, bool kinks) {
+  constexpr float kStep = 1.0F / 64;
+  const size_t stride = std::max<size_t>(1, numbers.size() / 12);
+  double largest = 1e-3;
+  for (float g : analytic) largest = std::max(largest, std::abs(double(g)));
+  const double middle = harness.Objective();
+  int compared = 0, passed_over = 0;
+  for (size_t i = 0; i < numbers.size(); i += stride, ++compared) {
+    const float value = numbers[i];
+    numbers[i] = value + kStep;
+    const double up = (harness.Objective() - middle) / kStep;
+    numbers[i] = value - kStep;
+    const double down = (middle - harness.Objective()) / kStep;
+    numbers[i] = value;
+    if (kinks && std::abs(up - down) > 0.002 * largest && ++passed_over) continue;
+    EXPECT_NEAR(analytic[i], (up + down) / 2, 2e-3 * largest) << "entry " << i;
+  }
+  EXPECT_LE(3 * passed_over, 2 * compared);
+}
+
+TEST_P(LayerConformance, ReferenceGradientsAreDifferences) {
+  LayerHarness harness(GetParam());
+  const bool relu = GetParam().fuse_relu;
+  if (relu && harness.output_gradient.size() > 100)
+    return;  // hardly an entry moves without a switch
+  const LayerRun run = harness.Run({.reference = true});
+  if (!GetParam().sparse) ExpectDifferences(harness, harness.input, run.input_gradient, relu);
+  for (size_t p = 0; p < harness.params.size(); ++p)
+    ExpectDifferences(harness, harness.params[p], run.gradients[p], relu);
+}
+
+void ExpectSame(const LayerRun& run, const LayerRun& reference, double tolerance) {
+  EXPECT_LE(RelativeError(run.output, reference.output), tolerance) << "output, " << run.kernel;
+  EXPECT_LE(RelativeError(run.input_gradient, reference.input_gradient), tolerance)
+      << "input gradient, " << run.kernel;
+  for (size_t p = 0; p < run.gradients.size(); ++p)
+    EXPECT_LE(RelativeError(run.gradients[p], reference.gradients[p]), tolerance)
+        << "gradient of parameter " << p << ", " << run.kernel;
+}
+
+/// Sums of at most a few thousand f32 products in another order differ by less than 1e-5 of the
+/// largest.
+TEST_P(LayerConformance, FastKernelsAgreeWithTheReference) {
+  const LayerHarness harness(GetParam(), 2);
+  ExpectSame(harness.Run({}), harness.Run({.reference = true}), 1e-5);
+}
+
+/// Both round inputs, weights and results to bf16 (8 bits: half a unit is 2^-9 of a number) and sum
+/// in f32. A sum that lies between two bf16 numbers may fall to either side (2^-8), and a ReLU's
+/// sign flips only near zero.
+TEST_P(LayerConformance, FastKernelsAgreeInBf16) {
+  const LayerHarness harness(GetParam(), 3);
+  ExpectSame(harness.Run({.arithmetic = DType::kBf16}),
+             harness.Run({.arithmetic = DType::kBf16, .reference = true}), 1.0 / 128);
+}
+
+/// Rounding the operands of a sum errs by 2^-9 of each; 3 % of the largest covers sums that cancel.
+TEST_P(LayerConformance, Bf16IsNearF32) {
+  // A ReLU near zero or the larger of two near numbers may switch; compared kernel by kernel above.
+  if (GetParam().fuse_relu || GetParam().type == "max_pool") return;
+  const LayerHarness harness(GetParam(), 4);
+  ExpectSame(harness.Run({.arithmetic = DType::kBf16, .edge = {.type = DType::kBf16}}),
+             harness.Run({.reference = true}), 0.03);
+}
+
+TEST_P(LayerConformance, ChannelsLastInputGivesTheSame) {
+  if (GetParam().input.rank() != 3 || GetParam().type == "dropout") return;  // draws follow memory
+  const LayerHarness harness(GetParam(), 5);
+  const LayerRun plain = harness.Run({.reference = true});
+  const Edge edge{.layout = Layout::kChannelsLast};
+  ExpectSame(harness.Run({.reference = true, .edge = edge}), plain, 1e-5);
+  ExpectSame(harness.Run({.edge = edge}), plain, 1e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, LayerConformance, ::testing::ValuesIn(Cases()));
+
+}  // namespace
+}  // namespace yoke::testing
