@@ -1,0 +1,197 @@
+// image-folder: JPEG and PNG images in folders or in a tar archive; the folder around an image
+// names its class.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "data/classes.h"
+#include "data/image.h"
+#include "data/image_files.h"
+#include "data/memory_reader.h"
+#include "data/resize.h"
+
+namespace yoke {
+namespace {
+
+// Files that are held undecoded: enough to keep all cores busy.
+constexpr size_t kFilesAtOnce = 512;
+constexpr size_t kBytesAtOnce = 64 << 20;
+
+// What all images become: told by the job or a checkpoint, or the size of the first image.
+struct Target {
+  int channels = 3;
+  std::optional<ImageSize> size;
+  bool stretch = false;  // images of another size are resized; else they are an error
+};
+
+Target MakeTarget(const Options& options, const DataInfo* like) {
+  if (like) {
+    const Shape& input = like->input;
+    Require(input.rank() == 3 && (input[0] == 1 || input[0] == 3),
+            "images cannot be read for a model whose input is {}", input.Text());
+    return {static_cast<int>(input[0]), ImageSize{input[1], input[2]}, true};
+  }
+  const auto channels = static_cast<int>(options.Int("channels"));
+  Require(channels != 2, "{}: expected 3 (colour) or 1 (grey)", options.Where("channels"));
+  if (!options.Has("size")) return {channels, std::nullopt, false};
+  const std::vector<int64_t> sides = options.Ints("size");
+  Require(sides.size() == 2, "{}: expected [height, width]", options.Where("size"));
+  return {channels, ImageSize{sides[0], sides[1]}, true};
+}
+
+Image Decode(const ImageFile& file, const Target& target) {
+  const DecodeRequest request = {.channels = target.channels,
+                                 .at_least = target.stretch ? *target.size : ImageSize{}};
+  Image image = DecodeImage(file.bytes, file.name, request);
+  return target.stretch ? Resize(image, *target.size) : image;
+}
+
+// Moves block order[i] of `size` bytes to place i, cycle by cycle, with one block held aside.
+void Reorder(uint8_t* blocks, size_t size, std::vector<int64_t> order) {
+  std::vector<uint8_t> held(size);
+  for (size_t start = 0; start < order.size(); ++start) {
+    size_t to = start;
+    std::memcpy(held.data(), blocks + start * size, size);
+    while (static_cast<size_t>(order[to]) != start) {
+      const auto from = static_cast<size_t>(order[to]);
+      std::memcpy(blocks + to * size, blocks + from * size, size);
+      order[to] = static_cast<int64_t>(to);
+      to = from;
+    }
+    std::memcpy(blocks + to * size, held.data(), size);
+    order[to] = static_cast<int64_t>(to);
+  }
+}
+
+class Loader {
+ public:
+  Loader(const Options& options, const ReadFiles& files)
+      : files_(&files), target_(MakeTarget(options, files.like)), classes_(files.like) {}
+
+  void ReadTraining(const std::vector<std::string>& paths, MemoryData& data) {
+    for (const std::string& path : paths) ReadPath(path, data);
+    classes_.Close(data.classes);
+    Require(
+        paths.empty() || classes_.names().size() > 1,
+        "{}: all images lie in one folder '{}'; expected a folder for each of two or more classes",
+        paths.front(), classes_.Known());
+  }
+
+  void ReadTest(const std::vector<std::string>& paths, MemoryData& data) {
+    for (const std::string& path : paths) ReadPath(path, data);
+  }
+
+  DataInfo Info() const {
+    return {.input = {target_.channels, target_.size->height, target_.size->width},
+            .outputs = static_cast<int64_t>(classes_.names().size()),
+            .label_names = classes_.names(),
+            .labelled = labelled_,
+            .normalization = {.scale = 1.0 / 255}};
+  }
+
+ private:
+  void ReadPath(const std::string& path, MemoryData& data) {
+    const int64_t first = data.size;
+    paths_.clear();
+    ForEachImageFile(path, files_->open, [&](ImageFile file) {
+      waiting_bytes_ += file.bytes.size();
+      waiting_.push_back(std::move(file));
+      if (waiting_.size() >= kFilesAtOnce || waiting_bytes_ >= kBytesAtOnce) DecodeWaiting(data);
+    });
+    DecodeWaiting(data);
+    Require(data.size > first, "{}: holds no JPEG or PNG image", path);
+    SortByPath(first, data);
+  }
+
+  void DecodeWaiting(MemoryData& data) {
+    std::vector<Image> images(waiting_.size());
+    ParallelFor(static_cast<int64_t>(images.size()), UsableCores(),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) images[i] = Decode(waiting_[i], target_);
+                });
+    for (size_t i = 0; i < images.size(); ++i) Add(waiting_[i], images[i], data);
+    waiting_.clear();
+    waiting_bytes_ = 0;
+  }
+
+  void Add(const ImageFile& file, const Image& image, MemoryData& data) {
+    if (!target_.size) target_.size = image.size;
+    Require(image.size == *target_.size,
+            "{}: the image is {}x{}, others are {}x{}; expected data.size = [height, width] to "
+            "resize them to",
+            file.name, image.size.width, image.size.height, target_.size->width,
+            target_.size->height);
+    const int64_t pixels = image.size.height * image.size.width;
+    uint8_t* planes = data.bytes.Extend(pixels * image.channels);
+    for (int c = 0; c < image.channels; ++c)
+      for (int64_t p = 0; p < pixels; ++p) *planes++ = image.pixels[p * image.channels + c];
+    data.classes.push_back(ClassOf(file));
+    paths_.push_back(file.path);
+    ++data.size;
+  }
+
+  int32_t ClassOf(const ImageFile& file) {
+    const int32_t index = file.folder_name.empty() ? -1 : classes_.Index(file.folder_name);
+    if (index < 0 && files_->labels_optional) labelled_ = false;
+    Require(index >= 0 || files_->labels_optional, "{}: the image lies {}", file.name,
+            file.folder_name.empty()
+                ? "in no folder that names its class; expected CLASS/IMAGE"
+                : fmt::format("in folder '{}'; expected one of the training classes {}",
+                              file.folder_name, classes_.Known()));
+    return index;
+  }
+
+  // The order in an archive is chance.
+  void SortByPath(int64_t first, MemoryData& data) const {
+    if (std::is_sorted(paths_.begin(), paths_.end())) return;
+    std::vector<int64_t> order(paths_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return paths_[a] < paths_[b]; });
+    const int64_t bytes = data.bytes.size() / data.size;
+    Reorder(data.bytes.data() + first * bytes, bytes, order);
+    Reorder(reinterpret_cast<uint8_t*>(data.classes.data() + first), sizeof(int32_t), order);
+  }
+
+  const ReadFiles* files_;
+  Target target_;
+  ClassLabels classes_;
+  bool labelled_ = true;
+  std::vector<ImageFile> waiting_;  // read, not decoded yet
+  size_t waiting_bytes_ = 0;
+  std::vector<std::string> paths_;  // of the images of this path, in the order they were added
+};
+
+LoadedData Load(const Options& options, const ReadFiles& files) {
+  LoadedData loaded(files.memory_limit);
+  Loader loader(options, files);
+  loader.ReadTraining(files.train, loaded.train);
+  loader.ReadTest(files.test, loaded.test);
+  loaded.info = loader.Info();
+  return loaded;
+}
+
+}  // namespace
+
+FormatEntry image_folder_format() {
+  return {.name = "image-folder",
+          .summary = "JPEG and PNG images in a folder a class, on disk or in a tar archive",
+          .options = {{.name = "size",
+                       .type = OptionType::kInts,
+                       .help = "[height, width] that images are resized to; may be left out when "
+                               "all have the same size.",
+                       .minimum = 1,
+                       .maximum = 8192},
+                      {.name = "channels",
+                       .type = OptionType::kInt,
+                       .fallback = 3,
+                       .help = "3: colour, 1: grey; images are converted.",
+                       .minimum = 1,
+                       .maximum = 3}},
+          .load = Load};
+}
+
+}  // namespace yoke

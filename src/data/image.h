@@ -1,0 +1,44 @@
+// Image: JPEG and PNG files in memory, decoded to bytes; what is damaged is a sentence, never a
+// crash.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace yoke {
+
+struct ImageSize {
+  int64_t height = 0;
+  int64_t width = 0;
+  bool operator==(const ImageSize&) const = default;
+};
+
+/// Pixels row by row, the channels of a pixel together.
+struct Image {
+  ImageSize size;
+  int channels = 3;
+  std::vector<uint8_t> pixels;  ///< height * width * channels
+};
+
+enum class ImageKind { kNone, kJpeg, kPng };
+
+/// What the bytes are, by their first few.
+ImageKind KindOfImage(std::string_view bytes);
+
+/// No image of more pixels is decoded: a small file may claim any size.
+inline constexpr int64_t kMaxPixels = 100'000'000;
+
+struct DecodeRequest {
+  int channels = 3;         ///< 3: RGB, 1: grey; what the file holds is converted.
+  ImageSize at_least = {};  ///< A JPEG may be decoded at 1/2, 1/4 or 1/8 of its size while it is
+                            ///< not smaller than this; {0, 0}: at its full size.
+};
+
+/// Decodes a JPEG or PNG file. What is transparent becomes black; a camera's note on orientation is
+/// not followed. Throws UserError "name: sentence" when it is neither, damaged, breaks off, or is
+/// too large.
+Image DecodeImage(std::string_view bytes, const std::string& name, const DecodeRequest& request);
+
+}  // namespace yoke

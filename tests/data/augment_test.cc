@@ -1,0 +1,124 @@
+// Augment: flips and crops by hand, draws that depend on seed, epoch and example only.
+#include "data/augment.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "data/memory_reader.h"
+
+namespace yoke {
+namespace {
+
+constexpr int kSide = 6;
+constexpr int64_t kPlane = kSide * kSide;
+
+// Images of two channels; the pixel (y, x) of channel c is 1 + 10 y + x + 100 c.
+std::unique_ptr<Reader> Images(int64_t size, const Normalization& normalization = {}) {
+  DataInfo info;
+  info.input = {2, kSide, kSide};
+  info.outputs = 2;
+  info.label_names = {"0", "1"};
+  info.normalization = normalization;
+  MemoryData data;
+  data.size = size;
+  for (int64_t i = 0; i < size; ++i) {
+    data.classes.push_back(0);
+    for (int c = 0; c < 2; ++c)
+      for (int p = 0; p < kPlane; ++p)
+        data.bytes.push_back(static_cast<uint8_t>(1 + 10 * (p / kSide) + p % kSide + 100 * c));
+  }
+  return std::make_unique<MemoryReader>(info, std::move(data));
+}
+
+std::vector<float> Read(const Reader& reader, std::vector<int64_t> examples, uint64_t seed = 1,
+                        int64_t epoch = 0) {
+  Batch batch;
+  reader.Read({.examples = examples, .seed = seed, .epoch = epoch}, batch);
+  return {batch.dense.As<float>(), batch.dense.As<float>() + batch.dense.Count()};
+}
+
+// What an image looks like when it is mirrored, then moved.
+std::vector<float> Changed(bool flip, int down, int right, float outside = 0) {
+  std::vector<float> image(2 * kPlane, outside);
+  for (int c = 0; c < 2; ++c)
+    for (int y = 0; y < kSide; ++y)
+      for (int x = 0; x < kSide; ++x) {
+        const int source_y = y - down, moved = x - right;
+        const int source_x = flip ? kSide - 1 - moved : moved;
+        if (source_y < 0 || source_y >= kSide || moved < 0 || moved >= kSide) continue;
+        image[c * kPlane + y * kSide + x] =
+            static_cast<float>(1 + 10 * source_y + source_x + 100 * c);
+      }
+  return image;
+}
+
+std::vector<float> Slice(const std::vector<float>& all, int64_t i) {
+  return {all.begin() + i * 2 * kPlane, all.begin() + (i + 1) * 2 * kPlane};
+}
+
+TEST(Augment, NothingAskedNothingChanged) {
+  EXPECT_EQ(Read(*Augment(Images(3), Table{}), {2, 0}), Read(*Images(3), {2, 0}));
+}
+
+TEST(Augment, FlipMirrorsAboutHalf) {
+  const auto reader = Augment(Images(200), Table{{"flip", true}});
+  std::vector<int64_t> examples(200);
+  for (int64_t i = 0; i < 200; ++i) examples[i] = i;
+  const auto all = Read(*reader, examples);
+  int flipped = 0;
+  for (int64_t i = 0; i < 200; ++i) {
+    const auto image = Slice(all, i);
+    flipped += image == Changed(true, 0, 0);
+    EXPECT_TRUE(image == Changed(true, 0, 0) || image == Changed(false, 0, 0));
+  }
+  EXPECT_GT(flipped, 70);
+  EXPECT_LT(flipped, 130);
+}
+
+TEST(Augment, CropMovesInAllDirectionsAndFillsWithBlack) {
+  const auto reader = Augment(Images(1), Table{{"crop", 2}, {"flip", true}});
+  std::set<std::vector<float>> possible, seen;
+  for (const bool flip : {false, true})
+    for (int down = -2; down <= 2; ++down)
+      for (int right = -2; right <= 2; ++right) possible.insert(Changed(flip, down, right));
+  for (int64_t epoch = 0; epoch < 1000; ++epoch) seen.insert(Read(*reader, {0}, 1, epoch));
+  EXPECT_EQ(seen, possible);
+}
+
+TEST(Augment, BlackIsWhatAStoredZeroIsReadAs) {
+  const auto reader =
+      Augment(Images(1, {.scale = 1, .mean = {3, 5}, .deviation = {2, 4}}), Table{{"crop", 5}});
+  std::set<float> darkest;
+  for (int64_t epoch = 0; epoch < 50; ++epoch) {
+    const auto image = Read(*reader, {0}, 1, epoch);
+    darkest.insert(*std::min_element(image.begin(), image.begin() + kPlane));
+  }
+  EXPECT_EQ(*darkest.begin(), -1.5F);
+}
+
+TEST(Augment, DrawsDependOnSeedEpochAndExampleOnly) {
+  const auto reader = Augment(Images(8), Table{{"crop", 2}, {"flip", true}});
+  const auto all = Read(*reader, {0, 1, 2, 3, 4, 5, 6, 7}, 5, 2);
+  EXPECT_EQ(Slice(Read(*reader, {6, 3}, 5, 2), 1), Slice(all, 3));
+  EXPECT_NE(Read(*reader, {0, 1, 2, 3, 4, 5, 6, 7}, 6, 2), all);
+  EXPECT_NE(Read(*reader, {0, 1, 2, 3, 4, 5, 6, 7}, 5, 3), all);
+}
+
+TEST(Augment, RefusesWhatItDoesNotKnow) {
+  EXPECT_THROW(Augment(Images(1), Table{{"flipp", true}}), UserError);
+  EXPECT_THROW(Augment(Images(1), Table{{"crop", kSide}}), UserError);
+  EXPECT_THROW(Augment(Images(1), Table{{"crop", -1}}), UserError);
+  DataInfo info;
+  info.input = {4};
+  info.labelled = false;
+  MemoryData data;
+  EXPECT_THROW(
+      Augment(std::make_unique<MemoryReader>(info, std::move(data)), Table{{"flip", true}}),
+      UserError);
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,26 @@
+// Images of a test: made from a formula, encoded as JPEG or PNG files in memory.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "data/image.h"
+
+namespace yoke::testing {
+
+/// An image of `size` whose value at (row, column, channel) is pixel(...).
+Image MakeImage(const ImageSize& size, int channels,
+                const std::function<int(int64_t row, int64_t column, int channel)>& pixel);
+
+/// An image of one colour (or grey: r).
+Image PlainImage(const ImageSize& size, int r, int g, int b);
+
+std::string Png(const Image& image);
+std::string Jpeg(const Image& image, int quality = 95);
+
+/// A PNG file whose head promises this size; what follows is a few bytes.
+std::string PngThatPromises(uint32_t height, uint32_t width);
+/// A whole JPEG file of 8x8 pixels whose head promises this size.
+std::string JpegThatPromises(uint16_t height, uint16_t width);
+
+}  // namespace yoke::testing
