@@ -33,7 +33,22 @@ void Columns(const GradientPass& pass) {
   }
 }
 
+template <typename T>
+void MaskNumbers(const MaskPass& pass) {
+  const T* y = static_cast<const T*>(pass.relu_output);
+  T* g = static_cast<T*>(pass.gradient);
+#pragma omp parallel for simd schedule(static) if (pass.count > 16384)
+  for (int64_t i = 0; i < pass.count; ++i) g[i] = float(y[i]) == 0 ? T() : g[i];
+}
+
 }  // namespace
+
+void Mask(const MaskPass& pass) {
+  if (pass.type == DType::kBf16)
+    MaskNumbers<Bf16>(pass);
+  else
+    MaskNumbers<float>(pass);
+}
 
 void MaskAndSum(const GradientPass& pass) {
   if (!pass.relu_output && !pass.bias_gradient) return;

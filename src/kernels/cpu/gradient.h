@@ -15,6 +15,15 @@ struct GradientPass {
   float* bias_gradient = nullptr;     ///< [columns]: sums over rows; null: not wanted.
 };
 
+/// Numbers in any order; the output is zero where the gradient becomes zero.
+struct MaskPass {
+  int64_t count = 0;
+  DType type = DType::kF32;
+  const void* relu_output = nullptr;
+  void* gradient = nullptr;  ///< Changed in place.
+};
+void Mask(const MaskPass& pass);
+
 /// The result does not depend on the number of threads.
 void MaskAndSum(const GradientPass& pass);
 

@@ -33,10 +33,7 @@ class LinearProducts : public LinearKernel {
   bool fast() const { return fast_; }
 
   void Forward(const LinearCall& call) override {
-    if (s_.bias)
-      forward_.Run({call.input, call.weight, call.output, call.bias}, call.scratch);
-    else
-      forward_.Run({call.input, call.weight, call.output}, call.scratch);
+    forward_.Run({call.input, call.weight, call.output, call.bias}, call.scratch);
   }
 
   void Backward(const LinearCall& call) override {
@@ -46,9 +43,9 @@ class LinearProducts : public LinearKernel {
                 .relu_output = s_.relu ? call.output : nullptr,
                 .gradient = call.output_gradient,
                 .bias_gradient = s_.bias ? call.bias_gradient : nullptr});
-    weight_.Run({call.output_gradient, call.input, call.weight_gradient}, call.scratch);
+    weight_.Run({call.output_gradient, call.input, call.weight_gradient, nullptr}, call.scratch);
     if (call.input_gradient)
-      input_.Run({call.output_gradient, call.weight, call.input_gradient}, call.scratch);
+      input_.Run({call.output_gradient, call.weight, call.input_gradient, nullptr}, call.scratch);
   }
 
   int64_t scratch_bytes() const override {
@@ -61,16 +58,11 @@ class LinearProducts : public LinearKernel {
                     bool forward) {
     const Description bias =
         forward && s_.bias ? Describe({1, s_.outputs}, s_.type) : Description();
-    const dnnl::primitive_attr attributes = Attributes(forward && s_.relu);
-    const auto description =
-        bias.is_zero() ? dnnl::matmul::primitive_desc(engine_, a, b, c, attributes, true)
-                       : dnnl::matmul::primitive_desc(engine_, a, b, bias, c, attributes, true);
+    const dnnl::matmul::primitive_desc description(engine_, a, b, bias, c,
+                                                   Attributes(forward && s_.relu), true);
     fast_ = fast_ && IsFast(description);
     if (!fast_) return {};
     if (forward) name_ = std::string("onednn ") + description.impl_info_str();
-    if (bias.is_zero())
-      return MakeOperation<dnnl::matmul>(
-          engine_, description, {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}});
     return MakeOperation<dnnl::matmul>(
         engine_, description,
         {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}, {DNNL_ARG_BIAS, bias}});

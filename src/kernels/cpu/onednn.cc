@@ -6,9 +6,7 @@
 namespace yoke::cpu {
 namespace {
 
-dnnl::memory::dims Dims(const Shape& shape) {
-  return {shape.axes().begin(), shape.axes().end()};
-}
+dnnl::memory::dims Dims(const Shape& shape) { return {shape.axes().begin(), shape.axes().end()}; }
 
 dnnl::memory::dims RowMajor(const Shape& shape) {
   dnnl::memory::dims strides(shape.rank(), 1);
@@ -45,6 +43,7 @@ Operation::Operation(const dnnl::engine& engine, const dnnl::primitive& primitiv
       stream_(engine),
       scratch_bytes_(static_cast<int64_t>(scratch.get_size())) {
   for (const Argument& a : arguments) {
+    if (a.description.is_zero()) continue;
     memories_.emplace_back(a.description, engine, nullptr);
     arguments_.push_back({a.id, memories_.back().get()});
   }
@@ -54,7 +53,8 @@ Operation::Operation(const dnnl::engine& engine, const dnnl::primitive& primitiv
 
 void Operation::Run(std::initializer_list<const void*> pointers, void* scratch) {
   size_t i = 0;
-  for (const void* pointer : pointers) memories_[i++].set_data_handle(const_cast<void*>(pointer));
+  for (const void* pointer : pointers)
+    if (i + 1 < memories_.size()) memories_[i++].set_data_handle(const_cast<void*>(pointer));
   memories_[i].set_data_handle(scratch);
   const auto count = static_cast<int>(arguments_.size());
   const dnnl_status_t status =

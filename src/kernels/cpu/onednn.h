@@ -4,7 +4,7 @@
 
 #include <dnnl.hpp>
 #include <initializer_list>
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "tensor/tensor.h"
@@ -29,15 +29,15 @@ dnnl::primitive_attr Attributes(bool relu = false);
 class Operation {
  public:
   struct Argument {
-    int id;  ///< DNNL_ARG_...
-    Description description;
+    int id;                   ///< DNNL_ARG_...
+    Description description;  ///< Empty: not used. Only the last arguments of an operation may be.
   };
   Operation() = default;
   Operation(const dnnl::engine& engine, const dnnl::primitive& primitive,
             const Description& scratch, std::initializer_list<Argument> arguments);
 
-  /// Runs it on `pointers`, in the order of the arguments, with scratch_bytes() of temporary
-  /// memory.
+  /// Runs it on `pointers`, in the order of the arguments (those not used may be null), with
+  /// scratch_bytes() of temporary memory.
   void Run(std::initializer_list<const void*> pointers, void* scratch);
 
   int64_t scratch_bytes() const { return scratch_bytes_; }
