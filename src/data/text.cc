@@ -8,6 +8,8 @@
 namespace yoke {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // what some editors put in front
+
 std::string_view WithoutReturn(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   return line;
@@ -84,7 +86,7 @@ bool LineReader::Next(std::string_view& line) {
     break;
   }
   line = WithoutReturn(line);
-  ++number_;
+  if (++number_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   return true;
 }
 

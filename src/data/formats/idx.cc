@@ -108,7 +108,8 @@ class IdxFile {
       visit(piece.data(), wanted, position);
       left -= wanted;
     }
-    Require(input_.Read(piece.data(), 1) == 0,
+    const size_t more = input_.Read(piece.data(), 1);
+    Require(more == 0,
             "{}: more bytes follow at byte {}; expected the end after the {} numbers its header "
             "promises",
             Name(), input_.Position() - 1, count_);

@@ -1,0 +1,135 @@
+// [data] as a whole: shares, widths, normalization, and reading other files as the job's would be.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "base/check.h"
+#include "data/reader.h"
+#include "data/support/archives.h"
+
+namespace yoke {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// `rows` lines "i,0,i % 2": the first feature says which row it is.
+std::string Rows(int rows) {
+  std::string text;
+  for (int i = 0; i < rows; ++i) text += fmt::format("{},0,{}\n", i, i % 2);
+  return text;
+}
+
+// All values of a feature in a reader.
+std::vector<float> Column(const Reader& reader, int64_t column) {
+  std::vector<int64_t> all(static_cast<size_t>(reader.Size()));
+  std::iota(all.begin(), all.end(), 0);
+  Batch batch;
+  reader.Read({.examples = all}, batch);
+  std::vector<float> values;
+  for (int64_t i = 0; i < batch.size; ++i)
+    values.push_back(batch.dense.As<float>()[i * reader.Info().input[0] + column]);
+  return values;
+}
+
+class Open : public ::testing::Test {
+ protected:
+  Table Section(const std::string& text, const Table& more = {}) const {
+    Table section = {{"format", "csv"}, {"train", folder_.Write("train.csv", text)}};
+    section.insert(section.end(), more.begin(), more.end());
+    return section;
+  }
+  std::string Error(const Table& section) const {
+    try {
+      OpenData(section, 1);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  testing::TestFolder folder_;
+};
+
+TEST_F(Open, SplitsSharesBySeed) {
+  const Table section = Section(Rows(100), {{"test_share", 0.2}, {"validation_share", 0.25}});
+  const DataSets data = OpenData(section, 7);
+  EXPECT_EQ(data.test->Size(), 20);
+  EXPECT_EQ(data.validation->Size(), 20);
+  EXPECT_EQ(data.train->Size(), 60);
+  std::set<float> seen;
+  for (const Reader* reader : {data.train.get(), data.validation.get(), data.test.get()})
+    for (const float x : Column(*reader, 0)) seen.insert(x);
+  EXPECT_EQ(seen.size(), 100U);
+  EXPECT_EQ(Column(*OpenData(section, 7).test, 0), Column(*data.test, 0));
+  EXPECT_NE(Column(*OpenData(section, 8).test, 0), Column(*data.test, 0));
+  const auto again = OpenLike(section, {.like = data.train->Info(), .seed = 7});
+  EXPECT_EQ(Column(*again, 0), Column(*data.test, 0));
+}
+
+TEST_F(Open, MeasuresTheTrainingShareOnly) {
+  const DataSets data =
+      OpenData(Section(Rows(100), {{"test_share", 0.5}, {"normalize", "standard"}}), 3);
+  double sum = 0, squares = 0;
+  for (const float x : Column(*data.train, 0)) sum += x, squares += double{x} * x;
+  EXPECT_NEAR(sum / 50, 0, 1e-5);
+  EXPECT_NEAR(squares / 50, 1, 1e-5);
+  EXPECT_EQ(Column(*data.train, 1), std::vector<float>(50, 0));  // does not vary: deviation 1
+  EXPECT_EQ(data.test->Info().normalization.mean, data.train->Info().normalization.mean);
+}
+
+TEST_F(Open, ShiftsAndScalesAsTold) {
+  const Table section = Section("3,9,0\n5,9,1\n", {{"mean", List{1, 9}}, {"deviation", List{2}}});
+  const DataSets data = OpenData(section, 1);
+  EXPECT_THAT(Column(*data.train, 0), ElementsAre(1, 2));
+  EXPECT_THAT(Column(*data.train, 1), ElementsAre(0, 0));
+  const auto other =
+      OpenLike(section, {.paths = {folder_.Write("x.csv", "7,9,1\n")}, .like = data.train->Info()});
+  EXPECT_THAT(Column(*other, 0), ElementsAre(3));
+}
+
+TEST_F(Open, KeepsDataInAFileBeyondTheMemoryLimit) {
+  const DataSets data = OpenData(Section(Rows(1000), {{"memory_limit", 0}}), 1);
+  std::vector<float> expected(1000);
+  std::iota(expected.begin(), expected.end(), 0.0F);
+  EXPECT_EQ(Column(*data.train, 0), expected);
+}
+
+TEST_F(Open, SaysWhatDoesNotFit) {
+  EXPECT_THAT(Error(Section(Rows(9), {{"features", 3}})),
+              HasSubstr("2 columns besides the label; expected 3"));
+  EXPECT_THAT(Error(Section(Rows(9), {{"mean", List{1, 2, 3}}})),
+              HasSubstr("data.mean: 3 numbers; expected 1 or 2"));
+  EXPECT_THAT(Error(Section(Rows(9), {{"deviation", List{0}}})), HasSubstr("data.deviation"));
+  EXPECT_THAT(Error(Section(Rows(9), {{"test", "x.csv"}, {"test_share", 0.5}})),
+              HasSubstr("data.test_share"));
+  EXPECT_THAT(Error(Section(Rows(9), {{"test_share", 1.5}})), HasSubstr("data.test_share"));
+  EXPECT_THAT(Error(Section(Rows(1), {{"test_share", 0.5}})),
+              HasSubstr("no training example is left"));
+  EXPECT_THAT(Error(Section(Rows(9), {{"delimitr", ";"}})), HasSubstr("did you mean 'delimiter'"));
+  EXPECT_THAT(Error({{"format", "csw"}}), HasSubstr("did you mean 'csv'"));
+  EXPECT_THAT(Error({{"format", "csv"}}), HasSubstr("data.train"));
+  EXPECT_THAT(Error({}), HasSubstr("data.format"));
+}
+
+TEST_F(Open, RefusesToShiftSparseData) {
+  const std::string path = folder_.Write("train.svm", "1 1:1\n2 2:1\n");
+  EXPECT_THAT(Error({{"format", "libsvm"}, {"train", path}, {"normalize", "standard"}}),
+              HasSubstr("sparse"));
+  EXPECT_THAT(Error({{"format", "libsvm"}, {"train", path}, {"mean", List{1}}}),
+              HasSubstr("sparse"));
+}
+
+TEST_F(Open, LikeRefusesAnotherShape) {
+  const DataSets data = OpenData(Section(Rows(9)), 1);
+  EXPECT_FALSE(data.test);
+  EXPECT_FALSE(data.validation);
+  EXPECT_THROW(OpenLike(Section(Rows(9)), {.like = data.train->Info()}), UserError);
+  EXPECT_THROW(OpenLike(Section(Rows(9)),
+                        {.paths = {folder_.Write("x", "1,2,3,0\n")}, .like = data.train->Info()}),
+               UserError);
+}
+
+}  // namespace
+}  // namespace yoke
