@@ -95,9 +95,9 @@ void CheckLayer(Value layer, const std::string& name) {
 }
 
 Value CheckModel(const Section& section) {
-  Require(!section.value.Find("file"),
-          "{}: this version reads no ONNX files; name a model or list its layers",
-          Where(*section.value.Find("file"), "model.file"));
+  if (const Value* file = section.value.Find("file"))
+    throw UserError(Where(*file, "model.file") +
+                    ": this version reads no ONNX files; name a model or list its layers");
   const Value* layers = section.value.Find("layer");
   Require(!layers || !section.value.Find("name"),
           "[model] has both 'name' and 'layer': expected one of them");
@@ -118,6 +118,19 @@ void CheckSections(const Value& root) {
   }
   for (const char* needed : {"data", "model"})
     Require(root.Find(needed), "the job has no [{}] section", needed);
+}
+
+/// Before another part is named by an override, the old one's keys go: they are not the new one's.
+void ForgetPart(Value& root, const std::string& key) {
+  const size_t dot = key.find('.');
+  Value* section = root.Find(key.substr(0, dot));
+  const Value* old = section && dot != key.npos ? section->Find(key.substr(dot + 1)) : nullptr;
+  if (!old || !old->AsString()) return;
+  const std::string kind = key == "model.name" ? "model" : key.substr(dot + 1);
+  const std::string part = kind + " " + *old->AsString();
+  for (const KeyGroup& group : AllKeys())
+    if (group.section == key.substr(0, dot) && group.part == part)
+      for (const OptionSpec& option : group.options) section->Erase(option.name);
 }
 
 }  // namespace
@@ -143,6 +156,7 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
 
 Job LoadJob(const std::string& path, const Overrides& overrides) {
   Value root = ReadToml(path);
+  for (const auto& [key, value] : overrides) ForgetPart(root, key);
   for (const auto& [key, value] : overrides) ApplyOverride(root, key, value);
   const std::filesystem::path file = std::filesystem::absolute(path);
   return MakeJob(std::move(root), file.stem(), file.parent_path());

@@ -51,10 +51,10 @@ std::string HeaderOf(std::span<const StoredTensor> tensors) {
 }
 
 int64_t WholeNumber(const Json& json, const std::string& name) {
-  if (!json.is_number_integer() || json < 0)
-    Damaged(name, "a size in its header is not a whole number");
   if (json.is_number_unsigned() && json.get<uint64_t>() >> 62)
     Damaged(name, "a size in its header is too large");
+  if (!json.is_number_integer() || json.get<int64_t>() < 0)
+    Damaged(name, "a size in its header is not a whole number");
   return json.get<int64_t>();
 }
 

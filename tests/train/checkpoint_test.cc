@@ -1,0 +1,235 @@
+// Checkpoint: whole or absent, checked on reading, the last good one survives.
+#include "train/checkpoint.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/check.h"
+#include "train/files.h"
+
+namespace yoke {
+namespace {
+
+namespace fs = std::filesystem;
+
+const RuleEntry& Adam() {
+  for (const RuleEntry& entry : rules())
+    if (entry.name == "adam") return entry;
+  throw Error("no adam");
+}
+
+ParamLayout SmallLayout() {
+  ParamLayout layout;
+  layout.Add({.name = "embed.weight",
+              .shape = {4, 3},
+              .kind = SliceKind::kRowSparse,
+              .initializer = "normal_0.01"});
+  layout.Add({.name = "fc.weight", .shape = {3, 2}, .initializer = "normal_0.01"});
+  layout.Add({.name = "fc.bias", .shape = {2}, .initializer = "normal_0.01"});
+  layout.Pack();
+  return layout;
+}
+
+/// A run's folder with a small model in it.
+class CheckpointTest : public testing::Test {
+ protected:
+  CheckpointTest()
+      : run_(fs::temp_directory_path() / fmt::format("yoke-checkpoint-{}", getpid())),
+        rule_(Adam().make(Options("train", Value(), Adam().options))),
+        params_(SmallLayout(), Cpu()),
+        state_(params_.layout(), *rule_, Cpu()) {
+    fs::create_directories(run_);
+    Initialize(params_, 1);
+  }
+  ~CheckpointTest() override { fs::remove_all(run_); }
+
+  std::string Write(int64_t step, int keep = 2, bool best = false) {
+    head_.position.step = step;
+    return WriteCheckpoint(
+        {.run = run_, .keep = keep, .best = best},
+        {.head = head_, .layout = params_.layout(), .values = params_.values(), .state = state_});
+  }
+
+  std::vector<std::string> Folders() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(run_ + "/checkpoints"))
+      names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  std::string run_;
+  std::unique_ptr<UpdateRule> rule_;
+  ParamStore params_;
+  RuleState state_;
+  CheckpointHead head_{.job = Table{{"train", Table{{"epochs", 3}, {"learning_rate", 1.0}}}},
+                       .data = {.input = {3}, .outputs = 2, .label_names = {"-1", "cat"}},
+                       .position = {.epoch = 1,
+                                    .examples = 10,
+                                    .loss_sum = 0.1,
+                                    .loss_examples = 4,
+                                    .seconds = 2.5,
+                                    .best = 0.5,
+                                    .has_best = true},
+                       .rule_steps = 9,
+                       .executor = Table{},
+                       .strategy = Table{{"clock", 3}},
+                       .test = {{"loss", 0.25}, {"accuracy", 0.1}}};
+};
+
+TEST_F(CheckpointTest, KeepsEverything) {
+  head_.position.consumed.Add(0, 4);
+  head_.position.consumed.Add(7, 8);
+  params_.values()[0] = 42;
+  state_.array(1)[1] = 43;
+  state_.row_steps(0)[2] = 44;
+  EXPECT_EQ(Write(5), run_ + "/checkpoints/5");
+  const Checkpoint read = Checkpoint::Open(run_ + "/last");
+  EXPECT_EQ(read.head().job, head_.job);
+  EXPECT_EQ(read.head().data.label_names, head_.data.label_names);
+  EXPECT_EQ(read.head().position.consumed, head_.position.consumed);
+  EXPECT_EQ(read.head().position.step, 5);
+  EXPECT_EQ(read.head().position.loss_sum, 0.1);
+  EXPECT_EQ(read.head().position.best, 0.5);
+  EXPECT_EQ(read.head().strategy, head_.strategy);
+  EXPECT_EQ(read.head().test, head_.test);
+  ParamStore params(SmallLayout(), Cpu());
+  RuleState state(params.layout(), *rule_, Cpu());
+  read.Load(params);
+  read.Load(params.layout(), state);
+  EXPECT_TRUE(
+      std::equal(params.values(), params.values() + params.layout().size(), params_.values()));
+  EXPECT_EQ(state.array(1)[1], 43);
+  EXPECT_EQ(state.row_steps(0)[2], 44);
+  EXPECT_EQ(state.steps, 9);
+}
+
+TEST_F(CheckpointTest, ModelFileDependsOnWeightsAlone) {
+  Write(1);
+  head_.position.seconds = 99;
+  state_.array(0)[0] = 1;
+  Write(2);
+  EXPECT_EQ(ReadWhole(run_ + "/checkpoints/1/model.safetensors"),
+            ReadWhole(run_ + "/checkpoints/2/model.safetensors"));
+}
+
+TEST_F(CheckpointTest, KeepsTheNewestAndTheBest) {
+  Write(1, 2, /*best=*/true);
+  for (int step : {2, 3, 10}) Write(step);
+  EXPECT_EQ(Folders(), (std::vector<std::string>{"1", "10", "3"}));
+  EXPECT_EQ(fs::read_symlink(run_ + "/last"), "checkpoints/10");
+  EXPECT_EQ(fs::read_symlink(run_ + "/best"), "checkpoints/1");
+}
+
+TEST_F(CheckpointTest, SameStepIsReplaced) {
+  Write(1);
+  params_.values()[0] = 7;
+  Write(1);
+  ParamStore params(SmallLayout(), Cpu());
+  Checkpoint::Open(run_ + "/last").Load(params);
+  EXPECT_EQ(params.values()[0], 7);
+  EXPECT_EQ(Folders(), std::vector<std::string>{"1"});
+}
+
+TEST_F(CheckpointTest, AnotherModelIsRefused) {
+  Write(1);
+  ParamLayout layout = SmallLayout();
+  layout.Add({.name = "more.weight", .shape = {2}, .initializer = "zeros"});
+  layout.Pack();
+  ParamStore other(layout, Cpu());
+  EXPECT_THROW(Checkpoint::Open(run_ + "/last").Load(other), UserError);
+}
+
+TEST_F(CheckpointTest, DamageIsRefusedAndTheOneBeforeIsTaken) {
+  for (const char* file : {"model.safetensors", "optimizer.safetensors", "checkpoint.json"}) {
+    for (const char* damage : {"cut", "altered", "empty", "absent", "of another step"}) {
+      fs::remove_all(run_ + "/checkpoints");
+      params_.values()[0] = 1;
+      state_.array(0)[0] = 1;
+      Write(1);
+      params_.values()[0] = 2;
+      state_.array(0)[0] = 2;
+      const std::string path = Write(2) + "/" + file;
+      const std::string good = ReadWhole(path);
+      std::string bad = good;
+      const std::string kind = damage;
+      if (kind == "cut") bad.resize(good.size() / 2);
+      if (kind == "altered") bad[good.size() - 20] ^= 1;
+      if (kind == "empty") bad.clear();
+      if (kind == "of another step")
+        bad = ReadWhole(fmt::format("{}/checkpoints/1/{}", run_, file));
+      WriteDurably(path, bad);
+      if (kind == "absent") fs::remove(path);
+      const bool whole = kind == "of another step" && std::string(file) == "checkpoint.json";
+      std::vector<std::string> messages;
+      const std::optional<Checkpoint> found = RecoverNewest(run_, messages);
+      ASSERT_TRUE(found) << file << " " << damage;
+      EXPECT_EQ(found->head().position.step, 1) << file << " " << damage;
+      ASSERT_EQ(messages.size(), 1U) << file << " " << damage;
+      EXPECT_TRUE(whole || messages[0].find(file) != std::string::npos) << messages[0];
+      EXPECT_EQ(fs::read_symlink(run_ + "/last"), "checkpoints/1");
+    }
+  }
+}
+
+TEST_F(CheckpointTest, WhatAKilledWriterLeftIsRemoved) {
+  Write(1);
+  fs::create_directories(run_ + "/checkpoints/unfinished");
+  WriteDurably(run_ + "/checkpoints/unfinished/model.safetensors", "half");
+  fs::remove(run_ + "/last");
+  std::vector<std::string> messages;
+  ASSERT_TRUE(RecoverNewest(run_, messages));
+  EXPECT_EQ(Folders(), std::vector<std::string>{"1"});
+  EXPECT_TRUE(fs::exists(run_ + "/last/model.safetensors"));
+  EXPECT_TRUE(messages.empty());
+}
+
+TEST_F(CheckpointTest, NoCheckpointIsNothing) {
+  std::vector<std::string> messages;
+  EXPECT_FALSE(RecoverNewest(run_, messages));
+  EXPECT_THROW(Checkpoint::Open(run_ + "/last"), UserError);
+}
+
+/// While it lives no file may grow beyond some bytes: as on a full disk, write says no.
+class SmallFiles {
+ public:
+  explicit SmallFiles(rlim_t bytes) : handler_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit = {bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  SmallFiles(const SmallFiles&) = delete;
+  SmallFiles& operator=(const SmallFiles&) = delete;
+  ~SmallFiles() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_ = {};
+  void (*handler_)(int);
+};
+
+TEST_F(CheckpointTest, FullDiskKeepsTheLastGoodOne) {
+  Write(1, 1);
+  std::string sentence;
+  {
+    const SmallFiles full(100);
+    try {
+      Write(2, 1);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit_status(), 1);
+      sentence = error.what();
+    }
+  }
+  EXPECT_NE(sentence.find("model.safetensors"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find(run_ + "/last is good"), std::string::npos) << sentence;
+  EXPECT_EQ(Folders(), std::vector<std::string>{"1"});
+  EXPECT_EQ(Checkpoint::Open(run_ + "/last").head().position.step, 1);
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,207 @@
+// Job: what a job file may say, what is refused and how, and the page of all keys.
+#include "train/job.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/check.h"
+#include "train/files.h"
+
+namespace yoke {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDigits = R"([data]
+format = "synthetic-digits"
+train_size = 600
+test_size = 100
+[model]
+name = "lenet"
+[train]
+epochs = 2
+batch = 32
+learning_rate = 0.02
+)";
+
+/// A folder with a job file.
+class JobTest : public testing::Test {
+ protected:
+  JobTest() : folder_(fs::temp_directory_path() / fmt::format("yoke-job-{}", getpid())) {
+    fs::create_directories(folder_);
+  }
+  ~JobTest() override { fs::remove_all(folder_); }
+
+  Job Load(const std::string& text, const Overrides& overrides = {}) {
+    std::ofstream(folder_ + "/job.toml") << text;
+    return LoadJob(folder_ + "/job.toml", overrides);
+  }
+  std::string Refusal(const std::string& text, const Overrides& overrides = {}) {
+    try {
+      Load(text, overrides);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  std::string folder_;
+};
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  return at == std::string::npos ? text + to : text.replace(at, from.size(), to);
+}
+
+void ExpectWords(const std::string& sentence, const std::vector<std::string>& words) {
+  EXPECT_EQ(sentence.find('\n'), std::string::npos) << sentence;
+  for (const std::string& word : words)
+    EXPECT_NE(sentence.find(word), std::string::npos) << "'" << word << "' is not in: " << sentence;
+}
+
+TEST_F(JobTest, Defaults) {
+  const Job job = Load("[data]\nformat = \"synthetic-digits\"\n[model]\nname = \"lenet\"\n");
+  EXPECT_EQ(job.name, "job");
+  EXPECT_EQ(job.train.Int("batch"), 64);
+  EXPECT_EQ(job.train.String("rule"), "momentum");
+  EXPECT_EQ(job.train.Float("momentum"), 0.9);
+  EXPECT_EQ(job.node.String("executor"), "single");
+  EXPECT_EQ(job.cluster.String("strategy"), "none");
+  EXPECT_EQ(job.seed(), 1U);
+  EXPECT_GE(job.Threads(), 1);
+}
+
+TEST_F(JobTest, ResolvedJobGivesTheSameJob) {
+  const Job job =
+      Load(std::string(kDigits) +
+               "rule = \"adam\"\ntarget = { metric = \"accuracy\", at_least = 0.9 }\n",
+           {{"checkpoint.best", "accuracy"}, {"model.name", "mlp"}, {"model.widths", "[64, 32]"}});
+  const std::string text = FormatToml(job.resolved);
+  const Job again = MakeJob(ParseToml(text, "job.toml"), "job", "/elsewhere");
+  EXPECT_EQ(again.resolved, job.resolved);
+  EXPECT_EQ(FormatToml(again.resolved), text);
+}
+
+TEST_F(JobTest, Overrides) {
+  const Job job = Load(kDigits, {{"train.learning_rate", "0.1"},
+                                 {"train.rule", "adam"},
+                                 {"model.name", "\"mlp\""},
+                                 {"model.widths", "[64]"},
+                                 {"train.schedule.name", "cosine"},
+                                 {"train.target", "{ metric = \"accuracy\", at_least = 0.5 }"},
+                                 {"train.target", ""}});
+  EXPECT_EQ(job.train.Float("learning_rate"), 0.1);
+  EXPECT_EQ(job.train.String("rule"), "adam");
+  EXPECT_EQ(*job.model().Find("widths"), Value(List{64}));
+  EXPECT_EQ(*job.train.Raw("schedule").Find("name"), Value("cosine"));
+  EXPECT_FALSE(job.train.Has("target"));
+}
+
+TEST_F(JobTest, Paths) {
+  setenv("YOKE_JOB_TEST", "/some/where", 1);
+  const std::string text =
+      "[data]\nformat = \"libsvm\"\ntrain = [\"$YOKE_JOB_TEST/a\", \"b/../c\"]\ntest = "
+      "\"x${YOKE_JOB_TEST}y\"\n[model]\nname = \"linear\"\n";
+  const Job job = Load(text, {{"data.test", "from_here"}});
+  EXPECT_EQ(*job.data().Find("train"), Value(List{"/some/where/a", folder_ + "/c"}));
+  EXPECT_EQ(*job.data().Find("test"), Value((fs::current_path() / "from_here").string()));
+  ExpectWords(Refusal(Replaced(text, "YOKE_JOB_TEST", "YOKE_NOT_SET")),
+              {"YOKE_NOT_SET", "not set"});
+  EXPECT_EQ(ExpandEnvironment("x${YOKE_JOB_TEST}y"), "x/some/wherey");
+  for (const char* bad : {"a$", "$/x", "${YOKE_JOB_TEST", "${}"})
+    EXPECT_THROW(ExpandEnvironment(bad), UserError) << bad;
+}
+
+struct Mistake {
+  const char* from;
+  const char* to;  ///< Takes the place of `from`; appended where that is not in the job.
+  std::vector<std::string> words;
+};
+
+TEST_F(JobTest, MistakesAreToldInOneSentence) {
+  const std::vector<Mistake> mistakes = {
+      {"epochs", "epoches", {"job.toml:8", "epoches", "'epochs'", "batch"}},
+      {"\"lenet\"", "\"lennet\"", {"job.toml:6", "lennet", "'lenet'", "mlp"}},
+      {"batch = 32", "batch = 0", {"job.toml:9", "train.batch", "at least 1", "0"}},
+      {"batch = 32", "batch = \"many\"", {"job.toml:9", "train.batch", "whole number"}},
+      {"learning_rate = 0.02", "learning_rate = -1", {"train.learning_rate", "above 0"}},
+      {"learning_rate = 0.02", "learning_rate = nan", {"train.learning_rate"}},
+      {"\"synthetic-digits\"", "\"synthetic-digts\"", {"synthetic-digits", "data.format"}},
+      {"[model]", "[model", {"job.toml:5"}},
+      {"[train]", "[trane]", {"job.toml:7", "trane", "'train'", "checkpoint"}},
+      {"[train]", "[[train]]", {"[train]", "table"}},
+      {"[model]\nname = \"lenet\"\n", "", {"[model]"}},
+      {"name = \"lenet\"", "", {"[model]", "name"}},
+      {"name = \"lenet\"", "name = 3", {"model.name", "text"}},
+      {"name = \"lenet\"", "file = \"m.onnx\"", {"model.file", "ONNX"}},
+      {"name = \"lenet\"", "name = \"lenet\"\nlayer = []", {"name", "layer"}},
+      {"name = \"lenet\"", "layer = []", {"model.layer", "empty"}},
+      {"name = \"lenet\"", "layer = [{ type = \"linaer\" }]", {"linaer", "linear"}},
+      {"name = \"lenet\"",
+       "layer = [{ type = \"linear\", width = 3 }]",
+       {"model.layer[0]", "width"}},
+      {"name = \"lenet\"", "name = \"lenet\"\nwidths = [3]", {"widths", "model"}},
+      {"train_size = 600", "train_sise = 600", {"train_sise", "train_size"}},
+      {"", "rule = \"adm\"\n", {"adm", "'adam'", "sgd"}},
+      {"", "rule = \"sgd\"\nmomentum = 0.9\n", {"momentum"}},
+      {"", "time_limit = \"2x\"\n", {"train.time_limit", "2h"}},
+      {"", "target = { metric = \"acuracy\", at_least = 1 }\n", {"acuracy", "'accuracy'"}},
+      {"", "target = { metric = \"accuracy\" }\n", {"train.target", "at_least"}},
+      {"", "schedule = { name = \"cosin\" }\n", {"cosin", "'cosine'"}},
+      {"", "[node]\nexecutor = \"auto\"\n", {"auto", "single"}},
+      {"", "[node]\nprecision = \"f16\"\n", {"f16", "bf16"}},
+      {"", "[node]\nthreads = 0\n", {"node.threads", "at least 1"}},
+      {"", "[cluster]\nstrategy = \"auto\"\n", {"auto", "none"}},
+      {"", "[cluster]\nreplicas = 2\n", {"cluster.replicas", "one replica"}},
+      {"", "[checkpoint]\nbest = \"acc\"\n", {"checkpoint.best", "accuracy"}},
+  };
+  for (const Mistake& mistake : mistakes) {
+    const std::string text = *mistake.from ? Replaced(kDigits, mistake.from, mistake.to)
+                                           : std::string(kDigits) + mistake.to;
+    SCOPED_TRACE(text);
+    ExpectWords(Refusal(text), mistake.words);
+  }
+}
+
+TEST_F(JobTest, MistakesInOverrides) {
+  ExpectWords(Refusal(kDigits, {{"train.bach", "3"}}), {"--set", "bach", "batch"});
+  ExpectWords(Refusal(kDigits, {{"train.batch", "many"}}),
+              {"--set", "train.batch", "whole number"});
+  ExpectWords(Refusal(kDigits, {{"batch", "3"}}), {"--set batch", "section.key=value"});
+  ExpectWords(Refusal(kDigits, {{"train.batch.size", "3"}}), {"--set train.batch.size"});
+  ExpectWords(Refusal(kDigits, {{"model.widths", "[64"}}), {"--set model.widths", "[64"});
+  ExpectWords(Refusal(kDigits, {{"cluster.strategy", "allreduse"}}), {"allreduse", "none"});
+  ExpectWords(Refusal(kDigits, {{"trane.batch", "3"}}), {"trane", "train"});
+}
+
+TEST_F(JobTest, AbsentFile) {
+  try {
+    LoadJob("absent.toml", {});
+    FAIL();
+  } catch (const UserError& error) {
+    ExpectWords(error.what(), {"absent.toml"});
+  }
+}
+
+TEST(DurationTest, Units) {
+  EXPECT_EQ(ParseDuration("90s", "x"), 90);
+  EXPECT_EQ(ParseDuration("90", "x"), 90);
+  EXPECT_EQ(ParseDuration("10m", "x"), 600);
+  EXPECT_EQ(ParseDuration("1.5h", "x"), 5400);
+  for (const char* bad : {"", "s", "-1s", "0s", "1w", "nan", "inf", "1 s "})
+    EXPECT_THROW(ParseDuration(bad, "x"), UserError) << bad;
+}
+
+TEST(KeysPageTest, IsCurrent) {
+  const char* page = "docs/job-keys.md";  // Tests run at the root of the tree.
+  if (std::getenv("YOKE_WRITE_PAGES")) std::ofstream(page) << KeysPage();
+  EXPECT_EQ(ReadWhole(page), KeysPage())
+      << "make it anew: YOKE_WRITE_PAGES=1 ctest --preset dev -R KeysPage";
+}
+
+}  // namespace
+}  // namespace yoke

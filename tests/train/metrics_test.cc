@@ -1,0 +1,187 @@
+// Metrics: against counting by hand; the same for any number of threads.
+#include "train/metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "train/replica.h"
+
+namespace yoke {
+namespace {
+
+double CurveByPairs(const std::vector<std::pair<float, bool>>& scored) {
+  double wins = 0;
+  double pairs = 0;
+  for (const auto& [a, positive] : scored)
+    for (const auto& [b, other] : scored)
+      if (positive && !other) wins += a > b ? 1 : a == b ? 0.5 : 0, ++pairs;
+  return wins / pairs;
+}
+
+TEST(AreaUnderCurveTest, EqualsCountingPairs) {
+  Random random{3};
+  std::vector<std::pair<float, bool>> scored;
+  for (int i = 0; i < 300; ++i)
+    scored.emplace_back(static_cast<float>(random.Below(20)), random.Below(3) == 0);
+  EXPECT_NEAR(AreaUnderCurve(scored), CurveByPairs(scored), 1e-12);
+}
+
+TEST(AreaUnderCurveTest, Extremes) {
+  EXPECT_EQ(AreaUnderCurve({{0.F, false}, {1.F, true}}), 1);
+  EXPECT_EQ(AreaUnderCurve({{1.F, false}, {0.F, true}}), 0);
+  EXPECT_EQ(AreaUnderCurve({{1.F, false}, {1.F, true}}), 0.5);
+  EXPECT_TRUE(std::isnan(AreaUnderCurve({{1.F, true}})));
+  EXPECT_TRUE(std::isnan(AreaUnderCurve({})));
+}
+
+TEST(TopScoresTest, EqualsSorting) {
+  Random random{5};
+  for (int n : {0, 1, 4, 5, 6, 100}) {
+    std::vector<float> scores;
+    for (int i = 0; i < n; ++i) scores.push_back(static_cast<float>(random.Below(10)));
+    std::vector<int32_t> order(scores.size());
+    for (int i = 0; i < n; ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return scores[a] > scores[b]; });
+    order.resize(std::min<size_t>(5, order.size()));
+    EXPECT_EQ(TopScores(scores, 5), order) << n;
+  }
+  EXPECT_EQ(TopScores(std::vector<float>{1, NAN, 2}, 5), (std::vector<int32_t>{2, 0}));
+}
+
+TEST(MetricOfTest, UnknownNamesListTheKnown) {
+  const Metrics metrics = {{"loss", 1.0}, {"accuracy", 0.5}};
+  EXPECT_EQ(MetricOf(metrics, "accuracy"), 0.5);
+  EXPECT_THROW(MetricOf(metrics, "auc"), UserError);
+  EXPECT_TRUE(MoreIsBetter("auc"));
+  EXPECT_FALSE(MoreIsBetter("loss"));
+}
+
+/// Examples whose features are drawn, with a class or a set of labels each; what a linear model
+/// scores is easily computed.
+class Drawn : public Reader {
+ public:
+  explicit Drawn(bool multi_label) {
+    info_ = {.input = {kFeatures}, .multi_label = multi_label, .outputs = multi_label ? 7 : 2};
+  }
+  const DataInfo& Info() const override { return info_; }
+  int64_t Size() const override { return 2500; }
+  void Read(const ReadRequest& request, Batch& batch) const override {
+    batch.size = static_cast<int64_t>(request.examples.size());
+    batch.examples.assign(request.examples.begin(), request.examples.end());
+    batch.ResizeDense(info_.input);
+    batch.classes.clear();
+    batch.labels.Clear();
+    batch.labels.width = info_.outputs;
+    if (!info_.multi_label) batch.labels.offsets.clear();
+    for (int64_t i = 0; i < batch.size; ++i) {
+      const std::vector<float> x = Features(batch.examples[i]);
+      std::copy(x.begin(), x.end(), batch.dense.As<float>() + i * kFeatures);
+      if (!info_.multi_label) batch.classes.push_back(static_cast<int32_t>(batch.examples[i] % 2));
+      if (!info_.multi_label) continue;
+      for (int32_t label : Labels(batch.examples[i])) batch.labels.ids.push_back(label);
+      batch.labels.offsets.push_back(static_cast<int64_t>(batch.labels.ids.size()));
+    }
+  }
+
+  static constexpr int kFeatures = 6;
+  static std::vector<float> Features(int64_t example) {
+    Random random{11, static_cast<uint64_t>(example)};
+    std::vector<float> x;
+    for (int j = 0; j < kFeatures; ++j) x.push_back(static_cast<float>(random.Normal()));
+    return x;
+  }
+  static std::vector<int32_t> Labels(int64_t example) {
+    if (example % 5 == 0) return {};
+    return {static_cast<int32_t>(example % 3), static_cast<int32_t>(3 + example % 4)};
+  }
+
+ private:
+  DataInfo info_;
+};
+
+/// A linear model with drawn weights over drawn data.
+struct Case {
+  explicit Case(bool multi_label)
+      : reader(multi_label),
+        graph({Value(Table{{"type", "linear"}, {"outputs", reader.Info().outputs}})},
+              TaskOf(reader.Info())),
+        params(graph.layout(), Cpu()) {
+    Initialize(params, 2);
+  }
+  Metrics Measure(int threads) const {
+    const ParamView view = params.View();
+    return Evaluate(
+        reader, {.graph = graph, .params = view, .reference_kernels = true, .threads = threads});
+  }
+  std::vector<double> Scores(int64_t example) const {
+    const std::vector<float> x = Drawn::Features(example);
+    std::vector<double> scores;
+    for (int64_t o = 0; o < reader.Info().outputs; ++o) {
+      double score = 0;
+      for (size_t s = 0; s < graph.layout().slices().size(); ++s) {
+        const float* values = params.values(static_cast<int>(s));
+        if (graph.layout().slices()[s].shape.rank() == 1)
+          score += values[o];
+        else
+          for (int j = 0; j < Drawn::kFeatures; ++j)
+            score += static_cast<double>(x[j]) * values[o * Drawn::kFeatures + j];
+      }
+      scores.push_back(score);
+    }
+    return scores;
+  }
+
+  Drawn reader;
+  Graph graph;
+  ParamStore params;
+};
+
+TEST(EvaluateTest, TwoClasses) {
+  const Case c(false);
+  double correct = 0;
+  double loss = 0;
+  std::vector<std::pair<float, bool>> scored;
+  for (int64_t i = 0; i < c.reader.Size(); ++i) {
+    const std::vector<double> s = c.Scores(i);
+    const bool positive = i % 2 == 1;
+    correct += (s[1] > s[0]) == positive;
+    loss += std::log1p(std::exp(positive ? s[0] - s[1] : s[1] - s[0]));
+    scored.emplace_back(static_cast<float>(s[1] - s[0]), positive);
+  }
+  const auto n = static_cast<double>(c.reader.Size());
+  const Metrics metrics = c.Measure(1);
+  EXPECT_NEAR(MetricOf(metrics, "accuracy"), correct / n, 1e-9);
+  EXPECT_NEAR(MetricOf(metrics, "loss"), loss / n, 1e-5);
+  EXPECT_NEAR(MetricOf(metrics, "auc"), CurveByPairs(scored), 1e-4);
+}
+
+TEST(EvaluateTest, LabelSets) {
+  const Case c(true);
+  double at_3 = 0;
+  for (int64_t i = 0; i < c.reader.Size(); ++i) {
+    const std::vector<double> s = c.Scores(i);
+    std::vector<int32_t> order = {0, 1, 2, 3, 4, 5, 6};
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return s[a] > s[b]; });
+    for (int32_t label : Drawn::Labels(i))
+      at_3 += std::find(order.begin(), order.begin() + 3, label) < order.begin() + 3;
+  }
+  const Metrics metrics = c.Measure(2);
+  EXPECT_NEAR(MetricOf(metrics, "p_at_3"), at_3 / 3 / static_cast<double>(c.reader.Size()), 1e-9);
+  EXPECT_EQ(metrics.size(), 4U);
+}
+
+TEST(EvaluateTest, ThreadsDoNotMatter) {
+  for (bool multi_label : {false, true}) {
+    const Case c(multi_label);
+    EXPECT_EQ(c.Measure(1), c.Measure(2));
+    EXPECT_EQ(c.Measure(1), c.Measure(5));
+  }
+}
+
+}  // namespace
+}  // namespace yoke

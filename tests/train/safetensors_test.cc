@@ -1,0 +1,122 @@
+// Safetensors: what is written is read; whatever is cut, altered or promised wrongly is refused.
+#include "train/safetensors.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+std::string Example() {
+  static const std::vector<float> weight = {1, 2, 3, 4, 5, 6};
+  static const std::vector<int32_t> clock = {7, 8, 9};
+  const std::vector<StoredTensor> tensors = {{"fc.weight", DType::kF32, Shape{2, 3}, weight.data()},
+                                             {"fc.clock", DType::kI32, Shape{3}, clock.data()},
+                                             {"fc.none", DType::kF32, Shape{0}, nullptr}};
+  return EncodeSafetensors(tensors);
+}
+
+bool Refused(std::string bytes) {
+  try {
+    const Safetensors file(std::move(bytes), "model.safetensors");
+    return false;
+  } catch (const UserError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("model.safetensors")) << error.what();
+    return true;
+  }
+}
+
+TEST(SafetensorsTest, ReadsWhatWasWritten) {
+  const Safetensors file(Example(), "model.safetensors");
+  ASSERT_EQ(file.tensors().size(), 3U);
+  const StoredTensor& weight = file.Find("fc.weight", DType::kF32, Shape{2, 3});
+  EXPECT_EQ(static_cast<const float*>(weight.data)[5], 6);
+  const StoredTensor& clock = file.Find("fc.clock", DType::kI32, Shape{3});
+  EXPECT_EQ(static_cast<const int32_t*>(clock.data)[0], 7);
+  EXPECT_THROW(file.Find("fc.bias", DType::kF32, Shape{3}), UserError);
+  EXPECT_THROW(file.Find("fc.weight", DType::kF32, Shape{3, 2}), UserError);
+}
+
+TEST(SafetensorsTest, SameTensorsGiveSameBytes) { EXPECT_EQ(Example(), Example()); }
+
+TEST(SafetensorsTest, EmptyFileOfTensorsIsFine) {
+  EXPECT_TRUE(Safetensors(EncodeSafetensors({}), "x").tensors().empty());
+}
+
+TEST(SafetensorsTest, EveryAlteredByteIsNoticed) {
+  const std::string good = Example();
+  for (size_t i = 0; i < good.size(); ++i) {
+    for (int change : {1, 0x80, 0xFF}) {
+      std::string bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ change);
+      EXPECT_TRUE(Refused(bad)) << "byte " << i;
+    }
+  }
+}
+
+TEST(SafetensorsTest, EveryCutIsNoticed) {
+  const std::string good = Example();
+  for (size_t length = 0; length < good.size(); ++length)
+    EXPECT_TRUE(Refused(good.substr(0, length))) << length;
+  EXPECT_TRUE(Refused(good + "x"));
+}
+
+TEST(SafetensorsTest, HugeHeaderIsNotBelieved) {
+  EXPECT_TRUE(Refused("\xff\xff\xff\xff\xff\xff\xff\xff" + Example().substr(8)));
+}
+
+struct Header {
+  const char* text;
+  int64_t bytes;
+  const char* says;  ///< Part of the sentence; "": it is fine.
+};
+void PrintTo(const Header& header, std::ostream* out) { *out << header.text; }
+
+class SafetensorsHeaderTest : public testing::TestWithParam<Header> {};
+
+TEST_P(SafetensorsHeaderTest, IsChecked) {
+  const Header& header = GetParam();
+  std::string sentence;
+  try {
+    ParseSafetensorsHeader(header.text, header.bytes, "file");
+  } catch (const UserError& error) {
+    sentence = error.what();
+  }
+  if (*header.says) {
+    EXPECT_NE(sentence.find(header.says), std::string::npos) << sentence;
+  } else {
+    EXPECT_EQ(sentence, "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Headers, SafetensorsHeaderTest,
+    testing::Values(
+        Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8, ""},
+        Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 9, "promises 8"},
+        Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12, "begin"},
+        Header{
+            R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+            8, "begin"},
+        Header{R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8, "does not fit"},
+        Header{R"({"a":{"dtype":"F99","shape":[2],"data_offsets":[0,8]}})", 8, "type"},
+        Header{R"({"a":{"dtype":7,"shape":[2],"data_offsets":[0,8]}})", 8, "type"},
+        Header{R"({"a":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})", 8, "lies"},
+        Header{R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8, "whole number"},
+        Header{R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,8]}})", 8, "whole number"},
+        Header{R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})", 8,
+               "too large"},
+        Header{R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,8]}})", 8,
+               "too large"},
+        Header{R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})", 4,
+               "too many axes"},
+        Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8, "lies"},
+        Header{R"({"a":[]})", 0, "describe"}, Header{"[]", 0, "not JSON"},
+        Header{"{\"a\"", 0, "not JSON"}, Header{"", 0, "not JSON"}));
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,272 @@
+// Trainer: real short runs; ends for every reason, and goes on as if never interrupted.
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+
+#include "base/check.h"
+#include "train/checkpoint.h"
+#include "train/files.h"
+#include "train/run_directory.h"
+
+namespace yoke {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kJob = R"([data]
+format = "synthetic-digits"
+train_size = 200
+test_size = 50
+[model]
+layer = [{ type = "flatten" }, { type = "dropout" }, { type = "linear", outputs = 16 }, { type = "relu" }, { type = "linear", outputs = 10 }]
+[train]
+epochs = 3
+batch = 32
+rule = "adam"
+learning_rate = 0.01
+[node]
+threads = 1
+)";
+
+/// Notes what happens, and does something at a step's or an epoch's end.
+class Notes : public Observer {
+ public:
+  void Start(const StartEvent& event) override { start = event; }
+  void Epoch(const EpochEvent& event) override {
+    epochs.push_back(event);
+    if (at_epoch) at_epoch(event);
+  }
+  void Message(const std::string& sentence) override { messages.push_back(sentence); }
+  void End(const EndEvent& event) override { ends.push_back(event); }
+
+  StartEvent start;
+  std::vector<EpochEvent> epochs;
+  std::vector<std::string> messages;
+  std::vector<EndEvent> ends;
+  std::function<void(const EpochEvent&)> at_epoch;
+};
+
+class TrainerTest : public testing::Test {
+ protected:
+  TrainerTest() : folder_(fs::temp_directory_path() / fmt::format("yoke-trainer-{}", getpid())) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~TrainerTest() override { fs::remove_all(folder_); }
+
+  std::string Path(const std::string& run) const { return folder_ + "/" + run; }
+
+  Job MakeNew(const Overrides& overrides = {}) const {
+    WriteDurably(folder_ + "/job.toml", kJob);
+    return LoadJob(folder_ + "/job.toml", overrides);
+  }
+  EndEvent Begin(const std::string& run, const Overrides& overrides = {}) {
+    notes_ = {};
+    return Train(MakeNew(overrides),
+                 {.run = Path(run), .stop_signal = &signal_, .observers = {&notes_}});
+  }
+  EndEvent Resume(const std::string& run, const Overrides& overrides = {}) {
+    notes_ = {};
+    signal_ = 0;
+    return Train(
+        LoadJob(Path(run) + "/job.toml", overrides),
+        {.run = Path(run), .resume = true, .stop_signal = &signal_, .observers = {&notes_}});
+  }
+  std::string Weights(const std::string& run) const {
+    return ReadWhole(Path(run) + "/last/model.safetensors");
+  }
+  std::string RuleStateOf(const std::string& run) const {
+    return ReadWhole(Path(run) + "/last/optimizer.safetensors");
+  }
+
+  std::string folder_;
+  std::atomic<int> signal_ = 0;
+  Notes notes_;
+};
+
+TEST_F(TrainerTest, TellsWhatHappens) {
+  const EndEvent end = Begin("a");
+  EXPECT_EQ(end.reason, "finished");
+  EXPECT_EQ(end.exit_status, 0);
+  EXPECT_EQ(end.epochs, 3);
+  EXPECT_EQ(end.step, 3 * 7);
+  EXPECT_EQ(notes_.start.run, Path("a"));
+  EXPECT_EQ(notes_.start.parameters, 784 * 16 + 16 + 16 * 10 + 10);
+  EXPECT_EQ(notes_.start.train_examples, 200);
+  ASSERT_EQ(notes_.epochs.size(), 3U);
+  EXPECT_EQ(notes_.epochs[0].epoch, 1);
+  EXPECT_GT(notes_.epochs[0].train_loss, notes_.epochs[2].train_loss);
+  EXPECT_GT(notes_.epochs[0].examples_per_second, 0);
+  EXPECT_EQ(notes_.epochs[2].test, end.test);
+  EXPECT_EQ(MetricOf(Checkpoint::Open(Path("a") + "/last").head().test, "accuracy"),
+            MetricOf(end.test, "accuracy"));
+  ASSERT_EQ(notes_.ends.size(), 1U);
+}
+
+TEST_F(TrainerTest, SameSeedSameWeights) {
+  Begin("a");
+  Begin("b");
+  EXPECT_EQ(Weights("a"), Weights("b"));
+  Begin("c", {{"train.seed", "2"}});
+  EXPECT_NE(Weights("a"), Weights("c"));
+}
+
+// A run that is stopped in the middle of an epoch, several times, ends with the same bytes.
+TEST_F(TrainerTest, ResumesBitForBit) {
+  Begin("a");
+  signal_ = SIGTERM;  // Each session makes one step.
+  EXPECT_EQ(Begin("b").reason, "interrupted");
+  int sessions = 1;
+  for (EndEvent end{.reason = "interrupted"}; end.reason == "interrupted"; ++sessions) {
+    notes_ = {};
+    signal_ = sessions < 12 ? SIGTERM : 0;
+    end =
+        Train(LoadJob(Path("b") + "/job.toml", {}),
+              {.run = Path("b"), .resume = true, .stop_signal = &signal_, .observers = {&notes_}});
+  }
+  EXPECT_EQ(sessions, 13);
+  EXPECT_EQ(Weights("a"), Weights("b"));
+  EXPECT_EQ(RuleStateOf("a"), RuleStateOf("b"));
+}
+
+TEST_F(TrainerTest, LossOfAnInterruptedEpochIsWhole) {
+  Begin("a");
+  const double loss = notes_.epochs[0].train_loss;
+  signal_ = SIGINT;
+  Begin("b");
+  Resume("b");
+  EXPECT_EQ(notes_.epochs[0].train_loss, loss);
+}
+
+TEST_F(TrainerTest, InterruptedInOrder) {
+  signal_ = SIGINT;
+  const EndEvent end = Begin("a");
+  EXPECT_EQ(end.reason, "interrupted");
+  EXPECT_EQ(end.exit_status, 128 + SIGINT);
+  EXPECT_EQ(end.step, 1);
+  EXPECT_FALSE(end.test.empty());
+  EXPECT_NE(end.sentence.find("--resume " + Path("a")), std::string::npos);
+  EXPECT_EQ(Checkpoint::Open(Path("a") + "/last").head().position.consumed.Count(), 32);
+}
+
+TEST_F(TrainerTest, SecondsAddUp) {
+  signal_ = SIGINT;
+  const double first = Begin("a").seconds;
+  EXPECT_GT(Resume("a").seconds, first);
+}
+
+TEST_F(TrainerTest, TargetEndsTraining) {
+  const EndEvent end = Begin("a", {{"train.target", "{ metric = \"loss\", at_most = 100 }"}});
+  EXPECT_EQ(end.reason, "target");
+  EXPECT_EQ(end.epochs, 1);
+  EXPECT_EQ(end.exit_status, 0);
+  EXPECT_EQ(Resume("a").reason, "target");
+  EXPECT_EQ(Resume("a", {{"train.target", ""}}).reason, "finished");
+}
+
+TEST_F(TrainerTest, TimeLimitEndsTraining) {
+  const EndEvent end = Begin("a", {{"train.time_limit", "1e-9s"}});
+  EXPECT_EQ(end.reason, "time_limit");
+  EXPECT_EQ(end.exit_status, 0);
+  EXPECT_EQ(end.step, 1);
+  EXPECT_EQ(Resume("a", {{"train.time_limit", ""}}).reason, "finished");
+}
+
+TEST_F(TrainerTest, DivergedIsSaidAndTheLastGoodCheckpointStays) {
+  notes_ = {};
+  Begin("a", {{"train.epochs", "1"}});
+  const std::string good = Weights("a");
+  const EndEvent end = Resume("a", {{"train.epochs", "2"}, {"train.learning_rate", "1e38"}});
+  EXPECT_EQ(end.reason, "diverged");
+  EXPECT_EQ(end.exit_status, 3);
+  for (const char* word : {"step", "first in", "learning_rate", "last"})
+    EXPECT_NE(end.sentence.find(word), std::string::npos) << end.sentence;
+  EXPECT_EQ(Weights("a"), good);
+}
+
+TEST_F(TrainerTest, FinishedRunStaysAsItIs) {
+  Begin("a");
+  const std::string weights = Weights("a");
+  const EndEvent end = Resume("a");
+  EXPECT_EQ(end.reason, "finished");
+  EXPECT_EQ(end.exit_status, 0);
+  EXPECT_FALSE(end.test.empty());
+  EXPECT_TRUE(notes_.epochs.empty());
+  EXPECT_EQ(Weights("a"), weights);
+}
+
+TEST_F(TrainerTest, MoreEpochsGoOn) {
+  Begin("a", {{"train.epochs", "1"}});
+  EXPECT_EQ(Resume("a", {{"train.epochs", "3"}}).epochs, 3);
+  Begin("b");
+  EXPECT_EQ(Weights("a"), Weights("b"));
+}
+
+TEST_F(TrainerTest, ResumeWithoutCheckpointBeginsAnew) {
+  Begin("a");
+  const Job job = MakeNew();
+  RunDirectory::Create(Path("b"), job);
+  Resume("b");
+  EXPECT_EQ(Weights("a"), Weights("b"));
+}
+
+TEST_F(TrainerTest, DamagedCheckpointFallsBack) {
+  Begin("a");
+  const std::string weights = Weights("a");
+  WriteDurably(Path("a") + "/last/model.safetensors", weights.substr(0, 1000));
+  Resume("a");
+  EXPECT_NE(notes_.messages.at(0).find("model.safetensors is damaged"), std::string::npos);
+  EXPECT_EQ(Weights("a"), weights);
+}
+
+TEST_F(TrainerTest, BestIsKept) {
+  const EndEvent end = Begin(
+      "a",
+      {{"checkpoint.best", "loss"}, {"checkpoint.keep", "1"}, {"train.learning_rate", "0.05"}});
+  double best = 1e9;
+  for (const EpochEvent& epoch : notes_.epochs) best = std::min(best, MetricOf(epoch.test, "loss"));
+  EXPECT_EQ(MetricOf(Checkpoint::Open(Path("a") + "/best").head().test, "loss"), best);
+  EXPECT_EQ(end.reason, "finished");
+}
+
+TEST_F(TrainerTest, CheckpointsByStep) {
+  Begin("a", {{"checkpoint.every_steps", "5"}, {"checkpoint.keep", "100"}});
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(Path("a") + "/checkpoints"))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"10", "14", "15", "20", "21", "5", "7"}));
+}
+
+TEST_F(TrainerTest, OneWriterAndOneRunADirectory) {
+  Begin("a");
+  EXPECT_THROW(Begin("a"), UserError);
+  const RunDirectory held = RunDirectory::Resume(Path("a"), MakeNew());
+  EXPECT_THROW(Resume("a"), UserError);
+}
+
+TEST_F(TrainerTest, WhatCannotBeginLeavesNoRun) {
+  EXPECT_THROW(Begin("a", {{"train.target", "{ metric = \"auc\", at_least = 1 }"}}), UserError);
+  EXPECT_FALSE(fs::exists(Path("a")));
+}
+
+TEST_F(TrainerTest, ValidationShareIsWatched) {
+  Begin("a", {{"data.validation_share", "0.25"},
+              {"train.target", "{ metric = \"accuracy\", at_least = 0.0 }"}});
+  EXPECT_EQ(notes_.start.train_examples, 150);
+  EXPECT_FALSE(notes_.epochs.at(0).validation.empty());
+}
+
+TEST_F(TrainerTest, AnotherRuleStartsItsStateAnew) {
+  Begin("a", {{"train.epochs", "1"}});
+  EXPECT_EQ(Resume("a", {{"train.epochs", "2"}, {"train.rule", "sgd"}}).reason, "finished");
+}
+
+}  // namespace
+}  // namespace yoke
