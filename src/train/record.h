@@ -1,4 +1,5 @@
-// Record: what a run leaves for later readers: metrics.jsonl, summary.json, log.txt and a TensorBoard event file.
+// Record: what a run leaves for later readers: metrics.jsonl, summary.json, log.txt and a
+// TensorBoard event file.
 #pragma once
 
 #include <memory>
@@ -8,12 +9,14 @@
 
 namespace yoke {
 
-/// An observer that keeps the record of the run directory `run` (which exists; Train makes and calls it before all others).
-/// A resumed run goes on with the old record: epochs after StartEvent::epochs_done are dropped from it.
-/// Every call throws Error naming the file when it cannot be written.
+/// An observer that keeps the record of the run directory `run` (which exists; Train makes and
+/// calls it before all others). A resumed run goes on with the old record: epochs after
+/// StartEvent::epochs_done are dropped from it. Every call throws Error naming the file when it
+/// cannot be written.
 std::unique_ptr<Observer> MakeRecord(const std::string& run);
 
-/// An event as one line of JSON with its `event`, as `yoke train --json` prints and metrics.jsonl keeps it (with the time).
+/// An event as one line of JSON with its `event`, as `yoke train --json` prints and metrics.jsonl
+/// keeps it (with the time).
 std::string ToJson(const StartEvent& event);
 std::string ToJson(const EpochEvent& event);
 std::string ToJson(const EndEvent& event);

@@ -44,6 +44,21 @@ const std::vector<Panel>& Panels() {
 
 int ColourOf(size_t run) { return static_cast<int>(run) % kReportColours; }
 
+/// In what the horizontal axis over time is counted.
+struct TimeUnit {
+  const char* name = "seconds";
+  double seconds = 1;
+};
+
+TimeUnit UnitFor(const Runs& runs) {
+  double longest = 0;
+  for (const ReportRun& run : runs)
+    if (!run.epochs.empty()) longest = std::max(longest, run.epochs.back().seconds);
+  if (longest > 3 * 3600) return {"hours", 3600};
+  if (longest > 600) return {"minutes", 60};
+  return {};
+}
+
 /// The names that all runs have in front, up to a slash, say nothing.
 void ShortenNames(Runs& runs) {
   size_t common = runs[0].name.rfind('/') + 1;
@@ -53,39 +68,42 @@ void ShortenNames(Runs& runs) {
   for (ReportRun& run : runs) run.name.erase(0, common);
 }
 
-std::vector<ChartPoint> PointsOf(const ReportRun& run, const std::string& name, bool over_seconds) {
+/// Values by epoch, or by time in `unit`.
+std::vector<ChartPoint> PointsOf(const ReportRun& run, const std::string& name,
+                                 const TimeUnit* unit) {
   std::vector<ChartPoint> points;
   for (const ReportEpoch& epoch : run.epochs)
     if (const auto found = epoch.values.find(name); found != epoch.values.end())
-      points.push_back({over_seconds ? epoch.seconds : epoch.epoch, found->second});
+      points.push_back({unit ? epoch.seconds / unit->seconds : epoch.epoch, found->second});
   return points;
 }
 
-void AddSeries(const Runs& runs, const std::vector<std::string>& names, bool faint,
-               bool over_seconds, ChartSpec& chart) {
+void AddSeries(const Runs& runs, const Panel& panel, const TimeUnit* unit, ChartSpec& chart) {
   for (size_t i = 0; i < runs.size(); ++i) {
-    for (const std::string& name : names) {
-      std::vector<ChartPoint> points = PointsOf(runs[i], name, over_seconds);
-      if (points.empty()) continue;
-      chart.series.push_back({.name = runs[i].name + ", " + name,
-                              .colour = ColourOf(i),
-                              .faint = faint,
-                              .points = std::move(points)});
+    for (bool faint : {true, false}) {
+      for (const std::string& name : faint ? panel.dashed : panel.solid) {
+        std::vector<ChartPoint> points = PointsOf(runs[i], name, unit);
+        if (points.empty()) continue;
+        chart.series.push_back({.name = runs[i].name + ", " + name,
+                                .colour = ColourOf(i),
+                                .faint = faint,
+                                .points = std::move(points)});
+      }
     }
   }
 }
 
 std::string DrawPanel(const Runs& runs, const Panel& panel) {
+  const TimeUnit time = UnitFor(runs);
   std::string html;
-  for (bool over_seconds : {false, true}) {
+  for (const TimeUnit* unit : {static_cast<const TimeUnit*>(nullptr), &time}) {
     ChartSpec chart{.title = panel.title,
-                    .x_label = over_seconds ? "seconds" : "epoch",
-                    .whole_x = !over_seconds,
+                    .x_label = unit ? unit->name : "epoch",
+                    .whole_x = unit == nullptr,
                     .from_zero = panel.from_zero,
                     .may_be_logarithmic = panel.may_be_logarithmic,
                     .series = {}};
-    AddSeries(runs, panel.dashed, true, over_seconds, chart);
-    AddSeries(runs, panel.solid, false, over_seconds, chart);
+    AddSeries(runs, panel, unit, chart);
     const std::string svg = DrawChart(chart);
     if (!svg.empty()) html += "<figure>" + svg + "</figure>\n";
   }

@@ -42,51 +42,63 @@ bool IsDrawn(const ChartPoint& point) { return std::isfinite(point.x) && std::is
 
 /// A range that is a single number becomes one around it.
 Range Widened(Range range) {
-  if (range.high - range.low > 1e-9 * std::max(std::abs(range.low), std::abs(range.high)))
-    return range;
-  const double pad = range.low == 0 ? 1 : std::abs(range.low) * 0.1;
-  return {range.low - pad, range.high + pad};
+  const double size = std::max(std::abs(range.low), std::abs(range.high));
+  if (size == 0) return {0, 1};
+  if (range.high - range.low > 1e-9 * size) return range;
+  return {range.low - size * 0.1, range.high + size * 0.1};
 }
 
-Axis HorizontalAxis(const ChartSpec& spec, Range range) {
-  Axis axis{.begin = kLeft, .end = kWidth - kRight};
-  if (spec.whole_x && range.low == range.high) {
-    range = {range.low - 1, range.high + 1};
-  } else if (!spec.whole_x) {
-    range.low = 0;
-    range = Widened(range);
-  }
-  axis.low = range.low, axis.high = range.high;
-  for (double tick : RoundTicks(axis.low, axis.high, 7, spec.whole_x))
-    if (tick >= axis.low - 1e-9 && tick <= axis.high * (1 + 1e-9)) axis.ticks.push_back(tick);
+/// Drops the ticks that lie outside of the axis.
+void KeepInside(Axis& axis) {
+  const double slack = 1e-9 * (axis.high - axis.low);
+  std::erase_if(axis.ticks,
+                [&](double tick) { return tick < axis.low - slack || tick > axis.high + slack; });
+}
+
+/// From 0 to the last value; a single epoch stands in the middle.
+Axis HorizontalAxis(const ChartSpec& spec, const Range& range) {
+  Axis axis{.begin = kLeft, .end = kWidth - kRight, .ticks = {}};
+  axis.high = spec.whole_x ? std::max(range.high, 2.0) : Widened({0, range.high}).high;
+  axis.ticks = RoundTicks(0, axis.high, 7, spec.whole_x);
+  KeepInside(axis);
   return axis;
 }
 
-Axis VerticalAxis(const ChartSpec& spec, Range range) {
-  Axis axis{.begin = kHeight - kBottom, .end = kTop};
-  axis.logarithmic = spec.may_be_logarithmic && range.low > 0 && range.high / range.low > 30;
-  if (axis.logarithmic) {
-    axis.ticks = LogarithmicTicks(range.low, range.high);
-  } else {
-    if (spec.from_zero) range.low = std::min(range.low, 0.0);
-    range = Widened(range);
-    axis.ticks = RoundTicks(range.low, range.high, 5);
-  }
-  axis.low = std::min(range.low, axis.ticks.front());
-  axis.high = std::max(range.high, axis.ticks.back());
+Axis LogarithmicAxis(const Range& range) {
+  Axis axis{.low = range.low / 1.1, .high = range.high * 1.1, .logarithmic = true, .ticks = {}};
+  axis.ticks = LogarithmicTicks(range.low, range.high);
+  KeepInside(axis);
   return axis;
 }
 
-/// A tick's number with as many digits as its neighbours need.
-std::string TickText(double value, double step) {
-  if (value != 0 && (std::abs(value) >= 10000 || std::abs(value) < 0.0001)) {
-    const bool large = std::abs(value) >= 10000;
-    const double unit = std::abs(value) >= 1e9 ? 1e9 : std::abs(value) >= 1e6 ? 1e6 : 1e3;
+Axis LinearAxis(Range range, bool from_zero) {
+  if (from_zero) range.low = std::min(range.low, 0.0);
+  range = Widened(range);
+  Axis axis{.ticks = RoundTicks(range.low, range.high, 5)};
+  axis.low = axis.ticks.front();
+  axis.high = axis.ticks.back();
+  return axis;
+}
+
+Axis VerticalAxis(const ChartSpec& spec, const Range& range) {
+  const bool logarithmic = spec.may_be_logarithmic && range.low > 0 && range.high / range.low > 30;
+  Axis axis = logarithmic ? LogarithmicAxis(range) : LinearAxis(range, spec.from_zero);
+  axis.begin = kHeight - kBottom;
+  axis.end = kTop;
+  return axis;
+}
+
+/// A tick's number with as many digits as its neighbours need; thousands when the axis goes beyond
+/// 10,000.
+std::string TickText(double value, double step, double greatest) {
+  if (greatest >= 1e4) {
+    const double unit = greatest >= 1e10 ? 1e9 : greatest >= 1e7 ? 1e6 : 1e3;
     const char* suffix = unit == 1e9 ? "G" : unit == 1e6 ? "M" : "k";
-    return large ? fmt::format("{:.6g}{}", value / unit, suffix) : fmt::format("{:.2g}", value);
+    return value == 0 ? "0" : fmt::format("{:.6g}{}", value / unit, suffix);
   }
+  if (value != 0 && step < 1e-4) return fmt::format("{:.2g}", value);
   const int digits = std::clamp(static_cast<int>(-std::floor(std::log10(step) + 1e-9)), 0, 6);
-  return fmt::format("{:.{}f}", value, digits);
+  return value == 0 ? "0" : fmt::format("{:.{}f}", value, digits);
 }
 
 double StepAt(const Axis& axis, size_t i) {
@@ -102,14 +114,15 @@ std::string DrawFrame(const ChartSpec& spec, const Axis& x, const Axis& y) {
     svg += fmt::format(
         "<path class='grid' d='M{} {:.1f}H{}'/><text class='tick' text-anchor='end' x='{}' "
         "y='{:.1f}'>{}</text>",
-        kLeft, at, kWidth - kRight, kLeft - 7, at + 4, TickText(y.ticks[i], StepAt(y, i)));
+        kLeft, at, kWidth - kRight, kLeft - 7, at + 4, TickText(y.ticks[i], StepAt(y, i), y.high));
   }
   for (size_t i = 0; i < x.ticks.size(); ++i) {
     const double at = x.At(x.ticks[i]);
     svg += fmt::format(
         "<path class='axis' d='M{:.1f} {}v5'/><text class='tick' text-anchor='middle' x='{:.1f}' "
         "y='{}'>{}</text>",
-        at, kHeight - kBottom, at, kHeight - kBottom + 18, TickText(x.ticks[i], StepAt(x, i)));
+        at, kHeight - kBottom, at, kHeight - kBottom + 18,
+        TickText(x.ticks[i], StepAt(x, i), x.high));
   }
   svg +=
       fmt::format("<path class='axis' d='M{} {}H{}'/>", kLeft, kHeight - kBottom, kWidth - kRight);
@@ -132,7 +145,7 @@ std::string LinePath(const std::vector<ChartPoint>& points, const Axis& x, const
 std::string DrawDot(const ChartSpec& spec, const ChartSeries& series, const ChartPoint& point,
                     const std::string& place) {
   const bool visible = series.points.size() <= kMostDots;
-  const char* radius = !visible ? "5" : series.faint ? "2" : "2.8";
+  const char* radius = !visible ? "5" : series.faint ? "2.4" : "2.8";
   return fmt::format("<circle class='{}' {} r='{}'><title>{}\n{} {:.6g}: {:.5g}</title></circle>",
                      visible ? "dot" : "hit", place, radius, Escape(series.name),
                      Escape(spec.x_label), point.x, point.y);

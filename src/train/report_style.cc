@@ -31,7 +31,7 @@ svg .title { fill: var(--ink); font-weight: 600; font-size: 14px; }
 .grid { stroke: var(--line); fill: none; } .axis { stroke: var(--edge); fill: none; }
 .line { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round; }
 .faint .line { stroke-width: 1.4; stroke-dasharray: 5 4; opacity: .8; }
-.dot { fill: currentColor; stroke: var(--card); stroke-width: .8; } .hit { fill: transparent; } .faint .dot { opacity: .8; }
+.dot { fill: currentColor; stroke: var(--card); stroke-width: .8; } .hit { fill: transparent; } .faint .dot { fill: var(--card); stroke: currentColor; stroke-width: 1.2; }
 .dot:hover { stroke: var(--ink); stroke-width: 1.6; }
 .c0 { color: var(--c0); } .c1 { color: var(--c1); } .c2 { color: var(--c2); } .c3 { color: var(--c3); }
 .c4 { color: var(--c4); } .c5 { color: var(--c5); } .c6 { color: var(--c6); } .c7 { color: var(--c7); }
