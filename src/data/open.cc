@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/registry.h"
+#include "data/augment.h"
 #include "data/memory_reader.h"
 #include "data/normalize.h"
 
@@ -183,6 +184,7 @@ DataSets OpenData(const Value& data_section, uint64_t seed) {
   }
   if (!split.validation.empty()) sets.validation = Subset(all, std::move(split.validation));
   sets.train = Subset(all, std::move(split.train));
+  if (options.Has("augment")) sets.train = Augment(std::move(sets.train), options.Raw("augment"));
   return sets;
 }
 

@@ -121,6 +121,11 @@ TEST_F(Open, RefusesToShiftSparseData) {
               HasSubstr("sparse"));
 }
 
+TEST_F(Open, AugmentsImagesOnly) {
+  const Table augment = {{"augment", Table{{"flip", true}}}};
+  EXPECT_THAT(Error(Section(Rows(9), augment)), HasSubstr("only images can be augmented"));
+}
+
 TEST_F(Open, LikeRefusesAnotherShape) {
   const DataSets data = OpenData(Section(Rows(9)), 1);
   EXPECT_FALSE(data.test);

@@ -1,0 +1,6 @@
+// Any bytes as CIFAR records.
+#include "format.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  return yoke::fuzz::FuzzFormat("cifar", bytes, size);
+}
