@@ -121,11 +121,11 @@ void CheckSections(const Value& root) {
 }
 
 /// Before another part is named by an override, the old one's keys go: they are not the new one's.
-void ForgetPart(Value& root, const std::string& key) {
+void ForgetPart(Value& root, const std::string& key, const std::string& text) {
   const size_t dot = key.find('.');
   Value* section = root.Find(key.substr(0, dot));
   const Value* old = section && dot != key.npos ? section->Find(key.substr(dot + 1)) : nullptr;
-  if (!old || !old->AsString()) return;
+  if (!old || !old->AsString() || text == *old->AsString() || text == FormatValue(*old)) return;
   const std::string kind = key == "model.name" ? "model" : key.substr(dot + 1);
   const std::string part = kind + " " + *old->AsString();
   for (const KeyGroup& group : AllKeys())
@@ -156,7 +156,7 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
 
 Job LoadJob(const std::string& path, const Overrides& overrides) {
   Value root = ReadToml(path);
-  for (const auto& [key, value] : overrides) ForgetPart(root, key);
+  for (const auto& [key, value] : overrides) ForgetPart(root, key, value);
   for (const auto& [key, value] : overrides) ApplyOverride(root, key, value);
   const std::filesystem::path file = std::filesystem::absolute(path);
   return MakeJob(std::move(root), file.stem(), file.parent_path());

@@ -101,6 +101,13 @@ TEST_F(JobTest, Overrides) {
   EXPECT_FALSE(job.train.Has("target"));
 }
 
+TEST_F(JobTest, AnotherPartBringsItsOwnKeys) {
+  const std::string text = std::string(kDigits) + "rule = \"nesterov\"\nmomentum = 0.5\n";
+  const Job adam = Load(text, {{"train.rule", "adam"}, {"train.beta1", "0.8"}});
+  EXPECT_EQ(adam.train.Float("beta1"), 0.8);
+  EXPECT_EQ(Load(text, {{"train.rule", "nesterov"}}).train.Float("momentum"), 0.5);
+}
+
 TEST_F(JobTest, Paths) {
   setenv("YOKE_JOB_TEST", "/some/where", 1);
   const std::string text =
