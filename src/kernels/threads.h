@@ -12,10 +12,9 @@ int KernelThreads();
 
 /// What the kernel library says about itself, for `doctor`.
 struct KernelLibrary {
-  std::string name;     ///< "oneDNN"
-  std::string version;  ///< "3.2.0"
-  std::string isa;  ///< The instruction set in effect: "AVX-512 with BF16" ("ONEDNN_MAX_CPU_ISA"
-                    ///< can lower it).
+  std::string name;        ///< "oneDNN"
+  std::string version;     ///< "3.2.0"
+  std::string isa;         ///< The instruction set in effect: "avx512_core_bf16".
   bool fast_bf16 = false;  ///< The CPU multiplies bf16 faster than f32.
 };
 KernelLibrary DescribeKernelLibrary();

@@ -3,7 +3,9 @@
 
 #include <fmt/core.h>
 
-#include <oneapi/dnnl/dnnl.hpp>
+#include <dnnl.hpp>
+
+#include "kernels/threads.h"
 
 namespace yoke {
 
@@ -36,6 +38,13 @@ std::string OneDnnInstructions() {
     default:
       return "newer than avx512_core_amx";
   }
+}
+
+KernelLibrary DescribeKernelLibrary() {
+  const auto isa = dnnl::get_effective_cpu_isa();
+  const bool bf16 = isa != dnnl::cpu_isa::avx2_vnni_2 && isa >= dnnl::cpu_isa::avx512_core_bf16;
+  return {
+      .name = "oneDNN", .version = OneDnnVersion(), .isa = OneDnnInstructions(), .fast_bf16 = bf16};
 }
 
 }  // namespace yoke
