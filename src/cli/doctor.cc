@@ -62,7 +62,7 @@ Finding CoresFinding(const Hardware& h) {
 Finding CachesFinding(const Hardware& h) {
   std::vector<std::string> texts;
   for (const CacheInfo& c : h.caches)
-    texts.push_back(fmt::format("L{} {} for {}", c.level, Bytes(double(c.bytes)),
+    texts.push_back(fmt::format("L{} {} for {}", c.level, BinaryBytes(double(c.bytes)),
                                 Plural(c.shared_by, "thread")));
   if (texts.empty()) return {"caches", "unknown", "Without their sizes nothing can be said."};
   const double last = static_cast<double>(h.caches.back().bytes);
@@ -75,16 +75,17 @@ Finding CachesFinding(const Hardware& h) {
 
 Finding MemoryFinding(const Hardware& h) {
   std::string found =
-      fmt::format("{}, {} available, {}", Bytes(double(h.memory)),
-                  Bytes(double(h.memory_available)), Plural(h.memory_nodes, "NUMA node"));
-  if (h.memory_limit > 0) found += fmt::format(", cgroup limit {}", Bytes(double(h.memory_limit)));
+      fmt::format("{}, {} available, {}", BinaryBytes(double(h.memory)),
+                  BinaryBytes(double(h.memory_available)), Plural(h.memory_nodes, "NUMA node"));
+  if (h.memory_limit > 0)
+    found += fmt::format(", cgroup limit {}", BinaryBytes(double(h.memory_limit)));
   const double room = static_cast<double>(
       h.memory_limit > 0 ? std::min(h.memory_limit, h.memory_available) : h.memory_available);
   return {
       "memory", found,
       fmt::format(
           "Data sets well below {} are kept in memory; `yoke info JOB` says what a model needs.",
-          Bytes(room))};
+          BinaryBytes(room))};
 }
 
 Finding GpuFinding(const Hardware& h) {
@@ -176,7 +177,7 @@ class DoctorCommand : public Command {
 }  // namespace
 
 CommandEntry doctor_command() {
-  return {"doctor", "About", "Say what this machine has, and what that means for speed",
+  return {"doctor", "Look into things", "Say what this machine has, and what that means for speed",
           "Looks at processor, cores, caches, memory, GPUs, MPI launchers and libraries; changes "
           "nothing.\n\n"
           "Examples:\n  yoke doctor\n  yoke doctor --json | python3 -m json.tool",

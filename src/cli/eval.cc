@@ -67,7 +67,7 @@ class EvalCommand : public Command {
 }  // namespace
 
 CommandEntry eval_command() {
-  return {"eval", "Work", "Measure a checkpoint on test data",
+  return {"eval", "Train and use a model", "Measure a checkpoint on test data",
           "Examples:\n"
           "  yoke eval runs/lenet/last                         on the job's own test data\n"
           "  yoke eval runs/lenet/best images.gz labels.gz     on other files, images and labels "

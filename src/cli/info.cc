@@ -168,7 +168,8 @@ class InfoCommand : public Command {
 }  // namespace
 
 CommandEntry info_command() {
-  return {"info", "About", "Show a model's layers, shapes, parameters, operations and memory",
+  return {"info", "Look into things",
+          "Show a model's layers, shapes, parameters, operations and memory",
           "A job's data is read to learn the sizes of input and output.\n\n"
           "Examples:\n"
           "  yoke info examples/demo.toml\n"

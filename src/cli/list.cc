@@ -133,8 +133,8 @@ constexpr const char* kDetails = R"(Examples:
 }  // namespace
 
 CommandEntry list_command() {
-  return {"list", "About", "List layers, models, formats, rules, job keys, ...", kDetails,
-          [] { return std::unique_ptr<Command>(new ListCommand); }};
+  return {"list", "Look into things", "List layers, models, formats, rules, job keys, ...",
+          kDetails, [] { return std::unique_ptr<Command>(new ListCommand); }};
 }
 
 }  // namespace yoke

@@ -129,7 +129,7 @@ class PredictCommand : public Command {
 }  // namespace
 
 CommandEntry predict_command() {
-  return {"predict", "Work", "Name the labels of new examples",
+  return {"predict", "Train and use a model", "Name the labels of new examples",
           "Prints a line an example: its number from 0, then labels and their probabilities, best "
           "first. The checkpoint\n"
           "holds what reading needs (labels, sizes, normalization); raw input is enough.\n\n"

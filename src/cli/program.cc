@@ -63,8 +63,7 @@ void RefuseRemaining(const CLI::App& app) {
   for (const std::string& word : app.remaining()) {
     const std::string name = word.substr(0, word.find('='));
     if (name.size() > 1 && name[0] == '-')
-      throw UserError(
-          UnknownName(fmt::format("option of `{}`", app.get_name()), name, OptionNames(app)));
+      throw UserError(UnknownName("option", name, OptionNames(app)));
     throw UserError(fmt::format("unexpected argument '{}'; `{} --help` says what it takes", word,
                                 app.get_name()));
   }

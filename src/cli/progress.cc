@@ -55,9 +55,9 @@ class TextProgress : public Observer {
   void End(const EndEvent& event) override {
     out_.Live("");
     if (event.exit_status == 3) return;  // the sentence is the error that follows
-    out_.Text(fmt::format("{} after {:.4g} epochs, {}{}{}", Reason(event.reason), event.epochs,
-                          Duration(event.seconds), event.sentence.empty() ? "" : ". ",
-                          event.sentence));
+    out_.Text(fmt::format("{} after {:.4g} {}, {}", Reason(event.reason), event.epochs,
+                          event.epochs == 1 ? "epoch" : "epochs", Duration(event.seconds)));
+    if (!event.sentence.empty()) out_.Text(event.sentence);
     out_.Text("run directory " + event.run);
     if (const std::string metric = Headline(event.test); !metric.empty())
       out_.Text("test " + metric);

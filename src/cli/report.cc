@@ -43,7 +43,7 @@ class ReportCommand : public Command {
 }  // namespace
 
 CommandEntry report_command() {
-  return {"report", "Work", "Draw one or several runs into one HTML page",
+  return {"report", "Train and use a model", "Draw one or several runs into one HTML page",
           "The page holds everything itself: open it in any browser, or send it.\n\n"
           "Examples:\n"
           "  yoke report runs/lenet\n"

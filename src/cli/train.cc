@@ -110,7 +110,7 @@ class TrainCommand : public Command {
 }  // namespace
 
 CommandEntry train_command() {
-  return {"train", "Work", "Train the model of a job file on its data", kDetails,
+  return {"train", "Train and use a model", "Train the model of a job file on its data", kDetails,
           [] { return std::unique_ptr<Command>(new TrainCommand); }};
 }
 

@@ -47,6 +47,15 @@ std::string Bytes(double bytes) {
                      kUnits[unit]);
 }
 
+std::string BinaryBytes(double bytes) {
+  static constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  while (bytes >= 1023.5 && unit + 1 < kUnits.size()) bytes /= 1024, ++unit;
+  const bool whole = bytes == std::floor(bytes);
+  return fmt::format("{} {}", whole ? fmt::format("{:.0f}", bytes) : ThreeDigits(bytes),
+                     kUnits[unit]);
+}
+
 std::string Short(double number) {
   static constexpr std::array kSuffixes = {"", "k", "M", "G", "T", "P"};
   if (!std::isfinite(number)) return fmt::format("{}", number);

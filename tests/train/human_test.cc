@@ -26,6 +26,9 @@ TEST(HumanTest, SizesAndRates) {
   EXPECT_EQ(Bytes(0), "0 B");
   EXPECT_EQ(Bytes(999), "999 B");
   EXPECT_EQ(Bytes(999999), "1.00 MB");
+  EXPECT_EQ(BinaryBytes(48 * 1024), "48 KiB");
+  EXPECT_EQ(BinaryBytes(1.5 * 1024 * 1024 * 1024), "1.50 GiB");
+  EXPECT_EQ(BinaryBytes(0), "0 B");
   EXPECT_EQ(Short(863), "863");
   EXPECT_EQ(Short(4586000), "4.59M");
   EXPECT_EQ(Short(0.25), "0.25");

@@ -1,0 +1,84 @@
+"""Every mistake on the command line is one line on standard error that names it, and exit status 2."""
+import os
+import unittest
+
+from program import ProgramTest
+
+# Words of the command line; what the sentence must say.
+MISTAKES = [
+    (["trian"], ["trian", "did you mean 'train'", "predict"]),
+    (["--quite"], ["--quite"]),
+    (["train"], ["job file", "--resume"]),
+    (["train", "absent.toml"], ["absent.toml"]),
+    (["train", "tiny.toml", "other.toml"], ["unexpected", "other.toml"]),
+    (["train", "tiny.toml", "--thread", "2"], ["--thread", "did you mean '--threads'"]),
+    (["train", "tiny.toml", "--threads"], ["--threads"]),
+    (["train", "tiny.toml", "--threads", "many"], ["node.threads", "whole number"]),
+    (["train", "tiny.toml", "--threads", "0"], ["node.threads", "at least 1"]),
+    (["train", "tiny.toml", "--set", "train.epochs"], ["key=value", "train.epochs"]),
+    (["train", "tiny.toml", "--set", "train.epohcs=3"], ["epohcs", "did you mean 'epochs'"]),
+    (["train", "tiny.toml", "--set", "trian.epochs=3"], ["trian", "train"]),
+    (["train", "tiny.toml", "--set", "train.epochs=many"], ["train.epochs", "whole number"]),
+    (["train", "tiny.toml", "--set", "train.batch=[1"], ["train.batch"]),
+    (["train", "tiny.toml", "--time-limit", "soon"], ["time_limit", "soon"]),
+    (["train", "tiny.toml", "--strategy", "allreduce"], ["allreduce"]),
+    (["train", "tiny.toml", "--executor", "singel"], ["singel", "single"]),
+    (["train", "tiny.toml", "--precision", "f16"], ["f16", "bf16"]),
+    (["train", "tiny.toml", "--resume", "somewhere"], ["leave out tiny.toml"]),
+    (["train", "--resume", "nowhere"], ["nowhere"]),
+    (["train", "--resume", "empty"], ["empty", "job.toml"]),
+    (["eval"], ["checkpoint"]),
+    (["eval", "nowhere/last"], ["nowhere/last"]),
+    (["eval", "empty"], ["empty", "model.safetensors"]),
+    (["eval", "tiny.toml"], ["tiny.toml", "no checkpoint"]),
+    (["eval", "empty", "--threads", "x"], ["--threads"]),
+    (["predict"], ["checkpoint"]),
+    (["predict", "empty"], ["file"]),
+    (["predict", "empty", "f", "--top", "0"], ["--top"]),
+    (["report"], ["run directory"]),
+    (["report", "empty"], ["empty", "job.toml"]),
+    (["report", "nowhere"], ["nowhere"]),
+    (["info"], ["job file"]),
+    (["info", "model.onnx"], ["ONNX"]),
+    (["info", "absent.toml"], ["absent.toml"]),
+    (["list", "stratgies"], ["stratgies", "did you mean 'strategies'"]),
+    (["list", "layers", "--markdown"], ["--markdown"]),
+    (["synthesize"], ["digits", "xmc"]),
+    (["synthesize", "digts"], ["digts", "did you mean 'digits'"]),
+    (["synthesize", "digits", "--labels", "5"], ["labels"]),
+    (["synthesize", "digits", "--train-size", "-1"], ["train_size"]),
+    (["synthesize", "digits", "--train-size", "10", "--out", "tiny.toml"], ["tiny.toml"]),
+    (["doctor", "now"], ["unexpected", "now"]),
+]
+
+
+class MistakesTest(ProgramTest):
+    def test_each(self):
+        os.mkdir(self.path("empty"))
+        for words, expected in MISTAKES:
+            with self.subTest(words=" ".join(words)):
+                result = self.yoke(*words)
+                self.assertEqual(result.code, 2, result.error)
+                self.assertEqual(result.out, "")
+                self.assertTrue(result.error.startswith("yoke: "), result.error)
+                self.assertEqual(len(result.error.splitlines()), 1, result.error)
+                for word in expected:
+                    self.assertIn(word, result.error)
+        self.assertEqual(os.listdir(self.path("empty")), [])
+        self.assertFalse(os.path.exists(self.path("runs")), "a refused job left a run directory")
+
+    def test_a_run_directory_that_is_taken(self):
+        self.good("train", "tiny.toml", "--run", "r", "--quiet")
+        again = self.yoke("train", "tiny.toml", "--run", "r")
+        self.assertEqual(again.code, 2)
+        self.assertIn("--resume", again.error)
+
+    def test_divergence_is_status_3_and_one_line(self):
+        result = self.yoke("train", "tiny.toml", "--set", "train.learning_rate=1e30")
+        self.assertEqual(result.code, 3)
+        self.assertEqual(len(result.error.splitlines()), 1, result.error)
+        self.assertIn("learning_rate", result.error)
+
+
+if __name__ == "__main__":
+    unittest.main()

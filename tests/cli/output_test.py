@@ -1,0 +1,154 @@
+"""Standard output: help, plain lines, JSON lines, a live line on a terminal only, and readers that go away."""
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+import unittest
+
+from program import YOKE, ProgramTest
+
+COMMANDS = ["train", "eval", "predict", "report", "synthesize", "info", "list", "doctor", "version"]
+
+
+class HelpTest(ProgramTest):
+    def test_program(self):
+        for words in ([], ["--help"], ["-h"], ["help"]):
+            text = self.good(*words).out
+            for command in COMMANDS:
+                self.assertRegex(text, rf"\n  {command} +\w", "a command without its sentence")
+            self.assertEqual(len(re.findall(r"^  yoke ", text, re.M)), 3, "three examples")
+
+    def test_commands(self):
+        for command in COMMANDS:
+            text = self.good(command, "--help").out
+            self.assertGreater(len(text), 100)
+            self.assertIn("yoke " + command, text)
+            self.assertIn("Example", text)
+            self.assertNotIn("\033", text)
+            self.assertEqual(text, self.good("help", command).out)
+
+
+class PlainTest(ProgramTest):
+    def test_training_ends_with_the_accuracy(self):
+        result = self.good("train", "tiny.toml", "--run", "r")
+        lines = result.out.splitlines()
+        self.assertRegex(lines[-1], r"^test accuracy 0\.\d{4}$")
+        self.assertEqual(lines[-2], "run directory r")
+        self.assertEqual(len([line for line in lines if line.startswith("epoch ")]), 2)
+        self.assertNotRegex(result.out, "[\r\033]")
+
+    def test_quiet_says_nothing(self):
+        self.assertEqual(self.good("train", "tiny.toml", "--quiet").out, "")
+
+    def test_eval_repeats_the_accuracy(self):
+        trained = self.good("train", "tiny.toml", "--run", "r").out.splitlines()[-1].split()[-1]
+        for checkpoint in ("r", "r/last"):
+            self.assertIn(f"accuracy  {trained}", self.good("eval", checkpoint).out)
+
+    def test_list_keys_is_the_page(self):
+        page = os.path.join(os.path.dirname(__file__), "../../docs/job-keys.md")
+        with open(page) as file:
+            self.assertEqual(self.good("list", "keys", "--markdown").out, file.read())
+
+
+class JsonTest(ProgramTest):
+    def kinds(self, *words):
+        return [event["event"] for event in self.good(*words, "--json").events()]
+
+    def test_every_command_prints_events_only(self):
+        self.assertEqual(self.kinds("train", "tiny.toml", "--run", "r"), ["start", "epoch", "epoch", "end"])
+        self.assertEqual(self.kinds("synthesize", "digits", "--train-size", 20, "--test-size", 5), ["synthesize"] * 2)
+        images = "digits/test-images-idx3-ubyte"
+        self.assertEqual(self.kinds("predict", "r", images, "--format", "idx"), ["prediction"] * 5)
+        self.assertEqual(self.kinds("eval", "r", images, images.replace("images-idx3", "labels-idx1"), "--format", "idx"), ["eval"])
+        for words in (["eval", "r"], ["report", "r"], ["info", "tiny.toml"], ["info", "r"], ["doctor"], ["version"], ["list"]):
+            self.assertEqual(self.kinds(*words), [words[0]])
+        for kind in self.good("list", "kinds", "--json").events()[0]["entries"]:
+            self.assertEqual(self.kinds("list", kind["name"]), ["list"])
+
+    def test_train_says_what_programs_rely_on(self):
+        start, epoch, _, end = self.good("train", "tiny.toml", "--run", "r", "--json").events()
+        self.assertLessEqual({"run", "parameters", "devices", "executor", "strategy", "world"}, start.keys())
+        self.assertLessEqual({"epoch", "seconds", "examples_per_second", "train", "test"}, epoch.keys())
+        self.assertEqual(end["reason"], "finished")
+        self.assertEqual(end["run"], "r")
+        with open(self.path("r/metrics.jsonl")) as lines:
+            self.assertEqual([json.loads(line)["event"] for line in lines], ["start", "epoch", "epoch", "end"])
+
+    def test_predictions_are_best_first_and_named_as_the_data_names_them(self):
+        self.good("train", "tiny.toml", "--run", "r", "--quiet")
+        self.good("synthesize", "digits", "--train-size", 1, "--test-size", 4)
+        events = self.good("predict", "r/last", "digits/test-images-idx3-ubyte", "--format", "idx", "--top", 3, "--json").events()
+        self.assertEqual([event["index"] for event in events], [0, 1, 2, 3])
+        for event in events:
+            self.assertEqual(len(event["labels"]), 3)
+            self.assertTrue(set(event["labels"]) < set("0123456789"))
+            self.assertEqual(event["scores"], sorted(event["scores"], reverse=True))
+            self.assertLessEqual(sum(event["scores"]), 1.0001)
+        all_ten = self.good("predict", "r", "digits/test-images-idx3-ubyte", "--format", "idx", "--top", 99, "--json").events()
+        self.assertAlmostEqual(sum(all_ten[0]["scores"]), 1, places=4)
+
+
+class TerminalTest(ProgramTest):
+    def on_terminal(self, *words, columns=80):
+        """What the program writes to a terminal of so many columns."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        process = subprocess.Popen([YOKE, *words], cwd=self.folder, stdout=slave, stderr=subprocess.PIPE,
+                                   env=dict(os.environ, TERM="xterm"))
+        os.close(slave)
+        text = b""
+        try:
+            while piece := os.read(master, 4096):
+                text += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(master)
+        self.assertEqual(process.communicate()[1], b"")
+        self.assertEqual(process.returncode, 0)
+        return text.decode()
+
+    def test_a_live_line_that_fits(self):
+        for columns in (40, 80, 120):
+            text = self.on_terminal("train", "tiny.toml", "--set", "train.epochs=8", "--set", "data.train_size=5000", columns=columns)
+            live = re.findall(r"\r\033\[K([^\r\n]+)(?=\r\033)", text)
+            self.assertTrue(live, "no live line")
+            self.assertLess(max(map(len, live)), columns)
+            self.assertRegex(live[-1], r"epoch \d/8  loss \d")
+            self.assertRegex(text, r"test accuracy 0\.\d{4}\r\n$")
+
+    def test_no_live_line_without_cursor(self):
+        os.environ["TERM"], before = "dumb", os.environ.get("TERM", "")
+        self.addCleanup(os.environ.__setitem__, "TERM", before)
+        result = self.good("train", "tiny.toml")
+        self.assertNotIn("\r", result.out)
+
+
+class PipeTest(ProgramTest):
+    def closed(self, *words):
+        """The program's end when nobody reads its standard output."""
+        read, write = os.pipe()
+        os.close(read)
+        done = subprocess.run([YOKE, *words], cwd=self.folder, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60)
+        os.close(write)
+        return done
+
+    def test_a_reader_that_went_away_is_no_error(self):
+        for words in (["--help"], ["list", "keys"], ["doctor", "--json"], ["train", "tiny.toml", "--run", "r"]):
+            done = self.closed(*words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+        self.assertIn("accuracy", self.read("r/summary.json"), "training went on to its end")
+
+    def test_a_full_disk_is_said(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([YOKE, "version"], stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No space left", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,69 @@
+"""What the tests of the program share: running it ($YOKE) in a folder of its own, and a job that trains in a moment."""
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+YOKE = os.path.abspath(os.environ.get("YOKE", "build/bin/yoke"))
+
+TINY = """[data]
+format = "synthetic-digits"
+train_size = 300
+test_size = 60
+[model]
+name = "mlp"
+widths = [16]
+[train]
+epochs = 2
+batch = 32
+learning_rate = 0.02
+[node]
+threads = 1
+"""
+
+
+class Result:
+    def __init__(self, done):
+        self.code, self.out, self.error = done.returncode, done.stdout, done.stderr
+
+    def events(self):
+        """The lines of standard output, each a JSON object with its event."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class ProgramTest(unittest.TestCase):
+    """Each test runs in an empty folder that holds tiny.toml."""
+
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.folder = os.path.realpath(self.temporary.name)
+        self.write("tiny.toml", TINY)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as out:
+            out.write(text)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name)) as file:
+            return file.read()
+
+    def yoke(self, *words, environment=None):
+        done = subprocess.run([YOKE, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              env=dict(os.environ, **(environment or {})))
+        return Result(done)
+
+    def good(self, *words, **more):
+        result = self.yoke(*words, **more)
+        self.assertEqual(result.code, 0, result.error)
+        self.assertEqual(result.error, "")
+        return result
+
+    def start(self, *words, **more):
+        return subprocess.Popen([YOKE, *map(str, words)], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True, **more)
