@@ -1,0 +1,191 @@
+// Graph: names, shapes, fusion, refusals; its plans: gradients in order, memory, scores without
+// labels, bf16.
+#include "model/graph.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const ModelTask kTask = {.input = {.shape = {6}}, .outputs = 3};
+
+Value Layer(const char* type, Table options = {}) {
+  options.insert(options.begin(), {"type", type});
+  return Value(std::move(options));
+}
+
+Value Linear(int outputs) { return Layer("linear", {{"outputs", outputs}}); }
+
+std::string Refusal(const List& layers, const ModelTask& task = kTask) {
+  try {
+    Graph graph(layers, task);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::vector<std::string> Names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const LayerInfo& info : graph.Info()) names.push_back(info.name);
+  return names;
+}
+
+TEST(Graph, NamesLayersByTypeAndNumber) {
+  const Graph graph({Linear(4), Layer("tanh"), Linear(3)}, kTask);
+  EXPECT_THAT(Names(graph), ElementsAre("linear1", "tanh1", "linear2", "softmax_cross_entropy1"));
+  EXPECT_EQ(graph.layout().slices()[2].name, "linear2.weight");
+}
+
+TEST(Graph, AbsorbsARelu) {
+  const Graph graph({Linear(4), Layer("relu"), Layer("relu"), Linear(3)}, kTask);
+  EXPECT_THAT(Names(graph), ElementsAre("linear1", "relu2", "linear2", "softmax_cross_entropy1"));
+  EXPECT_EQ(graph.Info()[0].type, "linear+relu");
+}
+
+TEST(Graph, TellsOutputsParametersAndCost) {
+  const Graph graph({Linear(4), Linear(3)}, kTask);
+  const std::vector<LayerInfo> info = graph.Info();
+  EXPECT_EQ(info[0].output, Shape{4});
+  EXPECT_EQ(info[0].parameters, 28);
+  EXPECT_EQ(info[1].parameters, 15);
+  EXPECT_GE(graph.Price(10).operations, 10 * 6 * (24 + 12));
+}
+
+TEST(Graph, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(Refusal({Linear(4)}), AllOf(HasSubstr("linear1"), HasSubstr("3 classes")));
+  EXPECT_THAT(Refusal({}), HasSubstr("no layers"));
+  EXPECT_THAT(Refusal({Layer("liner")}), HasSubstr("linear"));
+  EXPECT_THAT(Refusal({Table{{"outputs", 3}}}), HasSubstr("no type"));
+  EXPECT_THAT(Refusal({Linear(3), Layer("linear", {{"output", 3}})}),
+              AllOf(HasSubstr("model.layer[1]"), HasSubstr("outputs")));
+  EXPECT_THAT(Refusal({Linear(3), Layer("softmax_cross_entropy"), Linear(3)}), HasSubstr("behind"));
+  EXPECT_THAT(Refusal({Layer("softmax_cross_entropy")}), HasSubstr("below"));
+  EXPECT_THAT(Refusal({Layer("linear", {{"outputs", 3}, {"name", "a"}}),
+                       Layer("linear", {{"outputs", 3}, {"name", "a"}})}),
+              HasSubstr("'a'"));
+  EXPECT_THAT(Refusal({Layer("linear", {{"outputs", 3}, {"name", "a.b"}})}), HasSubstr("a.b"));
+}
+
+/// A graph with drawn parameters, a place for gradients and a batch.
+struct Model {
+  explicit Model(const List& layers, int64_t size = 4)
+      : graph(layers, kTask), params(graph.layout(), Cpu()), gradients(graph.layout(), Cpu()) {
+    Initialize(params, 1);
+    batch.size = size;
+    batch.ResizeDense(kTask.input.shape);
+    for (int64_t i = 0; i < batch.dense.Count(); ++i)
+      batch.dense.As<float>()[i] = std::sin(static_cast<float>(i));
+    for (int64_t i = 0; i < size; ++i) {
+      batch.examples.push_back(i);
+      batch.classes.push_back(static_cast<int32_t>(i % 3));
+    }
+  }
+  std::unique_ptr<GraphPlan> Compile(bool training, DType type = DType::kF32) const {
+    return graph.Compile({.batch = batch.size, .training = training, .arithmetic = type});
+  }
+  std::vector<float> Scores(GraphPlan& plan, const Batch& of) const {
+    plan.Forward(of, params.View());
+    const Tensor scores = plan.Scores();
+    EXPECT_EQ(scores.type, DType::kF32);
+    return {scores.As<float>(), scores.As<float>() + scores.Count()};
+  }
+
+  Graph graph;
+  ParamStore params;
+  Gradients gradients;
+  Batch batch;
+};
+
+const List kLayers = {Linear(5), Layer("relu"),    Layer("tanh"),
+                      Linear(7), Layer("sigmoid"), Linear(3)};
+
+TEST(GraphPlan, GradientsAgreeWithDifferences) {
+  Model m(kLayers);
+  const auto plan = m.Compile(true);
+  std::vector<int> order;
+  plan->Forward(m.batch, m.params.View(&m.gradients));
+  plan->Backward(m.batch, m.params.View(&m.gradients), [&](int slice) { order.push_back(slice); });
+  EXPECT_THAT(order, ElementsAre(4, 5, 2, 3, 0, 1));
+  const std::vector<float> gradient(m.gradients.dense(),
+                                    m.gradients.dense() + m.gradients.dense_size());
+  for (const Slice& slice : m.graph.layout().slices()) {
+    for (int64_t i = slice.offset; i < slice.offset + slice.Count(); ++i) {
+      constexpr float kStep = 1e-2F;
+      float& w = m.params.values()[i];
+      const float at = w;
+      w = at + kStep, plan->Forward(m.batch, m.params.View());
+      const double above = plan->Loss();
+      w = at - kStep, plan->Forward(m.batch, m.params.View());
+      const double below = plan->Loss();
+      w = at;
+      EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 2e-3) << slice.name;
+    }
+  }
+}
+
+TEST(GraphPlan, InferenceGivesTheScoresOfTraining) {
+  const Model m(kLayers);
+  const auto training = m.Compile(true), inference = m.Compile(false);
+  EXPECT_EQ(m.Scores(*training, m.batch), m.Scores(*inference, m.batch));
+  EXPECT_DOUBLE_EQ(training->Loss(), inference->Loss());
+  EXPECT_LT(inference->MemoryBytes(), training->MemoryBytes());
+}
+
+TEST(GraphPlan, ScoresBatchesWithoutLabels) {
+  const Model m(kLayers);
+  const auto plan = m.Compile(false);
+  const std::vector<float> expected = m.Scores(*plan, m.batch);
+  Batch unlabelled;
+  unlabelled.size = 4;
+  unlabelled.ResizeDense(kTask.input.shape);
+  std::copy_n(m.batch.dense.As<float>(), 24, unlabelled.dense.As<float>());
+  EXPECT_EQ(m.Scores(*plan, unlabelled), expected);
+  EXPECT_TRUE(std::isnan(plan->Loss()));
+}
+
+TEST(GraphPlan, Bf16MakesItsOwnCopyOfTheParameters) {
+  const Model m(kLayers);
+  const auto exact = m.Compile(false), low = m.Compile(false, DType::kBf16);
+  const std::vector<float> expected = m.Scores(*exact, m.batch), found = m.Scores(*low, m.batch);
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 0.02);
+  EXPECT_NE(found, expected);
+}
+
+TEST(GraphPlan, AnInPlaceFirstLayerLeavesTheBatchAlone) {
+  const Model m({Layer("flatten"), Layer("relu"), Linear(3)});
+  const std::vector<float> before(m.batch.dense.As<float>(), m.batch.dense.As<float>() + 24);
+  const auto plan = m.Compile(true);
+  m.Scores(*plan, m.batch);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), m.batch.dense.As<float>()));
+}
+
+TEST(GraphPlan, FindsWhereNumbersStopBeingFinite) {
+  Model m(kLayers);
+  const auto plan = m.Compile(true);
+  m.Scores(*plan, m.batch);
+  EXPECT_EQ(plan->FirstNonFinite(), "");
+  m.params.values(3)[0] = std::numeric_limits<float>::quiet_NaN();  // linear2.bias
+  m.Scores(*plan, m.batch);
+  EXPECT_TRUE(std::isnan(plan->Loss()));
+  EXPECT_EQ(plan->FirstNonFinite(), "linear2");
+}
+
+TEST(GraphPlan, RefusesABatchOfAnotherSize) {
+  const Model m(kLayers), other(kLayers, 5);
+  const auto plan = m.Compile(true);
+  EXPECT_THROW(plan->Forward(other.batch, m.params.View()), Error);
+}
+
+}  // namespace
+}  // namespace yoke
