@@ -80,6 +80,7 @@ TEST(DecodeImage, JpegIsDecodedSmallerButNotTooSmall) {
   EXPECT_EQ(DecodeImage(file, "a", {.at_least = {50, 75}}).size, (ImageSize{50, 75}));
   EXPECT_EQ(DecodeImage(file, "a", {.at_least = {51, 75}}).size, (ImageSize{100, 150}));
   EXPECT_EQ(DecodeImage(file, "a", {.at_least = {500, 10}}).size, (ImageSize{400, 600}));
+  EXPECT_EQ(DecodeImage(file, "a", {.at_least = {10, 500}}).size, (ImageSize{400, 600}));
   EXPECT_EQ(DecodeImage(file, "a", {}).size, (ImageSize{400, 600}));
 }
 

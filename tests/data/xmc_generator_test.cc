@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include "base/registry.h"
@@ -51,6 +52,19 @@ TEST(XmcGenerator, SmallerSetIsTheBeginningOfALargerOne) {
                                  large.sparse.ids.span().first(small.sparse.ids.size())));
   EXPECT_TRUE(
       std::ranges::equal(small.labels.offsets.span(), large.labels.offsets.span().first(701)));
+}
+
+// More than are drawn at once on all cores.
+TEST(XmcGenerator, NoRoundRepeatsTheOneBefore) {
+  constexpr int64_t kSize = 33000;
+  const MemoryData data = Generated({.nonzeros = 8, .labels_per_example = 2}, false, kSize);
+  ASSERT_EQ(data.size, kSize);
+  std::set<std::vector<int32_t>> rows;
+  for (int64_t i = 0; i < kSize; ++i) {
+    const auto ids = Row(data.sparse, data.sparse.ids, i);
+    rows.emplace(ids.begin(), ids.end());
+  }
+  EXPECT_GT(rows.size(), kSize - 100U);
 }
 
 TEST(XmcGenerator, SeedAndSetChangeTheDraws) {

@@ -72,12 +72,13 @@ class Loader {
       : files_(&files), target_(MakeTarget(options, files.like)), classes_(files.like) {}
 
   void ReadTraining(const std::vector<std::string>& paths, MemoryData& data) {
+    if (paths.empty()) return;
     for (const std::string& path : paths) ReadPath(path, data);
     classes_.Close(data.classes);
-    Require(
-        paths.empty() || classes_.names().size() > 1,
-        "{}: all images lie in one folder '{}'; expected a folder for each of two or more classes",
-        paths.front(), classes_.Known());
+    Require(classes_.names().size() > 1,
+            "{}: all images lie in one folder '{}'; expected a folder for each of two or more "
+            "classes",
+            paths.front(), classes_.Known());
   }
 
   void ReadTest(const std::vector<std::string>& paths, MemoryData& data) {
