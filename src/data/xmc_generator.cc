@@ -29,9 +29,7 @@ class Scatter {
       : n_(n), stride_(std::max<int64_t>(1, static_cast<int64_t>(0.618 * n))) {
     while (std::gcd(stride_, n_) != 1) ++stride_;
   }
-  int32_t Id(int64_t rank) const {
-    return static_cast<int32_t>(rank * stride_ % n_);
-  }
+  int32_t Id(int64_t rank) const { return static_cast<int32_t>(rank * stride_ % n_); }
 
  private:
   int64_t n_;
