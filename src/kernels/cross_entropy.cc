@@ -4,14 +4,17 @@
 #include "kernels/makers.h"
 
 namespace yoke {
+namespace cpu {
+std::unique_ptr<CrossEntropyKernel> CrossEntropies(const CrossEntropyShape& shape);
+}
 namespace reference {
 std::unique_ptr<CrossEntropyKernel> CrossEntropies(const CrossEntropyShape& shape);
 }
 
 std::unique_ptr<CrossEntropyKernel> MakeCrossEntropy(const CrossEntropyShape& shape,
                                                      bool reference) {
-  return MakeFirst<CrossEntropyKernel, CrossEntropyShape>({reference::CrossEntropies}, shape,
-                                                          reference);
+  return MakeFirst<CrossEntropyKernel, CrossEntropyShape>(
+      {cpu::CrossEntropies, reference::CrossEntropies}, shape, reference);
 }
 
 void CheckLabels(const Batch& batch, const CrossEntropyShape& shape) {

@@ -4,12 +4,15 @@
 #include "kernels/makers.h"
 
 namespace yoke {
+namespace cpu {
+std::unique_ptr<PoolingKernel> Pool(const PoolingShape& shape);
+}
 namespace reference {
 std::unique_ptr<PoolingKernel> Pool(const PoolingShape& shape);
 }
 
 std::unique_ptr<PoolingKernel> MakePooling(const PoolingShape& shape, bool reference) {
-  return MakeFirst<PoolingKernel, PoolingShape>({reference::Pool}, shape, reference);
+  return MakeFirst<PoolingKernel, PoolingShape>({cpu::Pool, reference::Pool}, shape, reference);
 }
 
 }  // namespace yoke

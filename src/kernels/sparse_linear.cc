@@ -4,14 +4,17 @@
 #include "kernels/makers.h"
 
 namespace yoke {
+namespace cpu {
+std::unique_ptr<SparseLinearKernel> SparseLinear(const SparseLinearShape& shape);
+}
 namespace reference {
 std::unique_ptr<SparseLinearKernel> SparseLinear(const SparseLinearShape& shape);
 }
 
 std::unique_ptr<SparseLinearKernel> MakeSparseLinear(const SparseLinearShape& shape,
                                                      bool reference) {
-  return MakeFirst<SparseLinearKernel, SparseLinearShape>({reference::SparseLinear}, shape,
-                                                          reference);
+  return MakeFirst<SparseLinearKernel, SparseLinearShape>(
+      {cpu::SparseLinear, reference::SparseLinear}, shape, reference);
 }
 
 void CheckIds(const SparseRows& rows, int64_t features) {

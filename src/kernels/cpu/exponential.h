@@ -1,0 +1,31 @@
+// Exponential: exp that compilers turn into vector instructions.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace yoke::cpu {
+
+/// exp(x) within 2 units in the last place; below -87 it stays at exp(-87), above 88 at exp(88); a
+/// NaN stays one. exp(x) = 2^n exp(r) with n the whole number nearest to x / ln 2, exp(r) by a
+/// polynomial (Cephes, S. Moshier).
+inline float Exponential(float x) {
+  x = x < -87.0F ? -87.0F : x;
+  x = x > 88.0F ? 88.0F : x;
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
+  const float shifted = x * 1.44269504F + kRound;
+  const float n = shifted - kRound;
+  const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  const float y = p * (r * r) + r + 1.0F;
+  const auto exponent = std::bit_cast<uint32_t>(shifted)
+                        << 23;  // n modulo 256, in the exponent's place
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(y) + exponent);
+}
+
+}  // namespace yoke::cpu
