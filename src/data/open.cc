@@ -106,6 +106,15 @@ void CheckFeatures(const Options& options, const DataInfo& info) {
           options.Where("features"), info.input.Count());
 }
 
+// Measurements in the place of classes would make a model of as many outputs.
+void CheckClasses(const LoadedData& loaded) {
+  constexpr int64_t kMany = 1000;
+  const int64_t classes = loaded.info.outputs, examples = loaded.train.size;
+  Require(loaded.info.multi_label || classes <= kMany || classes <= examples / 2,
+          "data.train: {} different labels in {} examples; expected classes, not measurements",
+          classes, examples);
+}
+
 // Examples of a training file in the shares that it is split into, each ascending.
 struct Split {
   std::vector<int64_t> test, validation, train;
@@ -169,6 +178,7 @@ DataSets OpenData(const Value& data_section, uint64_t seed) {
   CheckShares(options, !files.test.empty());
   LoadedData loaded = request.format.load(options, files);
   CheckFeatures(options, loaded.info);
+  CheckClasses(loaded);
   loaded.info.normalization = ChosenNormalization(options, loaded.info);
   const auto all = std::make_shared<MemoryReader>(loaded.info, std::move(loaded.train));
   Split split = SplitExamples(options, all->Size(), seed);

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "base/check.h"
@@ -74,6 +76,19 @@ std::string_view NextBlock(archive* a, const std::string& path) {
   if (status == ARCHIVE_EOF) return {};
   if (status < ARCHIVE_WARN) FailReading(a, path);
   return {static_cast<const char*>(data), size};
+}
+
+// A tar archive ends in two blocks of zeros. libarchive does not miss them; where nothing
+// compresses the archive, nothing else tells that it was cut between two files.
+void RequireEndMark(archive* a, const std::string& path) {
+  constexpr std::streamoff kMarkBytes = 1024;
+  if (archive_filter_code(a, 0) != ARCHIVE_FILTER_NONE) return;
+  std::array<char, kMarkBytes> mark;
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(-kMarkBytes, std::ios::end);
+  const bool complete = file.read(mark.data(), kMarkBytes) &&
+                        std::all_of(mark.begin(), mark.end(), [](char c) { return c == 0; });
+  Require(complete, "{}: the archive breaks off; expected its end mark (1,024 zero bytes)", path);
 }
 
 class FileSource : public ByteSource {
@@ -163,6 +178,7 @@ void ForEachEntry(
     for (std::string_view block; !(block = NextBlock(a.get(), path)).empty();) bytes += block;
     visit(name, bytes);
   }
+  RequireEndMark(a.get(), path);
 }
 
 }  // namespace yoke

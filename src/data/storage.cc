@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -56,6 +57,19 @@ void* Map(int64_t bytes, int file) {
 int64_t NumberIn(const std::string& path, int64_t otherwise) {
   int64_t number = 0;
   return std::ifstream(path) >> number ? number : otherwise;
+}
+
+// The least memory.max of this process's control group (version 2) and those around it.
+int64_t GroupLimit(int64_t otherwise) {
+  const std::filesystem::path root = "/sys/fs/cgroup";
+  int64_t limit = NumberIn(root / "memory.max", otherwise);
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (!line.starts_with("0::/")) continue;
+    for (std::filesystem::path group = line.substr(4); !group.empty(); group = group.parent_path())
+      limit = std::min(limit, NumberIn(root / group / "memory.max", otherwise));
+  }
+  return limit;
 }
 
 }  // namespace
@@ -109,9 +123,8 @@ void GrowingMemory::MoveToFile(int64_t bytes) {
 
 int64_t DefaultMemoryLimit() {
   const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  const int64_t v2 = NumberIn("/sys/fs/cgroup/memory.max", machine);
-  const int64_t v1 = NumberIn("/sys/fs/cgroup/memory/memory.limit_in_bytes", machine);
-  return std::min({machine, v2, v1}) / 2;
+  const int64_t version_1 = NumberIn("/sys/fs/cgroup/memory/memory.limit_in_bytes", machine);
+  return std::min(GroupLimit(machine), version_1) / 2;
 }
 
 }  // namespace yoke

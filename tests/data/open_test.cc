@@ -121,6 +121,12 @@ TEST_F(Open, RefusesToShiftSparseData) {
               HasSubstr("sparse"));
 }
 
+TEST_F(Open, RefusesMeasurementsAsClasses) {
+  std::string text;
+  for (int i = 0; i < 1500; ++i) text += fmt::format("1,{}.5\n", i);
+  EXPECT_THAT(Error(Section(text)), HasSubstr("1500 different labels in 1500 examples"));
+}
+
 TEST_F(Open, AugmentsImagesOnly) {
   const Table augment = {{"augment", Table{{"flip", true}}}};
   EXPECT_THAT(Error(Section(Rows(9), augment)), HasSubstr("only images can be augmented"));

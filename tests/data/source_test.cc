@@ -97,6 +97,8 @@ TEST(Archive, ReportsWhatBreaksOff) {
   const std::string tar = testing::Tar({{"1", Noise(5000)}, {"2", Noise(5000)}});
   for (const size_t length : {size_t{300}, size_t{3000}, size_t{8000}})
     EXPECT_THROW(EntriesOf(folder.Write("cut.tar", tar.substr(0, length))), UserError) << length;
+  EXPECT_EQ(tar.substr(5632, 2), std::string("2\0", 2));  // where the second file begins
+  EXPECT_THROW(EntriesOf(folder.Write("cut.tar", tar.substr(0, 5632))), UserError);
   EXPECT_THROW(EntriesOf(folder.Write("noise.tar", Noise(5000))), UserError);
   EXPECT_THROW(EntriesOf(folder.Write("empty.tar", "")), UserError);
 }

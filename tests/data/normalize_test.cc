@@ -1,0 +1,50 @@
+// Mean and deviation by channel: measured, or as a job says.
+#include "data/normalize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "data/memory_reader.h"
+
+namespace yoke {
+namespace {
+
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+
+Options Section(Table section) {
+  section.emplace_back("format", "idx");
+  return {"data", section, common_data_options()};
+}
+
+TEST(Normalize, MeasuresByChannelBehindTheScale) {
+  MemoryData data;
+  data.size = 300;  // more than a block
+  for (int64_t i = 0; i < data.size; ++i)
+    for (const int value : {0, 20, 7, 7}) data.bytes.push_back(static_cast<uint8_t>(value));
+  const MemoryReader reader(
+      {.input = {2, 1, 2}, .labelled = false, .normalization = {.scale = 0.1}}, std::move(data));
+  const Normalization measured = MeasuredNormalization(reader);
+  EXPECT_EQ(measured.scale, 0.1);
+  EXPECT_THAT(measured.mean[0], DoubleEq(1));
+  EXPECT_THAT(measured.deviation[0], DoubleEq(1));
+  EXPECT_NEAR(measured.mean[1], 0.7, 1e-6);
+  EXPECT_EQ(measured.deviation[1], 1);
+}
+
+TEST(Normalize, DoesWhatTheJobSays) {
+  const DataInfo bytes{.input = {3, 4, 4}, .normalization = {.scale = 1.0 / 255}};
+  EXPECT_EQ(ChosenNormalization(Section({}), bytes).scale, 1.0 / 255);
+  EXPECT_EQ(ChosenNormalization(Section({{"normalize", "none"}}), bytes).scale, 1);
+  const Normalization told =
+      ChosenNormalization(Section({{"mean", List{0.5}}, {"deviation", List{1, 2, 3}}}), bytes);
+  EXPECT_THAT(told.mean, ElementsAre(0.5));
+  EXPECT_THAT(told.deviation, ElementsAre(1, 2, 3));
+  EXPECT_THROW(ChosenNormalization(Section({{"mean", List{1, 2}}}), bytes), UserError);
+  EXPECT_THROW(ChosenNormalization(Section({{"mean", List{1}}, {"normalize", "standard"}}), bytes),
+               UserError);
+}
+
+}  // namespace
+}  // namespace yoke
