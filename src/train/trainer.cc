@@ -24,6 +24,8 @@ namespace {
 
 constexpr double kSecondsBetweenStepEvents = 0.1;
 constexpr int kDivergedStatus = 3;
+/// With fewer threads, one that reads ahead would only take a core from those that compute.
+constexpr int kThreadsThatSpareOne = 4;
 
 class Trainer {
  public:
@@ -131,7 +133,7 @@ class Trainer {
                      {.steps = plan.Steps(),
                       .seed = job_.seed(),
                       .epoch = position_.epoch,
-                      .threads = job_.Threads() > 1 ? 1 : 0});
+                      .threads = job_.Threads() >= kThreadsThatSpareOne ? 1 : 0});
     epoch_began_ = Now();
     epoch_examples_ = 0;
     paused_ = 0;
