@@ -1,11 +1,14 @@
 // Apply: one update of the whole model by any rule, dense slices in one pass and row-sparse ones by
 // touched rows.
+#include <omp.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "base/check.h"
 #include "optim/rule.h"
+#include "optim/rules/sweep.h"
 
 namespace yoke {
 namespace {
@@ -38,6 +41,24 @@ UpdateSpan SpanAt(const ApplyRequest& request, float* values, int64_t offset, in
   for (size_t i = 0; i < request.state.names().size(); ++i)
     span.state[i] = request.state.array(static_cast<int>(i)) + offset;
   return span;
+}
+
+/// Each thread updates its share of every slice, the first thread the first rows and so on, as the
+/// kernels divide the work on weights and their gradients: numbers stay in the cache of the core
+/// that computes with them.
+void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
+  const ParamLayout& layout = params.layout();
+#pragma omp parallel if (layout.dense_size() >= kParallelCount)
+  for (const Slice& slice : layout.slices()) {
+    if (slice.kind != SliceKind::kDense) continue;
+    const int64_t lines = (slice.Count() + 15) / 16, threads = omp_get_num_threads();
+    const int64_t thread = omp_get_thread_num();
+    const int64_t begin = 16 * (lines * thread / threads);
+    const int64_t end = 16 * (lines * (thread + 1) / threads);
+    UpdateSpan span = SpanAt(request, params.values(), slice.offset + begin, end - begin);
+    span.gradient = request.gradients.dense() + slice.offset + begin;
+    if (span.count > 0) request.rule.Update(span, step);
+  }
 }
 
 /// Rows are disjoint, so that threads share nothing; every row has its own clock.
@@ -90,9 +111,7 @@ void Apply(ParamStore& params, const ApplyRequest& request) {
   const UpdateStep step{.learning_rate = request.learning_rate,
                         .step = ++request.state.steps,
                         .gradient_scale = ClipScale(params, request)};
-  UpdateSpan span = SpanAt(request, params.values(), 0, layout.dense_size());
-  span.gradient = request.gradients.dense();
-  request.rule.Update(span, step);
+  ApplyDense(params, request, step);
   for (size_t i = 0; i < layout.slices().size(); ++i)
     if (layout.slices()[i].kind == SliceKind::kRowSparse)
       ApplyRows(params, request, static_cast<int>(i), step);

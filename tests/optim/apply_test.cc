@@ -110,6 +110,27 @@ TEST(Apply, ClipsTheNormOfAllGradientsTogether) {
   EXPECT_FLOAT_EQ(model.params.values(1)[0], -0.1F * 4);
 }
 
+TEST(Apply, UpdatesEveryNumberOfLargeSlicesOnceOnAnyNumberOfThreads) {
+  ParamLayout layout;
+  for (int64_t count : {20'011, 1, 37})
+    layout.Add({.name = std::to_string(count), .shape = {count}});
+  layout.Pack();
+  const auto rule = Make("sgd");
+  const int before = omp_get_max_threads();
+  for (int threads : {1, 2, 3, 7}) {
+    omp_set_num_threads(threads);
+    ParamStore params(layout, Cpu());
+    Gradients gradients(layout, Cpu());
+    RuleState state(layout, *rule, Cpu());
+    for (int64_t i = 0; i < layout.dense_size(); ++i) gradients.dense()[i] = static_cast<float>(i);
+    Apply(params, {.rule = *rule, .state = state, .gradients = gradients, .learning_rate = 2});
+    for (const Slice& slice : layout.slices())
+      for (int64_t i = slice.offset; i < slice.offset + slice.Count(); ++i)
+        ASSERT_EQ(params.values()[i], -2.0F * static_cast<float>(i)) << threads << " threads";
+  }
+  omp_set_num_threads(before);
+}
+
 TEST(Apply, PublishesAVersion) {
   const auto rule = Make("sgd");
   Model model(SliceKind::kDense, *rule);

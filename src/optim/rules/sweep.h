@@ -1,6 +1,8 @@
 // Sweep: one pass over the numbers of a span, shared by the update rules.
 #pragma once
 
+#include <omp.h>
+
 #include <cstdint>
 
 namespace yoke {
@@ -13,7 +15,7 @@ inline constexpr int64_t kParallelCount = 1 << 14;
 /// stays in its cache.
 template <typename Body>
 void Sweep(int64_t count, Body body) {
-  if (count < kParallelCount) {
+  if (count < kParallelCount || omp_in_parallel()) {
 #pragma omp simd
     for (int64_t i = 0; i < count; ++i) body(i);
   } else {
