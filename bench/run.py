@@ -10,6 +10,7 @@ bytes a parameter at the bandwidth of an update in cache, both measured in this 
 """
 import argparse
 import json
+import logging
 import os
 import pathlib
 import platform
@@ -148,6 +149,7 @@ def main():
     if "YOKE_BENCH_BUILD" not in os.environ:
         subprocess.run(["cmake", "--build", str(BUILD), "--target", "step_bench"], check=True, stdout=subprocess.DEVNULL)
 
+    logging.disable(logging.WARNING)  # PyTorch remarks that there is no CUDA
     import torch  # late: --help works without it
     torch.set_num_threads(arguments.threads)
     limits = ours("limits", arguments.threads)
