@@ -1,0 +1,127 @@
+// The report: round ticks, what charts and the page hold, and what is refused.
+#include "train/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "base/check.h"
+#include "train/report_chart.h"
+#include "train/report_run.h"
+
+namespace yoke {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(TicksTest, AreRoundAndCoverTheRange) {
+  EXPECT_THAT(RoundTicks(0, 10, 5), ElementsAre(0, 2, 4, 6, 8, 10));
+  EXPECT_THAT(RoundTicks(0.71, 0.93, 5),
+              ElementsAre(testing::DoubleEq(0.7), testing::DoubleEq(0.75), testing::DoubleEq(0.8),
+                          testing::DoubleNear(0.85, 1e-9), testing::DoubleNear(0.9, 1e-9),
+                          testing::DoubleNear(0.95, 1e-9)));
+  EXPECT_THAT(RoundTicks(0, 2, 7, /*whole=*/true), ElementsAre(0, 1, 2));
+}
+
+TEST(TicksTest, LogarithmicOnesAreFew) {
+  EXPECT_THAT(LogarithmicTicks(0.03, 2),
+              ElementsAre(testing::DoubleNear(0.02, 1e-9), testing::DoubleNear(0.05, 1e-9),
+                          testing::DoubleNear(0.1, 1e-9), testing::DoubleNear(0.2, 1e-9),
+                          testing::DoubleNear(0.5, 1e-9), 1, 2));
+  EXPECT_LE(LogarithmicTicks(1e-9, 1e6).size(), 8U);
+}
+
+ChartSpec SpecOf(std::vector<ChartPoint> points) {
+  return {
+      .title = "Loss",
+      .x_label = "epoch",
+      .whole_x = true,
+      .series = {{.name = "a <run>", .colour = 0, .faint = false, .points = std::move(points)}}};
+}
+
+TEST(ChartTest, ASinglePointIsADot) {
+  const std::string svg = DrawChart(SpecOf({{1, 0.5}}));
+  EXPECT_THAT(svg, HasSubstr("<circle"));
+  EXPECT_THAT(svg, HasSubstr("a &lt;run&gt;"));
+}
+
+TEST(ChartTest, ValuesThatAreNoNumbersLeaveAGap) {
+  const std::string svg = DrawChart(SpecOf({{1, 1}, {2, NAN}, {3, 2}, {4, 3}}));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  EXPECT_EQ(DrawChart(SpecOf({{1, NAN}})), "");
+  const std::string path = svg.substr(svg.find("class='line'"));
+  EXPECT_EQ(
+      std::count(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(path.find("/>")), 'M'),
+      2);
+}
+
+class ReportTest : public testing::Test {
+ protected:
+  /// A run directory of `epochs` epochs.
+  std::string Run(const std::string& name, int epochs, const std::string& rate, bool ended = true) {
+    const std::string folder = testing::TempDir() + "/report/" + name;
+    fs::create_directories(folder);
+    std::ofstream(folder + "/job.toml")
+        << "[model]\nname = \"mlp\"\n[train]\nlearning_rate = " << rate << "\n";
+    std::ofstream lines(folder + "/metrics.jsonl");
+    lines << R"({"event":"start","parameters":1234,"cpu":"<b>cpu</b>","version":"0.1.0"})"
+          << "\n";
+    for (int e = 1; e <= epochs; ++e)
+      lines
+          << fmt::format(
+                 R"({{"event":"epoch","epoch":{},"seconds":{},"learning_rate":{},"examples_per_second":1000,)"
+                 R"("train":{{"loss":{}}},"test":{{"loss":0.5,"accuracy":0.{}}}}})",
+                 e, 2 * e, rate, 1.0 / e, 7 + e)
+          << "\n";
+    if (ended)
+      lines
+          << R"({"event":"end","reason":"finished","seconds":9,"test":{"loss":0.5,"accuracy":0.875}})"
+          << "\n";
+    return folder;
+  }
+};
+
+TEST_F(ReportTest, OneRunHoldsEverythingItself) {
+  const std::string page = ReportPage({Run("one", 2, "0.1")});
+  EXPECT_THAT(page, HasSubstr("0.8750"));
+  EXPECT_THAT(page, HasSubstr("finished"));
+  EXPECT_THAT(page, HasSubstr("&lt;b&gt;cpu"));
+  for (const char* foreign : {"http", "<script", "<img", "src=", "nan"})
+    EXPECT_THAT(page, Not(HasSubstr(foreign)));
+  size_t charts = 0;
+  for (size_t at = 0; (at = page.find("<figure>", at)) != std::string::npos; ++at) ++charts;
+  EXPECT_EQ(charts, 8U);  // loss, accuracy, learning rate and speed, over epochs and over seconds
+}
+
+TEST_F(ReportTest, SeveralRunsShowInWhatTheyDiffer) {
+  const std::string page = ReportPage({Run("slow", 2, "0.001"), Run("fast", 3, "0.1", false)});
+  EXPECT_THAT(page, HasSubstr("<code>train.learning_rate</code>"));
+  EXPECT_THAT(page, Not(HasSubstr("<code>model.name</code>")));
+  EXPECT_THAT(page, HasSubstr("not ended"));
+  EXPECT_THAT(page, HasSubstr("</i>slow</th>")) << "names without the folder they share";
+}
+
+TEST_F(ReportTest, ARunWithoutAnEpochIsDrawnToo) {
+  EXPECT_THAT(ReportPage({Run("young", 0, "0.1", false)}), HasSubstr("No epoch is complete yet"));
+}
+
+TEST_F(ReportTest, ABrokenLineIsPassedOver) {
+  const std::string folder = Run("torn", 2, "0.1", false);
+  std::ofstream(folder + "/metrics.jsonl", std::ios::app) << R"({"event":"epo)";
+  EXPECT_EQ(ReadRun(folder).epochs.size(), 2U);
+  EXPECT_EQ(TypicalRate(ReadRun(folder)), 1000);
+}
+
+TEST_F(ReportTest, RefusesWhatIsNoRun) {
+  EXPECT_THROW(ReportPage({"/nowhere"}), UserError);
+  EXPECT_THROW(ReportPage({testing::TempDir()}), UserError);
+}
+
+}  // namespace
+}  // namespace yoke
