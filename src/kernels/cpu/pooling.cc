@@ -4,11 +4,23 @@
 #include "kernels/pooling.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/cpu/vector.h"
 
 namespace yoke::cpu {
 namespace {
 
-constexpr int64_t kLanes = 64;
+/// Calls body(width, c) for blocks of `width` channels from c on that cover all channels; a width
+/// is a constant, so that a block's sums stay in registers.
+template <typename Body>
+void ForEachBlock(int64_t channels, const Body& body) {
+  int64_t c = 0;
+  for (; c + 8 <= channels; c += 8) body(std::integral_constant<int, 8>(), c);
+  for (; c + 4 <= channels; c += 4) body(std::integral_constant<int, 4>(), c);
+  for (; c < channels; ++c) body(std::integral_constant<int, 1>(), c);
+}
 
 /// Where one window lies along an axis: input [begin, end), of which `first` is the tap at begin.
 struct Extent {
@@ -41,6 +53,10 @@ class VectorPool : public PoolingKernel {
     const bool plain = shape.layout == Layout::kPlain;
     images_ = plain ? s_.batch * s_.channels : s_.batch;
     channels_ = plain ? 1 : s_.channels;
+    for (int64_t i = 0; i < rows_; ++i) row_extents_.emplace_back(s_.rows, i, s_.height);
+    for (int64_t j = 0; j < columns_; ++j) column_extents_.emplace_back(s_.columns, j, s_.width);
+    for (int64_t i = 0; i < s_.height; ++i) row_covers_.emplace_back(s_.rows, i, rows_);
+    for (int64_t j = 0; j < s_.width; ++j) column_covers_.emplace_back(s_.columns, j, columns_);
   }
 
   void Forward(const void* input, void* output, void* saved) override {
@@ -53,9 +69,10 @@ class VectorPool : public PoolingKernel {
         for (int64_t column = 0; column < columns_; ++column) {
           const int64_t out = ((n * rows_ + row) * columns_ + column) * channels_;
           const T* image = x + n * s_.height * s_.width * channels_;
-          for (int64_t c = 0; c < channels_; c += kLanes)
-            ForwardWindow(image + c, row, column, std::min(kLanes, channels_ - c), y + out + c,
-                          taps ? taps + out + c : nullptr);
+          ForEachBlock(channels_, [&](auto lanes, int64_t c) {
+            ForwardWindow<lanes>(image + c, row, column, y + out + c,
+                                 taps ? taps + out + c : nullptr);
+          });
         }
   }
 
@@ -70,9 +87,10 @@ class VectorPool : public PoolingKernel {
         for (int64_t column = 0; column < s_.width; ++column) {
           const int64_t in = ((n * s_.height + row) * s_.width + column) * channels_;
           const int64_t image = n * rows_ * columns_ * channels_;
-          for (int64_t c = 0; c < channels_; c += kLanes)
-            BackwardPixel(dy + image + c, taps ? taps + image + c : nullptr, row, column,
-                          std::min(kLanes, channels_ - c), dx + in + c);
+          ForEachBlock(channels_, [&](auto lanes, int64_t c) {
+            BackwardPixel<lanes>(dy + image + c, taps ? taps + image + c : nullptr, row, column,
+                                 dx + in + c);
+          });
         }
   }
 
@@ -82,47 +100,40 @@ class VectorPool : public PoolingKernel {
   std::string name() const override { return "vector loops"; }
 
  private:
-  void ForwardWindow(const T* image, int64_t row, int64_t column, int64_t lanes, T* y,
-                     uint8_t* taps) const {
-    const Extent rows(s_.rows, row, s_.height), columns(s_.columns, column, s_.width);
+  template <int lanes>
+  void ForwardWindow(const T* image, int64_t row, int64_t column, T* y, uint8_t* taps) const {
+    const Extent &rows = row_extents_[row], &columns = column_extents_[column];
     if (s_.function == Pooling::kMaximum)
-      Largest(image, rows, columns, lanes, y, taps);
+      Largest<lanes>(image, rows, columns, y, taps);
     else
-      Mean(image, rows, columns, lanes, y);
+      Mean<lanes>(image, rows, columns, y);
   }
 
-  void Largest(const T* image, const Extent& rows, const Extent& columns, int64_t lanes, T* y,
+  template <int lanes>
+  void Largest(const T* image, const Extent& rows, const Extent& columns, T* y,
                uint8_t* taps) const {
-    float best[kLanes];
-    int32_t winner[kLanes];
-    const T* first = image + (rows.begin * s_.width + columns.begin) * channels_;
-    for (int64_t c = 0; c < lanes; ++c)
-      best[c] = float(first[c]), winner[c] = Tap(rows, rows.begin, columns, columns.begin);
+    using V = Vector<lanes>;
+    auto best = V::Load(image + (rows.begin * s_.width + columns.begin) * channels_);
+    auto winner = typename V::Ints{} + Tap(rows, rows.begin, columns, columns.begin);
     for (int64_t i = rows.begin; i < rows.end; ++i)
       for (int64_t j = columns.begin; j < columns.end; ++j) {
-        const T* x = image + (i * s_.width + j) * channels_;
-        const int32_t tap = Tap(rows, i, columns, j);
-        for (int64_t c = 0; c < lanes; ++c) {
-          const float value = float(x[c]);
-          const bool wins = (value > best[c]) | (value != value);  // a NaN wins
-          best[c] = wins ? value : best[c];
-          winner[c] = wins ? tap : winner[c];
-        }
+        const auto x = V::Load(image + (i * s_.width + j) * channels_);
+        const typename V::Ints wins = (x > best) | (x != x);  // a NaN wins
+        best = wins ? x : best;
+        winner = wins ? typename V::Ints{} + Tap(rows, i, columns, j) : winner;
       }
-    for (int64_t c = 0; c < lanes; ++c) y[c] = T(best[c]);
-    if (taps)
-      for (int64_t c = 0; c < lanes; ++c) taps[c] = static_cast<uint8_t>(winner[c]);
+    V::Store(best, y);
+    if (taps) V::Store(winner, taps);
   }
 
-  void Mean(const T* image, const Extent& rows, const Extent& columns, int64_t lanes, T* y) const {
-    float sum[kLanes] = {};
+  template <int lanes>
+  void Mean(const T* image, const Extent& rows, const Extent& columns, T* y) const {
+    using V = Vector<lanes>;
+    typename V::Floats sum = {};
     for (int64_t i = rows.begin; i < rows.end; ++i)
-      for (int64_t j = columns.begin; j < columns.end; ++j) {
-        const T* x = image + (i * s_.width + j) * channels_;
-        for (int64_t c = 0; c < lanes; ++c) sum[c] += float(x[c]);
-      }
-    const float scale = 1 / float(rows.counted * columns.counted);
-    for (int64_t c = 0; c < lanes; ++c) y[c] = T(sum[c] * scale);
+      for (int64_t j = columns.begin; j < columns.end; ++j)
+        sum += V::Load(image + (i * s_.width + j) * channels_);
+    V::Store(sum / float(rows.counted * columns.counted), y);
   }
 
   int32_t Tap(const Extent& rows, int64_t i, const Extent& columns, int64_t j) const {
@@ -130,35 +141,36 @@ class VectorPool : public PoolingKernel {
                                 columns.begin + columns.first);
   }
 
-  void BackwardPixel(const T* dy, const uint8_t* taps, int64_t row, int64_t column, int64_t lanes,
-                     T* dx) const {
-    float sum[kLanes] = {};
-    const Cover rows(s_.rows, row, rows_), columns(s_.columns, column, columns_);
+  template <int lanes>
+  void BackwardPixel(const T* dy, const uint8_t* taps, int64_t row, int64_t column, T* dx) const {
+    using V = Vector<lanes>;
+    typename V::Floats sum = {};
+    const Cover &rows = row_covers_[row], &columns = column_covers_[column];
     for (int64_t i = rows.begin; i < rows.end; ++i)
       for (int64_t j = columns.begin; j < columns.end; ++j) {
         const int64_t window = (i * columns_ + j) * channels_;
+        const auto g = V::Load(dy + window);
         if (taps) {
           const int64_t y = row + s_.rows.padding - i * s_.rows.stride;
           const int64_t x = column + s_.columns.padding - j * s_.columns.stride;
-          const auto tap = static_cast<uint8_t>(y * s_.columns.size + x);
-          for (int64_t c = 0; c < lanes; ++c)
-            sum[c] += taps[window + c] == tap ? float(dy[window + c]) : 0.0F;
+          const auto tap = static_cast<int32_t>(y * s_.columns.size + x);
+          sum += V::Load(taps + window) == tap ? g : typename V::Floats{};
         } else {
-          const float scale = Share(i, j);
-          for (int64_t c = 0; c < lanes; ++c) sum[c] += float(dy[window + c]) * scale;
+          sum += g * Share(i, j);
         }
       }
-    for (int64_t c = 0; c < lanes; ++c) dx[c] = T(sum[c]);
+    V::Store(sum, dx);
   }
 
   float Share(int64_t i, int64_t j) const {
-    const Extent rows(s_.rows, i, s_.height), columns(s_.columns, j, s_.width);
-    return 1 / float(rows.counted * columns.counted);
+    return 1 / float(row_extents_[i].counted * column_extents_[j].counted);
   }
 
   PoolingShape s_;
-  int64_t rows_ = 0, columns_ = 0;     // of the output
-  int64_t images_ = 0, channels_ = 0;  // as vectors see them
+  int64_t rows_ = 0, columns_ = 0;                    // of the output
+  std::vector<Extent> row_extents_, column_extents_;  // by output position
+  std::vector<Cover> row_covers_, column_covers_;     // by input position
+  int64_t images_ = 0, channels_ = 0;                 // as vectors see them
 };
 
 }  // namespace
