@@ -201,11 +201,12 @@ std::vector<double> LogarithmicTicks(double low, double high) {
   const auto first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
   const auto last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
   const int every = std::max(1, (last - first + 5) / 6);
+  const bool fine = high / low < 300;
   std::vector<double> ticks;
   for (int power = first; power <= last; ++power) {
     if ((power - first) % every == 0) ticks.push_back(std::pow(10, power));
     for (double factor : {2.0, 5.0})
-      if (last - first <= 2 && power < last) ticks.push_back(factor * std::pow(10, power));
+      if (fine && power < last) ticks.push_back(factor * std::pow(10, power));
   }
   // Of the ticks beyond the data, one on either side is enough.
   while (ticks.size() > 2 && ticks[1] <= low) ticks.erase(ticks.begin());
