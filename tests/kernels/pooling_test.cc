@@ -1,0 +1,75 @@
+// Pools: the number of windows as Caffe and PyTorch count them, what an average divides by, and a
+// NaN that wins.
+#include "kernels/pooling.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace yoke {
+namespace {
+
+TEST(Window, CountsAsCaffeAndPyTorch) {
+  const Window caffe{.size = 3, .stride = 2, .padding = 0, .round_up = true};
+  EXPECT_EQ(caffe.Count(32), 16);
+  EXPECT_EQ(caffe.Count(16), 8);
+  EXPECT_EQ(caffe.Count(8), 4);
+  EXPECT_EQ((Window{.size = 3, .stride = 2}.Count(32)), 15);
+  EXPECT_EQ((Window{.size = 5, .padding = 2}.Count(32)), 32);
+  EXPECT_EQ((Window{.size = 2, .stride = 2, .padding = 1, .round_up = true}.Count(3)), 2)
+      << "a window may not start in the padding behind the input";
+  EXPECT_EQ((Window{.size = 5}.Count(4)), 0);
+}
+
+std::vector<float> Pool(const PoolingShape& shape, const std::vector<float>& input,
+                        bool reference) {
+  const auto kernel = MakePooling(shape, reference);
+  std::vector<float> output(shape.Output().Count());
+  kernel->Forward(input.data(), output.data(), nullptr);
+  return output;
+}
+
+class Pools : public ::testing::TestWithParam<bool> {};
+
+TEST_P(Pools, AverageCountsPaddingButNotWhatHangsOver) {
+  const Window window{.size = 2, .stride = 2, .padding = 0, .round_up = true};
+  const PoolingShape hangs{.function = Pooling::kAverage,
+                           .batch = 1,
+                           .channels = 1,
+                           .height = 1,
+                           .width = 3,
+                           .rows = {},
+                           .columns = window};
+  EXPECT_EQ(Pool(hangs, {1, 3, 5}, GetParam()), (std::vector<float>{2, 5}));
+  const PoolingShape padded{.function = Pooling::kAverage,
+                            .batch = 1,
+                            .channels = 1,
+                            .height = 1,
+                            .width = 3,
+                            .rows = {},
+                            .columns = {.size = 2, .stride = 2, .padding = 1}};
+  EXPECT_EQ(Pool(padded, {1, 3, 5}, GetParam()), (std::vector<float>{0.5, 4}));
+}
+
+TEST_P(Pools, NanWins) {
+  for (int64_t channels : {1, 5, 16}) {
+    const Window window{.size = 2, .stride = 2};
+    const PoolingShape shape{.batch = 1,
+                             .channels = channels,
+                             .height = 2,
+                             .width = 2,
+                             .rows = window,
+                             .columns = window,
+                             .layout = Layout::kChannelsLast};
+    for (int64_t position = 0; position < 4; ++position) {
+      std::vector<float> input(4 * channels, 1.0F);
+      input[position * channels] = NAN;
+      EXPECT_TRUE(std::isnan(Pool(shape, input, GetParam())[0])) << position;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(FastAndReference, Pools, ::testing::Bool());
+
+}  // namespace
+}  // namespace yoke
