@@ -50,9 +50,7 @@ TEST(EventFileTest, WritesOneRecordAnEvent) {
   EXPECT_NE(text.str().find(TfRecord(event)), std::string::npos);
 }
 
-TEST(EventFileTest, SaysWhereItCannotWrite) {
-  EXPECT_THROW(EventFile("/proc/nowhere", 0), Error);
-}
+TEST(EventFileTest, SaysWhereItCannotWrite) { EXPECT_THROW(EventFile("/proc/nowhere", 0), Error); }
 
 }  // namespace
 }  // namespace yoke
