@@ -18,16 +18,22 @@ void Apply(const DropoutShape& s, const T* from, const uint8_t* mask, T* to) {
       to[i] = mask[i] ? T(float(from[i]) * scale) : T(0.0F);
 }
 
-}  // namespace
-
-void DrawMask(uint64_t key, double keep, int64_t count, uint8_t* mask) {
-  const auto threshold = static_cast<uint64_t>(std::lround(keep * 65536));
+void DrawMask(uint64_t key, uint64_t threshold, int64_t count, uint8_t* mask) {
   for (int64_t i = 0; i < count; i += 4) {
-    const uint64_t bits =
-        Random::Mix(key + 0x9E3779B97F4A7C15ULL * static_cast<uint64_t>(i / 4 + 1));
+    const auto counter = static_cast<uint64_t>(i / 4 + 1);
+    const uint64_t bits = Random::Mix(key + 0x9E3779B97F4A7C15ULL * counter);
     for (int64_t j = 0; j < std::min<int64_t>(4, count - i); ++j)
       mask[i + j] = (bits >> (16 * j) & 0xFFFF) < threshold;
   }
+}
+
+}  // namespace
+
+void DrawMasks(const DropoutShape& shape, std::span<const uint64_t> keys, uint8_t* mask) {
+  const auto threshold = static_cast<uint64_t>(std::lround(shape.keep * 65536));
+#pragma omp parallel for schedule(static) if (shape.batch * shape.count > 16384)
+  for (int64_t n = 0; n < shape.batch; ++n)
+    DrawMask(keys[n], threshold, shape.count, mask + n * shape.count);
 }
 
 void ApplyMask(const DropoutShape& shape, const void* from, const uint8_t* mask, void* to) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "tensor/types.h"
 
@@ -14,9 +15,9 @@ struct DropoutShape {
   double keep = 0.5;  ///< Probability that a number stays, in (0, 1]; what stays is divided by it.
 };
 
-/// Fills mask[0, count): 1 where a number of this example stays, drawn from `key` and the position
-/// alone (probability rounded to a multiple of 2^-16).
-void DrawMask(uint64_t key, double keep, int64_t count, uint8_t* mask);
+/// Fills mask [batch, count]: 1 where a number stays, drawn from its example's key and its position
+/// alone (the probability is rounded to a multiple of 2^-16).
+void DrawMasks(const DropoutShape& shape, std::span<const uint64_t> keys, uint8_t* mask);
 
 /// to = from * mask / keep for the whole batch; may be in place. Forward and backward are the same.
 void ApplyMask(const DropoutShape& shape, const void* from, const uint8_t* mask, void* to);

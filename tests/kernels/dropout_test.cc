@@ -11,7 +11,8 @@ namespace {
 
 std::vector<uint8_t> Mask(uint64_t key, double keep, int64_t count) {
   std::vector<uint8_t> mask(count);
-  DrawMask(key, keep, count, mask.data());
+  const std::vector<uint64_t> keys = {key};
+  DrawMasks({.batch = 1, .count = count, .keep = keep}, keys, mask.data());
   return mask;
 }
 

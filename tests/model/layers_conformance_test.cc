@@ -2,6 +2,7 @@
 // reference, f32 and bf16.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -210,6 +211,19 @@ TEST_P(LayerConformance, ChannelsLastInputGivesTheSame) {
   const Edge edge{.layout = Layout::kChannelsLast};
   ExpectSame(harness.Run({.reference = true, .edge = edge}), plain, 1e-5);
   ExpectSame(harness.Run({.edge = edge}), plain, 1e-5);
+}
+
+/// A NaN reaches the output of every layer and kernel, so that divergence is noticed.
+TEST_P(LayerConformance, NanIsPassedOn) {
+  if (GetParam().sparse || GetParam().type == "dropout") return;  // a dropped NaN is gone
+  LayerHarness harness(GetParam(), 6);
+  std::fill(harness.input.begin(), harness.input.end(), NAN);
+  for (const DType type : {DType::kF32, DType::kBf16})
+    for (const bool reference : {false, true}) {
+      const LayerRun run = harness.Run({.arithmetic = type, .reference = reference});
+      const auto is_nan = [](float y) { return std::isnan(y); };
+      EXPECT_TRUE(std::any_of(run.output.begin(), run.output.end(), is_nan)) << run.kernel;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, LayerConformance, ::testing::ValuesIn(Cases()));

@@ -15,7 +15,7 @@ void Block(const GradientPass& pass, int64_t begin, int64_t width) {
   float sums[kColumns] = {};
   for (int64_t row = 0; row < pass.rows; ++row, g += pass.columns, y += relu ? pass.columns : 0)
     for (int64_t j = 0; j < width; ++j) {
-      if (relu) g[j] = float(y[j]) == 0 ? T() : g[j];
+      if (relu) g[j] = float(y[j]) <= 0 ? T() : g[j];
       sums[j] += float(g[j]);
     }
   if (pass.bias_gradient) std::copy_n(sums, width, pass.bias_gradient + begin);
@@ -38,7 +38,7 @@ void MaskNumbers(const MaskPass& pass) {
   const T* y = static_cast<const T*>(pass.relu_output);
   T* g = static_cast<T*>(pass.gradient);
 #pragma omp parallel for simd schedule(static) if (pass.count > 16384)
-  for (int64_t i = 0; i < pass.count; ++i) g[i] = float(y[i]) == 0 ? T() : g[i];
+  for (int64_t i = 0; i < pass.count; ++i) g[i] = float(y[i]) <= 0 ? T() : g[i];
 }
 
 }  // namespace

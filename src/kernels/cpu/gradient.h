@@ -10,12 +10,12 @@ struct GradientPass {
   int64_t rows = 0;
   int64_t columns = 0;
   DType type = DType::kF32;
-  const void* relu_output = nullptr;  ///< Zero where the gradient becomes zero; null: no ReLU.
+  const void* relu_output = nullptr;  ///< Not above 0 where the gradient becomes 0; null: no ReLU.
   void* gradient = nullptr;           ///< Changed in place when there is a ReLU.
   float* bias_gradient = nullptr;     ///< [columns]: sums over rows; null: not wanted.
 };
 
-/// Numbers in any order; the output is zero where the gradient becomes zero.
+/// Numbers in any order; where the output is not above 0 the gradient becomes 0 (a NaN keeps it).
 struct MaskPass {
   int64_t count = 0;
   DType type = DType::kF32;

@@ -8,6 +8,10 @@ namespace {
 
 dnnl::memory::dims Dims(const Shape& shape) { return {shape.axes().begin(), shape.axes().end()}; }
 
+/// With a slope of 0 the library turns a NaN into 0, and divergence would pass unnoticed. This
+/// slope keeps a NaN, and what it makes of a negative number vanishes in any sum.
+constexpr float kOffSlope = 1e-30F;
+
 dnnl::memory::dims RowMajor(const Shape& shape) {
   dnnl::memory::dims strides(shape.rank(), 1);
   for (int i = shape.rank() - 2; i >= 0; --i) strides[i] = strides[i + 1] * shape[i + 1];
@@ -31,7 +35,7 @@ dnnl::primitive_attr Attributes(bool relu) {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (relu) {
     dnnl::post_ops after;
-    after.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+    after.append_eltwise(dnnl::algorithm::eltwise_relu, kOffSlope, 0);
     attributes.set_post_ops(after);
   }
   return attributes;

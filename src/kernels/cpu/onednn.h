@@ -22,7 +22,8 @@ Description Describe(const Shape& shape, DType type, Layout layout = Layout::kPl
 /// One in which the library chooses the layout.
 Description DescribeAny(const Shape& shape, DType type);
 
-/// The library keeps its temporary memory in what each call passes; optionally a ReLU follows.
+/// The library keeps its temporary memory in what each call passes; optionally a ReLU follows,
+/// which keeps a NaN and makes negative numbers 0 or negligibly less (never more than 0).
 dnnl::primitive_attr Attributes(bool relu = false);
 
 /// One operation of the library with its arguments prepared.

@@ -14,7 +14,7 @@ namespace {
 class DropoutPlan : public LayerPlan {
  public:
   DropoutPlan(const DropoutShape& shape, const PlanRequest& request, int layer)
-      : shape_(shape), layer_(static_cast<uint64_t>(layer)) {
+      : shape_(shape), layer_(static_cast<uint64_t>(layer)), keys_(shape.batch) {
     output = request.input;
     output_is_input = !request.training;
     saved_bytes = request.training ? shape.batch * shape.count : 0;
@@ -24,8 +24,8 @@ class DropoutPlan : public LayerPlan {
   void Forward(const LayerCall& call) override {
     if (output_is_input) return;
     auto* mask = static_cast<uint8_t*>(call.saved);
-    for (int64_t n = 0; n < shape_.batch; ++n)
-      DrawMask(Key(call.batch, n), shape_.keep, shape_.count, mask + n * shape_.count);
+    for (int64_t n = 0; n < shape_.batch; ++n) keys_[n] = Key(call.batch, n);
+    DrawMasks(shape_, keys_, mask);
     ApplyMask(shape_, call.input.data, mask, call.output.data);
   }
 
@@ -45,6 +45,7 @@ class DropoutPlan : public LayerPlan {
 
   DropoutShape shape_;
   uint64_t layer_;
+  std::vector<uint64_t> keys_;  // of the batch's examples
 };
 
 class Dropout : public Layer {
