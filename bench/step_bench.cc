@@ -118,12 +118,16 @@ double GemmPeak() {
 
 /// Bytes a second of a momentum update of `count` numbers: three arrays read, two written.
 double UpdateBandwidth(int64_t count) {
+  ParamLayout layout;
+  layout.Add({.name = "layer.weight", .shape = {count}});
+  layout.Pack();
+  ParamStore params(layout, Cpu());
+  const Gradients gradients(layout, Cpu());
   const auto rule = Job::MakeMomentum();
-  const Buffer values(Cpu(), count * 4), gradient(Cpu(), count * 4), momentum(Cpu(), count * 4);
-  UpdateSpan span{.values = values.As<float>(), .gradient = gradient.As<float>(), .count = count};
-  span.state[0] = momentum.As<float>();
-  return Rate(0.5, [&] { rule->Update(span, {.learning_rate = 0.01}); }) * 20 *
-         static_cast<double>(count);
+  RuleState state(layout, *rule, Cpu());
+  const ApplyRequest request{
+      .rule = *rule, .state = state, .gradients = gradients, .learning_rate = 0.01};
+  return Rate(0.5, [&] { Apply(params, request); }) * 20 * static_cast<double>(count);
 }
 
 void MeasureLimits() {

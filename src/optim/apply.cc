@@ -8,10 +8,12 @@
 
 #include "base/check.h"
 #include "optim/rule.h"
-#include "optim/rules/sweep.h"
 
 namespace yoke {
 namespace {
+
+/// Below this many numbers a team of threads costs more than it saves.
+constexpr int64_t kParallelCount = 1 << 14;
 
 double SquareSum(const float* x, int64_t count) {
   double sum = 0;

@@ -35,8 +35,8 @@ class UpdateRule {
   /// Names of the state arrays, each as long as the values and zero at first: {"momentum"}, {"m",
   /// "v"}.
   virtual std::vector<std::string> StateNames() const = 0;
-  /// Updates a run in one pass over memory, on all threads of the caller's team when `count` is
-  /// large.
+  /// Updates a run in one pass over memory, in the calling thread: Apply divides a model among
+  /// threads.
   virtual void Update(const UpdateSpan& span, const UpdateStep& step) const = 0;
 };
 

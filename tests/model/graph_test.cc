@@ -91,8 +91,10 @@ struct Model {
       batch.classes.push_back(static_cast<int32_t>(i % 3));
     }
   }
-  std::unique_ptr<GraphPlan> Compile(bool training, DType type = DType::kF32) const {
-    return graph.Compile({.batch = batch.size, .training = training, .arithmetic = type});
+  std::unique_ptr<GraphPlan> Compile(bool training, DType type = DType::kF32,
+                                     bool reference = false) const {
+    return graph.Compile(
+        {.batch = batch.size, .training = training, .arithmetic = type, .reference = reference});
   }
   std::vector<float> Scores(GraphPlan& plan, const Batch& of) const {
     plan.Forward(of, params.View());
@@ -110,9 +112,12 @@ struct Model {
 const List kLayers = {Linear(5), Layer("relu"),    Layer("tanh"),
                       Linear(7), Layer("sigmoid"), Linear(3)};
 
-TEST(GraphPlan, GradientsAgreeWithDifferences) {
+class GraphPlanKernels : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Reference, GraphPlanKernels, testing::Bool());
+
+TEST_P(GraphPlanKernels, GradientsAgreeWithDifferences) {
   Model m(kLayers);
-  const auto plan = m.Compile(true);
+  const auto plan = m.Compile(true, DType::kF32, GetParam());
   std::vector<int> order;
   plan->Forward(m.batch, m.params.View(&m.gradients));
   plan->Backward(m.batch, m.params.View(&m.gradients), [&](int slice) { order.push_back(slice); });

@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include "optim/rules/sweep.h"
-
 namespace yoke {
 namespace {
 
@@ -31,13 +29,13 @@ class Adam : public UpdateRule {
     float* __restrict m = span.state[0];
     float* __restrict v = span.state[1];
     const float* __restrict gradient = span.gradient;
-    Sweep(span.count, [=](int64_t i) {
+    for (int64_t i = 0; i < span.count; ++i) {
       const float kept = keep * w[i];
       const float g = scale * gradient[i] + decay * kept;
       m[i] = beta1 * m[i] + rest1 * g;
       v[i] = beta2 * v[i] + rest2 * g * g;
       w[i] = kept - rate * m[i] / (std::sqrt(v[i]) * inverse + epsilon);
-    });
+    }
   }
 
  private:

@@ -3,7 +3,6 @@
 // Polyak, "Some methods of speeding up the convergence of iteration methods" (1964).
 #include "optim/rule.h"
 #include "optim/rules/options.h"
-#include "optim/rules/sweep.h"
 
 namespace yoke::rule {
 namespace {
@@ -23,10 +22,10 @@ class Momentum : public UpdateRule {
     const float scale = static_cast<float>(step.gradient_scale);
     const float momentum = momentum_;
     const float decay = decay_;
-    Sweep(span.count, [=](int64_t i) {
+    for (int64_t i = 0; i < span.count; ++i) {
       m[i] = momentum * m[i] + (scale * gradient[i] + decay * w[i]);
       w[i] -= rate * m[i];
-    });
+    }
   }
 
  private:

@@ -4,7 +4,6 @@
 // Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013).
 #include "optim/rule.h"
 #include "optim/rules/options.h"
-#include "optim/rules/sweep.h"
 
 namespace yoke::rule {
 namespace {
@@ -24,11 +23,11 @@ class Nesterov : public UpdateRule {
     const float scale = static_cast<float>(step.gradient_scale);
     const float momentum = momentum_;
     const float decay = decay_;
-    Sweep(span.count, [=](int64_t i) {
+    for (int64_t i = 0; i < span.count; ++i) {
       const float g = scale * gradient[i] + decay * w[i];
       m[i] = momentum * m[i] + g;
       w[i] -= rate * (g + momentum * m[i]);
-    });
+    }
   }
 
  private:

@@ -2,7 +2,6 @@
 // Method" (1951).
 #include "optim/rule.h"
 #include "optim/rules/options.h"
-#include "optim/rules/sweep.h"
 
 namespace yoke::rule {
 namespace {
@@ -19,7 +18,7 @@ class Sgd : public UpdateRule {
     const float rate = static_cast<float>(step.learning_rate);
     const float scale = static_cast<float>(step.gradient_scale);
     const float decay = decay_;
-    Sweep(span.count, [=](int64_t i) { w[i] -= rate * (scale * gradient[i] + decay * w[i]); });
+    for (int64_t i = 0; i < span.count; ++i) w[i] -= rate * (scale * gradient[i] + decay * w[i]);
   }
 
  private:
