@@ -5,14 +5,16 @@
 
 namespace yoke {
 namespace cpu {
+std::unique_ptr<LinearKernel> LinearOfFew(const LinearShape& shape);
 std::unique_ptr<LinearKernel> Linear(const LinearShape& shape);
-}
+}  // namespace cpu
 namespace reference {
 std::unique_ptr<LinearKernel> Linear(const LinearShape& shape);
 }
 
 std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, bool reference) {
-  return MakeFirst<LinearKernel, LinearShape>({cpu::Linear, reference::Linear}, shape, reference);
+  return MakeFirst<LinearKernel, LinearShape>({cpu::LinearOfFew, cpu::Linear, reference::Linear},
+                                              shape, reference);
 }
 
 }  // namespace yoke
