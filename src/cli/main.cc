@@ -1,4 +1,8 @@
 // The program `yoke`.
 #include "cli/program.h"
+#include "kernels/threads.h"
 
-int main(int count, char** words) { return yoke::RunProgram({words + 1, words + count}); }
+int main(int count, char** words) {
+  yoke::WaitBriefly(words);
+  return yoke::RunProgram({words + 1, words + count});
+}

@@ -10,6 +10,13 @@ void SetKernelThreads(int threads);
 /// How many threads kernels called by this thread use.
 int KernelThreads();
 
+/// To be called first in main with its arguments: lets waiting threads give up their core soon.
+/// libgomp reads how long to spin when it is loaded, so the program starts itself once more with
+/// that in its environment, unless the caller already chose (GOMP_SPINCOUNT, OMP_WAIT_POLICY).
+/// Where other programs share the cores, spinning at length made LeNet's steps 4 to 20 times slower
+/// (measured).
+void WaitBriefly(char** words);
+
 /// What the kernel library says about itself, for `doctor`.
 struct KernelLibrary {
   std::string name;        ///< "oneDNN"
