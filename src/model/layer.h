@@ -1,4 +1,5 @@
-// Layer: what one layer of a model is (shapes, parameters, cost) and how it is computed for a batch.
+// Layer: what one layer of a model is (shapes, parameters, cost) and how it is computed for a
+// batch.
 #pragma once
 
 #include <memory>
@@ -18,14 +19,15 @@ struct Edge {
   Shape shape;  ///< Without the batch axis: {784} or {channels, height, width}.
   DType type = DType::kF32;
   Layout layout = Layout::kPlain;
-  bool sparse = false;          ///< The batch's sparse rows; shape is {width}.
+  bool sparse = false;  ///< The batch's sparse rows; shape is {width}.
 };
 
 /// What a plan is made for.
 struct PlanRequest {
   int64_t batch = 0;  ///< Examples of every call of this plan.
   Edge input;
-  DType arithmetic = DType::kF32;  ///< kBf16: activations and weights in bf16, accumulation and weight gradients in f32.
+  DType arithmetic = DType::kF32;  ///< kBf16: activations and weights in bf16, accumulation and
+                                   ///< weight gradients in f32.
   bool training = false;           ///< Backward will be called.
   bool input_gradient = false;     ///< Somebody below wants the gradient of the input.
   bool reference = false;          ///< Only reference kernels (tests; plain machines).
@@ -33,9 +35,10 @@ struct PlanRequest {
 
 /// One parameter as a call sees it.
 struct ParamRef {
-  Tensor value;                     ///< f32, or bf16 when the plan computes in bf16 and the slice is dense.
-  float* gradient = nullptr;        ///< Written (not added to) by Backward; null when not differentiating.
-  RowGradient* rows = nullptr;      ///< The same for a row-sparse slice.
+  Tensor value;  ///< f32, or bf16 when the plan computes in bf16 and the slice is dense.
+  float* gradient =
+      nullptr;  ///< Written (not added to) by Backward; null when not differentiating.
+  RowGradient* rows = nullptr;  ///< The same for a row-sparse slice.
 };
 
 /// The arguments of one call. Tensors carry the batch axis in front.
@@ -50,8 +53,8 @@ struct LayerCall {
   void* scratch = nullptr;  ///< Valid during the call only; shared by all layers.
 };
 
-/// A layer compiled for one batch size: chosen kernels, and how much memory a call needs. Allocates nothing of 4 KiB or more
-/// in a call after the first.
+/// A layer compiled for one batch size: chosen kernels, and how much memory a call needs. Allocates
+/// nothing of 4 KiB or more in a call after the first.
 class LayerPlan {
  public:
   virtual ~LayerPlan() = default;
@@ -59,7 +62,8 @@ class LayerPlan {
   virtual void Backward(const LayerCall& call) = 0;
 
   Edge output;
-  bool output_is_input = false;  ///< Output (and gradient) share the input's memory: flatten, or in-place activation.
+  bool output_is_input =
+      false;  ///< Output (and gradient) share the input's memory: flatten, or in-place activation.
   int64_t saved_bytes = 0;
   int64_t scratch_bytes = 0;
   std::string kernel;  ///< What was chosen, for `info`: "onednn brgemm", "reference".
@@ -69,10 +73,12 @@ class LayerPlan {
 class Layer {
  public:
   virtual ~Layer() = default;
-  /// Shape for one example of what comes out. Throws UserError naming the layer when the input does not fit.
+  /// Shape for one example of what comes out. Throws UserError naming the layer when the input does
+  /// not fit.
   virtual Shape OutputShape() const = 0;
   virtual std::vector<ParamSpec> Params() const { return {}; }
-  /// Work of forward and backward together for `batch` examples (operations of the direct algorithm).
+  /// Work of forward and backward together for `batch` examples (operations of the direct
+  /// algorithm).
   virtual Cost Price(int64_t batch) const = 0;
   virtual std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const = 0;
   /// Absorbs an activation that follows ("relu") into this layer's kernels; false: cannot.
