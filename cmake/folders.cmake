@@ -39,13 +39,10 @@ function(yoke_test_program folder label)
   add_executable(${program} ${sources} ${support})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${program} PRIVATE yoke_${folder} GTest::gmock_main)
-  if(folder STREQUAL cli AND TARGET yoke)
-    add_dependencies(${program} yoke)  # these tests run the program itself, at $YOKE_PROGRAM
-  endif()
   gtest_discover_tests(
     ${program}
     DISCOVERY_MODE PRE_TEST
     TEST_PREFIX ${folder}.
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    PROPERTIES LABELS ${label} ENVIRONMENT YOKE_PROGRAM=${YOKE_PROGRAM_DIR}/yoke)
+    PROPERTIES LABELS ${label})
 endfunction()
