@@ -5,9 +5,19 @@
 #include <cmath>
 
 #include "base/registry.h"
+#include "kernels/threads.h"
 
 namespace yoke {
 namespace {
+
+/// bf16 is for CPUs that multiply it faster than f32.
+void CheckPrecision(const Job& job) {
+  const KernelLibrary library = DescribeKernelLibrary();
+  Require(ArithmeticOf(job) == DType::kF32 || library.fast_bf16 || job.ReferenceKernels(),
+          "{}: bf16 would be slower than f32 here: this CPU has no bf16 arithmetic ({}); use "
+          "precision = \"f32\"",
+          job.node.Where("precision"), library.isa);
+}
 
 /// Whether a job and the one of a checkpoint name the same part.
 bool SamePart(const Job& job, const Value& before, const char* section, const char* key) {
@@ -36,6 +46,7 @@ Replica::Replica(const Job& job, const DataInfo& data)
       gradients_(graph_.layout(), Cpu()),
       rule_(FindEntry(rules(), "rule", job.train.String("rule")).make(job.train)),
       state_(graph_.layout(), *rule_, Cpu()) {
+  CheckPrecision(job);
   Initialize(params_, job.seed());
   const StrategyContext context = {.params = params_,
                                    .gradients = gradients_,

@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "base/check.h"
+#include "kernels/threads.h"
 #include "train/checkpoint.h"
 #include "train/files.h"
 #include "train/run_directory.h"
@@ -263,6 +264,16 @@ TEST_F(TrainerTest, ValidationShareIsWatched) {
               {"train.target", "{ metric = \"accuracy\", at_least = 0.0 }"}});
   EXPECT_EQ(notes_.start.train_examples, 150);
   EXPECT_FALSE(notes_.epochs.at(0).validation.empty());
+}
+
+TEST_F(TrainerTest, Bf16TrainsWhereItIsFastAndIsRefusedElsewhere) {
+  const Overrides bf16 = {{"node.precision", "bf16"}};
+  if (!DescribeKernelLibrary().fast_bf16) {
+    EXPECT_THROW(Begin("refused", bf16), UserError);
+  } else {
+    Begin("a", bf16);
+    EXPECT_GT(notes_.epochs[0].train_loss, notes_.epochs[2].train_loss);
+  }
 }
 
 TEST_F(TrainerTest, AnotherRuleStartsItsStateAnew) {
