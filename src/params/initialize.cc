@@ -52,7 +52,8 @@ uint64_t HashOf(const std::string& name) {
 void Initialize(ParamStore& store, uint64_t seed) {
   const auto& slices = store.layout().slices();
   for (size_t i = 0; i < slices.size(); ++i) {
-    const Initializer& initializer = FindEntry(AllInitializers(), "initializer", slices[i].initializer);
+    const Initializer& initializer =
+        FindEntry(AllInitializers(), "initializer", slices[i].initializer);
     Random random{seed, Word(Draw::kInitialize), HashOf(slices[i].name)};
     float* values = store.values(static_cast<int>(i));
     for (int64_t j = 0; j < slices[i].Count(); ++j)

@@ -1,5 +1,5 @@
-// Every model of the zoo (mlp, linear, lenet, alexnet_cifar, xmc): its parameters counted, data that it refuses, and that it learns a batch
-// by heart.
+// Every model of the zoo (mlp, linear, lenet, alexnet_cifar, xmc): its parameters counted, data
+// that it refuses, and that it learns a batch by heart.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
