@@ -28,7 +28,7 @@ test: build/release/build.ninja  ## build and run all tests
 	@tools/setup build test
 	@[ -e build/release/tests ] || cmake --preset release $(CONFIGURE)
 	@cmake --build build/release
-	@ctest --preset release -j2
+	@ctest --preset release -j$$(nproc)
 	@if [ -f ../shared/acceptance/contract.py ]; then ../shared/acceptance/contract.py --groups foundation; fi
 
 bench:  ## our training step against PyTorch's

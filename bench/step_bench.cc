@@ -142,6 +142,7 @@ void MeasureLimits() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  WaitBriefly(argv);
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 2 && words[0] == "limits") {
     SetKernelThreads(std::stoi(words[1]));

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace yoke {
 
@@ -15,8 +17,10 @@ int KernelThreads() { return omp_get_max_threads(); }
 
 void WaitBriefly(char** words) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
+  std::error_code none;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", none);
   setenv("GOMP_SPINCOUNT", "1000", 1);  // about 40 microseconds
-  execv("/proc/self/exe", words);       // returns only on failure: then waiting is merely slower
+  execv(program.c_str(), words);        // returns only on failure: then waiting is merely slower
 }
 
 }  // namespace yoke
