@@ -4,46 +4,17 @@
 
 #include "base/check.h"
 #include "model/layers/convert_input.h"
-#include "model/layers/support.h"
+#include "model/layers/weighted.h"
 
 namespace yoke::layer {
 namespace {
 
-class ConvolutionPlan : public LayerPlan {
- public:
-  ConvolutionPlan(const ConvolutionShape& shape, bool reference)
-      : kernel_(MakeConvolution(shape, reference)) {
-    const Shape out = shape.Output();
-    output = {.shape = {out[1], out[2], out[3]}, .type = shape.type, .layout = shape.layout};
-    scratch_bytes = kernel_->scratch_bytes();
-    kernel = kernel_->name();
-  }
-  void Forward(const LayerCall& call) override { kernel_->Forward(Arguments(call)); }
-  void Backward(const LayerCall& call) override { kernel_->Backward(Arguments(call)); }
-
- private:
-  static ConvolutionCall Arguments(const LayerCall& call) {
-    const bool bias = call.params.size() > 1;
-    return {.input = call.input.data,
-            .weight = call.params[0].value.data,
-            .bias = bias ? call.params[1].value.data : nullptr,
-            .output = call.output.data,
-            .output_gradient = call.output_gradient.data,
-            .input_gradient = call.input_gradient.data,
-            .weight_gradient = call.params[0].gradient,
-            .bias_gradient = bias ? call.params[1].gradient : nullptr,
-            .scratch = call.scratch};
-  }
-
-  std::unique_ptr<ConvolutionKernel> kernel_;
-};
+using ConvolutionPlan = WeightedPlan<ConvolutionKernel, ConvolutionCall>;
 
 class Convolution : public Layer {
  public:
   Convolution(const ConvolutionShape& shape, const Options& options)
-      : shape_(shape),
-        initializer_(options.String("initializer")),
-        bias_initializer_(options.String("bias_initializer")) {}
+      : shape_(shape), initializers_(options) {}
 
   Shape OutputShape() const override {
     const Shape out = shape_.Output();
@@ -54,18 +25,8 @@ class Convolution : public Layer {
     const Shape weight = shape_.Weight();
     const int64_t taps = weight[2] * weight[3];
     const int64_t fan_in = weight[1] * taps, fan_out = shape_.outputs / shape_.groups * taps;
-    std::vector<ParamSpec> specs = {{.name = "weight",
-                                     .shape = weight,
-                                     .initializer = initializer_,
-                                     .fan_in = fan_in,
-                                     .fan_out = fan_out}};
-    if (shape_.bias)
-      specs.push_back({.name = "bias",
-                       .shape = {shape_.outputs},
-                       .initializer = bias_initializer_,
-                       .fan_in = fan_in,
-                       .fan_out = fan_out});
-    return specs;
+    return WeightAndBias({.shape = weight, .fan_in = fan_in, .fan_out = fan_out},
+                         shape_.bias ? shape_.outputs : 0, initializers_);
   }
 
   Cost Price(int64_t batch) const override {
@@ -83,10 +44,12 @@ class Convolution : public Layer {
     shape.training = request.training;
     shape.input_gradient = request.input_gradient;
     shape.layout = PreferredLayout(shape, request.reference);
-    return ConvertInput(request, {.type = request.arithmetic, .layout = shape.layout},
-                        [&](const PlanRequest& r) {
-                          return std::make_unique<ConvolutionPlan>(shape, r.reference);
-                        });
+    return ConvertInput(
+        request, {.type = request.arithmetic, .layout = shape.layout}, [&](const PlanRequest& r) {
+          return std::make_unique<ConvolutionPlan>(
+              MakeConvolution(shape, r.reference),
+              Edge{.shape = OutputShape(), .type = shape.type, .layout = shape.layout});
+        });
   }
 
   bool Fuse(std::string_view activation) override {
@@ -96,7 +59,7 @@ class Convolution : public Layer {
 
  private:
   ConvolutionShape shape_;  // of one example
-  std::string initializer_, bias_initializer_;
+  WeightInitializers initializers_;
 };
 
 std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
@@ -146,18 +109,13 @@ OptionSpec Count(const std::string& name, Value fallback, const std::string& hel
 LayerEntry convolution() {
   return {.name = "convolution",
           .summary = "each output pixel is a weighted sum of a window of the input, and a bias",
-          .options = {Count("outputs", {}, "Channels that come out."),
-                      Axes("kernel", {}, "Size of the window: one number or [height, width]."),
-                      Axes("stride", List{1}, "Step of the window: one number or [height, width]."),
-                      Axes("padding", List{0},
-                           "Zeros around the image: one number or [height, width]."),
-                      Count("groups", 1, "Channels are divided into so many independent groups."),
-                      {.name = "bias",
-                       .type = OptionType::kBool,
-                       .fallback = true,
-                       .help = "Whether a bias is added."},
-                      InitializerOption("initializer", "fan_in_uniform", "First weights."),
-                      InitializerOption("bias_initializer", "fan_in_uniform", "First biases.")},
+          .options = WithWeightOptions(
+              {Count("outputs", {}, "Channels that come out."),
+               Axes("kernel", {}, "Size of the window: one number or [height, width]."),
+               Axes("stride", List{1}, "Step of the window: one number or [height, width]."),
+               Axes("padding", List{0}, "Zeros around the image: one number or [height, width]."),
+               Count("groups", 1, "Channels are divided into so many independent groups.")},
+              "fan_in_uniform", "fan_in_uniform"),
           .make = Make};
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "kernels/convert.h"
-#include "model/layers/support.h"
+#include "model/layers/weighted.h"
 
 namespace yoke::layer {
 namespace {
@@ -53,26 +53,16 @@ class SparseLinearPlan : public LayerPlan {
 class SparseLinear : public Layer {
  public:
   SparseLinear(const SparseLinearShape& shape, const Options& options)
-      : shape_(shape),
-        initializer_(options.String("initializer")),
-        bias_initializer_(options.String("bias_initializer")) {}
+      : shape_(shape), initializers_(options) {}
 
   Shape OutputShape() const override { return {shape_.outputs}; }
 
   std::vector<ParamSpec> Params() const override {
-    std::vector<ParamSpec> specs = {{.name = "weight",
-                                     .shape = {shape_.features, shape_.outputs},
-                                     .kind = SliceKind::kRowSparse,
-                                     .initializer = initializer_,
-                                     .fan_in = shape_.features,
-                                     .fan_out = shape_.outputs}};
-    if (shape_.bias)
-      specs.push_back({.name = "bias",
-                       .shape = {shape_.outputs},
-                       .initializer = bias_initializer_,
-                       .fan_in = shape_.features,
-                       .fan_out = shape_.outputs});
-    return specs;
+    return WeightAndBias({.shape = {shape_.features, shape_.outputs},
+                          .kind = SliceKind::kRowSparse,
+                          .fan_in = shape_.features,
+                          .fan_out = shape_.outputs},
+                         shape_.bias ? shape_.outputs : 0, initializers_);
   }
 
   /// How many features an example has is not known here; a hundred, or all when there are fewer.
@@ -93,7 +83,7 @@ class SparseLinear : public Layer {
 
  private:
   SparseLinearShape shape_;
-  std::string initializer_, bias_initializer_;
+  WeightInitializers initializers_;
 };
 
 std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
@@ -112,17 +102,12 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 LayerEntry sparse_linear() {
   return {.name = "sparse_linear",
           .summary = "linear for sparse input; only the rows of features that occur are touched",
-          .options = {{.name = "outputs",
-                       .type = OptionType::kInt,
-                       .help = "Numbers that come out.",
-                       .minimum = 1,
-                       .required = true},
-                      {.name = "bias",
-                       .type = OptionType::kBool,
-                       .fallback = true,
-                       .help = "Whether a bias is added."},
-                      InitializerOption("initializer", "xavier_uniform", "First weights."),
-                      InitializerOption("bias_initializer", "zeros", "First biases.")},
+          .options = WithWeightOptions({{.name = "outputs",
+                                         .type = OptionType::kInt,
+                                         .help = "Numbers that come out.",
+                                         .minimum = 1,
+                                         .required = true}},
+                                       "xavier_uniform", "zeros"),
           .make = Make};
 }
 

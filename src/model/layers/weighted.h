@@ -1,0 +1,58 @@
+// What layers with a weight and an optional bias share: their parameters, options and plans.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+
+/// The initializers that a layer's options name.
+struct WeightInitializers {
+  explicit WeightInitializers(const Options& options)
+      : weight(options.String("initializer")), bias(options.String("bias_initializer")) {}
+  std::string weight, bias;
+};
+
+/// The options `bias`, `initializer` and `bias_initializer`, behind a layer's own.
+std::vector<OptionSpec> WithWeightOptions(std::vector<OptionSpec> own,
+                                          const std::string& initializer,
+                                          const std::string& bias_initializer);
+
+/// The parameters `weight` (shape, kind and fans as given) and, unless `outputs` is 0, `bias`.
+std::vector<ParamSpec> WeightAndBias(ParamSpec weight, int64_t outputs,
+                                     const WeightInitializers& initializers);
+
+/// A plan that hands a call's tensors to one kernel (linear, convolution).
+template <typename Kernel, typename Call>
+class WeightedPlan : public LayerPlan {
+ public:
+  WeightedPlan(std::unique_ptr<Kernel> chosen, Edge out) : kernel_(std::move(chosen)) {
+    output = std::move(out);
+    scratch_bytes = kernel_->scratch_bytes();
+    kernel = kernel_->name();
+  }
+  void Forward(const LayerCall& call) override { kernel_->Forward(Arguments(call)); }
+  void Backward(const LayerCall& call) override { kernel_->Backward(Arguments(call)); }
+
+ private:
+  static Call Arguments(const LayerCall& call) {
+    const bool bias = call.params.size() > 1;
+    return {.input = call.input.data,
+            .weight = call.params[0].value.data,
+            .bias = bias ? call.params[1].value.data : nullptr,
+            .output = call.output.data,
+            .output_gradient = call.output_gradient.data,
+            .input_gradient = call.input_gradient.data,
+            .weight_gradient = call.params[0].gradient,
+            .bias_gradient = bias ? call.params[1].gradient : nullptr,
+            .scratch = call.scratch};
+  }
+
+  std::unique_ptr<Kernel> kernel_;
+};
+
+}  // namespace yoke::layer
