@@ -59,14 +59,33 @@ std::string EncodeState(const ParamLayout& layout, const RuleState& state) {
 /// Finished checkpoints by step: folders whose name is a number.
 std::map<int64_t, std::string, std::greater<>> Newest(const std::string& run) {
   std::map<int64_t, std::string, std::greater<>> found;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(run + "/checkpoints", none)) {
+  const std::string folder = run + "/checkpoints";
+  std::error_code problem;
+  const fs::directory_iterator entries(folder, problem);
+  Require(!problem || problem == std::errc::no_such_file_or_directory, "cannot read {}: {}", folder,
+          problem.message());
+  for (const auto& entry : entries) {
     const std::string name = entry.path().filename();
     const bool number =
         !name.empty() && name.size() < 19 && name.find_first_not_of("0123456789") == name.npos;
     if (number) found[std::stoll(name)] = entry.path();
   }
   return found;
+}
+
+/// A file of tensors must be the one that its head was written with.
+void CheckBelongs(const Safetensors& file, const std::string& checksum, const std::string& name) {
+  if (file.checksum() != checksum)
+    throw DamagedError(name + " is damaged: it is not the file that its " + (kHead + 1) +
+                       " was written with");
+}
+
+/// Gives a damaged checkpoint another name, which it returns; a link `best` to it goes.
+std::string SetAside(const std::string& run, int64_t step) {
+  const std::string aside = fmt::format("{}/checkpoints/damaged-{}", run, step);
+  ReplaceFolder(fmt::format("{}/checkpoints/{}", run, step), aside);
+  if (!fs::exists(run + "/best")) fs::remove(run + "/best");
+  return aside;
 }
 
 void RemoveOld(const CheckpointPlace& place) {
@@ -124,17 +143,13 @@ Checkpoint Checkpoint::Open(const std::string& folder) {
           "there is no checkpoint at {} (expected a folder such as runs/NAME/last)", folder);
   DecodedHead decoded = DecodeHead(ReadWhole(folder + kHead), folder + kHead);
   Safetensors model = Safetensors::Open(folder + kModel);
-  Require(model.checksum() == decoded.model,
-          "{} is damaged: it is not the file that {} was written with", folder + kModel,
-          folder + kHead);
+  CheckBelongs(model, decoded.model, folder + kModel);
   return {folder, std::move(decoded), std::move(model)};
 }
 
 Safetensors Checkpoint::OpenOptimizer() const {
   Safetensors file = Safetensors::Open(folder_ + kOptimizer);
-  Require(file.checksum() == optimizer_checksum_,
-          "{} is damaged: it is not the file that {} was written with", folder_ + kOptimizer,
-          folder_ + kHead);
+  CheckBelongs(file, optimizer_checksum_, folder_ + kOptimizer);
   return file;
 }
 
@@ -153,19 +168,25 @@ void Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
 std::optional<Checkpoint> RecoverNewest(const std::string& run,
                                         std::vector<std::string>& messages) {
   fs::remove_all(run + "/checkpoints/" + kUnfinished);
+  std::vector<std::pair<int64_t, std::string>> damaged;  // Step and sentence.
   for (const auto& [step, folder] : Newest(run)) {
     try {
       Checkpoint checkpoint = Checkpoint::Open(folder);
       checkpoint.Verify();
       ReplaceLink(run + "/last", fmt::format("checkpoints/{}", step));
+      for (const auto& [bad, sentence] : damaged)
+        messages.push_back(fmt::format("{}; it is now {} and the one before is used", sentence,
+                                       SetAside(run, bad)));
       return checkpoint;
-    } catch (const UserError& damage) {
-      const std::string aside = fmt::format("{}/checkpoints/damaged-{}", run, step);
-      ReplaceFolder(folder, aside);
-      messages.push_back(
-          fmt::format("{}; it is now {} and the one before is used", damage.what(), aside));
+    } catch (const DamagedError& damage) {
+      damaged.emplace_back(step, damage.what());
     }
   }
+  Require(damaged.empty(),
+          "no checkpoint in {}/checkpoints is whole ({}); to begin anew, train with the job "
+          "{}/job.toml "
+          "and another --run",
+          run, damaged.empty() ? "" : damaged.front().second, run);
   return {};
 }
 

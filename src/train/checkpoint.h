@@ -78,7 +78,8 @@ std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts&
 /// asked for.
 class Checkpoint {
  public:
-  /// `folder` may be a link to it (`run/last`). Throws UserError naming the file and its damage.
+  /// `folder` may be a link to it (`run/last`). Throws DamagedError (train/files.h) naming the file
+  /// and its damage, UserError where it cannot be read or another version wrote it.
   static Checkpoint Open(const std::string& folder);
   const CheckpointHead& head() const { return head_; }
   const std::string& folder() const { return folder_; }
@@ -100,9 +101,10 @@ class Checkpoint {
   Safetensors model_;
 };
 
-/// Makes a run's folder ready to go on: removes what a killed writer left, gives damaged
-/// checkpoints other names (said in `messages`), points `last` at the newest good one and returns
-/// it; nothing when there is none.
+/// Makes a run's folder ready to go on: removes what a killed writer left, gives checkpoints newer
+/// than the newest good one other names (said in `messages`), points `last` at that one and returns
+/// it; nothing when the run has none yet. Throws UserError, and renames nothing, when all are
+/// damaged or one cannot be read.
 std::optional<Checkpoint> RecoverNewest(const std::string& run, std::vector<std::string>& messages);
 
 }  // namespace yoke

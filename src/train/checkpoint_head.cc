@@ -125,15 +125,15 @@ std::string EncodeHead(const CheckpointHead& head, const std::string& model,
 }
 
 DecodedHead DecodeHead(std::string bytes, const std::string& name) {
-  Require(bytes.starts_with(kBegin) && SealHolds(bytes, kBegin.size()),
-          "{} is damaged: its checksum does not fit", name);
+  if (!bytes.starts_with(kBegin) || !SealHolds(bytes, kBegin.size()))
+    throw DamagedError(name + " is damaged: its checksum does not fit");
   const Json json = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
   try {
     Require(json.at("format") == kFormat, "{} was written by another version of yoke ({})", name,
             json.at("yoke").get<std::string>());
     return FromJsonHead(json);
   } catch (const nlohmann::json::exception& problem) {
-    throw UserError(fmt::format("{} is damaged: {}", name, problem.what()));
+    throw DamagedError(fmt::format("{} is damaged: {}", name, problem.what()));
   }
 }
 

@@ -63,9 +63,12 @@ void Rename(const std::string& from, const std::string& to) {
 
 std::string ReadWhole(const std::string& path) {
   File file(path, O_RDONLY);
+  if (file.number() < 0 && errno == ENOENT)
+    throw DamagedError(fmt::format("cannot read {}: it is missing", path));
   Require(file.number() >= 0, "cannot read {}: {}", path, std::strerror(errno));
   struct stat info = {};
-  Require(fstat(file.number(), &info) == 0 && S_ISREG(info.st_mode), "{} is not a file", path);
+  Require(fstat(file.number(), &info) == 0, "cannot read {}: {}", path, std::strerror(errno));
+  if (!S_ISREG(info.st_mode)) throw DamagedError(path + " is not a file");
   std::string bytes(static_cast<size_t>(info.st_size), '\0');
   size_t have = 0;
   while (have < bytes.size()) {

@@ -5,9 +5,17 @@
 #include <string>
 #include <string_view>
 
+#include "base/check.h"
+
 namespace yoke {
 
-/// The whole of a file. Throws UserError naming it when it cannot be read or is no regular file.
+/// A file is not what was written: missing, cut or altered. Another one may be whole.
+class DamagedError : public UserError {
+  using UserError::UserError;
+};
+
+/// The whole of a file. Throws DamagedError naming it when it is missing or no regular file,
+/// UserError when it cannot be read.
 std::string ReadWhole(const std::string& path);
 
 /// Writes a new file and waits until it is on the disk. Throws Error naming the file and the reason

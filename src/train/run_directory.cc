@@ -79,12 +79,10 @@ RunDirectory RunDirectory::Create(const std::string& path, const Job& job) {
   }
 }
 
-RunDirectory RunDirectory::Resume(const std::string& path, const Job& job) {
+RunDirectory RunDirectory::Resume(const std::string& path) {
   Require(fs::exists(path + "/job.toml"), "{} holds no run to resume (there is no {}/job.toml)",
           path, path);
-  RunDirectory run(path);
-  run.WriteJob(job);
-  return run;
+  return RunDirectory(path);
 }
 
 void RunDirectory::Abandon() {

@@ -15,14 +15,16 @@ class RunDirectory {
   /// the resolved job to job.toml. Throws UserError when the folder holds a run already or another
   /// process writes it.
   static RunDirectory Create(const std::string& path, const Job& job);
-  /// Takes up the run that `path` holds and replaces its job.toml. Throws UserError when there is
+  /// Takes up the run that `path` holds; its files stay as they are. Throws UserError when there is
   /// none, or another process writes it.
-  static RunDirectory Resume(const std::string& path, const Job& job);
+  static RunDirectory Resume(const std::string& path);
 
   RunDirectory(RunDirectory&& other) noexcept;
   RunDirectory& operator=(RunDirectory&&) = delete;
   ~RunDirectory();
 
+  /// Writes the resolved job to job.toml, in place of the one before.
+  void WriteJob(const Job& job) const;
   /// Takes back a new run that could not begin: removes what was made.
   void Abandon();
 
@@ -30,7 +32,6 @@ class RunDirectory {
 
  private:
   explicit RunDirectory(std::string path);
-  void WriteJob(const Job& job) const;
 
   std::string path_;
   int lock_ = -1;

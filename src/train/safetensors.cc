@@ -33,7 +33,7 @@ const char* TypeText(DType type) {
 }
 
 [[noreturn]] void Damaged(const std::string& name, const std::string& what) {
-  throw UserError(fmt::format("{} is damaged: {}", name, what));
+  throw DamagedError(fmt::format("{} is damaged: {}", name, what));
 }
 
 std::string HeaderOf(std::span<const StoredTensor> tensors) {

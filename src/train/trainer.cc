@@ -335,16 +335,19 @@ class Trainer {
 }  // namespace
 
 EndEvent Train(const Job& job, const RunRequest& request) {
-  RunDirectory run = request.resume ? RunDirectory::Resume(request.run, job)
-                                    : RunDirectory::Create(request.run, job);
-  Trainer trainer(job, request, run.path());
+  bool began = false;
+  RunDirectory run =
+      request.resume ? RunDirectory::Resume(request.run) : RunDirectory::Create(request.run, job);
   try {
+    Trainer trainer(job, request, run.path());
     trainer.Begin();
-  } catch (const UserError&) {
-    if (!request.resume) run.Abandon();
+    if (request.resume) run.WriteJob(job);  // Not before: a refused one leaves the run as it was.
+    began = true;
+    return trainer.Run();
+  } catch (...) {
+    if (!began && !request.resume) run.Abandon();
     throw;
   }
-  return trainer.Run();
 }
 
 }  // namespace yoke

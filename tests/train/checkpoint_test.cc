@@ -175,6 +175,41 @@ TEST_F(CheckpointTest, DamageIsRefusedAndTheOneBeforeIsTaken) {
   }
 }
 
+// Not damage: the next session may read it, so nothing is renamed.
+TEST_F(CheckpointTest, WhatCannotBeReadIsNotTakenForDamage) {
+  Write(1);
+  const std::string folder = Write(2, 2, /*best=*/true);
+  const std::string good = ReadWhole(folder + "/checkpoint.json");
+  std::string other = good;
+  other.replace(other.find("\"format\": 1"), 11, "\"format\": 9");
+  Seal(other, other.find(": \"") + 3);
+  WriteDurably(folder + "/checkpoint.json", other);
+  std::vector<std::string> messages;
+  EXPECT_THROW(RecoverNewest(run_, messages), UserError);
+  WriteDurably(folder + "/checkpoint.json", good);
+  fs::remove(folder + "/model.safetensors");
+  fs::create_symlink("model.safetensors", folder + "/model.safetensors");  // ELOOP
+  EXPECT_THROW(RecoverNewest(run_, messages), UserError);
+  EXPECT_EQ(Folders(), (std::vector<std::string>{"1", "2"}));
+  EXPECT_TRUE(messages.empty());
+}
+
+TEST_F(CheckpointTest, AllDamagedIsRefusedAndNothingIsLost) {
+  for (int step : {1, 2}) WriteDurably(Write(step) + "/model.safetensors", "cut");
+  std::vector<std::string> messages;
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(RecoverNewest(run_, messages), UserError);
+  EXPECT_EQ(Folders(), (std::vector<std::string>{"1", "2"}));
+}
+
+TEST_F(CheckpointTest, ALinkToADamagedBestGoes) {
+  Write(1);
+  WriteDurably(Write(2, 2, /*best=*/true) + "/model.safetensors", "cut");
+  std::vector<std::string> messages;
+  ASSERT_TRUE(RecoverNewest(run_, messages));
+  EXPECT_FALSE(fs::is_symlink(run_ + "/best"));
+  EXPECT_EQ(Folders(), (std::vector<std::string>{"1", "damaged-2"}));
+}
+
 TEST_F(CheckpointTest, WhatAKilledWriterLeftIsRemoved) {
   Write(1);
   fs::create_directories(run_ + "/checkpoints/unfinished");

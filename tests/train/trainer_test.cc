@@ -38,7 +38,10 @@ threads = 1
 /// Notes what happens, and does something at a step's or an epoch's end.
 class Notes : public Observer {
  public:
-  void Start(const StartEvent& event) override { start = event; }
+  void Start(const StartEvent& event) override {
+    start = event;
+    if (at_start) at_start();
+  }
   void Epoch(const EpochEvent& event) override {
     epochs.push_back(event);
     if (at_epoch) at_epoch(event);
@@ -50,6 +53,7 @@ class Notes : public Observer {
   std::vector<EpochEvent> epochs;
   std::vector<std::string> messages;
   std::vector<EndEvent> ends;
+  std::function<void()> at_start;
   std::function<void(const EpochEvent&)> at_epoch;
 };
 
@@ -228,6 +232,24 @@ TEST_F(TrainerTest, DamagedCheckpointFallsBack) {
   EXPECT_EQ(Weights("a"), weights);
 }
 
+TEST_F(TrainerTest, ARefusedResumeLeavesTheJob) {
+  Begin("a");
+  const std::string job = ReadWhole(Path("a") + "/job.toml");
+  EXPECT_THROW(Resume("a", {{"data.train_size", "300"}}), UserError);
+  EXPECT_THROW(Resume("a", {{"checkpoint.best", "auc"}}), UserError);
+  EXPECT_EQ(ReadWhole(Path("a") + "/job.toml"), job);
+  EXPECT_EQ(Resume("a", {{"train.epochs", "4"}}).epochs, 4);
+  EXPECT_NE(ReadWhole(Path("a") + "/job.toml"), job);
+}
+
+TEST_F(TrainerTest, WhatDiesBeforeTrainingLeavesItsNameFree) {
+  notes_.at_start = [] { throw std::runtime_error("dies"); };
+  EXPECT_THROW(
+      Train(MakeNew(), {.run = Path("a"), .stop_signal = &signal_, .observers = {&notes_}}),
+      std::runtime_error);
+  EXPECT_EQ(Begin("a").reason, "finished");
+}
+
 TEST_F(TrainerTest, BestIsKept) {
   const EndEvent end = Begin(
       "a",
@@ -250,7 +272,7 @@ TEST_F(TrainerTest, CheckpointsByStep) {
 TEST_F(TrainerTest, OneWriterAndOneRunADirectory) {
   Begin("a");
   EXPECT_THROW(Begin("a"), UserError);
-  const RunDirectory held = RunDirectory::Resume(Path("a"), MakeNew());
+  const RunDirectory held = RunDirectory::Resume(Path("a"));
   EXPECT_THROW(Resume("a"), UserError);
 }
 
