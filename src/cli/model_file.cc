@@ -32,7 +32,7 @@ std::string CheckpointFolder(const std::string& path) {
 
 ModelFile::ModelFile(const std::string& path)
     : checkpoint_(Checkpoint::Open(CheckpointFolder(path))),
-      job_(MakeJob(head().job, "job", fs::current_path())),
+      job_(MakeJob(head().job, "job", /*folder=*/"")),
       graph_(BuildModel(job_.model(), TaskOf(head().data))),
       params_(graph_.layout(), Cpu()) {
   checkpoint_.Load(params_);

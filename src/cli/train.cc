@@ -66,7 +66,8 @@ class TrainCommand : public Command {
     CheckArguments();
     AddSets();
     const bool resume = !resume_.empty();
-    const Job job = LoadJob(resume ? resume_ + "/job.toml" : job_, overrides_);
+    const Job job =
+        resume ? LoadResolvedJob(resume_ + "/job.toml", overrides_) : LoadJob(job_, overrides_);
     const std::unique_ptr<Observer> progress = MakeProgress(out);
     RunRequest request{.run = resume ? resume_ : run_, .resume = resume};
     request.stop_signal = &CatchStopSignals();

@@ -109,6 +109,14 @@ void WriteParts(const std::string& folder, const CheckpointParts& parts) {
 
 }  // namespace
 
+std::string HowToGoOn(const std::string& run) {
+  std::error_code none;
+  if (!fs::exists(run + "/last", none)) return "there is no checkpoint yet";
+  return fmt::format(
+      "the checkpoint {}/last is good; make room, then continue with: yoke train --resume {}", run,
+      run);
+}
+
 std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts) {
   const std::string folder = fmt::format("checkpoints/{}", parts.head.position.step);
   const std::string unfinished = place.run + "/checkpoints/" + kUnfinished;
@@ -121,12 +129,7 @@ std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts&
   } catch (const std::exception& problem) {
     std::error_code none;
     fs::remove_all(unfinished, none);
-    const bool have = fs::exists(place.run + "/last", none);
-    throw Error(fmt::format("{}; {}", problem.what(),
-                            have ? fmt::format("the checkpoint {}/last is good; make room, then "
-                                               "continue with: yoke train --resume {}",
-                                               place.run, place.run)
-                                 : "there is no checkpoint yet"));
+    throw Error(fmt::format("{}; {}", problem.what(), HowToGoOn(place.run)));
   }
   RemoveOld(place);
   return place.run + "/" + folder;

@@ -74,6 +74,9 @@ struct CheckpointPlace {
 /// Error; the previous one stays good.
 std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts);
 
+/// What to do when the run's folder cannot be written, as the end of a sentence.
+std::string HowToGoOn(const std::string& run);
+
 /// A checkpoint whose head and weights were read and checked; the rule's state is read when it is
 /// asked for.
 class Checkpoint {

@@ -133,12 +133,29 @@ void ForgetPart(Value& root, const std::string& key, const std::string& text) {
       for (const OptionSpec& option : group.options) section->Erase(option.name);
 }
 
+Value ReadWithOverrides(const std::string& path, const Overrides& overrides) {
+  Value root = ReadToml(path);
+  for (const auto& [key, value] : overrides) ForgetPart(root, key, value);
+  for (const auto& [key, value] : overrides) ApplyOverride(root, key, value);
+  return root;
+}
+
+/// Lets the environment's YOKE_KERNELS have its say in [node] kernels.
+void AskEnvironment(Value& node) {
+  const char* variable = std::getenv("YOKE_KERNELS");
+  const std::string kernels = variable ? variable : "";
+  Require(kernels.empty() || kernels == "auto" || kernels == "reference",
+          "the environment variable YOKE_KERNELS is '{}', expected auto or reference", kernels);
+  if (kernels == "reference") node.Set("kernels", kernels);
+}
+
 }  // namespace
 
 Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   CheckSections(root);
   for (const std::string& section : kSections)
     if (!root.Find(section)) root.Set(section, Table{});
+  AskEnvironment(*root.Find("node"));
   auto at = [&](int i) { return Section{kSections[i], *root.Find(kSections[i]), folder}; };
   Job job;
   job.name = name;
@@ -155,18 +172,15 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
 }
 
 Job LoadJob(const std::string& path, const Overrides& overrides) {
-  Value root = ReadToml(path);
-  for (const auto& [key, value] : overrides) ForgetPart(root, key, value);
-  for (const auto& [key, value] : overrides) ApplyOverride(root, key, value);
   const std::filesystem::path file = std::filesystem::absolute(path);
-  return MakeJob(std::move(root), file.stem(), file.parent_path());
+  return MakeJob(ReadWithOverrides(path, overrides), file.stem(), file.parent_path());
 }
 
-bool Job::ReferenceKernels() const {
-  const char* everywhere = std::getenv("YOKE_KERNELS");
-  return node.String("kernels") == "reference" ||
-         (everywhere && std::string_view(everywhere) == "reference");
+Job LoadResolvedJob(const std::string& path, const Overrides& overrides) {
+  return MakeJob(ReadWithOverrides(path, overrides), "job", "");
 }
+
+bool Job::ReferenceKernels() const { return node.String("kernels") == "reference"; }
 
 int Job::Threads() const {
   return node.Has("threads") ? static_cast<int>(node.Int("threads")) : UsableCores();

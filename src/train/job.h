@@ -22,8 +22,7 @@ struct Job {
   const Value& data() const { return *resolved.Find("data"); }
   const Value& model() const { return *resolved.Find("model"); }
   uint64_t seed() const { return static_cast<uint64_t>(train.Int("seed")); }
-  /// What [node] asks of every kernel: `kernels`, or the environment's YOKE_KERNELS where that says
-  /// "reference".
+  /// [node] kernels, which the environment's YOKE_KERNELS has had its say in.
   bool ReferenceKernels() const;
   /// [node] threads, or the cores this process may use.
   int Threads() const;
@@ -38,9 +37,12 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 /// nearest and the list), wrong types, ranges, one sentence each, with file and line. Relative
 /// paths become absolute against the job file's folder.
 Job LoadJob(const std::string& path, const Overrides& overrides);
+/// The same from the job.toml of a run: resolved, so that a `$` in its paths is a `$`; overrides
+/// are as above.
+Job LoadResolvedJob(const std::string& path, const Overrides& overrides);
 
 /// The same from a value already read (tests, checkpoints); `folder` is what relative paths are
-/// relative to.
+/// relative to, "" for a resolved job, whose paths are taken as they stand.
 Job MakeJob(Value root, const std::string& name, const std::string& folder);
 
 /// Every key a job can hold, by section, with the part it belongs to: the source of

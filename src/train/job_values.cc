@@ -37,6 +37,7 @@ void MarkTyped(Value& value) {
 void ResolvePath(Value& value, const std::string& folder) {
   if (!value.AsString()) return;  // The check of types will say so.
   const std::string place = value.place();
+  if (folder.empty() && place != kFromCommandLine) return;
   std::filesystem::path path = ExpandEnvironment(*value.AsString());
   if (path.is_relative())
     path = (place == kFromCommandLine ? std::filesystem::current_path()

@@ -13,7 +13,8 @@ namespace yoke {
 void ApplyOverride(Value& root, const std::string& key, const std::string& text);
 
 /// Makes the paths among a section's values absolute, their environment variables replaced:
-/// relative to `folder`, or to the current directory for those that came from an override.
+/// relative to `folder`, or to the current directory for those that came from an override. With a
+/// `folder` of "" only the latter change.
 void ResolvePaths(Value& section, const std::vector<OptionSpec>& keys, const std::string& folder);
 
 }  // namespace yoke

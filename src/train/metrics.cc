@@ -77,11 +77,13 @@ class Evaluation {
     const int threads =
         static_cast<int>(std::min<int64_t>(request_.threads, static_cast<int64_t>(sums_.size())));
     ParallelFor(threads, threads, [this](int64_t, int64_t) { Work(); });
-    return Total();
+    return Stopped() ? Metrics() : Total();
   }
 
  private:
   bool HasCurve() const { return !reader_.Info().multi_label && reader_.Info().outputs == 2; }
+
+  bool Stopped() const { return request_.stop && *request_.stop != 0; }
 
   /// One thread: takes chunks until there are none. Its kernels run on this thread alone, so that
   /// sums never depend on how many threads there are.
@@ -91,7 +93,7 @@ class Evaluation {
     Batch batch;
     std::unique_ptr<GraphPlan> plan;
     int64_t compiled = 0;
-    for (size_t i; (i = next_++) < sums_.size();) {
+    for (size_t i; !Stopped() && (i = next_++) < sums_.size();) {
       Read(static_cast<int64_t>(i) * chunk_, batch);
       if (batch.size != compiled) plan = Compile(compiled = batch.size);
       Measure(batch, *plan, sums_[i]);

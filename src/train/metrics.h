@@ -1,6 +1,7 @@
 // Metrics: what evaluation measures, by name.
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,6 +33,7 @@ struct EvaluateRequest {
   DType arithmetic = DType::kF32;
   bool reference_kernels = false;
   int threads = 1;
+  const std::atomic<int>* stop = nullptr;  ///< Not 0: broken off, the metrics are empty.
 };
 Metrics Evaluate(const Reader& reader, const EvaluateRequest& request);
 

@@ -11,6 +11,8 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "train/checkpoint.h"
+#include "train/files.h"
 #include "train/human.h"
 #include "train/machine.h"
 #include "train/tfevents.h"
@@ -81,11 +83,18 @@ Json Conditions() {
           {"libraries", libraries}};
 }
 
+/// A number of a line that somebody else may have written.
+double Number(const Json& line, const char* key, double fallback) {
+  const auto at = line.find(key);
+  return at != line.end() && at->is_number() ? at->get<double>() : fallback;
+}
+
 /// The scalars of one epoch, from its line of metrics.jsonl: "loss/train", "accuracy/test",
 /// "learning_rate", ...
 ScalarEvent Scalars(const Json& line) {
-  ScalarEvent event{
-      .wall_time = line.value("time", 0.0), .step = line.value("step", int64_t{0}), .scalars = {}};
+  ScalarEvent event{.wall_time = Number(line, "time", 0),
+                    .step = static_cast<int64_t>(Number(line, "step", 0)),
+                    .scalars = {}};
   for (const char* set : {"train", "validation", "test"}) {
     const Json metrics = line.value(set, Json::object());
     for (const auto& [name, value] : metrics.items())
@@ -99,10 +108,10 @@ ScalarEvent Scalars(const Json& line) {
 /// Whether a line of an earlier session still holds when `epochs_done` epochs are in the
 /// checkpoint.
 bool StillHolds(const Json& line, double epochs_done) {
-  const std::string kind = line.value("event", "");
-  if (kind == "start") return true;
-  if (kind == "epoch") return line.value("epoch", 0.0) <= epochs_done;
-  return kind == "end" && line.value("epochs", 0.0) <= epochs_done;
+  if (!line.is_object() || !line.contains("event")) return false;
+  if (line["event"] == "start") return true;
+  if (line["event"] == "epoch") return Number(line, "epoch", INFINITY) <= epochs_done;
+  return line["event"] == "end" && Number(line, "epochs", INFINITY) <= epochs_done;
 }
 
 /// The lines of a metrics.jsonl that hold; a last line that broke off is none.
@@ -111,18 +120,9 @@ std::vector<Json> ReadLines(const std::string& path, double epochs_done) {
   std::ifstream in(path);
   for (std::string text; std::getline(in, text);) {
     Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (line.is_object() && StillHolds(line, epochs_done)) lines.push_back(std::move(line));
+    if (StillHolds(line, epochs_done)) lines.push_back(std::move(line));
   }
   return lines;
-}
-
-void WriteWhole(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".new";
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  if (!out) throw Error(fmt::format("cannot write {}: is the disk full?", temporary));
-  fs::rename(temporary, path);
 }
 
 void RemoveEventFiles(const std::string& folder) {
@@ -137,38 +137,50 @@ class RunRecord : public Observer {
       : run_(std::move(run)), lines_path_(run_ + "/metrics.jsonl") {}
 
   void Start(const StartEvent& event) override {
-    LogToFile(run_ + "/log.txt");
-    LogInfo(ToText(event));
-    start_ = ToObject(event);
-    start_.update(Conditions());
-    Reopen(event.epochs_done);
-    Append(start_);
+    Keep([&] {
+      LogToFile(run_ + "/log.txt");
+      LogInfo(ToText(event));
+      start_ = ToObject(event);
+      start_.update(Conditions());
+      Reopen(event.epochs_done);
+      Append(start_);
+    });
   }
 
   void Epoch(const EpochEvent& event) override {
     LogInfo(ToText(event));
-    events_->Add(Scalars(Append(ToObject(event))));
+    Keep([&] { events_->Add(Scalars(Append(ToObject(event)))); });
   }
 
   void Message(const std::string& sentence) override { LogInfo(sentence); }
 
   void End(const EndEvent& event) override {
     Json summary = start_;
-    summary.update(Append(ToObject(event)));
+    Keep([&] { summary.update(Append(ToObject(event))); });
     summary.erase("event");
-    WriteWhole(run_ + "/summary.json",
-               summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    const std::string text = summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    Keep([&] { ReplaceFile(run_ + "/summary.json", text); });
     LogInfo(fmt::format("ended: {} after {}. {}", event.reason, Duration(event.seconds),
                         event.sentence));
   }
 
  private:
+  /// Writes; a failure says how to go on.
+  template <typename Write>
+  void Keep(const Write& write) {
+    try {
+      write();
+    } catch (const std::exception& problem) {
+      throw Error(fmt::format("{}; {}", problem.what(), HowToGoOn(run_)));
+    }
+  }
+
   /// Keeps what holds of an earlier session, and draws the TensorBoard file anew from it.
   void Reopen(double epochs_done) {
     const std::vector<Json> kept = ReadLines(lines_path_, epochs_done);
     std::string text;
     for (const Json& line : kept) text += Line(line) + "\n";
-    WriteWhole(lines_path_, text);
+    ReplaceFile(lines_path_, text);
     lines_.open(lines_path_, std::ios::binary | std::ios::app);
     RemoveEventFiles(run_);
     events_ = std::make_unique<EventFile>(run_, WallTime());

@@ -86,14 +86,15 @@ std::string Replica::FirstNonFinite() const {
   return parameter.empty() ? executor_->FirstNonFinite() : parameter;
 }
 
-Metrics Replica::Evaluate(const Reader& reader) const {
+Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop) const {
   ParamView view = params_.View();
   view.values = const_cast<float*>(Model());
   return yoke::Evaluate(reader, {.graph = graph_,
                                  .params = view,
                                  .arithmetic = ArithmeticOf(job_),
                                  .reference_kernels = job_.ReferenceKernels(),
-                                 .threads = job_.Threads()});
+                                 .threads = job_.Threads(),
+                                 .stop = stop});
 }
 
 const float* Replica::Model() const {

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -38,7 +39,8 @@ class Replica {
   std::string FirstNonFinite() const;
   /// The first parameter that is not finite, or "" (then it may be saved).
   std::string BadParameter() const;
-  Metrics Evaluate(const Reader& reader) const;
+  /// Empty when broken off because `stop` (may be null) ceased to be 0.
+  Metrics Evaluate(const Reader& reader, const std::atomic<int>* stop) const;
 
   /// The model's packed values, once messages in flight have landed.
   const float* Model() const;

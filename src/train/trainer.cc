@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -66,6 +67,7 @@ class Trainer {
     if (reason.empty() && position_.epoch >= epochs()) reason = "finished";
     if (!reason.empty())
       Tell(fmt::format("{} has ended already ({}): nothing is left to train", run_, reason));
+    if (reason.empty() && Interrupted()) reason = "interrupted";  // While the data was read.
     while (reason.empty()) reason = RunEpoch();
     return End(reason);
   }
@@ -86,20 +88,41 @@ class Trainer {
 
   void TakeUp(const Checkpoint& checkpoint) {
     const CheckpointHead& head = checkpoint.head();
+    CheckSameData(head);
+    replica_->Restore(checkpoint);
+    position_ = head.position;
+    // The best value so far counts only as the same metric's, and where its weights are still here.
+    position_.has_best = position_.has_best && SameKey(head.job, "checkpoint", "best") &&
+                         std::filesystem::exists(run_ + "/best");
+    saved_test_ = head.test;
+    saved_ = true;
+    if (head.reason == "target" && job_.train.Has("target") && SameKey(head.job, "train", "target"))
+      ended_before_ = head.reason;
+  }
+
+  /// Whether a key says what it said in the job of the checkpoint.
+  bool SameKey(const Value& before, const char* section, const char* key) const {
+    const Value* old_section = before.Find(section);
+    const Value* old_value = old_section ? old_section->Find(key) : nullptr;
+    const Value* value = job_.resolved.Find(section)->Find(key);
+    return old_value && value ? *old_value == *value : old_value == value;
+  }
+
+  void CheckSameData(const CheckpointHead& head) const {
+    Require(head.data.input == data_.train->Info().input,
+            "the training data of {} has changed: its examples are {}, the checkpoint knew {}",
+            run_, data_.train->Info().input.Text(), head.data.input.Text());
+    for (const char* share : {"test_share", "validation_share"})
+      Require(!job_.data().Find(share) || SameKey(head.job, "train", "seed"),
+              "train.seed cannot change when {} is resumed: data.{} would be drawn anew, and "
+              "examples held back before would be trained on",
+              run_, share);
     Require(head.position.examples == data_.train->Size() &&
                 head.data.label_names == data_.train->Info().label_names,
             "the training data of {} has changed: it holds {} examples in {} classes, the "
             "checkpoint knew {} in {}",
             run_, data_.train->Size(), data_.train->Info().label_names.size(),
             head.position.examples, head.data.label_names.size());
-    replica_->Restore(checkpoint);
-    position_ = head.position;
-    saved_test_ = head.test;
-    saved_ = true;
-    const Value* target = head.job.Find("train")->Find("target");
-    if (head.reason == "target" && job_.train.Has("target") && target &&
-        *target == job_.train.Raw("target"))
-      ended_before_ = head.reason;
   }
 
   void AnnounceStart() {
@@ -134,6 +157,7 @@ class Trainer {
                       .seed = job_.seed(),
                       .epoch = position_.epoch,
                       .threads = job_.Threads() >= kThreadsThatSpareOne ? 1 : 0});
+    epoch_under_way_ = position_.epoch + 1;
     epoch_began_ = Now();
     epoch_examples_ = 0;
     paused_ = 0;
@@ -152,7 +176,9 @@ class Trainer {
     const StepResult result =
         replica_->Step(batch, {.step = position_.step, .learning_rate = rate_});
     if (!std::isfinite(result.loss))
-      return Diverged(fmt::format("the loss became {}", result.loss));
+      return Diverged(std::isnan(result.loss) ? "the loss became nan"
+                                              : fmt::format("the loss became {}", result.loss),
+                      position_.step + 1);
     ++position_.step;
     position_.loss_sum += result.loss * static_cast<double>(result.examples);
     position_.loss_examples += result.examples;
@@ -183,11 +209,12 @@ class Trainer {
     position_.loss_sum = 0;
     position_.loss_examples = 0;
     const std::string bad = replica_->BadParameter();
-    if (!bad.empty()) return Diverged("the weights became infinite");
+    if (!bad.empty()) return Diverged("the weights became infinite", position_.step);
     const bool measure =
         position_.epoch % job_.train.Int("evaluate_every") == 0 || position_.epoch >= epochs();
-    if (measure && data_.validation) event.validation = replica_->Evaluate(*data_.validation);
-    if (measure && data_.test) event.test = replica_->Evaluate(*data_.test);
+    if (measure && data_.validation)
+      event.validation = replica_->Evaluate(*data_.validation, request_.stop_signal);
+    if (measure && data_.test) event.test = replica_->Evaluate(*data_.test, request_.stop_signal);
     event.seconds = Seconds();
     for (Observer* observer : observers_) observer->Epoch(event);
     return Decide(measure ? (data_.validation ? event.validation : event.test) : Metrics{},
@@ -197,16 +224,19 @@ class Trainer {
   /// After an epoch: goes on or not, and saves if that is due.
   std::string Decide(const Metrics& watched, const Metrics& test) {
     const bool best = watch_->IsBest(watched, position_);
-    std::string reason = watch_->ReachesTarget(watched) ? "target"
-                         : position_.epoch >= epochs()  ? "finished"
-                                                        : ReasonToStop();
+    const bool measured = !data_.test || !test.empty();  // In the last epoch: nobody broke it off.
+    std::string reason = watch_->ReachesTarget(watched)            ? "target"
+                         : position_.epoch >= epochs() && measured ? "finished"
+                                                                   : ReasonToStop();
     const int64_t every = job_.checkpoint.Int("every_epochs");
     const bool due = (every > 0 && position_.epoch % every == 0) || MinutesAreOver();
     return due || best || !reason.empty() ? Save(reason, test, best) : "";
   }
 
+  bool Interrupted() const { return request_.stop_signal && *request_.stop_signal != 0; }
+
   std::string ReasonToStop() const {
-    if (request_.stop_signal && *request_.stop_signal != 0) return "interrupted";
+    if (Interrupted()) return "interrupted";
     return time_limit_ > 0 && Now() - entered_ >= time_limit_ ? "time_limit" : "";
   }
 
@@ -217,7 +247,8 @@ class Trainer {
 
   /// Writes a checkpoint; returns `reason`, or "diverged" when the weights are not worth keeping.
   std::string Save(const std::string& reason, const Metrics& test, bool best) {
-    if (!replica_->BadParameter().empty()) return Diverged("the weights became infinite");
+    if (!replica_->BadParameter().empty())
+      return Diverged("the weights became infinite", position_.step);
     const double begin = Now();
     position_.seconds = Seconds();
     CheckpointHead head = {.job = job_.resolved,
@@ -242,14 +273,14 @@ class Trainer {
     return reason;
   }
 
-  std::string Diverged(const std::string& what) {
+  std::string Diverged(const std::string& what, int64_t step) {
     const std::string where = replica_->FirstNonFinite();
     sentence_ = fmt::format(
         "{} at step {} (epoch {}){}; try a smaller train.learning_rate (now {:.3g}), "
         "train.clip_norm = 1, or "
         "a warm-up (train.schedule)",
-        what, position_.step + 1, position_.epoch + 1,
-        where.empty() ? "" : fmt::format(", first in '{}'", where), rate_);
+        what, step, epoch_under_way_, where.empty() ? "" : fmt::format(", first in '{}'", where),
+        rate_);
     if (saved_) sentence_ += fmt::format("; the last good checkpoint is {}/last", run_);
     return "diverged";
   }
@@ -287,11 +318,12 @@ class Trainer {
 
   EndEvent End(const std::string& reason) {
     const bool diverged = reason == "diverged";
-    if (saved_test_.empty() && data_.test && !diverged)
-      saved_test_ = replica_->Evaluate(*data_.test);
+    if (saved_test_.empty() && data_.test && !diverged && reason != "interrupted")
+      saved_test_ = replica_->Evaluate(*data_.test, request_.stop_signal);
     const int signal = request_.stop_signal ? request_.stop_signal->load() : 0;
     const EndEvent event = {.run = run_,
-                            .seconds = Seconds(),
+                            // As in the checkpoint: whoever goes on counts from there.
+                            .seconds = diverged ? Seconds() : position_.seconds,
                             .epochs = EpochsDone(),
                             .step = position_.step,
                             .test = saved_test_,
@@ -321,6 +353,7 @@ class Trainer {
   bool saved_ = false;        ///< There is a checkpoint.
   std::string sentence_;
   double rate_ = 0;
+  int64_t epoch_under_way_ = 0;  ///< 1 for the first.
 
   double entered_ = Now();      ///< When this session began; the time limit counts from here.
   double began_ = Now();        ///< When its training began.

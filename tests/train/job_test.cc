@@ -210,5 +210,27 @@ TEST(KeysPageTest, IsCurrent) {
       << "make it anew: YOKE_WRITE_PAGES=1 ctest --preset dev -R KeysPage";
 }
 
+TEST_F(JobTest, AResolvedPathIsTakenAsItStands) {
+  setenv("YOKE_TEST_PRICE", "9", 1);
+  const std::string text =
+      Replaced(kDigits, "format = \"synthetic-digits\"\ntrain_size = 600\ntest_size = 100",
+               "format = \"csv\"\ntrain = \"/a$YOKE_TEST_PRICE/x\"");
+  std::ofstream(folder_ + "/job.toml") << text;
+  const auto train = [](const Job& job) { return FormatValue(*job.data().Find("train")); };
+  EXPECT_EQ(train(LoadJob(folder_ + "/job.toml", {})), "\"/a9/x\"");
+  EXPECT_EQ(train(LoadResolvedJob(folder_ + "/job.toml", {})), "\"/a$YOKE_TEST_PRICE/x\"");
+  EXPECT_EQ(train(LoadResolvedJob(folder_ + "/job.toml", {{"data.train", "/$YOKE_TEST_PRICE"}})),
+            "\"/9\"");
+  unsetenv("YOKE_TEST_PRICE");
+}
+
+TEST_F(JobTest, TheEnvironmentsKernelsAreInTheJob) {
+  setenv("YOKE_KERNELS", "reference", 1);
+  EXPECT_EQ(*Load(kDigits).resolved.Find("node")->Find("kernels"), Value("reference"));
+  setenv("YOKE_KERNELS", "refrence", 1);
+  ExpectWords(Refusal(kDigits), {"YOKE_KERNELS", "refrence", "auto or reference"});
+  unsetenv("YOKE_KERNELS");
+}
+
 }  // namespace
 }  // namespace yoke

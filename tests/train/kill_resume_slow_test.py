@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills a run at 20 random moments and resumes it each time: weights and optimizer state equal those of a run left alone, byte for
 byte. A full disk (a small tmpfs, where one may be mounted; else a limit on file sizes): exit status 1, the last checkpoint is good."""
-import os, random, resource, signal, subprocess, sys, tempfile, time
+import os, random, resource, shutil, signal, subprocess, sys, tempfile, time
 
 YOKE = os.environ.get("YOKE", "build/bin/yoke")
 JOB = """[data]
@@ -48,9 +48,13 @@ def kill_and_resume(folder):
             time.sleep(0.002)
         time.sleep(random.uniform(0, alone / 6))
         assert process.poll() in (None, 0), f"a resumed run failed: {process.communicate()[1]}"
+        kills += process.poll() is None
         process.kill()
         process.communicate()
-        kills += 1
+        if process.returncode == 0:  # It came to its end: what follows is killed in a new run's middle.
+            shutil.rmtree(folder + "/killed")
+            process = train(folder, "job.toml", "--run", "killed")
+            continue
         process = train(folder, "--resume", "killed")
     finish(process)
     for file in ("model.safetensors", "optimizer.safetensors"):

@@ -138,6 +138,15 @@ TEST_F(RecordTest, ATornLastLineIsDropped) {
   EXPECT_THAT(Kinds(), ElementsAre("start", "epoch1", "start"));
 }
 
+TEST_F(RecordTest, LinesOfAnotherKindAreSkipped) {
+  Started()->Epoch(Epoch(1));
+  std::ofstream(run_ + "/metrics.jsonl", std::ios::app)
+      << "{\"event\":3}\n{\"event\":\"epoch\",\"epoch\":\"x\"}\n[1]\n"
+      << "{\"event\":\"epoch\",\"epoch\":1,\"time\":\"x\",\"step\":[],\"test\":7}\n";
+  Started(1);
+  EXPECT_THAT(Kinds(), ElementsAre("start", "epoch1", "epoch1", "start"));
+}
+
 TEST_F(RecordTest, ALossThatIsNoNumberIsStillJson) {
   auto record = Started();
   record->Epoch(Epoch(1, std::numeric_limits<double>::quiet_NaN()));

@@ -42,6 +42,9 @@ class Notes : public Observer {
     start = event;
     if (at_start) at_start();
   }
+  void Step(const StepEvent&) override {
+    if (at_step) at_step();
+  }
   void Epoch(const EpochEvent& event) override {
     epochs.push_back(event);
     if (at_epoch) at_epoch(event);
@@ -54,6 +57,7 @@ class Notes : public Observer {
   std::vector<std::string> messages;
   std::vector<EndEvent> ends;
   std::function<void()> at_start;
+  std::function<void()> at_step;
   std::function<void(const EpochEvent&)> at_epoch;
 };
 
@@ -73,6 +77,7 @@ class TrainerTest : public testing::Test {
   }
   EndEvent Begin(const std::string& run, const Overrides& overrides = {}) {
     notes_ = {};
+    SignalAtFirstStep();
     return Train(MakeNew(overrides),
                  {.run = Path(run), .stop_signal = &signal_, .observers = {&notes_}});
   }
@@ -82,6 +87,10 @@ class TrainerTest : public testing::Test {
     return Train(
         LoadJob(Path(run) + "/job.toml", overrides),
         {.run = Path(run), .resume = true, .stop_signal = &signal_, .observers = {&notes_}});
+  }
+  /// Moves a signal set beforehand to the session's first step.
+  void SignalAtFirstStep() {
+    notes_.at_step = [this, number = signal_.exchange(0)] { signal_ = number; };
   }
   std::string Weights(const std::string& run) const {
     return ReadWhole(Path(run) + "/last/model.safetensors");
@@ -131,6 +140,7 @@ TEST_F(TrainerTest, ResumesBitForBit) {
   for (EndEvent end{.reason = "interrupted"}; end.reason == "interrupted"; ++sessions) {
     notes_ = {};
     signal_ = sessions < 12 ? SIGTERM : 0;
+    SignalAtFirstStep();
     end =
         Train(LoadJob(Path("b") + "/job.toml", {}),
               {.run = Path("b"), .resume = true, .stop_signal = &signal_, .observers = {&notes_}});
@@ -155,7 +165,7 @@ TEST_F(TrainerTest, InterruptedInOrder) {
   EXPECT_EQ(end.reason, "interrupted");
   EXPECT_EQ(end.exit_status, 128 + SIGINT);
   EXPECT_EQ(end.step, 1);
-  EXPECT_FALSE(end.test.empty());
+  EXPECT_TRUE(end.test.empty());
   EXPECT_NE(end.sentence.find("--resume " + Path("a")), std::string::npos);
   EXPECT_EQ(Checkpoint::Open(Path("a") + "/last").head().position.consumed.Count(), 32);
 }
@@ -165,7 +175,50 @@ TEST_F(TrainerTest, SecondsAddUp) {
   Begin("a");
   const double first = Checkpoint::Open(Path("a") + "/last").head().position.seconds;
   EXPECT_GT(first, 0);
+  EXPECT_EQ(notes_.ends.at(0).seconds, first);
   EXPECT_GT(Resume("a").seconds, first);
+}
+
+TEST_F(TrainerTest, InterruptedBeforeTheFirstStep) {
+  Begin("a");
+  notes_ = {};
+  notes_.at_start = [this] { signal_ = SIGINT; };
+  const EndEvent end =
+      Train(MakeNew(), {.run = Path("b"), .stop_signal = &signal_, .observers = {&notes_}});
+  EXPECT_EQ(end.reason, "interrupted");
+  EXPECT_EQ(end.exit_status, 128 + SIGINT);
+  EXPECT_EQ(end.step, 0);
+  EXPECT_NE(end.sentence.find("--resume"), std::string::npos);
+  Resume("b");
+  EXPECT_EQ(Weights("a"), Weights("b"));
+}
+
+TEST_F(TrainerTest, AnEvaluationIsBrokenOff) {
+  notes_ = {};
+  const Job job = MakeNew({{"train.epochs", "1"}, {"train.batch", "200"}});  // One step.
+  notes_.at_step = [this] { signal_ = SIGTERM; };
+  const EndEvent end =
+      Train(job, {.run = Path("a"), .stop_signal = &signal_, .observers = {&notes_}});
+  EXPECT_EQ(end.reason, "interrupted");
+  EXPECT_TRUE(end.test.empty());
+  EXPECT_EQ(Checkpoint::Open(Path("a") + "/last").head().position.epoch, 1);
+  const EndEvent resumed = Resume("a");
+  EXPECT_EQ(resumed.reason, "finished");
+  EXPECT_FALSE(resumed.test.empty());
+}
+
+TEST_F(TrainerTest, AChangedSeedWouldDrawTheSharesAnew) {
+  Begin("a", {{"data.validation_share", "0.25"}});
+  EXPECT_THROW(Resume("a", {{"train.seed", "2"}, {"train.epochs", "4"}}), UserError);
+  Begin("b");
+  EXPECT_EQ(Resume("b", {{"train.seed", "2"}, {"train.epochs", "4"}}).epochs, 4);
+}
+
+TEST_F(TrainerTest, AnotherMetricHasABestOfItsOwn) {
+  Begin("a", {{"checkpoint.best", "loss"}});
+  EXPECT_TRUE(Checkpoint::Open(Path("a") + "/best").head().position.best > 0);
+  Resume("a", {{"checkpoint.best", "accuracy"}, {"train.epochs", "4"}});
+  EXPECT_EQ(std::filesystem::read_symlink(Path("a") + "/best"), "checkpoints/28");
 }
 
 TEST_F(TrainerTest, TargetEndsTraining) {
