@@ -8,10 +8,27 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
+#include <vector>
+
 #include "base/check.h"
 
 namespace yoke {
 namespace {
+
+// What four inks leave of white light. Adobe's files store 255 - ink, others the ink itself.
+void InksToLight(const std::vector<uint8_t>& inks, bool inverted, Image& image) {
+  const auto light = [&](uint8_t stored) { return inverted ? stored : 255 - stored; };
+  uint8_t* to = image.pixels.data();
+  for (size_t at = 0; at < inks.size(); at += 4) {
+    int rgb[3];
+    for (int c = 0; c < 3; ++c) rgb[c] = light(inks[at + c]) * light(inks[at + 3]) / 255;
+    if (image.channels == 1) {
+      *to++ = static_cast<uint8_t>((299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2] + 500) / 1000);
+    } else {
+      for (const int value : rgb) *to++ = static_cast<uint8_t>(value);
+    }
+  }
+}
 
 class JpegReader {
  public:
@@ -33,7 +50,13 @@ class JpegReader {
                    .channels = request.channels,
                    .pixels = {}};
     image.pixels.resize(image.size.height * image.size.width * image.channels);
-    ReadRows(image.pixels.data(), image.size.width * image.channels);
+    if (jpeg_.out_color_space == JCS_CMYK) {
+      std::vector<uint8_t> inks(image.size.height * image.size.width * 4);
+      ReadRows(inks.data(), image.size.width * 4);
+      InksToLight(inks, jpeg_.saw_Adobe_marker, image);
+    } else {
+      ReadRows(image.pixels.data(), image.size.width * image.channels);
+    }
     Require(!broke_off_, "{}: damaged JPEG image (it breaks off)", name_);
     return image;
   }
@@ -51,7 +74,10 @@ class JpegReader {
 
   void Start(const DecodeRequest& request) {
     Guarded([&] {
-      jpeg_.out_color_space = request.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+      const bool inks = jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK;
+      jpeg_.out_color_space = inks                    ? JCS_CMYK
+                              : request.channels == 1 ? JCS_GRAYSCALE
+                                                      : JCS_RGB;
       jpeg_.scale_num = 1;
       jpeg_.scale_denom = Shrinking(request.at_least);
       jpeg_start_decompress(&jpeg_);

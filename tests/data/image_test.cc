@@ -75,6 +75,21 @@ TEST(DecodeImage, ConvertsBetweenColourAndGrey) {
   }
 }
 
+TEST(DecodeImage, FourInksBecomeColour) {
+  const std::vector<int> inks = {255, 51, 0, 51}, light = {0, 163, 204};  // light: 255 - ink
+  for (const bool adobe : {false, true}) {
+    const Image image = MakeImage(
+        {8, 8}, 4, [&](int64_t, int64_t, int c) { return adobe ? 255 - inks[c] : inks[c]; });
+    const std::string file = Jpeg(image, 100, adobe);
+    const Image colour = DecodeImage(file, "a", {.channels = 3});
+    ASSERT_EQ(colour.pixels.size(), 8U * 8 * 3);
+    for (int c = 0; c < 3; ++c) EXPECT_NEAR(colour.pixels[60 + c], light[c], 3) << adobe;
+    const Image grey = DecodeImage(file, "a", {.channels = 1});
+    ASSERT_EQ(grey.pixels.size(), 64U);
+    EXPECT_NEAR(grey.pixels[20], 119, 3);
+  }
+}
+
 TEST(DecodeImage, JpegIsDecodedSmallerButNotTooSmall) {
   const std::string file = Jpeg(PlainImage({400, 600}, 90, 90, 90));
   EXPECT_EQ(DecodeImage(file, "a", {.at_least = {50, 75}}).size, (ImageSize{50, 75}));

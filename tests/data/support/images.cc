@@ -46,7 +46,7 @@ std::string Png(const Image& image) {
   return file;
 }
 
-std::string Jpeg(const Image& image, int quality) {
+std::string Jpeg(const Image& image, int quality, bool adobe) {
   jpeg_compress_struct jpeg = {};
   jpeg_error_mgr errors = {};
   jpeg.err = jpeg_std_error(&errors);
@@ -57,8 +57,11 @@ std::string Jpeg(const Image& image, int quality) {
   jpeg.image_height = static_cast<JDIMENSION>(image.size.height);
   jpeg.image_width = static_cast<JDIMENSION>(image.size.width);
   jpeg.input_components = image.channels;
-  jpeg.in_color_space = image.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+  jpeg.in_color_space = image.channels == 1   ? JCS_GRAYSCALE
+                        : image.channels == 4 ? JCS_CMYK
+                                              : JCS_RGB;
   jpeg_set_defaults(&jpeg);
+  jpeg.write_Adobe_marker = adobe;
   jpeg_set_quality(&jpeg, quality, TRUE);
   jpeg_start_compress(&jpeg, TRUE);
   while (jpeg.next_scanline < jpeg.image_height) {

@@ -16,7 +16,8 @@ Image MakeImage(const ImageSize& size, int channels,
 Image PlainImage(const ImageSize& size, int r, int g, int b);
 
 std::string Png(const Image& image);
-std::string Jpeg(const Image& image, int quality = 95);
+/// Four channels are written as CMYK, with Adobe's marker or without.
+std::string Jpeg(const Image& image, int quality = 95, bool adobe = false);
 
 /// A PNG file whose head promises this size; what follows is a few bytes.
 std::string PngThatPromises(uint32_t height, uint32_t width);
