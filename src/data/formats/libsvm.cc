@@ -48,7 +48,12 @@ class LibsvmLoader {
   void ReadSource(ByteSource& source, MemoryData& data) {
     LineReader lines(source);
     const int64_t before = data.size;
-    for (std::string_view line; lines.NextFilled(line); ++data.size) ReadLine(lines, line, data);
+    for (std::string_view line; lines.NextFilled(line);) {
+      line = line.substr(0, line.find('#'));  // behind it: a comment
+      if (Trimmed(line).empty()) continue;
+      ReadLine(lines, line, data);
+      ++data.size;
+    }
     Require(data.size > before, "{}: the file is empty; expected lines 'label id:value ...'",
             source.Name());
   }
@@ -100,6 +105,8 @@ class LibsvmLoader {
   }
 
   [[noreturn]] static void FailPair(const LineReader& lines, std::string_view word) {
+    if (word.starts_with("qid:"))
+      lines.Fail("{}: queries ('qid') are not supported; expected 'id:value'", Quoted(word));
     lines.Fail("expected 'id:value' with a whole id below {} and a finite value, got {}", INT32_MAX,
                Quoted(word));
   }
