@@ -21,8 +21,7 @@ class EvalCommand : public Command {
         ->option_text("...");
     app.add_option("--format", format_, "How FILE is written (default: as the job's data)")
         ->option_text("NAME");
-    app.add_option("--threads", threads_, "Threads that compute (default: as the job says)")
-        ->option_text("N");
+    AddThreadsOption(app, threads_);
   }
 
   int Run(Output& out) override {

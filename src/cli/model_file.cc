@@ -1,6 +1,7 @@
 // ModelFile: opens a checkpoint and data that fits it.
 #include "cli/model_file.h"
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "base/check.h"
@@ -19,6 +20,13 @@ Value DataSection(const Job& job, const std::string& format) {
 }
 
 }  // namespace
+
+void AddThreadsOption(CLI::App& app, int& threads) {
+  constexpr int kMost = 4096;
+  app.add_option("--threads", threads, "Threads that compute (default: as the job says)")
+      ->option_text("N")
+      ->check(CLI::Range(1, kMost));
+}
 
 std::string CheckpointFolder(const std::string& path) {
   Require(fs::exists(path), "there is no checkpoint {}", path);

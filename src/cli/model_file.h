@@ -9,7 +9,14 @@
 #include "train/checkpoint.h"
 #include "train/replica.h"
 
+namespace CLI {
+class App;
+}
+
 namespace yoke {
+
+/// Declares `--threads N`, from 1 to 4096; what is not given stays 0: as the job says.
+void AddThreadsOption(CLI::App& app, int& threads);
 
 /// The folder of the checkpoint that `path` means: itself, or `last` of a run directory. Throws
 /// UserError when it is none.

@@ -15,7 +15,14 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kBatch = 256;  ///< Large enough for full speed, small enough to answer soon.
+/// Examples at once: large enough for full speed, small enough to answer soon and to keep the
+/// layers' outputs below 256 MiB.
+int64_t BatchSize(const Graph& graph) {
+  constexpr int64_t kLargest = 256, kNumbers = 64 << 20;
+  int64_t numbers = 1;
+  for (const LayerInfo& layer : graph.Info()) numbers += layer.output.Count();
+  return std::clamp<int64_t>(kNumbers / numbers, 1, kLargest);
+}
 
 /// Scores as probabilities, in place: softmax over all labels, or each label on its own.
 void ToProbabilities(std::span<float> scores, bool softmax) {
@@ -78,8 +85,7 @@ class PredictCommand : public Command {
         ->option_text("NAME");
     app.add_option("--top", top_, "Labels to print for each example (default: 1)")
         ->option_text("K");
-    app.add_option("--threads", threads_, "Threads that compute (default: as the job says)")
-        ->option_text("N");
+    AddThreadsOption(app, threads_);
   }
 
   int Run(Output& out) override {
@@ -91,8 +97,9 @@ class PredictCommand : public Command {
     const std::unique_ptr<Reader> reader =
         OpenFor(model, {.files = files_, .format = format_, .labels_optional = true});
     Predictor predictor(model, *reader);
-    for (int64_t at = 0; at < reader->Size() && !out.closed(); at += kBatch)
-      PrintBatch(predictor, at, std::min(kBatch, reader->Size() - at), model.head().data, out);
+    const int64_t batch = BatchSize(model.graph());
+    for (int64_t at = 0; at < reader->Size() && !out.closed(); at += batch)
+      PrintBatch(predictor, at, std::min(batch, reader->Size() - at), model.head().data, out);
     return 0;
   }
 

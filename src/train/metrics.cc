@@ -164,17 +164,22 @@ class Evaluation {
 }  // namespace
 
 std::vector<int32_t> TopScores(std::span<const float> scores, int count) {
-  std::vector<int32_t> best;
+  std::vector<int32_t> best;  // a heap with the last of them in front
   const auto before = [&](int32_t a, int32_t b) {
     return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
   };
   for (size_t j = 0; j < scores.size(); ++j) {
     const auto candidate = static_cast<int32_t>(j);
     const bool full = best.size() == static_cast<size_t>(count);
-    if (std::isnan(scores[j]) || (full && !before(candidate, best.back()))) continue;
-    if (full) best.pop_back();
-    best.insert(std::upper_bound(best.begin(), best.end(), candidate, before), candidate);
+    if (std::isnan(scores[j]) || (full && !before(candidate, best.front()))) continue;
+    if (full) {
+      std::pop_heap(best.begin(), best.end(), before);
+      best.pop_back();
+    }
+    best.push_back(candidate);
+    std::push_heap(best.begin(), best.end(), before);
   }
+  std::sort_heap(best.begin(), best.end(), before);
   return best;
 }
 
