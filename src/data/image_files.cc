@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/log.h"
 #include "data/image.h"
 
 namespace yoke {
@@ -90,22 +89,13 @@ int64_t VisitArchive(const std::string& archive, const Visit& visit) {
 
 }  // namespace
 
-void ForEachImageFile(const std::string& path, const OpenPath& open, const Visit& visit) {
-  int64_t skipped = 0;
-  if (fs::is_directory(path)) {
-    skipped = VisitFolder(path, open, visit);
-  } else {
-    const auto source = open(path);
-    const std::string_view head = source->Next();
-    if (IsImage(head, path)) {
-      visit({path, fs::path(path).filename().string(), "", Rest(head, *source)});
-    } else {
-      skipped = VisitArchive(path, visit);
-    }
-  }
-  if (skipped > 0)
-    LogWarning(fmt::format("{}: {} files are neither JPEG nor PNG images and were passed over",
-                           path, skipped));
+int64_t ForEachImageFile(const std::string& path, const OpenPath& open, const Visit& visit) {
+  if (fs::is_directory(path)) return VisitFolder(path, open, visit);
+  const auto source = open(path);
+  const std::string_view head = source->Next();
+  if (!IsImage(head, path)) return VisitArchive(path, visit);
+  visit({path, fs::path(path).filename().string(), "", Rest(head, *source)});
+  return 0;
 }
 
 }  // namespace yoke

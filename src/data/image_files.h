@@ -21,9 +21,9 @@ using OpenPath = std::function<std::unique_ptr<ByteSource>(const std::string& pa
 
 /// Calls visit for each image of a folder (sorted by path), of a tar archive, compressed or not (in
 /// the order in which they lie there), or for the one image that `path` is. Hidden files are passed
-/// over; other files that are neither images nor named like one are counted in the log. Throws
-/// UserError naming the file: missing, unreadable, damaged archive.
-void ForEachImageFile(const std::string& path, const OpenPath& open,
-                      const std::function<void(ImageFile file)>& visit);
+/// over; returns how many other files are neither images nor named like one. Throws UserError naming
+/// the file: missing, unreadable, damaged archive.
+int64_t ForEachImageFile(const std::string& path, const OpenPath& open,
+                         const std::function<void(ImageFile file)>& visit);
 
 }  // namespace yoke

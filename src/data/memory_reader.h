@@ -41,6 +41,7 @@ struct LoadedData {
   DataInfo info;  ///< Of both sets; `labelled` says whether examples carry classes or labels.
   MemoryData train;
   MemoryData test;
+  std::vector<std::string> notes;  ///< Sentences that a person should read.
 };
 
 class MemoryReader : public Reader {

@@ -1,4 +1,6 @@
 // Opens the data of a job: loads its files, splits shares off, normalizes.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -110,6 +112,9 @@ void CheckFeatures(const Options& options, const DataInfo& info) {
 void CheckClasses(const LoadedData& loaded) {
   constexpr int64_t kMany = 1000;
   const int64_t classes = loaded.info.outputs, examples = loaded.train.size;
+  Require(loaded.info.multi_label || classes > 1,
+          "data.train: all examples are of one class, '{}'; expected two or more",
+          fmt::join(loaded.info.label_names, ""));
   Require(loaded.info.multi_label || classes <= kMany || classes <= examples / 2,
           "data.train: {} different labels in {} examples; expected classes, not measurements",
           classes, examples);
@@ -179,6 +184,7 @@ DataSets OpenData(const Value& data_section, uint64_t seed) {
   LoadedData loaded = request.format.load(options, files);
   CheckFeatures(options, loaded.info);
   CheckClasses(loaded);
+  CheckShares(options, loaded.test.size > 0);
   loaded.info.normalization = ChosenNormalization(options, loaded.info);
   const auto all = std::make_shared<MemoryReader>(loaded.info, std::move(loaded.train));
   Split split = SplitExamples(options, all->Size(), seed);
@@ -186,6 +192,7 @@ DataSets OpenData(const Value& data_section, uint64_t seed) {
   all->SetNormalization(normalization);
 
   DataSets sets;
+  sets.notes = std::move(loaded.notes);
   if (loaded.test.size > 0) {
     loaded.info.normalization = normalization;
     sets.test = std::make_unique<MemoryReader>(loaded.info, std::move(loaded.test));
@@ -204,18 +211,21 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
   const bool share = like.paths.empty() && options.Has("test_share");
   ReadFiles files{.test = like.paths,
                   .like = &like.like,
+                  .test_only = !share,
                   .labels_optional = like.labels_optional,
                   .memory_limit = ArrayLimit(options)};
   if (files.test.empty()) files.test = PathsOf(options, share ? "train" : "test");
   Require(!files.test.empty() || request.format.synthetic,
-          "the job names no test data; expected a file to read");
+          "the run has no test data: its job sets neither data.test nor data.test_share; expected "
+          "a file to read");
   LoadedData loaded = request.format.load(options, files);
   const DataInfo& read = loaded.info;
   Require(read.input == like.like.input, "{}: examples are {}; the model expects {}",
           files.test.empty() ? options.section() : files.test.front(), read.input.Text(),
           like.like.input.Text());
   loaded.info.normalization = like.like.normalization;
-  auto all = std::make_unique<MemoryReader>(loaded.info, std::move(loaded.test));
+  MemoryData& data = share && request.format.synthetic ? loaded.train : loaded.test;
+  auto all = std::make_unique<MemoryReader>(loaded.info, std::move(data));
   if (!share) return all;
   const std::shared_ptr<const Reader> source = std::move(all);
   return Subset(source, SplitExamples(options, source->Size(), like.seed).test);

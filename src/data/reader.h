@@ -69,6 +69,7 @@ struct ReadFiles {
   /// from the training files, features from all. A class or feature outside is an error with file
   /// and line.
   const DataInfo* like = nullptr;
+  bool test_only = false;  ///< Formats that make their data need not make the training set.
   /// Predict: input without labels is fine where the format can tell, and so are unknown classes
   /// (the set is then not labelled).
   bool labels_optional = false;
@@ -96,6 +97,7 @@ struct DataSets {
   std::unique_ptr<Reader> train;
   std::unique_ptr<Reader> validation;  ///< Null unless `validation_share` is set.
   std::unique_ptr<Reader> test;        ///< Null when the job names no test data.
+  std::vector<std::string> notes;      ///< Sentences about the data that a person should read.
 };
 
 /// The keys of [data] that every format has: format, train, test, test_share, validation_share,

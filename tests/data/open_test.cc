@@ -105,7 +105,7 @@ TEST_F(Open, SaysWhatDoesNotFit) {
   EXPECT_THAT(Error(Section(Rows(9), {{"test", "x.csv"}, {"test_share", 0.5}})),
               HasSubstr("data.test_share"));
   EXPECT_THAT(Error(Section(Rows(9), {{"test_share", 1.5}})), HasSubstr("data.test_share"));
-  EXPECT_THAT(Error(Section(Rows(1), {{"test_share", 0.5}})),
+  EXPECT_THAT(Error(Section(Rows(2), {{"test_share", 0.95}})),
               HasSubstr("no training example is left"));
   EXPECT_THAT(Error(Section(Rows(9), {{"delimitr", ";"}})), HasSubstr("did you mean 'delimiter'"));
   EXPECT_THAT(Error({{"format", "csw"}}), HasSubstr("did you mean 'csv'"));
@@ -125,6 +125,26 @@ TEST_F(Open, RefusesMeasurementsAsClasses) {
   std::string text;
   for (int i = 0; i < 1500; ++i) text += fmt::format("1,{}.5\n", i);
   EXPECT_THAT(Error(Section(text)), HasSubstr("1500 different labels in 1500 examples"));
+}
+
+TEST_F(Open, RefusesOneClassButReadsItLikeOthers) {
+  EXPECT_THAT(Error(Section("1,2,7\n3,4,7\n")), HasSubstr("all examples are of one class, '7'"));
+  const std::string path = folder_.Write("one.svm", "1 1:1\n1 2:1\n");
+  EXPECT_THAT(Error({{"format", "libsvm"}, {"train", path}}), HasSubstr("of one class, '1'"));
+  const DataSets data = OpenData(Section(Rows(9)), 1);
+  const std::string one = folder_.Write("one.csv", "1,2,0\n");
+  EXPECT_EQ(OpenLike(Section(Rows(9)), {.paths = {one}, .like = data.train->Info()})->Size(), 1);
+}
+
+TEST_F(Open, SplitsSyntheticDataAgain) {
+  Table section = {{"format", "synthetic-xmc"}, {"train_size", 50}, {"test_size", 7}};
+  const DataInfo info = OpenData(section, 1).train->Info();
+  EXPECT_EQ(OpenLike(section, {.like = info})->Size(), 7);
+  section.emplace_back("test_share", 0.2);
+  EXPECT_THAT(Error(section), HasSubstr("data.test_share"));
+  section[2].second = 0;
+  EXPECT_EQ(OpenData(section, 1).test->Size(), 10);
+  EXPECT_EQ(OpenLike(section, {.like = info})->Size(), 10);
 }
 
 TEST_F(Open, AugmentsImagesOnly) {

@@ -75,15 +75,13 @@ class Loader {
     if (paths.empty()) return;
     for (const std::string& path : paths) ReadPath(path, data);
     classes_.Close(data.classes);
-    Require(classes_.names().size() > 1,
-            "{}: all images lie in one folder '{}'; expected a folder for each of two or more "
-            "classes",
-            paths.front(), classes_.Known());
   }
 
   void ReadTest(const std::vector<std::string>& paths, MemoryData& data) {
     for (const std::string& path : paths) ReadPath(path, data);
   }
+
+  const std::vector<std::string>& notes() const { return notes_; }
 
   DataInfo Info() const {
     return {.input = {target_.channels, target_.size->height, target_.size->width},
@@ -97,13 +95,17 @@ class Loader {
   void ReadPath(const std::string& path, MemoryData& data) {
     const int64_t first = data.size;
     paths_.clear();
-    ForEachImageFile(path, files_->open, [&](ImageFile file) {
+    const int64_t skipped = ForEachImageFile(path, files_->open, [&](ImageFile file) {
       waiting_bytes_ += file.bytes.size();
       waiting_.push_back(std::move(file));
       if (waiting_.size() >= kFilesAtOnce || waiting_bytes_ >= kBytesAtOnce) DecodeWaiting(data);
     });
     DecodeWaiting(data);
     Require(data.size > first, "{}: holds no JPEG or PNG image", path);
+    if (skipped > 0)
+      notes_.push_back(
+          fmt::format("{}: {} file{} neither JPEG nor PNG and {} passed over", path, skipped,
+                      skipped == 1 ? " is" : "s are", skipped == 1 ? "was" : "were"));
     SortByPath(first, data);
   }
 
@@ -163,6 +165,7 @@ class Loader {
   bool labelled_ = true;
   std::vector<ImageFile> waiting_;  // read, not decoded yet
   size_t waiting_bytes_ = 0;
+  std::vector<std::string> notes_;
   std::vector<std::string> paths_;  // of the images of this path, in the order they were added
 };
 
@@ -172,6 +175,7 @@ LoadedData Load(const Options& options, const ReadFiles& files) {
   loader.ReadTraining(files.train, loaded.train);
   loader.ReadTest(files.test, loaded.test);
   loaded.info = loader.Info();
+  loaded.notes = loader.notes();
   return loaded;
 }
 

@@ -20,7 +20,7 @@ LoadedData Load(const Options& options, const ReadFiles& files) {
   data.info.multi_label = true;
   data.info.outputs = shape.labels;
   if (files.like) data.info = *files.like;
-  GenerateXmc(shape, false, options.Int("train_size"), data.train);
+  if (!files.test_only) GenerateXmc(shape, false, options.Int("train_size"), data.train);
   GenerateXmc(shape, true, options.Int("test_size"), data.test);
   return data;
 }
