@@ -56,6 +56,7 @@ class Trainer {
     base_seconds_ = position_.seconds;
     AnnounceStart();
     for (const std::string& message : messages) Tell(message);
+    for (const std::string& note : data_.notes) Tell(note);
     if (checkpoint)
       Tell(fmt::format("resumed from {} at step {}", checkpoint->folder(), position_.step));
     if (request_.resume && !checkpoint) Tell("there is no checkpoint yet: from the beginning");

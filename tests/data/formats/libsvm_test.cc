@@ -45,6 +45,15 @@ TEST(Libsvm, GivesTheSameDataWhateverTheLineEnds) {
     }
 }
 
+TEST(Libsvm, CutsComments) {
+  const LoadedData data =
+      LoadMemory(TrainCase("libsvm", "# written by hand\n-1 1:1 # one\n1 2:2#two: 3\n# end\n"));
+  ASSERT_EQ(data.train.size, 2);
+  EXPECT_EQ(RowText(data.train.sparse, 0), "0:1");
+  EXPECT_EQ(RowText(data.train.sparse, 1), "1:2");
+  EXPECT_THAT(LoadError(TrainCase("libsvm", "1 qid:3 1:1\n")), HasSubstr("not supported"));
+}
+
 TEST(Libsvm, CountsFromZeroWhereAnyFileHoldsAZero) {
   const LoadedData data = LoadMemory(Pair("1 1:1 3:1\n2 2:1\n", "1 0:5\n"));
   EXPECT_EQ(data.info.first_index, 0);
