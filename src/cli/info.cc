@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "cli/command.h"
+#include "cli/job_options.h"
 #include "cli/model_file.h"
 #include "kernels/threads.h"
 #include "train/human.h"
@@ -131,6 +132,7 @@ class InfoCommand : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("JOB|CHECKPOINT", path_, "A job file, or a checkpoint such as runs/NAME/last")
         ->option_text(" ");
+    set_.Declare(app);
   }
 
   int Run(Output& out) override {
@@ -146,7 +148,7 @@ class InfoCommand : public Command {
 
  private:
   void DescribeJob(Output& out) const {
-    const Job job = LoadJob(path_, {});
+    const Job job = LoadJob(path_, set_.Read());
     SetKernelThreads(job.Threads());
     const DataSets data = OpenData(job.data(), job.seed());  // sizes and classes are the data's
     const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()));
@@ -154,6 +156,7 @@ class InfoCommand : public Command {
   }
 
   void DescribeCheckpoint(Output& out) const {
+    Require(set_.Read().empty(), "a checkpoint keeps its own job: leave out what sets its keys");
     const ModelFile model(path_);
     SetKernelThreads(model.job().Threads());
     const Position& at = model.head().position;
@@ -163,6 +166,7 @@ class InfoCommand : public Command {
   }
 
   std::string path_;
+  JobOptions set_;
 };
 
 }  // namespace

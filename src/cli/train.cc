@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "cli/command.h"
+#include "cli/job_options.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "train/trainer.h"
@@ -22,52 +23,26 @@ TensorBoard event file. Ctrl-C ends the batch, saves and says how to go on; a se
 Exit status: 0 done, 2 a mistake in job, arguments or data, 3 diverged, 128 + signal after a stop by a signal, 1 else.
 `yoke list keys` shows every key of a job file.)";
 
-/// `--threads 4` is short for `--set node.threads=4`.
-struct ShortFlag {
-  const char* name;
-  const char* value;
-  const char* key;
-  const char* help;
-};
-
-constexpr ShortFlag kShortFlags[] = {
-    {"--time-limit", "TIME", "train.time_limit", "Stop in order after 90s, 10m, 2h"},
-    {"--threads", "N", "node.threads",
-     "Threads that compute (default: the cores this process may use)"},
-    {"--replicas", "N", "cluster.replicas", "Copies of the model that train together"},
-    {"--executor", "NAME", "node.executor", "How the node's devices share the work"},
-    {"--strategy", "NAME", "cluster.strategy", "What replicas exchange, and when"},
-    {"--precision", "TYPE", "node.precision", "f32, or bf16 arithmetic over f32 weights"},
-};
-
 class TrainCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("JOB", job_, "The job file (TOML)")->option_text(" ");
-    app.add_option("--set", sets_, "Set any key of the job; may be repeated")
-        ->option_text("KEY=VALUE")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.add_option("--run", run_, "Run directory (default: runs/<job>-<time>)")->option_text("DIR");
+    app.add_option("--run", run_, "Run directory (default: runs/<job>-<time>)")
+        ->option_text("DIR")
+        ->check([](const std::string& text) {
+          return std::string(text.empty() ? "expected a folder, got an empty name" : "");
+        });
     app.add_option("--resume", resume_, "Go on with the run in DIR; needs no job file")
         ->option_text("DIR");
-    for (const ShortFlag& flag : kShortFlags)
-      app.add_option_function<std::string>(
-             flag.name,
-             [this, key = flag.key](const std::string& value) {
-               overrides_.emplace_back(key, value);
-             },
-             flag.help)
-          ->option_text(flag.value);
+    set_.Declare(app);
     app.add_flag("--quiet,-q", quiet_, "Print errors only");
   }
 
   int Run(Output& out) override {
     CheckArguments();
-    AddSets();
     const bool resume = !resume_.empty();
     const Job job =
-        resume ? LoadResolvedJob(resume_ + "/job.toml", overrides_) : LoadJob(job_, overrides_);
+        resume ? LoadResolvedJob(resume_ + "/job.toml", set_.Read()) : LoadJob(job_, set_.Read());
     const std::unique_ptr<Observer> progress = MakeProgress(out);
     RunRequest request{.run = resume ? resume_ : run_, .resume = resume};
     request.stop_signal = &CatchStopSignals();
@@ -91,20 +66,10 @@ class TrainCommand : public Command {
             resume_);
   }
 
-  void AddSets() {
-    for (const std::string& set : sets_) {
-      const size_t equals = set.find('=');
-      Require(equals != std::string::npos && equals > 0,
-              "--set expects key=value, such as train.epochs=20; got '{}'", set);
-      overrides_.emplace_back(set.substr(0, equals), set.substr(equals + 1));
-    }
-  }
-
   std::string job_;
   std::string run_;
   std::string resume_;
-  std::vector<std::string> sets_;
-  Overrides overrides_;
+  JobOptions set_;
   bool quiet_ = false;
 };
 

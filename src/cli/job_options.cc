@@ -1,0 +1,55 @@
+// JobOptions: each short flag is a key of the job.
+#include "cli/job_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+/// `--threads 4` is short for `--set node.threads=4`.
+struct ShortFlag {
+  const char* name;
+  const char* value;
+  const char* key;
+  const char* help;
+};
+
+constexpr ShortFlag kShortFlags[] = {
+    {"--time-limit", "TIME", "train.time_limit", "Stop in order after 90s, 10m, 2h"},
+    {"--threads", "N", "node.threads",
+     "Threads that compute (default: the cores this process may use)"},
+    {"--replicas", "N", "cluster.replicas", "Copies of the model that train together"},
+    {"--executor", "NAME", "node.executor", "How the node's devices share the work"},
+    {"--strategy", "NAME", "cluster.strategy", "What replicas exchange, and when"},
+    {"--precision", "TYPE", "node.precision", "f32, or bf16 arithmetic over f32 weights"},
+};
+
+}  // namespace
+
+void JobOptions::Declare(CLI::App& app) {
+  app.add_option("--set", sets_, "Set any key of the job; may be repeated")
+      ->option_text("KEY=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  for (const ShortFlag& flag : kShortFlags)
+    app.add_option_function<std::string>(
+           flag.name,
+           [this, key = flag.key](const std::string& value) { flags_.emplace_back(key, value); },
+           flag.help)
+        ->option_text(flag.value);
+}
+
+Overrides JobOptions::Read() const {
+  Overrides overrides = flags_;
+  for (const std::string& set : sets_) {
+    const size_t equals = set.find('=');
+    Require(equals != std::string::npos && equals > 0,
+            "--set expects key=value, such as train.epochs=20; got '{}'", set);
+    overrides.emplace_back(set.substr(0, equals), set.substr(equals + 1));
+  }
+  return overrides;
+}
+
+}  // namespace yoke

@@ -1,0 +1,27 @@
+// JobOptions: the options that change keys of a job: what train and info have in common.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "train/job.h"
+
+namespace CLI {
+class App;
+}
+
+namespace yoke {
+
+/// `--set KEY=VALUE` and the short flags such as `--threads N`.
+class JobOptions {
+ public:
+  void Declare(CLI::App& app);
+  /// What the command line sets: short flags first. Throws UserError for a --set without `=`.
+  Overrides Read() const;
+
+ private:
+  Overrides flags_;
+  std::vector<std::string> sets_;
+};
+
+}  // namespace yoke
