@@ -21,8 +21,8 @@ using OpenPath = std::function<std::unique_ptr<ByteSource>(const std::string& pa
 
 /// Calls visit for each image of a folder (sorted by path), of a tar archive, compressed or not (in
 /// the order in which they lie there), or for the one image that `path` is. Hidden files are passed
-/// over; returns how many other files are neither images nor named like one. Throws UserError naming
-/// the file: missing, unreadable, damaged archive.
+/// over; returns how many other files are neither images nor named like one. Throws UserError
+/// naming the file: missing, unreadable, damaged archive.
 int64_t ForEachImageFile(const std::string& path, const OpenPath& open,
                          const std::function<void(ImageFile file)>& visit);
 

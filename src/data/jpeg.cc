@@ -75,9 +75,7 @@ class JpegReader {
   void Start(const DecodeRequest& request) {
     Guarded([&] {
       const bool inks = jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK;
-      jpeg_.out_color_space = inks                    ? JCS_CMYK
-                              : request.channels == 1 ? JCS_GRAYSCALE
-                                                      : JCS_RGB;
+      jpeg_.out_color_space = inks ? JCS_CMYK : request.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
       jpeg_.scale_num = 1;
       jpeg_.scale_denom = Shrinking(request.at_least);
       jpeg_start_decompress(&jpeg_);

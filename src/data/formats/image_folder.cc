@@ -103,9 +103,9 @@ class Loader {
     DecodeWaiting(data);
     Require(data.size > first, "{}: holds no JPEG or PNG image", path);
     if (skipped > 0)
-      notes_.push_back(
-          fmt::format("{}: {} file{} neither JPEG nor PNG and {} passed over", path, skipped,
-                      skipped == 1 ? " is" : "s are", skipped == 1 ? "was" : "were"));
+      notes_.push_back(fmt::format("{}: {} file{} neither JPEG nor PNG and {} passed over", path,
+                                   skipped, skipped == 1 ? " is" : "s are",
+                                   skipped == 1 ? "was" : "were"));
     SortByPath(first, data);
   }
 

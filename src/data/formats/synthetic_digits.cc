@@ -28,7 +28,8 @@ LoadedData Load(const Options& options, const ReadFiles& files) {
   data.info.normalization.scale = 1.0 / 255;
   if (files.like) data.info = *files.like;
   const auto seed = static_cast<uint64_t>(options.Int("seed"));
-  if (!files.test_only) Generate({.seed = seed, .test = false}, options.Int("train_size"), data.train);
+  if (!files.test_only)
+    Generate({.seed = seed, .test = false}, options.Int("train_size"), data.train);
   Generate({.seed = seed, .test = true}, options.Int("test_size"), data.test);
   return data;
 }
