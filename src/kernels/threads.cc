@@ -11,7 +11,12 @@
 
 namespace yoke {
 
-void SetKernelThreads(int threads) { omp_set_num_threads(std::max(1, threads)); }
+void SetKernelThreads(int threads) {
+  // oneDNN divides its work by the size asked for and computes nonsense with a smaller team, so
+  // what OMP_THREAD_LIMIT and OMP_DYNAMIC would take away later is taken away here.
+  omp_set_dynamic(0);
+  omp_set_num_threads(std::clamp(threads, 1, omp_get_thread_limit()));
+}
 
 int KernelThreads() { return omp_get_max_threads(); }
 
