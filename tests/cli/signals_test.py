@@ -30,6 +30,7 @@ class SignalsTest(ProgramTest):
     def test_the_second_ends_at_once(self):
         # One step of this job takes seconds, and the first signal waits for its end.
         process = self.started("--set", "data.train_size=60000", "--set", "train.batch=60000", "--set", "model.widths=[4000, 4000]")
+        time.sleep(1)  # before its first step a run obeys at once
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
         self.assertIsNone(process.poll(), "the first signal did not wait for the step")
