@@ -1,0 +1,54 @@
+// HashTables: L tables of buckets that hold ids of rows by their keys, in bounded memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace yoke {
+
+/// What a full bucket does with one more id.
+enum class BucketPolicy : uint8_t {
+  kFifo,       ///< The oldest id goes.
+  kReservoir,  ///< Each id that ever came stays with equal probability (Vitter's algorithm R).
+};
+
+struct TableShape {
+  int tables = 1;    ///< L
+  int key_bits = 1;  ///< 2^key_bits buckets a table.
+  int bucket = 128;  ///< Most ids a bucket holds.
+  BucketPolicy policy = BucketPolicy::kFifo;
+  uint64_t seed = 1;  ///< Of the reservoir's draws, which depend on table, bucket and arrival only.
+};
+
+class HashTables {
+ public:
+  explicit HashTables(const TableShape& shape);
+
+  /// Empties all buckets.
+  void Clear();
+  /// Adds `id` under its L keys. Lock-free: threads may insert and query at the same time; a query
+  /// may then miss an id that is on its way, but never reads one that was not inserted.
+  void Insert(const uint32_t* keys, int32_t id);
+  /// Adds ids first, first + 1, ... with keys [count, L], on the kernel threads of the caller; the
+  /// result is that of inserting them in order, whatever the number of threads.
+  void InsertMany(const uint32_t* keys, int32_t first, int64_t count);
+  /// Takes `id` from the buckets of its old keys where they differ from the new ones and adds it
+  /// there. For one writer at a time.
+  void Move(const uint32_t* old_keys, const uint32_t* new_keys, int32_t id);
+  /// The ids in one bucket (the order is not specified). Valid until the next change.
+  std::span<const int32_t> Bucket(int table, uint32_t key) const;
+
+  const TableShape& shape() const { return shape_; }
+  int64_t bytes() const;
+  /// All there is to keep for going on identically: numbers to copy out and back.
+  std::span<int32_t> ids() { return ids_; }
+  std::span<int32_t> counts() { return counts_; }  ///< Arrivals a bucket.
+
+ private:
+  TableShape shape_;
+  std::vector<int32_t> ids_;     ///< [tables, buckets, bucket]
+  std::vector<int32_t> counts_;  ///< [tables, buckets]
+};
+
+}  // namespace yoke
