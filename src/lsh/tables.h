@@ -1,6 +1,7 @@
 // HashTables: L tables of buckets that hold ids of rows by their keys, in bounded memory.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,6 +24,9 @@ struct TableShape {
 
 class HashTables {
  public:
+  static constexpr int32_t kNoId = -1;  ///< An empty slot.
+
+  /// Throws UserError on a shape that cannot be.
   explicit HashTables(const TableShape& shape);
 
   /// Empties all buckets.
@@ -31,13 +35,27 @@ class HashTables {
   /// may then miss an id that is on its way, but never reads one that was not inserted.
   void Insert(const uint32_t* keys, int32_t id);
   /// Adds ids first, first + 1, ... with keys [count, L], on the kernel threads of the caller; the
-  /// result is that of inserting them in order, whatever the number of threads.
+  /// result is that of inserting them in order, whatever the number of threads. The only writer
+  /// while it runs; threads may query.
   void InsertMany(const uint32_t* keys, int32_t first, int64_t count);
   /// Takes `id` from the buckets of its old keys where they differ from the new ones and adds it
-  /// there. For one writer at a time.
+  /// there. For one writer at a time; threads may query. A full bucket that loses an id has room
+  /// for one, and a reservoir then counts only the ids it holds as arrivals.
   void Move(const uint32_t* old_keys, const uint32_t* new_keys, int32_t id);
-  /// The ids in one bucket (the order is not specified). Valid until the next change.
+  /// The ids in one bucket (the order is not specified). Valid until the next change; while other
+  /// threads insert, slots are read by Read(), and one may hold kNoId.
   std::span<const int32_t> Bucket(int table, uint32_t key) const;
+  /// What a slot of Bucket() holds while other threads may insert.
+  static int32_t Read(const int32_t& slot) {
+    return std::atomic_ref(const_cast<int32_t&>(slot)).load(std::memory_order_relaxed);
+  }
+  /// Asks for the beginning of a bucket's ids, respectively for its count, from memory.
+  void PrefetchIds(int table, uint32_t key) const {
+    __builtin_prefetch(ids_.data() + Index(table, key) * shape_.bucket);
+  }
+  void PrefetchCount(int table, uint32_t key) const {
+    __builtin_prefetch(counts_.data() + Index(table, key));
+  }
 
   const TableShape& shape() const { return shape_; }
   int64_t bytes() const;
@@ -46,6 +64,16 @@ class HashTables {
   std::span<int32_t> counts() { return counts_; }  ///< Arrivals a bucket.
 
  private:
+  int64_t Index(int table, uint32_t key) const {
+    return (static_cast<int64_t>(table) << shape_.key_bits) + key;
+  }
+  int64_t Held(int64_t bucket) const;
+  /// Where the arrival-th id of a bucket goes; -1: nowhere.
+  int64_t SlotFor(int64_t bucket, uint32_t arrival) const;
+  void Put(int64_t bucket, uint32_t arrival, int32_t id);
+  void InsertInto(int table, const uint32_t* keys, int32_t first, int64_t count);
+  void Remove(int64_t bucket, int32_t id);
+
   TableShape shape_;
   std::vector<int32_t> ids_;     ///< [tables, buckets, bucket]
   std::vector<int32_t> counts_;  ///< [tables, buckets]

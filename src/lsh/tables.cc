@@ -1,0 +1,133 @@
+// HashTables: L tables of buckets that hold ids of rows by their keys, in bounded memory.
+// Cost of an insert: one count and one slot of each of L buckets. Where threads race: a slot is
+// taken by counting up atomically, so no two inserts share one before the bucket is full; a reader
+// that sees the count before the id finds kNoId or the slot's former id, and both are harmless.
+#include "lsh/tables.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "kernels/threads.h"
+#include "lsh/family.h"
+
+namespace yoke {
+namespace {
+
+constexpr uint64_t kReservoirDraws = 0x7265736572766f69;
+constexpr int64_t kAhead = 16;  ///< Inserts whose counts are on their way from memory.
+
+uint32_t Load(const int32_t& number) {
+  return std::atomic_ref(const_cast<int32_t&>(number)).load(std::memory_order_relaxed);
+}
+
+void Store(int32_t& number, int32_t value) {
+  std::atomic_ref(number).store(value, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+HashTables::HashTables(const TableShape& shape) : shape_(shape) {
+  Require(shape.tables >= 1, "hash tables: expected at least 1 table, got {}", shape.tables);
+  Require(shape.key_bits >= 0 && shape.key_bits <= kMaxKeyBits,
+          "hash tables: expected keys of 0 to {} bits, got {}", kMaxKeyBits, shape.key_bits);
+  Require(shape.bucket >= 1, "hash tables: expected buckets of at least 1 id, got {}",
+          shape.bucket);
+  counts_.assign(static_cast<size_t>(shape.tables) << shape.key_bits, 0);
+  ids_.assign(counts_.size() * shape.bucket, kNoId);
+}
+
+void HashTables::Clear() {
+  const auto buckets = static_cast<int64_t>(counts_.size());
+#pragma omp parallel for schedule(static) num_threads(KernelThreads())
+  for (int64_t bucket = 0; bucket < buckets; ++bucket) {
+    std::fill_n(ids_.data() + bucket * shape_.bucket, Held(bucket), kNoId);
+    counts_[bucket] = 0;
+  }
+}
+
+int64_t HashTables::Held(int64_t bucket) const {
+  return std::min<int64_t>(Load(counts_[bucket]), shape_.bucket);
+}
+
+int64_t HashTables::SlotFor(int64_t bucket, uint32_t arrival) const {
+  const auto slots = static_cast<uint32_t>(shape_.bucket);
+  if (arrival < slots) return arrival;
+  if (shape_.policy == BucketPolicy::kFifo)
+    return std::has_single_bit(slots) ? arrival & (slots - 1) : arrival % slots;
+  Random random{shape_.seed, kReservoirDraws, static_cast<uint64_t>(bucket), arrival};
+  const uint64_t slot = random.Below(uint64_t{arrival} + 1);
+  return slot < slots ? static_cast<int64_t>(slot) : -1;
+}
+
+void HashTables::Put(int64_t bucket, uint32_t arrival, int32_t id) {
+  const int64_t slot = SlotFor(bucket, arrival);
+  if (slot >= 0) Store(ids_[bucket * shape_.bucket + slot], id);
+}
+
+void HashTables::Insert(const uint32_t* keys, int32_t id) {
+  for (int table = 0; table < shape_.tables; ++table) {
+    const int64_t bucket = Index(table, keys[table]);
+    const int32_t arrival =
+        std::atomic_ref(counts_[bucket]).fetch_add(1, std::memory_order_relaxed);
+    Put(bucket, static_cast<uint32_t>(arrival), id);
+  }
+}
+
+void HashTables::InsertMany(const uint32_t* keys, int32_t first, int64_t count) {
+#pragma omp parallel for schedule(dynamic) num_threads(KernelThreads())
+  for (int table = 0; table < shape_.tables; ++table) InsertInto(table, keys, first, count);
+}
+
+void HashTables::InsertInto(int table, const uint32_t* keys, int32_t first, int64_t count) {
+  const auto bucket_of = [&](int64_t i) { return Index(table, keys[i * shape_.tables + table]); };
+  for (int64_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) __builtin_prefetch(&counts_[bucket_of(i + kAhead)], 1);
+    if (i + kAhead / 2 < count) {
+      const int64_t soon = bucket_of(i + kAhead / 2);
+      const auto slot = static_cast<uint32_t>(counts_[soon]) % static_cast<uint32_t>(shape_.bucket);
+      __builtin_prefetch(&ids_[soon * shape_.bucket + slot], 1);
+    }
+    const int64_t bucket = bucket_of(i);
+    const uint32_t arrival = Load(counts_[bucket]);
+    Store(counts_[bucket], static_cast<int32_t>(arrival + 1));
+    Put(bucket, arrival, first + static_cast<int32_t>(i));
+  }
+}
+
+void HashTables::Move(const uint32_t* old_keys, const uint32_t* new_keys, int32_t id) {
+  for (int table = 0; table < shape_.tables; ++table) {
+    if (old_keys[table] == new_keys[table]) continue;
+    Remove(Index(table, old_keys[table]), id);
+    const int64_t bucket = Index(table, new_keys[table]);
+    const uint32_t arrival = Load(counts_[bucket]);
+    Store(counts_[bucket], static_cast<int32_t>(arrival + 1));
+    Put(bucket, arrival, id);
+  }
+}
+
+void HashTables::Remove(int64_t bucket, int32_t id) {
+  const std::span<int32_t> held(ids_.data() + bucket * shape_.bucket, Held(bucket));
+  if (std::ranges::find(held, id) == held.end()) return;
+  std::vector<int32_t> kept(held.begin(), held.end());
+  const uint32_t arrivals = Load(counts_[bucket]);
+  if (shape_.policy == BucketPolicy::kFifo && arrivals > held.size())  // the oldest to the front
+    std::ranges::rotate(kept, kept.begin() + arrivals % held.size());
+  kept.erase(std::ranges::find(kept, id));
+  Store(counts_[bucket], static_cast<int32_t>(kept.size()));
+  for (size_t slot = 0; slot < kept.size(); ++slot) Store(held[slot], kept[slot]);
+  Store(held[kept.size()], kNoId);
+}
+
+std::span<const int32_t> HashTables::Bucket(int table, uint32_t key) const {
+  const int64_t bucket = Index(table, key);
+  return {ids_.data() + bucket * shape_.bucket, static_cast<size_t>(Held(bucket))};
+}
+
+int64_t HashTables::bytes() const {
+  return static_cast<int64_t>((ids_.capacity() + counts_.capacity()) * sizeof(int32_t));
+}
+
+}  // namespace yoke

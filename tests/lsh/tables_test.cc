@@ -1,0 +1,151 @@
+// Tables: what FIFO and reservoir buckets keep, moves, threads that insert and query at once.
+#include "lsh/tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <thread>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "kernels/threads.h"
+
+namespace yoke {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+TEST(HashTables, BucketsHoldWhatWasInsertedUnderTheirKey) {
+  HashTables tables({.tables = 2, .key_bits = 3, .bucket = 4});
+  tables.Insert(std::vector<uint32_t>{5, 7}.data(), 10);
+  tables.Insert(std::vector<uint32_t>{5, 0}.data(), 11);
+  EXPECT_THAT(tables.Bucket(0, 5), UnorderedElementsAre(10, 11));
+  EXPECT_THAT(tables.Bucket(1, 7), ElementsAre(10));
+  EXPECT_THAT(tables.Bucket(1, 0), ElementsAre(11));
+  EXPECT_THAT(tables.Bucket(1, 5), IsEmpty());
+  EXPECT_EQ(tables.bytes(), 4 * (2 * 8 * 4 + 2 * 8));
+  tables.Clear();
+  EXPECT_THAT(tables.Bucket(0, 5), IsEmpty());
+  EXPECT_THAT(tables.ids(), testing::Each(HashTables::kNoId));
+}
+
+TEST(HashTables, FullFifoBucketsLoseTheOldest) {
+  for (int bucket : {3, 4}) {
+    HashTables tables({.tables = 1, .key_bits = 0, .bucket = bucket});
+    for (int32_t id = 0; id < 9; ++id) tables.Insert(std::vector<uint32_t>{0}.data(), id);
+    const auto held = tables.Bucket(0, 0);
+    EXPECT_EQ(std::set<int32_t>(held.begin(), held.end()),
+              bucket == 3 ? (std::set{6, 7, 8}) : (std::set{5, 6, 7, 8}));
+  }
+}
+
+TEST(HashTables, ReservoirsKeepEveryArrivalWithEqualProbability) {
+  constexpr int kArrivals = 40, kSlots = 8, kBuckets = 1 << 12;
+  HashTables tables({.tables = 1,
+                     .key_bits = 12,
+                     .bucket = kSlots,
+                     .policy = BucketPolicy::kReservoir,
+                     .seed = 3});
+  std::vector<uint32_t> keys(kArrivals);
+  std::vector<int> kept(kArrivals);
+  for (uint32_t key = 0; key < kBuckets; ++key) {
+    keys.assign(kArrivals, key);
+    tables.InsertMany(keys.data(), 0, kArrivals);
+    for (int32_t id : tables.Bucket(0, key)) ++kept[id];
+  }
+  const double share = double(kSlots) / kArrivals;
+  const double deviation = std::sqrt(kBuckets * share * (1 - share));
+  for (int count : kept) EXPECT_NEAR(count, kBuckets * share, 5 * deviation);
+}
+
+std::vector<uint32_t> Keys(int64_t count, const TableShape& shape) {
+  Random random{5};
+  std::vector<uint32_t> keys(count * shape.tables);
+  for (uint32_t& key : keys) key = uint32_t(random.Below(uint64_t{1} << shape.key_bits));
+  return keys;
+}
+
+TEST(HashTables, ManyAtOnceEqualOneByOneForAnyNumberOfThreads) {
+  for (BucketPolicy policy : {BucketPolicy::kFifo, BucketPolicy::kReservoir}) {
+    const TableShape shape{.tables = 5, .key_bits = 4, .bucket = 6, .policy = policy};
+    const auto keys = Keys(1000, shape);
+    HashTables expected(shape);
+    for (int32_t i = 0; i < 1000; ++i) expected.Insert(&keys[i * shape.tables], 7 + i);
+    const int threads = KernelThreads();
+    for (int team : {1, 3}) {
+      SetKernelThreads(team);
+      HashTables tables(shape);
+      tables.InsertMany(keys.data(), 7, 1000);
+      EXPECT_THAT(tables.ids(), testing::ElementsAreArray(expected.ids()));
+      EXPECT_THAT(tables.counts(), testing::ElementsAreArray(expected.counts()));
+    }
+    SetKernelThreads(threads);
+  }
+}
+
+TEST(HashTables, MovedIdsLeaveTheirOldBuckets) {
+  HashTables tables({.tables = 2, .key_bits = 2, .bucket = 3});
+  for (int32_t id = 0; id < 4; ++id) tables.Insert(std::vector<uint32_t>{1, 2}.data(), id);
+  tables.Move(std::vector<uint32_t>{1, 2}.data(), std::vector<uint32_t>{3, 2}.data(), 2);
+  EXPECT_THAT(tables.Bucket(0, 1), ElementsAre(1, 3));  // 0 had gone as the oldest
+  EXPECT_THAT(tables.Bucket(0, 3), ElementsAre(2));
+  EXPECT_THAT(tables.Bucket(1, 2), UnorderedElementsAre(1, 2, 3));
+  for (int32_t id : {8, 9}) tables.Insert(std::vector<uint32_t>{1, 0}.data(), id);
+  EXPECT_THAT(tables.Bucket(0, 1), UnorderedElementsAre(3, 8, 9));  // 1 was the oldest
+  tables.Move(std::vector<uint32_t>{1, 1}.data(), std::vector<uint32_t>{0, 1}.data(), 77);
+  EXPECT_THAT(tables.Bucket(0, 1), UnorderedElementsAre(3, 8, 9));  // 77 was not there
+  EXPECT_THAT(tables.Bucket(0, 0), ElementsAre(77));
+}
+
+TEST(HashTables, CopiedStateGoesOnIdentically) {
+  const TableShape shape{
+      .tables = 2, .key_bits = 2, .bucket = 4, .policy = BucketPolicy::kReservoir};
+  const auto keys = Keys(100, shape);
+  HashTables first(shape), second(shape);
+  first.InsertMany(keys.data(), 0, 60);
+  std::ranges::copy(first.ids(), second.ids().begin());
+  std::ranges::copy(first.counts(), second.counts().begin());
+  for (HashTables* tables : {&first, &second}) tables->InsertMany(&keys[120], 60, 40);
+  EXPECT_THAT(second.ids(), testing::ElementsAreArray(first.ids()));
+}
+
+TEST(HashTables, ThreadsInsertAndQueryAtTheSameTime) {
+  constexpr int kWriters = 3, kEach = 2000;
+  const TableShape shape{.tables = 4, .key_bits = 3, .bucket = 16};
+  const auto keys = Keys(int64_t{kWriters} * kEach, shape);
+  HashTables tables(shape);
+  std::vector<std::jthread> team;
+  for (int writer = 0; writer < kWriters; ++writer)
+    team.emplace_back([&, writer] {
+      for (int32_t i = writer * kEach; i < (writer + 1) * kEach; ++i)
+        tables.Insert(&keys[i * shape.tables], i);
+    });
+  std::atomic<int> strangers = 0;
+  for (int reader = 0; reader < 2; ++reader)
+    team.emplace_back([&] {
+      for (uint32_t n = 0; n < 4000; ++n)
+        for (const int32_t& slot : tables.Bucket(int(n % 4), n % 8)) {
+          const int32_t id = HashTables::Read(slot);
+          strangers += id != HashTables::kNoId && keys[id * shape.tables + n % 4] != n % 8;
+        }
+    });
+  team.clear();
+  EXPECT_EQ(strangers, 0);
+  EXPECT_THAT(tables.ids(), testing::Each(testing::Ge(0)));  // 6000 x 4 arrivals at 512 slots
+  int64_t arrivals = 0;
+  for (int32_t count : tables.counts()) arrivals += count;
+  EXPECT_EQ(arrivals, int64_t{kWriters} * kEach * shape.tables);
+}
+
+TEST(HashTables, RefuseShapesThatCannotBe) {
+  EXPECT_THROW(HashTables({.tables = 0}), UserError);
+  EXPECT_THROW(HashTables({.key_bits = 25}), UserError);
+  EXPECT_THROW(HashTables({.bucket = 0}), UserError);
+}
+
+}  // namespace
+}  // namespace yoke
