@@ -19,6 +19,8 @@ struct CrossEntropyShape {
   CrossEntropy function = CrossEntropy::kSoftmax;
   int64_t batch = 0;
   int64_t outputs = 0;
+  int64_t mean_over = 0;  ///< Examples that the gradient's mean is over; 0: batch.
+  int64_t MeanOver() const { return mean_over > 0 ? mean_over : batch; }
 };
 
 /// Scores are f32 [batch, outputs]. Targets are the batch's label sets, or else its classes; with

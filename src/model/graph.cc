@@ -85,7 +85,7 @@ class Builder {
  private:
   Edge Above() const {
     if (nodes_.empty()) return task_.input;
-    return {.shape = nodes_.back().output};
+    return {.shape = nodes_.back().output, .active = nodes_.back().layer->IsActive()};
   }
 
   bool Absorbed(const std::string& type) {
@@ -103,6 +103,7 @@ class Builder {
                    .layer = std::move(layer),
                    .input = static_cast<int>(nodes_.size()) - 1};
     node.output = node.layer->OutputShape();
+    node.index = nodes_.size();
     for (ParamSpec& spec : node.layer->Params())
       node.slices.push_back(layout_.Add({.name = name + "." + spec.name,
                                          .shape = spec.shape,
@@ -159,7 +160,8 @@ std::vector<LayerInfo> Graph::Info() const {
                     .type = node.type,
                     .output = node.output,
                     .parameters = parameters,
-                    .cost = node.layer->Price(1)});
+                    .cost = node.layer->Price(1),
+                    .explanation = node.layer->Explain()});
   }
   return rows;
 }
@@ -168,6 +170,24 @@ Cost Graph::Price(int64_t batch) const {
   Cost cost;
   for (const GraphNode& node : state_->nodes) cost += node.layer->Price(batch);
   return cost;
+}
+
+LayerStates Graph::MakeStates() const {
+  std::vector<std::unique_ptr<LayerState>> states;
+  for (const GraphNode& node : state_->nodes) states.push_back(node.layer->MakeState());
+  return LayerStates(std::move(states));
+}
+
+std::vector<StateTensor> Graph::StateTensors(const LayerStates& states) const {
+  std::vector<StateTensor> all;
+  for (size_t i = 0; i < states.size(); ++i) {
+    if (!states.of(i)) continue;
+    for (StateTensor& tensor : states.of(i)->Tensors()) {
+      tensor.name = state_->nodes[i].name + "." + tensor.name;
+      all.push_back(std::move(tensor));
+    }
+  }
+  return all;
 }
 
 std::unique_ptr<GraphPlan> Graph::Compile(const CompileRequest& request) const {

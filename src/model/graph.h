@@ -60,7 +60,8 @@ struct LayerInfo {
   std::string type;
   Shape output;
   int64_t parameters = 0;
-  Cost cost;  ///< For one example.
+  Cost cost;                ///< For one example.
+  std::string explanation;  ///< How its settings came about, or "".
 };
 
 /// The layers of a model. Owns no parameters; may be shared by threads.
@@ -78,6 +79,10 @@ class Graph {
   std::vector<LayerInfo> Info() const;
   Cost Price(int64_t batch) const;
   std::unique_ptr<GraphPlan> Compile(const CompileRequest& request) const;
+  /// What its layers keep from step to step, new: for ParamView::states.
+  LayerStates MakeStates() const;
+  /// `layer.name` for each of a state's tensors.
+  std::vector<StateTensor> StateTensors(const LayerStates& states) const;
 
  private:
   struct State;

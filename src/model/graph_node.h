@@ -15,6 +15,7 @@ struct GraphNode {
   std::unique_ptr<Layer> layer;
   int input = -1;                ///< The node whose output comes in; -1: the data.
   Shape output = {};             ///< For one example.
+  size_t index = 0;              ///< Its place in the graph's list.
   std::vector<int> slices = {};  ///< Indices of its parameters in the layout.
 };
 

@@ -33,10 +33,12 @@ struct Stage {
   Tensor gradient;  ///< Of the output; null data when nobody below wants it.
   std::vector<ParamRef> params;
   void* saved = nullptr;
+  ActiveSet active = {};  ///< The output where its edge is active.
 };
 
 /// How many bytes an edge needs for a batch.
 int64_t BytesOf(const Edge& edge, int64_t batch) {
+  if (edge.active) return 0;
   return edge.shape.Count() * batch * SizeOf(edge.type);
 }
 
@@ -64,8 +66,8 @@ class ChainPlan : public GraphPlan {
   ChainPlan(const ParamLayout& layout, const Edge& input, const CompileRequest& request)
       : layout_(layout), input_(input), request_(request) {}
 
-  /// Compiles the next node of the chain.
-  void Add(const GraphNode& node) {
+  /// Compiles the next node of the chain; `scores`: the loss stands above it.
+  void Add(const GraphNode& node, bool scores) {
     Check(node.input == nodes_++ - 1, "this plan runs chains");
     const Edge* edge = stages_.empty() ? &input_ : &stages_.back().plan->output;
     if (node.layer->IsLoss() && edge->type != DType::kF32) {
@@ -77,7 +79,8 @@ class ChainPlan : public GraphPlan {
                                                         .arithmetic = request_.arithmetic,
                                                         .training = request_.training,
                                                         .input_gradient = trained_,
-                                                        .reference = request_.reference});
+                                                        .reference = request_.reference,
+                                                        .scores = scores});
     AddParams(AddStage(node, std::move(plan)));
   }
 
@@ -135,7 +138,7 @@ class ChainPlan : public GraphPlan {
     // Without training the outputs below the scores share memory, and only the scores are still
     // there.
     for (size_t i = request_.training ? 0 : stages_.size() - 2; i + 1 < stages_.size(); ++i)
-      if (!InPlace(i) && !AllFinite(stages_[i].output)) return stages_[i].node->name;
+      if (!InPlace(i) && !IsFinite(stages_[i])) return stages_[i].node->name;
     return "";
   }
 
@@ -147,6 +150,12 @@ class ChainPlan : public GraphPlan {
   }
 
  private:
+  static bool IsFinite(const Stage& stage) {
+    if (!stage.plan->output.active) return AllFinite(stage.output);
+    return std::all_of(stage.active.values.begin(), stage.active.values.end(),
+                       [](float x) { return std::isfinite(x); });
+  }
+
   Stage& AddStage(const GraphNode& node, std::unique_ptr<LayerPlan> plan) {
     Stage& stage = stages_.emplace_back();
     stage.node = &node;
@@ -237,9 +246,18 @@ class ChainPlan : public GraphPlan {
                    .output_gradient = stage.gradient,
                    .params = stage.params,
                    .saved = stage.saved,
-                   .scratch = scratch_};
+                   .scratch = scratch_,
+                   .active_input = i > 0 && ActiveAt(i - 1) ? &stages_[i - 1].active : nullptr,
+                   .active_output = ActiveAt(i) ? &stage.active : nullptr,
+                   .state = StateOf(stage)};
     if (InPlace(i)) call.output.data = stage.output.data = call.input.data;
     return call;
+  }
+
+  bool ActiveAt(size_t i) const { return stages_[i].plan->output.active; }
+
+  LayerState* StateOf(const Stage& stage) const {
+    return view_.states ? view_.states->of(stage.node->index) : nullptr;
   }
 
   Tensor InputOf(const Batch& batch) const {
@@ -268,7 +286,8 @@ std::unique_ptr<GraphPlan> CompileGraph(const std::vector<GraphNode>& nodes,
                                         const ParamLayout& layout, const Edge& input,
                                         const CompileRequest& request) {
   auto plan = std::make_unique<ChainPlan>(layout, input, request);
-  for (const GraphNode& node : nodes) plan->Add(node);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    plan->Add(nodes[i], i + 1 < nodes.size() && nodes[i + 1].layer->IsLoss());
   plan->PlaceMemory();
   return plan;
 }

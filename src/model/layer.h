@@ -10,6 +10,7 @@
 #include "base/cost.h"
 #include "base/options.h"
 #include "params/store.h"
+#include "tensor/active_set.h"
 #include "tensor/batch.h"
 
 namespace yoke {
@@ -20,6 +21,7 @@ struct Edge {
   DType type = DType::kF32;
   Layout layout = Layout::kPlain;
   bool sparse = false;  ///< The batch's sparse rows; shape is {width}.
+  bool active = false;  ///< An active set of the shape's {width} (in training only).
 };
 
 /// What a plan is made for.
@@ -31,6 +33,7 @@ struct PlanRequest {
   bool training = false;           ///< Backward will be called.
   bool input_gradient = false;     ///< Somebody below wants the gradient of the input.
   bool reference = false;          ///< Only reference kernels (tests; plain machines).
+  bool scores = false;             ///< The loss stands above: true labels must be active.
 };
 
 /// One parameter as a call sees it.
@@ -41,6 +44,38 @@ struct ParamRef {
   RowGradient* rows = nullptr;  ///< The same for a row-sparse slice.
 };
 
+/// Numbers that a layer keeps from step to step besides its parameters, for a checkpoint.
+struct StateTensor {
+  std::string name;
+  DType type = DType::kI32;
+  Shape shape;
+  void* data = nullptr;
+};
+
+/// What a layer keeps from step to step (hash tables), one for each copy of the weights.
+class LayerState {
+ public:
+  virtual ~LayerState() = default;
+  /// All of it; to restore it, numbers are copied in and Restored is called.
+  virtual std::vector<StateTensor> Tensors() = 0;
+  virtual void Restored() {}
+};
+
+/// The states of a graph's layers, by node; null where a layer has none.
+class LayerStates {
+ public:
+  LayerStates() = default;
+  explicit LayerStates(std::vector<std::unique_ptr<LayerState>> states)
+      : states_(std::move(states)) {}
+  LayerState* of(size_t node) const {
+    return node < states_.size() ? states_[node].get() : nullptr;
+  }
+  size_t size() const { return states_.size(); }
+
+ private:
+  std::vector<std::unique_ptr<LayerState>> states_;
+};
+
 /// The arguments of one call. Tensors carry the batch axis in front.
 struct LayerCall {
   const Batch& batch;
@@ -49,8 +84,11 @@ struct LayerCall {
   Tensor input_gradient;   ///< Written by Backward; null data when nobody wants it.
   Tensor output_gradient;  ///< Backward may overwrite it.
   std::span<const ParamRef> params;
-  void* saved = nullptr;    ///< Kept from Forward to Backward of the same step.
-  void* scratch = nullptr;  ///< Valid during the call only; shared by all layers.
+  void* saved = nullptr;               ///< Kept from Forward to Backward of the same step.
+  void* scratch = nullptr;             ///< Valid during the call only; shared by all layers.
+  ActiveSet* active_input = nullptr;   ///< Where the edge is active; Backward writes its gradient.
+  ActiveSet* active_output = nullptr;  ///< The same above.
+  LayerState* state = nullptr;         ///< What Layer::MakeState gave, or null.
 };
 
 /// A layer compiled for one batch size: chosen kernels, and how much memory a call needs. Allocates
@@ -83,6 +121,12 @@ class Layer {
   virtual std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const = 0;
   /// Absorbs an activation that follows ("relu") into this layer's kernels; false: cannot.
   virtual bool Fuse(std::string_view /*activation*/) { return false; }
+  /// In training its output is an active set.
+  virtual bool IsActive() const { return false; }
+  /// What it keeps from step to step; null: nothing.
+  virtual std::unique_ptr<LayerState> MakeState() const { return nullptr; }
+  /// How its settings came about, a line for `info`; "": nothing to say.
+  virtual std::string Explain() const { return ""; }
   /// A loss: its output is one number an example, its input are the model's scores.
   virtual bool IsLoss() const { return false; }
 };

@@ -34,6 +34,8 @@ class Gradients {
   std::vector<RowGradient> rows_;  ///< By slice index; unused for other kinds.
 };
 
+class LayerStates;
+
 /// What a call of the graph works on: values, and gradients when it is to differentiate. Owns
 /// nothing.
 struct ParamView {
@@ -43,6 +45,7 @@ struct ParamView {
   const Bf16* low = nullptr;  ///< The same numbers in bf16 at the same offsets, or null: derived,
                               ///< for bf16 arithmetic.
   Gradients* gradients = nullptr;  ///< Null: forward only.
+  LayerStates* states = nullptr;   ///< What layers keep from step to step (model/layer.h), or null.
 };
 
 /// Owns the packed values in canonical layout. Whatever else is derived from them (bf16 copies,

@@ -43,6 +43,7 @@ Replica::Replica(const Job& job, const DataInfo& data)
     : job_(job),
       graph_(BuildModel(job.model(), TaskOf(data))),
       params_(graph_.layout(), Cpu()),
+      states_(graph_.MakeStates()),
       gradients_(graph_.layout(), Cpu()),
       rule_(FindEntry(rules(), "rule", job.train.String("rule")).make(job.train)),
       state_(graph_.layout(), *rule_, Cpu()) {
@@ -65,7 +66,9 @@ Replica::Replica(const Job& job, const DataInfo& data)
 }
 
 StepResult Replica::Step(const Batch& batch, StrategyStep step) {
-  const StepResult result = executor_->Step(batch, strategy_->View(step.step), ready_);
+  ParamView view = strategy_->View(step.step);
+  view.states = &states_;
+  const StepResult result = executor_->Step(batch, view, ready_);
   if (!std::isfinite(result.loss)) return result;
   step.examples = result.examples;
   strategy_->Step(step);

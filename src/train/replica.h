@@ -54,6 +54,7 @@ class Replica {
   const Job& job_;
   Graph graph_;
   ParamStore params_;
+  LayerStates states_;
   Gradients gradients_;
   std::unique_ptr<UpdateRule> rule_;
   RuleState state_;

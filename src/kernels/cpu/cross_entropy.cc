@@ -37,7 +37,7 @@ class RowLoss : public CrossEntropyKernel {
   static void Subtract(const Targets& targets, float weight, float* gradient) {
     for (int64_t k = 0; k < targets.count; ++k) gradient[targets.ids[k]] -= weight;
   }
-  float scale() const { return 1 / static_cast<float>(s_.batch); }
+  float scale() const { return 1 / static_cast<float>(s_.MeanOver()); }
   int64_t outputs() const { return s_.outputs; }
 
  private:

@@ -29,7 +29,7 @@ class Softmax : public CrossEntropyKernel {
       const float* row = scores + n * s_.outputs;
       float* g = gradient + n * s_.outputs;
       const Targets targets = TargetsOf(labels, s_, n);
-      const double log_sum = LogSum(row), scale = 1.0 / static_cast<double>(s_.batch);
+      const double log_sum = LogSum(row), scale = 1.0 / static_cast<double>(s_.MeanOver());
       for (int64_t o = 0; o < s_.outputs; ++o)
         g[o] = targets.count ? static_cast<float>(scale * std::exp(row[o] - log_sum)) : 0.0F;
       for (int64_t k = 0; k < targets.count; ++k)
@@ -67,7 +67,7 @@ class Sigmoid : public CrossEntropyKernel {
   }
 
   void Backward(const float* scores, const Batch& labels, float* gradient) override {
-    const double scale = 1.0 / static_cast<double>(s_.batch);
+    const double scale = 1.0 / static_cast<double>(s_.MeanOver());
     for (int64_t n = 0; n < s_.batch; ++n) {
       const float* row = scores + n * s_.outputs;
       float* g = gradient + n * s_.outputs;

@@ -1,5 +1,9 @@
-// Losses: the scores are read as f32, whatever the arithmetic below.
+// Losses: the scores are read as f32, whatever the arithmetic below. Over an active set the loss is
+// that of its ids alone.
 #include "model/layers/loss.h"
+
+#include <algorithm>
+#include <vector>
 
 #include "model/layers/convert_input.h"
 #include "model/layers/support.h"
@@ -28,6 +32,70 @@ class LossPlan : public LayerPlan {
   std::unique_ptr<CrossEntropyKernel> kernel_;
 };
 
+/// The loss of active scores: each group is a small batch whose labels are columns of its block.
+class ActiveLossPlan : public LayerPlan {
+ public:
+  ActiveLossPlan(const CrossEntropyShape& shape, bool reference)
+      : shape_(shape), reference_(reference) {
+    output = {.shape = {1}};
+    kernel = "active scores";
+  }
+
+  void Forward(const LayerCall& call) override {
+    CheckLabels(call.batch, shape_);
+    const ActiveSet& set = *call.active_input;
+    groups_.resize(std::max(groups_.size(), set.groups.size()));
+    for (size_t g = 0; g < set.groups.size(); ++g) {
+      Prepare(call.batch, set, g);
+      const ActiveGroup& group = set.groups[g];
+      losses_.resize(group.examples);
+      groups_[g].kernel->Forward(set.values.data() + group.value, groups_[g].labels,
+                                 losses_.data());
+      const auto examples = set.ExamplesOf(group);
+      for (size_t i = 0; i < examples.size(); ++i)
+        call.output.As<float>()[examples[i]] = losses_[i];
+    }
+  }
+
+  void Backward(const LayerCall& call) override {
+    ActiveSet& set = *call.active_input;
+    for (size_t g = 0; g < set.groups.size(); ++g)
+      groups_[g].kernel->Backward(set.values.data() + set.groups[g].value, groups_[g].labels,
+                                  set.gradient.data() + set.groups[g].value);
+  }
+
+ private:
+  struct Group {
+    Batch labels;
+    std::unique_ptr<CrossEntropyKernel> kernel;
+  };
+
+  void Prepare(const Batch& batch, const ActiveSet& set, size_t g) {
+    const ActiveGroup& group = set.groups[g];
+    Group& own = groups_[g];
+    own.labels.size = group.examples;
+    own.labels.labels.Clear();
+    const int32_t* first = set.ids.data() + group.id;
+    for (const int32_t example : set.ExamplesOf(group)) {
+      const Targets targets = TargetsOf(batch, shape_, example);
+      for (int64_t k = 0; k < targets.count; ++k)
+        own.labels.labels.ids.push_back(static_cast<int32_t>(
+            std::lower_bound(first, first + group.labels, targets.ids[k]) - first));
+      own.labels.labels.offsets.push_back(static_cast<int64_t>(own.labels.labels.ids.size()));
+    }
+    own.kernel = MakeCrossEntropy({.function = shape_.function,
+                                   .batch = group.examples,
+                                   .outputs = group.columns,
+                                   .mean_over = batch.size},
+                                  reference_);
+  }
+
+  CrossEntropyShape shape_;
+  bool reference_;
+  std::vector<Group> groups_;
+  std::vector<float> losses_;
+};
+
 class Loss : public Layer {
  public:
   Loss(CrossEntropy function, const LayerContext& context)
@@ -37,6 +105,10 @@ class Loss : public Layer {
   bool IsLoss() const override { return true; }
   Cost Price(int64_t batch) const override { return Elementwise(batch * outputs_, 40); }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    if (request.input.active)
+      return std::make_unique<ActiveLossPlan>(
+          CrossEntropyShape{.function = function_, .batch = request.batch, .outputs = outputs_},
+          request.reference);
     return ConvertInput(request, {}, [this](const PlanRequest& r) {
       return std::make_unique<LossPlan>(
           CrossEntropyShape{.function = function_, .batch = r.batch, .outputs = outputs_},
@@ -53,7 +125,7 @@ class Loss : public Layer {
 
 std::unique_ptr<Layer> MakeLoss(CrossEntropy function, std::string_view type,
                                 const LayerContext& context) {
-  RequireDense(context, type);
+  if (!context.input.active) RequireDense(context, type);
   return std::make_unique<Loss>(function, context);
 }
 

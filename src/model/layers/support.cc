@@ -10,6 +10,10 @@ void RequireDense(const LayerContext& context, std::string_view type) {
           "layer '{}' ({}) needs dense input, but the data is sparse: start with a sparse_linear "
           "layer",
           context.name, type);
+  Require(!context.input.active,
+          "layer '{}' ({}) needs dense input, but the layer below gives active sets: only a relu, "
+          "another lsh_linear or a loss may stand on lsh_linear",
+          context.name, type);
 }
 
 void RequireImage(const LayerContext& context, std::string_view type) {

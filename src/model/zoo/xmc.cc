@@ -12,8 +12,15 @@ List Build(const Options& options, const ModelTask& task) {
           "try model 'mlp'",
           task.input.shape.Text());
   const bool softmax = options.String("loss") == "softmax";
+  const bool hashed = options.String("output") == "lsh";
+  Require(hashed || !options.Has("lsh"),
+          "{} sets the hashed output layer, but output is \"dense\": expected output = \"lsh\"",
+          options.Where("lsh"));
+  Table output = {{"outputs", task.outputs}};
+  if (options.Has("lsh"))
+    for (const auto& option : *options.Raw("lsh").AsTable()) output.push_back(option);
   return {Layer("sparse_linear", {{"outputs", options.Int("hidden")}}), Layer("relu"),
-          Layer("linear", {{"outputs", task.outputs}}),
+          Layer(hashed ? "lsh_linear" : "linear", std::move(output)),
           Layer(softmax ? "softmax_cross_entropy" : "sigmoid_cross_entropy")};
 }
 
@@ -32,7 +39,16 @@ ModelEntry xmc() {
                        .fallback = "sigmoid",
                        .help = "Sigmoid cross-entropy summed over labels, or softmax against "
                                "1/|labels| for each label of an example.",
-                       .choices = {"sigmoid", "softmax"}}},
+                       .choices = {"sigmoid", "softmax"}},
+                      {.name = "output",
+                       .type = OptionType::kString,
+                       .fallback = "dense",
+                       .help = "The output layer: linear, or the hashed lsh_linear, of which a "
+                               "step computes a small share.",
+                       .choices = {"dense", "lsh"}},
+                      {.name = "lsh",
+                       .type = OptionType::kTable,
+                       .help = "Options of the layer lsh_linear, for output = \"lsh\"."}},
           .build = Build};
 }
 

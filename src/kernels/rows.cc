@@ -1,0 +1,99 @@
+// Rows: plain loops, a row a thread; all the work is waiting for memory.
+#include "kernels/rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace yoke {
+namespace {
+
+constexpr int64_t kParallelNumbers = 1 << 14;
+constexpr int64_t kAhead = 4;  // rows fetched before they are needed
+
+template <typename T>
+void GatherRow(const RowGather& g, const float* from, T* to) {
+  const auto wanted = static_cast<int64_t>(g.columns.empty() ? g.width : g.columns.size());
+  if (g.columns.empty())
+    for (int64_t i = 0; i < wanted; ++i) to[i] = T(from[i]);
+  else
+    for (int64_t i = 0; i < wanted; ++i) to[i] = T(from[g.columns[i]]);
+  std::fill(to + wanted, to + g.padded_columns, T(0.0F));
+}
+
+void Fetch(const float* row, int64_t width) {
+  for (int64_t i = 0; i < std::min<int64_t>(width, 256); i += 16) __builtin_prefetch(row + i);
+}
+
+template <typename T>
+void Gather(const RowGather& g) {
+  const auto rows = static_cast<int64_t>(g.rows.size());
+  T* block = static_cast<T*>(g.block);
+#pragma omp parallel for schedule(static) if (rows * g.padded_columns > kParallelNumbers)
+  for (int64_t r = 0; r < rows; ++r) {
+    if (r + kAhead < rows) Fetch(g.table + g.rows[r + kAhead] * g.width, g.width);
+    GatherRow(g, g.table + g.rows[r] * g.width, block + r * g.padded_columns);
+  }
+  std::fill(block + rows * g.padded_columns, block + g.padded_rows * g.padded_columns, T(0.0F));
+}
+
+}  // namespace
+
+void GatherRows(const RowGather& gather) {
+  if (gather.type == DType::kBf16)
+    Gather<Bf16>(gather);
+  else
+    Gather<float>(gather);
+}
+
+void RowMerge::Run(std::span<const RowBlock> blocks, int64_t width, std::vector<int32_t>& ids,
+                   std::vector<float>& values) {
+  Sort(blocks);
+  ids.clear(), starts_.clear();
+  for (size_t i = 0; i < places_.size(); ++i)
+    if (i == 0 || places_[i].id != places_[i - 1].id)
+      ids.push_back(places_[i].id), starts_.push_back(static_cast<int64_t>(i));
+  starts_.push_back(static_cast<int64_t>(places_.size()));
+  const auto rows = static_cast<int64_t>(ids.size());
+  values.resize(rows * width);
+#pragma omp parallel for schedule(static) if (rows * width > kParallelNumbers)
+  for (int64_t r = 0; r < rows; ++r) SumRow(blocks, r, width, values.data() + r * width);
+}
+
+/// By id, stable: eleven bits a pass.
+void RowMerge::Sort(std::span<const RowBlock> blocks) {
+  places_.clear();
+  int32_t largest = 0;
+  for (size_t b = 0; b < blocks.size(); ++b)
+    for (size_t r = 0; r < blocks[b].rows.size(); ++r) {
+      const int32_t id = blocks[b].rows[r];
+      places_.push_back({id, static_cast<int32_t>(b), static_cast<int32_t>(r)});
+      largest = std::max(largest, id);
+    }
+  sorted_.resize(places_.size());
+  for (int shift = 0; shift < 31 && (largest >> shift) > 0; shift += 11) {
+    int64_t starts[2049] = {};
+    for (const Place& p : places_) ++starts[((p.id >> shift) & 2047) + 1];
+    for (int i = 0; i < 2048; ++i) starts[i + 1] += starts[i];
+    for (const Place& p : places_) sorted_[starts[(p.id >> shift) & 2047]++] = p;
+    places_.swap(sorted_);
+  }
+}
+
+void RowMerge::SumRow(std::span<const RowBlock> blocks, int64_t first, int64_t width,
+                      float* to) const {
+  for (int64_t k = starts_[first]; k < starts_[first + 1]; ++k) {
+    const RowBlock& block = blocks[places_[k].block];
+    const float* from = block.values + places_[k].row * block.stride;
+    if (block.columns.empty() && k == starts_[first]) {
+      std::copy_n(from, width, to);
+      continue;
+    }
+    if (k == starts_[first]) std::fill_n(to, width, 0.0F);
+    if (block.columns.empty())
+      for (int64_t i = 0; i < width; ++i) to[i] += from[i];
+    else
+      for (size_t i = 0; i < block.columns.size(); ++i) to[block.columns[i]] += from[i];
+  }
+}
+
+}  // namespace yoke

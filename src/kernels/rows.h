@@ -1,0 +1,56 @@
+// Rows: some rows of a large matrix gathered into a dense block, and gradients of such blocks
+// merged into one gradient a row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tensor/types.h"
+
+namespace yoke {
+
+/// Copies table[rows[i], columns[j]] to block [padded_rows, padded_columns]; what pads is 0.
+struct RowGather {
+  const float* table = nullptr;
+  int64_t width = 0;  ///< Of the table.
+  std::span<const int32_t> rows;
+  std::span<const int32_t> columns;  ///< Empty: all of them.
+  int64_t padded_rows = 0;
+  int64_t padded_columns = 0;
+  DType type = DType::kF32;  ///< Of the block: f32 or bf16.
+  void* block = nullptr;
+};
+/// On the caller's kernel threads.
+void GatherRows(const RowGather& gather);
+
+/// A block of gradients [rows, stride] for some rows and columns.
+struct RowBlock {
+  std::span<const int32_t> rows;
+  std::span<const int32_t> columns;  ///< Empty: all of them.
+  const float* values = nullptr;
+  int64_t stride = 0;
+};
+
+/// Sums blocks by row. Each row is summed by one thread in the order of the blocks, so that the
+/// result depends neither on the number of threads nor on how often a row occurs. Keeps its memory.
+class RowMerge {
+ public:
+  /// `ids`: each row once, increasing; `values`: [ids, width].
+  void Run(std::span<const RowBlock> blocks, int64_t width, std::vector<int32_t>& ids,
+           std::vector<float>& values);
+
+ private:
+  struct Place {
+    int32_t id;
+    int32_t block;
+    int32_t row;
+  };
+  void Sort(std::span<const RowBlock> blocks);
+  void SumRow(std::span<const RowBlock> blocks, int64_t first, int64_t width, float* to) const;
+
+  std::vector<Place> places_, sorted_;
+  std::vector<int64_t> starts_;
+};
+
+}  // namespace yoke

@@ -1,0 +1,393 @@
+// LshPlan: groups of examples, their active ids, and three small dense products for each.
+#include "model/layers/lsh_plan.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/registry.h"
+#include "kernels/convert.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/threads.h"
+
+namespace yoke::layer {
+namespace {
+
+constexpr int64_t kPad = 64;          // sizes of blocks are rounded up to it: few kernels serve all
+constexpr size_t kMostKernels = 256;  // then they are made anew
+constexpr float kNothing = -1e30F;    // a padding score: no loss, no gradient
+
+int64_t Padded(int64_t count) { return (count + kPad - 1) / kPad * kPad; }
+
+Tensor Matrix(int64_t rows, int64_t columns, DType type, const void* data) {
+  return {.shape = {rows, columns}, .type = type, .data = const_cast<void*>(data)};
+}
+
+/// Sparse rows of one example each for what a group's block holds.
+SparseRows RowOf(const std::span<const int32_t> ids, const float* values,
+                 std::array<int64_t, 2>& offsets, int64_t width) {
+  offsets = {0, static_cast<int64_t>(ids.size())};
+  return {
+      .rows = 1, .width = width, .offsets = offsets.data(), .ids = ids.data(), .values = values};
+}
+
+}  // namespace
+
+LshPlan::LshPlan(const LshPlanShape& shape, const PlanRequest& request)
+    : shape_(shape), request_(request), type_(request.arithmetic) {
+  output = {.shape = {shape.settings.outputs}, .active = true};
+  kernel = "active rows";
+}
+
+void LshPlan::Forward(const LayerCall& call) {
+  LshState* state = PrepareState(call);
+  if (state) FindKeys(call, *state);
+  MakeGroups(call);
+  ChooseIds(call, state);
+  LayOut(*call.active_output);
+  if (kernels_.size() > kMostKernels) kernels_.clear();
+  works_.resize(std::max(works_.size(), call.active_output->groups.size()));
+  for (size_t g = 0; g < call.active_output->groups.size(); ++g) {
+    TakeInput(call, g);
+    Multiply(call, g);
+  }
+}
+
+LshState* LshPlan::PrepareState(const LayerCall& call) {
+  if (!shape_.settings.hashed()) return nullptr;
+  auto* state = static_cast<LshState*>(call.state);
+  if (!state && !own_state_) own_state_ = std::make_unique<LshState>(shape_.settings);
+  if (!state) state = own_state_.get();
+  state->Prepare(call.params[0].value.As<float>(), call.batch.seed);
+  return state;
+}
+
+void LshPlan::FindKeys(const LayerCall& call, const LshState& state) {
+  const int64_t size = call.batch.size, tables = shape_.settings.tables;
+  keys_.resize(size * tables);
+  if (call.active_input) return KeysOfActive(*call.active_input, state.hasher());
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < size; ++i) {
+    uint32_t* keys = keys_.data() + i * tables;
+    const int64_t inputs = shape_.settings.inputs;
+    if (!request_.input.sparse) {
+      state.hasher().Keys(call.input.As<float>() + i * inputs, 1, inputs, keys);
+      continue;
+    }
+    SparseRows row = call.batch.sparse.View();
+    row.rows = 1;
+    row.offsets += i;
+    state.hasher().Keys(row, keys);
+  }
+}
+
+void LshPlan::KeysOfActive(const ActiveSet& input, const Hasher& hasher) {
+  for (const ActiveGroup& group : input.groups) {
+    const auto examples = input.ExamplesOf(group);
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < group.examples; ++i) {
+      std::array<int64_t, 2> offsets;
+      hasher.Keys(RowOf(input.IdsOf(group), input.values.data() + group.value + i * group.columns,
+                        offsets, shape_.settings.inputs),
+                  keys_.data() + int64_t{examples[i]} * shape_.settings.tables);
+    }
+  }
+}
+
+/// Examples whose first keys are alike stand together; behind another active set groups stay as
+/// they are.
+void LshPlan::MakeGroups(const LayerCall& call) {
+  ActiveSet& set = *call.active_output;
+  set.groups.clear();
+  if (call.active_input) {
+    set.order = call.active_input->order;
+    for (const ActiveGroup& below : call.active_input->groups)
+      set.groups.push_back({.first = below.first, .examples = below.examples});
+    return;
+  }
+  const int64_t size = call.batch.size, tables = shape_.settings.tables;
+  set.order.resize(size);
+  std::iota(set.order.begin(), set.order.end(), 0);
+  if (tables > 0 && shape_.settings.group > 1)
+    std::stable_sort(set.order.begin(), set.order.end(),
+                     [&](int32_t a, int32_t b) { return keys_[a * tables] < keys_[b * tables]; });
+  for (int64_t first = 0; first < size; first += shape_.settings.group)
+    set.groups.push_back(
+        {.first = first, .examples = std::min(shape_.settings.group, size - first)});
+}
+
+void LshPlan::ChooseIds(const LayerCall& call, const LshState* state) {
+  const auto groups = static_cast<int64_t>(call.active_output->groups.size());
+  chosen_.resize(groups), label_counts_.resize(groups), hard_counts_.resize(groups);
+  while (static_cast<int>(samplers_.size()) < KernelThreads())
+    samplers_.push_back({FindEntry(yoke::samplers(), "sampler", shape_.settings.sampler).make(),
+                         FindEntry(yoke::samplers(), "sampler", "uniform").make()});
+#pragma omp parallel for schedule(dynamic, 1)
+  for (int64_t g = 0; g < groups; ++g) ChooseFor(call, state, static_cast<size_t>(g));
+}
+
+/// Labels, then what the tables find, then random ids up to the wanted number.
+void LshPlan::ChooseFor(const LayerCall& call, const LshState* state, size_t g) {
+  const LshSettings& s = shape_.settings;
+  const ActiveGroup& group = call.active_output->groups[g];
+  const auto examples = call.active_output->ExamplesOf(group);
+  Samplers& own = samplers_[omp_get_thread_num()];
+  std::vector<int32_t>& ids = chosen_[g];
+  ids.clear();
+  if (request_.scores) AddLabels(call, group, ids);
+  label_counts_[g] = static_cast<int64_t>(ids.size());
+  const auto draws = [&](uint64_t purpose) {
+    return Random({call.batch.seed, Word(Draw::kActive), purpose,
+                   static_cast<uint64_t>(call.batch.epoch),
+                   static_cast<uint64_t>(call.batch.examples[examples[0]]),
+                   static_cast<uint64_t>(shape_.index)});
+  };
+  if (state) {
+    std::vector<uint32_t> keys(examples.size() * s.tables);
+    for (size_t i = 0; i < examples.size(); ++i)
+      std::copy_n(keys_.data() + int64_t{examples[i]} * s.tables, s.tables,
+                  keys.data() + i * s.tables);
+    own.hard->Sample({.tables = &state->tables(),
+                      .keys = keys.data(),
+                      .examples = group.examples,
+                      .rows = s.outputs,
+                      .wanted = s.hard,
+                      .threshold = s.threshold},
+                     draws(0), ids);
+  }
+  hard_counts_[g] = static_cast<int64_t>(ids.size());
+  const int64_t found = hard_counts_[g] - label_counts_[g];
+  own.random->Sample({.rows = s.outputs, .wanted = s.wanted() - found}, draws(1), ids);
+}
+
+void LshPlan::AddLabels(const LayerCall& call, const ActiveGroup& group,
+                        std::vector<int32_t>& ids) const {
+  const CrossEntropyShape labels{.batch = call.batch.size, .outputs = shape_.settings.outputs};
+  for (const int32_t example : call.active_output->ExamplesOf(group)) {
+    const Targets targets = TargetsOf(call.batch, labels, example);
+    ids.insert(ids.end(), targets.ids, targets.ids + targets.count);
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+void LshPlan::LayOut(ActiveSet& set) const {
+  set.ids.clear();
+  int64_t value = 0;
+  for (size_t g = 0; g < set.groups.size(); ++g) {
+    ActiveGroup& group = set.groups[g];
+    group.id = static_cast<int64_t>(set.ids.size());
+    group.active = static_cast<int64_t>(chosen_[g].size());
+    group.labels = label_counts_[g];
+    group.hard = hard_counts_[g];
+    group.columns = Padded(group.active);
+    group.value = value;
+    value += group.examples * group.columns;
+    set.ids.insert(set.ids.end(), chosen_[g].begin(), chosen_[g].end());
+  }
+  set.values.resize(value);
+  set.gradient.resize(value);
+}
+
+void LshPlan::TakeInput(const LayerCall& call, size_t g) {
+  const ActiveGroup& group = call.active_output->groups[g];
+  Work& work = works_[g];
+  work.columns.clear();
+  if (call.active_input) {
+    const ActiveGroup& below = call.active_input->groups[g];
+    const auto ids = call.active_input->IdsOf(below);
+    work.columns.assign(ids.begin(), ids.end());
+    work.width = below.columns;
+    work.input = call.active_input->values.data() + below.value;
+    if (!low()) return;
+    void* to = work.input_room.Get<Bf16>(below.examples * below.columns);
+    Convert(Matrix(below.examples, below.columns, DType::kF32, work.input),
+            Matrix(below.examples, below.columns, type_, to));
+    work.input = to;
+    return;
+  }
+  if (request_.input.sparse) return TakeSparse(call, group, work);
+  work.width = shape_.settings.inputs;
+  void* to = work.input_room.Get<float>(group.examples * work.width);
+  GatherRows({.table = call.input.As<float>(),
+              .width = work.width,
+              .rows = call.active_output->ExamplesOf(group),
+              .padded_rows = group.examples,
+              .padded_columns = work.width,
+              .type = type_,
+              .block = to});
+  work.input = to;
+}
+
+/// The features that occur in the group, as columns.
+void LshPlan::TakeSparse(const LayerCall& call, const ActiveGroup& group, Work& work) {
+  const SparseRows rows = call.batch.sparse.View();
+  const auto examples = call.active_output->ExamplesOf(group);
+  for (const int32_t n : examples)
+    work.columns.insert(work.columns.end(), rows.ids + rows.offsets[n],
+                        rows.ids + rows.offsets[n + 1]);
+  std::sort(work.columns.begin(), work.columns.end());
+  work.columns.erase(std::unique(work.columns.begin(), work.columns.end()), work.columns.end());
+  if (work.columns.empty()) work.columns.push_back(0);  // all inputs are 0
+  work.width = Padded(static_cast<int64_t>(work.columns.size()));
+  const int64_t count = group.examples * work.width;
+  std::vector<float> dense(count, 0.0F);
+  for (size_t i = 0; i < examples.size(); ++i)
+    for (int64_t k = rows.offsets[examples[i]]; k < rows.offsets[examples[i] + 1]; ++k) {
+      const auto at = std::lower_bound(work.columns.begin(), work.columns.end(), rows.ids[k]);
+      dense[i * work.width + (at - work.columns.begin())] += rows.values ? rows.values[k] : 1.0F;
+    }
+  void* to = work.input_room.Get<float>(count);
+  if (low())
+    Convert(Matrix(1, count, DType::kF32, dense.data()), Matrix(1, count, type_, to));
+  else
+    std::copy(dense.begin(), dense.end(), static_cast<float*>(to));
+  work.input = to;
+}
+
+void LshPlan::Multiply(const LayerCall& call, size_t g) {
+  ActiveSet& set = *call.active_output;
+  const ActiveGroup& group = set.groups[g];
+  Work& work = works_[g];
+  work.kernel = KernelFor(group.examples, work.width, group.columns);
+  RowGather gather{.table = call.params[0].value.As<float>(),
+                   .width = shape_.settings.inputs,
+                   .rows = set.IdsOf(group),
+                   .columns = work.columns,
+                   .padded_rows = group.columns,
+                   .padded_columns = work.width,
+                   .type = type_,
+                   .block = work.weight.Get<float>(group.columns * work.width)};
+  GatherRows(gather);
+  if (shape_.bias) {
+    gather = {.table = call.params[1].value.As<float>(),
+              .width = 1,
+              .rows = set.IdsOf(group),
+              .padded_rows = group.columns,
+              .padded_columns = 1,
+              .type = type_,
+              .block = work.bias.Get<float>(group.columns)};
+    GatherRows(gather);
+  }
+  float* values = set.values.data() + group.value;
+  const int64_t count = group.examples * group.columns;
+  void* result = low() ? work.output.Get<Bf16>(count) : static_cast<void*>(values);
+  work.kernel->Forward({.input = work.input,
+                        .weight = work.weight.As<float>(),
+                        .bias = shape_.bias ? work.bias.As<float>() : nullptr,
+                        .output = result,
+                        .scratch = scratch_.Get<char>(work.kernel->scratch_bytes())});
+  if (low()) Convert(Matrix(1, count, type_, result), Matrix(1, count, DType::kF32, values));
+  if (request_.scores) FinishScores(call, group);
+}
+
+/// Corrects the random part and keeps padding out of the loss.
+void LshPlan::FinishScores(const LayerCall& call, const ActiveGroup& group) const {
+  const LshSettings& s = shape_.settings;
+  const int64_t random = group.active - group.hard;
+  const bool correct = s.correct && random > 0 && double(call.batch.epoch) >= s.correct_from;
+  const float more =
+      correct ? std::log(float(s.outputs - group.hard) / static_cast<float>(random)) : 0.0F;
+  float* values = call.active_output->values.data() + group.value;
+  for (int64_t i = 0; i < group.examples; ++i, values += group.columns) {
+    if (more != 0)
+      for (int64_t k = group.hard; k < group.active; ++k) values[k] += more;
+    std::fill(values + group.active, values + group.columns, kNothing);
+  }
+}
+
+void LshPlan::Backward(const LayerCall& call) {
+  for (size_t g = 0; g < call.active_output->groups.size(); ++g) GradientsOf(call, g);
+  Merge(call);
+  if (!shape_.settings.hashed()) return;
+  auto* state = call.state ? static_cast<LshState*>(call.state) : own_state_.get();
+  state->Touch(call.params[0].rows->ids);
+}
+
+void LshPlan::GradientsOf(const LayerCall& call, size_t g) {
+  ActiveSet& set = *call.active_output;
+  const ActiveGroup& group = set.groups[g];
+  Work& work = works_[g];
+  const int64_t count = group.examples * group.columns;
+  float* values = set.values.data() + group.value;
+  void* gradient = set.gradient.data() + group.value;
+  if (low()) {
+    void* to = work.output_gradient.Get<Bf16>(count);
+    Convert(Matrix(1, count, DType::kF32, gradient), Matrix(1, count, type_, to));
+    gradient = to;
+  }
+  void* input_gradient =
+      request_.input_gradient ? input_gradient_.Get<float>(group.examples * work.width) : nullptr;
+  work.kernel->Backward(
+      {.input = work.input,
+       .weight = work.weight.As<float>(),
+       .output = low() ? work.output.As<void>() : static_cast<void*>(values),
+       .output_gradient = gradient,
+       .input_gradient = input_gradient,
+       .weight_gradient = work.weight_gradient.Get<float>(group.columns * work.width),
+       .bias_gradient = shape_.bias ? work.bias_gradient.Get<float>(group.columns) : nullptr,
+       .scratch = scratch_.Get<char>(work.kernel->scratch_bytes())});
+  if (input_gradient) ReturnInputGradient(call, g, input_gradient);
+}
+
+void LshPlan::ReturnInputGradient(const LayerCall& call, size_t g, const void* gradient) {
+  const ActiveGroup& group = call.active_output->groups[g];
+  const int64_t width = works_[g].width;
+  if (call.active_input) {
+    ActiveSet& below = *call.active_input;
+    float* to = below.gradient.data() + below.groups[g].value;
+    if (low())
+      Convert(Matrix(group.examples, width, type_, gradient),
+              Matrix(group.examples, width, DType::kF32, to));
+    else
+      std::copy_n(static_cast<const float*>(gradient), group.examples * width, to);
+    return;
+  }
+  const auto examples = call.active_output->ExamplesOf(group);
+  for (size_t i = 0; i < examples.size(); ++i) {
+    float* to = call.input_gradient.As<float>() + examples[i] * width;
+    const auto at = static_cast<int64_t>(i) * width;
+    if (low())
+      for (int64_t k = 0; k < width; ++k) to[k] = float(static_cast<const Bf16*>(gradient)[at + k]);
+    else
+      std::copy_n(static_cast<const float*>(gradient) + at, width, to);
+  }
+}
+
+void LshPlan::Merge(const LayerCall& call) {
+  const ActiveSet& set = *call.active_output;
+  for (size_t p = 0; p < call.params.size(); ++p) {
+    const bool bias = p == 1;
+    blocks_.clear();
+    for (size_t g = 0; g < set.groups.size(); ++g) {
+      const Work& work = works_[g];
+      blocks_.push_back({.rows = set.IdsOf(set.groups[g]),
+                         .columns = bias ? std::span<const int32_t>() : work.columns,
+                         .values = (bias ? work.bias_gradient : work.weight_gradient).As<float>(),
+                         .stride = bias ? 1 : work.width});
+    }
+    RowGradient& rows = *call.params[p].rows;
+    merge_.Run(blocks_, bias ? 1 : shape_.settings.inputs, rows.ids, rows.values);
+  }
+}
+
+LinearKernel* LshPlan::KernelFor(int64_t examples, int64_t inputs, int64_t outputs) {
+  const std::array<int64_t, 3> key = {examples, inputs, outputs};
+  const auto found = kernels_.find(key);
+  if (found != kernels_.end()) return found->second.get();
+  return (kernels_[key] = MakeLinear({.batch = examples,
+                                      .inputs = inputs,
+                                      .outputs = outputs,
+                                      .type = type_,
+                                      .bias = shape_.bias,
+                                      .relu = shape_.relu,
+                                      .training = true,
+                                      .input_gradient = request_.input_gradient},
+                                     request_.reference))
+      .get();
+}
+
+}  // namespace yoke::layer

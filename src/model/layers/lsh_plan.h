@@ -1,0 +1,98 @@
+// LshPlan: the training step of a hashed layer over batch-shared active sets.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/linear.h"
+#include "kernels/rows.h"
+#include "lsh/sampler.h"
+#include "model/layer.h"
+#include "model/layers/lsh_state.h"
+
+namespace yoke::layer {
+
+struct LshPlanShape {
+  LshSettings settings;
+  bool bias = true;
+  bool relu = false;
+  int index = 0;  ///< Of the layer: a word of its draws' key.
+};
+
+/// Memory that only grows; 64-byte aligned.
+class Room {
+ public:
+  template <typename T>
+  T* Get(int64_t count) {
+    const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
+    if (buffer_.bytes() < bytes) buffer_ = Buffer(Cpu(), bytes + bytes / 4);
+    return buffer_.As<T>();
+  }
+  template <typename T>
+  T* As() const {
+    return buffer_.As<T>();
+  }
+
+ private:
+  Buffer buffer_;
+};
+
+/// For a group of G examples x [G, inputs] and its active ids A: y = x W[A]^T + b[A], and backward
+/// the gradients of these rows alone (Chen et al., "SLIDE", 2020, section 3.1, where G is 1).
+/// 6 G |A| inputs operations; the rows W[A] are read once a group.
+class LshPlan : public LayerPlan {
+ public:
+  LshPlan(const LshPlanShape& shape, const PlanRequest& request);
+  void Forward(const LayerCall& call) override;
+  void Backward(const LayerCall& call) override;
+
+ private:
+  /// One group's dense problem, kept from Forward to Backward.
+  struct Work {
+    std::vector<int32_t> columns;  ///< Inputs that are not 0; empty: all of them.
+    int64_t width = 0;             ///< Of the blocks: columns, rounded up.
+    const void* input = nullptr;   ///< [examples, width]
+    LinearKernel* kernel = nullptr;
+    Room input_room, weight, bias, output, output_gradient, weight_gradient, bias_gradient;
+  };
+
+  LshState* PrepareState(const LayerCall& call);
+  void FindKeys(const LayerCall& call, const LshState& state);
+  void KeysOfActive(const ActiveSet& input, const Hasher& hasher);
+  void MakeGroups(const LayerCall& call);
+  void ChooseIds(const LayerCall& call, const LshState* state);
+  void ChooseFor(const LayerCall& call, const LshState* state, size_t group);
+  void AddLabels(const LayerCall& call, const ActiveGroup& group, std::vector<int32_t>& ids) const;
+  void LayOut(ActiveSet& set) const;
+  void TakeInput(const LayerCall& call, size_t group);
+  void TakeSparse(const LayerCall& call, const ActiveGroup& group, Work& work);
+  void Multiply(const LayerCall& call, size_t group);
+  void FinishScores(const LayerCall& call, const ActiveGroup& group) const;
+  void GradientsOf(const LayerCall& call, size_t group);
+  void ReturnInputGradient(const LayerCall& call, size_t group, const void* gradient);
+  void Merge(const LayerCall& call);
+  LinearKernel* KernelFor(int64_t examples, int64_t inputs, int64_t outputs);
+  bool low() const { return type_ == DType::kBf16; }
+
+  LshPlanShape shape_;
+  PlanRequest request_;
+  DType type_;                           ///< Of the products' operands.
+  std::unique_ptr<LshState> own_state_;  ///< For callers that keep none.
+  std::vector<uint32_t> keys_;           ///< [batch, L]
+  std::vector<std::vector<int32_t>> chosen_;
+  std::vector<int64_t> label_counts_, hard_counts_;
+  struct Samplers {
+    std::unique_ptr<Sampler> hard, random;
+  };
+  std::vector<Samplers> samplers_;  ///< One for each thread.
+  std::vector<Work> works_;
+  std::map<std::array<int64_t, 3>, std::unique_ptr<LinearKernel>> kernels_;
+  Room scratch_, input_gradient_;
+  RowMerge merge_;
+  std::vector<RowBlock> blocks_;
+};
+
+}  // namespace yoke::layer

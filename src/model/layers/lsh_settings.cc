@@ -1,0 +1,173 @@
+// Settings of lsh_linear: the options, and the rules by which one number gives the rest.
+#include "model/layers/lsh_settings.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/registry.h"
+#include "lsh/family.h"
+#include "lsh/sampler.h"
+
+namespace yoke::layer {
+namespace {
+
+constexpr double kFourthRoots = 64;  // active ids without a share: 64 times the fourth root of N
+constexpr int64_t kLoad = 32;        // ids a bucket holds on average
+constexpr int64_t kRoom = 2;         // times the load: what a bucket has room for
+constexpr int kTables = 24;
+
+std::vector<std::string> NamesOf(const auto& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.push_back(entry.name);
+  return names;
+}
+
+OptionSpec Count(const std::string& name, const std::string& help, double minimum = 1,
+                 double maximum = 1e9) {
+  return {
+      .name = name, .type = OptionType::kInt, .help = help, .minimum = minimum, .maximum = maximum};
+}
+
+int64_t IntOr(const Options& options, const char* name, int64_t otherwise) {
+  return options.Has(name) ? options.Int(name) : otherwise;
+}
+
+/// Ids wanted besides labels.
+int64_t WantedOf(const Options& options, int64_t outputs) {
+  const double wanted = options.Has("share") ? options.Float("share") * double(outputs)
+                                             : kFourthRoots * std::pow(double(outputs), 0.25);
+  return std::clamp<int64_t>(std::llround(wanted), 1, outputs);
+}
+
+void ChooseCounts(const Options& options, bool hashes, LshSettings& s) {
+  const int64_t wanted = WantedOf(options, s.outputs);
+  s.hard = hashes ? IntOr(options, "hard", wanted / 3) : 0;
+  s.random = IntOr(options, "random", std::max<int64_t>(0, wanted - s.hard));
+  s.hard = std::min(s.hard, s.outputs);
+  s.random = std::min(s.random, s.outputs - s.hard);
+  Require(s.wanted() > 0, "{}: hard and random are both 0: nothing but labels would be active",
+          options.section());
+}
+
+void ChooseTables(const Options& options, LshSettings& s) {
+  const int bits = FindEntry(hash_families(), "hash family", s.family).bits;
+  const auto wanted_bits = std::bit_width(static_cast<uint64_t>(s.outputs / kLoad));
+  const int hashes = std::clamp(int(wanted_bits) / bits, 1, kMaxKeyBits / bits);
+  s.hashes = int(IntOr(options, "hashes", hashes));
+  Require(s.hashes * bits <= kMaxKeyBits,
+          "{}: {} hashes of {} bits give 2^{} buckets a table; expected at most {} bits in all",
+          options.Where("hashes"), s.hashes, bits, s.hashes * bits, kMaxKeyBits);
+  s.tables = int(IntOr(options, "tables", kTables));
+  const int64_t load = std::max<int64_t>(1, s.outputs >> (s.hashes * bits));
+  s.bucket = int(IntOr(options, "bucket", std::min<int64_t>(1 << 16, kRoom * load)));
+  s.policy =
+      options.String("bucket_policy") == "fifo" ? BucketPolicy::kFifo : BucketPolicy::kReservoir;
+}
+
+OptionSpec Choice(const std::string& name, const std::string& fallback,
+                  std::vector<std::string> choices, const std::string& help) {
+  return {.name = name,
+          .type = OptionType::kString,
+          .fallback = fallback,
+          .help = help,
+          .choices = std::move(choices)};
+}
+
+OptionSpec Number(const std::string& name, double fallback, const std::string& help,
+                  double maximum = 1e12) {
+  return {.name = name,
+          .type = OptionType::kFloat,
+          .fallback = fallback,
+          .help = help,
+          .minimum = 0,
+          .maximum = maximum};
+}
+
+OptionSpec Flag(const std::string& name, const std::string& help) {
+  return {.name = name, .type = OptionType::kBool, .fallback = false, .help = help};
+}
+
+}  // namespace
+
+std::vector<OptionSpec> LshOptions() {
+  return {
+      {.name = "share",
+       .type = OptionType::kFloat,
+       .help = "Share of outputs that are active besides labels; without it 64 times the fourth "
+               "root of outputs are.",
+       .minimum = 0,
+       .maximum = 1,
+       .exclusive_minimum = true},
+      Choice("sampler", "top_k", NamesOf(samplers()),
+             "How the ids that tables find become active; uniform uses no tables."),
+      Choice("family", "simhash", NamesOf(hash_families()), "The hash functions."),
+      Count("hashes", "K: hashes that make a table's key (default: from outputs).", 1, kMaxKeyBits),
+      Count("tables", "L: hash tables (default: 24).", 1, 4096),
+      Count("bucket", "Most ids a bucket holds (default: twice the mean load).", 1, 1 << 16),
+      Choice("bucket_policy", "fifo", {"fifo", "reservoir"},
+             "What a full bucket does with one more id."),
+      Count("group", "Examples that share an active set; 1 is the paper's form (default: 64)."),
+      Count("hard", "S: most ids that a group finds in the tables (default: a third).", 0),
+      Count("random", "R: ids drawn at random besides (default: the rest).", 0),
+      {.name = "threshold",
+       .type = OptionType::kInt,
+       .fallback = 2,
+       .help = "For sampler threshold: how often an id must be found.",
+       .minimum = 1},
+      Flag("correct", "Add log((outputs - hard) / random) to the scores of the random part."),
+      Number("correct_from", 0, "Epoch from which scores are corrected."),
+      Choice("rehash", "growing", {"fixed", "growing", "changed"},
+             "When tables are built anew: every N0 steps, at growing intervals, or when codes "
+             "moved."),
+      {.name = "rehash_every",
+       .type = OptionType::kInt,
+       .fallback = 50,
+       .help = "N0: steps to the first rebuild.",
+       .minimum = 1},
+      Number("rehash_growth", 0.1, "Interval t is N0 times e to the power of this times t.", 10),
+      Number("rehash_share", 0.1, "For rehash changed: share of codes that must have moved.", 1),
+      Flag("rehash_touched", "Hash only rows again that were updated since."),
+      {.name = "redraw_every",
+       .type = OptionType::kInt,
+       .fallback = 0,
+       .help = "Rebuilds until new hash functions are drawn; 0: never.",
+       .minimum = 0},
+  };
+}
+
+LshSettings SettingsOf(const Options& options, int64_t inputs) {
+  LshSettings s{.inputs = inputs,
+                .outputs = options.Int("outputs"),
+                .sampler = options.String("sampler"),
+                .family = options.String("family"),
+                .group = IntOr(options, "group", 64),
+                .threshold = int(options.Int("threshold")),
+                .correct = options.Bool("correct"),
+                .correct_from = options.Float("correct_from"),
+                .rehash = options.String("rehash"),
+                .rehash_every = options.Int("rehash_every"),
+                .rehash_growth = options.Float("rehash_growth"),
+                .rehash_share = options.Float("rehash_share"),
+                .rehash_touched = options.Bool("rehash_touched"),
+                .redraw_every = options.Int("redraw_every")};
+  const bool hashes = FindEntry(samplers(), "sampler", s.sampler).hashes;
+  ChooseCounts(options, hashes, s);
+  if (hashes && s.hard > 0) ChooseTables(options, s);
+  return s;
+}
+
+std::string Explain(const LshSettings& s) {
+  const double share = 100 * double(s.wanted()) / double(s.outputs);
+  std::string text = fmt::format("{} of {} active besides labels ({:.2g} %), groups of {}",
+                                 s.wanted(), s.outputs, share, s.group);
+  if (!s.hashed()) return text + ", all drawn at random";
+  return text + fmt::format(
+                    ": {} found by {} in {} tables of {} (K {}, buckets of {}), {} at random; "
+                    "rehash {} from {} steps",
+                    s.hard, s.sampler, s.tables, s.family, s.hashes, s.bucket, s.random, s.rehash,
+                    s.rehash_every);
+}
+
+}  // namespace yoke::layer
