@@ -13,6 +13,7 @@
 
 #include "kernels/cpu/exponential.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/vector.h"
 #include "kernels/threads.h"
 #include "tensor/device.h"
 
@@ -23,18 +24,46 @@ constexpr int64_t kLanes = 16;             // examples are filled up to a multip
 constexpr int64_t kBlockScores = 1 << 16;  // 256 KiB, a part of a core's cache
 constexpr int64_t kMostRows = 1024;        // of a block: sums in f32 stay exact enough
 constexpr int64_t kSegments = 64;          // sums are taken by segment, whatever the threads
-constexpr int64_t kLogTerms = 6;           // of the series below
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
+
+using V = Vector<8>;
 
 int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// log(1 + x) for x in [0, 1] within 2e-7 of itself: 2 atanh(z) with z = x / (2 + x), by its
 /// series.
-inline float LogOnePlus(float x) {
-  const float z = x / (2 + x), square = z * z;
-  float sum = 1.0F / (2 * kLogTerms + 1);
-  for (int64_t k = kLogTerms; k-- > 0;) sum = sum * square + 1.0F / float(2 * k + 1);
-  return 2 * z * sum;
+V::Floats LogOnePlus(V::Floats x) {
+  const V::Floats z = x / (2.0F + x), square = z * z;
+  V::Floats sum = {};
+  for (float divisor : {13.0F, 11.0F, 9.0F, 7.0F, 5.0F, 3.0F, 1.0F})
+    sum = sum * square + 1 / divisor;
+  return 2.0F * z * sum;
+}
+
+/// What is done with a row of scores, one an example.
+void AddTo(float* __restrict scores, float bias, int64_t lanes) {
+#pragma omp simd
+  for (int64_t n = 0; n < lanes; ++n) scores[n] += bias;
+}
+
+void KeepGreatest(const float* __restrict scores, float* __restrict greatest, int64_t lanes) {
+#pragma omp simd
+  for (int64_t n = 0; n < lanes; ++n)
+    greatest[n] = scores[n] > greatest[n] ? scores[n] : greatest[n];
+}
+
+void SumExponentials(const float* scores, const float* shift, float* sum, int64_t lanes) {
+  for (int64_t n = 0; n < lanes; n += 8)
+    V::Store(V::Load(sum + n) + Exponential(V::Load(scores + n) - V::Load(shift + n)), sum + n);
+}
+
+/// log(1 + exp(s)) = max(s, 0) + log(1 + exp(-|s|))
+void SumSoftplus(const float* scores, float* sum, int64_t lanes) {
+  for (int64_t n = 0; n < lanes; n += 8) {
+    const V::Floats s = V::Load(scores + n);
+    const V::Floats more = LogOnePlus(Exponential(s > 0.0F ? -s : s));
+    V::Store(V::Load(sum + n) + ((s > 0.0F ? s : V::Floats{}) + more), sum + n);
+  }
 }
 
 /// The best of the scores offered so far, which come by increasing id.
@@ -223,9 +252,7 @@ class BlockedScores : public TopScoresKernel {
       const float b = s_.type == DType::kBf16
                           ? static_cast<float>(static_cast<const Bf16*>(bias)[first + r])
                           : static_cast<const float*>(bias)[first + r];
-      float* row = scores + r * lanes_;
-#pragma omp simd
-      for (int64_t n = 0; n < lanes_; ++n) row[n] += b;
+      AddTo(scores + r * lanes_, b, lanes_);
     }
   }
 
@@ -233,12 +260,8 @@ class BlockedScores : public TopScoresKernel {
   void FindGreatest(int64_t rows, Worker& worker) const {
     float* greatest = worker.greatest.data();
     std::fill_n(greatest, lanes_, kNothing);
-    for (int64_t r = 0; r < rows; ++r) {
-      const float* row = worker.scores.As<float>() + r * lanes_;
-#pragma omp simd
-      for (int64_t n = 0; n < lanes_; ++n)
-        greatest[n] = row[n] > greatest[n] ? row[n] : greatest[n];
-    }
+    for (int64_t r = 0; r < rows; ++r)
+      KeepGreatest(worker.scores.As<float>() + r * lanes_, greatest, lanes_);
   }
 
   void TakeBest(int64_t first, int64_t rows, Worker& worker) const {
@@ -271,23 +294,16 @@ class BlockedScores : public TopScoresKernel {
       shift[n] = greatest == kNothing ? 0 : greatest;
       sum[n] = 0;
     }
-    for (int64_t r = 0; r < rows; ++r) {
-      const float* row = worker.scores.As<float>() + r * lanes_;
-#pragma omp simd
-      for (int64_t n = 0; n < lanes_; ++n) sum[n] += Exponential(row[n] - shift[n]);
-    }
+    for (int64_t r = 0; r < rows; ++r)
+      SumExponentials(worker.scores.As<float>() + r * lanes_, shift, sum, lanes_);
     for (int64_t n = 0; n < lanes_; ++n) parts[n].sum += sum[n];
   }
 
   void AddSoftplus(int64_t rows, Worker& worker, Part* parts) const {
     float* sum = worker.sum.data();
     std::fill_n(sum, lanes_, 0.0F);
-    for (int64_t r = 0; r < rows; ++r) {
-      const float* row = worker.scores.As<float>() + r * lanes_;
-#pragma omp simd
-      for (int64_t n = 0; n < lanes_; ++n)
-        sum[n] += (row[n] > 0 ? row[n] : 0.0F) + LogOnePlus(Exponential(-std::abs(row[n])));
-    }
+    for (int64_t r = 0; r < rows; ++r)
+      SumSoftplus(worker.scores.As<float>() + r * lanes_, sum, lanes_);
     for (int64_t n = 0; n < lanes_; ++n) parts[n].sum += sum[n];
   }
 
