@@ -17,6 +17,7 @@ struct HashShape {
   int tables = 1;      ///< L: keys a vector.
   uint64_t seed = 1;
   bool reference = false;  ///< Only the plain loops (tests; plain machines).
+  bool avx512 = true;      ///< False: as a machine without AVX-512.
 };
 
 /// The drawn functions of one family: L keys of K hashes each. Immutable: threads may share it.

@@ -1,0 +1,18 @@
+// DWTA, densified winner-take-all (Chen and Shrivastava 2018): the place of the largest of eight
+// drawn coordinates; a bin that sees only zeros borrows the code of a random other bin, the same
+// sequence of lenders for every vector, so that equal codes still mean similar vectors.
+#include "lsh/winner.h"
+
+namespace yoke::family {
+
+HashFamilyEntry dwta() {
+  return {
+      .name = "dwta",
+      .summary = "place of the largest of 8 drawn coordinates, empty bins borrow (3 bits a hash)",
+      .bits = WinnerHasher::kBits,
+      .make = [](const HashShape& shape) -> std::unique_ptr<Hasher> {
+        return std::make_unique<WinnerHasher>(shape, /*borrow=*/true);
+      }};
+}
+
+}  // namespace yoke::family
