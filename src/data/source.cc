@@ -109,6 +109,10 @@ class FileSource : public ByteSource {
 
   const std::string& Name() const override { return path_; }
 
+  std::string PlainPath() const override {
+    return archive_filter_code(archive_.get(), 0) == ARCHIVE_FILTER_NONE ? path_ : "";
+  }
+
  private:
   std::string path_;
   Archive archive_;

@@ -17,6 +17,9 @@ class ByteSource {
   virtual std::string_view Next() = 0;
   /// The file as messages name it.
   virtual const std::string& Name() const = 0;
+  /// The plain file whose bytes these are (it can be mapped); "" for what is compressed or in
+  /// memory.
+  virtual std::string PlainPath() const { return ""; }
 };
 
 /// Opens a plain file or one compressed by gzip, xz, bzip2 or zstd (told by its content). Throws

@@ -72,23 +72,46 @@ int64_t GroupLimit(int64_t otherwise) {
   return limit;
 }
 
+struct CloseFile {
+  int file;
+  ~CloseFile() { close(file); }
+};
+
 }  // namespace
+
+SharedBytes MapFile(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  Require(file >= 0, "{}: cannot be read: {}", path, std::strerror(errno));
+  const CloseFile close_file{file};
+  struct stat status {};
+  Require(fstat(file, &status) == 0, "{}: cannot be read: {}", path, std::strerror(errno));
+  const auto size = static_cast<size_t>(status.st_size);
+  if (size == 0) return {};
+  void* const memory = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+  if (memory == MAP_FAILED)
+    throw Error(fmt::format("{}: cannot be mapped: {}", path, std::strerror(errno)));
+  madvise(memory, size, MADV_WILLNEED);
+  return {{static_cast<const char*>(memory), size},
+          {memory, [size](void* mapped) { munmap(mapped, size); }}};
+}
 
 GrowingMemory& GrowingMemory::operator=(GrowingMemory&& other) noexcept {
   std::swap(limit_, other.limit_);
   std::swap(data_, other.data_);
   std::swap(capacity_, other.capacity_);
   std::swap(file_, other.file_);
+  std::swap(owner_, other.owner_);
   return *this;
 }
 
 GrowingMemory::~GrowingMemory() {
-  if (data_) munmap(data_, static_cast<size_t>(capacity_));
+  if (data_ && !owner_) munmap(data_, static_cast<size_t>(capacity_));
   if (file_ >= 0) close(file_);
 }
 
 void GrowingMemory::Reserve(int64_t bytes) {
   if (bytes <= capacity_) return;
+  if (owner_) return CopyAdopted(bytes);
   const int64_t page = sysconf(_SC_PAGESIZE);
   const int64_t wanted = std::max({bytes, capacity_ + capacity_ / 2, kFirstBytes});
   const int64_t rounded = (wanted + page - 1) / page * page;
@@ -98,6 +121,21 @@ void GrowingMemory::Reserve(int64_t bytes) {
     Grow(rounded);
   }
   capacity_ = rounded;
+}
+
+void GrowingMemory::Adopt(const void* data, int64_t bytes, std::shared_ptr<const void> owner) {
+  Check(owner != nullptr, "adopted bytes need an owner");
+  *this = GrowingMemory(limit_);
+  data_ = const_cast<void*>(data);
+  capacity_ = bytes;
+  owner_ = std::move(owner);
+}
+
+void GrowingMemory::CopyAdopted(int64_t bytes) {
+  GrowingMemory own(limit_);
+  own.Reserve(bytes);
+  if (capacity_ > 0) std::memcpy(own.data_, data_, static_cast<size_t>(capacity_));
+  *this = std::move(own);
 }
 
 void GrowingMemory::Grow(int64_t bytes) {

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 
 namespace yoke {
 namespace {
@@ -21,12 +20,14 @@ double FarNumber(const char* begin, const char* end) {
   return std::strtod(std::string(begin, end).c_str(), nullptr);
 }
 
-bool ScanDouble(const char*& begin, const char* end, double& value) {
+// Scans into the type that is kept: a float by way of a double would be rounded twice.
+template <typename T>
+bool Scan(const char*& begin, const char* end, T& value) {
   const char* digits = begin + (begin != end && *begin == '+');
   if (digits != begin && digits != end && *digits == '-') return false;
   const auto [stop, error] = std::from_chars(digits, end, value);
   if (error == std::errc::invalid_argument) return false;
-  if (error == std::errc::result_out_of_range) value = FarNumber(digits, stop);
+  if (error == std::errc::result_out_of_range) value = static_cast<T>(FarNumber(digits, stop));
   begin = stop;
   return std::isfinite(value);
 }
@@ -46,14 +47,11 @@ std::string Quoted(std::string_view text) {
 bool ParseNumber(std::string_view text, double& value) {
   const char* begin = text.data();
   const char* end = begin + text.size();
-  return ScanDouble(begin, end, value) && begin == end;
+  return Scan(begin, end, value) && begin == end;
 }
 
 bool ScanFloat(const char*& begin, const char* end, float& value) {
-  double wide = 0;
-  if (!ScanDouble(begin, end, wide)) return false;
-  value = static_cast<float>(wide);
-  return std::abs(wide) <= std::numeric_limits<float>::max();
+  return Scan(begin, end, value);
 }
 
 std::string_view Trimmed(std::string_view text) {

@@ -210,7 +210,8 @@ TEST_P(AnyFormat, NamesEmptyFilesNoiseAndCutArchives) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AnyFormat, ::testing::Values("idx", "cifar", "libsvm", "xmc", "csv"));
+INSTANTIATE_TEST_SUITE_P(All, AnyFormat,
+                         ::testing::Values("idx", "cifar", "libsvm", "xmc", "xmc-binary", "csv"));
 
 }  // namespace
 }  // namespace yoke::testing

@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <memory>
 #include <numeric>
 #include <vector>
+
+#include "base/check.h"
+#include "data/support/archives.h"
 
 namespace yoke {
 namespace {
@@ -45,6 +50,34 @@ TEST(GrowingArray, ExtendsByZerosAndAppends) {
     more[i] = 5000 + i;
   }
   ExpectCounting(array, 75000);
+}
+
+TEST(GrowingArray, AdoptsWithoutCopyAndCopiesToGrow) {
+  const auto numbers = std::make_shared<std::vector<int64_t>>(70000);
+  std::iota(numbers->begin(), numbers->end(), 0);
+  for (const int64_t limit : {int64_t{1000}, INT64_MAX}) {
+    GrowingArray<int64_t> array(limit);
+    array.push_back(5);
+    array.Adopt(*numbers, numbers);
+    EXPECT_EQ(array.data(), numbers->data());
+    GrowingArray<int64_t> moved = std::move(array);
+    EXPECT_EQ(moved.data(), numbers->data());
+    moved.push_back(70000);
+    EXPECT_NE(moved.data(), numbers->data());
+    EXPECT_EQ(moved.in_file(), limit == 1000);
+    ExpectCounting(moved, 70001);
+  }
+  EXPECT_EQ(numbers.use_count(), 1);
+}
+
+TEST(MapFile, ShowsAFileAsLongAsItsOwnerLives) {
+  const testing::TestFolder folder;
+  const std::string path = folder.Write("a", std::string(100000, 'x'));
+  SharedBytes file = MapFile(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(file.bytes, std::string(100000, 'x'));
+  EXPECT_TRUE(MapFile(folder.Write("empty", "")).bytes.empty());
+  EXPECT_THROW(MapFile(path), UserError);
 }
 
 TEST(MemoryLimit, IsPositive) { EXPECT_GT(DefaultMemoryLimit(), int64_t{16} << 20); }

@@ -50,6 +50,17 @@ TEST(ParseNumber, TakesFiniteNumbersOnly) {
     EXPECT_FALSE(ParseNumber(text, value)) << text;
 }
 
+// By way of a double these would end one bit off.
+TEST(ScanFloat, RoundsOnce) {
+  for (const float expected : {7.038531e-26F, 1.1754942e-38F, 1e-45F, 3.4028235e38F, -0.1F}) {
+    const std::string text = fmt::format("{}", expected);
+    const char* begin = text.data();
+    float value = 0;
+    EXPECT_TRUE(ScanFloat(begin, begin + text.size(), value)) << text;
+    EXPECT_EQ(value, expected) << text;
+  }
+}
+
 TEST(ScanFloat, RefusesWhatAFloatCannotHold) {
   float value = 0;
   for (const auto& [text, good] : std::vector<std::pair<std::string, bool>>{

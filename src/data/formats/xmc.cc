@@ -2,9 +2,9 @@
 // a line, both counted from 0.
 #include <algorithm>
 
-#include "data/memory_reader.h"
 #include "data/sparse_row.h"
 #include "data/text.h"
+#include "data/xmc_sets.h"
 
 namespace yoke {
 namespace {
@@ -111,33 +111,14 @@ class XmcFile {
   int64_t label_limit_ = 0;
 };
 
-int64_t TopOf(const Options& options, int64_t features) {
-  if (!options.Has("features")) return features;
-  Require(options.Int("features") >= features,
-          "{}: the files have {} features; expected at least as many", options.Where("features"),
-          features);
-  return options.Int("features");
+XmcWidths ReadText(ByteSource& source, const ReadFiles& files, MemoryData& data) {
+  XmcFile file(source, files.like);
+  file.Read(data);
+  return {.features = file.header().features, .labels = file.header().labels};
 }
 
 LoadedData Load(const Options& options, const ReadFiles& files) {
-  LoadedData loaded(files.memory_limit);
-  Header most;
-  auto read = [&](const std::vector<std::string>& paths, MemoryData& data) {
-    for (const std::string& path : paths) {
-      const auto source = files.open(path);
-      XmcFile file(*source, files.like);
-      file.Read(data);
-      most.features = std::max(most.features, file.header().features);
-      most.labels = std::max(most.labels, file.header().labels);
-    }
-  };
-  read(files.train, loaded.train);
-  read(files.test, loaded.test);
-  loaded.info = {.input = {files.like ? files.like->input[0] : TopOf(options, most.features)},
-                 .sparse = true,
-                 .multi_label = true,
-                 .outputs = files.like ? files.like->outputs : most.labels};
-  return loaded;
+  return LoadXmcSets(options, files, ReadText);
 }
 
 }  // namespace

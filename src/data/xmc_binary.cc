@@ -1,0 +1,118 @@
+// Writes xmc-binary: the arrays as they lie in memory, one behind the other.
+#include "data/xmc_binary.h"
+
+#include <cstring>
+
+#include "base/check.h"
+#include "data/output_file.h"
+
+namespace yoke {
+namespace {
+
+constexpr size_t kBlock = kXmcAlignment;
+
+int64_t RoundedUp(int64_t bytes) {
+  return (bytes + kXmcAlignment - 1) / kXmcAlignment * kXmcAlignment;
+}
+
+template <typename T>
+std::string_view BytesOf(const GrowingArray<T>& array) {
+  return {reinterpret_cast<const char*>(array.data()), array.span().size_bytes()};
+}
+
+std::string_view BytesOf(const XmcBinaryHead& head) {
+  return {reinterpret_cast<const char*>(&head), sizeof(head)};
+}
+
+std::array<std::string_view, 5> SectionsOf(const MemoryData& data) {
+  return {BytesOf(data.sparse.offsets), BytesOf(data.sparse.ids), BytesOf(data.sparse.values),
+          BytesOf(data.labels.offsets), BytesOf(data.labels.ids)};
+}
+
+uint64_t Mixed(uint64_t state, uint64_t word) {
+  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio
+  state = (state + word) * kOdd;
+  return state ^ (state >> 32);
+}
+
+}  // namespace
+
+XmcBinaryPlaces PlacesOf(const XmcBinaryHead& head) {
+  const int64_t offsets = RoundedUp((head.examples + 1) * 8);
+  const int64_t features = RoundedUp(head.feature_entries * 4);
+  XmcBinaryPlaces places{};
+  places.feature_offsets = sizeof(XmcBinaryHead);
+  places.feature_ids = places.feature_offsets + offsets;
+  places.feature_values = places.feature_ids + features;
+  places.label_offsets = places.feature_values + features;
+  places.label_ids = places.label_offsets + offsets;
+  places.end = places.label_ids + RoundedUp(head.label_entries * 4);
+  return places;
+}
+
+LaneChecksum::LaneChecksum() { sums_.fill(1); }  // zeros in front count too
+
+void LaneChecksum::AddBlocks(const char* bytes, size_t blocks) {
+  std::array<uint64_t, 8> sums = sums_, sums_of_sums = sums_of_sums_, words{};
+  for (size_t b = 0; b < blocks; ++b) {
+    std::memcpy(words.data(), bytes + b * kBlock, kBlock);
+    for (size_t lane = 0; lane < words.size(); ++lane) {
+      sums[lane] += words[lane];
+      sums_of_sums[lane] += sums[lane];
+    }
+  }
+  sums_ = sums;
+  sums_of_sums_ = sums_of_sums;
+}
+
+void LaneChecksum::Add(std::string_view bytes) {
+  const size_t rest = bytes.size() % kBlock;
+  AddBlocks(bytes.data(), bytes.size() / kBlock);
+  if (rest == 0) return;
+  std::array<char, kBlock> last{};
+  std::memcpy(last.data(), bytes.data() + bytes.size() - rest, rest);
+  AddBlocks(last.data(), 1);
+}
+
+uint64_t LaneChecksum::Value() const {
+  uint64_t state = 0;
+  for (size_t lane = 0; lane < sums_.size(); ++lane)
+    state = Mixed(Mixed(state, sums_[lane]), sums_of_sums_[lane]);
+  return state;
+}
+
+uint64_t XmcBinaryChecksum(std::string_view file) {
+  XmcBinaryHead head;
+  std::memcpy(&head, file.data(), sizeof(head));
+  head.checksum = 0;
+  LaneChecksum checksum;
+  checksum.Add(BytesOf(head));
+  checksum.Add(file.substr(sizeof(head)));
+  return checksum.Value();
+}
+
+void WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::string& path) {
+  Require(info.sparse && info.multi_label,
+          "{}: xmc-binary holds sparse examples with several labels; this data is of another kind",
+          path);
+  Check(data.sparse.values.size() == data.sparse.ids.size(), "xmc-binary needs values");
+  XmcBinaryHead head{.examples = data.size,
+                     .features = info.input[0],
+                     .labels = info.outputs,
+                     .feature_entries = data.sparse.ids.size(),
+                     .label_entries = data.labels.ids.size()};
+  LaneChecksum checksum;
+  checksum.Add(BytesOf(head));
+  for (const std::string_view section : SectionsOf(data)) checksum.Add(section);
+  head.checksum = checksum.Value();
+  const std::string zeros(kBlock, '\0');
+  OutputFile file(path);
+  file.Write(BytesOf(head));
+  for (const std::string_view section : SectionsOf(data)) {
+    file.Write(section);
+    file.Write(std::string_view(zeros).substr(0, (kBlock - section.size() % kBlock) % kBlock));
+  }
+  file.Commit();
+}
+
+}  // namespace yoke

@@ -1,0 +1,63 @@
+// The file of format xmc-binary: its head, its sections, its checksum, and its writer.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "data/memory_reader.h"
+
+namespace yoke {
+
+static_assert(std::endian::native == std::endian::little, "the file is read as it lies");
+
+/// The first 64 bytes. Behind them lie the five sections, each filled up with zeros to a multiple
+/// of kXmcAlignment: offsets of features (int64, examples + 1), their ids (int32, ascending in an
+/// example), their values (f32), offsets of labels, their ids.
+struct XmcBinaryHead {
+  std::array<char, 8> magic = {'Y', 'O', 'K', 'E', '-', 'X', 'M', 'C'};
+  uint32_t version = 1;
+  uint32_t reserved = 0;
+  int64_t examples = 0;
+  int64_t features = 0;  ///< Ids are below it.
+  int64_t labels = 0;
+  int64_t feature_entries = 0;
+  int64_t label_entries = 0;
+  uint64_t checksum = 0;  ///< Of the whole file with zeros in this place.
+};
+static_assert(sizeof(XmcBinaryHead) == 64);
+
+constexpr int64_t kXmcAlignment = 64;
+
+/// Where the sections begin, in bytes from the start of the file, and where the last one ends.
+struct XmcBinaryPlaces {
+  int64_t feature_offsets, feature_ids, feature_values, label_offsets, label_ids, end;
+};
+XmcBinaryPlaces PlacesOf(const XmcBinaryHead& head);
+
+/// A checksum at memory speed: in each of eight lanes the sum of the 64-bit words and the sum of
+/// these sums (Fletcher's checksum, so that order counts), mixed in the end.
+class LaneChecksum {
+ public:
+  LaneChecksum();
+  /// Adds bytes; a last block of fewer than 64 counts as filled up with zeros.
+  void Add(std::string_view bytes);
+  uint64_t Value() const;
+
+ private:
+  void AddBlocks(const char* bytes, size_t blocks);
+
+  std::array<uint64_t, 8> sums_{};
+  std::array<uint64_t, 8> sums_of_sums_{};
+};
+
+/// The checksum that belongs into the head of `file` (at least 64 bytes).
+uint64_t XmcBinaryChecksum(std::string_view file);
+
+/// Writes sparse examples with values and several labels, as `info` describes them. The file
+/// appears when it is complete. Throws as WriteXmc (data/writers.h).
+void WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::string& path);
+
+}  // namespace yoke
