@@ -1,0 +1,44 @@
+// Counter: how often each id is found in the buckets of a group of queries, for the samplers top_k
+// and threshold.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lsh/sampler.h"
+
+namespace yoke {
+
+class Counter {
+ public:
+  /// Appends the ids that are found at least `least` times and are not in `ids` already, the most
+  /// frequent first (smaller ids first among equals), at most request.wanted.
+  void Take(const SampleRequest& request, int least, std::vector<int32_t>& ids);
+
+ private:
+  /// A bucket that `times` examples of the group point to.
+  struct Visit {
+    int32_t table = 0;
+    uint32_t key = 0;
+    uint32_t times = 0;
+  };
+  struct Found {
+    int32_t id = 0;
+    uint32_t count = 0;
+  };
+
+  void ListVisits(const SampleRequest& request);
+  void Count(const SampleRequest& request);
+  /// Moves the counts, but those of `ids`, from counts_ to found_, and leaves counts_ all zero.
+  void Collect(const std::vector<int32_t>& ids, uint32_t least);
+  void KeepMostFrequent(int64_t wanted);
+
+  std::vector<Visit> visits_;
+  std::vector<uint32_t> keys_;    ///< One table's keys of the group, sorted.
+  std::vector<uint16_t> counts_;  ///< [rows], all zero between calls; stays at its greatest value.
+  std::vector<int32_t> touched_;  ///< Ids whose counts are not zero.
+  int64_t touched_count_ = 0;
+  std::vector<Found> found_;
+};
+
+}  // namespace yoke

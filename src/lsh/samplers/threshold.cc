@@ -1,0 +1,27 @@
+// threshold: the ids that the group's buckets hold at least so many times.
+#include "lsh/counter.h"
+
+namespace yoke {
+namespace {
+
+class Threshold : public Sampler {
+ public:
+  void Sample(const SampleRequest& request, Random, std::vector<int32_t>& ids) override {
+    counter_.Take(request, request.threshold, ids);
+  }
+
+ private:
+  Counter counter_;
+};
+
+}  // namespace
+
+namespace sampler {
+SamplerEntry threshold() {
+  return {.name = "threshold",
+          .summary = "the ids found at least `threshold` times in the group's buckets",
+          .make = []() -> std::unique_ptr<Sampler> { return std::make_unique<Threshold>(); }};
+}
+}  // namespace sampler
+
+}  // namespace yoke
