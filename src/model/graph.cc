@@ -190,8 +190,21 @@ std::vector<StateTensor> Graph::StateTensors(const LayerStates& states) const {
   return all;
 }
 
+std::optional<OutputProduct> Graph::Output() const {
+  if (state_->nodes.size() < 2) return {};
+  const GraphNode& node = state_->nodes[state_->nodes.size() - 2];
+  if (!node.layer->IsOutputProduct()) return {};
+  const Shape& weight = state_->layout.slices()[node.slices[0]].shape;
+  return OutputProduct{.weight = node.slices[0],
+                       .bias = node.slices.size() > 1 ? node.slices[1] : -1,
+                       .inputs = weight[1],
+                       .outputs = weight[0]};
+}
+
 std::unique_ptr<GraphPlan> Graph::Compile(const CompileRequest& request) const {
   Check(request.batch > 0, "a graph is compiled for at least one example");
+  Check(!request.below_output || (Output() && !request.training),
+        "only a forward pass can stop below an output product");
   return CompileGraph(state_->nodes, state_->layout, state_->task.input, request);
 }
 

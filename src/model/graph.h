@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,16 @@ struct CompileRequest {
   bool training = false;
   DType arithmetic = DType::kF32;
   bool reference = false;
+  bool below_output = false;  ///< Stop below the product that Graph::Output describes, whose input
+                              ///< are then the scores [batch, inputs]; not for training.
+};
+
+/// A product as the last layer below the loss: scores = input * weight^T + bias.
+struct OutputProduct {
+  int weight = 0;  ///< Slice [outputs, inputs].
+  int bias = -1;   ///< Slice [outputs], or -1.
+  int64_t inputs = 0;
+  int64_t outputs = 0;
 };
 
 /// Called when a slice's gradient is complete (in the order of the backward pass).
@@ -78,6 +89,8 @@ class Graph {
   const ModelTask& task() const;
   std::vector<LayerInfo> Info() const;
   Cost Price(int64_t batch) const;
+  /// The layer below the loss where it is a product and nothing else.
+  std::optional<OutputProduct> Output() const;
   std::unique_ptr<GraphPlan> Compile(const CompileRequest& request) const;
   /// What its layers keep from step to step, new: for ParamView::states.
   LayerStates MakeStates() const;

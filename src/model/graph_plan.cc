@@ -13,11 +13,16 @@
 namespace yoke {
 namespace {
 
-/// Turns scores into f32, and their gradient back.
+/// Turns scores into plain f32, and their gradient back; in place where they are.
 class ScoresPlan : public LayerPlan {
  public:
-  explicit ScoresPlan(const Edge& input) { output = {.shape = input.shape}; }
-  void Forward(const LayerCall& call) override { Convert(call.input, call.output); }
+  explicit ScoresPlan(const Edge& input) {
+    output = {.shape = input.shape};
+    output_is_input = input.type == DType::kF32 && input.layout == Layout::kPlain;
+  }
+  void Forward(const LayerCall& call) override {
+    if (!output_is_input) Convert(call.input, call.output);
+  }
   void Backward(const LayerCall& call) override {
     Convert(call.output_gradient, call.input_gradient);
   }
@@ -84,6 +89,12 @@ class ChainPlan : public GraphPlan {
     AddParams(AddStage(node, std::move(plan)));
   }
 
+  /// Ends the chain below `output`: its input, in plain f32, are the scores.
+  void EndBelow(const GraphNode& output) {
+    const Edge edge = stages_.empty() ? input_ : stages_.back().plan->output;
+    AddStage(output, std::make_unique<ScoresPlan>(edge)).converts = true;
+  }
+
   /// Gives every stage its memory, once all are there.
   void PlaceMemory() {
     int64_t scratch = 0;
@@ -99,8 +110,8 @@ class ChainPlan : public GraphPlan {
   void Forward(const Batch& batch, const ParamView& params) override {
     Check(batch.size == request_.batch, "the plan was compiled for another batch size");
     view_ = request_.arithmetic == DType::kBf16 && !params.low ? low_.Refresh(params) : params;
-    scored_only_ = !HasLabels(batch);
-    const size_t count = stages_.size() - (scored_only_ ? 1 : 0);
+    scored_only_ = request_.below_output || !HasLabels(batch);
+    const size_t count = scored_only_ ? ScoresAt() + 1 : stages_.size();
     for (size_t i = 0; i < count; ++i) {
       Bind(stages_[i], view_);
       stages_[i].plan->Forward(Call(i, batch));
@@ -122,7 +133,7 @@ class ChainPlan : public GraphPlan {
     }
   }
 
-  Tensor Scores() const override { return stages_[stages_.size() - 2].output; }
+  Tensor Scores() const override { return stages_[ScoresAt()].output; }
 
   double Loss() const override {
     if (scored_only_) return std::numeric_limits<double>::quiet_NaN();
@@ -137,7 +148,7 @@ class ChainPlan : public GraphPlan {
   std::string FirstNonFinite() const override {
     // Without training the outputs below the scores share memory, and only the scores are still
     // there.
-    for (size_t i = request_.training ? 0 : stages_.size() - 2; i + 1 < stages_.size(); ++i)
+    for (size_t i = request_.training ? 0 : ScoresAt(); i <= ScoresAt(); ++i)
       if (!InPlace(i) && !IsFinite(stages_[i])) return stages_[i].node->name;
     return "";
   }
@@ -194,11 +205,11 @@ class ChainPlan : public GraphPlan {
   /// batch: each call says where.
   void PlaceOutputs() {
     std::array<void*, 2> turns = {};
-    if (!request_.training) turns = TakeTurns(0, stages_.size() - 2);
+    if (!request_.training) turns = TakeTurns(0, ScoresAt());
     int turn = 0;
     for (size_t i = 0; i < stages_.size(); ++i) {
       const Edge& edge = stages_[i].plan->output;
-      const bool own = request_.training || i + 2 >= stages_.size();
+      const bool own = request_.training || i >= ScoresAt();
       void* data = nullptr;
       if (InPlace(i))
         data = i > 0 ? stages_[i - 1].output.data : nullptr;
@@ -217,6 +228,8 @@ class ChainPlan : public GraphPlan {
       stages_[i].gradient = TensorOf(stages_[i].plan->output, request_.batch, turns[turn]);
     }
   }
+
+  size_t ScoresAt() const { return stages_.size() - (request_.below_output ? 1 : 2); }
 
   bool InPlace(size_t i) const { return stages_[i].plan->output_is_input; }
 
@@ -286,8 +299,10 @@ std::unique_ptr<GraphPlan> CompileGraph(const std::vector<GraphNode>& nodes,
                                         const ParamLayout& layout, const Edge& input,
                                         const CompileRequest& request) {
   auto plan = std::make_unique<ChainPlan>(layout, input, request);
-  for (size_t i = 0; i < nodes.size(); ++i)
+  const size_t count = nodes.size() - (request.below_output ? 2 : 0);
+  for (size_t i = 0; i < count; ++i)
     plan->Add(nodes[i], i + 1 < nodes.size() && nodes[i + 1].layer->IsLoss());
+  if (request.below_output) plan->EndBelow(nodes[count]);
   plan->PlaceMemory();
   return plan;
 }

@@ -127,6 +127,9 @@ class Layer {
   virtual std::unique_ptr<LayerState> MakeState() const { return nullptr; }
   /// How its settings came about, a line for `info`; "": nothing to say.
   virtual std::string Explain() const { return ""; }
+  /// Without training it is input * weight^T + bias of a dense input and nothing else; its
+  /// parameters are weight [outputs, inputs] and perhaps bias [outputs].
+  virtual bool IsOutputProduct() const { return false; }
   /// A loss: its output is one number an example, its input are the model's scores.
   virtual bool IsLoss() const { return false; }
 };

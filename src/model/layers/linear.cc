@@ -44,6 +44,8 @@ class Linear : public Layer {
     });
   }
 
+  bool IsOutputProduct() const override { return !relu_; }
+
   bool Fuse(std::string_view activation) override {
     if (activation != "relu" || relu_) return false;
     relu_ = true;
