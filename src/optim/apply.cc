@@ -14,6 +14,8 @@ namespace {
 
 /// Below this many numbers a team of threads costs more than it saves.
 constexpr int64_t kParallelCount = 1 << 14;
+/// Rows fetched before they are updated.
+constexpr int64_t kAhead = 2;
 
 double SquareSum(const float* x, int64_t count) {
   double sum = 0;
@@ -63,6 +65,16 @@ void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateSte
   }
 }
 
+/// Asks for a run's numbers and its state before they are needed: rows lie anywhere in memory.
+void Fetch(const UpdateSpan& span) {
+  constexpr int64_t kLine = 16, kMost = 512;
+  for (int64_t i = 0; i < std::min(span.count, kMost); i += kLine) {
+    __builtin_prefetch(span.values + i, 1);
+    for (const float* state : span.state)
+      if (state) __builtin_prefetch(state + i, 1);
+  }
+}
+
 /// Rows are disjoint, so that threads share nothing; every row has its own clock.
 void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, UpdateStep step) {
   const Slice& slice = params.layout().slices()[index];
@@ -72,8 +84,12 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
   std::vector<int32_t>& clocks = request.state.row_steps(index);
 #pragma omp parallel for schedule(static) firstprivate(step) if (touched * width > 8192)
   for (int64_t r = 0; r < touched; ++r) {
+    const auto span_of = [&](int64_t at) {
+      return SpanAt(request, params.values(), slice.offset + rows.ids[at] * width, width);
+    };
+    if (r + kAhead < touched) Fetch(span_of(r + kAhead));
     const int64_t id = rows.ids[r];
-    UpdateSpan span = SpanAt(request, params.values(), slice.offset + id * width, width);
+    UpdateSpan span = span_of(r);
     span.gradient = rows.values.data() + r * width;
     step.step = ++clocks[id];
     request.rule.Update(span, step);

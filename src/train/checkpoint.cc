@@ -50,9 +50,15 @@ void CopyFrom(const Safetensors& file, const StoredTensor& wanted) {
   std::memcpy(const_cast<void*>(wanted.data), found.data, static_cast<size_t>(wanted.Bytes()));
 }
 
-std::string EncodeState(const ParamLayout& layout, const RuleState& state) {
+StoredTensor Stored(const StateTensor& tensor) {
+  return {"state." + tensor.name, tensor.type, tensor.shape, tensor.data};
+}
+
+std::string EncodeState(const CheckpointParts& parts) {
   std::vector<StoredTensor> tensors;
-  VisitState(layout, state, [&](const StoredTensor& tensor) { tensors.push_back(tensor); });
+  VisitState(parts.layout, parts.state,
+             [&](const StoredTensor& tensor) { tensors.push_back(tensor); });
+  for (const StateTensor& tensor : parts.layers) tensors.push_back(Stored(tensor));
   return EncodeSafetensors(tensors);
 }
 
@@ -98,7 +104,7 @@ void RemoveOld(const CheckpointPlace& place) {
 
 void WriteParts(const std::string& folder, const CheckpointParts& parts) {
   const std::string model = EncodeSafetensors(ModelTensors(parts.layout, parts.values));
-  const std::string optimizer = EncodeState(parts.layout, parts.state);
+  const std::string optimizer = EncodeState(parts);
   fs::create_directories(folder);
   WriteDurably(folder + kModel, model);
   WriteDurably(folder + kOptimizer, optimizer);
@@ -166,6 +172,15 @@ void Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
   const Safetensors file = OpenOptimizer();
   VisitState(layout, state, [&](const StoredTensor& tensor) { CopyFrom(file, tensor); });
   state.steps = head_.rule_steps;
+}
+
+bool Checkpoint::Load(const std::vector<StateTensor>& layers) const {
+  if (layers.empty()) return true;
+  const Safetensors file = OpenOptimizer();
+  for (const StateTensor& tensor : layers)
+    if (!file.Has(Stored(tensor))) return false;
+  for (const StateTensor& tensor : layers) CopyFrom(file, Stored(tensor));
+  return true;
 }
 
 std::optional<Checkpoint> RecoverNewest(const std::string& run,

@@ -60,6 +60,7 @@ struct CheckpointParts {
   const ParamLayout& layout;
   const float* values;
   const RuleState& state;
+  std::vector<StateTensor> layers = {};  ///< Graph::StateTensors: what layers keep between steps.
 };
 
 /// What to do with a checkpoint's neighbours.
@@ -91,6 +92,9 @@ class Checkpoint {
   void Load(ParamStore& params) const;
   /// The same for the rule's state.
   void Load(const ParamLayout& layout, RuleState& state) const;
+  /// The same for what layers keep; false, and nothing is copied, where the checkpoint holds other
+  /// tensors (a layer was told other settings: it starts anew).
+  bool Load(const std::vector<StateTensor>& layers) const;
   /// Reads and checks what Open leaves out. Throws UserError.
   void Verify() const { OpenOptimizer(); }
 

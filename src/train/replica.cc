@@ -115,6 +115,9 @@ void Replica::Restore(const Checkpoint& checkpoint) {
   const CheckpointHead& head = checkpoint.head();
   checkpoint.Load(params_);
   if (SamePart(job_, head.job, "train", "rule")) checkpoint.Load(layout(), state_);
+  if (checkpoint.Load(LayerTensors()))
+    for (size_t node = 0; node < states_.size(); ++node)
+      if (LayerState* state = states_.of(node)) state->Restored();
   if (SamePart(job_, head.job, "node", "executor")) executor_->Restore(head.executor);
   if (SamePart(job_, head.job, "cluster", "strategy")) strategy_->Restore(head.strategy);
 }

@@ -31,6 +31,8 @@ class Replica {
 
   const ParamLayout& layout() const { return graph_.layout(); }
   const RuleState& state() const { return state_; }
+  /// What layers keep from step to step, for a checkpoint.
+  std::vector<StateTensor> LayerTensors() const { return graph_.StateTensors(states_); }
 
   /// One step on a batch: gradient, exchange, update. `step.examples` is filled in here. When the
   /// loss that it returns is not finite, nothing was updated.

@@ -153,6 +153,12 @@ std::string Safetensors::ChecksumIn(const std::string& bytes) {
   return bytes.substr(kSealAt, kNoSeal.size());
 }
 
+bool Safetensors::Has(const StoredTensor& wanted) const {
+  return std::any_of(tensors_.begin(), tensors_.end(), [&](const StoredTensor& tensor) {
+    return tensor.name == wanted.name && tensor.type == wanted.type && tensor.shape == wanted.shape;
+  });
+}
+
 const StoredTensor& Safetensors::Find(const std::string& name, DType type,
                                       const Shape& shape) const {
   for (const StoredTensor& tensor : tensors_) {

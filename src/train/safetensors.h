@@ -38,6 +38,8 @@ class Safetensors {
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
   /// The tensor of this name, type and shape; throws UserError when there is none.
   const StoredTensor& Find(const std::string& name, DType type, const Shape& shape) const;
+  /// Whether it holds a tensor of the name, type and shape of `wanted`.
+  bool Has(const StoredTensor& wanted) const;
   const std::string& checksum() const { return checksum_; }
   /// The checksum inside bytes that EncodeSafetensors made.
   static std::string ChecksumIn(const std::string& bytes);

@@ -266,7 +266,8 @@ class Trainer {
         {.head = head,
          .layout = replica_->layout(),
          .values = replica_->Model(),
-         .state = replica_->state()});
+         .state = replica_->state(),
+         .layers = replica_->LayerTensors()});
     saved_test_ = test;
     saved_ = true;
     saved_at_ = Now();

@@ -186,6 +186,53 @@ TEST(GraphPlan, FindsWhereNumbersStopBeingFinite) {
   EXPECT_EQ(plan->FirstNonFinite(), "linear2");
 }
 
+TEST(Graph, DescribesItsOutputProduct) {
+  const auto output = Graph(kLayers, kTask).Output();
+  ASSERT_TRUE(output);
+  EXPECT_EQ(output->weight, 4);
+  EXPECT_EQ(output->bias, 5);
+  EXPECT_EQ(output->inputs, 7);
+  EXPECT_EQ(output->outputs, 3);
+  const Table plain = {{"outputs", 3}, {"bias", false}};
+  EXPECT_EQ(Graph({Layer("linear", plain)}, kTask).Output()->bias, -1);
+  EXPECT_FALSE(Graph({Linear(3), Layer("relu")}, kTask).Output());
+  EXPECT_FALSE(Graph({Linear(3), Layer("tanh")}, kTask).Output());
+}
+
+/// Scores by hand from a plan that stops below the output.
+std::vector<float> FinishedScores(const Model& m, DType type) {
+  const OutputProduct output = *m.graph.Output();
+  const auto plan =
+      m.graph.Compile({.batch = m.batch.size, .arithmetic = type, .below_output = true});
+  const std::vector<float> below = m.Scores(*plan, m.batch);
+  EXPECT_TRUE(std::isnan(plan->Loss()));
+  EXPECT_EQ(plan->FirstNonFinite(), "");
+  std::vector<float> scores;
+  for (int64_t n = 0; n < m.batch.size; ++n)
+    for (int64_t o = 0; o < output.outputs; ++o) {
+      float score = m.params.values(output.bias)[o];
+      for (int64_t i = 0; i < output.inputs; ++i)
+        score +=
+            below[n * output.inputs + i] * m.params.values(output.weight)[o * output.inputs + i];
+      scores.push_back(score);
+    }
+  return scores;
+}
+
+TEST(GraphPlan, StopsBelowTheOutput) {
+  const std::vector<List> models = {
+      kLayers, {Linear(3)}, {Layer("flatten"), Linear(3)}, {Linear(5), Layer("relu"), Linear(3)}};
+  for (const List& layers : models)
+    for (DType type : {DType::kF32, DType::kBf16}) {
+      const Model m(layers);
+      const std::vector<float> expected = m.Scores(*m.Compile(false), m.batch);
+      const std::vector<float> found = FinishedScores(m, type);
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t i = 0; i < found.size(); ++i)
+        EXPECT_NEAR(found[i], expected[i], type == DType::kF32 ? 1e-5 : 0.02);
+    }
+}
+
 TEST(GraphPlan, RefusesABatchOfAnotherSize) {
   const Model m(kLayers), other(kLayers, 5);
   const auto plan = m.Compile(true);

@@ -48,10 +48,12 @@ class LshLinear : public Layer {
       : shape_{.settings = SettingsOf(options, context.input.shape.Count()),
                .bias = options.Bool("bias"),
                .index = context.index},
+        sparse_input_(context.input.sparse),
         initializers_(options) {}
 
   Shape OutputShape() const override { return {shape_.settings.outputs}; }
   bool IsActive() const override { return true; }
+  bool IsOutputProduct() const override { return !shape_.relu && !sparse_input_; }
   std::string Explain() const override { return layer::Explain(shape_.settings); }
 
   std::vector<ParamSpec> Params() const override {
@@ -103,6 +105,7 @@ class LshLinear : public Layer {
   }
 
   LshPlanShape shape_;
+  bool sparse_input_;
   WeightInitializers initializers_;
 };
 

@@ -1,6 +1,7 @@
 // AdamFamily: the pass that Adam and AdamW share.
 #include "optim/rules/adam_family.h"
 
+#include <array>
 #include <cmath>
 
 namespace yoke {
@@ -8,15 +9,18 @@ namespace {
 
 class Adam : public UpdateRule {
  public:
-  explicit Adam(const AdamSettings& settings) : settings_(settings) {}
+  explicit Adam(const AdamSettings& settings) : settings_(settings) {
+    for (size_t t = 1; t < first_.size(); ++t) first_[t] = Correct(static_cast<double>(t));
+  }
 
   std::vector<std::string> StateNames() const override { return {"m", "v"}; }
 
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
-    const double t = static_cast<double>(step.step);
-    const double correction = std::sqrt(1 - std::pow(settings_.beta2, t));
-    const float rate = static_cast<float>(step.learning_rate / (1 - std::pow(settings_.beta1, t)));
-    const float inverse = static_cast<float>(1 / correction);
+    const bool known = step.step < static_cast<int64_t>(first_.size());
+    const Correction correction =
+        known ? first_[step.step] : Correct(static_cast<double>(step.step));
+    const float rate = static_cast<float>(step.learning_rate / correction.first);
+    const float inverse = static_cast<float>(1 / correction.second);
     const float keep = static_cast<float>(1 - step.learning_rate * settings_.decoupled_decay);
     const float decay = static_cast<float>(settings_.coupled_decay);
     const float scale = static_cast<float>(step.gradient_scale);
@@ -39,7 +43,17 @@ class Adam : public UpdateRule {
   }
 
  private:
+  /// What makes up for m and v having started at 0: 1 - beta1^t and sqrt(1 - beta2^t).
+  struct Correction {
+    double first = 0;
+    double second = 0;
+  };
+  Correction Correct(double t) const {
+    return {1 - std::pow(settings_.beta1, t), std::sqrt(1 - std::pow(settings_.beta2, t))};
+  }
+
   AdamSettings settings_;
+  std::array<Correction, 1024> first_ = {};  ///< By t: rows ask for it each on its own clock.
 };
 
 }  // namespace

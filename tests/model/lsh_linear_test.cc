@@ -1,0 +1,247 @@
+// lsh_linear: with every output active it is the dense layer; with fewer, only the rows that a step
+// used have gradients; its tables travel in its state.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "model/graph.h"
+
+namespace yoke {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kBatch = 7, kFeatures = 12, kLabels = 40;
+
+Value Layer(const char* type, Table options = {}) {
+  options.insert(options.begin(), {"type", type});
+  return Value(std::move(options));
+}
+
+ModelTask Task(bool sparse) {
+  return {
+      .input = {.shape = {kFeatures}, .sparse = sparse}, .outputs = kLabels, .multi_label = true};
+}
+
+/// A batch with about half of its features, and one to three labels an example.
+Batch Examples(bool sparse, uint64_t seed = 5) {
+  Random random({seed});
+  Batch batch;
+  batch.size = kBatch;
+  batch.seed = 3;
+  batch.examples.resize(kBatch);
+  std::iota(batch.examples.begin(), batch.examples.end(), 100);
+  batch.is_sparse = sparse;
+  batch.sparse.width = kFeatures;
+  batch.labels.width = kLabels;
+  batch.sparse.Clear(), batch.labels.Clear();
+  batch.ResizeDense({kFeatures});
+  for (int64_t n = 0; n < kBatch; ++n) {
+    for (int32_t f = 0; f < kFeatures; ++f) {
+      const bool there = random.Uniform() < 0.5;
+      const auto value = there ? static_cast<float>(random.Normal()) : 0.0F;
+      batch.dense.As<float>()[n * kFeatures + f] = value;
+      if (there) batch.sparse.ids.push_back(f), batch.sparse.values.push_back(value);
+    }
+    batch.sparse.offsets.push_back(static_cast<int64_t>(batch.sparse.ids.size()));
+    for (uint64_t k = 0; k <= random.Below(3); ++k)
+      batch.labels.ids.push_back(static_cast<int32_t>(13 * k + random.Below(13)));
+    batch.labels.offsets.push_back(static_cast<int64_t>(batch.labels.ids.size()));
+  }
+  return batch;
+}
+
+/// What a training step of a graph gives; row-sparse gradients written out.
+struct StepOf {
+  double loss = 0;
+  std::vector<std::vector<float>> gradients;  ///< By slice.
+  std::vector<std::vector<int32_t>> rows;     ///< By slice: those touched.
+};
+
+StepOf Step(const Graph& graph, const Batch& batch, CompileRequest request = {},
+            LayerStates* states = nullptr) {
+  ParamStore params(graph.layout(), Cpu());
+  Initialize(params, 11);
+  Gradients gradients(graph.layout(), Cpu());
+  request.batch = batch.size;
+  request.training = true;
+  const auto plan = graph.Compile(request);
+  ParamView view = params.View(&gradients);
+  view.states = states;
+  plan->Forward(batch, view);
+  plan->Backward(batch, view, {});
+  StepOf step{.loss = plan->Loss()};
+  for (size_t i = 0; i < graph.layout().slices().size(); ++i) {
+    const Slice& slice = graph.layout().slices()[i];
+    std::vector<float> all(slice.Count(), 0.0F);
+    if (slice.kind == SliceKind::kDense)
+      std::copy_n(gradients.dense() + slice.offset, slice.Count(), all.begin());
+    const RowGradient& rows = gradients.rows(static_cast<int>(i));
+    const int64_t width = slice.Count() / slice.shape[0];
+    for (size_t r = 0; r < rows.ids.size(); ++r)
+      std::copy_n(rows.values.begin() + r * width, width, all.begin() + rows.ids[r] * width);
+    step.gradients.push_back(std::move(all));
+    step.rows.push_back(rows.ids);
+  }
+  return step;
+}
+
+void ExpectSame(const StepOf& a, const StepOf& b, double tolerance) {
+  EXPECT_NEAR(a.loss, b.loss, tolerance * std::abs(b.loss));
+  ASSERT_EQ(a.gradients.size(), b.gradients.size());
+  for (size_t i = 0; i < a.gradients.size(); ++i) {
+    ASSERT_EQ(a.gradients[i].size(), b.gradients[i].size());
+    for (size_t k = 0; k < a.gradients[i].size(); ++k)
+      EXPECT_NEAR(a.gradients[i][k], b.gradients[i][k], tolerance) << "slice " << i << " at " << k;
+  }
+}
+
+/// `first` in both; then lsh_linear with everything active, or linear; names and first weights
+/// agree.
+Graph Model(const List& first, bool hashed, const Table& options, const char* loss, bool sparse) {
+  List layers = first;
+  Table table = {{"outputs", kLabels}, {"name", "out"}, {"bias_initializer", "fan_in_uniform"}};
+  if (hashed)
+    for (const auto& option : options) table.push_back(option);
+  layers.push_back(Layer(hashed ? "lsh_linear" : "linear", table));
+  layers.push_back(Layer(loss));
+  return {layers, Task(sparse)};
+}
+
+const Table kEverything = {{"share", 1.0}, {"group", 3}};
+
+TEST(LshLinear, WithEverythingActiveItIsTheDenseLayer) {
+  const List first = {Layer("linear", {{"outputs", 10}, {"name", "in"}}), Layer("relu")};
+  const Batch batch = Examples(false);
+  for (const char* loss : {"softmax_cross_entropy", "sigmoid_cross_entropy"})
+    for (const bool reference : {true, false}) {
+      SCOPED_TRACE(loss);
+      ExpectSame(
+          Step(Model(first, true, kEverything, loss, false), batch, {.reference = reference}),
+          Step(Model(first, false, {}, loss, false), batch, {.reference = reference}), 1e-5);
+    }
+}
+
+TEST(LshLinear, TakesSparseInputAndStacks) {
+  const Batch batch = Examples(true);
+  Table hidden = {{"outputs", 20}, {"name", "in"}, {"share", 1.0}, {"group", 4}};
+  const Graph hashed = Model({Layer("lsh_linear", hidden), Layer("relu")}, true, kEverything,
+                             "softmax_cross_entropy", true);
+  // The dense twin reads the same numbers as dense input.
+  const Graph dense =
+      Model({Layer("linear", {{"outputs", 20}, {"name", "in"}, {"bias_initializer", "zeros"}}),
+             Layer("relu")},
+            false, {}, "softmax_cross_entropy", false);
+  ExpectSame(Step(hashed, batch), Step(dense, batch), 1e-5);
+}
+
+TEST(LshLinear, ComputesInBf16) {
+  const List first = {Layer("linear", {{"outputs", 10}, {"name", "in"}}), Layer("relu")};
+  const Batch batch = Examples(false);
+  const char* loss = "softmax_cross_entropy";
+  ExpectSame(
+      Step(Model(first, true, kEverything, loss, false), batch, {.arithmetic = DType::kBf16}),
+      Step(Model(first, true, kEverything, loss, false), batch), 3e-2);
+}
+
+TEST(LshLinear, TouchesLabelsAndTheWantedRowsOnly) {
+  const List first = {Layer("sparse_linear", {{"outputs", 10}})};
+  const Batch batch = Examples(true);
+  for (const char* sampler : {"top_k", "vanilla", "threshold", "uniform"}) {
+    const Table options = {
+        {"sampler", sampler}, {"hard", 2}, {"random", 3}, {"group", 7}, {"tables", 5}};
+    const Graph graph = Model(first, true, options, "sigmoid_cross_entropy", true);
+    const StepOf step = Step(graph, batch);
+    const std::vector<int32_t>& rows = step.rows[1 + 1];
+    std::vector<int32_t> labels = batch.labels.ids;
+    std::sort(labels.begin(), labels.end());
+    labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+    const size_t drawn = std::string(sampler) == "uniform" ? 3 : 5;
+    EXPECT_EQ(rows.size(), labels.size() + drawn) << sampler;
+    EXPECT_TRUE(std::includes(rows.begin(), rows.end(), labels.begin(), labels.end())) << sampler;
+  }
+}
+
+TEST(LshLinear, CorrectsTheRandomPart) {
+  // One label of forty and three drawn: corrected scores make the drawn ones stand for thirty-nine.
+  const List first = {Layer("sparse_linear", {{"outputs", 10}, {"initializer", "zeros"}})};
+  Batch batch = Examples(true);
+  batch.labels.Clear();
+  for (int64_t n = 0; n < kBatch; ++n)
+    batch.labels.ids.push_back(4), batch.labels.offsets.push_back(n + 1);
+  for (const bool correct : {false, true}) {
+    const Table options = {{"sampler", "uniform"},
+                           {"random", 3},
+                           {"group", 7},
+                           {"correct", correct},
+                           {"bias_initializer", "zeros"}};
+    Table table = {{"outputs", kLabels}};
+    table.insert(table.end(), options.begin(), options.end());
+    const Graph graph({first[0], Layer("lsh_linear", table), Layer("softmax_cross_entropy")},
+                      Task(true));
+    EXPECT_NEAR(Step(graph, batch).loss, std::log(correct ? 40.0 : 4.0), 1e-5);
+  }
+}
+
+/// A few steps with states, of which the second half may start from the tensors of the first.
+std::vector<double> Losses(const Table& options, int steps, int handed_over) {
+  const List first = {Layer("sparse_linear", {{"outputs", 10}})};
+  const Graph graph = Model(first, true, options, "softmax_cross_entropy", true);
+  LayerStates states = graph.MakeStates();
+  std::vector<double> losses;
+  for (int step = 0; step < steps; ++step) {
+    if (step == handed_over) {
+      LayerStates next = graph.MakeStates();
+      const auto from = graph.StateTensors(states), to = graph.StateTensors(next);
+      for (size_t i = 0; i < from.size(); ++i)
+        std::memcpy(to[i].data, from[i].data,
+                    static_cast<size_t>(from[i].shape.Count() * SizeOf(from[i].type)));
+      for (size_t node = 0; node < next.size(); ++node)
+        if (next.of(node)) next.of(node)->Restored();
+      states = std::move(next);
+    }
+    losses.push_back(Step(graph, Examples(true, 20 + step), {}, &states).loss);
+  }
+  return losses;
+}
+
+TEST(LshLinear, GoesOnFromItsStateIdentically) {
+  Table options = {{"hard", 4},   {"random", 2},       {"group", 3},        {"tables", 6},
+                   {"hashes", 3}, {"rehash", "fixed"}, {"rehash_every", 2}, {"redraw_every", 2}};
+  EXPECT_EQ(Losses(options, 9, 5), Losses(options, 9, -1));
+  options.emplace_back("rehash_touched", true);
+  EXPECT_EQ(Losses(options, 9, 5), Losses(options, 9, -1));
+}
+
+std::string Refusal(const Table& options) {
+  try {
+    Model({Layer("sparse_linear", {{"outputs", 10}})}, true, options, "softmax_cross_entropy",
+          true);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LshLinear, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(Refusal({{"hard", 0}, {"random", 0}}), HasSubstr("nothing but labels"));
+  EXPECT_THAT(Refusal({{"family", "dwta"}, {"hashes", 20}}), HasSubstr("hashes"));
+  EXPECT_THAT(Refusal({{"sampler", "topk"}}), HasSubstr("top_k"));
+  const List layers = {Layer("sparse_linear", {{"outputs", 10}}),
+                       Layer("lsh_linear", {{"outputs", 20}}),
+                       Layer("linear", {{"outputs", kLabels}})};
+  try {
+    Graph graph(layers, Task(true));
+    ADD_FAILURE() << "a dense layer on an active set";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("active sets"));
+  }
+}
+
+}  // namespace
+}  // namespace yoke
