@@ -20,6 +20,8 @@ SOURCES = {
     "data/formats.def": "data/formats",
     "node/executors.def": "node/executors",
     "strategy/strategies.def": "strategy",
+    "lsh/families.def": "lsh/families",
+    "lsh/samplers.def": "lsh/samplers",
 }
 ENTRY = re.compile(r"^\s*YOKE_[A-Z_]+\(\s*(\w+)")
 
@@ -61,8 +63,8 @@ def self_test():
     files = {"src/model/layers.def": "YOKE_LAYER(good)\nYOKE_LAYER(bare)\nYOKE_LAYER(named)\n",
              "src/model/layers/good.cc": "", "tests/model/layers/good_test.cc": "", "docs/layers/good.md": "",
              "src/model/layers/named.cc": "", "tests/model/layers_conformance_test.cc": '{"named"}', "docs/layers/named.md": "",
-             "src/data/formats.def": "// nothing\n", "src/lsh/families.def": "YOKE_FAMILY(a)\n"}
-    expected = ["formats.def: holds no", "families.def: say", "bare has no source", "bare has no bare_test", "bare has no page"]
+             "src/data/formats.def": "// nothing\n", "src/base/others.def": "YOKE_OTHER(a)\n"}
+    expected = ["formats.def: holds no", "others.def: say", "bare has no source", "bare has no bare_test", "bare has no page"]
     with tempfile.TemporaryDirectory() as folder:
         for path, text in files.items():
             file = pathlib.Path(folder, path)

@@ -6,6 +6,8 @@
 #include "base/registry.h"
 #include "cli/command.h"
 #include "data/reader.h"
+#include "lsh/family.h"
+#include "lsh/sampler.h"
 #include "model/graph.h"
 #include "node/executor.h"
 #include "optim/rule.h"
@@ -70,6 +72,8 @@ const std::vector<Kind>& Kinds() {
       {"executors", "how a node's devices work on one replica: names for node.executor",
        ItemsOf(executors)},
       {"strategies", "what replicas exchange: names for cluster.strategy", ItemsOf(strategies)},
+      {"families", "hash families of hashed layers", ItemsOf(hash_families)},
+      {"samplers", "how hashed layers choose their active rows", ItemsOf(samplers)},
       {"metrics", "what evaluation measures", MetricItems},
       {"keys", "every key of a job file", KeyItems},
       {"kinds", "what `yoke list` can list", KindItems}};

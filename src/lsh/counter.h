@@ -12,7 +12,7 @@ namespace yoke {
 class Counter {
  public:
   /// Appends the ids that are found at least `least` times and are not in `ids` already, the most
-  /// frequent first (smaller ids first among equals), at most request.wanted.
+  /// frequent first, at most request.wanted; of the equally frequent ones the smaller ids.
   void Take(const SampleRequest& request, int least, std::vector<int32_t>& ids);
 
  private:
@@ -29,9 +29,10 @@ class Counter {
 
   void ListVisits(const SampleRequest& request);
   void Count(const SampleRequest& request);
-  /// Moves the counts, but those of `ids`, from counts_ to found_, and leaves counts_ all zero.
+  /// Moves the counts, but those of `ids`, from counts_ to found_ and how_many_, and leaves counts_
+  /// all zero.
   void Collect(const std::vector<int32_t>& ids, uint32_t least);
-  void KeepMostFrequent(int64_t wanted);
+  void AppendMostFrequent(int64_t wanted, std::vector<int32_t>& ids);
 
   std::vector<Visit> visits_;
   std::vector<uint32_t> keys_;    ///< One table's keys of the group, sorted.
@@ -39,6 +40,8 @@ class Counter {
   std::vector<int32_t> touched_;  ///< Ids whose counts are not zero.
   int64_t touched_count_ = 0;
   std::vector<Found> found_;
+  std::vector<int64_t> how_many_;  ///< Ids found so often.
+  std::vector<int32_t> ties_;
 };
 
 }  // namespace yoke

@@ -1,23 +1,45 @@
-// Lanes: sixteen dense rows side by side, so that one instruction works on sixteen rows. The same
-// loops are compiled twice: for AVX2, a vector in two registers, and in functions of the target
-// AVX-512, in one.
+// Lanes: sixteen dense rows side by side, so that one instruction works on eight or sixteen rows.
+// The same template is compiled twice: with vectors of 32 bytes for AVX2, and with vectors of 64 in
+// functions of the target AVX-512.
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 namespace yoke {
 
 inline constexpr int kLanes = 16;
-using FloatLanes [[gnu::vector_size(64)]] = float;
-using IntLanes [[gnu::vector_size(64)]] = int32_t;
 
-/// Lanes in memory, aligned as AVX-512 wants them whatever the rest is compiled for.
+/// One number of each of sixteen rows.
 struct alignas(64) Floats {
-  FloatLanes v = {};
+  float v[kLanes] = {};
 };
 struct alignas(64) Ints {
-  IntLanes v = {};
+  int32_t v[kLanes] = {};
 };
+
+/// What one instruction works on.
+struct Avx2 {
+  using Float [[gnu::vector_size(32)]] = float;
+  using Int [[gnu::vector_size(32)]] = int32_t;
+};
+struct Avx512 {
+  using Float [[gnu::vector_size(64)]] = float;
+  using Int [[gnu::vector_size(64)]] = int32_t;
+};
+template <typename Isa>
+inline constexpr int kParts = sizeof(Floats) / sizeof(typename Isa::Float);
+
+/// Copies a part of sixteen numbers to a vector, or back.
+template <typename Vector, typename Memory>
+[[gnu::always_inline]] inline void Load(const Memory& memory, int part, Vector& vector) {
+  std::memcpy(&vector, reinterpret_cast<const char*>(&memory) + part * sizeof vector,
+              sizeof vector);
+}
+template <typename Vector, typename Memory>
+[[gnu::always_inline]] inline void Save(const Vector& vector, int part, Memory& memory) {
+  std::memcpy(reinterpret_cast<char*>(&memory) + part * sizeof vector, &vector, sizeof vector);
+}
 
 /// Whether this machine runs functions of the target "avx512f,avx512bw,avx512dq,avx512vl".
 inline bool HasAvx512() {

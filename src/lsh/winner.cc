@@ -17,42 +17,45 @@ constexpr int kAttempts = 100;
 constexpr float kAbsent = -std::numeric_limits<float>::infinity();
 
 /// The place of the largest of eight columns in each of sixteen rows, -1 where all are absent.
+template <typename Isa>
 [[gnu::always_inline]] inline void Winners(const Floats* columns, const int32_t* members,
                                            int64_t bins, Ints* places) {
-  for (int64_t bin = 0; bin < bins; ++bin) {
-    FloatLanes best = FloatLanes{} + kAbsent;
-    IntLanes place = IntLanes{} - 1;
-    for (int32_t j = 0; j < 8; ++j) {
-      const FloatLanes value = columns[members[bin * 8 + j]].v;
-      const IntLanes better = value > best;
-      best = better ? value : best;
-      place = better ? IntLanes{} + j : place;
+  for (int64_t bin = 0; bin < bins; ++bin)
+    for (int part = 0; part < kParts<Isa>; ++part) {
+      typename Isa::Float best = typename Isa::Float{} + kAbsent, value;
+      typename Isa::Int place = typename Isa::Int{} - 1;
+      for (int32_t j = 0; j < 8; ++j) {
+        Load(columns[members[bin * 8 + j]], part, value);
+        const auto better = value > best;
+        best = better ? value : best;
+        place = better ? typename Isa::Int{} + j : place;
+      }
+      Save(place, part, places[bin]);
     }
-    places[bin].v = place;
-  }
 }
 
 void WinnersAvx2(const Floats* columns, const int32_t* members, int64_t bins, Ints* places) {
-  Winners(columns, members, bins, places);
+  Winners<Avx2>(columns, members, bins, places);
 }
 
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void WinnersAvx512(
     const Floats* columns, const int32_t* members, int64_t bins, Ints* places) {
-  Winners(columns, members, bins, places);
+  Winners<Avx512>(columns, members, bins, places);
 }
 
 /// Zeros do not take part.
 void DropZeros(Floats* columns, int64_t inputs) {
   for (int64_t i = 0; i < inputs; ++i)
-    columns[i].v = columns[i].v == 0.0F ? FloatLanes{} + kAbsent : columns[i].v;
+    for (float& value : columns[i].v) value = value == 0.0F ? kAbsent : value;
 }
 
 /// The rows in which some bin is empty, a bit each.
 uint32_t RowsWithEmptyBins(const std::vector<Ints>& places) {
-  IntLanes all = {};
-  for (const Ints& place : places) all |= place.v;
+  Ints all;
+  for (const Ints& place : places)
+    for (int row = 0; row < kLanes; ++row) all.v[row] |= place.v[row];
   uint32_t rows = 0;
-  for (int row = 0; row < kLanes; ++row) rows |= (all[row] < 0 ? 1U : 0U) << row;
+  for (int row = 0; row < kLanes; ++row) rows |= (all.v[row] < 0 ? 1U : 0U) << row;
   return rows;
 }
 
@@ -106,7 +109,8 @@ void WinnerHasher::BlockKeys(Floats* columns, int64_t count, uint32_t* keys) con
   const Ints* place = places.data();
   for (int table = 0; table < shape().tables; ++table) {
     Ints key;
-    for (int k = 0; k < shape().hashes; ++k) key.v = (key.v << kBits) | (place++)->v;
+    for (int k = 0; k < shape().hashes; ++k, ++place)
+      for (int row = 0; row < kLanes; ++row) key.v[row] = key.v[row] << kBits | place->v[row];
     StoreKeys(key, count, shape().tables, keys + table);
   }
 }

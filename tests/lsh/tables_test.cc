@@ -50,11 +50,9 @@ TEST(HashTables, ReservoirsKeepEveryArrivalWithEqualProbability) {
                      .bucket = kSlots,
                      .policy = BucketPolicy::kReservoir,
                      .seed = 3});
-  std::vector<uint32_t> keys(kArrivals);
   std::vector<int> kept(kArrivals);
   for (uint32_t key = 0; key < kBuckets; ++key) {
-    keys.assign(kArrivals, key);
-    tables.InsertMany(keys.data(), 0, kArrivals);
+    for (int32_t id = 0; id < kArrivals; ++id) tables.Insert(&key, id);
     for (int32_t id : tables.Bucket(0, key)) ++kept[id];
   }
   const double share = double(kSlots) / kArrivals;

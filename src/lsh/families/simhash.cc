@@ -19,30 +19,41 @@ struct Terms {
   int64_t begin = 0, middle = 0, end = 0;
 };
 
+template <typename Vector>
 [[gnu::always_inline]] inline void AddTerms(const Floats* columns, const int32_t* begin,
-                                            const int32_t* end, FloatLanes& sum) {
-  for (; begin != end; ++begin) sum += columns[*begin].v;
+                                            const int32_t* end, int part, Vector& sum) {
+  for (; begin != end; ++begin) {
+    Vector values;
+    Load(columns[*begin], part, values);
+    sum += values;
+  }
 }
 
 /// One table's keys of sixteen rows.
+template <typename Isa>
 [[gnu::always_inline]] inline void Project(const Floats* columns, const Terms* hashes, int count,
                                            const int32_t* coordinates, Ints& keys) {
-  for (int k = 0; k < count; ++k) {
-    FloatLanes plus = {}, minus = {};
-    AddTerms(columns, coordinates + hashes[k].begin, coordinates + hashes[k].middle, plus);
-    AddTerms(columns, coordinates + hashes[k].middle, coordinates + hashes[k].end, minus);
-    keys.v = keys.v * 2 - (plus > minus);  // true is -1
+  for (int part = 0; part < kParts<Isa>; ++part) {
+    typename Isa::Int key = {};
+    for (int k = 0; k < count; ++k) {
+      typename Isa::Float plus = {}, minus = {};
+      const auto [begin, middle, end] = hashes[k];
+      AddTerms(columns, coordinates + begin, coordinates + middle, part, plus);
+      AddTerms(columns, coordinates + middle, coordinates + end, part, minus);
+      key = key * 2 - (plus > minus);  // true is -1
+    }
+    Save(key, part, keys);
   }
 }
 
 void ProjectAvx2(const Floats* columns, const Terms* hashes, int count, const int32_t* coordinates,
                  Ints& keys) {
-  Project(columns, hashes, count, coordinates, keys);
+  Project<Avx2>(columns, hashes, count, coordinates, keys);
 }
 
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void ProjectAvx512(
     const Floats* columns, const Terms* hashes, int count, const int32_t* coordinates, Ints& keys) {
-  Project(columns, hashes, count, coordinates, keys);
+  Project<Avx512>(columns, hashes, count, coordinates, keys);
 }
 
 /// Adds one coordinate of a row to all sums: plus[h] or minus[h] by the sign of each hash.

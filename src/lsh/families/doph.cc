@@ -1,0 +1,110 @@
+// DOPH: min-hash of the set of a row's 30 largest coordinates by densified one-permutation hashing
+// (Shrivastava 2017, optimal densification). A random function deals the set out to 32 bins, and as
+// many functions as K * L bins need; a bin's code is four bits of its least member's number. Two
+// sets agree in a hash with probability J + (1 - J) / 16, J their Jaccard similarity: an empty bin
+// takes the member of the first bin that is not among random ones, tried in the same order for
+// every row. Cost a row: choosing the largest, then about 2 * K * L.
+#include <algorithm>
+#include <vector>
+
+#include "base/random.h"
+#include "lsh/row_hasher.h"
+
+namespace yoke {
+namespace {
+
+constexpr int kBits = 4;
+constexpr int64_t kLargest = 30;
+constexpr int kAttempts = 100;
+constexpr uint64_t kOrderDraws = 0x646f7068;
+constexpr uint64_t kBorrowDraws = 0x646f706862;
+constexpr int kBinBits = 5;                       ///< Of a function's bins: about one a member.
+constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;  ///< Keeps the numbers that are mixed apart.
+constexpr uint64_t kEmpty = ~uint64_t{0};
+
+class Doph : public RowHasher {
+ public:
+  explicit Doph(const HashShape& shape) : RowHasher(shape, kBits) {
+    for (int64_t bin = 0; bin < all_hashes(); bin += int64_t{1} << kBinBits)
+      functions_.push_back(Random{shape.seed, kOrderDraws, static_cast<uint64_t>(bin)}.Bits());
+  }
+
+  std::string name() const override { return "reference"; }
+
+ protected:
+  void RowKeys(std::span<const Coordinate> row, uint32_t* keys) const override {
+    const std::vector<uint64_t> least = LeastMembers(Largest(row));
+    const bool none = std::ranges::all_of(least, IsEmpty);
+    uint64_t bin = 0;
+    for (int table = 0; table < shape().tables; ++table) {
+      uint32_t key = 0;
+      for (int k = 0; k < shape().hashes; ++k, ++bin)
+        key = (key << kBits) | (none ? 0 : Code(least, bin));
+      keys[table] = key;
+    }
+  }
+
+ private:
+  static bool IsEmpty(uint64_t least) { return least == kEmpty; }
+
+  /// The least number of a set's member in each bin, kEmpty where there is none. A number's first
+  /// bits are the bin.
+  std::vector<uint64_t> LeastMembers(const std::vector<Coordinate>& set) const {
+    std::vector<uint64_t> least(functions_.size() << kBinBits, kEmpty);
+    for (size_t f = 0; f < functions_.size(); ++f)
+      for (const Coordinate& c : set) {
+        const uint64_t number =
+            Random::Mix(functions_[f] + kSpread * static_cast<uint64_t>(c.id + 1));
+        uint64_t& bin = least[(f << kBinBits) + (number >> (64 - kBinBits))];
+        bin = std::min(bin, number);
+      }
+    least.resize(all_hashes());
+    return least;
+  }
+
+  uint32_t Code(const std::vector<uint64_t>& least, uint64_t bin) const {
+    const uint64_t number = IsEmpty(least[bin]) ? Borrowed(least, bin) : least[bin];
+    return static_cast<uint32_t>(Random::Mix(number + kSpread * (bin + 1)) >> (64 - kBits));
+  }
+
+  /// The largest coordinates above zero; the smaller id first among equals.
+  static std::vector<Coordinate> Largest(std::span<const Coordinate> row) {
+    std::vector<Coordinate> set;
+    set.reserve(row.size());
+    for (const Coordinate& c : row)
+      if (c.value > 0) set.push_back(c);
+    if (std::ssize(set) <= kLargest) return set;
+    std::ranges::nth_element(set, set.begin() + kLargest,
+                             [](const Coordinate& a, const Coordinate& b) {
+                               return a.value != b.value ? a.value > b.value : a.id < b.id;
+                             });
+    set.resize(kLargest);
+    return set;
+  }
+
+  uint64_t Borrowed(const std::vector<uint64_t>& least, uint64_t bin) const {
+    Random lenders{shape().seed, kBorrowDraws, bin};
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const uint64_t number = least[lenders.Below(least.size())];
+      if (!IsEmpty(number)) return number;
+    }
+    return 0;
+  }
+
+  std::vector<uint64_t> functions_;  ///< A word each.
+};
+
+}  // namespace
+
+namespace family {
+HashFamilyEntry doph() {
+  return {.name = "doph",
+          .summary = "min-hash of the 30 largest coordinates (4 bits a hash)",
+          .bits = kBits,
+          .make = [](const HashShape& shape) -> std::unique_ptr<Hasher> {
+            return std::make_unique<Doph>(shape);
+          }};
+}
+}  // namespace family
+
+}  // namespace yoke
