@@ -54,6 +54,9 @@ MISTAKES = [
     (["synthesize", "digits", "--labels", "5"], ["labels"]),
     (["synthesize", "digits", "--train-size", "-1"], ["train_size"]),
     (["synthesize", "digits", "--train-size", "10", "--out", "tiny.toml"], ["tiny.toml"]),
+    (["convert"], ["a file to read"]),
+    (["convert", "absent.txt", "a"], ["absent.txt"]),
+    (["convert", "tiny.toml", "a", "--to", "xmc-binry"], ["did you mean 'xmc-binary'"]),
     (["doctor", "now"], ["unexpected", "now"]),
 ]
 

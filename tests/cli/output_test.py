@@ -11,7 +11,7 @@ import unittest
 
 from program import YOKE, ProgramTest
 
-COMMANDS = ["train", "eval", "predict", "report", "synthesize", "info", "list", "doctor", "version"]
+COMMANDS = ["train", "eval", "predict", "report", "synthesize", "convert", "info", "list", "doctor", "version"]
 
 
 class HelpTest(ProgramTest):
