@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "kernels/threads.h"
 #include "model/low_copy.h"
+#include "model/ranking.h"
 
 namespace yoke {
 namespace {
@@ -27,12 +28,17 @@ struct Sums {
 };
 
 /// Examples a chunk: what fits into a core's share of the cache, a power of two, at most 1024.
-/// Depends on the model alone.
-int64_t ChunkSize(const Graph& graph) {
-  constexpr int64_t kBytes = 16 << 20;
+/// Depends on the model and on the number of examples alone. With outputs that are ranked, whose
+/// scores are not kept, enough to be worth a pass over the weights, and yet a few chunks for each
+/// of many threads.
+int64_t ChunkSize(const Graph& graph, int64_t examples) {
+  constexpr int64_t kBytes = 16 << 20, kLeastRanked = 64, kMostRanked = 256, kChunks = 8;
+  const bool ranked = IsRanked(graph);
   int64_t numbers = graph.task().input.sparse ? 0 : graph.task().input.shape.Count();
   for (const LayerInfo& layer : graph.Info()) numbers += layer.output.Count();
-  int64_t size = 1024;
+  if (ranked) numbers -= graph.task().outputs;
+  int64_t size = ranked ? kMostRanked : 1024;
+  while (ranked && size > kLeastRanked && size * kChunks > examples) size /= 2;
   while (size > 1 && size * numbers * SizeOf(DType::kF32) > kBytes) size /= 2;
   return size;
 }
@@ -48,9 +54,7 @@ bool IsFirst(const float* scores, int64_t outputs, int32_t label) {
 
 /// Adds how many of the k best-scored labels are in the example's set, divided by k. A set without
 /// labels counts 0.
-void AddPrecision(const float* scores, int64_t outputs, std::span<const int32_t> labels,
-                  Sums& sums) {
-  const std::vector<int32_t> top = TopScores({scores, static_cast<size_t>(outputs)}, kTop);
+void AddPrecision(std::span<const int32_t> top, std::span<const int32_t> labels, Sums& sums) {
   for (size_t k = 0; k < kPrecisionAt.size(); ++k) {
     int hits = 0;
     for (size_t i = 0; i < top.size() && i < static_cast<size_t>(kPrecisionAt[k]); ++i)
@@ -59,6 +63,16 @@ void AddPrecision(const float* scores, int64_t outputs, std::span<const int32_t>
   }
 }
 
+std::span<const int32_t> LabelsOf(const SparseRows& labels, int64_t example) {
+  return {labels.ids + labels.offsets[example], labels.ids + labels.offsets[example + 1]};
+}
+
+/// What one thread computes with: one of them.
+struct Plans {
+  std::unique_ptr<GraphPlan> scores;
+  std::unique_ptr<Ranking> ranking;
+};
+
 /// One evaluation: the data, what is shared by its threads, and what they find.
 class Evaluation {
  public:
@@ -66,7 +80,8 @@ class Evaluation {
       : reader_(reader),
         request_(request),
         params_(request.params),
-        chunk_(ChunkSize(request.graph)),
+        ranked_(IsRanked(request.graph)),
+        chunk_(ChunkSize(request.graph, reader.Size())),
         sums_((reader.Size() + chunk_ - 1) / chunk_) {
     if (HasCurve()) scored_.resize(static_cast<size_t>(reader.Size()));
     if (request.arithmetic == DType::kBf16) params_ = low_.Refresh(params_);
@@ -91,12 +106,15 @@ class Evaluation {
     const int before = KernelThreads();
     SetKernelThreads(1);
     Batch batch;
-    std::unique_ptr<GraphPlan> plan;
+    Plans plans;
     int64_t compiled = 0;
     for (size_t i; !Stopped() && (i = next_++) < sums_.size();) {
       Read(static_cast<int64_t>(i) * chunk_, batch);
-      if (batch.size != compiled) plan = Compile(compiled = batch.size);
-      Measure(batch, *plan, sums_[i]);
+      if (batch.size != compiled) plans = Compile(compiled = batch.size);
+      if (ranked_)
+        Measure(batch, *plans.ranking, sums_[i]);
+      else
+        Measure(batch, *plans.scores, sums_[i]);
     }
     SetKernelThreads(before);
   }
@@ -107,11 +125,35 @@ class Evaluation {
     reader_.Read({.examples = examples}, batch);
   }
 
-  std::unique_ptr<GraphPlan> Compile(int64_t size) const {
-    return request_.graph.Compile({.batch = size,
-                                   .training = false,
-                                   .arithmetic = request_.arithmetic,
-                                   .reference = request_.reference_kernels});
+  Plans Compile(int64_t size) const {
+    const Graph& graph = request_.graph;
+    Plans plans;
+    if (ranked_)
+      plans.ranking =
+          std::make_unique<Ranking>(graph, RankingRequest{.batch = size,
+                                                          .arithmetic = request_.arithmetic,
+                                                          .reference = request_.reference_kernels,
+                                                          .top = kTop,
+                                                          .losses = true});
+    else
+      plans.scores = graph.Compile({.batch = size,
+                                    .training = false,
+                                    .arithmetic = request_.arithmetic,
+                                    .reference = request_.reference_kernels});
+    return plans;
+  }
+
+  void Measure(const Batch& batch, Ranking& ranking, Sums& sums) {
+    ranking.Forward(batch, params_);
+    const SparseRows labels = batch.labels.View();
+    for (int64_t i = 0; i < batch.size; ++i) {
+      sums.loss += ranking.Loss(i);
+      const std::span<const int32_t> top = ranking.Ids(i);
+      if (reader_.Info().multi_label)
+        AddPrecision(top, LabelsOf(labels, i), sums);
+      else
+        sums.correct += top[0] == batch.classes[i] && !std::isnan(ranking.Sum(i));
+    }
   }
 
   void Measure(const Batch& batch, GraphPlan& plan, Sums& sums) {
@@ -122,8 +164,8 @@ class Evaluation {
     for (int64_t i = 0; i < batch.size; ++i) {
       const float* scores = plan.Scores().As<float>() + i * outputs;
       if (reader_.Info().multi_label) {
-        AddPrecision(scores, outputs,
-                     {labels.ids + labels.offsets[i], labels.ids + labels.offsets[i + 1]}, sums);
+        AddPrecision(TopScores({scores, static_cast<size_t>(outputs)}, kTop), LabelsOf(labels, i),
+                     sums);
       } else {
         sums.correct += IsFirst(scores, outputs, batch.classes[i]);
       }
@@ -154,6 +196,7 @@ class Evaluation {
   const Reader& reader_;
   const EvaluateRequest& request_;
   ParamView params_;
+  bool ranked_;
   int64_t chunk_;
   std::vector<Sums> sums_;  ///< By chunk.
   std::vector<std::pair<float, bool>> scored_;

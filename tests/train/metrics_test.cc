@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/random.h"
@@ -65,8 +66,9 @@ TEST(MetricOfTest, UnknownNamesListTheKnown) {
 /// scores is easily computed.
 class Drawn : public Reader {
  public:
-  explicit Drawn(bool multi_label) {
-    info_ = {.input = {kFeatures}, .multi_label = multi_label, .outputs = multi_label ? 7 : 2};
+  explicit Drawn(bool multi_label, int64_t outputs = 0) {
+    if (outputs == 0) outputs = multi_label ? 7 : 2;
+    info_ = {.input = {kFeatures}, .multi_label = multi_label, .outputs = outputs};
   }
   const DataInfo& Info() const override { return info_; }
   int64_t Size() const override { return 2500; }
@@ -106,17 +108,24 @@ class Drawn : public Reader {
 
 /// A linear model with drawn weights over drawn data.
 struct Case {
-  explicit Case(bool multi_label)
-      : reader(multi_label),
-        graph({Value(Table{{"type", "linear"}, {"outputs", reader.Info().outputs}})},
-              TaskOf(reader.Info())),
+  explicit Case(bool multi_label, int64_t outputs = 0, const char* loss = "")
+      : reader(multi_label, outputs),
+        graph(Layers(reader.Info(), loss), TaskOf(reader.Info())),
         params(graph.layout(), Cpu()) {
     Initialize(params, 2);
   }
-  Metrics Measure(int threads) const {
+  static List Layers(const DataInfo& info, const std::string& loss) {
+    List layers = {Value(Table{{"type", "linear"}, {"outputs", info.outputs}})};
+    if (!loss.empty()) layers.push_back(Value(Table{{"type", loss}}));
+    return layers;
+  }
+  Metrics Measure(int threads, bool reference = true, DType arithmetic = DType::kF32) const {
     const ParamView view = params.View();
-    return Evaluate(
-        reader, {.graph = graph, .params = view, .reference_kernels = true, .threads = threads});
+    return Evaluate(reader, {.graph = graph,
+                             .params = view,
+                             .arithmetic = arithmetic,
+                             .reference_kernels = reference,
+                             .threads = threads});
   }
   std::vector<double> Scores(int64_t example) const {
     const std::vector<float> x = Drawn::Features(example);
@@ -181,6 +190,51 @@ TEST(EvaluateTest, ThreadsDoNotMatter) {
     EXPECT_EQ(c.Measure(1), c.Measure(2));
     EXPECT_EQ(c.Measure(1), c.Measure(5));
   }
+}
+
+/// What Evaluate gives where scores are kept.
+Metrics FromAllScores(const Case& c, DType arithmetic) {
+  const int64_t size = c.reader.Size(), outputs = c.reader.Info().outputs;
+  std::vector<int64_t> examples(size);
+  std::iota(examples.begin(), examples.end(), int64_t{0});
+  Batch batch;
+  c.reader.Read({.examples = examples}, batch);
+  const auto plan = c.graph.Compile({.batch = size, .arithmetic = arithmetic});
+  plan->Forward(batch, c.params.View());
+  double first = 0, third = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const float* scores = plan->Scores().As<float>() + i * outputs;
+    const auto top = TopScores({scores, static_cast<size_t>(outputs)}, 3);
+    const std::vector<int32_t> labels = c.reader.Info().multi_label
+                                            ? Drawn::Labels(i)
+                                            : std::vector<int32_t>{static_cast<int32_t>(i % 2)};
+    for (int32_t label : labels) {
+      first += label == top[0];
+      third += std::find(top.begin(), top.end(), label) != top.end();
+    }
+  }
+  const auto n = static_cast<double>(size);
+  return {{"loss", plan->Loss()}, {"first", first / n}, {"p_at_3", third / 3 / n}};
+}
+
+TEST(EvaluateTest, WideOutputsGiveWhatAllScoresGive) {
+  for (bool multi_label : {false, true})
+    for (const char* loss : {"softmax_cross_entropy", "sigmoid_cross_entropy"})
+      for (DType arithmetic : {DType::kF32, DType::kBf16}) {
+        Case c(multi_label, 4099, loss);
+        for (int o = 0; o < 7; ++o) c.params.values(1)[o] += 2;  // that some labels are found
+        const Metrics expected = FromAllScores(c, arithmetic);
+        const Metrics found = c.Measure(1, false, arithmetic);
+        const bool exact = arithmetic == DType::kF32;
+        const double whole = MetricOf(expected, "loss");
+        EXPECT_NEAR(MetricOf(found, "loss"), whole, (exact ? 1e-5 : 1e-3) * std::max(whole, 1.0));
+        EXPECT_NEAR(MetricOf(found, multi_label ? "p_at_1" : "accuracy"),
+                    MetricOf(expected, "first"), exact ? 1e-3 : 0.02);
+        EXPECT_GT(MetricOf(expected, "first"), 0.01);
+        if (multi_label)
+          EXPECT_NEAR(MetricOf(found, "p_at_3"), MetricOf(expected, "p_at_3"), exact ? 1e-3 : 0.02);
+        EXPECT_EQ(found, c.Measure(3, false, arithmetic));
+      }
 }
 
 }  // namespace
