@@ -159,11 +159,11 @@ class XmcBinaryFile {
 
   void CheckEntry(const Rows& rows, size_t row, size_t i) const {
     const int32_t id = rows.ids[i];
+    const int32_t previous = static_cast<int64_t>(i) == rows.offsets[row] ? -1 : rows.ids[i - 1];
     Require(id >= 0 && id < rows.limit, "{}: example {}: {} {} is outside; expected 0 to {}", name_,
             row, rows.what, id, rows.limit - 1);
-    Require(static_cast<int64_t>(i) == rows.offsets[row] || rows.ids[i - 1] < id,
-            "{}: example {}: {} {} follows {}; expected them to ascend", name_, row, rows.what, id,
-            rows.ids[i - 1]);
+    Require(previous < id, "{}: example {}: {} {} follows {}; expected them to ascend", name_, row,
+            rows.what, id, previous);
     Require(AllFinite(rows.values.empty() ? rows.values : rows.values.subspan(i, 1)),
             "{}: example {}: feature {} has no finite value; expected one", name_, row, id);
   }
