@@ -54,12 +54,12 @@ StoredTensor Stored(const StateTensor& tensor) {
   return {"state." + tensor.name, tensor.type, tensor.shape, tensor.data};
 }
 
-std::string EncodeState(const CheckpointParts& parts) {
+std::vector<StoredTensor> StateTensors(const CheckpointParts& parts) {
   std::vector<StoredTensor> tensors;
   VisitState(parts.layout, parts.state,
              [&](const StoredTensor& tensor) { tensors.push_back(tensor); });
   for (const StateTensor& tensor : parts.layers) tensors.push_back(Stored(tensor));
-  return EncodeSafetensors(tensors);
+  return tensors;
 }
 
 /// Finished checkpoints by step: folders whose name is a number.
@@ -103,13 +103,11 @@ void RemoveOld(const CheckpointPlace& place) {
 }
 
 void WriteParts(const std::string& folder, const CheckpointParts& parts) {
-  const std::string model = EncodeSafetensors(ModelTensors(parts.layout, parts.values));
-  const std::string optimizer = EncodeState(parts);
   fs::create_directories(folder);
-  WriteDurably(folder + kModel, model);
-  WriteDurably(folder + kOptimizer, optimizer);
-  WriteDurably(folder + kHead, EncodeHead(parts.head, Safetensors::ChecksumIn(model),
-                                          Safetensors::ChecksumIn(optimizer)));
+  const std::string model =
+      WriteSafetensors(folder + kModel, ModelTensors(parts.layout, parts.values));
+  const std::string optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts));
+  WriteDurably(folder + kHead, EncodeHead(parts.head, model, optimizer));
   SyncFolder(folder);
 }
 

@@ -54,6 +54,12 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+/// A word passes through a mixer that loses nothing, so that any one altered word alters the
+/// checksum.
+uint64_t Mixed(uint64_t hash, uint64_t word) {
+  return Random::Mix(hash ^ word) + 0x9E3779B97F4A7C15ULL;
+}
+
 void Rename(const std::string& from, const std::string& to) {
   if (rename(from.c_str(), to.c_str()) != 0) Fail("rename a file to", to);
   SyncFolder(FolderOf(to));
@@ -82,9 +88,13 @@ std::string ReadWhole(const std::string& path) {
 }
 
 void WriteDurably(const std::string& path, std::string_view bytes) {
+  WriteDurably(path, {&bytes, 1});
+}
+
+void WriteDurably(const std::string& path, std::span<const std::string_view> pieces) {
   File file(path, O_WRONLY | O_CREAT | O_TRUNC);
   if (file.number() < 0) Fail("write", path);
-  WriteAll(file.number(), bytes, path);
+  for (std::string_view piece : pieces) WriteAll(file.number(), piece, path);
   if (fsync(file.number()) != 0 || !file.Close()) Fail("write", path);
 }
 
@@ -117,16 +127,26 @@ void ReplaceFolder(const std::string& from, const std::string& to) {
 }
 
 std::string ChecksumOf(std::string_view bytes) {
-  // Each word passes through a mixer that loses nothing, so that any one altered word alters the
-  // result.
-  uint64_t hash = bytes.size();
-  while (!bytes.empty()) {
-    uint64_t word = 0;
-    const size_t take = std::min(bytes.size(), sizeof word);
-    std::memcpy(&word, bytes.data(), take);
-    hash = Random::Mix(hash ^ word) + 0x9E3779B97F4A7C15ULL;
-    bytes.remove_prefix(take);
+  return ChecksumOf(std::span<const std::string_view>(&bytes, 1));
+}
+
+std::string ChecksumOf(std::span<const std::string_view> pieces) {
+  uint64_t hash = 0;
+  for (std::string_view piece : pieces) hash += piece.size();
+  uint64_t word = 0;
+  size_t filled = 0;  // Bytes of the word.
+  for (std::string_view piece : pieces) {
+    while (!piece.empty()) {
+      const size_t take = std::min(piece.size(), sizeof word - filled);
+      std::memcpy(reinterpret_cast<char*>(&word) + filled, piece.data(), take);
+      piece.remove_prefix(take);
+      filled += take;
+      if (filled < sizeof word) continue;
+      hash = Mixed(hash, word);
+      word = filled = 0;
+    }
   }
+  if (filled > 0) hash = Mixed(hash, word);
   return fmt::format("{:016x}", hash);
 }
 

@@ -2,6 +2,8 @@
 // place.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +23,8 @@ std::string ReadWhole(const std::string& path);
 /// Writes a new file and waits until it is on the disk. Throws Error naming the file and the reason
 /// (full disk).
 void WriteDurably(const std::string& path, std::string_view bytes);
+/// The same of a file in pieces, which stand one behind another.
+void WriteDurably(const std::string& path, std::span<const std::string_view> pieces);
 /// Waits until a folder's entries are on the disk.
 void SyncFolder(const std::string& folder);
 /// Replaces a small file at once: readers see the old text or the new one.
@@ -33,6 +37,8 @@ void ReplaceFolder(const std::string& from, const std::string& to);
 
 /// 16 hexadecimal digits that depend on every byte.
 std::string ChecksumOf(std::string_view bytes);
+/// The same of pieces one behind another, wherever they are cut.
+std::string ChecksumOf(std::span<const std::string_view> pieces);
 /// Writes the checksum of all of `bytes` (its own 16 places counting as '0') at position `at`.
 void Seal(std::string& bytes, size_t at);
 /// Whether the checksum at position `at` is that of `bytes`, which is unchanged afterwards.

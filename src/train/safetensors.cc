@@ -50,6 +50,27 @@ std::string HeaderOf(std::span<const StoredTensor> tensors) {
   return text;
 }
 
+/// A file in pieces: its beginning with the checksum, then the tensors where they lie.
+struct SealedFile {
+  explicit SealedFile(std::span<const StoredTensor> tensors) {
+    const std::string header = HeaderOf(tensors);
+    const uint64_t length = header.size();
+    beginning.assign(reinterpret_cast<const char*>(&length), kLengthBytes);
+    beginning += header;
+    pieces.push_back(beginning);
+    for (const StoredTensor& tensor : tensors)
+      pieces.emplace_back(static_cast<const char*>(tensor.data),
+                          static_cast<size_t>(tensor.Bytes()));
+    checksum = ChecksumOf(pieces);
+    beginning.replace(kSealAt, checksum.size(), checksum);
+  }
+  SealedFile(const SealedFile&) = delete;
+  SealedFile& operator=(const SealedFile&) = delete;
+
+  std::string beginning, checksum;
+  std::vector<std::string_view> pieces;
+};
+
 int64_t WholeNumber(const Json& json, const std::string& name) {
   if (json.is_number_unsigned() && json.get<uint64_t>() >> 62)
     Damaged(name, "a size in its header is too large");
@@ -90,17 +111,16 @@ TensorAt ParseTensor(const std::string& tensor, const Json& json, const std::str
 }  // namespace
 
 std::string EncodeSafetensors(std::span<const StoredTensor> tensors) {
-  const std::string header = HeaderOf(tensors);
-  uint64_t length = header.size();
-  std::string bytes(reinterpret_cast<const char*>(&length), kLengthBytes);
-  size_t total = kLengthBytes + header.size();
-  for (const StoredTensor& tensor : tensors) total += static_cast<size_t>(tensor.Bytes());
-  bytes.reserve(total);
-  bytes += header;
-  for (const StoredTensor& tensor : tensors)
-    bytes.append(static_cast<const char*>(tensor.data), static_cast<size_t>(tensor.Bytes()));
-  Seal(bytes, kSealAt);
+  const SealedFile file(tensors);
+  std::string bytes;
+  for (std::string_view piece : file.pieces) bytes += piece;
   return bytes;
+}
+
+std::string WriteSafetensors(const std::string& path, std::span<const StoredTensor> tensors) {
+  const SealedFile file(tensors);
+  WriteDurably(path, file.pieces);
+  return file.checksum;
 }
 
 std::vector<TensorAt> ParseSafetensorsHeader(std::string_view header, int64_t data_bytes,
@@ -142,15 +162,11 @@ Safetensors::Safetensors(std::string bytes, std::string name)
   const auto found =
       ParseSafetensorsHeader(header, static_cast<int64_t>(bytes_.size() - data), name_);
   if (!SealHolds(bytes_, kSealAt)) Damaged(name_, "its checksum does not fit");
-  checksum_ = ChecksumIn(bytes_);
+  checksum_ = bytes_.substr(kSealAt, kNoSeal.size());
   for (const TensorAt& at : found) {
     tensors_.push_back(at.tensor);
     tensors_.back().data = bytes_.data() + data + at.offset;
   }
-}
-
-std::string Safetensors::ChecksumIn(const std::string& bytes) {
-  return bytes.substr(kSealAt, kNoSeal.size());
 }
 
 bool Safetensors::Has(const StoredTensor& wanted) const {

@@ -24,6 +24,8 @@ struct StoredTensor {
 /// The bytes of a file that holds these tensors in this order. They depend on names, shapes, types
 /// and numbers alone; a checksum in the header's metadata covers every byte of the file.
 std::string EncodeSafetensors(std::span<const StoredTensor> tensors);
+/// Writes the same bytes durably to a file, straight from the tensors, and returns their checksum.
+std::string WriteSafetensors(const std::string& path, std::span<const StoredTensor> tensors);
 
 /// Reads such a file, held in memory whole.
 class Safetensors {
@@ -41,8 +43,6 @@ class Safetensors {
   /// Whether it holds a tensor of the name, type and shape of `wanted`.
   bool Has(const StoredTensor& wanted) const;
   const std::string& checksum() const { return checksum_; }
-  /// The checksum inside bytes that EncodeSafetensors made.
-  static std::string ChecksumIn(const std::string& bytes);
 
  private:
   std::string bytes_;

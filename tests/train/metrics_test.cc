@@ -231,8 +231,9 @@ TEST(EvaluateTest, WideOutputsGiveWhatAllScoresGive) {
         EXPECT_NEAR(MetricOf(found, multi_label ? "p_at_1" : "accuracy"),
                     MetricOf(expected, "first"), exact ? 1e-3 : 0.02);
         EXPECT_GT(MetricOf(expected, "first"), 0.01);
-        if (multi_label)
+        if (multi_label) {
           EXPECT_NEAR(MetricOf(found, "p_at_3"), MetricOf(expected, "p_at_3"), exact ? 1e-3 : 0.02);
+        }
         EXPECT_EQ(found, c.Measure(3, false, arithmetic));
       }
 }

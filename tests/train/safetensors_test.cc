@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "train/files.h"
 
 namespace yoke {
 namespace {
@@ -42,6 +43,19 @@ TEST(SafetensorsTest, ReadsWhatWasWritten) {
 }
 
 TEST(SafetensorsTest, SameTensorsGiveSameBytes) { EXPECT_EQ(Example(), Example()); }
+
+TEST(SafetensorsTest, WritesToAFileWhatItEncodes) {
+  const std::string path = testing::TempDir() + "/written.safetensors";
+  const std::vector<uint8_t> odd = {1, 2, 3, 4, 5};  // the next one begins within a word
+  const std::vector<float> numbers = {1, 2, 3};
+  const std::vector<StoredTensor> tensors = {{"odd", DType::kU8, Shape{5}, odd.data()},
+                                             {"numbers", DType::kF32, Shape{3}, numbers.data()}};
+  const std::string checksum = WriteSafetensors(path, tensors);
+  EXPECT_EQ(ReadWhole(path), EncodeSafetensors(tensors));
+  const Safetensors file = Safetensors::Open(path);
+  EXPECT_EQ(file.checksum(), checksum);
+  EXPECT_EQ(static_cast<const float*>(file.Find("numbers", DType::kF32, Shape{3}).data)[2], 3);
+}
 
 TEST(SafetensorsTest, EmptyFileOfTensorsIsFine) {
   EXPECT_TRUE(Safetensors(EncodeSafetensors({}), "x").tensors().empty());
