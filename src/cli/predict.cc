@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/model_file.h"
 #include "kernels/threads.h"
+#include "model/ranking.h"
 #include "train/human.h"
 
 namespace yoke {
@@ -21,6 +22,7 @@ int64_t BatchSize(const Graph& graph) {
   constexpr int64_t kLargest = 256, kNumbers = 64 << 20;
   int64_t numbers = 1;
   for (const LayerInfo& layer : graph.Info()) numbers += layer.output.Count();
+  if (IsRanked(graph)) numbers -= graph.task().outputs;  // their scores are not kept
   return std::clamp<int64_t>(kNumbers / numbers, 1, kLargest);
 }
 
@@ -36,42 +38,76 @@ void ToProbabilities(std::span<float> scores, bool softmax) {
   for (float& s : scores) s /= sum;
 }
 
-/// Computes the probabilities of a reader's examples, a batch at a time.
+/// A label and its probability.
+struct Guess {
+  int32_t label = 0;
+  float probability = 0;
+};
+
+/// Computes the likeliest labels of a reader's examples, a batch at a time.
 class Predictor {
  public:
-  Predictor(const ModelFile& model, const Reader& reader) : model_(model), reader_(reader) {
+  Predictor(const ModelFile& model, const Reader& reader, int top)
+      : model_(model), reader_(reader), top_(top), ranked_(IsRanked(model.graph())) {
     softmax_ = model.graph().Info().back().type == "softmax_cross_entropy";
   }
 
-  /// Probabilities of examples [begin, begin + size), one row an example; valid until the next
-  /// call.
-  std::span<float> Scores(int64_t begin, int64_t size) {
+  /// Reads and computes examples [begin, begin + size).
+  void Forward(int64_t begin, int64_t size) {
     std::vector<int64_t> examples(static_cast<size_t>(size));
     std::iota(examples.begin(), examples.end(), begin);
     reader_.Read({.examples = examples}, batch_);
-    if (size != compiled_) plan_ = Compile(compiled_ = size);
-    plan_->Forward(batch_, model_.params());
-    const Tensor scores = plan_->Scores();
-    const auto outputs = static_cast<size_t>(reader_.Info().outputs);
-    std::span<float> all(scores.As<float>(), static_cast<size_t>(size) * outputs);
-    for (size_t at = 0; at < all.size(); at += outputs)
-      ToProbabilities(all.subspan(at, outputs), softmax_);
-    return all;
+    if (size != compiled_) Compile(compiled_ = size);
+    if (ranked_)
+      ranking_->Forward(batch_, model_.params());
+    else
+      plan_->Forward(batch_, model_.params());
   }
 
+  /// The likeliest labels of the batch's example `i`, best first; once for each example.
+  std::vector<Guess> Best(int64_t i) { return ranked_ ? Ranked(i) : Sorted(i); }
+
  private:
-  std::unique_ptr<GraphPlan> Compile(int64_t size) const {
-    return model_.graph().Compile({.batch = size,
-                                   .training = false,
-                                   .arithmetic = ArithmeticOf(model_.job()),
-                                   .reference = model_.job().ReferenceKernels()});
+  void Compile(int64_t size) {
+    const DType arithmetic = ArithmeticOf(model_.job());
+    const bool reference = model_.job().ReferenceKernels();
+    if (ranked_)
+      ranking_ = std::make_unique<Ranking>(
+          model_.graph(),
+          RankingRequest{
+              .batch = size, .arithmetic = arithmetic, .reference = reference, .top = top_});
+    else
+      plan_ = model_.graph().Compile(
+          {.batch = size, .training = false, .arithmetic = arithmetic, .reference = reference});
+  }
+
+  std::vector<Guess> Sorted(int64_t i) const {
+    const auto outputs = static_cast<size_t>(reader_.Info().outputs);
+    const std::span<float> scores(plan_->Scores().As<float>() + i * outputs, outputs);
+    ToProbabilities(scores, softmax_);
+    std::vector<Guess> best;
+    for (int32_t label : TopScores(scores, top_)) best.push_back({label, scores[label]});
+    return best;
+  }
+
+  std::vector<Guess> Ranked(int64_t i) const {
+    std::vector<Guess> best;
+    for (int64_t k = 0; k < ranking_->top() && ranking_->Ids(i)[k] >= 0; ++k) {
+      const double score = ranking_->Scores(i)[k];
+      const double p = softmax_ ? std::exp(score - ranking_->Sum(i)) : 1 / (1 + std::exp(-score));
+      if (!std::isnan(p)) best.push_back({ranking_->Ids(i)[k], static_cast<float>(p)});
+    }
+    return best;
   }
 
   const ModelFile& model_;
   const Reader& reader_;
+  int top_;
+  bool ranked_;
   bool softmax_ = true;
   Batch batch_;
-  std::unique_ptr<GraphPlan> plan_;
+  std::unique_ptr<GraphPlan> plan_;  // one of the two
+  std::unique_ptr<Ranking> ranking_;
   int64_t compiled_ = 0;
 };
 
@@ -96,7 +132,7 @@ class PredictCommand : public Command {
     SetKernelThreads(threads_ > 0 ? threads_ : model.job().Threads());
     const std::unique_ptr<Reader> reader =
         OpenFor(model, {.files = files_, .format = format_, .labels_optional = true});
-    Predictor predictor(model, *reader);
+    Predictor predictor(model, *reader, top_);
     const int64_t batch = BatchSize(model.graph());
     for (int64_t at = 0; at < reader->Size() && !out.closed(); at += batch)
       PrintBatch(predictor, at, std::min(batch, reader->Size() - at), model.head().data, out);
@@ -106,20 +142,18 @@ class PredictCommand : public Command {
  private:
   void PrintBatch(Predictor& predictor, int64_t begin, int64_t size, const DataInfo& data,
                   Output& out) const {
-    const std::span<float> scores = predictor.Scores(begin, size);
-    const auto outputs = static_cast<size_t>(data.outputs);
-    for (int64_t i = 0; i < size; ++i)
-      PrintExample(begin + i, scores.subspan(static_cast<size_t>(i) * outputs, outputs), data, out);
+    predictor.Forward(begin, size);
+    for (int64_t i = 0; i < size; ++i) PrintExample(begin + i, predictor.Best(i), data, out);
   }
 
-  void PrintExample(int64_t index, std::span<const float> scores, const DataInfo& data,
+  void PrintExample(int64_t index, const std::vector<Guess>& guesses, const DataInfo& data,
                     Output& out) const {
     std::vector<std::string> labels;
     std::vector<float> best;
     std::string text = std::to_string(index);
-    for (int32_t label : TopScores(scores, top_)) {
+    for (const auto& [label, probability] : guesses) {
       labels.push_back(data.label_names.empty() ? std::to_string(label) : data.label_names[label]);
-      best.push_back(scores[label]);
+      best.push_back(probability);
       text += fmt::format("  {} {}", labels.back(), Metric(best.back()));
     }
     out.Event("prediction", {{"index", index}, {"labels", labels}, {"scores", best}});
