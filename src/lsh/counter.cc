@@ -13,7 +13,7 @@ namespace yoke {
 namespace {
 
 constexpr size_t kCountsAhead = 16;  ///< Visits whose bucket's count is on its way from memory.
-constexpr size_t kIdsAhead = 8;      ///< Visits whose bucket's ids are.
+constexpr size_t kIdsAhead = 4;      ///< Visits whose bucket's ids are.
 constexpr uint32_t kMost = std::numeric_limits<uint16_t>::max();
 
 /// Keeps the smallest ids, in their order: by parts of the range first, which costs a few

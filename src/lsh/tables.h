@@ -49,9 +49,10 @@ class HashTables {
   static int32_t Read(const int32_t& slot) {
     return std::atomic_ref(const_cast<int32_t&>(slot)).load(std::memory_order_relaxed);
   }
-  /// Asks for the beginning of a bucket's ids, respectively for its count, from memory.
+  /// Asks for a bucket's ids, respectively for its count, from memory.
   void PrefetchIds(int table, uint32_t key) const {
-    __builtin_prefetch(ids_.data() + Index(table, key) * shape_.bucket);
+    const int32_t* slots = ids_.data() + Index(table, key) * shape_.bucket;
+    for (int slot = 0; slot < shape_.bucket; slot += 16) __builtin_prefetch(slots + slot);
   }
   void PrefetchCount(int table, uint32_t key) const {
     __builtin_prefetch(counts_.data() + Index(table, key));
