@@ -29,7 +29,7 @@ test: build/release/build.ninja  ## build and run all tests
 	@[ -e build/release/tests ] || cmake --preset release $(CONFIGURE)
 	@cmake --build build/release
 	@ctest --preset release -j$$(nproc)
-	@if [ -f ../shared/acceptance/contract.py ]; then ../shared/acceptance/contract.py --groups foundation; fi
+	@if [ -f ../shared/acceptance/contract.py ]; then ../shared/acceptance/contract.py --groups foundation,slide; fi
 
 bench:  ## our training step against PyTorch's
 	@tools/bench

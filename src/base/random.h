@@ -35,7 +35,15 @@ class Random {
 };
 
 /// What a stream of draws is for: the word after the seed.
-enum class Draw : uint64_t { kShuffle = 1, kInitialize, kDropout, kAugment, kSplit, kSynthetic, kActive };
+enum class Draw : uint64_t {
+  kShuffle = 1,
+  kInitialize,
+  kDropout,
+  kAugment,
+  kSplit,
+  kSynthetic,
+  kActive
+};
 
 inline uint64_t Word(Draw purpose) { return static_cast<uint64_t>(purpose); }
 

@@ -39,7 +39,8 @@ Json ToObject(const LayerInfo& layer, const std::string& kernel) {
           {"output", layer.output.axes()},
           {"parameters", layer.parameters},
           {"operations", layer.cost.operations},
-          {"kernel", kernel}};
+          {"kernel", kernel},
+          {"explanation", layer.explanation}};
 }
 
 /// What is described: a job's model, or a checkpoint's.
@@ -73,6 +74,9 @@ class Description {
     out.Text("");
     for (const std::string& line : TableLines(Rows(), {3, 4})) out.Text(line);
     out.Text("");
+    for (const LayerInfo& layer : layers_)
+      if (!layer.explanation.empty())
+        out.Text(fmt::format("{}: {}", layer.name, layer.explanation));
     for (const std::string& line : Totals()) out.Text(line);
   }
 

@@ -110,12 +110,12 @@ void HashTables::Move(const uint32_t* old_keys, const uint32_t* new_keys, int32_
 
 void HashTables::Remove(int64_t bucket, int32_t id) {
   const std::span<int32_t> held(ids_.data() + bucket * shape_.bucket, Held(bucket));
-  if (std::ranges::find(held, id) == held.end()) return;
+  if (std::find(held.begin(), held.end(), id) == held.end()) return;
   std::vector<int32_t> kept(held.begin(), held.end());
   const uint32_t arrivals = Load(counts_[bucket]);
   if (shape_.policy == BucketPolicy::kFifo && arrivals > held.size())  // the oldest to the front
-    std::ranges::rotate(kept, kept.begin() + arrivals % held.size());
-  kept.erase(std::ranges::find(kept, id));
+    std::rotate(kept.begin(), kept.begin() + arrivals % held.size(), kept.end());
+  kept.erase(std::find(kept.begin(), kept.end(), id));
   Store(counts_[bucket], static_cast<int32_t>(kept.size()));
   for (size_t slot = 0; slot < kept.size(); ++slot) Store(held[slot], kept[slot]);
   Store(held[kept.size()], kNoId);
