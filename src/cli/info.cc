@@ -19,17 +19,22 @@ struct MemoryNeed {
   int64_t parameters = 0;
   int64_t gradients = 0;
   int64_t rule_state = 0;
+  int64_t tables = 0;       ///< What layers keep besides parameters: hash tables.
   int64_t activations = 0;  ///< With their gradients and scratch memory, for one batch.
-  int64_t Total() const { return parameters + gradients + rule_state + activations; }
+  int64_t Total() const { return parameters + gradients + rule_state + tables + activations; }
 };
 
 MemoryNeed NeedOf(const Job& job, const Graph& graph, const GraphPlan& plan) {
   const RuleEntry& rule = FindEntry(rules(), "rule", job.train.String("rule"));
   const int64_t arrays = static_cast<int64_t>(rule.make(job.train)->StateNames().size());
+  int64_t tables = 0;
+  for (const StateTensor& tensor : graph.StateTensors(graph.MakeStates()))
+    tables += tensor.shape.Count() * SizeOf(tensor.type);
   const int64_t bytes = graph.layout().size() * SizeOf(DType::kF32);
   return {.parameters = bytes,
           .gradients = graph.layout().dense_size() * SizeOf(DType::kF32),
           .rule_state = arrays * bytes,
+          .tables = tables,
           .activations = plan.MemoryBytes()};
 }
 
@@ -98,10 +103,10 @@ class Description {
     return {fmt::format("parameters  {}", Count(subject_.graph.layout().Parameters())),
             fmt::format("operations  {} an example, forward and backward", Short(Operations())),
             fmt::format("memory      {} for training with batch {}: parameters {}, gradients {}, "
-                        "rule's state {}, activations {}",
+                        "rule's state {}, hash tables {}, activations {}",
                         Bytes(double(need_.Total())), batch_, Bytes(double(need_.parameters)),
                         Bytes(double(need_.gradients)), Bytes(double(need_.rule_state)),
-                        Bytes(double(need_.activations)))};
+                        Bytes(double(need_.tables)), Bytes(double(need_.activations)))};
   }
 
   Json ToObject() const {
@@ -118,6 +123,7 @@ class Description {
              {{"parameters", need_.parameters},
               {"gradients", need_.gradients},
               {"rule_state", need_.rule_state},
+              {"tables", need_.tables},
               {"activations", need_.activations},
               {"total", need_.Total()}}},
             {"layers", layers}};

@@ -95,7 +95,7 @@ TEST(XmcBinary, TextToBinaryToTextIsTheSameText) {
 
 TEST(XmcBinary, RefusesDataOfAnotherKind) {
   const TestFolder folder;
-  EXPECT_THROW(WriteXmcBinary({.input = {3}}, {}, folder.path() + "/a"), UserError);
+  EXPECT_THROW(WriteXmcBinary({.input = {3}}, MemoryData(), folder.path() + "/a"), UserError);
 }
 
 }  // namespace

@@ -168,7 +168,8 @@ void LshPlan::AddLabels(const LayerCall& call, const ActiveGroup& group,
   const CrossEntropyShape labels{.batch = call.batch.size, .outputs = shape_.settings.outputs};
   for (const int32_t example : call.active_output->ExamplesOf(group)) {
     const Targets targets = TargetsOf(call.batch, labels, example);
-    ids.insert(ids.end(), targets.ids, targets.ids + targets.count);
+    for (int64_t k = 0; k < targets.count; ++k)  // class 1 of one output means that output itself
+      ids.push_back(std::min(targets.ids[k], static_cast<int32_t>(labels.outputs) - 1));
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());

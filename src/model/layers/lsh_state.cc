@@ -51,7 +51,8 @@ void LshState::Prepare(const float* weights, uint64_t seed) {
   if (!Building()) return;
   if (settings_.rehash_touched && !first && !next_) return MoveTouched(weights);
   const int64_t share = 2 * settings_.outputs / std::max<int64_t>(1, Interval());
-  Advance(weights, first ? settings_.outputs : std::max(kLeastSlice, share));
+  do Advance(weights, std::max(kLeastSlice, share));
+  while (first && Building());
 }
 
 void LshState::Touch(std::span<const int32_t> ids) {
