@@ -93,9 +93,9 @@ class GrowingArray {
   }
   /// Shows `values`, which `owner` keeps alive, in place of the content: to be read only, until the
   /// array grows and so copies them.
-  void Adopt(std::span<const T> values, std::shared_ptr<const void> owner) {
+  void Adopt(std::span<const T> values, const std::shared_ptr<const void>& owner) {
     size_ = capacity_ = static_cast<int64_t>(values.size());
-    memory_.Adopt(values.data(), static_cast<int64_t>(values.size_bytes()), std::move(owner));
+    memory_.Adopt(values.data(), static_cast<int64_t>(values.size_bytes()), owner);
   }
 
  private:
