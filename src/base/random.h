@@ -15,12 +15,14 @@ class Random {
   Random(std::initializer_list<uint64_t> words);
 
   uint64_t Bits() { return Mix(key_ + 0x9E3779B97F4A7C15ULL * ++counter_); }
+  /// Goes on as if `draws` numbers of Bits() had been drawn.
+  void Skip(uint64_t draws) { counter_ += draws; }
   /// Uniform in [0, 1).
   double Uniform() { return static_cast<double>(Bits() >> 11) * 0x1.0p-53; }
   double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
   /// Uniform in {0, ..., n - 1}; n > 0.
   uint64_t Below(uint64_t n);
-  /// Standard normal (Box-Muller, one value a call).
+  /// Standard normal (Box-Muller, one value a call, of two draws).
   double Normal();
 
   static uint64_t Mix(uint64_t x) {

@@ -27,14 +27,11 @@ struct MemoryNeed {
 MemoryNeed NeedOf(const Job& job, const Graph& graph, const GraphPlan& plan) {
   const RuleEntry& rule = FindEntry(rules(), "rule", job.train.String("rule"));
   const int64_t arrays = static_cast<int64_t>(rule.make(job.train)->StateNames().size());
-  int64_t tables = 0;
-  for (const StateTensor& tensor : graph.StateTensors(graph.MakeStates()))
-    tables += tensor.shape.Count() * SizeOf(tensor.type);
   const int64_t bytes = graph.layout().size() * SizeOf(DType::kF32);
   return {.parameters = bytes,
           .gradients = graph.layout().dense_size() * SizeOf(DType::kF32),
           .rule_state = arrays * bytes,
-          .tables = tables,
+          .tables = graph.MakeStates().Bytes(),
           .activations = plan.MemoryBytes()};
 }
 

@@ -58,6 +58,7 @@ class TextProgress : public Observer {
     out_.Text(fmt::format("{} after {:.4g} {}, {}", Reason(event.reason), event.epochs,
                           event.epochs == 1 ? "epoch" : "epochs", Duration(event.seconds)));
     if (!event.sentence.empty()) out_.Text(event.sentence);
+    if (const std::string memory = ToText(event.memory); !memory.empty()) out_.Text(memory);
     out_.Text("run directory " + event.run);
     if (const std::string metric = Headline(event.test); !metric.empty())
       out_.Text("test " + metric);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <system_error>
 
@@ -19,6 +20,28 @@ void SetKernelThreads(int threads) {
 }
 
 int KernelThreads() { return omp_get_max_threads(); }
+
+int TeamThread() { return omp_get_thread_num(); }
+
+void ForEachOnTeam(int64_t count, const std::function<void(int64_t)>& body) {
+  if (count < KernelThreads()) {
+    for (int64_t i = 0; i < count; ++i) body(i);
+    return;
+  }
+  std::exception_ptr failure;
+#pragma omp parallel
+  {
+    omp_set_num_threads(1);  // of this thread's own kernels, until the team parts
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t i = 0; i < count; ++i) try {
+        body(i);
+      } catch (...) {
+#pragma omp critical(yoke_team_failure)
+        if (!failure) failure = std::current_exception();
+      }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
 
 void WaitBriefly(char** words) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <vector>
 
 #include "base/check.h"
 #include "base/random.h"
@@ -27,23 +28,37 @@ void Store(int32_t& number, int32_t value) {
   std::atomic_ref(number).store(value, std::memory_order_relaxed);
 }
 
-}  // namespace
-
-HashTables::HashTables(const TableShape& shape) : shape_(shape) {
+/// Buckets of all tables. Throws UserError on a shape that cannot be.
+int64_t BucketsOf(const TableShape& shape) {
   Require(shape.tables >= 1, "hash tables: expected at least 1 table, got {}", shape.tables);
   Require(shape.key_bits >= 0 && shape.key_bits <= kMaxKeyBits,
           "hash tables: expected keys of 0 to {} bits, got {}", kMaxKeyBits, shape.key_bits);
   Require(shape.bucket >= 1, "hash tables: expected buckets of at least 1 id, got {}",
           shape.bucket);
-  counts_.assign(static_cast<size_t>(shape.tables) << shape.key_bits, 0);
-  ids_.assign(counts_.size() * shape.bucket, kNoId);
+  return int64_t{shape.tables} << shape.key_bits;
+}
+
+}  // namespace
+
+int64_t HashTables::BytesOf(const TableShape& shape) {
+  return BucketsOf(shape) * (shape.bucket + 1) * static_cast<int64_t>(sizeof(int32_t));
+}
+
+HashTables::HashTables(const TableShape& shape)
+    : shape_(shape),
+      buckets_(BucketsOf(shape)),
+      memory_(Cpu(), BytesOf(shape)),
+      ids_(memory_.As<int32_t>()),
+      counts_(ids_ + buckets_ * shape.bucket) {
+#pragma omp parallel for schedule(static) num_threads(KernelThreads())
+  for (int64_t bucket = 0; bucket < buckets_; ++bucket)
+    std::fill_n(ids_ + bucket * shape_.bucket, shape_.bucket, kNoId);
 }
 
 void HashTables::Clear() {
-  const auto buckets = static_cast<int64_t>(counts_.size());
 #pragma omp parallel for schedule(static) num_threads(KernelThreads())
-  for (int64_t bucket = 0; bucket < buckets; ++bucket) {
-    std::fill_n(ids_.data() + bucket * shape_.bucket, Held(bucket), kNoId);
+  for (int64_t bucket = 0; bucket < buckets_; ++bucket) {
+    std::fill_n(ids_ + bucket * shape_.bucket, Held(bucket), kNoId);
     counts_[bucket] = 0;
   }
 }
@@ -109,7 +124,7 @@ void HashTables::Move(const uint32_t* old_keys, const uint32_t* new_keys, int32_
 }
 
 void HashTables::Remove(int64_t bucket, int32_t id) {
-  const std::span<int32_t> held(ids_.data() + bucket * shape_.bucket, Held(bucket));
+  const std::span<int32_t> held(ids_ + bucket * shape_.bucket, Held(bucket));
   if (std::find(held.begin(), held.end(), id) == held.end()) return;
   std::vector<int32_t> kept(held.begin(), held.end());
   const uint32_t arrivals = Load(counts_[bucket]);
@@ -123,11 +138,7 @@ void HashTables::Remove(int64_t bucket, int32_t id) {
 
 std::span<const int32_t> HashTables::Bucket(int table, uint32_t key) const {
   const int64_t bucket = Index(table, key);
-  return {ids_.data() + bucket * shape_.bucket, static_cast<size_t>(Held(bucket))};
-}
-
-int64_t HashTables::bytes() const {
-  return static_cast<int64_t>((ids_.capacity() + counts_.capacity()) * sizeof(int32_t));
+  return {ids_ + bucket * shape_.bucket, static_cast<size_t>(Held(bucket))};
 }
 
 }  // namespace yoke

@@ -4,7 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
-#include <vector>
+
+#include "tensor/device.h"
 
 namespace yoke {
 
@@ -51,18 +52,20 @@ class HashTables {
   }
   /// Asks for a bucket's ids, respectively for its count, from memory.
   void PrefetchIds(int table, uint32_t key) const {
-    const int32_t* slots = ids_.data() + Index(table, key) * shape_.bucket;
+    const int32_t* slots = ids_ + Index(table, key) * shape_.bucket;
     for (int slot = 0; slot < shape_.bucket; slot += 16) __builtin_prefetch(slots + slot);
   }
   void PrefetchCount(int table, uint32_t key) const {
-    __builtin_prefetch(counts_.data() + Index(table, key));
+    __builtin_prefetch(counts_ + Index(table, key));
   }
 
   const TableShape& shape() const { return shape_; }
-  int64_t bytes() const;
+  int64_t bytes() const { return memory_.bytes(); }
+  /// What tables of a shape would hold. Throws UserError on a shape that cannot be.
+  static int64_t BytesOf(const TableShape& shape);
   /// All there is to keep for going on identically: numbers to copy out and back.
-  std::span<int32_t> ids() { return ids_; }
-  std::span<int32_t> counts() { return counts_; }  ///< Arrivals a bucket.
+  std::span<int32_t> ids() { return {ids_, static_cast<size_t>(buckets_ * shape_.bucket)}; }
+  std::span<int32_t> counts() { return {counts_, static_cast<size_t>(buckets_)}; }  ///< Arrivals.
 
  private:
   int64_t Index(int table, uint32_t key) const {
@@ -76,8 +79,10 @@ class HashTables {
   void Remove(int64_t bucket, int32_t id);
 
   TableShape shape_;
-  std::vector<int32_t> ids_;     ///< [tables, buckets, bucket]
-  std::vector<int32_t> counts_;  ///< [tables, buckets]
+  int64_t buckets_;  ///< Of all tables.
+  Buffer memory_;    ///< Of both of these:
+  int32_t* ids_;     ///< [tables, buckets, bucket]
+  int32_t* counts_;  ///< [tables, buckets]
 };
 
 }  // namespace yoke

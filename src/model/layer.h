@@ -59,6 +59,8 @@ class LayerState {
   /// All of it; to restore it, numbers are copied in and Restored is called.
   virtual std::vector<StateTensor> Tensors() = 0;
   virtual void Restored() {}
+  /// Bytes of Tensors(), also while nobody has asked for them and they take no memory.
+  virtual int64_t Bytes() const = 0;
 };
 
 /// The states of a graph's layers, by node; null where a layer has none.
@@ -71,6 +73,11 @@ class LayerStates {
     return node < states_.size() ? states_[node].get() : nullptr;
   }
   size_t size() const { return states_.size(); }
+  int64_t Bytes() const {
+    int64_t bytes = 0;
+    for (const auto& state : states_) bytes += state ? state->Bytes() : 0;
+    return bytes;
+  }
 
  private:
   std::vector<std::unique_ptr<LayerState>> states_;

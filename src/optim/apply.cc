@@ -115,11 +115,20 @@ RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& 
   }
 }
 
+int64_t RuleState::bytes() const {
+  int64_t bytes = 0;
+  for (const Buffer& array : arrays_) bytes += array.bytes();
+  for (const std::vector<int32_t>& clocks : row_steps_)
+    bytes += static_cast<int64_t>(clocks.size() * sizeof(int32_t));
+  return bytes;
+}
+
 double GradientNorm(const ParamLayout& layout, const Gradients& gradients) {
   double sum = SquareSumInBlocks(gradients.dense(), layout.dense_size());
   for (size_t i = 0; i < layout.slices().size(); ++i) {
-    const std::vector<float>& values = gradients.rows(static_cast<int>(i)).values;
-    sum += SquareSumInBlocks(values.data(), static_cast<int64_t>(values.size()));
+    const RowGradient& rows = gradients.rows(static_cast<int>(i));
+    if (!rows.ids.empty())
+      sum += SquareSumInBlocks(rows.values.data(), static_cast<int64_t>(rows.values.size()));
   }
   return std::sqrt(sum);
 }

@@ -58,7 +58,8 @@ class RuleState {
   /// Updates of each row of a row-sparse slice so far; empty for other slices.
   std::vector<int32_t>& row_steps(int slice) { return row_steps_[slice]; }
   const std::vector<int32_t>& row_steps(int slice) const { return row_steps_[slice]; }
-  int64_t steps = 0;  ///< Updates applied to the dense part so far.
+  int64_t bytes() const;  ///< Of arrays and clocks.
+  int64_t steps = 0;      ///< Updates applied to the dense part so far.
 
  private:
   std::vector<std::string> names_;

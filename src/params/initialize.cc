@@ -1,7 +1,8 @@
 // Initializers: first values of parameters, each number drawn from (seed, slice, position).
 #include <cmath>
-#include <functional>
+#include <span>
 
+#include "base/parallel.h"
 #include "base/random.h"
 #include "base/registry.h"
 #include "params/store.h"
@@ -9,36 +10,49 @@
 namespace yoke {
 namespace {
 
-using Fill = std::function<double(Random&, const Slice&)>;
+/// Fewer numbers are drawn before a thread would have started.
+constexpr int64_t kWorthThreads = 1 << 16;
 
+enum class Law : uint8_t { kConstant, kUniform, kNormal };
+
+/// Numbers of one law: all `size`, uniform within +-size, or normal with standard deviation `size`.
 struct Initializer {
   std::string name;
   std::string summary;
-  Fill draw;
+  Law law;
+  double (*size)(const Slice&);
 };
 
-double Uniform(Random& random, double bound) { return random.Uniform(-bound, bound); }
-
+double FanIn(const Slice& s) { return static_cast<double>(s.fan_in); }
 double FanSum(const Slice& s) { return static_cast<double>(s.fan_in + s.fan_out); }
 
 const std::vector<Initializer>& AllInitializers() {
   static const std::vector<Initializer> table = {
-      {"zeros", "all zero", [](Random&, const Slice&) { return 0.0; }},
-      {"ones", "all one", [](Random&, const Slice&) { return 1.0; }},
+      {"zeros", "all zero", Law::kConstant, [](const Slice&) { return 0.0; }},
+      {"ones", "all one", Law::kConstant, [](const Slice&) { return 1.0; }},
       {"fan_in_uniform", "uniform within 1/sqrt(fan in), the usual choice of PyTorch's layers",
-       [](Random& r, const Slice& s) { return Uniform(r, 1 / std::sqrt(double(s.fan_in))); }},
+       Law::kUniform, [](const Slice& s) { return 1 / std::sqrt(FanIn(s)); }},
       {"xavier_uniform", "uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010)",
-       [](Random& r, const Slice& s) { return Uniform(r, std::sqrt(6 / FanSum(s))); }},
+       Law::kUniform, [](const Slice& s) { return std::sqrt(6 / FanSum(s)); }},
       {"xavier_normal", "normal, variance 2 / (fan in + fan out) (Glorot and Bengio 2010)",
-       [](Random& r, const Slice& s) { return r.Normal() * std::sqrt(2 / FanSum(s)); }},
-      {"he_uniform", "uniform within sqrt(6 / fan in), for ReLU (He et al. 2015)",
-       [](Random& r, const Slice& s) { return Uniform(r, std::sqrt(6.0 / double(s.fan_in))); }},
-      {"he_normal", "normal, variance 2 / fan in, for ReLU (He et al. 2015)",
-       [](Random& r, const Slice& s) { return r.Normal() * std::sqrt(2.0 / double(s.fan_in)); }},
-      {"normal_0.01", "normal, standard deviation 0.01 (Krizhevsky et al. 2012)",
-       [](Random& r, const Slice&) { return r.Normal() * 0.01; }},
+       Law::kNormal, [](const Slice& s) { return std::sqrt(2 / FanSum(s)); }},
+      {"he_uniform", "uniform within sqrt(6 / fan in), for ReLU (He et al. 2015)", Law::kUniform,
+       [](const Slice& s) { return std::sqrt(6 / FanIn(s)); }},
+      {"he_normal", "normal, variance 2 / fan in, for ReLU (He et al. 2015)", Law::kNormal,
+       [](const Slice& s) { return std::sqrt(2 / FanIn(s)); }},
+      {"normal_0.01", "normal, standard deviation 0.01 (Krizhevsky et al. 2012)", Law::kNormal,
+       [](const Slice&) { return 0.01; }},
   };
   return table;
+}
+
+uint64_t DrawsPerNumber(Law law) { return law == Law::kNormal ? 2 : law == Law::kUniform ? 1 : 0; }
+
+void Fill(Law law, double size, Random random, std::span<float> values) {
+  for (float& value : values)
+    value = static_cast<float>(law == Law::kNormal    ? random.Normal() * size
+                               : law == Law::kUniform ? random.Uniform(-size, size)
+                                                      : size);
 }
 
 uint64_t HashOf(const std::string& name) {
@@ -49,15 +63,20 @@ uint64_t HashOf(const std::string& name) {
 
 }  // namespace
 
-void Initialize(ParamStore& store, uint64_t seed) {
+void Initialize(ParamStore& store, uint64_t seed, int threads) {
   const auto& slices = store.layout().slices();
   for (size_t i = 0; i < slices.size(); ++i) {
-    const Initializer& initializer =
+    const auto& [name, summary, law, size] =
         FindEntry(AllInitializers(), "initializer", slices[i].initializer);
-    Random random{seed, Word(Draw::kInitialize), HashOf(slices[i].name)};
-    float* values = store.values(static_cast<int>(i));
-    for (int64_t j = 0; j < slices[i].Count(); ++j)
-      values[j] = static_cast<float>(initializer.draw(random, slices[i]));
+    const Random random{seed, Word(Draw::kInitialize), HashOf(slices[i].name)};
+    float* const values = store.values(static_cast<int>(i));
+    const int64_t count = slices[i].Count();
+    const auto fill = [&, law = law, scale = size(slices[i])](int64_t begin, int64_t end) {
+      Random part = random;
+      part.Skip(DrawsPerNumber(law) * static_cast<uint64_t>(begin));
+      Fill(law, scale, part, {values + begin, values + end});
+    };
+    ParallelFor(count, count < kWorthThreads ? 1 : threads, fill);
   }
   store.Publish();
 }

@@ -15,9 +15,10 @@ namespace yoke {
 /// kept from step to step.
 struct RowGradient {
   std::vector<int32_t> ids;
-  std::vector<float> values;  ///< ids.size() x width
+  std::vector<float> values;  ///< ids.size() x width; without ids, numbers that mean nothing.
 
-  void Clear() { ids.clear(), values.clear(); }
+  /// `values` stays as it is: emptied, it would be zeroed before it is written.
+  void Clear() { ids.clear(); }
 };
 
 /// Where gradients go: one dense packed buffer and a row collector for each row-sparse slice.
@@ -28,6 +29,7 @@ class Gradients {
   int64_t dense_size() const { return dense_.bytes() / 4; }
   RowGradient& rows(int slice) { return rows_[slice]; }
   const RowGradient& rows(int slice) const { return rows_[slice]; }
+  int64_t bytes() const;  ///< Of all memory held for gradients.
 
  private:
   Buffer dense_;
@@ -56,6 +58,7 @@ class ParamStore {
 
   const ParamLayout& layout() const { return layout_; }
   float* values() const { return values_.As<float>(); }
+  int64_t bytes() const { return values_.bytes(); }
   float* values(int slice) const { return values() + layout_.slices()[slice].offset; }
   Tensor ValueOf(int slice) const;
   ParamView View(Gradients* gradients = nullptr) const {
@@ -70,9 +73,9 @@ class ParamStore {
   uint64_t version_ = 0;
 };
 
-/// Draws every slice by its initializer's name, from (seed, slice name). Names: see
-/// `initializers()`.
-void Initialize(ParamStore& store, uint64_t seed);
+/// Draws every slice by its initializer's name, from (seed, slice name); the same for any number of
+/// threads. Names: see `initializers()`.
+void Initialize(ParamStore& store, uint64_t seed, int threads = 1);
 
 /// An initializer: name, one-sentence summary with its formula's source.
 struct InitializerEntry {

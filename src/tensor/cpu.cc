@@ -1,4 +1,8 @@
-// The host's memory as a device: work runs at once, in the caller.
+// The host's memory as a device: work runs at once, in the caller. Large pieces lie in huge pages:
+// rows of wide layers are read at random, and each ordinary page of 4 KiB would cost a walk through
+// the page tables.
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -7,6 +11,29 @@
 
 namespace yoke {
 namespace {
+
+constexpr int64_t kHugePage = int64_t{2} << 20;
+constexpr int64_t kLarge = 2 * kHugePage;
+
+int64_t RoundedUp(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+[[noreturn]] void NoMemory(int64_t bytes) {
+  throw Error(fmt::format("no memory for {} bytes on the CPU", bytes));
+}
+
+/// Zeros that the system makes when they are first touched. Ordinary pages serve for what fills no
+/// huge one, and where the system has none.
+char* MapHugePages(int64_t bytes) {
+  const int64_t size = RoundedUp(bytes, kHugePage), spare = size + kHugePage;
+  void* mapped = mmap(nullptr, spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) NoMemory(bytes);
+  char* const begin = static_cast<char*>(mapped);
+  const int64_t before = -reinterpret_cast<intptr_t>(begin) & (kHugePage - 1);
+  if (before > 0) munmap(begin, before);
+  munmap(begin + before + size, kHugePage - before);
+  madvise(begin + before, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  return begin + before;
+}
 
 class CpuStream : public Stream {
  public:
@@ -18,11 +45,17 @@ class CpuDevice : public Device {
  public:
   const std::string& name() const override { return name_; }
   void* Allocate(int64_t bytes) override {
-    void* memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (!memory) throw Error(fmt::format("no memory for {} bytes on the CPU", bytes));
+    if (bytes >= kLarge) return MapHugePages(bytes);
+    void* memory = std::aligned_alloc(64, RoundedUp(bytes, 64));
+    if (!memory) NoMemory(bytes);
     return std::memset(memory, 0, bytes);
   }
-  void Free(void* memory) override { std::free(memory); }
+  void Free(void* memory, int64_t bytes) override {
+    if (bytes >= kLarge)
+      munmap(memory, RoundedUp(bytes, kHugePage));
+    else
+      std::free(memory);
+  }
   std::unique_ptr<Stream> NewStream() override { return std::make_unique<CpuStream>(); }
   void CopyIn(void* device, const void* host, int64_t bytes, Stream&) override {
     std::memcpy(device, host, bytes);

@@ -20,14 +20,15 @@ class Stream {
   virtual void Wait() = 0;
 };
 
-/// A place with memory of its own. Allocation is 64-byte aligned and zeroed.
+/// A place with memory of its own. Allocation is 64-byte aligned and zeroed. Large pieces of the
+/// CPU's memory begin at a huge page and are taken from the system when they are first touched.
 class Device {
  public:
   virtual ~Device() = default;
   virtual const std::string& name() const = 0;  ///< "cpu", "emulated:0"
   virtual void* Allocate(
       int64_t bytes) = 0;  ///< Throws Error naming the size when there is no memory.
-  virtual void Free(void* memory) = 0;
+  virtual void Free(void* memory, int64_t bytes) = 0;  ///< `bytes` as they were allocated.
   virtual std::unique_ptr<Stream> NewStream() = 0;
   /// Copies between host memory and this device's, ordered on `stream`.
   virtual void CopyIn(void* device, const void* host, int64_t bytes, Stream& stream) = 0;
@@ -61,7 +62,7 @@ class Buffer {
     return *this;
   }
   ~Buffer() {
-    if (data_) device_->Free(data_);
+    if (data_) device_->Free(data_, bytes_);
   }
   void* data() const { return data_; }
   template <typename T>

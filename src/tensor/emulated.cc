@@ -94,7 +94,7 @@ class EmulatedDevice : public Device {
 
   const std::string& name() const override { return name_; }
   void* Allocate(int64_t bytes) override { return Cpu().Allocate(bytes); }
-  void Free(void* memory) override { Cpu().Free(memory); }
+  void Free(void* memory, int64_t bytes) override { Cpu().Free(memory, bytes); }
   std::unique_ptr<Stream> NewStream() override {
     return std::make_unique<EmulatedStream>(speed_.slowdown);
   }

@@ -3,7 +3,6 @@
 #include "train/checkpoint.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -43,11 +42,6 @@ void VisitState(const ParamLayout& layout, State& state, const Visit& visit) {
     visit(StoredTensor{slice.name + ".row_steps", DType::kI32,
                        Shape{static_cast<int64_t>(clocks.size())}, clocks.data()});
   }
-}
-
-void CopyFrom(const Safetensors& file, const StoredTensor& wanted) {
-  const StoredTensor& found = file.Find(wanted.name, wanted.type, wanted.shape);
-  std::memcpy(const_cast<void*>(wanted.data), found.data, static_cast<size_t>(wanted.Bytes()));
 }
 
 StoredTensor Stored(const StateTensor& tensor) {
@@ -154,30 +148,33 @@ Checkpoint Checkpoint::Open(const std::string& folder) {
   return {folder, std::move(decoded), std::move(model)};
 }
 
-Safetensors Checkpoint::OpenOptimizer() const {
-  Safetensors file = Safetensors::Open(folder_ + kOptimizer);
-  CheckBelongs(file, optimizer_checksum_, folder_ + kOptimizer);
-  return file;
+const Safetensors& Checkpoint::Optimizer() const {
+  if (!optimizer_) {
+    Safetensors file = Safetensors::Open(folder_ + kOptimizer);
+    CheckBelongs(file, optimizer_checksum_, folder_ + kOptimizer);
+    optimizer_ = std::move(file);
+  }
+  return *optimizer_;
 }
 
 void Checkpoint::Load(ParamStore& params) const {
   for (const StoredTensor& tensor : ModelTensors(params.layout(), params.values()))
-    CopyFrom(model_, tensor);
+    model_.CopyTo(tensor);
   params.Publish();
 }
 
 void Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
-  const Safetensors file = OpenOptimizer();
-  VisitState(layout, state, [&](const StoredTensor& tensor) { CopyFrom(file, tensor); });
+  const Safetensors& file = Optimizer();
+  VisitState(layout, state, [&](const StoredTensor& tensor) { file.CopyTo(tensor); });
   state.steps = head_.rule_steps;
 }
 
 bool Checkpoint::Load(const std::vector<StateTensor>& layers) const {
   if (layers.empty()) return true;
-  const Safetensors file = OpenOptimizer();
+  const Safetensors& file = Optimizer();
   for (const StateTensor& tensor : layers)
     if (!file.Has(Stored(tensor))) return false;
-  for (const StateTensor& tensor : layers) CopyFrom(file, Stored(tensor));
+  for (const StateTensor& tensor : layers) file.CopyTo(Stored(tensor));
   return true;
 }
 

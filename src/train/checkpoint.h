@@ -96,16 +96,18 @@ class Checkpoint {
   /// tensors (a layer was told other settings: it starts anew).
   bool Load(const std::vector<StateTensor>& layers) const;
   /// Reads and checks what Open leaves out. Throws UserError.
-  void Verify() const { OpenOptimizer(); }
+  void Verify() const { Optimizer(); }
 
  private:
   Checkpoint(std::string folder, DecodedHead decoded, Safetensors model);
-  Safetensors OpenOptimizer() const;
+  /// Read and checked when it is first asked for.
+  const Safetensors& Optimizer() const;
 
   std::string folder_;
   CheckpointHead head_;
   std::string optimizer_checksum_;
   Safetensors model_;
+  mutable std::optional<Safetensors> optimizer_;
 };
 
 /// Makes a run's folder ready to go on: removes what a killed writer left, gives checkpoints newer

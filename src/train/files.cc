@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>  // renameat2
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,17 @@ class File {
   int number_;
 };
 
+/// The size of a regular file that was opened for reading.
+size_t CheckReadable(const File& file, const std::string& path) {
+  if (file.number() < 0 && errno == ENOENT)
+    throw DamagedError(fmt::format("cannot read {}: it is missing", path));
+  Require(file.number() >= 0, "cannot read {}: {}", path, std::strerror(errno));
+  struct stat info = {};
+  Require(fstat(file.number(), &info) == 0, "cannot read {}: {}", path, std::strerror(errno));
+  if (!S_ISREG(info.st_mode)) throw DamagedError(path + " is not a file");
+  return static_cast<size_t>(info.st_size);
+}
+
 void WriteAll(int file, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t done = write(file, bytes.data(), bytes.size());
@@ -69,13 +81,7 @@ void Rename(const std::string& from, const std::string& to) {
 
 std::string ReadWhole(const std::string& path) {
   File file(path, O_RDONLY);
-  if (file.number() < 0 && errno == ENOENT)
-    throw DamagedError(fmt::format("cannot read {}: it is missing", path));
-  Require(file.number() >= 0, "cannot read {}: {}", path, std::strerror(errno));
-  struct stat info = {};
-  Require(fstat(file.number(), &info) == 0, "cannot read {}: {}", path, std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) throw DamagedError(path + " is not a file");
-  std::string bytes(static_cast<size_t>(info.st_size), '\0');
+  std::string bytes(CheckReadable(file, path), '\0');
   size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t got = read(file.number(), bytes.data() + have, bytes.size() - have);
@@ -85,6 +91,25 @@ std::string ReadWhole(const std::string& path) {
   }
   bytes.resize(have);
   return bytes;
+}
+
+SharedBytes MapWhole(const std::string& path) {
+  const File file(path, O_RDONLY);
+  const size_t size = CheckReadable(file, path);
+  if (size == 0) return {};
+  void* const memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (memory == MAP_FAILED) Fail("map", path);
+  madvise(memory, size, MADV_SEQUENTIAL);
+  return {{static_cast<const char*>(memory), size},
+          {memory, [size](void* mapped) { munmap(mapped, size); }}};
+}
+
+void DropPages(std::string_view part) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(part.data());
+  const uintptr_t first = (begin + page - 1) / page * page,
+                  last = (begin + part.size()) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 void WriteDurably(const std::string& path, std::string_view bytes) {
@@ -126,28 +151,32 @@ void ReplaceFolder(const std::string& from, const std::string& to) {
   }
 }
 
+void Checksum::Add(std::string_view piece) {
+  while (!piece.empty()) {
+    const size_t take = std::min(piece.size(), sizeof word_ - filled_);
+    std::memcpy(reinterpret_cast<char*>(&word_) + filled_, piece.data(), take);
+    piece.remove_prefix(take);
+    filled_ += take;
+    if (filled_ < sizeof word_) continue;
+    hash_ = Mixed(hash_, word_);
+    word_ = filled_ = 0;
+  }
+}
+
+std::string Checksum::Text() const {
+  return fmt::format("{:016x}", filled_ > 0 ? Mixed(hash_, word_) : hash_);
+}
+
 std::string ChecksumOf(std::string_view bytes) {
   return ChecksumOf(std::span<const std::string_view>(&bytes, 1));
 }
 
 std::string ChecksumOf(std::span<const std::string_view> pieces) {
-  uint64_t hash = 0;
-  for (std::string_view piece : pieces) hash += piece.size();
-  uint64_t word = 0;
-  size_t filled = 0;  // Bytes of the word.
-  for (std::string_view piece : pieces) {
-    while (!piece.empty()) {
-      const size_t take = std::min(piece.size(), sizeof word - filled);
-      std::memcpy(reinterpret_cast<char*>(&word) + filled, piece.data(), take);
-      piece.remove_prefix(take);
-      filled += take;
-      if (filled < sizeof word) continue;
-      hash = Mixed(hash, word);
-      word = filled = 0;
-    }
-  }
-  if (filled > 0) hash = Mixed(hash, word);
-  return fmt::format("{:016x}", hash);
+  uint64_t bytes = 0;
+  for (std::string_view piece : pieces) bytes += piece.size();
+  Checksum checksum(bytes);
+  for (std::string_view piece : pieces) checksum.Add(piece);
+  return checksum.Text();
 }
 
 void Seal(std::string& bytes, size_t at) {

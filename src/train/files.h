@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "data/storage.h"
 
 namespace yoke {
 
@@ -19,6 +20,12 @@ class DamagedError : public UserError {
 /// The whole of a file. Throws DamagedError naming it when it is missing or no regular file,
 /// UserError when it cannot be read.
 std::string ReadWhole(const std::string& path);
+
+/// The same, mapped and not read: pages are there while they are used (see DropPages).
+SharedBytes MapWhole(const std::string& path);
+/// Takes the pages that lie in a part of mapped bytes out of this process; they are there again
+/// when they are used.
+void DropPages(std::string_view part);
 
 /// Writes a new file and waits until it is on the disk. Throws Error naming the file and the reason
 /// (full disk).
@@ -35,9 +42,20 @@ void ReplaceLink(const std::string& path, const std::string& target);
 /// then removed.
 void ReplaceFolder(const std::string& from, const std::string& to);
 
-/// 16 hexadecimal digits that depend on every byte.
+/// 16 hexadecimal digits that depend on every byte of what comes in pieces, wherever they are cut.
+class Checksum {
+ public:
+  explicit Checksum(uint64_t bytes) : hash_(bytes) {}  ///< `bytes` that come in all.
+  void Add(std::string_view piece);
+  std::string Text() const;
+
+ private:
+  uint64_t hash_;
+  uint64_t word_ = 0;
+  size_t filled_ = 0;  ///< Bytes of the word.
+};
 std::string ChecksumOf(std::string_view bytes);
-/// The same of pieces one behind another, wherever they are cut.
+/// The same of pieces one behind another.
 std::string ChecksumOf(std::span<const std::string_view> pieces);
 /// Writes the checksum of all of `bytes` (its own 16 places counting as '0') at position `at`.
 void Seal(std::string& bytes, size_t at);

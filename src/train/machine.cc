@@ -5,6 +5,7 @@
 #include <hwloc.h>
 
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -14,6 +15,14 @@
 
 namespace yoke {
 namespace {
+
+/// Bytes by a line "key: n kB" of what the system says about this process.
+int64_t StatusBytes(std::string_view key) {
+  std::ifstream in("/proc/self/status");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(key)) return std::strtoll(line.c_str() + key.size(), nullptr, 10) * 1024;
+  return 0;
+}
 
 /// The text behind the first "key : " line of /proc/cpuinfo.
 std::string CpuInfo(std::string_view key) {
@@ -48,6 +57,9 @@ std::vector<std::string> CpuFeatures() {
     if (flags.find(" " + name + " ") != std::string::npos) found.push_back(name);
   return found;
 }
+
+int64_t ResidentMemory() { return StatusBytes("VmRSS:"); }
+int64_t PeakMemory() { return StatusBytes("VmHWM:"); }
 
 std::vector<std::pair<std::string, std::string>> Libraries() {
   std::vector<std::pair<std::string, std::string>> all = {{"oneDNN", OneDnnVersion()}};

@@ -61,10 +61,28 @@ Json ToObject(const EpochEvent& e) {
   return object;
 }
 
+Json ToObject(const MemoryUse& m) {
+  Json object = {{"peak", m.peak},
+                 {"before_model", m.before_model},
+                 {"parameters", m.parameters},
+                 {"rule_state", m.rule_state},
+                 {"tables", m.tables},
+                 {"gradients", m.gradients}};
+  if (m.Model() > 0) object["ratio"] = m.Ratio();
+  return object;
+}
+
 Json ToObject(const EndEvent& e) {
-  return {{"event", "end"},           {"run", e.run},          {"reason", e.reason},
-          {"seconds", e.seconds},     {"epochs", e.epochs},    {"step", e.step},
-          {"test", ToObject(e.test)}, {"message", e.sentence}, {"exit_status", e.exit_status}};
+  return {{"event", "end"},
+          {"run", e.run},
+          {"reason", e.reason},
+          {"seconds", e.seconds},
+          {"epochs", e.epochs},
+          {"step", e.step},
+          {"test", ToObject(e.test)},
+          {"message", e.sentence},
+          {"exit_status", e.exit_status},
+          {"memory", ToObject(e.memory)}};
 }
 
 /// One line, whatever bytes a path may hold.
@@ -162,6 +180,7 @@ class RunRecord : public Observer {
     Keep([&] { ReplaceFile(run_ + "/summary.json", text); });
     LogInfo(fmt::format("ended: {} after {}. {}", event.reason, Duration(event.seconds),
                         event.sentence));
+    if (const std::string memory = ToText(event.memory); !memory.empty()) LogInfo(memory);
   }
 
  private:
@@ -231,6 +250,17 @@ std::string ToText(const EpochEvent& e) {
                      e.epochs, Metric(e.train_loss), Named("validation", e.validation),
                      Named("test", e.test), Count(std::llround(e.examples_per_second)),
                      Duration(e.seconds));
+}
+
+std::string ToText(const MemoryUse& m) {
+  if (m.peak == 0 || m.Model() == 0) return "";
+  const std::string tables =
+      m.tables > 0 ? fmt::format(", hash tables {}", Bytes(double(m.tables))) : "";
+  return fmt::format(
+      "peak memory {}, {:.3g} times the model's {} (parameters {}, rule's state {}{}); program and "
+      "data took {} before",
+      Bytes(double(m.peak)), m.Ratio(), Bytes(double(m.Model())), Bytes(double(m.parameters)),
+      Bytes(double(m.rule_state)), tables, Bytes(double(m.before_model)));
 }
 
 std::unique_ptr<Observer> MakeRecord(const std::string& run) {

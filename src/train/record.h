@@ -24,5 +24,7 @@ std::string ToJson(const EndEvent& event);
 /// An event as a line for a person, as `yoke train` prints and log.txt keeps it.
 std::string ToText(const StartEvent& event);
 std::string ToText(const EpochEvent& event);
+/// The same of how much memory was taken; "" where it is not known.
+std::string ToText(const MemoryUse& memory);
 
 }  // namespace yoke

@@ -48,7 +48,7 @@ Replica::Replica(const Job& job, const DataInfo& data)
       rule_(FindEntry(rules(), "rule", job.train.String("rule")).make(job.train)),
       state_(graph_.layout(), *rule_, Cpu()) {
   CheckPrecision(job);
-  Initialize(params_, job.seed());
+  Initialize(params_, job.seed(), KernelThreads());
   const StrategyContext context = {.params = params_,
                                    .gradients = gradients_,
                                    .rule = *rule_,
@@ -98,6 +98,13 @@ Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop) co
                                  .reference_kernels = job_.ReferenceKernels(),
                                  .threads = job_.Threads(),
                                  .stop = stop});
+}
+
+MemoryUse Replica::Memory() const {
+  return {.parameters = params_.bytes(),
+          .rule_state = state_.bytes(),
+          .tables = states_.Bytes(),
+          .gradients = gradients_.bytes()};
 }
 
 const float* Replica::Model() const {

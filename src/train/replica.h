@@ -12,6 +12,7 @@
 #include "strategy/strategy.h"
 #include "train/checkpoint.h"
 #include "train/job.h"
+#include "train/machine.h"
 #include "train/metrics.h"
 
 namespace yoke {
@@ -33,6 +34,9 @@ class Replica {
   const RuleState& state() const { return state_; }
   /// What layers keep from step to step, for a checkpoint.
   std::vector<StateTensor> LayerTensors() const { return graph_.StateTensors(states_); }
+
+  /// What it holds, counted from its tensors.
+  MemoryUse Memory() const;
 
   /// One step on a batch: gradient, exchange, update. `step.examples` is filled in here. When the
   /// loss that it returns is not finite, nothing was updated.

@@ -50,6 +50,11 @@ void TakeEnd(const Json& line, ReportRun& run) {
   run.reason = line.value("reason", "unknown");
   run.seconds = line.value("seconds", 0.0);
   run.test.clear();
+  const Json memory = line.value("memory", Json::object());
+  if (memory.value("ratio", 0.0) > 0)
+    run.facts.emplace_back(
+        "peak memory", fmt::format("{} ({:.3g} times parameters, rule's state and hash tables)",
+                                   Bytes(memory.value("peak", 0.0)), memory.value("ratio", 0.0)));
   const Json test = line.value("test", Json::object());
   for (const auto& [name, value] : test.items())
     if (value.is_number()) run.test.emplace_back(name, value);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -22,6 +23,7 @@ constexpr uint64_t kMaxHeader = 100'000'000;  // The format's own limit.
 constexpr std::string_view kBegin = R"({"__metadata__":{"checksum":")";
 constexpr size_t kSealAt = kLengthBytes + kBegin.size();
 constexpr std::string_view kNoSeal = "0000000000000000";
+constexpr size_t kPiece = 8 << 20;  ///< Of a mapped file there are no more bytes at once.
 
 constexpr std::array<std::pair<DType, const char*>, 4> kTypes = {
     {{DType::kF32, "F32"}, {DType::kBf16, "BF16"}, {DType::kI32, "I32"}, {DType::kU8, "U8"}}};
@@ -34,6 +36,11 @@ const char* TypeText(DType type) {
 
 [[noreturn]] void Damaged(const std::string& name, const std::string& what) {
   throw DamagedError(fmt::format("{} is damaged: {}", name, what));
+}
+
+SharedBytes Shared(std::string bytes) {
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return {*owner, owner};
 }
 
 std::string HeaderOf(std::span<const StoredTensor> tensors) {
@@ -146,27 +153,61 @@ std::vector<TensorAt> ParseSafetensorsHeader(std::string_view header, int64_t da
   return found;
 }
 
-Safetensors Safetensors::Open(const std::string& path) { return {ReadWhole(path), path}; }
+Safetensors Safetensors::Open(const std::string& path) { return {MapWhole(path), true, path}; }
 
 Safetensors::Safetensors(std::string bytes, std::string name)
-    : bytes_(std::move(bytes)), name_(std::move(name)) {
-  if (bytes_.size() < kLengthBytes)
-    Damaged(name_, fmt::format("it holds only {} bytes", bytes_.size()));
+    : Safetensors(Shared(std::move(bytes)), false, std::move(name)) {}
+
+Safetensors::Safetensors(SharedBytes file, bool mapped, std::string name)
+    : file_(std::move(file)), mapped_(mapped), name_(std::move(name)) {
+  const std::string_view bytes = file_.bytes;
+  if (bytes.size() < kLengthBytes)
+    Damaged(name_, fmt::format("it holds only {} bytes", bytes.size()));
   uint64_t length = 0;
-  std::memcpy(&length, bytes_.data(), kLengthBytes);
-  if (length > bytes_.size() - kLengthBytes || length > kMaxHeader)
+  std::memcpy(&length, bytes.data(), kLengthBytes);
+  if (length > bytes.size() - kLengthBytes || length > kMaxHeader)
     Damaged(name_, "its header is longer than the file");
-  const std::string_view header(bytes_.data() + kLengthBytes, length);
+  const std::string_view header = bytes.substr(kLengthBytes, length);
   if (!header.starts_with(kBegin)) Damaged(name_, "its header does not begin with yoke's checksum");
   const size_t data = kLengthBytes + length;
   const auto found =
-      ParseSafetensorsHeader(header, static_cast<int64_t>(bytes_.size() - data), name_);
-  if (!SealHolds(bytes_, kSealAt)) Damaged(name_, "its checksum does not fit");
-  checksum_ = bytes_.substr(kSealAt, kNoSeal.size());
+      ParseSafetensorsHeader(header, static_cast<int64_t>(bytes.size() - data), name_);
+  checksum_ = bytes.substr(kSealAt, kNoSeal.size());
+  if (ComputedChecksum() != checksum_) Damaged(name_, "its checksum does not fit");
   for (const TensorAt& at : found) {
     tensors_.push_back(at.tensor);
-    tensors_.back().data = bytes_.data() + data + at.offset;
+    tensors_.back().data = bytes.data() + data + at.offset;
   }
+}
+
+template <typename Use>
+void Safetensors::InPieces(std::string_view part, const Use& use) const {
+  while (!part.empty()) {
+    const std::string_view piece = part.substr(0, kPiece);
+    use(piece);
+    if (mapped_) DropPages(piece);
+    part.remove_prefix(piece.size());
+  }
+}
+
+std::string Safetensors::ComputedChecksum() const {
+  const std::string_view bytes = file_.bytes;
+  Checksum checksum(bytes.size());
+  checksum.Add(bytes.substr(0, kSealAt));
+  checksum.Add(kNoSeal);
+  InPieces(bytes.substr(std::min(bytes.size(), kSealAt + kNoSeal.size())),
+           [&](std::string_view piece) { checksum.Add(piece); });
+  return checksum.Text();
+}
+
+void Safetensors::CopyTo(const StoredTensor& wanted) const {
+  const StoredTensor& found = Find(wanted.name, wanted.type, wanted.shape);
+  auto* to = static_cast<char*>(const_cast<void*>(wanted.data));
+  InPieces({static_cast<const char*>(found.data), static_cast<size_t>(found.Bytes())},
+           [&](std::string_view piece) {
+             std::memcpy(to, piece.data(), piece.size());
+             to += piece.size();
+           });
 }
 
 bool Safetensors::Has(const StoredTensor& wanted) const {

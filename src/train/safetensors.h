@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/storage.h"
 #include "tensor/types.h"
 
 namespace yoke {
@@ -27,25 +28,33 @@ std::string EncodeSafetensors(std::span<const StoredTensor> tensors);
 /// Writes the same bytes durably to a file, straight from the tensors, and returns their checksum.
 std::string WriteSafetensors(const std::string& path, std::span<const StoredTensor> tensors);
 
-/// Reads such a file, held in memory whole.
+/// Reads such a file, which is mapped: what is not being read takes no memory.
 class Safetensors {
  public:
-  /// Throws UserError naming the file when it cannot be read, breaks off or was altered.
+  /// Checks every byte. Throws UserError naming the file when it cannot be read, breaks off or was
+  /// altered.
   static Safetensors Open(const std::string& path);
   /// The same of bytes; `name` stands for the file in messages.
   Safetensors(std::string bytes, std::string name);
-  Safetensors(Safetensors&&) = default;  // The tensors lie in the moved bytes.
-  Safetensors& operator=(Safetensors&&) = default;
 
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
   /// The tensor of this name, type and shape; throws UserError when there is none.
   const StoredTensor& Find(const std::string& name, DType type, const Shape& shape) const;
+  /// Copies that tensor to `wanted.data`.
+  void CopyTo(const StoredTensor& wanted) const;
   /// Whether it holds a tensor of the name, type and shape of `wanted`.
   bool Has(const StoredTensor& wanted) const;
   const std::string& checksum() const { return checksum_; }
 
  private:
-  std::string bytes_;
+  Safetensors(SharedBytes file, bool mapped, std::string name);
+  /// Calls use(piece) for one piece after the other of a part of the file.
+  template <typename Use>
+  void InPieces(std::string_view part, const Use& use) const;
+  std::string ComputedChecksum() const;
+
+  SharedBytes file_;
+  bool mapped_;
   std::string name_;
   std::string checksum_;
   std::vector<StoredTensor> tensors_;

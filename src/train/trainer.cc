@@ -49,6 +49,7 @@ class Trainer {
     std::optional<Checkpoint> checkpoint;
     if (request_.resume) checkpoint = RecoverNewest(run_, messages);
     data_ = OpenData(job_.data(), job_.seed());
+    before_model_ = ResidentMemory();
     watch_.emplace(job_, data_);
     replica_.emplace(job_, data_.train->Info());
     if (checkpoint) TakeUp(*checkpoint);
@@ -318,6 +319,13 @@ class Trainer {
                        run_);
   }
 
+  MemoryUse Memory() const {
+    MemoryUse memory = replica_->Memory();
+    memory.peak = PeakMemory();
+    memory.before_model = before_model_;
+    return memory;
+  }
+
   EndEvent End(const std::string& reason) {
     const bool diverged = reason == "diverged";
     if (saved_test_.empty() && data_.test && !diverged && reason != "interrupted")
@@ -333,7 +341,8 @@ class Trainer {
                             .sentence = diverged ? sentence_ : SentenceOf(reason),
                             .exit_status = diverged                  ? kDivergedStatus
                                            : reason == "interrupted" ? 128 + signal
-                                                                     : 0};
+                                                                     : 0,
+                            .memory = Memory()};
     for (Observer* observer : observers_) observer->End(event);
     return event;
   }
@@ -349,6 +358,7 @@ class Trainer {
   DataSets data_;
   std::optional<Replica> replica_;
   std::optional<Watch> watch_;
+  int64_t before_model_ = 0;  ///< Bytes of memory before there was a replica.
   Position position_;
   std::string ended_before_;  ///< Why the run that is resumed had ended, if nothing changed since.
   Metrics saved_test_;        ///< Of the weights in `last`, when known.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "train/job.h"
+#include "train/machine.h"
 #include "train/metrics.h"
 
 namespace yoke {
@@ -56,6 +57,7 @@ struct EndEvent {
   std::string reason;    ///< finished, target, time_limit, interrupted, diverged
   std::string sentence;  ///< What to do next (how to resume, why it diverged), for a person.
   int exit_status = 0;
+  MemoryUse memory = {};
 };
 
 /// Whoever wants to know: terminal, JSON lines, metrics.jsonl, TensorBoard. Called from the

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/threads.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/support.h"
 
@@ -45,34 +46,35 @@ class ActiveLossPlan : public LayerPlan {
     CheckLabels(call.batch, shape_);
     const ActiveSet& set = *call.active_input;
     groups_.resize(std::max(groups_.size(), set.groups.size()));
-    for (size_t g = 0; g < set.groups.size(); ++g) {
-      Prepare(call.batch, set, g);
-      const ActiveGroup& group = set.groups[g];
-      losses_.resize(group.examples);
-      groups_[g].kernel->Forward(set.values.data() + group.value, groups_[g].labels,
-                                 losses_.data());
-      const auto examples = set.ExamplesOf(group);
+    ForEachOnTeam(static_cast<int64_t>(set.groups.size()), [&](int64_t g) {
+      Group& own = groups_[g];
+      Prepare(call.batch, set, set.groups[g], own);
+      own.kernel->Forward(set.values.data() + set.groups[g].value, own.labels, own.losses.data());
+      const auto examples = set.ExamplesOf(set.groups[g]);
       for (size_t i = 0; i < examples.size(); ++i)
-        call.output.As<float>()[examples[i]] = losses_[i];
-    }
+        call.output.As<float>()[examples[i]] = own.losses[i];
+    });
   }
 
   void Backward(const LayerCall& call) override {
     ActiveSet& set = *call.active_input;
-    for (size_t g = 0; g < set.groups.size(); ++g)
-      groups_[g].kernel->Backward(set.values.data() + set.groups[g].value, groups_[g].labels,
-                                  set.gradient.data() + set.groups[g].value);
+    ForEachOnTeam(static_cast<int64_t>(set.groups.size()), [&](int64_t g) {
+      const int64_t at = set.groups[g].value;
+      groups_[g].kernel->Backward(set.values.data() + at, groups_[g].labels,
+                                  set.gradient.data() + at);
+    });
   }
 
  private:
   struct Group {
     Batch labels;
     std::unique_ptr<CrossEntropyKernel> kernel;
+    std::vector<float> losses;
   };
 
-  void Prepare(const Batch& batch, const ActiveSet& set, size_t g) {
-    const ActiveGroup& group = set.groups[g];
-    Group& own = groups_[g];
+  void Prepare(const Batch& batch, const ActiveSet& set, const ActiveGroup& group,
+               Group& own) const {
+    own.losses.resize(group.examples);
     own.labels.size = group.examples;
     own.labels.labels.Clear();
     const int32_t* first = set.ids.data() + group.id;
@@ -93,7 +95,6 @@ class ActiveLossPlan : public LayerPlan {
   CrossEntropyShape shape_;
   bool reference_;
   std::vector<Group> groups_;
-  std::vector<float> losses_;
 };
 
 class Loss : public Layer {

@@ -1,8 +1,6 @@
 // LshPlan: groups of examples, their active ids, and three small dense products for each.
 #include "model/layers/lsh_plan.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -48,13 +46,15 @@ void LshPlan::Forward(const LayerCall& call) {
   MakeGroups(call);
   ChooseIds(call, state);
   LayOut(*call.active_output);
-  if (kernels_.size() > kMostKernels) kernels_.clear();
-  works_.resize(std::max(works_.size(), call.active_output->groups.size()));
-  for (size_t g = 0; g < call.active_output->groups.size(); ++g) {
-    TakeInput(call, g);
-    Multiply(call, g);
-  }
+  const size_t groups = call.active_output->groups.size();
+  works_.resize(std::max(works_.size(), groups));
+  ForEachOnTeam(static_cast<int64_t>(groups), [&](int64_t g) {
+    TakeInput(call, static_cast<size_t>(g));
+    Multiply(call, static_cast<size_t>(g));
+  });
 }
+
+LshPlan::Local& LshPlan::local() { return locals_[static_cast<size_t>(TeamThread())]; }
 
 LshState* LshPlan::PrepareState(const LayerCall& call) {
   if (!shape_.settings.hashed()) return nullptr;
@@ -122,11 +122,12 @@ void LshPlan::MakeGroups(const LayerCall& call) {
 void LshPlan::ChooseIds(const LayerCall& call, const LshState* state) {
   const auto groups = static_cast<int64_t>(call.active_output->groups.size());
   chosen_.resize(groups), label_counts_.resize(groups), hard_counts_.resize(groups);
-  while (static_cast<int>(samplers_.size()) < KernelThreads())
-    samplers_.push_back({FindEntry(yoke::samplers(), "sampler", shape_.settings.sampler).make(),
-                         FindEntry(yoke::samplers(), "sampler", "uniform").make()});
-#pragma omp parallel for schedule(dynamic, 1)
-  for (int64_t g = 0; g < groups; ++g) ChooseFor(call, state, static_cast<size_t>(g));
+  while (static_cast<int>(locals_.size()) < KernelThreads()) {
+    Local& added = locals_.emplace_back();
+    added.hard = FindEntry(samplers(), "sampler", shape_.settings.sampler).make();
+    added.random = FindEntry(samplers(), "sampler", "uniform").make();
+  }
+  ForEachOnTeam(groups, [&](int64_t g) { ChooseFor(call, state, static_cast<size_t>(g)); });
 }
 
 /// Labels, then what the tables find, then random ids up to the wanted number.
@@ -134,7 +135,7 @@ void LshPlan::ChooseFor(const LayerCall& call, const LshState* state, size_t g) 
   const LshSettings& s = shape_.settings;
   const ActiveGroup& group = call.active_output->groups[g];
   const auto examples = call.active_output->ExamplesOf(group);
-  Samplers& own = samplers_[omp_get_thread_num()];
+  Local& own = local();
   std::vector<int32_t>& ids = chosen_[g];
   ids.clear();
   if (request_.scores) AddLabels(call, group, ids);
@@ -146,12 +147,12 @@ void LshPlan::ChooseFor(const LayerCall& call, const LshState* state, size_t g) 
                    static_cast<uint64_t>(shape_.index)});
   };
   if (state) {
-    std::vector<uint32_t> keys(examples.size() * s.tables);
+    own.keys.resize(examples.size() * s.tables);
     for (size_t i = 0; i < examples.size(); ++i)
       std::copy_n(keys_.data() + int64_t{examples[i]} * s.tables, s.tables,
-                  keys.data() + i * s.tables);
+                  own.keys.data() + i * s.tables);
     own.hard->Sample({.tables = &state->tables(),
-                      .keys = keys.data(),
+                      .keys = own.keys.data(),
                       .examples = group.examples,
                       .rows = s.outputs,
                       .wanted = s.hard,
@@ -202,12 +203,8 @@ void LshPlan::TakeInput(const LayerCall& call, size_t g) {
     const auto ids = call.active_input->IdsOf(below);
     work.columns.assign(ids.begin(), ids.end());
     work.width = below.columns;
-    work.input = call.active_input->values.data() + below.value;
-    if (!low()) return;
-    void* to = work.input_room.Get<Bf16>(below.examples * below.columns);
-    Convert(Matrix(below.examples, below.columns, DType::kF32, work.input),
-            Matrix(below.examples, below.columns, type_, to));
-    work.input = to;
+    work.input = Lowered(call.active_input->values.data() + below.value,
+                         below.examples * below.columns, work.input_room);
     return;
   }
   if (request_.input.sparse) return TakeSparse(call, group, work);
@@ -235,25 +232,20 @@ void LshPlan::TakeSparse(const LayerCall& call, const ActiveGroup& group, Work& 
   if (work.columns.empty()) work.columns.push_back(0);  // all inputs are 0
   work.width = Padded(static_cast<int64_t>(work.columns.size()));
   const int64_t count = group.examples * work.width;
-  std::vector<float> dense(count, 0.0F);
+  float* dense = work.dense.Get<float>(count);
+  std::fill_n(dense, count, 0.0F);
   for (size_t i = 0; i < examples.size(); ++i)
     for (int64_t k = rows.offsets[examples[i]]; k < rows.offsets[examples[i] + 1]; ++k) {
       const auto at = std::lower_bound(work.columns.begin(), work.columns.end(), rows.ids[k]);
       dense[i * work.width + (at - work.columns.begin())] += rows.values ? rows.values[k] : 1.0F;
     }
-  void* to = work.input_room.Get<float>(count);
-  if (low())
-    Convert(Matrix(1, count, DType::kF32, dense.data()), Matrix(1, count, type_, to));
-  else
-    std::copy(dense.begin(), dense.end(), static_cast<float*>(to));
-  work.input = to;
+  work.input = Lowered(dense, count, work.input_room);
 }
 
 void LshPlan::Multiply(const LayerCall& call, size_t g) {
   ActiveSet& set = *call.active_output;
   const ActiveGroup& group = set.groups[g];
   Work& work = works_[g];
-  work.kernel = KernelFor(group.examples, work.width, group.columns);
   RowGather gather{.table = call.params[0].value.As<float>(),
                    .width = shape_.settings.inputs,
                    .rows = set.IdsOf(group),
@@ -276,12 +268,13 @@ void LshPlan::Multiply(const LayerCall& call, size_t g) {
   float* values = set.values.data() + group.value;
   const int64_t count = group.examples * group.columns;
   void* result = low() ? work.output.Get<Bf16>(count) : static_cast<void*>(values);
-  work.kernel->Forward({.input = work.input,
-                        .weight = work.weight.As<float>(),
-                        .bias = shape_.bias ? work.bias.As<float>() : nullptr,
-                        .output = result,
-                        .scratch = scratch_.Get<char>(work.kernel->scratch_bytes())});
-  if (low()) Convert(Matrix(1, count, type_, result), Matrix(1, count, DType::kF32, values));
+  LinearKernel& kernel = KernelFor(group, work.width);
+  kernel.Forward({.input = work.input,
+                  .weight = work.weight.As<float>(),
+                  .bias = shape_.bias ? work.bias.As<float>() : nullptr,
+                  .output = result,
+                  .scratch = local().scratch.Get<char>(kernel.scratch_bytes())});
+  if (low()) Raise(result, count, values);
   if (request_.scores) FinishScores(call, group);
 }
 
@@ -301,7 +294,8 @@ void LshPlan::FinishScores(const LayerCall& call, const ActiveGroup& group) cons
 }
 
 void LshPlan::Backward(const LayerCall& call) {
-  for (size_t g = 0; g < call.active_output->groups.size(); ++g) GradientsOf(call, g);
+  ForEachOnTeam(static_cast<int64_t>(call.active_output->groups.size()),
+                [&](int64_t g) { GradientsOf(call, static_cast<size_t>(g)); });
   Merge(call);
   if (!shape_.settings.hashed()) return;
   auto* state = call.state ? static_cast<LshState*>(call.state) : own_state_.get();
@@ -313,24 +307,23 @@ void LshPlan::GradientsOf(const LayerCall& call, size_t g) {
   const ActiveGroup& group = set.groups[g];
   Work& work = works_[g];
   const int64_t count = group.examples * group.columns;
-  float* values = set.values.data() + group.value;
-  void* gradient = set.gradient.data() + group.value;
-  if (low()) {
-    void* to = work.output_gradient.Get<Bf16>(count);
-    Convert(Matrix(1, count, DType::kF32, gradient), Matrix(1, count, type_, to));
-    gradient = to;
-  }
-  void* input_gradient =
-      request_.input_gradient ? input_gradient_.Get<float>(group.examples * work.width) : nullptr;
-  work.kernel->Backward(
+  Local& own = local();
+  const void* gradient =
+      Lowered(set.gradient.data() + group.value, count, work.output_gradient);
+  void* input_gradient = request_.input_gradient
+                             ? own.input_gradient.Get<float>(group.examples * work.width)
+                             : nullptr;
+  LinearKernel& kernel = KernelFor(group, work.width);
+  kernel.Backward(
       {.input = work.input,
        .weight = work.weight.As<float>(),
-       .output = low() ? work.output.As<void>() : static_cast<void*>(values),
-       .output_gradient = gradient,
+       .output = low() ? work.output.As<void>()
+                       : static_cast<void*>(set.values.data() + group.value),
+       .output_gradient = const_cast<void*>(gradient),
        .input_gradient = input_gradient,
        .weight_gradient = work.weight_gradient.Get<float>(group.columns * work.width),
        .bias_gradient = shape_.bias ? work.bias_gradient.Get<float>(group.columns) : nullptr,
-       .scratch = scratch_.Get<char>(work.kernel->scratch_bytes())});
+       .scratch = own.scratch.Get<char>(kernel.scratch_bytes())});
   if (input_gradient) ReturnInputGradient(call, g, input_gradient);
 }
 
@@ -340,22 +333,26 @@ void LshPlan::ReturnInputGradient(const LayerCall& call, size_t g, const void* g
   if (call.active_input) {
     ActiveSet& below = *call.active_input;
     float* to = below.gradient.data() + below.groups[g].value;
-    if (low())
-      Convert(Matrix(group.examples, width, type_, gradient),
-              Matrix(group.examples, width, DType::kF32, to));
-    else
-      std::copy_n(static_cast<const float*>(gradient), group.examples * width, to);
-    return;
+    return Raise(gradient, group.examples * width, to);
   }
   const auto examples = call.active_output->ExamplesOf(group);
-  for (size_t i = 0; i < examples.size(); ++i) {
-    float* to = call.input_gradient.As<float>() + examples[i] * width;
-    const auto at = static_cast<int64_t>(i) * width;
-    if (low())
-      for (int64_t k = 0; k < width; ++k) to[k] = float(static_cast<const Bf16*>(gradient)[at + k]);
-    else
-      std::copy_n(static_cast<const float*>(gradient) + at, width, to);
-  }
+  const auto* row = static_cast<const char*>(gradient);
+  for (size_t i = 0; i < examples.size(); ++i, row += width * SizeOf(type_))
+    Raise(row, width, call.input_gradient.As<float>() + examples[i] * width);
+}
+
+const void* LshPlan::Lowered(const float* from, int64_t count, Room& room) const {
+  if (!low()) return from;
+  Bf16* to = room.Get<Bf16>(count);
+  Convert(Matrix(1, count, DType::kF32, from), Matrix(1, count, type_, to));
+  return to;
+}
+
+void LshPlan::Raise(const void* from, int64_t count, float* to) const {
+  if (low())
+    Convert(Matrix(1, count, type_, from), Matrix(1, count, DType::kF32, to));
+  else
+    std::copy_n(static_cast<const float*>(from), count, to);
 }
 
 void LshPlan::Merge(const LayerCall& call) {
@@ -375,20 +372,21 @@ void LshPlan::Merge(const LayerCall& call) {
   }
 }
 
-LinearKernel* LshPlan::KernelFor(int64_t examples, int64_t inputs, int64_t outputs) {
-  const std::array<int64_t, 3> key = {examples, inputs, outputs};
-  const auto found = kernels_.find(key);
-  if (found != kernels_.end()) return found->second.get();
-  return (kernels_[key] = MakeLinear({.batch = examples,
+/// The library's kernels are made for a number of threads and keep the pointers of their last call.
+LinearKernel& LshPlan::KernelFor(const ActiveGroup& group, int64_t inputs) {
+  auto& kernels = local().kernels;
+  const std::array<int64_t, 4> key = {group.examples, inputs, group.columns, KernelThreads()};
+  if (const auto found = kernels.find(key); found != kernels.end()) return *found->second;
+  if (kernels.size() >= kMostKernels) kernels.clear();
+  return *(kernels[key] = MakeLinear({.batch = group.examples,
                                       .inputs = inputs,
-                                      .outputs = outputs,
+                                      .outputs = group.columns,
                                       .type = type_,
                                       .bias = shape_.bias,
                                       .relu = shape_.relu,
                                       .training = true,
                                       .input_gradient = request_.input_gradient},
-                                     request_.reference))
-      .get();
+                                     request_.reference));
 }
 
 }  // namespace yoke::layer

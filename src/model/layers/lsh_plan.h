@@ -55,8 +55,7 @@ class LshPlan : public LayerPlan {
     std::vector<int32_t> columns;  ///< Inputs that are not 0; empty: all of them.
     int64_t width = 0;             ///< Of the blocks: columns, rounded up.
     const void* input = nullptr;   ///< [examples, width]
-    LinearKernel* kernel = nullptr;
-    Room input_room, weight, bias, output, output_gradient, weight_gradient, bias_gradient;
+    Room dense, input_room, weight, bias, output, output_gradient, weight_gradient, bias_gradient;
   };
 
   LshState* PrepareState(const LayerCall& call);
@@ -74,8 +73,11 @@ class LshPlan : public LayerPlan {
   void GradientsOf(const LayerCall& call, size_t group);
   void ReturnInputGradient(const LayerCall& call, size_t group, const void* gradient);
   void Merge(const LayerCall& call);
-  LinearKernel* KernelFor(int64_t examples, int64_t inputs, int64_t outputs);
   bool low() const { return type_ == DType::kBf16; }
+  /// `from` as the products' type: itself, or converted into `room`.
+  const void* Lowered(const float* from, int64_t count, Room& room) const;
+  /// Copies numbers of the products' type to f32.
+  void Raise(const void* from, int64_t count, float* to) const;
 
   LshPlanShape shape_;
   PlanRequest request_;
@@ -84,13 +86,18 @@ class LshPlan : public LayerPlan {
   std::vector<uint32_t> keys_;           ///< [batch, L]
   std::vector<std::vector<int32_t>> chosen_;
   std::vector<int64_t> label_counts_, hard_counts_;
-  struct Samplers {
+  /// What a thread of the team works with.
+  struct Local {
     std::unique_ptr<Sampler> hard, random;
+    std::vector<uint32_t> keys;
+    std::map<std::array<int64_t, 4>, std::unique_ptr<LinearKernel>> kernels;
+    Room scratch, input_gradient;
   };
-  std::vector<Samplers> samplers_;  ///< One for each thread.
+  LinearKernel& KernelFor(const ActiveGroup& group, int64_t inputs);
+  Local& local();
+
+  std::vector<Local> locals_;
   std::vector<Work> works_;
-  std::map<std::array<int64_t, 3>, std::unique_ptr<LinearKernel>> kernels_;
-  Room scratch_, input_gradient_;
   RowMerge merge_;
   std::vector<RowBlock> blocks_;
 };

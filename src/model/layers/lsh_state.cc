@@ -31,18 +31,23 @@ StateTensor TensorOf(const char* name, std::span<T> numbers) {
 
 LshState::LshState(const LshSettings& settings) : settings_(settings), position_(kPlaces, 0) {
   position_[kProgress] = -1;
-  tables_.assign(settings_.rehash_touched ? 1 : 2, HashTables(ShapeOf(settings_)));
   watched_.resize(std::min(kWatched, settings_.outputs));
   for (size_t i = 0; i < watched_.size(); ++i)
     watched_[i] = static_cast<int32_t>(static_cast<int64_t>(i) * settings_.outputs /
                                        static_cast<int64_t>(watched_.size()));
   watched_keys_.resize(watched_.size() * settings_.tables);
+}
+
+void LshState::Allocate() {
+  if (!tables_.empty()) return;
+  for (int i = 0; i < sets(); ++i) tables_.emplace_back(ShapeOf(settings_));
   if (!settings_.rehash_touched) return;
   keys_.resize(settings_.outputs * settings_.tables);
   touched_.resize(settings_.outputs);
 }
 
 void LshState::Prepare(const float* weights, uint64_t seed) {
+  Allocate();
   const bool first = position_[kStep] == 0;
   if (first) position_[kSeed] = static_cast<int32_t>(seed);
   if (first) hasher_ = MakeHasher(0);
@@ -164,7 +169,16 @@ std::unique_ptr<Hasher> LshState::MakeHasher(int32_t generation) const {
              .seed = seed});
 }
 
+int64_t LshState::Bytes() const {
+  const int64_t kept =
+      settings_.rehash_touched ? settings_.outputs * (settings_.tables + 1) : 0;  // keys_, touched_
+  const auto small = static_cast<int64_t>(position_.size() + watched_keys_.size());
+  return sets() * HashTables::BytesOf(ShapeOf(settings_)) +
+         (kept + small) * static_cast<int64_t>(sizeof(int32_t));
+}
+
 std::vector<StateTensor> LshState::Tensors() {
+  Allocate();
   std::vector<StateTensor> tensors = {TensorOf<int32_t>("position", position_),
                                       TensorOf<int32_t>("table_ids", tables_.front().ids()),
                                       TensorOf<int32_t>("table_counts", tables_.front().counts()),

@@ -14,7 +14,8 @@ namespace yoke::layer {
 
 /// A rebuild runs beside training without a thread of its own: each step hashes a slice of the rows
 /// into a second set of tables, which takes over when it is whole. So a run repeats exactly, and no
-/// step waits for a rebuild. The state holds nothing that is not in Tensors().
+/// step waits for a rebuild. The state holds nothing that is not in Tensors(); their memory is
+/// taken when they are first used.
 class LshState : public LayerState {
  public:
   explicit LshState(const LshSettings& settings);
@@ -31,10 +32,14 @@ class LshState : public LayerState {
 
   std::vector<StateTensor> Tensors() override;
   void Restored() override;
+  int64_t Bytes() const override;
 
  private:
   enum Place { kStep, kDue, kRebuilds, kGeneration, kNextGeneration, kProgress, kSeed, kPlaces };
 
+  /// Sets of tables.
+  int sets() const { return settings_.rehash_touched ? 1 : 2; }
+  void Allocate();
   bool Due(const float* weights);
   int64_t Interval() const;
   bool Building() const { return position_[kProgress] >= 0; }
