@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""SLIDE against the dense softmax of the same network: P@1, P@3, P@5 and P@1 over time, as Markdown and as an SVG.
+
+usage: bench/slide_accuracy.py --data citeulike|delicious [--seeds N] [--threads N] [--svg FILE] [--json FILE] [--only WORDS]
+
+The network is the zoo's xmc (sparse features -> 128 -> relu -> softmax over all labels, targets 1/|labels|); every P@k is exact,
+over all labels of the test examples. Each series stands with the best settings that a search with seed 1 found for it (rates,
+batches, schedules, epochs; for SLIDE also group, counts and correction); see docs/slide.md. Of each run the epoch with the best
+P@1 counts. --json keeps the runs: what FILE already holds is not run again. Data lies in $YOKE_DATA, the program as
+bench/slide_jobs.py says.
+"""
+import argparse
+import dataclasses
+import gzip
+import json
+import math
+import os
+import pathlib
+import tempfile
+
+import slide_jobs
+import slide_plot
+
+METRICS = ("p_at_1", "p_at_3", "p_at_5")
+DECAY = {"name": "polynomial"}  # Linear, to zero after the last epoch.
+
+
+@dataclasses.dataclass
+class Series:
+    """One side of the comparison. lsh: options of the hashed layer; None: dense."""
+    lsh: dict | None
+    epochs: int
+    batch: int
+    learning_rate: float
+    precision: str = "f32"
+    schedule: dict | None = None
+
+    def job(self, data):
+        more = {"schedule": self.schedule} if self.schedule else {}
+        return slide_jobs.xmc_job(data, epochs=self.epochs, batch=self.batch, learning_rate=self.learning_rate, lsh=self.lsh,
+                                  precision=self.precision, **more)
+
+
+def scaled_rows(name, length, folder):
+    """The set with every example's features scaled to this Euclidean length, as a data section."""
+    parts = {}
+    for part in ("train", "test"):
+        parts[part] = folder / f"{name}_{part}.txt"
+        source = pathlib.Path(os.environ["YOKE_DATA"]) / name / f"{name}_{part}.txt.gz"
+        with gzip.open(source, "rt") as lines, open(parts[part], "w", encoding="utf-8") as out:
+            out.write(next(lines))
+            for line in lines:
+                labels, *features = line.rstrip("\n").split(" ")
+                pairs = [feature.split(":") for feature in features if feature]
+                norm = math.sqrt(sum(float(value) ** 2 for _, value in pairs)) or 1.0
+                out.write(" ".join([labels] + [f"{i}:{float(value) * length / norm:.6g}" for i, value in pairs]) + "\n")
+    return {"format": "xmc", **parts}
+
+
+def run_all(series, data, arguments):
+    """{name: [curve of a seed, ...]}; a curve is a list of [epoch, training seconds, P@1, P@3, P@5]."""
+    stored = pathlib.Path(arguments.json) if arguments.json else None
+    curves = json.loads(stored.read_text()) if stored and stored.exists() else {}
+    for name, one in series.items():
+        for seed in range(1, arguments.seeds + 1):
+            key = f"{name}, seed {seed}"
+            if key in curves or (arguments.only and arguments.only not in name):
+                continue
+            run = slide_jobs.train(one.job(data), threads=arguments.threads, seed=seed)
+            curves[key] = [[e.epoch, e.train_seconds] + [e.test[m] for m in METRICS] for e in run.epochs]
+            print(f"{key}: P@1 {run.best().test['p_at_1']:.4f} after {run.best().train_seconds:.1f} s", flush=True)
+            if stored:
+                stored.write_text(json.dumps(curves))
+    return {name: [curves[f"{name}, seed {s}"] for s in range(1, arguments.seeds + 1)] for name in series
+            if f"{name}, seed {arguments.seeds}" in curves}
+
+
+def best_row(curve):
+    return max(curve, key=lambda row: row[2])
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def spread(values):
+    """Mean and half the range."""
+    return f"{mean(values):.4f} ± {(max(values) - min(values)) / 2:.4f}"
+
+
+def first_time(curve, value):
+    return next((row[1] for row in curve if row[2] >= value), None)
+
+
+def results(series, curves, outputs):
+    """The table of best P@k; the gap is to the best dense mean of each metric, whichever its epoch."""
+    dense = [c for name, c in curves.items() if series[name].lsh is None]
+    goal = [max((mean([max(row[k] for row in curve) for curve in one]) for one in dense), default=0) for k in (2, 3, 4)]
+    lines = ["| | active besides labels | P@1 | P@3 | P@5 | points under the best dense P@1, P@3, P@5 | best epoch | seconds to it "
+             "| seconds to 1 point under dense |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
+    for name, one in curves.items():
+        rows = [best_row(curve) for curve in one]
+        gaps = ", ".join(f"{100 * (goal[k - 2] - mean([r[k] for r in rows])):.1f}" for k in (2, 3, 4))
+        times = [first_time(curve, goal[0] - 0.01) for curve in one]
+        reached = "-" if None in times else f"{mean(times):.1f}"
+        lines.append(f"| {name} | {active(series[name].lsh, outputs)} | " + " | ".join(spread([r[k] for r in rows]) for k in (2, 3, 4)) +
+                     f" | {gaps} | {', '.join(str(r[0]) for r in rows)} | {mean([r[1] for r in rows]):.1f} | {reached} |")
+    return lines
+
+
+def active(lsh, outputs):
+    """Words on how many outputs a step computes for an example."""
+    if lsh is None:
+        return f"all {outputs}"
+    count = lsh.get("hard", 0) + lsh["random"]
+    return f"{count} ({100 * count / outputs:.1f} %)"
+
+
+def over_time(curves, marks):
+    """The table of P@1 after so many seconds: the mean over seeds of the best so far."""
+    lines = ["| P@1 after seconds | " + " | ".join(f"{t:g}" for t in marks) + " |", "| --- |" + " --- |" * len(marks)]
+    for name, one in curves.items():
+        cells = []
+        for t in marks:
+            values = [max((row[2] for row in curve if row[1] <= t), default=None) for curve in one]
+            cells.append("" if None in values else f"{mean(values):.3f}")
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def mean_curve(curves):
+    """Points (seconds, P@1) by epoch, means over seeds."""
+    return [(mean([row[1] for row in rows]), mean([row[2] for row in rows])) for rows in zip(*curves)]
+
+
+def settings_table(series):
+    lines = ["| | batch | rate (Adam) | schedule | epochs | hashed layer |", "| --- | --- | --- | --- | --- | --- |"]
+    for name, one in series.items():
+        schedule = "linear to 0" if one.schedule else "constant"
+        lsh = "" if one.lsh is None else ", ".join(f"{k} = {slide_jobs.toml(v)}" for k, v in one.lsh.items())
+        lines.append(f"| {name} | {one.batch} | {one.learning_rate:g} | {schedule} | {one.epochs} | {lsh} |")
+    return lines
+
+
+# What the searches found.
+
+def citeulike():
+    dense = {"lsh": None, "epochs": 6, "batch": 256, "learning_rate": 3e-3}
+    shared = {"epochs": 8, "batch": 256, "learning_rate": 4e-3, "schedule": DECAY}
+    wide = {"group": 64, "hard": 512, "random": 4096, "correct": True}
+    series = {
+        "dense f32": Series(**dense),
+        "dense bf16": Series(**dense, precision="bf16"),
+        "SLIDE shared": Series(lsh=wide, **shared),
+        "SLIDE shared, uniform": Series(lsh={"group": 64, "sampler": "uniform", "random": 4608, "correct": True}, **shared),
+        "SLIDE shared, few": Series(lsh={"group": 64, "hard": 512, "random": 512}, **shared),
+        "SLIDE shared, few, uniform": Series(lsh={"group": 64, "sampler": "uniform", "random": 1024}, **shared),
+        "SLIDE per example": Series(lsh={"group": 1, "hard": 512, "random": 512}, **shared),
+    }
+    return {"data": "citeulike-t", "length": 3, "outputs": 52946, "series": series, "marks": (2, 4, 8, 16, 32, 64)}
+
+
+def delicious():
+    common = {"epochs": 12, "batch": 64, "learning_rate": 1e-3, "schedule": DECAY}
+    few = {"hard": 66, "random": 131}
+    series = {
+        "dense f32": Series(lsh=None, **common),
+        "dense bf16": Series(lsh=None, precision="bf16", **common),
+        "SLIDE shared": Series(lsh={"group": 64} | few, **common),
+        "SLIDE shared, uniform": Series(lsh={"group": 64, "sampler": "uniform", "random": 197}, **common),
+        "SLIDE per example": Series(lsh={"group": 1} | few, **common),
+    }
+    return {"data": "delicious", "length": 4, "outputs": 983, "series": series, "marks": (0.5, 1, 2, 4, 8)}
+
+
+SETS = {"citeulike": citeulike, "delicious": delicious}
+
+
+def arguments_of_line():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", choices=SETS, required=True)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--svg", help="file for the plot")
+    parser.add_argument("--json", help="file that keeps the runs")
+    parser.add_argument("--only", help="run only series whose name holds this")
+    return parser.parse_args()
+
+
+def main():
+    arguments = arguments_of_line()
+    chosen = SETS[arguments.data]()
+    series = chosen["series"]
+    with tempfile.TemporaryDirectory(prefix="yoke-slide-") as folder:
+        data = scaled_rows(chosen["data"], chosen["length"], pathlib.Path(folder))
+        curves = run_all(series, data, arguments)
+    print("\n".join([""] + settings_table(series) + [""] + results(series, curves, chosen["outputs"]) + [""] +
+                    over_time(curves, chosen["marks"])))
+    if arguments.svg:
+        title = f"{chosen['data']}: exact P@1 over training time, {arguments.threads} threads, mean of {arguments.seeds} seeds"
+        lines = {name: mean_curve(one) for name, one in curves.items()}
+        best = max(y for one in lines.values() for _, y in one)
+        pathlib.Path(arguments.svg).write_text(slide_plot.plot(lines, title, low=best - 0.2), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
