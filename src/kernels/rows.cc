@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/sort_by_id.h"
+
 namespace yoke {
 namespace {
 
@@ -47,20 +49,15 @@ void GatherRows(const RowGather& gather) {
 
 void RowMerge::Run(std::span<const RowBlock> blocks, int64_t width, std::vector<int32_t>& ids,
                    std::vector<float>& values) {
-  Sort(blocks);
-  ids.clear(), starts_.clear();
-  for (size_t i = 0; i < places_.size(); ++i)
-    if (i == 0 || places_[i].id != places_[i - 1].id)
-      ids.push_back(places_[i].id), starts_.push_back(static_cast<int64_t>(i));
-  starts_.push_back(static_cast<int64_t>(places_.size()));
+  ListPlaces(blocks);
+  FindRuns(places_, ids, starts_);
   const auto rows = static_cast<int64_t>(ids.size());
   values.resize(rows * width);
 #pragma omp parallel for schedule(static) if (rows * width > kParallelNumbers)
   for (int64_t r = 0; r < rows; ++r) SumRow(blocks, r, width, values.data() + r * width);
 }
 
-/// By id, stable: eleven bits a pass.
-void RowMerge::Sort(std::span<const RowBlock> blocks) {
+void RowMerge::ListPlaces(std::span<const RowBlock> blocks) {
   places_.clear();
   int32_t largest = 0;
   for (size_t b = 0; b < blocks.size(); ++b)
@@ -69,14 +66,7 @@ void RowMerge::Sort(std::span<const RowBlock> blocks) {
       places_.push_back({id, static_cast<int32_t>(b), static_cast<int32_t>(r)});
       largest = std::max(largest, id);
     }
-  sorted_.resize(places_.size());
-  for (int shift = 0; shift < 31 && (largest >> shift) > 0; shift += 11) {
-    int64_t starts[2049] = {};
-    for (const Place& p : places_) ++starts[((p.id >> shift) & 2047) + 1];
-    for (int i = 0; i < 2048; ++i) starts[i + 1] += starts[i];
-    for (const Place& p : places_) sorted_[starts[(p.id >> shift) & 2047]++] = p;
-    places_.swap(sorted_);
-  }
+  SortById(places_, room_, int64_t{largest} + 1);
 }
 
 void RowMerge::SumRow(std::span<const RowBlock> blocks, int64_t first, int64_t width,

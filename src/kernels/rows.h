@@ -46,10 +46,11 @@ class RowMerge {
     int32_t block;
     int32_t row;
   };
-  void Sort(std::span<const RowBlock> blocks);
+  /// By row, and for a row in the order of the blocks.
+  void ListPlaces(std::span<const RowBlock> blocks);
   void SumRow(std::span<const RowBlock> blocks, int64_t first, int64_t width, float* to) const;
 
-  std::vector<Place> places_, sorted_;
+  std::vector<Place> places_, room_;
   std::vector<int64_t> starts_;
 };
 

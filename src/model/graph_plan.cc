@@ -125,8 +125,6 @@ class ChainPlan : public GraphPlan {
     for (size_t i = stages_.size(); i-- > first_trained_;) {
       Stage& stage = stages_[i];
       Bind(stage, view_);
-      for (const ParamRef& param : stage.params)
-        if (param.rows) param.rows->Clear();
       stage.plan->Backward(Call(i, batch));
       if (!ready || stage.converts) continue;
       for (int slice : stage.node->slices) ready(slice);

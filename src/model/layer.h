@@ -41,7 +41,7 @@ struct ParamRef {
   Tensor value;  ///< f32, or bf16 when the plan computes in bf16 and the slice is dense.
   float* gradient =
       nullptr;  ///< Written (not added to) by Backward; null when not differentiating.
-  RowGradient* rows = nullptr;  ///< The same for a row-sparse slice.
+  RowGradient* rows = nullptr;  ///< The same for a row-sparse slice: Backward writes it anew.
 };
 
 /// Numbers that a layer keeps from step to step besides its parameters, for a checkpoint.

@@ -15,7 +15,7 @@ namespace {
 /// Below this many numbers a team of threads costs more than it saves.
 constexpr int64_t kParallelCount = 1 << 14;
 /// Rows fetched before they are updated.
-constexpr int64_t kAhead = 2;
+constexpr int64_t kAhead = 4;
 
 double SquareSum(const float* x, int64_t count) {
   double sum = 0;
@@ -126,9 +126,8 @@ int64_t RuleState::bytes() const {
 double GradientNorm(const ParamLayout& layout, const Gradients& gradients) {
   double sum = SquareSumInBlocks(gradients.dense(), layout.dense_size());
   for (size_t i = 0; i < layout.slices().size(); ++i) {
-    const RowGradient& rows = gradients.rows(static_cast<int>(i));
-    if (!rows.ids.empty())
-      sum += SquareSumInBlocks(rows.values.data(), static_cast<int64_t>(rows.values.size()));
+    const std::vector<float>& values = gradients.rows(static_cast<int>(i)).values;
+    sum += SquareSumInBlocks(values.data(), static_cast<int64_t>(values.size()));
   }
   return std::sqrt(sum);
 }

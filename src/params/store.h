@@ -15,10 +15,9 @@ namespace yoke {
 /// kept from step to step.
 struct RowGradient {
   std::vector<int32_t> ids;
-  std::vector<float> values;  ///< ids.size() x width; without ids, numbers that mean nothing.
+  std::vector<float> values;  ///< ids.size() x width
 
-  /// `values` stays as it is: emptied, it would be zeroed before it is written.
-  void Clear() { ids.clear(); }
+  void Clear() { ids.clear(), values.clear(); }
 };
 
 /// Where gradients go: one dense packed buffer and a row collector for each row-sparse slice.

@@ -6,9 +6,16 @@
 #include <algorithm>
 
 #include "kernels/cpu/gradient.h"
+#include "kernels/cpu/vector.h"
+#include "kernels/sort_by_id.h"
 
 namespace yoke::cpu {
 namespace {
+
+constexpr int64_t kAhead = 4;   // rows asked for before they are needed
+constexpr int64_t kBlock = 64;  // columns whose sums stay in registers
+
+using V = Vector<8>;
 
 class SparseRowsLinear : public SparseLinearKernel {
  public:
@@ -23,8 +30,10 @@ class SparseRowsLinear : public SparseLinearKernel {
         std::copy_n(call.bias, s_.outputs, y);
       else
         std::fill_n(y, s_.outputs, 0.0F);
-      for (int64_t k = x.offsets[n]; k < x.offsets[n + 1]; ++k)
+      for (int64_t k = x.offsets[n]; k < x.offsets[n + 1]; ++k) {
+        if (k + kAhead < x.offsets[n + 1]) Fetch(call.weight + x.ids[k + kAhead] * s_.outputs);
         AddScaled(x.values ? x.values[k] : 1.0F, call.weight + x.ids[k] * s_.outputs, y);
+      }
       if (s_.relu)
         for (int64_t o = 0; o < s_.outputs; ++o) y[o] = y[o] < 0 ? 0 : y[o];
     }
@@ -37,16 +46,16 @@ class SparseRowsLinear : public SparseLinearKernel {
                 .gradient = call.output_gradient,
                 .bias_gradient = s_.bias ? call.bias_gradient : nullptr});
     CollectEntries(call.input);
-    SortEntries();
-    FindRows(*call.row_ids);
+    SortById(entries_, room_, s_.features);
+    FindRuns(entries_, *call.row_ids, starts_);
     const auto rows = static_cast<int64_t>(call.row_ids->size());
     call.row_values->resize(rows * s_.outputs);
 #pragma omp parallel for schedule(dynamic, 16) if (call.input.Entries() * s_.outputs > 8192)
     for (int64_t r = 0; r < rows; ++r) {
       float* row = call.row_values->data() + r * s_.outputs;
-      std::fill_n(row, s_.outputs, 0.0F);
-      for (int64_t k = starts_[r]; k < starts_[r + 1]; ++k)
-        AddScaled(entries_[k].value, call.output_gradient + entries_[k].example * s_.outputs, row);
+      int64_t o = 0;
+      for (; o + kBlock <= s_.outputs; o += kBlock) SumBlock(r, call.output_gradient + o, row + o);
+      SumRest(r, call.output_gradient, o, row);
     }
   }
 
@@ -64,6 +73,29 @@ class SparseRowsLinear : public SparseLinearKernel {
     for (int64_t o = 0; o < s_.outputs; ++o) to[o] += scale * from[o];
   }
 
+  /// Asks for a row of the weight: rows lie anywhere in memory.
+  void Fetch(const float* row) const {
+    for (int64_t o = 0; o < std::min<int64_t>(s_.outputs, 512); o += 16)
+      __builtin_prefetch(row + o);
+  }
+
+  /// A part of row r's gradient, summed in registers.
+  void SumBlock(int64_t r, const float* gradient, float* to) const {
+    V::Floats sums[kBlock / 8] = {};
+    for (int64_t k = starts_[r]; k < starts_[r + 1]; ++k) {
+      const float* from = gradient + entries_[k].example * s_.outputs;
+      for (int64_t i = 0; i < kBlock / 8; ++i) sums[i] += entries_[k].value * V::Load(from + i * 8);
+    }
+    for (int64_t i = 0; i < kBlock / 8; ++i) V::Store(sums[i], to + i * 8);
+  }
+
+  void SumRest(int64_t r, const float* gradient, int64_t begin, float* row) const {
+    std::fill(row + begin, row + s_.outputs, 0.0F);
+    for (int64_t k = starts_[r]; k < starts_[r + 1]; ++k)
+      for (int64_t o = begin; o < s_.outputs; ++o)
+        row[o] += entries_[k].value * gradient[entries_[k].example * s_.outputs + o];
+  }
+
   void CollectEntries(const SparseRows& x) {
     entries_.clear();
     for (int64_t n = 0; n < x.rows; ++n)
@@ -71,29 +103,9 @@ class SparseRowsLinear : public SparseLinearKernel {
         entries_.push_back({x.ids[k], int32_t(n), x.values ? x.values[k] : 1.0F});
   }
 
-  /// By id, stable: eleven bits a pass.
-  void SortEntries() {
-    sorted_.resize(entries_.size());
-    for (int shift = 0; (s_.features - 1) >> shift; shift += 11) {
-      int64_t starts[2049] = {};
-      for (const Entry& e : entries_) ++starts[(e.id >> shift & 2047) + 1];
-      for (int i = 0; i < 2048; ++i) starts[i + 1] += starts[i];
-      for (const Entry& e : entries_) sorted_[starts[e.id >> shift & 2047]++] = e;
-      entries_.swap(sorted_);
-    }
-  }
-
-  void FindRows(std::vector<int32_t>& ids) {
-    ids.clear(), starts_.clear();
-    for (size_t k = 0; k < entries_.size(); ++k)
-      if (k == 0 || entries_[k].id != entries_[k - 1].id)
-        ids.push_back(entries_[k].id), starts_.push_back(int64_t(k));
-    starts_.push_back(int64_t(entries_.size()));
-  }
-
   SparseLinearShape s_;
-  std::vector<Entry> entries_, sorted_;  // kept from call to call
-  std::vector<int64_t> starts_;          // first entry of each touched row
+  std::vector<Entry> entries_, room_;  // kept from call to call
+  std::vector<int64_t> starts_;        // first entry of each touched row
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace {
 
 constexpr int64_t kPad = 64;          // sizes of blocks are rounded up to it: few kernels serve all
 constexpr size_t kMostKernels = 256;  // then they are made anew
+constexpr int64_t kQueries = 16;      // examples a thread hashes at a time
 constexpr float kNothing = -1e30F;    // a padding score: no loss, no gradient
 
 int64_t Padded(int64_t count) { return (count + kPad - 1) / kPad * kPad; }
@@ -69,18 +70,19 @@ void LshPlan::FindKeys(const LayerCall& call, const LshState& state) {
   const int64_t size = call.batch.size, tables = shape_.settings.tables;
   keys_.resize(size * tables);
   if (call.active_input) return KeysOfActive(*call.active_input, state.hasher());
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < size; ++i) {
-    uint32_t* keys = keys_.data() + i * tables;
-    const int64_t inputs = shape_.settings.inputs;
+  const int64_t inputs = shape_.settings.inputs, blocks = (size + kQueries - 1) / kQueries;
+#pragma omp parallel for schedule(dynamic, 1)
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t first = b * kQueries, count = std::min(kQueries, size - first);
+    uint32_t* keys = keys_.data() + first * tables;
     if (!request_.input.sparse) {
-      state.hasher().Keys(call.input.As<float>() + i * inputs, 1, inputs, keys);
+      state.hasher().Keys(call.input.As<float>() + first * inputs, count, inputs, keys);
       continue;
     }
-    SparseRows row = call.batch.sparse.View();
-    row.rows = 1;
-    row.offsets += i;
-    state.hasher().Keys(row, keys);
+    SparseRows rows = call.batch.sparse.View();
+    rows.rows = count;
+    rows.offsets += first;
+    state.hasher().Keys(rows, keys);
   }
 }
 
@@ -308,8 +310,7 @@ void LshPlan::GradientsOf(const LayerCall& call, size_t g) {
   Work& work = works_[g];
   const int64_t count = group.examples * group.columns;
   Local& own = local();
-  const void* gradient =
-      Lowered(set.gradient.data() + group.value, count, work.output_gradient);
+  const void* gradient = Lowered(set.gradient.data() + group.value, count, work.output_gradient);
   void* input_gradient = request_.input_gradient
                              ? own.input_gradient.Get<float>(group.examples * work.width)
                              : nullptr;
@@ -317,8 +318,8 @@ void LshPlan::GradientsOf(const LayerCall& call, size_t g) {
   kernel.Backward(
       {.input = work.input,
        .weight = work.weight.As<float>(),
-       .output = low() ? work.output.As<void>()
-                       : static_cast<void*>(set.values.data() + group.value),
+       .output =
+           low() ? work.output.As<void>() : static_cast<void*>(set.values.data() + group.value),
        .output_gradient = const_cast<void*>(gradient),
        .input_gradient = input_gradient,
        .weight_gradient = work.weight_gradient.Get<float>(group.columns * work.width),

@@ -17,6 +17,8 @@ constexpr double kFourthRoots = 64;  // active ids without a share: 64 times the
 constexpr int64_t kLoad = 32;        // ids a bucket holds on average
 constexpr int64_t kRoom = 2;         // times the load: what a bucket has room for
 constexpr int kTables = 24;
+constexpr int64_t kLeastInterval = 50;  // steps until tables are built anew, and
+constexpr int64_t kRowsAStep = 2048;    // the rows a step hashes then: a tenth of its time
 
 std::vector<std::string> NamesOf(const auto& entries) {
   std::vector<std::string> names;
@@ -121,11 +123,8 @@ std::vector<OptionSpec> LshOptions() {
       Choice("rehash", "growing", {"fixed", "growing", "changed"},
              "When tables are built anew: every N0 steps, at growing intervals, or when codes "
              "moved."),
-      {.name = "rehash_every",
-       .type = OptionType::kInt,
-       .fallback = 50,
-       .help = "N0: steps to the first rebuild.",
-       .minimum = 1},
+      Count("rehash_every",
+            "N0: steps to the first rebuild (default: a step for 2,048 outputs, at least 50)."),
       Number("rehash_growth", 0.1, "Interval t is N0 times e to the power of this times t.", 10),
       Number("rehash_share", 0.1, "For rehash changed: share of codes that must have moved.", 1),
       Flag("rehash_touched", "Hash only rows again that were updated since."),
@@ -138,8 +137,9 @@ std::vector<OptionSpec> LshOptions() {
 }
 
 LshSettings SettingsOf(const Options& options, int64_t inputs) {
+  const int64_t outputs = options.Int("outputs");
   LshSettings s{.inputs = inputs,
-                .outputs = options.Int("outputs"),
+                .outputs = outputs,
                 .sampler = options.String("sampler"),
                 .family = options.String("family"),
                 .group = IntOr(options, "group", 64),
@@ -147,7 +147,8 @@ LshSettings SettingsOf(const Options& options, int64_t inputs) {
                 .correct = options.Bool("correct"),
                 .correct_from = options.Float("correct_from"),
                 .rehash = options.String("rehash"),
-                .rehash_every = options.Int("rehash_every"),
+                .rehash_every =
+                    IntOr(options, "rehash_every", std::max(kLeastInterval, outputs / kRowsAStep)),
                 .rehash_growth = options.Float("rehash_growth"),
                 .rehash_share = options.Float("rehash_share"),
                 .rehash_touched = options.Bool("rehash_touched"),
