@@ -1,0 +1,52 @@
+// SortById: a stable order by id, the same for any number of threads.
+#include "kernels/sort_by_id.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace yoke {
+namespace {
+
+struct Entry {
+  int32_t id;
+  int32_t place;
+  bool operator==(const Entry&) const = default;
+};
+
+std::vector<Entry> Drawn(int64_t count, uint64_t ids) {
+  Random random{1, static_cast<uint64_t>(count), ids};
+  std::vector<Entry> entries;
+  for (int64_t i = 0; i < count; ++i)
+    entries.push_back({static_cast<int32_t>(random.Below(ids)), static_cast<int32_t>(i)});
+  return entries;
+}
+
+TEST(SortById, EqualsAStableSortForAnyNumberOfThreads) {
+  const int before = KernelThreads();
+  for (const int64_t count : {0, 1, 100, 30'000})
+    for (const uint64_t ids : {uint64_t{1}, uint64_t{2048}, uint64_t{2049}, uint64_t{2147483647}})
+      for (const int threads : {1, 2, 3}) {
+        SetKernelThreads(threads);
+        std::vector<Entry> entries = Drawn(count, ids), room;
+        std::vector<Entry> expected = entries;
+        std::ranges::stable_sort(expected, {}, &Entry::id);
+        SortById(entries, room, static_cast<int64_t>(ids));
+        EXPECT_EQ(entries, expected) << count << " entries, " << ids << " ids";
+      }
+  SetKernelThreads(before);
+}
+
+TEST(SortById, RunsBeginWhereIdsChange) {
+  const std::vector<Entry> entries = {{2, 0}, {2, 1}, {5, 2}, {9, 3}, {9, 4}};
+  std::vector<int32_t> ids = {7};
+  std::vector<int64_t> starts;
+  FindRuns(entries, ids, starts);
+  EXPECT_EQ(ids, (std::vector<int32_t>{2, 5, 9}));
+  EXPECT_EQ(starts, (std::vector<int64_t>{0, 2, 3, 5}));
+}
+
+}  // namespace
+}  // namespace yoke

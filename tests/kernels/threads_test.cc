@@ -1,0 +1,63 @@
+// ForEachOnTeam: every index once, kernels alone on their thread, errors carried out.
+#include "kernels/threads.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+namespace yoke {
+namespace {
+
+/// Sets a number of kernel threads for a test.
+class Threads {
+ public:
+  explicit Threads(int threads) : before_(KernelThreads()) { SetKernelThreads(threads); }
+  ~Threads() { SetKernelThreads(before_); }
+
+ private:
+  int before_;
+};
+
+TEST(ForEachOnTeam, CallsEachIndexOnceWithKernelsOfOneThread) {
+  const Threads threads(2);
+  std::vector<std::atomic<int>> calls(50);
+  std::atomic<int> widest = 0, highest = 0;
+  ForEachOnTeam(50, [&](int64_t i) {
+    ++calls[static_cast<size_t>(i)];
+    widest = std::max(widest.load(), KernelThreads());
+    highest = std::max(highest.load(), TeamThread());
+  });
+  for (const auto& count : calls) EXPECT_EQ(count, 1);
+  EXPECT_EQ(widest, 1);
+  EXPECT_LT(highest, 2);
+  EXPECT_EQ(KernelThreads(), 2) << "the caller's threads are as before";
+}
+
+TEST(ForEachOnTeam, GivesFewIndicesTheWholeTeamInOrder) {
+  const Threads threads(3);
+  std::vector<int64_t> order;
+  ForEachOnTeam(2, [&](int64_t i) {
+    order.push_back(i);
+    EXPECT_EQ(KernelThreads(), 3);
+    EXPECT_EQ(TeamThread(), 0);
+  });
+  EXPECT_EQ(order, (std::vector<int64_t>{0, 1}));
+}
+
+TEST(ForEachOnTeam, ThrowsWhatABodyThrew) {
+  for (const int64_t count : {1, 8}) {
+    const Threads threads(2);
+    EXPECT_THROW(ForEachOnTeam(count,
+                               [](int64_t i) {
+                                 if (i == 0) throw std::runtime_error("x");
+                               }),
+                 std::runtime_error);
+    EXPECT_EQ(KernelThreads(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace yoke
