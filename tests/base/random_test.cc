@@ -17,6 +17,14 @@ TEST(Random, DependsOnEveryWordAndOnNothingElse) {
   EXPECT_NE(first, d.Bits());
 }
 
+TEST(Random, SkipsDraws) {
+  Random drawn{1, 2}, skipped{1, 2};
+  for (int i = 0; i < 3; ++i) drawn.Bits();
+  drawn.Normal();
+  skipped.Skip(5);
+  EXPECT_EQ(drawn.Bits(), skipped.Bits());
+}
+
 TEST(Random, MomentsOfUniformAndNormal) {
   Random random{7};
   const int n = 200000;

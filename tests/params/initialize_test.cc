@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <span>
 
 #include "base/check.h"
@@ -71,6 +72,19 @@ TEST(Initialize, DependsOnSeedAndNameOnly) {
   const ParamStore other = Drawn({"he_normal"}, 2);
   EXPECT_TRUE(std::ranges::equal(Values(one), Values(behind, 1)));
   EXPECT_FALSE(std::ranges::equal(Values(one), Values(other)));
+}
+
+TEST(Initialize, IsTheSameForAnyNumberOfThreads) {
+  for (const InitializerEntry& initializer : initializers()) {
+    ParamLayout layout;
+    layout.Add({.name = "large", .shape = {100'001}, .initializer = initializer.name});
+    layout.Pack();
+    ParamStore one(layout, Cpu()), three(layout, Cpu());
+    Initialize(one, 7, 1);
+    Initialize(three, 7, 3);
+    EXPECT_EQ(std::memcmp(one.values(), three.values(), static_cast<size_t>(one.bytes())), 0)
+        << initializer.name;
+  }
 }
 
 TEST(Initialize, NamesTheKnownOnesForAnUnknownName) {

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <vector>
 
+#include "base/check.h"
 #include "base/clock.h"
 
 namespace yoke {
@@ -25,6 +27,18 @@ TEST_P(DeviceTest, MemoryIsAlignedAndZero) {
   const Buffer buffer(device(), 100);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % 64, 0U);
   EXPECT_EQ(std::vector<char>(100), std::vector<char>(buffer.As<char>(), buffer.As<char>() + 100));
+}
+
+TEST_P(DeviceTest, LargeMemoryBeginsAtAHugePageAndIsZero) {
+  constexpr int64_t kBytes = (5 << 20) + 100;
+  for (int again = 0; again < 2; ++again) {
+    const Buffer buffer(device(), kBytes);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % (2 << 20), 0U);
+    char* const bytes = buffer.As<char>();
+    EXPECT_EQ(std::count(bytes, bytes + kBytes, 0), kBytes);
+    std::memset(bytes, 1, kBytes);
+  }
+  EXPECT_THROW(Buffer(device(), int64_t{1} << 60), Error);
 }
 
 TEST_P(DeviceTest, CopiesAndWorkRunInOrder) {
