@@ -67,18 +67,21 @@ int64_t HashTables::Held(int64_t bucket) const {
   return std::min<int64_t>(Load(counts_[bucket]), shape_.bucket);
 }
 
-int64_t HashTables::SlotFor(int64_t bucket, uint32_t arrival) const {
+int64_t HashTables::SlotFor(int64_t bucket, uint32_t arrival, int32_t id) const {
   const auto slots = static_cast<uint32_t>(shape_.bucket);
   if (arrival < slots) return arrival;
   if (shape_.policy == BucketPolicy::kFifo)
     return std::has_single_bit(slots) ? arrival & (slots - 1) : arrival % slots;
-  Random random{shape_.seed, kReservoirDraws, static_cast<uint64_t>(bucket), arrival};
+  // The id is a part of the key: after a loss arrivals are counted anew, and the same draws would
+  // hit the slots that they filled before.
+  Random random{shape_.seed, kReservoirDraws, static_cast<uint64_t>(bucket),
+                uint64_t{arrival} << 32 | static_cast<uint32_t>(id)};
   const uint64_t slot = random.Below(uint64_t{arrival} + 1);
   return slot < slots ? static_cast<int64_t>(slot) : -1;
 }
 
 void HashTables::Put(int64_t bucket, uint32_t arrival, int32_t id) {
-  const int64_t slot = SlotFor(bucket, arrival);
+  const int64_t slot = SlotFor(bucket, arrival, id);
   if (slot >= 0) Store(ids_[bucket * shape_.bucket + slot], id);
 }
 

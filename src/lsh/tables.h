@@ -12,7 +12,7 @@ namespace yoke {
 /// What a full bucket does with one more id.
 enum class BucketPolicy : uint8_t {
   kFifo,       ///< The oldest id goes.
-  kReservoir,  ///< Each id that ever came stays with equal probability (Vitter's algorithm R).
+  kReservoir,  ///< Each id that came stays with equal probability (Vitter's algorithm R).
 };
 
 struct TableShape {
@@ -20,7 +20,8 @@ struct TableShape {
   int key_bits = 1;  ///< 2^key_bits buckets a table.
   int bucket = 128;  ///< Most ids a bucket holds.
   BucketPolicy policy = BucketPolicy::kFifo;
-  uint64_t seed = 1;  ///< Of the reservoir's draws, which depend on table, bucket and arrival only.
+  uint64_t seed =
+      1;  ///< Of a reservoir's draws, which depend on table, bucket, arrival and id only.
 };
 
 class HashTables {
@@ -41,7 +42,9 @@ class HashTables {
   void InsertMany(const uint32_t* keys, int32_t first, int64_t count);
   /// Takes `id` from the buckets of its old keys where they differ from the new ones and adds it
   /// there. For one writer at a time; threads may query. A full bucket that loses an id has room
-  /// for one, and a reservoir then counts only the ids it holds as arrivals.
+  /// for the next; an id that the bucket did not hold leaves no trace. A reservoir's law from the
+  /// last loss on: with h ids held then and n that came since, each of these h + n is held with
+  /// probability bucket / (h + n), or 1 where all fit; ids turned away before stay away.
   void Move(const uint32_t* old_keys, const uint32_t* new_keys, int32_t id);
   /// The ids in one bucket (the order is not specified). Valid until the next change; while other
   /// threads insert, slots are read by Read(), and one may hold kNoId.
@@ -72,8 +75,8 @@ class HashTables {
     return (static_cast<int64_t>(table) << shape_.key_bits) + key;
   }
   int64_t Held(int64_t bucket) const;
-  /// Where the arrival-th id of a bucket goes; -1: nowhere.
-  int64_t SlotFor(int64_t bucket, uint32_t arrival) const;
+  /// Where `id` goes as the arrival-th of a bucket; -1: nowhere.
+  int64_t SlotFor(int64_t bucket, uint32_t arrival, int32_t id) const;
   void Put(int64_t bucket, uint32_t arrival, int32_t id);
   void InsertInto(int table, const uint32_t* keys, int32_t first, int64_t count);
   void Remove(int64_t bucket, int32_t id);

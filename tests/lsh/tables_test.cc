@@ -28,6 +28,7 @@ TEST(HashTables, BucketsHoldWhatWasInsertedUnderTheirKey) {
   EXPECT_THAT(tables.Bucket(1, 0), ElementsAre(11));
   EXPECT_THAT(tables.Bucket(1, 5), IsEmpty());
   EXPECT_EQ(tables.bytes(), 4 * (2 * 8 * 4 + 2 * 8));
+  EXPECT_EQ(tables.bytes(), HashTables::BytesOf(tables.shape()));
   tables.Clear();
   EXPECT_THAT(tables.Bucket(0, 5), IsEmpty());
   EXPECT_THAT(tables.ids(), testing::Each(HashTables::kNoId));
@@ -56,6 +57,30 @@ TEST(HashTables, ReservoirsKeepEveryArrivalWithEqualProbability) {
     for (int32_t id : tables.Bucket(0, key)) ++kept[id];
   }
   const double share = double(kSlots) / kArrivals;
+  const double deviation = std::sqrt(kBuckets * share * (1 - share));
+  for (int count : kept) EXPECT_NEAR(count, kBuckets * share, 5 * deviation);
+}
+
+TEST(HashTables, ReservoirsThatLostAnIdAreFairToWhatTheyHoldAndWhatComes) {
+  constexpr int kBefore = 10, kAfter = 10, kSlots = 4, kBuckets = 1 << 12;
+  HashTables tables({.tables = 1,
+                     .key_bits = 13,
+                     .bucket = kSlots,
+                     .policy = BucketPolicy::kReservoir,
+                     .seed = 3});
+  std::vector<int> kept(kSlots - 1 + kAfter);  // those left, oldest first, then those that came
+  for (uint32_t key = 0; key < 2 * kBuckets; key += 2) {
+    const uint32_t elsewhere = key + 1;
+    for (int32_t id = 0; id < kBefore; ++id) tables.Insert(&key, id);
+    tables.Move(&key, &elsewhere, tables.Bucket(0, key)[key / 2 % kSlots]);
+    const auto held = tables.Bucket(0, key);
+    const std::set<int32_t> left(held.begin(), held.end());
+    ASSERT_EQ(left.size(), size_t{kSlots - 1});
+    for (int32_t id = kBefore; id < kBefore + kAfter; ++id) tables.Insert(&key, id);
+    for (int32_t id : tables.Bucket(0, key))
+      ++kept[id < kBefore ? std::distance(left.begin(), left.find(id)) : id - kBefore + kSlots - 1];
+  }
+  const double share = double(kSlots) / double(kept.size());
   const double deviation = std::sqrt(kBuckets * share * (1 - share));
   for (int count : kept) EXPECT_NEAR(count, kBuckets * share, 5 * deviation);
 }
