@@ -218,6 +218,21 @@ TEST(LshLinear, GoesOnFromItsStateIdentically) {
   EXPECT_EQ(Losses(options, 9, 5), Losses(options, 9, -1));
 }
 
+TEST(LshLinear, SaysHowMuchItsStateTakes) {
+  for (const bool touched : {false, true}) {
+    const Graph graph = Model({Layer("sparse_linear", {{"outputs", 10}})}, true,
+                              {{"hard", 4}, {"random", 2}, {"rehash_touched", touched}},
+                              "softmax_cross_entropy", true);
+    const LayerStates states = graph.MakeStates();
+    const int64_t said = states.Bytes();
+    int64_t bytes = 0;
+    for (const StateTensor& tensor : graph.StateTensors(states))
+      bytes += tensor.shape.Count() * SizeOf(tensor.type);
+    EXPECT_GT(bytes, 0);
+    EXPECT_EQ(said, bytes);
+  }
+}
+
 std::string Refusal(const Table& options) {
   try {
     Model({Layer("sparse_linear", {{"outputs", 10}})}, true, options, "softmax_cross_entropy",

@@ -115,6 +115,25 @@ TEST_F(RecordTest, SummaryJoinsStartAndEnd) {
   EXPECT_FALSE(summary.contains("event"));
 }
 
+TEST_F(RecordTest, SaysHowMuchMemoryWasTaken) {
+  const MemoryUse memory{.peak = 1'300'000'000,
+                         .before_model = 50'000'000,
+                         .parameters = 300'000'000,
+                         .rule_state = 600'000'000,
+                         .tables = 100'000'000,
+                         .gradients = 1000};
+  auto record = Started();
+  record->End({.run = run_, .reason = "finished", .memory = memory});
+  const Json summary = Json::parse(std::ifstream(run_ + "/summary.json"));
+  EXPECT_EQ(summary["memory"]["peak"], memory.peak);
+  EXPECT_EQ(summary["memory"]["gradients"], 1000);
+  EXPECT_DOUBLE_EQ(summary["memory"]["ratio"], 1.3);
+  EXPECT_EQ(ToText(memory),
+            "peak memory 1.30 GB, 1.3 times the model's 1.00 GB (parameters 300 MB, rule's state "
+            "600 MB, hash tables 100 MB); program and data took 50.0 MB before");
+  EXPECT_EQ(ToText(MemoryUse{}), "");
+}
+
 TEST_F(RecordTest, ResumingDropsWhatTheCheckpointDoesNotHold) {
   auto record = Started();
   for (int epoch = 1; epoch <= 3; ++epoch) record->Epoch(Epoch(epoch));

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <vector>
 
 #include "base/check.h"
@@ -58,6 +59,35 @@ TEST(SafetensorsTest, WritesToAFileWhatItEncodes) {
   std::array<float, 3> read = {};
   std::memcpy(read.data(), file.Find("numbers", DType::kF32, Shape{3}).data, sizeof read);
   EXPECT_EQ(read[2], 3);
+}
+
+TEST(SafetensorsTest, FilesOfManyPiecesAreReadAndChecked) {
+  const std::string path = testing::TempDir() + "/large.safetensors";
+  std::vector<float> large(5'000'000);
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<float>(i);
+  const std::vector<uint8_t> odd = {1, 2, 3};
+  const auto size = static_cast<int64_t>(large.size());
+  const std::vector<StoredTensor> tensors = {{"odd", DType::kU8, Shape{3}, odd.data()},
+                                             {"large", DType::kF32, Shape{size}, large.data()}};
+  WriteSafetensors(path, tensors);
+  {
+    const Safetensors file = Safetensors::Open(path);
+    std::vector<float> copy(large.size());
+    file.CopyTo({"large", DType::kF32, Shape{size}, copy.data()});
+    EXPECT_TRUE(copy == large);
+    const void* at = file.Find("large", DType::kF32, Shape{size}).data;  // pages come again
+    EXPECT_EQ(std::memcmp(at, large.data(), large.size() * sizeof(float)), 0);
+    EXPECT_THROW(file.CopyTo({"large", DType::kI32, Shape{size}, copy.data()}), UserError);
+  }
+  std::string bytes = ReadWhole(path);
+  bytes[bytes.size() - 9'000'000] ^= 1;
+  ReplaceFile(path, bytes);
+  EXPECT_THROW(Safetensors::Open(path), DamagedError);
+  ReplaceFile(path, "");
+  EXPECT_THROW(Safetensors::Open(path), DamagedError);
+  std::filesystem::remove(path);
+  EXPECT_THROW(Safetensors::Open(path), DamagedError);
+  EXPECT_THROW(Safetensors::Open(testing::TempDir()), DamagedError);
 }
 
 TEST(SafetensorsTest, EmptyFileOfTensorsIsFine) {
