@@ -1,0 +1,171 @@
+"""PyTorch's dense softmax on the CPU, for slide_speed.py: how long a training step takes, and training to a P@1.
+
+The same network, loss and data as our dense one: EmbeddingBag(sum) -> bias -> relu -> Linear -> log-softmax against 1/|labels|,
+Adam. best_step() tries what makes PyTorch faster, one change at a time, and keeps what does.
+"""
+import dataclasses
+import logging
+import signal
+import statistics
+import time
+
+COMPILE_SECONDS = 90  # torch.compile gets no more than this.
+
+
+@dataclasses.dataclass
+class Variant:
+    """Ways to run the same step."""
+    bf16: bool = False           # Autocast.
+    sparse: bool = False         # Sparse gradients of the embedding, SparseAdam for it.
+    loss: str = "log_softmax"    # Or "logsumexp": the same value without the normalized scores.
+    compiled: bool = False
+
+    def __str__(self):
+        words = ["bf16 autocast" if self.bf16 else "f32", "sparse embedding gradients" if self.sparse else "dense gradients", self.loss]
+        return ", ".join(words + ["torch.compile"] * self.compiled)
+
+
+def read_xmc(path):
+    """Examples of an XMC text file: a list of (label ids, feature ids, values)."""
+    examples = []
+    with open(path, encoding="utf-8") as lines:
+        next(lines)
+        for line in lines:
+            labels, *features = line.rstrip("\n").split(" ")
+            pairs = [feature.split(":") for feature in features if feature]
+            examples.append(([int(one) for one in labels.split(",") if one], [int(i) for i, _ in pairs], [float(v) for _, v in pairs]))
+    return examples
+
+
+def make_batch(torch, examples):
+    """(features, offsets, values, rows, labels, weights) of some examples; the last three are the entries of the target, with
+    zeros behind them so that their number seldom changes: torch.compile compiles anew for each."""
+    features, offsets, values, rows, labels, weights = [], [], [], [], [], []
+    for row, (own_labels, own_features, own_values) in enumerate(examples):
+        offsets.append(len(features))
+        features += own_features
+        values += own_values
+        rows += [row] * len(own_labels)
+        labels += own_labels
+        weights += [1 / len(own_labels)] * len(own_labels)
+    for entries in (rows, labels, weights):
+        entries += [0] * (-len(entries) % 1024)
+    return (torch.tensor(features), torch.tensor(offsets), torch.tensor(values), torch.tensor(rows), torch.tensor(labels),
+            torch.tensor(weights, dtype=torch.float32))
+
+
+class Trainer:
+    """The network and its optimizer in one variant."""
+
+    def __init__(self, torch, shape, rate, variant):
+        torch.manual_seed(1)
+        self.torch, self.variant = torch, variant
+        self.bag = torch.nn.EmbeddingBag(shape["features"], shape["hidden"], mode="sum", sparse=variant.sparse)
+        torch.nn.init.normal_(self.bag.weight, std=(2 / 75)**0.5)
+        self.bias = torch.nn.Parameter(torch.zeros(shape["hidden"]))
+        self.output = torch.nn.Linear(shape["hidden"], shape["labels"])
+        dense = [self.bias, *self.output.parameters()]
+        self.optimizers = [torch.optim.Adam(dense + [self.bag.weight] * (not variant.sparse), lr=rate, fused=True)]
+        if variant.sparse:
+            self.optimizers.append(torch.optim.SparseAdam(self.bag.parameters(), lr=rate))
+        self.head = torch.compile(self.loss_of, dynamic=False) if variant.compiled else self.loss_of
+
+    def loss_of(self, hidden, rows, labels, weights):
+        scores = self.output(hidden)
+        if self.variant.loss == "logsumexp":
+            scores = scores.float()
+            return (self.torch.logsumexp(scores, 1).sum() - (scores[rows, labels] * weights).sum()) / len(hidden)
+        return -(self.torch.log_softmax(scores, 1)[rows, labels] * weights).sum() / len(hidden)
+
+    def hidden(self, features, offsets, values):
+        return self.torch.relu(self.bag(features, offsets, per_sample_weights=values) + self.bias)
+
+    def step(self, batch):
+        features, offsets, values, rows, labels, weights = batch
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        with self.torch.autocast("cpu", dtype=self.torch.bfloat16, enabled=self.variant.bf16):
+            loss = self.head(self.hidden(features, offsets, values), rows, labels, weights)
+        loss.backward()
+        for optimizer in self.optimizers:
+            optimizer.step()
+
+    def p_at_1(self, examples):
+        """The share of examples whose best-scored label is one of theirs."""
+        hits = 0
+        with self.torch.no_grad():
+            for first in range(0, len(examples), 256):
+                part = examples[first:first + 256]
+                best = self.output(self.hidden(*make_batch(self.torch, part)[:3])).argmax(1).tolist()
+                hits += sum(one in labels for one, (labels, _, _) in zip(best, part))
+        return hits / len(examples)
+
+
+def times(trainer, batches, steps, warm):
+    """Seconds of each of some steps."""
+    taken = []
+    for index in range(warm + steps):
+        start = time.perf_counter()
+        trainer.step(batches[index % len(batches)])
+        taken.append(time.perf_counter() - start)
+    return taken[warm:]
+
+
+def out_of_time(_signal, _frame):
+    raise TimeoutError(f"took more than {COMPILE_SECONDS} s")
+
+
+def quick(torch, shape, variant, batches):
+    """A first look at a variant: the shorter of two steps, or None when it fails."""
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.alarm(COMPILE_SECONDS if variant.compiled else 0)
+    try:
+        seconds = min(times(Trainer(torch, shape, 1e-3, variant), batches, steps=2, warm=1 + variant.compiled))
+        print(f"PyTorch, {variant}: {seconds:.2f} s a step", flush=True)
+        return seconds
+    except Exception as error:  # pylint: disable=broad-except
+        print(f"PyTorch, {variant}: left out: {str(error).splitlines()[0] if str(error) else repr(error)}", flush=True)
+        return None
+    finally:
+        signal.alarm(0)
+
+
+def load(threads):
+    """PyTorch on this many threads."""
+    logging.disable(logging.WARNING)  # It remarks that there is no CUDA.
+    import torch  # late: everything else works without it
+    torch.set_num_threads(threads)
+    return torch
+
+
+def best_variant(torch, shape, batches, compile_too):
+    """The fastest way found by changing one thing at a time."""
+    best = Variant()
+    fastest = quick(torch, shape, best, batches)
+    for change in ({"loss": "logsumexp"}, {"sparse": True}, {"bf16": True}) + ({"compiled": True},) * compile_too:
+        candidate = dataclasses.replace(best, **change)
+        seconds = quick(torch, shape, candidate, batches)
+        if seconds is not None and seconds < fastest:
+            best, fastest = candidate, seconds
+    return best
+
+
+def step_time(torch, shape, batches, variant, steps=8):
+    """Median seconds of a step after warm-up."""
+    return statistics.median(times(Trainer(torch, shape, 1e-3, variant), batches, steps, warm=2 + variant.compiled))
+
+
+def train_to(torch, shape, sets, options):
+    """Trains for real: [(training seconds, P@1)] by epoch. sets: train, test; options: rate, variant, batch, epochs."""
+    train, test = sets
+    trainer, curve, seconds = Trainer(torch, shape, options["rate"], options["variant"]), [], 0.0
+    for _ in range(options["epochs"]):
+        order = torch.randperm(len(train)).tolist()
+        for first in range(0, len(order), options["batch"]):
+            batch = make_batch(torch, [train[i] for i in order[first:first + options["batch"]]])
+            start = time.perf_counter()
+            trainer.step(batch)
+            seconds += time.perf_counter() - start
+        curve.append((seconds, trainer.p_at_1(test)))
+        print(f"PyTorch: P@1 {curve[-1][1]:.4f} after {seconds:.0f} s", flush=True)
+    return curve
