@@ -145,7 +145,7 @@ def settings_table(series):
 # What the searches found.
 
 def citeulike():
-    dense = {"lsh": None, "epochs": 6, "batch": 256, "learning_rate": 3e-3}
+    dense = {"lsh": None, "epochs": 8, "batch": 256, "learning_rate": 4e-3, "schedule": DECAY}
     shared = {"epochs": 8, "batch": 256, "learning_rate": 4e-3, "schedule": DECAY}
     wide = {"group": 64, "hard": 512, "random": 4096, "correct": True}
     series = {

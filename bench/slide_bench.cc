@@ -14,9 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/random.h"
 #include "base/registry.h"
+#include "bench/rate.h"
 #include "data/xmc_generator.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/linear.h"
@@ -65,6 +65,12 @@ Buffer Numbers(int64_t count, double scale, uint64_t seed) {
   return numbers;
 }
 
+std::vector<OptionSpec> AllOptions() {
+  std::vector<OptionSpec> options = layer::LshOptions();
+  options.push_back({.name = "outputs", .type = OptionType::kInt});
+  return options;
+}
+
 /// The layers' weights, the tables, and what flows between the stages of each batch.
 class Step {
  public:
@@ -107,7 +113,7 @@ class Step {
     works_.resize(kBatches * groups_);
     keys_.resize(kBatches * batch * settings_.tables);
     hidden_ = Buffer(Cpu(), kBatches * batch * kHidden * 4);
-    row_ids_.resize(kBatches), row_values_.resize(kBatches), out_rows_.resize(kBatches);
+    in_rows_.resize(kBatches), out_rows_.resize(kBatches);
   }
 
   std::vector<Stage> Stages() {
@@ -137,8 +143,14 @@ class Step {
   double UpdateBytes() const {
     double rows = 0;
     for (int64_t n = 0; n < kBatches; ++n)
-      rows += double(row_ids_[n].size() + out_rows_[n].ids.size()) / kBatches;
+      rows += double(in_rows_[n].ids.size() + out_rows_[n].ids.size()) / kBatches;
     return rows * kHidden * 28;
+  }
+  /// Rows of the output layer that a batch's groups take together.
+  double OutputRows() const {
+    double rows = 0;
+    for (const Work& work : works_) rows += double(work.ids.size()) / kBatches;
+    return rows;
   }
   double TouchedRows() const { return UpdateBytes() / kHidden / 28; }
 
@@ -186,18 +198,18 @@ class Step {
             .ids = data_.sparse.ids.data(),
             .values = data_.sparse.values.data()};
   }
-  SparseLinearCall Call(int64_t n) {
+  SparseLinearCall InputCall(int64_t n) {
     return {.input = Rows(n),
             .weight = params_->values(),
             .bias = bias_.As<float>(),
             .output = Hidden(n),
             .output_gradient = input_gradients_.As<float>(),
             .bias_gradient = bias_gradient_,
-            .row_ids = &row_ids_[n],
-            .row_values = &row_values_[n]};
+            .row_ids = &in_rows_[n].ids,
+            .row_values = &in_rows_[n].values};
   }
-  void InputForward(int64_t n, bool plain) { input_[plain]->Forward(Call(n)); }
-  void InputBackward(int64_t n, bool plain) { input_[plain]->Backward(Call(n)); }
+  void InputForward(int64_t n, bool plain) { input_[plain]->Forward(InputCall(n)); }
+  void InputBackward(int64_t n, bool plain) { input_[plain]->Backward(InputCall(n)); }
 
   void Hash(int64_t n, bool plain) {
     const int64_t tables = settings_.tables;
@@ -212,9 +224,8 @@ class Step {
   }
 
   void Query(int64_t n, bool plain) {
-    while (static_cast<int>(samplers_.size()) < 2 * KernelThreads())
-      samplers_.push_back(
-          FindEntry(samplers(), "sampler", samplers_.size() % 2 ? "uniform" : "top_k").make());
+    for (size_t i = samplers_.size(); i < 2 * static_cast<size_t>(KernelThreads()); ++i)
+      samplers_.push_back(FindEntry(samplers(), "sampler", i % 2 ? "uniform" : "top_k").make());
     ForGroups(n, [&](Work& work, int64_t g) {
       const SampleRequest request{
           .tables = &tables_,
@@ -362,16 +373,14 @@ class Step {
   }
 
   void Update(int64_t n, bool plain) {
-    std::swap(gradients_->rows(0).ids, row_ids_[n]);
-    std::swap(gradients_->rows(0).values, row_values_[n]);
+    std::swap(gradients_->rows(0), in_rows_[n]);
     std::swap(gradients_->rows(1), out_rows_[n]);
     if (plain)
       PlainUpdate();
     else
       Apply(*params_,
             {.rule = *rule_, .state = *state_, .gradients = *gradients_, .learning_rate = 1e-9});
-    std::swap(gradients_->rows(0).ids, row_ids_[n]);
-    std::swap(gradients_->rows(0).values, row_values_[n]);
+    std::swap(gradients_->rows(0), in_rows_[n]);
     std::swap(gradients_->rows(1), out_rows_[n]);
   }
 
@@ -413,9 +422,7 @@ class Step {
   std::vector<std::unique_ptr<Sampler>> samplers_;  // two for each thread
   std::vector<Work> works_;
   RowMerge merge_;
-  std::vector<std::vector<int32_t>> row_ids_;
-  std::vector<std::vector<float>> row_values_;
-  std::vector<RowGradient> out_rows_;
+  std::vector<RowGradient> in_rows_, out_rows_;
 };
 
 /// Bytes a second of reading and writing a large array in order.
@@ -423,28 +430,10 @@ double Bandwidth() {
   const int64_t count = 64 << 20;
   const Buffer numbers = Numbers(count, 1, 4);
   auto* x = numbers.As<float>();
-  const Stage pass{.name = "bandwidth", .run = [&](int64_t, bool) {
+  return 8.0 * double(count) * Rate(0.5, [&] {
 #pragma omp parallel for simd schedule(static)
-                     for (int64_t i = 0; i < count; ++i) x[i] *= 0.999F;
-                   }};
-  return 8.0 * double(count) / Seconds(pass, false, 1);
-}
-
-/// Operations a second of a large multiplication.
-double GemmPeak() {
-  constexpr int64_t kSize = 1024;
-  const auto kernel =
-      MakeLinear({.batch = kSize, .inputs = kSize, .outputs = kSize, .bias = false});
-  const Buffer input = Numbers(kSize * kSize, 1, 5), weight = Numbers(kSize * kSize, 1, 6);
-  const Buffer output(Cpu(), kSize * kSize * 4);
-  const Buffer scratch(Cpu(), std::max<int64_t>(kernel->scratch_bytes(), 64));
-  const Stage product{.name = "product", .run = [&](int64_t, bool) {
-                        kernel->Forward({.input = input.data(),
-                                         .weight = weight.data(),
-                                         .output = output.data(),
-                                         .scratch = scratch.data()});
-                      }};
-  return 2.0 * kSize * kSize * kSize / Seconds(product, false, 8);
+           for (int64_t i = 0; i < count; ++i) x[i] *= 0.999F;
+         });
 }
 
 void Measure(int64_t outputs, int64_t features, int64_t batch, int threads) {
@@ -482,6 +471,19 @@ void Measure(int64_t outputs, int64_t features, int64_t batch, int threads) {
   const double all_alone = std::accumulate(alone.begin(), alone.end(), 0.0);
   fmt::print("| all | {:.2f} | {:.2f} | {:.1f} | {:.2f} | 100 % | |\n\n", all_plain * us,
              all_alone * us, all_plain / all_alone, sum * us);
+  // Gather (what the forward stage takes beyond its products), merge and update are paid by row,
+  // products and loss by score; the backward stage is two thirds of the products.
+  const double rows = step.OutputRows(), scores = rows * double(step.settings().group);
+  const auto of = [&](const char* name) {
+    return team[std::ranges::find(stages, name, &Stage::name) - stages.begin()];
+  };
+  const double products = 6 * scores * kHidden / peak;
+  const double by_score = (products + of("loss")) / scores;
+  const double by_row =
+      (of("forward") + of("backward") - products + of("update") * rows / step.TouchedRows()) / rows;
+  fmt::print(
+      "an active row costs {:.0f} ns a group, a score {:.1f} ns: equal in groups of {:.0f}\n",
+      by_row * 1e9, by_score * 1e9, by_row / by_score);
   const Stage dense{.name = "dense", .run = [&](int64_t, bool) { step.UpdateAll(); }};
   fmt::print(
       "update: {:.0f} rows touched a batch; a dense optimizer's pass over all {} rows would "

@@ -4,17 +4,14 @@
 // usage: step_bench step MODEL BATCH THREADS SECONDS | step_bench limits THREADS
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
-#include "base/clock.h"
 #include "base/random.h"
 #include "base/registry.h"
 #include "base/version.h"
-#include "kernels/linear.h"
+#include "bench/rate.h"
 #include "kernels/threads.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
@@ -83,37 +80,12 @@ class Job {
   int64_t step_ = 0;
 };
 
-/// Calls a second during `seconds`, after a fifth of that as warm-up.
-double Rate(double seconds, const std::function<void()>& call) {
-  for (double end = Now() + seconds / 5; Now() < end;) call();
-  int64_t calls = 0;
-  const double start = Now();
-  double elapsed = 0;
-  for (; elapsed < seconds; elapsed = Now() - start, ++calls) call();
-  return static_cast<double>(calls) / elapsed;
-}
-
 void MeasureSteps(const std::string& model, int64_t batch, double seconds) {
   Job job(model, batch);
   double loss = 0;
   const double rate = Rate(seconds, [&] { loss = job.Step(); });
   fmt::print("{{\"images_per_second\": {:.1f}, \"microseconds\": {:.2f}, \"loss\": {:.4f}}}\n",
              rate * static_cast<double>(batch), 1e6 / rate, loss);
-}
-
-/// Operations a second of a 1024^3 multiplication in f32.
-double GemmPeak() {
-  constexpr int64_t kSize = 1024;
-  const auto kernel =
-      MakeLinear({.batch = kSize, .inputs = kSize, .outputs = kSize, .bias = false});
-  const int64_t bytes = kSize * kSize * 4;
-  const Buffer input(Cpu(), bytes), weight(Cpu(), bytes), output(Cpu(), bytes);
-  const Buffer scratch(Cpu(), std::max<int64_t>(kernel->scratch_bytes(), 64));
-  const LinearCall call{.input = input.data(),
-                        .weight = weight.data(),
-                        .output = output.data(),
-                        .scratch = scratch.data()};
-  return Rate(1, [&] { kernel->Forward(call); }) * 2 * kSize * kSize * kSize;
 }
 
 /// Bytes a second of a momentum update of `count` numbers: three arrays read, two written.

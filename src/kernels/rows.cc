@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "kernels/sort_by_id.h"
 
 namespace yoke {
@@ -22,17 +23,13 @@ void GatherRow(const RowGather& g, const float* from, T* to) {
   std::fill(to + wanted, to + g.padded_columns, T(0.0F));
 }
 
-void Fetch(const float* row, int64_t width) {
-  for (int64_t i = 0; i < std::min<int64_t>(width, 256); i += 16) __builtin_prefetch(row + i);
-}
-
 template <typename T>
 void Gather(const RowGather& g) {
   const auto rows = static_cast<int64_t>(g.rows.size());
   T* block = static_cast<T*>(g.block);
 #pragma omp parallel for schedule(static) if (rows * g.padded_columns > kParallelNumbers)
   for (int64_t r = 0; r < rows; ++r) {
-    if (r + kAhead < rows) Fetch(g.table + g.rows[r + kAhead] * g.width, g.width);
+    if (r + kAhead < rows) Prefetch(g.table + g.rows[r + kAhead] * g.width, g.width);
     GatherRow(g, g.table + g.rows[r] * g.width, block + r * g.padded_columns);
   }
   std::fill(block + rows * g.padded_columns, block + g.padded_rows * g.padded_columns, T(0.0F));

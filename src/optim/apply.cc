@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "optim/rule.h"
 
 namespace yoke {
@@ -65,16 +66,6 @@ void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateSte
   }
 }
 
-/// Asks for a run's numbers and its state before they are needed: rows lie anywhere in memory.
-void Fetch(const UpdateSpan& span) {
-  constexpr int64_t kLine = 16, kMost = 512;
-  for (int64_t i = 0; i < std::min(span.count, kMost); i += kLine) {
-    __builtin_prefetch(span.values + i, 1);
-    for (const float* state : span.state)
-      if (state) __builtin_prefetch(state + i, 1);
-  }
-}
-
 /// Rows are disjoint, so that threads share nothing; every row has its own clock.
 void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, UpdateStep step) {
   const Slice& slice = params.layout().slices()[index];
@@ -87,7 +78,13 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
     const auto span_of = [&](int64_t at) {
       return SpanAt(request, params.values(), slice.offset + rows.ids[at] * width, width);
     };
-    if (r + kAhead < touched) Fetch(span_of(r + kAhead));
+    if (r + kAhead < touched) {  // rows lie anywhere in memory
+      const UpdateSpan next = span_of(r + kAhead);
+      Prefetch(next.values, width);
+      for (const float* state : next.state)
+        if (state) Prefetch(state, width);
+      Prefetch(&clocks[rows.ids[r + kAhead]]);
+    }
     const int64_t id = rows.ids[r];
     UpdateSpan span = span_of(r);
     span.gradient = rows.values.data() + r * width;

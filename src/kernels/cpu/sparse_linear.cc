@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/prefetch.h"
 #include "kernels/cpu/gradient.h"
 #include "kernels/cpu/vector.h"
 #include "kernels/sort_by_id.h"
@@ -31,7 +32,8 @@ class SparseRowsLinear : public SparseLinearKernel {
       else
         std::fill_n(y, s_.outputs, 0.0F);
       for (int64_t k = x.offsets[n]; k < x.offsets[n + 1]; ++k) {
-        if (k + kAhead < x.offsets[n + 1]) Fetch(call.weight + x.ids[k + kAhead] * s_.outputs);
+        if (k + kAhead < x.offsets[n + 1])
+          Prefetch(call.weight + x.ids[k + kAhead] * s_.outputs, s_.outputs);
         AddScaled(x.values ? x.values[k] : 1.0F, call.weight + x.ids[k] * s_.outputs, y);
       }
       if (s_.relu)
@@ -71,12 +73,6 @@ class SparseRowsLinear : public SparseLinearKernel {
   void AddScaled(float scale, const float* from, float* to) const {
 #pragma omp simd
     for (int64_t o = 0; o < s_.outputs; ++o) to[o] += scale * from[o];
-  }
-
-  /// Asks for a row of the weight: rows lie anywhere in memory.
-  void Fetch(const float* row) const {
-    for (int64_t o = 0; o < std::min<int64_t>(s_.outputs, 512); o += 16)
-      __builtin_prefetch(row + o);
   }
 
   /// A part of row r's gradient, summed in registers.

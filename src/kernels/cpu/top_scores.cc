@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 #include <vector>
 
+#include "kernels/best_scores.h"
 #include "kernels/cpu/exponential.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/vector.h"
@@ -65,36 +65,6 @@ void SumSoftplus(const float* scores, float* sum, int64_t lanes) {
     V::Store(V::Load(sum + n) + ((s > 0.0F ? s : V::Floats{}) + more), sum + n);
   }
 }
-
-/// The best of the scores offered so far, which come by increasing id.
-class BestScores {
- public:
-  using Entry = std::pair<float, int32_t>;
-
-  explicit BestScores(int64_t count) : count_(static_cast<size_t>(count)) {}
-  void Clear() { heap_.clear(); }
-  /// Whether this score would be among them.
-  bool Wants(float score) const {
-    return count_ > 0 && (heap_.size() < count_ || score > heap_.front().first);
-  }
-  void Offer(float score, int32_t id) {
-    if (std::isnan(score) || !Wants(score)) return;
-    if (heap_.size() == count_) {
-      std::pop_heap(heap_.begin(), heap_.end(), Before);
-      heap_.pop_back();
-    }
-    heap_.emplace_back(score, id);
-    std::push_heap(heap_.begin(), heap_.end(), Before);
-  }
-  const std::vector<Entry>& entries() const { return heap_; }
-  static bool Before(const Entry& a, const Entry& b) {
-    return a.first > b.first || (a.first == b.first && a.second < b.second);
-  }
-
- private:
-  size_t count_;
-  std::vector<Entry> heap_;  ///< The last of them in front.
-};
 
 /// A segment's part of an example's sum: sum times exp(greatest) for kLogExp.
 struct Part {

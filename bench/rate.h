@@ -1,0 +1,38 @@
+// Rate: how often something can be done a second, and the arithmetic peak it is compared with.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+
+#include "base/clock.h"
+#include "kernels/linear.h"
+#include "tensor/device.h"
+
+namespace yoke {
+
+/// Calls a second during `seconds`, after a fifth of that as warm-up.
+inline double Rate(double seconds, const std::function<void()>& call) {
+  for (double end = Now() + seconds / 5; Now() < end;) call();
+  int64_t calls = 0;
+  const double start = Now();
+  double elapsed = 0;
+  for (; elapsed < seconds; elapsed = Now() - start, ++calls) call();
+  return static_cast<double>(calls) / elapsed;
+}
+
+/// Operations a second of a 1024^3 multiplication in f32.
+inline double GemmPeak() {
+  constexpr int64_t kSize = 1024;
+  const auto kernel =
+      MakeLinear({.batch = kSize, .inputs = kSize, .outputs = kSize, .bias = false});
+  const int64_t bytes = kSize * kSize * 4;
+  const Buffer input(Cpu(), bytes), weight(Cpu(), bytes), output(Cpu(), bytes);
+  const Buffer scratch(Cpu(), std::max<int64_t>(kernel->scratch_bytes(), 64));
+  const LinearCall call{.input = input.data(),
+                        .weight = weight.data(),
+                        .output = output.data(),
+                        .scratch = scratch.data()};
+  return Rate(1, [&] { kernel->Forward(call); }) * 2 * kSize * kSize * kSize;
+}
+
+}  // namespace yoke
