@@ -75,13 +75,7 @@ std::vector<OptionSpec> AllOptions() {
 class Step {
  public:
   Step(int64_t outputs, int64_t features, int64_t batch)
-      : settings_(layer::SettingsOf(Options("layer", Table{{"outputs", outputs}},
-                                            [] {
-                                              auto all = layer::LshOptions();
-                                              all.push_back(
-                                                  {.name = "outputs", .type = OptionType::kInt});
-                                              return all;
-                                            }()),
+      : settings_(layer::SettingsOf(Options("layer", Table{{"outputs", outputs}}, AllOptions()),
                                     kHidden)),
         batch_(batch),
         groups_(batch / settings_.group),
