@@ -102,6 +102,22 @@ TEST(HashFamilies, AllPathsGiveTheSameKeys) {
     }
 }
 
+TEST(HashFamilies, DophTakesTheThirtyLargestAndTheFirstOfEquals) {
+  constexpr int64_t kInputs = 90, kLargest = 30;
+  const HashShape shape{.inputs = kInputs, .hashes = 3, .tables = 40};
+  Random random{6};
+  for (const int different : {1, 2, 7, 90}) {  // values
+    std::vector<float> row(kInputs), alone(kInputs);
+    for (float& x : row) x = float(1 + random.Below(different)) / 3;
+    std::vector<int64_t> order(kInputs);
+    for (int64_t i = 0; i < kInputs; ++i) order[i] = i;
+    std::ranges::stable_sort(order, [&](int64_t a, int64_t b) { return row[a] > row[b]; });
+    for (int64_t i = 0; i < kLargest; ++i) alone[order[i]] = 1;
+    const auto hasher = Make("doph", shape);
+    EXPECT_EQ(DenseKeys(*hasher, row, shape), DenseKeys(*hasher, alone, shape)) << different;
+  }
+}
+
 TEST(HashFamilies, KeysUseTheirBitsAndDependOnTheSeed) {
   HashShape shape{.inputs = 128, .hashes = 2, .tables = 40};
   auto rows = Rows(400, shape.inputs, 0);

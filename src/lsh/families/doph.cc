@@ -5,6 +5,8 @@
 // takes the member of the first bin that is not among random ones, tried in the same order for
 // every row. Cost a row: choosing the largest, then about 2 * K * L.
 #include <algorithm>
+#include <bit>
+#include <span>
 #include <vector>
 
 #include "base/random.h"
@@ -14,7 +16,7 @@ namespace yoke {
 namespace {
 
 constexpr int kBits = 4;
-constexpr int64_t kLargest = 30;
+constexpr size_t kLargest = 30;
 constexpr int kAttempts = 100;
 constexpr uint64_t kOrderDraws = 0x646f7068;
 constexpr uint64_t kBorrowDraws = 0x646f706862;
@@ -27,19 +29,23 @@ class Doph : public RowHasher {
   explicit Doph(const HashShape& shape) : RowHasher(shape, kBits) {
     for (int64_t bin = 0; bin < all_hashes(); bin += int64_t{1} << kBinBits)
       functions_.push_back(Random{shape.seed, kOrderDraws, static_cast<uint64_t>(bin)}.Bits());
+    for (int64_t bin = 0; bin < all_hashes(); ++bin)
+      lenders_.push_back(Random{shape.seed, kBorrowDraws, static_cast<uint64_t>(bin)});
   }
 
   std::string name() const override { return "reference"; }
 
  protected:
   void RowKeys(std::span<const Coordinate> row, uint32_t* keys) const override {
-    const std::vector<uint64_t> least = LeastMembers(Largest(row));
-    const bool none = std::ranges::all_of(least, IsEmpty);
+    std::vector<uint64_t> members = LeastMembers(Largest(row));
+    if (std::ranges::all_of(members, IsEmpty)) {
+      std::fill_n(keys, shape().tables, 0);
+      return;
+    }
     uint64_t bin = 0;
     for (int table = 0; table < shape().tables; ++table) {
       uint32_t key = 0;
-      for (int k = 0; k < shape().hashes; ++k, ++bin)
-        key = (key << kBits) | (none ? 0 : Code(least, bin));
+      for (int k = 0; k < shape().hashes; ++k, ++bin) key = (key << kBits) | Code(members, bin);
       keys[table] = key;
     }
   }
@@ -49,12 +55,12 @@ class Doph : public RowHasher {
 
   /// The least number of a set's member in each bin, kEmpty where there is none. A number's first
   /// bits are the bin.
-  std::vector<uint64_t> LeastMembers(const std::vector<Coordinate>& set) const {
+  std::vector<uint64_t> LeastMembers(const std::vector<int32_t>& set) const {
     std::vector<uint64_t> least(functions_.size() << kBinBits, kEmpty);
     for (size_t f = 0; f < functions_.size(); ++f)
-      for (const Coordinate& c : set) {
+      for (const int32_t id : set) {
         const uint64_t number =
-            Random::Mix(functions_[f] + kSpread * static_cast<uint64_t>(c.id + 1));
+            Random::Mix(functions_[f] + kSpread * static_cast<uint64_t>(id + 1));
         uint64_t& bin = least[(f << kBinBits) + (number >> (64 - kBinBits))];
         bin = std::min(bin, number);
       }
@@ -67,23 +73,41 @@ class Doph : public RowHasher {
     return static_cast<uint32_t>(Random::Mix(number + kSpread * (bin + 1)) >> (64 - kBits));
   }
 
-  /// The largest coordinates above zero; the smaller id first among equals.
-  static std::vector<Coordinate> Largest(std::span<const Coordinate> row) {
-    std::vector<Coordinate> set;
-    set.reserve(row.size());
-    for (const Coordinate& c : row)
-      if (c.value > 0) set.push_back(c);
-    if (std::ssize(set) <= kLargest) return set;
-    std::ranges::nth_element(set, set.begin() + kLargest,
-                             [](const Coordinate& a, const Coordinate& b) {
-                               return a.value != b.value ? a.value > b.value : a.id < b.id;
-                             });
-    set.resize(kLargest);
-    return set;
+  /// The ids of the largest coordinates above zero; the smaller ids first among equals.
+  static std::vector<int32_t> Largest(std::span<const Coordinate> row) {
+    std::vector<int32_t> ids(row.size()), bits(row.size());  // of floats above zero: ordered alike
+    size_t count = 0;
+    for (const Coordinate& c : row) {  // without a branch, which half of all values would surprise
+      ids[count] = c.id;
+      bits[count] = std::bit_cast<int32_t>(c.value);
+      count += c.value > 0 ? 1 : 0;
+    }
+    ids.resize(count), bits.resize(count);
+    if (count > kLargest) KeepLargest(bits, ids);
+    return ids;
+  }
+
+  static void KeepLargest(const std::vector<int32_t>& bits, std::vector<int32_t>& ids) {
+    const auto above = [&](int32_t least) {
+      size_t count = 0;
+      for (const int32_t number : bits) count += number >= least ? 1 : 0;
+      return count;
+    };
+    int32_t last = 0;  // the largest number that kLargest of them reach, bit by bit
+    for (int32_t bit = 1 << 30; bit > 0; bit >>= 1)
+      if (above(last | bit) >= kLargest) last |= bit;
+    size_t equals = kLargest - above(last + 1), kept = 0;
+    for (size_t i = 0; i < bits.size(); ++i) {
+      const bool takes_part = bits[i] > last || (bits[i] == last && equals > 0);
+      equals -= takes_part && bits[i] == last ? 1 : 0;
+      ids[kept] = ids[i];
+      kept += takes_part ? 1 : 0;
+    }
+    ids.resize(kLargest);
   }
 
   uint64_t Borrowed(const std::vector<uint64_t>& least, uint64_t bin) const {
-    Random lenders{shape().seed, kBorrowDraws, bin};
+    Random lenders = lenders_[bin];
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const uint64_t number = least[lenders.Below(least.size())];
       if (!IsEmpty(number)) return number;
@@ -92,6 +116,7 @@ class Doph : public RowHasher {
   }
 
   std::vector<uint64_t> functions_;  ///< A word each.
+  std::vector<Random> lenders_;      ///< By bin: in which order it asks others.
 };
 
 }  // namespace

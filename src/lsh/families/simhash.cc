@@ -3,6 +3,8 @@
 // in one hash with probability 1 - angle / pi.
 // Cost a dense row: K * L * inputs / 3 additions, sixteen rows an instruction. All paths add the
 // coordinates of sign + and those of sign - apart, each in increasing order, so they agree exactly.
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "base/random.h"
@@ -20,13 +22,25 @@ struct Terms {
 };
 
 template <typename Vector>
-[[gnu::always_inline]] inline void AddTerms(const Floats* columns, const int32_t* begin,
-                                            const int32_t* end, int part, Vector& sum) {
-  for (; begin != end; ++begin) {
-    Vector values;
-    Load(columns[*begin], part, values);
-    sum += values;
+[[gnu::always_inline]] inline void AddTo(Vector& sum, const Floats* columns, int32_t coordinate,
+                                         int part) {
+  Vector values;
+  Load(columns[coordinate], part, values);
+  sum += values;
+}
+
+/// Both sums of a hash grow side by side: one alone would wait for each of its additions.
+template <typename Vector>
+[[gnu::always_inline]] inline void SumTerms(const Terms& terms, const Floats* columns,
+                                            const int32_t* coordinates, int part, Vector& plus,
+                                            Vector& minus) {
+  int64_t p = terms.begin, m = terms.middle;
+  for (; p < terms.middle && m < terms.end; ++p, ++m) {
+    AddTo(plus, columns, coordinates[p], part);
+    AddTo(minus, columns, coordinates[m], part);
   }
+  for (; p < terms.middle; ++p) AddTo(plus, columns, coordinates[p], part);
+  for (; m < terms.end; ++m) AddTo(minus, columns, coordinates[m], part);
 }
 
 /// One table's keys of sixteen rows.
@@ -37,9 +51,7 @@ template <typename Isa>
     typename Isa::Int key = {};
     for (int k = 0; k < count; ++k) {
       typename Isa::Float plus = {}, minus = {};
-      const auto [begin, middle, end] = hashes[k];
-      AddTerms(columns, coordinates + begin, coordinates + middle, part, plus);
-      AddTerms(columns, coordinates + middle, coordinates + end, part, minus);
+      SumTerms(hashes[k], columns, coordinates, part, plus, minus);
       key = key * 2 - (plus > minus);  // true is -1
     }
     Save(key, part, keys);
@@ -56,29 +68,53 @@ void ProjectAvx2(const Floats* columns, const Terms* hashes, int count, const in
   Project<Avx512>(columns, hashes, count, coordinates, keys);
 }
 
-/// Adds one coordinate of a row to all sums: plus[h] or minus[h] by the sign of each hash.
-[[gnu::always_inline]] inline void AddValue(const int8_t* signs, int64_t hashes, float value,
-                                            float* __restrict plus, float* __restrict minus) {
-  for (int64_t h = 0; h < hashes; ++h) {
-    plus[h] += signs[h] > 0 ? value : 0.0F;
-    minus[h] += signs[h] < 0 ? value : 0.0F;
-  }
+/// The signs with which sixteen hashes take a coordinate: a bit each.
+struct Signs {
+  uint16_t plus = 0, minus = 0;
+};
+
+constexpr Ints kBitOfLane = {.v = {1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7,
+                                   1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14,
+                                   1 << 15}};
+
+/// Adds a value where the lane's bit is set.
+template <typename Isa>
+[[gnu::always_inline]] inline void AddWhere(int32_t bits, float value, int part, Floats& sums) {
+  typename Isa::Int of_lane;
+  typename Isa::Float sum;
+  Load(kBitOfLane, part, of_lane);
+  Load(sums, part, sum);
+  sum += (of_lane & bits) != 0 ? typename Isa::Float{} + value : typename Isa::Float{};
+  Save(sum, part, sums);
 }
 
-void AddValueAvx2(const int8_t* signs, int64_t hashes, float value, float* plus, float* minus) {
-  AddValue(signs, hashes, value, plus, minus);
+/// Adds one coordinate of a row to all sums, each sign apart.
+template <typename Isa>
+[[gnu::always_inline]] inline void AddValue(std::span<const Signs> signs, float value, Floats* plus,
+                                            Floats* minus) {
+  for (size_t i = 0; i < signs.size(); ++i)
+    for (int part = 0; part < kParts<Isa>; ++part) {
+      AddWhere<Isa>(signs[i].plus, value, part, plus[i]);
+      AddWhere<Isa>(signs[i].minus, value, part, minus[i]);
+    }
+}
+
+void AddValueAvx2(std::span<const Signs> signs, float value, Floats* plus, Floats* minus) {
+  AddValue<Avx2>(signs, value, plus, minus);
 }
 
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void AddValueAvx512(
-    const int8_t* signs, int64_t hashes, float value, float* plus, float* minus) {
-  AddValue(signs, hashes, value, plus, minus);
+    std::span<const Signs> signs, float value, Floats* plus, Floats* minus) {
+  AddValue<Avx512>(signs, value, plus, minus);
 }
 
 class SimHash : public RowHasher {
  public:
-  explicit SimHash(const HashShape& shape) : RowHasher(shape, 1) {
-    signs_.resize(shape.inputs * all_hashes());
-    for (int64_t h = 0; h < all_hashes(); ++h) DrawSigns(h);
+  explicit SimHash(const HashShape& shape)
+      : RowHasher(shape, 1),
+        words_((all_hashes() + kLanes - 1) / kLanes),
+        signs_(shape.inputs * words_) {
+    for (int64_t word = 0; word < words_; ++word) DrawSigns(word);
     if (blocks())
       for (int64_t h = 0; h < all_hashes(); ++h) ListTerms(h);
   }
@@ -97,45 +133,65 @@ class SimHash : public RowHasher {
   }
 
   void RowKeys(std::span<const Coordinate> row, uint32_t* keys) const override {
-    const int64_t hashes = all_hashes();
-    std::vector<float> sums(2 * hashes);
-    float* plus = sums.data();
-    float* minus = plus + hashes;
+    std::vector<Floats> sums(2 * words_);
+    Floats* const plus = sums.data();
+    Floats* const minus = plus + words_;
     const auto add = avx512() ? AddValueAvx512 : AddValueAvx2;
-    for (const Coordinate& c : row) add(&signs_[c.id * hashes], hashes, c.value, plus, minus);
+    for (const Coordinate& c : row)
+      add({&signs_[c.id * words_], static_cast<size_t>(words_)}, c.value, plus, minus);
+    int64_t hash = 0;
     for (int table = 0; table < shape().tables; ++table) {
       uint32_t key = 0;
-      for (int k = 0; k < shape().hashes; ++k) key = key * 2 + (*plus++ > *minus++ ? 1 : 0);
+      for (int k = 0; k < shape().hashes; ++k, ++hash) {
+        const int64_t word = hash / kLanes, lane = hash % kLanes;
+        key = key * 2 + (plus[word].v[lane] > minus[word].v[lane] ? 1 : 0);
+      }
       keys[table] = key;
     }
   }
 
  private:
-  int8_t& sign(int64_t input, int64_t hash) { return signs_[input * all_hashes() + hash]; }
+  int SignOf(int64_t input, int64_t hash) const {
+    const Signs& signs = signs_[input * words_ + hash / kLanes];
+    return (signs.plus >> hash % kLanes & 1) - (signs.minus >> hash % kLanes & 1);
+  }
 
-  void DrawSigns(int64_t hash) {
-    Random random{shape().seed, kDraws, static_cast<uint64_t>(hash)};
-    bool none = true;
+  /// Draws the signs of sixteen hashes, each from a stream of its own.
+  void DrawSigns(int64_t word) {
+    std::vector<Random> streams;
+    for (int64_t hash = word * kLanes; hash < std::min(all_hashes(), (word + 1) * kLanes); ++hash)
+      streams.push_back(Random{shape().seed, kDraws, static_cast<uint64_t>(hash)});
+    unsigned used = 0;  // hashes that take any coordinate
     for (int64_t i = 0; i < shape().inputs; ++i) {
-      const uint64_t draw = random.Below(6);
-      sign(i, hash) = static_cast<int8_t>(draw == 0 ? 1 : draw == 1 ? -1 : 0);
-      none = none && draw > 1;
+      unsigned plus = 0, minus = 0;
+      for (size_t lane = 0; lane < streams.size(); ++lane) {
+        const uint64_t draw = streams[lane].Below(6);
+        plus |= (draw == 0 ? 1U : 0U) << lane;
+        minus |= (draw == 1 ? 1U : 0U) << lane;
+      }
+      used |= plus | minus;
+      signs_[i * words_ + word] = {static_cast<uint16_t>(plus), static_cast<uint16_t>(minus)};
     }
-    if (none) sign(static_cast<int64_t>(random.Below(shape().inputs)), hash) = 1;
+    for (size_t lane = 0; lane < streams.size(); ++lane) {
+      if (used >> lane & 1) continue;
+      const auto any = static_cast<int64_t>(streams[lane].Below(shape().inputs));
+      signs_[any * words_ + word].plus |= static_cast<uint16_t>(1U << lane);
+    }
   }
 
   void ListTerms(int64_t hash) {
     Terms terms{.begin = static_cast<int64_t>(coordinates_.size())};
-    for (int8_t wanted : {1, -1}) {
+    for (const int wanted : {1, -1}) {
       for (int64_t i = 0; i < shape().inputs; ++i)
-        if (sign(i, hash) == wanted) coordinates_.push_back(static_cast<int32_t>(i));
+        if (SignOf(i, hash) == wanted) coordinates_.push_back(static_cast<int32_t>(i));
       (wanted > 0 ? terms.middle : terms.end) = static_cast<int64_t>(coordinates_.size());
     }
     terms_.push_back(terms);
   }
 
-  std::vector<int8_t> signs_;  ///< [inputs, K * L]: 1, -1 or 0
-  std::vector<Terms> terms_;   ///< A hash each, where rows go in blocks.
+  int64_t words_;             ///< K * L in sixteens.
+  std::vector<Signs> signs_;  ///< [inputs, words]
+  std::vector<Terms> terms_;  ///< A hash each, where rows go in blocks.
   std::vector<int32_t> coordinates_;
 };
 
