@@ -53,8 +53,9 @@ void TakeEnd(const Json& line, ReportRun& run) {
   const Json memory = line.value("memory", Json::object());
   if (memory.value("ratio", 0.0) > 0)
     run.facts.emplace_back(
-        "peak memory", fmt::format("{} ({:.3g} times parameters, rule's state and hash tables)",
-                                   Bytes(memory.value("peak", 0.0)), memory.value("ratio", 0.0)));
+        "peak memory",
+        fmt::format("{} (parameters, rule's state and tables {})", Bytes(memory.value("peak", 0.0)),
+                    Bytes(memory.value("peak", 0.0) / memory.value("ratio", 1.0))));
   const Json test = line.value("test", Json::object());
   for (const auto& [name, value] : test.items())
     if (value.is_number()) run.test.emplace_back(name, value);

@@ -131,6 +131,9 @@ TEST_F(RecordTest, SaysHowMuchMemoryWasTaken) {
   EXPECT_EQ(ToText(memory),
             "peak memory 1.30 GB, 1.3 times the model's 1.00 GB (parameters 300 MB, rule's state "
             "600 MB, hash tables 100 MB); program and data took 50.0 MB before");
+  EXPECT_EQ(ToText(MemoryUse{.peak = 30'000'000, .parameters = 1000}),
+            "peak memory 30.0 MB, of which the model's 1.00 kB (parameters 1.00 kB, rule's state 0 "
+            "B); program and data took 0 B before");
   EXPECT_EQ(ToText(MemoryUse{}), "");
 }
 
