@@ -21,6 +21,7 @@ class EvalCommand : public Command {
         ->option_text("...");
     app.add_option("--format", format_, "How FILE is written (default: as the job's data)")
         ->option_text("NAME");
+    AddSearchOptions(app, search_);
     AddThreadsOption(app, threads_);
   }
 
@@ -28,38 +29,75 @@ class EvalCommand : public Command {
     Require(!checkpoint_.empty(), "`yoke eval` needs a checkpoint, such as runs/NAME/last");
     const ModelFile model(checkpoint_);
     const std::unique_ptr<Reader> reader = OpenFor(model, {.files = files_, .format = format_});
+    const int threads = threads_ > 0 ? threads_ : model.job().Threads();
+    SetKernelThreads(threads);
+    const EvaluateRequest request = {.graph = model.graph(),
+                                     .params = model.params(),
+                                     .arithmetic = ArithmeticOf(model.job()),
+                                     .reference_kernels = model.job().ReferenceKernels(),
+                                     .threads = threads};
     const double began = Now();
-    const Metrics metrics = Measure(model, *reader);
+    if (const auto tables = TablesFor(model, *reader, search_)) {
+      const double built = Now() - began;
+      PrintSearch(EvaluateSearch(*reader, request, *tables), *tables, *reader, built, out);
+      return 0;
+    }
+    const Metrics metrics = Evaluate(*reader, request);
     Print(metrics, *reader, Now() - began, out);
     return 0;
   }
 
  private:
-  Metrics Measure(const ModelFile& model, const Reader& reader) const {
-    const int threads = threads_ > 0 ? threads_ : model.job().Threads();
-    SetKernelThreads(threads);
-    return Evaluate(reader, {.graph = model.graph(),
-                             .params = model.params(),
-                             .arithmetic = ArithmeticOf(model.job()),
-                             .reference_kernels = model.job().ReferenceKernels(),
-                             .threads = threads});
-  }
-
   void Print(const Metrics& metrics, const Reader& reader, double seconds, Output& out) const {
-    Json object = Json::object();
-    for (const auto& [name, value] : metrics) object[name] = value;
     out.Event("eval", {{"checkpoint", checkpoint_},
                        {"examples", reader.Size()},
                        {"seconds", seconds},
-                       {"metrics", object}});
+                       {"metrics", ToObject(metrics)}});
     out.Text(fmt::format("{} examples in {}", Count(reader.Size()), Duration(seconds)));
     for (const auto& [name, value] : metrics)
       out.Text(fmt::format("{:<9} {}", name, Metric(value)));
   }
 
+  void PrintSearch(const SearchResult& result, const OutputTables& tables, const Reader& reader,
+                   double build_seconds, Output& out) const {
+    const auto& [family, hashes, count, bucket] = tables.settings();
+    const double share = result.scored / double(reader.Info().outputs);
+    const double search = 1e6 * result.search_seconds, exact = 1e6 * result.exact_seconds;
+    out.Event("eval", {{"checkpoint", checkpoint_},
+                       {"examples", reader.Size()},
+                       {"search", "tables"},
+                       {"metrics", ToObject(result.metrics)},
+                       {"scored", result.scored},
+                       {"scored_share", share},
+                       {"search_microseconds", search},
+                       {"exact_microseconds", exact},
+                       {"build_seconds", build_seconds},
+                       {"hashes", hashes},
+                       {"tables", count},
+                       {"bucket", bucket},
+                       {"always", tables.always()},
+                       {"table_bytes", tables.bytes()}});
+    out.Text(fmt::format("{} examples; {} tables of {} with K {} and buckets of {} built in {}",
+                         Count(reader.Size()), count, family, hashes, bucket,
+                         Duration(build_seconds)));
+    for (const auto& [name, value] : result.metrics)
+      out.Text(fmt::format("{:<11} {}", name, Metric(value)));
+    out.Text(fmt::format("{:<11} {:.0f} of {} outputs an example ({:.2g} %)", "scored",
+                         result.scored, Count(reader.Info().outputs), 100 * share));
+    out.Text(fmt::format("{:<11} {:.3g} us an example and thread; exact {:.3g} us", "time", search,
+                         exact));
+  }
+
+  static Json ToObject(const Metrics& metrics) {
+    Json object = Json::object();
+    for (const auto& [name, value] : metrics) object[name] = value;
+    return object;
+  }
+
   std::string checkpoint_;
   std::vector<std::string> files_;
   std::string format_;
+  SearchOptions search_;
   int threads_ = 0;
 };
 
@@ -67,11 +105,16 @@ class EvalCommand : public Command {
 
 CommandEntry eval_command() {
   return {"eval", "Train and use a model", "Measure a checkpoint on test data",
+          "With --search tables only the outputs that hash tables find are scored; recall_at_k is "
+          "the share of the exact\n"
+          "ranking's k best that are found.\n\n"
           "Examples:\n"
           "  yoke eval runs/lenet/last                         on the job's own test data\n"
           "  yoke eval runs/lenet/best images.gz labels.gz     on other files, images and labels "
           "in pairs\n"
-          "  yoke eval runs/text test.svm --format libsvm",
+          "  yoke eval runs/text test.svm --format libsvm\n"
+          "  yoke eval runs/labels/last --search tables        how much a sparse search finds, and "
+          "how fast",
           [] { return std::unique_ptr<Command>(new EvalCommand); }};
 }
 

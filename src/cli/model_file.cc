@@ -2,6 +2,7 @@
 #include "cli/model_file.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 
 #include "base/check.h"
@@ -26,6 +27,23 @@ void AddThreadsOption(CLI::App& app, int& threads) {
   app.add_option("--threads", threads, "Threads that compute (default: as the job says)")
       ->option_text("N")
       ->check(CLI::Range(1, kMost));
+}
+
+void AddSearchOptions(CLI::App& app, SearchOptions& options) {
+  constexpr int kMostTables = 1024, kMostIds = 1 << 16;
+  app.add_option("--search", options.search,
+                 "How the best labels are found: exact scores all of them, tables only those that "
+                 "hash tables find (default: exact)")
+      ->option_text("HOW")
+      ->check(CLI::IsMember({"exact", "tables"}));
+  const auto add = [&](const std::string& name, int& value, int most, const std::string& help) {
+    app.add_option(name, value, "With --search tables: " + help + " (default: by their number)")
+        ->option_text("N")
+        ->check(CLI::Range(1, most));
+  };
+  add("--hashes", options.settings.hashes, kMaxKeyBits, "hash bits a key; fewer find more labels");
+  add("--tables", options.settings.tables, kMostTables, "hash tables; more find more labels");
+  add("--bucket", options.settings.bucket, kMostIds, "labels a bucket holds; more find more");
 }
 
 std::string CheckpointFolder(const std::string& path) {
@@ -62,6 +80,22 @@ std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request
                             .like = model.head().data,
                             .labels_optional = request.labels_optional,
                             .seed = model.job().seed()});
+}
+
+std::unique_ptr<OutputTables> TablesFor(const ModelFile& model, const Reader& reader,
+                                        const SearchOptions& options) {
+  constexpr int64_t kSample = 1024;
+  const auto& [family, hashes, tables, bucket] = options.settings;
+  const bool search = options.search == "tables";
+  Require(search || hashes + tables + bucket == 0,
+          "--hashes, --tables and --bucket are of the hash tables: expected --search tables");
+  if (!search) return nullptr;
+  std::vector<int64_t> examples(std::min(kSample, reader.Size()));
+  for (size_t i = 0; i < examples.size(); ++i)
+    examples[i] = static_cast<int64_t>(i) * reader.Size() / static_cast<int64_t>(examples.size());
+  Batch sample;
+  reader.Read({.examples = examples}, sample);
+  return std::make_unique<OutputTables>(model.graph(), model.params(), sample, options.settings);
 }
 
 }  // namespace yoke

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/low_copy.h"
+#include "model/output_tables.h"
 #include "train/checkpoint.h"
 #include "train/replica.h"
 
@@ -14,6 +15,14 @@ class App;
 }
 
 namespace yoke {
+
+/// How outputs are ranked.
+struct SearchOptions {
+  std::string search = "exact";  ///< exact, tables
+  OutputTableSettings settings;
+};
+/// Declares `--search`, and `--hashes`, `--tables` and `--bucket` for it.
+void AddSearchOptions(CLI::App& app, SearchOptions& options);
 
 /// Declares `--threads N`, from 1 to 4096; what is not given stays 0: as the job says.
 void AddThreadsOption(CLI::App& app, int& threads);
@@ -52,5 +61,10 @@ struct OpenFiles {
   bool labels_optional = false;
 };
 std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request);
+
+/// The model's hash tables, laid out for the reader's examples; null for an exact search. Throws
+/// UserError where options or model do not fit.
+std::unique_ptr<OutputTables> TablesFor(const ModelFile& model, const Reader& reader,
+                                        const SearchOptions& options);
 
 }  // namespace yoke

@@ -47,8 +47,12 @@ struct Guess {
 /// Computes the likeliest labels of a reader's examples, a batch at a time.
 class Predictor {
  public:
-  Predictor(const ModelFile& model, const Reader& reader, int top)
-      : model_(model), reader_(reader), top_(top), ranked_(IsRanked(model.graph())) {
+  Predictor(const ModelFile& model, const Reader& reader, int top, const OutputTables* tables)
+      : model_(model),
+        reader_(reader),
+        top_(top),
+        tables_(tables),
+        ranked_(IsRanked(model.graph())) {
     softmax_ = model.graph().Info().back().type == "softmax_cross_entropy";
   }
 
@@ -72,10 +76,11 @@ class Predictor {
     const DType arithmetic = ArithmeticOf(model_.job());
     const bool reference = model_.job().ReferenceKernels();
     if (ranked_)
-      ranking_ = std::make_unique<Ranking>(
-          model_.graph(),
-          RankingRequest{
-              .batch = size, .arithmetic = arithmetic, .reference = reference, .top = top_});
+      ranking_ = std::make_unique<Ranking>(model_.graph(), RankingRequest{.batch = size,
+                                                                          .arithmetic = arithmetic,
+                                                                          .reference = reference,
+                                                                          .top = top_,
+                                                                          .tables = tables_});
     else
       plan_ = model_.graph().Compile(
           {.batch = size, .training = false, .arithmetic = arithmetic, .reference = reference});
@@ -103,6 +108,7 @@ class Predictor {
   const ModelFile& model_;
   const Reader& reader_;
   int top_;
+  const OutputTables* tables_;  // or null
   bool ranked_;
   bool softmax_ = true;
   Batch batch_;
@@ -121,6 +127,7 @@ class PredictCommand : public Command {
         ->option_text("NAME");
     app.add_option("--top", top_, "Labels to print for each example (default: 1)")
         ->option_text("K");
+    AddSearchOptions(app, search_);
     AddThreadsOption(app, threads_);
   }
 
@@ -132,7 +139,8 @@ class PredictCommand : public Command {
     SetKernelThreads(threads_ > 0 ? threads_ : model.job().Threads());
     const std::unique_ptr<Reader> reader =
         OpenFor(model, {.files = files_, .format = format_, .labels_optional = true});
-    Predictor predictor(model, *reader, top_);
+    const auto tables = TablesFor(model, *reader, search_);
+    Predictor predictor(model, *reader, top_, tables.get());
     const int64_t batch = BatchSize(model.graph());
     for (int64_t at = 0; at < reader->Size() && !out.closed(); at += batch)
       PrintBatch(predictor, at, std::min(batch, reader->Size() - at), model.head().data, out);
@@ -164,6 +172,7 @@ class PredictCommand : public Command {
   std::vector<std::string> files_;
   std::string format_;
   int top_ = 1;
+  SearchOptions search_;
   int threads_ = 0;
 };
 
@@ -173,7 +182,10 @@ CommandEntry predict_command() {
   return {"predict", "Train and use a model", "Name the labels of new examples",
           "Prints a line an example: its number from 0, then labels and their probabilities, best "
           "first. The checkpoint\n"
-          "holds what reading needs (labels, sizes, normalization); raw input is enough.\n\n"
+          "holds what reading needs (labels, sizes, normalization); raw input is enough.\n"
+          "With --search tables only the labels that hash tables find are scored; a softmax's "
+          "probabilities are then\n"
+          "shares of these, and so at least the exact ones.\n\n"
           "Examples:\n"
           "  yoke predict runs/lenet/last images.gz            the likeliest class of each image\n"
           "  yoke predict runs/demo/last new-images-idx3-ubyte --format idx --top 3\n"

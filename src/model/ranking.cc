@@ -2,16 +2,20 @@
 // asked for.
 #include "model/ranking.h"
 
+#include <omp.h>
+
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/check.h"
+#include "kernels/threads.h"
 
 namespace yoke {
 namespace {
 
-/// From here on keeping the scores costs more than it saves.
-constexpr int64_t kWide = 4096;
+constexpr int64_t kBlock = 16;  // examples whose queries are hashed together
+constexpr size_t kAhead = 6;    // rows that are on their way from memory
 
 bool IsSoftmax(const Graph& graph) { return graph.Info().back().type == "softmax_cross_entropy"; }
 
@@ -20,11 +24,43 @@ ScoreSum SumFor(bool softmax, bool losses) {
   return losses ? ScoreSum::kSoftplus : ScoreSum::kNone;
 }
 
+float Low(float x) { return x; }
+float Low(Bf16 x) { return static_cast<float>(x); }
+
+template <typename T>
+float Dot(const T* row, const float* query, int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += Low(row[i]) * query[i];
+  return sum;
+}
+
+void Fetch(const void* row, int64_t bytes) {
+  for (int64_t at = 0; at < std::min<int64_t>(bytes, 1024); at += 64)
+    __builtin_prefetch(static_cast<const char*>(row) + at);
+}
+
+double LogSumExp(const std::vector<float>& scores) {
+  const float greatest = *std::ranges::max_element(scores);
+  double sum = 0;
+  for (const float score : scores) sum += std::exp(score - greatest);
+  return greatest + std::log(sum);
+}
+
 }  // namespace
+
+struct Ranking::Searcher {
+  explicit Searcher(int64_t top) : best(top) {}
+  Marks marks;
+  std::vector<uint32_t> keys;
+  std::vector<int32_t> ids;
+  std::vector<float> query, scores;  ///< Scores: of ids.
+  BestScores best;
+};
 
 bool IsRanked(const Graph& graph) {
   const auto output = graph.Output();
-  return output && output->outputs >= kWide;
+  return output && output->outputs >= kLeastRanked;
 }
 
 Ranking::Ranking(const Graph& graph, const RankingRequest& request)
@@ -37,6 +73,7 @@ Ranking::Ranking(const Graph& graph, const RankingRequest& request)
       scores_(request.batch * top_),
       sums_(request.batch),
       losses_(request.batch),
+      scored_(request.batch, output_.outputs),
       one_each_(request.batch + 1) {
   const bool dense = layout_.slices()[output_.weight].kind == SliceKind::kDense;
   type_ = dense ? request.arithmetic : DType::kF32;
@@ -44,6 +81,12 @@ Ranking::Ranking(const Graph& graph, const RankingRequest& request)
                           .arithmetic = request.arithmetic,
                           .reference = request.reference,
                           .below_output = true});
+  std::iota(one_each_.begin(), one_each_.end(), int64_t{0});
+  if (request.tables) {
+    Check(!request.losses, "losses take all scores");
+    searchers_.assign(KernelThreads(), Searcher(top_));
+    return;
+  }
   kernel_ = MakeTopScores({.batch = request.batch,
                            .inputs = output_.inputs,
                            .outputs = output_.outputs,
@@ -51,13 +94,15 @@ Ranking::Ranking(const Graph& graph, const RankingRequest& request)
                            .top = top_,
                            .sum = SumFor(softmax_, request.losses)},
                           request.reference);
-  std::iota(one_each_.begin(), one_each_.end(), int64_t{0});
 }
+
+Ranking::~Ranking() = default;
 
 void Ranking::Forward(const Batch& batch, const ParamView& params) {
   const bool copy = request_.arithmetic == DType::kBf16 && !params.low;
   const ParamView view = copy ? low_.Refresh(params) : params;
   below_->Forward(batch, view);
+  if (request_.tables) return Search(view);
   const SparseRows labels = Labels(batch);
   label_scores_.resize(static_cast<size_t>(labels.Entries()));
   kernel_->Forward({.input = below_->Scores().As<float>(),
@@ -69,6 +114,60 @@ void Ranking::Forward(const Batch& batch, const ParamView& params) {
                     .sums = sums_.data(),
                     .wanted_scores = label_scores_.data()});
   if (request_.losses) ComputeLosses(labels);
+}
+
+/// Threads share the examples.
+void Ranking::Search(const ParamView& params) {
+#pragma omp parallel for schedule(dynamic) num_threads(static_cast <int>(searchers_.size()))
+  for (int64_t first = 0; first < request_.batch; first += kBlock)
+    SearchBlock(first, std::min(kBlock, request_.batch - first), params,
+                searchers_[omp_get_thread_num()]);
+}
+
+void Ranking::SearchBlock(int64_t first, int64_t count, const ParamView& params,
+                          Searcher& searcher) {
+  const OutputTables& tables = *request_.tables;
+  const float* hidden = below_->Scores().As<float>() + first * output_.inputs;
+  tables.Keys(hidden, count, searcher.keys);
+  const void* weight = Values(output_.weight, params);
+  const void* bias = output_.bias < 0 ? nullptr : Values(output_.bias, params);
+  for (int64_t n = 0; n < count; ++n) {
+    tables.Find(searcher.keys.data() + n * tables.settings().tables, searcher.marks, searcher.ids);
+    searcher.query.assign(hidden + n * output_.inputs, hidden + (n + 1) * output_.inputs);
+    if (type_ == DType::kBf16) {
+      for (float& x : searcher.query) x = Low(Bf16(x));
+      SearchOne(first + n, static_cast<const Bf16*>(weight), static_cast<const Bf16*>(bias),
+                searcher);
+    } else {
+      SearchOne(first + n, static_cast<const float*>(weight), static_cast<const float*>(bias),
+                searcher);
+    }
+  }
+}
+
+/// Scores what was found; all the work is waiting for rows.
+template <typename T>
+void Ranking::SearchOne(int64_t example, const T* weight, const T* bias, Searcher& searcher) {
+  const int64_t inputs = output_.inputs;
+  const std::vector<int32_t>& ids = searcher.ids;
+  searcher.best.Clear();
+  searcher.scores.resize(ids.size());
+  for (size_t k = 0; k < ids.size(); ++k) {
+    if (k + kAhead < ids.size())
+      Fetch(weight + ids[k + kAhead] * inputs, inputs * static_cast<int64_t>(sizeof(T)));
+    const float score = Dot(weight + ids[k] * inputs, searcher.query.data(), inputs) +
+                        (bias ? Low(bias[ids[k]]) : 0.0F);
+    searcher.scores[k] = score;
+    searcher.best.Offer(score, ids[k]);
+  }
+  scored_[example] = static_cast<int64_t>(ids.size());
+  if (softmax_) sums_[example] = LogSumExp(searcher.scores);
+  const std::vector<BestScores::Entry>& best = searcher.best.Sort();
+  for (size_t k = 0; k < static_cast<size_t>(top_); ++k) {
+    const bool known = k < best.size();
+    ids_[example * top_ + k] = known ? best[k].second : -1;
+    scores_[example * top_ + k] = known ? best[k].first : 0;
+  }
 }
 
 const void* Ranking::Values(int slice, const ParamView& params) const {

@@ -9,7 +9,9 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/parallel.h"
+#include "kernels/best_scores.h"
 #include "kernels/threads.h"
 #include "model/low_copy.h"
 #include "model/ranking.h"
@@ -19,12 +21,28 @@ namespace {
 
 constexpr int kTop = 5;
 constexpr std::array<int, 3> kPrecisionAt = {1, 3, 5};
+constexpr std::array<int, 2> kRecallAt = {1, 5};
 
 /// Sums over some examples.
 struct Sums {
   double loss = 0;
   int64_t correct = 0;
   std::array<double, kPrecisionAt.size()> precision = {};
+  // Of a search by tables:
+  std::array<double, kRecallAt.size()> recall = {};
+  int64_t scored = 0;
+  double search_seconds = 0, exact_seconds = 0;
+
+  Sums& operator+=(const Sums& more) {
+    loss += more.loss;
+    correct += more.correct;
+    for (size_t k = 0; k < precision.size(); ++k) precision[k] += more.precision[k];
+    for (size_t k = 0; k < recall.size(); ++k) recall[k] += more.recall[k];
+    scored += more.scored;
+    search_seconds += more.search_seconds;
+    exact_seconds += more.exact_seconds;
+    return *this;
+  }
 };
 
 /// Examples a chunk: what fits into a core's share of the cache, a power of two, at most 1024.
@@ -67,18 +85,21 @@ std::span<const int32_t> LabelsOf(const SparseRows& labels, int64_t example) {
   return {labels.ids + labels.offsets[example], labels.ids + labels.offsets[example + 1]};
 }
 
-/// What one thread computes with: one of them.
+/// What one thread computes with: one of the first two; and, for a search, the third.
 struct Plans {
   std::unique_ptr<GraphPlan> scores;
   std::unique_ptr<Ranking> ranking;
+  std::unique_ptr<Ranking> search;
 };
 
 /// One evaluation: the data, what is shared by its threads, and what they find.
 class Evaluation {
  public:
-  Evaluation(const Reader& reader, const EvaluateRequest& request)
+  Evaluation(const Reader& reader, const EvaluateRequest& request,
+             const OutputTables* tables = nullptr)
       : reader_(reader),
         request_(request),
+        tables_(tables),
         params_(request.params),
         ranked_(IsRanked(request.graph)),
         chunk_(ChunkSize(request.graph, reader.Size())),
@@ -88,14 +109,46 @@ class Evaluation {
     params_.gradients = nullptr;
   }
 
-  Metrics Run() {
+  /// False: broken off.
+  bool Run() {
     const int threads =
         static_cast<int>(std::min<int64_t>(request_.threads, static_cast<int64_t>(sums_.size())));
     ParallelFor(threads, threads, [this](int64_t, int64_t) { Work(); });
-    return Stopped() ? Metrics() : Total();
+    for (const Sums& part : sums_) total_ += part;
+    return !Stopped();
+  }
+
+  Metrics Total() {
+    Metrics metrics = {{"loss", total_.loss / examples()}};
+    AddHits(metrics);
+    if (HasCurve()) metrics.emplace_back("auc", AreaUnderCurve(std::move(scored_)));
+    return metrics;
+  }
+
+  SearchResult Search() const {
+    SearchResult result = {.scored = static_cast<double>(total_.scored) / examples(),
+                           .search_seconds = total_.search_seconds / examples(),
+                           .exact_seconds = total_.exact_seconds / examples()};
+    AddHits(result.metrics);
+    for (size_t k = 0; k < kRecallAt.size(); ++k)
+      result.metrics.emplace_back(fmt::format("recall_at_{}", kRecallAt[k]),
+                                  total_.recall[k] / examples());
+    return result;
   }
 
  private:
+  double examples() const { return static_cast<double>(reader_.Size()); }
+
+  void AddHits(Metrics& metrics) const {
+    if (!reader_.Info().multi_label) {
+      metrics.emplace_back("accuracy", static_cast<double>(total_.correct) / examples());
+      return;
+    }
+    for (size_t k = 0; k < kPrecisionAt.size(); ++k)
+      metrics.emplace_back(fmt::format("p_at_{}", kPrecisionAt[k]),
+                           total_.precision[k] / examples());
+  }
+
   bool HasCurve() const { return !reader_.Info().multi_label && reader_.Info().outputs == 2; }
 
   bool Stopped() const { return request_.stop && *request_.stop != 0; }
@@ -111,7 +164,9 @@ class Evaluation {
     for (size_t i; !Stopped() && (i = next_++) < sums_.size();) {
       Read(static_cast<int64_t>(i) * chunk_, batch);
       if (batch.size != compiled) plans = Compile(compiled = batch.size);
-      if (ranked_)
+      if (tables_)
+        Measure(batch, *plans.ranking, *plans.search, sums_[i]);
+      else if (ranked_)
         Measure(batch, *plans.ranking, sums_[i]);
       else
         Measure(batch, *plans.scores, sums_[i]);
@@ -127,27 +182,48 @@ class Evaluation {
 
   Plans Compile(int64_t size) const {
     const Graph& graph = request_.graph;
+    RankingRequest ranking = {.batch = size,
+                              .arithmetic = request_.arithmetic,
+                              .reference = request_.reference_kernels,
+                              .top = kTop,
+                              .losses = !tables_};
     Plans plans;
-    if (ranked_)
-      plans.ranking =
-          std::make_unique<Ranking>(graph, RankingRequest{.batch = size,
-                                                          .arithmetic = request_.arithmetic,
-                                                          .reference = request_.reference_kernels,
-                                                          .top = kTop,
-                                                          .losses = true});
-    else
+    if (!ranked_)
       plans.scores = graph.Compile({.batch = size,
                                     .training = false,
                                     .arithmetic = request_.arithmetic,
                                     .reference = request_.reference_kernels});
+    else
+      plans.ranking = std::make_unique<Ranking>(graph, ranking);
+    ranking.tables = tables_;
+    if (tables_) plans.search = std::make_unique<Ranking>(graph, ranking);
     return plans;
   }
 
   void Measure(const Batch& batch, Ranking& ranking, Sums& sums) {
     ranking.Forward(batch, params_);
+    for (int64_t i = 0; i < batch.size; ++i) sums.loss += ranking.Loss(i);
+    AddHits(batch, ranking, sums);
+  }
+
+  void Measure(const Batch& batch, Ranking& exact, Ranking& search, Sums& sums) {
+    const double began = Now();
+    exact.Forward(batch, params_);
+    const double between = Now();
+    search.Forward(batch, params_);
+    sums.search_seconds = Now() - between;
+    sums.exact_seconds = between - began;
+    AddHits(batch, search, sums);
+    for (int64_t i = 0; i < batch.size; ++i) {
+      sums.scored += search.Scored(i);
+      for (size_t k = 0; k < kRecallAt.size(); ++k)
+        sums.recall[k] += Recall(exact.Ids(i), search.Ids(i), kRecallAt[k]);
+    }
+  }
+
+  void AddHits(const Batch& batch, const Ranking& ranking, Sums& sums) const {
     const SparseRows labels = batch.labels.View();
     for (int64_t i = 0; i < batch.size; ++i) {
-      sums.loss += ranking.Loss(i);
       const std::span<const int32_t> top = ranking.Ids(i);
       if (reader_.Info().multi_label)
         AddPrecision(top, LabelsOf(labels, i), sums);
@@ -174,56 +250,32 @@ class Evaluation {
     }
   }
 
-  Metrics Total() {
-    Sums total;
-    for (const Sums& part : sums_) {
-      total.loss += part.loss;
-      total.correct += part.correct;
-      for (size_t k = 0; k < kPrecisionAt.size(); ++k) total.precision[k] += part.precision[k];
-    }
-    const auto n = static_cast<double>(std::max<int64_t>(1, reader_.Size()));
-    Metrics metrics = {{"loss", total.loss / n}};
-    if (reader_.Info().multi_label) {
-      for (size_t k = 0; k < kPrecisionAt.size(); ++k)
-        metrics.emplace_back(fmt::format("p_at_{}", kPrecisionAt[k]), total.precision[k] / n);
-    } else {
-      metrics.emplace_back("accuracy", static_cast<double>(total.correct) / n);
-    }
-    if (HasCurve()) metrics.emplace_back("auc", AreaUnderCurve(std::move(scored_)));
-    return metrics;
-  }
-
   const Reader& reader_;
   const EvaluateRequest& request_;
+  const OutputTables* tables_;  ///< Or null.
   ParamView params_;
   bool ranked_;
   int64_t chunk_;
   std::vector<Sums> sums_;  ///< By chunk.
+  Sums total_;
   std::vector<std::pair<float, bool>> scored_;
   LowCopy low_;
   std::atomic<size_t> next_ = 0;
 };
 
+void CheckData(const Reader& reader) {
+  Require(reader.Info().labelled, "the data has no labels to evaluate with");
+  Require(reader.Size() > 0, "the data to evaluate with holds no example");
+}
+
 }  // namespace
 
 std::vector<int32_t> TopScores(std::span<const float> scores, int count) {
-  std::vector<int32_t> best;  // a heap with the last of them in front
-  const auto before = [&](int32_t a, int32_t b) {
-    return scores[a] > scores[b] || (scores[a] == scores[b] && a < b);
-  };
-  for (size_t j = 0; j < scores.size(); ++j) {
-    const auto candidate = static_cast<int32_t>(j);
-    const bool full = best.size() == static_cast<size_t>(count);
-    if (std::isnan(scores[j]) || (full && !before(candidate, best.front()))) continue;
-    if (full) {
-      std::pop_heap(best.begin(), best.end(), before);
-      best.pop_back();
-    }
-    best.push_back(candidate);
-    std::push_heap(best.begin(), best.end(), before);
-  }
-  std::sort_heap(best.begin(), best.end(), before);
-  return best;
+  BestScores best(count);
+  for (size_t j = 0; j < scores.size(); ++j) best.Offer(scores[j], static_cast<int32_t>(j));
+  std::vector<int32_t> ids;
+  for (const auto& [score, id] : best.Sort()) ids.push_back(id);
+  return ids;
 }
 
 std::vector<std::string> MetricNames(const DataInfo& data) {
@@ -244,9 +296,28 @@ double MetricOf(const Metrics& metrics, const std::string& name) {
 bool MoreIsBetter(const std::string& name) { return name != "loss"; }
 
 Metrics Evaluate(const Reader& reader, const EvaluateRequest& request) {
-  Require(reader.Info().labelled, "the data has no labels to evaluate with");
-  Require(reader.Size() > 0, "the data to evaluate with holds no example");
-  return Evaluation(reader, request).Run();
+  CheckData(reader);
+  Evaluation evaluation(reader, request);
+  return evaluation.Run() ? evaluation.Total() : Metrics();
+}
+
+SearchResult EvaluateSearch(const Reader& reader, const EvaluateRequest& request,
+                            const OutputTables& tables) {
+  CheckData(reader);
+  Evaluation evaluation(reader, request, &tables);
+  return evaluation.Run() ? evaluation.Search() : SearchResult();
+}
+
+double Recall(std::span<const int32_t> exact, std::span<const int32_t> found, size_t k) {
+  exact = exact.first(std::min(k, exact.size()));
+  found = found.first(std::min(k, found.size()));
+  int64_t wanted = 0, hits = 0;
+  for (const int32_t id : exact) {
+    if (id < 0) continue;
+    ++wanted;
+    hits += std::ranges::find(found, id) != found.end();
+  }
+  return wanted == 0 ? 1 : static_cast<double>(hits) / static_cast<double>(wanted);
 }
 
 double AreaUnderCurve(std::vector<std::pair<float, bool>> scored) {

@@ -9,6 +9,7 @@
 
 #include "data/reader.h"
 #include "model/graph.h"
+#include "model/output_tables.h"
 
 namespace yoke {
 
@@ -36,6 +37,23 @@ struct EvaluateRequest {
   const std::atomic<int>* stop = nullptr;  ///< Not 0: broken off, the metrics are empty.
 };
 Metrics Evaluate(const Reader& reader, const EvaluateRequest& request);
+
+/// A search by hash tables beside the exact ranking of the same examples.
+struct SearchResult {
+  /// accuracy, or p_at_1, 3, 5, of what the search ranks; recall_at_1 and 5: the share of the exact
+  /// ranking's best that it ranks as high. Losses take all scores and are not known.
+  Metrics metrics;
+  double scored = 0;  ///< Mean number of outputs that were scored for an example.
+  /// Of one thread for one example, all layers counted.
+  double search_seconds = 0, exact_seconds = 0;
+};
+/// As Evaluate. The figures, but not the seconds, are the same for any number of threads.
+SearchResult EvaluateSearch(const Reader& reader, const EvaluateRequest& request,
+                            const OutputTables& tables);
+
+/// Share of the first `k` of `exact` (fewer, where it holds fewer) that are among the first `k` of
+/// `found`; -1 is no id. 1 where there are none.
+double Recall(std::span<const int32_t> exact, std::span<const int32_t> found, size_t k);
 
 /// Indices of the `count` greatest scores, best first, equals by index; those that are no number
 /// are left out.

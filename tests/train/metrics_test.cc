@@ -238,5 +238,47 @@ TEST(EvaluateTest, WideOutputsGiveWhatAllScoresGive) {
       }
 }
 
+TEST(RecallTest, CountsTheExactBestThatAreFound) {
+  const std::vector<int32_t> exact = {7, 3, 9, 1, 4};
+  EXPECT_EQ(Recall(exact, std::vector<int32_t>{7, 3, 9, 1, 4}, 5), 1);
+  EXPECT_EQ(Recall(exact, std::vector<int32_t>{4, 1, 9, 3, 7}, 5), 1);
+  EXPECT_EQ(Recall(exact, std::vector<int32_t>{4, 1, 9, 3, 7}, 1), 0);
+  EXPECT_EQ(Recall(exact, std::vector<int32_t>{3, 9, 4, 8, -1}, 5), 0.6);
+  EXPECT_EQ(Recall(exact, std::vector<int32_t>{-1, -1, -1, -1, -1}, 5), 0);
+  EXPECT_EQ(Recall(std::vector<int32_t>{7, -1}, std::vector<int32_t>{7, -1}, 5), 1);
+  EXPECT_EQ(Recall(std::vector<int32_t>{-1}, std::vector<int32_t>{-1}, 1), 1);
+}
+
+TEST(EvaluateSearchTest, GivesWhatTheRankingsGive) {
+  for (bool multi_label : {false, true}) {
+    Case c(multi_label, 4099);
+    for (int o = 0; o < 7; ++o) c.params.values(1)[o] += 2;
+    Batch sample;
+    c.reader.Read({.examples = std::vector<int64_t>{1, 20, 300}}, sample);
+    const ParamView view = c.params.View();
+    const auto search = [&](int threads, const OutputTables& tables) {
+      return EvaluateSearch(c.reader, {.graph = c.graph, .params = view, .threads = threads},
+                            tables);
+    };
+    const OutputTables all(c.graph, view, sample, {.hashes = 1, .tables = 32, .bucket = 4099});
+    const SearchResult whole = search(1, all);
+    const Metrics exact = c.Measure(1, false);
+    for (const auto& [name, value] : exact)
+      if (name != "loss") EXPECT_NEAR(MetricOf(whole.metrics, name), value, 1e-3) << name;
+    EXPECT_EQ(whole.metrics.size(), exact.size() + 1);
+    EXPECT_GT(MetricOf(whole.metrics, "recall_at_1"), 0.999);
+    EXPECT_GT(MetricOf(whole.metrics, "recall_at_5"), 0.999);
+    EXPECT_GT(whole.scored, 4000);
+    EXPECT_GT(whole.search_seconds, 0);
+    EXPECT_EQ(search(3, all).metrics, whole.metrics);
+
+    const OutputTables few(c.graph, view, sample, {.hashes = 8, .tables = 1, .bucket = 1});
+    const SearchResult part = search(2, few);
+    EXPECT_LT(MetricOf(part.metrics, "recall_at_5"), 0.999);
+    EXPECT_LE(part.scored, static_cast<double>(few.always()) + 1);
+    EXPECT_EQ(search(1, few).metrics, part.metrics);
+  }
+}
+
 }  // namespace
 }  // namespace yoke
