@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 PREFIX ?= /usr/local
 CONFIGURE ?=  # more options for CMake
+PART ?= all  # what bench-slide runs
 # The data sets of a development machine, unless YOKE_DATA names others.
 YOKE_DATA ?= $(realpath ../shared/data)
 ifneq ($(YOKE_DATA),)
@@ -9,7 +10,7 @@ ifneq ($(YOKE_DATA),)
 endif
 cpp_files = git ls-files '*.cc' '*.h'
 
-.PHONY: help setup build demo test bench format tidy gpu-check install clean
+.PHONY: help setup build demo test bench bench-slide format tidy gpu-check install clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +34,9 @@ test: build/release/build.ninja  ## build and run all tests
 
 bench:  ## our training step against PyTorch's
 	@tools/bench
+
+bench-slide:  ## the hashed output layer's speed, scaling and memory; PART=labels, yardstick, ...
+	@tools/bench bench/slide_speed.py $(PART)
 
 format:  ## rewrite the code in the house's format
 	@tools/setup tidy

@@ -3,18 +3,10 @@
 
 usage: bench/slide_speed.py PART [options] [--threads N] [--json FILE]
 
-Parts, with their time on two quiet cores:
-  labels     time to the dense network's P@1 in the shape of Amazon-670K; SLIDE, dense f32, bf16, PyTorch     (~25 min)
-  yardstick  the published setting of Intel's optimised SLIDE                                                   (~7 min)
-  sublinear  time an example from 25,000 to 3,200,000 labels                                                    (~6 min)
-  optimizer  rows updated a step, counted, against time                                                         (~4 min)
-  threads    scaling over threads                                                                               (~2 min)
-  memory     the largest resident memory against weights, optimizer state and tables                            (~1 min)
-  all        all of them, each with its defaults                                                               (~45 min)
-
-Time is training time without evaluation. What a table compares was measured in the same run of its part. PyTorch is needed for
-its own rows alone: run this with ~/.cache/yoke/venv-bench/bin/python (tools/setup bench makes it), or `make bench-slide`.
-The program is build/release/bin/yoke; YOKE_BENCH_BUILD names another build folder.
+Time is training time without evaluation. What a table compares was measured in the same run of its part. PyTorch is needed
+for its own rows alone: run this with ~/.cache/yoke/venv-bench/bin/python (tools/setup bench makes it), or by
+`make bench-slide PART=...`. The program is build/release/bin/yoke; YOKE_BENCH_BUILD names another build folder. Checkpoints go
+to /dev/shm where it has room.
 """
 import argparse
 import json
@@ -29,6 +21,7 @@ import time
 import slide_jobs
 import slide_labels
 import slide_scaling
+import slide_yardstick
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -37,8 +30,9 @@ def numbers(kind):
     return lambda text: [kind(one) for one in text.split(",")]
 
 
-def common(parts, name, help_text, run):
-    part = parts.add_parser(name, help=help_text, description=run.__doc__)
+def common(parts, name, minutes, run):
+    words = f"{run.__doc__} Takes about {minutes} minutes on two quiet cores."
+    part = parts.add_parser(name, help=words, description=words)
     part.set_defaults(run=run, part=name)
     part.add_argument("--threads", type=int, default=CORES)
     part.add_argument("--json", help="write all figures to this file too")
@@ -46,7 +40,7 @@ def common(parts, name, help_text, run):
 
 
 def add_labels(parts):
-    part = common(parts, "labels", "time to the dense network's P@1 at 670,091 labels (~25 min on 2 cores)", slide_labels.labels)
+    part = common(parts, "labels", 20, slide_labels.labels)
     part.add_argument("--labels", type=int, default=670091)
     part.add_argument("--features", type=int, default=135909)
     part.add_argument("--examples", type=int, default=30000)
@@ -54,41 +48,45 @@ def add_labels(parts):
     part.add_argument("--batch", type=int, default=256, help="of every side")
     part.add_argument("--epochs", type=int, default=8, help="of SLIDE (~2 s each)")
     part.add_argument("--dense-epochs", type=int, default=4, help="of our dense network (~2 min each in f32)")
-    part.add_argument("--rates", type=numbers(float), default=[1e-3, 3e-3], help="Adam rates that SLIDE tries")
-    part.add_argument("--dense-rates", type=numbers(float), default=[1e-3, 3e-3],
+    part.add_argument("--rates", type=numbers(float), default=[5e-3, 1e-2, 2e-2], help="Adam rates that SLIDE tries")
+    part.add_argument("--dense-rates",
+                      type=numbers(float),
+                      default=[5e-3, 1e-2, 2e-2],
                       help="Adam rates that the dense network tries on a problem of a 16th of the labels")
     part.add_argument("--seeds", type=int, default=3, help="of SLIDE at its best rate")
     part.add_argument("--no-torch", action="store_true", help="leave PyTorch out")
     part.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
-    part.add_argument("--full-torch", action="store_true", help="train PyTorch to the P@1 instead of timing steps (~15 min more)")
+    part.add_argument("--full-torch",
+                      action="store_true",
+                      help="train PyTorch to the P@1 instead of timing steps (~15 min more)")
 
 
 def add_yardstick(parts):
-    part = common(parts, "yardstick", "the published setting of Intel's optimised SLIDE (~7 min on 2 cores)", slide_labels.yardstick)
+    part = common(parts, "yardstick", 4, slide_yardstick.yardstick)
     part.add_argument("--examples", type=int, default=20000)
     part.add_argument("--epochs", type=int, default=15)
-    part.add_argument("--rates", type=numbers(float), default=[1e-3, 3e-3], help="Adam rates that every side tries")
+    part.add_argument("--rates", type=numbers(float), default=[3e-3, 1e-2], help="Adam rates that every side tries")
     part.add_argument("--labels", type=int, default=50000)
 
 
 def add_scaling(parts):
-    part = common(parts, "sublinear", "time an example over the number of labels (~6 min on 2 cores, 6 GB)", slide_scaling.sublinear)
+    part = common(parts, "sublinear", 5, slide_scaling.sublinear)
     part.set_defaults(examples=16384, epochs=5)
     part.add_argument("--labels", type=numbers(int), default=[25000 * 2**k for k in range(8)])
     part.add_argument("--active", type=int, default=1536, help="ids besides labels")
     part.add_argument("--rounds", type=int, default=2)
-    part = common(parts, "optimizer", "rows updated a step, counted, against time (~4 min on 2 cores)", slide_scaling.optimizer)
+    part = common(parts, "optimizer", 2, slide_scaling.optimizer)
     part.set_defaults(examples=16384, epochs=4)
     part.add_argument("--labels", type=numbers(int), default=[100000, 670091])
     part.add_argument("--actives", type=numbers(int), default=[512, 1536, 4608], help="ids besides labels")
     part.add_argument("--rounds", type=int, default=2)
-    part = common(parts, "threads", "scaling over threads (~2 min on 2 cores)", slide_scaling.threads)
+    part = common(parts, "threads", 3, slide_scaling.threads)
     part.set_defaults(examples=30000, epochs=4)
     part.add_argument("--labels", type=numbers(int), default=[670091])
     part.add_argument("--active", type=int, default=0, help="ids besides labels; 0: the layer's default")
     part.add_argument("--counts", type=numbers(int), default=[n for n in (1, 2, 4, 8, 16, 32) if n <= CORES])
     part.add_argument("--rounds", type=int, default=3)
-    part = common(parts, "memory", "largest resident memory (~1 min on 2 cores)", slide_scaling.memory)
+    part = common(parts, "memory", 1, slide_scaling.memory)
     part.set_defaults(examples=30000, epochs=2, active=0)
     part.add_argument("--labels", type=numbers(int), default=[670091])
 
@@ -99,12 +97,12 @@ def arguments_of_line(words=None):
     add_labels(parts)
     add_yardstick(parts)
     add_scaling(parts)
-    common(parts, "all", "all parts with their defaults (~45 min on 2 cores)", run_all)
+    common(parts, "all", 35, run_all)
     return parser.parse_args(words)
 
 
 def run_all(arguments):
-    """All parts in turn."""
+    """All parts in turn, each with its defaults."""
     everything = {}
     for name in ("labels", "yardstick", "sublinear", "optimizer", "threads", "memory"):
         words = [name, "--threads", str(arguments.threads)]
@@ -116,7 +114,8 @@ def show(arguments):
     """Runs a part, prints its table and returns its figures."""
     start = time.monotonic()
     lines, figures = arguments.run(arguments)
-    print("\n".join([f"### {arguments.part}", "", *lines, "", f"({(time.monotonic() - start) / 60:.1f} minutes)", ""]), flush=True)
+    print("\n".join([f"### {arguments.part}", "", *lines, "", f"({(time.monotonic() - start) / 60:.1f} minutes)", ""]),
+          flush=True)
     return figures
 
 
@@ -132,13 +131,22 @@ def main():
     memory_disk = pathlib.Path("/dev/shm")  # A run ends with a checkpoint of gigabytes: a disk would take minutes.
     if memory_disk.is_dir() and shutil.disk_usage(memory_disk).free > 8e9:
         tempfile.tempdir = str(memory_disk)
-    version = json.loads(subprocess.run([slide_jobs.PROGRAM, "version", "--json"], check=True, capture_output=True, text=True).stdout)
+    version = json.loads(
+        subprocess.run([slide_jobs.PROGRAM, "version", "--json"], check=True, capture_output=True, text=True).stdout)
     load = os.getloadavg()[0]
-    print(f"yoke {version['version']} ({version['commit']}); {cpu_name()}, {arguments.threads} threads of {CORES}; "
-          f"load before the run {load:.1f}\n", flush=True)
+    print(
+        f"yoke {version['version']} ({version['commit']}); {cpu_name()}, {arguments.threads} threads of {CORES}; "
+        f"load before the run {load:.1f}\n",
+        flush=True)
     figures = show(arguments)
     if arguments.json:
-        record = {"version": version, "cpu": cpu_name(), "threads": arguments.threads, "load": load, arguments.part: figures}
+        record = {
+            "version": version,
+            "cpu": cpu_name(),
+            "threads": arguments.threads,
+            "load": load,
+            arguments.part: figures
+        }
         pathlib.Path(arguments.json).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

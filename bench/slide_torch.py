@@ -15,13 +15,16 @@ COMPILE_SECONDS = 90  # torch.compile gets no more than this.
 @dataclasses.dataclass
 class Variant:
     """Ways to run the same step."""
-    bf16: bool = False           # Autocast.
-    sparse: bool = False         # Sparse gradients of the embedding, SparseAdam for it.
-    loss: str = "log_softmax"    # Or "logsumexp": the same value without the normalized scores.
+    bf16: bool = False  # Autocast.
+    sparse: bool = False  # Sparse gradients of the embedding, SparseAdam for it.
+    loss: str = "log_softmax"  # Or "logsumexp": the same value without the normalized scores.
     compiled: bool = False
 
     def __str__(self):
-        words = ["bf16 autocast" if self.bf16 else "f32", "sparse embedding gradients" if self.sparse else "dense gradients", self.loss]
+        words = [
+            "bf16 autocast" if self.bf16 else "f32", "sparse embedding gradients" if self.sparse else "dense gradients",
+            self.loss
+        ]
         return ", ".join(words + ["torch.compile"] * self.compiled)
 
 
@@ -33,7 +36,8 @@ def read_xmc(path):
         for line in lines:
             labels, *features = line.rstrip("\n").split(" ")
             pairs = [feature.split(":") for feature in features if feature]
-            examples.append(([int(one) for one in labels.split(",") if one], [int(i) for i, _ in pairs], [float(v) for _, v in pairs]))
+            examples.append(([int(one) for one in labels.split(",") if one], [int(i) for i, _ in pairs],
+                             [float(v) for _, v in pairs]))
     return examples
 
 
@@ -50,18 +54,17 @@ def make_batch(torch, examples):
         weights += [1 / len(own_labels)] * len(own_labels)
     for entries in (rows, labels, weights):
         entries += [0] * (-len(entries) % 1024)
-    return (torch.tensor(features), torch.tensor(offsets), torch.tensor(values), torch.tensor(rows), torch.tensor(labels),
-            torch.tensor(weights, dtype=torch.float32))
+    return (torch.tensor(features), torch.tensor(offsets), torch.tensor(values), torch.tensor(rows),
+            torch.tensor(labels), torch.tensor(weights, dtype=torch.float32))
 
 
 class Trainer:
     """The network and its optimizer in one variant."""
-
     def __init__(self, torch, shape, rate, variant):
         torch.manual_seed(1)
         self.torch, self.variant = torch, variant
         self.bag = torch.nn.EmbeddingBag(shape["features"], shape["hidden"], mode="sum", sparse=variant.sparse)
-        torch.nn.init.normal_(self.bag.weight, std=(2 / 75)**0.5)
+        torch.nn.init.uniform_(self.bag.weight, -shape["features"]**-0.5, shape["features"]**-0.5)  # As ours.
         self.bias = torch.nn.Parameter(torch.zeros(shape["hidden"]))
         self.output = torch.nn.Linear(shape["hidden"], shape["labels"])
         dense = [self.bias, *self.output.parameters()]
@@ -152,7 +155,7 @@ def best_variant(torch, shape, batches, compile_too):
 
 def step_time(torch, shape, batches, variant, steps=8):
     """Median seconds of a step after warm-up."""
-    return statistics.median(times(Trainer(torch, shape, 1e-3, variant), batches, steps, warm=2 + variant.compiled))
+    return statistics.median(times(Trainer(torch, shape, 1e-3, variant), batches, steps, warm=2 + 6 * variant.compiled))
 
 
 def train_to(torch, shape, sets, options):
