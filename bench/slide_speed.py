@@ -107,6 +107,7 @@ def run_all(arguments):
     for name in ("labels", "yardstick", "sublinear", "optimizer", "threads", "memory"):
         words = [name, "--threads", str(arguments.threads)]
         everything[name] = show(arguments_of_line(words))
+        save(arguments, everything)
     return [], everything
 
 
@@ -117,6 +118,19 @@ def show(arguments):
     print("\n".join([f"### {arguments.part}", "", *lines, "", f"({(time.monotonic() - start) / 60:.1f} minutes)", ""]),
           flush=True)
     return figures
+
+
+def save(arguments, figures):
+    """Writes what was measured so far to the JSON file, if one is wanted."""
+    if arguments.json:
+        record = {"version": version(), "cpu": cpu_name(), "thread_count": arguments.threads} | figures
+        pathlib.Path(arguments.json).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def version():
+    """What `yoke version` says of the program."""
+    said = subprocess.run([slide_jobs.PROGRAM, "version", "--json"], check=True, capture_output=True, text=True)
+    return json.loads(said.stdout)
 
 
 def cpu_name():
@@ -131,23 +145,11 @@ def main():
     memory_disk = pathlib.Path("/dev/shm")  # A run ends with a checkpoint of gigabytes: a disk would take minutes.
     if memory_disk.is_dir() and shutil.disk_usage(memory_disk).free > 8e9:
         tempfile.tempdir = str(memory_disk)
-    version = json.loads(
-        subprocess.run([slide_jobs.PROGRAM, "version", "--json"], check=True, capture_output=True, text=True).stdout)
-    load = os.getloadavg()[0]
     print(
-        f"yoke {version['version']} ({version['commit']}); {cpu_name()}, {arguments.threads} threads of {CORES}; "
-        f"load before the run {load:.1f}\n",
+        f"yoke {version()['version']} ({version()['commit']}); {cpu_name()}, {arguments.threads} threads of {CORES}; "
+        f"load before the run {os.getloadavg()[0]:.1f}\n",
         flush=True)
-    figures = show(arguments)
-    if arguments.json:
-        record = {
-            "version": version,
-            "cpu": cpu_name(),
-            "threads": arguments.threads,
-            "load": load,
-            arguments.part: figures
-        }
-        pathlib.Path(arguments.json).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    save(arguments, {arguments.part: show(arguments)} if arguments.part != "all" else show(arguments))
 
 
 if __name__ == "__main__":

@@ -145,6 +145,8 @@ def best_variant(torch, shape, batches, compile_too):
     """The fastest way found by changing one thing at a time."""
     best = Variant()
     fastest = quick(torch, shape, best, batches)
+    if fastest is None:
+        raise RuntimeError("PyTorch cannot train this network here")
     for change in ({"loss": "logsumexp"}, {"sparse": True}, {"bf16": True}) + ({"compiled": True},) * compile_too:
         candidate = dataclasses.replace(best, **change)
         seconds = quick(torch, shape, candidate, batches)
