@@ -95,21 +95,32 @@ TEST(OutputTables, AreExactWhereTheyFindAll) {
     }
 }
 
-TEST(OutputTables, ScoreFewAndFindTheBestOfATrainedModel) {
-  Model model("linear", "softmax_cross_entropy");
-  const Batch batch = Examples(64, 2);
-  // Each example's own output points to where the example differs from others.
-  for (int64_t n = 0; n < batch.size; ++n)
-    for (int64_t i = 0; i < kInputs; ++i)
-      model.params.values(0)[(77 * n + 5) * kInputs + i] =
-          batch.dense.As<float>()[n * kInputs + i] - 0.4F;
+TEST(OutputTables, ScoreFewAndFindTheBestAmongRowsOfOneLength) {
+  constexpr int64_t kMany = 20000, kQueries = 200;
+  Model model("linear", "softmax_cross_entropy", kMany);
+  const Batch all = Examples(kMany, 2);
+  Batch batch = Examples(kQueries, 3);
+  for (int64_t n = 0; n < kMany; ++n) {
+    const float* x = all.dense.As<float>() + n * kInputs;
+    float* row = model.params.values(0) + n * kInputs;
+    double square = 0;
+    for (int64_t i = 0; i < kInputs; ++i) row[i] = x[i] - 0.4F, square += row[i] * row[i];
+    for (int64_t i = 0; i < kInputs; ++i) row[i] *= static_cast<float>(3 / std::sqrt(square));
+    for (int64_t i = 0; n < kQueries && i < kInputs; ++i) {  // a query near it
+      float& query = batch.dense.As<float>()[n * kInputs + i];
+      query = x[i] + 0.2F * query;
+    }
+  }
   const OutputTables tables(model.graph, model.params.View(), Examples(500, 1));
   const Ranked exact = Rank(model, batch, DType::kF32, nullptr);
   const Ranked found = Rank(model, batch, DType::kF32, &tables);
-  int same = 0;
-  for (int64_t n = 0; n < batch.size; ++n) same += found.ids[5 * n] == exact.ids[5 * n];
-  EXPECT_GE(same, 60);
-  for (const int64_t scored : found.scored) EXPECT_LT(scored, kOutputs / 2);
+  int64_t same = 0, scored = 0;
+  for (int64_t n = 0; n < kQueries; ++n) {
+    same += found.ids[5 * n] == exact.ids[5 * n];
+    scored += found.scored[n];
+  }
+  EXPECT_GE(same, kQueries * 95 / 100);
+  EXPECT_LT(scored, kQueries * kMany / 8);
 }
 
 TEST(OutputTables, ThreadsDoNotMatter) {

@@ -246,6 +246,7 @@ TEST(RecallTest, CountsTheExactBestThatAreFound) {
   EXPECT_EQ(Recall(exact, std::vector<int32_t>{3, 9, 4, 8, -1}, 5), 0.6);
   EXPECT_EQ(Recall(exact, std::vector<int32_t>{-1, -1, -1, -1, -1}, 5), 0);
   EXPECT_EQ(Recall(std::vector<int32_t>{7, -1}, std::vector<int32_t>{7, -1}, 5), 1);
+  EXPECT_EQ(Recall(std::vector<int32_t>{7, -1}, std::vector<int32_t>{7, 3}, 5), 1);
   EXPECT_EQ(Recall(std::vector<int32_t>{-1}, std::vector<int32_t>{-1}, 1), 1);
 }
 
