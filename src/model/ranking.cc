@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "kernels/threads.h"
 
 namespace yoke {
@@ -33,11 +34,6 @@ float Dot(const T* row, const float* query, int64_t count) {
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < count; ++i) sum += Low(row[i]) * query[i];
   return sum;
-}
-
-void Fetch(const void* row, int64_t bytes) {
-  for (int64_t at = 0; at < std::min<int64_t>(bytes, 1024); at += 64)
-    __builtin_prefetch(static_cast<const char*>(row) + at);
 }
 
 double LogSumExp(const std::vector<float>& scores) {
@@ -154,7 +150,7 @@ void Ranking::SearchOne(int64_t example, const T* weight, const T* bias, Searche
   searcher.scores.resize(ids.size());
   for (size_t k = 0; k < ids.size(); ++k) {
     if (k + kAhead < ids.size())
-      Fetch(weight + ids[k + kAhead] * inputs, inputs * static_cast<int64_t>(sizeof(T)));
+      Prefetch(weight + ids[k + kAhead] * inputs, inputs);
     const float score = Dot(weight + ids[k] * inputs, searcher.query.data(), inputs) +
                         (bias ? Low(bias[ids[k]]) : 0.0F);
     searcher.scores[k] = score;
