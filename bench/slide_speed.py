@@ -148,6 +148,7 @@ def main():
     arguments = arguments_of_line()
     memory_disk = pathlib.Path("/dev/shm")  # A run ends with a checkpoint of gigabytes: a disk would take minutes.
     if memory_disk.is_dir() and shutil.disk_usage(memory_disk).free > 8e9:
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", tempfile.gettempdir() + "/torchinductor")  # Not there: it stays.
         tempfile.tempdir = str(memory_disk)
     print(
         f"yoke {version()['version']} ({version()['commit']}); {cpu_name()}, {arguments.threads} threads of {CORES}; "
