@@ -58,18 +58,12 @@ def dense_rate(arguments):
                      "dense on a 16th")[1]
 
 
-def slide_options(sampler, arguments):
-    """The layer's defaults, but with new tables more often: an epoch of few examples has few steps."""
-    often = sampler == "lsh" and arguments.rehash_every
-    return options_of(sampler, **({"rehash": "fixed", "rehash_every": arguments.rehash_every} if often else {}))
-
-
 def slide_runs(arguments, goal):
     """{sampler: (rate, [run of each seed])}: the rate that came first to the goal, or the one with the highest P@1."""
     found = {}
     for sampler in SAMPLERS:
 
-        def make_job(rate, lsh=slide_options(sampler, arguments)):
+        def make_job(rate, lsh=options_of(sampler)):
             return job_of(arguments, rate, lsh)
 
         runs, rate = best_rate(make_job, arguments.rates, arguments, sampler)
@@ -210,7 +204,7 @@ def note_on(arguments, dense, torch):
         f"The P@1 to reach is the best of dense f32 in {arguments.dense_epochs} epochs{', the last' if rising else ''}.",
         "Time an example: the median over epochs after the first; seconds to the P@1: all of training.",
         f"SLIDE: medians of {arguments.seeds} seeds, its rate, the best of {arguments.rates}, falls linearly to zero over "
-        f"{arguments.epochs} epochs; lsh has new tables every {arguments.rehash_every or 'default'} steps.",
+        f"{arguments.epochs} epochs.",
         f"The dense rate, the best of {arguments.dense_rates} with a 16th of the labels, stays.",
     ]
     if torch and not torch["trained"]:

@@ -47,10 +47,6 @@ def add_labels(parts):
     part.add_argument("--test", type=int, default=2000)
     part.add_argument("--batch", type=int, default=256, help="of every side")
     part.add_argument("--epochs", type=int, default=6, help="of SLIDE (~2 s each)")
-    part.add_argument("--rehash-every",
-                      type=int,
-                      default=100,
-                      help="steps between SLIDE's tables, as an epoch of few examples has few steps; 0: its default")
     part.add_argument("--dense-epochs", type=int, default=4, help="of our dense network (~2 min each in f32)")
     part.add_argument("--rates", type=numbers(float), default=[5e-3, 1e-2, 2e-2], help="Adam rates that SLIDE tries")
     part.add_argument("--dense-rates",
