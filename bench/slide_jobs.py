@@ -11,6 +11,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -39,6 +40,7 @@ class Run:
     train_examples: int
     start: dict  # The record's first line: commit, cpu, features, ...
     end: dict    # Its last one.
+    cpu_seconds: float = 0.0  # Of all its threads, reading and evaluation included.
 
     def best(self, metric="p_at_1"):
         """The epoch with the highest value of this test metric."""
@@ -97,6 +99,11 @@ def read_run(directory):
     return Run(epochs, start["parameters"], start["train_examples"], start, end)
 
 
+def cpu_of_children():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def train(job, *, threads=2, seed=None, keep=None):
     """Runs a job and returns its Run. keep: a folder for job.toml and the run directory; without it nothing stays."""
     folder = pathlib.Path(keep or tempfile.mkdtemp(prefix="yoke-slide-"))
@@ -106,11 +113,12 @@ def train(job, *, threads=2, seed=None, keep=None):
         job = job | {"train": job["train"] | {"seed": seed}}
     (folder / "job.toml").write_text(job_text(job), encoding="utf-8")
     command = [PROGRAM, "train", folder / "job.toml", "--run", folder / "run", "--threads", str(threads), "--quiet"]
+    before = cpu_of_children()
     try:
         result = subprocess.run(command, check=False, capture_output=True, text=True)
         if result.returncode != 0:
             raise RuntimeError(f"yoke train {folder}/job.toml ended with {result.returncode}: {result.stderr.strip()}")
-        return read_run(folder / "run")
+        return dataclasses.replace(read_run(folder / "run"), cpu_seconds=cpu_of_children() - before)
     finally:
         if keep is None:
             shutil.rmtree(folder, ignore_errors=True)
