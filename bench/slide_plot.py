@@ -3,8 +3,8 @@ import math
 
 WIDTH, HEIGHT = 720, 400
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 40, 44
-COLOURS = ["#1b6ca8", "#7fb2d9", "#c1440e", "#e0a030", "#3a7d44", "#7a4b9d"]
-DASHES = ["", "", "", "6 4", "2 3", "6 4"]
+COLOURS = ["#1b6ca8", "#7fb2d9", "#c1440e", "#e0a030", "#3a7d44", "#7a4b9d", "#666666"]
+DASHES = ["", "", "", "6 4", "2 3", "6 4", ""]
 
 
 def ticks(low, high):
