@@ -33,7 +33,7 @@ struct RowBlock {
 };
 
 /// Sums blocks by row. Each row is summed by one thread in the order of the blocks, so that the
-/// result depends neither on the number of threads nor on how often a row occurs. Keeps its memory.
+/// result does not depend on the number of threads. Keeps its memory.
 class RowMerge {
  public:
   /// `ids`: each row once, increasing; `values`: [ids, width].
