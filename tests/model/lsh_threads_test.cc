@@ -1,0 +1,209 @@
+// lsh_linear's training step gives the same whatever the number of kernel threads: the same active
+// ids, and scores and gradients that differ by rounding at most.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "base/random.h"
+#include "base/registry.h"
+#include "kernels/threads.h"
+#include "model/layer.h"
+
+namespace yoke {
+namespace {
+
+constexpr int64_t kBatch = 64, kFeatures = 96, kLabels = 3000;
+constexpr int kSteps = 4;  // with new tables and new hash functions at the third
+constexpr float kTolerance = 1e-5F;
+
+/// Sets kernel threads for a scope.
+class Threads {
+ public:
+  explicit Threads(int threads) : before_(KernelThreads()) { SetKernelThreads(threads); }
+  ~Threads() { SetKernelThreads(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_;
+};
+
+Batch Examples(bool sparse, uint64_t step) {
+  Random random{step, 31};
+  Batch batch;
+  batch.size = kBatch, batch.seed = 3, batch.is_sparse = sparse;
+  batch.examples.resize(kBatch);
+  std::iota(batch.examples.begin(), batch.examples.end(), static_cast<int64_t>(100 + 64 * step));
+  batch.sparse.width = kFeatures, batch.labels.width = kLabels;
+  batch.sparse.Clear(), batch.labels.Clear();
+  batch.ResizeDense({kFeatures});
+  for (int64_t n = 0; n < kBatch; ++n) {
+    for (int32_t f = 0; f < kFeatures; ++f) {
+      const auto value = static_cast<float>(random.Below(2) == 0 ? random.Normal() : 0.0);
+      batch.dense.As<float>()[n * kFeatures + f] = value;
+      if (value != 0) batch.sparse.ids.push_back(f), batch.sparse.values.push_back(value);
+    }
+    batch.sparse.offsets.push_back(static_cast<int64_t>(batch.sparse.ids.size()));
+    for (int32_t k = 0; k < 3; ++k)
+      batch.labels.ids.push_back(1000 * k + static_cast<int32_t>(random.Below(1000)));
+    batch.labels.offsets.push_back(static_cast<int64_t>(batch.labels.ids.size()));
+  }
+  return batch;
+}
+
+/// What some training steps with unchanging weights give.
+struct Outcome {
+  std::vector<ActiveSet> sets;
+  std::vector<RowGradient> weights, biases;
+  std::vector<float> input_gradients;
+};
+
+/// The layer with weights, hash tables and a plan.
+class Trainee {
+ public:
+  Trainee(int64_t group, bool sparse) : sparse_(sparse) {
+    const LayerEntry& entry = FindEntry(layers(), "layer", "lsh_linear");
+    const Table given = {{"outputs", kLabels}, {"group", group},   {"hard", 100},
+                         {"random", 60},       {"tables", 10},     {"rehash", "fixed"},
+                         {"rehash_every", 2},  {"redraw_every", 1}};
+    const Edge input{.shape = {kFeatures}, .sparse = sparse};
+    layer_ = entry.make(Options("layer", Value(given), entry.options),
+                        {.name = "out", .input = input, .index = 1});
+    state_ = layer_->MakeState();
+    plan_ = layer_->Plan({.batch = kBatch,
+                          .input = input,
+                          .training = true,
+                          .input_gradient = !sparse,
+                          .scores = true});
+    Random random{17};
+    for (const ParamSpec& spec : layer_->Params()) {
+      values_.emplace_back(spec.shape.Count());
+      for (float& w : values_.back()) w = static_cast<float>(random.Uniform(-0.1, 0.1));
+      refs_.push_back({.value = {.shape = spec.shape, .data = values_.back().data()}});
+    }
+  }
+
+  void Step(uint64_t step, Outcome& outcome) {
+    const Batch batch = Examples(sparse_, step);
+    std::vector<float> input_gradient(sparse_ ? 0 : kBatch * kFeatures);
+    std::vector<RowGradient> rows(refs_.size());
+    for (size_t p = 0; p < refs_.size(); ++p) refs_[p].rows = &rows[p];
+    std::vector<char> saved(plan_->saved_bytes + 64), scratch(plan_->scratch_bytes + 64);
+    ActiveSet set;
+    LayerCall call{.batch = batch,
+                   .input = batch.dense,
+                   .input_gradient = {.shape = batch.dense.shape, .data = input_gradient.data()},
+                   .params = refs_,
+                   .saved = saved.data(),
+                   .scratch = scratch.data(),
+                   .active_output = &set,
+                   .state = state_.get()};
+    plan_->Forward(call);
+    SetGradient(set);
+    plan_->Backward(call);
+    outcome.sets.push_back(std::move(set));
+    outcome.weights.push_back(std::move(rows[0]));
+    outcome.biases.push_back(std::move(rows[1]));
+    outcome.input_gradients.insert(outcome.input_gradients.end(), input_gradient.begin(),
+                                   input_gradient.end());
+  }
+
+ private:
+  /// What a loss could write: a number an example and id, 0 for padding.
+  static void SetGradient(ActiveSet& set) {
+    for (const ActiveGroup& group : set.groups)
+      for (int64_t i = 0; i < group.examples * group.columns; ++i) {
+        const int64_t column = i % group.columns;
+        set.gradient[group.value + i] =
+            column < group.active
+                ? static_cast<float>(Random{uint64_t(group.value + i)}.Uniform(-0.1, 0.1))
+                : 0.0F;
+      }
+  }
+
+  bool sparse_;
+  std::unique_ptr<Layer> layer_;
+  std::unique_ptr<LayerState> state_;
+  std::unique_ptr<LayerPlan> plan_;
+  std::vector<std::vector<float>> values_;
+  std::vector<ParamRef> refs_;
+};
+
+Outcome Train(int64_t group, bool sparse, int threads) {
+  const Threads scope(threads);
+  Trainee trainee(group, sparse);
+  Outcome outcome;
+  for (uint64_t step = 0; step < kSteps; ++step) trainee.Step(step, outcome);
+  return outcome;
+}
+
+void ExpectNear(const std::vector<float>& a, const std::vector<float>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], kTolerance) << "at " << i;
+}
+
+/// Layout and ids are equal; scores nearly.
+void ExpectSameSet(const ActiveSet& a, const ActiveSet& b) {
+  EXPECT_EQ(a.order, b.order);
+  EXPECT_EQ(a.ids, b.ids);
+  ASSERT_EQ(a.groups.size(), b.groups.size());
+  for (size_t g = 0; g < a.groups.size(); ++g) {
+    EXPECT_EQ(a.groups[g].labels, b.groups[g].labels) << "group " << g;
+    EXPECT_EQ(a.groups[g].hard, b.groups[g].hard) << "group " << g;
+  }
+  ExpectNear(a.values, b.values);
+}
+
+void ExpectSame(const Outcome& a, const Outcome& b) {
+  for (size_t step = 0; step < kSteps; ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    ExpectSameSet(a.sets[step], b.sets[step]);
+    EXPECT_EQ(a.weights[step].ids, b.weights[step].ids);
+    EXPECT_EQ(a.biases[step].ids, b.biases[step].ids);
+    ExpectNear(a.weights[step].values, b.weights[step].values);
+    ExpectNear(a.biases[step].values, b.biases[step].values);
+  }
+  ExpectNear(a.input_gradients, b.input_gradients);
+}
+
+/// The comparison would prove little if the tables found nothing.
+void ExpectFound(const Outcome& outcome) {
+  int64_t found = 0, wanted = 0;
+  for (const ActiveSet& set : outcome.sets)
+    for (const ActiveGroup& group : set.groups) found += group.hard - group.labels, wanted += 100;
+  EXPECT_GT(found, wanted / 2);
+}
+
+class LshThreads : public ::testing::TestWithParam<int64_t> {};
+
+TEST_P(LshThreads, GiveTheSameStep) {
+  for (const bool sparse : {false, true}) {
+    const Outcome alone = Train(GetParam(), sparse, 1);
+    ExpectFound(alone);
+    EXPECT_EQ(alone.sets[0].groups.size(), size_t((kBatch + GetParam() - 1) / GetParam()));
+    for (const int threads : {2, 3}) {
+      SCOPED_TRACE(std::to_string(threads) + (sparse ? " threads, sparse" : " threads, dense"));
+      ExpectSame(Train(GetParam(), sparse, threads), alone);
+    }
+  }
+}
+
+// 16 groups, 64 groups, and with 2 groups and 1 fewer than threads.
+INSTANTIATE_TEST_SUITE_P(Groups, LshThreads, ::testing::Values(4, 1, 32, 64),
+                         ::testing::PrintToStringParamName());
+
+/// One plan and its tables live through changes of the number of threads.
+TEST(LshThreadsOfAPlan, MayChangeFromStepToStep) {
+  Trainee trainee(4, false);
+  Outcome outcome;
+  for (uint64_t step = 0; step < kSteps; ++step) {
+    const Threads scope(1 + static_cast<int>(step * 2 % 3));  // 1, 3, 2, 1
+    trainee.Step(step, outcome);
+  }
+  ExpectSame(outcome, Train(4, false, 1));
+}
+
+}  // namespace
+}  // namespace yoke
