@@ -18,11 +18,12 @@ namespace {
 
 /// Examples at once: large enough for full speed, small enough to answer soon and to keep the
 /// layers' outputs below 256 MiB.
-int64_t BatchSize(const Graph& graph) {
+int64_t BatchSize(const Graph& graph, int64_t top) {
   constexpr int64_t kLargest = 256, kNumbers = 64 << 20;
   int64_t numbers = 1;
   for (const LayerInfo& layer : graph.Info()) numbers += layer.output.Count();
   if (IsRanked(graph)) numbers -= graph.task().outputs;  // their scores are not kept
+  numbers += 2 * top;                                    // ids and scores
   return std::clamp<int64_t>(kNumbers / numbers, 1, kLargest);
 }
 
@@ -141,7 +142,7 @@ class PredictCommand : public Command {
         OpenFor(model, {.files = files_, .format = format_, .labels_optional = true});
     const auto tables = TablesFor(model, *reader, search_);
     Predictor predictor(model, *reader, top_, tables.get());
-    const int64_t batch = BatchSize(model.graph());
+    const int64_t batch = BatchSize(model.graph(), top_);
     for (int64_t at = 0; at < reader->Size() && !out.closed(); at += batch)
       PrintBatch(predictor, at, std::min(batch, reader->Size() - at), model.head().data, out);
     return 0;

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/prefetch.h"
-#include "kernels/sort_by_id.h"
 
 namespace yoke {
 namespace {

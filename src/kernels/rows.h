@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/sort_by_id.h"
 #include "tensor/types.h"
 
 namespace yoke {
@@ -50,7 +51,8 @@ class RowMerge {
   void ListPlaces(std::span<const RowBlock> blocks);
   void SumRow(std::span<const RowBlock> blocks, int64_t first, int64_t width, float* to) const;
 
-  std::vector<Place> places_, room_;
+  std::vector<Place> places_;
+  SortRoom<Place> room_;
   std::vector<int64_t> starts_;
 };
 

@@ -11,17 +11,25 @@
 
 namespace yoke {
 
-/// Radix sort by `Entry::id` in [0, ids), eleven bits a pass: each thread counts and moves a part
-/// of its own. `room` is memory to be kept from call to call.
+/// Memory of SortById, kept from call to call.
 template <typename Entry>
-void SortById(std::vector<Entry>& entries, std::vector<Entry>& room, int64_t ids) {
+struct SortRoom {
+  std::vector<Entry> entries;
+  std::vector<std::array<int64_t, 2048>> places;  ///< The next place by thread and bucket.
+};
+
+/// Radix sort by `Entry::id` in [0, ids), eleven bits a pass: each thread counts and moves a part
+/// of its own.
+template <typename Entry>
+void SortById(std::vector<Entry>& entries, SortRoom<Entry>& room, int64_t ids) {
   constexpr int kBits = 11;
   constexpr int64_t kBuckets = 1 << kBits, kParallel = 1 << 13;
   const auto count = static_cast<int64_t>(entries.size());
   const int64_t threads = count < kParallel ? 1 : KernelThreads();
   const int width = std::bit_width(static_cast<uint64_t>(ids > 0 ? ids - 1 : 0));
-  room.resize(entries.size());
-  std::vector<std::array<int64_t, kBuckets>> places(threads);  // next place by thread and bucket
+  room.entries.resize(entries.size());
+  auto& places = room.places;
+  places.resize(threads);
   for (int shift = 0; shift < width; shift += kBits) {
     const auto bucket_of = [shift](const Entry& e) { return e.id >> shift & (kBuckets - 1); };
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
@@ -36,8 +44,8 @@ void SortById(std::vector<Entry>& entries, std::vector<Entry>& room, int64_t ids
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int64_t t = 0; t < threads; ++t)
       for (int64_t i = count * t / threads; i < count * (t + 1) / threads; ++i)
-        room[places[t][bucket_of(entries[i])]++] = entries[i];
-    entries.swap(room);
+        room.entries[places[t][bucket_of(entries[i])]++] = entries[i];
+    entries.swap(room.entries);
   }
 }
 

@@ -4,9 +4,12 @@
 // that sees the count before the id finds kNoId or the slot's former id, and both are harmless.
 #include "lsh/tables.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <vector>
 
 #include "base/check.h"
@@ -35,6 +38,13 @@ int64_t BucketsOf(const TableShape& shape) {
           "hash tables: expected keys of 0 to {} bits, got {}", kMaxKeyBits, shape.key_bits);
   Require(shape.bucket >= 1, "hash tables: expected buckets of at least 1 id, got {}",
           shape.bucket);
+  const double bytes = std::ldexp(4.0 * shape.tables * (shape.bucket + 1.0), shape.key_bits);
+  const double memory = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
+  Require(
+      bytes < memory,
+      "hash tables: {} tables of 2^{} buckets of {} ids take {:.3g} GB, more than this machine's "
+      "memory: expected fewer tables, hashes, or a smaller bucket",
+      shape.tables, shape.key_bits, shape.bucket, bytes / 1e9);
   return int64_t{shape.tables} << shape.key_bits;
 }
 

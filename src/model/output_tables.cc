@@ -1,5 +1,5 @@
 // OutputTables: rows ranked by promise, hashed by thousands.
-// Cost: two passes over the rows; K L inputs / 3 additions a row, and a query the same.
+// Cost: three passes over the rows; K L inputs / 3 additions a row, and a query the same.
 #include "model/output_tables.h"
 
 #include <algorithm>
@@ -69,9 +69,10 @@ struct OutputTables::Rows {
 OutputTables::OutputTables(const Graph& graph, const ParamView& params, const Batch& sample,
                            const OutputTableSettings& settings) {
   Require(IsRanked(graph),
-          "hash tables search models that end in a linear layer of at least {} outputs; this one "
-          "has {}{}: expected an exact search",
-          kLeastRanked, graph.task().outputs, graph.Output() ? "" : ", not of such a layer");
+          "hash tables search models that end in a linear layer over dense input with at least {} "
+          "outputs; this one has {}{}: expected an exact search",
+          kLeastRanked, graph.task().outputs,
+          graph.Output() ? "" : " that are not of such a layer");
   output_ = graph.Output().value();
   LookAt(graph, params, sample);
   Choose(settings);

@@ -30,7 +30,8 @@ TEST(SortById, EqualsAStableSortForAnyNumberOfThreads) {
     for (const uint64_t ids : {uint64_t{1}, uint64_t{2048}, uint64_t{2049}, uint64_t{2147483647}})
       for (const int threads : {1, 2, 3}) {
         SetKernelThreads(threads);
-        std::vector<Entry> entries = Drawn(count, ids), room;
+        std::vector<Entry> entries = Drawn(count, ids);
+        SortRoom<Entry> room;
         std::vector<Entry> expected = entries;
         std::ranges::stable_sort(expected, {}, &Entry::id);
         SortById(entries, room, static_cast<int64_t>(ids));

@@ -153,15 +153,16 @@ TEST(LshLinear, TouchesLabelsAndTheWantedRowsOnly) {
   const List first = {Layer("sparse_linear", {{"outputs", 10}})};
   const Batch batch = Examples(true);
   for (const char* sampler : {"top_k", "vanilla", "threshold", "uniform"}) {
-    const Table options = {
-        {"sampler", sampler}, {"hard", 2}, {"random", 3}, {"group", 7}, {"tables", 5}};
+    const bool hashes = std::string(sampler) != "uniform";
+    Table options = {{"sampler", sampler}, {"random", 3}, {"group", 7}};
+    if (hashes) options.insert(options.end(), {{"hard", 2}, {"tables", 5}});
     const Graph graph = Model(first, true, options, "sigmoid_cross_entropy", true);
     const StepOf step = Step(graph, batch);
     const std::vector<int32_t>& rows = step.rows[1 + 1];
     std::vector<int32_t> labels = batch.labels.ids;
     std::sort(labels.begin(), labels.end());
     labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
-    const size_t drawn = std::string(sampler) == "uniform" ? 3 : 5;
+    const size_t drawn = hashes ? 5 : 3;
     EXPECT_EQ(rows.size(), labels.size() + drawn) << sampler;
     EXPECT_TRUE(std::includes(rows.begin(), rows.end(), labels.begin(), labels.end())) << sampler;
   }
@@ -186,6 +187,19 @@ TEST(LshLinear, CorrectsTheRandomPart) {
                       Task(true));
     EXPECT_NEAR(Step(graph, batch).loss, std::log(correct ? 40.0 : 4.0), 1e-5);
   }
+  const Graph later({first[0],
+                     Layer("lsh_linear", {{"outputs", kLabels},
+                                          {"sampler", "uniform"},
+                                          {"random", 3},
+                                          {"group", 7},
+                                          {"correct", true},
+                                          {"correct_from", 2},
+                                          {"bias_initializer", "zeros"}}),
+                     Layer("softmax_cross_entropy")},
+                    Task(true));
+  EXPECT_NEAR(Step(later, batch).loss, std::log(4.0), 1e-5) << "the first epoch";
+  batch.epoch = 1;
+  EXPECT_NEAR(Step(later, batch).loss, std::log(40.0), 1e-5) << "the second";
 }
 
 /// A few steps with states, of which the second half may start from the tensors of the first.
@@ -244,7 +258,12 @@ std::string Refusal(const Table& options) {
 }
 
 TEST(LshLinear, RefusesWhatDoesNotFit) {
-  EXPECT_THAT(Refusal({{"hard", 0}, {"random", 0}}), HasSubstr("nothing but labels"));
+  EXPECT_THAT(Refusal({{"sampler", "uniform"}, {"random", 0}}), HasSubstr("nothing but labels"));
+  EXPECT_THAT(Refusal({{"hard", 0}}), HasSubstr("nothing to the tables"));
+  for (const char* name : {"hard", "hashes", "tables", "bucket", "rehash_every"})
+    EXPECT_THAT(Refusal({{"sampler", "uniform"}, {name, 5}}), HasSubstr("leave it out"));
+  EXPECT_THAT(Refusal({{"threshold", 3}}), HasSubstr("leave it out"));
+  EXPECT_THAT(Refusal({{"correct_from", 2}}), HasSubstr("correct = true"));
   EXPECT_THAT(Refusal({{"family", "dwta"}, {"hashes", 20}}), HasSubstr("hashes"));
   EXPECT_THAT(Refusal({{"sampler", "topk"}}), HasSubstr("top_k"));
   const List layers = {Layer("sparse_linear", {{"outputs", 10}}),

@@ -100,8 +100,9 @@ class SparseRowsLinear : public SparseLinearKernel {
   }
 
   SparseLinearShape s_;
-  std::vector<Entry> entries_, room_;  // kept from call to call
-  std::vector<int64_t> starts_;        // first entry of each touched row
+  std::vector<Entry> entries_;
+  SortRoom<Entry> room_;         // kept from call to call
+  std::vector<int64_t> starts_;  // first entry of each touched row
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/registry.h"
 #include "kernels/convert.h"
 #include "kernels/cross_entropy.h"
+#include "kernels/sparse_linear.h"
 #include "kernels/threads.h"
 
 namespace yoke::layer {
@@ -39,9 +40,13 @@ LshPlan::LshPlan(const LshPlanShape& shape, const PlanRequest& request)
     : shape_(shape), request_(request), type_(request.arithmetic) {
   output = {.shape = {shape.settings.outputs}, .active = true};
   kernel = "active rows";
+  Require(!(shape.relu && request.scores && shape.settings.correct),
+          "lsh_linear below a relu and the loss cannot have correct = true: the correction is of "
+          "scores, and a relu's are no longer that; leave out one of the two");
 }
 
 void LshPlan::Forward(const LayerCall& call) {
+  if (request_.input.sparse) CheckIds(call.batch.sparse.View(), shape_.settings.inputs);
   LshState* state = PrepareState(call);
   if (state) FindKeys(call, *state);
   MakeGroups(call);
@@ -284,7 +289,7 @@ void LshPlan::Multiply(const LayerCall& call, size_t g) {
 void LshPlan::FinishScores(const LayerCall& call, const ActiveGroup& group) const {
   const LshSettings& s = shape_.settings;
   const int64_t random = group.active - group.hard;
-  const bool correct = s.correct && random > 0 && double(call.batch.epoch) >= s.correct_from;
+  const bool correct = s.correct && random > 0 && call.batch.epoch + 1 >= s.correct_from;
   const float more =
       correct ? std::log(float(s.outputs - group.hard) / static_cast<float>(random)) : 0.0F;
   float* values = call.active_output->values.data() + group.value;

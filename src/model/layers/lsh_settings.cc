@@ -68,6 +68,24 @@ void ChooseTables(const Options& options, LshSettings& s) {
       options.String("bucket_policy") == "fifo" ? BucketPolicy::kFifo : BucketPolicy::kReservoir;
 }
 
+/// Nothing that is set may be without effect.
+void CheckEffects(const Options& options, bool hashes, const LshSettings& s) {
+  for (const char* name : {"hard", "hashes", "tables", "bucket", "rehash_every"})
+    Require(
+        hashes || !options.Has(name),
+        "{} is of hash tables, and sampler \"{}\" has none: leave it out or name another sampler",
+        options.Where(name), s.sampler);
+  Require(!options.Has("threshold") || s.sampler == "threshold",
+          "{} is of sampler \"threshold\", and the sampler is \"{}\": leave it out",
+          options.Where("threshold"), s.sampler);
+  Require(!options.Has("correct_from") || s.correct,
+          "{} says when the correction begins, and there is none: set correct = true too",
+          options.Where("correct_from"));
+  Require(!options.Has("hard") || options.Int("hard") > 0 || !hashes,
+          "{}: 0 leaves nothing to the tables: expected at least 1, or sampler = \"uniform\"",
+          options.Where("hard"));
+}
+
 OptionSpec Choice(const std::string& name, const std::string& fallback,
                   std::vector<std::string> choices, const std::string& help) {
   return {.name = name,
@@ -113,13 +131,10 @@ std::vector<OptionSpec> LshOptions() {
       Count("group", "Examples that share an active set; 1 is the paper's form (default: 64)."),
       Count("hard", "S: most ids that a group finds in the tables (default: a third).", 0),
       Count("random", "R: ids drawn at random besides (default: the rest).", 0),
-      {.name = "threshold",
-       .type = OptionType::kInt,
-       .fallback = 2,
-       .help = "For sampler threshold: how often an id must be found.",
-       .minimum = 1},
+      Count("threshold", "For sampler threshold: how often an id must be found (default: 2).", 1,
+            65535),
       Flag("correct", "Add log((outputs - hard) / random) to the scores of the random part."),
-      Number("correct_from", 0, "Epoch from which scores are corrected."),
+      Count("correct_from", "Epoch, from 1, from which scores are corrected (default: 1)."),
       Choice("rehash", "growing", {"fixed", "growing", "changed"},
              "When tables are built anew: every N0 steps, at growing intervals, or when codes "
              "moved."),
@@ -143,9 +158,9 @@ LshSettings SettingsOf(const Options& options, int64_t inputs) {
                 .sampler = options.String("sampler"),
                 .family = options.String("family"),
                 .group = IntOr(options, "group", 64),
-                .threshold = int(options.Int("threshold")),
+                .threshold = int(IntOr(options, "threshold", 2)),
                 .correct = options.Bool("correct"),
-                .correct_from = options.Float("correct_from"),
+                .correct_from = IntOr(options, "correct_from", 1),
                 .rehash = options.String("rehash"),
                 .rehash_every =
                     IntOr(options, "rehash_every", std::max(kLeastInterval, outputs / kRowsAStep)),
@@ -154,6 +169,7 @@ LshSettings SettingsOf(const Options& options, int64_t inputs) {
                 .rehash_touched = options.Bool("rehash_touched"),
                 .redraw_every = options.Int("redraw_every")};
   const bool hashes = FindEntry(samplers(), "sampler", s.sampler).hashes;
+  CheckEffects(options, hashes, s);
   ChooseCounts(options, hashes, s);
   if (hashes && s.hard > 0) ChooseTables(options, s);
   return s;
@@ -161,7 +177,7 @@ LshSettings SettingsOf(const Options& options, int64_t inputs) {
 
 std::string Explain(const LshSettings& s) {
   const double share = 100 * double(s.wanted()) / double(s.outputs);
-  std::string text = fmt::format("{} of {} active besides labels ({:.2g} %), groups of {}",
+  std::string text = fmt::format("{} of {} active besides labels ({:.3g} %), groups of {}",
                                  s.wanted(), s.outputs, share, s.group);
   if (!s.hashed()) return text + ", all drawn at random";
   return text + fmt::format(

@@ -23,7 +23,7 @@ struct LshSettings {
   int64_t random = 0;  ///< R: ids drawn at random besides.
   int threshold = 0;
   bool correct = false;      ///< The random part's scores get log((outputs - hard) / random) added,
-  double correct_from = 0;   ///< from this epoch on.
+  int64_t correct_from = 1;  ///< from this epoch on, counted from 1.
   std::string rehash;        ///< fixed, growing, changed
   int64_t rehash_every = 0;  ///< N0, in steps.
   double rehash_growth = 0;  ///< lambda of the growing intervals.

@@ -50,8 +50,10 @@ void LshState::Prepare(const float* weights, uint64_t seed) {
   Allocate();
   const bool first = position_[kStep] == 0;
   if (first) position_[kSeed] = static_cast<int32_t>(seed);
+  if (first) position_[kFunctions] = Functions();
   if (first) hasher_ = MakeHasher(0);
   ++position_[kStep];
+  if (first) tables_.front().Clear();
   if (first || (!Building() && Due(weights))) Start();
   if (!Building()) return;
   if (settings_.rehash_touched && !first && !next_) return MoveTouched(weights);
@@ -81,6 +83,7 @@ int64_t LshState::Interval() const {
 
 void LshState::Start() {
   position_[kProgress] = 0;
+  position_[kDue] = position_[kStep] + static_cast<int32_t>(Interval());
   const int64_t every = settings_.redraw_every;
   const bool redraw = every > 0 && position_[kRebuilds] > 0 && position_[kRebuilds] % every == 0;
   position_[kNextGeneration] = position_[kGeneration] + (redraw ? 1 : 0);
@@ -111,7 +114,6 @@ void LshState::TakeOver() {
   if (next_) hasher_ = std::move(next_);
   position_[kGeneration] = position_[kNextGeneration];
   position_[kProgress] = -1;
-  position_[kDue] = position_[kStep] + static_cast<int32_t>(Interval());
   ++position_[kRebuilds];
   std::fill(touched_.begin(), touched_.end(), 0);
 }
@@ -159,6 +161,13 @@ void LshState::KeysOf(const Hasher& hasher, const float* weights, std::span<cons
   }
 }
 
+int32_t LshState::Functions() const {
+  uint64_t word = static_cast<uint64_t>(settings_.hashes);
+  for (const char c : settings_.family)
+    word = Random::Mix(word + static_cast<uint64_t>(static_cast<unsigned char>(c)));
+  return static_cast<int32_t>(word);
+}
+
 std::unique_ptr<Hasher> LshState::MakeHasher(int32_t generation) const {
   const uint64_t seed =
       Random::Mix(static_cast<uint32_t>(position_[kSeed])) + static_cast<uint64_t>(generation);
@@ -194,6 +203,8 @@ std::vector<StateTensor> LshState::Tensors() {
 }
 
 void LshState::Restored() {
+  // The tables of other hash functions would be queried in vain: they are built anew.
+  if (position_[kFunctions] != Functions()) position_.assign(kPlaces, 0), position_[kProgress] = -1;
   if (position_[kStep] == 0) return;
   hasher_ = MakeHasher(position_[kGeneration]);
   next_ = nullptr;

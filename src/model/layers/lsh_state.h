@@ -35,7 +35,17 @@ class LshState : public LayerState {
   int64_t Bytes() const override;
 
  private:
-  enum Place { kStep, kDue, kRebuilds, kGeneration, kNextGeneration, kProgress, kSeed, kPlaces };
+  enum Place {
+    kStep,
+    kDue,
+    kRebuilds,
+    kGeneration,
+    kNextGeneration,
+    kProgress,
+    kSeed,
+    kFunctions,
+    kPlaces
+  };
 
   /// Sets of tables.
   int sets() const { return settings_.rehash_touched ? 1 : 2; }
@@ -53,6 +63,8 @@ class LshState : public LayerState {
   void WatchRows(const float* weights);
   void KeysOf(const Hasher& hasher, const float* weights, std::span<const int32_t> rows,
               uint32_t* keys) const;
+  /// A number for the kind of hash functions: family and K.
+  int32_t Functions() const;
   std::unique_ptr<Hasher> MakeHasher(int32_t generation) const;
 
   LshSettings settings_;

@@ -18,7 +18,12 @@ List Build(const Options& options, const ModelTask& task) {
           options.Where("lsh"));
   Table output = {{"outputs", task.outputs}};
   if (options.Has("lsh"))
-    for (const auto& option : *options.Raw("lsh").AsTable()) output.push_back(option);
+    for (const auto& option : *options.Raw("lsh").AsTable()) {
+      Require(option.first != "outputs",
+              "{}: the data says how many outputs there are: leave it out",
+              options.Where("lsh") + ".outputs");
+      output.push_back(option);
+    }
   return {Layer("sparse_linear", {{"outputs", options.Int("hidden")}}), Layer("relu"),
           Layer(hashed ? "lsh_linear" : "linear", std::move(output)),
           Layer(softmax ? "softmax_cross_entropy" : "sigmoid_cross_entropy")};

@@ -1,0 +1,192 @@
+// LshSettings: what follows from a hashed layer's size, what options put in its place, and what is
+// refused.
+#include "model/layers/lsh_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/check.h"
+#include "base/registry.h"
+#include "lsh/family.h"
+#include "model/layer.h"
+
+namespace yoke::layer {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kInputs = 12;
+
+LshSettings Settings(int64_t outputs, Table given = {}) {
+  given.emplace_back("outputs", outputs);
+  const LayerEntry& entry = FindEntry(layers(), "layer", "lsh_linear");
+  return SettingsOf(Options("model.layer[1]", Value(std::move(given)), entry.options), kInputs);
+}
+
+/// What a size gives, worked out by hand.
+struct Derived {
+  int64_t outputs, hard, random;
+  int hashes, bucket;
+  int64_t rehash_every;
+};
+// 64 times the fourth root of the outputs is 202.4, 970.8, 1,831.1 and 2,706.9.
+constexpr Derived kDerived[] = {{100, 33, 67, 2, 50, 50},
+                                {52'946, 323, 648, 11, 50, 50},
+                                {670'091, 610, 1'221, 15, 40, 81},
+                                {3'200'000, 902, 1'805, 17, 48, 390}};
+
+TEST(LshSettings, FollowFromTheSize) {
+  for (const Derived& d : kDerived) {
+    SCOPED_TRACE(d.outputs);
+    const LshSettings s = Settings(d.outputs);
+    EXPECT_EQ(s.inputs, kInputs);
+    EXPECT_EQ(s.outputs, d.outputs);
+    EXPECT_EQ(s.hard, d.hard);
+    EXPECT_EQ(s.random, d.random);
+    EXPECT_EQ(s.hashes, d.hashes);
+    EXPECT_EQ(s.tables, 24);
+    EXPECT_EQ(s.bucket, d.bucket);
+    EXPECT_EQ(s.rehash_every, d.rehash_every);
+    EXPECT_EQ(s.group, 64);
+    EXPECT_EQ(s.policy, BucketPolicy::kFifo);
+    EXPECT_TRUE(s.hashed());
+  }
+}
+
+TEST(LshSettings, BucketsHold16To32IdsAndHaveRoomForTwice) {
+  for (const int64_t outputs :
+       {32, 63, 64, 65, 100, 1023, 1024, 52'946, 670'091, 3'200'000, 536'870'911}) {
+    const LshSettings s = Settings(outputs);
+    const double load = double(outputs) / std::exp2(s.hashes);
+    EXPECT_GE(load, 16) << outputs;
+    EXPECT_LT(load, 32) << outputs;
+    EXPECT_EQ(s.bucket, 2 * int64_t(load)) << outputs;
+  }
+}
+
+TEST(LshSettings, KeysOfAnyFamilyFit) {
+  for (const HashFamilyEntry& family : hash_families())
+    for (const int64_t outputs : {3, 31, 100, 670'091, 1'000'000'000}) {
+      const LshSettings s = Settings(outputs, {{"family", family.name}});
+      EXPECT_GE(s.hashes, 1) << family.name << " " << outputs;
+      EXPECT_LE(s.hashes * family.bits, kMaxKeyBits) << family.name << " " << outputs;
+      EXPECT_GE(s.bucket, 1) << family.name << " " << outputs;
+      EXPECT_LE(s.bucket, 1 << 16) << family.name << " " << outputs;
+    }
+  // Hashes of several bits: as many whole ones as do not make more buckets than simhash.
+  const int bits = FindEntry(hash_families(), "hash family", "dwta").bits;
+  EXPECT_GT(bits, 1);
+  EXPECT_EQ(Settings(670'091, {{"family", "dwta"}}).hashes, 15 / bits);
+}
+
+TEST(LshSettings, AShareReplacesTheFourthRoot) {
+  const LshSettings s = Settings(670'091, {{"share", 0.01}});
+  EXPECT_EQ(s.wanted(), 6'701);
+  EXPECT_EQ(s.hard, 2'233);
+  EXPECT_EQ(s.hashes, 15);
+  EXPECT_EQ(Settings(670'091, {{"share", 1.0}}).wanted(), 670'091);
+  EXPECT_EQ(Settings(100, {{"share", 1e-6}}).wanted(), 1);
+}
+
+TEST(LshSettings, OptionsReplaceWhatFollows) {
+  LshSettings s = Settings(670'091, {{"hard", 31}});
+  EXPECT_EQ(s.hard, 31);
+  EXPECT_EQ(s.random, 1'800);
+  s = Settings(670'091, {{"random", 500}});
+  EXPECT_EQ(s.hard, 610);
+  EXPECT_EQ(s.random, 500);
+  s = Settings(670'091, {{"hashes", 12},
+                         {"tables", 50},
+                         {"group", 8},
+                         {"rehash_every", 7},
+                         {"bucket_policy", "reservoir"}});
+  EXPECT_EQ(s.hashes, 12);
+  EXPECT_EQ(s.bucket, 2 * (670'091 / 4'096));  // follows from the hashes that were given
+  EXPECT_EQ(s.tables, 50);
+  EXPECT_EQ(s.group, 8);
+  EXPECT_EQ(s.rehash_every, 7);
+  EXPECT_EQ(s.policy, BucketPolicy::kReservoir);
+  EXPECT_EQ(Settings(670'091, {{"bucket", 9}}).bucket, 9);
+}
+
+TEST(LshSettings, UniformDrawsAllAndHasNoTables) {
+  const LshSettings s = Settings(670'091, {{"sampler", "uniform"}});
+  EXPECT_FALSE(s.hashed());
+  EXPECT_EQ(s.hard, 0);
+  EXPECT_EQ(s.random, 1'831);
+  EXPECT_EQ(Settings(670'091, {{"sampler", "uniform"}, {"share", 0.01}}).random, 6'701);
+}
+
+TEST(LshSettings, ExplainThemselves) {
+  const std::string text = Explain(Settings(670'091));
+  EXPECT_THAT(text, HasSubstr("1831 of 670091"));
+  EXPECT_THAT(text, HasSubstr("K 15"));
+  EXPECT_THAT(text, HasSubstr("buckets of 40"));
+  EXPECT_THAT(Explain(Settings(100, {{"sampler", "uniform"}})), HasSubstr("at random"));
+}
+
+std::string Refusal(const Table& given) {
+  try {
+    Settings(1'000, given);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(LshSettings, RefusalsNameTheOption) {
+  const Table refused = {{"share", 0.0},
+                         {"share", 1.5},
+                         {"sampler", "topk"},
+                         {"family", "minhash"},
+                         {"hashes", 0},
+                         {"hashes", 25},
+                         {"tables", 0},
+                         {"tables", 5000},
+                         {"bucket", 0},
+                         {"bucket", 70000},
+                         {"bucket_policy", "newest"},
+                         {"group", 0},
+                         {"hard", -1},
+                         {"hard", 0},
+                         {"random", -1},
+                         {"rehash", "never"},
+                         {"rehash_every", 0},
+                         {"redraw_every", -1},
+                         {"rehash_share", 1.5}};
+  for (const auto& option : refused)
+    EXPECT_THAT(Refusal({option}), HasSubstr("model.layer[1]." + option.first));
+  EXPECT_THAT(Refusal({{"family", "dwta"}, {"hashes", 20}}), HasSubstr("model.layer[1].hashes"));
+  EXPECT_THAT(Refusal({{"sampler", "uniform"}, {"random", 0}}), HasSubstr("random are both 0"));
+  EXPECT_THAT(Refusal({{"rehashes", 3}}), HasSubstr("hashes"));
+}
+
+TEST(LshSettings, RefuseWhatWouldDoNothing) {
+  const Table of_tables = {
+      {"hard", 5}, {"hashes", 4}, {"tables", 4}, {"bucket", 4}, {"rehash_every", 4}};
+  for (const auto& option : of_tables)
+    EXPECT_THAT(Refusal({{"sampler", "uniform"}, option}),
+                HasSubstr("model.layer[1]." + option.first));
+  EXPECT_THAT(Refusal({{"threshold", 3}}), HasSubstr("model.layer[1].threshold"));
+  EXPECT_THAT(Refusal({{"correct_from", 3}}), HasSubstr("model.layer[1].correct_from"));
+}
+
+TEST(LshSettings, CountTheEpochOfTheCorrectionFromOne) {
+  EXPECT_EQ(Settings(1'000, {{"correct", true}}).correct_from, 1);
+  EXPECT_EQ(Settings(1'000, {{"correct", true}, {"correct_from", 3}}).correct_from, 3);
+  for (const Value& epoch : {Value(0), Value(1.5)})
+    EXPECT_THAT(Refusal({{"correct", true}, {"correct_from", epoch}}),
+                HasSubstr("model.layer[1].correct_from"));
+}
+
+TEST(LshSettings, ThresholdIsOfItsSampler) {
+  EXPECT_EQ(Settings(1'000, {{"sampler", "threshold"}}).threshold, 2);
+  EXPECT_EQ(Settings(1'000, {{"sampler", "threshold"}, {"threshold", 5}}).threshold, 5);
+  EXPECT_THAT(Refusal({{"sampler", "threshold"}, {"threshold", 0}}),
+              HasSubstr("model.layer[1].threshold"));
+}
+
+}  // namespace
+}  // namespace yoke::layer

@@ -1,0 +1,98 @@
+// LshState: when tables are built anew, and what becomes of tables of other hash functions.
+#include "model/layers/lsh_state.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "base/random.h"
+
+namespace yoke::layer {
+namespace {
+
+constexpr int64_t kInputs = 8, kOutputs = 50;
+
+LshSettings Settings(const std::string& rehash, int64_t every) {
+  return {.inputs = kInputs,
+          .outputs = kOutputs,
+          .sampler = "top_k",
+          .family = "simhash",
+          .hashes = 3,
+          .tables = 4,
+          .bucket = 32,
+          .group = 4,
+          .hard = 5,
+          .rehash = rehash,
+          .rehash_every = every,
+          .rehash_growth = 0.5,
+          .rehash_share = 0.1};
+}
+
+std::vector<float> Weights(uint64_t draw) {
+  Random random{draw};
+  std::vector<float> weights(kInputs * kOutputs);
+  for (float& w : weights) w = static_cast<float>(random.Uniform(-1, 1));
+  return weights;
+}
+
+/// The steps, from 1, in which tables were built.
+std::vector<int> BuildSteps(LshState& state, int steps, int moves_at = 0) {
+  std::vector<int> built;
+  for (int step = 1; step <= steps; ++step) {
+    const int64_t before = state.rebuilds();
+    state.Prepare(Weights(moves_at > 0 && step >= moves_at ? 2 : 1).data(), 7);
+    if (state.rebuilds() > before) built.push_back(step);
+  }
+  return built;
+}
+
+TEST(LshState, FixedBuildsEverySoManySteps) {
+  LshState state(Settings("fixed", 4));
+  EXPECT_EQ(BuildSteps(state, 14), (std::vector<int>{1, 5, 9, 13}));
+}
+
+TEST(LshState, GrowingWaitsLongerEachTime) {
+  LshState state(Settings("growing", 4));
+  // Intervals of 4 e^(t / 2): 4, 6.59, 10.9, without their fractions.
+  EXPECT_EQ(BuildSteps(state, 25), (std::vector<int>{1, 5, 11, 21}));
+}
+
+TEST(LshState, ChangedWaitsUntilCodesMoved) {
+  LshState state(Settings("changed", 3));
+  EXPECT_EQ(BuildSteps(state, 20, 9), (std::vector<int>{1, 10}));
+}
+
+/// What a state writes into a checkpoint, put into another.
+void HandOver(LshState& from, LshState& to) {
+  const auto source = from.Tensors(), target = to.Tensors();
+  ASSERT_EQ(source.size(), target.size());
+  for (size_t i = 0; i < source.size(); ++i) {
+    ASSERT_EQ(source[i].shape, target[i].shape) << source[i].name;
+    std::memcpy(target[i].data, source[i].data,
+                static_cast<size_t>(source[i].shape.Count() * SizeOf(source[i].type)));
+  }
+  to.Restored();
+}
+
+TEST(LshState, TablesOfOtherFunctionsAreBuiltAnew) {
+  LshSettings other = Settings("fixed", 100);
+  other.family = "wta", other.hashes = 1;  // 3 bits, like 3 hashes of simhash
+  LshState before(other), resumed(Settings("fixed", 100)), fresh(Settings("fixed", 100));
+  before.Prepare(Weights(1).data(), 7);
+  HandOver(before, resumed);
+  resumed.Prepare(Weights(1).data(), 7);
+  fresh.Prepare(Weights(1).data(), 7);
+  for (int table = 0; table < 4; ++table)
+    for (uint32_t key = 0; key < 8; ++key) {
+      const auto a = resumed.tables().Bucket(table, key), b = fresh.tables().Bucket(table, key);
+      EXPECT_EQ(std::vector<int32_t>(a.begin(), a.end()), std::vector<int32_t>(b.begin(), b.end()));
+    }
+  LshState same(Settings("fixed", 100));
+  HandOver(fresh, same);
+  EXPECT_EQ(BuildSteps(same, 5), std::vector<int>()) << "its own tables serve on";
+}
+
+}  // namespace
+}  // namespace yoke::layer
