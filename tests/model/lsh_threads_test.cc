@@ -2,6 +2,7 @@
 // ids, and scores and gradients that differ by rounding at most.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -194,15 +195,20 @@ TEST_P(LshThreads, GiveTheSameStep) {
 INSTANTIATE_TEST_SUITE_P(Groups, LshThreads, ::testing::Values(4, 1, 32, 64),
                          ::testing::PrintToStringParamName());
 
-/// One plan and its tables live through changes of the number of threads.
+/// One plan and its tables live through changes of the number of threads; with 2 groups its kernels
+/// have the whole team or a thread alone by turns.
 TEST(LshThreadsOfAPlan, MayChangeFromStepToStep) {
-  Trainee trainee(4, false);
-  Outcome outcome;
-  for (uint64_t step = 0; step < kSteps; ++step) {
-    const Threads scope(1 + static_cast<int>(step * 2 % 3));  // 1, 3, 2, 1
-    trainee.Step(step, outcome);
+  constexpr std::array<int, kSteps> kThreads = {3, 1, 2, 3};
+  for (const int64_t group : {4, 32}) {
+    SCOPED_TRACE("group " + std::to_string(group));
+    Trainee trainee(group, false);
+    Outcome outcome;
+    for (uint64_t step = 0; step < kSteps; ++step) {
+      const Threads scope(kThreads[step]);
+      trainee.Step(step, outcome);
+    }
+    ExpectSame(outcome, Train(group, false, 1));
   }
-  ExpectSame(outcome, Train(4, false, 1));
 }
 
 }  // namespace
