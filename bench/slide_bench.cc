@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -489,8 +490,8 @@ void Measure(int64_t outputs, int64_t features, int64_t batch, int threads) {
 
 int main(int argc, char** argv) {
   WaitBriefly(argv);
-  if (argc != 5) {
-    fmt::print(stderr, "usage: slide_bench OUTPUTS FEATURES BATCH THREADS\n");
+  if (argc != 5 || std::atoll(argv[3]) < 64) {
+    fmt::print(stderr, "usage: slide_bench OUTPUTS FEATURES BATCH THREADS, BATCH from 64 on\n");
     return 2;
   }
   Measure(std::stoll(argv[1]), std::stoll(argv[2]), std::stoll(argv[3]), std::stoi(argv[4]));

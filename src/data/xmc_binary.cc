@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/round_up.h"
 #include "data/output_file.h"
 
 namespace yoke {
@@ -11,9 +12,7 @@ namespace {
 
 constexpr size_t kBlock = kXmcAlignment;
 
-int64_t RoundedUp(int64_t bytes) {
-  return (bytes + kXmcAlignment - 1) / kXmcAlignment * kXmcAlignment;
-}
+int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kXmcAlignment); }
 
 template <typename T>
 std::string_view BytesOf(const GrowingArray<T>& array) {
@@ -38,15 +37,15 @@ uint64_t Mixed(uint64_t state, uint64_t word) {
 }  // namespace
 
 XmcBinaryPlaces PlacesOf(const XmcBinaryHead& head) {
-  const int64_t offsets = RoundedUp((head.examples + 1) * 8);
-  const int64_t features = RoundedUp(head.feature_entries * 4);
+  const int64_t offsets = Aligned((head.examples + 1) * 8);
+  const int64_t features = Aligned(head.feature_entries * 4);
   XmcBinaryPlaces places{};
   places.feature_offsets = sizeof(XmcBinaryHead);
   places.feature_ids = places.feature_offsets + offsets;
   places.feature_values = places.feature_ids + features;
   places.label_offsets = places.feature_values + features;
   places.label_ids = places.label_offsets + offsets;
-  places.end = places.label_ids + RoundedUp(head.label_entries * 4);
+  places.end = places.label_ids + Aligned(head.label_entries * 4);
   return places;
 }
 

@@ -85,7 +85,7 @@ class Builder {
  private:
   Edge Above() const {
     if (nodes_.empty()) return task_.input;
-    return {.shape = nodes_.back().output, .active = nodes_.back().layer->IsActive()};
+    return {.shape = nodes_.back().output, .active = nodes_.back().layer->Active()};
   }
 
   bool Absorbed(const std::string& type) {

@@ -21,7 +21,8 @@ struct Edge {
   DType type = DType::kF32;
   Layout layout = Layout::kPlain;
   bool sparse = false;  ///< The batch's sparse rows; shape is {width}.
-  bool active = false;  ///< An active set of the shape's {width} (in training only).
+  int64_t active = 0;   ///< An active set of the shape's {width} (in training only): about how many
+                        ///< ids an example has besides its labels. 0: not one.
 };
 
 /// What a plan is made for.
@@ -128,8 +129,8 @@ class Layer {
   virtual std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const = 0;
   /// Absorbs an activation that follows ("relu") into this layer's kernels; false: cannot.
   virtual bool Fuse(std::string_view /*activation*/) { return false; }
-  /// In training its output is an active set.
-  virtual bool IsActive() const { return false; }
+  /// In training its output is an active set: about so many ids besides labels; 0: it is not one.
+  virtual int64_t Active() const { return 0; }
   /// What it keeps from step to step; null: nothing.
   virtual std::unique_ptr<LayerState> MakeState() const { return nullptr; }
   /// How its settings came about, a line for `info`; "": nothing to say.

@@ -149,8 +149,7 @@ void Ranking::SearchOne(int64_t example, const T* weight, const T* bias, Searche
   searcher.best.Clear();
   searcher.scores.resize(ids.size());
   for (size_t k = 0; k < ids.size(); ++k) {
-    if (k + kAhead < ids.size())
-      Prefetch(weight + ids[k + kAhead] * inputs, inputs);
+    if (k + kAhead < ids.size()) Prefetch(weight + ids[k + kAhead] * inputs, inputs);
     const float score = Dot(weight + ids[k] * inputs, searcher.query.data(), inputs) +
                         (bias ? Low(bias[ids[k]]) : 0.0F);
     searcher.scores[k] = score;

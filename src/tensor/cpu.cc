@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/round_up.h"
 #include "tensor/device.h"
 
 namespace yoke {
@@ -15,8 +16,6 @@ namespace {
 constexpr int64_t kHugePage = int64_t{2} << 20;
 constexpr int64_t kLarge = 2 * kHugePage;
 
-int64_t RoundedUp(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 [[noreturn]] void NoMemory(int64_t bytes) {
   throw Error(fmt::format("no memory for {} bytes on the CPU", bytes));
 }
@@ -24,7 +23,7 @@ int64_t RoundedUp(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / uni
 /// Zeros that the system makes when they are first touched. Ordinary pages serve for what fills no
 /// huge one, and where the system has none.
 char* MapHugePages(int64_t bytes) {
-  const int64_t size = RoundedUp(bytes, kHugePage), spare = size + kHugePage;
+  const int64_t size = RoundUp(bytes, kHugePage), spare = size + kHugePage;
   void* mapped = mmap(nullptr, spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) NoMemory(bytes);
   char* const begin = static_cast<char*>(mapped);
@@ -46,13 +45,13 @@ class CpuDevice : public Device {
   const std::string& name() const override { return name_; }
   void* Allocate(int64_t bytes) override {
     if (bytes >= kLarge) return MapHugePages(bytes);
-    void* memory = std::aligned_alloc(64, RoundedUp(bytes, 64));
+    void* memory = std::aligned_alloc(64, RoundUp(bytes, 64));
     if (!memory) NoMemory(bytes);
     return std::memset(memory, 0, bytes);
   }
   void Free(void* memory, int64_t bytes) override {
     if (bytes >= kLarge)
-      munmap(memory, RoundedUp(bytes, kHugePage));
+      munmap(memory, RoundUp(bytes, kHugePage));
     else
       std::free(memory);
   }

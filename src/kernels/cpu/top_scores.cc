@@ -10,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/round_up.h"
 #include "kernels/best_scores.h"
 #include "kernels/cpu/exponential.h"
 #include "kernels/cpu/onednn.h"
@@ -27,8 +28,6 @@ constexpr int64_t kSegments = 64;          // sums are taken by segment, whateve
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 using V = Vector<8>;
-
-int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 /// log(1 + x) for x in [0, 1] within 2e-7 of itself: 2 atanh(z) with z = x / (2 + x), by its
 /// series.

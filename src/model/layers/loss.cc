@@ -100,11 +100,13 @@ class ActiveLossPlan : public LayerPlan {
 class Loss : public Layer {
  public:
   Loss(CrossEntropy function, const LayerContext& context)
-      : function_(function), outputs_(context.input.shape.Count()) {}
+      : function_(function),
+        outputs_(context.input.shape.Count()),
+        looked_at_(context.input.active > 0 ? context.input.active : outputs_) {}
 
   Shape OutputShape() const override { return {1}; }
   bool IsLoss() const override { return true; }
-  Cost Price(int64_t batch) const override { return Elementwise(batch * outputs_, 40); }
+  Cost Price(int64_t batch) const override { return Elementwise(batch * looked_at_, 40); }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     if (request.input.active)
       return std::make_unique<ActiveLossPlan>(
@@ -120,6 +122,7 @@ class Loss : public Layer {
  private:
   CrossEntropy function_;
   int64_t outputs_;
+  int64_t looked_at_;  ///< Scores of an example in a training step, labels left out.
 };
 
 }  // namespace

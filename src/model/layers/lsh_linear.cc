@@ -52,7 +52,7 @@ class LshLinear : public Layer {
         initializers_(options) {}
 
   Shape OutputShape() const override { return {shape_.settings.outputs}; }
-  bool IsActive() const override { return true; }
+  int64_t Active() const override { return shape_.settings.wanted(); }
   bool IsOutputProduct() const override { return !shape_.relu && !sparse_input_; }
   std::string Explain() const override { return layer::Explain(shape_.settings); }
 

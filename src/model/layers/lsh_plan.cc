@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "base/round_up.h"
 #include "kernels/convert.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/sparse_linear.h"
@@ -19,8 +20,6 @@ constexpr int64_t kPad = 64;          // sizes of blocks are rounded up to it: f
 constexpr size_t kMostKernels = 256;  // then they are made anew
 constexpr int64_t kQueries = 16;      // examples a thread hashes at a time
 constexpr float kNothing = -1e30F;    // a padding score: no loss, no gradient
-
-int64_t Padded(int64_t count) { return (count + kPad - 1) / kPad * kPad; }
 
 Tensor Matrix(int64_t rows, int64_t columns, DType type, const void* data) {
   return {.shape = {rows, columns}, .type = type, .data = const_cast<void*>(data)};
@@ -38,7 +37,7 @@ SparseRows RowOf(const std::span<const int32_t> ids, const float* values,
 
 LshPlan::LshPlan(const LshPlanShape& shape, const PlanRequest& request)
     : shape_(shape), request_(request), type_(request.arithmetic) {
-  output = {.shape = {shape.settings.outputs}, .active = true};
+  output = {.shape = {shape.settings.outputs}, .active = shape.settings.wanted()};
   kernel = "active rows";
   Require(!(shape.relu && request.scores && shape.settings.correct),
           "lsh_linear below a relu and the loss cannot have correct = true: the correction is of "
@@ -192,7 +191,7 @@ void LshPlan::LayOut(ActiveSet& set) const {
     group.active = static_cast<int64_t>(chosen_[g].size());
     group.labels = label_counts_[g];
     group.hard = hard_counts_[g];
-    group.columns = Padded(group.active);
+    group.columns = RoundUp(group.active, kPad);
     group.value = value;
     value += group.examples * group.columns;
     set.ids.insert(set.ids.end(), chosen_[g].begin(), chosen_[g].end());
@@ -237,7 +236,7 @@ void LshPlan::TakeSparse(const LayerCall& call, const ActiveGroup& group, Work& 
   std::sort(work.columns.begin(), work.columns.end());
   work.columns.erase(std::unique(work.columns.begin(), work.columns.end()), work.columns.end());
   if (work.columns.empty()) work.columns.push_back(0);  // all inputs are 0
-  work.width = Padded(static_cast<int64_t>(work.columns.size()));
+  work.width = RoundUp(static_cast<int64_t>(work.columns.size()), kPad);
   const int64_t count = group.examples * work.width;
   float* dense = work.dense.Get<float>(count);
   std::fill_n(dense, count, 0.0F);

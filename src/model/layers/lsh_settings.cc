@@ -45,7 +45,7 @@ int64_t WantedOf(const Options& options, int64_t outputs) {
 
 void ChooseCounts(const Options& options, bool hashes, LshSettings& s) {
   const int64_t wanted = WantedOf(options, s.outputs);
-  s.hard = hashes ? IntOr(options, "hard", wanted / 3) : 0;
+  s.hard = hashes ? IntOr(options, "hard", std::max<int64_t>(1, wanted / 3)) : 0;
   s.random = IntOr(options, "random", std::max<int64_t>(0, wanted - s.hard));
   s.hard = std::min(s.hard, s.outputs);
   s.random = std::min(s.random, s.outputs - s.hard);
