@@ -264,6 +264,7 @@ class Step {
           ++counts[id];
     for (const int32_t id : ids) counts.erase(id);
     std::vector<std::pair<int, int32_t>> order;
+    order.reserve(counts.size());
     for (const auto& [id, count] : counts) order.emplace_back(-count, id);
     std::ranges::sort(order);
     const auto found = std::min<int64_t>(request.wanted, static_cast<int64_t>(order.size()));

@@ -9,43 +9,43 @@
 namespace yoke::cpu {
 
 /// The compiler's types of so many lanes; g++ 12 wants their sizes as plain numbers.
-template <int lanes>
+template <int Lanes>
 struct VectorTypes;
 
 template <>
 struct VectorTypes<8> {
-  typedef float Floats __attribute__((vector_size(32)));
-  typedef int32_t Ints __attribute__((vector_size(32)));
-  typedef uint32_t Words __attribute__((vector_size(32)));
-  typedef uint16_t Halves __attribute__((vector_size(16)));
-  typedef uint8_t Bytes __attribute__((vector_size(8)));
+  using Floats [[gnu::vector_size(32)]] = float;
+  using Ints [[gnu::vector_size(32)]] = int32_t;
+  using Words [[gnu::vector_size(32)]] = uint32_t;
+  using Halves [[gnu::vector_size(16)]] = uint16_t;
+  using Bytes [[gnu::vector_size(8)]] = uint8_t;
 };
 
 template <>
 struct VectorTypes<4> {
-  typedef float Floats __attribute__((vector_size(16)));
-  typedef int32_t Ints __attribute__((vector_size(16)));
-  typedef uint32_t Words __attribute__((vector_size(16)));
-  typedef uint16_t Halves __attribute__((vector_size(8)));
-  typedef uint8_t Bytes __attribute__((vector_size(4)));
+  using Floats [[gnu::vector_size(16)]] = float;
+  using Ints [[gnu::vector_size(16)]] = int32_t;
+  using Words [[gnu::vector_size(16)]] = uint32_t;
+  using Halves [[gnu::vector_size(8)]] = uint16_t;
+  using Bytes [[gnu::vector_size(4)]] = uint8_t;
 };
 
 template <>
 struct VectorTypes<1> {
-  typedef float Floats __attribute__((vector_size(4)));
-  typedef int32_t Ints __attribute__((vector_size(4)));
-  typedef uint32_t Words __attribute__((vector_size(4)));
-  typedef uint16_t Halves __attribute__((vector_size(2)));
-  typedef uint8_t Bytes __attribute__((vector_size(1)));
+  using Floats [[gnu::vector_size(4)]] = float;
+  using Ints [[gnu::vector_size(4)]] = int32_t;
+  using Words [[gnu::vector_size(4)]] = uint32_t;
+  using Halves [[gnu::vector_size(2)]] = uint16_t;
+  using Bytes [[gnu::vector_size(1)]] = uint8_t;
 };
 
-template <int lanes>
+template <int Lanes>
 struct Vector {
-  using Floats = typename VectorTypes<lanes>::Floats;
-  using Ints = typename VectorTypes<lanes>::Ints;  ///< What comparisons of Floats give.
-  using Words = typename VectorTypes<lanes>::Words;
-  using Halves = typename VectorTypes<lanes>::Halves;
-  using Bytes = typename VectorTypes<lanes>::Bytes;
+  using Floats = typename VectorTypes<Lanes>::Floats;
+  using Ints = typename VectorTypes<Lanes>::Ints;  ///< What comparisons of Floats give.
+  using Words = typename VectorTypes<Lanes>::Words;
+  using Halves = typename VectorTypes<Lanes>::Halves;
+  using Bytes = typename VectorTypes<Lanes>::Bytes;
 
   static Floats Load(const float* from) { return Read<Floats>(from); }
   static Floats Load(const Bf16* from) {
@@ -56,7 +56,7 @@ struct Vector {
   static void Store(Floats v, float* to) { std::memcpy(to, &v, sizeof v); }
   /// Rounds to nearest even; a NaN stays one.
   static void Store(Floats v, Bf16* to) {
-    for (int i = 0; i < lanes; ++i) to[i] = Bf16(v[i]);
+    for (int i = 0; i < Lanes; ++i) to[i] = Bf16(v[i]);
   }
   static void Store(Ints v, uint8_t* to) {
     const Bytes bytes = __builtin_convertvector(v, Bytes);

@@ -22,6 +22,7 @@ constexpr int64_t kRowsAStep = 8192;    // the rows a step hashes then: a fifth 
 
 std::vector<std::string> NamesOf(const auto& entries) {
   std::vector<std::string> names;
+  names.reserve(entries.size());
   for (const auto& entry : entries) names.push_back(entry.name);
   return names;
 }

@@ -31,7 +31,7 @@ template <typename Kernel, typename Call>
 class WeightedPlan : public LayerPlan {
  public:
   WeightedPlan(std::unique_ptr<Kernel> chosen, Edge out) : kernel_(std::move(chosen)) {
-    output = std::move(out);
+    output = out;
     scratch_bytes = kernel_->scratch_bytes();
     kernel = kernel_->name();
   }
