@@ -37,13 +37,16 @@ void AddSearchOptions(CLI::App& app, SearchOptions& options) {
       ->option_text("HOW")
       ->check(CLI::IsMember({"exact", "tables"}));
   const auto add = [&](const std::string& name, int& value, int most, const std::string& help) {
-    app.add_option(name, value, "With --search tables: " + help + " (default: by their number)")
+    app.add_option(name, value, "With --search tables: " + help)
         ->option_text("N")
         ->check(CLI::Range(1, most));
   };
-  add("--hashes", options.settings.hashes, kMaxKeyBits, "hash bits a key; fewer find more labels");
-  add("--tables", options.settings.tables, kMostTables, "hash tables; more find more labels");
-  add("--bucket", options.settings.bucket, kMostIds, "labels a bucket holds; more find more");
+  add("--hashes", options.settings.hashes, kMaxKeyBits,
+      "hash bits a key; fewer find more labels (default: from their number)");
+  add("--tables", options.settings.tables, kMostTables,
+      "hash tables; more find more labels (default: 32)");
+  add("--bucket", options.settings.bucket, kMostIds,
+      "labels a bucket holds; more find more (default: 64)");
 }
 
 std::string CheckpointFolder(const std::string& path) {
