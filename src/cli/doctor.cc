@@ -104,7 +104,8 @@ Finding MpiFinding(const Hardware& h) {
 
 Finding LibrariesFinding() {
   std::vector<std::string> texts;
-  for (const auto& [name, version] : Libraries()) texts.push_back(name + " " + version);
+  for (const auto& [name, version] : Libraries())
+    texts.push_back(fmt::format("{} {}", name, version));
   return {"libraries", fmt::format("{}", fmt::join(texts, ", ")),
           "Speed follows oneDNN; archives, images and text only matter while data is read."};
 }

@@ -10,7 +10,7 @@
 #include "train/checkpoint.h"
 #include "train/replica.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
 }
 

@@ -82,7 +82,7 @@ void CheckBelongs(const Safetensors& file, const std::string& checksum, const st
 
 /// Gives a damaged checkpoint another name, which it returns; a link `best` to it goes.
 std::string SetAside(const std::string& run, int64_t step) {
-  const std::string aside = fmt::format("{}/checkpoints/damaged-{}", run, step);
+  std::string aside = fmt::format("{}/checkpoints/damaged-{}", run, step);
   ReplaceFolder(fmt::format("{}/checkpoints/{}", run, step), aside);
   if (!fs::exists(run + "/best")) fs::remove(run + "/best");
   return aside;

@@ -2,7 +2,7 @@
 #include "train/files.h"
 
 #include <fcntl.h>
-#include <stdio.h>  // renameat2
+#include <stdio.h>  // NOLINT(modernize-deprecated-headers): renameat2
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

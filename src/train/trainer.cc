@@ -331,18 +331,18 @@ class Trainer {
     if (saved_test_.empty() && data_.test && !diverged && reason != "interrupted")
       saved_test_ = replica_->Evaluate(*data_.test, request_.stop_signal);
     const int signal = request_.stop_signal ? request_.stop_signal->load() : 0;
-    const EndEvent event = {.run = run_,
-                            // As in the checkpoint: whoever goes on counts from there.
-                            .seconds = diverged ? Seconds() : position_.seconds,
-                            .epochs = EpochsDone(),
-                            .step = position_.step,
-                            .test = saved_test_,
-                            .reason = reason,
-                            .sentence = diverged ? sentence_ : SentenceOf(reason),
-                            .exit_status = diverged                  ? kDivergedStatus
-                                           : reason == "interrupted" ? 128 + signal
-                                                                     : 0,
-                            .memory = Memory()};
+    EndEvent event = {.run = run_,
+                      // As in the checkpoint: whoever goes on counts from there.
+                      .seconds = diverged ? Seconds() : position_.seconds,
+                      .epochs = EpochsDone(),
+                      .step = position_.step,
+                      .test = saved_test_,
+                      .reason = reason,
+                      .sentence = diverged ? sentence_ : SentenceOf(reason),
+                      .exit_status = diverged                  ? kDivergedStatus
+                                     : reason == "interrupted" ? 128 + signal
+                                                               : 0,
+                      .memory = Memory()};
     for (Observer* observer : observers_) observer->End(event);
     return event;
   }

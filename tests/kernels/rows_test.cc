@@ -129,6 +129,7 @@ struct Merged {
 
 Merged Merge(RowMerge& merge, const std::vector<OwnBlock>& blocks, int64_t width) {
   std::vector<RowBlock> views;
+  views.reserve(blocks.size());
   for (const OwnBlock& block : blocks) views.push_back(block.View());
   Merged merged{.ids = {5, 5}, .values = {7, 7, 7}};  // of an earlier step
   merge.Run(views, width, merged.ids, merged.values);

@@ -142,6 +142,7 @@ TEST(HashTables, ThreadsInsertAndQueryAtTheSameTime) {
   const auto keys = Keys(int64_t{kWriters} * kEach, shape);
   HashTables tables(shape);
   std::vector<std::jthread> team;
+  team.reserve(kWriters);
   for (int writer = 0; writer < kWriters; ++writer)
     team.emplace_back([&, writer] {
       for (int32_t i = writer * kEach; i < (writer + 1) * kEach; ++i)
