@@ -26,6 +26,7 @@ double CurveByPairs(const std::vector<std::pair<float, bool>>& scored) {
 TEST(AreaUnderCurveTest, EqualsCountingPairs) {
   Random random{3};
   std::vector<std::pair<float, bool>> scored;
+  scored.reserve(300);
   for (int i = 0; i < 300; ++i)
     scored.emplace_back(static_cast<float>(random.Below(20)), random.Below(3) == 0);
   EXPECT_NEAR(AreaUnderCurve(scored), CurveByPairs(scored), 1e-12);
@@ -43,6 +44,7 @@ TEST(TopScoresTest, EqualsSorting) {
   Random random{5};
   for (int n : {0, 1, 4, 5, 6, 100}) {
     std::vector<float> scores;
+    scores.reserve(n);
     for (int i = 0; i < n; ++i) scores.push_back(static_cast<float>(random.Below(10)));
     std::vector<int32_t> order(scores.size());
     for (int i = 0; i < n; ++i) order[i] = i;
@@ -94,6 +96,7 @@ class Drawn : public Reader {
   static std::vector<float> Features(int64_t example) {
     Random random{11, static_cast<uint64_t>(example)};
     std::vector<float> x;
+    x.reserve(kFeatures);
     for (int j = 0; j < kFeatures; ++j) x.push_back(static_cast<float>(random.Normal()));
     return x;
   }
