@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/prefetch.h"
+#include "base/fetch_ahead.h"
 
 namespace yoke {
 namespace {
@@ -28,7 +28,7 @@ void Gather(const RowGather& g) {
   T* block = static_cast<T*>(g.block);
 #pragma omp parallel for schedule(static) if (rows * g.padded_columns > kParallelNumbers)
   for (int64_t r = 0; r < rows; ++r) {
-    if (r + kAhead < rows) Prefetch(g.table + g.rows[r + kAhead] * g.width, g.width);
+    if (r + kAhead < rows) FetchAhead(g.table + g.rows[r + kAhead] * g.width, g.width);
     GatherRow(g, g.table + g.rows[r] * g.width, block + r * g.padded_columns);
   }
   std::fill(block + rows * g.padded_columns, block + g.padded_rows * g.padded_columns, T(0.0F));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/fetch_ahead.h"
 #include "tensor/device.h"
 
 namespace yoke {
@@ -55,12 +56,9 @@ class HashTables {
   }
   /// Asks for a bucket's ids, respectively for its count, from memory.
   void PrefetchIds(int table, uint32_t key) const {
-    const int32_t* slots = ids_ + Index(table, key) * shape_.bucket;
-    for (int slot = 0; slot < shape_.bucket; slot += 16) __builtin_prefetch(slots + slot);
+    FetchAhead(ids_ + Index(table, key) * shape_.bucket, shape_.bucket, shape_.bucket);
   }
-  void PrefetchCount(int table, uint32_t key) const {
-    __builtin_prefetch(counts_ + Index(table, key));
-  }
+  void PrefetchCount(int table, uint32_t key) const { FetchAhead(counts_ + Index(table, key)); }
 
   const TableShape& shape() const { return shape_; }
   int64_t bytes() const { return memory_.bytes(); }

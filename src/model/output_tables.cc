@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "kernels/dot.h"
 #include "model/ranking.h"
 
 namespace yoke {
@@ -20,13 +21,6 @@ constexpr int kBucket = 64;          // and so many of them, the most promising,
 constexpr int kTables = 32;
 constexpr int64_t kRowsAtOnce = 1 << 14;
 constexpr int64_t kBlock = 16;  // rows that are hashed together
-
-double Dot(const float* a, const float* b, int64_t count) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 double Squares(const std::vector<float>& numbers) {
   return std::inner_product(numbers.begin(), numbers.end(), numbers.begin(), 0.0);

@@ -9,7 +9,8 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "base/prefetch.h"
+#include "base/fetch_ahead.h"
+#include "kernels/dot.h"
 #include "kernels/threads.h"
 
 namespace yoke {
@@ -23,17 +24,6 @@ bool IsSoftmax(const Graph& graph) { return graph.Info().back().type == "softmax
 ScoreSum SumFor(bool softmax, bool losses) {
   if (softmax) return ScoreSum::kLogExp;
   return losses ? ScoreSum::kSoftplus : ScoreSum::kNone;
-}
-
-float Low(float x) { return x; }
-float Low(Bf16 x) { return static_cast<float>(x); }
-
-template <typename T>
-float Dot(const T* row, const float* query, int64_t count) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) sum += Low(row[i]) * query[i];
-  return sum;
 }
 
 double LogSumExp(const std::vector<float>& scores) {
@@ -131,7 +121,7 @@ void Ranking::SearchBlock(int64_t first, int64_t count, const ParamView& params,
     tables.Find(searcher.keys.data() + n * tables.settings().tables, searcher.marks, searcher.ids);
     searcher.query.assign(hidden + n * output_.inputs, hidden + (n + 1) * output_.inputs);
     if (type_ == DType::kBf16) {
-      for (float& x : searcher.query) x = Low(Bf16(x));
+      for (float& x : searcher.query) x = static_cast<float>(Bf16(x));
       SearchOne(first + n, static_cast<const Bf16*>(weight), static_cast<const Bf16*>(bias),
                 searcher);
     } else {
@@ -149,9 +139,9 @@ void Ranking::SearchOne(int64_t example, const T* weight, const T* bias, Searche
   searcher.best.Clear();
   searcher.scores.resize(ids.size());
   for (size_t k = 0; k < ids.size(); ++k) {
-    if (k + kAhead < ids.size()) Prefetch(weight + ids[k + kAhead] * inputs, inputs);
+    if (k + kAhead < ids.size()) FetchAhead(weight + ids[k + kAhead] * inputs, inputs);
     const float score = Dot(weight + ids[k] * inputs, searcher.query.data(), inputs) +
-                        (bias ? Low(bias[ids[k]]) : 0.0F);
+                        (bias ? static_cast<float>(bias[ids[k]]) : 0.0F);
     searcher.scores[k] = score;
     searcher.best.Offer(score, ids[k]);
   }

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/prefetch.h"
+#include "base/fetch_ahead.h"
 #include "optim/rule.h"
 
 namespace yoke {
@@ -80,10 +80,10 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
     };
     if (r + kAhead < touched) {  // rows lie anywhere in memory
       const UpdateSpan next = span_of(r + kAhead);
-      Prefetch(next.values, width);
+      FetchAhead(next.values, width);
       for (const float* state : next.state)
-        if (state) Prefetch(state, width);
-      Prefetch(&clocks[rows.ids[r + kAhead]]);
+        if (state) FetchAhead(state, width);
+      FetchAhead(&clocks[rows.ids[r + kAhead]]);
     }
     const int64_t id = rows.ids[r];
     UpdateSpan span = span_of(r);

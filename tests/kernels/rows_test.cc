@@ -9,25 +9,13 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "kernels/threads.h"
+#include "kernels/support/threads.h"
 
 namespace yoke {
 namespace {
 
 using Ids = std::vector<int32_t>;
 using Numbers = std::vector<float>;
-
-/// Sets kernel threads for a scope.
-class Threads {
- public:
-  explicit Threads(int threads) : before_(KernelThreads()) { SetKernelThreads(threads); }
-  ~Threads() { SetKernelThreads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 Numbers Drawn(int64_t count, uint64_t seed) {
   Random random{seed, 7};

@@ -8,24 +8,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "kernels/support/threads.h"
+
 namespace yoke {
 namespace {
-
-/// Sets a number of kernel threads for a test, as far as this process may have them (under the
-/// thread sanitizer teams are of one).
-class Threads {
- public:
-  explicit Threads(int threads) : before_(KernelThreads()) {
-    SetKernelThreads(threads);
-    team = KernelThreads();
-  }
-  ~Threads() { SetKernelThreads(before_); }
-
-  int team = 0;
-
- private:
-  int before_;
-};
 
 TEST(ForEachOnTeam, CallsEachIndexOnceWithKernelsOfOneThread) {
   const Threads threads(2);
@@ -38,8 +24,8 @@ TEST(ForEachOnTeam, CallsEachIndexOnceWithKernelsOfOneThread) {
   });
   for (const auto& count : calls) EXPECT_EQ(count, 1);
   EXPECT_EQ(widest, 1);
-  EXPECT_LT(highest, threads.team);
-  EXPECT_EQ(KernelThreads(), threads.team) << "the caller's threads are as before";
+  EXPECT_LT(highest, threads.team());
+  EXPECT_EQ(KernelThreads(), threads.team()) << "the caller's threads are as before";
 }
 
 TEST(ForEachOnTeam, GivesFewIndicesTheWholeTeamInOrder) {
@@ -47,7 +33,7 @@ TEST(ForEachOnTeam, GivesFewIndicesTheWholeTeamInOrder) {
   std::vector<int64_t> order;
   ForEachOnTeam(2, [&](int64_t i) {
     order.push_back(i);
-    EXPECT_EQ(KernelThreads(), threads.team);
+    EXPECT_EQ(KernelThreads(), threads.team());
     EXPECT_EQ(TeamThread(), 0);
   });
   EXPECT_EQ(order, (std::vector<int64_t>{0, 1}));
@@ -61,7 +47,7 @@ TEST(ForEachOnTeam, ThrowsWhatABodyThrew) {
                                  if (i == 0) throw std::runtime_error("x");
                                }),
                  std::runtime_error);
-    EXPECT_EQ(KernelThreads(), threads.team);
+    EXPECT_EQ(KernelThreads(), threads.team());
   }
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "base/registry.h"
-#include "kernels/threads.h"
+#include "kernels/support/threads.h"
 #include "model/layer.h"
 
 namespace yoke {
@@ -18,18 +18,6 @@ namespace {
 constexpr int64_t kBatch = 64, kFeatures = 96, kLabels = 3000;
 constexpr int kSteps = 4;  // with new tables and new hash functions at the third
 constexpr float kTolerance = 1e-5F;
-
-/// Sets kernel threads for a scope.
-class Threads {
- public:
-  explicit Threads(int threads) : before_(KernelThreads()) { SetKernelThreads(threads); }
-  ~Threads() { SetKernelThreads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 Batch Examples(bool sparse, uint64_t step) {
   Random random{step, 31};

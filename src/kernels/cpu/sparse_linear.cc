@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/prefetch.h"
+#include "base/fetch_ahead.h"
 #include "kernels/cpu/gradient.h"
 #include "kernels/cpu/vector.h"
 #include "kernels/sort_by_id.h"
@@ -33,7 +33,7 @@ class SparseRowsLinear : public SparseLinearKernel {
         std::fill_n(y, s_.outputs, 0.0F);
       for (int64_t k = x.offsets[n]; k < x.offsets[n + 1]; ++k) {
         if (k + kAhead < x.offsets[n + 1])
-          Prefetch(call.weight + x.ids[k + kAhead] * s_.outputs, s_.outputs);
+          FetchAhead(call.weight + x.ids[k + kAhead] * s_.outputs, s_.outputs);
         AddScaled(x.values ? x.values[k] : 1.0F, call.weight + x.ids[k] * s_.outputs, y);
       }
       if (s_.relu)

@@ -1,0 +1,17 @@
+// Dot: the inner product of two rows in f32.
+#pragma once
+
+#include <cstdint>
+
+namespace yoke {
+
+/// `row` is f32 or bf16; the order of the additions is the compiler's.
+template <typename T>
+float Dot(const T* row, const float* query, int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<float>(row[i]) * query[i];
+  return sum;
+}
+
+}  // namespace yoke
