@@ -30,7 +30,7 @@ test: build/release/build.ninja  ## build and run all tests
 	@[ -e build/release/tests ] || cmake --preset release $(CONFIGURE)
 	@cmake --build build/release
 	@ctest --preset release -j$$(nproc)
-	@if [ -f ../shared/acceptance/contract.py ]; then ../shared/acceptance/contract.py --groups foundation,slide; fi
+	@if [ -f ../shared/acceptance/contract.py ]; then ../shared/acceptance/contract.py --groups foundation,slide,engine,replicas; fi
 
 bench:  ## our training step against PyTorch's
 	@tools/bench

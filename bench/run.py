@@ -1,133 +1,127 @@
 #!/usr/bin/env python3
 """Runs our training step and PyTorch's in turn and prints the ratios: `make bench`.
 
-usage: bench/run.py [--threads N] [--rounds N] [--seconds S] [--only NAME] [--no-compile] [--json FILE]
+usage: bench/run.py [--threads N] [--rounds N] [--seconds S] [--only ROWS] [--precision f32,bf16] [--variants NAMES] [--limit S]
+                    [--compile] [--json FILE]
 
-Each row is a full training step (forward, backward, momentum update; f32) of one model and batch size, on the same number of
-threads. PyTorch runs as its best of eager, channels-last (LeNet) and torch.compile, found by a first round; then both run in
-turn, and medians count. "of limit" sets our rate against this machine's: operations at the peak of its multiplication plus 24
-bytes a parameter at the bandwidth of an update in cache, both measured in this run.
+Each row is a full training step (forward, backward, momentum update) of one model, batch size and precision, on the same
+number of threads. PyTorch runs as its best of eager, channels-last and torch.compile, found by a first round, after its
+first steps, which compile; then both run in turn, each in a process of its own, and medians count. What torch.compile made is
+kept in the cache of bench/torch_step.py, and --compile fills it beforehand: all rows take CPU minutes. "of limit" sets a rate
+against this machine's: the operations of the direct algorithm at the peak of a large multiplication (f32 or bf16) and, for the
+small models, 24 bytes a parameter at the bandwidth of an update in cache, all measured in this run. "GB" is each process's peak
+memory.
 """
 import argparse
 import json
-import logging
+import math
 import os
 import pathlib
 import platform
-import signal
+import select
 import statistics
 import subprocess
-import time
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("YOKE_BENCH_BUILD", ROOT / "build/release"))
 PROGRAM = BUILD / "bench/step_bench"
-CASES = [("mlp", 1), ("mlp", 16), ("mlp", 64), ("mlp", 512), ("lenet", 64)]
-COMPILE_SECONDS = 60  # torch.compile gets no more than this for a case
+GREY, SMALL, LARGE = ("1x28x28", 10), ("3x32x32", 10), ("3x224x224", 1000)
+# Model, batch, image and classes, options of ours; bf16 too where it is worth it.
+CASES = [("mlp", 1, GREY, []), ("mlp", 16, GREY, []), ("mlp", 64, GREY, []), ("mlp", 512, GREY, []), ("lenet", 64, GREY, []),
+         ("lenet", 128, GREY, []), ("alexnet-cifar", 128, SMALL, []), ("resnet20", 128, SMALL, []), ("caffenet", 64, LARGE, []),
+         ("googlenet", 32, LARGE, ["batch_norm=true"]), ("vgg11", 16, LARGE, []), ("resnet18", 32, LARGE, []),
+         ("resnet50", 16, LARGE, [])]
+F32_ONLY = {"mlp"}
+VARIANTS = ["eager", "channels-last", "compile"]
 
 
-def ours(*words):
-    """One measurement of our program, as a dictionary."""
-    return json.loads(subprocess.run([PROGRAM, *map(str, words)], check=True, capture_output=True, text=True).stdout)
+class Server:
+    """A process that measures steps on request."""
+
+    def __init__(self, *words):
+        self.process = subprocess.Popen([*map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def measure(self, seconds, limit=600):
+        """One measurement, as a dictionary; TimeoutError after `limit` seconds, ValueError when the process died."""
+        self.process.stdin.write(f"{seconds}\n")
+        self.process.stdin.flush()
+        if not select.select([self.process.stdout], [], [], limit)[0]:
+            raise TimeoutError(f"took more than {limit} s")
+        return json.loads(self.process.stdout.readline())
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
 
 
-def demands(model):
-    """Operations of an image's step (the first layer computes no input gradient) and parameters."""
-    if model == "mlp":
-        layers = [784 * 512, 512 * 512, 512 * 10]
-        return 6 * sum(layers) - 2 * layers[0], sum(layers) + 512 + 512 + 10
-    layers = [24 * 24 * 20 * 25, 8 * 8 * 50 * 500, 800 * 500, 500 * 10]
-    return 6 * sum(layers) - 2 * layers[0], 431_080
+def start_pytorch(variant, words, limit):
+    """PyTorch's process with its first steps behind it, or None with a note where they took longer than `limit` seconds."""
+    server = Server(sys.executable, ROOT / "bench/torch_step.py", *words, variant)
+    try:
+        return server, server.measure(0.01, limit)["first_seconds"]
+    except (TimeoutError, ValueError, OSError) as error:
+        print(f"note: PyTorch's {variant} is left out for {words[0]} {words[1]} {words[3]}: {error}", flush=True)
+        server.end()
+        return None, limit
 
 
-def limit(model, batch, limits):
-    """Images a second that the machine's peak and bandwidth allow."""
-    operations, parameters = demands(model)
-    return batch / (batch * operations / limits["gemm_f32"] + 24 * parameters / limits["cache_bandwidth"])
+def best_pytorch(words, arguments):
+    """The fastest way in which PyTorch runs this case: (variant, process, images a second of all ways)."""
+    found = {}
+    for variant in arguments.variants.split(","):
+        server, _ = start_pytorch(variant, words, arguments.limit)
+        if server:
+            found[variant] = (server.measure(arguments.seconds / 2)["images_per_second"], server)
+    best = max(found, key=lambda variant: found[variant][0])
+    for variant, (_, server) in found.items():
+        if variant != best:
+            server.end()
+    return best, found[best][1], {variant: rate for variant, (rate, _) in found.items()}
 
 
-def make_model(torch, name):
-    """The network as our zoo has it."""
-    nn = torch.nn
-    if name == "mlp":
-        return nn.Sequential(nn.Flatten(), nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
-    return nn.Sequential(nn.Conv2d(1, 20, 5), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.MaxPool2d(2), nn.Flatten(),
-                         nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10))
+def words_of(case, precision, threads):
+    model, batch, (image, classes), _ = case
+    return [model, batch, threads, precision, image, classes]
 
 
-def make_step(torch, name, batch, variant):
-    """A function that trains PyTorch's model by one batch."""
-    torch.manual_seed(1)
-    memory = torch.channels_last if variant == "channels-last" else torch.contiguous_format
-    model = make_model(torch, name).to(memory_format=memory)
-    loss_of = torch.nn.CrossEntropyLoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, fused=True)
-    inputs = [torch.rand(batch, 1, 28, 28).to(memory_format=memory) for _ in range(4)]
-    labels = [torch.randint(10, (batch,)) for _ in range(4)]
-
-    def loss(x, y):
-        return loss_of(model(x), y)
-
-    forward = torch.compile(loss) if variant == "compile" else loss
-    count = [0]
-
-    def step():
-        i = count[0] % 4
-        count[0] += 1
-        optimizer.zero_grad(set_to_none=True)
-        value = forward(inputs[i], labels[i])
-        value.backward()
-        optimizer.step()
-        return value
-
-    return step
-
-
-def rate(step, batch, seconds):
-    """Images a second of a step, after a fifth of the time as warm-up."""
-    end = time.perf_counter() + seconds / 5
-    while time.perf_counter() < end:
-        step()
-    start, steps = time.perf_counter(), 0
-    while time.perf_counter() - start < seconds:
-        step()
-        steps += 1
-    return steps * batch / (time.perf_counter() - start)
-
-
-def out_of_time(_signal, _frame):
-    raise TimeoutError(f"took more than {COMPILE_SECONDS} s")
-
-
-def best_variant(torch, name, batch, arguments):
-    """The fastest way in which PyTorch runs this case: (variant, step)."""
-    variants = ["eager"] + ["channels-last"] * (name == "lenet") + ["compile"] * (not arguments.no_compile)
-    found = []
-    for variant in variants:
-        signal.signal(signal.SIGALRM, out_of_time)
-        signal.alarm(COMPILE_SECONDS if variant == "compile" else 0)
-        try:
-            step = make_step(torch, name, batch, variant)
-            step()
-        except Exception as error:  # pylint: disable=broad-except
-            print(f"note: PyTorch's {variant} is left out for {name} {batch}: {str(error).splitlines()[0]}", flush=True)
-            continue
-        finally:
-            signal.alarm(0)
-        found.append((rate(step, batch, arguments.seconds / 2), variant, step))
-    _, variant, step = max(found, key=lambda one: one[0])
-    return variant, step
-
-
-def compare(torch, name, batch, arguments):
+def compare(case, precision, arguments):
     """Both in turn: medians of their rates, and of the ratio."""
-    variant, step = best_variant(torch, name, batch, arguments)
-    mine, theirs = [], []
+    words = words_of(case, precision, arguments.threads)
+    variant, theirs, tried = best_pytorch(words, arguments)
+    ours = Server(PROGRAM, "step", *words, *case[3])
+    runs, of_limit, theirs_of_limit = [], [], []
     for _ in range(arguments.rounds):
-        mine.append(ours("step", name, batch, arguments.threads, arguments.seconds)["images_per_second"])
-        theirs.append(rate(step, batch, arguments.seconds))
-    return {"model": name, "batch": batch, "ours": statistics.median(mine), "pytorch": statistics.median(theirs),
-            "variant": variant, "runs": len(mine), "ratio": statistics.median(a / b for a, b in zip(mine, theirs))}
+        before = measure_limits(arguments)
+        runs.append((ours.measure(arguments.seconds), theirs.measure(arguments.seconds)))
+        after = measure_limits(arguments)
+        limits = {key: (before[key] + after[key]) / 2 for key in ("gemm_f32", "gemm_bf16", "cache_bandwidth")}
+        allowed = limit(case[1], precision, runs[-1][0], limits)
+        of_limit.append(runs[-1][0]["images_per_second"] / allowed)
+        theirs_of_limit.append(runs[-1][1]["images_per_second"] / allowed)
+    ours.end(), theirs.end()
+    mine = [a["images_per_second"] for a, _ in runs]
+    other = [b["images_per_second"] for _, b in runs]
+    last = runs[-1]
+    return {"of_limit": statistics.median(of_limit), "pytorch_of_limit": statistics.median(theirs_of_limit),
+            "model": case[0], "batch": case[1], "precision": precision, "ours": statistics.median(mine), "runs": len(runs),
+            "pytorch": statistics.median(other), "variant": variant, "tried": tried, "version": last[1]["pytorch"],
+            "ratio": statistics.median(a / b for a, b in zip(mine, other)), "operations": last[0]["operations"],
+            "parameters": last[0]["parameters"], "peak_bytes": last[0]["peak_bytes"],
+            "pytorch_peak_bytes": last[1]["peak_bytes"]}
+
+
+def measure_limits(arguments):
+    """The machine's rates at this moment."""
+    return json.loads(subprocess.check_output([PROGRAM, "limits", str(arguments.threads)], text=True))
+
+
+def limit(batch, precision, ours, limits):
+    """Images a second that the machine's peak (and, in cache, its bandwidth) allows."""
+    seconds = batch * ours["operations"] / limits[f"gemm_{precision}"]
+    if ours["parameters"] < 1e6:
+        seconds += 24 * ours["parameters"] / limits["cache_bandwidth"]
+    return batch / seconds
 
 
 def cpu_name():
@@ -137,38 +131,66 @@ def cpu_name():
     return platform.processor()
 
 
-def main():
+def show(row):
+    print(f"{row['model']:<14} batch {row['batch']:<4} {row['precision']:<5} {row['ours']:>9,.1f} images/s {row['runs']:>4} "
+          f"{row['pytorch']:>9,.1f} {row['variant']:<14} {row['ratio']:>5.2f}x {row['of_limit']:>8.0%} {row['pytorch_of_limit']:>8.0%} "
+          f"{row['peak_bytes'] / 1e9:>6.2f} {row['pytorch_peak_bytes'] / 1e9:>6.2f}", flush=True)
+
+
+def compile_rows(rows, arguments):
+    """Lets PyTorch compile each row, so that a later run finds it done."""
+    for case, precision in rows:
+        server, seconds = start_pytorch("compile", words_of(case, precision, arguments.threads), arguments.limit)
+        print(f"{case[0]:<14} batch {case[1]:<4} {precision:<5} {seconds:>5.0f} s", flush=True)
+        if server:
+            server.end()
+
+
+def chosen_rows(arguments):
+    """Cases and precisions that the command line asks for."""
+    names = arguments.only.split(",") if arguments.only else [case[0] for case in CASES]
+    return [(case, precision) for case in CASES for precision in arguments.precision.split(",")
+            if (case[0] in names or f"{case[0]}:{case[1]}" in names) and not (precision == "bf16" and case[0] in F32_ONLY)]
+
+
+def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--only", default="", help="cases whose name holds this (mlp, lenet)")
-    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--only", default="", help="models, separated by commas, or model:batch")
+    parser.add_argument("--precision", default="f32,bf16")
+    parser.add_argument("--variants", default=",".join(VARIANTS), help="PyTorch's ways to try")
+    parser.add_argument("--limit", type=float, default=300, help="seconds that PyTorch's first steps may take; else it does without")
+    parser.add_argument("--compile", action="store_true", help="only let torch.compile fill its cache, and print the seconds")
     parser.add_argument("--json", help="write the rows to this file too")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.compile:
+        return compile_rows(chosen_rows(arguments), arguments)
     if "YOKE_BENCH_BUILD" not in os.environ:
         subprocess.run(["cmake", "--build", str(BUILD), "--target", "step_bench"], check=True, stdout=subprocess.DEVNULL)
 
-    logging.disable(logging.WARNING)  # PyTorch remarks that there is no CUDA
-    import torch  # late: --help works without it
-    torch.set_num_threads(arguments.threads)
-    limits = ours("limits", arguments.threads)
-    print(f"yoke {limits['version']} ({limits['commit']}), {limits['library']}; PyTorch {torch.__version__}")
-    print(f"{cpu_name()}, {arguments.threads} threads: {limits['gemm_f32'] / 1e9:.0f} GF/s f32, "
+    limits = measure_limits(arguments)
+    print(f"yoke {limits['version']} ({limits['commit']}), {limits['library']}")
+    print(f"{cpu_name()}, {arguments.threads} threads: {limits['gemm_f32'] / 1e9:.0f} GF/s f32, {limits['gemm_bf16'] / 1e9:.0f} bf16, "
           f"{limits['cache_bandwidth'] / 1e9:.0f} GB/s in cache, {limits['memory_bandwidth'] / 1e9:.0f} GB/s from memory")
-    print(f"{'name':<6} {'case':<10} {'median':>9} {'unit':<8} {'runs':>4} {'PyTorch':>9} {'its best':<14} {'ratio':>6} {'of limit':>8}")
+    print(f"{'name':<14} {'case':<16} {'median':>9} {'unit':<8} {'runs':>4} {'PyTorch':>9} {'its best':<14} {'ratio':>6} "
+          f"{'of limit':>8} {'PyTorch':>8} {'GB':>6} {'PyTorch':>6}")
     rows = []
-    for name, batch in CASES:
-        if arguments.only not in name:
-            continue
-        row = compare(torch, name, batch, arguments)
-        row["of_limit"] = row["ours"] / limit(name, batch, limits)
+    for case, precision in chosen_rows(arguments):
+        row = compare(case, precision, arguments)
         rows.append(row)
-        print(f"{name:<6} batch {batch:<4} {row['ours']:>9,.0f} images/s {row['runs']:>4} {row['pytorch']:>9,.0f} "
-              f"{row['variant']:<14} {row['ratio']:>5.2f}x {row['of_limit']:>7.0%}", flush=True)
-    if arguments.json:
-        pathlib.Path(arguments.json).write_text(json.dumps({"limits": limits, "pytorch": torch.__version__, "cpu": cpu_name(),
-                                                            "threads": arguments.threads, "rows": rows}, indent=1) + "\n")
+        show(row)
+        if arguments.json:  # after each row: a long run may be cut off
+            pathlib.Path(arguments.json).write_text(json.dumps(
+                {"limits": limits, "cpu": cpu_name(), "threads": arguments.threads, "rows": rows}, indent=1) + "\n")
+    if rows:
+        print(f"geometric mean of {len(rows)} ratios to PyTorch {rows[0]['version']}: "
+              f"{math.exp(statistics.fmean(math.log(row['ratio']) for row in rows)):.2f}x")
 
 
 if __name__ == "__main__":

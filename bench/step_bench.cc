@@ -1,9 +1,16 @@
 // Measures full training steps (executor, strategy, rule) of a named model, and the limits of this
-// machine that bound them. Prints one line of JSON; bench/run.py compares it with PyTorch.
+// machine that bound them. Prints lines of JSON; bench/run.py compares them with PyTorch.
 //
-// usage: step_bench step MODEL BATCH THREADS SECONDS | step_bench limits THREADS
+// usage: step_bench step MODEL BATCH THREADS PRECISION IMAGE CLASSES [OPTION=true...]
+//        step_bench limits THREADS
+// IMAGE is as 3x224x224. `step` reads a number of seconds from each line of its standard input and
+// answers with what it measured in them, until the input ends.
 #include <fmt/core.h>
 
+#include <sys/resource.h>
+
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +19,7 @@
 #include "base/registry.h"
 #include "base/version.h"
 #include "bench/rate.h"
+#include "comm/threads.h"
 #include "kernels/threads.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
@@ -20,33 +28,56 @@ namespace {
 
 using namespace yoke;  // NOLINT(google-build-using-namespace): a program of one file
 
+/// What is measured.
+struct Case {
+  Table model;  ///< As in [model].
+  int64_t batch = 0;
+  DType arithmetic = DType::kF32;
+  ModelTask task;
+};
+
 /// A job's parts for one model, joined as the Trainer joins them.
 class Job {
  public:
-  Job(const std::string& model, int64_t batch)
-      : graph_(BuildModel(Table{{"name", model}}, Task())),
+  Job(const Case& what, const Communicator& world)
+      : graph_(BuildModel(what.model, what.task)),
         params_(graph_.layout(), Cpu()),
         gradients_(graph_.layout(), Cpu()),
         rule_(MakeMomentum()),
         state_(graph_.layout(), *rule_, Cpu()),
         executor_(FindEntry(executors(), "executor", "single")
-                      .make(Options(), {.graph = graph_, .batch = batch})),
-        strategy_(
-            FindEntry(strategies(), "strategy", "none")
-                .make(
-                    Options(),
-                    {.params = params_, .gradients = gradients_, .rule = *rule_, .state = state_})),
+                      .make(Options(),
+                            {.graph = graph_, .batch = what.batch, .arithmetic = what.arithmetic})),
+        strategy_(FindEntry(strategies(), "strategy", "none")
+                      .make(Options(), {.world = world,
+                                        .params = params_,
+                                        .gradients = gradients_,
+                                        .rule = *rule_,
+                                        .state = state_})),
         batches_(4) {
-    Initialize(params_, 1);
-    for (Batch& b : batches_) Fill(b, batch);
+    Initialize(params_, 1, KernelThreads());
+    for (Batch& b : batches_) Fill(b, what);
   }
 
   double Step() {
     const Batch& batch = batches_[step_ % batches_.size()];
-    const StepResult result = executor_->Step(batch, strategy_->View(step_), {});
-    strategy_->Step({.step = step_, .learning_rate = 0.001, .examples = result.examples});
-    ++step_;
+    const StrategyStep step = {.step = step_++, .learning_rate = 0.001, .examples = batch.size};
+    const StepResult result = executor_->Step(batch, strategy_->View(step), {});
+    strategy_->Step(step);
     return result.loss;
+  }
+
+  int64_t Parameters() const { return graph_.layout().Parameters(); }
+
+  /// Operations of the direct algorithm for an example's step: products of linear and convolution
+  /// layers, of which the first computes no gradient of its input.
+  double Operations() const {
+    double sum = 0;
+    for (const LayerInfo& layer : graph_.Info()) {
+      if (!layer.type.starts_with("convolution") && !layer.type.starts_with("linear")) continue;
+      sum += layer.cost.operations * (sum == 0 ? 2.0 / 3 : 1);
+    }
+    return sum;
   }
 
   static std::unique_ptr<UpdateRule> MakeMomentum() {
@@ -55,17 +86,15 @@ class Job {
   }
 
  private:
-  static ModelTask Task() { return {.input = {.shape = {1, 28, 28}}, .outputs = 10}; }
-
-  static void Fill(Batch& batch, int64_t size) {
+  static void Fill(Batch& batch, const Case& what) {
     Random random{1, 2};
-    batch.size = size;
-    batch.ResizeDense({1, 28, 28});
+    batch.size = what.batch;
+    batch.ResizeDense(what.task.input.shape);
     for (int64_t i = 0; i < batch.dense.Count(); ++i)
       batch.dense.As<float>()[i] = static_cast<float>(random.Uniform());
-    for (int64_t i = 0; i < size; ++i) {
+    for (int64_t i = 0; i < what.batch; ++i) {
       batch.examples.push_back(i);
-      batch.classes.push_back(static_cast<int32_t>(random.Below(10)));
+      batch.classes.push_back(static_cast<int32_t>(random.Below(what.task.outputs)));
     }
   }
 
@@ -80,12 +109,42 @@ class Job {
   int64_t step_ = 0;
 };
 
-void MeasureSteps(const std::string& model, int64_t batch, double seconds) {
-  Job job(model, batch);
+int64_t PeakBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+void ServeSteps(const Case& what, const Communicator& world) {
+  Job job(what, world);
   double loss = 0;
-  const double rate = Rate(seconds, [&] { loss = job.Step(); });
-  fmt::print("{{\"images_per_second\": {:.1f}, \"microseconds\": {:.2f}, \"loss\": {:.4f}}}\n",
-             rate * static_cast<double>(batch), 1e6 / rate, loss);
+  for (std::string line; std::getline(std::cin, line);) {
+    const double rate = Rate(std::stod(line), [&] { loss = job.Step(); });
+    fmt::print(
+        "{{\"images_per_second\": {:.2f}, \"loss\": {:.4f}, \"peak_bytes\": {}, "
+        "\"operations\": {:.6g}, \"parameters\": {}}}\n",
+        rate * static_cast<double>(what.batch), loss, PeakBytes(), job.Operations(),
+        job.Parameters());
+    std::fflush(stdout);
+  }
+}
+
+/// "3x224x224" as a shape.
+Shape ImageOf(const std::string& text) {
+  std::vector<int64_t> axes;
+  std::stringstream words(text);
+  for (std::string word; std::getline(words, word, 'x');) axes.push_back(std::stoll(word));
+  return Shape(axes);
+}
+
+Case CaseOf(const std::vector<std::string>& words) {
+  Case what{.model = {{"name", words[1]}},
+            .batch = std::stoll(words[2]),
+            .arithmetic = words[4] == "bf16" ? DType::kBf16 : DType::kF32,
+            .task = {.input = {.shape = ImageOf(words[5])}, .outputs = std::stoll(words[6])}};
+  for (size_t i = 7; i < words.size(); ++i)
+    what.model.emplace_back(words[i].substr(0, words[i].find('=')), true);
+  return what;
 }
 
 /// Bytes a second of a momentum update of `count` numbers: three arrays read, two written.
@@ -105,10 +164,11 @@ double UpdateBandwidth(int64_t count) {
 void MeasureLimits() {
   const KernelLibrary library = DescribeKernelLibrary();
   fmt::print(
-      "{{\"gemm_f32\": {:.4g}, \"cache_bandwidth\": {:.4g}, \"memory_bandwidth\": {:.4g}, "
+      "{{\"gemm_f32\": {:.4g}, \"gemm_bf16\": {:.4g}, \"cache_bandwidth\": {:.4g}, "
+      "\"memory_bandwidth\": {:.4g}, "
       "\"version\": \"{}\", \"commit\": \"{}\", \"library\": \"{} {}, {}\"}}\n",
-      GemmPeak(), UpdateBandwidth(669'706), UpdateBandwidth(32 << 20), Version(), Commit(),
-      library.name, library.version, library.isa);
+      GemmPeak(DType::kF32), GemmPeak(DType::kBf16), UpdateBandwidth(669'706),
+      UpdateBandwidth(32 << 20), Version(), Commit(), library.name, library.version, library.isa);
 }
 
 }  // namespace
@@ -119,11 +179,14 @@ int main(int argc, char** argv) {
   if (words.size() == 2 && words[0] == "limits") {
     SetKernelThreads(std::stoi(words[1]));
     MeasureLimits();
-  } else if (words.size() == 5 && words[0] == "step") {
+  } else if (words.size() >= 7 && words[0] == "step") {
     SetKernelThreads(std::stoi(words[3]));
-    MeasureSteps(words[1], std::stoll(words[2]), std::stod(words[4]));
+    RunThreads({.ranks = 1}, [&](const Communicator& world) { ServeSteps(CaseOf(words), world); });
   } else {
-    fmt::print(stderr, "usage: step_bench step MODEL BATCH THREADS SECONDS | limits THREADS\n");
+    fmt::print(
+        stderr,
+        "usage: step_bench step MODEL BATCH THREADS PRECISION IMAGE CLASSES [OPTION=true...] "
+        "| limits THREADS\n");
     return 2;
   }
   return 0;

@@ -26,6 +26,8 @@ find_package(JPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+find_package(Protobuf REQUIRED)
+find_package(ONNX CONFIG REQUIRED)  # its messages alone: onnx_proto
 
 find_package(GTest QUIET)  # tests only
 find_program(YOKE_PYTHON python3 HINTS /usr/bin REQUIRED)  # house tests

@@ -3,16 +3,17 @@
 
 usage: ladder.py [--self-test]      run anywhere; prints one line an offence, exit status 1 when there is any
 """
-import argparse
 import pathlib
 import re
-import sys
 import tempfile
+
+import check
 
 # Where a foreign header may be included: pattern of the header -> pattern of the file below src/.
 HOMES = {
     r"(oneapi/dnnl/)?dnnl.*\.hp*": r"kernels/cpu/.*",
-    r"mpi\.h": r"comm/mpi\.cc",
+    r"mpi\.h": r"comm/mpi(_\w+)?\.(cc|h)",
+    r"hwloc.*\.h": r"base/topology\.cc",
     r"nccl\.h": r"comm/nccl\.cc",
     r"cu(da|blas|dnn|rand|sparse).*\.h": r"tensor/cuda.*|kernels/cuda/.*|comm/nccl\.cc",
     # Heavy to parse: never in a header that others include.
@@ -91,15 +92,5 @@ def self_test():
         raise SystemExit(f"self-test: missed {sorted(set(bad) - found)}, wrongly blamed {sorted(found - set(bad))}")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--self-test", action="store_true", help="see that each kind of offence is found")
-    if parser.parse_args().self_test:
-        return self_test()
-    found = list(offences(pathlib.Path(__file__).resolve().parent.parent))
-    print("\n".join(found) or "the ladder holds")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    check.run(__doc__, offences, self_test, "the ladder holds")

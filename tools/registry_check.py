@@ -5,11 +5,11 @@ usage: registry_check.py [--self-test]      run anywhere; prints one line an off
 An entry `YOKE_LAYER(linear)` of src/model/layers.def needs src/model/layers/linear.cc, a test linear_test.cc below
 tests/model/ (or its name in a *conformance_test.cc there), and docs/layers/linear.md.
 """
-import argparse
 import pathlib
 import re
-import sys
 import tempfile
+
+import check
 
 # List below src/ -> the folder of its sources below src/; the list's own name is the folder of its pages.
 SOURCES = {
@@ -75,15 +75,5 @@ def self_test():
         raise SystemExit("self-test: expected five offences, found\n" + "\n".join(found))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--self-test", action="store_true", help="see that each kind of offence is found")
-    if parser.parse_args().self_test:
-        return self_test()
-    found = list(offences(pathlib.Path(__file__).resolve().parent.parent))
-    print("\n".join(found) or "every entry has its source, test and page")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    check.run(__doc__, offences, self_test, "every entry has its source, test and page")

@@ -18,14 +18,19 @@ std::shared_ptr<spdlog::logger>& Logger() {
   return logger;
 }
 
+/// Throws spdlog_ex where that is not possible.
+std::shared_ptr<spdlog::logger> Open(const std::string& path) {
+  auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
+  auto logger = std::make_shared<spdlog::logger>("yoke", std::move(sink));
+  logger->flush_on(spdlog::level::info);
+  return logger;
+}
+
 }  // namespace
 
 void LogToFile(const std::string& path) {
   try {
-    auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
-    auto logger = std::make_shared<spdlog::logger>("yoke", std::move(sink));
-    logger->flush_on(spdlog::level::info);
-    Logger() = std::move(logger);
+    Logger() = Open(path);
   } catch (const spdlog::spdlog_ex& error) {
     throw UserError(fmt::format("cannot write the log {}: {}", path, error.what()));
   }
@@ -33,5 +38,17 @@ void LogToFile(const std::string& path) {
 
 void LogInfo(std::string_view message) { Logger()->info("{}", message); }
 void LogWarning(std::string_view message) { Logger()->warn("{}", message); }
+
+LogFile::LogFile(const std::string& path) {
+  try {
+    logger_ = Open(path);
+    logger_->set_error_handler([](const std::string&) {});
+  } catch (const spdlog::spdlog_ex&) {  // nobody asked for it
+  }
+}
+
+void LogFile::Info(std::string_view message) {
+  if (logger_) logger_->info("{}", message);
+}
 
 }  // namespace yoke

@@ -123,6 +123,14 @@ int EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// Whether a name is the beginning of the other, or one of the words that it is made of.
+bool IsPartOf(std::string_view part, std::string_view name) {
+  const size_t at = name.find(part);
+  const bool begins = at == 0 || (at != name.npos && name[at - 1] == '_');
+  const size_t end = at + part.size();
+  return part.size() >= 3 && begins && (at == 0 || end == name.size() || name[end] == '_');
+}
+
 std::string Join(std::span<const std::string> names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -205,6 +213,9 @@ std::string Options::Where(std::string_view name) const {
 }
 
 std::string Nearest(std::string_view name, std::span<const std::string> known) {
+  const auto part = [&](const std::string& candidate) { return IsPartOf(name, candidate); };
+  if (std::count_if(known.begin(), known.end(), part) == 1)
+    return *std::find_if(known.begin(), known.end(), part);
   std::string best;
   int distance = static_cast<int>(name.size()) / 2 + 1;
   for (const std::string& candidate : known) {

@@ -75,7 +75,8 @@ class Options {
   std::vector<std::string> known_;
 };
 
-/// The name among `known` that is closest to `name` (edit distance), or "" when none is near.
+/// The one name among `known` that `name` is the beginning or a word of ("acc", "rate"), else the
+/// closest by edit distance, or "" when none is near.
 std::string Nearest(std::string_view name, std::span<const std::string> known);
 
 /// "unknown KIND 'NAME'; did you mean 'X'? known: a, b, c": the sentence for every unknown name.

@@ -15,8 +15,15 @@
 namespace yoke {
 namespace {
 
-/// Cores granted by the control group's quota (v2, then v1); 0 when there is no limit.
-int QuotaCores() {
+int AffinityCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+int QuotaCores() {  // of version 2, then 1
   std::string quota = "max";
   double period = 0;
   std::ifstream v2("/sys/fs/cgroup/cpu.max");
@@ -28,14 +35,6 @@ int QuotaCores() {
   return allowed > 0 && period > 0 ? std::max(1, static_cast<int>(std::lround(allowed / period)))
                                    : 0;
 }
-
-int AffinityCores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::thread::hardware_concurrency());
-}
-
-}  // namespace
 
 int UsableCores() {
   const int affinity = std::max(1, AffinityCores());

@@ -12,5 +12,7 @@ void ParallelFor(int64_t n, int threads, const std::function<void(int64_t, int64
 
 /// Cores this process may use: affinity mask and cgroup quota, at least 1.
 int UsableCores();
+/// Cores granted by the control group's quota; 0 when there is no limit.
+int QuotaCores();
 
 }  // namespace yoke

@@ -2,12 +2,17 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/check.h"
 #include "base/version.h"
 #include "cli/command.h"
 #include "cli/hardware.h"
+#include "cli/network.h"
+#include "comm/launcher.h"
 #include "kernels/cpu/library.h"
 #include "train/human.h"
 #include "train/machine.h"
@@ -50,13 +55,15 @@ Finding CoresFinding(const Hardware& h) {
     return {"cores", found,
             fmt::format("A cgroup quota holds this process to {}: more threads would only wait.",
                         h.usable)};
-  if (h.usable > h.physical && h.physical > 0)
-    return {"cores", found,
-            fmt::format("Two threads share a core; --threads {} may be as fast as the default {}.",
-                        h.physical, h.usable)};
-  return {"cores", found,
-          fmt::format("Training uses {} by default; other busy programs take from the same cores.",
-                      Plural(h.usable, "thread"))};
+  return {"cores", found, "Other busy programs take from the same cores."};
+}
+
+Finding ThreadsFinding(const Hardware& h) {
+  std::string found = fmt::format("{} by default", Plural(h.threads.threads, "thread"));
+  std::vector<std::string> places;
+  for (const Place& place : h.threads.places) places.push_back(fmt::format("{}", place.id));
+  if (!places.empty()) found += fmt::format(", on processors {}", fmt::join(places, " "));
+  return {"threads", found, h.threads.reason};
 }
 
 Finding CachesFinding(const Hardware& h) {
@@ -96,10 +103,16 @@ Finding GpuFinding(const Hardware& h) {
 }
 
 Finding MpiFinding(const Hardware& h) {
-  const std::string meaning =
-      "This version trains in one process; launchers are for later versions.";
-  if (h.launchers.empty()) return {"MPI", "no launcher in PATH", meaning};
-  return {"MPI", fmt::format("{}", fmt::join(h.launchers, ", ")), meaning};
+  const std::vector<std::string> built = MpiLibraries();
+  const std::string launchers =
+      h.launchers.empty() ? "no launcher in PATH" : fmt::format("{}", fmt::join(h.launchers, ", "));
+  if (built.empty())
+    return {"MPI", fmt::format("none built in; {}", launchers),
+            "Replicas are threads of one process; for several machines install an MPI's compiler "
+            "and headers and build yoke again."};
+  return {"MPI", fmt::format("{} built in; {}", fmt::join(built, ", "), launchers),
+          "The launcher decides which one is used; `mpirun -n 2 yoke doctor --network` measures "
+          "what messages cost."};
 }
 
 Finding LibrariesFinding() {
@@ -111,28 +124,34 @@ Finding LibrariesFinding() {
 }
 
 std::vector<Finding> Findings(const Hardware& h) {
-  return {ProcessorFinding(), InstructionsFinding(), CoresFinding(h), CachesFinding(h),
-          MemoryFinding(h),   GpuFinding(h),         MpiFinding(h),   LibrariesFinding()};
+  return {ProcessorFinding(), InstructionsFinding(), CoresFinding(h),
+          ThreadsFinding(h),  CachesFinding(h),      MemoryFinding(h),
+          GpuFinding(h),      MpiFinding(h),         LibrariesFinding()};
 }
 
 Json ToObject(const Hardware& h) {
+  Json places = Json::array();
+  for (const Place& place : h.threads.places) places.push_back(place.id);
   Json caches = Json::array();
   for (const CacheInfo& c : h.caches)
     caches.push_back(
         {{"level", c.level}, {"bytes", c.bytes}, {"shared_by", c.shared_by}, {"count", c.count}});
-  return {{"cores",
-           {{"usable", h.usable},
-            {"affinity", h.affinity},
-            {"physical", h.physical},
-            {"logical", h.logical}}},
-          {"caches", caches},
-          {"memory",
-           {{"total", h.memory},
-            {"available", h.memory_available},
-            {"limit", h.memory_limit},
-            {"nodes", h.memory_nodes}}},
-          {"gpus", h.gpus},
-          {"launchers", h.launchers}};
+  return {
+      {"cores",
+       {{"usable", h.usable},
+        {"affinity", h.affinity},
+        {"physical", h.physical},
+        {"logical", h.logical}}},
+      {"threads", {{"count", h.threads.threads}, {"places", places}, {"reason", h.threads.reason}}},
+      {"caches", caches},
+      {"memory",
+       {{"total", h.memory},
+        {"available", h.memory_available},
+        {"limit", h.memory_limit},
+        {"nodes", h.memory_nodes}}},
+      {"gpus", h.gpus},
+      {"launchers", h.launchers},
+      {"mpi", MpiLibraries()}};
 }
 
 Json ToObject(const std::vector<Finding>& findings) {
@@ -144,9 +163,27 @@ Json ToObject(const std::vector<Finding>& findings) {
 
 class DoctorCommand : public Command {
  public:
-  void Declare(CLI::App&) override {}
+  void Declare(CLI::App& app) override {
+    app.add_flag("--network", network_,
+                 "Measure messages between ranks instead: those of mpirun or srun, or threads");
+    app.add_option("--replicas", replicas_, "With --network: ranks as threads (default: 2)")
+        ->option_text("N");
+    app.add_option("--timeout", timeout_, "With --network: how long a wait may last (default: 60)")
+        ->option_text("SECONDS");
+  }
 
   int Run(Output& out) override {
+    Require(network_ || !replicas_, "--replicas goes with --network");
+    Require(timeout_ > 0, "--timeout: expected a number of seconds above 0, got {}", timeout_);
+    if (network_)
+      ReportNetwork({.replicas = replicas_, .timeout = timeout_}, out);
+    else if (PrintsForAll())
+      Look(out);
+    return 0;
+  }
+
+ private:
+  static void Look(Output& out) {
     const Hardware hardware = FindHardware();
     const std::vector<Finding> findings = Findings(hardware);
     Json object = {{"version", Version()},
@@ -160,10 +197,8 @@ class DoctorCommand : public Command {
     out.Event("doctor", object);
     const auto width = static_cast<size_t>(std::clamp(out.Columns() - 1, 60, 110)) - 14;
     for (const Finding& finding : findings) Print(finding, width, out);
-    return 0;
   }
 
- private:
   static void Print(const Finding& finding, size_t width, Output& out) {
     std::string margin = fmt::format("{:<14}", finding.topic);
     for (const std::string& text : {finding.found, "-> " + finding.meaning}) {
@@ -173,6 +208,10 @@ class DoctorCommand : public Command {
       }
     }
   }
+
+  bool network_ = false;
+  std::optional<int> replicas_;
+  double timeout_ = 60;
 };
 
 }  // namespace
@@ -180,8 +219,10 @@ class DoctorCommand : public Command {
 CommandEntry doctor_command() {
   return {"doctor", "Look into things", "Say what this machine has, and what that means for speed",
           "Looks at processor, cores, caches, memory, GPUs, MPI launchers and libraries; changes "
-          "nothing.\n\n"
-          "Examples:\n  yoke doctor\n  yoke doctor --json | python3 -m json.tool",
+          "nothing. With --network it measures\nlatency and bandwidth between each pair of ranks "
+          "and of each collective, and says when one stands out.\n\n"
+          "Examples:\n  yoke doctor\n  yoke doctor --json | python3 -m json.tool\n"
+          "  yoke doctor --network --replicas 4\n  mpirun -n 4 yoke doctor --network",
           [] { return std::unique_ptr<Command>(new DoctorCommand); }};
 }
 

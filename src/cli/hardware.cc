@@ -1,14 +1,13 @@
-// Hardware: hwloc for cores and caches, /proc and /sys for the rest.
+// Hardware: the topology for cores and caches, /proc and /sys for the rest.
 #include "cli/hardware.h"
 
-#include <hwloc.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <memory>
+#include <set>
 #include <sstream>
 
 #include "base/parallel.h"
@@ -18,32 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct FreeTopology {
-  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
-};
-using Topology = std::unique_ptr<hwloc_topology, FreeTopology>;
-
-/// The whole machine, also what this process may not use.
-Topology LoadTopology() {
-  hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) return nullptr;
-  Topology owner(topology);
-  hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  if (hwloc_topology_load(topology) != 0) return nullptr;
-  return owner;
-}
-
-void FindCores(hwloc_topology_t topology, Hardware& found) {
-  found.physical = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
-  found.logical = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU);
-  found.memory_nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
-  for (hwloc_obj_t o = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, 0); o; o = o->parent) {
-    if (!hwloc_obj_type_is_dcache(o->type)) continue;
-    found.caches.push_back({.level = static_cast<int>(o->attr->cache.depth),
-                            .bytes = static_cast<int64_t>(o->attr->cache.size),
-                            .shared_by = hwloc_bitmap_weight(o->cpuset),
-                            .count = hwloc_get_nbobjs_by_type(topology, o->type)});
-  }
+void FindCores(Hardware& found) {
+  const Topology topology = FindTopology();
+  found.physical = topology.cores;
+  found.logical = static_cast<int>(topology.places.size());
+  found.memory_nodes = topology.nodes;
+  found.caches = topology.caches;
 }
 
 int AffinityCount() {
@@ -95,13 +74,17 @@ std::vector<std::string> FindGpus() {
   return gpus;
 }
 
+/// Each file once, by the first of its names in PATH: folders and launchers are often links.
 std::vector<std::string> FindLaunchers() {
   std::vector<std::string> found;
+  std::set<fs::path> files;
   const char* path = std::getenv("PATH");
   std::istringstream folders(path ? path : "");
+  std::error_code unknown;
   for (std::string folder; std::getline(folders, folder, ':');)
     for (const char* name : {"mpirun", "mpirun.openmpi", "mpirun.mpich", "srun"})
-      if (const std::string file = folder + "/" + name; access(file.c_str(), X_OK) == 0)
+      if (const std::string file = folder + "/" + name;
+          access(file.c_str(), X_OK) == 0 && files.insert(fs::canonical(file, unknown)).second)
         found.push_back(file);
   return found;
 }
@@ -110,7 +93,8 @@ std::vector<std::string> FindLaunchers() {
 
 Hardware FindHardware() {
   Hardware found;
-  if (const Topology topology = LoadTopology()) FindCores(topology.get(), found);
+  FindCores(found);
+  found.threads = PlanThreads({});
   found.usable = UsableCores();
   found.affinity = AffinityCount();
   found.memory = MemInfo("MemTotal");

@@ -5,15 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace yoke {
+#include "base/topology.h"
 
-/// One cache of one level, as the first core sees it.
-struct CacheInfo {
-  int level = 0;
-  int64_t bytes = 0;
-  int shared_by = 0;  ///< Logical processors behind it.
-  int count = 0;      ///< How many of them the machine has.
-};
+namespace yoke {
 
 struct Hardware {
   int usable = 0;    ///< What this process may use: affinity and cgroup.
@@ -21,6 +15,7 @@ struct Hardware {
   int physical = 0;
   int logical = 0;
   int memory_nodes = 0;  ///< NUMA nodes.
+  ThreadPlan threads;    ///< What training uses unless told otherwise.
   std::vector<CacheInfo> caches;
   int64_t memory = 0;                  ///< Bytes in all,
   int64_t memory_available = 0;        ///< free or reclaimable,

@@ -1,6 +1,10 @@
 // yoke info: a model's layers, shapes, parameters, operations and memory.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
@@ -8,11 +12,17 @@
 #include "cli/command.h"
 #include "cli/job_options.h"
 #include "cli/model_file.h"
+#include "cli/tune.h"
 #include "kernels/threads.h"
+#include "model/onnx/onnx.h"
 #include "train/human.h"
 
 namespace yoke {
 namespace {
+
+/// Width of the table of layers where there is no terminal, and how short names become for it.
+constexpr int kPageColumns = 120;
+constexpr size_t kShortName = 16;
 
 /// Bytes that training holds, by what they are for.
 struct MemoryNeed {
@@ -21,6 +31,7 @@ struct MemoryNeed {
   int64_t rule_state = 0;
   int64_t tables = 0;       ///< What layers keep besides parameters: hash tables.
   int64_t activations = 0;  ///< With their gradients and scratch memory, for one batch.
+  int64_t unshared = 0;     ///< What activations would take if none shared its place.
   int64_t Total() const { return parameters + gradients + rule_state + tables + activations; }
 };
 
@@ -32,12 +43,14 @@ MemoryNeed NeedOf(const Job& job, const Graph& graph, const GraphPlan& plan) {
           .gradients = graph.layout().dense_size() * SizeOf(DType::kF32),
           .rule_state = arrays * bytes,
           .tables = graph.MakeStates().Bytes(),
-          .activations = plan.MemoryBytes()};
+          .activations = plan.MemoryBytes(),
+          .unshared = plan.UnsharedBytes()};
 }
 
 Json ToObject(const LayerInfo& layer, const std::string& kernel) {
   return {{"name", layer.name},
           {"type", layer.type},
+          {"inputs", layer.inputs},
           {"output", layer.output.axes()},
           {"parameters", layer.parameters},
           {"operations", layer.cost.operations},
@@ -45,7 +58,7 @@ Json ToObject(const LayerInfo& layer, const std::string& kernel) {
           {"explanation", layer.explanation}};
 }
 
-/// What is described: a job's model, or a checkpoint's.
+/// What is described: a job's model, a checkpoint's, or a file's.
 struct Subject {
   std::string name;
   const Job& job;
@@ -74,7 +87,8 @@ class Description {
                          subject_.data.sparse ? " (sparse)" : "", Count(subject_.data.outputs),
                          subject_.data.multi_label ? "labels" : "classes"));
     out.Text("");
-    for (const std::string& line : TableLines(Rows(), {3, 4})) out.Text(line);
+    const int columns = out.IsTerminal() ? out.Columns() : kPageColumns;
+    for (const std::string& line : LayerLines(static_cast<size_t>(columns))) out.Text(line);
     out.Text("");
     for (const LayerInfo& layer : layers_)
       if (!layer.explanation.empty())
@@ -85,25 +99,48 @@ class Description {
  private:
   double Operations() const { return subject_.graph.Price(1).operations; }
 
-  std::vector<std::vector<std::string>> Rows() const {
+  /// The table of layers, with names as long as `width` allows.
+  std::vector<std::string> LayerLines(size_t width) const {
+    size_t longest = kShortName;
+    for (const LayerInfo& layer : layers_) longest = std::max(longest, layer.name.size());
+    const auto fits = [&](const std::string& line) { return line.size() <= width; };
+    for (;; --longest) {
+      std::vector<std::string> lines = TableLines(Rows(longest), {3, 4});
+      if (longest <= kShortName || std::all_of(lines.begin(), lines.end(), fits)) return lines;
+    }
+  }
+
+  std::vector<std::vector<std::string>> Rows(size_t longest) const {
     std::vector<std::vector<std::string>> rows = {
         {"layer", "type", "output", "parameters", "operations", "kernel"}};
     for (size_t i = 0; i < layers_.size(); ++i) {
       const LayerInfo& layer = layers_[i];
-      rows.push_back({layer.name, layer.type, layer.output.Text(), Count(layer.parameters),
-                      Short(layer.cost.operations), kernels_[i]});
+      rows.push_back({Shortened(layer.name, longest), layer.type + Inputs(i, longest),
+                      layer.output.Text(), Count(layer.parameters), Short(layer.cost.operations),
+                      kernels_[i]});
     }
     return rows;
   }
 
+  /// Where the inputs of layer i come from, unless that is the row above.
+  std::string Inputs(size_t i, size_t longest) const {
+    std::vector<std::string> inputs = layers_[i].inputs;
+    const std::string above = i > 0 ? layers_[i - 1].name : "data";
+    if (inputs.size() == 1 && inputs[0] == above) return "";
+    for (std::string& input : inputs) input = Shortened(input, longest);
+    return fmt::format(" ({})", fmt::join(inputs, ", "));
+  }
+
   std::vector<std::string> Totals() const {
-    return {fmt::format("parameters  {}", Count(subject_.graph.layout().Parameters())),
-            fmt::format("operations  {} an example, forward and backward", Short(Operations())),
-            fmt::format("memory      {} for training with batch {}: parameters {}, gradients {}, "
-                        "rule's state {}, hash tables {}, activations {}",
-                        Bytes(double(need_.Total())), batch_, Bytes(double(need_.parameters)),
-                        Bytes(double(need_.gradients)), Bytes(double(need_.rule_state)),
-                        Bytes(double(need_.tables)), Bytes(double(need_.activations)))};
+    return {
+        fmt::format("parameters  {}", Count(subject_.graph.layout().Parameters())),
+        fmt::format("operations  {} an example, forward and backward", Short(Operations())),
+        fmt::format("memory      {} for training with batch {}: parameters {}, gradients {}, "
+                    "rule's state {}, hash tables {}, activations {} ({} if none shared its place)",
+                    Bytes(double(need_.Total())), batch_, Bytes(double(need_.parameters)),
+                    Bytes(double(need_.gradients)), Bytes(double(need_.rule_state)),
+                    Bytes(double(need_.tables)), Bytes(double(need_.activations)),
+                    Bytes(double(need_.unshared)))};
   }
 
   Json ToObject() const {
@@ -122,6 +159,7 @@ class Description {
               {"rule_state", need_.rule_state},
               {"tables", need_.tables},
               {"activations", need_.activations},
+              {"activations_unshared", need_.unshared},
               {"total", need_.Total()}}},
             {"layers", layers}};
   }
@@ -134,19 +172,45 @@ class Description {
   MemoryNeed need_;
 };
 
+void PrintTuned(const std::vector<TunedLayer>& layers, Output& out) {
+  std::vector<std::vector<std::string>> rows = {{"layer", "way", "ms", "share of product", ""}};
+  Json objects = Json::array();
+  for (const TunedLayer& layer : layers)
+    for (const TunedWay& way : layer.ways) {
+      const bool best = &way == &layer.ways[layer.best];
+      rows.push_back({layer.name, way.way, fmt::format("{:.3f}", 1000 * way.seconds),
+                      fmt::format("{:.0f} %", 100 * way.share), best ? "fastest" : ""});
+      objects.push_back({{"layer", layer.name},
+                         {"way", way.way},
+                         {"seconds", way.seconds},
+                         {"share", way.share},
+                         {"fastest", best}});
+    }
+  out.Event("tune", {{"ways", objects}});
+  out.Text("");
+  for (const std::string& line : TableLines(rows, {2, 3})) out.Text(line);
+}
+
 class InfoCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("JOB|CHECKPOINT", path_, "A job file, or a checkpoint such as runs/NAME/last")
+    app.add_option("JOB|CHECKPOINT|ONNX", path_,
+                   "A job file, a checkpoint such as runs/NAME/last, or an ONNX file")
         ->option_text(" ");
+    app.add_flag("--tune", tune_, "Measure the ways to compute each convolution of a job's model");
+    app.add_option("--tune-to", tune_to_, "Write the job with the fastest ways (implies --tune)")
+        ->option_text("FILE");
     set_.Declare(app);
   }
 
   int Run(Output& out) override {
-    Require(!path_.empty(), "`yoke info` needs a job file or a checkpoint");
-    Require(!path_.ends_with(".onnx"),
-            "this version reads no ONNX files; `yoke info` takes a job file or a checkpoint");
-    if (std::filesystem::is_directory(path_))
+    Require(!path_.empty(), "`yoke info` needs a job file, a checkpoint or an ONNX file");
+    tune_ = tune_ || !tune_to_.empty();
+    Require(!tune_ || (!path_.ends_with(".onnx") && !std::filesystem::is_directory(path_)),
+            "--tune measures a job's model: give a job file");
+    if (path_.ends_with(".onnx"))
+      DescribeOnnx(out);
+    else if (std::filesystem::is_directory(path_))
       DescribeCheckpoint(out);
     else
       DescribeJob(out);
@@ -160,6 +224,39 @@ class InfoCommand : public Command {
     const DataSets data = OpenData(job.data(), job.seed());  // sizes and classes are the data's
     const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()));
     Description({job.name, job, data.train->Info(), graph}).Print(out);
+    if (tune_) Tune(job, graph, out);
+  }
+
+  void Tune(const Job& job, const Graph& graph, Output& out) const {
+    const List layers = ModelLayers(job.model(), graph.task());
+    const auto tuned = TuneConvolutions({.graph = graph,
+                                         .layers = layers,
+                                         .batch = job.train.Int("batch"),
+                                         .arithmetic = ArithmeticOf(job)});
+    PrintTuned(tuned, out);
+    if (tune_to_.empty()) return;
+    Value resolved = job.resolved;
+    Table ways;
+    for (const TunedLayer& layer : tuned) ways.emplace_back(layer.name, layer.ways[layer.best].way);
+    Require(!ways.empty(), "this model has no convolutions to tune");
+    resolved.Find("model")->Set("ways", ways);
+    std::ofstream file(tune_to_);
+    file << FormatToml(resolved);
+    file.close();
+    Require(static_cast<bool>(file), "cannot write {}", tune_to_);
+    out.Text(fmt::format("job with these choices written to {}", tune_to_));
+  }
+
+  void DescribeOnnx(Output& out) const {
+    Require(set_.Read().empty(), "an ONNX file has no job: leave out what sets its keys");
+    const OnnxModel model = ReadOnnx(path_);
+    const DataInfo data = {.input = model.input, .outputs = model.outputs};
+    const Job job = MakeJob(Table{{"data", Table{{"format", "synthetic-digits"}}},
+                                  {"model", Table{{"layer", model.layers}}}},
+                            "job", /*folder=*/"");
+    SetKernelThreads(job.Threads());
+    const Graph graph(model.layers, TaskOf(data));
+    Description({path_, job, data, graph}).Print(out);
   }
 
   void DescribeCheckpoint(Output& out) const {
@@ -172,7 +269,8 @@ class InfoCommand : public Command {
     Description({path_, model.job(), model.head().data, model.graph()}).Print(out);
   }
 
-  std::string path_;
+  std::string path_, tune_to_;
+  bool tune_ = false;
   JobOptions set_;
 };
 
@@ -181,10 +279,13 @@ class InfoCommand : public Command {
 CommandEntry info_command() {
   return {"info", "Look into things",
           "Show a model's layers, shapes, parameters, operations and memory",
-          "A job's data is read to learn the sizes of input and output.\n\n"
+          "A job's data is read to learn the sizes of input and output; a checkpoint and an ONNX "
+          "file know them.\n\n"
           "Examples:\n"
           "  yoke info examples/demo.toml\n"
-          "  yoke info runs/lenet/last --json",
+          "  yoke info runs/lenet/last --json\n"
+          "  yoke info model.onnx\n"
+          "  yoke info job.toml --tune-to tuned.toml",
           [] { return std::unique_ptr<Command>(new InfoCommand); }};
 }
 

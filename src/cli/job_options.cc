@@ -14,13 +14,14 @@ struct ShortFlag {
   const char* value;
   const char* key;
   const char* help;
+  bool text = true;  ///< A text and no number.
 };
 
 constexpr ShortFlag kShortFlags[] = {
     {"--time-limit", "TIME", "train.time_limit", "Stop in order after 90s, 10m, 2h"},
     {"--threads", "N", "node.threads",
-     "Threads that compute (default: the cores this process may use)"},
-    {"--replicas", "N", "cluster.replicas", "Copies of the model that train together"},
+     "Threads that compute (default: the cores this process may use)", false},
+    {"--replicas", "N", "cluster.replicas", "Copies of the model that train together", false},
     {"--executor", "NAME", "node.executor", "How the node's devices share the work"},
     {"--strategy", "NAME", "cluster.strategy", "What replicas exchange, and when"},
     {"--precision", "TYPE", "node.precision", "f32, or bf16 arithmetic over f32 weights"},
@@ -36,7 +37,9 @@ void JobOptions::Declare(CLI::App& app) {
   for (const ShortFlag& flag : kShortFlags)
     app.add_option_function<std::string>(
            flag.name,
-           [this, key = flag.key](const std::string& value) { flags_.emplace_back(key, value); },
+           [this, &flag](const std::string& value) {
+             flags_.push_back({flag.key, value, flag.name, flag.text});
+           },
            flag.help)
         ->option_text(flag.value);
 }
@@ -47,7 +50,7 @@ Overrides JobOptions::Read() const {
     const size_t equals = set.find('=');
     Require(equals != std::string::npos && equals > 0,
             "--set expects key=value, such as train.epochs=20; got '{}'", set);
-    overrides.emplace_back(set.substr(0, equals), set.substr(equals + 1));
+    overrides.push_back({set.substr(0, equals), set.substr(equals + 1)});
   }
   return overrides;
 }

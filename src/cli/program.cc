@@ -5,14 +5,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <new>
+#include <thread>
 
 #include "base/check.h"
 #include "base/options.h"
+#include "base/utf8.h"
 #include "base/version.h"
 #include "cli/command.h"
+#include "comm/launcher.h"
+#include "train/job.h"
 
 namespace yoke {
 namespace {
@@ -58,10 +63,34 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
   return names;
 }
 
+/// The value that stands behind an option: after its `=`, or the next word.
+std::string ValueOf(const std::string& option, const std::vector<std::string>& words) {
+  if (const size_t equals = option.find('='); equals != option.npos)
+    return option.substr(equals + 1);
+  const auto at = std::find(words.begin(), words.end(), option);
+  const bool stands = words.end() - at > 1 && !at[1].starts_with("--");
+  return stands ? at[1] : "...";
+}
+
+/// `option` is the name of a job's key ("--learning-rate"): says how to set that. "" where it is
+/// not.
+std::string KeyHint(std::string option, const std::string& value) {
+  std::replace(option.begin(), option.end(), '-', '_');
+  for (const KeyGroup& group : AllKeys())
+    for (const OptionSpec& key : group.options)
+      if (group.section != "model.layer" && "__" + key.name == option)
+        return fmt::format("set this key of the job by --set {}.{}={}", group.section, key.name,
+                           value);
+  return "";
+}
+
 /// Refuses what the command does not know.
-void RefuseRemaining(const CLI::App& app) {
+void RefuseRemaining(const CLI::App& app, const std::vector<std::string>& words) {
   for (const std::string& word : app.remaining()) {
     const std::string name = word.substr(0, word.find('='));
+    const std::string hint =
+        app.get_option_no_throw("--set") ? KeyHint(name, ValueOf(word, words)) : "";
+    Require(hint.empty(), "unknown option '{}'; {}", name, hint);
     if (name.size() > 1 && name[0] == '-')
       throw UserError(UnknownName("option", name, OptionNames(app)));
     throw UserError(fmt::format("unexpected argument '{}'; `{} --help` says what it takes", word,
@@ -81,7 +110,6 @@ bool Parse(CLI::App& app, std::vector<std::string> words, Output& help) {
     throw UserError(
         fmt::format("{} (`{} --help` says what it takes)", error.what(), app.get_name()));
   }
-  RefuseRemaining(app);
   return true;
 }
 
@@ -96,6 +124,7 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& words)
   app.add_flag("--json", json, "Print JSON lines only, each with an `event`");
   Output people(STDOUT_FILENO, false);
   if (!Parse(app, words, people)) return 0;
+  RefuseRemaining(app, words);
   Output out(STDOUT_FILENO, json);
   return command->Run(out);
 }
@@ -109,14 +138,33 @@ int Dispatch(const std::vector<std::string>& words) {
     return 0;
   }
   const std::string name = words[0] == "--version" ? "version" : words[0];
+  // What takes no part in a launcher's world is done once.
+  if (!PrintsForAll() && name != "train" && name != "doctor") return 0;
   return RunCommand(FindCommand(name), {words.begin() + 1, words.end()});
 }
 
-/// An error is one line on standard error.
-int Fail(std::string sentence, int status) {
+/// An error is one line on standard error, of one of the processes that a launcher started. The
+/// others end after it: a launcher ends all when one ends badly.
+int Fail(std::string sentence, int status, bool tell = PrintsForAll()) {
+  constexpr std::chrono::milliseconds kTurn(300);
   std::replace(sentence.begin(), sentence.end(), '\n', ' ');
-  std::fprintf(stderr, "yoke: %s\n", sentence.c_str());
+  if (tell)
+    std::fprintf(stderr, "yoke: %s\n", OneLine(sentence).c_str());
+  else
+    std::this_thread::sleep_for(kTurn);
   return status;
+}
+
+/// The failure of a process that has not joined the others of its launcher: all of them are told.
+int FailAlone(const std::string& sentence, int status) {
+  try {
+    if (LaunchedByMpi())
+      RunMpi({}, [&](const Communicator& /*world*/) { throw Error(sentence, status); });
+  } catch (const WorldError& error) {
+    return Fail(error.what(), error.exit_status());
+  } catch (const Error&) {  // there is no way to tell them
+  }
+  return Fail(sentence, status);
 }
 
 }  // namespace
@@ -125,14 +173,16 @@ int RunProgram(const std::vector<std::string>& words) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is seen where we write
   try {
     return Dispatch(words);
+  } catch (const WorldError& error) {
+    return Fail(error.what(), error.exit_status(), error.tell() || PrintsForAll());
   } catch (const Error& error) {
-    return Fail(error.what(), error.exit_status());
+    return FailAlone(error.what(), error.exit_status());
   } catch (const std::bad_alloc&) {
-    return Fail(
+    return FailAlone(
         "out of memory; a smaller batch or model needs less (`yoke info JOB` says how much)", 1);
   } catch (const std::exception& error) {
-    return Fail(fmt::format("{} (this is a mistake of yoke's own, please report it)", error.what()),
-                1);
+    return FailAlone(
+        fmt::format("{} (this is a mistake of yoke's own, please report it)", error.what()), 1);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "comm/launcher.h"
 #include "train/human.h"
 #include "train/record.h"
 
@@ -32,7 +33,7 @@ class EventProgress : public Observer {
 /// Lines for people; the last one is the test accuracy.
 class TextProgress : public Observer {
  public:
-  explicit TextProgress(Output& out) : out_(out), live_(out.IsTerminal()) {}
+  explicit TextProgress(Output& out) : out_(out), live_(out.IsTerminal() && !LaunchedByMpi()) {}
 
   void Start(const StartEvent& event) override {
     out_.Text(ToText(event));

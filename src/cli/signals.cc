@@ -1,19 +1,28 @@
-// Signals: the handler may only touch a lock-free variable and call _exit.
+// Signals: the handler may only touch lock-free variables, read the clock and call _exit.
 #include "cli/signals.h"
 
 #include <unistd.h>
 
 #include <csignal>
 
+#include "base/clock.h"
+
 namespace yoke {
 namespace {
 
 // A handler can reach nothing but a variable of the process.
 std::atomic<int> stop_signal{0};
-static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<double> stop_time{0};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<double>::is_always_lock_free);
+
+/// Signals so close together are one: a launcher often tells a process and then its whole group.
+constexpr double kOneSignal = 0.2;  // seconds
 
 void HandleStop(int number) {
-  if (stop_signal.exchange(number) != 0) _exit(128 + number);
+  const double now = Now();
+  if (stop_signal != 0 && now - stop_time > kOneSignal) _exit(128 + number);
+  if (stop_signal == 0) stop_time = now;
+  stop_signal = number;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "cli/job_options.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
+#include "comm/launcher.h"
 #include "train/trainer.h"
 
 namespace yoke {
@@ -17,6 +18,8 @@ constexpr const char* kDetails = R"(Examples:
   yoke train job.toml --set train.epochs=20 --set model.widths='[256, 256]' --run runs/wide
   yoke train job.toml --time-limit 2h               stop in order after two hours
   yoke train --resume runs/wide                     go on, bit for bit, where that run stopped
+  yoke train job.toml --replicas 4 --strategy easgd_sync3
+  mpirun -n 4 yoke train job.toml                   each process is a replica; srun works alike
 
 A run directory holds the resolved job (job.toml), checkpoints (last, best), metrics.jsonl, summary.json, log.txt and a
 TensorBoard event file. Ctrl-C ends the batch, saves and says how to go on; a second Ctrl-C stops at once.
@@ -41,18 +44,29 @@ class TrainCommand : public Command {
   int Run(Output& out) override {
     CheckArguments();
     const bool resume = !resume_.empty();
-    const Job job =
-        resume ? LoadResolvedJob(resume_ + "/job.toml", set_.Read()) : LoadJob(job_, set_.Read());
+    Overrides keys = set_.Read();
+    if (const Launch launch = FindLaunch(); !launch.launcher.empty()) CountRanks(launch, keys);
+    const Job job = resume ? LoadResolvedJob(resume_ + "/job.toml", keys) : LoadJob(job_, keys);
     const std::unique_ptr<Observer> progress = MakeProgress(out);
     RunRequest request{.run = resume ? resume_ : run_, .resume = resume};
     request.stop_signal = &CatchStopSignals();
     if (!quiet_) request.observers = {progress.get()};
     const EndEvent end = Train(job, request);
-    if (end.reason == "diverged") throw Error(end.sentence, end.exit_status);
+    if (end.reason == "diverged") throw WorldError(end.sentence, end.exit_status, /*tell=*/true);
     return end.exit_status;
   }
 
  private:
+  /// The processes that a launcher started are the replicas.
+  static void CountRanks(const Launch& launch, Overrides& keys) {
+    const std::string size = std::to_string(launch.size);
+    for (const Override& given : keys)
+      Require(given.key != "cluster.replicas" || given.value == size,
+              "{}: {} started {} processes, and each is a replica; leave it out", given.flag,
+              launch.launcher, size);
+    keys.push_back({.key = "cluster.replicas", .value = size});
+  }
+
   void CheckArguments() const {
     if (resume_.empty()) {
       Require(!job_.empty(), "`yoke train` needs a job file, or --resume DIR to go on with a run");

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/check.h"
+#include "base/utf8.h"
 #include "data/text.h"
 
 namespace yoke {
@@ -39,6 +41,7 @@ int32_t ClassLabels::Index(std::string_view label) {
   if (found == index_.end() && closed_) return -1;
   last_label_ = label;
   if (found != index_.end()) return last_index_ = found->second;
+  Require(IsUtf8(name), "the label '{}' is no UTF-8 text: rename it", OneLine(name));
   last_index_ = static_cast<int32_t>(names_.size());
   index_[name] = last_index_;
   names_.push_back(std::move(name));

@@ -77,6 +77,11 @@ std::span<const int64_t> EpochPlan::Share(int64_t step) const {
   return std::span(order_).subspan(static_cast<size_t>(from), static_cast<size_t>(to - from));
 }
 
+int64_t EpochPlan::Examples(int64_t step) const {
+  const auto [begin, end] = Window(step);
+  return end - begin;
+}
+
 void EpochPlan::Consume(int64_t step, Ranges& consumed) const {
   auto [skip, end] = Window(step);
   int64_t left = end - skip;

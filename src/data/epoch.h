@@ -44,6 +44,8 @@ class EpochPlan {
   int64_t Steps() const;
   /// Example numbers of this rank's share of step s (0 <= s < Steps()); valid while the plan is.
   std::span<const int64_t> Share(int64_t step) const;
+  /// Examples of all shares of step s.
+  int64_t Examples(int64_t step) const;
   /// Adds the positions that all ranks consume in step s to `consumed`. Allocates nothing when they
   /// lie behind what is there.
   void Consume(int64_t step, Ranges& consumed) const;

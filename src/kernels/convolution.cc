@@ -1,25 +1,67 @@
 // The kernels of convolution, best first.
 #include "kernels/convolution.h"
 
+#include <algorithm>
+
 #include "kernels/makers.h"
 
 namespace yoke {
 namespace cpu {
 std::unique_ptr<ConvolutionKernel> Convolution(const ConvolutionShape& shape);
+std::unique_ptr<ConvolutionKernel> LoweredConvolution(const ConvolutionShape& shape);
+std::unique_ptr<ConvolutionKernel> WinogradOf(const ConvolutionShape& shape);
 bool ConvolvesChannelsLast(ConvolutionShape shape);
 }  // namespace cpu
 namespace reference {
 std::unique_ptr<ConvolutionKernel> Convolution(const ConvolutionShape& shape);
 }
 
+namespace {
+bool Lowers(const ConvolutionShape& shape) {
+  return shape.way == ConvolutionWay::kLowerBatch || shape.way == ConvolutionWay::kLowerImage;
+}
+
+/// With fewer channels transforms cost what products save; with fewer tiles those of the weights
+/// do.
+bool PaysWinograd(const ConvolutionShape& s) {
+  constexpr int64_t kChannels = 64, kTiles = 192;
+  const Shape out = s.Output();
+  const int64_t tiles = s.batch * ((out[2] + 3) / 4) * ((out[3] + 3) / 4);
+  return FitsWinograd(s) && std::min(s.channels, s.outputs) >= kChannels && tiles >= kTiles;
+}
+
+bool TakesWinograd(const ConvolutionShape& s) {
+  return s.way == ConvolutionWay::kWinograd || (s.way == ConvolutionWay::kAuto && PaysWinograd(s));
+}
+}  // namespace
+
+bool FitsWinograd(const ConvolutionShape& s) {
+  const auto fits = [](const Window& w) {
+    return w.size == 3 && w.stride == 1 && w.padding <= 2 && !w.round_up && w.IsPlain();
+  };
+  return s.type == DType::kF32 && s.groups == 1 && fits(s.rows) && fits(s.columns) &&
+         s.channels % 16 == 0 && s.outputs % 16 == 0;
+}
+
+const std::vector<std::string>& ConvolutionWayNames() {
+  static const std::vector<std::string> names = {"auto", "direct", "lower_batch", "lower_image",
+                                                 "winograd"};
+  return names;
+}
+
 Layout PreferredLayout(const ConvolutionShape& shape, bool reference) {
-  const bool last = !reference && cpu::ConvolvesChannelsLast(shape);
+  const bool last =
+      !reference && (Lowers(shape) || TakesWinograd(shape) || cpu::ConvolvesChannelsLast(shape));
   return last ? Layout::kChannelsLast : Layout::kPlain;
 }
 
 std::unique_ptr<ConvolutionKernel> MakeConvolution(const ConvolutionShape& shape, bool reference) {
-  return MakeFirst<ConvolutionKernel, ConvolutionShape>({cpu::Convolution, reference::Convolution},
-                                                        shape, reference);
+  using Way = Maker<ConvolutionKernel, ConvolutionShape>;
+  const Way first = TakesWinograd(shape) ? cpu::WinogradOf
+                    : Lowers(shape)      ? cpu::LoweredConvolution
+                                         : cpu::Convolution;
+  return MakeFirst<ConvolutionKernel, ConvolutionShape>(
+      {first, cpu::Convolution, reference::Convolution}, shape, reference);
 }
 
 }  // namespace yoke

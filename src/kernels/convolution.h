@@ -4,10 +4,23 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "kernels/image.h"
 
 namespace yoke {
+
+/// How a convolution is computed.
+enum class ConvolutionWay {
+  kAuto,    ///< A fixed function of shape and CPU, as measured: Winograd's for many channels and
+            ///< tiles, else the direct kernels.
+  kDirect,  ///< oneDNN's direct kernels, and our own for weight gradients.
+  kLowerBatch,  ///< Each core lowers and multiplies its part of the batch (Omnivore).
+  kLowerImage,  ///< One image after the other, its product on all cores (Caffe).
+  kWinograd,    ///< Tiles of 4x4 pixels by fewer products (Lavin and Gray), where FitsWinograd.
+};
+/// "auto", "direct", "lower_batch", "lower_image", "winograd", in that order.
+const std::vector<std::string>& ConvolutionWayNames();
 
 struct ConvolutionShape {
   int64_t batch = 0;
@@ -23,8 +36,11 @@ struct ConvolutionShape {
   Layout layout = Layout::kPlain;  ///< Of input and output.
   bool bias = true;
   bool relu = false;
-  bool training = false;        ///< Backward will be called.
-  bool input_gradient = false;  ///< Backward computes it.
+  bool training = false;                       ///< Backward will be called.
+  bool input_gradient = false;                 ///< Backward computes it.
+  ConvolutionWay way = ConvolutionWay::kAuto;  ///< All but direct in f32, channels-last only.
+  int64_t partitions = 0;      ///< Of the batch when it is lowered; 0: one a kernel thread.
+  int64_t lowered_images = 0;  ///< Lowered and multiplied at once; 0: all of a partition.
 
   Shape Input() const { return {batch, channels, height, width}; }
   Shape Output() const { return {batch, outputs, rows.Count(height), columns.Count(width)}; }
@@ -54,7 +70,11 @@ class ConvolutionKernel {
   virtual std::string name() const = 0;
 };
 
-/// The image layout in which this convolution is fastest: a fixed function of shape and CPU.
+/// Whether Winograd's way computes it: f32, 3x3 windows of stride 1, one group, channels of input
+/// and output multiples of 16.
+bool FitsWinograd(const ConvolutionShape& shape);
+
+/// The image layout in which this convolution is fastest: a fixed function of shape, way and CPU.
 Layout PreferredLayout(const ConvolutionShape& shape, bool reference = false);
 
 std::unique_ptr<ConvolutionKernel> MakeConvolution(const ConvolutionShape& shape,

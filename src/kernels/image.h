@@ -13,13 +13,21 @@ namespace yoke {
 struct Window {
   int64_t size = 1;
   int64_t stride = 1;
-  int64_t padding = 0;    ///< On both sides.
-  bool round_up = false;  ///< A last window that hangs over the end counts too, unless it starts
-                          ///< beyond input and left padding.
+  int64_t padding = 0;       ///< On both sides.
+  bool round_up = false;     ///< A last window that hangs over the end counts too, unless it starts
+                             ///< beyond input and left padding.
+  int64_t more_padding = 0;  ///< What the end has beyond `padding`; may be negative.
+  int64_t dilation = 1;      ///< From one tap to the next: convolutions only.
+
+  int64_t EndPadding() const { return padding + more_padding; }
+  /// From the first tap to the last.
+  int64_t Span() const { return (size - 1) * dilation + 1; }
+  /// The same padding on both sides and no gaps between taps.
+  bool IsPlain() const { return more_padding == 0 && dilation == 1; }
 
   /// How many windows fit `length`; 0 or less when none does.
   int64_t Count(int64_t length) const {
-    const int64_t room = length + 2 * padding - size;
+    const int64_t room = length + padding + EndPadding() - Span();
     if (room < 0) return 0;
     int64_t count = (room + (round_up ? stride - 1 : 0)) / stride + 1;
     if (round_up && (count - 1) * stride >= length + padding) --count;
@@ -43,6 +51,20 @@ class ImageIndex {
 
  private:
   int64_t image_, channel_, row_, column_;
+};
+
+/// How the numbers of an image [batch, channels, height, width] follow each other: a run of pixels
+/// for each channel, or, channels last, of channels for each pixel.
+struct ImageRuns {
+  int64_t channels, pixels;
+  bool last;
+  explicit ImageRuns(const Tensor& image)
+      : channels(image.shape[1]),
+        pixels(image.shape[2] * image.shape[3]),
+        last(image.layout == Layout::kChannelsLast) {}
+  int64_t count() const { return last ? pixels : channels; }
+  int64_t length() const { return last ? channels : pixels; }
+  int64_t image() const { return channels * pixels; }
 };
 
 }  // namespace yoke

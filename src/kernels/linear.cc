@@ -12,6 +12,14 @@ namespace reference {
 std::unique_ptr<LinearKernel> Linear(const LinearShape& shape);
 }
 
+bool AddsFaster(const LinearShape& shape) {
+  constexpr int64_t kFew = 2;    // examples: the kernel of few reads each weight once
+  constexpr int64_t kMany = 12;  // with fewer, threads that share the weights wait longer
+  constexpr int64_t kWeights = int64_t{1} << 14;  // with fewer, the second pass is in the cache
+  if (shape.batch <= kFew) return true;
+  return shape.batch >= kMany && shape.inputs * shape.outputs >= kWeights;
+}
+
 std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, bool reference) {
   return MakeFirst<LinearKernel, LinearShape>({cpu::LinearOfFew, cpu::Linear, reference::Linear},
                                               shape, reference);

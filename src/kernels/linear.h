@@ -19,6 +19,7 @@ struct LinearShape {
   bool relu = false;
   bool training = false;        ///< Backward will be called.
   bool input_gradient = false;  ///< Backward computes it.
+  bool adds = false;            ///< Backward adds to weight_gradient (LinearCall::factor).
 };
 
 /// All row-major.
@@ -27,9 +28,14 @@ struct LinearCall {
   const void* weight = nullptr;  ///< [outputs, inputs]
   const void* bias = nullptr;    ///< [outputs]
   void* output = nullptr;  ///< [batch, outputs]: written by Forward, read by Backward when relu.
-  void* output_gradient = nullptr;  ///< Zeroed where the ReLU was off.
+  void* output_gradient = nullptr;  ///< Zeroed where the ReLU was off; overwritten where it `adds`.
   void* input_gradient = nullptr;
+  /// Written; where the shape `adds`, `factor` times the weight's gradient is added to it, after
+  /// the weight was read for the last time: it may be the weight itself, which other threads may
+  /// read and write at the same time (kernels/shared.h).
   float* weight_gradient = nullptr;
+  float factor = 0;
+  int writer = 0;  ///< Those with different numbers begin at different rows of a shared weight.
   float* bias_gradient = nullptr;
   void* scratch = nullptr;  ///< scratch_bytes() of the kernel, 64-byte aligned.
 };
@@ -43,6 +49,11 @@ class LinearKernel {
   virtual int64_t scratch_bytes() const { return 0; }
   virtual std::string name() const = 0;
 };
+
+/// Whether a kernel of this shape that `adds` is faster than one that writes a gradient and a pass
+/// that applies it: depends on batch, inputs and outputs alone (measured:
+/// docs/executors/hogwild.md).
+bool AddsFaster(const LinearShape& shape);
 
 std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, bool reference = false);
 

@@ -10,8 +10,8 @@ namespace yoke {
 
 enum class Pooling : uint8_t {
   kMaximum,  ///< Padding never wins; the gradient goes to the first of equal maxima; a NaN wins.
-  kAverage,  ///< Padding counts as zeros; what a rounded-up last window hangs over does not count
-             ///< (as in Caffe and PyTorch).
+  kAverage,  ///< Padding counts as zeros unless it is left out; what a rounded-up last window hangs
+             ///< over does not count (as in Caffe and PyTorch).
 };
 
 struct PoolingShape {
@@ -20,11 +20,12 @@ struct PoolingShape {
   int64_t channels = 0;
   int64_t height = 0;
   int64_t width = 0;
-  Window rows;  ///< Padding is at most half the size, so that each window holds some input.
+  Window rows;  ///< Padding is less than the size, so that each window holds some input.
   Window columns;
-  DType type = DType::kF32;        ///< f32 or bf16, of input and output.
-  Layout layout = Layout::kPlain;  ///< Of input and output.
-  bool training = false;           ///< Backward will be called.
+  DType type = DType::kF32;         ///< f32 or bf16, of input and output.
+  Layout layout = Layout::kPlain;   ///< Of input and output.
+  bool training = false;            ///< Backward will be called.
+  bool leaves_out_padding = false;  ///< Averages are of input only.
 
   Shape Input() const { return {batch, channels, height, width}; }
   Shape Output() const { return {batch, channels, rows.Count(height), columns.Count(width)}; }

@@ -41,12 +41,6 @@ template <typename Vector, typename Memory>
   std::memcpy(reinterpret_cast<char*>(&memory) + part * sizeof vector, &vector, sizeof vector);
 }
 
-/// Whether this machine runs functions of the target "avx512f,avx512bw,avx512dq,avx512vl".
-inline bool HasAvx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
-
 /// Writes one table's keys of `count` rows, `tables` apart.
 inline void StoreKeys(const Ints& lanes, int64_t count, int64_t tables, uint32_t* keys) {
   for (int64_t row = 0; row < count; ++row)

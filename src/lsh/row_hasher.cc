@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "kernels/cpu/avx512.h"
 
 namespace yoke {
 namespace {
@@ -64,7 +65,7 @@ void ToLanes(const float* rows, int64_t count, int64_t stride, std::vector<Float
 RowHasher::RowHasher(const HashShape& shape, int bits_a_hash)
     : shape_(shape),
       key_bits_(KeyBits(shape, bits_a_hash)),
-      avx512_(!shape.reference && shape.avx512 && HasAvx512()) {}
+      avx512_(!shape.reference && shape.avx512 && cpu::HasAvx512()) {}
 
 void RowHasher::Keys(const float* vectors, int64_t count, int64_t stride, uint32_t* keys) const {
   const bool in_blocks = blocks() && !shape_.reference;

@@ -1,4 +1,4 @@
-// GraphPlan of a chain of layers: its memory, and the order in which forward and backward run.
+// GraphPlan of a graph of layers: the order in which forward and backward run its stages.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -6,51 +6,12 @@
 #include <utility>
 
 #include "base/check.h"
-#include "kernels/convert.h"
-#include "model/graph_node.h"
+#include "kernels/join.h"
 #include "model/low_copy.h"
+#include "model/stages.h"
 
 namespace yoke {
 namespace {
-
-/// Turns scores into plain f32, and their gradient back; in place where they are.
-class ScoresPlan : public LayerPlan {
- public:
-  explicit ScoresPlan(const Edge& input) {
-    output = {.shape = input.shape};
-    output_is_input = input.type == DType::kF32 && input.layout == Layout::kPlain;
-  }
-  void Forward(const LayerCall& call) override {
-    if (!output_is_input) Convert(call.input, call.output);
-  }
-  void Backward(const LayerCall& call) override {
-    Convert(call.output_gradient, call.input_gradient);
-  }
-};
-
-/// One compiled layer (or the conversion of scores) with its place in memory. The gradient of a
-/// stage's output is written by the stage above, which is the next one of the list.
-struct Stage {
-  const GraphNode* node = nullptr;  ///< The layer; for a conversion the one it works for.
-  bool converts = false;
-  std::unique_ptr<LayerPlan> plan;
-  Tensor output;
-  Tensor gradient;  ///< Of the output; null data when nobody below wants it.
-  std::vector<ParamRef> params;
-  void* saved = nullptr;
-  ActiveSet active = {};  ///< The output where its edge is active.
-};
-
-/// How many bytes an edge needs for a batch.
-int64_t BytesOf(const Edge& edge, int64_t batch) {
-  if (edge.active) return 0;
-  return edge.shape.Count() * batch * SizeOf(edge.type);
-}
-
-Tensor TensorOf(const Edge& edge, int64_t batch, void* data) {
-  return {
-      .shape = edge.shape.Batched(batch), .type = edge.type, .data = data, .layout = edge.layout};
-}
 
 bool HasLabels(const Batch& batch) {
   return !batch.classes.empty() ||
@@ -66,228 +27,190 @@ bool AllFinite(const Tensor& tensor) {
                      [](float x) { return std::isfinite(x); });
 }
 
-class ChainPlan : public GraphPlan {
+bool IsFinite(const Stage& stage) {
+  if (!stage.plan->output.active) return AllFinite(stage.output);
+  return std::all_of(stage.active.values.begin(), stage.active.values.end(),
+                     [](float x) { return std::isfinite(x); });
+}
+
+void AddTo(const Tensor& sum, const Tensor& what) {
+  Sum(std::array{sum, what}, /*relu=*/false, sum);
+}
+
+class StagedPlan : public GraphPlan {
  public:
-  ChainPlan(const ParamLayout& layout, const Edge& input, const CompileRequest& request)
-      : layout_(layout), input_(input), request_(request) {}
-
-  /// Compiles the next node of the chain; `scores`: the loss stands above it.
-  void Add(const GraphNode& node, bool scores) {
-    Check(node.input == nodes_++ - 1, "this plan runs chains");
-    const Edge* edge = stages_.empty() ? &input_ : &stages_.back().plan->output;
-    if (node.layer->IsLoss() && edge->type != DType::kF32) {
-      AddStage(node, std::make_unique<ScoresPlan>(*edge)).converts = true;
-      edge = &stages_.back().plan->output;
-    }
-    std::unique_ptr<LayerPlan> plan = node.layer->Plan({.batch = request_.batch,
-                                                        .input = *edge,
-                                                        .arithmetic = request_.arithmetic,
-                                                        .training = request_.training,
-                                                        .input_gradient = trained_,
-                                                        .reference = request_.reference,
-                                                        .scores = scores});
-    AddParams(AddStage(node, std::move(plan)));
-  }
-
-  /// Ends the chain below `output`: its input, in plain f32, are the scores.
-  void EndBelow(const GraphNode& output) {
-    const Edge edge = stages_.empty() ? input_ : stages_.back().plan->output;
-    AddStage(output, std::make_unique<ScoresPlan>(edge)).converts = true;
-  }
-
-  /// Gives every stage its memory, once all are there.
-  void PlaceMemory() {
-    int64_t scratch = 0;
-    for (Stage& stage : stages_) {
-      stage.saved = request_.training ? Take(stage.plan->saved_bytes) : nullptr;
-      scratch = std::max(scratch, stage.plan->scratch_bytes);
-    }
-    scratch_ = Take(scratch);
-    PlaceOutputs();
-    if (request_.training) PlaceGradients();
+  StagedPlan(const ParamLayout& layout, const Edge& input, const CompileRequest& request,
+             Stages stages)
+      : layout_(layout),
+        input_(input),
+        request_(request),
+        stages_(std::move(stages)),
+        list_(stages_.list) {
+    size_t most = 0;
+    for (const Stage& stage : list_) most = std::max(most, stage.sources.size());
+    others_.resize(most);
+    other_gradients_.resize(most);
   }
 
   void Forward(const Batch& batch, const ParamView& params) override {
     Check(batch.size == request_.batch, "the plan was compiled for another batch size");
     view_ = request_.arithmetic == DType::kBf16 && !params.low ? low_.Refresh(params) : params;
-    scored_only_ = request_.below_output || !HasLabels(batch);
-    const size_t count = scored_only_ ? ScoresAt() + 1 : stages_.size();
-    for (size_t i = 0; i < count; ++i) {
-      Bind(stages_[i], view_);
-      stages_[i].plan->Forward(Call(i, batch));
-    }
+    scored_only_ = request_.below_output || body() || !HasLabels(batch);
+    non_finite_.clear();
+    for (size_t i = 0; i < list_.size(); ++i)
+      if (!Skipped(i)) RunForward(i, batch);
+    scores_ = OutputOf(stages_.scores, batch);
+    if (!scored_only_ && !std::isfinite(Loss())) FindNonFinite(batch);
   }
 
   void Backward(const Batch& batch, const ParamView& params, const GradientReady& ready) override {
-    Check(request_.training && !scored_only_ && params.gradients,
+    Check(request_.training && (body() || !scored_only_) && params.gradients,
           "backward needs a training plan, labels and a place for gradients");
     view_.gradients = params.gradients;
-    for (size_t i = stages_.size(); i-- > first_trained_;) {
-      Stage& stage = stages_[i];
-      Bind(stage, view_);
+    view_.immediate_rate = params.immediate_rate;
+    view_.writer = params.writer;
+    for (size_t i = list_.size(); i-- > 0;) {
+      Stage& stage = list_[i];
+      if (!stage.trained) continue;
+      Bind(stage);
       stage.plan->Backward(Call(i, batch));
-      if (!ready || stage.converts) continue;
-      for (int slice : stage.node->slices) ready(slice);
+      for (const Source& source : stage.sources)
+        if (source.adds && source.gradient.data)
+          AddTo(list_[source.stage].gradient, source.gradient);
+      Announce(stage, ready);
     }
   }
 
-  Tensor Scores() const override { return stages_[ScoresAt()].output; }
+  Tensor Scores() const override { return scores_; }
+  Tensor CutGradient() const override { return stages_.cut_gradient; }
 
   double Loss() const override {
     if (scored_only_) return std::numeric_limits<double>::quiet_NaN();
-    const float* losses = stages_.back().output.As<float>();
     double sum = 0;
-    for (int64_t i = 0; i < request_.batch; ++i) sum += losses[i];
+    for (const int loss : stages_.losses) {
+      const float* losses = list_[loss].output.As<float>();
+      for (int64_t i = 0; i < request_.batch; ++i) sum += losses[i];
+    }
     return sum / static_cast<double>(request_.batch);
   }
 
-  int64_t MemoryBytes() const override { return bytes_; }
-
-  std::string FirstNonFinite() const override {
-    // Without training the outputs below the scores share memory, and only the scores are still
-    // there.
-    for (size_t i = request_.training ? 0 : ScoresAt(); i <= ScoresAt(); ++i)
-      if (!InPlace(i) && !IsFinite(stages_[i])) return stages_[i].node->name;
-    return "";
-  }
+  int64_t MemoryBytes() const override { return stages_.memory.bytes(); }
+  int64_t UnsharedBytes() const override { return stages_.unshared_bytes; }
+  std::string FirstNonFinite() const override { return non_finite_; }
 
   std::vector<std::string> Kernels() const override {
     std::vector<std::string> kernels;
-    for (const Stage& stage : stages_)
-      if (!stage.converts) kernels.push_back(stage.plan->kernel);
+    for (const Stage& stage : list_) {
+      if (stage.converts) continue;
+      kernels.resize(stage.node->index + 1);
+      kernels.back() = stage.plan->kernel;
+    }
     return kernels;
   }
 
  private:
-  static bool IsFinite(const Stage& stage) {
-    if (!stage.plan->output.active) return AllFinite(stage.output);
-    return std::all_of(stage.active.values.begin(), stage.active.values.end(),
-                       [](float x) { return std::isfinite(x); });
+  bool body() const { return request_.part == GraphPart::kBody; }
+
+  bool Skipped(size_t i) const {
+    return scored_only_ && !list_[i].converts && list_[i].node->layer->IsLoss();
   }
 
-  Stage& AddStage(const GraphNode& node, std::unique_ptr<LayerPlan> plan) {
-    Stage& stage = stages_.emplace_back();
-    stage.node = &node;
-    stage.plan = std::move(plan);
-    return stage;
+  void RunForward(size_t i, const Batch& batch) {
+    Bind(list_[i]);
+    list_[i].plan->Forward(Call(i, batch));
   }
 
-  void AddParams(Stage& stage) {
-    for (int index : stage.node->slices) {
-      const Slice& slice = layout_.slices()[index];
-      const bool low = request_.arithmetic == DType::kBf16 && slice.kind == SliceKind::kDense;
-      stage.params.push_back(
-          {.value = {.shape = slice.shape, .type = low ? DType::kBf16 : DType::kF32}});
-      if (slice.kind == SliceKind::kBuffer || trained_) continue;
-      trained_ = true;
-      first_trained_ = stages_.size() - 1;
+  /// Memory is shared, so that only a second pass can look at each output in time.
+  void FindNonFinite(const Batch& batch) {
+    for (size_t i = 0; i < list_.size() && non_finite_.empty(); ++i) {
+      if (Skipped(i) || list_[i].plan->output_is_input) continue;
+      RunForward(i, batch);
+      if (!IsFinite(list_[i])) non_finite_ = list_[i].node->name;
     }
   }
 
-  /// Aligned, zeroed memory that lives as long as the plan; null for 0 bytes.
-  void* Take(int64_t bytes) {
-    bytes_ += bytes;
-    return memory_.emplace_back(Cpu(), bytes).data();
+  static void Announce(const Stage& stage, const GradientReady& ready) {
+    if (!ready || stage.converts) return;
+    for (size_t p = stage.plan->updates_weight ? 1 : 0; p < stage.params.size(); ++p)
+      if (stage.params[p].gradient || stage.params[p].rows) ready(stage.node->slices[p]);
   }
 
-  /// Two pieces of memory, each large enough for the output of any of the stages [begin, end).
-  std::array<void*, 2> TakeTurns(size_t begin, size_t end) {
-    int64_t largest = 0;
-    for (size_t i = begin; i < end; ++i)
-      largest = std::max(largest, BytesOf(stages_[i].plan->output, request_.batch));
-    return {Take(largest), Take(largest)};
-  }
-
-  /// In training every output is kept for the backward pass; else two pieces of memory take turns,
-  /// and only scores and losses have their own. What an in-place first layer gives lies in the
-  /// batch: each call says where.
-  void PlaceOutputs() {
-    std::array<void*, 2> turns = {};
-    if (!request_.training) turns = TakeTurns(0, ScoresAt());
-    int turn = 0;
-    for (size_t i = 0; i < stages_.size(); ++i) {
-      const Edge& edge = stages_[i].plan->output;
-      const bool own = request_.training || i >= ScoresAt();
-      void* data = nullptr;
-      if (InPlace(i))
-        data = i > 0 ? stages_[i - 1].output.data : nullptr;
-      else
-        data = own ? Take(BytesOf(edge, request_.batch)) : turns[turn = 1 - turn];
-      stages_[i].output = TensorOf(edge, request_.batch, data);
-    }
-  }
-
-  /// Gradients live only from one layer to the next: two pieces of memory take turns.
-  void PlaceGradients() {
-    const std::array<void*, 2> turns = TakeTurns(first_trained_, stages_.size() - 1);
-    int turn = 0;
-    for (size_t i = stages_.size() - 1; i-- > first_trained_;) {
-      if (!InPlace(i + 1)) turn = 1 - turn;
-      stages_[i].gradient = TensorOf(stages_[i].plan->output, request_.batch, turns[turn]);
-    }
-  }
-
-  size_t ScoresAt() const { return stages_.size() - (request_.below_output ? 1 : 2); }
-
-  bool InPlace(size_t i) const { return stages_[i].plan->output_is_input; }
-
-  void Bind(Stage& stage, const ParamView& params) const {
+  void Bind(Stage& stage) const {
     for (size_t p = 0; p < stage.params.size(); ++p) {
       const int index = stage.node->slices[p];
       const Slice& slice = layout_.slices()[index];
       ParamRef& ref = stage.params[p];
       if (ref.value.type == DType::kBf16)
-        ref.value.data = const_cast<Bf16*>(params.low) + slice.offset;
+        ref.value.data = const_cast<Bf16*>(view_.low) + slice.offset;
       else
-        ref.value.data = params.values + slice.offset;
-      if (!params.gradients) continue;
-      if (slice.kind == SliceKind::kDense)
-        ref.gradient = params.gradients->dense() + slice.offset;
+        ref.value.data = view_.values + slice.offset;
+      if (!view_.gradients) continue;
+      if (p == 0 && stage.plan->updates_weight) {
+        ref.gradient = view_.values + slice.offset;
+        ref.factor = static_cast<float>(-view_.immediate_rate);
+        ref.writer = view_.writer;
+      } else if (slice.kind == SliceKind::kDense)
+        ref.gradient = view_.gradients->dense() + slice.offset;
       else if (slice.kind == SliceKind::kRowSparse)
-        ref.rows = &params.gradients->rows(index);
+        ref.rows = &view_.gradients->rows(index);
     }
   }
 
+  /// What flows out of a stage, or out of the data, for this batch.
+  Tensor OutputOf(int stage, const Batch& batch) const {
+    void* data = input_.sparse ? nullptr : batch.dense.data;
+    if (stage == kData) return TensorOf(input_, request_.batch, data);
+    Tensor output = list_[stage].output;
+    if (!output.data && OnData(list_, stage)) output.data = data;
+    return output;
+  }
+
   LayerCall Call(size_t i, const Batch& batch) {
-    Stage& stage = stages_[i];
-    LayerCall call{.batch = batch,
-                   .input = i > 0 ? stages_[i - 1].output : InputOf(batch),
-                   .output = stage.output,
-                   .input_gradient = i > 0 ? stages_[i - 1].gradient : Tensor{},
-                   .output_gradient = stage.gradient,
-                   .params = stage.params,
-                   .saved = stage.saved,
-                   .scratch = scratch_,
-                   .active_input = i > 0 && ActiveAt(i - 1) ? &stages_[i - 1].active : nullptr,
-                   .active_output = ActiveAt(i) ? &stage.active : nullptr,
-                   .state = StateOf(stage)};
-    if (InPlace(i)) call.output.data = stage.output.data = call.input.data;
-    return call;
+    Stage& stage = list_[i];
+    const Source& first = stage.sources[0];
+    for (size_t k = 1; k < stage.sources.size(); ++k) {
+      others_[k - 1] = OutputOf(stage.sources[k].stage, batch);
+      other_gradients_[k - 1] = GradientOf(stage.sources[k], others_[k - 1]);
+    }
+    const Tensor input = OutputOf(first.stage, batch);
+    ActiveSet* const below = first.stage == kData ? nullptr : ActiveOf(list_[first.stage]);
+    return {.batch = batch,
+            .input = input,
+            .output = OutputOf(static_cast<int>(i), batch),
+            .input_gradient = GradientOf(first, input),
+            .output_gradient = stage.gradient,
+            .params = stage.params,
+            .others = {others_.data(), stage.sources.size() - 1},
+            .other_gradients = {other_gradients_.data(), stage.sources.size() - 1},
+            .more_gradient = stage.more,
+            .saved = stage.saved,
+            .scratch = stages_.scratch,
+            .active_input = below,
+            .active_output = ActiveOf(stage),
+            .state = view_.states ? view_.states->of(stage.node->index) : nullptr};
   }
 
-  bool ActiveAt(size_t i) const { return stages_[i].plan->output.active; }
-
-  LayerState* StateOf(const Stage& stage) const {
-    return view_.states ? view_.states->of(stage.node->index) : nullptr;
+  /// With the input's shape also where nobody wants it.
+  static Tensor GradientOf(const Source& source, const Tensor& input) {
+    Tensor gradient = source.gradient;
+    gradient.shape = input.shape;
+    return gradient;
   }
 
-  Tensor InputOf(const Batch& batch) const {
-    return TensorOf(input_, request_.batch, input_.sparse ? nullptr : batch.dense.data);
+  static ActiveSet* ActiveOf(Stage& stage) {
+    return stage.plan->output.active ? &stage.active : nullptr;
   }
 
   const ParamLayout& layout_;
   Edge input_;
   CompileRequest request_;
-  std::vector<Stage> stages_;
-  int nodes_ = 0;
-  bool trained_ = false;  ///< A parameter lies in the stages so far: whoever is above must give an
-                          ///< input gradient.
-  size_t first_trained_ = 0;  ///< The lowest stage with a parameter: backward ends there.
-  std::vector<Buffer> memory_;
-  int64_t bytes_ = 0;
-  void* scratch_ = nullptr;
+  Stages stages_;
+  std::vector<Stage>& list_;
+  std::vector<Tensor> others_, other_gradients_;  // of the call that is being made
   LowCopy low_;
   ParamView view_;
+  Tensor scores_;
+  std::string non_finite_;
   bool scored_only_ = true;  ///< The last Forward had no labels.
 };
 
@@ -296,13 +219,8 @@ class ChainPlan : public GraphPlan {
 std::unique_ptr<GraphPlan> CompileGraph(const std::vector<GraphNode>& nodes,
                                         const ParamLayout& layout, const Edge& input,
                                         const CompileRequest& request) {
-  auto plan = std::make_unique<ChainPlan>(layout, input, request);
-  const size_t count = nodes.size() - (request.below_output ? 2 : 0);
-  for (size_t i = 0; i < count; ++i)
-    plan->Add(nodes[i], i + 1 < nodes.size() && nodes[i + 1].layer->IsLoss());
-  if (request.below_output) plan->EndBelow(nodes[count]);
-  plan->PlaceMemory();
-  return plan;
+  return std::make_unique<StagedPlan>(layout, input, request,
+                                      MakeStages(nodes, layout, input, request));
 }
 
 }  // namespace yoke

@@ -1,25 +1,75 @@
 // The zoo: models.def once as declarations, once as the table; and the way from a job's [model] to
 // a graph.
+#include <algorithm>
+
 #include "base/registry.h"
 #include "model/graph.h"
+#include "model/layer_namer.h"
+#include "model/onnx/onnx.h"
 
 namespace yoke {
 namespace {
 
-Graph FromLayers(const Value& section, const Value& tables, const ModelTask& task) {
+List FromLayers(const Value& section, const Value& tables) {
   const Options options("model", section,
                         std::vector<OptionSpec>{{.name = "layer",
                                                  .type = OptionType::kTables,
                                                  .help = "The layers, from the input up."}});
-  return Graph(*tables.AsList(), task);
+  return *tables.AsList();
 }
 
-Graph FromZoo(const Value& section, const std::string& name, const ModelTask& task) {
+List FromZoo(const Value& section, const std::string& name, const ModelTask& task) {
   const ModelEntry& entry = FindEntry(models(), "model", name);
   Value given = section;
   given.Erase("name");
   const Options options("model", given, entry.options);
-  return Graph(entry.build(options, task), task);
+  return entry.build(options, task);
+}
+
+/// [model] with a file of ONNX.
+Options FileOptions(Value section) {
+  section.Erase("ways");
+  return {"model", section,
+          std::vector<OptionSpec>{{.name = "file", .type = OptionType::kPath},
+                                  {.name = "initialize", .type = OptionType::kBool}}};
+}
+
+/// Checks a way as the convolution that `name` names would; the sentence says what was written.
+void CheckWay(const std::string& name, const Value& way) {
+  for (OptionSpec option : FindEntry(layers(), "layer", "convolution").options) {
+    if (option.name != "way") continue;
+    option.name = name;
+    Options("model.ways", Table{{name, way}}, std::vector{option});
+  }
+}
+
+/// Sets the way of the convolutions that `ways` names.
+void ChooseWays(const Value& ways, List& layers) {
+  Require(ways.AsTable(), "{}: model.ways must be a table of layers and ways", ways.place());
+  const std::vector<std::string> names = LayerNames(layers);
+  for (const auto& [name, way] : *ways.AsTable()) {
+    const auto at = std::find(names.begin(), names.end(), name);
+    const bool known = at != names.end();
+    Value* layer = known ? &layers[at - names.begin()] : nullptr;
+    Require(known && *layer->Find("type")->AsString() == "convolution",
+            "{}: model.ways names '{}', which is no convolution of this model", way.place(), name);
+    CheckWay(name, way);
+    layer->Set("way", way);
+  }
+}
+
+List LayersOf(const Value& section, const ModelTask& task) {
+  const Value* name = section.Find("name");
+  const Value* tables = section.Find("layer");
+  const Value* file = section.Find("file");
+  Require(name || tables || file,
+          "model: give the name of a model, an ONNX file, or [[model.layer]] tables");
+  Require(int{name != nullptr} + int{tables != nullptr} + int{file != nullptr} == 1,
+          "model: give either a name, a file or [[model.layer]] tables, not several");
+  if (file) return ReadOnnxFor(FileOptions(section).String("file"), task).layers;
+  if (tables) return FromLayers(section, *tables);
+  Require(name->AsString(), "{}: model.name must be a text in quotes", name->place());
+  return FromZoo(section, *name->AsString(), task);
 }
 
 }  // namespace
@@ -39,14 +89,37 @@ const std::vector<ModelEntry>& models() {
   return entries;
 }
 
+std::vector<std::string> LayerNames(const List& layers) {
+  LayerNamer namer;
+  std::vector<std::string> names;
+  for (const Value& layer : layers) {
+    const Value *type = layer.Find("type"), *name = layer.Find("name");
+    if (!type || !type->AsString()) return names;  // the graph says what is wrong
+    const bool named = name && name->AsString();
+    names.push_back(namer.Name(*type->AsString(), named ? *name->AsString() : ""));
+  }
+  return names;
+}
+
+List ModelLayers(const Value& model_section, const ModelTask& task) {
+  Value section = model_section;
+  section.Erase("ways");
+  List layers = LayersOf(section, task);
+  if (const Value* ways = model_section.Find("ways")) ChooseWays(*ways, layers);
+  return layers;
+}
+
 Graph BuildModel(const Value& model_section, const ModelTask& task) {
-  const Value* name = model_section.Find("name");
-  const Value* tables = model_section.Find("layer");
-  Require(name || tables, "model: give the name of a model, or [[model.layer]] tables");
-  Require(!name || !tables, "model: give either a name or [[model.layer]] tables, not both");
-  if (tables) return FromLayers(model_section, *tables, task);
-  Require(name->AsString(), "{}: model.name must be a text in quotes", name->place());
-  return FromZoo(model_section, *name->AsString(), task);
+  return Graph(ModelLayers(model_section, task), task);
+}
+
+void CopyFileWeights(const Value& model_section, const ModelTask& task, const ParamLayout& layout,
+                     float* values) {
+  if (!model_section.Find("file")) return;
+  const Options options = FileOptions(model_section);
+  if (options.Has("initialize") && options.Bool("initialize")) return;
+  const std::string& file = options.String("file");
+  CopyWeights(ReadOnnxFor(file, task), file, layout, values);
 }
 
 }  // namespace yoke

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 #include "base/fetch_ahead.h"
+#include "base/round_up.h"
 #include "optim/rule.h"
 
 namespace yoke {
@@ -54,8 +56,9 @@ UpdateSpan SpanAt(const ApplyRequest& request, float* values, int64_t offset, in
 void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
   const ParamLayout& layout = params.layout();
 #pragma omp parallel if (layout.dense_size() >= kParallelCount)
-  for (const Slice& slice : layout.slices()) {
-    if (slice.kind != SliceKind::kDense) continue;
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    if (slice.kind != SliceKind::kDense || !request.slices.Has(i)) continue;
     const int64_t lines = (slice.Count() + 15) / 16, threads = omp_get_num_threads();
     const int64_t thread = omp_get_thread_num();
     const int64_t begin = 16 * (lines * thread / threads);
@@ -93,10 +96,23 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
   }
 }
 
-double ClipScale(const ParamStore& params, const ApplyRequest& request) {
-  if (request.clip_norm <= 0) return 1;
-  const double norm = GradientNorm(params.layout(), request.gradients);
-  return norm > request.clip_norm ? request.clip_norm / norm : 1;
+/// The run of dense numbers that these slices lie in.
+std::pair<int64_t, int64_t> DenseNumbers(const ParamLayout& layout, const SliceRange& slices) {
+  int64_t begin = layout.dense_size(), end = 0;
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    if (slice.kind != SliceKind::kDense || !slices.Has(i)) continue;
+    begin = std::min(begin, slice.offset);
+    end = std::max(end, slice.offset + RoundUp(slice.Count(), 16));
+  }
+  return {std::min(begin, end), end};
+}
+
+double GradientScale(const ParamStore& params, const ApplyRequest& request) {
+  if (request.clip_norm <= 0) return request.gradient_scale;
+  const double norm =
+      request.gradient_scale * GradientNorm(params.layout(), request.gradients, request.slices);
+  return request.gradient_scale * (norm > request.clip_norm ? request.clip_norm / norm : 1);
 }
 
 }  // namespace
@@ -120,9 +136,12 @@ int64_t RuleState::bytes() const {
   return bytes;
 }
 
-double GradientNorm(const ParamLayout& layout, const Gradients& gradients) {
-  double sum = SquareSumInBlocks(gradients.dense(), layout.dense_size());
+double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
+                    const SliceRange& slices) {
+  const auto [begin, end] = DenseNumbers(layout, slices);
+  double sum = SquareSumInBlocks(gradients.dense() + begin, end - begin);
   for (size_t i = 0; i < layout.slices().size(); ++i) {
+    if (!slices.Has(i)) continue;
     const std::vector<float>& values = gradients.rows(static_cast<int>(i)).values;
     sum += SquareSumInBlocks(values.data(), static_cast<int64_t>(values.size()));
   }
@@ -132,11 +151,11 @@ double GradientNorm(const ParamLayout& layout, const Gradients& gradients) {
 void Apply(ParamStore& params, const ApplyRequest& request) {
   const ParamLayout& layout = params.layout();
   const UpdateStep step{.learning_rate = request.learning_rate,
-                        .step = ++request.state.steps,
-                        .gradient_scale = ClipScale(params, request)};
+                        .step = ++(request.steps ? *request.steps : request.state.steps),
+                        .gradient_scale = GradientScale(params, request)};
   ApplyDense(params, request, step);
   for (size_t i = 0; i < layout.slices().size(); ++i)
-    if (layout.slices()[i].kind == SliceKind::kRowSparse)
+    if (layout.slices()[i].kind == SliceKind::kRowSparse && request.slices.Has(i))
       ApplyRows(params, request, static_cast<int>(i), step);
   params.Publish();
 }

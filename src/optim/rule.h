@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -38,6 +39,9 @@ class UpdateRule {
   /// Updates a run in one pass over memory, in the calling thread: Apply divides a model among
   /// threads.
   virtual void Update(const UpdateSpan& span, const UpdateStep& step) const = 0;
+  /// values -= learning_rate * gradient_scale * gradient is all that Update does: whoever computes
+  /// a gradient may move the values on the spot.
+  virtual bool IsPlainDescent() const { return false; }
 };
 
 struct RuleEntry {
@@ -67,18 +71,32 @@ class RuleState {
   std::vector<std::vector<int32_t>> row_steps_;
 };
 
-/// Euclidean norm of all gradients (dense and touched rows).
-double GradientNorm(const ParamLayout& layout, const Gradients& gradients);
+/// Slices [begin, end) of a layout; all of them by default.
+struct SliceRange {
+  static constexpr int kEnd = std::numeric_limits<int>::max();
+  int begin = 0;
+  int end = kEnd;
+  bool Has(size_t slice) const {
+    return static_cast<int>(slice) >= begin && static_cast<int>(slice) < end;
+  }
+};
 
-/// One update of the whole model: the dense part in one pass, row-sparse slices row by row, each
-/// row with its own clock (an untouched row neither decays nor ages). `clip_norm` <= 0: no
-/// clipping. Advances state.steps.
+/// Euclidean norm of these slices' gradients (dense and touched rows).
+double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
+                    const SliceRange& slices = {});
+
+/// One update of the whole model, or of some slices: the dense part in one pass, row-sparse slices
+/// row by row, each row with its own clock (an untouched row neither decays nor ages). `clip_norm`
+/// <= 0: no clipping. Advances state.steps (or *steps).
 struct ApplyRequest {
   const UpdateRule& rule;
   RuleState& state;
   const Gradients& gradients;
   double learning_rate = 0;
   double clip_norm = 0;
+  double gradient_scale = 1;  ///< The gradient is this times what `gradients` holds.
+  SliceRange slices = {};     ///< Nothing else is read or written.
+  int64_t* steps = nullptr;   ///< Counts these updates; null: state.steps.
 };
 void Apply(ParamStore& params, const ApplyRequest& request);
 

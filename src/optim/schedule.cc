@@ -34,6 +34,18 @@ std::string NameIn(const Value& table) {
   return *name->AsString();
 }
 
+/// The entry that the table names, its mistake told with its place.
+const ScheduleEntry& Chosen(const Value& table) {
+  const std::string wanted = NameIn(table);
+  try {
+    return FindEntry(schedules(), "schedule", wanted);
+  } catch (const UserError& unknown) {
+    const Value* name = table.Find("name");
+    if (!name || name->place().empty()) throw;
+    throw UserError(fmt::format("{}: train.schedule.name: {}", name->place(), unknown.what()));
+  }
+}
+
 }  // namespace
 
 const std::vector<OptionSpec>& common_schedule_options() {
@@ -57,7 +69,7 @@ const std::vector<OptionSpec>& common_schedule_options() {
 }
 
 std::unique_ptr<Schedule> MakeSchedule(const Value& table) {
-  const ScheduleEntry& entry = FindEntry(schedules(), "schedule", NameIn(table));
+  const ScheduleEntry& entry = Chosen(table);
   std::vector<OptionSpec> specs = common_schedule_options();
   specs.insert(specs.end(), entry.options.begin(), entry.options.end());
   const Options options("train.schedule", table, specs);

@@ -15,6 +15,7 @@ int ParamLayout::Add(Slice slice) {
 void ParamLayout::Pack() {
   size_ = 0;
   for (SliceKind kind : {SliceKind::kDense, SliceKind::kRowSparse, SliceKind::kBuffer}) {
+    if (kind == SliceKind::kBuffer) statistics_begin_ = size_;
     for (Slice& slice : slices_) {
       if (slice.kind != kind) continue;
       slice.offset = size_;

@@ -24,6 +24,7 @@ struct ParamSpec {
   std::string initializer = "zeros";
   int64_t fan_in = 1;  ///< For initializers that scale with the fan.
   int64_t fan_out = 1;
+  bool exact = false;  ///< Read in f32 also by layers that compute in bf16.
 };
 
 /// One parameter in the packed layout.
@@ -34,6 +35,7 @@ struct Slice {
   std::string initializer;
   int64_t fan_in = 1;
   int64_t fan_out = 1;
+  bool exact = false;
   int64_t offset = 0;  ///< First number in the packed buffer; a multiple of 16 (64 bytes).
 
   int64_t Count() const { return shape.Count(); }
@@ -50,11 +52,14 @@ class ParamLayout {
   const std::vector<Slice>& slices() const { return slices_; }
   int64_t dense_size() const { return dense_size_; }  ///< Numbers in the dense part, gaps included.
   int64_t size() const { return size_; }  ///< Numbers in the whole buffer, gaps included.
-  int64_t Parameters() const;             ///< Trainable numbers (no gaps, no buffers).
+  /// First number of the running statistics, which lie behind all others; size() without any.
+  int64_t statistics_begin() const { return statistics_begin_; }
+  int64_t Parameters() const;  ///< Trainable numbers (no gaps, no buffers).
 
  private:
   std::vector<Slice> slices_;
   int64_t dense_size_ = 0;
+  int64_t statistics_begin_ = 0;
   int64_t size_ = 0;
 };
 

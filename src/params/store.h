@@ -47,6 +47,8 @@ struct ParamView {
                               ///< for bf16 arithmetic.
   Gradients* gradients = nullptr;  ///< Null: forward only.
   LayerStates* states = nullptr;   ///< What layers keep from step to step (model/layer.h), or null.
+  double immediate_rate = 0;       ///< Of the updates that an immediate plan makes in `values`.
+  int writer = 0;  ///< Who makes them, among those that do so at the same time: 0, 1, ...
 };
 
 /// Owns the packed values in canonical layout. Whatever else is derived from them (bf16 copies,

@@ -10,9 +10,12 @@ class None : public Strategy {
  public:
   explicit None(const StrategyContext& context) : context_(context) {}
 
-  ParamView View(int64_t /*step*/) override { return context_.params.View(&context_.gradients); }
+  ParamView View(const StrategyStep& /*step*/) override {
+    return context_.params.View(&context_.gradients);
+  }
 
   void Step(const StrategyStep& step) override {
+    if (context_.updated_in_place) return context_.params.Publish();
     Apply(context_.params, {.rule = context_.rule,
                             .state = context_.state,
                             .gradients = context_.gradients,
@@ -28,7 +31,10 @@ class None : public Strategy {
 
 std::string Supports(int world) {
   if (world == 1) return "";
-  return fmt::format("strategy none trains one replica, and this job asks for {}", world);
+  return fmt::format(
+      "strategy none trains one replica, and this job asks for {}; use --strategy allreduce, or "
+      "another of `yoke list strategies`",
+      world);
 }
 
 }  // namespace
@@ -38,8 +44,9 @@ StrategyEntry none() {
           .summary = "One replica alone: nothing is exchanged",
           .options = {},
           .deterministic = true,
+          .in_place = true,
           .supports = Supports,
-          .estimate = [](int64_t, int) { return Cost{}; },
+          .estimate = [](const Options&, const ExchangeSize&) { return Cost{}; },
           .make = [](const Options&, const StrategyContext& context) -> std::unique_ptr<Strategy> {
             return std::make_unique<None>(context);
           }};

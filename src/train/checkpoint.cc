@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "comm/lost.h"
 #include "train/files.h"
 
 namespace yoke {
@@ -96,12 +97,17 @@ void RemoveOld(const CheckpointPlace& place) {
     if (++seen > place.keep && fs::canonical(folder, none) != best) fs::remove_all(folder, none);
 }
 
+std::string OwnFile(int rank) { return fmt::format("/replica-{}.safetensors", rank); }
+
 void WriteParts(const std::string& folder, const CheckpointParts& parts) {
   fs::create_directories(folder);
   const std::string model =
       WriteSafetensors(folder + kModel, ModelTensors(parts.layout, parts.values));
   const std::string optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts));
-  WriteDurably(folder + kHead, EncodeHead(parts.head, model, optimizer));
+  CheckpointHead head = parts.head;
+  for (int rank = 0; rank < parts.replicas; ++rank)
+    head.replicas.push_back(WriteSafetensors(folder + OwnFile(rank), parts.own(rank)));
+  WriteDurably(folder + kHead, EncodeHead(head, model, optimizer));
   SyncFolder(folder);
 }
 
@@ -124,6 +130,8 @@ std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts&
     ReplaceFolder(unfinished, place.run + "/" + folder);
     if (place.best) ReplaceLink(place.run + "/best", folder);
     ReplaceLink(place.run + "/last", folder);
+  } catch (const RankLost&) {
+    throw;  // what is unfinished goes when the next one begins
   } catch (const std::exception& problem) {
     std::error_code none;
     fs::remove_all(unfinished, none);
@@ -157,16 +165,31 @@ const Safetensors& Checkpoint::Optimizer() const {
   return *optimizer_;
 }
 
+Safetensors Checkpoint::OpenOwn(int rank) const {
+  Safetensors file = Safetensors::Open(folder_ + OwnFile(rank));
+  CheckBelongs(file, head_.replicas[rank], folder_ + OwnFile(rank));
+  return file;
+}
+
+void Checkpoint::Verify() const {
+  Optimizer();
+  for (size_t rank = 0; rank < head_.replicas.size(); ++rank) OpenOwn(static_cast<int>(rank));
+}
+
 void Checkpoint::Load(ParamStore& params) const {
   for (const StoredTensor& tensor : ModelTensors(params.layout(), params.values()))
     model_.CopyTo(tensor);
   params.Publish();
 }
 
-void Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
+bool Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
   const Safetensors& file = Optimizer();
+  bool fits = true;
+  VisitState(layout, state, [&](const StoredTensor& tensor) { fits = fits && file.Has(tensor); });
+  if (!fits) return false;
   VisitState(layout, state, [&](const StoredTensor& tensor) { file.CopyTo(tensor); });
   state.steps = head_.rule_steps;
+  return true;
 }
 
 bool Checkpoint::Load(const std::vector<StateTensor>& layers) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,8 @@ struct CheckpointHead {
   Metrics test;             ///< Metrics of these weights, when known.
   std::string reason = {};  ///< Why the run ended with these weights ("finished", "target", ...);
                             ///< empty while it goes on.
+  /// Checksums of what each rank had of its own, by rank; empty where nobody had anything.
+  std::vector<std::string> replicas = {};
 };
 
 /// `checkpoint.json` of a head and of the checksums of the two tensor files; and back (throws
@@ -61,6 +64,8 @@ struct CheckpointParts {
   const float* values;
   const RuleState& state;
   std::vector<StateTensor> layers = {};  ///< Graph::StateTensors: what layers keep between steps.
+  int replicas = 0;                      ///< How many ranks have something of their own, and what.
+  std::function<std::vector<StoredTensor>(int rank)> own = {};
 };
 
 /// What to do with a checkpoint's neighbours.
@@ -90,13 +95,16 @@ class Checkpoint {
   /// Copies the weights into a store whose layout must match by names and shapes (UserError
   /// otherwise).
   void Load(ParamStore& params) const;
-  /// The same for the rule's state.
-  void Load(const ParamLayout& layout, RuleState& state) const;
+  /// The same for the rule's state; false, and nothing is copied, where the checkpoint holds
+  /// another one's (a strategy may change a rule): it starts anew.
+  bool Load(const ParamLayout& layout, RuleState& state) const;
   /// The same for what layers keep; false, and nothing is copied, where the checkpoint holds other
   /// tensors (a layer was told other settings: it starts anew).
   bool Load(const std::vector<StateTensor>& layers) const;
+  /// What a rank had of its own. Throws DamagedError, UserError.
+  Safetensors OpenOwn(int rank) const;
   /// Reads and checks what Open leaves out. Throws UserError.
-  void Verify() const { Optimizer(); }
+  void Verify() const;
 
  private:
   Checkpoint(std::string folder, DecodedHead decoded, Safetensors model);

@@ -98,7 +98,8 @@ DecodedHead FromJsonHead(const Json& json) {
                   .executor = FromJson(json.at("executor")),
                   .strategy = FromJson(json.at("strategy")),
                   .test = ToMetrics(json.at("test")),
-                  .reason = json.at("reason")};
+                  .reason = json.at("reason"),
+                  .replicas = json.value("replicas", std::vector<std::string>())};
   return decoded;
 }
 
@@ -106,19 +107,20 @@ DecodedHead FromJsonHead(const Json& json) {
 
 std::string EncodeHead(const CheckpointHead& head, const std::string& model,
                        const std::string& optimizer) {
-  const Json json = {{"checksum", "0000000000000000"},
-                     {"format", kFormat},
-                     {"yoke", fmt::format("{} ({})", Version(), Commit())},
-                     {"model", model},
-                     {"optimizer", optimizer},
-                     {"job", ToJson(head.job)},
-                     {"data", ToJson(InfoAsValue(head.data))},
-                     {"position", ToJson(head.position)},
-                     {"rule_steps", head.rule_steps},
-                     {"executor", ToJson(head.executor)},
-                     {"strategy", ToJson(head.strategy)},
-                     {"test", ToJson(head.test)},
-                     {"reason", head.reason}};
+  Json json = {{"checksum", "0000000000000000"},
+               {"format", kFormat},
+               {"yoke", fmt::format("{} ({})", Version(), Commit())},
+               {"model", model},
+               {"optimizer", optimizer},
+               {"job", ToJson(head.job)},
+               {"data", ToJson(InfoAsValue(head.data))},
+               {"position", ToJson(head.position)},
+               {"rule_steps", head.rule_steps},
+               {"executor", ToJson(head.executor)},
+               {"strategy", ToJson(head.strategy)},
+               {"test", ToJson(head.test)},
+               {"reason", head.reason}};
+  if (!head.replicas.empty()) json["replicas"] = head.replicas;
   std::string bytes = json.dump(1) + "\n";
   Seal(bytes, kBegin.size());
   return bytes;

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/parallel.h"
 #include "base/registry.h"
 #include "data/reader.h"
 #include "model/graph.h"
@@ -49,10 +48,43 @@ const Entry& Named(const std::vector<Entry>& entries, const Section& section,
   }
 }
 
+/// What a section has in place of an entry of a list.
+struct Part {
+  std::string name;
+  std::vector<OptionSpec> options = {};
+};
+
+bool Has(const std::vector<OptionSpec>& keys, const std::string& key) {
+  return std::any_of(keys.begin(), keys.end(), [&](const auto& spec) { return spec.name == key; });
+}
+
+/// The parts that have such a key ("rule adam or adamw"), "" when there are none. Sections of
+/// layers carry a number.
+std::string OwnersOf(const std::string& key, const std::string& section) {
+  std::string owners;
+  for (const KeyGroup& group : AllKeys())
+    if (!group.part.empty() && group.section == section.substr(0, section.find('[')) &&
+        Has(group.options, key))
+      owners += owners.empty() ? group.part : " or " + group.part.substr(group.part.find(' ') + 1);
+  return owners;
+}
+
+/// Refuses the keys of other parts than the section's own, `part`.
+void RefuseForeign(const Section& section, const std::vector<OptionSpec>& keys,
+                   const std::string& part) {
+  for (const auto& [key, value] : *section.value.AsTable()) {
+    const std::string owners = Has(keys, key) ? "" : OwnersOf(key, section.name);
+    Require(owners.empty(), "{} belongs to {}, and this {} {}",
+            Where(value, section.name + "." + key), owners,
+            section.name.ends_with(']') ? "layer's type is" : "job uses", part);
+  }
+}
+
 /// Checks a section against common keys and those of its part; paths become absolute.
-Options Checked(const Section& section, std::vector<OptionSpec> keys,
-                const std::vector<OptionSpec>& of_part) {
-  keys.insert(keys.end(), of_part.begin(), of_part.end());
+template <typename Entry>
+Options Checked(const Section& section, std::vector<OptionSpec> keys, const Entry& part) {
+  keys.insert(keys.end(), part.options.begin(), part.options.end());
+  RefuseForeign(section, keys, part.name);
   ResolvePaths(section.value, keys, section.folder);
   return {section.name, section.value, keys};
 }
@@ -63,11 +95,19 @@ void CheckTarget(const Value& table) {
           "{}: expected either at_least or at_most beside metric", Where(table, "train.target"));
 }
 
+void CheckSchedule(Value table) {
+  const Value* name = table.Find("name");
+  for (const ScheduleEntry& entry : schedules())
+    if (Value(entry.name) == (name ? *name : Value("constant")))
+      Checked({"train.schedule", table, ""}, common_schedule_options(), entry);
+  MakeSchedule(table);
+}
+
 Options CheckTrain(const Section& section) {
   const RuleEntry& rule = Named(rules(), section, "rule", "momentum");
-  Options options = Checked(section, train_keys(), rule.options);
+  Options options = Checked(section, train_keys(), rule);
   rule.make(options);
-  if (options.Has("schedule")) MakeSchedule(options.Raw("schedule"));
+  if (options.Has("schedule")) CheckSchedule(options.Raw("schedule"));
   if (options.Has("target")) CheckTarget(options.Raw("target"));
   if (options.Has("time_limit"))
     ParseDuration(options.String("time_limit"), options.Where("time_limit"));
@@ -75,35 +115,42 @@ Options CheckTrain(const Section& section) {
 }
 
 Options CheckCluster(const Section& section) {
+  const Value* replicas = section.value.Find("replicas");
+  const bool several = replicas && replicas->AsInt() && *replicas->AsInt() > 1;
+  if (several && !section.value.Find("strategy")) section.value.Set("strategy", "allreduce");
   const StrategyEntry& strategy = Named(strategies(), section, "strategy", "none");
-  Options options = Checked(section, cluster_keys(), strategy.options);
+  Options options = Checked(section, cluster_keys(), strategy);
   const std::string reason = strategy.supports(static_cast<int>(options.Int("replicas")));
-  Require(reason.empty(), "{}: {}", options.Where("replicas"), reason);
+  Require(reason.empty(), "{}: {}", options.Where("strategy"), reason);
   return options;
 }
 
 Value CheckData(const Section& section) {
   const FormatEntry& format = Named(formats(), section, "format", "");
-  return Checked(section, common_data_options(), format.options).Resolved();
+  return Checked(section, common_data_options(), format).Resolved();
 }
 
 /// One `[[model.layer]]` table: its type is known and its keys are that type's.
 void CheckLayer(Value layer, const std::string& name) {
   const LayerEntry& entry = Named(layers(), {name, layer, name}, "type", "");
-  for (const char* common : {"type", "name"}) layer.Erase(common);
-  Options(name, layer, entry.options);
+  for (const char* common : {"type", "name", "inputs"}) layer.Erase(common);
+  Checked({name, layer, ""}, {}, entry);
 }
 
 Value CheckModel(const Section& section) {
-  if (const Value* file = section.value.Find("file"))
-    throw UserError(Where(*file, "model.file") +
-                    ": this version reads no ONNX files; name a model or list its layers");
-  const Value* layers = section.value.Find("layer");
-  Require(!layers || !section.value.Find("name"),
-          "[model] has both 'name' and 'layer': expected one of them");
+  const Value *layers = section.value.Find("layer"), *file = section.value.Find("file");
+  const Value *name = section.value.Find("name"), *anew = section.value.Find("initialize");
+  for (const auto& [first, second] :
+       {std::pair("name", "layer"), {"name", "file"}, {"layer", "file"}})
+    Require(!section.value.Find(first) || !section.value.Find(second),
+            "[model] has both '{}' and '{}': expected one of them", first, second);
+  Require(file || !anew, "{}: only the weights of a `file` can be drawn anew",
+          Where(anew ? *anew : Value(), "model.initialize"));
+  if (file) return Checked(section, model_keys(), Part{"a file"}).Resolved();
+  Require(layers || name, "[model] lacks the key 'name', 'file' or 'layer'");
   if (!layers)
-    return Checked(section, model_keys(), Named(models(), section, "name", "").options).Resolved();
-  const Options options = Checked(section, model_keys(), {});
+    return Checked(section, model_keys(), Named(models(), section, "name", "")).Resolved();
+  const Options options = Checked(section, model_keys(), Part{"layers of its own"});
   const List& list = *options.Raw("layer").AsList();
   Require(!list.empty(), "{}: the list of layers is empty", options.Where("layer"));
   for (size_t i = 0; i < list.size(); ++i) CheckLayer(list[i], fmt::format("model.layer[{}]", i));
@@ -121,7 +168,8 @@ void CheckSections(const Value& root) {
 }
 
 /// Before another part is named by an override, the old one's keys go: they are not the new one's.
-void ForgetPart(Value& root, const std::string& key, const std::string& text) {
+void ForgetPart(Value& root, const Override& given) {
+  const auto& [key, text, flag, is_text] = given;
   const size_t dot = key.find('.');
   Value* section = root.Find(key.substr(0, dot));
   const Value* old = section && dot != key.npos ? section->Find(key.substr(dot + 1)) : nullptr;
@@ -135,8 +183,8 @@ void ForgetPart(Value& root, const std::string& key, const std::string& text) {
 
 Value ReadWithOverrides(const std::string& path, const Overrides& overrides) {
   Value root = ReadToml(path);
-  for (const auto& [key, value] : overrides) ForgetPart(root, key, value);
-  for (const auto& [key, value] : overrides) ApplyOverride(root, key, value);
+  for (const Override& given : overrides) ForgetPart(root, given);
+  for (const Override& given : overrides) ApplyOverride(root, given);
   return root;
 }
 
@@ -162,16 +210,19 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   root.Set("data", CheckData(at(0)));
   root.Set("model", CheckModel(at(1)));
   root.Set("train", (job.train = CheckTrain(at(2))).Resolved());
-  root.Set("node", (job.node = Checked(at(3), node_keys(),
-                                       Named(executors(), at(3), "executor", "single").options))
-                       .Resolved());
+  const ExecutorEntry& executor = Named(executors(), at(3), "executor", "single");
+  root.Set("node", (job.node = Checked(at(3), node_keys(), executor)).Resolved());
   root.Set("cluster", (job.cluster = CheckCluster(at(4))).Resolved());
-  root.Set("checkpoint", (job.checkpoint = Checked(at(5), checkpoint_keys(), {})).Resolved());
+  root.Set("checkpoint", (job.checkpoint = Checked(at(5), checkpoint_keys(), Part{})).Resolved());
   job.resolved = std::move(root);
   return job;
 }
 
 Job LoadJob(const std::string& path, const Overrides& overrides) {
+  Require(!path.ends_with(".onnx"),
+          "{} is a network and no job: name it in the [model] of a job file, file = \"{}\" "
+          "(`yoke info {}` shows it)",
+          path, path, path);
   const std::filesystem::path file = std::filesystem::absolute(path);
   return MakeJob(ReadWithOverrides(path, overrides), file.stem(), file.parent_path());
 }
@@ -182,8 +233,10 @@ Job LoadResolvedJob(const std::string& path, const Overrides& overrides) {
 
 bool Job::ReferenceKernels() const { return node.String("kernels") == "reference"; }
 
-int Job::Threads() const {
-  return node.Has("threads") ? static_cast<int>(node.Int("threads")) : UsableCores();
+ThreadPlan Job::Plan(const LocalRank& inside) const {
+  return PlanThreads({.threads = node.Has("threads") ? static_cast<int>(node.Int("threads")) : 0,
+                      .pin = node.Bool("pin"),
+                      .inside = inside});
 }
 
 }  // namespace yoke

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/options.h"
+#include "base/topology.h"
 
 namespace yoke {
 
@@ -24,14 +24,21 @@ struct Job {
   uint64_t seed() const { return static_cast<uint64_t>(train.Int("seed")); }
   /// [node] kernels, which the environment's YOKE_KERNELS has had its say in.
   bool ReferenceKernels() const;
-  /// [node] threads, or the cores this process may use.
-  int Threads() const;
+  /// How many threads compute and where, by [node] threads and pin and what this process may use;
+  /// for one of several ranks inside it.
+  ThreadPlan Plan(const LocalRank& inside = {}) const;
+  int Threads() const { return Plan().threads; }
 };
 
-/// `--set key=value` pairs (the value is TOML; a bare word counts as a text) and the short flags,
-/// in order. A value of "" removes the key, so that its default holds again. Relative paths in them
-/// are relative to the current directory.
-using Overrides = std::vector<std::pair<std::string, std::string>>;
+/// One key that the command line sets. A value of "" removes the key, so that its default holds
+/// again. A relative path is relative to the current directory.
+struct Override {
+  std::string key;             ///< section.key
+  std::string value;           ///< TOML; a bare word counts as a text.
+  std::string flag = "--set";  ///< What was typed: messages begin with it.
+  bool text = false;           ///< The value is a text, whatever it looks like ("5").
+};
+using Overrides = std::vector<Override>;  ///< In order.
 
 /// Reads and checks a job file. Throws UserError: unknown sections, keys and names (with the
 /// nearest and the list), wrong types, ranges, one sentence each, with file and line. Relative

@@ -164,6 +164,11 @@ const std::vector<OptionSpec>& node_keys() {
        .help = "Threads that compute; without it, all cores this process may use.",
        .minimum = 1,
        .maximum = 4096},
+      {.name = "pin",
+       .type = kBool,
+       .fallback = true,
+       .help = "Whether threads that fill the cores this process may use are bound to them; `yoke "
+               "doctor` says what comes of it."},
       {.name = "kernels",
        .type = kString,
        .fallback = "auto",
@@ -178,13 +183,27 @@ const std::vector<OptionSpec>& cluster_keys() {
       {.name = "strategy",
        .type = kString,
        .fallback = "none",
-       .help = "What replicas exchange, and when; `yoke list strategies`."},
+       .help = "What replicas exchange, and when; `yoke list strategies`. Several replicas without "
+               "it: allreduce."},
       {.name = "replicas",
        .type = kInt,
        .fallback = 1,
        .help = "Copies of the model that train together.",
        .minimum = 1,
-       .maximum = 65536}};
+       .maximum = 65536},
+      {.name = "all_reduce",
+       .type = kString,
+       .fallback = "auto",
+       .help = "How strategy `allreduce` sums gradients that it does not compress: `auto` by their "
+               "size, or one of the ways of `docs/communicators.md`; `mpi`: MPI's own, for "
+               "processes of a launcher.",
+       .choices = {"auto", "ring", "tree", "halving", "mpi"}},
+      {.name = "timeout",
+       .type = kFloat,
+       .fallback = 60.0,
+       .help = "Seconds that a rank waits for another before it gives up; longer than one step may "
+               "take.",
+       .minimum = 1}};
   return keys;
 }
 
@@ -222,9 +241,19 @@ const std::vector<OptionSpec>& checkpoint_keys() {
 const std::vector<OptionSpec>& model_keys() {
   static const std::vector<OptionSpec> keys = {
       {.name = "name", .type = kString, .help = "A model of the zoo; `yoke list models`."},
+      {.name = "file",
+       .type = kPath,
+       .help = "In place of `name`: an ONNX file, whose weights are where training starts."},
+      {.name = "initialize", .type = kBool, .help = "With `file`: true draws the weights anew."},
+      {.name = "ways",
+       .type = kTable,
+       .help = "How convolutions are computed, by layer: `{convolution1 = \"direct\"}`; "
+               "`yoke info --tune-to` writes it."},
       {.name = "layer",
        .type = kTables,
-       .help = "In place of `name`: the layers in order, each with `type`, `name` and its keys."}};
+       .help =
+           "In place of `name`: the layers in order, each with `type`, `name`, `inputs` (names of "
+           "layers before it; the one above unless given) and its keys."}};
   return keys;
 }
 

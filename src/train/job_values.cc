@@ -12,37 +12,40 @@
 namespace yoke {
 namespace {
 
-constexpr const char* kFromCommandLine = "--set";
+/// Whether a value's place is a flag of the command line; those of a file end in a line's number.
+bool IsFlag(const std::string& place) {
+  return place.starts_with("--") && place.find(':') == place.npos;
+}
 
 /// A value as somebody types it behind `key=`.
-Value ParseTyped(const std::string& text, const std::string& key) {
-  Require(text.find('\n') == text.npos, "--set {}: expected one line", key);
+Value ParseTyped(const Override& given) {
+  const auto& [key, text, flag, is_text] = given;
+  Require(text.find('\n') == text.npos, "{} {}: expected one line", flag, key);
+  if (is_text) return text;
   try {
-    return *ParseToml("value = " + text, "--set " + key).Find("value");
+    return *ParseToml("value = " + text, key).Find("value");
   } catch (const UserError&) {
-    Require(text.find_first_of("[]{}\"'") == text.npos, "--set {}: '{}' is not a value in TOML",
+    Require(text.find_first_of("[]{}\"'") == text.npos, "{} {}: '{}' is not a value in TOML", flag,
             key, text);
     return text;
   }
 }
 
-void MarkTyped(Value& value) {
-  value.set_place(kFromCommandLine);
+void MarkTyped(Value& value, const std::string& flag) {
+  value.set_place(flag);
   if (List* list = value.AsList())
-    for (Value& item : *list) MarkTyped(item);
+    for (Value& item : *list) MarkTyped(item, flag);
   if (Table* table = value.AsTable())
-    for (auto& [name, item] : *table) MarkTyped(item);
+    for (auto& [name, item] : *table) MarkTyped(item, flag);
 }
 
 void ResolvePath(Value& value, const std::string& folder) {
   if (!value.AsString()) return;  // The check of types will say so.
   const std::string place = value.place();
-  if (folder.empty() && place != kFromCommandLine) return;
+  if (folder.empty() && !IsFlag(place)) return;
   std::filesystem::path path = ExpandEnvironment(*value.AsString());
   if (path.is_relative())
-    path = (place == kFromCommandLine ? std::filesystem::current_path()
-                                      : std::filesystem::path(folder)) /
-           path;
+    path = (IsFlag(place) ? std::filesystem::current_path() : std::filesystem::path(folder)) / path;
   value = path.lexically_normal().string();
   value.set_place(place);
 }
@@ -51,20 +54,21 @@ bool IsNameLetter(char c) { return std::isalnum(static_cast<unsigned char>(c)) |
 
 }  // namespace
 
-void ApplyOverride(Value& root, const std::string& key, const std::string& text) {
+void ApplyOverride(Value& root, const Override& given) {
+  const std::string& key = given.key;
   Value* table = &root;
   size_t begin = 0;
   for (size_t dot; (dot = key.find('.', begin)) != key.npos; begin = dot + 1) {
     const std::string name = key.substr(begin, dot - begin);
     if (!table->Find(name)) table->Set(name, Table{});
     table = table->Find(name);
-    Require(table->AsTable(), "--set {}: '{}' is no table", key, name);
+    Require(table->AsTable(), "{} {}: '{}' is no table", given.flag, key, name);
   }
   Require(begin > 0 && begin < key.size(),
-          "--set {}: expected section.key=value, such as train.epochs=10", key);
-  if (text.empty()) return table->Erase(key.substr(begin));
-  Value value = ParseTyped(text, key);
-  MarkTyped(value);
+          "{} {}: expected section.key=value, such as train.epochs=10", given.flag, key);
+  if (given.value.empty()) return table->Erase(key.substr(begin));
+  Value value = ParseTyped(given);
+  MarkTyped(value, given.flag);
   table->Set(key.substr(begin), value);
 }
 

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "base/options.h"
+#include "train/job.h"
 
 namespace yoke {
 
-/// Sets `section.key` (or `section.table.key`) to a value in TOML; a bare word counts as a text,
-/// and an empty value removes the key. Throws UserError that names the key.
-void ApplyOverride(Value& root, const std::string& key, const std::string& text);
+/// Sets `section.key` (or `section.table.key`), or removes it. Throws UserError that names flag and
+/// key.
+void ApplyOverride(Value& root, const Override& given);
 
 /// Makes the paths among a section's values absolute, their environment variables replaced:
 /// relative to `folder`, or to the current directory for those that came from an override. With a

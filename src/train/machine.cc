@@ -2,7 +2,7 @@
 #include "train/machine.h"
 
 #include <fmt/core.h>
-#include <hwloc.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/topology.h"
 #include "data/libraries.h"
 #include "kernels/cpu/library.h"
 
@@ -35,12 +36,12 @@ std::string CpuInfo(std::string_view key) {
   return "";
 }
 
-std::string HwlocVersion() {
-  const unsigned version = hwloc_get_api_version();
-  return fmt::format("{}.{}.{}", version >> 16, (version >> 8) & 0xFF, version & 0xFF);
-}
-
 }  // namespace
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
 
 std::string CpuModel() {
   const std::string model = CpuInfo("model name");

@@ -16,6 +16,9 @@ std::string CpuModel();
 /// ("avx2", "avx512_bf16").
 std::vector<std::string> CpuFeatures();
 
+/// What this machine calls itself in a network.
+std::string HostName();
+
 /// Bytes of this process that are in memory now, and the most that ever were; 0 where the system
 /// does not say.
 int64_t ResidentMemory();

@@ -58,6 +58,7 @@ Json ToObject(const EpochEvent& e) {
                  {"train", {{"loss", e.train_loss}}}};
   if (!e.validation.empty()) object["validation"] = ToObject(e.validation);
   object["test"] = ToObject(e.test);
+  if (!e.exchange.empty()) object["exchange"] = ToObject(e.exchange);
   return object;
 }
 
@@ -73,16 +74,18 @@ Json ToObject(const MemoryUse& m) {
 }
 
 Json ToObject(const EndEvent& e) {
-  return {{"event", "end"},
-          {"run", e.run},
-          {"reason", e.reason},
-          {"seconds", e.seconds},
-          {"epochs", e.epochs},
-          {"step", e.step},
-          {"test", ToObject(e.test)},
-          {"message", e.sentence},
-          {"exit_status", e.exit_status},
-          {"memory", ToObject(e.memory)}};
+  Json object = {{"event", "end"},
+                 {"run", e.run},
+                 {"reason", e.reason},
+                 {"seconds", e.seconds},
+                 {"epochs", e.epochs},
+                 {"step", e.step},
+                 {"test", ToObject(e.test)},
+                 {"message", e.sentence},
+                 {"exit_status", e.exit_status},
+                 {"memory", ToObject(e.memory)}};
+  if (!e.exchange.empty()) object["exchange"] = ToObject(e.exchange);
+  return object;
 }
 
 /// One line, whatever bytes a path may hold.
@@ -113,7 +116,7 @@ ScalarEvent Scalars(const Json& line) {
   ScalarEvent event{.wall_time = Number(line, "time", 0),
                     .step = static_cast<int64_t>(Number(line, "step", 0)),
                     .scalars = {}};
-  for (const char* set : {"train", "validation", "test"}) {
+  for (const char* set : {"train", "validation", "test", "exchange"}) {
     const Json metrics = line.value(set, Json::object());
     for (const auto& [name, value] : metrics.items())
       if (value.is_number()) event.scalars.emplace_back(name + "/" + set, value);

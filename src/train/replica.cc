@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "base/registry.h"
 #include "kernels/threads.h"
+#include "node/local_head.h"
+#include "train/exchange.h"
+#include "train/fit.h"
 
 namespace yoke {
 namespace {
@@ -19,11 +23,18 @@ void CheckPrecision(const Job& job) {
           job.node.Where("precision"), library.isa);
 }
 
-/// Whether a job and the one of a checkpoint name the same part.
-bool SamePart(const Job& job, const Value& before, const char* section, const char* key) {
-  const Value* old_section = before.Find(section);
-  const Value* old_name = old_section ? old_section->Find(key) : nullptr;
-  return old_name && *old_name == *job.resolved.Find(section)->Find(key);
+/// The job's rule; a strategy may want momentum.
+std::unique_ptr<UpdateRule> MakeRule(const Job& job, bool forces_momentum) {
+  const std::string& name = job.train.String("rule");
+  if (!forces_momentum || name != "sgd") return FindEntry(rules(), "rule", name).make(job.train);
+  const RuleEntry& entry = FindEntry(rules(), "rule", "momentum");
+  const Table keys = {{"weight_decay", job.train.Float("weight_decay")}};
+  return entry.make(Options("train", keys, entry.options));
+}
+
+template <typename T>
+std::span<std::byte> BytesOf(T* values, int64_t count) {
+  return std::as_writable_bytes(std::span(values, static_cast<size_t>(count)));
 }
 
 }  // namespace
@@ -35,48 +46,195 @@ ModelTask TaskOf(const DataInfo& data) {
   return {.input = input, .outputs = data.outputs, .multi_label = data.multi_label};
 }
 
+const StrategyEntry& StrategyOf(const Job& job) {
+  return FindEntry(strategies(), "strategy", job.cluster.String("strategy"));
+}
+
 DType ArithmeticOf(const Job& job) {
   return job.node.String("precision") == "bf16" ? DType::kBf16 : DType::kF32;
 }
 
-Replica::Replica(const Job& job, const DataInfo& data)
+Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setting)
     : job_(job),
-      graph_(BuildModel(job.model(), TaskOf(data))),
+      world_(setting.world.Duplicate()),
+      entry_(StrategyOf(job)),
+      threads_(setting.threads),
+      layers_(ModelLayers(job.model(), TaskOf(data))),
+      graph_(layers_, TaskOf(data)),
       params_(graph_.layout(), Cpu()),
       states_(graph_.MakeStates()),
       gradients_(graph_.layout(), Cpu()),
-      rule_(FindEntry(rules(), "rule", job.train.String("rule")).make(job.train)),
+      rule_(MakeRule(job, entry_.forces_momentum)),
       state_(graph_.layout(), *rule_, Cpu()) {
   CheckPrecision(job);
   Initialize(params_, job.seed(), KernelThreads());
-  const StrategyContext context = {.params = params_,
+  CopyFileWeights(job.model(), TaskOf(data), layout(), params_.values());
+  const ExecutorContext at_work = {.graph = graph_,
+                                   .batch = job.train.Int("batch"),
+                                   .arithmetic = ArithmeticOf(job),
+                                   .reference_kernels = job.ReferenceKernels(),
+                                   .threads = setting.threads,
+                                   .rule = rule_.get(),
+                                   .state = &state_,
+                                   .clip_norm = job.train.Float("clip_norm")};
+  executor_ =
+      FindEntry(executors(), "executor", job.node.String("executor")).make(job.node, at_work);
+  head_ = OfferHead(at_work);
+  const StrategyContext context = {.world = setting.world.Duplicate(),
+                                   .params = params_,
                                    .gradients = gradients_,
                                    .rule = *rule_,
                                    .state = state_,
-                                   .clip_norm = job.train.Float("clip_norm")};
-  strategy_ = FindEntry(strategies(), "strategy", job.cluster.String("strategy"))
-                  .make(job.cluster, context);
-  executor_ = FindEntry(executors(), "executor", job.node.String("executor"))
-                  .make(job.node, {.graph = graph_,
-                                   .batch = job.train.Int("batch"),
-                                   .arithmetic = ArithmeticOf(job),
-                                   .reference_kernels = job.ReferenceKernels()});
-  ready_ = [this](int slice) { strategy_->GradientReady(slice); };
-  strategy_->Prepare();
+                                   .clip_norm = job.train.Float("clip_norm"),
+                                   .updated_in_place = executor_->in_place(),
+                                   .seed = job.seed(),
+                                   .steps_per_epoch = setting.steps_per_epoch,
+                                   .head = head_ ? &*head_ : nullptr};
+  Require(
+      entry_.in_place || !executor_->in_place(),
+      "{}: strategy {} needs each step's gradient, and executor {} updates the values itself; use "
+      "executor single or split",
+      job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
+  strategy_ = entry_.make(job.cluster, context);
+  work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
+  work_.head = strategy_->RemoteHead();
+}
+
+std::vector<std::span<std::byte>> Replica::Portable() {
+  std::vector<std::span<std::byte>> parts = {BytesOf(params_.values(), layout().size()),
+                                             BytesOf(&state_.steps, 1)};
+  for (size_t i = 0; i < state_.names().size(); ++i)
+    parts.push_back(BytesOf(state_.array(static_cast<int>(i)), layout().size()));
+  for (size_t i = 0; i < layout().slices().size(); ++i) {
+    std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
+    parts.push_back(BytesOf(clocks.data(), static_cast<int64_t>(clocks.size())));
+  }
+  for (const std::span<std::byte> layer : Layers()) parts.push_back(layer);
+  return parts;
+}
+
+std::vector<std::span<std::byte>> Replica::Layers() const {
+  std::vector<std::span<std::byte>> layers;
+  for (const StateTensor& tensor : LayerTensors())
+    layers.push_back(
+        BytesOf(static_cast<std::byte*>(tensor.data), tensor.shape.Count() * SizeOf(tensor.type)));
+  return layers;
+}
+
+void Replica::Share(int from) {
+  if (world_.size() == 1) return;
+  for (const std::span<std::byte> part : Portable()) world_.Broadcast(part, from);
+  if (world_.rank() != from) Restored();
+}
+
+void Replica::Rescue(Remains& remains) {
+  const Strategy::Rescued rescued = strategy_->Recover();
+  const std::vector<std::span<std::byte>> parts = Portable();
+  for (const std::span<std::byte> part : parts)
+    remains.parts.emplace_back(part.begin(), part.end());
+  if (rescued.values) std::memcpy(remains.parts[0].data(), rescued.values, parts[0].size());
+  remains.model = rescued.values || !entry_.replicas_differ;
+  remains.version = rescued.version;
+  remains.executor = executor_->State();
+}
+
+void Replica::TakeUp(const Remains* mine, const Heritage& heritage) {
+  const bool has = mine && mine->worlds > 0;
+  if (has) {
+    const std::vector<std::span<std::byte>> parts = Portable();
+    for (size_t i = 0; i < parts.size(); ++i)
+      std::copy(mine->parts[i].begin(), mine->parts[i].end(), parts[i].begin());
+    executor_->Restore(mine->executor);
+    Restored();
+  }
+  if (heritage.mean) TakeMean(has);
+  Share(heritage.source);
+}
+
+/// The values become the mean over the ranks that count.
+void Replica::TakeMean(bool counts) {
+  const auto n = static_cast<size_t>(layout().size());
+  std::vector<float> sums(n + 1);
+  if (counts) std::copy_n(params_.values(), n, sums.begin());
+  sums[n] = counts ? 1 : 0;
+  world_.AllReduce(sums);
+  for (size_t i = 0; i < n; ++i) params_.values()[i] = sums[i] / sums[n];
+}
+
+void Replica::Restored() {
+  params_.Publish();
+  for (size_t node = 0; node < states_.size(); ++node)
+    if (LayerState* state = states_.of(node)) state->Restored();
+}
+
+/// The gradient of no examples.
+void Replica::Empty() {
+  std::fill_n(gradients_.dense(), gradients_.dense_size(), 0.0F);
+  const auto slices = static_cast<int>(layout().slices().size());
+  for (int slice = 0; slice < slices; ++slice) gradients_.rows(slice).Clear();
+  for (int slice = slices; slice-- > 0;)
+    if (layout().slices()[slice].kind != SliceKind::kBuffer) strategy_->GradientReady(slice);
 }
 
 StepResult Replica::Step(const Batch& batch, StrategyStep step) {
-  ParamView view = strategy_->View(step.step);
+  step.examples = static_cast<int64_t>(batch.examples.size());
+  ParamView view = strategy_->View(step);
   view.states = &states_;
-  const StepResult result = executor_->Step(batch, view, ready_);
-  if (!std::isfinite(result.loss)) return result;
-  step.examples = result.examples;
-  strategy_->Step(step);
+  work_.learning_rate = step.learning_rate;
+  StepResult result;
+  if (step.examples > 0)
+    result = executor_->Step(batch, view, work_);
+  else
+    Empty();
+  // Others wait for this one in the exchange: it takes part whatever its numbers are.
+  if (std::isfinite(result.loss) || world_.size() > 1) strategy_->Step(step);
   return result;
 }
 
-std::string Replica::BadParameter() const {
-  const float* values = Model();
+void Replica::Settle() {
+  strategy_->Quiesce();
+  model_ = strategy_->Model();
+  TakeLayers();
+}
+
+/// A server's own layers have not trained: the first worker's go into its checkpoints.
+void Replica::TakeLayers() {
+  const int servers = entry_.servers(job_.cluster, world_.size());
+  for (const std::span<std::byte> layer : Layers())
+    if (world_.rank() < servers)
+      world_.Receive(layer, servers, 0);
+    else if (world_.rank() == servers)
+      for (int server = 0; server < servers; ++server) world_.Send(layer, server, 0);
+}
+
+double Replica::ConsensusDistance() const {
+  if (!entry_.replicas_differ) return 0;
+  const int64_t n = layout().size();
+  std::vector<float> mean(params_.values(), params_.values() + n);
+  world_.AllReduce(mean);
+  double mine = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double distance = params_.values()[i] - mean[i] / static_cast<float>(world_.size());
+    mine += distance * distance;
+  }
+  double sum = 0;
+  for (const auto& bytes : world_.AllGather(std::as_bytes(std::span(&mine, 1)))) {
+    double theirs = 0;
+    std::memcpy(&theirs, bytes.data(), sizeof theirs);
+    sum += theirs;
+  }
+  return std::sqrt(sum / world_.size());
+}
+
+Metrics Replica::Exchange(double seconds) const {
+  if (world_.size() == 1) return {};
+  const double distance = ConsensusDistance();
+  std::vector<ExchangeCounts> all = GatherCounts(world_, strategy_->Counts());
+  if (world_.rank() > 0) return {};
+  return Summary(all, seconds, distance, entry_.servers(job_.cluster, world_.size()));
+}
+
+std::string Replica::BadIn(const float* values) const {
   for (const Slice& slice : layout().slices())
     if (!std::all_of(values + slice.offset, values + slice.offset + slice.Count(),
                      [](float x) { return std::isfinite(x); }))
@@ -85,7 +243,7 @@ std::string Replica::BadParameter() const {
 }
 
 std::string Replica::FirstNonFinite() const {
-  const std::string parameter = BadParameter();
+  const std::string parameter = BadIn(params_.values());
   return parameter.empty() ? executor_->FirstNonFinite() : parameter;
 }
 
@@ -96,7 +254,7 @@ Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop) co
                                  .params = view,
                                  .arithmetic = ArithmeticOf(job_),
                                  .reference_kernels = job_.ReferenceKernels(),
-                                 .threads = job_.Threads(),
+                                 .threads = threads_.threads,
                                  .stop = stop});
 }
 
@@ -107,26 +265,55 @@ MemoryUse Replica::Memory() const {
           .gradients = gradients_.bytes()};
 }
 
-const float* Replica::Model() const {
-  strategy_->Quiesce();
-  return strategy_->Model();
-}
-
 void Replica::Describe(CheckpointHead& head) const {
+  // A checkpoint needs no file but its own.
+  if (job_.model().Find("file")) head.job.Set("model", Table{{"layer", layers_}});
   head.rule_steps = state_.steps;
   head.executor = executor_->State();
   head.strategy = strategy_->State();
 }
 
+bool Replica::KeepsOwn() const {
+  return (world_.size() > 1 && entry_.replicas_differ) || !strategy_->Tensors().empty();
+}
+
+std::vector<StateTensor> Replica::OwnTensors() {
+  std::vector<StateTensor> tensors;
+  const auto floats = [&tensors](const std::string& name, float* values, int64_t count) {
+    tensors.push_back({name, DType::kF32, Shape{count}, values});
+  };
+  if (entry_.replicas_differ) {
+    floats("values", params_.values(), layout().size());
+    for (size_t i = 0; i < state_.names().size(); ++i)
+      floats("rule." + state_.names()[i], state_.array(static_cast<int>(i)), layout().size());
+    for (size_t i = 0; i < layout().slices().size(); ++i) {
+      std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
+      if (!clocks.empty())
+        tensors.push_back({layout().slices()[i].name + ".row_steps", DType::kI32,
+                           Shape{static_cast<int64_t>(clocks.size())}, clocks.data()});
+    }
+  }
+  if (entry_.replicas_differ)
+    for (StateTensor& tensor : LayerTensors()) {
+      tensor.name = "layers." + tensor.name;
+      tensors.push_back(tensor);
+    }
+  for (const Strategy::KeptTensor& kept : strategy_->Tensors())
+    floats("strategy." + kept.name, kept.values, kept.count);
+  return tensors;
+}
+
+void Replica::Restore(const CheckpointHead& head) {
+  if (SameKey(job_, head, "node", "executor")) executor_->Restore(head.executor);
+  if (GoesOnExactly(job_, head)) strategy_->Restore(head.strategy);
+}
+
 void Replica::Restore(const Checkpoint& checkpoint) {
   const CheckpointHead& head = checkpoint.head();
   checkpoint.Load(params_);
-  if (SamePart(job_, head.job, "train", "rule")) checkpoint.Load(layout(), state_);
-  if (checkpoint.Load(LayerTensors()))
-    for (size_t node = 0; node < states_.size(); ++node)
-      if (LayerState* state = states_.of(node)) state->Restored();
-  if (SamePart(job_, head.job, "node", "executor")) executor_->Restore(head.executor);
-  if (SamePart(job_, head.job, "cluster", "strategy")) strategy_->Restore(head.strategy);
+  if (SameKey(job_, head, "train", "rule")) checkpoint.Load(layout(), state_);
+  if (checkpoint.Load(LayerTensors())) Restored();
+  Restore(head);
 }
 
 }  // namespace yoke

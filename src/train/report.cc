@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "train/human.h"
 #include "train/report_chart.h"
+#include "train/report_exchange.h"
 #include "train/report_run.h"
 #include "train/report_style.h"
 
@@ -38,7 +39,8 @@ const std::vector<Panel>& Panels() {
       {"Precision at 5", {"test p_at_5"}, {"validation p_at_5"}},
       {"Area under the ROC curve", {"test auc"}, {"validation auc"}},
       {"Learning rate", {"learning_rate"}, {}, true},
-      {"Training examples a second", {"examples_per_second"}, {}, true}};
+      {"Training examples a second", {"examples_per_second"}, {}, true},
+      {"Distance between replicas", {"exchange consensus_distance"}, {}, true}};
   return panels;
 }
 
@@ -225,7 +227,7 @@ Keys Flatten(const Value& job) {
   for (const auto& [section, table] : *job.AsTable())
     if (table.AsTable())
       for (const auto& [key, value] : *table.AsTable())
-        keys.emplace_back(section + "." + key, FormatValue(value));
+        keys.emplace_back(fmt::format("{}.{}", section, key), FormatValue(value));
   return keys;
 }
 
@@ -294,6 +296,7 @@ std::string ReportPage(const std::vector<std::string>& folders) {
       Escape(title), ReportStyle(), Escape(title));
   html += single ? Tiles(runs[0]) : ResultTable(runs);
   html += "<h2>Curves</h2>\n" + Key(runs) + Charts(runs);
+  html += ExchangeTable(runs);
   if (!single) html += Differences(runs);
   html += "<h2>Conditions</h2>\n";
   for (const ReportRun& run : runs) html += Details(run);

@@ -25,7 +25,8 @@ void AddNumbers(const Json& line, const char* key, std::map<std::string, double>
 ReportEpoch EpochOf(const Json& line) {
   ReportEpoch epoch{
       .epoch = line.value("epoch", 0.0), .seconds = line.value("seconds", 0.0), .values = {}};
-  for (const char* set : {"train", "validation", "test"}) AddNumbers(line, set, epoch.values);
+  for (const char* set : {"train", "validation", "test", "exchange"})
+    AddNumbers(line, set, epoch.values);
   for (const char* name : {"learning_rate", "examples_per_second"})
     if (line.contains(name) && line[name].is_number()) epoch.values[name] = line[name];
   return epoch;
@@ -73,8 +74,16 @@ void TakeLastEpoch(ReportRun& run) {
       run.test.emplace_back(name, found->second);
 }
 
+void TakeExchange(const Json& line, ReportRun& run) {
+  const Json exchange = line.value("exchange", Json::object());
+  for (const auto& [name, value] : exchange.items())
+    if (value.is_number()) run.exchange[name] = value;
+}
+
 void TakeLine(const Json& line, ReportRun& run) {
   const std::string event = line.value("event", "");
+  if (event == "start") run.exchange.clear();  // it is counted anew
+  TakeExchange(line, run);
   if (event == "start") TakeStart(line, run), run.reason = "not ended", run.test.clear();
   if (event == "epoch") run.epochs.push_back(EpochOf(line));
   if (event == "end") TakeEnd(line, run);

@@ -22,7 +22,9 @@ struct ReportRun {
   std::string name;  ///< The folder, without what all of them have in front.
   Value job;
   std::vector<ReportEpoch> epochs;
-  Metrics test;        ///< Of the last weights.
+  Metrics test;  ///< Of the last weights.
+  /// What replicas had exchanged when last told (train/exchange.h); empty for one alone.
+  std::map<std::string, double> exchange;
   std::string reason;  ///< Why it ended; "not ended" while it goes on (or was killed).
   double seconds = 0;
   std::vector<std::pair<std::string, std::string>>

@@ -1,7 +1,9 @@
 // RunDirectory: the folder of one run, held by one writer.
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include "train/job.h"
 
@@ -25,7 +27,8 @@ class RunDirectory {
 
   /// Writes the resolved job to job.toml, in place of the one before.
   void WriteJob(const Job& job) const;
-  /// Takes back a new run that could not begin: removes what was made.
+  /// Takes back a new run that could not begin: removes the files and folders that it made, and
+  /// nothing else. For a run without checkpoints; whoever writes its record has closed it.
   void Abandon();
 
   const std::string& path() const { return path_; }  ///< As given or made.
@@ -35,6 +38,8 @@ class RunDirectory {
 
   std::string path_;
   int lock_ = -1;
+  std::vector<std::filesystem::path> found_;  ///< What a new run's folder held before.
+  std::vector<std::filesystem::path> made_;   ///< Folders that a new run made, innermost first.
 };
 
 }  // namespace yoke

@@ -2,13 +2,12 @@
 // need.
 #include "train/tfevents.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <bit>
 #include <cstring>
 
 #include "base/check.h"
+#include "train/machine.h"
 
 namespace yoke {
 namespace {
@@ -67,11 +66,6 @@ std::string EncodeEvent(const ScalarEvent& event) {
 }
 
 uint32_t MaskedCrc(std::string_view bytes) { return std::rotr(Crc32c(bytes), 15) + 0xA282EAD8U; }
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
 
 }  // namespace
 

@@ -46,6 +46,8 @@ struct EpochEvent {
   double train_loss = 0;
   Metrics validation;  ///< Empty without a validation share.
   Metrics test;        ///< Empty without test data.
+  Metrics exchange =
+      {};  ///< What replicas exchanged so far (train/exchange.h); empty for one alone.
 };
 
 struct EndEvent {
@@ -58,6 +60,7 @@ struct EndEvent {
   std::string sentence;  ///< What to do next (how to resume, why it diverged), for a person.
   int exit_status = 0;
   MemoryUse memory = {};
+  Metrics exchange = {};  ///< As of an epoch.
 };
 
 /// Whoever wants to know: terminal, JSON lines, metrics.jsonl, TensorBoard. Called from the

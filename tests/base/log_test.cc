@@ -28,5 +28,22 @@ TEST(Log, AFileThatCannotBeOpenedIsNamed) {
   EXPECT_THROW(LogToFile("/proc/nowhere/log.txt"), UserError);
 }
 
+TEST(LogFile, GoesOnWhereTheFileEndsApartFromTheLog) {
+  const std::string path = testing::TempDir() + "/yoke_log_file_test.txt";
+  std::filesystem::remove(path);
+  LogFile(path).Info("first {}");
+  LogFile(path).Info("second");
+  LogInfo("elsewhere");
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  EXPECT_THAT(text.str(), testing::ContainsRegex("first \\{\\}\n.*second\n$"));
+}
+
+TEST(LogFile, DropsWhatCannotBeWritten) {
+  LogFile("/proc/nowhere/log.txt").Info("nothing");
+  LogFile("/dev/full").Info("nothing");
+  LogFile().Info("nothing");
+}
+
 }  // namespace
 }  // namespace yoke

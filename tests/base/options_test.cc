@@ -63,6 +63,15 @@ TEST(Options, ReadingWhatWasNeverDeclaredIsOurError) {
   EXPECT_THROW(Options("train", Value(), Specs()).Int("nothing"), Error);
 }
 
+TEST(Nearest, TakesABeginningOrAWordOrAFewLettersDistance) {
+  const std::vector<std::string> known = {"accuracy", "learning_rate", "batch", "rule"};
+  EXPECT_EQ(Nearest("acc", known), "accuracy");
+  EXPECT_EQ(Nearest("rate", known), "learning_rate");
+  EXPECT_EQ(Nearest("bach", known), "batch");
+  EXPECT_EQ(Nearest("arning", known), "");
+  EXPECT_EQ(Nearest("rul", std::vector<std::string>{"rule", "rules"}), "rule") << "the nearer one";
+}
+
 TEST(Registry, UnknownNamesListTheKnownOnes) {
   struct Entry {
     std::string name;

@@ -11,7 +11,7 @@ import unittest
 
 from program import YOKE, ProgramTest
 
-COMMANDS = ["train", "eval", "predict", "report", "synthesize", "convert", "info", "list", "doctor", "version"]
+COMMANDS = ["train", "eval", "predict", "report", "synthesize", "convert", "info", "bench", "list", "doctor", "version"]
 
 
 class HelpTest(ProgramTest):
@@ -120,6 +120,19 @@ class TerminalTest(ProgramTest):
             self.assertLess(max(map(len, live)), columns)
             self.assertRegex(live[-1], r"epoch \d/8  loss \d")
             self.assertRegex(text, r"test accuracy 0\.\d{4}\r\n$")
+
+    def test_a_table_of_layers_that_fits(self):
+        names = [f"a_layer_with_a_name_as_long_as_that_of_an_exported_one_{i}" for i in range(3)]
+        layers = "".join(f'[[model.layer]]\ntype = "linear"\noutputs = 10\nname = "{name}"\n' for name in names)
+        branch = f'inputs = ["{names[0]}"]\n[[model.layer]]\ntype = "add"\ninputs = ["{names[1]}", "{names[2]}"]\n'
+        self.write("long.toml", '[data]\nformat = "synthetic-digits"\n' + layers + branch)
+        for columns in (150, 200):
+            text = self.on_terminal("info", "long.toml", columns=columns)
+            table = text.split("\r\n\r\n")[1].split("\r\n")
+            self.assertEqual(len(table), 6)
+            self.assertLessEqual(max(map(len, table)), columns)
+            self.assertIn("_0  linear", table[1], "its end stays")
+        self.assertIn(names[2], self.on_terminal("info", "long.toml", columns=400))
 
     def test_no_live_line_without_cursor(self):
         os.environ["TERM"], before = "dumb", os.environ.get("TERM", "")

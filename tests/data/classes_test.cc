@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/check.h"
+
 namespace yoke {
 namespace {
 
@@ -30,6 +32,12 @@ TEST(ClassLabels, TextsComeBehindNumbers) {
   classes.Close(numbers);
   EXPECT_THAT(classes.names(), ::testing::ElementsAre("7", "cat", "dog"));
   EXPECT_THAT(numbers.span(), ::testing::ElementsAre(2, 1, 0));
+}
+
+TEST(ClassLabels, AreUtf8) {
+  ClassLabels classes(nullptr);
+  EXPECT_EQ(classes.Index("caf\xC3\xA9"), 0);
+  EXPECT_THROW(classes.Index("caf\xE9"), UserError);
 }
 
 TEST(ClassLabels, ThoseOfAModelStay) {

@@ -10,30 +10,20 @@
 #include <limits>
 
 #include "base/check.h"
+#include "model/support/model.h"
 
 namespace yoke {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-
-const ModelTask kTask = {.input = {.shape = {6}}, .outputs = 3};
-
-Value Layer(const char* type, Table options = {}) {
-  options.insert(options.begin(), {"type", type});
-  return Value(std::move(options));
-}
-
-Value Linear(int outputs) { return Layer("linear", {{"outputs", outputs}}); }
-
-std::string Refusal(const List& layers, const ModelTask& task = kTask) {
-  try {
-    Graph graph(layers, task);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
-}
+using ::testing::ElementsAre;
+using testing::ExpectGradientsAgree;
+using ::testing::HasSubstr;
+using testing::kTask;
+using testing::Layer;
+using testing::Linear;
+using testing::Model;
+using testing::Refusal;
+using ::testing::StartsWith;
 
 std::vector<std::string> Names(const Graph& graph) {
   std::vector<std::string> names;
@@ -77,66 +67,55 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_THAT(Refusal({Layer("linear", {{"outputs", 3}, {"name", "a.b"}})}), HasSubstr("a.b"));
 }
 
-/// A graph with drawn parameters, a place for gradients and a batch.
-struct Model {
-  explicit Model(const List& layers, int64_t size = 4)
-      : graph(layers, kTask), params(graph.layout(), Cpu()), gradients(graph.layout(), Cpu()) {
-    Initialize(params, 1);
-    batch.size = size;
-    batch.ResizeDense(kTask.input.shape);
-    for (int64_t i = 0; i < batch.dense.Count(); ++i)
-      batch.dense.As<float>()[i] = std::sin(static_cast<float>(i));
-    for (int64_t i = 0; i < size; ++i) {
-      batch.examples.push_back(i);
-      batch.classes.push_back(static_cast<int32_t>(i % 3));
-    }
-  }
-  std::unique_ptr<GraphPlan> Compile(bool training, DType type = DType::kF32,
-                                     bool reference = false) const {
-    return graph.Compile(
-        {.batch = batch.size, .training = training, .arithmetic = type, .reference = reference});
-  }
-  std::vector<float> Scores(GraphPlan& plan, const Batch& of) const {
-    plan.Forward(of, params.View());
-    const Tensor scores = plan.Scores();
-    EXPECT_EQ(scores.type, DType::kF32);
-    return {scores.As<float>(), scores.As<float>() + scores.Count()};
-  }
+/// The layers of a job file, whose first line is line 1.
+List Written(const std::string& text) {
+  return *ParseToml(text, "job.toml").Find("layer")->AsList();
+}
 
-  Graph graph;
-  ParamStore params;
-  Gradients gradients;
-  Batch batch;
-};
+TEST(Graph, SaysWhereARefusedLayerIsWritten) {
+  const ModelTask image = {.input = {.shape = {1, 4, 4}}, .outputs = 3};
+  const std::string linear = "[[layer]]\ntype = \"linear\"\noutputs = 3\n";
+  EXPECT_THAT(Refusal(Written("[[layer]]\ntype = \"max_pool\"\nkernel = 9\n" + linear), image),
+              AllOf(StartsWith("job.toml:1: "), HasSubstr("max_pool1")));
+  EXPECT_THAT(Refusal(Written(linear + "[[layer]]\ntype = \"dropout\"\nprobability = 1.0\n")),
+              StartsWith("job.toml:6: "))
+      << "the key's own place, and that once";
+  EXPECT_THAT(Refusal(Written(linear + "[[layer]]\ntype = \"add\"\n")), StartsWith("job.toml:4: "));
+  EXPECT_THAT(Refusal(Written("[[layer]]\ntype = \"linear\"\noutputs = 4\n")),
+              AllOf(StartsWith("job.toml:1: "), HasSubstr("3 classes")));
+}
+
+TEST(Graph, SaysWhereALayerIsWrittenThatItsPlanRefuses) {
+  const Graph graph(Written("[[layer]]\ntype = \"batch_norm\"\n"
+                            "[[layer]]\ntype = \"linear\"\noutputs = 3\n"),
+                    kTask);
+  try {
+    graph.Compile({.batch = 1, .training = true});
+    FAIL() << "one example has no statistics";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), StartsWith("job.toml:1: "));
+  }
+}
 
 const List kLayers = {Linear(5), Layer("relu"),    Layer("tanh"),
                       Linear(7), Layer("sigmoid"), Linear(3)};
 
-class GraphPlanKernels : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Reference, GraphPlanKernels, testing::Bool());
+class GraphPlanKernels : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Reference, GraphPlanKernels, ::testing::Bool());
 
 TEST_P(GraphPlanKernels, GradientsAgreeWithDifferences) {
   Model m(kLayers);
   const auto plan = m.Compile(true, DType::kF32, GetParam());
+  ExpectGradientsAgree(m, *plan, 1e-2F, 2e-3);
+}
+
+TEST(GraphPlan, AnnouncesGradientsFromTheTopDown) {
+  Model m(kLayers);
+  const auto plan = m.Compile(true);
   std::vector<int> order;
   plan->Forward(m.batch, m.params.View(&m.gradients));
   plan->Backward(m.batch, m.params.View(&m.gradients), [&](int slice) { order.push_back(slice); });
   EXPECT_THAT(order, ElementsAre(4, 5, 2, 3, 0, 1));
-  const std::vector<float> gradient(m.gradients.dense(),
-                                    m.gradients.dense() + m.gradients.dense_size());
-  for (const Slice& slice : m.graph.layout().slices()) {
-    for (int64_t i = slice.offset; i < slice.offset + slice.Count(); ++i) {
-      constexpr float kStep = 1e-2F;
-      float& w = m.params.values()[i];
-      const float at = w;
-      w = at + kStep, plan->Forward(m.batch, m.params.View());
-      const double above = plan->Loss();
-      w = at - kStep, plan->Forward(m.batch, m.params.View());
-      const double below = plan->Loss();
-      w = at;
-      EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 2e-3) << slice.name;
-    }
-  }
 }
 
 TEST(GraphPlan, InferenceGivesTheScoresOfTraining) {

@@ -81,6 +81,31 @@ const std::vector<LayerCase>& Cases() {
        .options = "outputs = 32\nkernel = 3\ngroups = 2",
        .input = {32, 5, 5},
        .batch = 2},
+      {.type = "convolution",
+       .options = "outputs = 6\nkernel = 3\nstride = 2\npadding = [0, 1, 2, 0]",
+       .input = {3, 7, 6},
+       .batch = 2},
+      {.type = "convolution",
+       .options = "outputs = 16\nkernel = 3\npadding = [2, 2, 1, 3]\ndilation = 2",
+       .input = {16, 8, 7},
+       .batch = 2,
+       .fuse_relu = true},
+      {.type = "convolution",
+       .options = "outputs = 4\nkernel = [1, 3]\ndilation = [1, 3]\nbias = false",
+       .input = {5, 3, 9}},
+      {.type = "convolution",
+       .options = "outputs = 24\nkernel = 3\ngroups = 24\npadding = 1\nbias = false",
+       .input = {24, 6, 6},
+       .batch = 2},
+      {.type = "convolution",
+       .options = "outputs = 16\nkernel = 5\nstride = 2\ngroups = 16\npadding = 2",
+       .input = {16, 7, 7},
+       .batch = 2},
+      {.type = "convolution",
+       .options =
+           "outputs = 43\nkernel = [3, 7]\ngroups = 43\npadding = [1, 3, 2, 1]\ndilation = [2, 1]",
+       .input = {43, 7, 8},
+       .fuse_relu = true},
       {.type = "max_pool", .options = "kernel = 2", .input = {3, 8, 8}},
       {.type = "max_pool",
        .options = "kernel = 3\nstride = 2\nceil_mode = true",
@@ -102,13 +127,91 @@ const std::vector<LayerCase>& Cases() {
       {.type = "average_pool",
        .options = "kernel = 3\nstride = 2\npadding = 1\nceil_mode = true",
        .input = {4, 8, 8}},
+      {.type = "average_pool",
+       .options = "kernel = 3\nstride = 2\npadding = [1, 0, 2, 1]\ncount_padding = false",
+       .input = {4, 8, 7}},
+      {.type = "average_pool",
+       .options = "kernel = 3\nstride = 2\npadding = [0, 2, 1, 1]\nceil_mode = true",
+       .input = {17, 6, 8},
+       .batch = 2},
+      {.type = "max_pool",
+       .options = "kernel = 3\nstride = 2\npadding = [0, 0, 1, 2]",
+       .input = {9, 8, 7},
+       .batch = 2},
       {.type = "relu", .options = "", .input = {37}},
       {.type = "relu", .options = "", .input = {3, 4, 5}, .batch = 1},
       {.type = "sigmoid", .options = "", .input = {37}},
       {.type = "tanh", .options = "", .input = {2, 5, 3}},
+      {.type = "leaky_relu", .options = "slope = 0.2", .input = {3, 4, 5}},
+      {.type = "clip", .options = "minimum = -0.5\nmaximum = 0.75", .input = {37}},
+      {.type = "silu", .options = "", .input = {3, 4, 5}},
+      {.type = "hard_swish", .options = "", .input = {3, 4, 5}},
+      {.type = "gelu", .options = "", .input = {37}},
+      {.type = "gelu", .options = "approximation = \"tanh\"", .input = {3, 4, 5}},
+      {.type = "hard_sigmoid", .options = "", .input = {3, 4, 5}},
+      {.type = "hard_sigmoid", .options = "slope = 0.4\noffset = 0.3", .input = {37}},
       {.type = "dropout", .options = "probability = 0.3", .input = {41}},
       {.type = "dropout", .options = "", .input = {3, 4, 4}, .batch = 1},
       {.type = "flatten", .options = "", .input = {3, 4, 5}},
+      {.type = "batch_norm", .options = "", .input = {5}, .batch = 9},
+      {.type = "batch_norm",
+       .options = "epsilon = 0.1\nmomentum = 0.5",
+       .input = {3, 4, 5},
+       .batch = 2},
+      {.type = "batch_norm", .options = "affine = false", .input = {20, 3, 3}, .batch = 4},
+      {.type = "batch_norm", .options = "", .input = {2, 3, 4}, .batch = 3, .fuse_relu = true},
+      {.type = "batch_norm", .options = "", .input = {37, 7, 9}, .batch = 5, .fuse_relu = true},
+      {.type = "batch_norm", .options = "", .input = {4, 3, 3}, .fuse_add = true},
+      {.type = "batch_norm",
+       .options = "affine = false",
+       .input = {2, 4, 4},
+       .fuse_relu = true,
+       .fuse_add = true},
+      {.type = "batch_norm",
+       .options = "",
+       .input = {64, 9, 7},
+       .batch = 4,
+       .fuse_relu = true,
+       .fuse_add = true},
+      {.type = "layer_norm", .options = "", .input = {37}},
+      {.type = "layer_norm", .options = "epsilon = 0.1", .input = {3, 4, 5}, .batch = 2},
+      {.type = "layer_norm", .options = "over = \"channels\"", .input = {7, 3, 4}},
+      {.type = "layer_norm", .options = "over = \"channels\"", .input = {130, 3, 3}, .batch = 2},
+      {.type = "layer_norm",
+       .options = "over = \"channels\"\naffine = false",
+       .input = {9},
+       .batch = 2},
+      {.type = "local_response_norm", .options = "alpha = 2.0", .input = {7, 3, 4}},
+      {.type = "local_response_norm",
+       .options = "size = 3\nalpha = 1.0\nbeta = 0.5\nk = 2.0",
+       .input = {40, 9, 5},
+       .batch = 2},
+      {.type = "local_response_norm",
+       .options = "size = 9\nalpha = 0.5\nbeta = 1.3",
+       .input = {4, 7, 7},
+       .batch = 1},
+      {.type = "local_response_norm",
+       .options = "size = 1\nalpha = 1.0\nbeta = 1.0",
+       .input = {3, 2, 2}},
+      {.type = "global_average_pool", .options = "", .input = {3, 4, 5}},
+      {.type = "global_average_pool", .options = "", .input = {19, 6, 7}, .batch = 2},
+      {.type = "global_average_pool", .options = "keep_axes = true", .input = {5, 3, 3}},
+      {.type = "add", .options = "", .input = {37}, .others = {{37}}},
+      {.type = "add", .options = "", .input = {3, 4, 5}, .others = {{3, 4, 5}, {3, 4, 5}}},
+      {.type = "add", .options = "", .input = {2, 4, 3}, .fuse_relu = true, .others = {{2, 4, 3}}},
+      {.type = "multiply", .options = "", .input = {37}, .others = {{37}}},
+      {.type = "multiply", .options = "", .input = {3, 4, 5}, .others = {{3, 4, 5}}},
+      {.type = "multiply", .options = "", .input = {3, 4, 5}, .others = {{3}}},
+      {.type = "multiply", .options = "", .input = {70, 3, 4}, .batch = 2, .others = {{70, 1, 1}}},
+      {.type = "concat", .options = "", .input = {7}, .others = {{4}}},
+      {.type = "concat", .options = "", .input = {3, 4, 5}, .others = {{2, 4, 5}, {16, 4, 5}}},
+      {.type = "slice", .options = "channels = 4", .input = {9}},
+      {.type = "slice", .options = "begin = 3\nchannels = 5", .input = {19, 3, 4}, .batch = 2},
+      {.type = "channel_shuffle", .options = "groups = 3", .input = {12, 3, 5}},
+      {.type = "channel_shuffle", .options = "groups = 2", .input = {10}},
+      {.type = "pad", .options = "padding = [0, 1, 2, 3]", .input = {5, 4, 3}},
+      {.type = "pad", .options = "padding = 1\nvalue = -0.5", .input = {3, 2, 4}, .batch = 1},
+      {.type = "shortcut", .options = "outputs = 6\nstride = 2", .input = {4, 5, 6}},
       {.type = "softmax_cross_entropy", .options = "", .input = {10}, .batch = 4},
       {.type = "softmax_cross_entropy",
        .options = "",
@@ -167,14 +270,20 @@ TEST_P(LayerConformance, ReferenceGradientsAreDifferences) {
     return;  // hardly an entry moves without a switch
   const LayerRun run = harness.Run({.reference = true});
   if (!GetParam().sparse) ExpectDifferences(harness, harness.input, run.input_gradient, relu);
+  for (size_t k = 0; k < harness.others.size(); ++k)
+    ExpectDifferences(harness, harness.others[k], run.other_gradients[k], relu);
   for (size_t p = 0; p < harness.params.size(); ++p)
-    ExpectDifferences(harness, harness.params[p], run.gradients[p], relu);
+    if (harness.specs()[p].kind != SliceKind::kBuffer)
+      ExpectDifferences(harness, harness.params[p], run.gradients[p], relu);
 }
 
 void ExpectSame(const LayerRun& run, const LayerRun& reference, double tolerance) {
   EXPECT_LE(RelativeError(run.output, reference.output), tolerance) << "output, " << run.kernel;
   EXPECT_LE(RelativeError(run.input_gradient, reference.input_gradient), tolerance)
       << "input gradient, " << run.kernel;
+  for (size_t k = 0; k < run.other_gradients.size(); ++k)
+    EXPECT_LE(RelativeError(run.other_gradients[k], reference.other_gradients[k]), tolerance)
+        << "gradient of other input " << k << ", " << run.kernel;
   for (size_t p = 0; p < run.gradients.size(); ++p)
     EXPECT_LE(RelativeError(run.gradients[p], reference.gradients[p]), tolerance)
         << "gradient of parameter " << p << ", " << run.kernel;
@@ -201,7 +310,9 @@ TEST_P(LayerConformance, Bf16IsNearF32) {
   // A ReLU near zero or the larger of two near numbers may switch; compared kernel by kernel above.
   if (GetParam().fuse_relu || GetParam().type == "max_pool") return;
   const LayerHarness harness(GetParam(), 4);
-  ExpectSame(harness.Run({.arithmetic = DType::kBf16, .edge = {.type = DType::kBf16}}),
+  ExpectSame(harness.Run({.arithmetic = DType::kBf16,
+                          .edge = {.type = DType::kBf16},
+                          .other_edge = {.type = DType::kBf16}}),
              harness.Run({.reference = true}), 0.03);
 }
 
@@ -212,6 +323,23 @@ TEST_P(LayerConformance, ChannelsLastInputGivesTheSame) {
   const Edge edge{.layout = Layout::kChannelsLast};
   ExpectSame(harness.Run({.reference = true, .edge = edge}), plain, 1e-5);
   ExpectSame(harness.Run({.edge = edge}), plain, 1e-5);
+  ExpectSame(harness.Run({.edge = edge, .other_edge = edge}), plain, 1e-5);
+  ExpectSame(harness.Run({.other_edge = edge}), plain, 1e-5);
+}
+
+/// A gradient that may lie where the output's does is the same there.
+TEST_P(LayerConformance, GradientsInPlaceAreTheSame) {
+  const LayerHarness harness(GetParam(), 7);
+  for (const DType type : {DType::kF32, DType::kBf16})
+    for (const bool reference : {false, true}) {
+      RunOptions options{.arithmetic = type,
+                         .reference = reference,
+                         .edge = {.type = type},
+                         .other_edge = {.type = type}};
+      const LayerRun apart = harness.Run(options);
+      options.in_place = true;
+      ExpectSame(harness.Run(options), apart, 1e-6);
+    }
 }
 
 /// A NaN reaches the output of every layer and kernel, so that divergence is noticed.

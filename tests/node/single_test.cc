@@ -56,8 +56,8 @@ TEST(Single, AShareOfNoExamplesGivesAZeroGradient) {
   Gradients gradients(job.params().layout(), Cpu());
   std::fill_n(gradients.dense(), gradients.dense_size(), 1.0F);
   int announced = 0;
-  const StepResult result =
-      job.executor().Step(Batch(), job.params().View(&gradients), [&](int) { ++announced; });
+  const StepResult result = job.executor().Step(Batch(), job.params().View(&gradients),
+                                                {.ready = [&](int) { ++announced; }});
   EXPECT_EQ(result.examples, 0);
   EXPECT_EQ(announced, 6);
   for (int64_t i = 0; i < gradients.dense_size(); ++i) ASSERT_EQ(gradients.dense()[i], 0);

@@ -111,5 +111,16 @@ TEST(Rules, LeaveZerosAloneWhereTheGradientIsZero) {  // the gaps of alignment
   }
 }
 
+TEST(Rules, AdamKeepsItsWeightsWhereAnUpdateOfItsStateWasLost) {  // as where threads race
+  for (const char* name : {"adam", "adamw"}) {
+    std::array<float, 4> w = {1, 1, 1, 1}, g = {}, m = {0.1F, -0.1F, 1, 0}, v = {0, 0, 1e-8F, 0};
+    Make(FindEntry(rules(), "rule", name))
+        ->Update(
+            {.values = w.data(), .gradient = g.data(), .state = {m.data(), v.data()}, .count = 4},
+            {.learning_rate = 0.01, .step = 100});
+    for (const float x : w) EXPECT_NEAR(x, 1, 0.1) << name;
+  }
+}
+
 }  // namespace
 }  // namespace yoke

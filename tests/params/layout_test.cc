@@ -21,8 +21,16 @@ TEST(ParamLayout, PacksDenseSlicesFirstAndAligned) {
   EXPECT_EQ(layout.dense_size(), 16 + 48);
   EXPECT_EQ(slices[0].offset, 64);
   EXPECT_EQ(slices[2].offset, 64 + 32);
+  EXPECT_EQ(layout.statistics_begin(), slices[2].offset);
   EXPECT_EQ(layout.size(), 64 + 32 + 16);
   EXPECT_EQ(layout.Parameters(), 20 + 5 + 34);
+}
+
+TEST(ParamLayout, NoStatisticsBeginAtTheEnd) {
+  ParamLayout layout;
+  layout.Add({.name = "weight", .shape = {5}});
+  layout.Pack();
+  EXPECT_EQ(layout.statistics_begin(), layout.size());
 }
 
 TEST(ParamLayout, RefusesTwoSlicesOfOneName) {

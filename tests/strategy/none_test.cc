@@ -1,47 +1,34 @@
 // The strategy none: the rule's own recurrence on the replica's gradient, and nothing else.
 #include <gtest/gtest.h>
 
-#include "base/registry.h"
-#include "strategy/strategy.h"
+#include "strategy/support/lab.h"
 
 namespace yoke {
 namespace {
 
 TEST(None, IsTheRuleOnOneReplicasGradient) {
-  ParamLayout layout;
-  layout.Add({.name = "a.weight", .shape = {3}});
-  layout.Pack();
-  ParamStore params(layout, Cpu());
-  Gradients gradients(layout, Cpu());
-  const RuleEntry& entry = FindEntry(rules(), "rule", "momentum");
-  const auto rule = entry.make(Options("train", Table{}, entry.options));
-  RuleState state(layout, *rule, Cpu());
-  const auto strategy =
-      FindEntry(strategies(), "strategy", "none")
-          .make(Options(),
-                {.params = params, .gradients = gradients, .rule = *rule, .state = state});
-  strategy->Prepare();
-  float w = 1, m = 0;
-  params.values()[0] = w;
-  for (int64_t step = 0; step < 3; ++step) {
-    const ParamView view = strategy->View(step);
-    ASSERT_EQ(view.values, params.values());
-    view.gradients->dense()[0] = 2 * view.values[0];  // of x^2
-    strategy->GradientReady(0);
-    strategy->Step({.step = step, .learning_rate = 0.1, .examples = 1});
-    m = 0.9F * m + 2 * w;
-    w -= 0.1F * m;
-    EXPECT_FLOAT_EQ(strategy->Model()[0], w);
-  }
-  EXPECT_EQ(state.steps, 3);
+  RunThreads({.ranks = 1}, [](const Communicator& world) {
+    test::Lab lab(world, {.rule = "momentum", .gradient = test::PullToRank});
+    std::vector<float> w = lab.Values(), m(test::kCount, 0);
+    for (int step = 0; step < 3; ++step) {
+      lab.Step();
+      for (int64_t i = 0; i < test::kCount; ++i) {
+        if (test::Lab::Padding(i)) continue;
+        m[i] = 0.9F * m[i] + (w[i] - static_cast<float>(i) / 10);
+        w[i] -= 0.1F * m[i];
+        EXPECT_FLOAT_EQ(lab.Model()[i], w[i]);
+      }
+    }
+    EXPECT_EQ(lab.state.steps, 3);
+  });
 }
 
 TEST(None, TrainsOneReplicaOnlyAndSendsNothing) {
   const StrategyEntry& entry = FindEntry(strategies(), "strategy", "none");
   EXPECT_TRUE(entry.deterministic);
   EXPECT_EQ(entry.supports(1), "");
-  EXPECT_NE(entry.supports(2).find("2"), std::string::npos);
-  EXPECT_EQ(entry.estimate(1000, 1).messages, 0);
+  EXPECT_NE(entry.supports(2).find('2'), std::string::npos);
+  EXPECT_EQ(entry.estimate(Options(), {.bytes = 1000, .world = 1}).messages, 0);
 }
 
 }  // namespace

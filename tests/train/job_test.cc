@@ -101,6 +101,11 @@ TEST_F(JobTest, Overrides) {
   EXPECT_FALSE(job.train.Has("target"));
 }
 
+TEST_F(JobTest, AFlagsTextMayLookLikeANumber) {
+  const Job job = Load(kDigits, {{"train.time_limit", "5", "--time-limit", true}});
+  EXPECT_EQ(job.train.String("time_limit"), "5");
+}
+
 TEST_F(JobTest, AnotherPartBringsItsOwnKeys) {
   const std::string text = std::string(kDigits) + "rule = \"nesterov\"\nmomentum = 0.5\n";
   const Job adam = Load(text, {{"train.rule", "adam"}, {"train.beta1", "0.8"}});
@@ -144,7 +149,8 @@ TEST_F(JobTest, MistakesAreToldInOneSentence) {
       {"[model]\nname = \"lenet\"\n", "", {"[model]"}},
       {"name = \"lenet\"", "", {"[model]", "name"}},
       {"name = \"lenet\"", "name = 3", {"model.name", "text"}},
-      {"name = \"lenet\"", "file = \"m.onnx\"", {"model.file", "ONNX"}},
+      {"name = \"lenet\"", "name = \"lenet\"\nfile = \"m.onnx\"", {"'name'", "'file'"}},
+      {"name = \"lenet\"", "name = \"lenet\"\ninitialize = true", {"initialize", "`file`"}},
       {"name = \"lenet\"", "name = \"lenet\"\nlayer = []", {"name", "layer"}},
       {"name = \"lenet\"", "layer = []", {"model.layer", "empty"}},
       {"name = \"lenet\"", "layer = [{ type = \"linaer\" }]", {"linaer", "linear"}},
@@ -154,7 +160,20 @@ TEST_F(JobTest, MistakesAreToldInOneSentence) {
       {"name = \"lenet\"", "name = \"lenet\"\nwidths = [3]", {"widths", "model"}},
       {"train_size = 600", "train_sise = 600", {"train_sise", "train_size"}},
       {"", "rule = \"adm\"\n", {"adm", "'adam'", "sgd"}},
-      {"", "rule = \"sgd\"\nmomentum = 0.9\n", {"momentum"}},
+      {"",
+       "rule = \"sgd\"\nmomentum = 0.9\n",
+       {"job.toml:12: train.momentum belongs to rule momentum or nesterov", "uses sgd"}},
+      {"",
+       "[node]\nhogwild_batch = 4\n",
+       {"node.hogwild_batch belongs to executor hogwild, and this job uses single"}},
+      {"",
+       "schedule = { every_epochs = 2 }\n",
+       {"train.schedule.every_epochs belongs to schedule step", "uses constant"}},
+      {"name = \"lenet\"",
+       "layer = [{ type = \"relu\", outputs = 3 }]",
+       {"model.layer[0].outputs belongs to layer linear or", "this layer's type is relu"}},
+      {"name = \"lenet\"", "file = \"m.onnx\"\nwidths = [3]", {"model mlp", "uses a file"}},
+      {"", "rate = 0.1\n", {"'train.rate'", "'learning_rate'"}},
       {"", "time_limit = \"2x\"\n", {"train.time_limit", "2h"}},
       {"", "target = { metric = \"acuracy\", at_least = 1 }\n", {"acuracy", "'accuracy'"}},
       {"", "target = { metric = \"accuracy\" }\n", {"train.target", "at_least"}},
@@ -163,7 +182,7 @@ TEST_F(JobTest, MistakesAreToldInOneSentence) {
       {"", "[node]\nprecision = \"f16\"\n", {"f16", "bf16"}},
       {"", "[node]\nthreads = 0\n", {"node.threads", "at least 1"}},
       {"", "[cluster]\nstrategy = \"auto\"\n", {"auto", "none"}},
-      {"", "[cluster]\nreplicas = 2\n", {"cluster.replicas", "one replica"}},
+      {"", "[cluster]\nstrategy = \"none\"\nreplicas = 2\n", {"cluster.strategy", "one replica"}},
       {"", "[checkpoint]\nbest = \"acc\"\n", {"checkpoint.best", "accuracy"}},
   };
   for (const Mistake& mistake : mistakes) {
@@ -183,6 +202,19 @@ TEST_F(JobTest, MistakesInOverrides) {
   ExpectWords(Refusal(kDigits, {{"model.widths", "[64"}}), {"--set model.widths", "[64"});
   ExpectWords(Refusal(kDigits, {{"cluster.strategy", "allreduse"}}), {"allreduse", "none"});
   ExpectWords(Refusal(kDigits, {{"trane.batch", "3"}}), {"trane", "train"});
+  ExpectWords(Refusal(kDigits, {{"node.threads", "many", "--threads"}}),
+              {"--threads: node.threads: expected a whole number"});
+  ExpectWords(Refusal(kDigits, {{"train.time_limit", "5x", "--time-limit", true}}),
+              {"--time-limit: train.time_limit: expected a duration"});
+}
+
+TEST_F(JobTest, ANetworkIsNoJob) {
+  try {
+    LoadJob("net.onnx", {});
+    FAIL();
+  } catch (const UserError& error) {
+    ExpectWords(error.what(), {"[model]", "file = \"net.onnx\"", "yoke info net.onnx"});
+  }
 }
 
 TEST_F(JobTest, AbsentFile) {

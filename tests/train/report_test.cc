@@ -107,6 +107,23 @@ TEST_F(ReportTest, SeveralRunsShowInWhatTheyDiffer) {
   EXPECT_THAT(page, HasSubstr("</i>slow</th>")) << "names without the folder they share";
 }
 
+TEST_F(ReportTest, RunsOfSeveralReplicasTellWhatTheyExchanged) {
+  const std::string alone = Run("alone", 2, "0.1"), together = Run("together", 2, "0.1", false);
+  EXPECT_THAT(ReportPage({alone}), Not(HasSubstr("exchanged")));
+  std::ofstream(together + "/job.toml", std::ios::app)
+      << "[cluster]\nstrategy = \"ad_psgd\"\nreplicas = 4\n";
+  std::ofstream(together + "/metrics.jsonl", std::ios::app)
+      << R"({"event":"epoch","epoch":3,"seconds":6,"train":{"loss":0.3},"exchange":{"bytes":2500000,)"
+      << R"("messages":1200,"communicating":0.125,"consensus_distance":0.75,"updates":null}})"
+      << "\n";
+  const std::string page = ReportPage({alone, together});
+  for (const char* words :
+       {"What replicas exchanged", "together</th><td>ad_psgd</td>", ">4</td>", ">2.50 MB</td>",
+        ">1,200</td>", ">12.5 %</td>", ">0.75</td>", "Distance between replicas"})
+    EXPECT_THAT(page, HasSubstr(words));
+  EXPECT_THAT(page, Not(HasSubstr("staleness"))) << "no run has it";
+}
+
 TEST_F(ReportTest, ARunWithoutAnEpochIsDrawnToo) {
   EXPECT_THAT(ReportPage({Run("young", 0, "0.1", false)}), HasSubstr("No epoch is complete yet"));
 }

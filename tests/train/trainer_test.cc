@@ -351,6 +351,19 @@ TEST_F(TrainerTest, Bf16TrainsWhereItIsFastAndIsRefusedElsewhere) {
   }
 }
 
+TEST_F(TrainerTest, GroupsKeepWhatCompressionLeavesOut) {
+  Begin("a", {{"cluster.replicas", "4"},
+              {"cluster.strategy", "compute_groups"},
+              {"cluster.compression", "topk"},
+              {"train.epochs", "1"},
+              {"train.batch", "8"}});
+  for (const auto& [rank, keeps] : {std::pair(0, true), {1, false}, {2, true}, {3, false}}) {
+    const std::string kept = fmt::format("{}/last/replica-{}.safetensors", Path("a"), rank);
+    EXPECT_EQ(ReadWhole(kept).find("strategy.residual") != std::string::npos, keeps) << rank;
+  }
+  EXPECT_EQ(Resume("a", {{"train.epochs", "2"}}).reason, "finished");
+}
+
 TEST_F(TrainerTest, AnotherRuleStartsItsStateAnew) {
   Begin("a", {{"train.epochs", "1"}});
   EXPECT_EQ(Resume("a", {{"train.epochs", "2"}, {"train.rule", "sgd"}}).reason, "finished");

@@ -12,13 +12,22 @@ constexpr int64_t kPixels = 3 * 32 * 32;
 
 // What stands before the pixels: CIFAR-10 has a class, CIFAR-100 a coarse and a fine one.
 struct Labels {
-  int64_t bytes = 1;
+  explicit Labels(const Options& options)
+      : bytes(options.Int("label_bytes")), names(options.Strings("class_names")) {
+    Require(names.empty() || static_cast<int>(names.size()) == Count(),
+            "{}: expected {} names, one for each class in order, got {}",
+            options.Where("class_names"), Count(), names.size());
+  }
   int Count() const { return bytes == 1 ? 10 : 100; }
+  std::string Name(int label) const { return names.empty() ? std::to_string(label) : names[label]; }
+
+  int64_t bytes;
+  std::vector<std::string> names;
 };
 
 class CifarFile {
  public:
-  CifarFile(ByteSource& source, Labels labels) : input_(source), labels_(labels) {}
+  CifarFile(ByteSource& source, const Labels& labels) : input_(source), labels_(labels) {}
 
   void Read(ClassLabels& classes, MemoryData& data) {
     const int64_t before = data.size;
@@ -49,24 +58,25 @@ class CifarFile {
   }
 
   void AddLabel(ClassLabels& classes, int label, int64_t start, MemoryData& data) const {
-    const int32_t index = classes.Index(std::to_string(label));
+    const int32_t index = classes.Index(labels_.Name(label));
     Require(index >= 0,
             "{}: the label {} of the record at byte {} is none of the training classes: {}",
-            input_.Name(), label, start, classes.Known());
+            input_.Name(), labels_.Name(label), start, classes.Known());
     data.classes.push_back(index);
   }
 
   BinaryInput input_;
-  Labels labels_;
+  const Labels& labels_;
 };
 
 LoadedData Load(const Options& options, const ReadFiles& files) {
   LoadedData loaded(files.memory_limit);
   ClassLabels classes(files.like);
+  const Labels labels(options);
   auto read = [&](const std::vector<std::string>& paths, MemoryData& data) {
     for (const std::string& path : paths) {
       const auto source = files.open(path);
-      CifarFile(*source, {.bytes = options.Int("label_bytes")}).Read(classes, data);
+      CifarFile(*source, labels).Read(classes, data);
     }
   };
   read(files.train, loaded.train);
@@ -93,7 +103,11 @@ FormatEntry cifar_format() {
                 "Label bytes before the pixels: 1 for CIFAR-10, 2 for CIFAR-100 (the second, fine "
                 "one is the class).",
             .minimum = 1,
-            .maximum = 2}},
+            .maximum = 2},
+           {.name = "class_names",
+            .type = OptionType::kStrings,
+            .fallback = List{},
+            .help = "Names of the classes 0, 1, ... in order; the numbers unless given."}},
       .load = Load};
 }
 

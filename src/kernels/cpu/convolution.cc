@@ -1,9 +1,13 @@
-// Convolution by oneDNN's direct kernels. Activations keep the layout they come in; weights are put
-// into the library's own order in each call (they are small beside the images).
+// Convolution by oneDNN's direct kernels, and weight gradients by our own where those serve.
+// Activations keep the layout they come in; weights are put into the library's own order in each
+// call (they are small beside the images).
 #include "kernels/convolution.h"
 
 #include <algorithm>
 
+#include "base/round_up.h"
+#include "kernels/cpu/convolution_weights.h"
+#include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/gradient.h"
 #include "kernels/cpu/onednn.h"
 
@@ -22,7 +26,8 @@ struct Descriptions {
   dnnl::convolution_forward::primitive_desc forward;
   dnnl::convolution_backward_weights::primitive_desc weights;
   dnnl::convolution_backward_data::primitive_desc data;
-  bool fast = false;  // all that are wanted are fast
+  std::unique_ptr<WeightGradient> own_weights;  // in place of `weights`
+  bool fast = false;                            // all that are wanted are fast
 };
 
 Shape WithGroups(const ConvolutionShape& s) {
@@ -40,7 +45,8 @@ Descriptions::Descriptions(const dnnl::engine& engine, const ConvolutionShape& s
   }
   const Description weight = DescribeAny(weight_shape, s.type);
   const dnnl::memory::dims strides{s.rows.stride, s.columns.stride},
-      padding{s.rows.padding, s.columns.padding};
+      gaps{s.rows.dilation - 1, s.columns.dilation - 1}, before{s.rows.padding, s.columns.padding},
+      after{s.rows.EndPadding(), s.columns.EndPadding()};
   const dnnl::primitive_attr attributes = Attributes();
   forward = {engine,
              dnnl::prop_kind::forward_training,
@@ -50,34 +56,41 @@ Descriptions::Descriptions(const dnnl::engine& engine, const ConvolutionShape& s
              bias,
              output,
              strides,
-             padding,
-             padding,
+             gaps,
+             before,
+             after,
              Attributes(s.relu),
              true};
   fast = IsFast(forward);
   if (!fast || !s.training) return;
-  weights = {engine,        algorithm::convolution_direct,
-             input,         DescribeAny(weight_shape, DType::kF32),
-             bias_gradient, output,
-             strides,       padding,
-             padding,       forward,
-             attributes,    true};
-  fast = IsFast(weights);
+  own_weights = MakeDepthwiseWeightGradient(s);
+  if (!own_weights && s.rows.IsPlain() && s.columns.IsPlain()) own_weights = MakeWeightGradient(s);
+  if (!own_weights) {
+    weights = {engine,        algorithm::convolution_direct,
+               input,         DescribeAny(weight_shape, DType::kF32),
+               bias_gradient, output,
+               strides,       gaps,
+               before,        after,
+               forward,       attributes,
+               true};
+    fast = IsFast(weights);
+  }
   if (!fast || !s.input_gradient) return;
-  data = {engine,  algorithm::convolution_direct,
-          input,   weight,
-          output,  strides,
-          padding, padding,
-          forward, attributes,
-          true};
+  data = {engine,     algorithm::convolution_direct,
+          input,      weight,
+          output,     strides,
+          gaps,       before,
+          after,      forward,
+          attributes, true};
   fast = IsFast(data);
 }
 
 class DirectConvolution : public ConvolutionKernel {
  public:
-  DirectConvolution(const ConvolutionShape& shape, const dnnl::engine& engine,
-                    const Descriptions& d)
-      : s_(shape), name_(std::string("onednn ") + d.forward.impl_info_str()) {
+  DirectConvolution(const ConvolutionShape& shape, const dnnl::engine& engine, Descriptions d)
+      : s_(shape),
+        own_weights_(std::move(d.own_weights)),
+        name_(std::string("onednn ") + d.forward.impl_info_str()) {
     const Description plain = Describe(d.weight_shape, s_.type);
     to_forward_ = Reorder(engine, plain, d.forward.weights_desc());
     forward_ =
@@ -96,21 +109,27 @@ class DirectConvolution : public ConvolutionKernel {
   }
 
   void Backward(const ConvolutionCall& call) override {
-    if (s_.relu) Mask({s_.Output().Count(), s_.type, call.output, call.output_gradient});
-    void* gradient = from_weights_ ? call.scratch : call.weight_gradient;
-    weights_.Run({call.input, call.output_gradient, gradient, call.bias_gradient},
-                 Library(call.scratch));
-    if (from_weights_) from_weights_.Run({gradient, call.weight_gradient}, Library(call.scratch));
+    own_weights_ ? OwnWeights(call) : LibraryWeights(call);
     if (!call.input_gradient) return;
     const void* weight = Reordered(to_data_, call.weight, call.scratch);
     data_.Run({call.output_gradient, weight, call.input_gradient}, Library(call.scratch));
   }
 
-  int64_t scratch_bytes() const override { return weight_bytes_ + library_bytes_; }
+  int64_t scratch_bytes() const override {
+    return std::max(weight_bytes_ + library_bytes_, own_bytes_);
+  }
   std::string name() const override { return name_; }
 
  private:
   void MakeBackward(const dnnl::engine& engine, const Descriptions& d) {
+    if (own_weights_)
+      own_bytes_ = std::max(own_weights_->scratch_bytes(), kGradientParts * s_.outputs * 4);
+    else
+      MakeLibraryWeights(engine, d);
+    if (s_.input_gradient) MakeData(engine, d);
+  }
+
+  void MakeLibraryWeights(const dnnl::engine& engine, const Descriptions& d) {
     const Description gradient = d.weights.diff_weights_desc();
     from_weights_ = Reorder(engine, gradient, Describe(d.weight_shape, DType::kF32));
     weights_ =
@@ -120,7 +139,9 @@ class DirectConvolution : public ConvolutionKernel {
                                                            {DNNL_ARG_DIFF_WEIGHTS, gradient},
                                                            {DNNL_ARG_DIFF_BIAS, d.bias_gradient}});
     Reserve(weights_);
-    if (!s_.input_gradient) return;
+  }
+
+  void MakeData(const dnnl::engine& engine, const Descriptions& d) {
     to_data_ = Reorder(engine, Describe(d.weight_shape, s_.type), d.data.weights_desc());
     data_ =
         MakeOperation<dnnl::convolution_backward_data>(engine, d.data,
@@ -128,6 +149,26 @@ class DirectConvolution : public ConvolutionKernel {
                                                         {DNNL_ARG_WEIGHTS, d.data.weights_desc()},
                                                         {DNNL_ARG_DIFF_SRC, d.input}});
     Reserve(data_);
+  }
+
+  void OwnWeights(const ConvolutionCall& call) const {
+    const Shape out = s_.Output();
+    MaskAndSum({.rows = out[0] * out[2] * out[3],
+                .columns = s_.outputs,
+                .type = s_.type,
+                .relu_output = s_.relu ? call.output : nullptr,
+                .gradient = call.output_gradient,
+                .bias_gradient = s_.bias ? call.bias_gradient : nullptr,
+                .partial_sums = static_cast<float*>(call.scratch)});
+    own_weights_->Run({call.input, call.output_gradient, call.weight_gradient, call.scratch});
+  }
+
+  void LibraryWeights(const ConvolutionCall& call) {
+    if (s_.relu) Mask({s_.Output().Count(), s_.type, call.output, call.output_gradient});
+    void* gradient = from_weights_ ? call.scratch : call.weight_gradient;
+    weights_.Run({call.input, call.output_gradient, gradient, call.bias_gradient},
+                 Library(call.scratch));
+    if (from_weights_) from_weights_.Run({gradient, call.weight_gradient}, Library(call.scratch));
   }
 
   /// Empty when both are the same.
@@ -138,7 +179,7 @@ class DirectConvolution : public ConvolutionKernel {
                                                   {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
     Reserve(operation);
     const auto bytes = static_cast<int64_t>(std::max(from.get_size(), to.get_size()));
-    weight_bytes_ = std::max(weight_bytes_, (bytes + 63) / 64 * 64);
+    weight_bytes_ = std::max(weight_bytes_, RoundUp(bytes, 64));
     return operation;
   }
 
@@ -154,19 +195,21 @@ class DirectConvolution : public ConvolutionKernel {
   void* Library(void* scratch) const { return static_cast<char*>(scratch) + weight_bytes_; }
 
   ConvolutionShape s_;
+  std::unique_ptr<WeightGradient> own_weights_;
   std::string name_;
   Operation to_forward_, forward_, from_weights_, weights_, to_data_, data_;
   int64_t weight_bytes_ = 0;   // reordered weights or their gradient, first in scratch
   int64_t library_bytes_ = 0;  // the library's temporary memory behind them
+  int64_t own_bytes_ = 0;      // our weight gradient's, at another time
 };
 
 }  // namespace
 
 std::unique_ptr<ConvolutionKernel> Convolution(const ConvolutionShape& shape) {
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  const Descriptions descriptions(engine, shape);
+  Descriptions descriptions(engine, shape);
   if (!descriptions.fast) return nullptr;
-  return std::make_unique<DirectConvolution>(shape, engine, descriptions);
+  return std::make_unique<DirectConvolution>(shape, engine, std::move(descriptions));
 }
 
 bool ConvolvesChannelsLast(ConvolutionShape shape) {

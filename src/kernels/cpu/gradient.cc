@@ -1,36 +1,56 @@
-// Columns are dealt to threads in blocks that stay in registers and the first cache.
+// Columns (or parts of the rows) are dealt to threads.
 #include "kernels/cpu/gradient.h"
 
 #include <algorithm>
+
+#include "kernels/cpu/gradient_panel.h"
 
 namespace yoke::cpu {
 namespace {
 
 constexpr int64_t kColumns = 64;
+constexpr int64_t kPanel = 32;  // rows that stay near while strip after strip is taken
 
-template <typename T, bool relu>
-void Block(const GradientPass& pass, int64_t begin, int64_t width) {
-  const T* y = static_cast<const T*>(pass.relu_output) + (relu ? begin : 0);
-  T* g = static_cast<T*>(pass.gradient) + begin;
-  float sums[kColumns] = {};
-  for (int64_t row = 0; row < pass.rows; ++row, g += pass.columns, y += relu ? pass.columns : 0)
-    for (int64_t j = 0; j < width; ++j) {
-      if (relu) g[j] = float(y[j]) <= 0 ? T() : g[j];
-      sums[j] += float(g[j]);
-    }
-  if (pass.bias_gradient) std::copy_n(sums, width, pass.bias_gradient + begin);
-}
+using Loop = void (*)(const GradientPanel& panel);
 
-template <typename T>
-void Columns(const GradientPass& pass) {
+void Columns(const GradientPass& pass, Loop loop) {
 #pragma omp parallel for schedule(static) if (pass.rows * pass.columns > 8192)
   for (int64_t begin = 0; begin < pass.columns; begin += kColumns) {
     const int64_t width = std::min(kColumns, pass.columns - begin);
-    if (pass.relu_output)
-      Block<T, true>(pass, begin, width);
-    else
-      Block<T, false>(pass, begin, width);
+    float sums[kColumns] = {};
+    loop({.rows = pass.rows,
+          .column = begin,
+          .columns = width,
+          .step = pass.columns,
+          .relu_output = pass.relu_output,
+          .gradient = pass.gradient,
+          .sums = sums});
+    if (pass.bias_gradient) std::copy_n(sums, width, pass.bias_gradient + begin);
   }
+}
+
+/// A part of the rows; its sums go to row `part` of partial_sums.
+void RowPart(const GradientPass& pass, Loop loop, int64_t part) {
+  const int64_t end = pass.rows * (part + 1) / kGradientParts;
+  float* sums = pass.partial_sums + part * pass.columns;
+  std::fill_n(sums, pass.columns, 0.0F);
+  for (int64_t row = pass.rows * part / kGradientParts; row < end; row += kPanel)
+    loop({.row = row,
+          .rows = std::min(kPanel, end - row),
+          .columns = pass.columns,
+          .step = pass.columns,
+          .relu_output = pass.relu_output,
+          .gradient = pass.gradient,
+          .sums = sums});
+}
+
+void RowParts(const GradientPass& pass, Loop loop) {
+#pragma omp parallel for schedule(static)
+  for (int64_t part = 0; part < kGradientParts; ++part) RowPart(pass, loop, part);
+  std::fill_n(pass.bias_gradient, pass.columns, 0.0F);
+  for (int64_t part = 0; part < kGradientParts; ++part)
+    for (int64_t j = 0; j < pass.columns; ++j)
+      pass.bias_gradient[j] += pass.partial_sums[part * pass.columns + j];
 }
 
 template <typename T>
@@ -41,7 +61,21 @@ void MaskNumbers(const MaskPass& pass) {
   for (int64_t i = 0; i < pass.count; ++i) g[i] = float(y[i]) <= 0 ? T() : g[i];
 }
 
+template <typename T>
+void ScaleNumbers(const ScalePass& pass) {
+  T* g = static_cast<T*>(pass.gradient);
+#pragma omp parallel for simd schedule(static) if (pass.count > 16384)
+  for (int64_t i = 0; i < pass.count; ++i) g[i] = T(float(g[i]) * pass.factor);
+}
+
 }  // namespace
+
+void Scale(const ScalePass& pass) {
+  if (pass.type == DType::kBf16)
+    ScaleNumbers<Bf16>(pass);
+  else
+    ScaleNumbers<float>(pass);
+}
 
 void Mask(const MaskPass& pass) {
   if (pass.type == DType::kBf16)
@@ -52,10 +86,12 @@ void Mask(const MaskPass& pass) {
 
 void MaskAndSum(const GradientPass& pass) {
   if (!pass.relu_output && !pass.bias_gradient) return;
-  if (pass.type == DType::kBf16)
-    Columns<Bf16>(pass);
+  const GradientLoops loops = GradientLoopsFor();
+  const Loop loop = pass.type == DType::kBf16 ? loops.bf16 : loops.f32;
+  if (pass.partial_sums && pass.bias_gradient)
+    RowParts(pass, loop);
   else
-    Columns<float>(pass);
+    Columns(pass, loop);
 }
 
 }  // namespace yoke::cpu

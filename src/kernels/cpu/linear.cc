@@ -1,11 +1,13 @@
 // Linear by three matrix products of oneDNN: y = x W^T + b (and a ReLU), dx = dy W, dW = dy^T x.
-// The library reads the transposed operands in place.
+// The library reads the transposed operands in place. Where the weight is updated on the spot, the
+// factor goes to dy, the smaller operand, and the product adds: W += (factor dy)^T x.
 #include "kernels/linear.h"
 
 #include <algorithm>
 
 #include "kernels/cpu/gradient.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/shared.h"
 
 namespace yoke::cpu {
 namespace {
@@ -22,8 +24,10 @@ class LinearProducts : public LinearKernel {
     forward_ = Product(Describe({n, in}, s_.type), Transposed(in, out, s_.type),
                        Describe({n, out}, s_.type), true);
     if (!s_.training) return;
-    weight_ = Product(Transposed(out, n, s_.type), Describe({n, in}, s_.type),
-                      Describe({out, in}, DType::kF32), false);
+    parts_ = s_.adds && out % kSharedParts == 0 ? kSharedParts : 1;
+    const Description columns({out / parts_, n}, TypeOf(s_.type), dnnl::memory::dims{1, out});
+    weight_ = Product(columns, Describe({n, in}, s_.type),
+                      Describe({out / parts_, in}, DType::kF32), false, s_.adds);
     if (s_.input_gradient)
       input_ = Product(Describe({n, out}, s_.type), Describe({out, in}, s_.type),
                        Describe({n, in}, s_.type), false);
@@ -43,9 +47,9 @@ class LinearProducts : public LinearKernel {
                 .relu_output = s_.relu ? call.output : nullptr,
                 .gradient = call.output_gradient,
                 .bias_gradient = s_.bias ? call.bias_gradient : nullptr});
-    weight_.Run({call.output_gradient, call.input, call.weight_gradient, nullptr}, call.scratch);
     if (call.input_gradient)
       input_.Run({call.output_gradient, call.weight, call.input_gradient, nullptr}, call.scratch);
+    WeightGradient(call);
   }
 
   int64_t scratch_bytes() const override {
@@ -54,12 +58,31 @@ class LinearProducts : public LinearKernel {
   std::string name() const override { return name_; }
 
  private:
-  Operation Product(const Description& a, const Description& b, const Description& c,
-                    bool forward) {
+  void WeightGradient(const LinearCall& call) {
+    const int64_t rows = s_.outputs / parts_;
+    if (s_.adds)
+      Scale({.count = s_.batch * s_.outputs,
+             .type = s_.type,
+             .factor = call.factor,
+             .gradient = call.output_gradient});
+    for (int i = 0; i < parts_; ++i) {
+      const int64_t row = (FirstPart(call.writer) + i) % parts_ * rows;
+      const char* dy = static_cast<const char*>(call.output_gradient) + row * SizeOf(s_.type);
+      weight_.Run({dy, call.input, call.weight_gradient + row * s_.inputs, nullptr}, call.scratch);
+    }
+  }
+
+  Operation Product(const Description& a, const Description& b, const Description& c, bool forward,
+                    bool adds = false) {
     const Description bias =
         forward && s_.bias ? Describe({1, s_.outputs}, s_.type) : Description();
-    const dnnl::matmul::primitive_desc description(engine_, a, b, bias, c,
-                                                   Attributes(forward && s_.relu), true);
+    dnnl::primitive_attr attributes = Attributes(forward && s_.relu);
+    if (adds) {
+      dnnl::post_ops sum;
+      sum.append_sum();
+      attributes.set_post_ops(sum);
+    }
+    const dnnl::matmul::primitive_desc description(engine_, a, b, bias, c, attributes, true);
     fast_ = fast_ && IsFast(description);
     if (!fast_) return {};
     if (forward) name_ = std::string("onednn ") + description.impl_info_str();
@@ -71,6 +94,7 @@ class LinearProducts : public LinearKernel {
   LinearShape s_;
   dnnl::engine engine_;
   Operation forward_, weight_, input_;
+  int parts_ = 1;  ///< Of the weight's rows, one after the other.
   bool fast_ = true;
   std::string name_;
 };

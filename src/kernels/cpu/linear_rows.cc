@@ -8,6 +8,7 @@
 
 #include "kernels/cpu/vector.h"
 #include "kernels/linear.h"
+#include "kernels/shared.h"
 #include "kernels/threads.h"
 
 namespace yoke::cpu {
@@ -64,7 +65,8 @@ class LinearRows : public LinearKernel {
     const int team = EachThread([&](int thread, int64_t begin, int64_t end) {
       float* part = parts ? parts + thread * count : nullptr;
       if (part) std::fill_n(part, count, 0.0F);
-      for (int64_t o = begin; o < end; ++o) BackwardRow(call, o, part);
+      const int64_t rows = end - begin, first = rows * FirstPart(call.writer) / kSharedParts;
+      for (int64_t i = 0; i < rows; ++i) BackwardRow(call, begin + (first + i) % rows, part);
     });
     if (!parts) return;
     float* dx = static_cast<float*>(call.input_gradient);
@@ -120,12 +122,16 @@ class LinearRows : public LinearKernel {
       float& dy = static_cast<float*>(call.output_gradient)[at];
       if (s_.relu && !(static_cast<const float*>(call.output)[at] > 0)) dy = 0;
       sum += dy;
+      if (part) Add(part + b * n, dy, w, n);
+      if (s_.adds) continue;
       if (b == 0)
         Set(dw, dy, x, n);
       else
         Add(dw, dy, x + b * n, n);
-      if (part) Add(part + b * n, dy, w, n);
     }
+    const float* dy = static_cast<const float*>(call.output_gradient) + o;
+    for (int64_t b = 0; s_.adds && b < s_.batch; ++b)
+      AddShared(dw, call.factor * dy[b * s_.outputs], x + b * n, n);
     if (s_.bias) call.bias_gradient[o] = sum;
   }
 

@@ -13,6 +13,15 @@ template <int Lanes>
 struct VectorTypes;
 
 template <>
+struct VectorTypes<16> {  // for functions of the target AVX-512 (kernels/cpu/wide.h)
+  using Floats [[gnu::vector_size(64)]] = float;
+  using Ints [[gnu::vector_size(64)]] = int32_t;
+  using Words [[gnu::vector_size(64)]] = uint32_t;
+  using Halves [[gnu::vector_size(32)]] = uint16_t;
+  using Bytes [[gnu::vector_size(16)]] = uint8_t;
+};
+
+template <>
 struct VectorTypes<8> {
   using Floats [[gnu::vector_size(32)]] = float;
   using Ints [[gnu::vector_size(32)]] = int32_t;

@@ -1,5 +1,5 @@
 // Convolution in plain loops: y[n,o,p] = b[o] + sum over c, k of w[o,c,k]
-// x[n,c,p*stride+k-padding]. Sums are f32.
+// x[n,c,p*stride+k*dilation-padding]. Sums are f32.
 #include "kernels/convolution.h"
 
 #include <vector>
@@ -71,8 +71,9 @@ class ConvolutionLoops : public ConvolutionKernel {
     for (int64_t c = 0; c < weight_[1]; ++c)
       for (int64_t i = 0; i < s_.rows.size; ++i)
         for (int64_t j = 0; j < s_.columns.size; ++j) {
-          const int64_t y = row * s_.rows.stride + i - s_.rows.padding;
-          const int64_t x = column * s_.columns.stride + j - s_.columns.padding;
+          const int64_t y = row * s_.rows.stride + i * s_.rows.dilation - s_.rows.padding;
+          const int64_t x =
+              column * s_.columns.stride + j * s_.columns.dilation - s_.columns.padding;
           if (y >= 0 && y < s_.height && x >= 0 && x < s_.width)
             body(input_index_(n, first + c, y, x), weight_index_(o, c, i, j));
         }

@@ -1,6 +1,7 @@
 // Linear in plain loops: y = x W^T + b; dx = dy W, dW = dy^T x, db = sum of dy over the batch. Sums
 // are f32.
 #include "kernels/linear.h"
+#include "kernels/shared.h"
 
 namespace yoke::reference {
 namespace {
@@ -26,9 +27,9 @@ class LinearLoops : public LinearKernel {
 
   void Backward(const LinearCall& call) override {
     if (s_.relu) MaskGradient(call);
-    WeightGradient(call);
     if (s_.bias) BiasGradient(call);
     if (call.input_gradient) InputGradient(call);
+    WeightGradient(call);
   }
 
   std::string name() const override { return "reference"; }
@@ -49,7 +50,11 @@ class LinearLoops : public LinearKernel {
         float sum = 0;
         for (int64_t n = 0; n < s_.batch; ++n)
           sum += float(dy[n * s_.outputs + o]) * float(x[n * s_.inputs + i]);
-        call.weight_gradient[o * s_.inputs + i] = sum;
+        float* at = call.weight_gradient + o * s_.inputs + i;
+        if (s_.adds)
+          AddShared(at, call.factor, &sum, 1);
+        else
+          *at = sum;
       }
   }
 

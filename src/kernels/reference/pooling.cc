@@ -10,11 +10,12 @@ namespace {
 /// The part of one window that lies on the input, and how many numbers it counts with padding.
 struct Extent {
   int64_t begin, end, counted;
-  Extent(const Window& window, int64_t position, int64_t length) {
+  Extent(const Window& window, int64_t position, int64_t length, bool leaves_out_padding) {
     const int64_t start = position * window.stride - window.padding;
-    counted = std::min(start + window.size, length + window.padding) - start;
     begin = std::max<int64_t>(start, 0);
     end = std::min(start + window.size, length);
+    counted = std::min(start + window.size, length + window.EndPadding()) - start;
+    if (leaves_out_padding) counted = end - begin;
   }
 };
 
@@ -75,8 +76,9 @@ class PoolLoops : public PoolingKernel {
       for (int64_t c = 0; c < s_.channels; ++c)
         for (int64_t row = 0; row < out_[2]; ++row)
           for (int64_t column = 0; column < out_[3]; ++column)
-            body(n, c, output_index_(n, c, row, column), Extent(s_.rows, row, s_.height),
-                 Extent(s_.columns, column, s_.width));
+            body(n, c, output_index_(n, c, row, column),
+                 Extent(s_.rows, row, s_.height, s_.leaves_out_padding),
+                 Extent(s_.columns, column, s_.width, s_.leaves_out_padding));
   }
 
   template <typename Body>

@@ -11,6 +11,8 @@ class ActivationPlan : public LayerPlan {
   ActivationPlan(const ActivationShape& shape, const PlanRequest& request)
       : kernel_(MakeActivation(shape, request.reference)) {
     output = request.input;
+    gradient_in_place = 0;
+    reads_input = false;
     kernel = kernel_->name();
   }
   void Forward(const LayerCall& call) override {
@@ -47,8 +49,8 @@ class ActivationLayer : public Layer {
 
 }  // namespace
 
-std::unique_ptr<Layer> MakeElementwise(Activation function, std::string_view type,
-                                       const LayerContext& context) {
+std::unique_ptr<Layer> MakeActivationLayer(Activation function, std::string_view type,
+                                           const LayerContext& context) {
   RequireDense(context, type);
   return std::make_unique<ActivationLayer>(function, context);
 }

@@ -6,7 +6,7 @@ namespace yoke::layer {
 LayerEntry average_pool() {
   return {.name = "average_pool",
           .summary = "the mean of each window, a channel at a time",
-          .options = PoolingOptions(),
+          .options = PoolingOptions(Pooling::kAverage),
           .make = [](const Options& options, const LayerContext& context) {
             return MakePool(Pooling::kAverage, "average_pool", options, context);
           }};

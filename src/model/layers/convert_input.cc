@@ -1,5 +1,5 @@
-// ConvertInput: the converted input lives in the plan's saved memory until Backward (in scratch
-// when not training), its gradient in scratch.
+// ConvertInput: converted inputs live in the plan's saved memory until Backward where it reads them
+// (in scratch otherwise), their gradients in scratch.
 #include "model/layers/convert_input.h"
 
 #include "kernels/convert.h"
@@ -8,47 +8,102 @@
 namespace yoke::layer {
 namespace {
 
+bool Differs(const Edge& edge, InputFormat format) {
+  return edge.type != format.type || edge.layout != format.layout;
+}
+
+Edge In(Edge edge, InputFormat format) {
+  edge.type = format.type;
+  edge.layout = format.layout;
+  return edge;
+}
+
 class ConvertedPlan : public LayerPlan {
  public:
-  ConvertedPlan(const PlanRequest& outside, const PlanRequest& inside,
-                std::unique_ptr<LayerPlan> inner)
-      : inner_(std::move(inner)), input_(BatchTensor(inside.input, inside.batch)) {
-    const int64_t bytes = Aligned(input_.Bytes());
-    saved_input_bytes_ = outside.training ? bytes : 0;
-    scratch_input_bytes_ = !outside.training || outside.input_gradient ? bytes : 0;
+  ConvertedPlan(const PlanRequest& outside, InputFormat format, std::unique_ptr<LayerPlan> inner)
+      : inner_(std::move(inner)), others_(outside.others.size()), gradients_(others_.size()) {
+    bool all = Add(outside.input, outside.batch, format);
+    for (const Edge& edge : outside.others) all = Add(edge, outside.batch, format) && all;
+    kept_ = outside.training && inner_->reads_input;
+    saved_inputs_ = kept_ ? bytes_ : 0;
+    scratch_inputs_ = !kept_ || outside.input_gradient ? bytes_ : 0;
     output = inner_->output;
-    saved_bytes = saved_input_bytes_ + inner_->saved_bytes;
-    scratch_bytes = scratch_input_bytes_ + inner_->scratch_bytes;
+    saved_bytes = saved_inputs_ + inner_->saved_bytes;
+    scratch_bytes = scratch_inputs_ + inner_->scratch_bytes;
+    reads_input = inner_->reads_input && !all;  // of the others the converted ones are kept
+    reads_output = inner_->reads_output;
+    updates_weight = inner_->updates_weight;
+    const int in_place = inner_->gradient_in_place;
+    gradient_in_place = in_place >= 0 && !inputs_[in_place].converts ? in_place : -1;
     kernel = inner_->kernel + ", converted input";
   }
 
   void Forward(const LayerCall& call) override {
-    LayerCall inside = Inside(call);
-    Convert(call.input, inside.input);
+    const LayerCall inside = Inside(call, false);
+    if (inputs_[0].converts) Convert(call.input, inside.input);
+    for (size_t k = 0; k < others_.size(); ++k)
+      if (inputs_[k + 1].converts) Convert(call.others[k], others_[k]);
     inner_->Forward(inside);
   }
 
   void Backward(const LayerCall& call) override {
-    LayerCall inside = Inside(call);
+    const LayerCall inside = Inside(call, true);
     inner_->Backward(inside);
-    if (call.input_gradient.data) Convert(inside.input_gradient, call.input_gradient);
+    if (inputs_[0].converts && call.input_gradient.data)
+      Convert(inside.input_gradient, call.input_gradient);
+    for (size_t k = 0; k < inside.other_gradients.size(); ++k)
+      if (inputs_[k + 1].converts && call.other_gradients[k].data)
+        Convert(gradients_[k], call.other_gradients[k]);
   }
 
  private:
-  LayerCall Inside(const LayerCall& call) const {
+  /// One input as the inner plan sees it.
+  struct Input {
+    Tensor tensor;  // without data
+    bool converts = false;
+    int64_t at = 0;  // where the converted one lies in its memory
+  };
+
+  bool Add(const Edge& edge, int64_t batch, InputFormat format) {
+    const bool converts = Differs(edge, format);
+    inputs_.push_back({BatchTensor(In(edge, format), batch), converts, bytes_});
+    if (converts) bytes_ += Aligned(inputs_.back().tensor.Bytes());
+    return converts;
+  }
+
+  /// The k-th input, or its gradient, for the inner plan: the converted one in `memory`. What
+  /// nobody gives stays null.
+  Tensor Seen(size_t k, const Tensor& outside, void* memory) const {
+    if (!inputs_[k].converts) return outside;
+    Tensor tensor = inputs_[k].tensor;
+    if (outside.data) tensor.data = Advance(memory, inputs_[k].at);
+    return tensor;
+  }
+
+  LayerCall Inside(const LayerCall& call, bool backward) {
     LayerCall inside = call;
-    inside.input = inside.input_gradient = input_;
-    inside.input.data = saved_input_bytes_ ? call.saved : call.scratch;
-    inside.input_gradient.data = call.input_gradient.data ? call.scratch : nullptr;
-    inside.saved = Advance(call.saved, saved_input_bytes_);
-    inside.scratch = Advance(call.scratch, scratch_input_bytes_);
+    void* memory = kept_ ? call.saved : call.scratch;
+    inside.input = Seen(0, call.input, memory);
+    for (size_t k = 0; k < call.others.size(); ++k)
+      others_[k] = Seen(k + 1, call.others[k], memory);
+    inside.others = others_;
+    if (backward) {
+      inside.input_gradient = Seen(0, call.input_gradient, call.scratch);
+      for (size_t k = 0; k < call.other_gradients.size(); ++k)
+        gradients_[k] = Seen(k + 1, call.other_gradients[k], call.scratch);
+      inside.other_gradients = {gradients_.data(), call.other_gradients.size()};
+    }
+    inside.saved = Advance(call.saved, saved_inputs_);
+    inside.scratch = Advance(call.scratch, scratch_inputs_);
     return inside;
   }
 
   std::unique_ptr<LayerPlan> inner_;
-  Tensor input_;  // its shape, type and layout; no data
-  int64_t saved_input_bytes_ = 0;
-  int64_t scratch_input_bytes_ = 0;
+  std::vector<Input> inputs_;
+  std::vector<Tensor> others_, gradients_;  // of the call
+  bool kept_ = false;                       // until Backward
+  int64_t bytes_ = 0;                       // of the converted inputs
+  int64_t saved_inputs_ = 0, scratch_inputs_ = 0;
 };
 
 }  // namespace
@@ -57,11 +112,15 @@ std::unique_ptr<LayerPlan> ConvertInput(
     const PlanRequest& request, InputFormat format,
     const std::function<std::unique_ptr<LayerPlan>(const PlanRequest&)>& make) {
   PlanRequest inside = request;
-  inside.input.type = format.type;
-  inside.input.layout = format.layout;
+  inside.input = In(request.input, format);
+  bool differs = Differs(request.input, format);
+  for (Edge& edge : inside.others) {
+    differs = differs || Differs(edge, format);
+    edge = In(edge, format);
+  }
   auto plan = make(inside);
-  if (format.type == request.input.type && format.layout == request.input.layout) return plan;
-  return std::make_unique<ConvertedPlan>(request, inside, std::move(plan));
+  if (!differs) return plan;
+  return std::make_unique<ConvertedPlan>(request, format, std::move(plan));
 }
 
 }  // namespace yoke::layer

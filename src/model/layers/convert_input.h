@@ -15,8 +15,8 @@ struct InputFormat {
   Layout layout = Layout::kPlain;
 };
 
-/// Makes the plan for an input in `format`; when the request's input has another, wraps it so that
-/// the input is converted before it and the input's gradient behind it.
+/// Makes the plan for inputs in `format`; when one of the request's inputs has another, wraps it so
+/// that this input is converted before it and the input's gradient behind it.
 std::unique_ptr<LayerPlan> ConvertInput(
     const PlanRequest& request, InputFormat format,
     const std::function<std::unique_ptr<LayerPlan>(const PlanRequest&)>& make);

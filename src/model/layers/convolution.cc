@@ -2,9 +2,12 @@
 // weights everywhere.
 #include "kernels/convolution.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/weighted.h"
+#include "model/layers/window.h"
 
 namespace yoke::layer {
 namespace {
@@ -13,8 +16,8 @@ using ConvolutionPlan = WeightedPlan<ConvolutionKernel, ConvolutionCall>;
 
 class Convolution : public Layer {
  public:
-  Convolution(const ConvolutionShape& shape, const Options& options)
-      : shape_(shape), initializers_(options) {}
+  Convolution(const ConvolutionShape& shape, const Options& options, std::string name)
+      : shape_(shape), initializers_(options), name_(std::move(name)) {}
 
   Shape OutputShape() const override {
     const Shape out = shape_.Output();
@@ -43,12 +46,22 @@ class Convolution : public Layer {
     shape.type = request.arithmetic;
     shape.training = request.training;
     shape.input_gradient = request.input_gradient;
+    Require(
+        shape.way != ConvolutionWay::kWinograd || FitsWinograd(shape) || shape.type != DType::kF32,
+        "layer '{}' (convolution): way \"winograd\" takes 3x3 windows of stride 1, one group, and "
+        "channels in multiples of 16",
+        name_);
+    const bool lowers = shape.way > ConvolutionWay::kDirect;
+    Require(!lowers || shape.type == DType::kF32,
+            "layer '{}' (convolution): way \"{}\" computes in f32 only; with precision = \"bf16\" "
+            "leave it \"auto\" or \"direct\"",
+            name_, ConvolutionWayNames()[static_cast<size_t>(shape.way)]);
     shape.layout = PreferredLayout(shape, request.reference);
     return ConvertInput(
         request, {.type = request.arithmetic, .layout = shape.layout}, [&](const PlanRequest& r) {
           return std::make_unique<ConvolutionPlan>(
               MakeConvolution(shape, r.reference),
-              Edge{.shape = OutputShape(), .type = shape.type, .layout = shape.layout});
+              Edge{.shape = OutputShape(), .type = shape.type, .layout = shape.layout}, shape.relu);
         });
   }
 
@@ -60,12 +73,20 @@ class Convolution : public Layer {
  private:
   ConvolutionShape shape_;  // of one example
   WeightInitializers initializers_;
+  std::string name_;
 };
+
+ConvolutionWay WayOption(const Options& options) {
+  const auto& names = ConvolutionWayNames();
+  const auto at = std::find(names.begin(), names.end(), options.String("way"));
+  return static_cast<ConvolutionWay>(at - names.begin());
+}
 
 std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
   RequireImage(context, "convolution");
-  const Pair kernel = PairOption(options, "kernel", 1), stride = PairOption(options, "stride", 1),
-             padding = PairOption(options, "padding", 0);
+  WindowPair window = WindowOptions(options);
+  const Pair dilation = PairOption(options, "dilation", 1);
+  window.rows.dilation = dilation.height, window.columns.dilation = dilation.width;
   const Shape& in = context.input.shape;
   const ConvolutionShape shape{.batch = 1,
                                .channels = in[0],
@@ -73,25 +94,17 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
                                .width = in[2],
                                .outputs = options.Int("outputs"),
                                .groups = options.Int("groups"),
-                               .rows = {kernel.height, stride.height, padding.height},
-                               .columns = {kernel.width, stride.width, padding.width},
-                               .bias = options.Bool("bias")};
+                               .rows = window.rows,
+                               .columns = window.columns,
+                               .bias = options.Bool("bias"),
+                               .way = WayOption(options)};
   Require(shape.rows.Count(shape.height) > 0 && shape.columns.Count(shape.width) > 0,
           "layer '{}' (convolution): a {}x{} kernel does not fit its input {} with this padding",
-          context.name, kernel.height, kernel.width, in.Text());
+          context.name, window.rows.Span(), window.columns.Span(), in.Text());
   Require(shape.channels % shape.groups == 0 && shape.outputs % shape.groups == 0,
           "layer '{}' (convolution): {} groups must divide {} input and {} output channels",
           context.name, shape.groups, shape.channels, shape.outputs);
-  return std::make_unique<Convolution>(shape, options);
-}
-
-OptionSpec Axes(const std::string& name, Value fallback, const std::string& help) {
-  const bool required = fallback.IsNone();
-  return {.name = name,
-          .type = OptionType::kInts,
-          .fallback = std::move(fallback),
-          .help = help,
-          .required = required};
+  return std::make_unique<Convolution>(shape, options, context.name);
 }
 
 OptionSpec Count(const std::string& name, Value fallback, const std::string& help) {
@@ -111,10 +124,15 @@ LayerEntry convolution() {
           .summary = "each output pixel is a weighted sum of a window of the input, and a bias",
           .options = WithWeightOptions(
               {Count("outputs", {}, "Channels that come out."),
-               Axes("kernel", {}, "Size of the window: one number or [height, width]."),
-               Axes("stride", List{1}, "Step of the window: one number or [height, width]."),
-               Axes("padding", List{0}, "Zeros around the image: one number or [height, width]."),
-               Count("groups", 1, "Channels are divided into so many independent groups.")},
+               AxesOption("kernel", {}, "Size of the window"),
+               AxesOption("stride", List{1}, "Step of the window"),
+               BorderOptionSpec("Zeros around the image"),
+               AxesOption("dilation", List{1}, "From one pixel of the window to the next"),
+               Count("groups", 1, "Channels are divided into so many independent groups."),
+               {.name = "way",
+                .fallback = "auto",
+                .help = "How it is computed; all give the same but for rounding.",
+                .choices = ConvolutionWayNames()}},
               "fan_in_uniform", "fan_in_uniform"),
           .make = Make};
 }

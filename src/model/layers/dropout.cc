@@ -17,6 +17,8 @@ class DropoutPlan : public LayerPlan {
       : shape_(shape), layer_(static_cast<uint64_t>(layer)), keys_(shape.batch) {
     output = request.input;
     output_is_input = !request.training;
+    gradient_in_place = 0;
+    reads_input = reads_output = false;  // the mask is saved
     saved_bytes = request.training ? shape.batch * shape.count : 0;
     kernel = request.training ? "loops" : "none";
   }

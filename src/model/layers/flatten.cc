@@ -12,6 +12,7 @@ class SharedPlan : public LayerPlan {
   explicit SharedPlan(const PlanRequest& request) {
     output = {.shape = {request.input.shape.Count()}, .type = request.input.type};
     output_is_input = true;
+    reads_input = reads_output = false;
     kernel = "none";
   }
   void Forward(const LayerCall& /*call*/) override {}
@@ -24,6 +25,7 @@ class ReorderPlan : public LayerPlan {
   explicit ReorderPlan(const PlanRequest& request)
       : input_(BatchTensor(request.input, request.batch)) {
     output = {.shape = {request.input.shape.Count()}, .type = request.input.type};
+    reads_input = reads_output = false;
     kernel = "reorder";
   }
   void Forward(const LayerCall& call) override {

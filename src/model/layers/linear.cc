@@ -31,16 +31,18 @@ class Linear : public Layer {
 
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     return ConvertInput(request, {.type = request.arithmetic}, [this](const PlanRequest& r) {
-      const LinearShape shape{.batch = r.batch,
-                              .inputs = inputs_,
-                              .outputs = outputs_,
-                              .type = r.arithmetic,
-                              .bias = bias_,
-                              .relu = relu_,
-                              .training = r.training,
-                              .input_gradient = r.input_gradient};
+      LinearShape shape{.batch = r.batch,
+                        .inputs = inputs_,
+                        .outputs = outputs_,
+                        .type = r.arithmetic,
+                        .bias = bias_,
+                        .relu = relu_,
+                        .training = r.training,
+                        .input_gradient = r.input_gradient};
+      shape.adds = r.training && r.immediate && AddsFaster(shape);
       return std::make_unique<LinearPlan>(MakeLinear(shape, r.reference),
-                                          Edge{.shape = {shape.outputs}, .type = shape.type});
+                                          Edge{.shape = {shape.outputs}, .type = shape.type}, relu_,
+                                          shape.adds);
     });
   }
 

@@ -3,8 +3,10 @@
 #include "model/layers/loss.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "kernels/threads.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/support.h"
@@ -17,6 +19,7 @@ class LossPlan : public LayerPlan {
   LossPlan(const CrossEntropyShape& shape, bool reference)
       : shape_(shape), kernel_(MakeCrossEntropy(shape, reference)) {
     output = {.shape = {1}};
+    reads_output = false;
     kernel = kernel_->name();
   }
   void Forward(const LayerCall& call) override {
@@ -31,6 +34,36 @@ class LossPlan : public LayerPlan {
  private:
   CrossEntropyShape shape_;
   std::unique_ptr<CrossEntropyKernel> kernel_;
+};
+
+/// The loss times a weight other than 1 (an auxiliary head).
+class WeightedLossPlan : public LayerPlan {
+ public:
+  WeightedLossPlan(std::unique_ptr<LayerPlan> plan, double weight)
+      : plan_(std::move(plan)), weight_(static_cast<float>(weight)) {
+    output = plan_->output;
+    saved_bytes = plan_->saved_bytes;
+    scratch_bytes = plan_->scratch_bytes;
+    reads_input = plan_->reads_input;
+    reads_output = plan_->reads_output;
+    kernel = plan_->kernel;
+  }
+  void Forward(const LayerCall& call) override {
+    plan_->Forward(call);
+    Scale(call.output);
+  }
+  void Backward(const LayerCall& call) override {
+    plan_->Backward(call);
+    if (call.input_gradient.data) Scale(call.input_gradient);
+  }
+
+ private:
+  void Scale(const Tensor& numbers) const {
+    for (int64_t i = 0; i < numbers.Count(); ++i) numbers.As<float>()[i] *= weight_;
+  }
+
+  std::unique_ptr<LayerPlan> plan_;
+  float weight_;
 };
 
 /// The loss of active scores: each group is a small batch whose labels are columns of its block.
@@ -99,8 +132,9 @@ class ActiveLossPlan : public LayerPlan {
 
 class Loss : public Layer {
  public:
-  Loss(CrossEntropy function, const LayerContext& context)
+  Loss(CrossEntropy function, double weight, const LayerContext& context)
       : function_(function),
+        weight_(weight),
         outputs_(context.input.shape.Count()),
         looked_at_(context.input.active > 0 ? context.input.active : outputs_) {}
 
@@ -112,15 +146,18 @@ class Loss : public Layer {
       return std::make_unique<ActiveLossPlan>(
           CrossEntropyShape{.function = function_, .batch = request.batch, .outputs = outputs_},
           request.reference);
-    return ConvertInput(request, {}, [this](const PlanRequest& r) {
+    auto plan = ConvertInput(request, {}, [this](const PlanRequest& r) {
       return std::make_unique<LossPlan>(
           CrossEntropyShape{.function = function_, .batch = r.batch, .outputs = outputs_},
           r.reference);
     });
+    if (weight_ == 1) return plan;
+    return std::make_unique<WeightedLossPlan>(std::move(plan), weight_);
   }
 
  private:
   CrossEntropy function_;
+  double weight_;
   int64_t outputs_;
   int64_t looked_at_;  ///< Scores of an example in a training step, labels left out.
 };
@@ -128,9 +165,25 @@ class Loss : public Layer {
 }  // namespace
 
 std::unique_ptr<Layer> MakeLoss(CrossEntropy function, std::string_view type,
-                                const LayerContext& context) {
+                                const Options& options, const LayerContext& context) {
+  const double weight = options.Float("weight");
   if (!context.input.active) RequireDense(context, type);
-  return std::make_unique<Loss>(function, context);
+  Require(!context.input.active || weight == 1,
+          "layer '{}' ({}): the loss of an lsh_linear layer takes no weight", context.name, type);
+  return std::make_unique<Loss>(function, weight, context);
+}
+
+LayerEntry LossEntry(const char* type, const char* summary,
+                     std::unique_ptr<Layer> (*make)(const Options&, const LayerContext&)) {
+  return {.name = type,
+          .summary = summary,
+          .options = {{.name = "weight",
+                       .type = OptionType::kFloat,
+                       .fallback = 1.0,
+                       .help = "What the loss is multiplied by (an auxiliary head's share).",
+                       .minimum = 0}},
+          .make = make,
+          .loss = true};
 }
 
 }  // namespace yoke::layer

@@ -8,9 +8,13 @@
 
 namespace yoke::layer {
 
-/// A loss layer; `type` is its name in messages. Backward takes no output gradient: it writes the
-/// gradient of the mean loss.
+/// The entry of a loss layer. Backward takes no output gradient: it writes the gradient of the mean
+/// loss.
+LayerEntry LossEntry(const char* type, const char* summary,
+                     std::unique_ptr<Layer> (*make)(const Options&, const LayerContext&));
+
+/// A loss layer; `type` is its name in messages.
 std::unique_ptr<Layer> MakeLoss(CrossEntropy function, std::string_view type,
-                                const LayerContext& context);
+                                const Options& options, const LayerContext& context);
 
 }  // namespace yoke::layer

@@ -101,7 +101,7 @@ class LshLinear : public Layer {
                             .bias = shape_.bias,
                             .relu = shape_.relu};
     return std::make_unique<WeightedPlan<LinearKernel, LinearCall>>(
-        MakeLinear(shape, request.reference), Edge{.shape = {shape.outputs}});
+        MakeLinear(shape, request.reference), Edge{.shape = {shape.outputs}}, shape.relu);
   }
 
   LshPlanShape shape_;

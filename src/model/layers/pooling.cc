@@ -1,8 +1,11 @@
 // Pooling layers keep type and layout of their input.
 #include "model/layers/pooling.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "model/layers/support.h"
+#include "model/layers/window.h"
 
 namespace yoke::layer {
 namespace {
@@ -13,6 +16,7 @@ class PoolingPlan : public LayerPlan {
       : kernel_(MakePooling(shape, request.reference)) {
     const Shape out = shape.Output();
     output = {.shape = {out[1], out[2], out[3]}, .type = shape.type, .layout = shape.layout};
+    reads_input = reads_output = false;  // a maximum's place is saved
     saved_bytes = kernel_->saved_bytes();
     kernel = kernel_->name();
   }
@@ -56,45 +60,47 @@ class PoolingLayer : public Layer {
 
 }  // namespace
 
-std::vector<OptionSpec> PoolingOptions() {
-  return {
-      {.name = "kernel",
-       .type = OptionType::kInts,
-       .help = "Size of the window: one number or [height, width].",
-       .required = true},
+std::vector<OptionSpec> PoolingOptions(Pooling function) {
+  std::vector<OptionSpec> options = {
+      AxesOption("kernel", {}, "Size of the window"),
       {.name = "stride",
        .type = OptionType::kInts,
        .help =
            "Step of the window: one number or [height, width]; the kernel's size unless given."},
-      {.name = "padding",
-       .type = OptionType::kInts,
-       .fallback = List{0},
-       .help = "Border around the image, at most half the kernel: one number or [height, width]."},
+      BorderOptionSpec("Border around the image, less than the kernel"),
       {.name = "ceil_mode",
        .type = OptionType::kBool,
        .fallback = false,
        .help = "Whether a last window that hangs over the edge counts (as in Caffe)."}};
+  if (function == Pooling::kAverage)
+    options.push_back({.name = "count_padding",
+                       .type = OptionType::kBool,
+                       .fallback = true,
+                       .help = "Whether the border counts as zeros; otherwise it is left out."});
+  return options;
 }
 
 std::unique_ptr<Layer> MakePool(Pooling function, std::string_view type, const Options& options,
                                 const LayerContext& context) {
   RequireImage(context, type);
-  const Pair kernel = PairOption(options, "kernel", 1), padding = PairOption(options, "padding", 0);
-  const Pair stride = options.Has("stride") ? PairOption(options, "stride", 1) : kernel;
-  const bool ceil = options.Bool("ceil_mode");
+  WindowPair window = WindowOptions(options);
+  window.rows.round_up = window.columns.round_up = options.Bool("ceil_mode");
   const Shape& in = context.input.shape;
-  const PoolingShape shape{.function = function,
-                           .batch = 1,
-                           .channels = in[0],
-                           .height = in[1],
-                           .width = in[2],
-                           .rows = {kernel.height, stride.height, padding.height, ceil},
-                           .columns = {kernel.width, stride.width, padding.width, ceil}};
-  Require(2 * padding.height <= kernel.height && 2 * padding.width <= kernel.width,
-          "layer '{}' ({}): padding must be at most half the kernel", context.name, type);
+  const PoolingShape shape{
+      .function = function,
+      .batch = 1,
+      .channels = in[0],
+      .height = in[1],
+      .width = in[2],
+      .rows = window.rows,
+      .columns = window.columns,
+      .leaves_out_padding = function == Pooling::kAverage && !options.Bool("count_padding")};
+  for (const Window& axis : {window.rows, window.columns})
+    Require(std::max(axis.padding, axis.EndPadding()) < axis.size,
+            "layer '{}' ({}): padding must be less than the kernel", context.name, type);
   Require(shape.rows.Count(in[1]) > 0 && shape.columns.Count(in[2]) > 0,
           "layer '{}' ({}): a {}x{} window does not fit its input {}", context.name, type,
-          kernel.height, kernel.width, in.Text());
+          window.rows.size, window.columns.size, in.Text());
   return std::make_unique<PoolingLayer>(shape);
 }
 

@@ -9,8 +9,8 @@
 
 namespace yoke::layer {
 
-/// kernel, stride, padding, ceil_mode.
-std::vector<OptionSpec> PoolingOptions();
+/// kernel, stride, padding, ceil_mode; averages also have count_padding.
+std::vector<OptionSpec> PoolingOptions(Pooling function);
 
 /// A pooling layer; `type` is its name in messages.
 std::unique_ptr<Layer> MakePool(Pooling function, std::string_view type, const Options& options,

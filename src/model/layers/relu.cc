@@ -8,7 +8,7 @@ LayerEntry relu() {
           .summary = "max(0, x) of each number",
           .options = {},
           .make = [](const Options&, const LayerContext& context) {
-            return MakeElementwise(Activation::kRelu, "relu", context);
+            return MakeActivationLayer(Activation::kRelu, "relu", context);
           }};
 }
 

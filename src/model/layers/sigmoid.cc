@@ -8,7 +8,7 @@ LayerEntry sigmoid() {
           .summary = "1 / (1 + exp(-x)) of each number",
           .options = {},
           .make = [](const Options&, const LayerContext& context) {
-            return MakeElementwise(Activation::kSigmoid, "sigmoid", context);
+            return MakeActivationLayer(Activation::kSigmoid, "sigmoid", context);
           }};
 }
 

@@ -15,6 +15,7 @@ class SparseLinearPlan : public LayerPlan {
   SparseLinearPlan(const SparseLinearShape& shape, bool reference)
       : shape_(shape), kernel_(MakeSparseLinear(shape, reference)) {
     output = {.shape = {shape.outputs}};
+    reads_output = shape.relu;
     scratch_bytes = shape.outputs * SizeOf(DType::kF32);
     kernel = kernel_->name();
   }

@@ -1,6 +1,8 @@
 // Small things that layers share.
 #include "model/layers/support.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace yoke::layer {
@@ -36,8 +38,9 @@ Pair PairOption(const Options& options, std::string_view name, int64_t minimum) 
           "{}: expected one number or [height, width], got {} numbers", options.Where(name),
           values.size());
   const Pair pair{values.front(), values.back()};
-  Require(pair.height >= minimum && pair.width >= minimum, "{}: expected at least {}",
-          options.Where(name), minimum);
+  const int64_t least = std::min(pair.height, pair.width);
+  Require(least >= minimum, "{}: expected at least {}, got {}", options.Where(name), minimum,
+          least);
   return pair;
 }
 

@@ -3,12 +3,13 @@
 
 #include <string>
 
+#include "base/round_up.h"
 #include "model/layer.h"
 
 namespace yoke::layer {
 
 /// `bytes` rounded up to 64, so that what lies behind is aligned.
-inline int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+inline int64_t Aligned(int64_t bytes) { return RoundUp(bytes, 64); }
 
 inline void* Advance(void* memory, int64_t bytes) {
   return memory ? static_cast<char*>(memory) + bytes : nullptr;

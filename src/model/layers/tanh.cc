@@ -8,7 +8,7 @@ LayerEntry tanh() {
           .summary = "hyperbolic tangent of each number",
           .options = {},
           .make = [](const Options&, const LayerContext& context) {
-            return MakeElementwise(Activation::kTanh, "tanh", context);
+            return MakeActivationLayer(Activation::kTanh, "tanh", context);
           }};
 }
 

@@ -30,8 +30,13 @@ std::vector<ParamSpec> WeightAndBias(ParamSpec weight, int64_t outputs,
 template <typename Kernel, typename Call>
 class WeightedPlan : public LayerPlan {
  public:
-  WeightedPlan(std::unique_ptr<Kernel> chosen, Edge out) : kernel_(std::move(chosen)) {
+  /// `relu`: the kernel absorbed one, whose sign backward reads from the output. `adds`: it was
+  /// made to update its weight on the spot.
+  WeightedPlan(std::unique_ptr<Kernel> chosen, Edge out, bool relu, bool adds = false)
+      : kernel_(std::move(chosen)) {
     output = out;
+    reads_output = relu;
+    updates_weight = adds;
     scratch_bytes = kernel_->scratch_bytes();
     kernel = kernel_->name();
   }
@@ -41,15 +46,20 @@ class WeightedPlan : public LayerPlan {
  private:
   static Call Arguments(const LayerCall& call) {
     const bool bias = call.params.size() > 1;
-    return {.input = call.input.data,
-            .weight = call.params[0].value.data,
-            .bias = bias ? call.params[1].value.data : nullptr,
-            .output = call.output.data,
-            .output_gradient = call.output_gradient.data,
-            .input_gradient = call.input_gradient.data,
-            .weight_gradient = call.params[0].gradient,
-            .bias_gradient = bias ? call.params[1].gradient : nullptr,
-            .scratch = call.scratch};
+    Call arguments{.input = call.input.data,
+                   .weight = call.params[0].value.data,
+                   .bias = bias ? call.params[1].value.data : nullptr,
+                   .output = call.output.data,
+                   .output_gradient = call.output_gradient.data,
+                   .input_gradient = call.input_gradient.data,
+                   .weight_gradient = call.params[0].gradient,
+                   .bias_gradient = bias ? call.params[1].gradient : nullptr,
+                   .scratch = call.scratch};
+    if constexpr (requires { arguments.factor; }) {
+      arguments.factor = call.params[0].factor;
+      arguments.writer = call.params[0].writer;
+    }
+    return arguments;
   }
 
   std::unique_ptr<Kernel> kernel_;

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "model/graph.h"
@@ -16,6 +17,40 @@ inline Value Layer(const char* type, Table options = {}) {
   return Value(std::move(table));
 }
 
+/// Writes the layers of a deep network one by one; each takes the one before it unless told.
+class Writer {
+ public:
+  /// Appends a layer; returns its name, for the inputs of others.
+  std::string Add(const std::string& name, const char* type, Table options = {},
+                  const std::vector<std::string>& inputs = {}) {
+    options.insert(options.begin(), {"name", name});
+    if (!inputs.empty()) options.emplace_back("inputs", List(inputs.begin(), inputs.end()));
+    layers_.push_back(Layer(type, std::move(options)));
+    return name;
+  }
+  std::string Relu(const std::string& name) { return Add(name, "relu"); }
+
+  List Finish() { return std::move(layers_); }
+
+ private:
+  List layers_;
+};
+
+/// A square window and how it moves over the image.
+struct Square {
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t padding = 0;
+
+  /// The options of a layer with this window.
+  Table Options(Table others = {}) const {
+    others.emplace_back("kernel", List{kernel});
+    others.emplace_back("stride", List{stride});
+    others.emplace_back("padding", List{padding});
+    return others;
+  }
+};
+
 /// A layer of `outputs` weighted sums, for the task's own input if it is the first.
 inline Value Weighted(const ModelTask& task, const List& below, int64_t outputs) {
   return Layer(below.empty() && task.input.sparse ? "sparse_linear" : "linear",
@@ -25,10 +60,15 @@ inline Value Weighted(const ModelTask& task, const List& below, int64_t outputs)
 /// Throws UserError unless the input is an image of at least `least` x `least`.
 inline void RequireImage(const char* model, const ModelTask& task, int64_t least) {
   const Shape& shape = task.input.shape;
-  Require(!task.input.sparse && shape.rank() == 3 && shape[1] >= least && shape[2] >= least,
-          "model '{}' needs images of at least {}x{} (channels x height x width), but an example "
-          "of the data is {}{}: try model 'mlp'",
-          model, least, least, shape.Text(), task.input.sparse ? " sparse numbers" : "");
+  Require(
+      !task.input.sparse && shape.rank() == 3 && shape[1] >= least && shape[2] >= least,
+      "model '{}' needs images of at least {}x{}, but an example of the data is {}{}: try model "
+      "{}'mlp'",
+      model, least, least, shape.Text(),
+      task.input.sparse   ? " sparse numbers"
+      : shape.rank() == 3 ? " (channels x height x width)"
+                          : "",
+      !task.input.sparse && shape.rank() == 3 && least > 28 ? "'lenet' or " : "");
 }
 
 }  // namespace yoke::zoo

@@ -1,67 +1,45 @@
 // Single: one device computes the whole batch; on a CPU all threads of the caller's team work on
 // each layer together.
-#include <algorithm>
-#include <utility>
-
 #include "model/low_copy.h"
-#include "node/executor.h"
+#include "node/plans.h"
+#include "node/share.h"
 
 namespace yoke::executor {
 namespace {
-
-/// Plans kept besides the one of the job's batch size (an epoch's last batch is smaller).
-constexpr size_t kOtherPlans = 3;
 
 class Single : public Executor {
  public:
   explicit Single(const ExecutorContext& context) : context_(context) {}
 
-  StepResult Step(const Batch& batch, const ParamView& params,
-                  const GradientReady& ready) override {
-    if (batch.size == 0) return Nothing(params, ready);
-    last_ = &PlanFor(batch.size);
+  StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
+    if (batch.size == 0) return StepOfNothing(params, step.ready);
+    if (step.head) return StepOfBody(batch, params, step);
+    GraphPlan& plan = plans_.For(batch.size);
     const ParamView view = context_.arithmetic == DType::kBf16 ? low_.Refresh(params) : params;
-    last_->Forward(batch, view);
-    last_->Backward(batch, view, ready);
-    return {.loss = last_->Loss(), .examples = batch.size};
+    plan.Forward(batch, view);
+    plan.Backward(batch, view, step.ready);
+    return {.loss = plan.Loss(), .examples = batch.size};
   }
 
-  std::string FirstNonFinite() const override { return last_ ? last_->FirstNonFinite() : ""; }
+  std::string FirstNonFinite() const override {
+    const std::string layer = plans_.FirstNonFinite();
+    return layer.empty() ? bodies_.FirstNonFinite() : layer;
+  }
 
  private:
-  struct Sized {
-    int64_t batch = 0;
-    std::unique_ptr<GraphPlan> plan;
-  };
-
-  GraphPlan& PlanFor(int64_t batch) {
-    for (Sized& sized : plans_)
-      if (sized.batch == batch) return *sized.plan;
-    if (plans_.size() > kOtherPlans)
-      plans_.erase(std::find_if(plans_.begin(), plans_.end(),
-                                [&](const Sized& s) { return s.batch != context_.batch; }));
-    plans_.push_back({batch, context_.graph.Compile({.batch = batch,
-                                                     .training = true,
-                                                     .arithmetic = context_.arithmetic,
-                                                     .reference = context_.reference_kernels})});
-    return *plans_.back().plan;
-  }
-
-  /// A rank that got no example of an epoch's last step: its gradient is zero.
-  StepResult Nothing(const ParamView& params, const GradientReady& ready) {
-    Gradients& gradients = *params.gradients;
-    std::fill_n(gradients.dense(), params.layout->dense_size(), 0.0F);
-    const int slices = static_cast<int>(params.layout->slices().size());
-    for (int slice = slices; slice-- > 0;) {
-      gradients.rows(slice).Clear();
-      if (ready && params.layout->slices()[slice].kind != SliceKind::kBuffer) ready(slice);
-    }
-    return {};
+  StepResult StepOfBody(const Batch& batch, const ParamView& params, const ExecutorStep& step) {
+    GraphPlan& body = bodies_.For(batch.size);
+    body.Forward(batch, params);
+    TakeLabels(batch, body.Scores(), above_);
+    const double loss = step.head->Step(above_, body.CutGradient().As<float>());
+    body.Backward(batch, params, step.ready);
+    return {.loss = loss, .examples = batch.size};
   }
 
   ExecutorContext context_;
-  std::vector<Sized> plans_;
-  GraphPlan* last_ = nullptr;
+  Plans plans_{context_, context_.batch};
+  Plans bodies_{context_, context_.batch, /*immediate=*/false, GraphPart::kBody};
+  Batch above_;  // activations with the batch's labels
   LowCopy low_;
 };
 
@@ -70,11 +48,7 @@ class Single : public Executor {
 ExecutorEntry single() {
   return {.name = "single",
           .summary = "One device computes the whole batch",
-          .options = {{.name = "devices",
-                       .type = OptionType::kString,
-                       .fallback = "all",
-                       .help = "Which devices compute; this version knows the CPU.",
-                       .choices = {"all", "cpu"}}},
+          .options = {},
           .make = [](const Options&, const ExecutorContext& context) -> std::unique_ptr<Executor> {
             return std::make_unique<Single>(context);
           }};

@@ -1,8 +1,10 @@
 // AdamFamily: the pass that Adam and AdamW share.
 #include "optim/rules/adam_family.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace yoke {
 namespace {
@@ -11,6 +13,10 @@ class Adam : public UpdateRule {
  public:
   explicit Adam(const AdamSettings& settings) : settings_(settings) {
     for (size_t t = 1; t < first_.size(); ++t) first_[t] = Correct(static_cast<double>(t));
+    const double ratio = settings.beta1 * settings.beta1 / settings.beta2;
+    const double rest = (1 - settings.beta2) * (1 - ratio);
+    if (ratio < 1 && rest > 0)
+      most_ = static_cast<float>(1.01 * (1 - settings.beta1) / std::sqrt(rest));
   }
 
   std::vector<std::string> StateNames() const override { return {"m", "v"}; }
@@ -38,7 +44,9 @@ class Adam : public UpdateRule {
       const float g = scale * gradient[i] + decay * kept;
       m[i] = beta1 * m[i] + rest1 * g;
       v[i] = beta2 * v[i] + rest2 * g * g;
-      w[i] = kept - rate * m[i] / (std::sqrt(v[i]) * inverse + epsilon);
+      const float root = std::sqrt(v[i]), most = most_ * root;
+      const float mean = std::min(std::max(m[i], -most), most);
+      w[i] = kept - rate * mean / (root * inverse + epsilon);
     }
   }
 
@@ -53,6 +61,10 @@ class Adam : public UpdateRule {
   }
 
   AdamSettings settings_;
+  /// |m| <= most sqrt(v) whatever the gradients were (by Cauchy and Schwarz, and 1 % for rounding).
+  /// It is not where threads race (optim/racing.h) and one's v was lost beside another's m: divided
+  /// by epsilon alone, that m would throw the weight away.
+  float most_ = std::numeric_limits<float>::max();
   std::array<Correction, 1024> first_ = {};  ///< By t: rows ask for it each on its own clock.
 };
 

@@ -30,6 +30,16 @@ TEST(Cifar, TakesTheFineLabelOfTwo) {
   EXPECT_EQ(data.train.bytes[0], 0);
 }
 
+TEST(Cifar, NamesItsClasses) {
+  const List names = {"plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "van"};
+  const LoadedData loaded =
+      LoadMemory(TrainCase("cifar", CifarRecord({7}) + CifarRecord({2}), {{"class_names", names}}));
+  EXPECT_THAT(loaded.info.label_names, ElementsAre("bird", "horse"));
+  EXPECT_EQ(loaded.train.classes[0], 1);
+  EXPECT_THAT(LoadError(TrainCase("cifar", CifarRecord({7}), {{"class_names", List{"plane"}}})),
+              HasSubstr("10 names"));
+}
+
 TEST(Cifar, NamesTheRecordOfAnUnknownLabel) {
   LoadCase load = TrainCase("cifar", CifarRecord({7}));
   load.content["test"] = CifarRecord({7}) + CifarRecord({8});

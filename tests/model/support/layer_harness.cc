@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/random.h"
@@ -54,13 +55,92 @@ std::vector<float> Dense(const RowGradient& rows, const Shape& shape) {
   return numbers;
 }
 
+void Spoil(void* memory, int64_t bytes, int byte = 0xFF) {
+  if (memory) std::memset(memory, byte, bytes);  // 0xFF: NaN in f32 and bf16
+}
+
+/// The tensors of a call and their memory; none for sparse input.
+class Tensors {
+ public:
+  Tensors(const std::vector<Edge>& edges, const LayerPlan& plan, int64_t batch, bool in_place) {
+    output = Take(plan.output, batch), output_gradient = Take(plan.output, batch);
+    for (size_t k = 0; k < edges.size(); ++k) {
+      inputs.push_back(Take(edges[k], batch));
+      gradients.push_back(Take(edges[k], batch));
+      const bool alike = edges[k].type == plan.output.type &&
+                         edges[k].layout == plan.output.layout &&
+                         edges[k].shape == plan.output.shape;
+      if (in_place && alike && plan.gradient_in_place == int(k))
+        gradients[k].data = output_gradient.data;
+    }
+    if (!plan.output_is_input) return;
+    output.data = inputs[0].data, gradients[0].data = output_gradient.data;
+  }
+
+  /// Overwrites what Backward does not read.
+  void SpoilUnread(const LayerPlan& plan, int byte) const {
+    if (!plan.reads_input)
+      for (const Tensor& input : inputs) Spoil(input.data, input.Bytes(), byte);
+    if (!plan.reads_output && output.data != inputs[0].data)
+      Spoil(output.data, output.Bytes(), byte);
+  }
+
+  std::vector<Tensor> inputs, gradients;
+  Tensor output, output_gradient;
+
+ private:
+  Tensor Take(const Edge& edge, int64_t batch) {
+    if (edge.sparse) return OfEdge(edge, batch, nullptr);
+    memory_.emplace_back(batch * edge.shape.Count() * SizeOf(edge.type));
+    return OfEdge(edge, batch, memory_.back().data());
+  }
+  std::vector<Memory> memory_;
+};
+
+/// A call's parameters and where their gradients go.
+class Parameters {
+ public:
+  Parameters(const std::vector<ParamSpec>& specs, const std::vector<std::vector<float>>& numbers,
+             DType arithmetic)
+      : refs(specs.size()), specs_(specs), rows_(specs.size()) {
+    for (size_t p = 0; p < specs.size(); ++p) {
+      const bool dense = specs[p].kind == SliceKind::kDense;
+      const DType type = dense && !specs[p].exact ? arithmetic : DType::kF32;
+      values_.emplace_back(specs[p].shape.Count() * 4);
+      refs[p].value = {.shape = specs[p].shape, .type = type, .data = values_[p].data()};
+      Convert(Plain(specs[p].shape, numbers[p].data()), refs[p].value);
+      gradients_.emplace_back(specs[p].shape.Count(), NAN);
+      if (dense) refs[p].gradient = gradients_[p].data();
+      if (specs[p].kind == SliceKind::kRowSparse) refs[p].rows = &rows_[p];
+    }
+  }
+
+  /// Gradients, and what buffers hold.
+  std::vector<std::vector<float>> Results() const {
+    std::vector<std::vector<float>> results = gradients_;
+    for (size_t p = 0; p < specs_.size(); ++p) {
+      if (specs_[p].kind == SliceKind::kRowSparse) results[p] = Dense(rows_[p], specs_[p].shape);
+      if (specs_[p].kind == SliceKind::kBuffer) results[p] = ToFloats(refs[p].value);
+    }
+    return results;
+  }
+
+  std::vector<ParamRef> refs;
+
+ private:
+  const std::vector<ParamSpec>& specs_;
+  std::vector<Memory> values_;
+  std::vector<std::vector<float>> gradients_;
+  std::vector<RowGradient> rows_;
+};
+
 }  // namespace
 
 std::string NameOf(const LayerCase& c) {
   std::string options = c.options;
   std::replace(options.begin(), options.end(), '\n', ';');
   return c.type + " " + c.input.Text() + " batch " + std::to_string(c.batch) +
-         (c.fuse_relu ? " relu" : "") + " (" + options + ")";
+         (c.fuse_add ? " add" : "") + (c.fuse_relu ? " relu" : "") + " (" + options + ")";
 }
 
 double RelativeError(const std::vector<float>& a, const std::vector<float>& b) {
@@ -78,9 +158,14 @@ double RelativeError(const std::vector<float>& a, const std::vector<float>& b) {
 LayerHarness::LayerHarness(const LayerCase& layer_case, uint64_t seed) : case_(layer_case) {
   const LayerEntry& entry = FindEntry(layers(), "layer", case_.type);
   const Options options("layer", ParseToml(case_.options, "case"), entry.options);
-  const LayerContext context{
+  LayerContext context{
       .name = "layer", .input = {.shape = case_.input, .sparse = case_.sparse}, .index = 1};
+  for (const Shape& shape : case_.others) context.others.push_back({.shape = shape});
   layer_ = entry.make(options, context);
+  if (case_.fuse_add) {
+    Check(layer_->Fuse("add"), "the case's layer absorbs an addition");
+    case_.others.push_back(layer_->OutputShape());
+  }
   if (case_.fuse_relu) Check(layer_->Fuse("relu"), "the case's layer absorbs a ReLU");
   specs_ = layer_->Params();
   DrawData(seed);
@@ -99,10 +184,17 @@ void LayerHarness::DrawData(uint64_t seed) {
   Random random{seed, 2};
   output_gradient.resize(batch.size * layer_->OutputShape().Count());
   for (float& g : output_gradient) g = float(random.Uniform(-1, 1));
+  DrawInputs(seed);
+}
+
+void LayerHarness::DrawInputs(uint64_t seed) {
+  for (size_t k = 0; k < case_.others.size(); ++k)
+    others.push_back(Spread(case_.batch * case_.others[k].Count(), Random{seed, 5 + k}));
   if (!case_.sparse) {
     input = Spread(case_.batch * case_.input.Count(), Random{seed, 3});
     return;
   }
+  Random random{seed, 6};
   batch.sparse.width = case_.input[0];
   batch.sparse.Clear();
   for (int64_t n = 0; n < batch.size; ++n) {
@@ -130,57 +222,55 @@ void LayerHarness::DrawLabels(uint64_t seed) {
   }
 }
 
+std::unique_ptr<LayerPlan> LayerHarness::MakePlan(const RunOptions& options,
+                                                  const std::vector<Edge>& edges) const {
+  return layer_->Plan({.batch = case_.batch,
+                       .input = edges[0],
+                       .others = {edges.begin() + 1, edges.end()},
+                       .arithmetic = options.arithmetic,
+                       .training = true,
+                       .input_gradient = !case_.sparse,
+                       .reference = options.reference});
+}
+
 LayerRun LayerHarness::Run(const RunOptions& options) const {
-  Edge edge = options.edge;
-  edge.shape = case_.input, edge.sparse = case_.sparse;
-  const auto plan = layer_->Plan({.batch = case_.batch,
-                                  .input = edge,
-                                  .arithmetic = options.arithmetic,
-                                  .training = true,
-                                  .input_gradient = !case_.sparse,
-                                  .reference = options.reference});
-  const int64_t in = case_.batch * case_.input.Count();
-  const int64_t out = case_.batch * plan->output.shape.Count();
-  const Memory x(case_.sparse ? 0 : in * 4), y(out * 4), dx(case_.sparse ? 0 : in * 4), dy(out * 4),
-      saved(plan->saved_bytes), scratch(plan->scratch_bytes);
+  std::vector<Edge> edges = {options.edge};
+  edges[0].shape = case_.input, edges[0].sparse = case_.sparse;
+  for (const Shape& shape : case_.others) {
+    edges.push_back(options.other_edge);
+    edges.back().shape = shape;
+  }
+  const auto plan = MakePlan(options, edges);
+  Tensors tensors(edges, *plan, case_.batch, options.in_place);
+  Parameters parameters(specs_, params, options.arithmetic);
+  const Memory saved(plan->saved_bytes), scratch(plan->scratch_bytes);
   LayerCall call{.batch = batch,
-                 .input = OfEdge(edge, case_.batch, x.data()),
-                 .output = OfEdge(plan->output, case_.batch, y.data()),
-                 .input_gradient = OfEdge(edge, case_.batch, dx.data()),
-                 .output_gradient = OfEdge(plan->output, case_.batch, dy.data()),
-                 .params = {},
+                 .input = tensors.inputs[0],
+                 .output = tensors.output,
+                 .input_gradient = tensors.gradients[0],
+                 .output_gradient = tensors.output_gradient,
+                 .params = parameters.refs,
+                 .others = std::span(tensors.inputs).subspan(1),
+                 .other_gradients = std::span(tensors.gradients).subspan(1),
                  .saved = saved.data(),
                  .scratch = scratch.data()};
-  if (case_.sparse) call.input.data = call.input_gradient.data = nullptr;
-  if (plan->output_is_input)
-    call.output.data = x.data(), call.input_gradient.data = call.output_gradient.data;
-
-  std::vector<ParamRef> refs(specs_.size());
-  std::vector<RowGradient> rows(specs_.size());
-  std::vector<Memory> values;
   LayerRun run{.edge = plan->output, .kernel = plan->kernel};
-  for (size_t p = 0; p < specs_.size(); ++p) {
-    const bool dense = specs_[p].kind == SliceKind::kDense;
-    const DType type = dense ? options.arithmetic : DType::kF32;
-    values.emplace_back(specs_[p].shape.Count() * 4);
-    refs[p].value = {.shape = specs_[p].shape, .type = type, .data = values[p].data()};
-    Convert(Plain(specs_[p].shape, params[p].data()), refs[p].value);
-    run.gradients.emplace_back(specs_[p].shape.Count(), NAN);
-    refs[p].gradient = dense ? run.gradients[p].data() : nullptr;
-    refs[p].rows = dense ? nullptr : &rows[p];
-  }
-  call.params = refs;
-  const Shape out_shape = plan->output.shape.Batched(case_.batch);
   for (int repeat = 0; repeat < 2; ++repeat) {  // a plan is used again and again
     if (!case_.sparse) Convert(Plain(call.input.shape, input.data()), call.input);
+    for (size_t k = 0; k < others.size(); ++k)
+      Convert(Plain(call.others[k].shape, others[k].data()), call.others[k]);
+    Spoil(scratch.data(), plan->scratch_bytes);
     plan->Forward(call);
     run.output = ToFloats(call.output);
-    Convert(Plain(out_shape, output_gradient.data()), call.output_gradient);
+    Convert(Plain(call.output.shape, output_gradient.data()), call.output_gradient);
+    Spoil(scratch.data(), plan->scratch_bytes);
+    tensors.SpoilUnread(*plan, options.reference ? 0xFF : 0);
     plan->Backward(call);
   }
   if (!case_.sparse) run.input_gradient = ToFloats(call.input_gradient);
-  for (size_t p = 0; p < specs_.size(); ++p)
-    if (refs[p].rows) run.gradients[p] = Dense(rows[p], specs_[p].shape);
+  for (const Tensor& gradient : call.other_gradients)
+    run.other_gradients.push_back(ToFloats(gradient));
+  run.gradients = parameters.Results();
   return run;
 }
 

@@ -1,42 +1,83 @@
 // Support: a model of the zoo with the parts that train it.
 #include "node/support/job.h"
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "base/registry.h"
 
 namespace yoke::testing_support {
 namespace {
 
-std::unique_ptr<UpdateRule> MakeMomentum() {
-  const RuleEntry& entry = FindEntry(rules(), "rule", "momentum");
-  return entry.make(Options("train", Table{}, entry.options));
+constexpr int64_t kFeatures = 40;
+
+std::unique_ptr<UpdateRule> MakeRule(const JobSettings& settings) {
+  const RuleEntry& entry = FindEntry(rules(), "rule", settings.rule);
+  Table train;
+  if (settings.weight_decay > 0) train.emplace_back("weight_decay", settings.weight_decay);
+  return entry.make(Options("train", train, entry.options));
+}
+
+Graph MakeGraph(const JobSettings& settings) {
+  Table model = {{"name", settings.model}};
+  if (!settings.layers.empty()) model = {{"layer", settings.layers}};
+  if (!settings.widths.empty())
+    model.emplace_back("widths", List(settings.widths.begin(), settings.widths.end()));
+  Edge input{.shape = {1, 28, 28}};
+  if (settings.sparse) input = {.shape = {kFeatures}, .sparse = true};
+  return BuildModel(model, {.input = input, .outputs = 10});
 }
 
 }  // namespace
 
 Job::Job(const JobSettings& settings)
     : settings_(settings),
-      graph_(BuildModel(Table{{"name", settings.model}},
-                        {.input = {.shape = {1, 28, 28}}, .outputs = 10})),
+      graph_(MakeGraph(settings)),
       params_(graph_.layout(), Cpu()),
+      states_(graph_.MakeStates()),
       gradients_(graph_.layout(), Cpu()),
-      rule_(MakeMomentum()),
-      state_(graph_.layout(), *rule_, Cpu()),
-      executor_(FindEntry(executors(), "executor", "single")
-                    .make(Options(), {.graph = graph_,
-                                      .batch = settings.batch,
-                                      .arithmetic = settings.arithmetic,
-                                      .reference_kernels = settings.reference})) {
+      rule_(MakeRule(settings)),
+      state_(graph_.layout(), *rule_, Cpu()) {
+  const ExecutorEntry& entry = FindEntry(executors(), "executor", settings.executor);
+  executor_ = entry.make(Options("node", settings.node, entry.options),
+                         {.graph = graph_,
+                          .batch = settings.batch,
+                          .arithmetic = settings.arithmetic,
+                          .reference_kernels = settings.reference,
+                          .threads = {.threads = std::max(1, settings.threads)},
+                          .rule = rule_.get(),
+                          .state = &state_,
+                          .clip_norm = settings.clip_norm});
   Initialize(params_, 1);
 }
 
-double Job::Step(const Batch& batch) {
-  const double loss = executor_->Step(batch, params_.View(&gradients_), {}).loss;
-  Apply(params_, {.rule = *rule_,
-                  .state = state_,
-                  .gradients = gradients_,
-                  .learning_rate = settings_.learning_rate});
-  return loss;
+StepResult Job::Run(const Batch& batch) {
+  ParamView view = params_.View(&gradients_);
+  view.states = &states_;
+  const StepResult result =
+      executor_->Step(batch, view, {.learning_rate = settings_.learning_rate});
+  if (!executor_->in_place())
+    Apply(params_, {.rule = *rule_,
+                    .state = state_,
+                    .gradients = gradients_,
+                    .learning_rate = settings_.learning_rate,
+                    .clip_norm = settings_.clip_norm});
+  return result;
+}
+
+void Job::Restore(Job& other) {
+  const int64_t count = graph_.layout().size();
+  std::copy_n(other.params_.values(), count, params_.values());
+  for (size_t i = 0; i < state_.names().size(); ++i)
+    std::copy_n(other.state_.array(static_cast<int>(i)), count, state_.array(static_cast<int>(i)));
+  for (size_t s = 0; s < graph_.layout().slices().size(); ++s)
+    state_.row_steps(static_cast<int>(s)) = other.state_.row_steps(static_cast<int>(s));
+  state_.steps = other.state_.steps;
+  executor_->Restore(other.executor_->State());
+}
+
+std::vector<float> Job::Values() const {
+  return {params_.values(), params_.values() + graph_.layout().size()};
 }
 
 Batch DrawnBatch(int64_t size, uint64_t number) {
@@ -47,6 +88,26 @@ Batch DrawnBatch(int64_t size, uint64_t number) {
   for (int64_t i = 0; i < batch.dense.Count(); ++i)
     batch.dense.As<float>()[i] = static_cast<float>(random.Uniform());
   for (int64_t i = 0; i < size; ++i) {
+    batch.examples.push_back(i);
+    batch.classes.push_back(static_cast<int32_t>(random.Uniform() * 10));
+  }
+  return batch;
+}
+
+Batch DrawnSparseBatch(int64_t size, uint64_t number) {
+  Random random{1, 98, number};
+  Batch batch;
+  batch.size = size;
+  batch.is_sparse = true;
+  batch.sparse.Clear();
+  batch.sparse.width = kFeatures;
+  for (int64_t i = 0; i < size; ++i) {
+    for (int32_t id = 0; i % 7 != 6 && id < kFeatures; ++id)
+      if (random.Uniform() < 0.125) {
+        batch.sparse.ids.push_back(id);
+        batch.sparse.values.push_back(static_cast<float>(random.Uniform()));
+      }
+    batch.sparse.offsets.push_back(static_cast<int64_t>(batch.sparse.ids.size()));
     batch.examples.push_back(i);
     batch.classes.push_back(static_cast<int32_t>(random.Uniform() * 10));
   }

@@ -11,25 +11,42 @@ namespace yoke::testing_support {
 
 struct JobSettings {
   std::string model = "mlp";
+  List layers = {};  ///< In place of a model of the zoo.
   int64_t batch = 8;
   DType arithmetic = DType::kF32;
   bool reference = false;
   double learning_rate = 0.02;
+  std::string executor = "single";
+  Table node = {};  ///< The executor's options.
+  int threads = 0;  ///< Of the executor; 0: one.
+  std::string rule = "momentum";
+  double clip_norm = 0;
+  double weight_decay = 0;
+  std::vector<int64_t> widths = {};  ///< Of an mlp's hidden layers; empty: the model's own.
+  bool sparse = false;               ///< Trains on sparse rows of 40 features in place of images.
 };
 
-/// Trains on 28x28 images of 10 classes by momentum.
+/// Trains on 28x28 images of 10 classes.
 class Job {
  public:
   explicit Job(const JobSettings& settings);
   /// One step on a batch; its loss.
-  double Step(const Batch& batch);
+  double Step(const Batch& batch) { return Run(batch).loss; }
+  StepResult Run(const Batch& batch);
+  /// Goes on from where `other` is, by what a checkpoint holds.
+  void Restore(Job& other);
+
   const ParamStore& params() const { return params_; }
+  const RuleState& state() const { return state_; }
   Executor& executor() { return *executor_; }
+  /// All values, for comparison.
+  std::vector<float> Values() const;
 
  private:
   JobSettings settings_;
   Graph graph_;
   ParamStore params_;
+  LayerStates states_;
   Gradients gradients_;
   std::unique_ptr<UpdateRule> rule_;
   RuleState state_;
@@ -38,5 +55,7 @@ class Job {
 
 /// Images drawn uniformly in [0, 1), then a class for each, from the stream {1, 99, number}.
 Batch DrawnBatch(int64_t size, uint64_t number);
+/// Rows of about 5 of 40 features, none in every seventh, with classes.
+Batch DrawnSparseBatch(int64_t size, uint64_t number);
 
 }  // namespace yoke::testing_support

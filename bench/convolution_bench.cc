@@ -1,0 +1,247 @@
+// Measures convolutions: each of a network's, forward, weight gradient and data gradient as shares
+// of what a large matrix product reaches in the same seconds; and the curve of lowering over
+// partitions and images lowered together (Omnivore's experiment).
+//
+// usage: convolution_bench networks THREADS f32|bf16 WAY [NETWORK]
+//        convolution_bench lowering THREADS BATCH [WAY PARTITIONS IMAGES]    (one point: its
+//        seconds)
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/median.h"
+#include "bench/convolution_table.h"
+#include "kernels/linear.h"
+#include "kernels/threads.h"
+#include "tensor/device.h"
+
+namespace {
+
+using namespace yoke;  // NOLINT(google-build-using-namespace): a program of one file
+
+constexpr int kRounds = 7;
+
+/// Memory of `count` numbers that are small and not all alike.
+Buffer Numbers(int64_t count, DType type) {
+  Buffer buffer(Cpu(), count * SizeOf(type) + 64);
+  for (int64_t i = 0; i < count; ++i) {
+    const float value = static_cast<float>(i * 7919 % 1000) / 1000 - 0.5F;
+    type == DType::kBf16 ? void(buffer.As<Bf16>()[i] = Bf16(value))
+                         : void(buffer.As<float>()[i] = value);
+  }
+  return buffer;
+}
+
+/// Seconds of one call, repeated to last a few milliseconds at least.
+template <typename Call>
+double Seconds(const Call& call) {
+  const double start = Now();
+  int64_t calls = 0;
+  double elapsed = 0;
+  do {
+    call();
+    elapsed = Now() - start;
+    ++calls;
+  } while (elapsed < 0.01);
+  return elapsed / static_cast<double>(calls);
+}
+
+/// A product of 1024 x 1024 matrices.
+class Gemm {
+ public:
+  explicit Gemm(DType type)
+      : kernel_(MakeLinear(
+            {.batch = kSize, .inputs = kSize, .outputs = kSize, .type = type, .bias = false})),
+        input_(Numbers(kSize * kSize, type)),
+        weight_(Numbers(kSize * kSize, type)),
+        output_(Numbers(kSize * kSize, type)),
+        scratch_(Cpu(), kernel_->scratch_bytes() + 64) {}
+  double Rate() {
+    const double seconds = Seconds([&] {
+      kernel_->Forward({.input = input_.data(),
+                        .weight = weight_.data(),
+                        .output = output_.data(),
+                        .scratch = scratch_.data()});
+    });
+    return 2.0 * kSize * kSize * kSize / seconds;
+  }
+
+ private:
+  static constexpr int64_t kSize = 1024;
+  std::unique_ptr<LinearKernel> kernel_;
+  Buffer input_, weight_, output_, scratch_;
+};
+
+/// One convolution with its memory.
+class Convolution {
+ public:
+  explicit Convolution(ConvolutionShape shape)
+      : shape_(WithLayout(shape)),
+        kernel_(MakeConvolution(shape_)),
+        input_(Numbers(shape_.Input().Count(), shape_.type)),
+        weight_(Numbers(shape_.Weight().Count(), shape_.type)),
+        output_(Numbers(shape_.Output().Count(), shape_.type)),
+        output_gradient_(Numbers(shape_.Output().Count(), shape_.type)),
+        input_gradient_(Cpu(), input_.bytes()),
+        weight_gradient_(Cpu(), shape_.Weight().Count() * 4),
+        scratch_(Cpu(), kernel_->scratch_bytes() + 64) {}
+
+  void Forward() { kernel_->Forward(Call(false)); }
+  void Backward(bool input) { kernel_->Backward(Call(input)); }
+  const ConvolutionShape& shape() const { return shape_; }
+  std::string name() const { return kernel_->name(); }
+  /// Of one of the three passes.
+  double Operations() const {
+    const Shape weight = shape_.Weight();
+    return 2.0 * static_cast<double>(shape_.Output().Count() * weight[1] * weight[2] * weight[3]);
+  }
+
+ private:
+  static ConvolutionShape WithLayout(ConvolutionShape shape) {
+    shape.layout = PreferredLayout(shape);
+    return shape;
+  }
+  ConvolutionCall Call(bool input) const {
+    return {.input = input_.data(),
+            .weight = weight_.data(),
+            .output = output_.data(),
+            .output_gradient = output_gradient_.data(),
+            .input_gradient = input ? input_gradient_.data() : nullptr,
+            .weight_gradient = weight_gradient_.As<float>(),
+            .scratch = scratch_.data()};
+  }
+
+  ConvolutionShape shape_;
+  std::unique_ptr<ConvolutionKernel> kernel_;
+  Buffer input_, weight_, output_, output_gradient_, input_gradient_, weight_gradient_, scratch_;
+};
+
+/// Seconds of a convolution's passes, and at full speed.
+struct Times {
+  double forward = 0, weights = 0, data = 0;
+  double best_pass = 0;  ///< Of one pass at the product's rate of the same seconds.
+  double best_data = 0;  ///< The same, 0 when no data gradient is wanted.
+
+  void Add(const Times& t, double count) {
+    forward += count * t.forward;
+    weights += count * t.weights;
+    data += count * t.data;
+    best_pass += count * t.best_pass;
+    best_data += count * t.best_data;
+  }
+  std::string Text() const {
+    const double all = forward + weights + data, best = 2 * best_pass + best_data;
+    return fmt::format("{:6.1f} {:8.1f} {:6.1f} {:7.1f} {:9.2f}", 100 * best_pass / forward,
+                       100 * best_pass / weights, data > 0 ? 100 * best_data / data : 0,
+                       100 * best / all, 1000 * all);
+  }
+};
+
+Times Measure(Convolution& convolution, Gemm& gemm) {
+  const bool input = convolution.shape().input_gradient;
+  std::vector<double> forward, weights, both, rate;
+  for (int round = 0; round < kRounds; ++round) {
+    forward.push_back(Seconds([&] { convolution.Forward(); }));
+    weights.push_back(Seconds([&] { convolution.Backward(false); }));
+    if (input) both.push_back(Seconds([&] { convolution.Backward(true); }));
+    rate.push_back(gemm.Rate());
+  }
+  const double best = convolution.Operations() / Median(rate);
+  return {.forward = Median(forward),
+          .weights = Median(weights),
+          .data = input ? Median(both) - Median(weights) : 0,
+          .best_pass = best,
+          .best_data = input ? best : 0};
+}
+
+void MeasureNetwork(const BenchNetwork& network, DType type, ConvolutionWay way) {
+  Gemm gemm(type);
+  Times sum;
+  fmt::print("{:36}  share of a large product's rate, percent\n", network.name);
+  fmt::print("{:36} forward  weights   data     all        ms\n", "");
+  for (const BenchConvolution& c : network.convolutions) {
+    ConvolutionShape shape = c.Shape(16);
+    shape.type = type;
+    shape.way = way;
+    Convolution convolution(shape);
+    const Times times = Measure(convolution, gemm);
+    sum.Add(times, static_cast<double>(c.count));
+    fmt::print("{:2} x {:4} {:3}^2 -> {:4} {:2}x{:<2}/{} g{}     {}\n", c.count, c.channels, c.size,
+               c.outputs, c.kernel, c.kernel, c.stride, c.groups, times.Text());
+    std::fflush(stdout);
+  }
+  fmt::print("{:36} {}\n\n", network.name + ", all", sum.Text());
+}
+
+/// Seconds of forward and backward of CaffeNet's convolutions; less than 0: does not fit memory.
+double LoweredSeconds(int64_t batch, ConvolutionWay way, int64_t partitions, int64_t images) {
+  double sum = 0;
+  for (const BenchConvolution& c : CaffeNet().convolutions) {
+    ConvolutionShape shape = c.Shape(batch);
+    shape.way = way;
+    shape.partitions = partitions;
+    shape.lowered_images = images;
+    Convolution convolution(shape);
+    std::vector<double> seconds(3);
+    for (double& s : seconds)
+      s = Seconds([&] {
+        convolution.Forward();
+        convolution.Backward(shape.input_gradient);
+      });
+    sum += Median(seconds);
+  }
+  return sum;
+}
+
+void MeasureLowering(int64_t batch) {
+  const double caffe = LoweredSeconds(batch, ConvolutionWay::kLowerImage, 0, 0);
+  const double direct = LoweredSeconds(batch, ConvolutionWay::kDirect, 0, 0);
+  fmt::print("CaffeNet's convolutions, batch {}, forward and backward\n", batch);
+  fmt::print("an image at a time     {:8.3f} s\n", caffe);
+  fmt::print("direct                 {:8.3f} s  {:5.2f}x\n", direct, caffe / direct);
+  for (int64_t partitions = 1; partitions <= KernelThreads(); partitions *= 2)
+    for (int64_t images = 1; images <= batch / partitions; images *= 4) {
+      const double lowered = LoweredSeconds(batch, ConvolutionWay::kLowerBatch, partitions, images);
+      fmt::print("{:2} partitions, b_p {:4} {:8.3f} s  {:5.2f}x\n", partitions, images, lowered,
+                 caffe / lowered);
+      std::fflush(stdout);
+    }
+}
+
+ConvolutionWay WayOf(const std::string& name) {
+  const auto& names = ConvolutionWayNames();
+  const auto at = std::find(names.begin(), names.end(), name);
+  Check(at != names.end(), "a way is auto, direct, lower_batch or lower_image");
+  return static_cast<ConvolutionWay>(at - names.begin());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  WaitBriefly(argv);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 3 && words[0] == "lowering") {
+    SetKernelThreads(std::stoi(words[1]));
+    MeasureLowering(std::stoll(words[2]));
+  } else if (words.size() == 6 && words[0] == "lowering") {
+    SetKernelThreads(std::stoi(words[1]));
+    fmt::print("{:.3f}\n", LoweredSeconds(std::stoll(words[2]), WayOf(words[3]),
+                                          std::stoll(words[4]), std::stoll(words[5])));
+  } else if (words.size() >= 4 && words[0] == "networks") {
+    SetKernelThreads(std::stoi(words[1]));
+    for (const BenchNetwork& network : BenchNetworks())
+      if (words.size() < 5 || words[4] == network.name)
+        MeasureNetwork(network, words[2] == "bf16" ? DType::kBf16 : DType::kF32, WayOf(words[3]));
+  } else {
+    fmt::print(stderr,
+               "usage: convolution_bench networks THREADS f32|bf16 WAY [NETWORK]\n"
+               "       convolution_bench lowering THREADS BATCH [WAY PARTITIONS IMAGES]\n");
+    return 2;
+  }
+  return 0;
+}

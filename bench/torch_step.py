@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Full training steps of one of our models in PyTorch, for bench/run.py.
+
+usage: bench/torch_step.py MODEL BATCH THREADS PRECISION IMAGE CLASSES VARIANT
+
+VARIANT is eager, channels-last or compile (channels-last, torch.compile). Reads a number of seconds from each line of its
+standard input and answers with a line of JSON: images a second, the loss, the process's peak memory, the seconds of the first
+three steps (which compile). What is compiled is kept in $TORCHINDUCTOR_CACHE_DIR, or ~/.cache/yoke/inductor.
+"""
+import contextlib
+import json
+import logging
+import os
+import pathlib
+import resource
+import sys
+import time
+
+CACHE = os.environ.get("YOKE_CACHE") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "yoke"
+os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", f"{CACHE}/inductor")  # read when torch is imported
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+
+def caffenet(classes):
+    """As our zoo has it: pooling before normalization, two groups, pools that round up."""
+    def conv(inputs, outputs, kernel, **more):
+        return [nn.Conv2d(inputs, outputs, kernel, **more), nn.ReLU(inplace=True)]
+    pool = lambda: nn.MaxPool2d(3, 2, ceil_mode=True)  # noqa: E731
+    hidden = lambda inputs: [nn.Linear(inputs, 4096), nn.ReLU(inplace=True), nn.Dropout()]  # noqa: E731
+    return nn.Sequential(*conv(3, 96, 11, stride=4), pool(), nn.LocalResponseNorm(5),
+                         *conv(96, 256, 5, padding=2, groups=2), pool(), nn.LocalResponseNorm(5),
+                         *conv(256, 384, 3, padding=1), *conv(384, 384, 3, padding=1, groups=2),
+                         *conv(384, 256, 3, padding=1, groups=2), pool(), nn.Flatten(),
+                         *hidden(9216), *hidden(4096), nn.Linear(4096, classes))
+
+
+class SmallBlock(nn.Module):
+    """A residual block of ResNet-20: two 3x3 convolutions; shortcuts without parameters."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1, self.norm1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.conv2, self.norm2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.stride, self.added = stride, outputs - inputs
+
+    def forward(self, x):
+        y = self.norm2(self.conv2(torch.relu_(self.norm1(self.conv1(x)))))
+        if self.stride > 1:
+            x = nn.functional.pad(x[:, :, ::self.stride, ::self.stride], (0, 0, 0, 0, 0, self.added))
+        return torch.relu_(y + x)
+
+
+def resnet20(classes):
+    blocks = [SmallBlock(16 * max(1, 2 ** stage // (2 if i == 0 else 1)), 16 * 2 ** stage, 2 if stage and i == 0 else 1)
+              for stage in range(3) for i in range(3)]
+    return nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True), *blocks,
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, classes))
+
+
+def make_model(name, classes):
+    """The network as our zoo has it; torchvision's where they agree."""
+    if name == "mlp":
+        return nn.Sequential(nn.Flatten(), nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, classes))
+    if name == "lenet":
+        return nn.Sequential(nn.Conv2d(1, 20, 5), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.MaxPool2d(2), nn.Flatten(),
+                             nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, classes))
+    if name == "alexnet-cifar":
+        return nn.Sequential(nn.Conv2d(3, 32, 5, padding=2), nn.MaxPool2d(3, 2), nn.ReLU(),
+                             nn.Conv2d(32, 32, 5, padding=2), nn.ReLU(), nn.AvgPool2d(3, 2),
+                             nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.AvgPool2d(3, 2), nn.Flatten(),
+                             nn.Linear(576, 64), nn.Linear(64, classes))
+    if name in ("caffenet", "resnet20"):
+        return {"caffenet": caffenet, "resnet20": resnet20}[name](classes)
+    import torchvision.models as zoo
+    if name == "googlenet":
+        return zoo.googlenet(num_classes=classes, aux_logits=False, init_weights=False)
+    return getattr(zoo, name)(num_classes=classes)
+
+
+def make_step(arguments):
+    """A function that trains the model by one batch and returns the loss."""
+    name, batch, _, precision, image, classes, variant = arguments
+    batch, classes = int(batch), int(classes)
+    torch.manual_seed(1)
+    last = variant != "eager"
+    memory = torch.channels_last if last else torch.contiguous_format
+    model = make_model(name, classes).to(memory_format=memory).train()
+    loss_of = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, fused=True)
+    shape = (batch, *map(int, image.split("x")))
+    inputs = [torch.rand(shape).contiguous(memory_format=memory) for _ in range(4)]
+    labels = [torch.randint(classes, (batch,)) for _ in range(4)]
+    low = precision == "bf16"
+
+    def loss(x, y):
+        with torch.autocast("cpu", torch.bfloat16) if low else contextlib.nullcontext():
+            return loss_of(model(x), y)
+
+    forward = torch.compile(loss) if variant == "compile" else loss
+    count = [0]
+
+    def step():
+        i = count[0] % 4
+        count[0] += 1
+        optimizer.zero_grad(set_to_none=True)
+        value = forward(inputs[i], labels[i])
+        value.backward()
+        optimizer.step()
+        return value
+
+    return step
+
+
+def rate(step, seconds):
+    """Steps a second, after a fifth of the time as warm-up."""
+    end = time.perf_counter() + seconds / 5
+    while time.perf_counter() < end:
+        value = step()
+    start, steps = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        value = step()
+        steps += 1
+    return steps / (time.perf_counter() - start), float(value.detach())
+
+
+def main():
+    logging.disable(logging.WARNING)  # PyTorch remarks that there is no CUDA
+    arguments = sys.argv[1:]
+    if len(arguments) != 7:
+        sys.exit(__doc__)
+    torch.set_num_threads(int(arguments[2]))
+    step, first = make_step(arguments), None
+    for line in sys.stdin:
+        if first is None:
+            begin = time.perf_counter()
+            for _ in range(3):
+                step()
+            first = time.perf_counter() - begin
+        steps, loss = rate(step, float(line))
+        print(json.dumps({"images_per_second": steps * int(arguments[1]), "loss": loss, "first_seconds": first,
+                          "pytorch": torch.__version__, "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,265 @@
+// yoke bench: the same work under several choices, side by side.
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/check.h"
+#include "base/median.h"
+#include "base/registry.h"
+#include "cli/command.h"
+#include "cli/job_options.h"
+#include "cli/signals.h"
+#include "node/executor.h"
+#include "train/human.h"
+#include "train/trainer.h"
+
+namespace yoke {
+namespace {
+
+constexpr const char* kDetails =
+    R"(Each choice trains the job from the same seed, in turn; --rounds repeats that and prints medians, which
+is worth it where other programs take from the same cores. Seconds are of training alone, without evaluation. With
+--set train.target=... they are the time to reach it.
+
+Examples:
+  yoke bench job.toml --executors single,split,hogwild
+  yoke bench job.toml --executors split --with "node.executor=split node.parts=1" --rounds 3
+  yoke bench job.toml --with node.threads=1 --with node.threads=2 --set train.epochs=2)";
+
+/// What one row of the table changes about the job.
+struct Choice {
+  std::string name;
+  Overrides overrides;
+};
+
+/// How one run went.
+struct Outcome {
+  double seconds = 0;  ///< Of training alone.
+  double examples_per_second = 0;
+  double epochs = 0;
+  double train_loss = 0;  ///< Mean over the last epoch.
+  Metrics test;
+  std::string reason;
+};
+
+/// Adds up what epochs tell.
+class Meter : public Observer {
+ public:
+  void Start(const StartEvent& event) override {
+    examples_ = static_cast<double>(event.train_examples);
+  }
+  void Epoch(const EpochEvent& event) override {
+    outcome_.seconds += examples_ / event.examples_per_second;
+    outcome_.train_loss = event.train_loss;
+    ++outcome_.epochs;
+  }
+  void End(const EndEvent& event) override {
+    if (outcome_.epochs > 0)
+      outcome_.examples_per_second = examples_ * outcome_.epochs / outcome_.seconds;
+    else
+      outcome_.seconds = outcome_.train_loss = std::numeric_limits<double>::quiet_NaN();
+    outcome_.test = event.test;
+    outcome_.reason = event.reason;
+  }
+  const Outcome& outcome() const { return outcome_; }
+
+ private:
+  double examples_ = 0;
+  Outcome outcome_;
+};
+
+/// A folder that goes with it.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    path_ = (std::filesystem::temp_directory_path() / "yoke-bench-XXXXXX").string();
+    Check(mkdtemp(path_.data()), "a temporary folder could not be made");
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// "node.executor=split node.parts=2" as overrides.
+Choice ParseChoice(const std::string& text) {
+  Choice choice{.name = text, .overrides = {}};
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const size_t equals = word.find('=');
+    Require(equals != std::string::npos && equals > 0,
+            "--with expects key=value, such as node.executor=split; got '{}'", word);
+    choice.overrides.push_back({word.substr(0, equals), word.substr(equals + 1), "--with"});
+  }
+  Require(!choice.overrides.empty(), "--with expects key=value, got nothing");
+  return choice;
+}
+
+/// Of each number the median; how it ended, from the last round.
+Outcome MedianOf(const std::vector<Outcome>& rounds) {
+  const auto median = [&](auto number) {
+    std::vector<double> numbers;  // of rounds that ended an epoch
+    for (const Outcome& round : rounds)
+      if (round.epochs > 0) numbers.push_back(number(round));
+    return numbers.empty() ? std::numeric_limits<double>::quiet_NaN() : Median(numbers);
+  };
+  Outcome middle = rounds.back();
+  middle.seconds = median([](const Outcome& o) { return o.seconds; });
+  middle.examples_per_second = median([](const Outcome& o) { return o.examples_per_second; });
+  middle.epochs = median([](const Outcome& o) { return o.epochs; });
+  middle.train_loss = median([](const Outcome& o) { return o.train_loss; });
+  for (size_t i = 0; i < middle.test.size(); ++i)
+    middle.test[i].second =
+        median([&](const Outcome& o) { return i < o.test.size() ? o.test[i].second : 0; });
+  return middle;
+}
+
+Json ToObject(const Outcome& outcome) {
+  Json test = Json::object();
+  for (const auto& [name, value] : outcome.test) test[name] = value;
+  return {{"seconds", outcome.seconds},
+          {"examples_per_second", outcome.examples_per_second},
+          {"epochs", outcome.epochs},
+          {"train", {{"loss", outcome.train_loss}}},
+          {"test", test},
+          {"reason", outcome.reason}};
+}
+
+class BenchCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("JOB", job_, "The job file (TOML)")->option_text(" ");
+    app.add_option("--executors", executors_, "Executors to compare (default: all)")
+        ->option_text("A,B,...")
+        ->delimiter(',');
+    app.add_option("--with", with_, "One more choice: keys of the job, blanks between them")
+        ->option_text("\"KEY=VALUE ...\"")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.add_option("--rounds", rounds_, "Runs of each choice, taken in turn; medians are printed")
+        ->option_text("N")
+        ->check(CLI::Range(1, 1000));
+    set_.Declare(app);
+  }
+
+  int Run(Output& out) override {
+    Require(!job_.empty(), "`yoke bench` needs a job file");
+    const std::vector<Choice> choices = Choices();
+    const std::atomic<int>& signal = CatchStopSignals();
+    for (const Choice& choice : choices) CheckChoice(choice);
+    std::vector<std::vector<Outcome>> outcomes(choices.size());
+    for (int round = 0; round < rounds_; ++round)
+      for (size_t i = 0; i < choices.size(); ++i) {
+        if (out.IsTerminal())
+          out.Live(fmt::format("round {} of {}: {}", round + 1, rounds_, choices[i].name));
+        outcomes[i].push_back(RunOnce(choices[i], signal));
+        if (signal != 0) return 128 + signal;
+      }
+    if (out.IsTerminal()) out.Live("");
+    Tell(choices, outcomes, out);
+    return 0;
+  }
+
+ private:
+  std::vector<Choice> Choices() const {
+    std::vector<Choice> choices;
+    std::vector<std::string> names = executors_;
+    if (names.empty() && with_.empty())
+      for (const ExecutorEntry& entry : executors()) names.push_back(entry.name);
+    for (const std::string& name : names) {
+      FindEntry(executors(), "executor", name);
+      choices.push_back({name, {{"node.executor", name, "--executors"}}});
+    }
+    for (const std::string& text : with_) choices.push_back(ParseChoice(text));
+    return choices;
+  }
+
+  /// Mistakes are told before hours are spent.
+  void CheckChoice(const Choice& choice) const {
+    Load({});  // the job itself
+    try {
+      Load(choice);
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("the choice '{}': {}", choice.name, error.what()));
+    }
+  }
+
+  Job Load(const Choice& choice) const {
+    Overrides overrides = set_.Read();
+    overrides.insert(overrides.end(), choice.overrides.begin(), choice.overrides.end());
+    overrides.push_back({"checkpoint.every_epochs", "0"});
+    return LoadJob(job_, overrides);
+  }
+
+  Outcome RunOnce(const Choice& choice, const std::atomic<int>& signal) const {
+    const Job job = Load(choice);
+    const TemporaryFolder folder;
+    Meter meter;
+    Train(job, {.run = folder.path() + "/run", .stop_signal = &signal, .observers = {&meter}});
+    return meter.outcome();
+  }
+
+  void Tell(const std::vector<Choice>& choices, const std::vector<std::vector<Outcome>>& outcomes,
+            Output& out) const {
+    std::vector<std::vector<std::string>> table = {
+        {"choice", "seconds", "examples/s", "epochs", "train loss"}};
+    Json object = {{"job", job_}, {"rounds", rounds_}, {"choices", Json::array()}};
+    for (size_t i = 0; i < choices.size(); ++i) {
+      const Outcome middle = MedianOf(outcomes[i]);
+      table.push_back(Row(choices[i].name, middle, table[0]));
+      Json choice = {{"name", choices[i].name}, {"settings", Json::object()}};
+      for (const Override& given : choices[i].overrides)
+        choice["settings"][given.key] = given.value;
+      choice.update(ToObject(middle));
+      for (const Outcome& round : outcomes[i]) choice["runs"].push_back(ToObject(round));
+      object["choices"].push_back(choice);
+    }
+    table[0].emplace_back("ended");
+    for (const std::string& line : TableLines(table, {1, 2, 3, 4})) out.Text(line);
+    out.Event("bench", object);
+  }
+
+  /// Its metrics, too, of which the heading hears.
+  static std::vector<std::string> Row(const std::string& name, const Outcome& outcome,
+                                      std::vector<std::string>& heading) {
+    const bool ended = outcome.epochs > 0;  // an epoch
+    std::vector<std::string> row = {name, ended ? fmt::format("{:.2f}", outcome.seconds) : "-",
+                                    ended ? Count(std::llround(outcome.examples_per_second)) : "-",
+                                    ended ? fmt::format("{:g}", outcome.epochs) : "0",
+                                    ended ? Metric(outcome.train_loss) : "-"};
+    for (const auto& [metric, value] : outcome.test) {
+      if (std::find(heading.begin(), heading.end(), "test " + metric) == heading.end())
+        heading.push_back("test " + metric);
+      row.push_back(ended ? Metric(value) : "-");
+    }
+    row.resize(std::max(row.size(), heading.size()));
+    row.push_back(outcome.reason);
+    return row;
+  }
+
+  std::string job_;
+  std::vector<std::string> executors_, with_;
+  int rounds_ = 1;
+  JobOptions set_;
+};
+
+}  // namespace
+
+CommandEntry bench_command() {
+  return {"bench", "Look into things", "Train a job under several choices, side by side", kDetails,
+          [] { return std::unique_ptr<Command>(new BenchCommand); }};
+}
+
+}  // namespace yoke

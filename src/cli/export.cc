@@ -1,0 +1,105 @@
+// yoke export: a checkpoint's model as an ONNX file.
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "cli/command.h"
+#include "cli/model_file.h"
+#include "data/output_file.h"
+#include "model/onnx/onnx.h"
+#include "train/human.h"
+
+namespace yoke {
+namespace {
+
+/// "0.5" or "[0.5, 0.25]".
+std::string ListText(const std::vector<double>& numbers) {
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+/// How a value of the data becomes what the model's input takes.
+std::string InputText(const DataInfo& data) {
+  const Normalization& by = data.normalization;
+  constexpr double kBytes = 255;
+  std::string text = "value";
+  if (by.scale == 1 / kBytes)
+    text = "value/255";
+  else if (by.scale != 1)
+    text = fmt::format("value * {}", by.scale);
+  if (!by.mean.empty()) text = fmt::format("({} - mean)", text);
+  if (!by.deviation.empty()) text += "/deviation";
+  return text;
+}
+
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+/// What a reader of the file must know: `input` and its numbers a channel, the classes' names.
+Metadata MetadataOf(const DataInfo& data) {
+  Metadata metadata = {{"input", InputText(data)}};
+  const Normalization& by = data.normalization;
+  if (by.scale != 1) metadata.emplace_back("input_scale", fmt::format("{}", by.scale));
+  if (!by.mean.empty()) metadata.emplace_back("input_mean", ListText(by.mean));
+  if (!by.deviation.empty()) metadata.emplace_back("input_deviation", ListText(by.deviation));
+  if (!data.label_names.empty())
+    metadata.emplace_back("classes", nlohmann::json(data.label_names).dump());
+  metadata.emplace_back("scores", data.multi_label ? "one a label; sigmoid gives probabilities"
+                                                   : "one a class; softmax gives probabilities");
+  return metadata;
+}
+
+class ExportCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("CHECKPOINT", checkpoint_, "A checkpoint such as runs/NAME/last")
+        ->option_text(" ");
+    app.add_option("FILE", file_, "The ONNX file to write")->option_text(" ");
+  }
+
+  int Run(Output& out) override {
+    Require(!checkpoint_.empty() && !file_.empty(),
+            "`yoke export` needs a checkpoint and a file to write, such as model.onnx");
+    const ModelFile model(checkpoint_);
+    const DataInfo& data = model.head().data;
+    const ModelTask task = TaskOf(data);
+    const List layers = ModelLayers(model.job().model(), task);
+    const Metadata metadata = MetadataOf(data);
+    const std::string bytes = WriteOnnx({.layers = layers,
+                                         .task = task,
+                                         .layout = model.graph().layout(),
+                                         .values = model.params().values,
+                                         .metadata = metadata});
+    OutputFile file(file_);
+    file.Write(bytes);
+    file.Commit();
+    out.Event("export", {{"checkpoint", model.folder()},
+                         {"file", file_},
+                         {"bytes", bytes.size()},
+                         {"input", metadata[0].second},
+                         {"parameters", model.graph().layout().Parameters()}});
+    out.Text(fmt::format("{}: {}, input {} [N, {}], which takes {}", file_,
+                         Bytes(double(bytes.size())), "`input`", fmt::join(data.input.axes(), ", "),
+                         metadata[0].second));
+    return 0;
+  }
+
+ private:
+  std::string checkpoint_;
+  std::string file_;
+};
+
+}  // namespace
+
+CommandEntry export_command() {
+  return {"export", "Train and use a model", "Write a checkpoint's model as an ONNX file",
+          "The file takes what the model sees once data is read (image bytes as value/255, say), "
+          "a batch of any size, and gives the scores below the loss. Its metadata says how values "
+          "become input, and what the classes are called.\n\n"
+          "Examples:\n"
+          "  yoke export runs/lenet/last lenet.onnx\n"
+          "  yoke export runs/lenet/best lenet.onnx --json",
+          [] { return std::unique_ptr<Command>(new ExportCommand); }};
+}
+
+}  // namespace yoke

@@ -1,0 +1,334 @@
+// Communicator: a context and its members over a transport, and collectives made of messages.
+#include "comm/communicator.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "base/random.h"
+
+namespace yoke {
+namespace {
+
+// Tags of messages inside collectives: callers' tags are 0 and more.
+enum Inside : int { kBroadcast = -1, kReduce = -2, kAllReduce = -3, kGather = -4, kBarrier = -5 };
+
+constexpr uint64_t kChildStep = 0x9E3779B97F4A7C15U;  // between numbers that Random mixes
+constexpr int64_t kShortPiece = 4096;  // bytes a message from which on bandwidth outweighs latency
+
+std::span<float> Piece(std::span<float> values, int64_t i, int64_t pieces) {
+  const auto n = static_cast<int64_t>(values.size());
+  const int64_t begin = n * i / pieces, end = n * (i + 1) / pieces;
+  return values.subspan(begin, end - begin);
+}
+
+}  // namespace
+
+AllReduceWay ChooseAllReduce(int64_t bytes, int size) {
+  if (std::has_single_bit(static_cast<unsigned>(size))) return AllReduceWay::kHalving;
+  return bytes / size < kShortPiece ? AllReduceWay::kTree : AllReduceWay::kRing;
+}
+
+Cost CostOfAllReduce(int64_t bytes, int ranks) {
+  const auto n = static_cast<double>(bytes), p = static_cast<double>(ranks);
+  Cost cost{.message_bytes = 2 * (p - 1) * n};
+  switch (ChooseAllReduce(bytes, ranks)) {
+    case AllReduceWay::kTree:
+      cost.messages = 2 * (p - 1);
+      break;
+    case AllReduceWay::kHalving:
+      cost.messages = 2 * std::log2(p) * p;
+      break;
+    default:
+      cost.messages = 2 * (p - 1) * p;
+  }
+  return cost;
+}
+
+Cost CostOfTree(int64_t bytes, int ranks) {
+  return {.messages = ranks - 1.0, .message_bytes = static_cast<double>(bytes) * (ranks - 1.0)};
+}
+
+struct Communicator::Group {
+  std::shared_ptr<Transport> transport;
+  uint64_t context = 0;
+  std::vector<int> members = {};  // world ranks
+  int rank = 0;                   // this one's place among them
+  uint64_t children = 0;
+  Traffic traffic = {};
+  bool asked = false;  // for an adder
+  std::unique_ptr<Adder> adder = {};
+
+  int RankOf(int world) const {
+    const auto at = std::find(members.begin(), members.end(), world);
+    return static_cast<int>(at - members.begin());
+  }
+  MessageKey Key(int from, int tag) const {
+    return {
+        .context = context, .source = from == kAnySource ? kAnySource : members[from], .tag = tag};
+  }
+};
+
+Communicator::Communicator(std::shared_ptr<Transport> transport) {
+  std::vector<int> everybody(transport->size());
+  for (int i = 0; i < transport->size(); ++i) everybody[i] = i;
+  const int rank = transport->rank();
+  group_ = std::make_shared<Group>(
+      Group{.transport = std::move(transport), .members = std::move(everybody), .rank = rank});
+}
+
+int Communicator::rank() const { return group_->rank; }
+int Communicator::size() const { return static_cast<int>(group_->members.size()); }
+Traffic Communicator::traffic() const { return group_->traffic; }
+double Communicator::timeout() const { return group_->transport->timeout(); }
+double Communicator::Now() const { return group_->transport->Now(); }
+void Communicator::Sleep(double seconds) const { group_->transport->Sleep(seconds); }
+void Communicator::Charge(const Cost& cost) const { group_->transport->Charge(cost); }
+
+void Communicator::Send(std::span<const std::byte> bytes, int to, int tag) const {
+  Check(to >= 0 && to < size(), "a message goes to a rank of its communicator");
+  group_->transport->Send(group_->members[to], group_->context, tag, bytes);
+  ++group_->traffic.messages_sent;
+  group_->traffic.bytes_sent += static_cast<int64_t>(bytes.size());
+}
+
+Message Communicator::Take(int from, int tag, const char* operation) const {
+  const double began = Now();
+  Message message = group_->transport->Receive(group_->Key(from, tag), operation);
+  Traffic& traffic = group_->traffic;
+  traffic.seconds_waited += Now() - began;
+  ++traffic.messages_received;
+  traffic.bytes_received += static_cast<int64_t>(message.bytes.size());
+  message.source = group_->RankOf(message.source);
+  return message;
+}
+
+int Communicator::Copy(std::span<std::byte> bytes, int from, int tag, const char* operation) const {
+  const Message message = Take(from, tag, operation);
+  Check(message.bytes.size() == bytes.size(), "ranks disagree about the length of a message");
+  std::copy(message.bytes.begin(), message.bytes.end(), bytes.begin());
+  return message.source;
+}
+
+/// values += what comes.
+void Communicator::Add(std::span<float> values, int from, int tag, const char* operation) const {
+  const Message message = Take(from, tag, operation);
+  Check(message.bytes.size() == values.size_bytes(),
+        "ranks disagree about the length of a message");
+  const auto* other = reinterpret_cast<const float*>(message.bytes.data());
+  for (size_t i = 0; i < values.size(); ++i) values[i] += other[i];
+}
+
+Message Communicator::Receive(int from, int tag) const { return Take(from, tag, "receive"); }
+
+int Communicator::Receive(std::span<std::byte> into, int from, int tag) const {
+  return Copy(into, from, tag, "receive");
+}
+
+bool Communicator::TryReceive(int from, int tag, Message& message, double seconds) const {
+  if (!group_->transport->TryReceive(group_->Key(from, tag), seconds, message)) return false;
+  ++group_->traffic.messages_received;
+  group_->traffic.bytes_received += static_cast<int64_t>(message.bytes.size());
+  message.source = group_->RankOf(message.source);
+  return true;
+}
+
+PendingMessage Communicator::ReceiveLater(int from, int tag) const { return {*this, from, tag}; }
+
+bool PendingMessage::Ready() {
+  if (!come_) come_ = communicator_.TryReceive(from_, tag_, message_);
+  return come_;
+}
+
+Message PendingMessage::Wait() {
+  if (!come_) return communicator_.Receive(from_, tag_);
+  come_ = false;
+  return std::move(message_);
+}
+
+/// A binomial tree below root.
+void Communicator::Broadcast(std::span<std::byte> bytes, int root) const {
+  const int place = (rank() - root + size()) % size();
+  int bit = 1;
+  for (; bit < size(); bit *= 2)
+    if (place & bit) {
+      Copy(bytes, (place - bit + root) % size(), kBroadcast, "broadcast");
+      break;
+    }
+  for (bit /= 2; bit > 0; bit /= 2)
+    if (place + bit < size()) Send(bytes, (place + bit + root) % size(), kBroadcast);
+}
+
+void Communicator::Reduce(std::span<float> values, int root) const {
+  const int place = (rank() - root + size()) % size();
+  for (int bit = 1; bit < size(); bit *= 2) {
+    if (place & bit) return Send(std::as_bytes(values), (place - bit + root) % size(), kReduce);
+    if (place + bit < size()) Add(values, (place + bit + root) % size(), kReduce, "reduce");
+  }
+}
+
+void Communicator::AllReduce(std::span<float> values, AllReduceWay way) const {
+  if (size() == 1) return;
+  if (way == AllReduceWay::kAuto) way = group_->transport->all_reduce();
+  if (way == AllReduceWay::kMpi) return MpiAllReduce(values);
+  if (way == AllReduceWay::kAuto)
+    way = ChooseAllReduce(static_cast<int64_t>(values.size_bytes()), size());
+  if (way == AllReduceWay::kRing) return RingAllReduce(values);
+  if (way == AllReduceWay::kHalving) return HalvingAllReduce(values);
+  Reduce(values, 0);
+  Broadcast(std::as_writable_bytes(values), 0);
+}
+
+/// Each piece goes around once to be summed, and once more to be known.
+void Communicator::RingAllReduce(std::span<float> values) const {
+  const int p = size(), right = (rank() + 1) % p, left = (rank() + p - 1) % p;
+  const auto piece = [&](int i) { return Piece(values, ((i % p) + p) % p, p); };
+  for (int s = 0; s < p - 1; ++s) {
+    Send(std::as_bytes(piece(rank() - s)), right, kAllReduce);
+    Add(piece(rank() - s - 1), left, kAllReduce, "all-reduce");
+  }
+  for (int s = 0; s < p - 1; ++s) {
+    Send(std::as_bytes(piece(rank() + 1 - s)), right, kAllReduce);
+    Copy(std::as_writable_bytes(piece(rank() - s)), left, kAllReduce, "all-reduce");
+  }
+}
+
+/// Halves are exchanged with partners ever nearer until each rank has the sums of one piece, then
+/// back. Ranks beyond the largest power of two hand theirs to another and wait.
+void Communicator::HalvingAllReduce(std::span<float> values) const {
+  const int ranks = static_cast<int>(std::bit_floor(static_cast<unsigned>(size())));
+  const int beyond = size() - ranks;
+  if (rank() >= ranks) {
+    Send(std::as_bytes(values), rank() - ranks, kAllReduce);
+    Copy(std::as_writable_bytes(values), rank() - ranks, kAllReduce, "all-reduce");
+    return;
+  }
+  if (rank() < beyond) Add(values, rank() + ranks, kAllReduce, "all-reduce");
+  std::vector<std::span<float>> theirs;  // at each step
+  std::span<float> mine = values;
+  for (int bit = ranks / 2; bit > 0; bit /= 2) {
+    const std::span<float> low = Piece(mine, 0, 2), high = Piece(mine, 1, 2);
+    const bool upper = (rank() & bit) != 0;
+    mine = upper ? high : low;
+    theirs.push_back(upper ? low : high);
+    Send(std::as_bytes(theirs.back()), rank() ^ bit, kAllReduce);
+    Add(mine, rank() ^ bit, kAllReduce, "all-reduce");
+  }
+  for (int bit = 1; bit < ranks; bit *= 2) {
+    const std::span<float> other = theirs.back();
+    theirs.pop_back();
+    Send(std::as_bytes(mine), rank() ^ bit, kAllReduce);
+    Copy(std::as_writable_bytes(other), rank() ^ bit, kAllReduce, "all-reduce");
+    mine = {std::min(mine.data(), other.data()), mine.size() + other.size()};
+  }
+  if (rank() < beyond) Send(std::as_bytes(values), rank() + ranks, kAllReduce);
+}
+
+bool Communicator::HasMpiAllReduce() const {
+  if (!group_->asked) {
+    Barrier();
+    group_->adder = group_->transport->MakeAdder(group_->context, group_->members);
+    group_->asked = true;
+  }
+  return group_->adder != nullptr;
+}
+
+/// Who comes late is waited for, and named, in the barrier, of which only the time is counted.
+void Communicator::MpiAllReduce(std::span<float> values) const {
+  Require(HasMpiAllReduce(), "MPI's all-reduce needs the processes of an MPI's launcher");
+  Traffic& traffic = group_->traffic;
+  const Traffic before = traffic;
+  const double began = Now();
+  Barrier();
+  group_->adder->Sum(values);
+  const double waited = Now() - began;
+  const Cost cost = CostOfAllReduce(static_cast<int64_t>(values.size_bytes()), size());
+  const auto share = [this](double all) {
+    const auto whole = std::llround(all);
+    return whole / size() + (rank() < whole % size() ? 1 : 0);
+  };
+  const int64_t messages = share(cost.messages), bytes = share(cost.message_bytes);
+  traffic = before;
+  traffic += {.messages_sent = messages,
+              .bytes_sent = bytes,
+              .messages_received = messages,
+              .bytes_received = bytes,
+              .bytes_by_formula = bytes,
+              .seconds_waited = waited};
+}
+
+/// Around the ring.
+std::vector<std::vector<std::byte>> Communicator::AllGather(std::span<const std::byte> mine) const {
+  const int p = size();
+  std::vector<std::vector<std::byte>> all(p);
+  all[rank()].assign(mine.begin(), mine.end());
+  for (int s = 0; s < p - 1; ++s) {
+    Send(all[(rank() - s + p) % p], (rank() + 1) % p, kGather);
+    all[(rank() - s - 1 + p) % p] = Take((rank() + p - 1) % p, kGather, "all-gather").bytes;
+  }
+  return all;
+}
+
+/// After round r a rank has heard, through others, of 2^r more.
+void Communicator::Barrier() const {
+  for (int distance = 1; distance < size(); distance *= 2) {
+    Send({}, (rank() + distance) % size(), kBarrier);
+    Copy({}, (rank() - distance + size()) % size(), kBarrier, "barrier");
+  }
+}
+
+Communicator Communicator::Open(uint64_t color, std::vector<int> members) const {
+  // A number that all members compute alike.
+  const uint64_t child = Random::Mix(group_->context + kChildStep * ++group_->children);
+  const uint64_t context = Random::Mix(child + color);
+  auto group = std::make_shared<Group>(
+      Group{.transport = group_->transport, .context = context, .members = std::move(members)});
+  group->rank = group->RankOf(group_->transport->rank());
+  return Communicator(std::move(group));
+}
+
+Communicator Communicator::Split(int color, int key) const {
+  const int mine[] = {color, key};
+  const auto all = AllGather(std::as_bytes(std::span(mine)));
+  std::vector<std::pair<int, int>> same;  // key, rank
+  for (int i = 0; i < size(); ++i) {
+    int theirs[2];
+    std::memcpy(theirs, all[i].data(), sizeof theirs);
+    if (theirs[0] == color) same.emplace_back(theirs[1], i);
+  }
+  std::sort(same.begin(), same.end());
+  std::vector<int> members;
+  members.reserve(same.size());
+  for (const auto& [order, rank] : same) members.push_back(group_->members[rank]);
+  return Open(static_cast<uint64_t>(color) + 1, std::move(members));
+}
+
+Communicator Communicator::Duplicate() const { return Open(0, group_->members); }
+
+Communicator Communicator::Through(const std::shared_ptr<Transport>& transport) const {
+  // What another thread may be counting meanwhile is not read.
+  return Communicator(std::make_shared<Group>(Group{.transport = transport,
+                                                    .context = group_->context,
+                                                    .members = group_->members,
+                                                    .rank = group_->rank}));
+}
+
+Communicator Communicator::For(const Communicator& spawned) const {
+  return Through(spawned.group_->transport);
+}
+
+std::shared_ptr<void> Communicator::Spawn(std::function<void(const Communicator&)> body) const {
+  const Communicator own = Duplicate();
+  return group_->transport->Spawn(
+      [own, body = std::move(body)](const std::shared_ptr<Transport>& transport) {
+        body(own.Through(transport));
+      });
+}
+
+}  // namespace yoke

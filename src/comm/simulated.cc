@@ -1,0 +1,262 @@
+// Ranks in virtual time. Each task (a rank, or a thread that it spawned) has a clock. The one whose
+// clock is least runs until it waits; a message can only arrive later than its sender's clock, so
+// whoever runs has missed nothing.
+#include "comm/simulated.h"
+
+#include <cmath>
+#include <condition_variable>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "comm/mailbox.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+/// A line of execution with a clock of its own.
+struct Task {
+  int rank = 0;
+  double now = 0;
+  double wake = 0;  // when it goes on
+  bool ended = false;
+  const MessageKey* wants = nullptr;  // while it waits for a message
+  Task* awaited_by = nullptr;         // while another waits for its end
+  std::condition_variable turn;
+  std::thread thread;
+};
+
+class Simulation {
+ public:
+  explicit Simulation(const SimulatedRanks& options)
+      : options_(options), mail_(options.ranks), last_arrival_(options.ranks * options.ranks) {}
+
+  const SimulatedRanks& options() const { return options_; }
+  int failed() const { return failed_; }
+
+  /// A new task, from `now` on; it runs when its turn comes.
+  Task& Start(int rank, double now, std::function<void(Task&)> body) {
+    Task& task = *tasks_.emplace_back(std::make_unique<Task>());
+    task.rank = rank;
+    task.now = task.wake = now;
+    task.thread = std::thread([this, &task, body = std::move(body)] {
+      AwaitTurn(task);
+      if (failed_ < 0) Guard(task, body);
+      End(task);
+    });
+    return task;
+  }
+
+  /// Everything, from the first task to the end of the last.
+  double Run() {
+    {
+      std::unique_lock lock(mutex_);
+      PassOn();
+      all_ended_.wait(lock, [this] { return running_ == nullptr; });
+    }
+    double last = 0;
+    for (const auto& task : tasks_) {
+      task->thread.join();
+      last = std::max(last, task->now);
+    }
+    if (failure_) std::rethrow_exception(failure_);
+    return last;
+  }
+
+  /// Lets the others go on until the clock of `task` says `until`, or something wakes it before.
+  void Wait(Task& task, double until) {
+    task.wake = until;
+    {
+      std::unique_lock lock(mutex_);
+      PassOn();
+    }
+    AwaitTurn(task);
+  }
+
+  void Send(const Task& from, int to, Letter letter) {
+    double& last = last_arrival_[from.rank * options_.ranks + to];  // none overtakes another
+    last = std::max(last, from.now + options_.latency +
+                              static_cast<double>(letter.bytes.size()) / options_.bytes_per_second);
+    letter.arrival = last;
+    for (const auto& task : tasks_)
+      if (task->rank == to && task->wants && Mailbox::Fits(*task->wants, letter.key))
+        task->wake = std::min(task->wake, std::max(letter.arrival, task->now));
+    mail_[to].Put(std::move(letter));
+  }
+
+  /// False when nothing came in time.
+  bool Receive(Task& task, const MessageKey& key, double patience, Message& message) {
+    Mailbox& mail = mail_[task.rank];
+    const double deadline = task.now + patience;
+    for (;;) {
+      const Mailbox::Place place = mail.Find(key);
+      const double arrival = place == mail.End() ? kNever : place->arrival;
+      if (arrival <= task.now) {
+        message = mail.Take(place);
+        return true;
+      }
+      if (task.now >= deadline || failed_ >= 0) return false;
+      task.wants = &key;
+      Wait(task, std::min(arrival, deadline));
+      task.wants = nullptr;
+    }
+  }
+
+  /// Ends everybody's waits.
+  void Fail(const Task& task, std::exception_ptr what, bool reason = true) {
+    if (!failure_ || (what && reason && !has_reason_)) {
+      failure_ = std::move(what);
+      has_reason_ = failure_ && reason;
+    }
+    if (failed_ < 0) failed_ = task.rank;
+    for (const auto& other : tasks_) other->wake = std::min(other->wake, task.now);
+  }
+
+  void AwaitEnd(Task& task, Task& other) {
+    other.awaited_by = &task;
+    while (!other.ended) Wait(task, kNever);  // a failure elsewhere wakes it before
+  }
+
+ private:
+  void AwaitTurn(Task& task) {
+    std::unique_lock lock(mutex_);
+    task.turn.wait(lock, [&] { return running_ == &task; });
+    task.now = std::max(task.now, task.wake);
+  }
+
+  /// The task with the least clock goes on; after a failure all do, to learn of it.
+  void PassOn() {
+    running_ = nullptr;
+    for (const auto& task : tasks_)
+      if (!task->ended && (!running_ || task->wake < running_->wake)) running_ = task.get();
+    if (!running_) return all_ended_.notify_all();
+    if (running_->wake == kNever) running_->wake = running_->now;  // all wait: it ends in an error
+    running_->turn.notify_all();
+  }
+
+  void Guard(Task& task, const std::function<void(Task&)>& body) {
+    try {
+      body(task);
+    } catch (const GaveUp&) {
+      Fail(task, std::current_exception(), false);
+    } catch (...) {
+      Fail(task, std::current_exception());
+    }
+  }
+
+  void End(Task& task) {
+    task.ended = true;
+    if (task.awaited_by) task.awaited_by->wake = std::max(task.awaited_by->now, task.now);
+    std::unique_lock lock(mutex_);
+    PassOn();
+  }
+
+  SimulatedRanks options_;
+  std::vector<Mailbox> mail_;
+  std::vector<double> last_arrival_;  // of each pair of ranks
+  std::vector<std::unique_ptr<Task>> tasks_;
+  std::mutex mutex_;
+  std::condition_variable all_ended_;
+  Task* running_ = nullptr;
+  int failed_ = -1;
+  std::exception_ptr failure_;  // the first one, of those that are no consequence if there are such
+  bool has_reason_ = false;
+};
+
+class SimulatedTransport : public Transport {
+ public:
+  SimulatedTransport(Simulation& simulation, Task& task) : simulation_(simulation), task_(task) {}
+
+  int rank() const override { return task_.rank; }
+  int size() const override { return simulation_.options().ranks; }
+  double timeout() const override { return simulation_.options().timeout; }
+
+  void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) override {
+    simulation_.Send(task_, to,
+                     {.key = {.context = context, .source = task_.rank, .tag = tag},
+                      .bytes = {bytes.begin(), bytes.end()}});
+  }
+
+  Message Receive(const MessageKey& key, const char* operation) override {
+    Message message;
+    if (simulation_.Receive(task_, key, timeout(), message)) return message;
+    if (simulation_.failed() >= 0)
+      throw GaveUp(FailureSentence(*this, simulation_.failed(), operation));
+    throw Error(TimeoutSentence(*this, key, operation));
+  }
+
+  bool TryReceive(const MessageKey& key, double seconds, Message& message) override {
+    if (simulation_.Receive(task_, key, seconds, message)) return true;
+    if (simulation_.failed() >= 0)
+      throw GaveUp(FailureSentence(*this, simulation_.failed(), "a wait"));
+    return false;
+  }
+
+  double Now() override { return task_.now; }
+  void Sleep(double seconds) override { simulation_.Wait(task_, task_.now + seconds); }
+  void Charge(const Cost& cost) override {
+    const ServiceTime& service = simulation_.options().service;
+    if (service) Sleep(service(task_.rank, cost));
+  }
+
+  std::shared_ptr<void> Spawn(Body body) override {
+    Simulation& simulation = simulation_;
+    Task& child = simulation.Start(task_.rank, task_.now, [&simulation, body](Task& task) {
+      body(std::make_shared<SimulatedTransport>(simulation, task));
+    });
+    const int exceptions = std::uncaught_exceptions();
+    return {&child, [&simulation, &parent = task_, exceptions](Task* task) {
+              if (std::uncaught_exceptions() > exceptions) simulation.Fail(parent, nullptr);
+              simulation.AwaitEnd(parent, *task);
+            }};
+  }
+
+ private:
+  Simulation& simulation_;
+  Task& task_;
+};
+
+}  // namespace
+
+ServiceTime SteadyService(double operations_per_second, double bytes_per_second) {
+  return [=](int /*rank*/, const Cost& cost) {
+    return cost.operations / operations_per_second + cost.bytes / bytes_per_second;
+  };
+}
+
+ServiceTime ExponentialService(const ServiceTime& mean, uint64_t seed, int ranks) {
+  auto draws = std::make_shared<std::vector<Random>>();
+  for (int rank = 0; rank < ranks; ++rank)
+    draws->push_back(Random({seed, static_cast<uint64_t>(rank)}));
+  return [=](int rank, const Cost& cost) {
+    return -std::log(1 - (*draws)[rank].Uniform()) * mean(rank, cost);
+  };
+}
+
+ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t seed, int ranks) {
+  auto draws = std::make_shared<std::vector<Random>>();
+  for (int rank = 0; rank < ranks; ++rank)
+    draws->push_back(Random({seed, static_cast<uint64_t>(rank)}));
+  return [=](int rank, const Cost& cost) {
+    const double draw = std::exp(sigma * (*draws)[rank].Normal() - sigma * sigma / 2);
+    return draw * mean(rank, cost);
+  };
+}
+
+double Simulate(const SimulatedRanks& options,
+                const std::function<void(const Communicator&)>& body) {
+  Simulation simulation(options);
+  for (int rank = 0; rank < options.ranks; ++rank)
+    simulation.Start(rank, 0, [&simulation, &body](Task& task) {
+      body(Communicator(std::make_shared<SimulatedTransport>(simulation, task)));
+    });
+  return simulation.Run();
+}
+
+}  // namespace yoke

@@ -1,0 +1,130 @@
+// Ranks as threads: a mailbox a rank behind a lock.
+#include "comm/threads.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "comm/mailbox.h"
+#include "comm/spawned.h"
+
+namespace yoke {
+namespace {
+
+struct Box {
+  std::mutex mutex;
+  std::condition_variable changed;
+  Mailbox mail;
+  int failed = -1;  // a rank whose messages will not come any more
+};
+
+struct World {
+  explicit World(const ThreadRanks& given) : options(given), boxes(given.ranks) {}
+
+  void Fail(int rank, std::exception_ptr what, bool reason = true) {
+    {
+      const std::lock_guard lock(mutex);
+      if (!failure || (what && reason && !has_reason)) {
+        failure = std::move(what);
+        has_reason = failure && reason;
+      }
+    }
+    for (Box& box : boxes) {
+      const std::lock_guard lock(box.mutex);
+      if (box.failed < 0) box.failed = rank;
+      box.changed.notify_all();
+    }
+  }
+
+  ThreadRanks options;
+  std::vector<Box> boxes;
+  std::mutex mutex;
+  std::exception_ptr failure;  // the first one, of those that are no consequence if there are such
+  bool has_reason = false;
+};
+
+class ThreadTransport : public RealTransport<ThreadTransport> {
+ public:
+  ThreadTransport(World& world, int rank) : world_(world), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return world_.options.ranks; }
+  double timeout() const override { return world_.options.timeout; }
+  AllReduceWay all_reduce() const override { return world_.options.all_reduce; }
+
+  void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) override {
+    Letter letter{.key = {.context = context, .source = rank_, .tag = tag},
+                  .bytes = {bytes.begin(), bytes.end()}};
+    Box& box = world_.boxes[to];
+    const std::lock_guard lock(box.mutex);
+    box.mail.Put(std::move(letter));
+    box.changed.notify_all();
+  }
+
+  Message Receive(const MessageKey& key, const char* operation) override {
+    Message message;
+    if (!Await(key, timeout(), operation, message))
+      throw Error(TimeoutSentence(*this, key, operation));
+    return message;
+  }
+
+  bool TryReceive(const MessageKey& key, double seconds, Message& message) override {
+    return Await(key, seconds, "a wait", message);
+  }
+
+  void GiveUp() { world_.Fail(rank_, nullptr); }
+
+  /// Lets everybody know when it throws.
+  template <typename Work>
+  void Guard(const Work& work) {
+    try {
+      work();
+    } catch (const GaveUp&) {
+      world_.Fail(rank_, std::current_exception(), false);
+    } catch (...) {
+      world_.Fail(rank_, std::current_exception());
+    }
+  }
+
+ private:
+  /// False when nothing came in time.
+  bool Await(const MessageKey& key, double seconds, const char* operation, Message& message) {
+    Box& box = world_.boxes[rank_];
+    std::unique_lock lock(box.mutex);
+    Mailbox::Place place;
+    const bool over = !box.changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+      place = box.mail.Find(key);
+      return place != box.mail.End() || box.failed >= 0;
+    });
+    if (over) return false;
+    if (place == box.mail.End()) throw GaveUp(FailureSentence(*this, box.failed, operation));
+    message = box.mail.Take(place);
+    return true;
+  }
+
+  World& world_;
+  int rank_;
+};
+
+}  // namespace
+
+void RunThreads(const ThreadRanks& options, const std::function<void(const Communicator&)>& body) {
+  World world(options);
+  const auto run = [&world, &body](int rank) {
+    const auto transport = std::make_shared<ThreadTransport>(world, rank);
+    transport->Guard([&] { body(Communicator(transport)); });
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(options.ranks);
+  for (int rank = 1; rank < options.ranks; ++rank) threads.emplace_back(run, rank);
+  run(0);
+  for (std::thread& thread : threads) thread.join();
+  if (world.failure) std::rethrow_exception(world.failure);
+}
+
+}  // namespace yoke

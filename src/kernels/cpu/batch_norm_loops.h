@@ -1,0 +1,243 @@
+// The loops of batch normalization's passes, for 8 or 16 lanes. Channels last, a tile of a few rows
+// is added up in registers, tiles in f32 sums that stay in the first cache, and a few hundred rows
+// onto sums in double; a plain tensor's planes likewise. Passes that write run from the end, where
+// the pass before left the caches full. Nothing of the standard library is called: see wide.h.
+#pragma once
+
+#include "kernels/cpu/batch_norm_passes.h"
+#include "kernels/cpu/wide.h"
+
+namespace yoke::cpu {
+namespace {
+
+constexpr int64_t kTile = 8;           // rows at once
+constexpr int64_t kGroup = 256;        // rows (of a plane: vectors) whose sums are f32
+constexpr int64_t kAhead = 1024;       // numbers called for in advance, where a tile is less
+constexpr int64_t kChunk = 64 * 1024;  // numbers written in order, chunk before chunk
+
+[[gnu::always_inline]] inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
+[[gnu::always_inline]] inline int64_t Most(int64_t a, int64_t b) { return a < b ? b : a; }
+
+/// A channel's constants for so many neighbours: of as many channels, or of one (`Plane`).
+template <int Lanes, bool Plane>
+struct Constants {
+  using Floats = typename Wide<Lanes>::Floats;
+  Floats center, scale, bias, slope, offset;
+
+  [[gnu::always_inline]] Constants(const NormPass& pass, int64_t c) {
+    Take(pass.center, c, center);
+    Take(pass.scale, c, scale);
+    Take(pass.bias, c, bias);
+    Take(pass.slope, c, slope);
+    Take(pass.offset, c, offset);
+  }
+  [[gnu::always_inline]] static void Take(const float* from, int64_t c, Floats& v) {
+    v = Floats{};
+    if (!from) return;
+    if constexpr (Plane)
+      v += from[c];
+    else
+      Wide<Lanes>::Load(from + c, v);
+  }
+};
+
+/// What is computed at one place of memory.
+template <typename T, NormStep Step>
+struct Place {
+  static constexpr bool kSums = Step == NormStep::kMoments || Step == NormStep::kGradientSums;
+  template <int Lanes>
+  using Floats = typename Wide<Lanes>::Floats;
+
+  /// Loads, and calls for what the same place of a later tile loads.
+  template <int Lanes>
+  [[gnu::always_inline]] static void Load(const NormPass& pass, const void* from, int64_t i,
+                                          Floats<Lanes>& v) {
+    const T* at = static_cast<const T*>(from) + i;
+    __builtin_prefetch(at + pass.ahead);
+    Wide<Lanes>::Load(at, v);
+  }
+
+  /// g: the output's gradient behind the ReLU; d: x - center.
+  template <int Lanes, bool Plane>
+  [[gnu::always_inline]] static void Gradient(const NormPass& pass,
+                                              const Constants<Lanes, Plane>& k, int64_t i,
+                                              Floats<Lanes>& g, Floats<Lanes>& d) {
+    Load<Lanes>(pass, pass.dy, i, g);
+    if (pass.more) {
+      Load<Lanes>(pass, pass.more, i, d);
+      g += d;
+    }
+    Load<Lanes>(pass, pass.x, i, d);
+    d -= k.center;
+    if (!pass.relu) return;
+    Floats<Lanes> y;
+    if (pass.y)
+      Load<Lanes>(pass, pass.y, i, y);
+    else
+      y = d * k.scale + k.bias;
+    g = y <= 0 ? Floats<Lanes>{} : g;
+  }
+
+  template <int Lanes, bool Plane>
+  [[gnu::always_inline]] static void Sum(const NormPass& pass, const Constants<Lanes, Plane>& k,
+                                         int64_t i, Floats<Lanes>& u, Floats<Lanes>& v) {
+    Floats<Lanes> d, g;
+    if constexpr (Step == NormStep::kMoments) {
+      Load<Lanes>(pass, pass.x, i, d);
+      d -= k.center;
+      g = d;
+    } else {
+      Gradient(pass, k, i, g, d);
+      if (pass.to) Wide<Lanes>::Store(g, static_cast<T*>(pass.to) + i);
+    }
+    u += g;
+    v += g * d;
+  }
+
+  template <int Lanes, bool Plane>
+  [[gnu::always_inline]] static void Write(const NormPass& pass, const Constants<Lanes, Plane>& k,
+                                           int64_t i) {
+    Floats<Lanes> d, g, result;
+    if constexpr (Step == NormStep::kNormalize) {
+      Load<Lanes>(pass, pass.x, i, d);
+      result = (d - k.center) * k.scale + k.bias;
+      if (pass.z) {
+        Load<Lanes>(pass, pass.z, i, g);
+        result += g;
+      }
+      if (pass.relu) result = result < 0 ? Floats<Lanes>{} : result;  // a NaN stays one
+    } else {
+      Gradient(pass, k, i, g, d);
+      result = g * k.scale + (d * k.slope + k.offset);
+    }
+    T* to = static_cast<T*>(pass.to) + i;
+    if (pass.stream)
+      Wide<Lanes>::Stream(result, to);
+    else
+      Wide<Lanes>::Store(result, to);
+  }
+};
+
+/// `Rows` rows of channels last, from `row` on: Lanes channels at a time as long as there are so
+/// many, then fewer. Adds to f32 sums [2, channels], or writes.
+template <typename At, int Lanes, int Rows>
+[[gnu::always_inline]] inline void Tile(const NormPass& pass, int64_t row, int64_t c, float* sums) {
+  const int64_t channels = pass.channels;
+  for (; c + Lanes <= channels; c += Lanes) {
+    const Constants<Lanes, false> k(pass, c);
+    if constexpr (At::kSums) {
+      typename Wide<Lanes>::Floats u, v;
+      Wide<Lanes>::Load(sums + c, u);
+      Wide<Lanes>::Load(sums + channels + c, v);
+      for (int r = 0; r < Rows; ++r) At::Sum(pass, k, (row + r) * channels + c, u, v);
+      Wide<Lanes>::Store(u, sums + c);
+      Wide<Lanes>::Store(v, sums + channels + c);
+    } else {
+      for (int r = 0; r < Rows; ++r) At::Write(pass, k, (row + r) * channels + c);
+    }
+  }
+  if constexpr (Lanes > 1)
+    if (c < channels) Tile<At, (Lanes > 8 ? 8 : Lanes > 4 ? 4 : 1), Rows>(pass, row, c, sums);
+}
+
+template <typename At, int Lanes>
+[[gnu::always_inline]] inline void Rows(const NormPass& pass, int64_t begin, int64_t end,
+                                        float* sums) {
+  int64_t row = begin;
+  for (; row + kTile <= end; row += kTile) Tile<At, Lanes, kTile>(pass, row, 0, sums);
+  for (; row < end; ++row) Tile<At, Lanes, 1>(pass, row, 0, sums);
+}
+
+template <typename At, int Lanes>
+[[gnu::always_inline]] inline void SumRows(const NormPass& pass, int64_t begin, int64_t end,
+                                           double* sums) {
+  for (int64_t i = 0; i < 2 * pass.channels; ++i) sums[i] = 0;
+  float* near = reinterpret_cast<float*>(sums + 2 * pass.channels);
+  for (int64_t row = begin; row < end; row += kGroup) {
+    for (int64_t i = 0; i < 2 * pass.channels; ++i) near[i] = 0;
+    Rows<At, Lanes>(pass, row, Least(row + kGroup, end), near);
+    for (int64_t i = 0; i < 2 * pass.channels; ++i) sums[i] += double(near[i]);
+  }
+}
+
+template <typename At, int Lanes>
+[[gnu::always_inline]] inline void SumSpan(const NormPass& pass, int64_t c, int64_t begin,
+                                           int64_t end, double* sums) {
+  typename Wide<Lanes>::Floats u = {}, v = {};
+  const Constants<Lanes, true> k(pass, c);
+  for (int64_t i = begin; i < end; i += Lanes) At::Sum(pass, k, i, u, v);
+  for (int lane = 0; lane < Lanes; ++lane) {
+    sums[c] += double(u[lane]);
+    sums[pass.channels + c] += double(v[lane]);
+  }
+}
+
+/// The planes of channels [begin, end).
+template <typename At, int Lanes>
+[[gnu::always_inline]] inline void SumPlanes(const NormPass& pass, int64_t begin, int64_t end,
+                                             double* sums) {
+  const int64_t wide = pass.pixels / Lanes * Lanes;
+  for (int64_t c = begin; c < end; ++c) {
+    sums[c] = sums[pass.channels + c] = 0;
+    for (int64_t n = 0; n < pass.batch; ++n) {
+      const int64_t plane = (n * pass.channels + c) * pass.pixels;
+      for (int64_t p = 0; p < wide; p += kGroup * Lanes)
+        SumSpan<At, Lanes>(pass, c, plane + p, plane + Least(p + kGroup * Lanes, wide), sums);
+      SumSpan<At, 1>(pass, c, plane + wide, plane + pass.pixels, sums);
+    }
+  }
+}
+
+/// The planes [begin, end) of batch * channels.
+template <typename At, int Lanes>
+[[gnu::always_inline]] inline void WritePlanes(const NormPass& pass, int64_t begin, int64_t end) {
+  for (int64_t plane = end - 1; plane >= begin; --plane) {
+    const int64_t last = (plane + 1) * pass.pixels;
+    int64_t i = plane * pass.pixels;
+    const Constants<Lanes, true> k(pass, plane % pass.channels);
+    for (; i + Lanes <= last; i += Lanes) At::Write(pass, k, i);
+    const Constants<1, true> one(pass, plane % pass.channels);
+    for (; i < last; ++i) At::Write(pass, one, i);
+  }
+}
+
+template <typename At, int Lanes>
+[[gnu::always_inline]] inline void WriteRows(const NormPass& pass, int64_t begin, int64_t end) {
+  const int64_t chunk = (kChunk / pass.channels / kTile + 1) * kTile;
+  for (int64_t last = end; last > begin; last -= chunk)
+    Rows<At, Lanes>(pass, last - begin < chunk ? begin : last - chunk, last, nullptr);
+}
+
+template <typename T, NormStep Step, int Lanes>
+[[gnu::always_inline]] inline void Run(const NormPass& pass, int64_t begin, int64_t end,
+                                       double* sums) {
+  using At = Place<T, Step>;
+  const bool plain = pass.layout == Layout::kPlain;
+  if constexpr (At::kSums) {
+    plain ? SumPlanes<At, Lanes>(pass, begin, end, sums)
+          : SumRows<At, Lanes>(pass, begin, end, sums);
+  } else {
+    plain ? WritePlanes<At, Lanes>(pass, begin, end) : WriteRows<At, Lanes>(pass, begin, end);
+    if (pass.stream) _mm_sfence();
+  }
+}
+
+template <typename T, int Lanes>
+[[gnu::always_inline]] inline void Part(const NormPass& given, int64_t begin, int64_t end,
+                                        double* sums) {
+  NormPass pass = given;  // a copy that no store can change, so that it stays in registers
+  pass.ahead = kTile * Most(pass.channels, kAhead / kTile);
+  switch (pass.step) {
+    case NormStep::kMoments:
+      return Run<T, NormStep::kMoments, Lanes>(pass, begin, end, sums);
+    case NormStep::kGradientSums:
+      return Run<T, NormStep::kGradientSums, Lanes>(pass, begin, end, sums);
+    case NormStep::kNormalize:
+      return Run<T, NormStep::kNormalize, Lanes>(pass, begin, end, sums);
+    case NormStep::kInputGradient:
+      return Run<T, NormStep::kInputGradient, Lanes>(pass, begin, end, sums);
+  }
+}
+
+}  // namespace
+}  // namespace yoke::cpu

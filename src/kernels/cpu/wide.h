@@ -1,0 +1,110 @@
+// Wide: vectors of 16 lanes for files that are compiled for AVX-512, of 8 elsewhere. Such a file
+// says
+// `#pragma GCC target(...)` behind its other headers and before this one: only then are operations
+// on 64 bytes one instruction. It must emit nothing that other files share, such as functions of
+// the standard library: all here is inlined.
+#pragma once
+
+#include <immintrin.h>
+
+#include "kernels/cpu/avx512.h"
+#include "kernels/cpu/vector.h"
+
+namespace yoke::cpu {
+
+template <int Lanes>
+struct Wide {
+  using Floats = typename VectorTypes<Lanes>::Floats;
+  using Words = typename VectorTypes<Lanes>::Words;
+  using Halves = typename VectorTypes<Lanes>::Halves;
+  using Ints = typename VectorTypes<Lanes>::Ints;
+  using Bytes = typename VectorTypes<Lanes>::Bytes;
+
+  [[gnu::always_inline]] static void Load(const float* from, Floats& v) {
+    std::memcpy(&v, from, sizeof v);
+  }
+  [[gnu::always_inline]] static void Load(const Bf16* from, Floats& v) {
+    Halves halves;
+    std::memcpy(&halves, from, sizeof halves);
+    Words words;
+    if constexpr (Lanes == 16)  // g++ converts halves of so long a vector
+      words = reinterpret_cast<Words>(
+          _mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(halves)));
+    else
+      words = __builtin_convertvector(halves, Words);
+    v = reinterpret_cast<Floats>(words << 16);
+  }
+
+  [[gnu::always_inline]] static void Store(const Floats& v, float* to) {
+    std::memcpy(to, &v, sizeof v);
+  }
+  [[gnu::always_inline]] static void Store(const Floats& v, Bf16* to) {
+    Halves halves;
+    Round(v, halves);
+    std::memcpy(static_cast<void*>(to), &halves, sizeof halves);
+  }
+
+  /// Of numbers that are T already: not rounded.
+  [[gnu::always_inline]] static void StoreExact(const Floats& v, float* to) { Store(v, to); }
+  [[gnu::always_inline]] static void StoreExact(const Floats& v, Bf16* to) {
+    Halves halves;
+    Narrow(reinterpret_cast<Words>(v) >> 16, halves);
+    std::memcpy(static_cast<void*>(to), &halves, sizeof halves);
+  }
+
+  [[gnu::always_inline]] static void LoadBytes(const uint8_t* from, Ints& v) {
+    Bytes bytes;
+    std::memcpy(&bytes, from, sizeof bytes);
+    if constexpr (Lanes == 16)
+      v = reinterpret_cast<Ints>(
+          _mm512_maskz_cvtepu8_epi32(0xFFFF, reinterpret_cast<__m128i>(bytes)));
+    else
+      v = __builtin_convertvector(bytes, Ints);
+  }
+  [[gnu::always_inline]] static void StoreBytes(const Ints& v, uint8_t* to) {
+    Bytes bytes;
+    if constexpr (Lanes == 16)
+      bytes =
+          reinterpret_cast<Bytes>(_mm512_maskz_cvtepi32_epi8(0xFFFF, reinterpret_cast<__m512i>(v)));
+    else
+      bytes = __builtin_convertvector(v, Bytes);
+    std::memcpy(to, &bytes, sizeof bytes);
+  }
+
+  /// Stores past the caches where `to` is a multiple of 32 bytes and the vector as long.
+  [[gnu::always_inline]] static void Stream(const Floats& v, float* to) { StreamBytes(v, to); }
+  [[gnu::always_inline]] static void Stream(const Floats& v, Bf16* to) {
+    Halves halves;
+    Round(v, halves);
+    StreamBytes(halves, to);
+  }
+
+ private:
+  /// To nearest even; a NaN stays one.
+  [[gnu::always_inline]] static void Round(const Floats& v, Halves& halves) {
+    const auto u = reinterpret_cast<Words>(v);
+    const Words rounded = (u + 0x7FFFU + ((u >> 16) & 1U)) >> 16, nan = (u >> 16) | 0x40U;
+    Narrow(v == v ? rounded : nan, halves);
+  }
+  [[gnu::always_inline]] static void Narrow(const Words& words, Halves& halves) {
+    if constexpr (Lanes == 16)
+      halves = reinterpret_cast<Halves>(
+          _mm512_maskz_cvtepi32_epi16(0xFFFF, reinterpret_cast<__m512i>(words)));
+    else
+      halves = __builtin_convertvector(words, Halves);
+  }
+
+  template <typename V>
+  [[gnu::always_inline]] static void StreamBytes(const V& v, void* to) {
+    if constexpr (sizeof(V) % 32 == 0) {
+      __m256i parts[sizeof(V) / 32];
+      std::memcpy(parts, &v, sizeof v);
+      for (size_t i = 0; i < sizeof(V) / 32; ++i)
+        _mm256_stream_si256(static_cast<__m256i*>(to) + i, parts[i]);
+    } else {
+      std::memcpy(to, &v, sizeof v);
+    }
+  }
+};
+
+}  // namespace yoke::cpu

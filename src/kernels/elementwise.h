@@ -1,0 +1,47 @@
+// Elementwise: a function of each number whose derivative follows from its input; f32 or bf16, on
+// the caller's kernel threads.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace yoke {
+
+/// to[i] = make(i) for every i, dealt to threads.
+template <typename Number, typename Make>
+void FillEach(Number* to, int64_t count, const Make& make) {
+  constexpr int64_t kWorthThreads = 8192;
+#pragma omp parallel for schedule(static) if (count > kWorthThreads)
+  for (int64_t i = 0; i < count; ++i) to[i] = Number(make(i));
+}
+
+/// output = function.Value(input)
+template <typename Function>
+void ApplyEach(const Function& function, const Tensor& input, const Tensor& output) {
+  const auto run = [&]<typename Number>(const Number* x) {
+    FillEach(output.As<Number>(), input.Count(),
+             [&, x](int64_t i) { return function.Value(float(x[i])); });
+  };
+  if (input.type == DType::kBf16)
+    run(input.As<Bf16>());
+  else
+    run(input.As<float>());
+}
+
+/// input_gradient = output_gradient * function.Slope(input); may lie where output_gradient does.
+template <typename Function>
+void ApplySlope(const Function& function, const Tensor& input, const Tensor& output_gradient,
+                const Tensor& input_gradient) {
+  const auto run = [&]<typename Number>(const Number* x) {
+    const auto* dy = output_gradient.As<Number>();
+    FillEach(input_gradient.As<Number>(), input.Count(),
+             [&, x, dy](int64_t i) { return float(dy[i]) * function.Slope(float(x[i])); });
+  };
+  if (input.type == DType::kBf16)
+    run(input.As<Bf16>());
+  else
+    run(input.As<float>());
+}
+
+}  // namespace yoke

@@ -1,0 +1,89 @@
+// Rearrange: one pass over memory each.
+#include "kernels/rearrange.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+/// An image tensor as planes of rows: of each channel, or, channels last, of all at once.
+struct Planes {
+  int64_t count, rows, row;
+  explicit Planes(const Tensor& t) : rows(t.shape[2]) {
+    const bool last = t.layout == Layout::kChannelsLast;
+    count = t.shape[0] * (last ? 1 : t.shape[1]);
+    row = t.shape[3] * (last ? t.shape[1] : 1);
+  }
+  /// Numbers in a pixel of a row.
+  static int64_t Pixel(const Tensor& t) {
+    return t.layout == Layout::kChannelsLast ? t.shape[1] : 1;
+  }
+};
+
+template <typename T>
+void Pad(const Tensor& input, int64_t top, int64_t left, float value, const Tensor& output) {
+  const Planes in(input), out(output);
+  const int64_t before = left * Planes::Pixel(input);
+#pragma omp parallel for schedule(static) collapse(2)
+  for (int64_t p = 0; p < out.count; ++p)
+    for (int64_t r = 0; r < out.rows; ++r) {
+      T* to = output.As<T>() + (p * out.rows + r) * out.row;
+      const bool inside = r >= top && r < top + in.rows;
+      if (!inside) {
+        std::fill_n(to, out.row, static_cast<T>(value));
+        continue;
+      }
+      std::fill_n(to, before, static_cast<T>(value));
+      std::copy_n(input.As<T>() + (p * in.rows + r - top) * in.row, in.row, to + before);
+      std::fill(to + before + in.row, to + out.row, static_cast<T>(value));
+    }
+}
+
+template <typename T>
+void Crop(const Tensor& input, int64_t top, int64_t left, const Tensor& output) {
+  const Planes in(input), out(output);
+  const int64_t before = left * Planes::Pixel(input);
+#pragma omp parallel for schedule(static) collapse(2)
+  for (int64_t p = 0; p < out.count; ++p)
+    for (int64_t r = 0; r < out.rows; ++r)
+      std::copy_n(input.As<T>() + (p * in.rows + r + top) * in.row + before, out.row,
+                  output.As<T>() + (p * out.rows + r) * out.row);
+}
+
+template <typename T>
+void Shuffle(const Tensor& input, int64_t groups, const Tensor& output) {
+  const int64_t channels = input.shape[1], n = channels / groups;
+  const int64_t pixels = input.Count() / (input.shape[0] * channels);
+  const bool last = input.layout == Layout::kChannelsLast;
+  const int64_t run = last ? 1 : pixels;  // numbers of one channel that lie together
+  const int64_t blocks = input.shape[0] * (last ? pixels : 1);
+#pragma omp parallel for schedule(static)
+  for (int64_t b = 0; b < blocks; ++b)
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t i = 0; i < groups; ++i)
+        std::copy_n(input.As<T>() + (b * channels + i * n + j) * run, run,
+                    output.As<T>() + (b * channels + j * groups + i) * run);
+}
+
+}  // namespace
+
+void PadImages(const Tensor& input, int64_t top, int64_t left, float value, const Tensor& output) {
+  if (input.type == DType::kF32) return Pad<float>(input, top, left, value, output);
+  Check(input.type == DType::kBf16, "images are of f32 or bf16");
+  Pad<Bf16>(input, top, left, value, output);
+}
+
+void CropImages(const Tensor& input, int64_t top, int64_t left, const Tensor& output) {
+  if (input.type == DType::kF32) return Crop<float>(input, top, left, output);
+  Crop<Bf16>(input, top, left, output);
+}
+
+void ShuffleChannels(const Tensor& input, int64_t groups, const Tensor& output) {
+  if (input.type == DType::kF32) return Shuffle<float>(input, groups, output);
+  Check(input.type == DType::kBf16, "channels are of f32 or bf16");
+  Shuffle<Bf16>(input, groups, output);
+}
+
+}  // namespace yoke

@@ -1,0 +1,57 @@
+// Shortcut: rows of numbers are copied; what has no source is zero.
+#include "kernels/shortcut.h"
+
+#include <algorithm>
+
+namespace yoke {
+namespace {
+
+/// to[n, c, y, x] = from[n, c, y * a / b, x * a / b] where that pixel and channel exist and the
+/// division leaves no rest, else 0.
+template <typename T>
+void Sample(const T* from, const Shape& source, T* to, const Shape& target, Layout layout,
+            int64_t a, int64_t b) {
+  const ImageIndex at(source, layout), put(target, layout);
+#pragma omp parallel for schedule(static) collapse(2)
+  for (int64_t n = 0; n < target[0]; ++n)
+    for (int64_t y = 0; y < target[2]; ++y)
+      for (int64_t x = 0; x < target[3]; ++x) {
+        const bool taken = y % b == 0 && x % b == 0;
+        const int64_t copied = taken ? std::min(source[1], target[1]) : 0;
+        if (layout == Layout::kChannelsLast) {  // a pixel's channels lie together
+          T* pixel = to + put(n, 0, y, x);
+          if (copied > 0) std::copy_n(from + at(n, 0, y * a / b, x * a / b), copied, pixel);
+          std::fill_n(pixel + copied, target[1] - copied, T{});
+          continue;
+        }
+        for (int64_t c = 0; c < target[1]; ++c)
+          to[put(n, c, y, x)] = c < copied ? from[at(n, c, y * a / b, x * a / b)] : T{};
+      }
+}
+
+template <typename T>
+void Forward(const ShortcutShape& s, const void* input, void* output) {
+  Sample(static_cast<const T*>(input), s.Input(), static_cast<T*>(output), s.Output(), s.layout,
+         s.stride, 1);
+}
+
+template <typename T>
+void Backward(const ShortcutShape& s, const void* output, void* input) {
+  Sample(static_cast<const T*>(output), s.Output(), static_cast<T*>(input), s.Input(), s.layout, 1,
+         s.stride);
+}
+
+}  // namespace
+
+void TakeShortcut(const ShortcutShape& shape, const void* input, void* output) {
+  if (shape.type == DType::kBf16) return Forward<Bf16>(shape, input, output);
+  Forward<float>(shape, input, output);
+}
+
+void TakeShortcutBack(const ShortcutShape& shape, const void* output_gradient,
+                      void* input_gradient) {
+  if (shape.type == DType::kBf16) return Backward<Bf16>(shape, output_gradient, input_gradient);
+  Backward<float>(shape, output_gradient, input_gradient);
+}
+
+}  // namespace yoke

@@ -1,0 +1,65 @@
+// The layer `channel_shuffle`: mixes the channels of groups (Zhang et al., "ShuffleNet", 2018).
+#include "base/check.h"
+#include "kernels/rearrange.h"
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+namespace {
+
+class ShufflePlan : public LayerPlan {
+ public:
+  ShufflePlan(int64_t groups, const PlanRequest& request) : groups_(groups) {
+    output = request.input;
+    reads_input = reads_output = false;
+    kernel = "loops";
+  }
+  void Forward(const LayerCall& call) override {
+    ShuffleChannels(call.input, groups_, call.output);
+  }
+  void Backward(const LayerCall& call) override {
+    if (call.input_gradient.data)
+      ShuffleChannels(call.output_gradient, call.output_gradient.shape[1] / groups_,
+                      call.input_gradient);
+  }
+
+ private:
+  int64_t groups_;
+};
+
+class ChannelShuffle : public Layer {
+ public:
+  ChannelShuffle(int64_t groups, const Shape& shape) : groups_(groups), shape_(shape) {}
+
+  Shape OutputShape() const override { return shape_; }
+  Cost Price(int64_t batch) const override { return Elementwise(batch * shape_.Count(), 0); }
+  std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    return std::make_unique<ShufflePlan>(groups_, request);
+  }
+
+ private:
+  int64_t groups_;
+  Shape shape_;
+};
+
+std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+  RequireDense(context, "channel_shuffle");
+  const int64_t groups = options.Int("groups"), channels = context.input.shape[0];
+  Require(channels % groups == 0, "{}: expected a divisor of its input's {} channels",
+          options.Where("groups"), channels);
+  return std::make_unique<ChannelShuffle>(groups, context.input.shape);
+}
+
+}  // namespace
+
+LayerEntry channel_shuffle() {
+  return {.name = "channel_shuffle",
+          .summary = "mixes the channels of groups, as in ShuffleNet",
+          .options = {{.name = "groups",
+                       .type = OptionType::kInt,
+                       .help = "Neighbours come from so many groups.",
+                       .minimum = 1,
+                       .required = true}},
+          .make = Make};
+}
+
+}  // namespace yoke::layer

@@ -1,0 +1,79 @@
+// The layer `concat`: its inputs, one behind the other along channels.
+#include "base/check.h"
+#include "kernels/join.h"
+#include "model/layers/joined.h"
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+namespace {
+
+class ConcatPlan : public LayerPlan {
+ public:
+  ConcatPlan(const PlanRequest& request, const Shape& shape) {
+    output = request.input;
+    output.shape = shape;
+    reads_input = reads_output = false;
+    kernel = "loops";
+  }
+
+  void Forward(const LayerCall& call) override {
+    Gather(call.input, call.others, all_);
+    Concatenate(all_, call.output);
+  }
+
+  void Backward(const LayerCall& call) override {
+    Gather(call.input_gradient, call.other_gradients, all_);
+    TakeApart(call.output_gradient, all_);
+  }
+
+ private:
+  std::vector<Tensor> all_;  // inputs, or their gradients
+};
+
+class Concat : public Layer {
+ public:
+  explicit Concat(const Shape& shape) : shape_(shape) {}
+
+  Shape OutputShape() const override { return shape_; }
+  Cost Price(int64_t batch) const override { return Elementwise(batch * shape_.Count(), 0); }
+  std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    return LikeTheFirst(
+        request, [this](const PlanRequest& r) { return std::make_unique<ConcatPlan>(r, shape_); });
+  }
+
+ private:
+  Shape shape_;
+};
+
+/// The shape with another number of channels.
+Shape WithChannels(const Shape& shape, int64_t channels) {
+  std::vector<int64_t> axes(shape.axes().begin(), shape.axes().end());
+  axes[0] = channels;
+  return Shape(axes);
+}
+
+std::unique_ptr<Layer> Make(const Options& /*options*/, const LayerContext& context) {
+  RequireAllDense(context, "concat");
+  const Shape& first = context.input.shape;
+  int64_t channels = first[0];
+  for (const Edge& other : context.others) {
+    Require(other.shape.rank() == first.rank() && WithChannels(other.shape, first[0]) == first,
+            "layer '{}' (concat) takes inputs that differ in channels only, not {} and {}",
+            context.name, first.Text(), other.shape.Text());
+    channels += other.shape[0];
+  }
+  return std::make_unique<Concat>(WithChannels(first, channels));
+}
+
+}  // namespace
+
+LayerEntry concat() {
+  return {.name = "concat",
+          .summary = "its inputs, one behind the other along channels",
+          .options = {},
+          .make = Make,
+          .least_inputs = 2,
+          .most_inputs = kAnyNumber};
+}
+
+}  // namespace yoke::layer

@@ -1,0 +1,58 @@
+// The layer `global_average_pool`: an image becomes a row of its channels' means.
+#include "kernels/global_average.h"
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+namespace {
+
+class GlobalAveragePlan : public LayerPlan {
+ public:
+  GlobalAveragePlan(const PlanRequest& request, const Shape& shape) {
+    output = {.shape = shape, .type = request.input.type};
+    if (shape.rank() == 3) output.layout = request.input.layout;
+    reads_input = reads_output = false;
+    kernel = "loops";
+  }
+  void Forward(const LayerCall& call) override { AverageImages(call.input, call.output); }
+  void Backward(const LayerCall& call) override {
+    if (call.input_gradient.data) SpreadAverages(call.output_gradient, call.input_gradient);
+  }
+};
+
+class GlobalAverage : public Layer {
+ public:
+  GlobalAverage(const Shape& shape, bool keep_axes) : shape_(shape), keep_axes_(keep_axes) {}
+
+  Shape OutputShape() const override {
+    return keep_axes_ ? Shape{shape_[0], 1, 1} : Shape{shape_[0]};
+  }
+  Cost Price(int64_t batch) const override {
+    const double numbers = double(batch) * double(shape_.Count());
+    return {.operations = 2 * numbers, .bytes = 8 * numbers};
+  }
+  std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    return std::make_unique<GlobalAveragePlan>(request, OutputShape());
+  }
+
+ private:
+  Shape shape_;
+  bool keep_axes_;
+};
+
+}  // namespace
+
+LayerEntry global_average_pool() {
+  return {
+      .name = "global_average_pool",
+      .summary = "the mean of each channel over the whole image",
+      .options = {{.name = "keep_axes",
+                   .type = OptionType::kBool,
+                   .fallback = false,
+                   .help = "Whether what comes out is an image of one pixel, not a row."}},
+      .make = [](const Options& options, const LayerContext& context) -> std::unique_ptr<Layer> {
+        RequireImage(context, "global_average_pool");
+        return std::make_unique<GlobalAverage>(context.input.shape, options.Bool("keep_axes"));
+      }};
+}
+
+}  // namespace yoke::layer

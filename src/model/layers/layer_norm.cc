@@ -1,0 +1,110 @@
+// The layer `layer_norm`: each example, or each pixel over its channels, normalized by itself (Ba,
+// Kiros and Hinton 2016).
+#include "kernels/layer_norm.h"
+
+#include "model/layers/convert_input.h"
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+namespace {
+
+class LayerNormPlan : public LayerPlan {
+ public:
+  LayerNormPlan(const LayerNormShape& shape, const PlanRequest& request) : shape_(shape) {
+    output = request.input;
+    gradient_in_place = 0;
+    reads_output = false;
+    saved_bytes = request.training ? 2 * shape.rows * SizeOf(DType::kF32) : 0;
+    kernel = "loops";
+  }
+  void Forward(const LayerCall& call) override { LayerNorm(shape_, Arguments(call)); }
+  void Backward(const LayerCall& call) override { LayerNormBack(shape_, Arguments(call)); }
+
+ private:
+  static LayerNormCall Arguments(const LayerCall& call) {
+    const bool affine = !call.params.empty();
+    return {.input = call.input.data,
+            .output = call.output.data,
+            .weight = affine ? call.params[0].value.As<float>() : nullptr,
+            .bias = affine ? call.params[1].value.As<float>() : nullptr,
+            .saved = static_cast<float*>(call.saved),
+            .weight_gradient = affine ? call.params[0].gradient : nullptr,
+            .bias_gradient = affine ? call.params[1].gradient : nullptr,
+            .output_gradient = call.output_gradient.data,
+            .input_gradient = call.input_gradient.data};
+  }
+
+  LayerNormShape shape_;
+};
+
+class LayerNormLayer : public Layer {
+ public:
+  LayerNormLayer(const Options& options, const Shape& input)
+      : input_(input),
+        together_(options.String("over") == "channels" ? Shape{input[0]} : input),
+        epsilon_(options.Float("epsilon")),
+        affine_(options.Bool("affine")) {}
+
+  Shape OutputShape() const override { return input_; }
+
+  std::vector<ParamSpec> Params() const override {
+    if (!affine_) return {};
+    return {{.name = "weight", .shape = together_, .initializer = "ones", .exact = true},
+            {.name = "bias", .shape = together_, .exact = true}};
+  }
+
+  Cost Price(int64_t batch) const override { return Elementwise(batch * input_.Count(), 16); }
+
+  /// Numbers that are normalized together lie together: channels last where those are a pixel's.
+  std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    const bool all = together_.rank() == input_.rank();
+    const Layout layout = all ? Layout::kPlain : Layout::kChannelsLast;
+    return ConvertInput(request, {.type = request.input.type, .layout = layout},
+                        [this](const PlanRequest& r) {
+                          const int64_t columns = together_.Count();
+                          return std::make_unique<LayerNormPlan>(
+                              LayerNormShape{.rows = r.batch * (input_.Count() / columns),
+                                             .columns = columns,
+                                             .type = r.input.type,
+                                             .epsilon = epsilon_},
+                              r);
+                        });
+  }
+
+ private:
+  Shape input_;
+  Shape together_;  ///< Of what is normalized together.
+  double epsilon_;
+  bool affine_;
+};
+
+std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+  RequireDense(context, "layer_norm");
+  if (options.String("over") == "channels" && context.input.shape.rank() > 1)
+    RequireImage(context, "layer_norm");
+  return std::make_unique<LayerNormLayer>(options, context.input.shape);
+}
+
+}  // namespace
+
+LayerEntry layer_norm() {
+  return {.name = "layer_norm",
+          .summary = "each example, or each pixel over its channels, normalized by itself",
+          .options = {{.name = "over",
+                       .fallback = "example",
+                       .help = "What is normalized together: all numbers of an example, or the "
+                               "channels of a pixel.",
+                       .choices = {"example", "channels"}},
+                      {.name = "epsilon",
+                       .type = OptionType::kFloat,
+                       .fallback = 1e-5,
+                       .help = "Added to the variance.",
+                       .minimum = 0},
+                      {.name = "affine",
+                       .type = OptionType::kBool,
+                       .fallback = true,
+                       .help = "Whether a weight and a bias follow."}},
+          .make = Make};
+}
+
+}  // namespace yoke::layer

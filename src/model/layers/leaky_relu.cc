@@ -1,0 +1,28 @@
+// The layer `leaky_relu`: negative numbers are made small, not zero (Maas et al. 2013).
+#include "model/layers/elementwise.h"
+
+namespace yoke::layer {
+namespace {
+
+struct LeakyRelu {
+  float slope;
+  float Value(float x) const { return x < 0 ? slope * x : x; }
+  float Slope(float x) const { return x > 0 ? 1 : slope; }
+};
+
+}  // namespace
+
+LayerEntry leaky_relu() {
+  return {.name = "leaky_relu",
+          .summary = "negative numbers times a small slope, the others as they are",
+          .options = {{.name = "slope",
+                       .type = OptionType::kFloat,
+                       .fallback = 0.01,
+                       .help = "What negative numbers are multiplied by."}},
+          .make = [](const Options& options, const LayerContext& context) {
+            return MakeElementwiseLayer(LeakyRelu{static_cast<float>(options.Float("slope"))},
+                                        "leaky_relu", context);
+          }};
+}
+
+}  // namespace yoke::layer

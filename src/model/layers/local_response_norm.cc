@@ -1,0 +1,94 @@
+// The layer `local_response_norm`: each number divided by a power of its neighbours' squares in the
+// channels beside it (Krizhevsky et al. 2012).
+#include "kernels/local_response_norm.h"
+
+#include "base/check.h"
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+namespace {
+
+class LocalResponseNormPlan : public LayerPlan {
+ public:
+  LocalResponseNormPlan(const LocalResponseNormShape& shape, const PlanRequest& request)
+      : kernel_(MakeLocalResponseNorm(shape, request.reference)) {
+    output = request.input;
+    gradient_in_place = 0;
+    reads_output = false;
+    scratch_bytes = kernel_->scratch_bytes();
+    kernel = kernel_->name();
+  }
+  void Forward(const LayerCall& call) override {
+    kernel_->Forward(call.input.data, call.output.data, call.scratch);
+  }
+  void Backward(const LayerCall& call) override {
+    if (call.input_gradient.data)
+      kernel_->Backward(call.input.data, call.output_gradient.data, call.input_gradient.data,
+                        call.scratch);
+  }
+
+ private:
+  std::unique_ptr<LocalResponseNormKernel> kernel_;
+};
+
+class LocalResponseNorm : public Layer {
+ public:
+  LocalResponseNorm(const LocalResponseNormShape& shape, const Shape& image)
+      : shape_(shape), image_(image) {}
+
+  Shape OutputShape() const override { return image_; }
+  Cost Price(int64_t batch) const override {
+    return Elementwise(batch * image_.Count(), 30 + 4 * double(shape_.size));
+  }
+  std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    LocalResponseNormShape shape = shape_;
+    shape.batch = request.batch;
+    shape.type = request.input.type;
+    shape.layout = request.input.layout;
+    return std::make_unique<LocalResponseNormPlan>(shape, request);
+  }
+
+ private:
+  LocalResponseNormShape shape_;  // of one example
+  Shape image_;
+};
+
+std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+  RequireImage(context, "local_response_norm");
+  const Shape& in = context.input.shape;
+  const int64_t size = options.Int("size");
+  Require(size % 2 == 1, "{}: expected an odd number of channels, got {}", options.Where("size"),
+          size);
+  const LocalResponseNormShape shape{.batch = 1,
+                                     .channels = in[0],
+                                     .pixels = in[1] * in[2],
+                                     .size = size,
+                                     .alpha = options.Float("alpha"),
+                                     .beta = options.Float("beta"),
+                                     .k = options.Float("k")};
+  Require(shape.k > 0, "{}: expected a number above 0", options.Where("k"));
+  return std::make_unique<LocalResponseNorm>(shape, in);
+}
+
+OptionSpec Number(const std::string& name, double fallback, const std::string& help) {
+  return {
+      .name = name, .type = OptionType::kFloat, .fallback = fallback, .help = help, .minimum = 0};
+}
+
+}  // namespace
+
+LayerEntry local_response_norm() {
+  return {.name = "local_response_norm",
+          .summary = "each number divided by a power of its neighbours' squares across channels",
+          .options = {{.name = "size",
+                       .type = OptionType::kInt,
+                       .fallback = 5,
+                       .help = "How many channels a sum takes: an odd number.",
+                       .minimum = 1},
+                      Number("alpha", 1e-4, "Share of the mean square of these channels."),
+                      Number("beta", 0.75, "The power."),
+                      Number("k", 1, "What is added to that share.")},
+          .make = Make};
+}
+
+}  // namespace yoke::layer

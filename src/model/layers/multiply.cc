@@ -1,0 +1,73 @@
+// The layer `multiply`: the product of two inputs, or of an image and one number for each of its
+// channels (Hu et al., "Squeeze-and-excitation networks", 2018).
+#include "kernels/multiply.h"
+
+#include "base/check.h"
+#include "model/layers/joined.h"
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+namespace {
+
+class MultiplyPlan : public LayerPlan {
+ public:
+  explicit MultiplyPlan(const PlanRequest& request) {
+    output = request.input;
+    gradient_in_place = 0;
+    reads_output = false;
+    kernel = "loops";
+  }
+  void Forward(const LayerCall& call) override {
+    Multiply(call.input, call.others[0], call.output);
+  }
+  void Backward(const LayerCall& call) override {
+    MultiplyBack({.x = call.input,
+                  .gate = call.others[0],
+                  .output_gradient = call.output_gradient,
+                  .x_gradient = call.input_gradient,
+                  .gate_gradient = call.other_gradients[0]});
+  }
+};
+
+class MultiplyLayer : public Layer {
+ public:
+  explicit MultiplyLayer(const Shape& shape) : shape_(shape) {}
+
+  Shape OutputShape() const override { return shape_; }
+  Cost Price(int64_t batch) const override { return Elementwise(batch * shape_.Count(), 4); }
+  std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    return LikeTheFirst(request,
+                        [](const PlanRequest& r) { return std::make_unique<MultiplyPlan>(r); });
+  }
+
+ private:
+  Shape shape_;
+};
+
+/// Whether `gate` holds a number for each channel of an image.
+bool IsGate(const Shape& image, const Shape& gate) {
+  return image.rank() == 3 && (gate == Shape{image[0]} || gate == Shape{image[0], 1, 1});
+}
+
+std::unique_ptr<Layer> Make(const Options& /*options*/, const LayerContext& context) {
+  RequireAllDense(context, "multiply");
+  const Shape &first = context.input.shape, &second = context.others[0].shape;
+  Require(first == second || IsGate(first, second),
+          "layer '{}' (multiply) takes inputs of one shape, or an image and then a number for each "
+          "of its channels, not {} and {}",
+          context.name, first.Text(), second.Text());
+  return std::make_unique<MultiplyLayer>(first);
+}
+
+}  // namespace
+
+LayerEntry multiply() {
+  return {.name = "multiply",
+          .summary = "the product of two inputs, or of an image and a number a channel",
+          .options = {},
+          .make = Make,
+          .least_inputs = 2,
+          .most_inputs = 2};
+}
+
+}  // namespace yoke::layer

@@ -1,0 +1,85 @@
+// The layer `shortcut`: what a residual block adds its result to where the block changes the size
+// of the image, without parameters (He et al. 2015, option A).
+#include "kernels/shortcut.h"
+
+#include "base/check.h"
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+namespace {
+
+class ShortcutPlan : public LayerPlan {
+ public:
+  explicit ShortcutPlan(const ShortcutShape& shape) : shape_(shape) {
+    const Shape out = shape.Output();
+    output = {.shape = {out[1], out[2], out[3]}, .type = shape.type, .layout = shape.layout};
+    reads_input = reads_output = false;
+    kernel = "loops";
+  }
+  void Forward(const LayerCall& call) override {
+    TakeShortcut(shape_, call.input.data, call.output.data);
+  }
+  void Backward(const LayerCall& call) override {
+    if (call.input_gradient.data)
+      TakeShortcutBack(shape_, call.output_gradient.data, call.input_gradient.data);
+  }
+
+ private:
+  ShortcutShape shape_;
+};
+
+class Shortcut : public Layer {
+ public:
+  explicit Shortcut(const ShortcutShape& shape) : shape_(shape) {}
+
+  Shape OutputShape() const override {
+    const Shape out = shape_.Output();
+    return {out[1], out[2], out[3]};
+  }
+  Cost Price(int64_t batch) const override {
+    return Elementwise(batch * shape_.Output().Count(), 0);
+  }
+  std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    ShortcutShape shape = shape_;
+    shape.batch = request.batch;
+    shape.type = request.input.type;
+    shape.layout = request.input.layout;
+    return std::make_unique<ShortcutPlan>(shape);
+  }
+
+ private:
+  ShortcutShape shape_;  // of one example
+};
+
+std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+  RequireImage(context, "shortcut");
+  const Shape& in = context.input.shape;
+  Require(options.Int("outputs") >= in[0], "{}: expected at least the {} channels of its input",
+          options.Where("outputs"), in[0]);
+  return std::make_unique<Shortcut>(ShortcutShape{.batch = 1,
+                                                  .channels = in[0],
+                                                  .height = in[1],
+                                                  .width = in[2],
+                                                  .outputs = options.Int("outputs"),
+                                                  .stride = options.Int("stride")});
+}
+
+}  // namespace
+
+LayerEntry shortcut() {
+  return {.name = "shortcut",
+          .summary = "every stride-th pixel, with channels of zeros added (ResNet's option A)",
+          .options = {{.name = "outputs",
+                       .type = OptionType::kInt,
+                       .help = "Channels that come out: at least those that come in.",
+                       .minimum = 1,
+                       .required = true},
+                      {.name = "stride",
+                       .type = OptionType::kInt,
+                       .fallback = 1,
+                       .help = "Every so manyth pixel of a row and of a column is taken.",
+                       .minimum = 1}},
+          .make = Make};
+}
+
+}  // namespace yoke::layer

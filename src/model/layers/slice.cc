@@ -1,0 +1,88 @@
+// The layer `slice`: some of the channels, one behind the other.
+#include <array>
+#include <cstring>
+
+#include "base/check.h"
+#include "kernels/join.h"
+#include "model/layers/support.h"
+
+namespace yoke::layer {
+namespace {
+
+/// Channels [begin, begin + count) of `all`.
+struct Piece {
+  int64_t begin = 0, count = 0, all = 0;
+};
+
+class SlicePlan : public LayerPlan {
+ public:
+  SlicePlan(const Piece& piece, const Shape& shape, const PlanRequest& request) : piece_(piece) {
+    output = request.input;
+    output.shape = shape;
+    reads_input = reads_output = false;
+    kernel = "loops";
+  }
+  void Forward(const LayerCall& call) override { TakeApart(call.input, Parts(call.output)); }
+  void Backward(const LayerCall& call) override {
+    const Tensor& gradient = call.input_gradient;
+    if (!gradient.data) return;
+    std::memset(gradient.data, 0, static_cast<size_t>(gradient.Bytes()));
+    Concatenate(Parts(call.output_gradient), gradient);
+  }
+
+ private:
+  /// The piece with what lies before and behind it, of which only the channels are known.
+  std::array<Tensor, 3> Parts(const Tensor& piece) const {
+    const int64_t behind = piece_.all - piece_.begin - piece_.count;
+    return {Tensor{.shape = {1, piece_.begin}}, piece, Tensor{.shape = {1, behind}}};
+  }
+
+  Piece piece_;
+};
+
+class SliceLayer : public Layer {
+ public:
+  SliceLayer(const Piece& piece, const Shape& shape) : piece_(piece), shape_(shape) {}
+
+  Shape OutputShape() const override { return shape_; }
+  Cost Price(int64_t batch) const override { return Elementwise(batch * shape_.Count(), 0); }
+  std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
+    return std::make_unique<SlicePlan>(piece_, shape_, request);
+  }
+
+ private:
+  Piece piece_;
+  Shape shape_;
+};
+
+std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+  RequireDense(context, "slice");
+  std::vector<int64_t> axes(context.input.shape.axes().begin(), context.input.shape.axes().end());
+  const Piece piece{
+      .begin = options.Int("begin"), .count = options.Int("channels"), .all = axes[0]};
+  Require(piece.begin < piece.all && piece.count <= piece.all - piece.begin,
+          "layer '{}' (slice): channels {} to {} are not among its input's {}", context.name,
+          piece.begin, piece.begin + piece.count, piece.all);
+  axes[0] = piece.count;
+  return std::make_unique<SliceLayer>(piece, Shape(axes));
+}
+
+}  // namespace
+
+LayerEntry slice() {
+  return {.name = "slice",
+          .summary = "some of the channels, one behind the other",
+          .options = {{.name = "begin",
+                       .type = OptionType::kInt,
+                       .fallback = 0,
+                       .help = "The first channel, from 0 on.",
+                       .minimum = 0},
+                      {.name = "channels",
+                       .type = OptionType::kInt,
+                       .help = "How many are taken.",
+                       .minimum = 1,
+                       .required = true}},
+          .make = Make};
+}
+
+}  // namespace yoke::layer

@@ -1,0 +1,50 @@
+// The options of layers that move a window over an image.
+#include "model/layers/window.h"
+
+#include "base/check.h"
+
+namespace yoke::layer {
+
+Border BorderOption(const Options& options) {
+  const std::vector<int64_t> given = options.Ints("padding");
+  Require(given.size() == 1 || given.size() == 2 || given.size() == 4,
+          "{}: expected one number, [height, width] or [top, left, bottom, right], got {} numbers",
+          options.Where("padding"), given.size());
+  for (const int64_t number : given)
+    Require(number >= 0, "{}: expected at least 0, got {}", options.Where("padding"), number);
+  const int64_t top = given[0], left = given.size() == 1 ? top : given[1];
+  if (given.size() < 4) return {top, left, top, left};
+  return {top, left, given[2], given[3]};
+}
+
+WindowPair WindowOptions(const Options& options) {
+  const Pair kernel = PairOption(options, "kernel", 1);
+  const Pair stride = options.Has("stride") ? PairOption(options, "stride", 1) : kernel;
+  const Border border = BorderOption(options);
+  return {.rows = {.size = kernel.height,
+                   .stride = stride.height,
+                   .padding = border.top,
+                   .more_padding = border.bottom - border.top},
+          .columns = {.size = kernel.width,
+                      .stride = stride.width,
+                      .padding = border.left,
+                      .more_padding = border.right - border.left}};
+}
+
+OptionSpec AxesOption(const std::string& name, Value fallback, const std::string& help) {
+  const bool required = fallback.IsNone();
+  return {.name = name,
+          .type = OptionType::kInts,
+          .fallback = std::move(fallback),
+          .help = help + ": one number or [height, width].",
+          .required = required};
+}
+
+OptionSpec BorderOptionSpec(const std::string& help) {
+  return {.name = "padding",
+          .type = OptionType::kInts,
+          .fallback = List{0},
+          .help = help + ": one number, [height, width] or [top, left, bottom, right]."};
+}
+
+}  // namespace yoke::layer

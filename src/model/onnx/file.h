@@ -1,0 +1,97 @@
+// OnnxFile: the messages of an ONNX file, checked, and the numbers of its tensors.
+#pragma once
+
+#include <fmt/core.h>
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace yoke::onnx_file {
+
+/// The batch axis, whose length is left open, among the lengths of a tensor's axes; in the target
+/// of a Reshape also "whatever remains".
+inline constexpr int64_t kBatch = -1;
+/// No axis, kernel or stride may be longer, so that products of a few stay numbers.
+inline constexpr int64_t kLongestAxis = int64_t{1} << 24;
+/// No tensor may hold more numbers.
+inline constexpr int64_t kMostNumbers = int64_t{1} << 40;
+
+/// A tensor whose numbers are known.
+struct Constant {
+  std::vector<int64_t> dims;
+  bool integer = false;  ///< Which of the two holds the numbers.
+  std::vector<float> floats = {};
+  std::vector<int64_t> ints = {};
+
+  int64_t Count() const { return static_cast<int64_t>(integer ? ints.size() : floats.size()); }
+};
+
+/// The shortest decimal number that reads as this float: 0.1f as 0.1.
+double Shortest(float number);
+
+/// Whether a type of ONNX is one of the floats that are read (as f32).
+bool IsFloat(int64_t type);
+
+class OnnxFile {
+ public:
+  /// Throws UserError when the bytes are no model of opset 13 or later.
+  OnnxFile(std::string_view bytes, std::string name, std::string folder);
+
+  const std::string& name() const { return name_; }
+  const onnx::GraphProto& graph() const { return model_.graph(); }
+  int64_t opset() const { return opset_; }
+  /// A tensor's numbers, from the file or from the one that it names. Throws UserError.
+  Constant Read(const onnx::TensorProto& tensor) const;
+
+ private:
+  void CheckVersion();
+  std::string External(const onnx::TensorProto& tensor, uint64_t bytes) const;
+
+  std::string name_;
+  std::string folder_;
+  onnx::ModelProto model_;
+  int64_t opset_ = 0;
+};
+
+/// The bytes of a file, from `offset` on, at most `most`. Throws UserError.
+std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t most);
+
+/// A node of the file and its attributes.
+class Node {
+ public:
+  Node(const OnnxFile& file, const onnx::NodeProto& node) : file_(&file), node_(&node) {}
+
+  const std::string& type() const { return node_->op_type(); }
+  const std::string& name() const { return node_->name(); }
+  const OnnxFile& file() const { return *file_; }
+  const onnx::NodeProto& proto() const { return *node_; }
+  int inputs() const { return node_->input_size(); }
+  /// The name of an input, "" where there is none.
+  const std::string& input(int i) const;
+  const std::string& output(int i = 0) const;
+
+  int64_t Int(std::string_view attribute, int64_t fallback) const;
+  double Float(std::string_view attribute, double fallback) const;
+  std::string Text(std::string_view attribute, const std::string& fallback) const;
+  std::vector<int64_t> Ints(std::string_view attribute) const;  ///< Empty where it is absent.
+  const onnx::AttributeProto* Find(std::string_view attribute) const;  ///< Or null.
+
+  /// Throws UserError naming file and node unless `condition` holds.
+  template <typename... Args>
+  void Need(bool condition, fmt::format_string<Args...> sentence, Args&&... args) const {
+    if (!condition) Refuse(fmt::format(sentence, std::forward<Args>(args)...));
+  }
+  [[noreturn]] void Refuse(const std::string& sentence) const;
+
+ private:
+  const OnnxFile* file_;
+  const onnx::NodeProto* node_;
+};
+
+}  // namespace yoke::onnx_file

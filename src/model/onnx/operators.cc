@@ -1,0 +1,111 @@
+// Operators that become layers: normalization and activations.
+#include <cmath>
+#include <limits>
+
+#include "model/onnx/importer.h"
+
+namespace yoke::onnx_file {
+namespace {
+
+void BatchNormalization(Importer& importer, const Node& node) {
+  const Datum& input = importer.Of(node, node.input(0));
+  // ONNX writes the share of the old statistics, yoke (as PyTorch does) the share of the new ones.
+  constexpr double kDigits = 1e7;
+  const double momentum = std::round((1 - node.Float("momentum", 0.9)) * kDigits) / kDigits;
+  NewLayer layer{.type = "batch_norm",
+                 .options = {{"epsilon", node.Float("epsilon", 1e-5)}, {"momentum", momentum}},
+                 .inputs = {input},
+                 .named_after = node.input(1)};
+  int i = 1;
+  for (const char* name : {"weight", "bias", "running_mean", "running_var"})
+    layer.weights.emplace_back(name, importer.Numbers(node, i++).floats);
+  importer.AddLayer(node, std::move(layer));
+}
+
+void LocalResponseNorm(Importer& importer, const Node& node) {
+  importer.AddLayer(node, {.type = "local_response_norm",
+                           .options = {{"size", node.Int("size", 1)},
+                                       {"alpha", node.Float("alpha", 1e-4)},
+                                       {"beta", node.Float("beta", 0.75)},
+                                       {"k", node.Float("bias", 1)}},
+                           .inputs = {importer.Image(node, 0)}});
+}
+
+void Activation(Importer& importer, const Node& node, const char* type, Table options = {}) {
+  importer.AddLayer(
+      node,
+      {.type = type, .options = std::move(options), .inputs = {importer.Of(node, node.input(0))}});
+}
+
+/// A bound of Clip; `fallback` where it is left out.
+double Bound(Importer& importer, const Node& node, int input, double fallback) {
+  if (node.input(input).empty()) return fallback;
+  const Constant bound = importer.Numbers(node, input);
+  node.Need(bound.Count() == 1 && !bound.integer, "its bounds must be one number each");
+  return Shortest(bound.floats[0]);
+}
+
+void Clip(Importer& importer, const Node& node) {
+  constexpr double kMost = std::numeric_limits<float>::max();
+  const double low = Bound(importer, node, 1, -kMost), high = Bound(importer, node, 2, kMost);
+  if (low == 0 && high >= kMost) return Activation(importer, node, "relu");
+  Activation(importer, node, "clip", {{"minimum", low}, {"maximum", high}});
+}
+
+void Gelu(Importer& importer, const Node& node) {
+  const std::string approximation = node.Text("approximate", "none");
+  node.Need(approximation == "none" || approximation == "tanh",
+            "its approximation '{}' is unknown; expected none or tanh", approximation);
+  Table options;
+  if (approximation == "tanh") options.emplace_back("approximation", approximation);
+  Activation(importer, node, "gelu", std::move(options));
+}
+
+void HardSigmoid(Importer& importer, const Node& node) {
+  Activation(importer, node, "hard_sigmoid",
+             {{"slope", node.Float("alpha", 0.2)}, {"offset", node.Float("beta", 0.5)}});
+}
+
+void Dropout(Importer& importer, const Node& node) {
+  double ratio = 0.5;
+  if (!node.input(1).empty()) {
+    const Constant given = importer.Numbers(node, 1);
+    node.Need(given.Count() == 1 && !given.integer && given.floats[0] >= 0 && given.floats[0] < 1,
+              "its ratio must be a number in [0, 1)");
+    ratio = Shortest(given.floats[0]);
+  }
+  Activation(importer, node, "dropout", {{"probability", ratio}});
+}
+
+}  // namespace
+
+Operators JoinOperators();
+Operators LayerNormOperators();
+Operators PieceOperators();
+Operators ProductOperators();
+Operators WindowOperators();
+
+Operators LayerOperators() {
+  Operators all = {
+      {"BatchNormalization", BatchNormalization},
+      {"Clip", Clip},
+      {"Dropout", Dropout},
+      {"Gelu", Gelu},
+      {"HardSigmoid", HardSigmoid},
+      {"HardSwish", [](Importer& i, const Node& n) { Activation(i, n, "hard_swish"); }},
+      {"LeakyRelu",
+       [](Importer& i, const Node& n) {
+         Activation(i, n, "leaky_relu", {{"slope", n.Float("alpha", 0.01)}});
+       }},
+      {"LRN", LocalResponseNorm},
+      {"Relu", [](Importer& i, const Node& n) { Activation(i, n, "relu"); }},
+      {"Sigmoid", [](Importer& i, const Node& n) { Activation(i, n, "sigmoid"); }},
+      {"Tanh", [](Importer& i, const Node& n) { Activation(i, n, "tanh"); }},
+  };
+  for (Operators more : {JoinOperators(), LayerNormOperators(), PieceOperators(),
+                         ProductOperators(), WindowOperators()})
+    all.merge(more);
+  return all;
+}
+
+}  // namespace yoke::onnx_file

@@ -1,0 +1,184 @@
+// Operators whose window moves over an image: convolution and pooling.
+#include "model/onnx/windows.h"
+
+#include <algorithm>
+
+namespace yoke::onnx_file {
+namespace {
+
+List AsList(const std::vector<int64_t>& numbers) { return {numbers.begin(), numbers.end()}; }
+
+/// An attribute of one number an axis.
+std::vector<int64_t> AxisNumbers(const Node& node, const char* name, size_t count,
+                                 int64_t fallback) {
+  std::vector<int64_t> numbers = node.Ints(name);
+  if (numbers.empty()) numbers.assign(count, fallback);
+  node.Need(numbers.size() == count, "its {} are {} numbers; expected {} (images only)", name,
+            numbers.size(), count);
+  for (const int64_t number : numbers)
+    node.Need(number >= 0 && number <= kLongestAxis, "its {} hold {}", name, number);
+  return numbers;
+}
+
+/// What is added at the beginning and the end of an axis so that windows of stride 1 keep its
+/// length (SAME_UPPER: an odd one at the end).
+std::vector<int64_t> SamePadding(const WindowAttributes& window, const Shape& image, bool upper) {
+  std::vector<int64_t> pads(4);
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t length = image[static_cast<int>(i) + 1], stride = window.stride[i];
+    const int64_t windows = (length + stride - 1) / stride;
+    const int64_t span = (window.kernel[i] - 1) * window.dilation[i] + 1;
+    const int64_t total = std::max<int64_t>(0, (windows - 1) * stride + span - length);
+    pads[i] = upper ? total / 2 : total - total / 2;
+    pads[i + 2] = total - pads[i];
+  }
+  return pads;
+}
+
+std::vector<int64_t> ReadPadding(const Node& node, const WindowAttributes& window,
+                                 const Shape& image) {
+  const std::string automatic = node.Text("auto_pad", "NOTSET");
+  std::vector<int64_t> pads = AxisNumbers(node, "pads", 4, 0);
+  if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER")
+    pads = SamePadding(window, image, automatic == "SAME_UPPER");
+  else
+    node.Need(automatic == "NOTSET" || automatic == "VALID", "its auto_pad is '{}'", automatic);
+  if (automatic == "VALID") pads.assign(4, 0);
+  if (pads[0] == pads[2] && pads[1] == pads[3]) pads.resize(2);
+  return pads;
+}
+
+void Conv(Importer& importer, const Node& node) {
+  const Datum& image = importer.Image(node, 0);
+  Constant weight = importer.Numbers(node, 1);
+  node.Need(weight.dims.size() == 4 && !weight.integer,
+            "its weights have {} axes; expected 4, those of images", weight.dims.size());
+  const int64_t groups = node.Int("group", 1);
+  const Shape shape = importer.ShapeOf(image);
+  node.Need(groups >= 1 && groups <= shape[0] && weight.dims[1] * groups == shape[0],
+            "its weights are for {} channels a group; its input has {} in {} groups",
+            weight.dims[1], shape[0], groups);
+  NewLayer layer{.type = "convolution", .inputs = {image}, .named_after = node.input(1)};
+  layer.options = {{"outputs", weight.dims[0]}};
+  const WindowAttributes window = ReadWindow(node, shape, {weight.dims[2], weight.dims[3]});
+  layer.options.insert(layer.options.end(), {{"kernel", AsList(window.kernel)},
+                                             {"stride", AsList(window.stride)},
+                                             {"padding", AsList(window.padding)},
+                                             {"dilation", AsList(window.dilation)},
+                                             {"groups", groups}});
+  const bool bias = !node.input(2).empty();
+  if (bias)
+    layer.weights.emplace_back("bias", importer.Numbers(node, 2).floats);
+  else
+    layer.options.emplace_back("bias", false);
+  layer.weights.emplace_back("weight", std::move(weight.floats));
+  importer.AddLayer(node, std::move(layer));
+}
+
+void AddPool(Importer& importer, const Node& node, const char* type, const WindowAttributes& window,
+             Table more = {}) {
+  for (const int64_t dilation : window.dilation)
+    node.Need(dilation == 1, "its window has gaps (dilations); expected none");
+  Table options = window.Options();
+  options.emplace_back("ceil_mode", window.ceil_mode);
+  options.insert(options.end(), more.begin(), more.end());
+  importer.AddLayer(node, {.type = type, .options = options, .inputs = {importer.Image(node, 0)}});
+}
+
+void MaxPool(Importer& importer, const Node& node) {
+  node.Need(node.proto().output_size() == 1 || node.proto().output(1).empty(),
+            "the places of the maxima cannot be an output");
+  AddPool(importer, node, "max_pool",
+          ReadWindow(node, importer.ShapeOf(importer.Image(node, 0)), {}));
+}
+
+void AveragePool(Importer& importer, const Node& node) {
+  const WindowAttributes window = ReadWindow(node, importer.ShapeOf(importer.Image(node, 0)), {});
+  const bool padded = std::ranges::any_of(window.padding, [](int64_t side) { return side > 0; });
+  Table more;
+  if (padded && node.Int("count_include_pad", 0) == 0) more.emplace_back("count_padding", false);
+  AddPool(importer, node, "average_pool", window, std::move(more));
+}
+
+/// The window that is the whole image.
+WindowAttributes Whole(const Shape& image) {
+  return {.kernel = {image[1], image[2]}, .stride = {image[1], image[2]}, .padding = {0, 0}};
+}
+
+void GlobalMaxPool(Importer& importer, const Node& node) {
+  AddPool(importer, node, "max_pool", Whole(importer.ShapeOf(importer.Image(node, 0))));
+}
+
+/// Whether all who read the node's output make a row of it.
+bool RowWanted(Importer& importer, const Node& node) {
+  return std::ranges::all_of(importer.Readers(node.output()), [&](int reader) {
+    const std::string& type = node.file().graph().node(reader).op_type();
+    return type == "Flatten" || type == "Reshape" || type == "Squeeze";
+  });
+}
+
+void AddGlobalAverage(Importer& importer, const Node& node, bool keep_axes) {
+  const Datum& image = importer.Image(node, 0);
+  const Shape shape = importer.ShapeOf(image);
+  if (keep_axes && !RowWanted(importer, node))
+    return importer.AddLayer(
+        node, {.type = "global_average_pool", .options = {{"keep_axes", true}}, .inputs = {image}});
+  importer.AddLayer(node, {.type = "global_average_pool", .inputs = {image}});
+  Datum row = importer.Of(node, node.output());
+  row.dims = {kBatch, shape[0]};
+  if (keep_axes) row.dims.insert(row.dims.end(), {1, 1});
+  importer.Give(node.output(), std::move(row));
+}
+
+void GlobalAveragePool(Importer& importer, const Node& node) {
+  AddGlobalAverage(importer, node, /*keep_axes=*/true);
+}
+
+void ReduceMean(Importer& importer, const Node& node) {
+  std::vector<int64_t> axes =
+      node.input(1).empty() ? node.Ints("axes") : importer.Integers(node, 1);
+  for (int64_t& axis : axes)
+    if (axis < 0) axis += 4;
+  std::ranges::sort(axes);
+  node.Need(axes == std::vector<int64_t>{2, 3},
+            "only the mean over height and width of an image is supported");
+  AddGlobalAverage(importer, node, node.Int("keepdims", 1) != 0);
+}
+
+}  // namespace
+
+Table WindowAttributes::Options() const {
+  return {{"kernel", AsList(kernel)}, {"stride", AsList(stride)}, {"padding", AsList(padding)}};
+}
+
+WindowAttributes ReadWindow(const Node& node, const Shape& image, std::vector<int64_t> kernel) {
+  WindowAttributes window;
+  const std::vector<int64_t> stated = node.Ints("kernel_shape");
+  node.Need(!kernel.empty() || !stated.empty(), "it has no kernel_shape");
+  if (kernel.empty() || !stated.empty()) window.kernel = AxisNumbers(node, "kernel_shape", 2, 1);
+  node.Need(kernel.empty() || stated.empty() || kernel == stated,
+            "its kernel_shape is not the one of its weights");
+  if (!kernel.empty()) window.kernel = std::move(kernel);
+  window.stride = AxisNumbers(node, "strides", 2, 1);
+  for (size_t i = 0; i < 2; ++i)
+    node.Need(window.kernel[i] >= 1 && window.stride[i] >= 1 && window.kernel[i] <= kLongestAxis,
+              "its kernel_shape and strides must be at least 1");
+  window.dilation = AxisNumbers(node, "dilations", 2, 1);
+  for (const int64_t dilation : window.dilation)
+    node.Need(dilation >= 1, "its dilations must be at least 1");
+  node.Need(node.Int("storage_order", 0) == 0, "its storage_order is not 0");
+  window.padding = ReadPadding(node, window, image);
+  window.ceil_mode = node.Int("ceil_mode", 0) != 0;
+  return window;
+}
+
+Operators WindowOperators() {
+  return {{"AveragePool", AveragePool},
+          {"Conv", Conv},
+          {"GlobalAveragePool", GlobalAveragePool},
+          {"GlobalMaxPool", GlobalMaxPool},
+          {"MaxPool", MaxPool},
+          {"ReduceMean", ReduceMean}};
+}
+
+}  // namespace yoke::onnx_file

@@ -1,0 +1,235 @@
+// Split: the batch is divided over parts of the chip; each has its own copy of the weights and its
+// own team of threads on its cores and memory node, and the parts' gradients are summed in a tree
+// (You, Buluc, Demmel 2017, the partition of a many-core chip; Omnivore's partition a core).
+//   g = sum over p of (b_p / b) g_p,  halves first: ((g_0 + g_1) + (g_2 + g_3)), the same every
+//   time
+// Cost of P' parts over one device: the weights copied, and P' gradients read and one written; what
+// is gained: no barrier of all cores in each layer, and no weight read across memory nodes.
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "base/registry.h"
+#include "kernels/rows.h"
+#include "node/crew.h"
+#include "node/plans.h"
+#include "node/share.h"
+#include "node/team_states.h"
+
+namespace yoke::executor {
+namespace {
+
+/// Numbers summed at a time: they stay in the first cache.
+constexpr int64_t kBlock = 1024;
+
+/// What one part of the chip has for itself.
+struct Part {
+  Part(const ExecutorContext& context, int64_t share)
+      : plans(context, share),
+        bodies(context, share, /*immediate=*/false, GraphPart::kBody),
+        values(Cpu(), context.graph.layout().size() * SizeOf(DType::kF32)),
+        gradients(context.graph.layout(), Cpu()) {}
+
+  Plans plans, bodies;
+  GraphPlan* plan = nullptr;  ///< Of this step.
+  ParamView view;
+  Buffer values;  ///< The packed weights, as they were when the step began.
+  Gradients gradients;
+  Batch batch;
+  float weight = 0;  ///< Its share of the batch's examples.
+};
+
+/// to = the weighted sum of the parts' gradients [offset, offset + count), count <= kBlock.
+void SumTree(std::span<Part* const> parts, int64_t offset, int64_t count, float* to) {
+  if (parts.size() == 1) {
+    const float* from = parts[0]->gradients.dense() + offset;
+    const float weight = parts[0]->weight;
+    for (int64_t i = 0; i < count; ++i) to[i] = weight * from[i];
+    return;
+  }
+  std::array<float, kBlock> right;
+  SumTree(parts.first(parts.size() / 2), offset, count, to);
+  SumTree(parts.subspan(parts.size() / 2), offset, count, right.data());
+  for (int64_t i = 0; i < count; ++i) to[i] += right[i];
+}
+
+class Split : public Executor {
+ public:
+  Split(int parts, const ExecutorContext& context)
+      : context_(context),
+        crew_(Divide(context.threads, parts)),
+        states_(context.graph, parts),
+        parts_(parts) {
+    const int64_t share = (context_.batch + parts - 1) / parts;
+    crew_.Run([&](int p) { parts_[p] = std::make_unique<Part>(context_, share); });
+  }
+
+  StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
+    if (batch.size == 0) return StepOfNothing(params, step.ready);
+    states_.Follow(params.states);
+    crew_.Run([&](int p) {
+      Forward(p, batch, params, step.head != nullptr);
+      if (!step.head) Backward(*parts_[p]);
+    });
+    working_.clear();
+    for (const auto& part : parts_)
+      if (part->batch.size > 0) working_.push_back(part.get());
+    StepResult result{.examples = batch.size};
+    result.loss = step.head ? AskHead(batch, *step.head) : Loss();
+    if (step.head) crew_.Run([&](int p) { Backward(*parts_[p]); });
+    crew_.Run([&](int p) { Sum(p, params); });
+    MergeRows(params);
+    AverageBuffers(params);
+    AnnounceAll(*params.layout, step.ready);
+    return result;
+  }
+
+  std::string FirstNonFinite() const override {
+    for (const Part* part : working_)
+      for (const Plans* plans : {&part->plans, &part->bodies})
+        if (std::string layer = plans->FirstNonFinite(); !layer.empty()) return layer;
+    return "";
+  }
+
+  void Restore(const Value& /*state*/) override { states_.Renew(); }
+
+ private:
+  /// Part p's share of the batch on its own copy of the values.
+  void Forward(int p, const Batch& batch, const ParamView& params, bool body) {
+    Part& part = *parts_[p];
+    const auto parts = static_cast<int64_t>(parts_.size());
+    TakeShare(batch, batch.size * p / parts, batch.size * (p + 1) / parts, part.batch);
+    if (part.batch.size == 0) return;
+    part.weight = static_cast<float>(part.batch.size) / static_cast<float>(batch.size);
+    part.view = params;
+    part.view.states = states_.of(p);
+    part.view.values = part.values.As<float>();
+    part.view.gradients = &part.gradients;
+    CopyValues(params, part.view.values);
+    part.plan = &(body ? part.bodies : part.plans).For(part.batch.size);
+    part.plan->Forward(part.batch, part.view);
+  }
+
+  static void Backward(Part& part) {
+    if (part.batch.size == 0) return;
+    part.plan->Backward(part.batch, part.view, {});
+    for (int s = 0; s < static_cast<int>(part.view.layout->slices().size()); ++s)
+      for (float& value : part.gradients.rows(s).values) value *= part.weight;
+  }
+
+  double Loss() const {
+    double loss = 0;
+    for (const Part* part : working_) loss += part->weight * part->plan->Loss();
+    return loss;
+  }
+
+  /// The parts' activations as one batch; each gets its rows of the gradient, of the mean over its
+  /// share.
+  double AskHead(const Batch& batch, Head& head) {
+    activations_.clear();
+    for (const Part* part : working_) {
+      const Tensor scores = part->plan->Scores();
+      activations_.insert(activations_.end(), scores.As<float>(),
+                          scores.As<float>() + scores.Count());
+    }
+    gradient_.resize(activations_.size());
+    const int64_t width = std::ssize(activations_) / batch.size;
+    TakeLabels(batch, {.shape = {batch.size, width}, .data = activations_.data()}, above_);
+    const double loss = head.Step(above_, gradient_.data());
+    const float* from = gradient_.data();
+    for (const Part* part : working_) {
+      const Tensor down = part->plan->CutGradient();
+      for (int64_t i = 0; i < down.Count(); ++i) down.As<float>()[i] = *from++ / part->weight;
+    }
+    return loss;
+  }
+
+  static void CopyValues(const ParamView& params, float* to) {
+    const int64_t count = params.layout->size();
+#pragma omp parallel for schedule(static) if (count > 64 * kBlock)
+    for (int64_t at = 0; at < count; at += kBlock)
+      std::copy_n(params.values + at, std::min(kBlock, count - at), to + at);
+  }
+
+  /// Part p's range of the dense gradient.
+  void Sum(int p, const ParamView& params) {
+    const int64_t blocks = (params.layout->dense_size() + kBlock - 1) / kBlock;
+    const auto parts = static_cast<int64_t>(parts_.size());
+    const int64_t begin = blocks * p / parts, end = blocks * (p + 1) / parts;
+#pragma omp parallel for schedule(static) if (end - begin > 64)
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t at = block * kBlock;
+      SumTree(working_, at, std::min(kBlock, params.layout->dense_size() - at),
+              params.gradients->dense() + at);
+    }
+  }
+
+  void MergeRows(const ParamView& params) {
+    for (int s = 0; s < static_cast<int>(params.layout->slices().size()); ++s) {
+      const Slice& slice = params.layout->slices()[s];
+      if (slice.kind != SliceKind::kRowSparse) continue;
+      const int64_t width = slice.Count() / slice.shape[0];
+      std::vector<RowBlock> blocks;
+      for (const Part* part : working_) {
+        const RowGradient& rows = part->gradients.rows(s);
+        blocks.push_back({.rows = rows.ids, .values = rows.values.data(), .stride = width});
+      }
+      RowGradient& sum = params.gradients->rows(s);
+      merge_.Run(blocks, width, sum.ids, sum.values);
+    }
+  }
+
+  /// Running statistics: each part moved its copy by what it saw.
+  void AverageBuffers(const ParamView& params) {
+    for (const Slice& slice : params.layout->slices()) {
+      if (slice.kind != SliceKind::kBuffer) continue;
+      float* to = params.values + slice.offset;
+      std::fill_n(to, slice.Count(), 0.0F);
+      for (const Part* part : working_) {
+        const float* from = part->values.As<float>() + slice.offset;
+        for (int64_t i = 0; i < slice.Count(); ++i) to[i] += part->weight * from[i];
+      }
+    }
+  }
+
+  ExecutorContext context_;
+  Crew crew_;
+  TeamStates states_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<Part*> working_;                 ///< Those with examples in this step.
+  std::vector<float> activations_, gradient_;  ///< At the cut.
+  Batch above_;                                ///< The activations with the batch's labels.
+  RowMerge merge_;
+};
+
+/// One a memory node that has threads; two on a single node, as far as there are threads.
+int UsualParts(const ThreadPlan& threads) {
+  std::vector<int> nodes;
+  for (const Place& place : threads.places) nodes.push_back(place.node);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return std::clamp(static_cast<int>(nodes.size()), std::min(2, threads.threads), 1024);
+}
+
+}  // namespace
+
+ExecutorEntry split() {
+  return {
+      .name = "split",
+      .summary = "The batch divided over parts of the chip, each with its own weights and cores",
+      .options = {{.name = "parts",
+                   .type = OptionType::kInt,
+                   .help = "Parts of the chip; without it, one a memory node, and 2 where there "
+                           "is one node.",
+                   .minimum = 1,
+                   .maximum = 1024}},
+      .make = [](const Options& options,
+                 const ExecutorContext& context) -> std::unique_ptr<Executor> {
+        const int parts = options.Has("parts") ? static_cast<int>(options.Int("parts"))
+                                               : UsualParts(context.threads);
+        if (parts == 1) return FindEntry(executors(), "executor", "single").make({}, context);
+        return std::make_unique<Split>(parts, context);
+      }};
+}
+
+}  // namespace yoke::executor

@@ -1,0 +1,52 @@
+// Plans: the usual one and a few others, since an epoch's last batch is smaller.
+#include "node/plans.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace yoke {
+namespace {
+
+constexpr size_t kOtherPlans = 3;
+
+/// One plan is compiled at a time: all threads share oneDNN's cache of what it has compiled, and a
+/// thread sanitizer cannot see the locks inside that library.
+std::mutex compiling;
+
+}  // namespace
+
+Plans::Plans(const ExecutorContext& context, int64_t usual, bool immediate, GraphPart part)
+    : context_(context), usual_(usual), immediate_(immediate), part_(part) {}
+
+GraphPlan& Plans::For(int64_t batch) {
+  for (Sized& sized : plans_)
+    if (sized.batch == batch) return *(last_ = sized.plan.get());
+  if (plans_.size() > kOtherPlans)
+    plans_.erase(std::find_if(plans_.begin(), plans_.end(),
+                              [&](const Sized& s) { return s.batch != usual_; }));
+  const std::lock_guard lock(compiling);
+  plans_.push_back({batch, context_.graph.Compile({.batch = batch,
+                                                   .training = true,
+                                                   .arithmetic = context_.arithmetic,
+                                                   .reference = context_.reference_kernels,
+                                                   .immediate = immediate_,
+                                                   .part = part_})});
+  return *(last_ = plans_.back().plan.get());
+}
+
+StepResult StepOfNothing(const ParamView& params, const GradientReady& ready) {
+  Gradients& gradients = *params.gradients;
+  std::fill_n(gradients.dense(), params.layout->dense_size(), 0.0F);
+  for (size_t slice = 0; slice < params.layout->slices().size(); ++slice)
+    gradients.rows(static_cast<int>(slice)).Clear();
+  AnnounceAll(*params.layout, ready);
+  return {};
+}
+
+void AnnounceAll(const ParamLayout& layout, const GradientReady& ready) {
+  if (!ready) return;
+  for (int slice = static_cast<int>(layout.slices().size()); slice-- > 0;)
+    if (layout.slices()[slice].kind != SliceKind::kBuffer) ready(slice);
+}
+
+}  // namespace yoke

@@ -1,0 +1,62 @@
+// Share: windows of dense rows, copies of sparse ones and labels.
+#include "node/share.h"
+
+namespace yoke {
+namespace {
+
+struct Range {
+  int64_t begin, end;
+};
+
+/// Rows [begin, end) of rows for `size` examples; none when there are others or none.
+void TakeRows(const SparseStorage& from, int64_t size, Range range, SparseStorage& to) {
+  to.Clear();
+  to.width = from.width;
+  to.values.clear();
+  if (static_cast<int64_t>(from.offsets.size()) != size + 1) return to.offsets.clear();
+  const auto [begin, end] = range;
+  const int64_t first = from.offsets[begin], last = from.offsets[end];
+  for (int64_t row = begin; row < end; ++row) to.offsets.push_back(from.offsets[row + 1] - first);
+  to.ids.assign(from.ids.begin() + first, from.ids.begin() + last);
+  if (!from.values.empty())
+    to.values.assign(from.values.begin() + first, from.values.begin() + last);
+}
+
+template <typename T>
+void TakeNumbers(const std::vector<T>& from, int64_t begin, int64_t end, std::vector<T>& to) {
+  to.clear();
+  if (static_cast<int64_t>(from.size()) >= end) to.assign(from.begin() + begin, from.begin() + end);
+}
+
+/// All but the input.
+void TakeExamples(const Batch& from, int64_t begin, int64_t end, Batch& to) {
+  to.size = end - begin;
+  to.seed = from.seed;
+  to.epoch = from.epoch;
+  TakeNumbers(from.examples, begin, end, to.examples);
+  TakeNumbers(from.classes, begin, end, to.classes);
+  TakeRows(from.labels, from.size, {begin, end}, to.labels);
+}
+
+}  // namespace
+
+void TakeLabels(const Batch& from, const Tensor& dense, Batch& to) {
+  TakeExamples(from, 0, from.size, to);
+  to.is_sparse = false;
+  to.dense = dense;
+}
+
+void TakeShare(const Batch& from, int64_t begin, int64_t end, Batch& to) {
+  TakeExamples(from, begin, end, to);
+  to.is_sparse = from.is_sparse;
+  TakeRows(from.sparse, from.size, {begin, end}, to.sparse);
+  to.dense = {};
+  if (!from.dense.data) return;
+  const int64_t example = from.dense.Count() / from.size;
+  to.dense = {.shape = Shape(from.dense.shape.axes().subspan(1)).Batched(to.size),
+              .type = from.dense.type,
+              .data = from.dense.As<float>() + begin * example,
+              .layout = from.dense.layout};
+}
+
+}  // namespace yoke

@@ -1,0 +1,52 @@
+// Racing: a run of shared numbers is copied to the thread's own memory, updated by the rule there,
+// and copied back.
+#include "optim/racing.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/shared.h"
+
+namespace yoke {
+namespace {
+
+/// Values, and two arrays of state: what stays in the first cache beside the gradient.
+constexpr int64_t kRun = 1024;
+
+[[gnu::no_sanitize("thread")]] int32_t CountShared(int32_t& clock) { return ++clock; }
+
+}  // namespace
+
+void RacingUpdates::ApplyRun(float* values, const float* gradient, int64_t offset, int64_t count,
+                             const UpdateStep& step) {
+  alignas(64) std::array<std::array<float, kRun>, 1 + kMaxStateArrays> own;
+  const size_t arrays = state_.names().size();
+  for (int64_t at = 0; at < count; at += kRun) {
+    const int64_t n = std::min(kRun, count - at);
+    UpdateSpan span{.values = own[0].data(), .gradient = gradient + at, .count = n};
+    CopyShared(values + offset + at, n, own[0].data());
+    for (size_t i = 0; i < arrays; ++i) {
+      span.state[i] = own[i + 1].data();
+      CopyShared(state_.array(static_cast<int>(i)) + offset + at, n, span.state[i]);
+    }
+    rule_.Update(span, step);
+    CopyShared(own[0].data(), n, values + offset + at);
+    for (size_t i = 0; i < arrays; ++i)
+      CopyShared(span.state[i], n, state_.array(static_cast<int>(i)) + offset + at);
+  }
+}
+
+void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, UpdateStep step) {
+  const Slice& slice = layout_.slices()[index];
+  if (slice.kind == SliceKind::kDense)
+    return ApplyRun(values, gradients.dense() + slice.offset, slice.offset, slice.Count(), step);
+  const RowGradient& rows = gradients.rows(index);
+  const int64_t width = slice.Count() / slice.shape[0];
+  for (size_t r = 0; r < rows.ids.size(); ++r) {
+    step.step = CountShared(state_.row_steps(index)[rows.ids[r]]);
+    ApplyRun(values, rows.values.data() + static_cast<int64_t>(r) * width,
+             slice.offset + rows.ids[r] * width, width, step);
+  }
+}
+
+}  // namespace yoke

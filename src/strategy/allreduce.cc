@@ -1,0 +1,298 @@
+// All-reduce: every step's gradient is the mean over all examples of all replicas, which therefore
+// stay equal. Buckets of slices are summed while the backward pass goes on. Cost of a step: an
+// all-reduce of the model, a bucket at a time.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "base/check.h"
+#include "strategy/compress.h"
+#include "strategy/leisure.h"
+#include "strategy/rows.h"
+#include "strategy/strategy.h"
+
+namespace yoke::strategy {
+namespace {
+
+/// Numbers [begin, end) of the packed gradient, summed at once.
+struct Bucket {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int slices = 0;   ///< Dense ones that lie in it.
+  int missing = 0;  ///< Of these, those whose gradient is not complete.
+};
+
+// What the training thread (kTodo) and the one that exchanges (kDone) receive.
+enum Tag : int { kTodo = 1, kDone = 2 };
+constexpr int kStop = -1;
+
+class AllReduce : public Strategy {
+ public:
+  AllReduce(const Options& options, const StrategyContext& context)
+      : context_(context),
+        world_(context.world),
+        channel_(world_.Duplicate()),
+        accumulate_(options.Int("accumulate")),
+        compressor_(options, context.params.layout().dense_size()) {
+    const ParamLayout& layout = context.params.layout();
+    MakeBuckets(layout, static_cast<int64_t>(options.Float("bucket_mb") * (1 << 20) / 4));
+    if (accumulate_ == 1) return;
+    sum_.resize(layout.dense_size());
+    for (int i = 0; i < static_cast<int>(layout.slices().size()); ++i)
+      if (layout.slices()[i].kind == SliceKind::kRowSparse) row_sums_.emplace_back(i, layout);
+  }
+
+  void Prepare() override {
+    if (world_.size() > 1)
+      thread_ = world_.Spawn([this](const Communicator& own) { Exchange(own); });
+  }
+
+  ParamView View(const StrategyStep& step) override {
+    for (Bucket& bucket : buckets_) bucket.missing = bucket.slices;
+    next_ = 0;
+    weight_ = step.team_examples == 0 ? 1
+                                      : static_cast<double>(step.examples * world_.size()) /
+                                            static_cast<double>(step.team_examples);
+    overlap_ = world_.size() > 1 && accumulate_ == 1;
+    return context_.params.View(&context_.gradients);
+  }
+
+  void GradientReady(int slice) override {
+    if (!overlap_ || bucket_of_[slice] < 0) return;
+    --buckets_[bucket_of_[slice]].missing;
+    while (next_ < static_cast<int>(buckets_.size()) && buckets_[next_].missing == 0) Enqueue();
+  }
+
+  void Step(const StrategyStep& step) override {
+    examples_ += step.team_examples;
+    if (accumulate_ > 1 && !Accumulate()) return;
+    const double steps = static_cast<double>(accumulate_);
+    if (world_.size() > 1) {
+      while (next_ < static_cast<int>(buckets_.size())) Enqueue();
+      ExchangeRows();
+      AwaitBuckets();
+    }
+    Apply(context_.params, {.rule = context_.rule,
+                            .state = context_.state,
+                            .gradients = context_.gradients,
+                            .learning_rate = step.learning_rate,
+                            .clip_norm = context_.clip_norm,
+                            .gradient_scale = 1 / (steps * world_.size())});
+    ++updates_;
+  }
+
+  /// Running statistics become those of all replicas.
+  void Quiesce() override {
+    const int64_t begin = context_.params.layout().statistics_begin();
+    const int64_t count = context_.params.layout().size() - begin;
+    if (count == 0 || world_.size() == 1) return;
+    float* buffers = context_.params.values() + begin;
+    std::vector<float> sums(buffers, buffers + count);  // a lost rank leaves the values as they are
+    world_.AllReduce(sums);
+    for (int64_t i = 0; i < count; ++i) buffers[i] = sums[i] / static_cast<float>(world_.size());
+  }
+
+  const float* Model() override { return context_.params.values(); }
+
+  ExchangeCounts Counts() const override {
+    const Traffic here = world_.traffic();
+    ExchangeCounts counts = {
+        .traffic = here,
+        .seconds_waiting = here.seconds_waited + channel_.traffic().seconds_waited};
+    counts.traffic += beside_;
+    if (world_.rank() > 0) return counts;  // each update is counted once
+    counts.updates = updates_;
+    counts.examples = examples_;
+    counts.staleness = {updates_};
+    return counts;
+  }
+
+  Value State() const override { return Value(Table{{"accumulated", accumulated_}}); }
+  void Restore(const Value& state) override {
+    if (const Value* steps = state.Find("accumulated")) accumulated_ = *steps->AsInt();
+    if (accumulate_ == 1 || accumulated_ >= accumulate_) accumulated_ = 0;
+  }
+  std::vector<KeptTensor> Tensors() override {
+    std::vector<KeptTensor> kept;
+    const auto keep = [&kept](const std::string& name, std::vector<float>& numbers) {
+      if (!numbers.empty())
+        kept.push_back({name, numbers.data(), static_cast<int64_t>(numbers.size())});
+    };
+    keep("accumulated", sum_);
+    for (RowSum& sum : row_sums_) {
+      keep("accumulated." + sum.name, sum.values);
+      keep("touched." + sum.name, sum.touched);
+    }
+    keep("residual", compressor_.residual());
+    return kept;
+  }
+
+  void Finish() override {
+    if (thread_) Tell(kStop);
+    thread_.reset();
+  }
+  Rescued Recover() override {
+    thread_.reset();
+    return {};
+  }
+
+ private:
+  /// From the last slice to the first, as the backward pass completes them.
+  void MakeBuckets(const ParamLayout& layout, int64_t numbers) {
+    const std::vector<Slice>& slices = layout.slices();
+    bucket_of_.assign(slices.size(), -1);
+    int64_t end = layout.dense_size();
+    for (int i = static_cast<int>(slices.size()) - 1; i >= 0; --i) {
+      if (slices[i].kind != SliceKind::kDense) continue;
+      if (buckets_.empty() || buckets_.back().end - buckets_.back().begin >= numbers) {
+        if (!buckets_.empty()) end = buckets_.back().begin;
+        buckets_.push_back({.begin = end, .end = end});
+      }
+      buckets_.back().begin = slices[i].offset;
+      ++buckets_.back().slices;
+      bucket_of_[i] = static_cast<int>(buckets_.size()) - 1;
+    }
+  }
+
+  /// The next bucket in the order that all ranks keep.
+  void Enqueue() {
+    const Bucket& bucket = buckets_[next_];
+    if (weight_ != 1) Scale(bucket);
+    Tell(next_++);
+  }
+
+  /// Ranks with fewer examples than others weigh less.
+  void Scale(const Bucket& bucket) {
+    float* gradient = context_.gradients.dense();
+    for (int64_t i = bucket.begin; i < bucket.end; ++i) gradient[i] *= static_cast<float>(weight_);
+  }
+
+  void Tell(int bucket) {
+    channel_.Send(std::as_bytes(std::span(&bucket, 1)), world_.rank(), kTodo);
+  }
+
+  /// The thread beside the training thread.
+  void Exchange(const Communicator& own) {
+    const Communicator inside = channel_.For(own);
+    for (;;) {
+      const Message message = ReceiveAtLeisure(inside, world_.rank(), kTodo);
+      int which = 0;
+      std::memcpy(&which, message.bytes.data(), sizeof which);
+      if (which == kStop) return;
+      const Bucket& bucket = buckets_[which];
+      Sum(own, bucket);
+      const Traffic traffic = own.traffic();
+      inside.Send(std::as_bytes(std::span(&traffic, 1)), world_.rank(), kDone);
+    }
+  }
+
+  /// Compressed gradients are gathered, and every rank adds up the same messages.
+  void Sum(const Communicator& own, const Bucket& bucket) {
+    const std::span gradient(context_.gradients.dense() + bucket.begin,
+                             static_cast<size_t>(bucket.end - bucket.begin));
+    if (compressor_.kind() == Compression::kNone) return own.AllReduce(gradient);
+    const auto messages = own.AllGather(compressor_.Encode(gradient, bucket.begin));
+    std::fill(gradient.begin(), gradient.end(), 0.0F);
+    for (const auto& message : messages) compressor_.AddTo(gradient, message);
+  }
+
+  void AwaitBuckets() {
+    for (size_t i = 0; i < buckets_.size(); ++i)
+      std::memcpy(&beside_, ReceiveAtLeisure(channel_, world_.rank(), kDone).bytes.data(),
+                  sizeof beside_);
+  }
+
+  /// Touched rows of all ranks, summed.
+  void ExchangeRows() {
+    const std::vector<Slice>& slices = context_.params.layout().slices();
+    for (int i = 0; i < static_cast<int>(slices.size()); ++i)
+      if (slices[i].kind == SliceKind::kRowSparse)
+        SumRows(world_, slices[i].Count() / slices[i].shape[0], weight_,
+                context_.gradients.rows(i));
+  }
+
+  /// Adds this step's gradient to those before it; true when it is time to exchange the sum, which
+  /// then is the gradient.
+  bool Accumulate() {
+    float* gradient = context_.gradients.dense();
+    const auto weight = static_cast<float>(weight_);
+    for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += weight * gradient[i];
+    for (RowSum& sum : row_sums_) sum.Add(context_.gradients.rows(sum.slice), weight);
+    if (++accumulated_ < accumulate_) return false;
+    for (RowSum& sum : row_sums_) sum.Move(context_.gradients.rows(sum.slice));
+    std::copy(sum_.begin(), sum_.end(), gradient);
+    std::fill(sum_.begin(), sum_.end(), 0.0F);
+    accumulated_ = 0;
+    weight_ = 1;  // is in the sum
+    return true;
+  }
+
+  StrategyContext context_;
+  Communicator world_;    // all collectives of the training thread
+  Communicator channel_;  // between the two threads of a rank
+  int64_t accumulate_;
+  Compressor compressor_;
+  std::vector<Bucket> buckets_;
+  std::vector<int> bucket_of_;  // by slice; -1: of none
+  int next_ = 0;
+  double weight_ = 1;
+  bool overlap_ = false;
+  std::vector<float> sum_;  // of the steps since the last exchange
+  std::vector<RowSum> row_sums_;
+  int64_t accumulated_ = 0;
+  int64_t updates_ = 0, examples_ = 0;
+  Traffic beside_ = {};  // of the thread beside, as it last said
+  std::shared_ptr<void> thread_;
+};
+
+Cost Estimate(const Options& options, const ExchangeSize& size) {
+  if (size.world == 1) return {};
+  const auto bucket = static_cast<int64_t>(options.Float("bucket_mb") * (1 << 20));
+  const int64_t buckets = std::clamp<int64_t>(size.bytes / std::max<int64_t>(bucket, 1), 1,
+                                              std::max<int64_t>(size.slices, 1));
+  Cost cost = CostOfAllReduce(size.bytes / buckets, size.world);
+  if (const Compressor compressor(options, 0); compressor.kind() != Compression::kNone) {
+    const double pairs = size.world * (size.world - 1.0);
+    cost = {
+        .messages = pairs,
+        .message_bytes = pairs * static_cast<double>(compressor.BytesOf(size.bytes / buckets / 4))};
+  }
+  const double exchanges =
+      static_cast<double>(buckets) / static_cast<double>(options.Int("accumulate"));
+  return {.messages = cost.messages * exchanges, .message_bytes = cost.message_bytes * exchanges};
+}
+
+std::vector<OptionSpec> AllOptions() {
+  std::vector<OptionSpec> options = {
+      {.name = "bucket_mb",
+       .type = OptionType::kFloat,
+       .fallback = 4.0,
+       .help = "Megabytes of gradients from which on they are sent together.",
+       .minimum = 0},
+      {.name = "accumulate",
+       .type = OptionType::kInt,
+       .fallback = 1,
+       .help = "Steps whose gradients are added up before an exchange and update.",
+       .minimum = 1}};
+  for (const OptionSpec& option : CompressionOptions()) options.push_back(option);
+  return options;
+}
+
+}  // namespace
+
+StrategyEntry allreduce() {
+  return {.name = "allreduce",
+          .summary =
+              "Every step by the mean gradient of all replicas, summed while the backward "
+              "pass goes on",
+          .options = AllOptions(),
+          .deterministic = true,
+          .supports = [](int) { return std::string(); },
+          .estimate = Estimate,
+          .make = [](const Options& options,
+                     const StrategyContext& context) -> std::unique_ptr<Strategy> {
+            return std::make_unique<AllReduce>(options, context);
+          }};
+}
+
+}  // namespace yoke::strategy

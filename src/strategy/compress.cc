@@ -1,0 +1,177 @@
+// Compression: encoders and decoders of a few lines each.
+#include "strategy/compress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "base/check.h"
+#include "tensor/types.h"
+
+namespace yoke {
+namespace {
+
+constexpr int64_t kBlock = 256;  // numbers that share a scale
+constexpr float kSteps = 127;    // on either side of 0
+constexpr float kNothing = 1e-30F;
+
+int64_t Blocks(int64_t count) { return (count + kBlock - 1) / kBlock; }
+
+template <typename T>
+T* At(std::vector<std::byte>& bytes, int64_t offset) {
+  return reinterpret_cast<T*>(bytes.data() + offset);
+}
+template <typename T>
+const T* At(std::span<const std::byte> bytes, int64_t offset) {
+  return reinterpret_cast<const T*>(bytes.data() + offset);
+}
+
+/// `x` becomes what is lost.
+void EncodeInt8(std::span<float> x, std::vector<std::byte>& bytes) {
+  const auto count = static_cast<int64_t>(x.size());
+  auto* scales = At<float>(bytes, 0);
+  auto* codes = At<int8_t>(bytes, 4 * Blocks(count));
+  for (int64_t block = 0; block < Blocks(count); ++block) {
+    const int64_t begin = block * kBlock, end = std::min(begin + kBlock, count);
+    float largest = 0;
+    bool finite = true;
+    for (int64_t i = begin; i < end; ++i) {
+      largest = std::max(largest, std::abs(x[i]));
+      finite = finite && std::isfinite(x[i]);
+    }
+    if (!finite) {  // the sum is not finite either, and the run ends as diverged
+      scales[block] = std::numeric_limits<float>::quiet_NaN();
+      std::fill(codes + begin, codes + end, int8_t{0});
+      continue;
+    }
+    if (largest < kNothing) largest = 0;  // its inverse has no number; it stays behind
+    scales[block] = largest / kSteps;
+    const float inverse = largest > 0 ? kSteps / largest : 0;
+    for (int64_t i = begin; i < end; ++i) {
+      codes[i] = static_cast<int8_t>(std::nearbyint(x[i] * inverse));
+      x[i] -= scales[block] * static_cast<float>(codes[i]);
+    }
+  }
+}
+
+void AddInt8(std::span<float> sum, std::span<const std::byte> bytes) {
+  const auto count = static_cast<int64_t>(sum.size());
+  const auto* scales = At<float>(bytes, 0);
+  const auto* codes = At<int8_t>(bytes, 4 * Blocks(count));
+  for (int64_t i = 0; i < count; ++i) sum[i] += scales[i / kBlock] * static_cast<float>(codes[i]);
+}
+
+/// `x` becomes what is lost. Of equal ones the first are sent.
+void EncodeTopK(std::span<float> x, int64_t kept, std::vector<std::byte>& bytes) {
+  std::vector<int32_t> places(x.size());
+  std::iota(places.begin(), places.end(), 0);
+  std::nth_element(places.begin(), places.begin() + kept, places.end(), [&](int32_t a, int32_t b) {
+    const float at_a = std::abs(x[a]), at_b = std::abs(x[b]);
+    return at_a != at_b ? at_a > at_b : a < b;
+  });
+  std::sort(places.begin(), places.begin() + kept);
+  auto* ids = At<int32_t>(bytes, 0);
+  auto* values = At<float>(bytes, 4 * kept);
+  for (int64_t k = 0; k < kept; ++k) {
+    ids[k] = places[k];
+    values[k] = std::exchange(x[places[k]], 0.0F);
+  }
+}
+
+void AddTopK(std::span<float> sum, int64_t kept, std::span<const std::byte> bytes) {
+  const auto* ids = At<int32_t>(bytes, 0);
+  const auto* values = At<float>(bytes, 4 * kept);
+  for (int64_t k = 0; k < kept; ++k) {
+    Check(ids[k] >= 0 && ids[k] < static_cast<int64_t>(sum.size()),
+          "a compressed message names a number that the gradient does not have");
+    sum[ids[k]] += values[k];
+  }
+}
+
+}  // namespace
+
+std::vector<OptionSpec> CompressionOptions() {
+  return {{.name = "compression",
+           .type = OptionType::kString,
+           .fallback = "none",
+           .help = "How gradients travel: bf16 halves them, int8 and topk send later what they "
+                   "leave out.",
+           .choices = {"none", "bf16", "int8", "topk"}},
+          {.name = "top_share",
+           .type = OptionType::kFloat,
+           .fallback = 0.01,
+           .help = "The share of a gradient's numbers that topk sends.",
+           .minimum = 0,
+           .maximum = 1,
+           .exclusive_minimum = true}};
+}
+
+CompressionSettings ReadCompression(const Options& options) {
+  CompressionSettings settings = {.top_share = options.Float("top_share")};
+  const std::string& name = options.String("compression");
+  if (name == "bf16") settings.kind = Compression::kBf16;
+  if (name == "int8") settings.kind = Compression::kInt8;
+  if (name == "topk") settings.kind = Compression::kTopK;
+  return settings;
+}
+
+Compressor::Compressor(const CompressionSettings& settings, int64_t count) : settings_(settings) {
+  if (kind() == Compression::kInt8 || kind() == Compression::kTopK) residual_.resize(count);
+}
+
+int64_t Compressor::Kept(int64_t count) const {
+  return std::clamp<int64_t>(std::llround(settings_.top_share * static_cast<double>(count)), 1,
+                             std::max<int64_t>(count, 1));
+}
+
+int64_t Compressor::BytesOf(int64_t count) const {
+  if (count == 0) return 0;
+  switch (kind()) {
+    case Compression::kBf16:
+      return 2 * count;
+    case Compression::kInt8:
+      return count + 4 * Blocks(count);
+    case Compression::kTopK:
+      return 8 * Kept(count);
+    default:
+      return 4 * count;
+  }
+}
+
+std::vector<std::byte> Compressor::Encode(std::span<const float> values, int64_t offset) {
+  const auto count = static_cast<int64_t>(values.size());
+  std::vector<std::byte> bytes(BytesOf(count));
+  if (count == 0) return bytes;
+  if (kind() == Compression::kNone) std::memcpy(bytes.data(), values.data(), bytes.size());
+  if (kind() == Compression::kBf16)
+    std::transform(values.begin(), values.end(), At<Bf16>(bytes, 0),
+                   [](float value) { return Bf16(value); });
+  if (residual_.empty()) return bytes;
+  const std::span x(residual_.data() + offset, values.size());
+  for (int64_t i = 0; i < count; ++i) x[i] += values[i];
+  if (kind() == Compression::kInt8) EncodeInt8(x, bytes);
+  if (kind() == Compression::kTopK) EncodeTopK(x, Kept(count), bytes);
+  return bytes;
+}
+
+void Compressor::AddTo(std::span<float> sum, std::span<const std::byte> message) const {
+  const auto count = static_cast<int64_t>(sum.size());
+  Check(static_cast<int64_t>(message.size()) == BytesOf(count),
+        "a compressed message has another length than its gradient");
+  if (count == 0) return;
+  switch (kind()) {
+    case Compression::kInt8:
+      return AddInt8(sum, message);
+    case Compression::kTopK:
+      return AddTopK(sum, Kept(count), message);
+    case Compression::kBf16:
+      for (int64_t i = 0; i < count; ++i) sum[i] += static_cast<float>(At<Bf16>(message, 0)[i]);
+      return;
+    default:
+      for (int64_t i = 0; i < count; ++i) sum[i] += At<float>(message, 0)[i];
+  }
+}
+
+}  // namespace yoke

@@ -1,0 +1,233 @@
+// Compute groups: P ranks form g groups of k. Inside a group a step is synchronous: gradients are
+// averaged, weighted by examples, and its first rank pushes the mean to the server; between groups
+// it is asynchronous: w(t + 1) = w(t) - rate / g * m(t + 1), m(t + 1) = mu m(t) + g(w(t - s)). One
+// velocity, at the server, for all groups. A group reads one version of the whole model. Hadjis,
+// Zhang, Mitliagkas, Re, "Omnivore" (2016). Cost of a group's step: k - 1 messages of a tree up and
+// as many down, two to and from the server. With a served head (served_head.h) its weights stay at
+// the server, are never stale, and each rank sends it activations: seconds an update
+//   HE(g) = max(t_head, (t_body(P / g) + t_head) / g)
+#include <algorithm>
+
+#include "base/check.h"
+#include "strategy/rows.h"
+#include "strategy/served.h"
+#include "strategy/served_head.h"
+
+namespace yoke::strategy {
+namespace {
+
+constexpr int kRows = 0;
+
+/// Options that say how many groups the workers form.
+int GroupsOf(const Options& options, int workers) {
+  if (!options.Has("groups")) return workers % 2 == 0 ? 2 : 1;
+  const auto groups = static_cast<int>(options.Int("groups"));
+  Require(workers % groups == 0, "{} = {}: it must divide the number of replicas that train, {}",
+          options.Where("groups"), groups, workers);
+  return groups;
+}
+
+/// A server of its own is a group of its own, the first.
+int GroupOf(const StrategyContext& context, const ServerSettings& settings) {
+  const int worker = context.world.rank() - settings.servers;
+  const int team = (context.world.size() - settings.servers) / settings.workers;
+  return worker < 0 ? 0 : settings.servers + worker / team;
+}
+
+class ComputeGroups : public Strategy {
+ public:
+  ComputeGroups(const StrategyContext& context, const ServerSettings& settings)
+      : context_(context),
+        group_(context.world.Split(GroupOf(context, settings), 0)),
+        leaders_(context.world.Split(group_.rank() == 0 ? 0 : 1, 0)),
+        exchanged_(context.params.layout(), settings.head_slice) {
+    StrategyContext leaders = context;
+    leaders.world = leaders_;
+    if (group_.rank() == 0) leader_ = std::make_unique<Served>(leaders, settings);
+    if (settings.head_slice != SliceRange::kEnd)
+      head_ = std::make_unique<ServedHead>(context, settings);
+  }
+
+  void Prepare() override {
+    if (head_) head_->Prepare();
+    if (leader_) leader_->Prepare();
+  }
+
+  Head* RemoteHead() override { return head_.get(); }
+
+  ParamView View(const StrategyStep& step) override {
+    if (head_) head_->Begin(step);
+    if (leader_) leader_->View(step);
+    Share();
+    return context_.params.View(&context_.gradients);
+  }
+
+  void Step(const StrategyStep& step) override {
+    if (group_.size() == 1) return leader_->Step(step);
+    Average(static_cast<float>(step.examples) /
+            static_cast<float>(std::max<int64_t>(1, step.team_examples)));
+    StrategyStep of_team = step;
+    of_team.examples = step.team_examples;
+    if (leader_) leader_->Step(of_team);
+  }
+
+  void Idle() override {
+    if (leader_) leader_->Idle();
+  }
+
+  void Quiesce() override {
+    if (leader_) leader_->Quiesce();
+    if (group_.size() == context_.world.size()) Share();  // replicas in step are equal
+    if (!head_) return;
+    head_->Mirror(context_.params.values());
+    context_.params.Publish();
+  }
+
+  Rescued Recover() override {
+    const Rescued rescued = leader_ ? leader_->Recover() : Rescued{};
+    if (!head_) return rescued;
+    if (rescued.values)
+      std::copy_n(rescued.values, exchanged_.layout().size(), context_.params.values());
+    head_->Recover(context_.params.values());
+    return {.version = rescued.version};
+  }
+
+  /// Rank 0's values are the server's and the head's since Quiesce.
+  const float* Model() override { return context_.params.values(); }
+
+  ExchangeCounts Counts() const override {
+    ExchangeCounts counts = leader_ ? leader_->Counts() : ExchangeCounts{};
+    for (const Traffic& more : {group_.traffic(), head_ ? head_->traffic() : Traffic{}}) {
+      counts.traffic += more;
+      counts.seconds_waiting += more.seconds_waited;
+    }
+    return counts;
+  }
+
+  std::vector<KeptTensor> Tensors() override {
+    return leader_ ? leader_->Tensors() : std::vector<KeptTensor>{};
+  }
+
+  void Finish() override {
+    if (leader_) leader_->Finish();
+    if (head_) head_->Finish();
+  }
+
+ private:
+  /// All get the values of the group's first rank.
+  void Share() {
+    if (group_.size() == 1) return;
+    if (exchanged_.dense() == exchanged_.layout().dense_size()) {
+      const std::span all(context_.params.values(), exchanged_.count());
+      group_.Broadcast(std::as_writable_bytes(all), 0);
+    } else {
+      for (const std::span<float> part : exchanged_.Of(context_.params.values()))
+        if (!part.empty()) group_.Broadcast(std::as_writable_bytes(part), 0);
+    }
+    if (!leader_) context_.params.Publish();
+  }
+
+  /// The group's first rank gets the mean, of which a member has this share, in the places of its
+  /// own gradient and statistics.
+  void Average(float share) {
+    const ParamLayout& layout = context_.params.layout();
+    const std::span gradient(context_.gradients.dense(), exchanged_.dense());
+    const int64_t begin = layout.statistics_begin();
+    const std::span statistics(context_.params.values() + begin, layout.size() - begin);
+    sums_.clear();
+    for (const std::span<float> part : {gradient, statistics})
+      for (const float x : part) sums_.push_back(share * x);
+    group_.Reduce(sums_, 0);
+    AverageRows(share);
+    if (group_.rank() > 0) return;
+    std::copy_n(sums_.begin(), gradient.size(), gradient.begin());
+    std::copy_n(sums_.begin() + exchanged_.dense(), statistics.size(), statistics.begin());
+  }
+
+  /// Touched rows, each member's in a message.
+  void AverageRows(float share) {
+    const std::vector<Slice>& slices = context_.params.layout().slices();
+    for (int i = 0; i < static_cast<int>(slices.size()); ++i) {
+      if (slices[i].kind != SliceKind::kRowSparse) continue;
+      const int64_t width = slices[i].Count() / slices[i].shape[0];
+      RowGradient& rows = context_.gradients.rows(i);
+      if (group_.rank() > 0) {
+        group_.Send(PackRows(rows, share), 0, kRows);
+        continue;
+      }
+      for (float& x : rows.values) x *= share;
+      for (int member = 1; member < group_.size(); ++member)
+        AddRows(UnpackRows(group_.Receive(member, kRows).bytes, width), width, 1, rows);
+    }
+  }
+
+  StrategyContext context_;
+  Communicator group_;
+  Communicator leaders_;  // of all groups; not of a member
+  Exchanged exchanged_;
+  std::unique_ptr<Served> leader_;    // of a group's first rank
+  std::unique_ptr<ServedHead> head_;  // null: everybody has a copy of it
+  std::vector<float> sums_;
+};
+
+std::vector<OptionSpec> AllOptions() {
+  std::vector<OptionSpec> options = ServerOptions(false);
+  options.insert(options.begin(),
+                 {.name = "groups",
+                  .type = OptionType::kInt,
+                  .help = "How many groups the replicas that train form; it divides their number. "
+                          "Without it, 2 where that is even, else 1.",
+                  .minimum = 1,
+                  .maximum = 65536});
+  options.insert(options.begin() + 1,
+                 {.name = "served_head",
+                  .type = OptionType::kBool,
+                  .fallback = false,
+                  .help = "The fully connected layers that end the model are computed beside rank "
+                          "0 for all groups: replicas send it activations in place of gradients."});
+  return options;
+}
+
+ServerSettings SettingsOf(const Options& options, const StrategyContext& context) {
+  const int world = context.world.size();
+  ServerSettings settings =
+      ReadServerOptions(options, GroupsOf(options, world - ServersOf(options, world)));
+  if (!options.Bool("served_head")) return settings;
+  Require(context.head,
+          "{}: the model has no head to serve: it must end in a chain of fully connected layers "
+          "(linear) above layers with parameters of their own, and have no auxiliary losses",
+          options.Where("served_head"));
+  settings.head_slice = context.head->first_slice;
+  return settings;
+}
+
+Cost Estimate(const Options& options, const ExchangeSize& size) {
+  const bool head = options.Bool("served_head");
+  const int workers = size.world - ServersOf(options, size.world);
+  const int groups = GroupsOf(options, workers);
+  const int64_t bytes = size.bytes - (head ? size.head_bytes : 0);
+  Cost cost = CostOfServed(options, groups, bytes);
+  const double in_groups = 2.0 * (workers - groups);  // up a tree and down, in f32
+  cost += {.messages = in_groups, .message_bytes = in_groups * static_cast<double>(bytes)};
+  if (head) cost += CostOfServedHead(workers, size);
+  return cost;
+}
+
+}  // namespace
+
+StrategyEntry compute_groups() {
+  return {.name = "compute_groups",
+          .summary = "Groups of replicas, synchronous inside, asynchronous between",
+          .options = AllOptions(),
+          .servers = ServersOf,
+          .team = [](const Options& options,
+                     int workers) { return workers / GroupsOf(options, workers); },
+          .supports = [](int) { return std::string(); },
+          .estimate = Estimate,
+          .make = [](const Options& options,
+                     const StrategyContext& context) -> std::unique_ptr<Strategy> {
+            return std::make_unique<ComputeGroups>(context, SettingsOf(options, context));
+          }};
+}
+
+}  // namespace yoke::strategy

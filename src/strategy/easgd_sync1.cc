@@ -1,0 +1,27 @@
+// Synchronous elastic averaging, the first: the exchange comes before the gradient, in the CPU's
+// memory, and training waits for it.
+#include "strategy/elastic.h"
+
+namespace yoke::strategy {
+
+StrategyEntry easgd_sync1() {
+  StrategyEntry entry = ElasticEntry();
+  entry.name = "easgd_sync1";
+  entry.summary =
+      "Replicas and a centre draw each other by trees of messages, before each gradient";
+  entry.options.push_back({.name = "packed",
+                           .type = OptionType::kBool,
+                           .fallback = true,
+                           .help = "The model travels as one message, not as one a parameter."});
+  entry.estimate = [](const Options& options, const ExchangeSize& size) {
+    return ElasticCost(options, size, options.Bool("packed") ? 1 : size.slices);
+  };
+  entry.make = [](const Options& options,
+                  const StrategyContext& context) -> std::unique_ptr<Strategy> {
+    return std::make_unique<Elastic>(options, context, ElasticMemory::kHost,
+                                     options.Bool("packed"));
+  };
+  return entry;
+}
+
+}  // namespace yoke::strategy

@@ -1,0 +1,230 @@
+// Elastic: the arithmetic of replicas and centre, and what travels between them.
+#include "strategy/elastic.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace yoke::strategy {
+namespace {
+
+constexpr double kTotalRate = 0.9;  // of all replicas together, by default: stable up to 1
+
+/// Runs on a device, and is done on return.
+void RunOn(Stream& stream, std::function<void()> work) {
+  stream.Enqueue(std::move(work));
+  stream.Wait();
+}
+
+/// force = rate (own - centre); `force` may be `centre`.
+void ComputeForce(float* force, const float* own, const float* centre, float rate, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) force[i] = rate * (own[i] - centre[i]);
+}
+
+/// centre += rate (sum - ranks centre)
+void Attract(float* centre, const float* sum, float rate, float ranks, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) centre[i] += rate * (sum[i] - ranks * centre[i]);
+}
+
+void Subtract(float* values, const float* other, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) values[i] -= other[i];
+}
+
+/// Each slice with the gap behind it.
+std::vector<std::pair<int64_t, int64_t>> Slices(const ParamLayout& layout) {
+  std::vector<int64_t> offsets = {layout.size()};
+  for (const Slice& slice : layout.slices())
+    if (slice.Count() > 0) offsets.push_back(slice.offset);
+  std::sort(offsets.begin(), offsets.end());
+  std::vector<std::pair<int64_t, int64_t>> pieces;
+  for (size_t i = 0; i + 1 < offsets.size(); ++i)
+    pieces.emplace_back(offsets[i], offsets[i + 1] - offsets[i]);
+  return pieces;
+}
+
+double MovingRate(const Options& options, int ranks) {
+  if (!options.Has("moving_rate")) return kTotalRate / ranks;
+  const double rate = options.Float("moving_rate");
+  Require(rate * ranks <= 1 + 1e-9,
+          "{}: {} for each of {} replicas draws the centre past them; replicas times moving_rate "
+          "may be at most 1, here {:.3g} each",
+          options.Where("moving_rate"), rate, ranks, 1.0 / ranks);
+  return rate;
+}
+
+}  // namespace
+
+Elastic::Elastic(const Options& options, const StrategyContext& context, ElasticMemory memory,
+                 bool packed)
+    : context_(context),
+      moving_rate_(MovingRate(options, context.world.size())),
+      period_(options.Int("period")),
+      size_(context.params.layout().size()),
+      weights_(context.params.layout().statistics_begin()),
+      device_(context.device ? *context.device : Cpu()),
+      memory_(memory == ElasticMemory::kHost ? Cpu() : device_),
+      value_work_(device_.NewStream()),
+      work_(memory_.NewStream()) {
+  messages_ = packed ? std::vector<Piece>{{0, size_}} : Slices(context.params.layout());
+  if (Exchanges()) Allocate();
+}
+
+void Elastic::Allocate() {
+  const int64_t bytes = size_ * SizeOf(DType::kF32);
+  own_ = Buffer(memory_, bytes);
+  centre_ = Buffer(memory_, bytes);
+  if (IsCentre()) centre_force_ = Buffer(memory_, bytes);
+  if (&memory_ != &device_) landed_force_ = Buffer(device_, bytes);
+}
+
+void Elastic::Prepare() {
+  if (IsCentre() && !restored_) CopyValues(centre_);
+}
+
+ParamView Elastic::View(const StrategyStep& step) {
+  due_ = Exchanges() && (step.step + 1) % period_ == 0;
+  if (due_) {
+    CopyValues(own_);
+    Timed([this] { Begin(); });
+  }
+  return context_.params.View(&context_.gradients);
+}
+
+void Elastic::Step(const StrategyStep& step) {
+  if (!context_.updated_in_place && step.examples > 0) {
+    Apply(context_.params, {.rule = context_.rule,
+                            .state = context_.state,
+                            .gradients = context_.gradients,
+                            .learning_rate = step.learning_rate,
+                            .clip_norm = context_.clip_norm});
+  }
+  if (due_) {
+    Timed([this] { Complete(); });
+    AddForce();
+  }
+  context_.params.Publish();
+  counts_.examples += step.examples;
+  if (!Exchanges() || (due_ && IsCentre())) ++counts_.updates;
+}
+
+template <typename Work>
+void Elastic::Timed(const Work& work) {
+  const double began = context_.world.Now();
+  work();
+  counts_.seconds_waiting += context_.world.Now() - began;
+}
+
+void Elastic::CopyValues(const Buffer& to) {
+  const float* values = context_.params.values();
+  if (&memory_ != &device_) {
+    device_.CopyOut(to.data(), values, to.bytes(), *value_work_);
+    return value_work_->Wait();
+  }
+  RunOn(*value_work_, [&] { std::memcpy(to.data(), values, to.bytes()); });
+}
+
+void Elastic::Exchange(const Communicator& world) {
+  for (const Piece& piece : messages_) {
+    const std::span<float> centre = Part(centre_, piece), own = Part(own_, piece);
+    world.Broadcast(std::as_writable_bytes(centre), 0);
+    RunOn(*work_, [&] {
+      ComputeForce(force() + piece.first, own.data(), centre.data(),
+                   static_cast<float>(moving_rate_), piece.second);
+    });
+    world.Reduce(own, 0);
+  }
+  world.Charge({.operations = 2.0 * static_cast<double>(size_),
+                .bytes = 3.0 * static_cast<double>(own_.bytes())});
+  if (IsCentre()) MoveCentre(world);
+  traffic_ = world.traffic();
+}
+
+void Elastic::MoveCentre(const Communicator& world) {
+  const auto ranks = static_cast<float>(world.size());
+  RunOn(*work_, [this, ranks] {
+    float* centre = centre_.As<float>();
+    const float* sum = own_.As<float>();
+    Attract(centre, sum, static_cast<float>(moving_rate_), ranks, weights_);
+    for (int64_t i = weights_; i < size_; ++i) centre[i] = sum[i] / ranks;
+  });
+  world.Charge({.operations = 4.0 * static_cast<double>(size_),
+                .bytes = 3.0 * static_cast<double>(own_.bytes())});
+}
+
+void Elastic::AddForce() {
+  const float* force = this->force();
+  if (&memory_ != &device_) {
+    device_.CopyIn(landed_force_.data(), force, landed_force_.bytes(), *value_work_);
+    force = landed_force_.As<float>();
+  }
+  RunOn(*value_work_, [&] { Subtract(context_.params.values(), force, weights_); });
+  context_.world.Charge({.operations = static_cast<double>(weights_),
+                         .bytes = 3.0 * static_cast<double>(own_.bytes())});
+}
+
+const float* Elastic::Model() {
+  if (!Exchanges()) return context_.params.values();
+  if (!IsCentre() || memory_.IsHost()) return centre_.As<float>();
+  model_.resize(size_);
+  memory_.CopyOut(model_.data(), centre_.data(), centre_.bytes(), *work_);
+  work_->Wait();
+  return model_.data();
+}
+
+ExchangeCounts Elastic::Counts() const {
+  ExchangeCounts counts = counts_;
+  counts.traffic = traffic_;
+  return counts;
+}
+
+Value Elastic::State() const { return Table{{"centre", Exchanges()}}; }
+
+void Elastic::Restore(const Value& state) {
+  const Value* centre = state.Find("centre");
+  restored_ = centre && centre->AsBool() && *centre->AsBool();
+}
+
+std::vector<Strategy::KeptTensor> Elastic::Tensors() {
+  if (!IsCentre()) return {};
+  return {{.name = "centre", .values = centre_.As<float>(), .count = size_}};
+}
+
+StrategyEntry ElasticEntry() {
+  return {.name = {},
+          .summary = {},
+          .options = {{.name = "moving_rate",
+                       .type = OptionType::kFloat,
+                       .help = "How far a replica and the centre are drawn to each other at an "
+                               "exchange (the papers' eta rho); without it, 0.9 / replicas.",
+                       .minimum = 0,
+                       .maximum = 1,
+                       .exclusive_minimum = true},
+                      {.name = "period",
+                       .type = OptionType::kInt,
+                       .fallback = 1,
+                       .help = "Steps from one exchange with the centre to the next.",
+                       .minimum = 1}},
+          .deterministic = true,
+          .in_place = true,
+          .replicas_differ = true,
+          .supports = [](int /*world*/) { return std::string(); },
+          .estimate = [](const Options& options,
+                         const ExchangeSize& size) { return ElasticCost(options, size); },
+          .make = nullptr};
+}
+
+Cost ElasticCost(const Options& options, const ExchangeSize& size, int64_t messages) {
+  if (size.world == 1) return {};
+  const Cost tree = CostOfTree(size.bytes, size.world);
+  const auto period = static_cast<double>(options.Int("period"));
+  return {.messages = 2 * tree.messages * static_cast<double>(messages) / period,
+          .message_bytes = 2 * tree.message_bytes / period};
+}
+
+}  // namespace yoke::strategy

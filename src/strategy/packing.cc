@@ -1,0 +1,87 @@
+// Packing: dense numbers first, then rows.
+#include "strategy/packing.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+int64_t WidthOf(const Slice& slice) { return slice.Count() / slice.shape[0]; }
+
+}  // namespace
+
+void AppendRows(std::vector<std::byte>& message, const RowGradient& rows, double weight) {
+  const int32_t count[] = {static_cast<int32_t>(rows.ids.size())};
+  Append(message, std::span<const int32_t>(count));
+  Append(message, std::span<const int32_t>(rows.ids));
+  if (weight == 1) return Append(message, std::span<const float>(rows.values));
+  std::vector<float> values = rows.values;
+  for (float& value : values) value *= static_cast<float>(weight);
+  Append(message, std::span<const float>(values));
+}
+
+Exchanged::Exchanged(const ParamLayout& layout, int head_slice)
+    : layout_(&layout), slices_{.end = head_slice}, dense_(layout.dense_size()) {
+  if (head_slice < static_cast<int>(layout.slices().size()))
+    dense_ = layout.slices()[head_slice].offset;
+}
+
+std::array<std::span<float>, 2> Exchanged::Of(float* values) const {
+  const int64_t rest = layout_->dense_size();
+  return {std::span(values, dense_), std::span(values + rest, layout_->size() - rest)};
+}
+
+void AppendGradient(std::vector<std::byte>& message, const ParamView& view,
+                    const Exchanged& exchanged, Compressor& compressor) {
+  const ParamLayout& layout = *view.layout;
+  const int64_t begin = layout.statistics_begin();
+  const std::span<const float> dense(view.gradients->dense(), exchanged.dense());
+  if (compressor.kind() == Compression::kNone)
+    Append(message, dense);
+  else
+    Append(message, std::span<const std::byte>(compressor.Encode(dense, 0)));
+  Append(message, std::span<const float>(view.values + begin, layout.size() - begin));
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    if (layout.slices()[i].kind == SliceKind::kRowSparse)
+      AppendRows(message, view.gradients->rows(static_cast<int>(i)));
+}
+
+std::span<const std::byte> Unpacker::Next(size_t bytes) {
+  Check(bytes <= rest_.size(), "ranks disagree about the length of a message");
+  const std::span<const std::byte> next = rest_.first(bytes);
+  rest_ = rest_.subspan(bytes);
+  return next;
+}
+
+void Unpacker::TakeRows(int64_t width, RowGradient& rows) {
+  const auto count = Take<int32_t>();
+  Check(count >= 0 && count * (1 + width) <= static_cast<int64_t>(rest_.size() / 4),
+        "ranks disagree about the length of a message");
+  rows.ids.resize(count);
+  rows.values.resize(count * width);
+  Take(std::span(rows.ids));
+  Take(std::span(rows.values));
+}
+
+void Unpacker::TakeGradient(const Exchanged& exchanged, const Compressor& compressor,
+                            Gradients& gradients, std::vector<float>& statistics) {
+  const ParamLayout& layout = exchanged.layout();
+  statistics.resize(layout.size() - layout.statistics_begin());
+  const std::span dense(gradients.dense(), static_cast<size_t>(exchanged.dense()));
+  if (compressor.kind() == Compression::kNone) {
+    Take(dense);
+  } else {
+    std::ranges::fill(dense, 0.0F);
+    compressor.AddTo(dense, Next(compressor.BytesOf(exchanged.dense())));
+  }
+  Take(std::span(statistics));
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    if (const Slice& slice = layout.slices()[i]; slice.kind == SliceKind::kRowSparse)
+      TakeRows(WidthOf(slice), gradients.rows(static_cast<int>(i)));
+}
+
+void Unpacker::End() const { Check(rest_.empty(), "ranks disagree about the length of a message"); }
+
+}  // namespace yoke

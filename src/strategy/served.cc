@@ -1,0 +1,225 @@
+// Served: fetch, push, and the rest between.
+#include "strategy/served.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/check.h"
+#include "strategy/leisure.h"
+
+namespace yoke {
+namespace {
+
+// Tags between workers, beside the server's.
+constexpr int kLanded = 2, kOpen = 3;
+
+/// None where one alone pushes to itself.
+CompressionSettings CompressionOf(const Options& options, int workers) {
+  const bool alone = workers == 1 && options.Int("servers") == 0;
+  return alone ? CompressionSettings{} : ReadCompression(options);
+}
+
+}  // namespace
+
+std::vector<OptionSpec> ServerOptions(bool racing) {
+  std::vector<OptionSpec> options = {
+      {.name = "servers",
+       .type = OptionType::kInt,
+       .fallback = 0,
+       .help = "Ranks that only serve. 1: the first one does, and the others train; 0: the server "
+               "is a thread beside the first one's training.",
+       .minimum = 0,
+       .maximum = 1},
+      {.name = "rate_scale",
+       .type = OptionType::kFloat,
+       .help = "What the server multiplies each learning rate by; without it, 1 / the number of "
+               "those that push at the same time.",
+       .minimum = 0,
+       .exclusive_minimum = true},
+      {.name = "scale_by_staleness",
+       .type = OptionType::kBool,
+       .fallback = false,
+       .help = "A gradient that is s updates old gets the rate divided by s."}};
+  if (!racing)
+    options.push_back({.name = "staleness_bound",
+                       .type = OptionType::kInt,
+                       .fallback = 0,
+                       .help = "Who has pushed so many gradients more than the slowest waits for "
+                               "it; 0: nobody waits.",
+                       .minimum = 0});
+  std::ranges::move(CompressionOptions(), std::back_inserter(options));
+  return options;
+}
+
+ServerSettings ReadServerOptions(const Options& options, int workers, bool racing) {
+  return {.servers = static_cast<int>(options.Int("servers")),
+          .workers = workers,
+          .rate_scale = options.Has("rate_scale") ? options.Float("rate_scale") : 1.0 / workers,
+          .scale_by_staleness = options.Bool("scale_by_staleness"),
+          .staleness_bound = racing ? 0 : options.Int("staleness_bound"),
+          .racing = racing,
+          .compression = CompressionOf(options, workers)};
+}
+
+int ServersOf(const Options& options, int world) {
+  const auto servers = static_cast<int>(options.Int("servers"));
+  Require(servers < world,
+          "{} = {}: rank 0 would serve and nobody train; expected 2 replicas or more, got {}",
+          options.Where("servers"), servers, world);
+  return servers;
+}
+
+namespace {
+
+template <bool Racing>
+std::unique_ptr<Strategy> MakeServed(const Options& options, const StrategyContext& context) {
+  const int world = context.world.size();
+  return std::make_unique<Served>(
+      context, ReadServerOptions(options, world - ServersOf(options, world), Racing));
+}
+
+}  // namespace
+
+StrategyEntry ServedEntry(bool racing) {
+  return {.name = {},
+          .summary = {},
+          .options = ServerOptions(racing),
+          .servers = ServersOf,
+          .team = EachAlone,
+          .supports = [](int) { return std::string(); },
+          .estimate =
+              [](const Options& options, const ExchangeSize& size) {
+                return CostOfServed(options, size.world - ServersOf(options, size.world),
+                                    size.bytes);
+              },
+          .make = racing ? MakeServed<true> : MakeServed<false>};
+}
+
+Cost CostOfServed(const Options& options, int workers, int64_t bytes) {
+  const Compressor compressor(CompressionOf(options, workers));
+  const auto both = static_cast<double>(compressor.BytesOf(bytes / 4) + bytes) +
+                    sizeof(RequestHead) + sizeof(AnswerHead);
+  return {.messages = 2.0 * workers, .message_bytes = workers * both};
+}
+
+Served::~Served() {
+  if (std::uncaught_exceptions() > 0) return;  // the server's thread learns of it
+  try {
+    Finish();
+  } catch (const Error&) {  // another rank's failure, which the world reports
+  }
+}
+
+ParamView Served::View(const StrategyStep& /*step*/) {
+  Open();
+  if (values_ == Values::kOld) Ask({.what = Request::kFetch});
+  if (values_ == Values::kAskedFor) TakeAnswer();
+  return context_.params.View(&context_.gradients);
+}
+
+void Served::Step(const StrategyStep& step) {
+  Ask({.what = Request::kPush,
+       .version = version_,
+       .examples = step.examples,
+       .learning_rate = step.learning_rate});
+}
+
+void Served::Ask(const RequestHead& head) {
+  message_.clear();
+  Append(message_, std::span(&head, 1));
+  if (head.what == Request::kPush)
+    AppendGradient(message_, context_.params.View(&context_.gradients), exchanged_, compressor_);
+  context_.world.Send(message_, 0, kToServer);
+  values_ = Values::kAskedFor;
+}
+
+void Served::TakeAnswer() {
+  const Message message = context_.world.Receive(0, kToWorker);
+  Unpacker answer(message.bytes);
+  version_ = answer.Take<AnswerHead>();
+  for (const std::span<float> part : exchanged_.Of(context_.params.values())) answer.Take(part);
+  answer.End();
+  context_.params.Publish();
+  values_ = Values::kHere;
+}
+
+/// Nothing is in flight to or from this worker afterwards.
+void Served::Leave(Request what) {
+  const bool asked = values_ == Values::kAskedFor;
+  Ask({.what = what});
+  if (asked) context_.world.Receive(0, kToWorker);
+  context_.world.Receive(0, kToWorker);
+  values_ = Values::kOld;
+}
+
+/// Lets the others go on, or waits to be let.
+void Served::Open() {
+  if (!at_rest_) return;
+  at_rest_ = false;
+  const Communicator& world = context_.world;
+  if (world.rank() > 0) {
+    strategy::ReceiveAtLeisure(world, 0, kOpen);  // it may be evaluating
+    return;
+  }
+  for (int rank = 1; rank < world.size(); ++rank) world.Send({}, rank, kOpen);
+}
+
+void Served::Idle() {
+  Open();
+  if (!works()) return;
+  const RequestHead head = {.what = Request::kIdle};
+  context_.world.Send(std::as_bytes(std::span(&head, 1)), 0, kToServer);
+}
+
+void Served::Quiesce() {
+  Open();
+  if (works()) Leave(Request::kDone);
+  at_rest_ = true;
+  const Communicator& world = context_.world;
+  if (world.rank() > 0) return world.Send({}, 0, kLanded);
+  for (int rank = 1; rank < world.size(); ++rank)
+    world.Receive(std::span<std::byte>(), rank, kLanded);
+  counts_ = server_->Counts();
+  std::copy_n(server_->model().values(), context_.params.layout().size(), context_.params.values());
+  context_.params.Publish();
+  version_ = server_->model().version();
+  values_ = Values::kHere;
+}
+
+const float* Served::Model() {
+  return context_.world.rank() == 0 ? server_->model().values() : context_.params.values();
+}
+
+ExchangeCounts Served::Counts() const {
+  ExchangeCounts counts = counts_;
+  const Traffic own = context_.world.traffic();
+  if (server_) counts.traffic = server_->traffic();
+  counts.traffic += own;
+  counts.seconds_waiting = own.seconds_waited;
+  return counts;
+}
+
+std::vector<Strategy::KeptTensor> Served::Tensors() {
+  std::vector<float>& residual = compressor_.residual();
+  if (residual.empty()) return {};
+  return {{"residual", residual.data(), static_cast<int64_t>(residual.size())}};
+}
+
+void Served::Finish() {
+  if (!server_) return;
+  Open();
+  if (works()) Leave(Request::kStop);
+  server_->Join();
+  counts_ = server_->Counts();
+  counts_.traffic = server_->traffic();
+  server_.reset();
+}
+
+Strategy::Rescued Served::Recover() {
+  if (!server_ || context_.world.rank() > 0) return {.version = version_};
+  server_->Join();
+  // Newer than the copy that it has just sent: the rule's state is here.
+  return {.values = server_->model().values(), .version = server_->model().version() + 1};
+}
+
+}  // namespace yoke

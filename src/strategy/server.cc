@@ -1,0 +1,208 @@
+// Server: a loop that takes requests, in a thread beside rank 0's training.
+#include "strategy/server.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "kernels/shared.h"
+#include "kernels/threads.h"
+#include "strategy/leisure.h"
+
+namespace yoke {
+namespace {
+
+void CountStaleness(std::vector<int64_t>& histogram, int64_t staleness) {
+  if (staleness >= static_cast<int64_t>(histogram.size())) histogram.resize(staleness + 1);
+  ++histogram[staleness];
+}
+
+void Add(ExchangeCounts& sums, const ExchangeCounts& counts) {
+  sums.updates += counts.updates;
+  sums.examples += counts.examples;
+  sums.staleness.resize(std::max(sums.staleness.size(), counts.staleness.size()));
+  for (size_t s = 0; s < counts.staleness.size(); ++s) sums.staleness[s] += counts.staleness[s];
+}
+
+}  // namespace
+
+// The model.
+
+ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& settings)
+    : context_(context),
+      settings_(settings),
+      values_(context.params.layout(), Cpu()),
+      exchanged_(values_.layout(), settings.head_slice),
+      racing_(context.params.layout(), context.rule, context.state) {
+  std::copy_n(context.params.values(), layout().size(), values());
+}
+
+int64_t ServedModel::Update(const RequestHead& push, const Gradients& gradients,
+                            const std::vector<float>& statistics) {
+  const int64_t staleness = version_ - push.version;
+  double rate = push.learning_rate * settings_.rate_scale;
+  if (settings_.scale_by_staleness) rate /= static_cast<double>(std::max<int64_t>(1, staleness));
+  if (settings_.racing)
+    UpdateRacing(gradients, rate);
+  else
+    Apply(values_, {.rule = context_.rule,
+                    .state = context_.state,
+                    .gradients = gradients,
+                    .learning_rate = rate,
+                    .clip_norm = context_.clip_norm,
+                    .slices = exchanged_.slices()});
+  MoveStatistics(statistics);
+  ++version_;
+  return staleness;
+}
+
+void ServedModel::UpdateRacing(const Gradients& gradients, double rate) {
+  std::atomic_ref<int64_t> steps(context_.state.steps);
+  UpdateStep step{.learning_rate = rate, .step = steps.fetch_add(1) + 1};
+  if (context_.clip_norm > 0) {
+    const double norm = GradientNorm(layout(), gradients);
+    if (norm > context_.clip_norm) step.gradient_scale = context_.clip_norm / norm;
+  }
+  for (size_t i = 0; i < layout().slices().size(); ++i)
+    if (layout().slices()[i].kind != SliceKind::kBuffer)
+      racing_.Apply(static_cast<int>(i), values(), gradients, step);
+}
+
+/// Through memory of its own, so that where threads race no more than copies do.
+void ServedModel::MoveStatistics(const std::vector<float>& theirs) {
+  const auto count = static_cast<int64_t>(theirs.size());
+  if (count == 0) return;
+  const float share = 1.0F / static_cast<float>(settings_.workers), rest = 1 - share;
+  float* ours = values() + layout().statistics_begin();
+  std::vector<float> moved(theirs.size());
+  CopyShared(ours, count, moved.data());
+  for (int64_t i = 0; i < count; ++i) moved[i] = rest * moved[i] + share * theirs[i];
+  CopyShared(moved.data(), count, ours);
+}
+
+void ServedModel::Read(float* exchanged) const {
+  for (const std::span<float> part : exchanged_.Of(values())) {
+    CopyShared(part.data(), static_cast<int64_t>(part.size()), exchanged);
+    exchanged += part.size();
+  }
+}
+
+/// Values and the rule's arrays are read and written, the gradient read.
+Cost ServedModel::CostOfUpdate() const {
+  const auto n = static_cast<double>(exchanged_.count());
+  const auto arrays = 1.0 + static_cast<double>(context_.state.names().size());
+  return {.operations = 2 * arrays * n, .bytes = 4 * n * (2 * arrays + 1)};
+}
+
+// One thread.
+
+Service::Service(ServedModel& model, const ServerSettings& settings, int worker)
+    : model_(model),
+      source_(worker),
+      bound_(settings.staleness_bound),
+      compressor_(settings.compression),
+      workers_(settings.servers + settings.workers),
+      serving_(worker == kAnySource ? settings.workers : 1),
+      gradients_(model.layout(), Cpu()),
+      answer_(sizeof(AnswerHead) + model.exchanged().count() * sizeof(float)) {
+  for (int i = 0; i < static_cast<int>(workers_.size()); ++i)
+    if (i < settings.servers || (worker != kAnySource && i != worker))
+      workers_[i].done = workers_[i].stopped = true;
+}
+
+void Service::Run(const Communicator& world) {
+  while (serving_ > 0) {
+    Handle(world, strategy::ReceiveAtLeisure(world, source_, kToServer));
+    traffic_.Show(world.traffic());
+  }
+}
+
+void Service::Handle(const Communicator& world, const Message& message) {
+  Unpacker rest(message.bytes);
+  const auto head = rest.Take<RequestHead>();
+  Worker& worker = workers_[message.source];
+  if (head.what == Request::kIdle) {
+    worker.done = true;
+  } else if (head.what == Request::kDone || head.what == Request::kStop) {
+    Leave(world, message.source, head.what == Request::kStop);
+  } else {
+    if (head.what == Request::kPush) {
+      Push(world, head, rest);
+      ++worker.pushes;
+    }
+    worker.awaits = true;
+  }
+  AnswerThoseInTime(world);
+}
+
+void Service::Push(const Communicator& world, const RequestHead& head, Unpacker& rest) {
+  rest.TakeGradient(model_.exchanged(), compressor_, gradients_, statistics_);
+  rest.End();
+  CountStaleness(counts_.staleness, model_.Update(head, gradients_, statistics_));
+  ++counts_.updates;
+  counts_.examples += head.examples;
+  world.Charge(model_.CostOfUpdate());
+}
+
+void Service::Leave(const Communicator& world, int source, bool for_good) {
+  Worker& worker = workers_[source];
+  if (for_good) --serving_;
+  if (worker.awaits) world.Send({}, source, kToWorker);
+  worker.awaits = false;
+  worker.done = true;
+  worker.stopped = for_good;
+  const bool all =
+      std::all_of(workers_.begin(), workers_.end(), [](const Worker& w) { return w.done; });
+  if (all)
+    for (Worker& w : workers_) w = {.done = w.stopped, .stopped = w.stopped};
+  world.Send({}, source, kToWorker);
+}
+
+void Service::AnswerThoseInTime(const Communicator& world) {
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const Worker& worker : workers_)
+    if (!worker.done) least = std::min(least, worker.pushes);
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    Worker& worker = workers_[i];
+    if (!worker.awaits || (bound_ > 0 && worker.pushes - least > bound_)) continue;
+    const AnswerHead version = model_.version();
+    std::copy_n(reinterpret_cast<const std::byte*>(&version), sizeof version, answer_.data());
+    model_.Read(reinterpret_cast<float*>(answer_.data() + sizeof version));
+    world.Send(answer_, static_cast<int>(i), kToWorker);
+    worker.awaits = false;
+  }
+}
+
+// Rank 0's part.
+
+Server::Server(const StrategyContext& context, const ServerSettings& settings) {
+  if (context.world.rank() == 0) model_ = std::make_unique<ServedModel>(context, settings);
+  const int threads = settings.racing ? settings.workers : 1;
+  const int kernel_threads = settings.racing ? 1 : KernelThreads();
+  for (int i = 0; i < threads; ++i) {
+    if (model_)
+      services_.push_back(std::make_unique<Service>(
+          *model_, settings, settings.racing ? settings.servers + i : kAnySource));
+    Service* service = model_ ? services_.back().get() : nullptr;
+    threads_.push_back(context.world.Spawn(
+        [service, kernel_threads, world = context.world](const Communicator& own) {
+          if (!service) return;
+          SetKernelThreads(kernel_threads);
+          service->Run(world.For(own));
+        }));
+  }
+}
+
+ExchangeCounts Server::Counts() const {
+  ExchangeCounts sums;
+  for (const auto& service : services_) Add(sums, service->counts());
+  return sums;
+}
+
+Traffic Server::traffic() const {
+  Traffic sums;
+  for (const auto& service : services_) sums += service->traffic();
+  return sums;
+}
+
+}  // namespace yoke

@@ -1,0 +1,111 @@
+// Course: an epoch's plan, read step by step.
+#include "train/course.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+/// With fewer threads, one that reads ahead would only take a core from those that compute.
+constexpr int kThreadsThatSpareOne = 4;
+
+}  // namespace
+
+Course::Course(const Job& job, const Reader& data, const TeamPlace& place, int threads)
+    : job_(job),
+      data_(data),
+      place_(place),
+      threads_(threads >= kThreadsThatSpareOne ? 1 : 0),
+      schedule_(MakeSchedule(job.train.Has("schedule") ? job.train.Raw("schedule") : Value())) {
+  position.examples = data.Size();
+  Require(place.world == 1 || data.Size() >= place.world,
+          "{}: {} replicas that train, but an epoch has {} examples: each needs one at least",
+          job.cluster.Where("replicas"), place.world, data.Size());
+}
+
+std::string Course::Note() const {
+  const int64_t batch = job_.train.Int("batch");
+  if (place_.world == 1 || data_.Size() >= batch * place_.world) return "";
+  return fmt::format(
+      "an epoch has {} examples, less than a batch of {} for each of {} replicas: some have less "
+      "to do than others, or nothing; a smaller train.batch gives all of them work",
+      data_.Size(), batch, place_.world);
+}
+
+int64_t Course::StepsPerEpoch() const {
+  const int64_t step = job_.train.Int("batch") * place_.world;
+  return (data_.Size() + step - 1) / step;
+}
+
+void Course::PlanEpoch() {
+  if (plan_) return;
+  consumed_before_ = position.consumed.Count();
+  done_ = 0;
+  plan_.emplace(EpochDeal{.seed = job_.seed(),
+                          .epoch = position.epoch,
+                          .examples = position.examples,
+                          .batch = job_.train.Int("batch"),
+                          .rank = place_.rank,
+                          .world = place_.team},
+                position.consumed);
+  if (place_.team == place_.world && place_.reads)
+    ahead_.emplace(
+        data_, [this](int64_t step) { return plan_->Share(step); },
+        Prefetch::Settings{.steps = plan_->Steps(),
+                           .seed = job_.seed(),
+                           .epoch = position.epoch,
+                           .threads = threads_});
+}
+
+const Batch& Course::Read(int64_t step) {
+  if (ahead_) return *ahead_->Next();
+  data_.Read({.examples = plan_->Share(step), .seed = job_.seed(), .epoch = position.epoch},
+             batch_);
+  return batch_;
+}
+
+double Course::EpochsAt(int64_t step) const {
+  const auto examples = static_cast<double>(std::max<int64_t>(1, position.examples));
+  const int64_t consumed =
+      plan_ ? std::min(consumed_before_ + step * job_.train.Int("batch") * place_.team,
+                       position.examples)
+            : position.consumed.Count();
+  return static_cast<double>(position.epoch) + static_cast<double>(consumed) / examples;
+}
+
+double Course::LearningRateAt(int64_t step) const {
+  return job_.train.Float("learning_rate") *
+         schedule_->Factor({.epoch = EpochsAt(step), .epochs = static_cast<double>(epochs())});
+}
+
+void Course::Advance(int64_t dealt, std::span<const Tally> tallies) {
+  position.step += dealt - done_;
+  for (; done_ < dealt; ++done_) plan_->Consume(done_, position.consumed);
+  position.loss_sum = 0;
+  position.loss_examples = 0;
+  for (const Tally& tally : tallies) {
+    position.loss_sum += tally.loss_sum;
+    position.loss_examples += tally.examples;
+  }
+}
+
+Ranges Course::ConsumedWith(std::span<const int64_t> steps) const {
+  Ranges consumed = position.consumed;
+  for (const int64_t step : steps) plan_->Consume(step, consumed);
+  return consumed;
+}
+
+double Course::EpochsDone() const { return EpochsAt(done_); }
+
+void Course::FinishEpoch() {
+  ahead_.reset();
+  plan_.reset();
+  ++position.epoch;
+  position.consumed = {};
+  position.loss_sum = 0;
+  position.loss_examples = 0;
+}
+
+}  // namespace yoke

@@ -1,0 +1,103 @@
+// Exchange: counters travel as plain numbers.
+#include "train/exchange.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace yoke {
+namespace {
+
+constexpr size_t kFixed = 9;  // numbers before the staleness
+
+std::vector<double> Numbers(const ExchangeCounts& c) {
+  std::vector<double> numbers = {static_cast<double>(c.traffic.messages_sent),
+                                 static_cast<double>(c.traffic.bytes_sent),
+                                 static_cast<double>(c.traffic.messages_received),
+                                 static_cast<double>(c.traffic.bytes_received),
+                                 c.traffic.seconds_waited,
+                                 c.seconds_waiting,
+                                 static_cast<double>(c.updates),
+                                 static_cast<double>(c.examples),
+                                 static_cast<double>(c.traffic.bytes_by_formula)};
+  numbers.insert(numbers.end(), c.staleness.begin(), c.staleness.end());
+  return numbers;
+}
+
+ExchangeCounts Counts(const std::vector<double>& n) {
+  ExchangeCounts c = {.traffic = {.messages_sent = static_cast<int64_t>(n[0]),
+                                  .bytes_sent = static_cast<int64_t>(n[1]),
+                                  .messages_received = static_cast<int64_t>(n[2]),
+                                  .bytes_received = static_cast<int64_t>(n[3]),
+                                  .bytes_by_formula = static_cast<int64_t>(n[8]),
+                                  .seconds_waited = n[4]},
+                      .seconds_waiting = n[5],
+                      .updates = static_cast<int64_t>(n[6]),
+                      .examples = static_cast<int64_t>(n[7])};
+  c.staleness.assign(n.begin() + kFixed, n.end());
+  return c;
+}
+
+/// Staleness of all ranks together.
+std::vector<int64_t> Histogram(const std::vector<ExchangeCounts>& counts) {
+  std::vector<int64_t> sum;
+  for (const ExchangeCounts& c : counts) {
+    sum.resize(std::max(sum.size(), c.staleness.size()), 0);
+    for (size_t s = 0; s < c.staleness.size(); ++s) sum[s] += c.staleness[s];
+  }
+  return sum;
+}
+
+void AddStaleness(const std::vector<int64_t>& histogram, Metrics& metrics) {
+  double count = 0, sum = 0;
+  for (size_t s = 0; s < histogram.size(); ++s) {
+    count += static_cast<double>(histogram[s]);
+    sum += static_cast<double>(histogram[s]) * static_cast<double>(s);
+  }
+  if (count == 0) return;
+  size_t least = 0;
+  double below = static_cast<double>(histogram[0]);
+  while (below < 0.95 * count) below += static_cast<double>(histogram[++least]);
+  metrics.emplace_back("staleness_mean", sum / count);
+  metrics.emplace_back("staleness_95", static_cast<double>(least));
+}
+
+}  // namespace
+
+std::vector<ExchangeCounts> GatherCounts(const Communicator& world, const ExchangeCounts& mine) {
+  std::vector<ExchangeCounts> counts;
+  const std::vector<double> own = Numbers(mine);
+  for (const auto& bytes : world.AllGather(std::as_bytes(std::span(own)))) {
+    std::vector<double> numbers(bytes.size() / sizeof(double));
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    counts.push_back(Counts(numbers));
+  }
+  return counts;
+}
+
+Metrics Summary(const std::vector<ExchangeCounts>& counts, double seconds, double distance,
+                int servers) {
+  double messages = 0, bytes = 0, by_formula = 0, waiting = 0, updates = 0, examples = 0;
+  for (const ExchangeCounts& c : counts) {
+    messages += static_cast<double>(c.traffic.messages_sent);
+    bytes += static_cast<double>(c.traffic.bytes_sent);
+    by_formula += static_cast<double>(c.traffic.bytes_by_formula);
+    updates += static_cast<double>(c.updates);
+    examples += static_cast<double>(c.examples);
+  }
+  const std::span workers = std::span(counts).subspan(servers);
+  for (const ExchangeCounts& c : workers) waiting += c.seconds_waiting;
+  Metrics metrics = {{"messages", messages}, {"bytes", bytes}};
+  if (by_formula > 0) metrics.emplace_back("bytes_by_formula", by_formula);
+  if (seconds > 0)
+    metrics.emplace_back("communicating", waiting / seconds / static_cast<double>(workers.size()));
+  if (updates > 0) {
+    metrics.emplace_back("updates", updates);
+    metrics.emplace_back("effective_batch", examples / updates);
+  }
+  AddStaleness(Histogram(counts), metrics);
+  metrics.emplace_back("consensus_distance", distance);
+  return metrics;
+}
+
+}  // namespace yoke

@@ -1,0 +1,38 @@
+// Fit: compares a job and its data with those of a checkpoint.
+#include "train/fit.h"
+
+#include "base/check.h"
+
+namespace yoke {
+
+bool SameKey(const Job& job, const CheckpointHead& head, const char* section, const char* key) {
+  const Value* old_section = head.job.Find(section);
+  const Value* old_value = old_section ? old_section->Find(key) : nullptr;
+  const Value* value = job.resolved.Find(section)->Find(key);
+  return old_value && value ? *old_value == *value : old_value == value;
+}
+
+bool GoesOnExactly(const Job& job, const CheckpointHead& head) {
+  return SameKey(job, head, "cluster", "strategy") && SameKey(job, head, "cluster", "replicas") &&
+         SameKey(job, head, "train", "rule");
+}
+
+void CheckSameData(const Job& job, const Reader& data, const CheckpointHead& head,
+                   const std::string& run) {
+  const DataInfo& info = data.Info();
+  Require(head.data.input == info.input,
+          "the training data of {} has changed: its examples are {}, the checkpoint knew {}", run,
+          info.input.Text(), head.data.input.Text());
+  for (const char* share : {"test_share", "validation_share"})
+    Require(!job.data().Find(share) || SameKey(job, head, "train", "seed"),
+            "train.seed cannot change when {} is resumed: data.{} would be drawn anew, and "
+            "examples held back before would be trained on",
+            run, share);
+  Require(head.position.examples == data.Size() && head.data.label_names == info.label_names,
+          "the training data of {} has changed: it holds {} examples in {} classes, the "
+          "checkpoint knew {} in {}",
+          run, data.Size(), info.label_names.size(), head.position.examples,
+          head.data.label_names.size());
+}
+
+}  // namespace yoke

@@ -1,0 +1,81 @@
+// Own: tensors travel one message each, in an order that all ranks know.
+#include "train/own.h"
+
+#include "train/files.h"
+#include "train/fit.h"
+
+namespace yoke {
+namespace {
+
+constexpr int kTag = 1;
+
+StoredTensor Stored(const StateTensor& tensor) {
+  return {tensor.name, tensor.type, tensor.shape, tensor.data};
+}
+
+/// A rank's tensors as the bytes of a file.
+std::string Encoded(Replica& replica) {
+  std::vector<StoredTensor> stored;
+  for (const StateTensor& tensor : replica.OwnTensors()) stored.push_back(Stored(tensor));
+  return EncodeSafetensors(stored);
+}
+
+/// What the file does not hold (it was written with other options) starts anew.
+void CopyInto(Replica& replica, const Safetensors& file) {
+  for (const StateTensor& tensor : replica.OwnTensors())
+    if (const StoredTensor wanted = Stored(tensor); file.Has(wanted)) file.CopyTo(wanted);
+  replica.Restored();
+}
+
+Safetensors Received(const Communicator& world, int from) {
+  const Message message = world.Receive(from, kTag);
+  std::string bytes(reinterpret_cast<const char*>(message.bytes.data()), message.bytes.size());
+  return {std::move(bytes), fmt::format("what rank {} sent", from)};
+}
+
+/// A number of rank 0, everywhere.
+int64_t Agree(const Communicator& world, int64_t number) {
+  world.Broadcast(std::as_writable_bytes(std::span(&number, 1)), 0);
+  return number;
+}
+
+}  // namespace
+
+std::string ShareText(const Communicator& world, std::string text) {
+  text.resize(static_cast<size_t>(Agree(world, static_cast<int64_t>(text.size()))));
+  if (!text.empty()) world.Broadcast(std::as_writable_bytes(std::span(text)), 0);
+  return text;
+}
+
+std::optional<CheckpointHead> ShareHead(const Communicator& world, const Checkpoint* checkpoint) {
+  if (world.size() == 1) return {};
+  std::string bytes = ShareText(world, checkpoint ? EncodeHead(checkpoint->head(), "", "") : "");
+  if (bytes.empty()) return {};
+  return DecodeHead(std::move(bytes), "the checkpoint of rank 0").head;
+}
+
+void RestoreOwn(const Communicator& world, const Checkpoint* checkpoint, const Job& job,
+                Replica& replica) {
+  const bool fits =
+      checkpoint && !checkpoint->head().replicas.empty() && GoesOnExactly(job, checkpoint->head());
+  if (Agree(world, fits ? 1 : 0) == 0) return;
+  if (world.rank() > 0) return CopyInto(replica, Received(world, 0));
+  CopyInto(replica, checkpoint->OpenOwn(0));
+  for (int rank = 1; rank < world.size(); ++rank) {
+    const std::string bytes = EncodeSafetensors(checkpoint->OpenOwn(rank).tensors());
+    world.Send(std::as_bytes(std::span(bytes)), rank, kTag);
+  }
+}
+
+void SendOwn(const Communicator& world, Replica& replica) {
+  const std::string bytes = Encoded(replica);
+  world.Send(std::as_bytes(std::span(bytes)), 0, kTag);
+}
+
+std::vector<StoredTensor> OwnCollector::Of(int rank) {
+  file_.emplace(rank == 0 ? Safetensors(Encoded(replica_), "what rank 0 keeps")
+                          : Received(world_, rank));
+  return file_->tensors();
+}
+
+}  // namespace yoke

@@ -1,0 +1,371 @@
+// Rank: rank 0 leads the members of a run: epochs, evaluation and checkpoints between them, until
+// there is a reason to end. It decides, evaluates, saves and tells.
+#include "train/rank.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "comm/lost.h"
+#include "train/fit.h"
+#include "train/member.h"
+#include "train/own.h"
+#include "train/record.h"
+#include "train/watch.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kSecondsBetweenStepEvents = 0.1;
+constexpr int kDivergedStatus = 3;
+
+class Leader : public Member {
+ public:
+  Leader(const Job& job, const RunRequest& request, Ground& ground, const Communicator& world,
+         const LocalRank& inside)
+      : Member(job, request, ground, world, inside),
+        run_(ground.run->path()),
+        record_(MakeRecord(run_)),
+        observers_(request.observers),
+        watch_(job, data_) {
+    observers_.insert(observers_.begin(), record_.get());
+    if (job.train.Has("time_limit"))
+      time_limit_ = ParseDuration(job.train.String("time_limit"), "train.time_limit");
+  }
+  ~Leader() override { rounds_.reset(); }
+  Leader(const Leader&) = delete;
+  Leader& operator=(const Leader&) = delete;
+
+  EndEvent Lead() {
+    std::string reason = ended_before_;
+    if (reason.empty() && position_.epoch >= course_.epochs()) reason = "finished";
+    if (!reason.empty() && !inherits_)
+      Tell(fmt::format("{} has ended already ({}): nothing is left to train", run_, reason));
+    if (reason.empty() && !inherits_ && Interrupted())
+      reason = "interrupted";  // While reading data.
+    if (!reason.empty() || ground_.owed) {
+      rounds_->Give({.kind = Order::kSettle});
+      replica_->Settle();
+    }
+    if (ground_.owed) reason = Save(Ground::Owed(*ground_.owed));
+    while (reason.empty()) reason = RunRound();
+    EndEvent end = End(reason);
+    rounds_->Give({.kind = Order::kEnd, .exit_status = end.exit_status});
+    Finish();
+    return end;
+  }
+
+ private:
+  // Beginning.
+
+  void TakeUp(const Checkpoint& checkpoint) override {
+    const CheckpointHead& head = checkpoint.head();
+    CheckSameData(job_, *data_.train, head, run_);
+    replica_->Restore(checkpoint);
+    position_ = head.position;
+    TakeBest(head);
+    saved_test_ = head.test;
+    if (head.reason == "target" && job_.train.Has("target") &&
+        SameKey(job_, head, "train", "target"))
+      ended_before_ = head.reason;
+  }
+
+  /// The best value so far counts only as the same metric's, and where its weights are still here.
+  void TakeBest(const CheckpointHead& head) {
+    position_.best = head.position.best;
+    position_.has_best = head.position.has_best && SameKey(job_, head, "checkpoint", "best") &&
+                         std::filesystem::exists(run_ + "/best");
+  }
+
+  std::string Devices() const {
+    const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
+    return fmt::format("cpu ({}{} thread{}{})", ranks, threads_.threads,
+                       threads_.threads == 1 ? "" : "s", ranks.empty() ? "" : " each");
+  }
+
+  void Begun(const std::optional<Heritage>& heritage) override {
+    inherits_ = heritage.has_value();
+    if (inherits_ && !position_.has_best && ground_.checkpoint)
+      TakeBest(ground_.checkpoint->head());  // of a leader that is lost
+    saved_ = std::filesystem::exists(run_ + "/last");
+    const StartEvent event = {.run = run_,
+                              .parameters = replica_->layout().Parameters(),
+                              .devices = Devices(),
+                              .executor = job_.node.String("executor"),
+                              .strategy = job_.cluster.String("strategy"),
+                              .world = world_.size(),
+                              .train_examples = data_.train->Size(),
+                              .test_examples = data_.test ? data_.test->Size() : 0,
+                              .epochs_done = course_.EpochsDone(),
+                              .epochs = course_.epochs()};
+    for (Observer* observer : observers_) observer->Start(event);
+    for (const std::string& message : ground_.messages) Tell(message);
+    ground_.messages.clear();
+    if (heritage)
+      return Tell(fmt::format("rank {} of {} is lost: {} go on from step {}",
+                              fmt::join(heritage->lost, ", "), heritage->world, world_.size(),
+                              position_.step));
+    for (const std::string& note : data_.notes) Tell(note);
+    if (const std::string note = course_.Note(); !note.empty()) Tell(note);
+    if (ground_.checkpoint)
+      Tell(fmt::format("resumed from {} at step {}", ground_.checkpoint->folder(), position_.step));
+    if (request_.resume && !ground_.checkpoint)
+      Tell("there is no checkpoint yet: from the beginning");
+  }
+
+  void Tell(const std::string& sentence) {
+    for (Observer* observer : observers_) observer->Message(sentence);
+  }
+
+  // The loop. Functions that may end it return the reason, or "".
+
+  /// Rank 0: steps until all meet, and what is due then.
+  std::string RunRound() {
+    if (!course_.planned()) {
+      course_.PlanEpoch();
+      pace_.BeginEpoch(course_.EpochsDone());
+    }
+    const Order order = {.kind = Order::kTrain, .first = course_.done(), .last = LastStepOfRound()};
+    rounds_->Give(order);
+    rate_ = course_.LearningRateAt(course_.done());
+    if (const auto bad = FirstBad(Work(order)))
+      return Diverged(std::isnan(bad->bad_loss) ? "the loss became nan"
+                                                : fmt::format("the loss became {}", bad->bad_loss),
+                      bad->bad_step);
+    return course_.EpochIsOver() ? FinishEpoch() : BetweenSteps();
+  }
+
+  /// A checkpoint that is due by steps ends a round.
+  int64_t LastStepOfRound() const {
+    const int64_t every = job_.checkpoint.Int("every_steps");
+    if (every == 0) return course_.steps();
+    return std::min(course_.steps(), course_.done() + every - position_.step % every);
+  }
+
+  std::string BetweenSteps() {
+    const std::string reason = ReasonToStop();
+    return CheckpointIsDue() || !reason.empty() ? Save({.reason = reason}) : "";
+  }
+
+  std::string FinishEpoch() {
+    EpochEvent event = {
+        .epoch = position_.epoch + 1,
+        .epochs = course_.epochs(),
+        .seconds = 0,
+        .examples_per_second = ExamplesPerSecond(course_.done()),
+        .learning_rate = rate_,
+        .step = position_.step,
+        .train_loss = position_.loss_sum / static_cast<double>(position_.loss_examples),
+        .validation = {},
+        .test = {},
+        .exchange = exchange_};
+    course_.FinishEpoch();
+    tally_ = Before();
+    const std::string bad = replica_->BadParameter();
+    if (!bad.empty()) return Diverged("the weights became infinite", position_.step);
+    const bool measure = position_.epoch % job_.train.Int("evaluate_every") == 0 ||
+                         position_.epoch >= course_.epochs();
+    if (measure && data_.validation)
+      event.validation = replica_->Evaluate(*data_.validation, request_.stop_signal);
+    if (measure && data_.test) event.test = replica_->Evaluate(*data_.test, request_.stop_signal);
+    event.seconds = pace_.OfTraining();
+    for (Observer* observer : observers_) observer->Epoch(event);
+    return Decide(measure ? (data_.validation ? event.validation : event.test) : Metrics{},
+                  event.test);
+  }
+
+  /// After an epoch: goes on or not, and saves if that is due.
+  std::string Decide(const Metrics& watched, const Metrics& test) {
+    const bool best = watch_.IsBest(watched, position_);
+    const bool measured = !data_.test || !test.empty();  // In the last epoch: nobody broke it off.
+    std::string reason = watch_.ReachesTarget(watched)                     ? "target"
+                         : position_.epoch >= course_.epochs() && measured ? "finished"
+                                                                           : ReasonToStop();
+    const int64_t every = job_.checkpoint.Int("every_epochs");
+    const bool due = (every > 0 && position_.epoch % every == 0) || CheckpointIsDue();
+    if (!due && !best && reason.empty()) return "";
+    return Save({.reason = reason, .test = test, .best = best});
+  }
+
+  /// By steps or minutes.
+  bool CheckpointIsDue() const {
+    const int64_t every = job_.checkpoint.Int("every_steps");
+    return (every > 0 && position_.step % every == 0) || MinutesAreOver();
+  }
+
+  std::string ReasonToStop() const {
+    if (Interrupted()) return "interrupted";
+    return time_limit_ > 0 && pace_.OfSession() >= time_limit_ ? "time_limit" : "";
+  }
+
+  bool MinutesAreOver() const {
+    const double minutes = job_.checkpoint.Float("every_minutes");
+    return minutes > 0 && pace_.SinceSaved() >= minutes * 60;
+  }
+
+  bool Due() const override { return !ReasonToStop().empty() || MinutesAreOver(); }
+
+  /// Writes a checkpoint; returns `reason`, or "diverged" when the weights are not worth keeping.
+  std::string Save(const Ground::Owed& due) {
+    ground_.owed = due;
+    if (!replica_->BadParameter().empty())
+      return Diverged("the weights became infinite", position_.step);
+    const double begin = Now();
+    position_.seconds = pace_.OfTraining();
+    CheckpointHead head = {.job = job_.resolved,
+                           .data = data_.train->Info(),
+                           .position = position_,
+                           .rule_steps = 0,
+                           .executor = {},
+                           .strategy = {},
+                           .test = due.test,
+                           .reason = due.reason};
+    replica_->Describe(head);
+    const bool own = replica_->KeepsOwn();
+    if (own) rounds_->Give({.kind = Order::kKeep});
+    OwnCollector collector(world_, *replica_);
+    WriteCheckpoint(
+        {.run = run_, .keep = static_cast<int>(job_.checkpoint.Int("keep")), .best = due.best},
+        {.head = head,
+         .layout = replica_->layout(),
+         .values = replica_->Model(),
+         .state = replica_->state(),
+         .layers = replica_->LayerTensors(),
+         .replicas = own ? world_.size() : 0,
+         .own = [&collector](int rank) { return collector.Of(rank); }});
+    ground_.owed.reset();
+    saved_test_ = due.test;
+    saved_ = true;
+    pace_.Saved(begin);
+    return due.reason;
+  }
+
+  std::string Diverged(const std::string& what, int64_t step) {
+    const std::string where = replica_->FirstNonFinite();
+    sentence_ = fmt::format(
+        "{} at step {} (epoch {}){}; try a smaller train.learning_rate (now {:.3g}), "
+        "train.clip_norm = 1, or "
+        "a warm-up (train.schedule)",
+        what, step, std::min(position_.epoch + 1, course_.epochs()),
+        where.empty() ? "" : fmt::format(", first in '{}'", where), rate_);
+    if (saved_) sentence_ += fmt::format("; the last good checkpoint is {}/last", run_);
+    return "diverged";
+  }
+
+  // Telling.
+
+  /// When so many steps of the epoch's plan are done.
+  double ExamplesPerSecond(int64_t done) const {
+    return pace_.Speed(course_.EpochsAt(done)) * static_cast<double>(position_.examples);
+  }
+
+  void Stepped(int64_t done, int64_t step, const Tally& so_far) override {
+    if (Now() - step_told_ < kSecondsBetweenStepEvents) return;
+    step_told_ = Now();
+    const double speed = ExamplesPerSecond(done), epoch = course_.EpochsAt(done);
+    const double left =
+        (static_cast<double>(course_.epochs()) - epoch) * static_cast<double>(position_.examples);
+    const StepEvent event = {.step = step,
+                             .epoch = epoch,
+                             .epochs = course_.epochs(),
+                             .loss = so_far.loss_sum / static_cast<double>(so_far.examples),
+                             .learning_rate = rate_,
+                             .examples_per_second = speed,
+                             .seconds_left = left / speed};
+    for (Observer* observer : observers_) observer->Step(event);
+  }
+
+  std::string SentenceOf(const std::string& reason) const {
+    if (reason == "finished" || reason == "target")
+      return fmt::format("the weights are in {}/last", run_);
+    return fmt::format("stopped at step {}; continue with: yoke train --resume {}", position_.step,
+                       run_);
+  }
+
+  MemoryUse Memory() const {
+    MemoryUse memory = replica_->Memory();
+    memory.peak = PeakMemory();
+    memory.before_model = ground_.before_model;
+    return memory;
+  }
+
+  EndEvent End(const std::string& reason) {
+    const bool diverged = reason == "diverged";
+    if (saved_test_.empty() && data_.test && !diverged && reason != "interrupted")
+      saved_test_ = replica_->Evaluate(*data_.test, request_.stop_signal);
+    EndEvent event = {.run = run_,
+                      // As in the checkpoint: whoever goes on counts from there.
+                      .seconds = diverged ? pace_.OfTraining() : position_.seconds,
+                      .epochs = course_.EpochsDone(),
+                      .step = position_.step,
+                      .test = saved_test_,
+                      .reason = reason,
+                      .sentence = diverged ? sentence_ : SentenceOf(reason),
+                      .exit_status = diverged                  ? kDivergedStatus
+                                     : reason == "interrupted" ? 128 + Signal()
+                                                               : 0,
+                      .memory = Memory(),
+                      .exchange = exchange_};
+    for (Observer* observer : observers_) observer->End(event);
+    return event;
+  }
+
+  std::string run_;
+  std::unique_ptr<Observer> record_;
+  std::vector<Observer*> observers_;
+  Watch watch_;
+  double time_limit_ = 0;
+  bool inherits_ = false;     ///< It goes on from a larger world.
+  std::string ended_before_;  ///< Why the run that is resumed had ended, if nothing changed since.
+  Metrics saved_test_;        ///< Of the weights in `last`, when known.
+  bool saved_ = false;        ///< There is a checkpoint.
+  std::string sentence_;
+  double step_told_ = 0;
+};
+
+}  // namespace
+
+EndEvent TrainRank(const Job& job, const RunRequest& request, Ground& ground,
+                   const Communicator& world, const LocalRank& inside,
+                   std::optional<Remains>& remains) {
+  const bool leads = world.rank() == 0;
+  try {
+    std::unique_ptr<Member> rank;
+    Leader* leader = nullptr;
+    if (leads)
+      rank.reset(leader = new Leader(job, request, ground, world, inside));
+    else
+      rank = std::make_unique<Member>(job, request, ground, world, inside);
+    try {
+      rank->Begin(remains ? &*remains : nullptr);
+      const bool again = request.resume || remains;
+      remains.reset();
+      if (!leads) return rank->Follow();
+      if (again) ground.run->WriteJob(job);  // Not before: a refused one leaves the run.
+      return leader->Lead();
+    } catch (const RankLost& lost) {
+      rank->Note(lost);
+      if (std::optional<Remains> left = rank->Rescue()) remains = std::move(left);
+      throw;
+    } catch (const std::exception& problem) {
+      rank->Note(problem);
+      throw;
+    }
+  } catch (const RankLost&) {
+    if (!remains) remains.emplace();
+    remains->rank = world.rank();
+    remains->world = world.size();
+    throw;
+  } catch (...) {
+    if (leads && !ground.began) ground.run->Abandon();
+    throw;
+  }
+}
+
+}  // namespace yoke

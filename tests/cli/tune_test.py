@@ -1,0 +1,51 @@
+"""yoke info --tune: measures the ways to convolve, and writes a job that keeps the choices."""
+import os
+import unittest
+
+from program import ProgramTest, TINY
+
+# Few examples: under a sanitizer these convolutions run on plain loops.
+LENET = (TINY.replace('name = "mlp"\nwidths = [16]', 'name = "lenet"').replace("epochs = 2", "epochs = 1")
+         .replace("train_size = 300", "train_size = 64").replace("test_size = 60", "test_size = 20"))
+PLAIN = os.environ.get("YOKE_KERNELS") == "reference"  # then every way is the reference's
+
+
+class TuneTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("lenet.toml", LENET)
+
+    def test_every_way_of_every_convolution_is_measured(self):
+        info, tune = self.good("info", "lenet.toml", "--tune", "--json").events()
+        self.assertEqual((info["event"], tune["event"]), ("info", "tune"))
+        rows = [(row["layer"], row["way"]) for row in tune["ways"]]
+        ways = ("direct", "lower_batch", "lower_image")
+        self.assertEqual(rows, [(layer, way) for layer in ("convolution1", "convolution2") for way in ways])
+        self.assertEqual(sum(row["fastest"] for row in tune["ways"]), 2)
+        self.assertTrue(all(row["seconds"] > 0 for row in tune["ways"]))
+
+    def test_a_run_of_the_written_job_keeps_its_choices(self):
+        self.good("info", "lenet.toml", "--tune-to", "tuned.toml")
+        self.good("train", "tuned.toml", "--run", "run")
+        with open(self.path("run/job.toml")) as job:
+            self.assertRegex(job.read(), r"(?s)ways.*convolution1.*convolution2")
+        self.good("eval", "run/last")
+
+    def test_a_chosen_way_is_taken(self):
+        self.write("lowered.toml", LENET.replace('"lenet"', '"lenet"\nways = {convolution2 = "lower_batch"}'))
+        (info,) = self.good("info", "lowered.toml", "--json").events()
+        kernels = {layer["name"]: layer["kernel"] for layer in info["layers"]}
+        self.assertIn("reference" if PLAIN else "lowered", kernels["convolution2"])
+        self.assertNotIn("lowered", kernels["convolution1"])
+
+    def test_mistakes(self):
+        for ways, said in (('{convolution9 = "direct"}', "convolution9"), ('{linear1 = "direct"}', "no convolution"),
+                           ('{convolution1 = "fast"}', "model.ways.convolution1: unknown value 'fast'")):
+            self.write("wrong.toml", LENET.replace('"lenet"', '"lenet"\nways = ' + ways))
+            result = self.yoke("info", "wrong.toml")
+            self.assertEqual(result.code, 2, ways)
+            self.assertIn(said, result.error)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,450 @@
+// One body of tests over every kind of world: messages, collectives, splits, threads, failures.
+#include "comm/communicator.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/check.h"
+#include "comm/simulated.h"
+#include "comm/support/worlds.h"
+
+namespace yoke {
+namespace {
+
+class CommunicatorTest : public testing::TestWithParam<WorldKind> {
+ protected:
+  bool Run(int ranks, const WorldBody& body, double timeout = 20) {
+    return GetParam().run(ranks, timeout, body);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Worlds, CommunicatorTest, testing::ValuesIn(WorldKinds()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+template <typename T>
+std::span<const std::byte> Bytes(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+template <typename T>
+T ValueOf(const Message& message) {
+  T value;
+  std::memcpy(&value, message.bytes.data(), sizeof value);
+  return value;
+}
+
+TEST_P(CommunicatorTest, MessagesKeepTheirOrderAndTag) {
+  Run(2, [](const Communicator& world) {
+    if (world.rank() == 0) {
+      for (int i = 0; i < 10; ++i) world.Send(Bytes(i), 1, i % 2);
+      return;
+    }
+    for (int tag : {1, 0})
+      for (int i = tag; i < 10; i += 2) EXPECT_EQ(ValueOf<int>(world.Receive(0, tag)), i);
+  });
+}
+
+TEST_P(CommunicatorTest, AnySourceSaysWho) {
+  for (int ranks : {2, 4})
+    Run(ranks, [](const Communicator& world) {
+      if (world.rank() > 0) return world.Send(Bytes(world.rank()), 0, 7);
+      int sum = 0;
+      for (int i = 1; i < world.size(); ++i) {
+        const Message message = world.Receive(kAnySource, 7);
+        EXPECT_EQ(ValueOf<int>(message), message.source);
+        sum += message.source;
+      }
+      EXPECT_EQ(sum, world.size() * (world.size() - 1) / 2);
+    });
+}
+
+TEST_P(CommunicatorTest, TriesWithoutWaiting) {
+  Run(2, [](const Communicator& world) {
+    Message message;
+    EXPECT_FALSE(world.TryReceive(1 - world.rank(), 3, message));
+    world.Barrier();
+    world.Send(Bytes(5), 1 - world.rank(), 3);
+    world.Barrier();
+    EXPECT_TRUE(world.TryReceive(1 - world.rank(), 3, message));
+    EXPECT_EQ(message.source, 1 - world.rank());
+    world.Send(Bytes(9), world.rank(), 4);  // to oneself
+    EXPECT_EQ(ValueOf<int>(world.Receive(world.rank(), 4)), 9);
+  });
+}
+
+TEST_P(CommunicatorTest, AMessageMayBeNamedNowAndTakenLater) {
+  for (int ranks : {2, 4})
+    Run(ranks, [](const Communicator& world) {
+      std::vector<PendingMessage> pending;
+      pending.reserve(world.size());
+      for (int from = 0; from < world.size(); ++from)
+        pending.push_back(world.ReceiveLater(from, 1));
+      EXPECT_FALSE(pending[0].Ready());
+      world.Barrier();
+      for (int to = 0; to < world.size(); ++to) world.Send(Bytes(world.rank()), to, 1);
+      while (!pending.back().Ready()) world.Sleep(1e-4);
+      EXPECT_TRUE(pending.back().Ready());
+      for (int from = world.size() - 1; from >= 0; --from) {
+        const Message message = pending[from].Wait();
+        EXPECT_EQ(message.source, from);
+        EXPECT_EQ(ValueOf<int>(message), from);
+      }
+      EXPECT_FALSE(pending[0].Ready());
+    });
+}
+
+TEST_P(CommunicatorTest, AWaitForANamedMessageEndsToo) {
+  EXPECT_THROW(Run(
+                   2,
+                   [](const Communicator& world) {
+                     if (world.rank() == 0) world.ReceiveLater(1, 5).Wait();
+                   },
+                   0.05),
+               Error);
+}
+
+TEST_P(CommunicatorTest, BroadcastsFromAnyRoot) {
+  for (int ranks : {1, 2, 3, 5, 8})
+    Run(ranks, [](const Communicator& world) {
+      for (int root = 0; root < world.size(); ++root) {
+        std::vector<float> values(5, world.rank() == root ? 10.0F + float(root) : 0.0F);
+        world.Broadcast(std::as_writable_bytes(std::span(values)), root);
+        EXPECT_EQ(values, std::vector<float>(5, 10.0F + float(root)));
+      }
+    });
+}
+
+/// Numbers whose sums differ with the order in which they are added.
+std::vector<float> Numbers(int rank, int64_t count) {
+  std::vector<float> values(count);
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = std::sin(float(i * 7 + rank * 31)) * std::pow(10.0F, float(rank % 3));
+  return values;
+}
+
+TEST_P(CommunicatorTest, ReducesToAnyRoot) {
+  for (int ranks : {1, 2, 3, 6})
+    Run(ranks, [](const Communicator& world) {
+      const int root = world.size() - 1;
+      std::vector<float> values(7, float(world.rank() + 1));
+      world.Reduce(values, root);
+      const int sum = world.size() * (world.size() + 1) / 2;
+      if (world.rank() == root) {
+        EXPECT_EQ(values, std::vector<float>(7, float(sum)));
+      }
+    });
+}
+
+std::vector<float> SumsOfNumbers(int ranks, int64_t count) {
+  std::vector<float> sums(count);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::vector<float> values = Numbers(rank, count);
+    for (int64_t i = 0; i < count; ++i) sums[i] += values[i];
+  }
+  return sums;
+}
+
+TEST_P(CommunicatorTest, EveryWayOfAllReduceGivesTheSumsAndTheSameBitsEverywhere) {
+  for (int ranks : {1, 2, 3, 5, 8})
+    for (int64_t count : {0, 1, 3, 300}) {
+      const std::vector<float> sums = SumsOfNumbers(ranks, count);
+      Run(ranks, [&](const Communicator& world) {
+        for (const AllReduceWay way : {AllReduceWay::kAuto, AllReduceWay::kRing,
+                                       AllReduceWay::kTree, AllReduceWay::kHalving}) {
+          std::vector<float> values = Numbers(world.rank(), count);
+          world.AllReduce(values, way);
+          for (int64_t i = 0; i < count; ++i) ASSERT_NEAR(values[i], sums[i], 1e-3);
+          const auto all = world.AllGather(std::as_bytes(std::span(values)));
+          for (const auto& theirs : all) EXPECT_EQ(theirs, all[0]);
+        }
+      });
+    }
+}
+
+TEST_P(CommunicatorTest, GathersUnequalLengths) {
+  for (int ranks : {2, 3, 5})
+    Run(ranks, [](const Communicator& world) {
+      const std::vector<std::byte> mine(world.rank() * 3, std::byte(world.rank()));
+      const auto all = world.AllGather(mine);
+      for (int rank = 0; rank < world.size(); ++rank)
+        EXPECT_EQ(all[rank], std::vector<std::byte>(rank * 3, std::byte(rank)));
+    });
+}
+
+TEST_P(CommunicatorTest, LongMessagesCrossWithoutWaitingForEachOther) {
+  Run(2, [](const Communicator& world) {
+    const int other = 1 - world.rank();
+    for (const size_t length : {1 << 16, 3 << 20}) {
+      const std::vector<std::byte> mine(length, std::byte(10 + world.rank()));
+      for (int tag = 0; tag < 3; ++tag) world.Send(mine, other, tag);
+      world.Send(Bytes(3), other, 0);  // must not overtake the long one
+      for (int tag = 2; tag >= 0; --tag)
+        EXPECT_EQ(world.Receive(other, tag).bytes,
+                  std::vector<std::byte>(length, std::byte(10 + other)));
+      EXPECT_EQ(ValueOf<int>(world.Receive(other, 0)), 3);
+    }
+  });
+}
+
+TEST_P(CommunicatorTest, CountsWhatTheFormulasSay) {
+  constexpr int64_t kCount = 1024;
+  Run(4, [](const Communicator& world) {
+    std::vector<float> values(kCount, 1);
+    const int64_t before = world.traffic().bytes_sent;
+    world.AllReduce(values, AllReduceWay::kRing);
+    EXPECT_EQ(world.traffic().messages_sent, 6);
+    EXPECT_EQ(world.traffic().bytes_sent - before, 2 * 4 * kCount * 3 / 4);
+    world.AllReduce(values, AllReduceWay::kHalving);
+    EXPECT_EQ(world.traffic().messages_sent, 6 + 4);
+    EXPECT_EQ(world.traffic().bytes_sent - before, 2 * 2 * 4 * kCount * 3 / 4);
+  });
+}
+
+TEST_P(CommunicatorTest, MpiSumsWhereThereIsOne) {
+  constexpr int64_t kCount = 3000;
+  for (int ranks : {2, 4})
+    Run(ranks, [](const Communicator& world) {
+      const auto sum = [](const Communicator& some) {
+        std::vector<float> values(kCount, float(some.rank() + 1));
+        some.AllReduce(values, AllReduceWay::kMpi);
+        const auto p = static_cast<float>(some.size());
+        EXPECT_EQ(values, std::vector<float>(kCount, p * (p + 1) / 2));
+      };
+      EXPECT_EQ(world.HasMpiAllReduce(), std::string(GetParam().name) == "mpi");
+      if (!world.HasMpiAllReduce()) {
+        EXPECT_THROW(sum(world), UserError);
+        return;
+      }
+      sum(world);
+      const Traffic before = world.traffic();
+      sum(world);
+      const Traffic after = world.traffic();
+      const int64_t bytes = after.bytes_by_formula - before.bytes_by_formula;
+      EXPECT_EQ(bytes, 2 * 4 * kCount * (world.size() - 1) / world.size());
+      EXPECT_EQ(after.bytes_sent - before.bytes_sent, bytes);
+      const int64_t rounds = world.size() == 2 ? 1 : 2;
+      EXPECT_EQ(after.messages_sent - before.messages_sent, 2 * rounds);
+      const auto beside = world.Spawn([&](const Communicator& own) {
+        for (int i = 0; i < 20; ++i) sum(own);
+      });
+      for (int i = 0; i < 20; ++i) sum(world);
+      sum(world.Split(world.rank() % 2, -world.rank()));
+    });
+}
+
+TEST_P(CommunicatorTest, AWaitForMpiNamesWhoIsMissing) {
+  if (std::string(GetParam().name) != "mpi") return;
+  try {
+    Run(
+        2,
+        [](const Communicator& world) {
+          ASSERT_TRUE(world.HasMpiAllReduce());
+          std::vector<float> values(10);
+          if (world.rank() == 0) world.AllReduce(values, AllReduceWay::kMpi);
+          Message message;
+          world.TryReceive(0, 5, message, 3);  // longer than the timeout
+        },
+        1);
+    FAIL() << "a wait for nobody ended well";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("rank 1 in barrier"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_P(CommunicatorTest, SplitsIntoGroupsThatDoNotMeet) {
+  for (int ranks : {2, 4, 6})
+    Run(ranks, [](const Communicator& world) {
+      const int half = world.size() / 2, odd = world.rank() % 2;
+      const Communicator group = world.Split(odd, -world.rank());
+      EXPECT_EQ(group.size(), half);
+      EXPECT_EQ(group.rank(), half - 1 - world.rank() / 2);  // by falling world rank
+      std::vector<float> value = {float(world.rank())};
+      group.AllReduce(value);
+      EXPECT_EQ(value[0], half * (half - 1 + odd));
+      const int right = (world.rank() + 1) % world.size();
+      const int left = (world.rank() + world.size() - 1) % world.size();
+      const Communicator twin = world.Duplicate();
+      twin.Send(Bytes(1), right, 0);
+      world.Send(Bytes(2), right, 0);
+      EXPECT_EQ(ValueOf<int>(world.Receive(left, 0)), 2);
+      EXPECT_EQ(ValueOf<int>(twin.Receive(left, 0)), 1);
+    });
+}
+
+TEST_P(CommunicatorTest, BackgroundThreadsSpeakForTheirRank) {
+  for (int ranks : {2, 3})
+    Run(ranks, [](const Communicator& world) {
+      std::atomic<int> served = 0;
+      {
+        const auto server = world.Spawn([&served](const Communicator& own) {
+          if (own.rank() != 0) return own.Send(Bytes(own.rank()), 0, 1);
+          for (int i = 1; i < own.size(); ++i) served += own.Receive(kAnySource, 1).source;
+        });
+        std::vector<float> values(100, 1);
+        world.AllReduce(values);  // meanwhile
+        EXPECT_EQ(values[99], world.size());
+      }
+      EXPECT_EQ(served, world.rank() == 0 ? world.size() * (world.size() - 1) / 2 : 0);
+    });
+}
+
+TEST_P(CommunicatorTest, SeveralThreadsOfARankWaitAtOnce) {
+  Run(2, [](const Communicator& world) {
+    constexpr int kRounds = 200;
+    const auto echo = [](const Communicator& own) {
+      for (int i = 0; i < kRounds; ++i) {
+        if (own.rank() == 0) own.Send(Bytes(i), 1, 0);
+        EXPECT_EQ(ValueOf<int>(own.Receive(1 - own.rank(), 0)), i);
+        if (own.rank() == 1) own.Send(Bytes(i), 0, 0);
+      }
+    };
+    const auto one = world.Spawn(echo), two = world.Spawn(echo), three = world.Spawn(echo);
+    echo(world);
+  });
+}
+
+TEST_P(CommunicatorTest, AThreadSpeaksWithItsOwner) {
+  Run(2, [](const Communicator& world) {
+    const Communicator channel = world.Duplicate();
+    const auto doubler = world.Spawn([&channel](const Communicator& own) {
+      const Communicator inside = channel.For(own);
+      for (;;) {
+        const Message question = inside.Receive(kAnySource, 1);
+        const int number = ValueOf<int>(question);
+        if (number == 0) return;
+        inside.Send(Bytes(2 * number), question.source, 2);
+      }
+    });
+    for (int rank : {0, 1}) {
+      channel.Send(Bytes(10 + rank), rank, 1);
+      EXPECT_EQ(ValueOf<int>(channel.Receive(rank, 2)), 20 + 2 * rank);
+    }
+    channel.Barrier();
+    channel.Send(Bytes(0), world.rank(), 1);
+  });
+}
+
+TEST_P(CommunicatorTest, AWaitMayBeShort) {
+  Run(2, [](const Communicator& world) {
+    Message message;
+    if (world.rank() == 0) {
+      EXPECT_FALSE(world.TryReceive(1, 3, message, 0.01));
+      world.Send(Bytes(1), 1, 4);
+      EXPECT_TRUE(world.TryReceive(1, 3, message, 10));
+      EXPECT_EQ(ValueOf<int>(message), 7);
+    } else {
+      world.Receive(0, 4);
+      world.Send(Bytes(7), 0, 3);
+    }
+  });
+}
+
+TEST_P(CommunicatorTest, AThreadEndsWhereItsOwnerFails) {
+  const auto run = [this] {
+    Run(2, [](const Communicator& world) {
+      const auto thread = world.Spawn([](const Communicator& own) { own.Receive(1, 9); });
+      if (world.rank() == 0) throw UserError("the owner's reason");
+      world.Receive(0, 1);
+    });
+  };
+  try {
+    run();
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the owner's reason");
+    EXPECT_EQ(error.exit_status(), 2);
+  }
+}
+
+TEST_P(CommunicatorTest, AWaitThatLastsTooLongNamesBothRanksAndTheOperation) {
+  try {
+    Run(
+        2,
+        [](const Communicator& world) {
+          if (world.rank() == 0) world.Receive(1, 5);
+        },
+        0.05);
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    const std::string said = error.what();
+    EXPECT_NE(said.find("rank 0 waited 0.05 s for rank 1 in receive"), said.npos) << said;
+    EXPECT_NE(said.find("cluster.timeout"), said.npos) << said;
+  }
+}
+
+TEST_P(CommunicatorTest, ARankThatFailsEndsTheOthersWaitsAndItsReasonIsTold) {
+  for (int ranks : {2, 4}) try {
+      const bool ran = Run(ranks, [](const Communicator& world) {
+        if (world.rank() == world.size() - 1) throw UserError("the last has had enough");
+        world.Barrier();
+      });
+      EXPECT_FALSE(ran) << "nothing was thrown";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "the last has had enough");
+    }
+}
+
+TEST(Simulation, TimesFollowLatencyBandwidthAndService) {
+  const double end = Simulate(
+      {.ranks = 2, .latency = 0.5, .bytes_per_second = 8, .service = SteadyService(100, 1e18)},
+      [](const Communicator& world) {
+        if (world.rank() == 0) {
+          world.Charge({.operations = 300});
+          world.Send(Bytes(int64_t{1}), 1, 0);
+          EXPECT_DOUBLE_EQ(world.Now(), 3);
+          return;
+        }
+        world.Receive(0, 0);
+        EXPECT_DOUBLE_EQ(world.Now(), 4.5);
+        EXPECT_DOUBLE_EQ(world.traffic().seconds_waited, 4.5);
+        world.Sleep(1);
+      });
+  EXPECT_DOUBLE_EQ(end, 5.5);
+}
+
+TEST(Simulation, OfAnySourceTheFirstToArriveIsTakenFirst) {
+  Simulate({.ranks = 4, .latency = 0.1}, [](const Communicator& world) {
+    if (world.rank() > 0) {
+      world.Sleep(4 - world.rank());
+      return world.Send(Bytes(world.rank()), 0, 0);
+    }
+    for (int rank : {3, 2, 1}) EXPECT_EQ(world.Receive(kAnySource, 0).source, rank);
+    EXPECT_DOUBLE_EQ(world.Now(), 3.1);
+  });
+}
+
+TEST(Simulation, IsTheSameEveryTime) {
+  const auto run = [] {
+    std::vector<int> order;
+    Simulate(
+        {.ranks = 5, .latency = 0.01, .service = ExponentialService(SteadyService(1, 1), 7, 5)},
+        [&order](const Communicator& world) {
+          for (int i = 0; i < 20; ++i) {
+            if (world.rank() == 0) {
+              for (int k = 1; k < 5; ++k) order.push_back(world.Receive(kAnySource, 0).source);
+            } else {
+              world.Charge({.operations = 1});
+              world.Send(Bytes(i), 0, 0);
+            }
+          }
+        });
+    return order;
+  };
+  EXPECT_EQ(run(), run());
+}
+
+TEST(Simulation, ServiceTimesHaveTheMeanTheyAreGiven) {
+  const ServiceTime steady = SteadyService(2, 1e18);
+  for (const ServiceTime& service :
+       {ExponentialService(steady, 1, 1), LogNormalService(steady, 0.5, 1, 1)}) {
+    double sum = 0;
+    for (int i = 0; i < 20000; ++i) sum += service(0, {.operations = 4});
+    EXPECT_NEAR(sum / 20000, 2, 0.05);
+  }
+}
+
+}  // namespace
+}  // namespace yoke

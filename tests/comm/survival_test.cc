@@ -1,0 +1,165 @@
+// Worlds over a wire that lose a process and go on.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "comm/lost.h"
+#include "comm/wire_transport.h"
+
+namespace yoke {
+namespace {
+
+/// The end of a process, which no code of it sees.
+struct Killed {};
+
+/// What processes share. One of them may die: then the wires of all others say so.
+struct Shared {
+  explicit Shared(int size) : queues(size) {}
+  std::mutex mutex;
+  std::vector<std::deque<std::pair<int, Packet>>> queues;
+  int dead = -1;
+  std::shared_ptr<Shared> smaller;
+};
+
+class MortalWire : public Wire {
+ public:
+  MortalWire(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(shared_->queues.size()); }
+  void Send(int to, Packet bytes) override {
+    const std::lock_guard lock(shared_->mutex);
+    CheckAlive();
+    shared_->queues[to].emplace_back(rank_, std::move(bytes));
+  }
+  bool Receive(int& from, Packet& bytes) override {
+    const std::lock_guard lock(shared_->mutex);
+    CheckAlive();
+    auto& mine = shared_->queues[rank_];
+    if (mine.empty()) return false;
+    from = mine.front().first;
+    bytes = std::move(mine.front().second);
+    mine.pop_front();
+    return true;
+  }
+  bool Sending() override { return false; }
+  void Abort(int status) override { throw Error("aborted", status); }
+  std::unique_ptr<Wire> Survivors() override {
+    const std::lock_guard lock(shared_->mutex);
+    if (shared_->dead == rank_) throw Killed();
+    if (!shared_->smaller) shared_->smaller = std::make_shared<Shared>(size() - 1);
+    return std::make_unique<MortalWire>(shared_->smaller, rank_ - (rank_ > shared_->dead ? 1 : 0));
+  }
+  void Die() {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->dead = rank_;
+  }
+
+ private:
+  void CheckAlive() const {
+    if (shared_->dead >= 0) throw RankLost("somebody is gone");
+  }
+
+  std::shared_ptr<Shared> shared_;
+  int rank_;
+};
+
+using Body = std::function<void(const Communicator& world, MortalWire& first)>;
+
+/// Runs body on each of so many processes; returns how each ended: "", a sentence, or "killed".
+std::vector<std::string> RunMortals(int ranks, bool survive, const Body& body) {
+  const auto shared = std::make_shared<Shared>(ranks);
+  std::vector<std::string> ends(ranks);
+  std::vector<std::thread> threads;
+  threads.reserve(ranks);
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      MortalWire wire(shared, rank);
+      try {
+        RunOverWire(wire, {.ranks = ranks, .timeout = 20, .survive = survive},
+                    [&](const Communicator& world) { body(world, wire); });
+      } catch (const WorldError& error) {
+        ends[rank] = error.tell() ? "tells: " : "";
+        ends[rank] += error.what();
+      } catch (const Error& error) {
+        ends[rank] = error.what();
+      } catch (const Killed&) {
+        ends[rank] = "killed";
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return ends;
+}
+
+[[noreturn]] void Die(MortalWire& wire) {
+  wire.Die();
+  throw RankLost("this process");
+}
+
+TEST(Survival, TheOthersGoOnInASmallerWorld) {
+  std::vector<std::vector<int>> worlds(4);
+  const auto ends = RunMortals(4, true, [&](const Communicator& world, MortalWire& first) {
+    worlds[first.rank()].push_back(world.size());
+    if (world.size() == 4 && world.rank() == 2) Die(first);
+    std::vector<float> one(100, 1);
+    world.AllReduce(one);
+    EXPECT_EQ(one[7], 3);
+    EXPECT_EQ(world.rank(), first.rank() - (first.rank() > 2 ? 1 : 0));
+  });
+  EXPECT_THAT(ends, testing::ElementsAre("", "", "killed", ""));
+  EXPECT_THAT(worlds[0], testing::ElementsAre(4, 3));
+  EXPECT_THAT(worlds[3], testing::ElementsAre(4, 3));
+}
+
+TEST(Survival, WaitsOfBackgroundThreadsEndToo) {
+  const auto ends = RunMortals(3, true, [&](const Communicator& world, MortalWire& first) {
+    const std::shared_ptr<void> thread = world.Spawn([](const Communicator& own) {
+      if (own.size() == 3) own.Receive(kAnySource, 5);  // which nobody sends
+    });
+    if (world.size() == 3 && world.rank() == 0) Die(first);
+    world.Barrier();
+  });
+  EXPECT_THAT(ends, testing::ElementsAre("killed", "", ""));
+}
+
+TEST(Survival, OnceABodyHasEndedALossEndsTheOthers) {
+  std::atomic<int> calls = 0;
+  const auto ends = RunMortals(3, true, [&](const Communicator& world, MortalWire& first) {
+    ++calls;
+    if (world.rank() == 0) return;  // well
+    if (world.rank() == 2) {
+      world.Sleep(0.02);
+      Die(first);
+    }
+    world.Receive(2, 1);
+  });
+  EXPECT_THAT(ends, testing::ElementsAre("", "", "killed"));
+  EXPECT_EQ(calls, 3);  // none again
+}
+
+TEST(Survival, WhereItIsNotWantedALossIsAFailure) {
+  const auto ends = RunMortals(3, false, [&](const Communicator& world, MortalWire& first) {
+    if (world.rank() == 0) Die(first);
+    world.Barrier();
+  });
+  EXPECT_THAT(ends, testing::ElementsAre("killed", "tells: a process of the job is gone",
+                                         "a process of the job is gone"));
+}
+
+TEST(Survival, AMistakeBesideALossEndsTheJob) {
+  testing::internal::CaptureStderr();
+  const auto ends = RunMortals(2, true, [&](const Communicator& world, MortalWire& first) {
+    if (world.rank() == 0) Die(first);
+    throw UserError("no such file");
+  });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "yoke: no such file\n");
+  EXPECT_THAT(ends, testing::ElementsAre("killed", "aborted"));
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,112 @@
+// Linear that updates its weight on the spot: what it adds is the factor times the gradient, and
+// the input's gradient is that of the weight as it was.
+#include "kernels/linear.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "kernels/threads.h"
+#include "tensor/device.h"
+
+namespace yoke {
+namespace {
+
+constexpr float kFactor = -0.3F;
+
+template <typename T>
+std::vector<T> Draw(int64_t count, uint64_t stream) {
+  Random random{6, stream};
+  std::vector<T> x(count);
+  for (T& v : x) v = T(static_cast<float>(random.Uniform(-1, 1)));
+  return x;
+}
+
+/// What a forward and a backward pass leave behind.
+struct Results {
+  std::vector<float> weight, bias_gradient, input_gradient;
+};
+
+/// Of the same numbers for every kernel: the weight after the update, which is made on the spot
+/// where the shape `adds`, else from the gradient.
+template <typename T>
+Results PassesOf(const LinearShape& s, bool reference) {
+  const auto kernel = MakeLinear(s, reference);
+  const std::vector<T> x = Draw<T>(s.batch * s.inputs, 1), bias = Draw<T>(s.outputs, 3);
+  std::vector<T> y(s.batch * s.outputs), dy = Draw<T>(s.batch * s.outputs, 4);
+  std::vector<T> dx(s.batch * s.inputs), low = Draw<T>(s.outputs * s.inputs, 2);
+  Results r{.weight = Draw<float>(s.outputs * s.inputs, 2),
+            .bias_gradient = std::vector<float>(s.outputs),
+            .input_gradient = {}};
+  std::vector<float> gradient(s.adds ? 0 : r.weight.size());
+  const bool f32 = s.type == DType::kF32;
+  const Buffer scratch(Cpu(), std::max<int64_t>(kernel->scratch_bytes(), 64));
+  const LinearCall call{.input = x.data(),
+                        .weight = f32 ? static_cast<void*>(r.weight.data()) : low.data(),
+                        .bias = bias.data(),
+                        .output = y.data(),
+                        .output_gradient = dy.data(),
+                        .input_gradient = s.input_gradient ? dx.data() : nullptr,
+                        .weight_gradient = s.adds ? r.weight.data() : gradient.data(),
+                        .factor = kFactor,
+                        .writer = 6,
+                        .bias_gradient = r.bias_gradient.data(),
+                        .scratch = scratch.data()};
+  kernel->Forward(call);
+  kernel->Backward(call);
+  for (size_t i = 0; i < gradient.size(); ++i) r.weight[i] += kFactor * gradient[i];
+  for (const T v : dx) r.input_gradient.push_back(static_cast<float>(v));
+  return r;
+}
+
+void ExpectNear(const std::vector<float>& found, const std::vector<float>& expected,
+                double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], tolerance) << i;
+}
+
+template <typename T>
+void ExpectTheUpdate(LinearShape shape, double tolerance) {
+  shape.training = true;
+  shape.adds = false;
+  const Results expected = PassesOf<T>(shape, true);
+  shape.adds = true;
+  for (const bool reference : {false, true}) {
+    const Results found = PassesOf<T>(shape, reference);
+    ExpectNear(found.weight, expected.weight, tolerance);
+    ExpectNear(found.bias_gradient, expected.bias_gradient, tolerance);
+    ExpectNear(found.input_gradient, expected.input_gradient, tolerance);
+  }
+}
+
+TEST(LinearOnTheSpot, MovesTheWeightByTheGradient) {
+  const int before = KernelThreads();
+  for (const int threads : {1, 2}) {
+    SetKernelThreads(threads);
+    for (const int64_t batch : {1, 2, 3, 16, 40})
+      for (const auto& [inputs, outputs] : {std::pair<int64_t, int64_t>{3, 1}, {37, 20}, {301, 65}})
+        for (const bool flag : {false, true}) {
+          const LinearShape shape{.batch = batch,
+                                  .inputs = inputs,
+                                  .outputs = outputs,
+                                  .relu = flag,
+                                  .input_gradient = flag || inputs > 100};
+          ExpectTheUpdate<float>(shape, 2e-5);
+        }
+  }
+  SetKernelThreads(before);
+}
+
+TEST(LinearOnTheSpot, MovesF32WeightsByGradientsOfBf16) {
+  for (const int64_t batch : {1, 16}) {
+    const LinearShape shape{.batch = batch,
+                            .inputs = 37,
+                            .outputs = 20,
+                            .type = DType::kBf16,
+                            .relu = true,
+                            .input_gradient = true};
+    ExpectTheUpdate<Bf16>(shape, 0.03);
+  }
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,60 @@
+// Lifetimes: blocks of a common step never overlap, others do where it saves memory.
+#include "model/lifetimes.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/random.h"
+
+namespace yoke {
+namespace {
+
+TEST(Lifetimes, LaysBlocksOfDifferentStepsOverEachOther) {
+  Lifetimes lives;
+  const int a = lives.Add(100, 0, 1), b = lives.Add(128, 2, 3), c = lives.Add(64, 1, 2);
+  lives.Place();
+  EXPECT_EQ(lives.offset(a), lives.offset(b));
+  EXPECT_EQ(lives.offset(c), 128);
+  EXPECT_EQ(lives.bytes(), 192);
+  EXPECT_EQ(lives.sum(), 320);
+}
+
+TEST(Lifetimes, AnExtendedBlockKeepsItsPlace) {
+  Lifetimes lives;
+  const int a = lives.Add(64, 0, 0), b = lives.Add(64, 1, 1);
+  lives.Extend(a, 1);
+  lives.Extend(a, 0);  // takes nothing back
+  lives.Place();
+  EXPECT_NE(lives.offset(a), lives.offset(b));
+}
+
+TEST(Lifetimes, NoTwoBlocksOfOneStepOverlap) {
+  struct Drawn {
+    int block;
+    int64_t bytes;
+    int first, last;
+  };
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Random random{seed};
+    Lifetimes lives;
+    std::vector<Drawn> drawn;
+    for (int i = 0; i < 60; ++i) {
+      const int64_t bytes = static_cast<int64_t>(random.Below(5000));
+      const int first = static_cast<int>(random.Below(40));
+      const int last = first + static_cast<int>(random.Below(10));
+      drawn.push_back({lives.Add(bytes, first, last), bytes, first, last});
+    }
+    lives.Place();
+    for (const Drawn& a : drawn)
+      for (const Drawn& b : drawn) {
+        if (a.block >= b.block || a.last < b.first || b.last < a.first) continue;
+        const int64_t at = lives.offset(a.block), other = lives.offset(b.block);
+        EXPECT_TRUE(at + a.bytes <= other || other + b.bytes <= at);
+      }
+    EXPECT_LT(lives.bytes(), lives.sum());
+  }
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,170 @@
+// ONNX files without ONNX's own programs: models of the zoo written and read again, what is refused
+// and how it is said. (onnx_torch_slow_test.py and onnx_operators_test.py compare numbers.)
+#include "model/onnx/onnx.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "params/store.h"
+
+namespace yoke {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+Value Layer(const char* type, Table options = {}) {
+  options.insert(options.begin(), {"type", type});
+  return Value(std::move(options));
+}
+
+/// A model with drawn weights, as bytes of an ONNX file.
+std::string Written(const List& layers, const ModelTask& task) {
+  const Graph graph(layers, task);
+  ParamStore params(graph.layout(), Cpu());
+  Initialize(params, 3);
+  return WriteOnnx(
+      {.layers = layers, .task = task, .layout = graph.layout(), .values = params.values()});
+}
+
+std::string WrittenAgain(const std::string& bytes) {
+  const OnnxModel model = ParseOnnx(bytes, "m.onnx", "");
+  const ModelTask task{.input = {.shape = model.input}, .outputs = model.outputs};
+  const Graph graph(model.layers, task);
+  ParamStore params(graph.layout(), Cpu());
+  CopyWeights(model, "m.onnx", graph.layout(), params.values());
+  return WriteOnnx(
+      {.layers = model.layers, .task = task, .layout = graph.layout(), .values = params.values()});
+}
+
+std::string Refusal(const std::string& bytes) {
+  try {
+    ParseOnnx(bytes, "m.onnx", "");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+const ModelTask kRow = {.input = {.shape = {6}}, .outputs = 3};
+const ModelTask kImage = {.input = {.shape = {2, 8, 8}}, .outputs = 3};
+
+List Small() {
+  return {Layer("linear", {{"outputs", 4}}), Layer("relu"), Layer("linear", {{"outputs", 3}})};
+}
+
+/// `bytes` with one text in place of another that is as long.
+std::string Replaced(std::string bytes, const std::string& from, const std::string& to) {
+  const size_t at = bytes.find(from);
+  EXPECT_NE(at, std::string::npos);
+  EXPECT_EQ(from.size(), to.size());
+  return bytes.replace(at, from.size(), to);
+}
+
+TEST(Onnx, EveryLayerIsWrittenAndReadAgain) {
+  for (const LayerEntry& entry : layers()) {
+    if (entry.loss || entry.name == "sparse_linear" || entry.name == "lsh_linear") continue;
+    SCOPED_TRACE(entry.name);
+    Table options;
+    for (const OptionSpec& option : entry.options)
+      if (option.required)
+        options.emplace_back(option.name, option.name == "kernel"    ? Value(List{2})
+                                          : option.name == "outputs" ? Value(4)
+                                                                     : Value(2));
+    List list = {Layer("relu", {{"name", "first"}})};
+    if (entry.least_inputs > 1) options.emplace_back("inputs", List{"first", "data"});
+    list.push_back(Layer(entry.name.c_str(), options));
+    list.push_back(Layer("linear", {{"outputs", 3}}));
+    const std::string bytes = Written(list, kImage);
+    EXPECT_EQ(WrittenAgain(WrittenAgain(bytes)), WrittenAgain(bytes));
+  }
+}
+
+TEST(Onnx, NormalizationWithoutWeightsIsWrittenWithSuchAsChangeNothing) {
+  const List list = {Layer("batch_norm", {{"affine", false}}), Layer("linear", {{"outputs", 3}})};
+  const OnnxModel model = ParseOnnx(Written(list, kImage), "m.onnx", "");
+  EXPECT_EQ(model.weights[0].name, "batch_norm1.weight");
+  EXPECT_EQ(model.weights[0].numbers, std::vector<float>(2, 1));
+  EXPECT_EQ(model.weights[1].numbers, std::vector<float>(2, 0));
+}
+
+TEST(Onnx, NormalizedChannelsAreWrittenBetweenTransposes) {
+  for (const bool affine : {true, false}) {
+    const List list = {Layer("relu"),
+                       Layer("layer_norm", {{"over", "channels"}, {"affine", affine}}),
+                       Layer("linear", {{"outputs", 3}})};
+    const std::string bytes = Written(list, kImage);
+    const OnnxModel model = ParseOnnx(bytes, "m.onnx", "");
+    EXPECT_EQ(*model.layers[1].Find("type"), Value("layer_norm"));
+    EXPECT_EQ(*model.layers[1].Find("over"), Value("channels"));
+    EXPECT_EQ(model.weights[0].numbers, std::vector<float>(2, 1));
+    EXPECT_EQ(WrittenAgain(WrittenAgain(bytes)), WrittenAgain(bytes));
+  }
+}
+
+TEST(Onnx, SparseAndHashedLayersBecomeProductsOfDenseRows) {
+  const ModelTask task = {
+      .input = {.shape = {20}, .sparse = true}, .outputs = 40, .multi_label = true};
+  const List list = {Layer("sparse_linear", {{"outputs", 4}}), Layer("relu"),
+                     Layer("lsh_linear", {{"outputs", 40}})};
+  const OnnxModel model = ParseOnnx(Written(list, task), "m.onnx", "");
+  EXPECT_EQ(model.input, Shape{20});
+  EXPECT_EQ(model.outputs, 40);
+  EXPECT_EQ(*model.layers[0].Find("type"), Value("linear"));
+  EXPECT_EQ(*model.layers[2].Find("type"), Value("linear"));
+}
+
+TEST(Onnx, LeavesOutAuxiliaryHeads) {
+  const List list = {
+      Layer("linear", {{"name", "trunk"}, {"outputs", 5}}),
+      Layer("linear", {{"name", "side"}, {"outputs", 3}}), Layer("softmax_cross_entropy"),
+      Layer("linear", {{"name", "main"}, {"outputs", 3}, {"inputs", List{"trunk"}}})};
+  const std::string bytes = Written(list, kRow);
+  EXPECT_EQ(bytes.find("side"), std::string::npos);
+  EXPECT_EQ(ParseOnnx(bytes, "m.onnx", "").layers.size(), 2U);
+}
+
+TEST(Onnx, NamesAnUnknownOperatorAndTheNearest) {
+  EXPECT_THAT(Refusal(Replaced(Written(Small(), kRow), "Relu", "Rely")),
+              AllOf(StartsWith("m.onnx: node 'relu1' (Rely): unknown operator 'Rely'; did you mean "
+                               "'Relu'?"),
+                    HasSubstr("known: Add, ")));
+}
+
+TEST(Onnx, SaysWhatAFileLacks) {
+  EXPECT_EQ(Refusal(""), "m.onnx is no ONNX file: it holds no graph");
+  EXPECT_EQ(Refusal("[model]\nname = \"mlp\"\n"), "m.onnx is no ONNX file, or it breaks off");
+  const std::string bytes = Written(Small(), kRow);
+  EXPECT_THAT(Refusal(Replaced(bytes, "linear2.bias", "linear2.biaz")),
+              "m.onnx: node 'linear2' (Gemm): nothing before it gives its input 'linear2.biaz'");
+  EXPECT_THAT(Refusal(Replaced(bytes, "scores", "stores")), HasSubstr("no layer computes"));
+}
+
+TEST(Onnx, RefusesEveryTruncation) {
+  const std::string bytes = Written(Small(), kRow);
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_THAT(Refusal(bytes.substr(0, size)), StartsWith("m.onnx")) << size;
+}
+
+TEST(Onnx, SurvivesEveryChangedByte) {
+  const std::string bytes = Written(Small(), kRow);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    for (const char change : {'\x01', '\x7f', '\xff'}) {
+      std::string changed = bytes;
+      changed[i] = static_cast<char>(changed[i] ^ change);
+      Refusal(changed);  // anything but a UserError fails the test
+    }
+}
+
+TEST(Onnx, WeightsMustBeThoseOfTheModel) {
+  const OnnxModel model = ParseOnnx(Written(Small(), kRow), "m.onnx", "");
+  const Graph other({Layer("linear", {{"outputs", 3}})}, kRow);
+  ParamStore params(other.layout(), Cpu());
+  EXPECT_THROW(CopyWeights(model, "m.onnx", other.layout(), params.values()), UserError);
+}
+
+}  // namespace
+}  // namespace yoke

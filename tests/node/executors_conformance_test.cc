@@ -1,0 +1,261 @@
+// Conformance: what every executor of the list (single, split, hogwild) promises. The updates
+// applied equal the work handed out.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "node/share.h"
+#include "node/support/job.h"
+
+namespace yoke {
+namespace {
+
+using testing_support::DrawnBatch;
+using testing_support::DrawnSparseBatch;
+using testing_support::Job;
+using testing_support::JobSettings;
+
+/// A small job; hogwild takes two examples an update.
+JobSettings Small(const std::string& executor, int threads) {
+  JobSettings settings{.executor = executor, .threads = threads, .widths = {12}};
+  if (executor == "hogwild") settings.node = {{"hogwild_batch", 2}};
+  if (executor == "split") settings.node = {{"parts", threads}};
+  return settings;
+}
+
+/// Updates of a step on `size` examples by the settings above.
+int64_t UpdatesOf(const std::string& executor, int64_t size) {
+  return executor == "hogwild" ? (size + 1) / 2 : 1;
+}
+
+void ExpectNear(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << i;
+}
+
+class Executors : public testing::TestWithParam<std::string> {};
+
+TEST_P(Executors, ApplyAsManyUpdatesAsWorkWasHandedOut) {
+  for (const int threads : {1, 2, 3}) {
+    Job job(Small(GetParam(), threads));
+    int64_t updates = 0;
+    for (const int64_t size : {8, 1, 7, 2, 3, 8}) {
+      const StepResult result = job.Run(DrawnBatch(size, 0));
+      EXPECT_EQ(result.examples, size) << threads;
+      EXPECT_EQ(job.state().steps, updates += UpdatesOf(GetParam(), size)) << threads;
+    }
+  }
+}
+
+TEST_P(Executors, CountTheRowsTheyTouch) {
+  JobSettings settings = Small(GetParam(), 1);
+  settings.sparse = true;
+  Job job(settings);
+  const Batch batch = DrawnSparseBatch(8, 0);
+  job.Run(batch);
+  int64_t touches = 0, expected = 0;
+  for (const int32_t clock : job.state().row_steps(0)) touches += clock;
+  const int64_t small = GetParam() == "hogwild" ? 2 : 8;
+  for (int64_t begin = 0; begin < 8; begin += small) {
+    std::vector<int32_t> ids(batch.sparse.ids.begin() + batch.sparse.offsets[begin],
+                             batch.sparse.ids.begin() + batch.sparse.offsets[begin + small]);
+    std::sort(ids.begin(), ids.end());
+    expected += std::unique(ids.begin(), ids.end()) - ids.begin();
+  }
+  EXPECT_EQ(touches, expected);
+}
+
+TEST_P(Executors, LearnByEveryRuleFromDenseAndSparseInput) {
+  for (const char* rule : {"sgd", "momentum", "nesterov", "adam", "adamw"})
+    for (const bool sparse : {false, true}) {
+      JobSettings settings = Small(GetParam(), 2);
+      settings.rule = rule;
+      settings.sparse = sparse;
+      settings.learning_rate = settings.rule.starts_with("adam") ? 0.01 : sparse ? 0.2 : 0.05;
+      Job job(settings);
+      const Batch batch = sparse ? DrawnSparseBatch(16, 0) : DrawnBatch(16, 0);
+      const double first = job.Step(batch);
+      for (int step = 0; step < 60; ++step) job.Step(batch);
+      EXPECT_LT(job.Step(batch), 0.8 * first) << rule << (sparse ? " sparse" : " dense");
+    }
+}
+
+TEST_P(Executors, GiveTheMeanLossOfTheBatch) {
+  for (const bool sparse : {false, true}) {
+    JobSettings settings = Small(GetParam(), 2), plain = Small("single", 1);
+    settings.sparse = plain.sparse = sparse;
+    settings.learning_rate = 0;
+    Job job(settings), single(plain);
+    const Batch batch = sparse ? DrawnSparseBatch(7, 0) : DrawnBatch(7, 0);
+    EXPECT_NEAR(job.Step(batch), single.Step(batch), 1e-6);
+  }
+}
+
+TEST_P(Executors, RepeatBitForBit) {
+  // Updates without locks come in another order each time: there with one thread.
+  const int threads = GetParam() == "hogwild" ? 1 : 2;
+  Job one(Small(GetParam(), threads)), other(Small(GetParam(), threads));
+  for (uint64_t step = 0; step < 5; ++step) {
+    EXPECT_EQ(one.Step(DrawnBatch(8, step)), other.Step(DrawnBatch(8, step)));
+  }
+  EXPECT_EQ(one.Values(), other.Values());
+}
+
+TEST_P(Executors, GoOnIdenticallyFromACheckpoint) {
+  JobSettings settings = Small(GetParam(), GetParam() == "hogwild" ? 1 : 2);
+  for (const char* rule : {"momentum", "adam"}) {
+    settings.rule = rule;
+    Job whole(settings), first(settings), second(settings);
+    for (uint64_t step = 0; step < 3; ++step) {
+      whole.Step(DrawnBatch(8, step));
+      first.Step(DrawnBatch(8, step));
+    }
+    second.Restore(first);
+    for (uint64_t step = 3; step < 6; ++step) {
+      whole.Step(DrawnBatch(8, step));
+      second.Step(DrawnBatch(8, step));
+    }
+    EXPECT_EQ(whole.Values(), second.Values()) << rule;
+  }
+}
+
+TEST_P(Executors, FollowF32InBf16) {
+  JobSettings settings = Small(GetParam(), 2);
+  Job exact(settings);
+  settings.arithmetic = DType::kBf16;
+  Job low(settings);
+  for (uint64_t step = 0; step < 5; ++step) {
+    const double loss = exact.Step(DrawnBatch(8, step));
+    EXPECT_NEAR(low.Step(DrawnBatch(8, step)), loss, 0.05 * loss) << step;
+  }
+}
+
+TEST_P(Executors, TakeAStepOfNothing) {
+  Job job(Small(GetParam(), 2));
+  const std::vector<float> before = job.Values();
+  Gradients gradients(job.params().layout(), Cpu());
+  std::fill_n(gradients.dense(), gradients.dense_size(), 1.0F);
+  const StepResult result = job.executor().Step(Batch(), job.params().View(&gradients), {});
+  EXPECT_EQ(result.examples, 0);
+  EXPECT_EQ(job.Values(), before);
+  if (job.executor().in_place()) return;
+  for (int64_t i = 0; i < gradients.dense_size(); ++i) ASSERT_EQ(gradients.dense()[i], 0);
+}
+
+TEST_P(Executors, NameTheLayerWhereALossWentWrong) {
+  Job job(Small(GetParam(), 2));
+  job.Step(DrawnBatch(8, 0));
+  EXPECT_EQ(job.executor().FirstNonFinite(), "");
+  job.params().values(3)[5] = std::numeric_limits<float>::infinity();  // linear2.bias
+  EXPECT_FALSE(std::isfinite(job.Step(DrawnBatch(8, 0))));
+  EXPECT_EQ(job.executor().FirstNonFinite(), "linear2");
+  if (!job.executor().in_place()) return;  // there the caller updates, or not
+  for (int64_t i = 0; i < 12 * 784; ++i)
+    ASSERT_TRUE(std::isfinite(job.params().values(0)[i])) << "nothing is updated by it";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Executors, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const ExecutorEntry& entry : executors())
+                             names.push_back(entry.name);
+                           return names;
+                         }()),
+                         [](const auto& info) { return info.param; });
+
+TEST(Split, OfOnePartIsSingleBitForBit) {
+  for (const bool sparse : {false, true}) {
+    JobSettings settings = Small("split", 1), plain = Small("single", 1);
+    settings.sparse = plain.sparse = sparse;
+    Job split(settings), single(plain);
+    for (uint64_t step = 0; step < 5; ++step) {
+      const int64_t size = 8 - static_cast<int64_t>(step);
+      const Batch batch = sparse ? DrawnSparseBatch(size, step) : DrawnBatch(size, step);
+      EXPECT_EQ(split.Step(batch), single.Step(batch));
+    }
+    EXPECT_EQ(split.Values(), single.Values());
+  }
+}
+
+TEST(Split, OfSeveralPartsIsSingleWithinRounding) {
+  for (const char* model : {"mlp", "lenet"})
+    for (const int parts : {2, 3, 5}) {
+      JobSettings settings{.model = model, .executor = "split", .node = {{"parts", parts}}};
+      JobSettings plain{.model = model};
+      Job split(settings), single(plain);
+      for (uint64_t step = 0; step < 4; ++step) {
+        const Batch batch = DrawnBatch(step == 2 ? 2 : 8, step);  // fewer than parts, too
+        EXPECT_NEAR(split.Step(batch), single.Step(batch), 1e-5) << model << parts;
+      }
+      ExpectNear(split.Values(), single.Values(), 1e-5F);
+    }
+}
+
+TEST(Split, SumsTouchedRows) {
+  for (const int parts : {2, 3}) {
+    JobSettings settings = Small("split", parts), plain = Small("single", 1);
+    settings.sparse = plain.sparse = true;
+    settings.rule = plain.rule = "adam";
+    Job split(settings), single(plain);
+    for (uint64_t step = 0; step < 4; ++step)
+      EXPECT_NEAR(split.Step(DrawnSparseBatch(7, step)), single.Step(DrawnSparseBatch(7, step)),
+                  1e-5);
+    EXPECT_EQ(split.state().row_steps(0), single.state().row_steps(0));
+    ExpectNear(split.Values(), single.Values(), 1e-4F);
+  }
+}
+
+/// The executor's rounds against steps of small batches one after the other.
+void ExpectSequential(JobSettings settings, bool scaled, float tolerance) {
+  settings.executor = "hogwild";
+  settings.node = {{"hogwild_batch", 3}, {"hogwild_scale_rate", scaled}};
+  settings.threads = 1;
+  Job hogwild(settings);
+  settings.executor = "single";
+  settings.node = {};
+  JobSettings smaller = settings;  // the last small batch of a round has 2 examples
+  if (scaled) settings.learning_rate *= 3.0 / 8, smaller.learning_rate *= 2.0 / 8;
+  Job sequential(settings), last(smaller);
+  for (uint64_t step = 0; step < 3; ++step) {
+    const Batch batch = settings.sparse ? DrawnSparseBatch(8, step) : DrawnBatch(8, step);
+    hogwild.Step(batch);
+    for (const int64_t begin : {0, 3, 6}) {
+      Batch small;
+      TakeShare(batch, begin, std::min<int64_t>(begin + 3, 8), small);
+      if (begin == 6) {
+        last.Restore(sequential);
+        last.Step(small);
+        sequential.Restore(last);
+      } else {
+        sequential.Step(small);
+      }
+    }
+  }
+  ExpectNear(hogwild.Values(), sequential.Values(), tolerance);
+}
+
+TEST(Hogwild, OfOneThreadIsSequential) {
+  for (const char* rule : {"momentum", "adam"})
+    for (const bool sparse : {false, true})
+      for (const bool scaled : {false, true})
+        ExpectSequential({.rule = rule, .widths = {12}, .sparse = sparse}, scaled, 0);
+}
+
+TEST(Hogwild, OfOneThreadByPlainSgdIsSequential) {
+  for (const bool reference : {false, true})
+    ExpectSequential({.reference = reference, .rule = "sgd", .widths = {12, 9}}, true, 1e-6F);
+  ExpectSequential({.model = "lenet", .rule = "sgd"}, true, 1e-6F);
+}
+
+TEST(Hogwild, TakesDecayAndClippingIntoAccount) {
+  ExpectSequential({.rule = "sgd", .weight_decay = 0.3, .widths = {12}}, true, 0);
+  ExpectSequential({.rule = "sgd", .clip_norm = 0.1, .widths = {12}}, true, 0);
+}
+
+TEST(Hogwild, ClipsEachSmallBatch) {
+  ExpectSequential({.rule = "momentum", .clip_norm = 0.1, .widths = {12}}, true, 0);
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,102 @@
+// The strategy allreduce: plain descent on the mean of all ranks' gradients, whatever the buckets.
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "strategy/rows.h"
+#include "strategy/support/lab.h"
+
+namespace yoke {
+namespace {
+
+using test::kCount;
+using test::Lab;
+
+/// The weights after `steps` steps of plain descent on the mean gradient, computed in one place.
+std::vector<float> Restated(int ranks, int64_t steps, int64_t accumulate = 1) {
+  std::vector<float> w(kCount), sum(kCount), gradient(kCount);
+  RunThreads({.ranks = 1}, [&](const Communicator& world) {
+    w = Lab(world, {.gradient = test::PullToRank}).Values();
+  });
+  for (int64_t step = 0; step < steps; ++step) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      test::PullToRank(
+          {.rank = rank, .step = step, .values = w.data(), .gradient = gradient.data()});
+      for (int64_t i = 0; i < kCount; ++i) sum[i] += gradient[i];
+    }
+    if ((step + 1) % accumulate != 0) continue;
+    for (int64_t i = 0; i < kCount; ++i)
+      w[i] -= 0.1F * sum[i] / static_cast<float>(ranks * accumulate);
+    std::fill(sum.begin(), sum.end(), 0.0F);
+  }
+  return w;
+}
+
+/// What every rank ends with, by rank.
+std::vector<std::vector<float>> Train(int ranks, const test::LabSettings& settings) {
+  std::vector<std::vector<float>> ends(ranks);
+  RunThreads({.ranks = ranks}, [&](const Communicator& world) {
+    Lab lab(world, settings);
+    lab.Steps();
+    lab.Model();
+    ends[world.rank()] = lab.Values();
+    lab.strategy->Finish();
+  });
+  return ends;
+}
+
+TEST(AllReduce, IsDescentOnTheMeanGradient) {
+  for (int ranks : {1, 2, 3, 4})
+    for (double bucket : {0.0, 4.0}) {
+      const auto ends = Train(ranks, {.strategy = "allreduce",
+                                      .options = {{"bucket_mb", bucket}},
+                                      .steps = 5,
+                                      .gradient = test::PullToRank});
+      const std::vector<float> expected = Restated(ranks, 5);
+      for (const std::vector<float>& mine : ends) {
+        EXPECT_EQ(mine, ends[0]);
+        for (int64_t i = 0; i < kCount; ++i) EXPECT_NEAR(mine[i], expected[i], 1e-5);
+      }
+    }
+}
+
+TEST(AllReduce, AddsUpStepsBeforeItExchanges) {
+  const auto ends = Train(2, {.strategy = "allreduce",
+                              .options = {{"accumulate", 3}},
+                              .steps = 7,  // two updates, and one step that waits for its own
+                              .gradient = test::PullToRank});
+  const std::vector<float> expected = Restated(2, 7, 3);
+  for (int64_t i = 0; i < kCount; ++i) EXPECT_NEAR(ends[1][i], expected[i], 1e-5);
+}
+
+TEST(AllReduce, LongGradientsAreClippedByTheirMean) {
+  // Opposite gradients of length 10 and a mean of 0: nothing to clip, nothing to move.
+  const auto gradient = [](const test::Asked& asked) {
+    for (int64_t i = 0; i < kCount; ++i)
+      asked.gradient[i] = i > 0 ? 0.0F : asked.rank == 0 ? 10.0F : -10.0F;
+  };
+  const auto ends =
+      Train(2, {.strategy = "allreduce", .clip_norm = 1, .steps = 3, .gradient = gradient});
+  EXPECT_EQ(ends[0], Restated(1, 0));
+}
+
+TEST(Rows, AreMergedById) {
+  RowGradient sum = {.ids = {1, 4}, .values = {1, 2, 3, 4}};
+  AddRows({.ids = {0, 4, 9}, .values = {1, 1, 1, 1, 1, 1}}, 2, 0.5, sum);
+  EXPECT_EQ(sum.ids, (std::vector<int32_t>{0, 1, 4, 9}));
+  EXPECT_EQ(sum.values, (std::vector<float>{0.5, 0.5, 1, 2, 3.5, 4.5, 0.5, 0.5}));
+}
+
+TEST(Rows, TravelAsRows) {
+  RunThreads({.ranks = 3}, [](const Communicator& world) {
+    RowGradient rows;
+    if (world.rank() > 0) rows = {.ids = {world.rank(), 7}, .values = {1, 2, 3, 4}};
+    SumRows(world, 2, 1, rows);
+    EXPECT_EQ(rows.ids, (std::vector<int32_t>{1, 2, 7}));
+    EXPECT_EQ(rows.values, (std::vector<float>{1, 2, 1, 2, 6, 8}));
+    EXPECT_LT(world.traffic().bytes_sent, 100);
+  });
+}
+
+}  // namespace
+}  // namespace yoke

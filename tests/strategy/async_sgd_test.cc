@@ -1,0 +1,129 @@
+// async_sgd: the server's order restated, its options, its manners.
+#include "strategy/support/served_tests.h"
+
+namespace yoke {
+namespace {
+
+using test::ExpectAsTold;
+
+const std::vector<double> kSeconds = {1, 1.3717, 0.4931};
+
+test::LabSettings Settings(Table options = {}) {
+  return {.strategy = "async_sgd", .options = std::move(options), .rate = 0.3};
+}
+
+TEST(AsyncSgd, IsFirstComeFirstServed) {
+  const ExchangeCounts counts = ExpectAsTold(
+      {.settings = Settings(), .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1}});
+  EXPECT_EQ(counts.updates, 36);
+  EXPECT_EQ(counts.examples, 36);
+}
+
+TEST(AsyncSgd, ScalesTheRate) {
+  ExpectAsTold({.settings = Settings({{"rate_scale", 0.5}}),
+                .story = {.seconds = kSeconds, .steps = 7, .rate = 0.15}});
+}
+
+TEST(AsyncSgd, ScalesTheRateByStaleness) {
+  ExpectAsTold(
+      {.settings = Settings({{"scale_by_staleness", true}}),
+       .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1, .scale_by_staleness = true}});
+}
+
+TEST(AsyncSgd, SendsLaterWhatCompressionLeavesOut) {
+  ExpectAsTold(
+      {.settings = Settings({{"compression", "int8"}}),
+       .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1, .arrives = test::ArrivesInSteps}});
+  ExpectAsTold(
+      {.settings = Settings({{"compression", "topk"}, {"top_share", 0.2}}),
+       .story = {
+           .seconds = kSeconds, .steps = 12, .rate = 0.1, .arrives = test::ArrivesWhereLargest}});
+}
+
+TEST(AsyncSgd, KeepsWhatCompressionLeavesOut) {
+  for (const char* kind : {"int8", "topk"})
+    test::ExpectGoesOnFromACheckpoint(Settings({{"compression", kind}}), kSeconds);
+}
+
+TEST(AsyncSgd, HoldsBackWhoIsTooFarAhead) {
+  for (const int64_t bound : {1, 2, 4}) {
+    const ExchangeCounts counts = ExpectAsTold(
+        {.settings = Settings({{"staleness_bound", bound}}),
+         .story = {
+             .seconds = {1, 10.37, 0.4931}, .steps = 12, .rate = 0.1, .staleness_bound = bound}});
+    // While a worker computes, each other one pushes at most from `bound` behind to 1 too far
+    // ahead.
+    EXPECT_LE(static_cast<int64_t>(counts.staleness.size()) - 1, 2 * (2 * bound + 1));
+  }
+  const ExchangeCounts free = ExpectAsTold(
+      {.settings = Settings(), .story = {.seconds = {1, 10.37, 0.4931}, .steps = 12, .rate = 0.1}});
+  EXPECT_GT(free.staleness.size(), 20U);
+}
+
+TEST(AsyncSgd, ReachesTheOptimumOverThreads) {
+  test::ExpectOptimumOverThreads(Settings(), 4);
+  test::ExpectOptimumOverThreads(Settings({{"staleness_bound", 1}}), 4);
+}
+
+TEST(AsyncSgd, IsTheRuleAlone) {
+  test::ExpectNoneAlone(Settings());
+  test::ExpectNoneAlone({.strategy = "async_sgd", .rule = "adam"});
+}
+
+TEST(AsyncSgd, SendsWhatItSays) {
+  test::ExpectEstimatedTraffic(Settings(), 4);
+  test::ExpectEstimatedTrafficCompressed(Settings(), 4);
+}
+
+TEST(AsyncSgd, EndsWithARankThatFails) {
+  test::ExpectFailureEndsAll(Settings(), 3);
+  test::ExpectFailureEndsAll(Settings({{"staleness_bound", 2}}), 3);
+}
+
+TEST(AsyncSgd, WaitsForNobodyWhoIsDone) {
+  test::ExpectUnevenStepsLand(Settings(), 4);
+  test::ExpectUnevenStepsLand(Settings({{"staleness_bound", 1}}), 4);
+}
+
+TEST(AsyncSgd, RestsWhileRankZeroReads) { test::ExpectRest(Settings(), 3); }
+
+TEST(AsyncSgd, IsTheSameFromARankThatOnlyServes) {
+  const ExchangeCounts counts = ExpectAsTold(
+      {.settings = Settings({{"servers", 1}}), .story = {.seconds = kSeconds, .steps = 12}});
+  EXPECT_EQ(counts.updates, 36);
+  EXPECT_EQ(counts.examples, 36);
+  ExpectAsTold({.settings = Settings({{"servers", 1}, {"staleness_bound", 2}}),
+                .story = {.seconds = kSeconds, .steps = 12, .staleness_bound = 2}});
+  EXPECT_EQ(test::AfterTwoMixedPushes(Settings({{"servers", 1}}), 0.02),
+            test::AfterTwoMixedPushes(Settings(), 0.02));
+  test::ExpectRest(Settings({{"servers", 1}}), 4);
+}
+
+TEST(AsyncSgd, LeavesSomebodyToTrain) {
+  const StrategyEntry& entry = FindEntry(strategies(), "strategy", "async_sgd");
+  const Options options("cluster", Table{{"servers", 1}}, entry.options);
+  EXPECT_EQ(RolesIn(entry, options, 4).workers, 3);
+  try {
+    RolesIn(entry, options, 1);
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(),
+                 "cluster.servers = 1: rank 0 would serve and nobody train; expected 2 replicas or "
+                 "more, got 1");
+  }
+}
+
+TEST(AsyncSgd, CarriesRowsAndStatistics) {
+  const std::vector<float> model = test::AfterTwoMixedPushes(Settings(), 0.02);
+  const ParamLayout layout = test::MixedParts::Layout();
+  EXPECT_FLOAT_EQ(model[0], 1 - 0.01F * 3);
+  const float* table = model.data() + layout.slices()[1].offset;
+  EXPECT_FLOAT_EQ(table[0], 1 - 0.01F * 10);
+  EXPECT_FLOAT_EQ(table[2], 1 - 0.01F * 20);
+  EXPECT_FLOAT_EQ(table[4], 1);
+  EXPECT_FLOAT_EQ(table[6], 1 - 0.01F * 30);
+  EXPECT_FLOAT_EQ(model[layout.slices()[2].offset], ((1 + 5) / 2.0F + 9) / 2);
+}
+
+}  // namespace
+}  // namespace yoke

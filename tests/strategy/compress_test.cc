@@ -1,0 +1,107 @@
+// Compression of gradients: what arrives, what is kept back, and that descent gets where it should.
+#include "strategy/compress.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/random.h"
+#include "strategy/support/lab.h"
+
+namespace yoke {
+namespace {
+
+Compressor Make(const std::string& kind, int64_t count, double share = 0.1) {
+  const Table keys = {{"compression", kind}, {"top_share", share}};
+  return {Options("cluster", keys, CompressionOptions()), count};
+}
+
+std::vector<float> Draws(int64_t count, uint64_t seed) {
+  Random random({seed});
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.Normal());
+  return values;
+}
+
+class Kinds : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Compression, Kinds, testing::Values("none", "bf16", "int8", "topk"));
+
+TEST_P(Kinds, WhatIsNotSentNowIsSentLater) {
+  for (int64_t count : {1, 255, 257, 1000}) {
+    Compressor compressor = Make(GetParam(), count);
+    std::vector<float> arrived(count), given(count);
+    for (uint64_t step = 0; step < 60; ++step) {
+      const std::vector<float> gradient = Draws(count, step);
+      const auto message = compressor.Encode(gradient, 0);
+      ASSERT_EQ(static_cast<int64_t>(message.size()), compressor.BytesOf(count));
+      compressor.AddTo(arrived, message);
+      for (int64_t i = 0; i < count; ++i) given[i] += gradient[i];
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      const float kept = compressor.residual().empty() ? 0 : compressor.residual()[i];
+      const float rounding = std::string(GetParam()) == "bf16" ? 0.3F : 1e-4F;
+      EXPECT_NEAR(arrived[i] + kept, given[i], rounding);
+    }
+  }
+}
+
+TEST_P(Kinds, StaysFiniteWhereAGradientEnds) {
+  constexpr int64_t kCount = 600;
+  Compressor compressor = Make(GetParam(), kCount);
+  std::vector<float> gradient = Draws(kCount, 1), sum(kCount);
+  for (int step = 0; step < 60; ++step) {
+    compressor.AddTo(sum, compressor.Encode(gradient, 0));
+    std::fill(gradient.begin(), gradient.begin() + 512, 0.0F);  // a unit that is dead from now on
+  }
+  for (const float value : sum) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST_P(Kinds, TellsOfWhatIsNotFinite) {
+  std::vector<float> gradient = Draws(300, 1), sum(300);
+  gradient[280] = std::numeric_limits<float>::quiet_NaN();
+  Compressor compressor = Make(GetParam(), 300, 1);
+  compressor.AddTo(sum, compressor.Encode(gradient, 0));
+  EXPECT_FALSE(std::isfinite(sum[280]));
+  EXPECT_TRUE(std::isfinite(sum[0]));
+}
+
+TEST_P(Kinds, TakesFewerBytes) {
+  const int64_t bytes = Make(GetParam(), 1 << 16).BytesOf(1 << 16);
+  const std::string kind = GetParam();
+  EXPECT_EQ(bytes, kind == "none"   ? 4 << 16
+                   : kind == "bf16" ? 2 << 16
+                   : kind == "int8" ? (1 << 16) + 4 * 256
+                                    : 8 * std::llround(0.1 * (1 << 16)));
+}
+
+TEST_P(Kinds, DescendToTheMeanOptimum) {
+  const Table options = {{"compression", GetParam()}, {"top_share", 0.2}};
+  RunThreads({.ranks = 3}, [&](const Communicator& world) {
+    test::Lab lab(world, {.strategy = "allreduce",
+                          .options = options,
+                          .rate = 0.05,
+                          .steps = 600,
+                          .gradient = test::PullToRank});
+    lab.Steps();
+    const std::vector<float> model = lab.Model();
+    for (int64_t i = 0; i < test::kCount; ++i) {
+      if (test::Lab::Padding(i)) continue;
+      EXPECT_NEAR(model[i], 1 + static_cast<double>(i) / 10, 0.15);
+    }
+    std::vector<float> mine = lab.Values();
+    world.Broadcast(std::as_writable_bytes(std::span(mine)), 1);
+    EXPECT_EQ(mine, lab.Values());
+    lab.strategy->Finish();
+  });
+}
+
+TEST(Compressor, RefusesWhatIsNoMessage) {
+  const Compressor compressor = Make("topk", 100);
+  std::vector<float> sum(100);
+  EXPECT_THROW(compressor.AddTo(sum, std::vector<std::byte>(7)), Error);
+  EXPECT_THROW(compressor.AddTo(sum, std::vector<std::byte>(80, std::byte{0xFF})), Error);
+}
+
+}  // namespace
+}  // namespace yoke

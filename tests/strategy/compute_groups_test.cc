@@ -1,0 +1,124 @@
+// compute_groups: means inside a group, a server's order between groups.
+#include "strategy/support/served_tests.h"
+
+namespace yoke {
+namespace {
+
+test::LabSettings Settings(int groups) {
+  return {.strategy = "compute_groups",
+          .options = {{"groups", groups}},
+          .rule = "momentum",
+          .rate = 0.03};
+}
+
+TEST(ComputeGroups, AreSynchronousInsideAndAsynchronousBetween) {
+  const ExchangeCounts counts = test::ExpectAsTold(
+      {.settings = Settings(3),
+       .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9},
+       .team = 2});
+  EXPECT_EQ(counts.updates, 36);
+  EXPECT_EQ(counts.examples, 72);
+}
+
+TEST(ComputeGroups, CompressTheirMeansOnTheWayToTheServer) {
+  const auto compressed = [](int groups) {
+    test::LabSettings settings = Settings(groups);
+    settings.options.insert(settings.options.end(), {{"compression", "topk"}, {"top_share", 0.2}});
+    return settings;
+  };
+  test::ExpectAsTold({.settings = compressed(3),
+                      .story = {.seconds = {1, 1.3717, 0.4931},
+                                .steps = 12,
+                                .rate = 0.01,
+                                .momentum = 0.9,
+                                .arrives = test::ArrivesWhereLargest},
+                      .team = 2});
+  test::ExpectGoesOnFromACheckpoint(compressed(2), {1, 1, 1.3717, 1.3717});
+}
+
+TEST(ComputeGroups, OfOneRankEachAreAsyncMsgd) {
+  test::ExpectAsTold(
+      {.settings = Settings(3),
+       .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9}});
+}
+
+TEST(ComputeGroups, AreTheSameFromARankThatOnlyServes) {
+  for (const int team : {1, 2}) {
+    test::LabSettings settings = Settings(3);
+    settings.options.emplace_back("servers", 1);
+    const ExchangeCounts counts = test::ExpectAsTold(
+        {.settings = settings,
+         .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9},
+         .team = team});
+    EXPECT_EQ(counts.updates, 36);
+  }
+  test::LabSettings one_group = Settings(1);
+  one_group.rule = "sgd";
+  const std::vector<float> model = test::AfterTwoMixedPushes(one_group, 0.01, 3);
+  one_group.options.emplace_back("servers", 1);
+  EXPECT_EQ(test::AfterTwoMixedPushes(one_group, 0.01, 3), model);
+}
+
+TEST(ComputeGroups, OneGroupIsOneBigBatch) {
+  const ExchangeCounts counts =
+      test::ExpectAsTold({.settings = Settings(1),
+                          .story = {.seconds = {1}, .steps = 12, .rate = 0.03, .momentum = 0.9},
+                          .team = 4});
+  EXPECT_EQ(counts.staleness, std::vector<int64_t>{12});
+}
+
+TEST(ComputeGroups, AverageRowsAndStatisticsByExamples) {
+  test::LabSettings settings = Settings(1);
+  settings.rule = "sgd";
+  const std::vector<float> model = test::AfterTwoMixedPushes(settings, 0.01, 3);
+  const ParamLayout layout = test::MixedParts::Layout();
+  EXPECT_FLOAT_EQ(model[0], 1 - 0.01F * (1 + 3 * 2) / 4);
+  const float* table = model.data() + layout.slices()[1].offset;
+  EXPECT_FLOAT_EQ(table[0], 1 - 0.01F * 10 / 4);
+  EXPECT_FLOAT_EQ(table[2], 1 - 0.01F * 3 * 20 / 4);
+  EXPECT_FLOAT_EQ(table[4], 1);
+  EXPECT_FLOAT_EQ(table[6], 1 - 0.01F * (10 + 3 * 20) / 4);
+  EXPECT_FLOAT_EQ(model[layout.slices()[2].offset], (5 + 3 * 9) / 4.0F);
+}
+
+TEST(ComputeGroups, TakeAMemberWithoutExamples) {
+  const std::vector<float> model = test::AfterTwoMixedPushes(Settings(1), 0.01, 0);
+  const ParamLayout layout = test::MixedParts::Layout();
+  EXPECT_FLOAT_EQ(model[0], 1 - 0.01F);
+  EXPECT_FLOAT_EQ(model[layout.slices()[2].offset], 5);
+}
+
+TEST(ComputeGroups, DivideTheReplicas) {
+  const StrategyEntry& entry = FindEntry(strategies(), "strategy", "compute_groups");
+  const auto team = [&](const Table& options, int world) {
+    return entry.team(Options("cluster", options, entry.options), world);
+  };
+  EXPECT_EQ(team({{"groups", 3}}, 12), 4);
+  EXPECT_EQ(team({}, 8), 4);  // two groups
+  EXPECT_EQ(team({}, 3), 3);  // one
+  try {
+    team({{"groups", 3}}, 8);
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_STREQ(error.what(),
+                 "cluster.groups = 3: it must divide the number of replicas that train, 8");
+  }
+}
+
+TEST(ComputeGroups, ReachTheOptimumOverThreads) {
+  test::LabSettings settings = Settings(2);
+  settings.rule = "sgd";
+  test::ExpectOptimumOverThreads(settings, 6);
+}
+
+TEST(ComputeGroups, AreTheRuleAlone) { test::ExpectNoneAlone(Settings(1)); }
+
+TEST(ComputeGroups, SendWhatTheySay) {
+  test::ExpectEstimatedTraffic(Settings(2), 6);
+  test::ExpectEstimatedTrafficCompressed(Settings(2), 6);
+}
+
+TEST(ComputeGroups, EndWithARankThatFails) { test::ExpectFailureEndsAll(Settings(2), 4); }
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,87 @@
+// easgd_sync3: the bits of easgd_sync1, with the exchange hidden behind the gradient.
+#include <gtest/gtest.h>
+
+#include "strategy/support/counting_device.h"
+#include "strategy/support/lab.h"
+#include "strategy/support/worlds.h"
+
+namespace yoke {
+namespace {
+
+using test::Lab;
+
+class EasgdSync3 : public testing::TestWithParam<test::WorldKind> {};
+INSTANTIATE_TEST_SUITE_P(Worlds, EasgdSync3, test::Worlds(),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST_P(EasgdSync3, HasTheBitsOfTheFirst) {
+  for (int ranks : {1, 2, 3, 5})
+    GetParam().run(ranks, [](const Communicator& world) {
+      const auto settings = [](const char* strategy) {
+        return test::LabSettings{.strategy = strategy,
+                                 .options = {{"period", 2}},
+                                 .rule = "momentum",
+                                 .gradient = test::PullToRank};
+      };
+      Lab first(world, settings("easgd_sync1")), third(world, settings("easgd_sync3"));
+      for (int step = 0; step < 6; ++step) {
+        first.Step();
+        third.Step();
+        ASSERT_EQ(first.Values(), third.Values()) << "step " << step;
+        ASSERT_EQ(first.Model(), third.Model()) << "step " << step;
+      }
+      third.strategy->Finish();
+    });
+}
+
+TEST(EasgdSync3Devices, NothingCrossesBetweenDeviceAndHost) {
+  RunThreads({.ranks = 3}, [](const Communicator& world) {
+    test::CountingDevice device;
+    Lab lab(world, {.strategy = "easgd_sync3",
+                    .rule = "momentum",
+                    .steps = 5,
+                    .gradient = test::PullToRank,
+                    .device = &device});
+    lab.Steps();
+    lab.strategy->Finish();
+    EXPECT_EQ(device.crossed(), 0);
+  });
+}
+
+/// Virtual seconds of ten steps whose gradient takes `gradient` seconds on four ranks, where an
+/// exchange takes 4 * 0.01 (the elastic arithmetic, which is charged in bytes too, nothing).
+double SecondsOfTenSteps(const char* strategy, double gradient) {
+  const ServiceTime service = [](int /*rank*/, const Cost& cost) {
+    return cost.bytes > 0 ? 0 : cost.operations;
+  };
+  return Simulate({.ranks = 4, .bytes_per_second = 25600, .service = service},
+                  [&](const Communicator& world) {
+                    Lab lab(world, {.strategy = strategy,
+                                    .steps = 10,
+                                    .gradient = test::PullToRank,
+                                    .seconds_of_gradient = gradient});
+                    lab.Steps();
+                    lab.strategy->Finish();
+                  });
+}
+
+TEST(EasgdSync3Time, IsTheLongerOfExchangeAndGradient) {
+  const double alone = SecondsOfTenSteps("easgd_sync1", 0);
+  for (const double gradient : {0.1 * alone, 0.05 * alone}) {
+    const double both = SecondsOfTenSteps("easgd_sync1", gradient);
+    const double hidden = SecondsOfTenSteps("easgd_sync3", gradient);
+    EXPECT_NEAR(both, alone + 10 * gradient, 0.01 * both);
+    EXPECT_NEAR(hidden, std::max(alone, 10 * gradient), 0.01 * hidden);
+  }
+}
+
+TEST(EasgdSync3Ends, WithoutAStep) {
+  RunThreads({.ranks = 2}, [](const Communicator& world) {
+    Lab lab(world, {.strategy = "easgd_sync3", .gradient = test::PullToRank});
+    lab.strategy->View({.examples = 1});  // given up: a loss that is not a number
+    lab.strategy->Finish();
+  });
+}
+
+}  // namespace
+}  // namespace yoke

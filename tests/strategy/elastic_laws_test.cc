@@ -1,0 +1,133 @@
+// The laws of elastic averaging and of gossip, in virtual time: how an exchange's time and volume
+// depend on the ranks, the model's size and the number of its messages.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "strategy/support/lab.h"
+#include "strategy/support/small_part.h"
+
+namespace yoke {
+namespace {
+
+using test::Lab;
+
+constexpr double kLatency = 1e-3;
+constexpr double kBytesPerSecond = 1e6;
+constexpr int64_t kSteps = 4;
+
+/// Ten layers of weights and biases, as a convolutional network has them: few slices are large.
+std::vector<Slice> Layers() {
+  std::vector<Slice> slices;
+  for (int64_t i = 0; i < 10; ++i) {
+    slices.push_back({.name = fmt::format("{}.weight", i), .shape = {16 * (1 + i * i)}});
+    slices.push_back({.name = fmt::format("{}.bias", i), .shape = {16}});
+  }
+  return slices;
+}
+int64_t Bytes() {
+  int64_t bytes = 0;
+  for (const Slice& slice : Layers()) bytes += slice.Count() * 4;
+  return bytes;
+}
+
+/// Virtual seconds of a step that is nothing but the exchange.
+double SecondsOfExchange(int ranks, bool packed = true, double latency = kLatency) {
+  const double seconds = Simulate(
+      {.ranks = ranks, .latency = latency, .bytes_per_second = kBytesPerSecond},
+      [&](const Communicator& world) {
+        test::SmallPart part(
+            world,
+            {.strategy = "easgd_sync1", .options = {{"packed", packed}}, .slices = Layers()});
+        for (int64_t step = 0; step < kSteps; ++step) part.Step(step);
+      });
+  return seconds / kSteps;
+}
+
+/// The sum of squares that the best a + b x leaves of y.
+double Residual(const std::vector<double>& x, const std::vector<double>& y) {
+  const auto n = static_cast<double>(x.size());
+  double sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (size_t i = 0; i < x.size(); ++i)
+    sx += x[i], sy += y[i], sxx += x[i] * x[i], sxy += x[i] * y[i];
+  const double slope = (n * sxy - sx * sy) / (n * sxx - sx * sx);
+  const double offset = (sy - slope * sx) / n;
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) sum += std::pow(y[i] - offset - slope * x[i], 2);
+  return sum;
+}
+
+TEST(ElasticLaws, TheTimeOfAnExchangeGrowsWithTheLogarithmOfTheRanks) {
+  std::vector<double> ranks, logarithms, seconds;
+  for (int p = 2; p <= 32; ++p) {
+    ranks.push_back(p);
+    logarithms.push_back(std::log2(p));
+    seconds.push_back(SecondsOfExchange(p));
+  }
+  const double linear = Residual(ranks, seconds), logarithmic = Residual(logarithms, seconds);
+  RecordProperty("residual_of_a_plus_b_log_p", std::to_string(logarithmic));
+  RecordProperty("residual_of_a_plus_b_p", std::to_string(linear));
+  EXPECT_LT(logarithmic, 0.5 * linear);
+  // And is that of ALGORITHMS.md where P is a power of two: a broadcast and a reduce.
+  const double message = kLatency + static_cast<double>(Bytes()) / kBytesPerSecond;
+  for (int p : {2, 4, 8, 16, 32})
+    EXPECT_NEAR(SecondsOfExchange(p) / (2 * std::log2(p) * message), 1, 0.05) << p << " ranks";
+}
+
+TEST(ElasticLaws, MessagesASliceCostALatencyEach) {
+  const double transfer = static_cast<double>(Bytes()) / kBytesPerSecond;
+  const auto slices = static_cast<double>(Layers().size());
+  for (const double latency : {0.01 * transfer, 0.1 * transfer, transfer, 10 * transfer}) {
+    const double law = (slices * latency + transfer) / (latency + transfer);
+    for (int ranks : {2, 8}) {
+      const double measured =
+          SecondsOfExchange(ranks, false, latency) / SecondsOfExchange(ranks, true, latency);
+      EXPECT_NEAR(measured / law, 1, 0.2) << latency << " s, " << ranks << " ranks";
+    }
+  }
+}
+
+/// What all ranks send in a step of each.
+Cost Sent(const char* strategy, const Table& options, int ranks, int64_t steps) {
+  std::vector<Traffic> sent(ranks);
+  Simulate({.ranks = ranks, .latency = kLatency, .bytes_per_second = kBytesPerSecond},
+           [&](const Communicator& world) {
+             Lab lab(world, {.strategy = strategy,
+                             .options = options,
+                             .steps = steps,
+                             .gradient = test::PullToRank});
+             const Traffic before = lab.strategy->Counts().traffic;
+             lab.Steps();
+             world.Sleep(1);  // what is under way lands
+             const Traffic after = lab.strategy->Counts().traffic;
+             sent[world.rank()] = {.messages_sent = after.messages_sent - before.messages_sent,
+                                   .bytes_sent = after.bytes_sent - before.bytes_sent};
+             lab.strategy->Finish();
+           });
+  Cost sum;
+  for (const Traffic& one : sent)
+    sum += {.messages = static_cast<double>(one.messages_sent) / static_cast<double>(steps),
+            .message_bytes = static_cast<double>(one.bytes_sent) / static_cast<double>(steps)};
+  return sum;
+}
+
+TEST(ElasticLaws, VolumesAreThoseOfThePages) {
+  constexpr double kBytes = (test::kCount + 11) * 4;
+  for (int ranks : {2, 3, 4, 8})
+    for (int64_t period : {1, 4}) {
+      const auto near = [&](const Cost& sent, double messages) {
+        const double expected = messages / static_cast<double>(period);
+        EXPECT_NEAR(sent.messages, expected, 0.05 * expected);
+        EXPECT_NEAR(sent.message_bytes, expected * kBytes, 0.05 * expected * kBytes);
+      };
+      const Table options = {{"period", period}};
+      for (const char* strategy : {"easgd_sync1", "easgd_sync2", "easgd_sync3"})
+        near(Sent(strategy, options, ranks, 16), 2.0 * (ranks - 1));
+      const int active = (ranks + 1) / 2;
+      near(Sent("ad_psgd", options, ranks, 16), 2.0 * active);
+    }
+}
+
+}  // namespace
+}  // namespace yoke

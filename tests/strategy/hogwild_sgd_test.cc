@@ -1,0 +1,63 @@
+// hogwild_sgd: in an order it is async_sgd; without one it still arrives.
+#include "strategy/support/served_tests.h"
+
+namespace yoke {
+namespace {
+
+test::LabSettings Settings(Table options = {}) {
+  return {.strategy = "hogwild_sgd", .options = std::move(options), .rate = 0.3};
+}
+
+TEST(HogwildSgd, IsAsyncSgdWhereUpdatesComeOneAtATime) {
+  const std::vector<double> seconds = {1, 1.3717, 0.4931};
+  const ExchangeCounts counts = test::ExpectAsTold(
+      {.settings = Settings(), .story = {.seconds = seconds, .steps = 12, .rate = 0.1}});
+  EXPECT_EQ(counts.updates, 36);
+  test::ExpectAsTold(
+      {.settings = Settings({{"scale_by_staleness", true}}),
+       .story = {.seconds = seconds, .steps = 12, .rate = 0.1, .scale_by_staleness = true}});
+}
+
+TEST(HogwildSgd, IsTheSameFromARankThatOnlyServes) {
+  const std::vector<double> seconds = {1, 1.3717, 0.4931};
+  test::ExpectAsTold(
+      {.settings = Settings({{"servers", 1}}), .story = {.seconds = seconds, .steps = 12}});
+  EXPECT_EQ(test::AfterTwoMixedPushes(Settings({{"servers", 1}}), 0.02),
+            test::AfterTwoMixedPushes(Settings(), 0.02));
+  test::ExpectRest(Settings({{"servers", 1}}), 4);
+}
+
+TEST(HogwildSgd, SendsLaterWhatCompressionLeavesOut) {
+  test::ExpectAsTold({.settings = Settings({{"compression", "int8"}}),
+                      .story = {.seconds = {1, 1.3717, 0.4931},
+                                .steps = 12,
+                                .rate = 0.1,
+                                .arrives = test::ArrivesInSteps}});
+}
+
+TEST(HogwildSgd, ReachesTheOptimumOverThreads) { test::ExpectOptimumOverThreads(Settings(), 4); }
+
+TEST(HogwildSgd, IsTheRuleAlone) {
+  test::ExpectNoneAlone(Settings());
+  test::ExpectNoneAlone({.strategy = "hogwild_sgd", .rule = "adam"});
+}
+
+TEST(HogwildSgd, SendsWhatItSays) {
+  test::ExpectEstimatedTraffic(Settings(), 4);
+  test::ExpectEstimatedTrafficCompressed(Settings(), 4);
+}
+
+TEST(HogwildSgd, EndsWithARankThatFails) { test::ExpectFailureEndsAll(Settings(), 3); }
+
+TEST(HogwildSgd, CountsEveryUpdate) { test::ExpectUnevenStepsLand(Settings(), 4); }
+
+TEST(HogwildSgd, RestsWhileRankZeroReads) { test::ExpectRest(Settings(), 3); }
+
+TEST(HogwildSgd, CarriesRowsAndStatistics) {
+  test::LabSettings async = Settings();
+  async.strategy = "async_sgd";
+  EXPECT_EQ(test::AfterTwoMixedPushes(Settings(), 0.02), test::AfterTwoMixedPushes(async, 0.02));
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,100 @@
+// Packing: what is packed comes out again, and a message of another model is refused.
+#include "strategy/packing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "strategy/rows.h"
+
+namespace yoke {
+namespace {
+
+ParamLayout Layout(int64_t width) {
+  ParamLayout layout;
+  layout.Add({.name = "mean", .shape = {3}, .kind = SliceKind::kBuffer});
+  layout.Add({.name = "table", .shape = {9, width}, .kind = SliceKind::kRowSparse});
+  layout.Add({.name = "weight", .shape = {5}});
+  layout.Pack();
+  return layout;
+}
+
+TEST(Packing, GivesBackGradientRowsAndStatistics) {
+  ParamStore params(Layout(2), Cpu());
+  Gradients gradients(params.layout(), Cpu()), theirs(params.layout(), Cpu());
+  for (int i = 0; i < 5; ++i) gradients.dense()[i] = static_cast<float>(i);
+  gradients.rows(1) = {.ids = {4, 7}, .values = {1, 2, 3, 4}};
+  const int64_t begin = params.layout().statistics_begin();
+  std::fill_n(params.values() + begin, 3, 6.0F);
+
+  std::vector<std::byte> message;
+  Compressor plain({});
+  AppendGradient(message, params.View(&gradients), Exchanged(params.layout()), plain);
+  Unpacker unpacker(message);
+  std::vector<float> statistics;
+  unpacker.TakeGradient(Exchanged(params.layout()), plain, theirs, statistics);
+  EXPECT_TRUE(std::equal(theirs.dense(), theirs.dense() + 5, gradients.dense()));
+  EXPECT_EQ(theirs.rows(1).ids, gradients.rows(1).ids);
+  EXPECT_EQ(theirs.rows(1).values, gradients.rows(1).values);
+  EXPECT_EQ(static_cast<int64_t>(statistics.size()), params.layout().size() - begin);
+  EXPECT_EQ(statistics[2], 6);
+  unpacker.End();
+  EXPECT_THROW(unpacker.Take<char>(), Error);
+}
+
+TEST(Packing, RefusesAMessageThatBreaksOff) {
+  ParamStore small(Layout(2), Cpu()), large(Layout(40), Cpu());
+  Gradients gradients(small.layout(), Cpu()), theirs(large.layout(), Cpu());
+  gradients.rows(1) = {.ids = {4}, .values = {1, 2}};
+  std::vector<std::byte> message;
+  Compressor plain({});
+  AppendGradient(message, small.View(&gradients), Exchanged(small.layout()), plain);
+  std::vector<float> statistics;
+  EXPECT_THROW(Unpacker(message).TakeGradient(Exchanged(large.layout()), plain, theirs, statistics),
+               Error);
+}
+
+TEST(Packing, CompressesTheDenseGradientAlone) {
+  ParamStore params(Layout(2), Cpu());
+  Gradients gradients(params.layout(), Cpu()), theirs(params.layout(), Cpu());
+  gradients.dense()[1] = 3;
+  gradients.dense()[4] = -7;
+  theirs.dense()[2] = 100;  // of a message before
+  gradients.rows(1) = {.ids = {4}, .values = {1, 1.0F / 3}};
+  std::fill_n(params.values() + params.layout().statistics_begin(), 3, 1.0F / 3);
+  const Exchanged exchanged(params.layout());
+  Compressor largest({.kind = Compression::kTopK, .top_share = 1.0 / 16}, exchanged.dense());
+  std::vector<float> statistics;
+  for (const std::vector<float>& wanted : {std::vector<float>{0, 0, 0, 0, -7}, {0, 6, 0, 0, 0}}) {
+    std::vector<std::byte> message;
+    AppendGradient(message, params.View(&gradients), exchanged, largest);
+    Unpacker unpacker(message);
+    unpacker.TakeGradient(exchanged, largest, theirs, statistics);
+    unpacker.End();
+    EXPECT_TRUE(std::ranges::equal(wanted, std::span(theirs.dense(), 5)));
+    EXPECT_EQ(theirs.rows(1).values, gradients.rows(1).values);
+    EXPECT_EQ(statistics[2], 1.0F / 3);
+    gradients.dense()[4] = 0;
+  }
+}
+
+TEST(Packing, RowsTravelWeighed) {
+  const auto message = PackRows({.ids = {4, 7}, .values = {1, 2, 3, 4}}, 0.5);
+  const RowGradient rows = UnpackRows(message, 2);
+  EXPECT_EQ(rows.ids, (std::vector<int32_t>{4, 7}));
+  EXPECT_EQ(rows.values, (std::vector<float>{0.5, 1, 1.5, 2}));
+  EXPECT_TRUE(UnpackRows(PackRows({}, 0.5), 2).ids.empty());
+}
+
+TEST(Packing, RefusesRowsOfAnotherWidthOrNumber) {
+  std::vector<std::byte> message = PackRows({.ids = {4, 7}, .values = {1, 2, 3, 4}}, 1);
+  EXPECT_THROW(UnpackRows(message, 1), Error);  // something is left over
+  EXPECT_THROW(UnpackRows(message, 3), Error);
+  const int32_t fewer_than_none = -1;
+  std::memcpy(message.data(), &fewer_than_none, sizeof fewer_than_none);
+  EXPECT_THROW(UnpackRows(message, 2), Error);
+}
+
+}  // namespace
+}  // namespace yoke

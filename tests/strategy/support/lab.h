@@ -1,0 +1,259 @@
+// Lab: strategies on small problems whose gradients are functions, over any world, step by step.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/registry.h"
+#include "comm/simulated.h"
+#include "comm/threads.h"
+#include "strategy/strategy.h"
+
+namespace yoke::test {
+
+/// Where and when a gradient is asked for.
+struct Asked {
+  int rank = 0;
+  int64_t step = 0;  ///< Steps of this rank before.
+  const float* values = nullptr;
+  float* gradient = nullptr;  ///< To be filled: kCount numbers.
+  /// With a LabHead: the gradient by this example's activations.
+  const float* from_above = nullptr;
+};
+
+/// The second parameter as a head that may be served.
+struct LabHead {
+  int64_t width = 1;
+  /// Activations of an example, at the first parameter's values.
+  std::function<void(const Asked&, float* activations)> activate = {};
+  /// One example's loss; fills its gradients (kSecond numbers, and `width`). `values`: the second
+  /// parameter's.
+  std::function<double(const float* activations, const float* values, float* gradient, float* down)>
+      compute = {};
+  double seconds = 0;  ///< Charged for a batch, as operations.
+};
+
+/// What one rank's checkpoint holds: its values, the rule's state and the strategy's.
+struct LabKept {
+  int64_t steps = 0, rule_steps = 0;
+  std::vector<float> values = {};
+  std::vector<std::vector<float>> arrays = {}, tensors = {};
+  Value state = {};
+};
+
+struct LabSettings {
+  std::string strategy = "none";
+  Table options = {};  ///< [cluster] keys of the strategy.
+  std::string rule = "sgd";
+  Table rule_options = {};
+  double rate = 0.1;
+  double clip_norm = 0;
+  int64_t steps = 1;  ///< Of each rank.
+  int64_t steps_per_epoch = 0;
+  std::function<void(const Asked&)> gradient = {};
+  const LabHead* head = nullptr;
+  double seconds_of_gradient =
+      0;                     ///< Charged as so many operations (a simulated world prices them).
+  Device* device = nullptr;  ///< Of the values; null: the CPU.
+  const std::vector<LabKept>* from = nullptr;  ///< Where to go on: by rank, what Keep returned.
+};
+
+/// Two dense parameters of 37 and 5 numbers (packed with a gap of alignment), drawn from a seed.
+inline constexpr int64_t kFirst = 37, kSecond = 5, kCount = 48 + kSecond;
+
+/// A LabHead's means over a batch at given parameters.
+class ComputedHead : public Head {
+ public:
+  ComputedHead(const LabHead& lab, const ParamView& params) : lab_(lab), params_(params) {}
+  double Step(const Batch& batch, float* down) override {
+    float* sum = params_.gradients->dense() + (kCount - kSecond);
+    std::fill_n(sum, kSecond, 0.0F);
+    const auto share = 1 / static_cast<float>(batch.size);
+    double loss = 0;
+    for (int64_t n = 0; n < batch.size; ++n, down += lab_.width) {
+      float gradient[kSecond] = {};
+      loss += share * lab_.compute(batch.dense.As<float>() + n * lab_.width,
+                                   params_.values + (kCount - kSecond), gradient, down);
+      for (int64_t i = 0; i < kSecond; ++i) sum[i] += share * gradient[i];
+      for (int64_t i = 0; i < lab_.width; ++i) down[i] *= share;
+    }
+    return loss;
+  }
+
+ private:
+  const LabHead& lab_;
+  ParamView params_;
+};
+
+/// One rank's parts and strategy. Construct it inside a world's body.
+class Lab {
+ public:
+  Lab(const Communicator& world, LabSettings settings)
+      : settings_(std::move(settings)),
+        world_(world),
+        entry_(FindEntry(strategies(), "strategy", settings_.strategy)),
+        options_("cluster", settings_.options, entry_.options),
+        roles_(RolesIn(entry_, options_, world.size())),
+        layout_(Layout()),
+        params(layout_, settings_.device ? *settings_.device : Cpu()),
+        gradients(layout_, Cpu()),
+        rule_(MakeRule(settings_)),
+        state(layout_, *rule_, Cpu()) {
+    for (int64_t i = 0; i < kCount; ++i)
+      params.values()[i] = Padding(i) ? 0 : static_cast<float>((i * 7 + 3) % 11) / 11 - 0.5F;
+    if (settings_.head)
+      offer_ = {.first_slice = 1,
+                .width = settings_.head->width,
+                .price = [this](int64_t) { return Cost{.operations = settings_.head->seconds}; },
+                .make = [this](const ParamView& view) -> std::unique_ptr<Head> {
+                  return std::make_unique<ComputedHead>(*settings_.head, view);
+                }};
+    strategy = entry_.make(options_, {.world = world.Duplicate(),
+                                      .params = params,
+                                      .gradients = gradients,
+                                      .rule = *rule_,
+                                      .state = state,
+                                      .clip_norm = settings_.clip_norm,
+                                      .seed = 1,
+                                      .steps_per_epoch = settings_.steps_per_epoch,
+                                      .device = settings_.device,
+                                      .head = settings_.head ? &offer_ : nullptr});
+    if (settings_.from) Restore((*settings_.from)[world.rank()]);
+    strategy->Prepare();
+  }
+
+  /// One step as the Trainer makes it; of a rank that only serves, none.
+  void Step() {
+    if (world_.rank() < roles_.servers) return strategy->Idle();
+    const StrategyStep step = {.step = steps_,
+                               .learning_rate = settings_.rate,
+                               .examples = 1,
+                               .team_examples = roles_.team};
+    const ParamView view = strategy->View(step);
+    Asked asked = {.rank = world_.rank(),
+                   .step = steps_,
+                   .values = view.values,
+                   .gradient = view.gradients->dense()};
+    if (Head* head = strategy->RemoteHead()) loss = AskHead(*head, asked);
+    settings_.gradient(asked);
+    if (settings_.seconds_of_gradient > 0)
+      world_.Charge({.operations = settings_.seconds_of_gradient});
+    strategy->GradientReady(1);
+    strategy->GradientReady(0);
+    strategy->Step(step);
+    ++steps_;
+  }
+  void Steps() {
+    for (int64_t i = 0; i < settings_.steps; ++i) Step();
+  }
+
+  /// The model, on every rank (broadcast from rank 0).
+  std::vector<float> Model() {
+    strategy->Quiesce();
+    const float* model = strategy->Model();
+    std::vector<float> values(kCount);
+    if (world_.rank() == 0) values.assign(model, model + kCount);
+    world_.Broadcast(std::as_writable_bytes(std::span(values)), 0);
+    return values;
+  }
+  /// A checkpoint (all ranks keep theirs at the same point).
+  LabKept Keep() {
+    strategy->Quiesce();
+    LabKept kept = {
+        .steps = steps_, .rule_steps = state.steps, .values = Values(), .state = strategy->State()};
+    for (size_t i = 0; i < state.names().size(); ++i)
+      kept.arrays.emplace_back(state.array(i), state.array(i) + kCount);
+    for (const Strategy::KeptTensor& tensor : strategy->Tensors())
+      kept.tensors.emplace_back(tensor.values, tensor.values + tensor.count);
+    return kept;
+  }
+  std::vector<float> Values() const { return {params.values(), params.values() + kCount}; }
+
+  static bool Padding(int64_t i) { return i >= kFirst && i < 48; }
+
+ private:
+  double AskHead(Head& head, Asked& asked) {
+    down_.resize(settings_.head->width);
+    batch_.size = 1;
+    batch_.examples = {asked.rank};
+    batch_.classes = {static_cast<int32_t>(asked.rank)};
+    batch_.ResizeDense({settings_.head->width});
+    settings_.head->activate(asked, batch_.dense.As<float>());
+    asked.from_above = down_.data();
+    return head.Step(batch_, down_.data());
+  }
+
+  void Restore(const LabKept& kept) {
+    steps_ = kept.steps;
+    state.steps = kept.rule_steps;
+    std::ranges::copy(kept.values, params.values());
+    for (size_t i = 0; i < kept.arrays.size(); ++i)
+      std::ranges::copy(kept.arrays[i], state.array(i));
+    strategy->Restore(kept.state);
+    const std::vector<Strategy::KeptTensor> tensors = strategy->Tensors();
+    for (size_t i = 0; i < tensors.size(); ++i)
+      std::ranges::copy(kept.tensors.at(i), tensors[i].values);
+  }
+  static ParamLayout Layout() {
+    ParamLayout layout;
+    layout.Add({.name = "a.weight", .shape = {kFirst}});
+    layout.Add({.name = "b.weight", .shape = {kSecond}});
+    layout.Pack();
+    return layout;
+  }
+  static std::unique_ptr<UpdateRule> MakeRule(const LabSettings& settings) {
+    const RuleEntry& entry = FindEntry(rules(), "rule", settings.rule);
+    return entry.make(Options("train", settings.rule_options, entry.options));
+  }
+
+  LabSettings settings_;
+  Communicator world_;
+  const StrategyEntry& entry_;
+  Options options_;
+  Roles roles_;
+  ParamLayout layout_;
+  HeadOffer offer_;
+  Batch batch_;
+  std::vector<float> down_;
+  int64_t steps_ = 0;
+
+ public:
+  double loss = 0;  ///< Of the last step, where there is a head.
+  ParamStore params;
+  Gradients gradients;
+
+ private:
+  std::unique_ptr<UpdateRule> rule_;
+
+ public:
+  RuleState state;
+  std::unique_ptr<Strategy> strategy;
+};
+
+/// PullToRank's for the second parameter, as a head that is told the rank.
+inline LabHead HeadThatPulls() {
+  return {.width = 1,
+          .activate = [](const Asked& asked,
+                         float* activations) { *activations = static_cast<float>(asked.rank); },
+          .compute =
+              [](const float* rank, const float* values, float* gradient, float* down) {
+                for (int64_t i = 0; i < kSecond; ++i)
+                  gradient[i] = values[i] - *rank - static_cast<float>(kCount - kSecond + i) / 10;
+                *down = 2 * *rank;
+                return static_cast<double>(*rank) * *rank;
+              }};
+}
+
+/// The gradient of the sum over i of scale (w_i - target_i)^2 / 2 where the target is `rank`'s own:
+/// the mean over P ranks has its minimum at (P - 1) / 2 + i / 10.
+inline void PullToRank(const Asked& asked) {
+  for (int64_t i = 0; i < kCount; ++i)
+    asked.gradient[i] = Lab::Padding(i) ? 0
+                                        : asked.values[i] - static_cast<float>(asked.rank) -
+                                              static_cast<float>(i) / 10;
+}
+
+}  // namespace yoke::test

@@ -1,0 +1,55 @@
+// Course: more replicas than examples are refused, and a short epoch is told.
+#include "train/course.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "train/files.h"
+
+namespace yoke {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kJob = R"([data]
+format = "synthetic-digits"
+train_size = 40
+test_size = 10
+[model]
+name = "mlp"
+[train]
+batch = 10
+[cluster]
+strategy = "allreduce"
+replicas = 2
+)";
+
+/// What is said of so many replicas.
+std::string NoteFor(int world) {
+  const std::string path = testing::TempDir() + "/yoke-course.toml";
+  WriteDurably(path, kJob);
+  const Job job = LoadJob(path, {});
+  const DataSets data = OpenData(job.data(), job.seed());
+  return Course(job, *data.train, {.world = world}, 1).Note();
+}
+
+TEST(Course, TellsWhenAnEpochIsTooShortForAllReplicas) {
+  EXPECT_EQ(NoteFor(1), "");
+  EXPECT_EQ(NoteFor(4), "");
+  EXPECT_THAT(NoteFor(5), HasSubstr("40 examples, less than a batch of 10 for each of 5 replicas"));
+  EXPECT_NE(NoteFor(40), "");
+}
+
+TEST(Course, RefusesMoreReplicasThanExamples) {
+  try {
+    NoteFor(41);
+    FAIL() << "it was taken";
+  } catch (const UserError& refusal) {
+    EXPECT_THAT(refusal.what(), HasSubstr("cluster.replicas"));
+    EXPECT_THAT(refusal.what(), HasSubstr("41 replicas that train, but an epoch has 40 examples"));
+  }
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,128 @@
+// Rounds: every step of a round is dealt once, to those that train; those that serve hear of them.
+#include "train/rounds.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "comm/simulated.h"
+
+namespace yoke {
+namespace {
+
+struct Dealt {
+  std::vector<std::vector<int64_t>> steps;  ///< By rank.
+  std::vector<Tally> told = {};             ///< To rank 0; `dealt` is how far the round was.
+  std::vector<Tally> met = {};
+};
+
+struct Round {
+  int ranks = 2;
+  int servers = 0;
+  int team = 1;
+  int64_t first = 0, last = 1;
+  double seconds = 1;  ///< Of a step of the first team; each next one takes half as long more.
+};
+
+/// A round in virtual time, in which no wait may last for more than 20 s. A step's loss is 2.
+Dealt Deal(const Round& round) {
+  Dealt dealt{.steps = decltype(dealt.steps)(round.ranks)};
+  Simulate({.ranks = round.ranks, .timeout = 20}, [&](const Communicator& world) {
+    const int rank = world.rank();
+    Rounds rounds(world, {.servers = round.servers,
+                          .team = round.team,
+                          .told = [&](int64_t so_far, const Tally& of_all) {
+                            EXPECT_EQ(rank, 0);
+                            dealt.told.push_back(of_all);
+                            dealt.told.back().dealt = so_far;
+                          }});
+    const auto hear = [&](const Order& given) {
+      if (rank == 0) return rounds.Give(given);
+      EXPECT_EQ(rounds.Await().kind, given.kind);
+    };
+    hear({.kind = Order::kTrain, .first = round.first, .last = round.last});
+    Tally tally;
+    for (Lease lease; !(lease = rounds.Next(tally)).empty();)
+      for (int64_t s = lease.begin; s < lease.end; ++s) {
+        const int team = (rank - round.servers) / round.team;
+        world.Sleep(round.seconds * (1 + team / 2.0));
+        dealt.steps[rank].push_back(s);
+        tally.loss_sum += 2;
+        ++tally.examples;
+      }
+    const std::vector<Tally> met = rounds.Meet(tally);
+    if (rank == 0) dealt.met = met;
+    hear({.kind = Order::kEnd});
+  });
+  return dealt;
+}
+
+/// The steps of every `team`-th rank from `servers` on, in order.
+std::vector<int64_t> OfAllTeams(const Dealt& dealt, const Round& round) {
+  std::vector<int64_t> steps;
+  for (int rank = round.servers; rank < round.ranks; rank += round.team)
+    steps.insert(steps.end(), dealt.steps[rank].begin(), dealt.steps[rank].end());
+  std::ranges::sort(steps);
+  return steps;
+}
+
+std::vector<int64_t> All(const Round& round) {
+  std::vector<int64_t> steps;
+  for (int64_t s = round.first; s < round.last; ++s) steps.push_back(s);
+  return steps;
+}
+
+TEST(Rounds, DealEveryStepToOneTeam) {
+  for (const Round& round : {Round{.ranks = 3, .team = 1, .first = 7, .last = 60},
+                             Round{.ranks = 3, .team = 3, .first = 7, .last = 60},
+                             Round{.ranks = 4, .team = 2, .first = 0, .last = 33}}) {
+    const Dealt dealt = Deal(round);
+    EXPECT_EQ(OfAllTeams(dealt, round), All(round));
+    EXPECT_EQ(dealt.met[0].dealt, round.last);
+    EXPECT_TRUE(dealt.told.empty());
+    for (int rank = 0; rank < round.ranks; ++rank)
+      EXPECT_EQ(dealt.steps[rank], dealt.steps[rank - rank % round.team]) << rank;
+  }
+}
+
+TEST(Rounds, DealNothingToThoseThatServe) {
+  for (const Round& round : {Round{.ranks = 2, .servers = 1, .team = 1, .first = 7, .last = 60},
+                             Round{.ranks = 4, .servers = 1, .team = 1, .first = 0, .last = 60},
+                             Round{.ranks = 4, .servers = 1, .team = 3, .first = 0, .last = 60},
+                             Round{.ranks = 5, .servers = 1, .team = 2, .first = 0, .last = 33},
+                             Round{.ranks = 4, .servers = 1, .team = 1, .first = 5, .last = 6}}) {
+    const Dealt dealt = Deal(round);
+    EXPECT_TRUE(dealt.steps[0].empty());
+    EXPECT_EQ(OfAllTeams(dealt, round), All(round));
+    EXPECT_EQ(dealt.met[0].dealt, round.last);
+    EXPECT_EQ(dealt.met[0].examples, 0);
+  }
+}
+
+/// A round is longer than the longest wait: who serves hears of it all the time.
+TEST(Rounds, TellThoseThatServe) {
+  const Dealt dealt = Deal({.ranks = 3, .servers = 1, .first = 0, .last = 50, .seconds = 3});
+  ASSERT_GT(dealt.told.size(), 20U);
+  for (size_t i = 1; i < dealt.told.size(); ++i) {
+    EXPECT_GE(dealt.told[i].dealt, dealt.told[i - 1].dealt);
+    EXPECT_GE(dealt.told[i].examples, dealt.told[i - 1].examples);
+    EXPECT_EQ(dealt.told[i].loss_sum, 2 * static_cast<double>(dealt.told[i].examples));
+  }
+  EXPECT_EQ(dealt.told.back().examples, 50);
+  EXPECT_EQ(dealt.told.back().dealt, 50);
+}
+
+TEST(Rounds, NameTheOneWorkerThatStandsStill) {
+  try {
+    Deal({.ranks = 2, .servers = 1, .first = 0, .last = 6, .seconds = 100});
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("for rank 1 to end its steps"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,66 @@
+// RunDirectory: a run that could not begin takes what it made with it, and nothing else.
+#include "train/run_directory.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// An empty folder to make runs in.
+class RunDirectoryTest : public testing::Test {
+ protected:
+  RunDirectoryTest() : folder_(fs::temp_directory_path() / fmt::format("yoke-runs-{}", getpid())) {
+    fs::create_directories(folder_);
+  }
+  ~RunDirectoryTest() override { fs::remove_all(folder_); }
+
+  static RunDirectory New(const std::string& path) {
+    return RunDirectory::Create(path, MakeJob(Table{{"data", Table{{"format", "synthetic-digits"}}},
+                                                    {"model", Table{{"name", "lenet"}}}},
+                                              "job", ""));
+  }
+  static void Touch(const std::string& path) { std::ofstream(path) << "x"; }
+
+  std::string folder_;
+};
+
+TEST_F(RunDirectoryTest, AnAbandonedRunLeavesNothing) {
+  const std::string path = folder_ + "/deep/down/run";
+  RunDirectory run = New(path);
+  for (const char* file : {"/metrics.jsonl", "/log.txt", "/events.out.tfevents.17.host",
+                           "/summary.json", "/metrics.jsonl.new", "/log-3.txt"})
+    Touch(path + file);
+  run.Abandon();
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(RunDirectoryTest, AnAbandonedRunLeavesWhatOthersWrote) {
+  fs::create_directories(folder_ + "/run");
+  Touch(folder_ + "/run/log.txt");
+  RunDirectory run = New(folder_ + "/run");
+  Touch(folder_ + "/run/metrics.jsonl");
+  Touch(folder_ + "/run/notes.txt");
+  run.Abandon();
+  EXPECT_TRUE(fs::exists(folder_ + "/run/log.txt"));
+  EXPECT_TRUE(fs::exists(folder_ + "/run/notes.txt"));
+  EXPECT_FALSE(fs::exists(folder_ + "/run/metrics.jsonl"));
+  EXPECT_FALSE(fs::exists(folder_ + "/run/job.toml"));
+  EXPECT_FALSE(fs::exists(folder_ + "/run/lock"));
+}
+
+TEST_F(RunDirectoryTest, ARefusedRunLeavesTheOneThatIsThere) {
+  { RunDirectory first = New(folder_ + "/run"); }
+  EXPECT_THROW(New(folder_ + "/run"), UserError);
+  EXPECT_TRUE(fs::exists(folder_ + "/run/job.toml"));
+}
+
+}  // namespace
+}  // namespace yoke

