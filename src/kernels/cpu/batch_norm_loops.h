@@ -41,19 +41,55 @@ struct Constants {
   }
 };
 
+/// What a pass may use: known where its loop is compiled, so that nothing is asked inside.
+enum Use : unsigned {
+  kAdds = 1,     // z, or a second gradient
+  kRelu = 2,     // a ReLU behind the sum
+  kSees = 4,     // y, for the ReLU's sign
+  kKeeps = 8,    // g is stored
+  kStreams = 16  // results go past the caches
+};
+
+constexpr unsigned MayUse(NormStep step) {
+  switch (step) {
+    case NormStep::kMoments:
+      return 0;
+    case NormStep::kGradientSums:
+      return kAdds | kRelu | kSees | kKeeps;
+    case NormStep::kNormalize:
+      return kAdds | kRelu | kStreams;
+    case NormStep::kInputGradient:
+      return kRelu | kStreams;
+  }
+  return 0;
+}
+
+[[gnu::always_inline]] inline unsigned UsesOf(const NormPass& pass) {
+  const bool sums = pass.step == NormStep::kGradientSums;
+  unsigned uses = 0;
+  if (sums ? pass.more : pass.z) uses |= kAdds;
+  if (pass.relu) uses |= kRelu;
+  if (sums && pass.relu && pass.y) uses |= kSees;
+  if (sums && pass.to) uses |= kKeeps;
+  if (pass.stream) uses |= kStreams;
+  return uses & MayUse(pass.step);
+}
+
 /// What is computed at one place of memory.
-template <typename T, NormStep Step>
+template <typename T, NormStep Step, unsigned Used>
 struct Place {
   static constexpr bool kSums = Step == NormStep::kMoments || Step == NormStep::kGradientSums;
+  static constexpr bool Uses(Use use) { return (Used & use) != 0; }
   template <int Lanes>
   using Floats = typename Wide<Lanes>::Floats;
 
-  /// Loads, and calls for what the same place of a later tile loads.
+  /// Loads, and calls what the same place of a later tile loads into the second cache: the first
+  /// waits for so few lines at a time that calls into it cost a third of the pass (Zen 4).
   template <int Lanes>
   [[gnu::always_inline]] static void Load(const NormPass& pass, const void* from, int64_t i,
                                           Floats<Lanes>& v) {
     const T* at = static_cast<const T*>(from) + i;
-    __builtin_prefetch(at + pass.ahead);
+    __builtin_prefetch(at + pass.ahead, 0, 2);
     Wide<Lanes>::Load(at, v);
   }
 
@@ -63,19 +99,20 @@ struct Place {
                                               const Constants<Lanes, Plane>& k, int64_t i,
                                               Floats<Lanes>& g, Floats<Lanes>& d) {
     Load<Lanes>(pass, pass.dy, i, g);
-    if (pass.more) {
+    if constexpr (Uses(kAdds)) {
       Load<Lanes>(pass, pass.more, i, d);
       g += d;
     }
     Load<Lanes>(pass, pass.x, i, d);
     d -= k.center;
-    if (!pass.relu) return;
-    Floats<Lanes> y;
-    if (pass.y)
-      Load<Lanes>(pass, pass.y, i, y);
-    else
-      y = d * k.scale + k.bias;
-    g = y <= 0 ? Floats<Lanes>{} : g;
+    if constexpr (Uses(kRelu)) {
+      Floats<Lanes> y;
+      if constexpr (Uses(kSees))
+        Load<Lanes>(pass, pass.y, i, y);
+      else
+        y = d * k.scale + k.bias;
+      g = y <= 0 ? Floats<Lanes>{} : g;
+    }
   }
 
   template <int Lanes, bool Plane>
@@ -88,7 +125,7 @@ struct Place {
       g = d;
     } else {
       Gradient(pass, k, i, g, d);
-      if (pass.to) Wide<Lanes>::Store(g, static_cast<T*>(pass.to) + i);
+      if constexpr (Uses(kKeeps)) Wide<Lanes>::Store(g, static_cast<T*>(pass.to) + i);
     }
     u += g;
     v += g * d;
@@ -101,17 +138,17 @@ struct Place {
     if constexpr (Step == NormStep::kNormalize) {
       Load<Lanes>(pass, pass.x, i, d);
       result = (d - k.center) * k.scale + k.bias;
-      if (pass.z) {
+      if constexpr (Uses(kAdds)) {
         Load<Lanes>(pass, pass.z, i, g);
         result += g;
       }
-      if (pass.relu) result = result < 0 ? Floats<Lanes>{} : result;  // a NaN stays one
+      if constexpr (Uses(kRelu)) result = result < 0 ? Floats<Lanes>{} : result;  // a NaN stays one
     } else {
       Gradient(pass, k, i, g, d);
       result = g * k.scale + (d * k.slope + k.offset);
     }
     T* to = static_cast<T*>(pass.to) + i;
-    if (pass.stream)
+    if constexpr (Uses(kStreams))
       Wide<Lanes>::Stream(result, to);
     else
       Wide<Lanes>::Store(result, to);
@@ -208,17 +245,34 @@ template <typename At, int Lanes>
     Rows<At, Lanes>(pass, last - begin < chunk ? begin : last - chunk, last, nullptr);
 }
 
-template <typename T, NormStep Step, int Lanes>
-[[gnu::always_inline]] inline void Run(const NormPass& pass, int64_t begin, int64_t end,
-                                       double* sums) {
-  using At = Place<T, Step>;
+template <typename At, int Lanes>
+void Run(const NormPass& pass, int64_t begin, int64_t end, double* sums) {
   const bool plain = pass.layout == Layout::kPlain;
   if constexpr (At::kSums) {
     plain ? SumPlanes<At, Lanes>(pass, begin, end, sums)
           : SumRows<At, Lanes>(pass, begin, end, sums);
   } else {
     plain ? WritePlanes<At, Lanes>(pass, begin, end) : WriteRows<At, Lanes>(pass, begin, end);
-    if (pass.stream) _mm_sfence();
+    if constexpr (At::Uses(kStreams)) _mm_sfence();
+  }
+}
+
+/// Runs the loop for what the pass uses; `Next` is the use to look at now.
+template <typename T, NormStep Step, int Lanes, unsigned Used = 0, unsigned Next = 1>
+[[gnu::always_inline]] inline void Choose(const NormPass& pass, int64_t begin, int64_t end,
+                                          double* sums) {
+  // y's sign is looked at where a ReLU follows and g is stored.
+  constexpr bool kUseless = (Used & kSees) && !(Used & kRelu);
+  if constexpr (kUseless) {
+  } else if constexpr (Next > kStreams) {
+    Run<Place<T, Step, Used>, Lanes>(pass, begin, end, sums);
+  } else if constexpr ((MayUse(Step) & Next) == 0) {
+    Choose<T, Step, Lanes, Used, 2 * Next>(pass, begin, end, sums);
+  } else {
+    if (UsesOf(pass) & Next)
+      Choose<T, Step, Lanes, Used | Next, 2 * Next>(pass, begin, end, sums);
+    else
+      Choose<T, Step, Lanes, Used, 2 * Next>(pass, begin, end, sums);
   }
 }
 
@@ -229,13 +283,13 @@ template <typename T, int Lanes>
   pass.ahead = kTile * Most(pass.channels, kAhead / kTile);
   switch (pass.step) {
     case NormStep::kMoments:
-      return Run<T, NormStep::kMoments, Lanes>(pass, begin, end, sums);
+      return Choose<T, NormStep::kMoments, Lanes>(pass, begin, end, sums);
     case NormStep::kGradientSums:
-      return Run<T, NormStep::kGradientSums, Lanes>(pass, begin, end, sums);
+      return Choose<T, NormStep::kGradientSums, Lanes>(pass, begin, end, sums);
     case NormStep::kNormalize:
-      return Run<T, NormStep::kNormalize, Lanes>(pass, begin, end, sums);
+      return Choose<T, NormStep::kNormalize, Lanes>(pass, begin, end, sums);
     case NormStep::kInputGradient:
-      return Run<T, NormStep::kInputGradient, Lanes>(pass, begin, end, sums);
+      return Choose<T, NormStep::kInputGradient, Lanes>(pass, begin, end, sums);
   }
 }
 
