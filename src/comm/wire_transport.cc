@@ -15,6 +15,7 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -95,7 +96,7 @@ class WireTransport : public RealTransport<WireTransport> {
   }
 
   bool TryReceive(const MessageKey& key, double seconds, Message& message) override {
-    return Take(key, seconds, "a wait", message);
+    return Take(key, seconds, nullptr, message);
   }
 
   std::unique_ptr<yoke::Adder> MakeAdder(uint64_t context, std::span<const int> ranks) override {
@@ -247,7 +248,7 @@ class WireTransport : public RealTransport<WireTransport> {
     return false;
   }
 
-  /// False when nothing came in time.
+  /// False when nothing came in time. `operation`: null where that is no failure.
   bool Take(const MessageKey& key, double seconds, const char* operation, Message& message) {
     const double began = Now();
     return Wait(began + seconds, [&] {
@@ -264,9 +265,9 @@ class WireTransport : public RealTransport<WireTransport> {
   /// Somebody has failed. Who has himself waited for long knows more of the reason than who waited
   /// for him.
   [[noreturn]] void EndWait(const MessageKey& key, const char* operation, double waited) const {
-    if (key.source != kAnySource && key.source != rank() && waited > timeout() / 2)
+    if (operation && key.source != kAnySource && key.source != rank() && waited > timeout() / 2)
       throw TimedOut(TimeoutSentence(*this, key, operation, waited), key.source);
-    throw GaveUp(FailureSentence(*this, failed_, operation));
+    throw GaveUp(FailureSentence(*this, failed_, operation ? operation : "a wait"));
   }
 
   /// Until `done()`, which is asked behind the lock, or the deadline: then false. Looks at the wire
@@ -390,11 +391,12 @@ class WireTransport : public RealTransport<WireTransport> {
   int FirstSilent() const {
     return static_cast<int>(std::find(ended_.begin(), ended_.end(), false) - ended_.begin());
   }
-  /// The lowest rank's, of those that blame one who is silent, if any do.
+  /// The lowest rank's, of those that blame one who is silent, if any do; then of those that blame
+  /// nobody: a rank that was waited for, and speaks after all, knows better why.
   const Failure& First() const {
     const auto place = [this](const Failure& failure) {
-      const bool silent = failure.blames >= 0 && !ended_[failure.blames];
-      return std::pair(!silent, failure.rank);
+      const bool alone = failure.blames < 0, silent = !alone && !ended_[failure.blames];
+      return std::tuple(!silent, !alone, failure.rank);
     };
     return *std::min_element(failures_.begin(), failures_.end(),
                              [&](const auto& a, const auto& b) { return place(a) < place(b); });

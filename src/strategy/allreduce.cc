@@ -96,9 +96,8 @@ class AllReduce : public Strategy {
 
   ExchangeCounts Counts() const override {
     const Traffic here = world_.traffic();
-    ExchangeCounts counts = {
-        .traffic = here,
-        .seconds_waiting = here.seconds_waited + channel_.traffic().seconds_waited};
+    ExchangeCounts counts = {.traffic = here,
+                             .seconds_waiting = here.seconds_waited + seconds_waited_};
     counts.traffic += beside_;
     if (world_.rank() > 0) return counts;  // each update is counted once
     counts.updates = updates_;
@@ -197,9 +196,11 @@ class AllReduce : public Strategy {
   }
 
   void AwaitBuckets() {
+    const double began = world_.Now();
     for (size_t i = 0; i < buckets_.size(); ++i)
       std::memcpy(&beside_, ReceiveAtLeisure(channel_, world_.rank(), kDone).bytes.data(),
                   sizeof beside_);
+    seconds_waited_ += world_.Now() - began;
   }
 
   /// Touched rows of all ranks, summed.
@@ -241,7 +242,8 @@ class AllReduce : public Strategy {
   std::vector<RowSum> row_sums_;
   int64_t accumulated_ = 0;
   int64_t updates_ = 0, examples_ = 0;
-  Traffic beside_ = {};  // of the thread beside, as it last said
+  Traffic beside_ = {};        // of the thread beside, as it last said
+  double seconds_waited_ = 0;  // for it
   std::shared_ptr<void> thread_;
 };
 
@@ -268,7 +270,8 @@ std::vector<OptionSpec> AllOptions() {
        .type = OptionType::kFloat,
        .fallback = 4.0,
        .help = "Megabytes of gradients from which on they are sent together.",
-       .minimum = 0},
+       .minimum = 0,
+       .maximum = 1 << 20},
       {.name = "accumulate",
        .type = OptionType::kInt,
        .fallback = 1,

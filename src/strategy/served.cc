@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "base/check.h"
-#include "strategy/leisure.h"
 
 namespace yoke {
 namespace {
@@ -158,7 +157,7 @@ void Served::Open() {
   at_rest_ = false;
   const Communicator& world = context_.world;
   if (world.rank() > 0) {
-    strategy::ReceiveAtLeisure(world, 0, kOpen);  // it may be evaluating
+    world.Receive(0, kOpen);  // rank 0 is at its first step, too
     return;
   }
   for (int rank = 1; rank < world.size(); ++rank) world.Send({}, rank, kOpen);

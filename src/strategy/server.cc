@@ -122,7 +122,7 @@ void Service::Handle(const Communicator& world, const Message& message) {
   const auto head = rest.Take<RequestHead>();
   Worker& worker = workers_[message.source];
   if (head.what == Request::kIdle) {
-    worker.done = true;
+    worker.idle = true;
   } else if (head.what == Request::kDone || head.what == Request::kStop) {
     Leave(world, message.source, head.what == Request::kStop);
   } else {
@@ -161,7 +161,7 @@ void Service::Leave(const Communicator& world, int source, bool for_good) {
 void Service::AnswerThoseInTime(const Communicator& world) {
   int64_t least = std::numeric_limits<int64_t>::max();
   for (const Worker& worker : workers_)
-    if (!worker.done) least = std::min(least, worker.pushes);
+    if (!worker.done && !worker.idle) least = std::min(least, worker.pushes);
   for (size_t i = 0; i < workers_.size(); ++i) {
     Worker& worker = workers_[i];
     if (!worker.awaits || (bound_ > 0 && worker.pushes - least > bound_)) continue;

@@ -20,7 +20,8 @@ struct ServerSettings {
   double rate_scale = 1;  ///< Every learning rate is multiplied by it,
   bool scale_by_staleness = false;  ///< and divided by max(1, staleness).
   /// A worker waits for its answer while it has pushed so many times more than the worker that has
-  /// pushed least since all were done, those that are done again not counted; 0: nobody waits.
+  /// pushed least since all were done, those that are idle or done again not counted; 0: nobody
+  /// waits.
   int64_t staleness_bound = 0;
   /// A thread for each worker, all of them updating without a lock: optim/racing.h says why lost
   /// updates are harmless. There is no staleness bound then.
@@ -94,6 +95,7 @@ class Service {
   struct Worker {
     int64_t pushes = 0;    // since all were done
     bool awaits = false;   // an answer with values
+    bool idle = false;     // pushes no more before it is done
     bool done = false;     // until all are
     bool stopped = false;  // for good
   };

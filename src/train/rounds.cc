@@ -93,16 +93,17 @@ class Rounds::Service {
     sums_.assign(channel_.size(), {});
     arrived_.assign(channel_.size(), false);
     heard_.assign(channel_.size(), channel_.Now());
-    decided_at_ = told_at_ = channel_.Now();
+    decided_at_ = told_at_ = told_all_at_ = channel_.Now();
     // Rank 0's team has work in every round: a server beside it wakes by that.
     leases_[0].push_back(Decide());
     while (std::find(arrived_.begin(), arrived_.end(), false) != arrived_.end()) {
       Message message;
       if (channel_.TryReceive(kAnySource, kQuestion, message, channel_.timeout() / 4))
         Answer(message.source, ValueIn<Question>(message));
-      else
-        Tell(channel_.size(), false);
-      if (channel_.Now() - told_at_ >= kSecondsOfNews) Tell(settings_.servers, false);
+      if (channel_.Now() - told_all_at_ >= channel_.timeout() / 4)
+        Tell(channel_.size(), false);  // those that have arrived wait with a limit
+      else if (channel_.Now() - told_at_ >= kSecondsOfNews)
+        Tell(settings_.servers, false);
       MissTheSilent();
     }
     Tell(channel_.size(), true);
@@ -138,6 +139,7 @@ class Rounds::Service {
     for (int rank = 0; rank < ranks; ++rank)
       if (arrived_[rank]) channel_.Send(BytesOf(news), rank, kNews);
     told_at_ = channel_.Now();
+    if (ranks == channel_.size()) told_all_at_ = told_at_;
   }
 
   /// A rank that has not been heard of for the length of a timeout, although another has since: all
@@ -181,7 +183,7 @@ class Rounds::Service {
   int64_t next_ = 0, last_ = 0;
   bool over_ = false;
   int64_t length_ = 1;
-  double decided_at_ = 0, told_at_ = 0;
+  double decided_at_ = 0, told_at_ = 0, told_all_at_ = 0;
 };
 
 Rounds::Rounds(const Communicator& world, Settings settings)

@@ -98,5 +98,21 @@ TEST(Rows, TravelAsRows) {
   });
 }
 
+TEST(AllReduce, CountsTheWaitForSlowerRanks) {
+  Simulate({.ranks = 2, .latency = 1e-3}, [](const Communicator& world) {
+    Lab lab(world, {.strategy = "allreduce", .steps = 4, .gradient = [&](const test::Asked& asked) {
+                      test::PullToRank(asked);
+                      world.Sleep(asked.rank == 0 ? 1 : 3);
+                    }});
+    lab.Steps();
+    const double waited = lab.strategy->Counts().seconds_waiting;
+    lab.strategy->Finish();
+    if (world.rank() == 0)
+      EXPECT_NEAR(waited, 4 * 2, 0.1);
+    else
+      EXPECT_LT(waited, 0.1);
+  });
+}
+
 }  // namespace
 }  // namespace yoke

@@ -60,6 +60,12 @@ TEST(AsyncSgd, HoldsBackWhoIsTooFarAhead) {
   EXPECT_GT(free.staleness.size(), 20U);
 }
 
+TEST(AsyncSgd, HoldsTheBoundInEveryRound) {
+  for (const int64_t bound : {1, 2})
+    test::ExpectBoundInEveryRound(Settings({{"staleness_bound", bound}}), {1, 0.3717, 10.4931},
+                                  bound);
+}
+
 TEST(AsyncSgd, ReachesTheOptimumOverThreads) {
   test::ExpectOptimumOverThreads(Settings(), 4);
   test::ExpectOptimumOverThreads(Settings({{"staleness_bound", 1}}), 4);

@@ -177,6 +177,33 @@ inline void ExpectUnevenStepsLand(const LabSettings& given, int ranks) {
   Simulate({.ranks = ranks, .latency = 1e-3}, body);
 }
 
+/// While ranks go through rounds of steps, workers as slow as `seconds` says, no gradient is staler
+/// than the bound allows: while a worker computes, each other one pushes at most from `bound`
+/// behind to 1 too far ahead.
+inline void ExpectBoundInEveryRound(const LabSettings& given, const std::vector<double>& seconds,
+                                    int64_t bound) {
+  const auto ranks = static_cast<int>(seconds.size());
+  Simulate({.ranks = ranks, .timeout = 1000, .latency = 1e-3}, [&](const Communicator& world) {
+    LabSettings settings = given;
+    settings.gradient = [&](const Asked& asked) {
+      PullToRank(asked);
+      world.Sleep(seconds[asked.rank]);
+    };
+    Lab lab(world, settings);
+    for (int round = 0; round < 3; ++round) {
+      for (int step = 0; step < 12; ++step) lab.Step();
+      lab.strategy->Idle();
+      world.Barrier();
+      lab.Model();
+    }
+    lab.strategy->Finish();
+    if (world.rank() > 0) return;
+    const ExchangeCounts counts = lab.strategy->Counts();
+    EXPECT_EQ(counts.updates, 3 * 12 * ranks);
+    EXPECT_LE(static_cast<int64_t>(counts.staleness.size()) - 1, (ranks - 1) * (2 * bound + 1));
+  });
+}
+
 /// From Quiesce until rank 0 goes on nothing moves, though the others would.
 inline void ExpectRest(const LabSettings& given, int ranks) {
   LabSettings settings = given;
@@ -191,7 +218,7 @@ inline void ExpectRest(const LabSettings& given, int ranks) {
       const std::vector<float> before(model, model + kCount);
       const int64_t steps = lab.state.steps;
       EXPECT_EQ(lab.Values(), before);
-      world.Sleep(100);  // longer than any wait for a message may last
+      world.Sleep(4);
       EXPECT_TRUE(std::equal(before.begin(), before.end(), lab.strategy->Model()));
       EXPECT_EQ(lab.state.steps, steps);
     }
