@@ -38,13 +38,14 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
       {.name = "scale_by_staleness",
        .type = OptionType::kBool,
        .fallback = false,
-       .help = "A gradient that is s updates old gets the rate divided by s."}};
+       .help =
+           "A gradient that is s updates old gets the rate divided by s, where s is 2 or more."}};
   if (!racing)
     options.push_back({.name = "staleness_bound",
                        .type = OptionType::kInt,
                        .fallback = 0,
-                       .help = "Who has pushed so many gradients more than the slowest waits for "
-                               "it; 0: nobody waits.",
+                       .help = "Who is ahead of the slowest by more than so many pushed gradients "
+                               "waits for it; 0: nobody waits.",
                        .minimum = 0});
   std::ranges::move(CompressionOptions(), std::back_inserter(options));
   return options;

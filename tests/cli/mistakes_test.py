@@ -80,6 +80,14 @@ class MistakesTest(ProgramTest):
         self.assertEqual(os.listdir(self.path("empty")), [])
         self.assertFalse(os.path.exists(self.path("runs")), "a refused job left a run directory")
 
+    def test_bf16_where_it_would_be_slower(self):
+        result = self.yoke("train", "tiny.toml", "--precision", "bf16",
+                           environment={"ONEDNN_MAX_CPU_ISA": "AVX2", "YOKE_KERNELS": "auto"})
+        self.assertEqual(result.code, 2, result.error)
+        self.assertEqual(len(result.error.splitlines()), 1, result.error)
+        self.assertIn("--precision: node.precision: bf16 would be slower than f32", result.error)
+        self.assertFalse(os.path.exists(self.path("runs")), "a refused job left a run directory")
+
     def test_a_run_directory_that_is_taken(self):
         self.good("train", "tiny.toml", "--run", "r", "--quiet")
         again = self.yoke("train", "tiny.toml", "--run", "r")

@@ -22,6 +22,10 @@ TEST(AsyncMsgd, IsTheSameFromARankThatOnlyServes) {
        .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9}});
 }
 
+TEST(AsyncMsgd, GoesOnFromACheckpoint) {
+  test::ExpectGoesOnFromACheckpoint(Settings(), {1, 1.3717, 0.4931});
+}
+
 TEST(AsyncMsgd, IsTheRuleAlone) { test::ExpectNoneAlone(Settings()); }
 
 TEST(AsyncMsgd, ForcesMomentumWhereItsTwinForcesNone) {

@@ -40,6 +40,12 @@ TEST(AsyncSgd, SendsLaterWhatCompressionLeavesOut) {
            .seconds = kSeconds, .steps = 12, .rate = 0.1, .arrives = test::ArrivesWhereLargest}});
 }
 
+TEST(AsyncSgd, GoesOnFromACheckpoint) {
+  test::ExpectGoesOnFromACheckpoint(Settings(), kSeconds);
+  test::ExpectGoesOnFromACheckpoint(
+      {.strategy = "async_sgd", .options = {{"staleness_bound", 1}}, .rule = "adam"}, kSeconds);
+}
+
 TEST(AsyncSgd, KeepsWhatCompressionLeavesOut) {
   for (const char* kind : {"int8", "topk"})
     test::ExpectGoesOnFromACheckpoint(Settings({{"compression", kind}}), kSeconds);

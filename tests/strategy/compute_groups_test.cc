@@ -36,6 +36,10 @@ TEST(ComputeGroups, CompressTheirMeansOnTheWayToTheServer) {
   test::ExpectGoesOnFromACheckpoint(compressed(2), {1, 1, 1.3717, 1.3717});
 }
 
+TEST(ComputeGroups, GoOnFromACheckpoint) {
+  test::ExpectGoesOnFromACheckpoint(Settings(2), {1, 1, 1.3717, 1.3717});
+}
+
 TEST(ComputeGroups, OfOneRankEachAreAsyncMsgd) {
   test::ExpectAsTold(
       {.settings = Settings(3),

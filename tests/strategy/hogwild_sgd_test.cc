@@ -37,6 +37,10 @@ TEST(HogwildSgd, SendsLaterWhatCompressionLeavesOut) {
 
 TEST(HogwildSgd, ReachesTheOptimumOverThreads) { test::ExpectOptimumOverThreads(Settings(), 4); }
 
+TEST(HogwildSgd, GoesOnFromACheckpoint) {
+  test::ExpectGoesOnFromACheckpoint(Settings(), {1, 1.3717, 0.4931});
+}
+
 TEST(HogwildSgd, IsTheRuleAlone) {
   test::ExpectNoneAlone(Settings());
   test::ExpectNoneAlone({.strategy = "hogwild_sgd", .rule = "adam"});

@@ -10,10 +10,10 @@
 namespace yoke::cpu {
 namespace {
 
-constexpr int64_t kTile = 8;           // rows at once
-constexpr int64_t kGroup = 256;        // rows (of a plane: vectors) whose sums are f32
-constexpr int64_t kAhead = 1024;       // numbers called for in advance, where a tile is less
-constexpr int64_t kChunk = 64 * 1024;  // numbers written in order, chunk before chunk
+inline constexpr int64_t kTile = 8;           // rows at once
+inline constexpr int64_t kGroup = 256;        // rows (of a plane: vectors) whose sums are f32
+inline constexpr int64_t kAhead = 1024;       // numbers called for in advance, where a tile is less
+inline constexpr int64_t kChunk = 64 * 1024;  // numbers written in order, chunk before chunk
 
 [[gnu::always_inline]] inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 [[gnu::always_inline]] inline int64_t Most(int64_t a, int64_t b) { return a < b ? b : a; }

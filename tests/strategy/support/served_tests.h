@@ -151,6 +151,8 @@ inline void ExpectGoesOnFromACheckpoint(LabSettings settings, const std::vector<
     of_rank.arrays = kept[0].arrays;
   }
   EXPECT_EQ(end(&kept), whole);
+  if (std::ranges::all_of(kept, [](const LabKept& of_rank) { return of_rank.tensors.empty(); }))
+    return;
   for (LabKept& of_rank : kept)
     for (std::vector<float>& tensor : of_rank.tensors) std::ranges::fill(tensor, 0.0F);
   EXPECT_NE(end(&kept), whole);
