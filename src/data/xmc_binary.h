@@ -29,7 +29,7 @@ struct XmcBinaryHead {
 };
 static_assert(sizeof(XmcBinaryHead) == 64);
 
-constexpr int64_t kXmcAlignment = 64;
+inline constexpr int64_t kXmcAlignment = 64;
 
 /// Where the sections begin, in bytes from the start of the file, and where the last one ends.
 struct XmcBinaryPlaces {
