@@ -248,7 +248,8 @@ class WireTransport : public RealTransport<WireTransport> {
     return false;
   }
 
-  /// False when nothing came in time. `operation`: null where that is no failure.
+  /// False when nothing came in time; `operation` is null where the caller may go on without: such
+  /// a wait blames nobody.
   bool Take(const MessageKey& key, double seconds, const char* operation, Message& message) {
     const double began = Now();
     return Wait(began + seconds, [&] {

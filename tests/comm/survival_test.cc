@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "comm/lost.h"
+#include "comm/support/threaded_wire.h"
 #include "comm/wire_transport.h"
 
 namespace yoke {
@@ -19,54 +19,34 @@ namespace {
 struct Killed {};
 
 /// What processes share. One of them may die: then the wires of all others say so.
-struct Shared {
-  explicit Shared(int size) : queues(size) {}
-  std::mutex mutex;
-  std::vector<std::deque<std::pair<int, Packet>>> queues;
+struct Shared : WireQueues {
+  using WireQueues::WireQueues;
   int dead = -1;
   std::shared_ptr<Shared> smaller;
 };
 
-class MortalWire : public Wire {
+class MortalWire : public ThreadedWire {
  public:
-  MortalWire(std::shared_ptr<Shared> shared, int rank) : shared_(std::move(shared)), rank_(rank) {}
-  int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(shared_->queues.size()); }
-  void Send(int to, Packet bytes) override {
-    const std::lock_guard lock(shared_->mutex);
-    CheckAlive();
-    shared_->queues[to].emplace_back(rank_, std::move(bytes));
-  }
-  bool Receive(int& from, Packet& bytes) override {
-    const std::lock_guard lock(shared_->mutex);
-    CheckAlive();
-    auto& mine = shared_->queues[rank_];
-    if (mine.empty()) return false;
-    from = mine.front().first;
-    bytes = std::move(mine.front().second);
-    mine.pop_front();
-    return true;
-  }
-  bool Sending() override { return false; }
-  void Abort(int status) override { throw Error("aborted", status); }
+  MortalWire(const std::shared_ptr<Shared>& shared, int rank)
+      : ThreadedWire(*shared, rank), shared_(shared) {}
   std::unique_ptr<Wire> Survivors() override {
     const std::lock_guard lock(shared_->mutex);
-    if (shared_->dead == rank_) throw Killed();
+    if (shared_->dead == rank()) throw Killed();
     if (!shared_->smaller) shared_->smaller = std::make_shared<Shared>(size() - 1);
-    return std::make_unique<MortalWire>(shared_->smaller, rank_ - (rank_ > shared_->dead ? 1 : 0));
+    return std::make_unique<MortalWire>(shared_->smaller,
+                                        rank() - (rank() > shared_->dead ? 1 : 0));
   }
   void Die() {
     const std::lock_guard lock(shared_->mutex);
-    shared_->dead = rank_;
+    shared_->dead = rank();
   }
 
  private:
-  void CheckAlive() const {
+  void CheckAlive() const override {
     if (shared_->dead >= 0) throw RankLost("somebody is gone");
   }
 
   std::shared_ptr<Shared> shared_;
-  int rank_;
 };
 
 using Body = std::function<void(const Communicator& world, MortalWire& first)>;

@@ -65,12 +65,11 @@ constexpr unsigned MayUse(NormStep step) {
 }
 
 [[gnu::always_inline]] inline unsigned UsesOf(const NormPass& pass) {
-  const bool sums = pass.step == NormStep::kGradientSums;
   unsigned uses = 0;
-  if (sums ? pass.more : pass.z) uses |= kAdds;
+  if (pass.more || pass.z) uses |= kAdds;
   if (pass.relu) uses |= kRelu;
-  if (sums && pass.relu && pass.y) uses |= kSees;
-  if (sums && pass.to) uses |= kKeeps;
+  if (pass.relu && pass.y) uses |= kSees;
+  if (pass.to) uses |= kKeeps;
   if (pass.stream) uses |= kStreams;
   return uses & MayUse(pass.step);
 }
@@ -261,7 +260,7 @@ void Run(const NormPass& pass, int64_t begin, int64_t end, double* sums) {
 template <typename T, NormStep Step, int Lanes, unsigned Used = 0, unsigned Next = 1>
 [[gnu::always_inline]] inline void Choose(const NormPass& pass, int64_t begin, int64_t end,
                                           double* sums) {
-  // y's sign is looked at where a ReLU follows and g is stored.
+  // Nothing asks for y's sign without a ReLU: no loop is compiled for that.
   constexpr bool kUseless = (Used & kSees) && !(Used & kRelu);
   if constexpr (kUseless) {
   } else if constexpr (Next > kStreams) {

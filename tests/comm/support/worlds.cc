@@ -1,53 +1,18 @@
 // The kinds of worlds that one body of tests runs over.
 #include "comm/support/worlds.h"
 
-#include <deque>
 #include <exception>
-#include <mutex>
 #include <thread>
-#include <utility>
 
 #include "base/check.h"
 #include "comm/launcher.h"
 #include "comm/simulated.h"
+#include "comm/support/threaded_wire.h"
 #include "comm/threads.h"
 #include "comm/wire_transport.h"
 
 namespace yoke {
 namespace {
-
-struct Queues {
-  explicit Queues(int ranks) : of(ranks) {}
-  std::mutex mutex;
-  std::vector<std::deque<std::pair<int, Packet>>> of;
-};
-
-class ThreadedWire : public Wire {
- public:
-  ThreadedWire(Queues& queues, int rank) : queues_(queues), rank_(rank) {}
-  int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(queues_.of.size()); }
-  void Send(int to, Packet bytes) override {
-    const std::lock_guard lock(queues_.mutex);
-    queues_.of[to].emplace_back(rank_, std::move(bytes));
-  }
-  bool Receive(int& from, Packet& bytes) override {
-    const std::lock_guard lock(queues_.mutex);
-    auto& mine = queues_.of[rank_];
-    if (mine.empty()) return false;
-    from = mine.front().first;
-    bytes = std::move(mine.front().second);
-    mine.pop_front();
-    return true;
-  }
-  bool Sending() override { return false; }
-  std::unique_ptr<Wire> Survivors() override { return nullptr; }
-  void Abort(int status) override { throw Error("aborted", status); }
-
- private:
-  Queues& queues_;
-  int rank_;
-};
 
 bool RunMpiWorld(int ranks, double timeout, const WorldBody& body) {
   static MpiJob job;  // MPI starts and ends once in a process
@@ -59,7 +24,7 @@ bool RunMpiWorld(int ranks, double timeout, const WorldBody& body) {
 }  // namespace
 
 void RunOverThreadedWire(int ranks, double timeout, const WorldBody& body) {
-  Queues queues(ranks);
+  WireQueues queues(ranks);
   std::exception_ptr failure;
   const auto run = [&](int rank) {
     ThreadedWire wire(queues, rank);
