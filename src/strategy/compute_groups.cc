@@ -191,7 +191,7 @@ std::vector<OptionSpec> AllOptions() {
 ServerSettings SettingsOf(const Options& options, const StrategyContext& context) {
   const int world = context.world.size();
   ServerSettings settings =
-      ReadServerOptions(options, GroupsOf(options, world - ServersOf(options, world)));
+      ReadServerOptions(options, context, GroupsOf(options, world - ServersOf(options, world)));
   if (!options.Bool("served_head")) return settings;
   Require(context.head,
           "{}: the model has no head to serve: it must end in a chain of fully connected layers "

@@ -18,6 +18,14 @@ CompressionSettings CompressionOf(const Options& options, int workers) {
   return alone ? CompressionSettings{} : ReadCompression(options);
 }
 
+/// Late gradients allow a rate far below what the rule could bear, and least of it while a model is
+/// young (docs/strategies/async_sgd.md).
+int64_t SlowStart(const Options& options, int64_t updates_per_epoch, int workers) {
+  constexpr int64_t kSteps = 250;  // of each
+  if (options.Has("slow_start")) return options.Int("slow_start");
+  return workers == 1 ? 0 : std::min(kSteps * workers, updates_per_epoch / 2);
+}
+
 }  // namespace
 
 std::vector<OptionSpec> ServerOptions(bool racing) {
@@ -35,6 +43,12 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
                "those that push at the same time.",
        .minimum = 0,
        .exclusive_minimum = true},
+      {.name = "slow_start",
+       .type = OptionType::kInt,
+       .help = "Over so many of the model's first updates the server's rate rises to its full "
+               "height; without it 250 for each that pushes, or half an epoch if that is less, "
+               "and 0 where one alone does.",
+       .minimum = 0},
       {.name = "scale_by_staleness",
        .type = OptionType::kBool,
        .fallback = false,
@@ -51,11 +65,13 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
   return options;
 }
 
-ServerSettings ReadServerOptions(const Options& options, int workers, bool racing) {
+ServerSettings ReadServerOptions(const Options& options, const StrategyContext& context,
+                                 int workers, bool racing) {
   return {.servers = static_cast<int>(options.Int("servers")),
           .workers = workers,
           .rate_scale = options.Has("rate_scale") ? options.Float("rate_scale") : 1.0 / workers,
           .scale_by_staleness = options.Bool("scale_by_staleness"),
+          .slow_start = SlowStart(options, context.steps_per_epoch * workers, workers),
           .staleness_bound = racing ? 0 : options.Int("staleness_bound"),
           .racing = racing,
           .compression = CompressionOf(options, workers)};
@@ -75,7 +91,7 @@ template <bool Racing>
 std::unique_ptr<Strategy> MakeServed(const Options& options, const StrategyContext& context) {
   const int world = context.world.size();
   return std::make_unique<Served>(
-      context, ReadServerOptions(options, world - ServersOf(options, world), Racing));
+      context, ReadServerOptions(options, context, world - ServersOf(options, world), Racing));
 }
 
 }  // namespace

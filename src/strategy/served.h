@@ -7,11 +7,12 @@
 
 namespace yoke {
 
-/// Options that a server takes: servers, rate_scale, scale_by_staleness, but for racing ones
-/// staleness_bound, and those of compression.
+/// Options that a server takes: servers, rate_scale, slow_start, scale_by_staleness, but for racing
+/// ones staleness_bound, and those of compression.
 std::vector<OptionSpec> ServerOptions(bool racing);
 /// `workers`: of the communicator in which one serves.
-ServerSettings ReadServerOptions(const Options& options, int workers, bool racing = false);
+ServerSettings ReadServerOptions(const Options& options, const StrategyContext& context,
+                                 int workers, bool racing = false);
 /// StrategyEntry::servers, by the option of that name.
 int ServersOf(const Options& options, int world);
 /// What the entries of strategies have in common where every rank but a server's own pushes.

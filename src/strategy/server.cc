@@ -40,10 +40,12 @@ ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& s
 int64_t ServedModel::Update(const RequestHead& push, const Gradients& gradients,
                             const std::vector<float>& statistics) {
   const int64_t staleness = version_ - push.version;
-  double rate = push.learning_rate * settings_.rate_scale;
+  const int64_t updates =
+      settings_.racing ? std::atomic_ref(context_.state.steps).fetch_add(1) : context_.state.steps;
+  double rate = push.learning_rate * settings_.RateScale(updates);
   if (settings_.scale_by_staleness) rate /= static_cast<double>(std::max<int64_t>(1, staleness));
   if (settings_.racing)
-    UpdateRacing(gradients, rate);
+    UpdateRacing(gradients, rate, updates);
   else
     Apply(values_, {.rule = context_.rule,
                     .state = context_.state,
@@ -56,9 +58,8 @@ int64_t ServedModel::Update(const RequestHead& push, const Gradients& gradients,
   return staleness;
 }
 
-void ServedModel::UpdateRacing(const Gradients& gradients, double rate) {
-  std::atomic_ref<int64_t> steps(context_.state.steps);
-  UpdateStep step{.learning_rate = rate, .step = steps.fetch_add(1) + 1};
+void ServedModel::UpdateRacing(const Gradients& gradients, double rate, int64_t updates) {
+  UpdateStep step{.learning_rate = rate, .step = updates + 1};
   if (context_.clip_norm > 0) {
     const double norm = GradientNorm(layout(), gradients);
     if (norm > context_.clip_norm) step.gradient_scale = context_.clip_norm / norm;

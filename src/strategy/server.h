@@ -19,6 +19,7 @@ struct ServerSettings {
   int workers = 1;        ///< The ranks from servers on.
   double rate_scale = 1;  ///< Every learning rate is multiplied by it,
   bool scale_by_staleness = false;  ///< and divided by max(1, staleness).
+  int64_t slow_start = 0;           ///< It rises to that over the model's first so many updates.
   /// A worker waits for its answer while it has pushed so many times more than the worker that has
   /// pushed least since all were done, those that are idle or done again not counted; 0: nobody
   /// waits.
@@ -30,6 +31,13 @@ struct ServerSettings {
   int head_slice = SliceRange::kEnd;
   /// Of gradients on their way up.
   CompressionSettings compression = {};
+
+  /// What the model's next update multiplies its learning rate by after so many.
+  double RateScale(int64_t updates) const {
+    return updates >= slow_start
+               ? rate_scale
+               : rate_scale * static_cast<double>(updates + 1) / static_cast<double>(slow_start);
+  }
 };
 
 // What a worker sends, and what comes back: one answer for each request, under one tag each.
@@ -68,7 +76,7 @@ class ServedModel {
   Cost CostOfUpdate() const;
 
  private:
-  void UpdateRacing(const Gradients& gradients, double rate);
+  void UpdateRacing(const Gradients& gradients, double rate, int64_t updates);
   void MoveStatistics(const std::vector<float>& theirs);
 
   StrategyContext context_;

@@ -30,6 +30,19 @@ TEST(AsyncSgd, ScalesTheRateByStaleness) {
        .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1, .scale_by_staleness = true}});
 }
 
+TEST(AsyncSgd, StartsSlowly) {
+  ExpectAsTold({.settings = Settings({{"slow_start", 20}}),
+                .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1, .slow_start = 20}});
+  test::LabSettings by_default = Settings();
+  by_default.steps_per_epoch = 6;  // of each of three
+  ExpectAsTold({.settings = by_default,
+                .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1, .slow_start = 9}});
+  by_default.steps_per_epoch = 10000;
+  ExpectAsTold({.settings = by_default,
+                .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1, .slow_start = 750}});
+  test::ExpectGoesOnFromACheckpoint(Settings({{"slow_start", 20}}), kSeconds);
+}
+
 TEST(AsyncSgd, SendsLaterWhatCompressionLeavesOut) {
   ExpectAsTold(
       {.settings = Settings({{"compression", "int8"}}),
@@ -80,6 +93,7 @@ TEST(AsyncSgd, ReachesTheOptimumOverThreads) {
 TEST(AsyncSgd, IsTheRuleAlone) {
   test::ExpectNoneAlone(Settings());
   test::ExpectNoneAlone({.strategy = "async_sgd", .rule = "adam"});
+  test::ExpectNoneAlone({.strategy = "async_sgd", .steps_per_epoch = 10000});
 }
 
 TEST(AsyncSgd, SendsWhatItSays) {

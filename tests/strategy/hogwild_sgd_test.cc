@@ -16,6 +16,8 @@ TEST(HogwildSgd, IsAsyncSgdWhereUpdatesComeOneAtATime) {
   test::ExpectAsTold(
       {.settings = Settings({{"scale_by_staleness", true}}),
        .story = {.seconds = seconds, .steps = 12, .rate = 0.1, .scale_by_staleness = true}});
+  test::ExpectAsTold({.settings = Settings({{"slow_start", 20}}),
+                      .story = {.seconds = seconds, .steps = 12, .rate = 0.1, .slow_start = 20}});
 }
 
 TEST(HogwildSgd, IsTheSameFromARankThatOnlyServes) {

@@ -65,7 +65,16 @@ struct Told {
   std::vector<float> values;
   std::vector<double> losses;  // of the first group, step by step
 };
-Told Tell(const std::vector<double>& seconds, int team, int64_t steps, float rate,
+struct Rate {
+  float full = 0;
+  int64_t slow_start = 0;
+  float After(int64_t updates) const {
+    return updates < slow_start
+               ? full * static_cast<float>(updates + 1) / static_cast<float>(slow_start)
+               : full;
+  }
+};
+Told Tell(const std::vector<double>& seconds, int team, int64_t steps, const Rate& rate,
           std::vector<float> w) {
   struct Group {
     std::vector<float> copy;
@@ -78,10 +87,12 @@ Told Tell(const std::vector<double>& seconds, int team, int64_t steps, float rat
   std::vector<Group> groups;
   for (size_t g = 0; g < seconds.size(); ++g) groups.push_back({.copy = w, .next = 0});
   std::vector<float> m(kCount);
+  int64_t below_updates = 0, above_updates = 0;
   const auto update = [&](const std::vector<float>& gradient, int64_t begin, int64_t end) {
+    const float now = rate.After(begin == 0 ? below_updates++ : above_updates++);
     for (int64_t i = begin; i < end; ++i) {
       m[i] = 0.9F * m[i] + gradient[i];
-      w[i] -= rate * m[i];
+      w[i] -= now * m[i];
     }
   };
   const auto head = [&](size_t g) {
@@ -124,7 +135,8 @@ Told Tell(const std::vector<double>& seconds, int team, int64_t steps, float rat
   return told;
 }
 
-void ExpectAsTold(const std::vector<double>& seconds, int team, int servers = 0) {
+void ExpectAsTold(const std::vector<double>& seconds, int team, int servers = 0,
+                  int slow_start = 0) {
   constexpr int64_t kSteps = 15;
   LabHead head = Coupled();
   head.activate = [servers](Asked asked, float* z) {
@@ -135,6 +147,7 @@ void ExpectAsTold(const std::vector<double>& seconds, int team, int servers = 0)
   LabSettings settings = Settings(groups, head);
   settings.steps = kSteps;
   settings.options.emplace_back("servers", servers);
+  settings.options.emplace_back("slow_start", slow_start);
   settings.seconds_of_gradient = 1;
   std::vector<double> of_ranks(servers);
   for (int worker = 0; worker < groups * team; ++worker) of_ranks.push_back(seconds[worker / team]);
@@ -151,7 +164,7 @@ void ExpectAsTold(const std::vector<double>& seconds, int team, int servers = 0)
              }
              last = lab.Model();
            });
-  const float rate = 0.03F / static_cast<float>(groups);
+  const Rate rate = {.full = 0.03F / static_cast<float>(groups), .slow_start = slow_start};
   const Told told = Tell(seconds, team, kSteps, rate, first);
   test::ExpectNear(last, told.values);
   ASSERT_EQ(losses.size(), told.losses.size());
@@ -160,6 +173,8 @@ void ExpectAsTold(const std::vector<double>& seconds, int team, int servers = 0)
 }
 
 TEST(ServedHead, IsUpdatedByEachTeamInTurn) { ExpectAsTold({1, 1.3717, 0.4931}, 1); }
+
+TEST(ServedHead, StartsSlowlyLikeTheRest) { ExpectAsTold({1, 1.3717, 0.4931}, 1, 0, 10); }
 
 TEST(ServedHead, ComputesATeamsWholeBatch) { ExpectAsTold({1, 1.3717}, 2); }
 

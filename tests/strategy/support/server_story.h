@@ -22,6 +22,7 @@ struct ServerStory {
   float momentum = 0;
   bool scale_by_staleness = false;
   int64_t staleness_bound = 0;
+  int64_t slow_start = 0;
   /// What arrives of a worker's gradient (in its place), with what was left out of those before.
   std::function<void(std::vector<float>& gradient, std::vector<float>& left_out)> arrives = {};
 };
@@ -92,9 +93,10 @@ inline ServerOutcome Tell(const ServerStory& story, std::vector<float> w) {
     if (story.arrives) story.arrives(gradient, worker.left_out);
     const int64_t staleness = version++ - worker.version;
     outcome.staleness.push_back(staleness);
-    const double rate = story.scale_by_staleness
-                            ? story.rate / static_cast<double>(std::max<int64_t>(1, staleness))
-                            : story.rate;
+    double rate = story.rate;
+    if (story.scale_by_staleness) rate /= static_cast<double>(std::max<int64_t>(1, staleness));
+    if (update < story.slow_start)
+      rate *= static_cast<double>(update + 1) / static_cast<double>(story.slow_start);
     for (size_t i = 0; i < w.size(); ++i) {
       m[i] = story.momentum * m[i] + gradient[i];
       w[i] -= static_cast<float>(rate) * m[i];
