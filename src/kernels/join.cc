@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "kernels/cpu/wide.h"
 
 namespace yoke {
 namespace {
@@ -18,23 +19,30 @@ void ForEachBlock(int64_t n, const Body& body) {
   for (int64_t i = 0; i < n; i += kBlock) body(i, std::min(kBlock, n - i));
 }
 
-template <typename T>
-void AddBlock(const T* x, int64_t n, float* sum) {
-  for (int64_t i = 0; i < n; ++i) sum[i] += static_cast<float>(x[i]);
-}
-
-template <typename T>
-void StoreBlock(const float* sum, int64_t n, bool relu, T* y) {
-  // A NaN is kept: it is not less than 0.
-  for (int64_t i = 0; i < n; ++i) y[i] = static_cast<T>(relu && sum[i] < 0 ? 0.0F : sum[i]);
+/// The sums of numbers [at, at + Count vectors), in registers.
+template <typename T, int Lanes, int Count>
+void SumVectors(std::span<const Tensor> inputs, bool relu, T* output, int64_t at) {
+  using W = cpu::Wide<Lanes>;
+  typename W::Floats sum[Count], v;
+  for (int k = 0; k < Count; ++k) W::Load(inputs[0].As<T>() + at + k * Lanes, sum[k]);
+  for (const Tensor& input : inputs.subspan(1))
+    for (int k = 0; k < Count; ++k) {
+      W::Load(input.As<T>() + at + k * Lanes, v);
+      sum[k] += v;
+    }
+  for (int k = 0; k < Count; ++k) {
+    // A NaN is kept: it is not less than 0.
+    if (relu) sum[k] = sum[k] < 0 ? typename W::Floats{} : sum[k];
+    W::Store(sum[k], output + at + k * Lanes);
+  }
 }
 
 template <typename T>
 void SumTyped(std::span<const Tensor> inputs, bool relu, T* output, int64_t n) {
   ForEachBlock(n, [&](int64_t begin, int64_t count) {
-    float sum[kBlock] = {};
-    for (const Tensor& input : inputs) AddBlock(input.As<T>() + begin, count, sum);
-    StoreBlock(sum, count, relu, output + begin);
+    const int64_t end = begin + count;
+    for (; begin + 32 <= end; begin += 32) SumVectors<T, 8, 4>(inputs, relu, output, begin);
+    for (; begin < end; ++begin) SumVectors<T, 1, 1>(inputs, relu, output, begin);
   });
 }
 
