@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "base/round_up.h"
 #include "kernels/makers.h"
 
 namespace yoke {
 namespace cpu {
 std::unique_ptr<ConvolutionKernel> Convolution(const ConvolutionShape& shape);
 std::unique_ptr<ConvolutionKernel> LoweredConvolution(const ConvolutionShape& shape);
+std::unique_ptr<ConvolutionKernel> ConvolutionWithLoweredGradients(const ConvolutionShape& shape);
 std::unique_ptr<ConvolutionKernel> WinogradOf(const ConvolutionShape& shape);
 bool ConvolvesChannelsLast(ConvolutionShape shape);
 }  // namespace cpu
@@ -28,6 +30,16 @@ bool PaysWinograd(const ConvolutionShape& s) {
   const Shape out = s.Output();
   const int64_t tiles = s.batch * ((out[2] + 3) / 4) * ((out[3] + 3) / 4);
   return FitsWinograd(s) && std::min(s.channels, s.outputs) >= kChannels && tiles >= kTiles;
+}
+
+/// Where channels fill vectors badly, of the input by a fifth and more: the windows of a lowered
+/// image fill them. With few outputs adding the windows up costs more than that.
+bool PaysLoweredGradients(const ConvolutionShape& s) {
+  constexpr int64_t kLanes = 16, kOutputs = 20;
+  const bool fill = 5 * s.channels > 4 * RoundUp(s.channels, kLanes) || s.outputs % kLanes == 0;
+  return s.way == ConvolutionWay::kAuto && s.training && s.input_gradient &&
+         s.type == DType::kF32 && s.layout == Layout::kChannelsLast && s.groups == 1 &&
+         s.rows.size * s.columns.size > 1 && s.outputs >= kOutputs && !fill;
 }
 
 bool TakesWinograd(const ConvolutionShape& s) {
@@ -57,9 +69,10 @@ Layout PreferredLayout(const ConvolutionShape& shape, bool reference) {
 
 std::unique_ptr<ConvolutionKernel> MakeConvolution(const ConvolutionShape& shape, bool reference) {
   using Way = Maker<ConvolutionKernel, ConvolutionShape>;
-  const Way first = TakesWinograd(shape) ? cpu::WinogradOf
-                    : Lowers(shape)      ? cpu::LoweredConvolution
-                                         : cpu::Convolution;
+  const Way first = TakesWinograd(shape)          ? cpu::WinogradOf
+                    : Lowers(shape)               ? cpu::LoweredConvolution
+                    : PaysLoweredGradients(shape) ? cpu::ConvolutionWithLoweredGradients
+                                                  : cpu::Convolution;
   return MakeFirst<ConvolutionKernel, ConvolutionShape>(
       {first, cpu::Convolution, reference::Convolution}, shape, reference);
 }

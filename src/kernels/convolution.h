@@ -13,7 +13,8 @@ namespace yoke {
 /// How a convolution is computed.
 enum class ConvolutionWay {
   kAuto,    ///< A fixed function of shape and CPU, as measured: Winograd's for many channels and
-            ///< tiles, else the direct kernels.
+            ///< tiles, else the direct kernels; with these, f32 gradients are lowered where
+            ///< channels fill vectors badly.
   kDirect,  ///< oneDNN's direct kernels, and our own for weight gradients.
   kLowerBatch,  ///< Each core lowers and multiplies its part of the batch (Omnivore).
   kLowerImage,  ///< One image after the other, its product on all cores (Caffe).

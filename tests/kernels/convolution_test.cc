@@ -148,10 +148,39 @@ std::vector<Case> Cases() {
 }
 
 TEST(Convolution, DirectEqualsLoops) {
-  for (const auto& [name, shape] : Cases()) {
-    SCOPED_TRACE(name);
-    Compare(shape);
+  for (auto [name, shape] : Cases())
+    for (const ConvolutionWay way : {ConvolutionWay::kAuto, ConvolutionWay::kDirect}) {
+      SCOPED_TRACE(name);
+      shape.way = way;
+      Compare(shape);
+    }
+}
+
+TEST(Convolution, GradientsAreLoweredWhereNoChannelsFillVectors) {
+  ConvolutionShape shape{.batch = 9,
+                         .channels = 20,
+                         .height = 22,
+                         .width = 22,
+                         .outputs = 50,
+                         .rows = {5, 1, 0},
+                         .columns = {5, 1, 0},
+                         .layout = Layout::kChannelsLast,
+                         .relu = true,
+                         .training = true,
+                         .input_gradient = true};
+  const auto lowers = [&] { return MakeConvolution(shape)->name().ends_with("lowered gradients"); };
+  if (MakeConvolution(shape)->name() == "reference") return;  // computed by the loops
+  EXPECT_TRUE(lowers());
+  Compare(shape);
+  shape.outputs = 64;
+  EXPECT_FALSE(lowers());
+  shape.outputs = 50;
+  for (const int64_t channels : {32, 40, 100}) {
+    shape.channels = channels;
+    EXPECT_FALSE(lowers()) << channels;
   }
+  shape.channels = 20, shape.way = ConvolutionWay::kDirect;
+  EXPECT_FALSE(lowers());
 }
 
 TEST(Convolution, DirectEqualsLoopsInBf16) {

@@ -218,7 +218,44 @@ class LoweredProducts : public ConvolutionKernel {
   int64_t outputs_ = 0;             // of a group
 };
 
+/// Forward by the direct kernel, the gradients by lowering a few images at a time: their rows stay
+/// in a core's second cache.
+class LoweredGradients : public ConvolutionKernel {
+ public:
+  LoweredGradients(std::unique_ptr<ConvolutionKernel> direct, const ConvolutionShape& shape)
+      : direct_(std::move(direct)), lowered_(Chunked(shape)) {}
+
+  void Forward(const ConvolutionCall& call) override { direct_->Forward(call); }
+  void Backward(const ConvolutionCall& call) override { lowered_.Backward(call); }
+  int64_t scratch_bytes() const override {
+    return std::max(direct_->scratch_bytes(), lowered_.scratch_bytes());
+  }
+  std::string name() const override { return direct_->name() + ", lowered gradients"; }
+
+ private:
+  static ConvolutionShape Chunked(ConvolutionShape shape) {
+    constexpr int64_t kRowsBytes = 1 << 19;
+    const Shape out = shape.Output();
+    const int64_t image = 4 * out[2] * out[3] * Lowering(shape, 0).width();
+    shape.lowered_images = std::max<int64_t>(1, kRowsBytes / image);
+    return shape;
+  }
+
+  std::unique_ptr<ConvolutionKernel> direct_;
+  LoweredProducts lowered_;
+};
+
 }  // namespace
+
+std::unique_ptr<ConvolutionKernel> Convolution(const ConvolutionShape& shape);
+
+std::unique_ptr<ConvolutionKernel> ConvolutionWithLoweredGradients(const ConvolutionShape& shape) {
+  ConvolutionShape forward = shape;
+  forward.training = false;
+  std::unique_ptr<ConvolutionKernel> direct = Convolution(forward);
+  if (!direct) return nullptr;
+  return std::make_unique<LoweredGradients>(std::move(direct), shape);
+}
 
 std::unique_ptr<ConvolutionKernel> LoweredConvolution(const ConvolutionShape& shape) {
   if (shape.type != DType::kF32 || shape.layout != Layout::kChannelsLast) return nullptr;
