@@ -80,6 +80,7 @@ void ForEachRun(const Tensor& whole, std::span<const Tensor> parts, const Copy& 
 
 void Sum(std::span<const Tensor> inputs, bool relu, const Tensor& output) {
   const int64_t n = output.Count();
+  Check(!inputs.empty(), "a sum is of one tensor or more");
   for (const Tensor& input : inputs)
     Check(input.Count() == n && input.type == output.type, "tensors of a sum are of one type");
   if (output.type == DType::kF32) return SumTyped(inputs, relu, output.As<float>(), n);

@@ -18,8 +18,8 @@ CompressionSettings CompressionOf(const Options& options, int workers) {
   return alone ? CompressionSettings{} : ReadCompression(options);
 }
 
-/// Late gradients allow a rate far below what the rule could bear, and least of it while a model is
-/// young (docs/strategies/async_sgd.md).
+/// Late gradients allow a rate far below what the rule could bear, lowest while the model is young
+/// (docs/strategies/async_sgd.md).
 int64_t SlowStart(const Options& options, int64_t updates_per_epoch, int workers) {
   constexpr int64_t kSteps = 250;  // of each
   if (options.Has("slow_start")) return options.Int("slow_start");
@@ -45,9 +45,10 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
        .exclusive_minimum = true},
       {.name = "slow_start",
        .type = OptionType::kInt,
-       .help = "Over so many of the model's first updates the server's rate rises to its full "
-               "height; without it 250 for each that pushes, or half an epoch if that is less, "
-               "and 0 where one alone does.",
+       .help =
+           "Over so many of the model's first updates the server's rate rises to its full "
+           "height; without it 250 for each that pushes, or about half an epoch if that is less, "
+           "and 0 where one alone does.",
        .minimum = 0},
       {.name = "scale_by_staleness",
        .type = OptionType::kBool,
@@ -70,8 +71,8 @@ ServerSettings ReadServerOptions(const Options& options, const StrategyContext& 
   return {.servers = static_cast<int>(options.Int("servers")),
           .workers = workers,
           .rate_scale = options.Has("rate_scale") ? options.Float("rate_scale") : 1.0 / workers,
-          .scale_by_staleness = options.Bool("scale_by_staleness"),
           .slow_start = SlowStart(options, context.steps_per_epoch * workers, workers),
+          .scale_by_staleness = options.Bool("scale_by_staleness"),
           .staleness_bound = racing ? 0 : options.Int("staleness_bound"),
           .racing = racing,
           .compression = CompressionOf(options, workers)};

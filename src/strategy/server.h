@@ -15,11 +15,11 @@
 namespace yoke {
 
 struct ServerSettings {
-  int servers = 0;        ///< 1: rank 0 of the communicator only serves; 0: it is a worker too.
-  int workers = 1;        ///< The ranks from servers on.
-  double rate_scale = 1;  ///< Every learning rate is multiplied by it,
+  int servers = 0;         ///< 1: rank 0 of the communicator only serves; 0: it is a worker too.
+  int workers = 1;         ///< The ranks from servers on.
+  double rate_scale = 1;   ///< Every learning rate is multiplied by it,
+  int64_t slow_start = 0;  ///< which is reached, evenly, over the model's first so many updates,
   bool scale_by_staleness = false;  ///< and divided by max(1, staleness).
-  int64_t slow_start = 0;           ///< It rises to that over the model's first so many updates.
   /// A worker waits for its answer while it has pushed so many times more than the worker that has
   /// pushed least since all were done, those that are idle or done again not counted; 0: nobody
   /// waits.
@@ -32,7 +32,7 @@ struct ServerSettings {
   /// Of gradients on their way up.
   CompressionSettings compression = {};
 
-  /// What the model's next update multiplies its learning rate by after so many.
+  /// The factor of the learning rate in the model's next update after so many.
   double RateScale(int64_t updates) const {
     return updates >= slow_start
                ? rate_scale

@@ -50,10 +50,14 @@ TEST(ComputeGroups, AreTheSameFromARankThatOnlyServes) {
   for (const int team : {1, 2}) {
     test::LabSettings settings = Settings(3);
     settings.options.emplace_back("servers", 1);
-    const ExchangeCounts counts = test::ExpectAsTold(
-        {.settings = settings,
-         .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9},
-         .team = team});
+    settings.steps_per_epoch = 4;  // of each of three groups, which start slowly in half of them
+    const ExchangeCounts counts = test::ExpectAsTold({.settings = settings,
+                                                      .story = {.seconds = {1, 1.3717, 0.4931},
+                                                                .steps = 12,
+                                                                .rate = 0.01,
+                                                                .momentum = 0.9,
+                                                                .slow_start = 6},
+                                                      .team = team});
     EXPECT_EQ(counts.updates, 36);
   }
   test::LabSettings one_group = Settings(1);
