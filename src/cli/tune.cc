@@ -147,7 +147,6 @@ class Tuner {
   TunedLayer TuneLayer(const LayerInfo& info, const Value& table) {
     TunedLayer layer{.name = info.name};
     for (const std::string& way : ConvolutionWayNames()) {
-      if (way == "auto") continue;
       try {
         layer.ways.push_back(Measure(info, table, way));
       } catch (const UserError&) {  // this way does not compute such a layer
@@ -156,7 +155,7 @@ class Tuner {
     const auto faster = [](const TunedWay& a, const TunedWay& b) { return a.seconds < b.seconds; };
     layer.best =
         std::min_element(layer.ways.begin(), layer.ways.end(), faster) - layer.ways.begin();
-    const double usual = layer.ways.front().seconds;  // direct
+    const double usual = layer.ways.front().seconds;  // auto
     if (layer.ways[layer.best].seconds > (1 - kClear) * usual) layer.best = 0;
     return layer;
   }

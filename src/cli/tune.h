@@ -17,7 +17,7 @@ struct TuneRequest {
 
 /// One way of one convolution.
 struct TunedWay {
-  std::string way;     ///< "direct"
+  std::string way;     ///< "auto"
   double seconds = 0;  ///< Forward and backward of a batch; the median of several.
   double share = 0;    ///< Of the rate of a large matrix product, measured in between.
 };

@@ -33,13 +33,18 @@ bool PaysWinograd(const ConvolutionShape& s) {
 }
 
 /// Where channels fill vectors badly, of the input by a fifth and more: the windows of a lowered
-/// image fill them. With few outputs adding the windows up costs more than that.
+/// image fill them. With few outputs adding the windows up costs more than that; so do windows in
+/// the padding, and large images, whose rows a core's second cache does not hold.
 bool PaysLoweredGradients(const ConvolutionShape& s) {
-  constexpr int64_t kLanes = 16, kOutputs = 20;
-  const bool fill = 5 * s.channels > 4 * RoundUp(s.channels, kLanes) || s.outputs % kLanes == 0;
-  return s.way == ConvolutionWay::kAuto && s.training && s.input_gradient &&
-         s.type == DType::kF32 && s.layout == Layout::kChannelsLast && s.groups == 1 &&
-         s.rows.size * s.columns.size > 1 && s.outputs >= kOutputs && !fill;
+  constexpr int64_t kLanes = 16, kOutputs = 20, kNumbers = 1 << 16;
+  if (s.way != ConvolutionWay::kAuto || !s.training || !s.input_gradient || s.type != DType::kF32 ||
+      s.layout != Layout::kChannelsLast || s.groups > 1)
+    return false;
+  const Shape out = s.Output();
+  const int64_t window = s.rows.size * s.columns.size;
+  return 5 * s.channels <= 4 * RoundUp(s.channels, kLanes) && s.outputs % kLanes > 0 &&
+         s.outputs >= kOutputs && window > 1 && s.rows.padding + s.columns.padding == 0 &&
+         out[2] * out[3] * window * s.channels <= kNumbers;
 }
 
 bool TakesWinograd(const ConvolutionShape& s) {

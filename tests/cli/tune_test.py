@@ -19,7 +19,7 @@ class TuneTest(ProgramTest):
         info, tune = self.good("info", "lenet.toml", "--tune", "--json").events()
         self.assertEqual((info["event"], tune["event"]), ("info", "tune"))
         rows = [(row["layer"], row["way"]) for row in tune["ways"]]
-        ways = ("direct", "lower_batch", "lower_image")
+        ways = ("auto", "direct", "lower_batch", "lower_image")
         self.assertEqual(rows, [(layer, way) for layer in ("convolution1", "convolution2") for way in ways])
         self.assertEqual(sum(row["fastest"] for row in tune["ways"]), 2)
         self.assertTrue(all(row["seconds"] > 0 for row in tune["ways"]))

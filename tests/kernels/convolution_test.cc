@@ -157,10 +157,10 @@ TEST(Convolution, DirectEqualsLoops) {
 }
 
 TEST(Convolution, GradientsAreLoweredWhereNoChannelsFillVectors) {
-  ConvolutionShape shape{.batch = 9,
+  ConvolutionShape shape{.batch = 19,
                          .channels = 20,
-                         .height = 22,
-                         .width = 22,
+                         .height = 12,
+                         .width = 13,
                          .outputs = 50,
                          .rows = {5, 1, 0},
                          .columns = {5, 1, 0},
@@ -179,7 +179,11 @@ TEST(Convolution, GradientsAreLoweredWhereNoChannelsFillVectors) {
     shape.channels = channels;
     EXPECT_FALSE(lowers()) << channels;
   }
-  shape.channels = 20, shape.way = ConvolutionWay::kDirect;
+  shape.channels = 20, shape.rows.padding = 1;
+  EXPECT_FALSE(lowers());
+  shape.rows.padding = 0, shape.height = 24;
+  EXPECT_FALSE(lowers());
+  shape.height = 12, shape.way = ConvolutionWay::kDirect;
   EXPECT_FALSE(lowers());
 }
 

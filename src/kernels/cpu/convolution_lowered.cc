@@ -56,7 +56,7 @@ class LoweredProducts : public ConvolutionKernel {
   void Forward(const ConvolutionCall& call) override {
     const auto* input = static_cast<const float*>(call.input);
     auto* output = static_cast<float*>(call.output);
-    PackWeight(static_cast<const float*>(call.weight), Weight(call));
+    groups_[0].PackWeights(static_cast<const float*>(call.weight), Weight(call));
     ForEachChunk([&](int64_t partition, int64_t n, int64_t images) {
       float* rows = Rows(call, partition);
       float* y = output + n * pixels_ * s_.outputs;
@@ -81,7 +81,7 @@ class LoweredProducts : public ConvolutionKernel {
                 .gradient = call.output_gradient,
                 .bias_gradient = s_.bias ? call.bias_gradient : nullptr,
                 .partial_sums = static_cast<float*>(call.scratch)});
-    PackWeight(static_cast<const float*>(call.weight), Weight(call));
+    groups_[0].PackWeights(static_cast<const float*>(call.weight), Weight(call));
     ForEachChunk([&](int64_t partition, int64_t n, int64_t images) {
       for (int64_t g = 0; g < s_.groups; ++g) {
         AddWeightGradient(call, {partition, n, images}, g);
@@ -190,24 +190,10 @@ class LoweredProducts : public ConvolutionKernel {
            g * outputs_;
   }
 
-  /// [outputs][channels][taps] -> [outputs][taps][channels], the order of lowered rows.
-  void PackWeight(const float* weight, float* packed) const {
-    const int64_t taps = s_.rows.size * s_.columns.size, channels = width_ / taps;
-    for (int64_t o = 0; o < s_.outputs; ++o)
-      for (int64_t c = 0; c < channels; ++c)
-        for (int64_t t = 0; t < taps; ++t)
-          packed[o * width_ + t * channels + c] = weight[o * width_ + c * taps + t];
-  }
-
   void UnpackGradient(const ConvolutionCall& call) const {
-    const int64_t taps = s_.rows.size * s_.columns.size, channels = width_ / taps;
     std::fill_n(call.weight_gradient, s_.outputs * width_, 0.0F);
     for (int64_t p = 0; p < partitions_; ++p)
-      for (int64_t o = 0; o < s_.outputs; ++o)
-        for (int64_t t = 0; t < taps; ++t)
-          for (int64_t c = 0; c < channels; ++c)
-            call.weight_gradient[o * width_ + c * taps + t] +=
-                Gradient(call, p)[o * width_ + t * channels + c];
+      groups_[0].AddWeights(Gradient(call, p), call.weight_gradient);
   }
 
   ConvolutionShape s_;
@@ -218,44 +204,7 @@ class LoweredProducts : public ConvolutionKernel {
   int64_t outputs_ = 0;             // of a group
 };
 
-/// Forward by the direct kernel, the gradients by lowering a few images at a time: their rows stay
-/// in a core's second cache.
-class LoweredGradients : public ConvolutionKernel {
- public:
-  LoweredGradients(std::unique_ptr<ConvolutionKernel> direct, const ConvolutionShape& shape)
-      : direct_(std::move(direct)), lowered_(Chunked(shape)) {}
-
-  void Forward(const ConvolutionCall& call) override { direct_->Forward(call); }
-  void Backward(const ConvolutionCall& call) override { lowered_.Backward(call); }
-  int64_t scratch_bytes() const override {
-    return std::max(direct_->scratch_bytes(), lowered_.scratch_bytes());
-  }
-  std::string name() const override { return direct_->name() + ", lowered gradients"; }
-
- private:
-  static ConvolutionShape Chunked(ConvolutionShape shape) {
-    constexpr int64_t kRowsBytes = 1 << 19;
-    const Shape out = shape.Output();
-    const int64_t image = 4 * out[2] * out[3] * Lowering(shape, 0).width();
-    shape.lowered_images = std::max<int64_t>(1, kRowsBytes / image);
-    return shape;
-  }
-
-  std::unique_ptr<ConvolutionKernel> direct_;
-  LoweredProducts lowered_;
-};
-
 }  // namespace
-
-std::unique_ptr<ConvolutionKernel> Convolution(const ConvolutionShape& shape);
-
-std::unique_ptr<ConvolutionKernel> ConvolutionWithLoweredGradients(const ConvolutionShape& shape) {
-  ConvolutionShape forward = shape;
-  forward.training = false;
-  std::unique_ptr<ConvolutionKernel> direct = Convolution(forward);
-  if (!direct) return nullptr;
-  return std::make_unique<LoweredGradients>(std::move(direct), shape);
-}
 
 std::unique_ptr<ConvolutionKernel> LoweredConvolution(const ConvolutionShape& shape) {
   if (shape.type != DType::kF32 || shape.layout != Layout::kChannelsLast) return nullptr;

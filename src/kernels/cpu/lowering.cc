@@ -51,4 +51,22 @@ void Lowering::AddBack(const float* rows, float* image) const {
   });
 }
 
+/// Calls take(place in the weights, place in the packed ones).
+template <typename Take>
+void Lowering::ForEachWeight(const Take& take) const {
+  const int64_t taps = s_.rows.size * s_.columns.size;
+  for (int64_t o = 0; o < s_.outputs; ++o)
+    for (int64_t c = 0; c < channels_; ++c)
+      for (int64_t t = 0; t < taps; ++t)
+        take((o * channels_ + c) * taps + t, (o * taps + t) * channels_ + c);
+}
+
+void Lowering::PackWeights(const float* weights, float* packed) const {
+  ForEachWeight([&](int64_t plain, int64_t place) { packed[place] = weights[plain]; });
+}
+
+void Lowering::AddWeights(const float* packed, float* weights) const {
+  ForEachWeight([&](int64_t plain, int64_t place) { weights[plain] += packed[place]; });
+}
+
 }  // namespace yoke::cpu

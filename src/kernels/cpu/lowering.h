@@ -15,11 +15,18 @@ class Lowering {
   void Lower(const float* image, float* rows) const;
   /// image += what lies under each window; writes the group's channels only.
   void AddBack(const float* rows, float* image) const;
+  /// The weights of all groups in the order of such rows, [outputs][kernel height][kernel width]
+  /// [channels of a group], from [outputs][channels of a group][kernel height][kernel width].
+  void PackWeights(const float* weights, float* packed) const;
+  /// weights += packed, each in its order.
+  void AddWeights(const float* packed, float* weights) const;
   int64_t width() const { return s_.rows.size * run_; }
 
  private:
   template <typename Copy>
   void ForEachRun(const Copy& copy) const;
+  template <typename Take>
+  void ForEachWeight(const Take& take) const;
 
   ConvolutionShape s_;
   Shape out_;
