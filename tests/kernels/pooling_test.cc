@@ -1,5 +1,5 @@
-// Pools: the number of windows as Caffe and PyTorch count them, what an average divides by, and a
-// NaN that wins.
+// Pools: the number of windows as Caffe and PyTorch count them, what an average divides by, a NaN
+// that wins, and vectors of channels beside the reference.
 #include "kernels/pooling.h"
 
 #include <gtest/gtest.h>
@@ -67,6 +67,51 @@ TEST_P(Pools, NanWins) {
       EXPECT_TRUE(std::isnan(Pool(shape, input, GetParam())[0])) << position;
     }
   }
+}
+
+struct Pooled {
+  std::vector<float> output, input_gradient;
+};
+
+Pooled ForwardAndBackward(const PoolingShape& shape, bool reference) {
+  const auto kernel = MakePooling(shape, reference);
+  const int64_t in = shape.Input().Count(), out = shape.Output().Count();
+  std::vector<float> input(in), gradient(out);
+  for (int64_t i = 0; i < in; ++i) input[i] = static_cast<float>(i * 37 % 101 - 50);
+  for (int64_t i = 0; i < out; ++i) gradient[i] = static_cast<float>(i * 11 % 37 + 1);
+  std::vector<char> saved(kernel->saved_bytes());
+  Pooled pooled{std::vector<float>(out), std::vector<float>(in, NAN)};
+  kernel->Forward(input.data(), pooled.output.data(), saved.data());
+  kernel->Backward(gradient.data(), saved.data(), pooled.input_gradient.data());
+  return pooled;
+}
+
+TEST(PoolLoops, VectorsFollowTheReference) {
+  const Window windows[] = {{.size = 2, .stride = 2},
+                            {.size = 2, .stride = 3, .padding = 1},
+                            {.size = 3, .stride = 2, .padding = 1, .round_up = true},
+                            {.size = 3, .stride = 1, .padding = 1}};
+  for (const Pooling function : {Pooling::kMaximum, Pooling::kAverage})
+    for (const Window& window : windows)
+      for (const int64_t channels : {1, 3, 4, 7, 8, 15, 16, 20, 50, 64, 67, 130}) {
+        SCOPED_TRACE(testing::Message() << channels << " channels, window " << window.size
+                                        << ", stride " << window.stride);
+        const PoolingShape shape{.function = function,
+                                 .batch = 2,
+                                 .channels = channels,
+                                 .height = 7,
+                                 .width = 8,
+                                 .rows = window,
+                                 .columns = window,
+                                 .layout = Layout::kChannelsLast,
+                                 .training = true};
+        const Pooled fast = ForwardAndBackward(shape, false),
+                     expected = ForwardAndBackward(shape, true);
+        for (size_t i = 0; i < expected.output.size(); ++i)
+          ASSERT_FLOAT_EQ(fast.output[i], expected.output[i]) << i;
+        for (size_t i = 0; i < expected.input_gradient.size(); ++i)
+          ASSERT_FLOAT_EQ(fast.input_gradient[i], expected.input_gradient[i]) << i;
+      }
 }
 
 INSTANTIATE_TEST_SUITE_P(FastAndReference, Pools, ::testing::Bool());

@@ -8,45 +8,54 @@
 namespace yoke::cpu {
 namespace {
 
-/// `Count` vectors of columns at once: masks them, and adds each column to its sum.
+/// `Count` vectors of columns at once, `width` columns in all: masks them, and adds each column to
+/// its sum. The last vector ends with the last column; what it shares with the one before it is
+/// masked twice and added once.
 template <typename T, int Lanes, int Count>
-[[gnu::always_inline]] inline void TakeStrip(const GradientPanel& p) {
+[[gnu::always_inline]] inline void TakeStrip(const GradientPanel& p, int64_t width) {
   using W = Wide<Lanes>;
   using Floats = typename W::Floats;
-  const int64_t first = p.row * p.step + p.column;
+  const int64_t first = p.row * p.step + p.column, last = width - Lanes;
   const T* y = p.relu_output ? static_cast<const T*>(p.relu_output) + first : nullptr;
   T* g = static_cast<T*>(p.gradient) + first;
+  typename W::Ints added;  // lanes of the last vector
+  for (int i = 0; i < Lanes; ++i) added[i] = i >= Count * Lanes - width ? -1 : 0;
   Floats total[Count];
-  for (int k = 0; k < Count; ++k) W::Load(p.sums + k * Lanes, total[k]);
+  for (int k = 0; k < Count; ++k) W::Load(p.sums + (k < Count - 1 ? k * Lanes : last), total[k]);
   for (int64_t at = 0; at < p.rows * p.step; at += p.step)
     for (int k = 0; k < Count; ++k) {
+      const int64_t here = at + (k < Count - 1 ? k * Lanes : last);
       Floats v, output;
-      W::Load(g + at + k * Lanes, v);
+      W::Load(g + here, v);
       if (y) {
-        W::Load(y + at + k * Lanes, output);
+        W::Load(y + here, output);
         v = output <= 0 ? Floats{} : v;
-        W::StoreExact(v, g + at + k * Lanes);
+        W::StoreExact(v, g + here);
       }
+      if (k == Count - 1) v = added ? v : Floats{};
       total[k] += v;
     }
-  for (int k = 0; k < Count; ++k) W::Store(total[k], p.sums + k * Lanes);
+  for (int k = Count - 1; k >= 0; --k)  // the last one's shared lanes are stale
+    W::Store(total[k], p.sums + (k < Count - 1 ? k * Lanes : last));
 }
 
-template <typename T, int Lanes, int Count>
-[[gnu::always_inline]] inline void TakeStrips(GradientPanel& p) {
-  constexpr int64_t kWidth = int64_t{Lanes} * Count;
-  for (; p.columns >= kWidth; p.columns -= kWidth, p.column += kWidth, p.sums += kWidth)
-    TakeStrip<T, Lanes, Count>(p);
-}
-
-/// The widest strips first.
+/// Strips of four vectors, then one of what is left.
 template <typename T, int Lanes>
 [[gnu::always_inline]] inline void TakePanel(const GradientPanel& given) {
+  if constexpr (Lanes > 1)
+    if (given.columns < Lanes) return TakePanel<T, (Lanes > 8 ? 8 : Lanes > 4 ? 4 : 1)>(given);
   GradientPanel p = given;
-  TakeStrips<T, Lanes, 4>(p);
-  TakeStrips<T, Lanes, 1>(p);
-  if constexpr (Lanes > 8) TakeStrips<T, 8, 1>(p);
-  TakeStrips<T, 1, 1>(p);
+  constexpr int64_t kWidth = int64_t{Lanes} * 4;
+  for (; p.columns >= kWidth; p.columns -= kWidth, p.column += kWidth, p.sums += kWidth)
+    TakeStrip<T, Lanes, 4>(p, kWidth);
+  if (p.columns > 3 * Lanes)
+    TakeStrip<T, Lanes, 4>(p, p.columns);
+  else if (p.columns > 2 * Lanes)
+    TakeStrip<T, Lanes, 3>(p, p.columns);
+  else if (p.columns > Lanes)
+    TakeStrip<T, Lanes, 2>(p, p.columns);
+  else if (p.columns > 0)
+    TakeStrip<T, Lanes, 1>(p, p.columns);
 }
 
 }  // namespace

@@ -4,17 +4,22 @@
 namespace yoke::cpu {
 namespace {
 
-template <typename T, bool Back>
-void RowAvx2(const PoolRow& row) {
-  RunPoolRow<T, 8, Back>(row);
+template <typename T>
+void ForwardAvx2(const PoolRow& row) {
+  ForwardPoolRow<T, 8>(row);
+}
+
+template <typename T>
+void BackwardAvx2(const PoolRow& row) {
+  BackwardPoolRow<T, 8>(row);
 }
 
 }  // namespace
 
 PoolLoops PoolLoopsFor(bool bf16) {
   if (HasAvx512()) return PoolLoopsAvx512(bf16);
-  if (bf16) return {RowAvx2<Bf16, false>, RowAvx2<Bf16, true>};
-  return {RowAvx2<float, false>, RowAvx2<float, true>};
+  if (bf16) return {ForwardAvx2<Bf16>, BackwardAvx2<Bf16>};
+  return {ForwardAvx2<float>, BackwardAvx2<float>};
 }
 
 }  // namespace yoke::cpu

@@ -11,16 +11,21 @@
 namespace yoke::cpu {
 namespace {
 
-template <typename T, bool Back>
-void RowAvx512(const PoolRow& row) {
-  RunPoolRow<T, 16, Back>(row);
+template <typename T>
+void ForwardAvx512(const PoolRow& row) {
+  ForwardPoolRow<T, 16>(row);
+}
+
+template <typename T>
+void BackwardAvx512(const PoolRow& row) {
+  BackwardPoolRow<T, 16>(row);
 }
 
 }  // namespace
 
 PoolLoops PoolLoopsAvx512(bool bf16) {
-  if (bf16) return {RowAvx512<Bf16, false>, RowAvx512<Bf16, true>};
-  return {RowAvx512<float, false>, RowAvx512<float, true>};
+  if (bf16) return {ForwardAvx512<Bf16>, BackwardAvx512<Bf16>};
+  return {ForwardAvx512<float>, BackwardAvx512<float>};
 }
 
 }  // namespace yoke::cpu

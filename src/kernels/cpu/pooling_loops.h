@@ -67,19 +67,17 @@ struct PoolBlock {
     for (int k = 0; k < Count; ++k) Wide<Lanes>::Store(sum[k] / counted, y + k * Lanes);
   }
 
-  [[gnu::always_inline]] static void Backward(const PoolRow& p, int64_t column, int64_t c) {
+  /// One input pixel adds up what the windows that cover it gave to it.
+  [[gnu::always_inline]] static void Gather(const PoolRow& p, int64_t column, int64_t c) {
     const PoolCover &rows = p.rows.covers[p.row], &columns = p.columns.covers[column];
     const T* dy = static_cast<const T*>(p.from) + c;
     const uint8_t* taps = p.taps + c;
-    T* dx = static_cast<T*>(p.to) + (p.row * p.columns.inputs + column) * p.channels + c;
     Floats sum[Count] = {}, g;
     Ints winner;
     for (int64_t i = rows.begin; i < rows.end; ++i)
       for (int64_t j = columns.begin; j < columns.end; ++j) {
         const int64_t window = (i * p.columns.outputs + j) * p.channels;
-        const int64_t y = p.row + p.rows.padding - i * p.rows.stride;
-        const int64_t x = column + p.columns.padding - j * p.columns.stride;
-        const auto tap = static_cast<int32_t>(y * p.columns.size + x);
+        const int32_t tap = TapOf(p, i, j, column);
         const float share = p.maximum ? 1 : Share(p, i, j);
         for (int k = 0; k < Count; ++k) {
           Wide<Lanes>::Load(dy + window + k * Lanes, g);
@@ -91,7 +89,40 @@ struct PoolBlock {
           }
         }
       }
+    T* dx = static_cast<T*>(p.to) + (p.row * p.columns.inputs + column) * p.channels + c;
     for (int k = 0; k < Count; ++k) Wide<Lanes>::Store(sum[k], dx + k * Lanes);
+  }
+
+  /// One window of many that do not overlap writes what it gives to the pixels of a row.
+  [[gnu::always_inline]] static void Spread(const PoolRow& p, int64_t j, int64_t c) {
+    const int64_t i = p.rows.covers[p.row].begin;
+    const int64_t window = (i * p.columns.outputs + j) * p.channels + c;
+    const T* dy = static_cast<const T*>(p.from) + window;
+    const PoolExtent& columns = p.columns.extents[j];
+    const float share = p.maximum ? 1 : Share(p, i, j);
+    Floats g[Count];
+    Ints winner[Count] = {};
+    for (int k = 0; k < Count; ++k) {
+      Wide<Lanes>::Load(dy + k * Lanes, g[k]);
+      g[k] *= share;
+      if (p.maximum) Wide<Lanes>::LoadBytes(p.taps + window + k * Lanes, winner[k]);
+    }
+    T* dx = static_cast<T*>(p.to) + p.row * p.columns.inputs * p.channels + c;
+    for (int64_t x = columns.begin; x < columns.end; ++x) {
+      const int32_t tap = TapOf(p, i, j, x);
+      for (int k = 0; k < Count; ++k) {
+        const Floats v = !p.maximum || winner[k] == tap ? g[k] : Floats{};
+        Wide<Lanes>::Store(v, dx + x * p.channels + k * Lanes);
+      }
+    }
+  }
+
+  /// Which tap of window (i, j) the pixel at `column` of this row is.
+  [[gnu::always_inline]] static int32_t TapOf(const PoolRow& p, int64_t i, int64_t j,
+                                              int64_t column) {
+    const int64_t y = p.row + p.rows.padding - i * p.rows.stride;
+    const int64_t x = column + p.columns.padding - j * p.columns.stride;
+    return static_cast<int32_t>(y * p.columns.size + x);
   }
 
   [[gnu::always_inline]] static float Share(const PoolRow& p, int64_t i, int64_t j) {
@@ -99,31 +130,59 @@ struct PoolBlock {
   }
 };
 
-/// A pixel's channels from c on: as many whole blocks as there are, then smaller ones.
-template <typename T, int Lanes, int Count, bool Back>
-[[gnu::always_inline]] inline void PoolPixel(const PoolRow& p, int64_t column, int64_t c) {
-  using Block = PoolBlock<T, Lanes, Count>;
-  for (; c + Block::kChannels <= p.channels; c += Block::kChannels) {
-    if constexpr (Back)
-      Block::Backward(p, column, c);
-    else
-      Block::Forward(p, column, c);
-  }
-  if constexpr (Count > 1)
-    PoolPixel<T, Lanes, 1, Back>(p, column, c);
-  else if constexpr (Lanes > 1)
-    PoolPixel<T, (Lanes > 8 ? 8 : Lanes > 4 ? 4 : 1), 1, Back>(p, column, c);
+enum class PoolStep { kForward, kGather, kSpread };
+
+template <typename Block, PoolStep Step>
+[[gnu::always_inline]] inline void RunPoolBlock(const PoolRow& p, int64_t at, int64_t c) {
+  if constexpr (Step == PoolStep::kForward)
+    Block::Forward(p, at, c);
+  else if constexpr (Step == PoolStep::kGather)
+    Block::Gather(p, at, c);
+  else
+    Block::Spread(p, at, c);
 }
 
-template <typename T, int Lanes, bool Back>
-[[gnu::always_inline]] inline void RunPoolRow(const PoolRow& given) {
-  const PoolRow p = given;  // a copy that no store can change
-  const int64_t pixels = Back ? p.columns.inputs : p.columns.outputs;
-  if (p.channels < Lanes) {
-    for (int64_t column = 0; column < pixels; ++column) PoolPixel<T, 4, 1, Back>(p, column, 0);
-  } else {
-    for (int64_t column = 0; column < pixels; ++column) PoolPixel<T, Lanes, 4, Back>(p, column, 0);
+/// All channels of pixels or windows [0, count); the last vector may compute some channels again.
+template <typename T, int Lanes, PoolStep Step>
+[[gnu::always_inline]] inline void RunPoolBlocks(const PoolRow& p, int64_t count) {
+  using Four = PoolBlock<T, Lanes, 4>;
+  using One = PoolBlock<T, Lanes, 1>;
+  if constexpr (Lanes > 1)
+    if (p.channels < Lanes)
+      return RunPoolBlocks<T, (Lanes > 8 ? 8 : Lanes > 4 ? 4 : 1), Step>(p, count);
+  for (int64_t at = 0; at < count; ++at) {
+    int64_t c = 0;
+    for (; c + Four::kChannels <= p.channels; c += Four::kChannels)
+      RunPoolBlock<Four, Step>(p, at, c);
+    for (; c + Lanes <= p.channels; c += Lanes) RunPoolBlock<One, Step>(p, at, c);
+    if (c < p.channels) RunPoolBlock<One, Step>(p, at, p.channels - Lanes);
   }
+}
+
+/// Zeros for the pixels of a row that no window covers.
+template <typename T>
+[[gnu::always_inline]] inline void ZeroUncovered(const PoolRow& p) {
+  const bool covered = p.rows.covers[p.row].begin < p.rows.covers[p.row].end;
+  T* dx = static_cast<T*>(p.to) + p.row * p.columns.inputs * p.channels;
+  for (int64_t x = 0; x < p.columns.inputs; ++x)
+    if (!covered || p.columns.covers[x].begin == p.columns.covers[x].end)
+      std::memset(static_cast<void*>(dx + x * p.channels), 0, p.channels * sizeof(T));
+}
+
+template <typename T, int Lanes>
+[[gnu::always_inline]] inline void ForwardPoolRow(const PoolRow& given) {
+  const PoolRow p = given;  // a copy that no store can change
+  RunPoolBlocks<T, Lanes, PoolStep::kForward>(p, p.columns.outputs);
+}
+
+template <typename T, int Lanes>
+[[gnu::always_inline]] inline void BackwardPoolRow(const PoolRow& given) {
+  const PoolRow p = given;
+  if (p.rows.Overlaps() || p.columns.Overlaps())
+    return RunPoolBlocks<T, Lanes, PoolStep::kGather>(p, p.columns.inputs);
+  ZeroUncovered<T>(p);
+  if (p.rows.covers[p.row].begin < p.rows.covers[p.row].end)
+    RunPoolBlocks<T, Lanes, PoolStep::kSpread>(p, p.columns.outputs);
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ struct PoolAxis {
   const PoolCover* covers = nullptr;    ///< By input position.
   int64_t inputs = 0, outputs = 0;
   int64_t size = 1, stride = 1, padding = 0;
+
+  [[gnu::always_inline]] bool Overlaps() const { return size > stride; }
 };
 
 /// One image of pixels that hold `channels` numbers each, and one of its rows.
