@@ -84,7 +84,10 @@ template <typename Cells, int M, int V>
     for (int64_t row = 0; row < t.rows; ++row) {
       const Cell* x = static_cast<const Cell*>(t.x) + image * t.x_image + row * t.x_row;
       const float* y = static_cast<const float*>(t.y) + image * t.y_image + row * t.y_row;
-      for (int64_t column = 0; column < t.columns; ++column, x += t.x_column, y += V * kLanes) {
+      const char* line = t.fetched.line + image * t.fetched.image + row * t.fetched.row;
+      for (int64_t column = 0; column < t.columns;
+           ++column, x += t.x_column, y += V * kLanes, line += t.fetched.column) {
+        _mm_prefetch(line, _MM_HINT_T1);
         __m512 values[V];
 #pragma GCC unroll 4
         for (int v = 0; v < V; ++v) values[v] = _mm512_loadu_ps(y + v * kLanes);

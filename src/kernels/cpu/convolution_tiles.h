@@ -11,6 +11,13 @@ namespace yoke::cpu {
 inline constexpr int kLanes = 16;      ///< Output channels in a register.
 inline constexpr int kMostLanes = 64;  ///< Output channels of a tile, at most.
 
+/// A line of memory for each pixel of a tile, which it fetches into the second cache meanwhile, one
+/// a pixel: many at once would wait for each other. Steps in bytes.
+struct Fetched {
+  const char* line = nullptr;
+  int64_t image = 0, row = 0, column = 0;
+};
+
 /// sums[c][o] += sum over the rectangle of x[pixel][c] * y[pixel][o]. A cell is 4 bytes: an f32, or
 /// the bf16 numbers of two pixels, which are multiplied and added pair by pair.
 struct Tile {
@@ -22,6 +29,7 @@ struct Tile {
   float* sums = nullptr;                         ///< Row c at c * sums_step.
   int64_t sums_step = 0;
   bool first = false;  ///< Sums are written, not added to.
+  Fetched fetched;
 };
 
 /// Pixels whose output channels become the cells of a tile's y: `lanes` cells a pixel (a multiple

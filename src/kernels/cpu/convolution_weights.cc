@@ -1,14 +1,15 @@
 // Each thread keeps a block of sums (some input by some output channels, all taps) in its second
 // cache and goes over chunks of output pixels. A chunk's gradients and the input beneath it are
-// packed once, without gaps, and stay near while every tap and channel meets them; a tap is an
-// offset into the packed input, and what it finds outside the image is left out. Where channels are
-// few, a row of the window is one run of numbers and taken as one tap. In bf16 the same pixels of
-// two images share a cell.
+// packed once, without gaps, and stay near while every tap and channel meets them (each pixel
+// meanwhile fetches a line of the next chunk); a tap is an offset into the packed input, and what
+// it finds outside the image is left out. Where channels are few, a row of the window is one run of
+// numbers and taken as one tap. In bf16 the same pixels of two images share a cell.
 #include "kernels/cpu/convolution_weights.h"
 
 #include <omp.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cpu/convolution_pack.h"
 #include "kernels/cpu/convolution_tiles.h"
@@ -17,10 +18,10 @@
 namespace yoke::cpu {
 namespace {
 
-// Measured: sums of a block (what the second cache holds beside chunks) and output pixels of a
-// chunk. A 1x1 window uses each chunk once and wants it smaller.
+// Measured: sums of a block (what the second cache holds beside chunks; less for a window of 1x1)
+// and output pixels of a chunk.
 constexpr int64_t kSums = 96 << 10, kSumsOfOne = 64 << 10;
-constexpr int64_t kChunk = 256, kChunkOfOne = 192;
+constexpr int64_t kChunk = 512;
 constexpr int64_t kFewChannels = 48;  // a row of the window up to here is one tap
 
 int64_t Pieces(int64_t count, int64_t most) { return (count + most - 1) / most; }
@@ -111,8 +112,7 @@ class TiledWeightGradient : public WeightGradient {
   }
 
   void DividePixels() {
-    const bool one = s_.rows.size == 1 && s_.columns.size == 1;
-    const int64_t pixels = one ? kChunkOfOne : kChunk * (merged_ ? 2 : 1);
+    const int64_t pixels = kChunk * (merged_ ? 2 : 1);
     chunk_columns_ = EvenPiece(out_[3], 2 * pixels);
     const int64_t rows = std::clamp<int64_t>(pixels / chunk_columns_, 1, out_[2]);
     chunk_rows_ = EvenPiece(out_[2], rows);
@@ -136,10 +136,9 @@ class TiledWeightGradient : public WeightGradient {
     const WeightGradientCall& call;
     const Task& task;
     Chunk chunk, next;
-    Cell* gradient = nullptr;  // packed
-    Cell* input = nullptr;     // packed
-    int64_t fetched = 0;       // pixels of the next chunk
-    int64_t fetch_step = 0;    // a tile
+    Cell* gradient = nullptr;     // packed
+    Cell* input = nullptr;        // packed
+    int64_t tile = 0, tiles = 0;  // at work, of the chunk
   };
 
   void RunTask(const WeightGradientCall& call, const Task& task, Cell* cells) const {
@@ -169,10 +168,9 @@ class TiledWeightGradient : public WeightGradient {
   void RunChunk(Work& work) const {
     PackInput(work);
     const Range all = work.task.outputs;
-    const int64_t tiles = Pieces(all.count(), kMostLanes) *
-                          Pieces(work.task.channels.count(), MostTileChannels(kMostLanes)) *
-                          s_.rows.size * tap_columns_;
-    work.fetch_step = Pieces(work.next.Pixels(), tiles);
+    work.tiles = Pieces(all.count(), kMostLanes) *
+                 Pieces(work.task.channels.count(), MostTileChannels(kMostLanes)) * s_.rows.size *
+                 tap_columns_;
     for (int64_t o = all.begin; o < all.end; o += kMostLanes) {
       const Range outputs = {o, std::min<int64_t>(o + kMostLanes, all.end)};
       PackGradient(work, outputs);
@@ -180,48 +178,46 @@ class TiledWeightGradient : public WeightGradient {
     }
   }
 
-  /// Asks for some pixels of the next chunk: their gradients, and the input that the chunk before
-  /// did not read.
-  void FetchNext(Work& work) const {
-    const int64_t end = std::min(work.fetched + work.fetch_step, work.next.Pixels());
-    for (; work.fetched < end; ++work.fetched) {
-      const Chunk& next = work.next;
-      const int64_t across = next.columns.count(), down = next.rows.count();
-      const int64_t n = (next.images.begin + work.fetched / (across * down)) * kImages;
-      FetchPixel(work, n, next.rows.begin + work.fetched / across % down,
-                 next.columns.begin + work.fetched % across);
-      if (kImages > 1 && n + 1 < s_.batch)
-        FetchPixel(work, n + 1, next.rows.begin + work.fetched / across % down,
-                   next.columns.begin + work.fetched % across);
-    }
-  }
-
-  // Inlined by force: g++ leaves out calls of functions that do nothing but fetch.
-  [[gnu::always_inline]] void FetchPixel(const Work& work, int64_t n, int64_t y, int64_t x) const {
+  /// What a tile fetches of the next chunk: the lines that its pixels need, their gradients and the
+  /// input that the chunk before did not read, are dealt to tiles; of more lines than tiles some
+  /// are left out.
+  Fetched FetchedBy(const Work& work) const {
     const auto& [channels, outputs, images, sums] = work.task;
-    const T* gradient = static_cast<const T*>(work.call.output_gradient);
-    Fetch(gradient + ((n * out_[2] + y) * out_[3] + x) * s_.outputs + outputs.begin,
-          outputs.count());
-    const T* input = static_cast<const T*>(work.call.input);
-    const int64_t last = y * s_.rows.stride - s_.rows.padding + s_.rows.size - 1;
-    const int64_t first = std::max<int64_t>(last + 1 - std::min(s_.rows.stride, s_.rows.size), 0);
-    const int64_t left = x * s_.columns.stride, run = std::min(s_.columns.stride, s_.columns.size);
-    for (int64_t row = first; row <= std::min(last, s_.height - 1); ++row)
-      for (int64_t column = left; column < std::min(left + run, s_.width); ++column)
-        Fetch(input + ((n * s_.height + row) * s_.width + column) * s_.channels +
-                  (merged_ ? 0 : channels.begin),
-              PackedChannels(channels));
-  }
-
-  /// Into the second cache: the first is full of the chunk at work.
-  [[gnu::always_inline]] static void Fetch(const T* from, int64_t count) {
     constexpr int64_t kLine = 64 / sizeof(T);
-    for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i, 0, 2);
+    const int64_t of_gradient = Pieces(outputs.count(), kLine),
+                  of_input = Pieces(PackedChannels(channels), kLine),
+                  down = std::min(s_.rows.stride, s_.rows.size),
+                  across = std::min(s_.columns.stride, s_.columns.size),
+                  lines = of_gradient + of_input * down * across;
+    const int64_t from = work.tile * lines * kImages / work.tiles,
+                  to = (work.tile + 1) * lines * kImages / work.tiles;
+    const char* gradient = static_cast<const char*>(work.call.output_gradient);
+    if (from == to) return {.line = reinterpret_cast<const char*>(work.gradient)};  // is near
+    const int64_t line = from % lines, n = work.next.images.begin * kImages + from / lines;
+    const int64_t y = work.next.rows.begin, x = work.next.columns.begin, size = sizeof(T);
+    if (line < of_gradient) {
+      const int64_t row = out_[3] * s_.outputs, first = outputs.begin + line * kLine;
+      return {.line = gradient + ((n * out_[2] + y) * row + x * s_.outputs + first) * size,
+              .image = kImages * out_[2] * row * size,
+              .row = row * size,
+              .column = s_.outputs * size};
+    }
+    const int64_t pixel = (line - of_gradient) / of_input,
+                  first = (merged_ ? 0 : channels.begin) + (line - of_gradient) % of_input * kLine,
+                  row = s_.width * s_.channels,
+                  at = y * s_.rows.stride - s_.rows.padding + s_.rows.size - down + pixel / across;
+    return {.line = static_cast<const char*>(work.call.input) +
+                    ((n * s_.height + at) * row +
+                     (x * s_.columns.stride + pixel % across) * s_.channels + first) *
+                        size,
+            .image = kImages * s_.height * row * size,
+            .row = s_.rows.stride * row * size,
+            .column = s_.columns.stride * s_.channels * size};
   }
 
   /// Cells [image][row][column][channel] of all that the chunk reads.
   void PackInput(const Work& work) const {
-    const auto& [call, task, chunk, next, gradient, packed, fetched, step] = work;
+    const auto& [call, task, chunk, next, gradient, packed, at, tiles] = work;
     const T* input = static_cast<const T*>(call.input);
     Cell* to = packed;
     const int64_t row = s_.width * s_.channels, rows = Spanned(s_.rows, chunk.rows.count());
@@ -278,8 +274,10 @@ class TiledWeightGradient : public WeightGradient {
           tile.sums = work.task.sums +
                       ((i * tap_columns_ + j) * channels_ + channels.begin) * lanes_ +
                       outputs.begin;
+          tile.fetched = FetchedBy(work);
+          JoinRows(tile, width);
           run(tile);
-          FetchNext(work);
+          ++work.tile;
         }
     }
   }
@@ -307,6 +305,16 @@ class TiledWeightGradient : public WeightGradient {
             .y_row = y_row,
             .sums_step = lanes_,
             .first = chunk.first};
+  }
+
+  /// Rows, and images, that follow each other without a gap become one.
+  static void JoinRows(Tile& t, int64_t width) {
+    if (t.x_row == t.columns * t.x_column && t.y_row == t.columns * width &&
+        t.fetched.row == t.columns * t.fetched.column)
+      t.columns *= std::exchange(t.rows, 1);
+    if (t.rows == 1 && t.x_image == t.columns * t.x_column && t.y_image == t.columns * width &&
+        t.fetched.image == t.columns * t.fetched.column)
+      t.columns *= std::exchange(t.images, 1);
   }
 
   /// Adds the parts and puts them into the weights' order, by squares that stay in the cache.
