@@ -130,12 +130,17 @@ std::vector<Case> Cases() {
                              {"5x5_small_image", shape(40, 3, 16, {5, 1, 2})},
                              {"many_channels", shape(300, 5, 272, {1, 1, 0})},
                              {"window_of_all_rows", shape(1, 28, 128, {28, 1, 0})},
-                             {"long_rows", shape(17, 600, 17, {3, 1, 1})}};
+                             {"long_rows", shape(17, 1100, 17, {3, 1, 1})}};
   cases.back().shape.height = 3;
   cases.push_back({"3x1", shape(16, 8, 24, {3, 1, 1})});
   cases.back().shape.columns = {1, 1, 0};
   cases.push_back({"groups", shape(32, 8, 64, {3, 1, 1})});
   cases.back().shape.groups = 2;
+  for (const char* name : {"many_images_1x1", "many_images_3x3"}) {  // several a chunk
+    const int64_t size = name[12] - '0';
+    cases.push_back({name, shape(16, 6, 32, {size, 1, size / 2})});
+    cases.back().shape.batch = 99;
+  }
   cases.push_back({"one_image", shape(32, 8, 32, {3, 1, 1})});
   cases.back().shape.batch = 1;
   cases.push_back({"relu", shape(20, 8, 32, {3, 1, 1})});

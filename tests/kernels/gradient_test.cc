@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace yoke::cpu {
@@ -21,8 +22,8 @@ void Check(const Case& c, DType type) {
   std::vector<T> output(count), gradient(count);
   std::vector<float> expected(count), expected_sums(c.columns), partial(kGradientParts * c.columns);
   for (int64_t i = 0; i < count; ++i) {
-    output[i] = T(static_cast<float>(i * 7 % 5 - 2));
-    gradient[i] = T(static_cast<float>(i * 37 % 61 - 30));  // sums are exact
+    output[i] = T(i % 11 == 3 ? NAN : static_cast<float>(i * 7 % 5 - 2));  // NaN: not masked
+    gradient[i] = T(static_cast<float>(i * 37 % 61 - 30));                 // sums are exact
     expected[i] = c.relu && float(output[i]) <= 0 ? 0.0F : float(gradient[i]);
     expected_sums[i % c.columns] += expected[i];
   }

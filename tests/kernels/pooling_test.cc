@@ -73,45 +73,65 @@ struct Pooled {
   std::vector<float> output, input_gradient;
 };
 
+template <typename T>
 Pooled ForwardAndBackward(const PoolingShape& shape, bool reference) {
   const auto kernel = MakePooling(shape, reference);
   const int64_t in = shape.Input().Count(), out = shape.Output().Count();
-  std::vector<float> input(in), gradient(out);
-  for (int64_t i = 0; i < in; ++i) input[i] = static_cast<float>(i * 37 % 101 - 50);
-  for (int64_t i = 0; i < out; ++i) gradient[i] = static_cast<float>(i * 11 % 37 + 1);
+  std::vector<T> input(in), gradient(out), output(out), input_gradient(in, T(NAN));
+  for (int64_t i = 0; i < in; ++i) input[i] = T(static_cast<float>(i * 37 % 101 - 50));
+  for (int64_t i = 0; i < out; ++i) gradient[i] = T(static_cast<float>(i * 11 % 37 + 1));
   std::vector<char> saved(kernel->saved_bytes());
-  Pooled pooled{std::vector<float>(out), std::vector<float>(in, NAN)};
-  kernel->Forward(input.data(), pooled.output.data(), saved.data());
-  kernel->Backward(gradient.data(), saved.data(), pooled.input_gradient.data());
-  return pooled;
+  kernel->Forward(input.data(), output.data(), saved.data());
+  kernel->Backward(gradient.data(), saved.data(), input_gradient.data());
+  return {{output.begin(), output.end()}, {input_gradient.begin(), input_gradient.end()}};
+}
+
+template <typename T>
+void ExpectAsReference(const PoolingShape& shape) {
+  SCOPED_TRACE(testing::Message() << shape.channels << " channels, windows of " << shape.rows.size
+                                  << ", stride " << shape.rows.stride << ", padding "
+                                  << shape.rows.padding << ", columns of " << shape.columns.size
+                                  << (shape.function == Pooling::kMaximum ? ", maximum" : ""));
+  const Pooled fast = ForwardAndBackward<T>(shape, false),
+               expected = ForwardAndBackward<T>(shape, true);
+  for (size_t i = 0; i < expected.output.size(); ++i)
+    ASSERT_FLOAT_EQ(fast.output[i], expected.output[i]) << i;
+  const float tolerance = shape.type == DType::kBf16 ? 1.0F / 128 : 1e-6F;
+  for (size_t i = 0; i < expected.input_gradient.size(); ++i)
+    ASSERT_NEAR(fast.input_gradient[i], expected.input_gradient[i],
+                tolerance * std::abs(expected.input_gradient[i]))
+        << i;
 }
 
 TEST(PoolLoops, VectorsFollowTheReference) {
+  const Window overlapping{.size = 3, .stride = 1, .padding = 1};
   const Window windows[] = {{.size = 2, .stride = 2},
+                            {.size = 2, .stride = 2, .round_up = true},
                             {.size = 2, .stride = 3, .padding = 1},
+                            {.size = 1, .stride = 2},
+                            {.size = 2, .stride = 2, .padding = 1, .more_padding = -1},
+                            {.size = 2, .stride = 2, .more_padding = -2},
                             {.size = 3, .stride = 2, .padding = 1, .round_up = true},
-                            {.size = 3, .stride = 1, .padding = 1}};
+                            overlapping};
   for (const Pooling function : {Pooling::kMaximum, Pooling::kAverage})
     for (const Window& window : windows)
-      for (const int64_t channels : {1, 3, 4, 7, 8, 15, 16, 20, 50, 64, 67, 130}) {
-        SCOPED_TRACE(testing::Message() << channels << " channels, window " << window.size
-                                        << ", stride " << window.stride);
-        const PoolingShape shape{.function = function,
-                                 .batch = 2,
-                                 .channels = channels,
-                                 .height = 7,
-                                 .width = 8,
-                                 .rows = window,
-                                 .columns = window,
-                                 .layout = Layout::kChannelsLast,
-                                 .training = true};
-        const Pooled fast = ForwardAndBackward(shape, false),
-                     expected = ForwardAndBackward(shape, true);
-        for (size_t i = 0; i < expected.output.size(); ++i)
-          ASSERT_FLOAT_EQ(fast.output[i], expected.output[i]) << i;
-        for (size_t i = 0; i < expected.input_gradient.size(); ++i)
-          ASSERT_FLOAT_EQ(fast.input_gradient[i], expected.input_gradient[i]) << i;
-      }
+      for (const Window& columns : {window, overlapping})
+        for (const int64_t channels : {1, 3, 4, 7, 8, 15, 16, 20, 50, 64, 67, 130})
+          for (const Layout layout : {Layout::kChannelsLast, Layout::kPlain}) {
+            PoolingShape shape{.function = function,
+                               .batch = 2,
+                               .channels = channels,
+                               .height = 7,
+                               .width = 8,
+                               .rows = window,
+                               .columns = columns,
+                               .layout = layout,
+                               .training = true};
+            ExpectAsReference<float>(shape);
+            shape.leaves_out_padding = true;
+            shape.type = DType::kBf16;
+            ExpectAsReference<Bf16>(shape);
+          }
 }
 
 INSTANTIATE_TEST_SUITE_P(FastAndReference, Pools, ::testing::Bool());

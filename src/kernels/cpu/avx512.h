@@ -1,13 +1,10 @@
-// Whether this machine has the parts of AVX-512 that our loops are compiled for.
+// Whether our loops may use AVX-512.
 #pragma once
 
 namespace yoke::cpu {
 
-/// Whether it runs functions of the target
-/// "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512".
-inline bool HasAvx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
+/// Whether this CPU, as the kernel library is allowed to see it (ONEDNN_MAX_CPU_ISA), runs functions
+/// of the target "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512".
+bool HasAvx512();
 
 }  // namespace yoke::cpu

@@ -173,7 +173,7 @@ template <typename At, int Lanes, int Rows>
     }
   }
   if constexpr (Lanes > 1)
-    if (c < channels) Tile<At, (Lanes > 8 ? 8 : Lanes > 4 ? 4 : 1), Rows>(pass, row, c, sums);
+    if (c < channels) Tile<At, kFewerLanes<Lanes>, Rows>(pass, row, c, sums);
 }
 
 template <typename At, int Lanes>

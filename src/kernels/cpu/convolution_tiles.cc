@@ -8,6 +8,8 @@
 #include <dnnl.hpp>
 #include <utility>
 
+#include "kernels/cpu/avx512.h"
+
 namespace yoke::cpu {
 namespace {
 
@@ -119,10 +121,8 @@ constexpr std::array<Row, 4> MakeTable(std::index_sequence<V...> /*registers*/) 
 }  // namespace
 
 bool RunsTiles(DType type) {
-  const auto isa = dnnl::get_effective_cpu_isa();
-  if (isa == dnnl::cpu_isa::avx2_vnni_2) return false;
-  return isa >=
-         (type == DType::kBf16 ? dnnl::cpu_isa::avx512_core_bf16 : dnnl::cpu_isa::avx512_core);
+  return HasAvx512() &&
+         (type != DType::kBf16 || dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_bf16);
 }
 
 int MostTileChannels(int outputs) { return MostChannels(outputs / kLanes); }

@@ -64,7 +64,6 @@ struct Task {
 struct Chunk {
   Range images, rows, columns;
   bool first = false;
-  int64_t Pixels() const { return images.count() * rows.count() * columns.count(); }
 };
 
 template <typename T>
@@ -116,7 +115,8 @@ class TiledWeightGradient : public WeightGradient {
     chunk_columns_ = EvenPiece(out_[3], 2 * pixels);
     const int64_t rows = std::clamp<int64_t>(pixels / chunk_columns_, 1, out_[2]);
     chunk_rows_ = EvenPiece(out_[2], rows);
-    chunk_images_ = rows < out_[2] ? 1 : std::max<int64_t>(pixels / (out_[2] * out_[3]), 1);
+    chunk_images_ =
+        rows < out_[2] ? 1 : std::clamp<int64_t>(pixels / (out_[2] * out_[3]), 1, images_);
   }
 
   int64_t SumsOfPart() const { return s_.rows.size * tap_columns_ * channels_ * lanes_; }
@@ -131,14 +131,15 @@ class TiledWeightGradient : public WeightGradient {
             .sums = sums + part * SumsOfPart()};
   }
 
-  /// A chunk at work, and what of the next one is fetched into the cache meanwhile.
+  /// A chunk at work, and the one after it.
   struct Work {
     const WeightGradientCall& call;
     const Task& task;
     Chunk chunk, next;
+    bool last = false;
     Cell* gradient = nullptr;     // packed
     Cell* input = nullptr;        // packed
-    int64_t tile = 0, tiles = 0;  // at work, of the chunk
+    int64_t tile = 0, tiles = 0;  // which one is at work; how many the chunk has at most
   };
 
   void RunTask(const WeightGradientCall& call, const Task& task, Cell* cells) const {
@@ -149,6 +150,7 @@ class TiledWeightGradient : public WeightGradient {
                    .task = task,
                    .chunk = ChunkOf(task, i),
                    .next = ChunkOf(task, std::min(i + 1, chunks - 1)),
+                   .last = i + 1 == chunks,
                    .gradient = cells,
                    .input = cells + GradientCells()};
       RunChunk(work);
@@ -168,8 +170,9 @@ class TiledWeightGradient : public WeightGradient {
   void RunChunk(Work& work) const {
     PackInput(work);
     const Range all = work.task.outputs;
+    const int width = static_cast<int>(std::min<int64_t>(all.count(), kMostLanes));
     work.tiles = Pieces(all.count(), kMostLanes) *
-                 Pieces(work.task.channels.count(), MostTileChannels(kMostLanes)) * s_.rows.size *
+                 Pieces(work.task.channels.count(), MostTileChannels(width)) * s_.rows.size *
                  tap_columns_;
     for (int64_t o = all.begin; o < all.end; o += kMostLanes) {
       const Range outputs = {o, std::min<int64_t>(o + kMostLanes, all.end)};
@@ -178,9 +181,9 @@ class TiledWeightGradient : public WeightGradient {
     }
   }
 
-  /// What a tile fetches of the next chunk: the lines that its pixels need, their gradients and the
-  /// input that the chunk before did not read, are dealt to tiles; of more lines than tiles some
-  /// are left out.
+  /// A pixel of the next chunk needs some lines: its gradients, and the input that pixels before it
+  /// did not read. Each tile fetches one of them for all its pixels; of more lines than tiles some
+  /// are left out. A line may lie outside the tensors: fetching never faults.
   Fetched FetchedBy(const Work& work) const {
     const auto& [channels, outputs, images, sums] = work.task;
     constexpr int64_t kLine = 64 / sizeof(T);
@@ -192,7 +195,8 @@ class TiledWeightGradient : public WeightGradient {
     const int64_t from = work.tile * lines * kImages / work.tiles,
                   to = (work.tile + 1) * lines * kImages / work.tiles;
     const char* gradient = static_cast<const char*>(work.call.output_gradient);
-    if (from == to) return {.line = reinterpret_cast<const char*>(work.gradient)};  // is near
+    if (from == to || work.last)  // nothing: what is near
+      return {.line = reinterpret_cast<const char*>(work.gradient)};
     const int64_t line = from % lines, n = work.next.images.begin * kImages + from / lines;
     const int64_t y = work.next.rows.begin, x = work.next.columns.begin, size = sizeof(T);
     if (line < of_gradient) {
@@ -217,9 +221,10 @@ class TiledWeightGradient : public WeightGradient {
 
   /// Cells [image][row][column][channel] of all that the chunk reads.
   void PackInput(const Work& work) const {
-    const auto& [call, task, chunk, next, gradient, packed, at, tiles] = work;
-    const T* input = static_cast<const T*>(call.input);
-    Cell* to = packed;
+    const Task& task = work.task;
+    const Chunk& chunk = work.chunk;
+    const T* input = static_cast<const T*>(work.call.input);
+    Cell* to = work.input;
     const int64_t row = s_.width * s_.channels, rows = Spanned(s_.rows, chunk.rows.count());
     const PixelRange range = {.first = chunk.columns.begin * s_.columns.stride - s_.columns.padding,
                               .step = StepOfInput(s_.columns),

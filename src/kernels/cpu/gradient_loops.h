@@ -9,8 +9,9 @@ namespace yoke::cpu {
 namespace {
 
 /// `Count` vectors of columns at once, `width` columns in all: masks them, and adds each column to
-/// its sum. The last vector ends with the last column; what it shares with the one before it is
-/// masked twice and added once.
+/// its sum. The last vector ends with the last column; what it shares with the one before it (of
+/// this strip, or of the panel's strip before, which there is where `width` is less than a vector)
+/// is masked twice and added once.
 template <typename T, int Lanes, int Count>
 [[gnu::always_inline]] inline void TakeStrip(const GradientPanel& p, int64_t width) {
   using W = Wide<Lanes>;
@@ -22,20 +23,22 @@ template <typename T, int Lanes, int Count>
   for (int i = 0; i < Lanes; ++i) added[i] = i >= Count * Lanes - width ? -1 : 0;
   Floats total[Count];
   for (int k = 0; k < Count; ++k) W::Load(p.sums + (k < Count - 1 ? k * Lanes : last), total[k]);
-  for (int64_t at = 0; at < p.rows * p.step; at += p.step)
+  for (int64_t at = 0; at < p.rows * p.step; at += p.step) {
+    Floats v[Count], output;
+    for (int k = 0; k < Count; ++k)  // before any is stored: loads of what was just stored wait
+      W::Load(g + at + (k < Count - 1 ? k * Lanes : last), v[k]);
     for (int k = 0; k < Count; ++k) {
       const int64_t here = at + (k < Count - 1 ? k * Lanes : last);
-      Floats v, output;
-      W::Load(g + here, v);
       if (y) {
         W::Load(y + here, output);
-        v = output <= 0 ? Floats{} : v;
-        W::StoreExact(v, g + here);
+        v[k] = output <= 0 ? Floats{} : v[k];
+        W::StoreExact(v[k], g + here);
       }
-      if (k == Count - 1) v = added ? v : Floats{};
-      total[k] += v;
+      if (k == Count - 1) v[k] = added ? v[k] : Floats{};
+      total[k] += v[k];
     }
-  for (int k = Count - 1; k >= 0; --k)  // the last one's shared lanes are stale
+  }
+  for (int k = Count - 1; k >= 0; --k)  // the last one's lanes of another vector are stale
     W::Store(total[k], p.sums + (k < Count - 1 ? k * Lanes : last));
 }
 
@@ -43,7 +46,7 @@ template <typename T, int Lanes, int Count>
 template <typename T, int Lanes>
 [[gnu::always_inline]] inline void TakePanel(const GradientPanel& given) {
   if constexpr (Lanes > 1)
-    if (given.columns < Lanes) return TakePanel<T, (Lanes > 8 ? 8 : Lanes > 4 ? 4 : 1)>(given);
+    if (given.columns < Lanes) return TakePanel<T, kFewerLanes<Lanes>>(given);
   GradientPanel p = given;
   constexpr int64_t kWidth = int64_t{Lanes} * 4;
   for (; p.columns >= kWidth; p.columns -= kWidth, p.column += kWidth, p.sums += kWidth)

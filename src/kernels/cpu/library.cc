@@ -5,6 +5,7 @@
 
 #include <dnnl.hpp>
 
+#include "kernels/cpu/avx512.h"
 #include "kernels/threads.h"
 
 namespace yoke {
@@ -45,6 +46,11 @@ KernelLibrary DescribeKernelLibrary() {
   const bool bf16 = isa != dnnl::cpu_isa::avx2_vnni_2 && isa >= dnnl::cpu_isa::avx512_core_bf16;
   return {
       .name = "oneDNN", .version = OneDnnVersion(), .isa = OneDnnInstructions(), .fast_bf16 = bf16};
+}
+
+bool cpu::HasAvx512() {
+  const auto isa = dnnl::get_effective_cpu_isa();
+  return isa != dnnl::cpu_isa::avx2_vnni_2 && isa >= dnnl::cpu_isa::avx512_core;
 }
 
 }  // namespace yoke

@@ -1,6 +1,7 @@
 // Pooling a row at a time. Channels last, neighbouring channels are the lanes of a vector; a plain
-// image has one channel, and lanes of one. Backward gathers: an input pixel adds up what the
-// windows that cover it gave to it, so that no two threads write to the same place.
+// image has one channel, and lanes of one. Backward, a thread writes whole rows of the input's
+// gradient: where windows overlap, a pixel adds up what the windows that cover it gave to it; else
+// each window writes to its own pixels.
 #include "kernels/pooling.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The loops of pooling, for 8 or 16 lanes: a pixel at a time, blocks of channels in registers.
-// Nothing of the standard library is called: see wide.h.
+// No inline function of the standard library is called: see wide.h.
 #pragma once
 
 #include "kernels/cpu/pooling_rows.h"
@@ -71,7 +71,6 @@ struct PoolBlock {
   [[gnu::always_inline]] static void Gather(const PoolRow& p, int64_t column, int64_t c) {
     const PoolCover &rows = p.rows.covers[p.row], &columns = p.columns.covers[column];
     const T* dy = static_cast<const T*>(p.from) + c;
-    const uint8_t* taps = p.taps + c;
     Floats sum[Count] = {}, g;
     Ints winner;
     for (int64_t i = rows.begin; i < rows.end; ++i)
@@ -82,7 +81,7 @@ struct PoolBlock {
         for (int k = 0; k < Count; ++k) {
           Wide<Lanes>::Load(dy + window + k * Lanes, g);
           if (p.maximum) {
-            Wide<Lanes>::LoadBytes(taps + window + k * Lanes, winner);
+            Wide<Lanes>::LoadBytes(p.taps + window + c + k * Lanes, winner);
             sum[k] += winner == tap ? g : Floats{};
           } else {
             sum[k] += g * share;
@@ -98,7 +97,7 @@ struct PoolBlock {
     const int64_t i = p.rows.covers[p.row].begin;
     const int64_t window = (i * p.columns.outputs + j) * p.channels + c;
     const T* dy = static_cast<const T*>(p.from) + window;
-    const PoolExtent& columns = p.columns.extents[j];
+    const PoolExtent columns = p.columns.extents[j];  // a copy that no store can change
     const float share = p.maximum ? 1 : Share(p, i, j);
     Floats g[Count];
     Ints winner[Count] = {};
@@ -148,24 +147,23 @@ template <typename T, int Lanes, PoolStep Step>
   using Four = PoolBlock<T, Lanes, 4>;
   using One = PoolBlock<T, Lanes, 1>;
   if constexpr (Lanes > 1)
-    if (p.channels < Lanes)
-      return RunPoolBlocks<T, (Lanes > 8 ? 8 : Lanes > 4 ? 4 : 1), Step>(p, count);
+    if (p.channels < Lanes) return RunPoolBlocks<T, kFewerLanes<Lanes>, Step>(p, count);
+  const int64_t last = p.channels - Lanes;
   for (int64_t at = 0; at < count; ++at) {
     int64_t c = 0;
     for (; c + Four::kChannels <= p.channels; c += Four::kChannels)
       RunPoolBlock<Four, Step>(p, at, c);
-    for (; c + Lanes <= p.channels; c += Lanes) RunPoolBlock<One, Step>(p, at, c);
-    if (c < p.channels) RunPoolBlock<One, Step>(p, at, p.channels - Lanes);
+    for (; c < p.channels; c += Lanes) RunPoolBlock<One, Step>(p, at, c < last ? c : last);
   }
 }
 
 /// Zeros for the pixels of a row that no window covers.
 template <typename T>
 [[gnu::always_inline]] inline void ZeroUncovered(const PoolRow& p) {
-  const bool covered = p.rows.covers[p.row].begin < p.rows.covers[p.row].end;
+  const bool covered = p.rows.covers[p.row].Any();
   T* dx = static_cast<T*>(p.to) + p.row * p.columns.inputs * p.channels;
   for (int64_t x = 0; x < p.columns.inputs; ++x)
-    if (!covered || p.columns.covers[x].begin == p.columns.covers[x].end)
+    if (!covered || !p.columns.covers[x].Any())
       std::memset(static_cast<void*>(dx + x * p.channels), 0, p.channels * sizeof(T));
 }
 
@@ -181,8 +179,7 @@ template <typename T, int Lanes>
   if (p.rows.Overlaps() || p.columns.Overlaps())
     return RunPoolBlocks<T, Lanes, PoolStep::kGather>(p, p.columns.inputs);
   ZeroUncovered<T>(p);
-  if (p.rows.covers[p.row].begin < p.rows.covers[p.row].end)
-    RunPoolBlocks<T, Lanes, PoolStep::kSpread>(p, p.columns.outputs);
+  if (p.rows.covers[p.row].Any()) RunPoolBlocks<T, Lanes, PoolStep::kSpread>(p, p.columns.outputs);
 }
 
 }  // namespace

@@ -10,9 +10,11 @@ struct PoolExtent {
   int64_t begin, end, first, counted;
 };
 
-/// The windows [begin, end) that cover one input position.
+/// The windows [begin, end) that cover one input position; none where begin >= end.
 struct PoolCover {
   int64_t begin, end;
+
+  [[gnu::always_inline]] bool Any() const { return begin < end; }
 };
 
 /// One axis of a pool.

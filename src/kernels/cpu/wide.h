@@ -12,6 +12,12 @@
 
 namespace yoke::cpu {
 
+/// The next narrower vector.
+template <int Lanes>
+inline constexpr int kFewerLanes = Lanes > 8   ? 8
+                                   : Lanes > 4 ? 4
+                                               : 1;
+
 template <int Lanes>
 struct Wide {
   using Floats = typename VectorTypes<Lanes>::Floats;
