@@ -136,11 +136,10 @@ std::vector<Case> Cases() {
   cases.back().shape.columns = {1, 1, 0};
   cases.push_back({"groups", shape(32, 8, 64, {3, 1, 1})});
   cases.back().shape.groups = 2;
-  for (const char* name : {"many_images_1x1", "many_images_3x3"}) {  // several a chunk
-    const int64_t size = name[12] - '0';
-    cases.push_back({name, shape(16, 6, 32, {size, 1, size / 2})});
-    cases.back().shape.batch = 99;
-  }
+  cases.push_back({"many_images_1x1", shape(16, 6, 32, {1, 1, 0})});  // several a chunk
+  cases.back().shape.batch = 99;
+  cases.push_back({"many_images_3x3", shape(16, 6, 32, {3, 1, 1})});
+  cases.back().shape.batch = 99;
   cases.push_back({"one_image", shape(32, 8, 32, {3, 1, 1})});
   cases.back().shape.batch = 1;
   cases.push_back({"relu", shape(20, 8, 32, {3, 1, 1})});

@@ -6,5 +6,7 @@ namespace yoke::cpu {
 /// Whether this CPU, as the kernel library is allowed to see it (ONEDNN_MAX_CPU_ISA), runs
 /// functions of the target "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512".
 bool HasAvx512();
+/// The same for AVX512-BF16.
+bool HasAvx512Bf16();
 
 }  // namespace yoke::cpu

@@ -5,7 +5,6 @@
 #include <immintrin.h>
 
 #include <array>
-#include <dnnl.hpp>
 #include <utility>
 
 #include "kernels/cpu/avx512.h"
@@ -120,10 +119,7 @@ constexpr std::array<Row, 4> MakeTable(std::index_sequence<V...> /*registers*/) 
 
 }  // namespace
 
-bool RunsTiles(DType type) {
-  return HasAvx512() &&
-         (type != DType::kBf16 || dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_bf16);
-}
+bool RunsTiles(DType type) { return type == DType::kBf16 ? HasAvx512Bf16() : HasAvx512(); }
 
 int MostTileChannels(int outputs) { return MostChannels(outputs / kLanes); }
 

@@ -42,15 +42,30 @@ std::string OneDnnInstructions() {
 }
 
 KernelLibrary DescribeKernelLibrary() {
-  const auto isa = dnnl::get_effective_cpu_isa();
-  const bool bf16 = isa != dnnl::cpu_isa::avx2_vnni_2 && isa >= dnnl::cpu_isa::avx512_core_bf16;
-  return {
-      .name = "oneDNN", .version = OneDnnVersion(), .isa = OneDnnInstructions(), .fast_bf16 = bf16};
+  return {.name = "oneDNN",
+          .version = OneDnnVersion(),
+          .isa = OneDnnInstructions(),
+          .fast_bf16 = cpu::HasAvx512Bf16()};
 }
 
-bool cpu::HasAvx512() {
+namespace {
+
+/// Whether the instruction set in effect has those of `least`, one of AVX-512.
+bool Has(dnnl::cpu_isa least) {
   const auto isa = dnnl::get_effective_cpu_isa();
-  return isa != dnnl::cpu_isa::avx2_vnni_2 && isa >= dnnl::cpu_isa::avx512_core;
+  return isa != dnnl::cpu_isa::avx2_vnni_2 && isa >= least;  // which is numbered above them
+}
+
+}  // namespace
+
+bool cpu::HasAvx512() {
+  static const bool has = Has(dnnl::cpu_isa::avx512_core);  // hot loops ask
+  return has;
+}
+
+bool cpu::HasAvx512Bf16() {
+  static const bool has = Has(dnnl::cpu_isa::avx512_core_bf16);
+  return has;
 }
 
 }  // namespace yoke

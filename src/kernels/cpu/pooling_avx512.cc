@@ -9,23 +9,7 @@
 #include "kernels/cpu/pooling_loops.h"
 
 namespace yoke::cpu {
-namespace {
 
-template <typename T>
-void ForwardAvx512(const PoolRow& row) {
-  ForwardPoolRow<T, 16>(row);
-}
-
-template <typename T>
-void BackwardAvx512(const PoolRow& row) {
-  BackwardPoolRow<T, 16>(row);
-}
-
-}  // namespace
-
-PoolLoops PoolLoopsAvx512(bool bf16) {
-  if (bf16) return {ForwardAvx512<Bf16>, BackwardAvx512<Bf16>};
-  return {ForwardAvx512<float>, BackwardAvx512<float>};
-}
+PoolLoops PoolLoopsAvx512(bool bf16) { return PoolLoopsOf<16>(bf16); }
 
 }  // namespace yoke::cpu

@@ -168,18 +168,24 @@ template <typename T>
 }
 
 template <typename T, int Lanes>
-[[gnu::always_inline]] inline void ForwardPoolRow(const PoolRow& given) {
+void ForwardPoolRow(const PoolRow& given) {
   const PoolRow p = given;  // a copy that no store can change
   RunPoolBlocks<T, Lanes, PoolStep::kForward>(p, p.columns.outputs);
 }
 
 template <typename T, int Lanes>
-[[gnu::always_inline]] inline void BackwardPoolRow(const PoolRow& given) {
+void BackwardPoolRow(const PoolRow& given) {
   const PoolRow p = given;
   if (p.rows.Overlaps() || p.columns.Overlaps())
     return RunPoolBlocks<T, Lanes, PoolStep::kGather>(p, p.columns.inputs);
   ZeroUncovered<T>(p);
   if (p.rows.covers[p.row].Any()) RunPoolBlocks<T, Lanes, PoolStep::kSpread>(p, p.columns.outputs);
+}
+
+template <int Lanes>
+PoolLoops PoolLoopsOf(bool bf16) {
+  if (bf16) return {ForwardPoolRow<Bf16, Lanes>, BackwardPoolRow<Bf16, Lanes>};
+  return {ForwardPoolRow<float, Lanes>, BackwardPoolRow<float, Lanes>};
 }
 
 }  // namespace

@@ -14,9 +14,7 @@ namespace yoke::cpu {
 
 /// The next narrower vector.
 template <int Lanes>
-inline constexpr int kFewerLanes = Lanes > 8   ? 8
-                                   : Lanes > 4 ? 4
-                                               : 1;
+inline constexpr int kFewerLanes = Lanes == 16 ? 8 : (Lanes == 8 ? 4 : 1);
 
 template <int Lanes>
 struct Wide {
