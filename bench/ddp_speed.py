@@ -22,8 +22,9 @@ import sys
 import tempfile
 import time
 
+from conditions import conditions, cpu_name, heading, row as table_row, version
 from job_runs import PROGRAM
-from run import GREY, SMALL, Server, cpu_name
+from run import GREY, SMALL, Server
 from slide_jobs import job_text, read_run
 
 BATCH = {"mlp": 64, "lenet": 64, "alexnet-cifar": 128}  # of a rank
@@ -133,9 +134,9 @@ def lines_of(row):
         beyond = median[name] - median[f"{prefix}apart"]
         speed = f"{row['bytes'] / beyond / 1e9:.1f}" if beyond > 0 else "-"
         who = f"PyTorch DDP, Gloo ({row['layout']})" if prefix else f"yoke, {name}"
-        times = " | ".join(f"{1e3 * value:.2f}" for value in (median[name], median[f"{prefix}apart"], median[f"{prefix}alone"], beyond))
-        lines.append(f"| {row['model']} | {BATCH[row['model']]} | {who} | {len(row['rounds'])} | "
-                     f"{'' if prefix else f'{ratio:.2f}x'} | {times} | {row['bytes'] / 1e6:.2f} | {speed} |")
+        times = [f"{1e3 * value:.2f}" for value in (median[name], median[f"{prefix}apart"], median[f"{prefix}alone"], beyond)]
+        lines.append(table_row([row["model"], BATCH[row["model"]], who, len(row["rounds"]), "" if prefix else f"{ratio:.2f}x", *times,
+                                f"{row['bytes'] / 1e6:.2f}", speed]))
     return lines
 
 
@@ -160,10 +161,8 @@ def main():
     arguments = parse_arguments()
     if shutil.disk_usage("/dev/shm").free > 1e9:
         tempfile.tempdir = "/dev/shm"
-    version = json.loads(subprocess.check_output([PROGRAM, "version", "--json"], text=True))
-    print(f"yoke {version['version']} ({version['commit']}); {cpu_name()}, {len(os.sched_getaffinity(0))} cores; load before "
-          f"the run {os.getloadavg()[0]:.1f}\n\n| model | batch a rank | two ranks of | runs | ratio | step, ms | two apart, ms | "
-          "one alone, ms | step - apart, ms | MB a step | GB/s |\n" + "| --- " * 11 + "|", flush=True)
+    print(heading(["model", "batch a rank", "two ranks of", "runs", "ratio", "step, ms", "two apart, ms", "one alone, ms", "step - apart, ms",
+                   "MB a step", "GB/s"]), flush=True)
     begin, rows = time.monotonic(), []
     with tempfile.TemporaryDirectory() as folder:
         theirs = PyTorch(pathlib.Path(folder))
@@ -171,10 +170,11 @@ def main():
             rows.append(measure(model, theirs, arguments))
             print("\n".join(lines_of(rows[-1])), flush=True)
             if arguments.json:
-                record = {"version": version, "cpu": cpu_name(), "rows": rows}
+                record = {"version": version(), "cpu": cpu_name(), "rows": rows}
                 pathlib.Path(arguments.json).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         theirs.end()
-    print(f"\n({(time.monotonic() - begin) / 60:.1f} minutes)")
+    runs = f"medians of {arguments.rounds} runs of {arguments.epochs - 1} counted epochs"
+    print(f"\n{conditions(1, runs)}; {(time.monotonic() - begin) / 60:.1f} minutes")
 
 
 if __name__ == "__main__":

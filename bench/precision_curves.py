@@ -12,6 +12,7 @@ import pathlib
 import statistics
 import tempfile
 
+from conditions import conditions
 from job_runs import add_options, events, trained
 
 
@@ -44,6 +45,7 @@ def main():
                 run = trained(arguments, arguments.job, precision, seed)
                 runs.append([(line["train"]["loss"], line["test"]["loss"], line["test"]["accuracy"]) for line in events(run, "epoch")])
     table(curves)
+    print("\n" + conditions(arguments.threads, f"seeds {arguments.seeds}"))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ usage: bench/resnet_accuracy.py [--epochs N] [--seeds 1,2,3] [--threads N] [--pr
                                 [--set KEY=VALUE] [--runs DIR] [--json FILE]
 
 Both read the same files ($YOKE_DATA), normalize, flip and shift alike, and follow the same schedule; drawing differs. Tested on the
-1,000 lossless test images and on all 10,000 as JPEG. Prints a line a run, then the means and their difference.
+1,000 lossless test images and on all 10,000 as JPEG. Prints a line a run on standard error, then a Markdown table: the means
+of the seeds, and the least and the most of the 10,000.
 """
 import argparse
 import contextlib
@@ -15,10 +16,12 @@ import lzma
 import math
 import pathlib
 import statistics
+import sys
 import tarfile
 import tempfile
 import time
 
+from conditions import conditions, heading, row
 from job_runs import DATA, ROOT, add_options, events, trained, yoke
 
 JPEG = DATA / "cifar10-jpeg/cifar10-jpeg-test.tar.xz"
@@ -136,12 +139,16 @@ def compare(arguments):
         for name, run in sides.items():
             runs[name].append(run(seed))
             small, whole, seconds = runs[name][-1]
-            print(f"{name:8s} seed {seed}  {small:.4f} of 1,000 lossless  {whole:.4f} of 10,000 JPEG  {seconds:.0f} s", flush=True)
+            print(f"{name:8s} seed {seed}  {small:.4f} of 1,000 lossless  {whole:.4f} of 10,000 JPEG  {seconds:.0f} s", file=sys.stderr)
             if arguments.json:  # after each run: a long one may be cut off
                 pathlib.Path(arguments.json).write_text(json.dumps({"arguments": vars(arguments), "runs": runs}, indent=1) + "\n")
+    print(heading(["", "1,000 lossless images, mean", "10,000 JPEG images, mean", "least", "most"]))
     for name, rows in runs.items():
-        small, whole, seconds = map(statistics.fmean, zip(*rows))
-        print(f"{name:8s} mean    {small:.4f}                    {whole:.4f}                  {seconds:.0f} s")
+        small, whole, _ = zip(*rows)
+        print(row([{"yoke": "yoke", "pytorch": "PyTorch"}[name], f"{statistics.fmean(small):.4f}", f"{statistics.fmean(whole):.4f}",
+                   f"{min(whole):.3f}", f"{max(whole):.3f}"]))
+    runs_each = f"{arguments.epochs} epochs, {arguments.precision}, seeds {arguments.seeds}"
+    print("\n" + conditions(arguments.threads, runs_each))
 
 
 def main():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs our training step and PyTorch's in turn and prints the ratios: `make bench`.
+"""Runs our training step and PyTorch's in turn and prints both rates and their ratio as a Markdown table: `make bench`.
 
 usage: bench/run.py [--threads N] [--rounds N] [--seconds S] [--only ROWS] [--precision f32,bf16] [--variants NAMES] [--limit S]
                     [--compile] [--json FILE]
@@ -9,19 +9,20 @@ number of threads. PyTorch runs as its best of eager, channels-last and torch.co
 first steps, which compile; then both run in turn, each in a process of its own, and medians count. What torch.compile made is
 kept in the cache of bench/torch_step.py, and --compile fills it beforehand: all rows take CPU minutes. "of limit" sets a rate
 against this machine's: the operations of the direct algorithm at the peak of a large multiplication (f32 or bf16) and, for the
-small models, 24 bytes a parameter at the bandwidth of an update in cache, all measured in this run. "GB" is each process's peak
-memory.
+small models, 24 bytes a parameter at the bandwidth of an update in cache, both measured before and after each round. "GB" is each
+process's peak memory.
 """
 import argparse
 import json
 import math
 import os
 import pathlib
-import platform
 import select
 import statistics
 import subprocess
 import sys
+
+from conditions import conditions, cpu_name, heading, row as table_row
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("YOKE_BENCH_BUILD", ROOT / "build/release"))
@@ -33,6 +34,10 @@ CASES = [("mlp", 1, GREY, []), ("mlp", 16, GREY, []), ("mlp", 64, GREY, []), ("m
          ("googlenet", 32, LARGE, ["batch_norm=true"]), ("vgg11", 16, LARGE, []), ("resnet18", 32, LARGE, []),
          ("resnet50", 16, LARGE, [])]
 F32_ONLY = {"mlp"}
+TITLES = {"mlp": "MLP 784-512-512-10", "lenet": "LeNet", "alexnet-cifar": "AlexNet-CIFAR", "resnet20": "ResNet-20", "caffenet": "CaffeNet",
+          "googlenet": "GoogLeNet", "vgg11": "VGG-11", "resnet18": "ResNet-18", "resnet50": "ResNet-50"}
+COLUMNS = ["model", "batch", "type", "yoke, images/s", "PyTorch, images/s", "its best form", "ratio", "of limit: yoke", "PyTorch",
+           "GB: yoke", "PyTorch"]
 VARIANTS = ["eager", "channels-last", "compile"]
 
 
@@ -124,17 +129,11 @@ def limit(batch, precision, ours, limits):
     return batch / seconds
 
 
-def cpu_name():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
-
-
 def show(row):
-    print(f"{row['model']:<14} batch {row['batch']:<4} {row['precision']:<5} {row['ours']:>9,.1f} images/s {row['runs']:>4} "
-          f"{row['pytorch']:>9,.1f} {row['variant']:<14} {row['ratio']:>5.2f}x {row['of_limit']:>8.0%} {row['pytorch_of_limit']:>8.0%} "
-          f"{row['peak_bytes'] / 1e9:>6.2f} {row['pytorch_peak_bytes'] / 1e9:>6.2f}", flush=True)
+    print(table_row([
+        TITLES[row["model"]], row["batch"], row["precision"], f"{row['ours']:,.{1 if row['ours'] < 100 else 0}f}",
+        f"{row['pytorch']:,.{1 if row['ours'] < 100 else 0}f}", row["variant"], f"{row['ratio']:.2f}x", f"{100 * row['of_limit']:.0f} %",
+        f"{100 * row['pytorch_of_limit']:.0f} %", f"{row['peak_bytes'] / 1e9:.2f}", f"{row['pytorch_peak_bytes'] / 1e9:.2f}"]), flush=True)
 
 
 def compile_rows(rows, arguments):
@@ -175,11 +174,7 @@ def main():
         subprocess.run(["cmake", "--build", str(BUILD), "--target", "step_bench"], check=True, stdout=subprocess.DEVNULL)
 
     limits = measure_limits(arguments)
-    print(f"yoke {limits['version']} ({limits['commit']}), {limits['library']}")
-    print(f"{cpu_name()}, {arguments.threads} threads: {limits['gemm_f32'] / 1e9:.0f} GF/s f32, {limits['gemm_bf16'] / 1e9:.0f} bf16, "
-          f"{limits['cache_bandwidth'] / 1e9:.0f} GB/s in cache, {limits['memory_bandwidth'] / 1e9:.0f} GB/s from memory")
-    print(f"{'name':<14} {'case':<16} {'median':>9} {'unit':<8} {'runs':>4} {'PyTorch':>9} {'its best':<14} {'ratio':>6} "
-          f"{'of limit':>8} {'PyTorch':>8} {'GB':>6} {'PyTorch':>6}")
+    print(heading(COLUMNS), flush=True)
     rows = []
     for case, precision in chosen_rows(arguments):
         row = compare(case, precision, arguments)
@@ -189,8 +184,11 @@ def main():
             pathlib.Path(arguments.json).write_text(json.dumps(
                 {"limits": limits, "cpu": cpu_name(), "threads": arguments.threads, "rows": rows}, indent=1) + "\n")
     if rows:
-        print(f"geometric mean of {len(rows)} ratios to PyTorch {rows[0]['version']}: "
-              f"{math.exp(statistics.fmean(math.log(row['ratio']) for row in rows)):.2f}x")
+        mean = math.exp(statistics.fmean(math.log(row["ratio"]) for row in rows))
+        print(f"\nGeometric mean of the {len(rows)} ratios: {mean:.2f}x.\n\n"
+              f"{conditions(arguments.threads, f'medians of {arguments.rounds} rounds', limits)}; {limits['library']}; PyTorch {rows[0]['version']}; "
+              f"at the start {limits['gemm_f32'] / 1e9:.0f} GF/s f32, {limits['gemm_bf16'] / 1e9:.0f} bf16, "
+              f"{limits['cache_bandwidth'] / 1e9:.0f} GB/s in cache, {limits['memory_bandwidth'] / 1e9:.0f} GB/s from memory")
 
 
 if __name__ == "__main__":

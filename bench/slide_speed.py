@@ -12,9 +12,7 @@ import argparse
 import json
 import os
 import pathlib
-import platform
 import shutil
-import subprocess
 import tempfile
 import time
 
@@ -22,6 +20,7 @@ import slide_jobs
 import slide_labels
 import slide_scaling
 import slide_yardstick
+from conditions import conditions, cpu_name, version
 
 CORES = len(os.sched_getaffinity(0))
 
@@ -123,21 +122,8 @@ def show(arguments):
 def save(arguments, figures):
     """Writes what was measured so far to the JSON file, if one is wanted."""
     if arguments.json:
-        record = {"version": version(), "cpu": cpu_name(), "thread_count": arguments.threads} | figures
+        record = {"version": version(slide_jobs.PROGRAM), "cpu": cpu_name(), "thread_count": arguments.threads} | figures
         pathlib.Path(arguments.json).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-
-
-def version():
-    """What `yoke version` says of the program."""
-    said = subprocess.run([slide_jobs.PROGRAM, "version", "--json"], check=True, capture_output=True, text=True)
-    return json.loads(said.stdout)
-
-
-def cpu_name():
-    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor()
 
 
 def main():
@@ -146,11 +132,8 @@ def main():
     if memory_disk.is_dir() and shutil.disk_usage(memory_disk).free > 8e9:
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", tempfile.gettempdir() + "/torchinductor")  # Not there: it stays.
         tempfile.tempdir = str(memory_disk)
-    print(
-        f"yoke {version()['version']} ({version()['commit']}); {cpu_name()}, {arguments.threads} threads of {CORES}; "
-        f"load before the run {os.getloadavg()[0]:.1f}\n",
-        flush=True)
     save(arguments, {arguments.part: show(arguments)} if arguments.part != "all" else show(arguments))
+    print(conditions(arguments.threads, "medians where a table says so", version(slide_jobs.PROGRAM)))
 
 
 if __name__ == "__main__":
