@@ -60,7 +60,6 @@ class TextProgress : public Observer {
                           event.epochs == 1 ? "epoch" : "epochs", Duration(event.seconds)));
     if (!event.sentence.empty()) out_.Text(event.sentence);
     if (const std::string memory = ToText(event.memory); !memory.empty()) out_.Text(memory);
-    out_.Text("run directory " + event.run);
     if (const std::string metric = Headline(event.test); !metric.empty())
       out_.Text("test " + metric);
   }

@@ -22,6 +22,14 @@ std::string ThreeDigits(double number) {
   return fmt::format("{:.{}f}", number, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 }
 
+/// "75", "3.5", "< 0.1".
+std::string TwoDigits(double number) {
+  if (number > 0 && number < 0.05) return "< 0.1";
+  return fmt::format("{:.{}f}", number, number < 9.95 ? 1 : 0);
+}
+
+constexpr std::array kByteUnits = {"B", "kB", "MB", "GB", "TB", "PB"};
+
 }  // namespace
 
 std::string Count(int64_t number) {
@@ -41,10 +49,18 @@ std::string Duration(double seconds) {
 }
 
 std::string Bytes(double bytes) {
-  static constexpr std::array kUnits = {"B", "kB", "MB", "GB", "TB", "PB"};
-  const size_t unit = Scale(bytes, kUnits.size() - 1);
+  const size_t unit = Scale(bytes, kByteUnits.size() - 1);
   return fmt::format("{} {}", unit == 0 ? fmt::format("{:.0f}", bytes) : ThreeDigits(bytes),
-                     kUnits[unit]);
+                     kByteUnits[unit]);
+}
+
+std::string BytesOfParts(double bytes, const std::vector<std::pair<std::string, double>>& parts) {
+  const size_t unit = Scale(bytes, kByteUnits.size() - 1);
+  const double size = std::pow(1000, unit);
+  std::string list;
+  for (const auto& [name, part] : parts)
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", name, TwoDigits(part / size));
+  return fmt::format("{} {} ({})", TwoDigits(bytes), kByteUnits[unit], list);
 }
 
 std::string BinaryBytes(double bytes) {

@@ -225,9 +225,6 @@ class RunRecord : public Observer {
   std::unique_ptr<EventFile> events_;
 };
 
-/// A small model's memory is that of the program: how many times its own says nothing.
-constexpr double kTellingRatio = 10;
-
 std::string Named(const std::string& set, const Metrics& metrics) {
   std::string text;
   for (const auto& [name, value] : metrics)
@@ -260,15 +257,9 @@ std::string ToText(const EpochEvent& e) {
 
 std::string ToText(const MemoryUse& m) {
   if (m.peak == 0 || m.Model() == 0) return "";
-  const std::string tables =
-      m.tables > 0 ? fmt::format(", hash tables {}", Bytes(double(m.tables))) : "";
-  const std::string share =
-      m.Ratio() < kTellingRatio ? fmt::format("{:.3g} times", m.Ratio()) : "of which";
-  return fmt::format(
-      "peak memory {}, {} the model's {} (parameters {}, rule's state {}{}); program and data took "
-      "{} before",
-      Bytes(double(m.peak)), share, Bytes(double(m.Model())), Bytes(double(m.parameters)),
-      Bytes(double(m.rule_state)), tables, Bytes(double(m.before_model)));
+  return "peak memory " +
+         BytesOfParts(double(m.peak),
+                      {{"model", double(m.Model())}, {"program and data", double(m.before_model)}});
 }
 
 std::unique_ptr<Observer> MakeRecord(const std::string& run) {

@@ -37,7 +37,10 @@ class PlainTest(ProgramTest):
         result = self.good("train", "tiny.toml", "--run", "r")
         lines = result.out.splitlines()
         self.assertRegex(lines[-1], r"^test accuracy 0\.\d{4}$")
-        self.assertEqual(lines[-2], "run directory r")
+        self.assertRegex(lines[-2], r"^peak memory [\d.]+ MB \(model [^,]+, program and data [^,]+\)$")
+        self.assertEqual(lines[-3], "the weights are in r/last")
+        ended = next(i for i, line in enumerate(lines) if line.startswith("finished after"))
+        self.assertNotIn("run directory", "".join(lines[ended:]), "named once, with the weights")
         self.assertEqual(len([line for line in lines if line.startswith("epoch ")]), 2)
         self.assertNotRegex(result.out, "[\r\033]")
 

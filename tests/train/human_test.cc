@@ -26,6 +26,8 @@ TEST(HumanTest, SizesAndRates) {
   EXPECT_EQ(Bytes(0), "0 B");
   EXPECT_EQ(Bytes(999), "999 B");
   EXPECT_EQ(Bytes(999999), "1.00 MB");
+  EXPECT_EQ(BytesOfParts(999.6e6, {{"model", 1000}, {"data", 0}}),
+            "1.0 GB (model < 0.1, data 0.0)");
   EXPECT_EQ(BinaryBytes(48 * 1024), "48 KiB");
   EXPECT_EQ(BinaryBytes(1.5 * 1024 * 1024 * 1024), "1.50 GiB");
   EXPECT_EQ(BinaryBytes(0), "0 B");

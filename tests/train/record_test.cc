@@ -128,12 +128,12 @@ TEST_F(RecordTest, SaysHowMuchMemoryWasTaken) {
   EXPECT_EQ(summary["memory"]["peak"], memory.peak);
   EXPECT_EQ(summary["memory"]["gradients"], 1000);
   EXPECT_DOUBLE_EQ(summary["memory"]["ratio"], 1.3);
-  EXPECT_EQ(ToText(memory),
-            "peak memory 1.30 GB, 1.3 times the model's 1.00 GB (parameters 300 MB, rule's state "
-            "600 MB, hash tables 100 MB); program and data took 50.0 MB before");
-  EXPECT_EQ(ToText(MemoryUse{.peak = 30'000'000, .parameters = 1000}),
-            "peak memory 30.0 MB, of which the model's 1.00 kB (parameters 1.00 kB, rule's state 0 "
-            "B); program and data took 0 B before");
+  EXPECT_EQ(ToText(memory), "peak memory 1.3 GB (model 1.0, program and data 0.1)");
+  EXPECT_EQ(ToText(MemoryUse{.peak = 74'700'000,
+                             .before_model = 36'200'000,
+                             .parameters = 1'720'000,
+                             .rule_state = 1'730'000}),
+            "peak memory 75 MB (model 3.5, program and data 36)");
   EXPECT_EQ(ToText(MemoryUse{}), "");
 }
 
