@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 namespace yoke {
 namespace {
@@ -36,8 +37,8 @@ void LogToFile(const std::string& path) {
   }
 }
 
-void LogInfo(std::string_view message) { Logger()->info("{}", message); }
-void LogWarning(std::string_view message) { Logger()->warn("{}", message); }
+void LogInfo(std::string_view message) { Logger()->info("{}", OneLine(message)); }
+void LogWarning(std::string_view message) { Logger()->warn("{}", OneLine(message)); }
 
 LogFile::LogFile(const std::string& path) {
   try {
@@ -48,7 +49,7 @@ LogFile::LogFile(const std::string& path) {
 }
 
 void LogFile::Info(std::string_view message) {
-  if (logger_) logger_->info("{}", message);
+  if (logger_) logger_->info("{}", OneLine(message));
 }
 
 }  // namespace yoke

@@ -38,6 +38,8 @@ std::string TypeName(OptionType type) {
   return "a value";
 }
 
+constexpr size_t kLongestName = 100;  ///< A longer one is not a mistyped name.
+
 bool IsNumber(const Value& value) { return value.AsInt() || value.AsFloat(); }
 
 template <typename Test>
@@ -217,6 +219,7 @@ std::string Nearest(std::string_view name, std::span<const std::string> known) {
   if (std::count_if(known.begin(), known.end(), part) == 1)
     return *std::find_if(known.begin(), known.end(), part);
   std::string best;
+  if (name.size() > kLongestName) return best;
   int distance = static_cast<int>(name.size()) / 2 + 1;
   for (const std::string& candidate : known) {
     const int d = EditDistance(name, candidate);

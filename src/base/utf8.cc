@@ -3,10 +3,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace yoke {
 namespace {
+
+constexpr size_t kLongestWord = 400;   ///< Of a message, in bytes.
+constexpr size_t kLongestLine = 4000;  ///< The list of all keys fits.
 
 bool Continues(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
 
@@ -26,6 +30,38 @@ size_t CharacterAt(std::string_view text) {
   return size;
 }
 
+/// Bytes of the character that `text` begins with; 0: it has to be escaped.
+size_t PlainCharacterAt(std::string_view text) {
+  const size_t size = CharacterAt(text);
+  const auto first = static_cast<uint8_t>(text[0]);
+  const bool control = first < 0x20 || first == 0x7F ||
+                       (first == 0xC2 && size == 2 && static_cast<uint8_t>(text[1]) < 0xA0);
+  return control ? 0 : size;
+}
+
+std::string Escaped(std::string_view text) {
+  std::string escaped;
+  while (!text.empty()) {
+    const size_t size = PlainCharacterAt(text);
+    if (size == 0)
+      escaped += fmt::format("\\x{:02X}", static_cast<uint8_t>(text[0]));
+    else
+      escaped += text.substr(0, size);
+    text.remove_prefix(std::max<size_t>(size, 1));
+  }
+  return escaped;
+}
+
+std::string WithShortWords(std::string_view text) {
+  std::string result;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size() - 1) + 1;
+    result += Shortened(std::string(text.substr(begin, end - begin)), kLongestWord);
+    begin = end;
+  }
+  return result;
+}
+
 }  // namespace
 
 bool IsUtf8(std::string_view text) {
@@ -37,18 +73,25 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
-std::string OneLine(std::string_view text) {
-  std::string line;
+bool IsPlain(std::string_view text) {
   while (!text.empty()) {
-    const size_t size = CharacterAt(text);
-    const auto first = static_cast<uint8_t>(text[0]);
-    if (size == 0 || first < 0x20 || first == 0x7F)
-      line += fmt::format("\\x{:02X}", first);
-    else
-      line += text.substr(0, size);
-    text.remove_prefix(size > 0 ? size : 1);
+    const size_t size = PlainCharacterAt(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
   }
-  return line;
+  return true;
+}
+
+std::string OneLine(std::string_view text) {
+  return Shortened(WithShortWords(Escaped(text)), kLongestLine);
+}
+
+std::string Shortened(const std::string& name, size_t width) {
+  if (name.size() <= width) return name;
+  size_t head = (width - 2) / 2, tail = name.size() - (width - 2 - head);
+  while (head > 0 && Continues(name[head])) --head;
+  while (tail < name.size() && Continues(name[tail])) ++tail;
+  return name.substr(0, head) + ".." + name.substr(tail);
 }
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// UTF-8: whether a text from outside is one, and a form of it that fits a line of a message.
+// UTF-8: checks of texts from outside, and their forms for a line of a message.
 #pragma once
 
 #include <string>
@@ -9,7 +9,14 @@ namespace yoke {
 /// Whether `text` is well-formed UTF-8 (RFC 3629): what JSON can hold.
 bool IsUtf8(std::string_view text);
 
-/// `text` on one line: control characters and bytes that are no UTF-8 are written as \x0A.
+/// Whether `text` is UTF-8 without control characters: what a name may be.
+bool IsPlain(std::string_view text);
+
+/// `text` as one line of a message: control characters and bytes that are not UTF-8 are written as
+/// \x0A. A word of more than 400 bytes and a text of more than 4,000 lose their middle.
 std::string OneLine(std::string_view text);
+
+/// A name in at most `width` bytes: ".." replaces its middle.
+std::string Shortened(const std::string& name, size_t width);
 
 }  // namespace yoke

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/job_options.h"
 #include "cli/model_file.h"

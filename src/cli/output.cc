@@ -84,15 +84,6 @@ std::vector<std::string> TableLines(const std::vector<std::vector<std::string>>&
   return lines;
 }
 
-std::string Shortened(const std::string& name, size_t width) {
-  if (name.size() <= width) return name;
-  const auto splits = [&](size_t at) { return (name[at] & 0xC0) == 0x80; };  // a UTF-8 character
-  size_t head = (width - 2) / 2, tail = name.size() - (width - 2 - head);
-  while (head > 0 && splits(head)) --head;
-  while (tail < name.size() && splits(tail)) ++tail;
-  return name.substr(0, head) + ".." + name.substr(tail);
-}
-
 std::vector<std::string> Wrap(const std::string& text, size_t width, size_t indent) {
   std::vector<std::string> lines(1);
   std::istringstream words(text);

@@ -44,9 +44,6 @@ class Output {
 std::vector<std::string> TableLines(const std::vector<std::vector<std::string>>& rows,
                                     const std::vector<size_t>& right = {});
 
-/// A name in at most `width` bytes: its middle gives way to "..".
-std::string Shortened(const std::string& name, size_t width);
-
 /// Lines of at most `width` characters, broken between words; lines after the first begin with
 /// `indent` blanks.
 std::vector<std::string> Wrap(const std::string& text, size_t width, size_t indent);

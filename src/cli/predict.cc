@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/model_file.h"
 #include "kernels/threads.h"
@@ -163,7 +164,7 @@ class PredictCommand : public Command {
     for (const auto& [label, probability] : guesses) {
       labels.push_back(data.label_names.empty() ? std::to_string(label) : data.label_names[label]);
       best.push_back(probability);
-      text += fmt::format("  {} {}", labels.back(), Metric(best.back()));
+      text += fmt::format("  {} {}", OneLine(labels.back()), Metric(best.back()));
     }
     out.Event("prediction", {{"index", index}, {"labels", labels}, {"scores", best}});
     out.Text(text);

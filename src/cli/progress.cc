@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "comm/launcher.h"
 #include "train/human.h"
 #include "train/record.h"
@@ -36,8 +37,8 @@ class TextProgress : public Observer {
   explicit TextProgress(Output& out) : out_(out), live_(out.IsTerminal() && !LaunchedByMpi()) {}
 
   void Start(const StartEvent& event) override {
-    out_.Text(ToText(event));
-    out_.Text("run directory " + event.run);
+    Line(ToText(event));
+    Line("run directory " + event.run);
   }
 
   void Step(const StepEvent& event) override {
@@ -48,23 +49,24 @@ class TextProgress : public Observer {
 
   void Epoch(const EpochEvent& event) override {
     metric_ = Headline(event.test.empty() ? event.validation : event.test);
-    out_.Text(ToText(event));
+    Line(ToText(event));
   }
 
-  void Message(const std::string& text) override { out_.Text(text); }
+  void Message(const std::string& text) override { Line(text); }
 
   void End(const EndEvent& event) override {
     out_.Live("");
     if (event.exit_status == 3) return;  // the sentence is the error that follows
-    out_.Text(fmt::format("{} after {:.4g} {}, {}", Reason(event.reason), event.epochs,
-                          event.epochs == 1 ? "epoch" : "epochs", Duration(event.seconds)));
-    if (!event.sentence.empty()) out_.Text(event.sentence);
-    if (const std::string memory = ToText(event.memory); !memory.empty()) out_.Text(memory);
-    if (const std::string metric = Headline(event.test); !metric.empty())
-      out_.Text("test " + metric);
+    Line(fmt::format("{} after {:.4g} {}, {}", Reason(event.reason), event.epochs,
+                     event.epochs == 1 ? "epoch" : "epochs", Duration(event.seconds)));
+    if (!event.sentence.empty()) Line(event.sentence);
+    if (const std::string memory = ToText(event.memory); !memory.empty()) Line(memory);
+    if (const std::string metric = Headline(event.test); !metric.empty()) Line("test " + metric);
   }
 
  private:
+  void Line(const std::string& text) { out_.Text(OneLine(text)); }
+
   static std::string Reason(const std::string& reason) {
     if (reason == "target") return "target reached";
     if (reason == "time_limit") return "time limit reached";

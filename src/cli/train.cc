@@ -1,6 +1,5 @@
 // yoke train: runs a job file, or goes on with a run.
 #include <CLI/CLI.hpp>
-#include <filesystem>
 
 #include "base/check.h"
 #include "cli/command.h"
@@ -8,6 +7,7 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "comm/launcher.h"
+#include "train/run_directory.h"
 #include "train/trainer.h"
 
 namespace yoke {
@@ -46,7 +46,7 @@ class TrainCommand : public Command {
     const bool resume = !resume_.empty();
     Overrides keys = set_.Read();
     if (const Launch launch = FindLaunch(); !launch.launcher.empty()) CountRanks(launch, keys);
-    const Job job = resume ? LoadResolvedJob(resume_ + "/job.toml", keys) : LoadJob(job_, keys);
+    const Job job = resume ? LoadRunJob(resume_, keys) : LoadJob(job_, keys);
     const std::unique_ptr<Observer> progress = MakeProgress(out);
     RunRequest request{.run = resume ? resume_ : run_, .resume = resume};
     request.stop_signal = &CatchStopSignals();
@@ -75,9 +75,6 @@ class TrainCommand : public Command {
     Require(job_.empty(), "a run is resumed with its own job, {}/job.toml: leave out {}", resume_,
             job_);
     Require(run_.empty(), "--resume names the run directory already: leave out --run");
-    Require(std::filesystem::exists(resume_), "there is no run directory {}", resume_);
-    Require(std::filesystem::exists(resume_ + "/job.toml"), "{} holds no run: it has no job.toml",
-            resume_);
   }
 
   std::string job_;

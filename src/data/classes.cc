@@ -41,7 +41,7 @@ int32_t ClassLabels::Index(std::string_view label) {
   if (found == index_.end() && closed_) return -1;
   last_label_ = label;
   if (found != index_.end()) return last_index_ = found->second;
-  Require(IsUtf8(name), "the label '{}' is no UTF-8 text: rename it", OneLine(name));
+  Require(IsUtf8(name), "the label '{}' is not UTF-8", name);
   last_index_ = static_cast<int32_t>(names_.size());
   index_[name] = last_index_;
   names_.push_back(std::move(name));

@@ -19,7 +19,8 @@ class ClassLabels {
   /// `like`: null, or what names the classes already.
   explicit ClassLabels(const DataInfo* like);
 
-  /// The class of a label; a new one while open, -1 for an unknown one when closed.
+  /// The class of a label; a new one while open, -1 for an unknown one when closed. Throws
+  /// UserError for a new one that is not UTF-8, which no checkpoint could hold.
   int32_t Index(std::string_view label);
   /// Sorts the classes (numbers by value, then texts) and renumbers `classes` to match; does
   /// nothing when closed.

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "base/utf8.h"
 #include "model/graph_node.h"
 #include "model/layer_namer.h"
 
@@ -83,8 +84,9 @@ class TableReader {
     table.type = TextIn(value, "type", table.section);
     table.name = TextIn(value, "name", table.section);
     Require(!table.type.empty(), "{} has no type (such as \"linear\")", table.section);
-    Require(table.name.find_first_of("./ ") == std::string::npos,
-            "the name '{}' of {} may hold no dot, slash or blank", table.name, table.section);
+    Require(table.name.find_first_of("./ ") == std::string::npos && IsPlain(table.name),
+            "the name '{}' of {} may hold no dot, slash, blank or control character", table.name,
+            table.section);
     for (const char* key : {"type", "name", "inputs"}) table.options.Erase(key);
     Append(std::move(table), value.Find("inputs"));
   }

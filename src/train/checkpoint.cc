@@ -201,6 +201,16 @@ bool Checkpoint::Load(const std::vector<StateTensor>& layers) const {
   return true;
 }
 
+std::optional<CheckpointHead> NewestHead(const std::string& run) {
+  for (const auto& [step, folder] : Newest(run)) {
+    try {
+      return DecodeHead(ReadWhole(folder + kHead), folder + kHead).head;
+    } catch (const DamagedError&) {  // the one before may be whole
+    }
+  }
+  return {};
+}
+
 std::optional<Checkpoint> RecoverNewest(const std::string& run,
                                         std::vector<std::string>& messages) {
   fs::remove_all(run + "/checkpoints/" + kUnfinished);

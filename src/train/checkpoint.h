@@ -118,6 +118,9 @@ class Checkpoint {
   mutable std::optional<Safetensors> optimizer_;
 };
 
+/// What the newest checkpoint of a run says, where a head of one is whole. Changes nothing.
+std::optional<CheckpointHead> NewestHead(const std::string& run);
+
 /// Makes a run's folder ready to go on: removes what a killed writer left, gives checkpoints newer
 /// than the newest good one other names (said in `messages`), points `last` at that one and returns
 /// it; nothing when the run has none yet. Throws UserError, and renames nothing, when all are

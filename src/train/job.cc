@@ -28,10 +28,6 @@ struct Section {
   const std::string& folder;  ///< What relative paths are relative to.
 };
 
-std::string Where(const Value& value, const std::string& key) {
-  return value.place().empty() ? key : value.place() + ": " + key;
-}
-
 /// The entry that `section.key` names (or `fallback`), its mistake told with its place.
 template <typename Entry>
 const Entry& Named(const std::vector<Entry>& entries, const Section& section,
@@ -181,8 +177,7 @@ void ForgetPart(Value& root, const Override& given) {
       for (const OptionSpec& option : group.options) section->Erase(option.name);
 }
 
-Value ReadWithOverrides(const std::string& path, const Overrides& overrides) {
-  Value root = ReadToml(path);
+Value WithOverrides(Value root, const Overrides& overrides) {
   for (const Override& given : overrides) ForgetPart(root, given);
   for (const Override& given : overrides) ApplyOverride(root, given);
   return root;
@@ -214,6 +209,7 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   root.Set("node", (job.node = Checked(at(3), node_keys(), executor)).Resolved());
   root.Set("cluster", (job.cluster = CheckCluster(at(4))).Resolved());
   root.Set("checkpoint", (job.checkpoint = Checked(at(5), checkpoint_keys(), Part{})).Resolved());
+  RequireText(root, "");
   job.resolved = std::move(root);
   return job;
 }
@@ -224,11 +220,11 @@ Job LoadJob(const std::string& path, const Overrides& overrides) {
           "(`yoke info {}` shows it)",
           path, path, path);
   const std::filesystem::path file = std::filesystem::absolute(path);
-  return MakeJob(ReadWithOverrides(path, overrides), file.stem(), file.parent_path());
+  return MakeJob(WithOverrides(ReadToml(path), overrides), file.stem(), file.parent_path());
 }
 
-Job LoadResolvedJob(const std::string& path, const Overrides& overrides) {
-  return MakeJob(ReadWithOverrides(path, overrides), "job", "");
+Job MakeResolvedJob(Value root, const Overrides& overrides) {
+  return MakeJob(WithOverrides(std::move(root), overrides), "job", "");
 }
 
 bool Job::ReferenceKernels() const { return node.String("kernels") == "reference"; }

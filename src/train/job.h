@@ -44,9 +44,9 @@ using Overrides = std::vector<Override>;  ///< In order.
 /// nearest and the list), wrong types, ranges, one sentence each, with file and line. Relative
 /// paths become absolute against the job file's folder.
 Job LoadJob(const std::string& path, const Overrides& overrides);
-/// The same from the job.toml of a run: resolved, so that a `$` in its paths is a `$`; overrides
+/// The same from the job that a run keeps: resolved, so that a `$` in its paths is a `$`; overrides
 /// are as above.
-Job LoadResolvedJob(const std::string& path, const Overrides& overrides);
+Job MakeResolvedJob(Value root, const Overrides& overrides);
 
 /// The same from a value already read (tests, checkpoints); `folder` is what relative paths are
 /// relative to, "" for a resolved job, whose paths are taken as they stand.

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "train/job.h"
 
 namespace yoke {
@@ -80,6 +81,24 @@ void ResolvePaths(Value& section, const std::vector<OptionSpec>& keys, const std
     if (List* list = value->AsList())
       for (Value& item : *list) ResolvePath(item, folder);
   }
+}
+
+std::string Where(const Value& value, const std::string& key) {
+  return value.place().empty() ? key : value.place() + ": " + key;
+}
+
+void RequireText(const Value& value, const std::string& key) {
+  const auto* const text = value.AsString();
+  Require(
+      !text || (IsUtf8(*text) && text->find('\0') == text->npos),
+      "{}: '{}' is not UTF-8 text without zero bytes; where it is the name of a file or folder, "
+      "rename that",
+      Where(value, key), text ? OneLine(*text) : "");
+  if (const List* list = value.AsList())
+    for (const Value& item : *list) RequireText(item, key);
+  if (const Table* table = value.AsTable())
+    for (const auto& [name, item] : *table)
+      RequireText(item, key.empty() ? name : key + "." + name);
 }
 
 std::string ExpandEnvironment(const std::string& path) {

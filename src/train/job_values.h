@@ -18,4 +18,12 @@ void ApplyOverride(Value& root, const Override& given);
 /// `folder` of "" only the latter change.
 void ResolvePaths(Value& section, const std::vector<OptionSpec>& keys, const std::string& folder);
 
+/// "job.toml:3: train.epochs": how a message about a key's value begins.
+std::string Where(const Value& value, const std::string& key);
+
+/// Throws UserError that names the first text of a job that job.toml and
+/// checkpoint.json cannot hold: one that is not UTF-8 or has a zero byte. `key` is what `value` is
+/// called.
+void RequireText(const Value& value, const std::string& key);
+
 }  // namespace yoke

@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "base/version.h"
+#include "train/checkpoint.h"
 #include "train/files.h"
 
 namespace yoke {
@@ -49,6 +51,36 @@ std::vector<fs::path> Entries(const fs::path& folder) {
   return entries;
 }
 
+constexpr const char* kJobFile = "/job.toml";
+
+/// A file of a folder that no run may begin in; "" where one may. Nothing lies there, or only what
+/// a process that was killed before it wrote its job left.
+std::string InTheWay(const std::string& folder) {
+  for (const fs::path& entry : Entries(folder))
+    if (const std::string name = entry.filename(); name != "lock" && name != "job.toml.new")
+      return name;
+  return "";
+}
+
+void RequireFree(const std::string& folder) {
+  const std::string file = InTheWay(folder);
+  const bool holds_run = fs::exists(folder + kJobFile) || fs::exists(folder + "/checkpoints");
+  Require(
+      !holds_run,
+      "{} holds a run already; continue it with --resume {}, or name another directory by --run",
+      folder, folder);
+  Require(file.empty(), "{} holds other files ({}); name a new or an empty directory by --run",
+          folder, file);
+}
+
+/// `text` as a part of a file's name: '_' in place of what no name should hold.
+std::string AsName(std::string text) {
+  if (!IsPlain(text))
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7F; }, '_');
+  return text;
+}
+
 /// The folder and those that it lies in, as far as they do not exist; innermost first.
 std::vector<fs::path> Missing(fs::path folder) {
   std::vector<fs::path> missing;
@@ -61,7 +93,7 @@ std::vector<fs::path> Missing(fs::path folder) {
 /// taken.
 std::string MakeNew(const std::string& job) {
   fs::create_directories("runs");
-  const std::string name = fmt::format("runs/{}-{}", job, TimeText());
+  const std::string name = fmt::format("runs/{}-{}", AsName(job), TimeText());
   for (int i = 1;; ++i) {
     std::string path = i == 1 ? name : fmt::format("{}-{}", name, i);
     if (fs::create_directory(path)) return path;
@@ -70,6 +102,12 @@ std::string MakeNew(const std::string& job) {
 
 std::string CannotMake(const std::string& path, const std::error_code& why) {
   return fmt::format("cannot make the run directory {}: {}", path, why.message());
+}
+
+void RequireRun(const std::string& folder) {
+  Require(fs::exists(folder), "there is no run directory {}", folder);
+  Require(fs::exists(folder + kJobFile) || fs::exists(folder + "/checkpoints"),
+          "{} holds no run: it has neither job.toml nor checkpoints", folder);
 }
 
 }  // namespace
@@ -88,7 +126,6 @@ RunDirectory::RunDirectory(std::string path) : path_(std::move(path)) {
 RunDirectory::RunDirectory(RunDirectory&& other) noexcept
     : path_(std::move(other.path_)),
       lock_(std::exchange(other.lock_, -1)),
-      found_(std::move(other.found_)),
       made_(std::move(other.made_)) {}
 
 RunDirectory::~RunDirectory() {
@@ -96,19 +133,18 @@ RunDirectory::~RunDirectory() {
 }
 
 RunDirectory RunDirectory::Create(const std::string& path, const Job& job) {
+  Require(IsPlain(path),
+          "the run directory '{}' has a control character or is not UTF-8; expected a plain name",
+          OneLine(path));
   try {
     std::vector<fs::path> made = Missing(path.empty() ? "runs" : path);
     if (!path.empty()) fs::create_directories(path);
     const std::string folder = path.empty() ? MakeNew(job.name) : path;
     if (path.empty()) made.insert(made.begin(), folder);
-    std::vector<fs::path> found = Entries(folder);
+    if (!fs::exists(folder + "/lock")) RequireFree(folder);  // Before it gets a lock.
     RunDirectory run(folder);
+    RequireFree(folder);
     run.made_ = std::move(made);
-    run.found_ = std::move(found);
-    Require(
-        !fs::exists(run.path_ + "/job.toml"),
-        "{} holds a run already; continue it with --resume {}, or name another directory by --run",
-        run.path_, run.path_);
     run.WriteJob(job);
     return run;
   } catch (const fs::filesystem_error& problem) {
@@ -117,24 +153,33 @@ RunDirectory RunDirectory::Create(const std::string& path, const Job& job) {
 }
 
 RunDirectory RunDirectory::Resume(const std::string& path) {
-  Require(fs::exists(path + "/job.toml"), "{} holds no run to resume (there is no {}/job.toml)",
-          path, path);
+  RequireRun(path);
   return RunDirectory(path);
 }
 
 void RunDirectory::Abandon() {
   std::error_code none;
   for (const fs::path& entry : Entries(path_))
-    if (IsOurs(entry.filename()) && std::find(found_.begin(), found_.end(), entry) == found_.end())
-      fs::remove(entry, none);
+    if (IsOurs(entry.filename())) fs::remove(entry, none);
   for (const fs::path& folder : made_) fs::remove(folder, none);  // Only an empty one goes.
 }
 
 void RunDirectory::WriteJob(const Job& job) const {
   const std::string text =
       fmt::format("# The job as it ran, by yoke {} ({}). Continue: yoke train --resume {}\n{}",
-                  Version(), Commit(), path_, FormatToml(job.resolved));
-  ReplaceFile(path_ + "/job.toml", text);
+                  Version(), Commit(), OneLine(path_), FormatToml(job.resolved));
+  ReplaceFile(path_ + kJobFile, text);
+}
+
+bool RunDirectory::HasJob() const { return fs::exists(path_ + kJobFile); }
+
+Job LoadRunJob(const std::string& run, const Overrides& overrides) {
+  RequireRun(run);
+  if (fs::exists(run + kJobFile)) return MakeResolvedJob(ReadToml(run + kJobFile), overrides);
+  const std::optional<CheckpointHead> head = NewestHead(run);
+  Require(head.has_value(), "{} cannot be resumed: it has no job.toml, and no checkpoint is whole",
+          run);
+  return MakeResolvedJob(head->job, overrides);
 }
 
 }  // namespace yoke

@@ -24,6 +24,8 @@ void Lead(const Job& job, const RunRequest& request, Ground& ground) {
                                  : RunDirectory::Resume(old));
   ground.folder = std::filesystem::absolute(ground.run->path());
   ground.began = !old.empty();
+  if (request.resume && !ground.run->HasJob())
+    ground.messages.emplace_back("job.toml is missing: the job is that of the newest checkpoint");
   if (ground.began) ground.checkpoint = RecoverNewest(old, ground.messages);
 }
 

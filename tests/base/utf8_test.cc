@@ -18,6 +18,32 @@ TEST(Utf8, WritesMessagesOnOneLine) {
   EXPECT_EQ(OneLine("a\nb\tc"), "a\\x0Ab\\x09c");
   EXPECT_EQ(OneLine("caf\xE9!"), "caf\\xE9!");
   EXPECT_EQ(OneLine("caf\xC3\xA9"), "caf\xC3\xA9");
+  EXPECT_EQ(OneLine("\x1B[1m \xC2\x9B"), "\\x1B[1m \\xC2\\x9B");
+}
+
+TEST(Utf8, ShortensLongNamesInMessages) {
+  const std::string path = "a/" + std::string(300, 'p');
+  EXPECT_EQ(OneLine("cannot read " + path + ": no such file"),
+            "cannot read " + path + ": no such file");
+  const std::string line = OneLine("unknown key '" + std::string(1 << 20, 'k') + "' (known: a)");
+  EXPECT_LT(line.size(), 450);
+  EXPECT_TRUE(line.starts_with("unknown key 'kkk") && line.ends_with("kkk' (known: a)")) << line;
+  std::string blanks(1 << 20, ' ');
+  EXPECT_EQ(OneLine(blanks).size(), 4000);
+}
+
+TEST(Utf8, KnowsPlainNames) {
+  for (const char* name : {"", "a b", "caf\xC3\xA9", "\xC2\xA0"})
+    EXPECT_TRUE(IsPlain(name)) << name;
+  for (const char* name : {"a\nb", "\x7F", "caf\xE9", "\xC2\x80"})
+    EXPECT_FALSE(IsPlain(name)) << OneLine(name);
+}
+
+TEST(Utf8, ShortensTheMiddle) {
+  EXPECT_EQ(Shortened("as_it_is", 8), "as_it_is");
+  EXPECT_EQ(Shortened("stage1_branch2_conv", 10), "stag..conv");
+  EXPECT_EQ(Shortened("stage1_branch2_conv", 11), "stag.._conv");
+  EXPECT_EQ(Shortened("äääää", 8), "ä..ä") << "whole letters";
 }
 
 }  // namespace

@@ -53,13 +53,6 @@ TEST(TableTest, AlignsColumns) {
               ElementsAre("name   count", "a     12,345", "long       1"));
 }
 
-TEST(ShortenedTest, TheMiddleGivesWay) {
-  EXPECT_EQ(Shortened("as_it_is", 8), "as_it_is");
-  EXPECT_EQ(Shortened("stage1_branch2_conv", 10), "stag..conv");
-  EXPECT_EQ(Shortened("stage1_branch2_conv", 11), "stag.._conv");
-  EXPECT_EQ(Shortened("äääää", 8), "ä..ä") << "whole letters";
-}
-
 TEST(WrapTest, BreaksBetweenWords) {
   EXPECT_THAT(Wrap("one two three four", 9, 2), ElementsAre("one two", "  three", "  four"));
   EXPECT_THAT(Wrap("unbreakable", 4, 0), ElementsAre("unbreakable"));

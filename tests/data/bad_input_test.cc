@@ -102,6 +102,8 @@ std::vector<BadFile> BadCsv() {
       {"csv", "one column", "1\n", "train:1: 0 columns besides the label"},
       {"csv", "a row too short", "1,2,3\n1,2\n", "train:2: 2 columns; expected 3"},
       {"csv", "a row too long", "1,2,3\n1,2,3,4\n", "train:2: 4 columns; expected 3"},
+      {"csv", "a label in Latin-1", "1,2,tea\n1,2,caf\xE9\n",
+       "train:2: the label 'caf\\xe9' is not UTF-8; convert the file"},
       {"csv", "a word", "1,2,3\n1,x,3\n", "train:2: column 1: expected a finite number, got 'x'"},
       {"csv", "an empty cell", "1,2,3\n,2,3\n", "train:2: column 0: expected a finite number"},
       {"csv", "not a number", "1,2,3\nnan,2,3\n", "train:2: column 0: expected a finite number"},

@@ -216,6 +216,12 @@ TEST_F(ImageFolder, BadInputIsOneSentenceThatNamesTheFile) {
   }
 }
 
+TEST_F(ImageFolder, ClassesAreUtf8) {
+  const std::string tree = WriteTree("latin", {{"caf\xE9/1.png", Red(1)}, {"tea/1.png", Red(2)}});
+  EXPECT_EQ(Failure({.train = {tree}}),
+            tree + "/caf\xE9/1.png: the class name 'caf\xE9' is not UTF-8; rename the folder");
+}
+
 TEST_F(ImageFolder, BadArchivesAndOptions) {
   const std::string tar = Tar({{"a/1.png", Red(1)}, {"b/2.png", Red(2)}});
   const std::string cut = Write("cut.tar", tar.substr(0, 1200));

@@ -250,10 +250,21 @@ TEST_F(JobTest, AResolvedPathIsTakenAsItStands) {
   std::ofstream(folder_ + "/job.toml") << text;
   const auto train = [](const Job& job) { return FormatValue(*job.data().Find("train")); };
   EXPECT_EQ(train(LoadJob(folder_ + "/job.toml", {})), "\"/a9/x\"");
-  EXPECT_EQ(train(LoadResolvedJob(folder_ + "/job.toml", {})), "\"/a$YOKE_TEST_PRICE/x\"");
-  EXPECT_EQ(train(LoadResolvedJob(folder_ + "/job.toml", {{"data.train", "/$YOKE_TEST_PRICE"}})),
+  EXPECT_EQ(train(MakeResolvedJob(ReadToml(folder_ + "/job.toml"), {})),
+            "\"/a$YOKE_TEST_PRICE/x\"");
+  EXPECT_EQ(train(MakeResolvedJob(ReadToml(folder_ + "/job.toml"),
+                                  {{"data.train", "/$YOKE_TEST_PRICE"}})),
             "\"/9\"");
   unsetenv("YOKE_TEST_PRICE");
+}
+
+TEST_F(JobTest, RefusesTextsThatItsFilesCannotHold) {
+  ExpectWords(Refusal(kDigits, {{"data.format", "csv"}, {"data.train", "/caf\xE9/x.csv"}}),
+              {"--set: data.train: '/caf\\xE9/x.csv' is not UTF-8"});
+  const std::string text =
+      Replaced(kDigits, "format = \"synthetic-digits\"\ntrain_size = 600\ntest_size = 100",
+               "format = \"csv\"\ntrain = [\"a\", \"b\\u0000\"]");
+  ExpectWords(Refusal(text), {"job.toml:3: data.train: ", "zero byte"});
 }
 
 TEST_F(JobTest, TheEnvironmentsKernelsAreInTheJob) {

@@ -44,16 +44,48 @@ TEST_F(RunDirectoryTest, AnAbandonedRunLeavesNothing) {
 
 TEST_F(RunDirectoryTest, AnAbandonedRunLeavesWhatOthersWrote) {
   fs::create_directories(folder_ + "/run");
-  Touch(folder_ + "/run/log.txt");
   RunDirectory run = New(folder_ + "/run");
   Touch(folder_ + "/run/metrics.jsonl");
   Touch(folder_ + "/run/notes.txt");
   run.Abandon();
-  EXPECT_TRUE(fs::exists(folder_ + "/run/log.txt"));
   EXPECT_TRUE(fs::exists(folder_ + "/run/notes.txt"));
   EXPECT_FALSE(fs::exists(folder_ + "/run/metrics.jsonl"));
   EXPECT_FALSE(fs::exists(folder_ + "/run/job.toml"));
   EXPECT_FALSE(fs::exists(folder_ + "/run/lock"));
+}
+
+TEST_F(RunDirectoryTest, RefusesAFolderOfOtherFilesAndLeavesIt) {
+  const std::string run = folder_ + "/run";
+  fs::create_directories(run);
+  Touch(run + "/summary.json");
+  EXPECT_THROW(New(run), UserError);
+  Touch(run + "/lock");
+  EXPECT_THROW(New(run), UserError);
+  EXPECT_EQ(fs::file_size(run + "/summary.json"), 1);
+  EXPECT_FALSE(fs::exists(run + "/job.toml"));
+}
+
+TEST_F(RunDirectoryTest, BeginsWhereOneWasKilledBeforeItsJobWasWritten) {
+  fs::create_directories(folder_ + "/run");
+  Touch(folder_ + "/run/lock");
+  Touch(folder_ + "/run/job.toml.new");
+  EXPECT_TRUE(New(folder_ + "/run").HasJob());
+}
+
+TEST_F(RunDirectoryTest, NamesArePlain) {
+  for (const char* name : {"/a\n[data]", "/caf\xE9", "/\x1B[1m"})
+    EXPECT_THROW(New(folder_ + name), UserError);
+  EXPECT_TRUE(fs::is_empty(folder_));
+  New(folder_ + "/caf\xC3\xA9 au lait");
+}
+
+TEST_F(RunDirectoryTest, ADirectoryThatWasRenamedCannotBreakItsJob) {
+  const std::string run = folder_ + "/a\n[data]\nformat = 1\n#";
+  New(folder_ + "/run");
+  fs::rename(folder_ + "/run", run);
+  const Job job = LoadRunJob(run, {});
+  RunDirectory::Resume(run).WriteJob(job);
+  EXPECT_EQ(*LoadRunJob(run, {}).data().Find("format"), Value("synthetic-digits"));
 }
 
 TEST_F(RunDirectoryTest, ARefusedRunLeavesTheOneThatIsThere) {

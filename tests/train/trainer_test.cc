@@ -85,7 +85,7 @@ class TrainerTest : public testing::Test {
     notes_ = {};
     signal_ = 0;
     return Train(
-        LoadJob(Path(run) + "/job.toml", overrides),
+        LoadRunJob(Path(run), overrides),
         {.run = Path(run), .resume = true, .stop_signal = &signal_, .observers = {&notes_}});
   }
   /// Moves a signal set beforehand to the session's first step.
@@ -274,6 +274,19 @@ TEST_F(TrainerTest, ResumeWithoutCheckpointBeginsAnew) {
   RunDirectory::Create(Path("b"), job);
   Resume("b");
   EXPECT_EQ(Weights("a"), Weights("b"));
+}
+
+TEST_F(TrainerTest, ALostJobIsTakenFromTheCheckpoint) {
+  Begin("a", {{"train.epochs", "2"}, {"checkpoint.keep", "2"}});
+  const std::string job = ReadWhole(Path("a") + "/job.toml");
+  fs::remove(Path("a") + "/job.toml");
+  WriteDurably(Path("a") + "/last/checkpoint.json", "{");  // That of the first epoch is whole.
+  EXPECT_EQ(Resume("a").epochs, 2);
+  EXPECT_EQ(notes_.messages.at(0), "job.toml is missing: the job is that of the newest checkpoint");
+  EXPECT_EQ(ReadWhole(Path("a") + "/job.toml"), job);
+  fs::remove(Path("a") + "/job.toml");
+  fs::remove_all(Path("a") + "/checkpoints");
+  EXPECT_THROW(Resume("a"), UserError);
 }
 
 TEST_F(TrainerTest, DamagedCheckpointFallsBack) {

@@ -1,6 +1,7 @@
 // CSV: a line an example, numbers and a class in columns; the first line may name them.
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "data/classes.h"
 #include "data/memory_reader.h"
 #include "data/text.h"
@@ -150,6 +151,9 @@ class CsvLoader {
 
   void AddLabel(const LineReader& lines, std::string_view label, MemoryData& data) {
     if (label.empty()) lines.Fail("expected a class in column {}, got nothing", label_column_);
+    if (!IsUtf8(label))
+      lines.Fail("the label {} is not UTF-8; convert the file, for example with iconv",
+                 Quoted(label));
     const int32_t index = classes_.Index(label);
     if (index < 0 && !files_.labels_optional)
       lines.Fail("the label {} is none of the training classes: {}", Quoted(label),

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/utf8.h"
 #include "data/classes.h"
 #include "data/image.h"
 #include "data/image_files.h"
@@ -137,6 +138,8 @@ class Loader {
   }
 
   int32_t ClassOf(const ImageFile& file) {
+    Require(IsUtf8(file.folder_name), "{}: the class name '{}' is not UTF-8; rename the folder",
+            file.name, file.folder_name);
     const int32_t index = file.folder_name.empty() ? -1 : classes_.Index(file.folder_name);
     if (index < 0 && files_->labels_optional) labelled_ = false;
     Require(index >= 0 || files_->labels_optional, "{}: the image lies {}", file.name,
