@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "base/version.h"
 #include "cli/command.h"
+#include "cli/shipped_files.h"
 #include "comm/launcher.h"
 #include "train/job.h"
 
@@ -47,7 +48,7 @@ std::string Help() {
     if (entry.group != group) text += fmt::format("\n{}:\n", group = entry.group);
     text += fmt::format("  {:<12}{}\n", entry.name, entry.summary);
   }
-  return text + kExamples;
+  return text + WithShippedFiles(kExamples);
 }
 
 const CommandEntry& FindCommand(const std::string& name) {
@@ -118,7 +119,7 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& words)
   CLI::App app(entry.summary, "yoke " + entry.name);
   app.allow_extras();
   app.get_formatter()->column_width(28);
-  app.footer("\n" + entry.details);
+  app.footer("\n" + WithShippedFiles(entry.details));
   const std::unique_ptr<Command> command = entry.make();
   command->Declare(app);
   app.add_flag("--json", json, "Print JSON lines only, each with an `event`");

@@ -1,0 +1,60 @@
+"""`make install`: what it brings works without the clone."""
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+from program import YOKE
+
+BIN = os.path.dirname(YOKE)
+CLONE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+# The release program's folder is build/bin, every other build has its own.
+BUILD = os.path.join(CLONE, "build/release") if BIN == os.path.join(CLONE, "build/bin") else os.path.dirname(BIN)
+SMALL = ["--set", "train.epochs=1", "--set", "data.train_size=500", "--set", "data.test_size=100"]
+
+
+class InstallTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.prefix = os.path.join(cls.temporary.name, "prefix")
+        cls.work = os.path.join(cls.temporary.name, "work")
+        os.mkdir(cls.work)
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.prefix], check=True, capture_output=True)
+
+    def yoke(self, *words):
+        """The installed program's output, in an empty folder, with nothing of the clone in reach."""
+        environment = {"PATH": os.path.join(self.prefix, "bin") + ":/usr/bin:/bin", "HOME": self.work}
+        done = subprocess.run(["yoke", *words], cwd=self.work, env=environment, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_the_demo_runs(self):
+        demo = os.path.join(self.prefix, "share/yoke/examples/demo.toml")
+        self.assertRegex(self.yoke("train", demo, "--run", "r", *SMALL), r"\ntest accuracy 0\.\d{4}\n$")
+        self.assertIn("accuracy", self.yoke("eval", "r/last"))
+        self.assertIn("run directory runs/demo-", self.yoke("train", demo, *SMALL))
+
+    def test_help_names_files_that_are_there(self):
+        for words in (["--help"], ["train", "--help"], ["info", "--help"]):
+            files = re.findall(r"\S+/(?:demo\.toml|first-hour\.md)", self.yoke(*words))
+            self.assertTrue(files)
+            for file in files:
+                self.assertTrue(file.startswith(self.prefix) and os.path.exists(file), file)
+
+    def test_all_parts_are_there(self):
+        for file in ("share/doc/yoke/first-hour.md", "share/doc/yoke/LICENSE", "share/yoke/examples/strategies/allreduce.toml",
+                     "include/yoke/train/trainer.h", "include/yoke/model/layers.def"):
+            self.assertTrue(os.path.exists(os.path.join(self.prefix, file)), file)
+        libraries = os.path.join(BIN, "yoke-mpi")
+        if os.path.isdir(libraries):
+            self.assertEqual(sorted(os.listdir(libraries)), sorted(os.listdir(os.path.join(self.prefix, "libexec/yoke-mpi"))))
+        linked = subprocess.run(["ldd", os.path.join(self.prefix, "bin/yoke")], capture_output=True, text=True, check=True).stdout
+        self.assertNotIn("not found", linked)
+        self.assertNotIn(CLONE, linked)
+
+
+if __name__ == "__main__":
+    unittest.main()
