@@ -85,8 +85,8 @@ class TableReader {
     table.name = TextIn(value, "name", table.section);
     Require(!table.type.empty(), "{} has no type (such as \"linear\")", table.section);
     Require(table.name.find_first_of("./ ") == std::string::npos && IsPlain(table.name),
-            "the name '{}' of {} may hold no dot, slash, blank or control character", table.name,
-            table.section);
+            "the name '{}' of {} may not contain a dot, slash, space or control character",
+            table.name, table.section);
     for (const char* key : {"type", "name", "inputs"}) table.options.Erase(key);
     Append(std::move(table), value.Find("inputs"));
   }
@@ -96,8 +96,8 @@ class TableReader {
     table.name = namer_.Name(table.type, table.name);
     Require(table.name != "data", "no layer may be named 'data': that is the model's input");
     Require(inputs || tables_.empty() || !IsLoss(tables_.back()),
-            "layer '{}' stands behind the loss '{}': where that belongs to an auxiliary head, name "
-            "this layer's inputs",
+            "layer '{}' follows the loss '{}': if that is the loss of an auxiliary head, name this "
+            "layer's inputs",
             table.name, tables_.empty() ? "" : tables_.back().name);
     table.inputs = inputs ? Named(table, *inputs) : std::vector<int>{Above()};
     CheckInputs(entry, table);
@@ -139,7 +139,7 @@ class TableReader {
             "input)",
             table.name, name);
     Require(!IsLoss(tables_[place->second]),
-            "layer '{}' stands behind the loss '{}', whose output no layer may take", table.name,
+            "layer '{}' takes the output of the loss '{}', which no layer may do", table.name,
             name);
     return place->second;
   }
@@ -232,8 +232,8 @@ class NodeMaker {
 
   void CheckOutput(const GraphNode& last) const {
     Require(last.output == Shape{task_.outputs},
-            "layer '{}' gives {} and the data has {} {}: the layer below the loss must give one "
-            "score for each (such as a linear layer with outputs = {})",
+            "layer '{}' has output {}, but the data has {} {}: the layer below the loss must "
+            "output one score for each (such as a linear layer with outputs = {})",
             last.name, last.output.Text(), task_.outputs, task_.multi_label ? "labels" : "classes",
             task_.outputs);
   }

@@ -57,12 +57,12 @@ const std::vector<OptionSpec>& common_schedule_options() {
       {.name = "warmup_epochs",
        .type = OptionType::kFloat,
        .fallback = 0.0,
-       .help = "Epochs (a fraction counts) over which the rate first rises linearly.",
+       .help = "Epochs, possibly fractional, over which the rate first rises linearly.",
        .minimum = 0},
       {.name = "warmup_start",
        .type = OptionType::kFloat,
        .fallback = 0.1,
-       .help = "Share of the learning rate with which the warm-up begins.",
+       .help = "Fraction of the learning rate at which the warm-up starts.",
        .minimum = 0,
        .maximum = 1}};
   return specs;

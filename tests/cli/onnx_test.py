@@ -61,7 +61,7 @@ class OnnxTest(ProgramTest):
         self.exported()
         self.write("broken.onnx", "no model")
         self.write("features.csv", "1,2,0\n3,4,1\n")
-        for settings, part in ((["model.file=broken.onnx"], "broken.onnx is no ONNX file"),
+        for settings, part in ((["model.file=broken.onnx"], "broken.onnx is not an ONNX file"),
                                (["model.file=gone.onnx"], "there is no file"),
                                (['model.name="mlp"'], "[model] has both 'name' and 'file'"),
                                (["data.format=csv", "data.train=features.csv", "data.train_size=", "data.test_size="],

@@ -165,7 +165,7 @@ TEST(Branches, RefusesWhatDoesNotFit) {
   EXPECT_THAT(Refusal({Named("data", Linear(3))}), HasSubstr("'data'"));
   EXPECT_THAT(Refusal({Linear(3), Layer("softmax_cross_entropy"),
                        From(Linear(3), {"softmax_cross_entropy1"})}),
-              HasSubstr("behind the loss"));
+              HasSubstr("takes the output of the loss"));
   Value bad = Linear(3);
   bad.AsTable()->emplace_back("inputs", 3);
   EXPECT_THAT(Refusal({bad}), HasSubstr("list"));

@@ -59,7 +59,8 @@ TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_THAT(Refusal({Table{{"outputs", 3}}}), HasSubstr("no type"));
   EXPECT_THAT(Refusal({Linear(3), Layer("linear", {{"output", 3}})}),
               AllOf(HasSubstr("model.layer[1]"), HasSubstr("outputs")));
-  EXPECT_THAT(Refusal({Linear(3), Layer("softmax_cross_entropy"), Linear(3)}), HasSubstr("behind"));
+  EXPECT_THAT(Refusal({Linear(3), Layer("softmax_cross_entropy"), Linear(3)}),
+              HasSubstr("follows the loss"));
   EXPECT_THAT(Refusal({Layer("softmax_cross_entropy")}), HasSubstr("below"));
   EXPECT_THAT(Refusal({Layer("linear", {{"outputs", 3}, {"name", "a"}}),
                        Layer("linear", {{"outputs", 3}, {"name", "a"}})}),

@@ -135,11 +135,11 @@ TEST(Onnx, NamesAnUnknownOperatorAndTheNearest) {
 }
 
 TEST(Onnx, SaysWhatAFileLacks) {
-  EXPECT_EQ(Refusal(""), "m.onnx is no ONNX file: it holds no graph");
-  EXPECT_EQ(Refusal("[model]\nname = \"mlp\"\n"), "m.onnx is no ONNX file, or it breaks off");
+  EXPECT_EQ(Refusal(""), "m.onnx is not an ONNX file: it has no graph");
+  EXPECT_EQ(Refusal("[model]\nname = \"mlp\"\n"), "m.onnx is not an ONNX file, or it is truncated");
   const std::string bytes = Written(Small(), kRow);
   EXPECT_THAT(Refusal(Replaced(bytes, "linear2.bias", "linear2.biaz")),
-              "m.onnx: node 'linear2' (Gemm): nothing before it gives its input 'linear2.biaz'");
+              "m.onnx: node 'linear2' (Gemm): no earlier node produces its input 'linear2.biaz'");
   EXPECT_THAT(Refusal(Replaced(bytes, "scores", "stores")), HasSubstr("no layer computes"));
 }
 

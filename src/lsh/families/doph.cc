@@ -124,7 +124,7 @@ class Doph : public RowHasher {
 namespace family {
 HashFamilyEntry doph() {
   return {.name = "doph",
-          .summary = "min-hash of the 30 largest coordinates (4 bits a hash)",
+          .summary = "min-hash of the 30 largest coordinates (4 bits per hash)",
           .bits = kBits,
           .make = [](const HashShape& shape) -> std::unique_ptr<Hasher> {
             return std::make_unique<Doph>(shape);

@@ -200,7 +200,7 @@ class SimHash : public RowHasher {
 namespace family {
 HashFamilyEntry simhash() {
   return {.name = "simhash",
-          .summary = "signs of sparse random projections: angles between vectors (1 bit a hash)",
+          .summary = "signs of sparse random projections: angles between vectors (1 bit per hash)",
           .bits = 1,
           .make = [](const HashShape& shape) -> std::unique_ptr<Hasher> {
             return std::make_unique<SimHash>(shape);

@@ -6,7 +6,7 @@ namespace yoke::family {
 
 HashFamilyEntry wta() {
   return {.name = "wta",
-          .summary = "place of the largest of 8 drawn coordinates (3 bits a hash)",
+          .summary = "index of the largest of 8 drawn coordinates (3 bits per hash)",
           .bits = WinnerHasher::kBits,
           .make = [](const HashShape& shape) -> std::unique_ptr<Hasher> {
             return std::make_unique<WinnerHasher>(shape, /*borrow=*/false);

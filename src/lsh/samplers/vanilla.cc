@@ -34,9 +34,10 @@ class Vanilla : public Sampler {
 
 namespace sampler {
 SamplerEntry vanilla() {
-  return {.name = "vanilla",
-          .summary = "the ids of the group's buckets, tables in random order, until enough",
-          .make = []() -> std::unique_ptr<Sampler> { return std::make_unique<Vanilla>(); }};
+  return {
+      .name = "vanilla",
+      .summary = "the ids of the group's buckets, tables in random order, until enough are found",
+      .make = []() -> std::unique_ptr<Sampler> { return std::make_unique<Vanilla>(); }};
 }
 }  // namespace sampler
 

@@ -129,7 +129,7 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 
 LayerEntry batch_norm() {
   return {.name = "batch_norm",
-          .summary = "each channel normalized over the batch, then scaled and shifted",
+          .summary = "normalizes each channel over the batch, then scales and shifts it",
           .options = {{.name = "epsilon",
                        .type = OptionType::kFloat,
                        .fallback = 1e-5,
@@ -138,13 +138,13 @@ LayerEntry batch_norm() {
                       {.name = "momentum",
                        .type = OptionType::kFloat,
                        .fallback = 0.1,
-                       .help = "The batch's share of the new running statistics.",
+                       .help = "Weight of the batch in the new running statistics.",
                        .minimum = 0,
                        .maximum = 1},
                       {.name = "affine",
                        .type = OptionType::kBool,
                        .fallback = true,
-                       .help = "Whether a weight and a bias follow."}},
+                       .help = "Whether to apply a weight and a bias."}},
           .make = Make};
 }
 

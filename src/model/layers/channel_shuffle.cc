@@ -53,10 +53,10 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 
 LayerEntry channel_shuffle() {
   return {.name = "channel_shuffle",
-          .summary = "mixes the channels of groups, as in ShuffleNet",
+          .summary = "interleaves the channels of groups, as in ShuffleNet",
           .options = {{.name = "groups",
                        .type = OptionType::kInt,
-                       .help = "Neighbours come from so many groups.",
+                       .help = "Number of groups that are interleaved.",
                        .minimum = 1,
                        .required = true}},
           .make = Make};

@@ -15,7 +15,7 @@ struct Clip {
 
 LayerEntry clip() {
   return {.name = "clip",
-          .summary = "each number within bounds (0 and 6: ReLU6)",
+          .summary = "limits each element to bounds (0 and 6: ReLU6)",
           .options = {{.name = "minimum",
                        .type = OptionType::kFloat,
                        .fallback = 0.0,

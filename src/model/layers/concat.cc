@@ -1,4 +1,4 @@
-// The layer `concat`: its inputs, one behind the other along channels.
+// The layer `concat`: concatenates its inputs along channels.
 #include "base/check.h"
 #include "kernels/join.h"
 #include "model/layers/joined.h"
@@ -69,7 +69,7 @@ std::unique_ptr<Layer> Make(const Options& /*options*/, const LayerContext& cont
 
 LayerEntry concat() {
   return {.name = "concat",
-          .summary = "its inputs, one behind the other along channels",
+          .summary = "concatenates its inputs along channels",
           .options = {},
           .make = Make,
           .least_inputs = 2,

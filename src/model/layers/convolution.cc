@@ -123,15 +123,15 @@ LayerEntry convolution() {
   return {.name = "convolution",
           .summary = "each output pixel is a weighted sum of a window of the input, and a bias",
           .options = WithWeightOptions(
-              {Count("outputs", {}, "Channels that come out."),
+              {Count("outputs", {}, "Output channels."),
                AxesOption("kernel", {}, "Size of the window"),
                AxesOption("stride", List{1}, "Step of the window"),
                BorderOptionSpec("Zeros around the image"),
                AxesOption("dilation", List{1}, "From one pixel of the window to the next"),
-               Count("groups", 1, "Channels are divided into so many independent groups."),
+               Count("groups", 1, "Number of independent groups of channels."),
                {.name = "way",
                 .fallback = "auto",
-                .help = "How it is computed; all give the same but for rounding.",
+                .help = "The algorithm; results differ only by rounding.",
                 .choices = ConvolutionWayNames()}},
               "fan_in_uniform", "fan_in_uniform"),
           .make = Make};

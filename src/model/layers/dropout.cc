@@ -80,11 +80,11 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 
 LayerEntry dropout() {
   return {.name = "dropout",
-          .summary = "zeroes numbers at random while training and scales the rest",
+          .summary = "zeroes elements at random while training and scales the rest",
           .options = {{.name = "probability",
                        .type = OptionType::kFloat,
                        .fallback = 0.5,
-                       .help = "How likely a number is zeroed.",
+                       .help = "Probability of zeroing an element.",
                        .minimum = 0,
                        .maximum = 1}},
           .make = Make};

@@ -63,7 +63,7 @@ class Flatten : public Layer {
 
 LayerEntry flatten() {
   return {.name = "flatten",
-          .summary = "an image as a row of numbers, in the order channels, height, width",
+          .summary = "an image as a row, in the order channels, height, width",
           .options = {},
           .make = [](const Options&, const LayerContext& context) -> std::unique_ptr<Layer> {
             RequireDense(context, "flatten");

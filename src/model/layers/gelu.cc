@@ -43,7 +43,7 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 
 LayerEntry gelu() {
   return {.name = "gelu",
-          .summary = "each number times the share of the normal distribution below it",
+          .summary = "x times the normal distribution function of x",
           .options = {{.name = "approximation",
                        .fallback = "none",
                        .help = "\"tanh\": by a hyperbolic tangent, faster.",

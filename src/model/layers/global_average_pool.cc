@@ -48,7 +48,7 @@ LayerEntry global_average_pool() {
       .options = {{.name = "keep_axes",
                    .type = OptionType::kBool,
                    .fallback = false,
-                   .help = "Whether what comes out is an image of one pixel, not a row."}},
+                   .help = "Whether the output is an image of one pixel instead of a row."}},
       .make = [](const Options& options, const LayerContext& context) -> std::unique_ptr<Layer> {
         RequireImage(context, "global_average_pool");
         return std::make_unique<GlobalAverage>(context.input.shape, options.Bool("keep_axes"));

@@ -23,15 +23,15 @@ struct HardSigmoid {
 
 LayerEntry hard_sigmoid() {
   return {.name = "hard_sigmoid",
-          .summary = "slope * x + offset within 0 and 1, as in MobileNetV3",
+          .summary = "slope * x + offset, limited to [0, 1], as in MobileNetV3",
           .options = {{.name = "slope",
                        .type = OptionType::kFloat,
                        .fallback = 1.0 / 6,
-                       .help = "What each number is multiplied by."},
+                       .help = "Factor on each element."},
                       {.name = "offset",
                        .type = OptionType::kFloat,
                        .fallback = 0.5,
-                       .help = "What is added then."}},
+                       .help = "Added to the product."}},
           .make = [](const Options& options, const LayerContext& context) {
             return MakeElementwiseLayer(HardSigmoid{static_cast<float>(options.Float("slope")),
                                                     static_cast<float>(options.Float("offset"))},

@@ -19,7 +19,7 @@ struct HardSwish {
 
 LayerEntry hard_swish() {
   return {.name = "hard_swish",
-          .summary = "silu made of straight lines, as in MobileNetV3",
+          .summary = "piecewise approximation of silu, as in MobileNetV3",
           .options = {},
           .make = [](const Options&, const LayerContext& context) {
             return MakeElementwiseLayer(HardSwish{}, "hard_swish", context);

@@ -1,4 +1,4 @@
-// The layer `layer_norm`: each example, or each pixel over its channels, normalized by itself (Ba,
+// The layer `layer_norm`: normalizes each example, or each pixel over its channels (Ba,
 // Kiros and Hinton 2016).
 #include "kernels/layer_norm.h"
 
@@ -89,10 +89,10 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 
 LayerEntry layer_norm() {
   return {.name = "layer_norm",
-          .summary = "each example, or each pixel over its channels, normalized by itself",
+          .summary = "normalizes each example, or each pixel over its channels",
           .options = {{.name = "over",
                        .fallback = "example",
-                       .help = "What is normalized together: all numbers of an example, or the "
+                       .help = "What is normalized together: all elements of an example, or the "
                                "channels of a pixel.",
                        .choices = {"example", "channels"}},
                       {.name = "epsilon",
@@ -103,7 +103,7 @@ LayerEntry layer_norm() {
                       {.name = "affine",
                        .type = OptionType::kBool,
                        .fallback = true,
-                       .help = "Whether a weight and a bias follow."}},
+                       .help = "Whether to apply a weight and a bias."}},
           .make = Make};
 }
 

@@ -14,11 +14,11 @@ struct LeakyRelu {
 
 LayerEntry leaky_relu() {
   return {.name = "leaky_relu",
-          .summary = "negative numbers times a small slope, the others as they are",
+          .summary = "multiplies negative elements by a small slope",
           .options = {{.name = "slope",
                        .type = OptionType::kFloat,
                        .fallback = 0.01,
-                       .help = "What negative numbers are multiplied by."}},
+                       .help = "Factor on negative elements."}},
           .make = [](const Options& options, const LayerContext& context) {
             return MakeElementwiseLayer(LeakyRelu{static_cast<float>(options.Float("slope"))},
                                         "leaky_relu", context);

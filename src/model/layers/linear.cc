@@ -69,10 +69,10 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 
 LayerEntry linear() {
   return {.name = "linear",
-          .summary = "every output is a weighted sum of all inputs, and a bias",
+          .summary = "every output is a weighted sum of all inputs plus a bias",
           .options = WithWeightOptions({{.name = "outputs",
                                          .type = OptionType::kInt,
-                                         .help = "Numbers that come out.",
+                                         .help = "Number of outputs.",
                                          .minimum = 1,
                                          .required = true}},
                                        "fan_in_uniform", "fan_in_uniform"),

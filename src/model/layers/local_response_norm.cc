@@ -78,17 +78,18 @@ OptionSpec Number(const std::string& name, double fallback, const std::string& h
 }  // namespace
 
 LayerEntry local_response_norm() {
-  return {.name = "local_response_norm",
-          .summary = "each number divided by a power of its neighbours' squares across channels",
-          .options = {{.name = "size",
-                       .type = OptionType::kInt,
-                       .fallback = 5,
-                       .help = "How many channels a sum takes: an odd number.",
-                       .minimum = 1},
-                      Number("alpha", 1e-4, "Share of the mean square of these channels."),
-                      Number("beta", 0.75, "The power."),
-                      Number("k", 1, "What is added to that share.")},
-          .make = Make};
+  return {
+      .name = "local_response_norm",
+      .summary = "divides each element by a power of the sum of squares in neighbouring channels",
+      .options = {{.name = "size",
+                   .type = OptionType::kInt,
+                   .fallback = 5,
+                   .help = "Number of channels in the sum; must be odd.",
+                   .minimum = 1},
+                  Number("alpha", 1e-4, "Factor on the mean square of these channels."),
+                  Number("beta", 0.75, "The exponent."),
+                  Number("k", 1, "What is added to that share.")},
+      .make = Make};
 }
 
 }  // namespace yoke::layer

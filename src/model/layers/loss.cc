@@ -180,7 +180,7 @@ LayerEntry LossEntry(const char* type, const char* summary,
           .options = {{.name = "weight",
                        .type = OptionType::kFloat,
                        .fallback = 1.0,
-                       .help = "What the loss is multiplied by (an auxiliary head's share).",
+                       .help = "Factor on the loss (for auxiliary heads).",
                        .minimum = 0}},
           .make = make,
           .loss = true};

@@ -116,7 +116,7 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 std::vector<OptionSpec> AllOptions() {
   std::vector<OptionSpec> options = {{.name = "outputs",
                                       .type = OptionType::kInt,
-                                      .help = "Numbers that come out.",
+                                      .help = "Number of outputs.",
                                       .minimum = 1,
                                       .required = true}};
   for (OptionSpec& option : LshOptions()) options.push_back(std::move(option));
@@ -127,7 +127,7 @@ std::vector<OptionSpec> AllOptions() {
 
 LayerEntry lsh_linear() {
   return {.name = "lsh_linear",
-          .summary = "linear of which a step computes only the outputs that hashing finds",
+          .summary = "linear, but each step computes only the outputs found by hashing",
           .options = AllOptions(),
           .make = Make};
 }

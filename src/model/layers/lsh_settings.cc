@@ -116,8 +116,8 @@ std::vector<OptionSpec> LshOptions() {
   return {
       {.name = "share",
        .type = OptionType::kFloat,
-       .help = "Share of outputs that are active besides labels; without it 64 times the fourth "
-               "root of outputs are.",
+       .help = "Fraction of outputs that are active besides labels; by default 64 times the fourth "
+               "root of the number of outputs are.",
        .minimum = 0,
        .maximum = 1,
        .exclusive_minimum = true},
@@ -147,7 +147,7 @@ std::vector<OptionSpec> LshOptions() {
       {.name = "redraw_every",
        .type = OptionType::kInt,
        .fallback = 0,
-       .help = "Rebuilds until new hash functions are drawn; 0: never.",
+       .help = "Rebuilds between new draws of the hash functions; 0: never.",
        .minimum = 0},
   };
 }

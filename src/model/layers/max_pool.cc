@@ -1,11 +1,11 @@
-// The layer `max_pool`: the largest number of each window, a channel at a time.
+// The layer `max_pool`: the maximum of each window of each channel.
 #include "model/layers/pooling.h"
 
 namespace yoke::layer {
 
 LayerEntry max_pool() {
   return {.name = "max_pool",
-          .summary = "the largest number of each window, a channel at a time",
+          .summary = "the maximum of each window of each channel",
           .options = PoolingOptions(Pooling::kMaximum),
           .make = [](const Options& options, const LayerContext& context) {
             return MakePool(Pooling::kMaximum, "max_pool", options, context);

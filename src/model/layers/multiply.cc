@@ -63,7 +63,7 @@ std::unique_ptr<Layer> Make(const Options& /*options*/, const LayerContext& cont
 
 LayerEntry multiply() {
   return {.name = "multiply",
-          .summary = "the product of two inputs, or of an image and a number a channel",
+          .summary = "the product of two inputs, or of an image and one value per channel",
           .options = {},
           .make = Make,
           .least_inputs = 2,

@@ -64,12 +64,12 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 
 LayerEntry pad() {
   return {.name = "pad",
-          .summary = "an image with a border of zeros or another number",
+          .summary = "adds a border of zeros or another value to an image",
           .options = {BorderOptionSpec("Pixels around the image"),
                       {.name = "value",
                        .type = OptionType::kFloat,
                        .fallback = 0.0,
-                       .help = "What the border holds."}},
+                       .help = "Value of the border."}},
           .make = Make};
 }
 

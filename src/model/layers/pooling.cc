@@ -71,12 +71,13 @@ std::vector<OptionSpec> PoolingOptions(Pooling function) {
       {.name = "ceil_mode",
        .type = OptionType::kBool,
        .fallback = false,
-       .help = "Whether a last window that hangs over the edge counts (as in Caffe)."}};
+       .help = "Whether to include a last window that extends over the edge (as in Caffe)."}};
   if (function == Pooling::kAverage)
-    options.push_back({.name = "count_padding",
-                       .type = OptionType::kBool,
-                       .fallback = true,
-                       .help = "Whether the border counts as zeros; otherwise it is left out."});
+    options.push_back(
+        {.name = "count_padding",
+         .type = OptionType::kBool,
+         .fallback = true,
+         .help = "Whether padding counts as zeros in the mean; otherwise it is excluded."});
   return options;
 }
 

@@ -67,19 +67,20 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 }  // namespace
 
 LayerEntry shortcut() {
-  return {.name = "shortcut",
-          .summary = "every stride-th pixel, with channels of zeros added (ResNet's option A)",
-          .options = {{.name = "outputs",
-                       .type = OptionType::kInt,
-                       .help = "Channels that come out: at least those that come in.",
-                       .minimum = 1,
-                       .required = true},
-                      {.name = "stride",
-                       .type = OptionType::kInt,
-                       .fallback = 1,
-                       .help = "Every so manyth pixel of a row and of a column is taken.",
-                       .minimum = 1}},
-          .make = Make};
+  return {
+      .name = "shortcut",
+      .summary = "every stride-th pixel, with channels of zeros added (ResNet's option A)",
+      .options = {{.name = "outputs",
+                   .type = OptionType::kInt,
+                   .help = "Output channels: at least as many as input channels.",
+                   .minimum = 1,
+                   .required = true},
+                  {.name = "stride",
+                   .type = OptionType::kInt,
+                   .fallback = 1,
+                   .help = "Distance between the pixels that are taken, along rows and columns.",
+                   .minimum = 1}},
+      .make = Make};
 }
 
 }  // namespace yoke::layer

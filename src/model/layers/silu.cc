@@ -19,7 +19,7 @@ struct Silu {
 
 LayerEntry silu() {
   return {.name = "silu",
-          .summary = "each number times its sigmoid",
+          .summary = "x times its sigmoid",
           .options = {},
           .make = [](const Options&, const LayerContext& context) {
             return MakeElementwiseLayer(Silu{}, "silu", context);

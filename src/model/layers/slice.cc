@@ -1,4 +1,4 @@
-// The layer `slice`: some of the channels, one behind the other.
+// The layer `slice`: a contiguous range of channels.
 #include <array>
 #include <cstring>
 
@@ -71,7 +71,7 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 
 LayerEntry slice() {
   return {.name = "slice",
-          .summary = "some of the channels, one behind the other",
+          .summary = "a contiguous range of channels",
           .options = {{.name = "begin",
                        .type = OptionType::kInt,
                        .fallback = 0,
@@ -79,7 +79,7 @@ LayerEntry slice() {
                        .minimum = 0},
                       {.name = "channels",
                        .type = OptionType::kInt,
-                       .help = "How many are taken.",
+                       .help = "Number of channels.",
                        .minimum = 1,
                        .required = true}},
           .make = Make};

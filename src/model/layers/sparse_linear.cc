@@ -102,10 +102,10 @@ std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context)
 
 LayerEntry sparse_linear() {
   return {.name = "sparse_linear",
-          .summary = "linear for sparse input; only the rows of features that occur are touched",
+          .summary = "linear for sparse input; touches only the rows of features that occur",
           .options = WithWeightOptions({{.name = "outputs",
                                          .type = OptionType::kInt,
-                                         .help = "Numbers that come out.",
+                                         .help = "Number of outputs.",
                                          .minimum = 1,
                                          .required = true}},
                                        "xavier_uniform", "zeros"),

@@ -10,8 +10,8 @@ std::vector<OptionSpec> WithWeightOptions(std::vector<OptionSpec> own,
                  .type = OptionType::kBool,
                  .fallback = true,
                  .help = "Whether a bias is added."});
-  own.push_back(InitializerOption("initializer", initializer, "First weights."));
-  own.push_back(InitializerOption("bias_initializer", bias_initializer, "First biases."));
+  own.push_back(InitializerOption("initializer", initializer, "Initial weights."));
+  own.push_back(InitializerOption("bias_initializer", bias_initializer, "Initial biases."));
   return own;
 }
 

@@ -153,8 +153,8 @@ void Cast(Importer& importer, const Node& node) {
     return importer.Give(node.output(), importer.Of(node, node.input(0)));
   Constant constant = importer.Numbers(node, 0);
   const bool integer = to == onnx::TensorProto::INT64 || to == onnx::TensorProto::INT32;
-  node.Need(integer || IsFloat(to), "numbers can be made floats, int32 or int64 only");
-  node.Need(constant.integer == integer || constant.integer, "floats cannot be made integers");
+  node.Need(integer || IsFloat(to), "expected a cast to float, int32 or int64");
+  node.Need(constant.integer == integer || constant.integer, "floats cannot be cast to integers");
   if (constant.integer && !integer)
     constant.floats.assign(constant.ints.begin(), constant.ints.end());
   constant.integer = integer;
@@ -166,10 +166,9 @@ void ConstantOfShape(Importer& importer, const Node& node) {
   constexpr int64_t kMost = 1 << 16;
   int64_t count = 1;
   for (const int64_t dim : dims) {
-    node.Need(
-        dim != kBatch,
-        "it makes numbers for each example; expected a constant (stochastic depth is unknown: "
-        "export with a probability of 0)");
+    node.Need(dim != kBatch,
+              "it creates values per example; expected a constant (stochastic depth is not "
+              "supported: export with a probability of 0)");
     node.Need(dim >= 0 && dim <= kMost && count * dim <= kMost, "it makes too many numbers");
     count *= dim;
   }

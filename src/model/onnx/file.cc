@@ -157,7 +157,7 @@ double Shortest(float number) {
 
 std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t most) {
   Require(fs::exists(path), "there is no file {}", path);
-  Require(fs::is_regular_file(path), "{} is no file", path);
+  Require(fs::is_regular_file(path), "{} is not a regular file", path);
   std::ifstream in(path, std::ios::binary);
   const uint64_t size = fs::file_size(path);
   Require(in.good(), "{} cannot be read", path);
@@ -173,9 +173,9 @@ OnnxFile::OnnxFile(std::string_view bytes, std::string name, std::string folder)
   const google::protobuf::LogSilencer silence;  // standard error is for our own sentence
   const bool small = bytes.size() <= std::numeric_limits<int>::max();
   Require(small && model_.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
-          "{} is no ONNX file, or it breaks off", name_);
+          "{} is not an ONNX file, or it is truncated", name_);
   Require(model_.has_graph() && model_.graph().node_size() > 0,
-          "{} is no ONNX file: it holds no graph", name_);
+          "{} is not an ONNX file: it has no graph", name_);
   CheckVersion();
 }
 

@@ -123,7 +123,7 @@ bool Importer::IsConstant(const std::string& name) const {
 const Datum& Importer::Of(const Node& node, const std::string& name) const {
   const auto found = data_.find(name);
   node.Need(!name.empty(), "an input is missing");
-  node.Need(found != data_.end(), "nothing before it gives its input '{}'", name);
+  node.Need(found != data_.end(), "no earlier node produces its input '{}'", name);
   return found->second;
 }
 

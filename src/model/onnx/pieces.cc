@@ -44,7 +44,7 @@ Padding ReadPad(Importer& importer, const Node& node) {
     node.Need(pad >= 0 && pad <= kLongestAxis, "it adds {} along an axis", pad);
   if (!node.input(2).empty()) {
     const Constant value = importer.Numbers(node, 2);
-    node.Need(!value.integer && value.Count() == 1, "what it adds is not one number");
+    node.Need(!value.integer && value.Count() == 1, "its padding value is not one number");
     padding.value = Shortest(value.floats[0]);
   }
   node.Need(padding.IsBorder() || padding.IsChannels(),

@@ -50,7 +50,7 @@ void Flatten(Importer& importer, const Node& node) {
   const auto rank = static_cast<int64_t>(dims.size());
   int64_t axis = node.Int("axis", 1);
   if (axis < 0) axis += rank;
-  node.Need(axis == 1, "it must keep the batch axis and join the others (axis = 1)");
+  node.Need(axis == 1, "it must keep the batch axis and flatten the others (axis = 1)");
   const Datum& datum = importer.Of(node, node.input(0));
   node.Need(!datum.layer.empty(), "its input is constant");
   importer.View(node, datum, {kBatch, importer.ShapeOf(datum).Count()});
@@ -70,7 +70,7 @@ std::vector<int64_t> Resolved(const Node& node, std::vector<int64_t> target, int
       known = std::min(known * target[i], kMostNumbers);
   }
   node.Need(unknown <= 1 && known > 0 && count % known == 0 && (unknown == 1 || known == count),
-            "an example's {} numbers do not fit the shape that it asks for", count);
+            "an example's {} elements do not fit the requested shape", count);
   for (size_t i = 1; i < target.size(); ++i)
     if (target[i] == kBatch) target[i] = count / known;
   return target;

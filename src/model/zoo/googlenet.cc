@@ -112,19 +112,18 @@ List Build(const Options& options, const ModelTask& task) {
 }  // namespace
 
 ModelEntry googlenet() {
-  return {
-      .name = "googlenet",
-      .summary = "GoogLeNet: nine inception modules of 1x1, 3x3 and 5x5 convolutions",
-      .options = {{.name = "auxiliary",
-                   .type = OptionType::kBool,
-                   .fallback = false,
-                   .help = "Whether the two auxiliary heads help training."},
-                  {.name = "batch_norm",
-                   .type = OptionType::kBool,
-                   .fallback = false,
-                   .help = "Batch normalization behind each convolution, as torchvision has it, "
-                           "instead of two local response normalizations."}},
-      .build = Build};
+  return {.name = "googlenet",
+          .summary = "GoogLeNet: nine inception modules of 1x1, 3x3 and 5x5 convolutions",
+          .options = {{.name = "auxiliary",
+                       .type = OptionType::kBool,
+                       .fallback = false,
+                       .help = "Whether to train with the two auxiliary heads."},
+                      {.name = "batch_norm",
+                       .type = OptionType::kBool,
+                       .fallback = false,
+                       .help = "Batch normalization after each convolution, as in torchvision, "
+                               "instead of two local response normalizations."}},
+          .build = Build};
 }
 
 }  // namespace yoke::zoo

@@ -28,7 +28,7 @@ ModelEntry mlp() {
                       {.name = "activation",
                        .type = OptionType::kString,
                        .fallback = "relu",
-                       .help = "What follows each hidden layer.",
+                       .help = "The activation after each hidden layer.",
                        .choices = {"relu", "sigmoid", "tanh"}}},
           .build = Build};
 }

@@ -20,7 +20,7 @@ List Build(const Options& options, const ModelTask& task) {
   if (options.Has("lsh"))
     for (const auto& option : *options.Raw("lsh").AsTable()) {
       Require(option.first != "outputs",
-              "{}: the data says how many outputs there are: leave it out",
+              "{}: the number of outputs follows from the data: leave it out",
               options.Where("lsh") + ".outputs");
       output.push_back(option);
     }
@@ -48,8 +48,8 @@ ModelEntry xmc() {
                       {.name = "output",
                        .type = OptionType::kString,
                        .fallback = "dense",
-                       .help = "The output layer: linear, or the hashed lsh_linear, of which a "
-                               "step computes a small share.",
+                       .help = "The output layer: linear, or the hashed lsh_linear, which computes "
+                               "only a few of the outputs in each step.",
                        .choices = {"dense", "lsh"}},
                       {.name = "lsh",
                        .type = OptionType::kTable,

@@ -165,16 +165,15 @@ ExecutorEntry hogwild() {
           .summary = "Threads update the shared weights from small batches, without locks",
           .options = {{.name = "hogwild_batch",
                        .type = OptionType::kInt,
-                       .help = "Examples of an update; without it, 16, or a thread's share of the "
-                               "batch where that is less.",
+                       .help = "Examples per update; by default 16, or a thread's part of the "
+                               "batch if that is less.",
                        .minimum = 1,
                        .maximum = 1e6},
                       {.name = "hogwild_scale_rate",
                        .type = OptionType::kBool,
                        .fallback = true,
-                       .help = "The learning rate is that of a whole batch, and an update gets the "
-                               "share of it that it has of the batch; false: each update gets the "
-                               "whole rate."}},
+                       .help = "The learning rate is that of a whole batch, and an update takes "
+                               "its fraction of it; false: each update takes the whole rate."}},
           .make = [](const Options& options,
                      const ExecutorContext& context) -> std::unique_ptr<Executor> {
             Check(context.rule && context.state, "hogwild needs a rule and its state");

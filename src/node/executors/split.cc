@@ -216,13 +216,14 @@ int UsualParts(const ThreadPlan& threads) {
 ExecutorEntry split() {
   return {
       .name = "split",
-      .summary = "The batch divided over parts of the chip, each with its own weights and cores",
-      .options = {{.name = "parts",
-                   .type = OptionType::kInt,
-                   .help = "Parts of the chip; without it, one a memory node, and 2 where there "
-                           "is one node.",
-                   .minimum = 1,
-                   .maximum = 1024}},
+      .summary = "Divides the batch over parts of the CPU, each with its own weights and cores",
+      .options =
+          {{.name = "parts",
+            .type = OptionType::kInt,
+            .help =
+                "Parts of the CPU; by default one per memory node, or 2 if there is only one node.",
+            .minimum = 1,
+            .maximum = 1024}},
       .make = [](const Options& options,
                  const ExecutorContext& context) -> std::unique_ptr<Executor> {
         const int parts = options.Has("parts") ? static_cast<int>(options.Int("parts"))

@@ -7,7 +7,7 @@ namespace yoke::rule {
 
 RuleEntry adam() {
   return {.name = "adam",
-          .summary = "Adam: rates scaled by running moments of the gradient",
+          .summary = "Adam: step sizes scaled by running moments of the gradient",
           .options = AdamOptions(CoupledDecayOption()),
           .make = [](const Options& options) {
             return MakeAdam({.beta1 = options.Float("beta1"),

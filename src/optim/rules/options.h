@@ -28,7 +28,7 @@ inline OptionSpec FractionOption(const char* name, double fallback, const char* 
 }
 
 inline OptionSpec MomentumOption() {
-  return FractionOption("momentum", 0.9, "Share of the last step's direction that is kept.");
+  return FractionOption("momentum", 0.9, "Fraction of the previous direction that is kept.");
 }
 
 /// The options of Adam and its kin; `decay` is their kind of weight decay.
@@ -38,7 +38,7 @@ inline std::vector<OptionSpec> AdamOptions(const OptionSpec& decay) {
           {.name = "epsilon",
            .type = OptionType::kFloat,
            .fallback = 1e-8,
-           .help = "Added to the root of the mean square, against division by zero.",
+           .help = "Added to the root of the mean square to avoid division by zero.",
            .minimum = 0,
            .exclusive_minimum = true},
           decay};

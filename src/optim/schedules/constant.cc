@@ -13,7 +13,7 @@ class Constant : public Schedule {
 
 ScheduleEntry constant() {
   return {.name = "constant",
-          .summary = "The rate stays as it is",
+          .summary = "The rate does not change",
           .options = {},
           .make = [](const Options&) -> std::unique_ptr<Schedule> {
             return std::make_unique<Constant>();

@@ -24,7 +24,7 @@ class Cosine : public Schedule {
 
 ScheduleEntry cosine() {
   return {.name = "cosine",
-          .summary = "The rate falls along half a cosine to the last epoch",
+          .summary = "The rate falls along half a cosine until the last epoch",
           .options = {EndOption()},
           .make = [](const Options& options) -> std::unique_ptr<Schedule> {
             return std::make_unique<Cosine>(options.Float("end"));

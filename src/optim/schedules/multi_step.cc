@@ -33,7 +33,7 @@ std::unique_ptr<Schedule> Make(const Options& options) {
 
 ScheduleEntry multi_step() {
   return {.name = "multi_step",
-          .summary = "The rate drops by a factor at each of the epochs named",
+          .summary = "The rate drops by a factor at each of the given epochs",
           .options = {{.name = "at_epochs",
                        .type = OptionType::kFloats,
                        .fallback = {},

@@ -22,18 +22,19 @@ class Polynomial : public Schedule {
 }  // namespace
 
 ScheduleEntry polynomial() {
-  return {.name = "polynomial",
-          .summary = "The rate falls to the last epoch as a power of what is left (1: a line)",
-          .options = {{.name = "power",
-                       .type = OptionType::kFloat,
-                       .fallback = 1.0,
-                       .help = "The exponent.",
-                       .minimum = 0,
-                       .exclusive_minimum = true},
-                      EndOption()},
-          .make = [](const Options& options) -> std::unique_ptr<Schedule> {
-            return std::make_unique<Polynomial>(options.Float("power"), options.Float("end"));
-          }};
+  return {
+      .name = "polynomial",
+      .summary = "The rate falls with a power of the remaining fraction of training (1: linearly)",
+      .options = {{.name = "power",
+                   .type = OptionType::kFloat,
+                   .fallback = 1.0,
+                   .help = "The exponent.",
+                   .minimum = 0,
+                   .exclusive_minimum = true},
+                  EndOption()},
+      .make = [](const Options& options) -> std::unique_ptr<Schedule> {
+        return std::make_unique<Polynomial>(options.Float("power"), options.Float("end"));
+      }};
 }
 
 }  // namespace yoke::schedule

@@ -16,7 +16,7 @@ inline OptionSpec EndOption() {
   return {.name = "end",
           .type = OptionType::kFloat,
           .fallback = 0.0,
-          .help = "Share of the learning rate that is left at the end.",
+          .help = "Fraction of the learning rate that is left at the end.",
           .minimum = 0,
           .maximum = 1};
 }
@@ -25,7 +25,7 @@ inline OptionSpec FactorOption() {
   return {.name = "factor",
           .type = OptionType::kFloat,
           .fallback = 0.1,
-          .help = "What each drop multiplies the rate by.",
+          .help = "Factor on the rate at each drop.",
           .minimum = 0,
           .exclusive_minimum = true};
 }

@@ -22,7 +22,7 @@ class Step : public Schedule {
 
 ScheduleEntry step() {
   return {.name = "step",
-          .summary = "The rate drops by a factor every so many epochs",
+          .summary = "The rate drops by a factor at regular intervals",
           .options = {{.name = "every_epochs",
                        .type = OptionType::kFloat,
                        .fallback = {},
