@@ -28,6 +28,7 @@ struct Position {
   double loss_sum = 0;        ///< Of the epoch under way: sum of losses over examples,
   int64_t loss_examples = 0;  ///< and how many.
   double seconds = 0;         ///< Training time so far, over all resumptions.
+  double untrained_loss = 0;  ///< Of the run's first examples; 0: not known.
   double best = 0;            ///< Best value of the watched metric so far; valid when has_best.
   bool has_best = false;
 };

@@ -53,7 +53,7 @@ Json ToJson(const Position& position) {
   Json json = {{"epoch", position.epoch},       {"step", position.step},
                {"examples", position.examples}, {"consumed", position.consumed.list()},
                {"loss_sum", position.loss_sum}, {"loss_examples", position.loss_examples},
-               {"seconds", position.seconds}};
+               {"seconds", position.seconds},   {"untrained_loss", position.untrained_loss}};
   if (position.has_best) json["best"] = position.best;
   return json;
 }
@@ -67,6 +67,7 @@ Position ToPosition(const Json& json) {
   position.loss_sum = json.at("loss_sum");
   position.loss_examples = json.at("loss_examples");
   position.seconds = json.at("seconds");
+  position.untrained_loss = json.value("untrained_loss", 0.0);
   position.has_best = json.contains("best");
   if (position.has_best) position.best = json["best"];
   return position;

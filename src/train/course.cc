@@ -11,6 +11,16 @@ namespace {
 /// With fewer threads, one that reads ahead would only take a core from those that compute.
 constexpr int kThreadsThatSpareOne = 4;
 
+/// The least of any rank: where nobody waits, a slow one may begin on a model that has exploded. 0:
+/// not known.
+double UntrainedLoss(std::span<const Tally> tallies) {
+  double least = 0;
+  for (const Tally& tally : tallies)
+    if (tally.first_examples > 0 && (least == 0 || tally.first_loss < least))
+      least = tally.first_loss;
+  return least;
+}
+
 }  // namespace
 
 Course::Course(const Job& job, const Reader& data, const TeamPlace& place, int threads)
@@ -81,6 +91,7 @@ double Course::LearningRateAt(int64_t step) const {
 }
 
 void Course::Advance(int64_t dealt, std::span<const Tally> tallies) {
+  if (position.step == 0) position.untrained_loss = UntrainedLoss(tallies);
   position.step += dealt - done_;
   for (; done_ < dealt; ++done_) plan_->Consume(done_, position.consumed);
   position.loss_sum = 0;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "comm/lost.h"
 #include "kernels/threads.h"
+#include "train/explosion.h"
 #include "train/own.h"
 
 namespace yoke {
@@ -174,7 +175,19 @@ void Member::TakeStep(int64_t s, int64_t done) {
   }
   tally_.loss_sum += result.loss * static_cast<double>(result.examples);
   tally_.examples += result.examples;
+  if (result.examples > 0) NoteLoss(result.loss, result.examples);
   if (tally_.examples > 0) Stepped(s + 1, done + 1, tally_);
+}
+
+/// For the question whether the loss has exploded.
+void Member::NoteLoss(double loss, int64_t examples) {
+  tally_.recent = std::min(tally_.recent + 1, kRecentSteps);
+  tally_.recent_log +=
+      (std::log(std::max(loss, 1.0)) - tally_.recent_log) / static_cast<double>(tally_.recent);
+  if (position_.step > 0 || tally_.first_examples >= kFirstExamples) return;
+  tally_.first_examples += examples;
+  tally_.first_loss += (loss - tally_.first_loss) * static_cast<double>(examples) /
+                       static_cast<double>(tally_.first_examples);
 }
 
 /// The others' steps, where this rank only serves.

@@ -83,6 +83,7 @@ class Member {
   void TakeUpCheckpoint();
   void TakeUp(const Remains* remains, const Heritage& heritage);
   void TakeStep(int64_t s, int64_t done);
+  void NoteLoss(double loss, int64_t examples);
   void Told(int64_t dealt, const Tally& of_all);
 
   std::optional<RankLog> log_;  // of all ranks but 0

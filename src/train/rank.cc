@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "comm/lost.h"
+#include "train/explosion.h"
 #include "train/fit.h"
 #include "train/member.h"
 #include "train/own.h"
@@ -134,11 +135,21 @@ class Leader : public Member {
     const Order order = {.kind = Order::kTrain, .first = course_.done(), .last = LastStepOfRound()};
     rounds_->Give(order);
     rate_ = course_.LearningRateAt(course_.done());
-    if (const auto bad = FirstBad(Work(order)))
+    const std::vector<Tally> tallies = Work(order);
+    if (const auto bad = FirstBad(tallies))
       return Diverged(std::isnan(bad->bad_loss) ? "the loss became nan"
                                                 : fmt::format("the loss became {}", bad->bad_loss),
                       bad->bad_step);
-    return course_.EpochIsOver() ? FinishEpoch() : BetweenSteps();
+    return course_.EpochIsOver() ? FinishEpoch(RecentLoss(tallies)) : BetweenSteps();
+  }
+
+  static double RecentLoss(const std::vector<Tally>& tallies) {
+    double logs = 0, steps = 0;
+    for (const Tally& tally : tallies) {
+      logs += tally.recent_log * static_cast<double>(tally.recent);
+      steps += static_cast<double>(tally.recent);
+    }
+    return steps > 0 ? std::exp(logs / steps) : 0;
   }
 
   /// A checkpoint that is due by steps ends a round.
@@ -153,7 +164,8 @@ class Leader : public Member {
     return CheckpointIsDue() || !reason.empty() ? Save({.reason = reason}) : "";
   }
 
-  std::string FinishEpoch() {
+  /// `recent`: the loss of its last steps.
+  std::string FinishEpoch(double recent) {
     EpochEvent event = {
         .epoch = position_.epoch + 1,
         .epochs = course_.epochs(),
@@ -176,6 +188,11 @@ class Leader : public Member {
     if (measure && data_.test) event.test = replica_->Evaluate(*data_.test, request_.stop_signal);
     event.seconds = pace_.OfTraining();
     for (Observer* observer : observers_) observer->Epoch(event);
+    if (Exploded(position_.untrained_loss, recent,
+                 event.test.empty() ? event.validation : event.test))
+      return Diverged(fmt::format("the loss became {:.3g}, from {:.3g} before training", recent,
+                                  position_.untrained_loss),
+                      position_.step);
     return Decide(measure ? (data_.validation ? event.validation : event.test) : Metrics{},
                   event.test);
   }
@@ -248,11 +265,13 @@ class Leader : public Member {
 
   std::string Diverged(const std::string& what, int64_t step) {
     const std::string where = replica_->FirstNonFinite();
+    // The epoch under way, or the one that has just ended.
+    const int64_t epoch = course_.planned() ? position_.epoch + 1 : position_.epoch;
     sentence_ = fmt::format(
         "{} at step {} (epoch {}){}; try a smaller train.learning_rate (now {:.3g}), "
         "train.clip_norm = 1, or "
         "a warm-up (train.schedule)",
-        what, step, std::min(position_.epoch + 1, course_.epochs()),
+        what, step, std::max<int64_t>(1, epoch),
         where.empty() ? "" : fmt::format(", first in '{}'", where), rate_);
     if (saved_) sentence_ += fmt::format("; the last good checkpoint is {}/last", run_);
     return "diverged";

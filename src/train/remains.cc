@@ -16,7 +16,7 @@ struct Told {
   int64_t rank, world, epoch, met_step, met_count, step_examples, examples;
   double loss_sum, met_loss_sum;
   int64_t loss_examples, met_loss_examples;
-  double seconds, best;
+  double seconds, untrained_loss, best;
   int64_t has_best, worlds, model, version;
 };
 struct Range {
@@ -45,6 +45,7 @@ std::vector<std::byte> Encode(const Remains& r) {
                      .loss_examples = r.loss_examples,
                      .met_loss_examples = p.loss_examples,
                      .seconds = p.seconds,
+                     .untrained_loss = p.untrained_loss,
                      .best = p.best,
                      .has_best = p.has_best ? 1 : 0,
                      .worlds = r.worlds,
@@ -95,6 +96,7 @@ Position Merge(const std::vector<Known>& all) {
   position.loss_examples = base.met_loss_examples;
   for (const Known& known : all) {
     position.seconds = std::max(position.seconds, known.told.seconds);
+    position.untrained_loss = std::max(position.untrained_loss, known.told.untrained_loss);
     // Only who leads knows it.
     if (known.told.rank == 0 && known.told.has_best)
       position.best = known.told.best, position.has_best = true;

@@ -38,10 +38,14 @@ struct Order {
 struct Tally {
   double loss_sum = 0;  ///< Over so many examples.
   int64_t examples = 0;
-  int64_t bad_step = 0;  ///< At which its loss ceased to be finite (1 for the first); 0: it is.
-  double bad_loss = 0;   ///< What it was then.
-  int64_t signal = 0;    ///< That asked this process to stop.
-  int64_t dealt = 0;     ///< Of rank 0: where the next round begins.
+  int64_t bad_step = 0;   ///< At which its loss ceased to be finite (1 for the first); 0: it is.
+  double bad_loss = 0;    ///< What it was then.
+  int64_t signal = 0;     ///< That asked this process to stop.
+  double recent_log = 0;  ///< Mean logarithm of the losses (1 at least) of its last steps in this
+  int64_t recent = 0;     ///< round, and how many these are (train/explosion.h).
+  double first_loss = 0;  ///< Mean of its first steps, where the round begins the run,
+  int64_t first_examples = 0;  ///< over so many examples.
+  int64_t dealt = 0;           ///< Of rank 0: where the next round begins.
 };
 
 class Rounds {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -248,6 +249,26 @@ TEST_F(TrainerTest, DivergedIsSaidAndTheLastGoodCheckpointStays) {
   for (const char* word : {"step", "first in", "learning_rate", "last"})
     EXPECT_NE(end.sentence.find(word), std::string::npos) << end.sentence;
   EXPECT_EQ(Weights("a"), good);
+}
+
+TEST_F(TrainerTest, ALossThatIsFarAboveTheUntrainedModelsIsDivergence) {
+  const Overrides wild = {{"train.learning_rate", "1e6"}, {"train.clip_norm", "1"}};
+  const EndEvent end = Begin("a", wild);
+  EXPECT_EQ(end.reason, "diverged");
+  EXPECT_EQ(end.exit_status, 3);
+  EXPECT_EQ(end.epochs, 1);
+  EXPECT_TRUE(std::isfinite(notes_.epochs.at(0).train_loss));
+  for (const char* word : {"the loss became ", "before training", "(epoch 1)", "learning_rate"})
+    EXPECT_NE(end.sentence.find(word), std::string::npos) << end.sentence;
+}
+
+// The loss of the untrained model is in the checkpoint.
+TEST_F(TrainerTest, AResumedRunKnowsWhereItBegan) {
+  Begin("a", {{"train.epochs", "1"}});
+  const EndEvent end = Resume(
+      "a", {{"train.epochs", "2"}, {"train.learning_rate", "1e6"}, {"train.clip_norm", "1"}});
+  EXPECT_EQ(end.reason, "diverged");
+  EXPECT_NE(end.sentence.find("(epoch 2)"), std::string::npos) << end.sentence;
 }
 
 TEST_F(TrainerTest, FinishedRunStaysAsItIs) {
