@@ -40,7 +40,7 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
       {.name = "rate_scale",
        .type = OptionType::kFloat,
        .help = "What the server multiplies each learning rate by; without it, 1 / the number of "
-               "those that push at the same time.",
+               "those that push at the same time, or 1 with scale_by_staleness.",
        .minimum = 0,
        .exclusive_minimum = true},
       {.name = "slow_start",
@@ -53,8 +53,8 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
       {.name = "scale_by_staleness",
        .type = OptionType::kBool,
        .fallback = false,
-       .help =
-           "A gradient that is s updates old gets the rate divided by s, where s is 2 or more."}};
+       .help = "A gradient that is s updates old is divided by 1 + s before the server's rule "
+               "takes it."}};
   if (!racing)
     options.push_back({.name = "staleness_bound",
                        .type = OptionType::kInt,
@@ -68,11 +68,16 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
 
 ServerSettings ReadServerOptions(const Options& options, const StrategyContext& context,
                                  int workers, bool racing) {
+  const bool by_staleness = options.Bool("scale_by_staleness");
+  const double given = options.Has("rate_scale") ? options.Float("rate_scale") : 0;
+  const double each = given > 0 ? given : 1.0 / workers;
   return {.servers = static_cast<int>(options.Int("servers")),
           .workers = workers,
-          .rate_scale = options.Has("rate_scale") ? options.Float("rate_scale") : 1.0 / workers,
+          // 1 + staleness is the number of workers in the mean: it would divide twice.
+          .rate_scale = by_staleness && given == 0 ? 1 : each,
+          .head_rate_scale = each,
           .slow_start = SlowStart(options, context.steps_per_epoch * workers, workers),
-          .scale_by_staleness = options.Bool("scale_by_staleness"),
+          .scale_by_staleness = by_staleness,
           .staleness_bound = racing ? 0 : options.Int("staleness_bound"),
           .racing = racing,
           .compression = CompressionOf(options, workers)};

@@ -15,9 +15,9 @@ class HeadService;
 /// One rank's end. Forward, backward and update of the head on a team's whole batch are one act,
 /// and teams wait in one queue: nothing of the head is ever stale.
 ///   (loss, dL/da, dL/dw) of the mean loss over the team's batch at w;  w <- rule(w, dL/dw)
-/// The update is by context.rule at learning rate * ServerSettings::RateScale, its state the head's
-/// part of context.state; the gradient is clipped by its own length. Cost of a team's step of n
-/// activations in all: 2 messages a rank, n numbers up and n down.
+/// The update is by context.rule at learning rate * head_rate_scale * Risen (ServerSettings), its
+/// state the head's part of context.state; the gradient is clipped by its own length. Cost of a
+/// team's step of n activations in all: 2 messages a rank, n numbers up and n down.
 class ServedHead : public Head {
  public:
   /// context.head is not null. Each of the settings' workers is a team here: ranks that share a

@@ -42,28 +42,32 @@ int64_t ServedModel::Update(const RequestHead& push, const Gradients& gradients,
   const int64_t staleness = version_ - push.version;
   const int64_t updates =
       settings_.racing ? std::atomic_ref(context_.state.steps).fetch_add(1) : context_.state.steps;
-  double rate = push.learning_rate * settings_.RateScale(updates);
-  if (settings_.scale_by_staleness) rate /= static_cast<double>(std::max<int64_t>(1, staleness));
+  const double rate = push.learning_rate * settings_.rate_scale * settings_.Risen(updates);
+  const double scale = GradientScale(gradients, staleness);
   if (settings_.racing)
-    UpdateRacing(gradients, rate, updates);
+    UpdateRacing(gradients, {.learning_rate = rate, .step = updates + 1, .gradient_scale = scale});
   else
     Apply(values_, {.rule = context_.rule,
                     .state = context_.state,
                     .gradients = gradients,
                     .learning_rate = rate,
-                    .clip_norm = context_.clip_norm,
+                    .gradient_scale = scale,
                     .slices = exchanged_.slices()});
   MoveStatistics(statistics);
   ++version_;
   return staleness;
 }
 
-void ServedModel::UpdateRacing(const Gradients& gradients, double rate, int64_t updates) {
-  UpdateStep step{.learning_rate = rate, .step = updates + 1};
-  if (context_.clip_norm > 0) {
-    const double norm = GradientNorm(layout(), gradients);
-    if (norm > context_.clip_norm) step.gradient_scale = context_.clip_norm / norm;
-  }
+/// Applied before the gradient enters the rule's state, so that one worker's late gradient does not
+/// shrink what the others have put into a velocity.
+double ServedModel::GradientScale(const Gradients& gradients, int64_t staleness) const {
+  const double scale = settings_.scale_by_staleness ? 1 / (1 + static_cast<double>(staleness)) : 1;
+  if (context_.clip_norm <= 0) return scale;
+  const double norm = GradientNorm(layout(), gradients, exchanged_.slices());
+  return norm > context_.clip_norm ? scale * (context_.clip_norm / norm) : scale;
+}
+
+void ServedModel::UpdateRacing(const Gradients& gradients, const UpdateStep& step) {
   for (size_t i = 0; i < layout().slices().size(); ++i)
     if (layout().slices()[i].kind != SliceKind::kBuffer)
       racing_.Apply(static_cast<int>(i), values(), gradients, step);

@@ -15,11 +15,12 @@
 namespace yoke {
 
 struct ServerSettings {
-  int servers = 0;         ///< 1: rank 0 of the communicator only serves; 0: it is a worker too.
-  int workers = 1;         ///< The ranks from servers on.
-  double rate_scale = 1;   ///< Every learning rate is multiplied by it,
-  int64_t slow_start = 0;  ///< which is reached, evenly, over the model's first so many updates,
-  bool scale_by_staleness = false;  ///< and divided by max(1, staleness).
+  int servers = 0;        ///< 1: rank 0 of the communicator only serves; 0: it is a worker too.
+  int workers = 1;        ///< The ranks from servers on.
+  double rate_scale = 1;  ///< Every learning rate is multiplied by it,
+  double head_rate_scale = 1;  ///< or, for a served head, by this,
+  int64_t slow_start = 0;  ///< which is reached, evenly, over the model's first so many updates.
+  bool scale_by_staleness = false;  ///< Each gradient is divided by 1 + its staleness.
   /// A worker waits for its answer while it has pushed so many times more than the worker that has
   /// pushed least since all were done, those that are idle or done again not counted; 0: nobody
   /// waits.
@@ -32,11 +33,11 @@ struct ServerSettings {
   /// Of gradients on their way up.
   CompressionSettings compression = {};
 
-  /// The factor of the learning rate in the model's next update after so many.
-  double RateScale(int64_t updates) const {
+  /// How much of its scale the rate has reached in the model's next update after so many.
+  double Risen(int64_t updates) const {
     return updates >= slow_start
-               ? rate_scale
-               : rate_scale * static_cast<double>(updates + 1) / static_cast<double>(slow_start);
+               ? 1
+               : static_cast<double>(updates + 1) / static_cast<double>(slow_start);
   }
 };
 
@@ -76,7 +77,9 @@ class ServedModel {
   Cost CostOfUpdate() const;
 
  private:
-  void UpdateRacing(const Gradients& gradients, double rate, int64_t updates);
+  /// What this gradient is multiplied by: for its staleness and by clip_norm.
+  double GradientScale(const Gradients& gradients, int64_t staleness) const;
+  void UpdateRacing(const Gradients& gradients, const UpdateStep& step);
   void MoveStatistics(const std::vector<float>& theirs);
 
   StrategyContext context_;

@@ -22,6 +22,18 @@ TEST(AsyncMsgd, IsTheSameFromARankThatOnlyServes) {
        .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9}});
 }
 
+// A late gradient is divided before it enters the velocity: what others put there keeps its length.
+TEST(AsyncMsgd, ScalesGradientsByStalenessNotTheVelocity) {
+  test::LabSettings settings = Settings();
+  settings.options = {{"scale_by_staleness", true}};
+  test::ExpectAsTold({.settings = settings,
+                      .story = {.seconds = {1, 1.3717, 0.4931},
+                                .steps = 12,
+                                .rate = 0.03,
+                                .momentum = 0.9,
+                                .scale_by_staleness = true}});
+}
+
 TEST(AsyncMsgd, GoesOnFromACheckpoint) {
   test::ExpectGoesOnFromACheckpoint(Settings(), {1, 1.3717, 0.4931});
 }

@@ -24,10 +24,14 @@ TEST(AsyncSgd, ScalesTheRate) {
                 .story = {.seconds = kSeconds, .steps = 7, .rate = 0.15}});
 }
 
-TEST(AsyncSgd, ScalesTheRateByStaleness) {
+TEST(AsyncSgd, ScalesGradientsByStaleness) {
+  // The whole rate: staleness divides in place of the number of workers.
   ExpectAsTold(
       {.settings = Settings({{"scale_by_staleness", true}}),
-       .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1, .scale_by_staleness = true}});
+       .story = {.seconds = kSeconds, .steps = 12, .rate = 0.3, .scale_by_staleness = true}});
+  ExpectAsTold(
+      {.settings = Settings({{"scale_by_staleness", true}, {"rate_scale", 0.5}}),
+       .story = {.seconds = kSeconds, .steps = 12, .rate = 0.15, .scale_by_staleness = true}});
 }
 
 TEST(AsyncSgd, StartsSlowly) {

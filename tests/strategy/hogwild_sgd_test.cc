@@ -15,7 +15,7 @@ TEST(HogwildSgd, IsAsyncSgdWhereUpdatesComeOneAtATime) {
   EXPECT_EQ(counts.updates, 36);
   test::ExpectAsTold(
       {.settings = Settings({{"scale_by_staleness", true}}),
-       .story = {.seconds = seconds, .steps = 12, .rate = 0.1, .scale_by_staleness = true}});
+       .story = {.seconds = seconds, .steps = 12, .rate = 0.3, .scale_by_staleness = true}});
   test::ExpectAsTold({.settings = Settings({{"slow_start", 20}}),
                       .story = {.seconds = seconds, .steps = 12, .rate = 0.1, .slow_start = 20}});
 }

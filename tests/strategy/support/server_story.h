@@ -94,7 +94,8 @@ inline ServerOutcome Tell(const ServerStory& story, std::vector<float> w) {
     const int64_t staleness = version++ - worker.version;
     outcome.staleness.push_back(staleness);
     double rate = story.rate;
-    if (story.scale_by_staleness) rate /= static_cast<double>(std::max<int64_t>(1, staleness));
+    if (story.scale_by_staleness)
+      for (float& g : gradient) g /= static_cast<float>(1 + staleness);
     if (update < story.slow_start)
       rate *= static_cast<double>(update + 1) / static_cast<double>(story.slow_start);
     for (size_t i = 0; i < w.size(); ++i) {
