@@ -99,7 +99,7 @@ class ConvertCommand : public Command {
 }  // namespace
 
 CommandEntry convert_command() {
-  return {"convert", "Data", "Turn XMC text into a form that loads at once, and back",
+  return {"convert", "Data", "Convert XMC text to a binary form that loads at once, and back",
           "Reads extreme classification data whole and writes it in another form; the file appears "
           "when it is complete.\n"
           "Examples:\n"

@@ -217,7 +217,8 @@ class DoctorCommand : public Command {
 }  // namespace
 
 CommandEntry doctor_command() {
-  return {"doctor", "Look into things", "Say what this machine has, and what that means for speed",
+  return {"doctor", "Look into things",
+          "Report the machine's features and what they mean for speed",
           "Looks at processor, cores, caches, memory, GPUs, MPI launchers and libraries; changes "
           "nothing. With --network it measures\nlatency and bandwidth between each pair of ranks "
           "and of each collective, and says when one stands out.\n\n"

@@ -93,9 +93,10 @@ class ExportCommand : public Command {
 
 CommandEntry export_command() {
   return {"export", "Train and use a model", "Write a checkpoint's model as an ONNX file",
-          "The file takes what the model sees once data is read (image bytes as value/255, say), "
-          "a batch of any size, and gives the scores below the loss. Its metadata says how values "
-          "become input, and what the classes are called.\n\n"
+          "The file takes the model's input after reading the data (for example image bytes as "
+          "value/255), "
+          "a batch of any size, and gives the scores below the loss. Its metadata has the classes "
+          "and describes how values become input.\n\n"
           "Examples:\n"
           "  yoke export runs/lenet/last lenet.onnx\n"
           "  yoke export runs/lenet/best lenet.onnx --json",

@@ -198,8 +198,9 @@ class InfoCommand : public Command {
     app.add_option("JOB|CHECKPOINT|ONNX", path_,
                    "A job file, a checkpoint such as runs/NAME/last, or an ONNX file")
         ->option_text(" ");
-    app.add_flag("--tune", tune_, "Measure the ways to compute each convolution of a job's model");
-    app.add_option("--tune-to", tune_to_, "Write the job with the fastest ways (implies --tune)")
+    app.add_flag("--tune", tune_, "Measure the algorithms for each convolution of a job's model");
+    app.add_option("--tune-to", tune_to_,
+                   "Write the job with the fastest algorithms (implies --tune)")
         ->option_text("FILE");
     set_.Declare(app);
   }

@@ -20,7 +20,7 @@ struct ShortFlag {
 constexpr ShortFlag kShortFlags[] = {
     {"--time-limit", "TIME", "train.time_limit", "Stop in order after 90s, 10m, 2h"},
     {"--threads", "N", "node.threads",
-     "Threads that compute (default: the cores this process may use)", false},
+     "Number of compute threads (default: the cores this process may use)", false},
     {"--replicas", "N", "cluster.replicas", "Copies of the model that train together", false},
     {"--executor", "NAME", "node.executor", "How the node's devices share the work"},
     {"--strategy", "NAME", "cluster.strategy", "What replicas exchange, and when"},

@@ -63,7 +63,7 @@ std::vector<Item> KindItems();
 
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
-      {"layers", "what [[model.layer]] tables are made of", ItemsOf(layers)},
+      {"layers", "types of [[model.layer]] tables", ItemsOf(layers)},
       {"models", "the zoo: names for [model]", ItemsOf(models)},
       {"formats", "data formats: names for [data]", ItemsOf(formats)},
       {"rules", "update rules: names for train.rule", ItemsOf(rules)},
@@ -71,12 +71,12 @@ const std::vector<Kind>& Kinds() {
       {"initializers", "how first weights are drawn", ItemsOf(initializers)},
       {"executors", "how a node's devices work on one replica: names for node.executor",
        ItemsOf(executors)},
-      {"strategies", "what replicas exchange: names for cluster.strategy", ItemsOf(strategies)},
+      {"strategies", "values of cluster.strategy", ItemsOf(strategies)},
       {"families", "hash families of hashed layers", ItemsOf(hash_families)},
       {"samplers", "how hashed layers choose their active rows", ItemsOf(samplers)},
-      {"metrics", "what evaluation measures", MetricItems},
+      {"metrics", "results of evaluation", MetricItems},
       {"keys", "every key of a job file", KeyItems},
-      {"kinds", "what `yoke list` can list", KindItems}};
+      {"kinds", "arguments of `yoke list`", KindItems}};
   return kinds;
 }
 

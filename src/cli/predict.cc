@@ -181,10 +181,10 @@ class PredictCommand : public Command {
 }  // namespace
 
 CommandEntry predict_command() {
-  return {"predict", "Train and use a model", "Name the labels of new examples",
+  return {"predict", "Train and use a model", "Print the most probable labels of new examples",
           "Prints a line an example: its number from 0, then labels and their probabilities, best "
           "first. The checkpoint\n"
-          "holds what reading needs (labels, sizes, normalization); raw input is enough.\n"
+          "includes labels, sizes and normalization, so raw input is enough.\n"
           "With --search tables only the labels that hash tables find are scored; a softmax's "
           "probabilities are then\n"
           "shares of these, and so at least the exact ones.\n\n"

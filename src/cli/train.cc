@@ -35,7 +35,7 @@ class TrainCommand : public Command {
         ->check([](const std::string& text) {
           return std::string(text.empty() ? "expected a folder, got an empty name" : "");
         });
-    app.add_option("--resume", resume_, "Go on with the run in DIR; needs no job file")
+    app.add_option("--resume", resume_, "Continue the run in DIR; needs no job file")
         ->option_text("DIR");
     set_.Declare(app);
     app.add_flag("--quiet,-q", quiet_, "Print errors only");

@@ -107,12 +107,12 @@ const std::vector<OptionSpec>& augment_options() {
       {.name = "flip",
        .type = OptionType::kBool,
        .fallback = false,
-       .help = "Mirror every other image, drawn anew each epoch, left to right."},
+       .help = "Mirror half of the images left to right, drawn anew in each epoch."},
       {.name = "crop",
        .type = OptionType::kInt,
        .fallback = 0,
-       .help = "Pad images by this many black pixels on each side and cut a random piece of their "
-               "size out.",
+       .help = "Pad images by this many black pixels on each side and crop a random part of the "
+               "original size.",
        .minimum = 0,
        .maximum = 1000}};
   return specs;

@@ -15,39 +15,39 @@ namespace yoke {
 namespace {
 
 std::vector<OptionSpec> ShareOptions() {
-  return {
-      {.name = "test_share",
-       .type = OptionType::kFloat,
-       .help = "Share of the training examples, drawn by the seed, that is the test data.",
-       .minimum = 0,
-       .maximum = 0.95,
-       .exclusive_minimum = true},
-      {.name = "validation_share",
-       .type = OptionType::kFloat,
-       .help =
-           "Share of the training examples, drawn by the seed, that is held out for validation.",
-       .minimum = 0,
-       .maximum = 0.95,
-       .exclusive_minimum = true}};
+  return {{.name = "test_share",
+           .type = OptionType::kFloat,
+           .help = "Fraction of the training examples, drawn by the seed, used as test data.",
+           .minimum = 0,
+           .maximum = 0.95,
+           .exclusive_minimum = true},
+          {.name = "validation_share",
+           .type = OptionType::kFloat,
+           .help = "Fraction of the training examples, drawn by the seed, held out for validation.",
+           .minimum = 0,
+           .maximum = 0.95,
+           .exclusive_minimum = true}};
 }
 
 std::vector<OptionSpec> NormalizeOptions() {
-  return {{.name = "normalize",
-           .fallback = "auto",
-           .help = "auto: image bytes become value/255, other numbers stay; none: everything stays "
-                   "as stored; "
-                   "standard: then also mean 0 and deviation 1 by channel (of a vector: by "
-                   "feature), measured on "
-                   "the training examples.",
-           .choices = {"auto", "none", "standard"}},
-          {.name = "mean",
-           .type = OptionType::kFloats,
-           .help = "Subtracted from the values (behind the 1/255), one number or one a channel."},
-          {.name = "deviation",
-           .type = OptionType::kFloats,
-           .help = "Then divided by, one number or one a channel.",
-           .minimum = 0,
-           .exclusive_minimum = true}};
+  return {
+      {.name = "normalize",
+       .fallback = "auto",
+       .help = "auto: image bytes become value/255, other numbers stay; none: everything stays "
+               "as stored; "
+               "standard: then also mean 0 and deviation 1 by channel (of a vector: by "
+               "feature), measured on "
+               "the training examples.",
+       .choices = {"auto", "none", "standard"}},
+      {.name = "mean",
+       .type = OptionType::kFloats,
+       .help =
+           "Subtracted from the values (after the factor 1/255): one number, or one per channel."},
+      {.name = "deviation",
+       .type = OptionType::kFloats,
+       .help = "The values are then divided by it: one number, or one per channel.",
+       .minimum = 0,
+       .exclusive_minimum = true}};
 }
 
 std::vector<OptionSpec> CommonOptions() {
@@ -57,17 +57,15 @@ std::vector<OptionSpec> CommonOptions() {
       {.name = "test", .type = OptionType::kPaths, .help = "Test file or files."}};
   for (const auto& more : {ShareOptions(), NormalizeOptions()})
     specs.insert(specs.end(), more.begin(), more.end());
-  specs.push_back(
-      {.name = "features",
-       .type = OptionType::kInt,
-       .help = "Number of features; unless told, the most that any file of the job has.",
-       .minimum = 1,
-       .maximum = INT32_MAX - 1});
+  specs.push_back({.name = "features",
+                   .type = OptionType::kInt,
+                   .help = "Number of features; by default the maximum over the job's files.",
+                   .minimum = 1,
+                   .maximum = INT32_MAX - 1});
   specs.push_back({.name = "memory_limit",
                    .type = OptionType::kInt,
-                   .help = "Megabytes of memory for data; beyond, it lies in a temporary file. "
-                           "Unless told, half of "
-                           "what this process may use.",
+                   .help = "Megabytes of memory for data; larger data go to a temporary file. By "
+                           "default half of what this process may use.",
                    .minimum = 0});
   specs.push_back({.name = "augment",
                    .type = OptionType::kTable,

@@ -240,7 +240,7 @@ StrategyEntry ad_psgd() {
           .options = {{.name = "period",
                        .type = OptionType::kInt,
                        .fallback = 1,
-                       .help = "Steps of an active (even) rank from one averaging to the next.",
+                       .help = "Steps of an active (even) rank between averagings.",
                        .minimum = 1}},
           .team = EachAlone,
           .replicas_differ = true,

@@ -269,13 +269,13 @@ std::vector<OptionSpec> AllOptions() {
       {.name = "bucket_mb",
        .type = OptionType::kFloat,
        .fallback = 4.0,
-       .help = "Megabytes of gradients from which on they are sent together.",
+       .help = "Minimum megabytes of gradients that are sent together.",
        .minimum = 0,
        .maximum = 1 << 20},
       {.name = "accumulate",
        .type = OptionType::kInt,
        .fallback = 1,
-       .help = "Steps whose gradients are added up before an exchange and update.",
+       .help = "Steps whose gradients are summed before an exchange and update.",
        .minimum = 1}};
   for (const OptionSpec& option : CompressionOptions()) options.push_back(option);
   return options;
@@ -286,8 +286,7 @@ std::vector<OptionSpec> AllOptions() {
 StrategyEntry allreduce() {
   return {.name = "allreduce",
           .summary =
-              "Every step by the mean gradient of all replicas, summed while the backward "
-              "pass goes on",
+              "Every step uses the mean gradient of all replicas, summed during the backward pass",
           .options = AllOptions(),
           .deterministic = true,
           .supports = [](int) { return std::string(); },

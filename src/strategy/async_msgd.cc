@@ -7,7 +7,7 @@ namespace yoke::strategy {
 StrategyEntry async_msgd() {
   StrategyEntry entry = ServedEntry(false);
   entry.name = "async_msgd";
-  entry.summary = "As async_sgd, with momentum at the server";
+  entry.summary = "Like async_sgd, with momentum at the server";
   entry.forces_momentum = true;
   return entry;
 }

@@ -10,7 +10,7 @@ namespace yoke::strategy {
 StrategyEntry async_sgd() {
   StrategyEntry entry = ServedEntry(false);
   entry.name = "async_sgd";
-  entry.summary = "Workers push gradients to a server, first come, first served";
+  entry.summary = "Workers push gradients to a server, which applies them in the order of arrival";
   return entry;
 }
 

@@ -93,19 +93,20 @@ void AddTopK(std::span<float> sum, int64_t kept, std::span<const std::byte> byte
 }  // namespace
 
 std::vector<OptionSpec> CompressionOptions() {
-  return {{.name = "compression",
-           .type = OptionType::kString,
-           .fallback = "none",
-           .help = "How gradients travel: bf16 halves them, int8 and topk send later what they "
-                   "leave out.",
-           .choices = {"none", "bf16", "int8", "topk"}},
-          {.name = "top_share",
-           .type = OptionType::kFloat,
-           .fallback = 0.01,
-           .help = "The share of a gradient's numbers that topk sends.",
-           .minimum = 0,
-           .maximum = 1,
-           .exclusive_minimum = true}};
+  return {
+      {.name = "compression",
+       .type = OptionType::kString,
+       .fallback = "none",
+       .help =
+           "Encoding of sent gradients: bf16 halves them; int8 and topk send their error later.",
+       .choices = {"none", "bf16", "int8", "topk"}},
+      {.name = "top_share",
+       .type = OptionType::kFloat,
+       .fallback = 0.01,
+       .help = "The fraction of a gradient's elements that topk sends.",
+       .minimum = 0,
+       .maximum = 1,
+       .exclusive_minimum = true}};
 }
 
 CompressionSettings ReadCompression(const Options& options) {

@@ -175,16 +175,17 @@ std::vector<OptionSpec> AllOptions() {
   options.insert(options.begin(),
                  {.name = "groups",
                   .type = OptionType::kInt,
-                  .help = "How many groups the replicas that train form; it divides their number. "
-                          "Without it, 2 where that is even, else 1.",
+                  .help = "Number of groups of training replicas; it divides their number. By "
+                          "default 2 if that is even, otherwise 1.",
                   .minimum = 1,
                   .maximum = 65536});
-  options.insert(options.begin() + 1,
-                 {.name = "served_head",
-                  .type = OptionType::kBool,
-                  .fallback = false,
-                  .help = "The fully connected layers that end the model are computed beside rank "
-                          "0 for all groups: replicas send it activations in place of gradients."});
+  options.insert(
+      options.begin() + 1,
+      {.name = "served_head",
+       .type = OptionType::kBool,
+       .fallback = false,
+       .help = "The fully connected layers at the end of the model are computed beside rank 0 for "
+               "all groups: replicas send it activations instead of gradients."});
   return options;
 }
 

@@ -8,11 +8,11 @@ StrategyEntry easgd_sync1() {
   StrategyEntry entry = ElasticEntry();
   entry.name = "easgd_sync1";
   entry.summary =
-      "Replicas and a centre draw each other by trees of messages, before each gradient";
+      "Replicas and a centre pull each other, exchanged over trees before each gradient";
   entry.options.push_back({.name = "packed",
                            .type = OptionType::kBool,
                            .fallback = true,
-                           .help = "The model travels as one message, not as one a parameter."});
+                           .help = "Send the model as one message, not one per parameter."});
   entry.estimate = [](const Options& options, const ExchangeSize& size) {
     return ElasticCost(options, size, options.Bool("packed") ? 1 : size.slices);
   };

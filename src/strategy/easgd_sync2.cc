@@ -7,7 +7,7 @@ namespace yoke::strategy {
 StrategyEntry easgd_sync2() {
   StrategyEntry entry = ElasticEntry();
   entry.name = "easgd_sync2";
-  entry.summary = "easgd_sync1 with the centre beside the weights, on their device";
+  entry.summary = "easgd_sync1 with the centre on the weights' device";
   entry.make = [](const Options& options,
                   const StrategyContext& context) -> std::unique_ptr<Strategy> {
     return std::make_unique<Elastic>(options, context, ElasticMemory::kOfValues);

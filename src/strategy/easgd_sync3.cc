@@ -79,7 +79,7 @@ class EasgdSync3 : public Elastic {
 StrategyEntry easgd_sync3() {
   StrategyEntry entry = ElasticEntry();
   entry.name = "easgd_sync3";
-  entry.summary = "easgd_sync2 with the exchange hidden behind the gradient's computation";
+  entry.summary = "easgd_sync2 with the exchange overlapped with the gradient's computation";
   entry.make = [](const Options& options,
                   const StrategyContext& context) -> std::unique_ptr<Strategy> {
     return std::make_unique<EasgdSync3>(options, context);

@@ -200,15 +200,15 @@ StrategyEntry ElasticEntry() {
           .summary = {},
           .options = {{.name = "moving_rate",
                        .type = OptionType::kFloat,
-                       .help = "How far a replica and the centre are drawn to each other at an "
-                               "exchange (the papers' eta rho); without it, 0.9 / replicas.",
+                       .help = "How strongly a replica and the centre pull each other in an "
+                               "exchange (the papers' eta rho); by default 0.9 / replicas.",
                        .minimum = 0,
                        .maximum = 1,
                        .exclusive_minimum = true},
                       {.name = "period",
                        .type = OptionType::kInt,
                        .fallback = 1,
-                       .help = "Steps from one exchange with the centre to the next.",
+                       .help = "Steps between exchanges with the centre.",
                        .minimum = 1}},
           .deterministic = true,
           .in_place = true,

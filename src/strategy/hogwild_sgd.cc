@@ -14,7 +14,7 @@ namespace yoke::strategy {
 StrategyEntry hogwild_sgd() {
   StrategyEntry entry = ServedEntry(true);
   entry.name = "hogwild_sgd";
-  entry.summary = "As async_sgd, a server thread for each worker and no lock";
+  entry.summary = "Like async_sgd, with one server thread per worker and no lock";
   return entry;
 }
 

@@ -41,7 +41,7 @@ std::string Supports(int world) {
 
 StrategyEntry none() {
   return {.name = "none",
-          .summary = "One replica alone: nothing is exchanged",
+          .summary = "A single replica: nothing is exchanged",
           .options = {},
           .deterministic = true,
           .in_place = true,

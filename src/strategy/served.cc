@@ -39,8 +39,8 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
        .maximum = 1},
       {.name = "rate_scale",
        .type = OptionType::kFloat,
-       .help = "What the server multiplies each learning rate by; without it, 1 / the number of "
-               "those that push at the same time, or 1 with scale_by_staleness.",
+       .help = "Factor on each learning rate at the server; by default 1 / the number of "
+               "concurrent pushers, or 1 with scale_by_staleness.",
        .minimum = 0,
        .exclusive_minimum = true},
       {.name = "slow_start",
@@ -59,8 +59,8 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
     options.push_back({.name = "staleness_bound",
                        .type = OptionType::kInt,
                        .fallback = 0,
-                       .help = "Who is ahead of the slowest by more than so many pushed gradients "
-                               "waits for it; 0: nobody waits.",
+                       .help = "A worker that is more than this many pushes ahead of the slowest "
+                               "waits for it; 0: no bound.",
                        .minimum = 0});
   std::ranges::move(CompressionOptions(), std::back_inserter(options));
   return options;

@@ -86,7 +86,7 @@ const std::vector<OptionSpec>& train_keys() {
       {.name = "batch",
        .type = kInt,
        .fallback = 64,
-       .help = "Examples of a step, for each replica.",
+       .help = "Examples per step and replica.",
        .minimum = 1,
        .maximum = 1e6},
       {.name = "rule",
@@ -97,31 +97,29 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kFloat,
        .fallback = 0.01,
        .help = "Size of an update, before the schedule's factor. The default suits sgd, momentum "
-               "and nesterov; for adam and "
-               "adamw begin with 0.001.",
+               "and nesterov; for adam and adamw start with 0.001.",
        .minimum = 0,
        .exclusive_minimum = true},
       {.name = "seed",
        .type = kInt,
        .fallback = 1,
-       .help = "Everything drawn follows from it: first weights, order, dropout.",
+       .help = "Seed of all random draws: initial weights, order, dropout.",
        .minimum = 0},
       {.name = "clip_norm",
        .type = kFloat,
        .fallback = 0.0,
-       .help = "Longest gradient (Euclidean norm) of a step; 0: no limit.",
+       .help = "Maximum Euclidean norm of a step's gradient; 0: no limit.",
        .minimum = 0},
       {.name = "schedule",
        .type = kTable,
        .help = "Learning rate over the epochs, such as `{ name = \"cosine\" }`."},
       {.name = "target",
        .type = kTable,
-       .help = "Ends training early, such as `{ metric = \"accuracy\", at_least = 0.90 }`; looks "
-               "at the validation share where "
-               "there is one, else at the test data."},
+       .help = "Ends training early, such as `{ metric = \"accuracy\", at_least = 0.90 }`; "
+               "measured on the validation share if there is one, otherwise on the test data."},
       {.name = "time_limit",
        .type = kString,
-       .help = "Ends training in order after this long, such as `90s`, `10m`, `2h`; counts anew "
+       .help = "Stops training in order after this time, such as `90s`, `10m`, `2h`; starts again "
                "when a run is resumed."},
       {.name = "evaluate_every",
        .type = kInt,
@@ -135,11 +133,11 @@ const std::vector<OptionSpec>& target_keys() {
   static const std::vector<OptionSpec> keys = {
       {.name = "metric",
        .type = kString,
-       .help = "What is measured.",
+       .help = "The metric to reach.",
        .choices = metric_names(),
        .required = true},
-      {.name = "at_least", .type = kFloat, .help = "Reached when the metric is this or more."},
-      {.name = "at_most", .type = kFloat, .help = "Reached when the metric is this or less."}};
+      {.name = "at_least", .type = kFloat, .help = "Reached when the metric is at least this."},
+      {.name = "at_most", .type = kFloat, .help = "Reached when the metric is at most this."}};
   return keys;
 }
 
@@ -157,18 +155,18 @@ const std::vector<OptionSpec>& node_keys() {
       {.name = "precision",
        .type = kString,
        .fallback = "f32",
-       .help = "`bf16`: arithmetic in bf16 over f32 master weights.",
+       .help = "`bf16`: bf16 arithmetic with f32 master weights.",
        .choices = {"f32", "bf16"}},
       {.name = "threads",
        .type = kInt,
-       .help = "Threads that compute; without it, all cores this process may use.",
+       .help = "Number of compute threads; by default, all cores this process may use.",
        .minimum = 1,
        .maximum = 4096},
       {.name = "pin",
        .type = kBool,
        .fallback = true,
-       .help = "Whether threads that fill the cores this process may use are bound to them; `yoke "
-               "doctor` says what comes of it."},
+       .help = "Whether to bind threads to cores if they fill all cores this process may use; "
+               "`yoke doctor` shows the result."},
       {.name = "kernels",
        .type = kString,
        .fallback = "auto",
@@ -183,8 +181,8 @@ const std::vector<OptionSpec>& cluster_keys() {
       {.name = "strategy",
        .type = kString,
        .fallback = "none",
-       .help = "What replicas exchange, and when; `yoke list strategies`. Several replicas without "
-               "it: allreduce."},
+       .help = "What replicas exchange, and when; `yoke list strategies`. The default for several "
+               "replicas is allreduce."},
       {.name = "replicas",
        .type = kInt,
        .fallback = 1,
@@ -194,9 +192,9 @@ const std::vector<OptionSpec>& cluster_keys() {
       {.name = "all_reduce",
        .type = kString,
        .fallback = "auto",
-       .help = "How strategy `allreduce` sums gradients that it does not compress: `auto` by their "
-               "size, or one of the ways of `docs/communicators.md`; `mpi`: MPI's own, for "
-               "processes of a launcher.",
+       .help =
+           "How strategy `allreduce` sums uncompressed gradients: `auto` (by size), an algorithm "
+           "of `docs/communicators.md`, or `mpi`: MPI's own, for processes of a launcher.",
        .choices = {"auto", "ring", "tree", "halving", "mpi"}},
       {.name = "timeout",
        .type = kFloat,
@@ -227,13 +225,12 @@ const std::vector<OptionSpec>& checkpoint_keys() {
       {.name = "keep",
        .type = kInt,
        .fallback = 2,
-       .help = "How many of the newest checkpoints stay.",
+       .help = "Number of newest checkpoints to keep.",
        .minimum = 1},
       {.name = "best",
        .type = kString,
-       .help = "Keeps the checkpoint with the best value of this metric as `best` (of the "
-               "validation share where there is one, "
-               "else of the test data).",
+       .help = "Keeps the checkpoint with the best value of this metric as `best` (on the "
+               "validation share if there is one, otherwise on the test data).",
        .choices = metric_names()}};
   return keys;
 }
@@ -243,17 +240,16 @@ const std::vector<OptionSpec>& model_keys() {
       {.name = "name", .type = kString, .help = "A model of the zoo; `yoke list models`."},
       {.name = "file",
        .type = kPath,
-       .help = "In place of `name`: an ONNX file, whose weights are where training starts."},
+       .help = "Instead of `name`: an ONNX file; training starts from its weights."},
       {.name = "initialize", .type = kBool, .help = "With `file`: true draws the weights anew."},
       {.name = "ways",
        .type = kTable,
-       .help = "How convolutions are computed, by layer: `{convolution1 = \"direct\"}`; "
+       .help = "Convolution algorithms by layer: `{convolution1 = \"direct\"}`; "
                "`yoke info --tune-to` writes it."},
       {.name = "layer",
        .type = kTables,
-       .help =
-           "In place of `name`: the layers in order, each with `type`, `name`, `inputs` (names of "
-           "layers before it; the one above unless given) and its keys."}};
+       .help = "Instead of `name`: the layers in order, each with `type`, `name`, `inputs` (names "
+               "of earlier layers; by default the preceding one) and its keys."}};
   return keys;
 }
 

@@ -107,7 +107,7 @@ FormatEntry cifar_format() {
            {.name = "class_names",
             .type = OptionType::kStrings,
             .fallback = List{},
-            .help = "Names of the classes 0, 1, ... in order; the numbers unless given."}},
+            .help = "Names of the classes 0, 1, ... in order; by default the numbers."}},
       .load = Load};
 }
 

@@ -182,7 +182,7 @@ std::vector<OptionSpec> CsvOptions() {
            .type = OptionType::kInt,
            .fallback = -1,
            .help = "Column of the class, from 0; negative ones count from the end (-1: the last)."},
-          {.name = "delimiter", .fallback = ",", .help = "The one character between columns."},
+          {.name = "delimiter", .fallback = ",", .help = "The character between columns."},
           {.name = "header",
            .fallback = "auto",
            .help = "Whether the first line names the columns; auto: it does when no column but the "

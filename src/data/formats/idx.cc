@@ -227,7 +227,7 @@ LoadedData Load(const Options&, const ReadFiles& files) { return IdxLoader(files
 
 FormatEntry idx_format() {
   return {.name = "idx",
-          .summary = "idx files as of MNIST: images or vectors, and labels in a file of their own",
+          .summary = "idx files as in MNIST: images or vectors, and labels in a separate file",
           .load = Load};
 }
 

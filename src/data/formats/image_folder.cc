@@ -186,7 +186,7 @@ LoadedData Load(const Options& options, const ReadFiles& files) {
 
 FormatEntry image_folder_format() {
   return {.name = "image-folder",
-          .summary = "JPEG and PNG images in a folder a class, on disk or in a tar archive",
+          .summary = "JPEG and PNG images in one folder per class, on disk or in a tar archive",
           .options = {{.name = "size",
                        .type = OptionType::kInts,
                        .help = "[height, width] that images are resized to; may be left out when "

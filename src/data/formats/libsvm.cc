@@ -159,18 +159,15 @@ LoadedData Load(const Options& options, const ReadFiles& files) {
 }  // namespace
 
 FormatEntry libsvm_format() {
-  return {
-      .name = "libsvm",
-      .summary = "LIBSVM text: a class and id:value pairs a line; sparse",
-      .options =
-          {{.name = "first_index",
-            .type = OptionType::kInt,
-            .help =
-                "What the files call the first feature: 1 or 0 (unless told: 0 where a 0 occurs, "
-                "else 1).",
-            .minimum = 0,
-            .maximum = 1}},
-      .load = Load};
+  return {.name = "libsvm",
+          .summary = "LIBSVM text: a class and id:value pairs per line; sparse",
+          .options = {{.name = "first_index",
+                       .type = OptionType::kInt,
+                       .help = "Id of the first feature in the files, 1 or 0 (by default 0 if a 0 "
+                               "occurs, otherwise 1).",
+                       .minimum = 0,
+                       .maximum = 1}},
+          .load = Load};
 }
 
 }  // namespace yoke

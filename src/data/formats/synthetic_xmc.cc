@@ -53,8 +53,8 @@ FormatEntry synthetic_xmc_format() {
       .options = {Count("labels", 1000, 2, "Number of labels."),
                   Count("train_size", 10000, 1, "Training examples to generate."),
                   Count("test_size", 2000, 0, "Test examples to generate; 0: no test data."),
-                  Mean("nonzeros", 75, "Mean number of features drawn an example."),
-                  Mean("labels_per_example", 5, "Mean number of labels drawn an example."),
+                  Mean("nonzeros", 75, "Mean number of features drawn per example."),
+                  Mean("labels_per_example", 5, "Mean number of labels drawn per example."),
                   Count("seed", 1, 0, "Which data is generated; train.seed does not change it.")},
       .synthetic = true,
       .load = &Load};

@@ -125,7 +125,7 @@ LoadedData Load(const Options& options, const ReadFiles& files) {
 
 FormatEntry xmc_format() {
   return {.name = "xmc",
-          .summary = "XMC text: a set of labels and feature:value pairs a line; sparse",
+          .summary = "XMC text: a set of labels and feature:value pairs per line; sparse",
           .load = Load};
 }
 

@@ -204,7 +204,7 @@ LoadedData Load(const Options& options, const ReadFiles& files) {
 
 FormatEntry xmc_binary_format() {
   return {.name = "xmc-binary",
-          .summary = "what `yoke convert` makes of XMC text: mapped, not parsed; sparse",
+          .summary = "binary form of XMC text from `yoke convert`: mapped, not parsed; sparse",
           .load = Load};
 }
 
