@@ -1,13 +1,15 @@
-// Measures convolutions: each of a network's, forward, weight gradient and data gradient as shares
-// of what a large matrix product reaches in the same seconds; and the curve of lowering over
-// partitions and images lowered together (Omnivore's experiment).
+// Measures convolutions and prints Markdown: the networks' forward, weight gradient and data
+// gradient as fractions of a large matrix product's rate at the same time; single shapes beside the
+// direct kernels; and lowering over partitions and images lowered together (Omnivore's experiment).
 //
 // usage: convolution_bench networks THREADS f32|bf16 WAY [NETWORK]
+//        convolution_bench shapes THREADS auto|winograd    (lowered gradients, Winograd)
 //        convolution_bench lowering THREADS BATCH [WAY PARTITIONS IMAGES]    (one point: its
 //        seconds)
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -136,9 +138,9 @@ struct Times {
   }
   std::string Text() const {
     const double all = forward + weights + data, best = 2 * best_pass + best_data;
-    return fmt::format("{:6.1f} {:8.1f} {:6.1f} {:7.1f} {:9.2f}", 100 * best_pass / forward,
-                       100 * best_pass / weights, data > 0 ? 100 * best_data / data : 0,
-                       100 * best / all, 1000 * all);
+    const std::string of_data = data > 0 ? fmt::format("{:.0f} %", 100 * best_data / data) : "-";
+    return fmt::format("{:.0f} % | {:.0f} % | {} | {:.0f} % | {:.2f}", 100 * best_pass / forward,
+                       100 * best_pass / weights, of_data, 100 * best / all, 1000 * all);
   }
 };
 
@@ -159,11 +161,10 @@ Times Measure(Convolution& convolution, Gemm& gemm) {
           .best_data = input ? best : 0};
 }
 
-void MeasureNetwork(const BenchNetwork& network, DType type, ConvolutionWay way) {
+/// Prints the network's line of the table, or, with `details`, one for each convolution too.
+void MeasureNetwork(const BenchNetwork& network, DType type, ConvolutionWay way, bool details) {
   Gemm gemm(type);
   Times sum;
-  fmt::print("{:36}  share of a large product's rate, percent\n", network.name);
-  fmt::print("{:36} forward  weights   data     all        ms\n", "");
   for (const BenchConvolution& c : network.convolutions) {
     ConvolutionShape shape = c.Shape(16);
     shape.type = type;
@@ -171,11 +172,13 @@ void MeasureNetwork(const BenchNetwork& network, DType type, ConvolutionWay way)
     Convolution convolution(shape);
     const Times times = Measure(convolution, gemm);
     sum.Add(times, static_cast<double>(c.count));
-    fmt::print("{:2} x {:4} {:3}^2 -> {:4} {:2}x{:<2}/{} g{}     {}\n", c.count, c.channels, c.size,
-               c.outputs, c.kernel, c.kernel, c.stride, c.groups, times.Text());
+    if (details)
+      fmt::print("| {} x {} to {}, {}x{} by {}, {} groups, {}x{} | {} |\n", c.count, c.channels,
+                 c.outputs, c.kernel, c.kernel, c.stride, c.groups, c.size, c.size, times.Text());
     std::fflush(stdout);
   }
-  fmt::print("{:36} {}\n\n", network.name + ", all", sum.Text());
+  fmt::print("| {} | {} |\n", network.name, sum.Text());
+  std::fflush(stdout);
 }
 
 /// Seconds of forward and backward of CaffeNet's convolutions; less than 0: does not fit memory.
@@ -201,22 +204,64 @@ double LoweredSeconds(int64_t batch, ConvolutionWay way, int64_t partitions, int
 void MeasureLowering(int64_t batch) {
   const double caffe = LoweredSeconds(batch, ConvolutionWay::kLowerImage, 0, 0);
   const double direct = LoweredSeconds(batch, ConvolutionWay::kDirect, 0, 0);
-  fmt::print("CaffeNet's convolutions, batch {}, forward and backward\n", batch);
-  fmt::print("an image at a time     {:8.3f} s\n", caffe);
-  fmt::print("direct                 {:8.3f} s  {:5.2f}x\n", direct, caffe / direct);
+  fmt::print("| way, batch {} | seconds | times |\n| --- | --- | --- |\n", batch);
+  fmt::print("| an image at a time | {:.3f} | 1 |\n", caffe);
   for (int64_t partitions = 1; partitions <= KernelThreads(); partitions *= 2)
     for (int64_t images = 1; images <= batch / partitions; images *= 4) {
       const double lowered = LoweredSeconds(batch, ConvolutionWay::kLowerBatch, partitions, images);
-      fmt::print("{:2} partitions, b_p {:4} {:8.3f} s  {:5.2f}x\n", partitions, images, lowered,
+      fmt::print("| {} partitions, b_p {} | {:.3f} | {:.2f}x |\n", partitions, images, lowered,
                  caffe / lowered);
       std::fflush(stdout);
     }
+  fmt::print("| direct | {:.3f} | {:.2f}x |\n", direct, caffe / direct);
+}
+
+/// Prints one line: forward and backward of a convolution by this way and by the direct kernels, in
+/// turn, the least of some calls.
+void CompareWithDirect(const BenchConvolution& c, int64_t batch, ConvolutionWay way) {
+  ConvolutionShape shape = c.Shape(batch), direct = shape;
+  shape.way = way, direct.way = ConvolutionWay::kDirect;
+  std::array<Convolution, 2> convolutions = {Convolution(shape), Convolution(direct)};
+  constexpr double kNever = 1e9;
+  std::array<double, 2> forward = {kNever, kNever}, backward = {kNever, kNever};
+  for (int round = 0; round < 2 * kRounds; ++round)
+    for (size_t i = 0; i < convolutions.size(); ++i) {
+      Convolution& convolution = convolutions[i];
+      forward[i] = std::min(forward[i], 1000 * Seconds([&] { convolution.Forward(); }));
+      backward[i] = std::min(backward[i], 1000 * Seconds([&] { convolution.Backward(true); }));
+    }
+  fmt::print("| {} to {}, {}x{}, {}x{}, {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f}x |\n",
+             c.channels, c.outputs, c.kernel, c.kernel, c.size, c.size, batch, forward[0],
+             forward[1], backward[0], backward[1], backward[1] / backward[0]);
+  std::fflush(stdout);
+}
+
+/// The shapes that a way is for; `auto`: those whose gradients it lowers.
+void MeasureShapes(ConvolutionWay way) {
+  fmt::print(
+      "| channels to outputs, window, image, batch | forward, ms | direct | backward, ms "
+      "| direct | backward, times |\n| --- | --- | --- | --- | --- | --- |\n");
+  if (way == ConvolutionWay::kAuto) {
+    for (int64_t batch : {128, 1}) CompareWithDirect({1, 20, 12, 50, 5}, batch, way);
+    CompareWithDirect({1, 10, 12, 20, 5}, 64, way);
+    CompareWithDirect({1, 24, 14, 50, 5}, 64, way);
+    CompareWithDirect({1, 50, 8, 50, 3}, 64, way);
+    CompareWithDirect({1, 10, 10, 24, 3}, 128, way);
+    return;
+  }
+  for (const BenchConvolution& c : {BenchConvolution{1, 64, 56, 64, 3, 1, 1},
+                                    {1, 128, 28, 128, 3, 1, 1},
+                                    {1, 256, 14, 256, 3, 1, 1},
+                                    {1, 512, 7, 512, 3, 1, 1},
+                                    {1, 256, 56, 256, 3, 1, 1},
+                                    {1, 512, 28, 512, 3, 1, 1}})
+    CompareWithDirect(c, 16, way);
 }
 
 ConvolutionWay WayOf(const std::string& name) {
   const auto& names = ConvolutionWayNames();
   const auto at = std::find(names.begin(), names.end(), name);
-  Check(at != names.end(), "a way is auto, direct, lower_batch or lower_image");
+  Check(at != names.end(), "a way is auto, direct, lower_batch, lower_image or winograd");
   return static_cast<ConvolutionWay>(at - names.begin());
 }
 
@@ -232,14 +277,22 @@ int main(int argc, char** argv) {
     SetKernelThreads(std::stoi(words[1]));
     fmt::print("{:.3f}\n", LoweredSeconds(std::stoll(words[2]), WayOf(words[3]),
                                           std::stoll(words[4]), std::stoll(words[5])));
+  } else if (words.size() == 3 && words[0] == "shapes") {
+    SetKernelThreads(std::stoi(words[1]));
+    MeasureShapes(WayOf(words[2]));
   } else if (words.size() >= 4 && words[0] == "networks") {
     SetKernelThreads(std::stoi(words[1]));
+    fmt::print(
+        "| network | forward | weight gradient | data gradient | all | ms |\n"
+        "| --- | --- | --- | --- | --- | --- |\n");
     for (const BenchNetwork& network : BenchNetworks())
       if (words.size() < 5 || words[4] == network.name)
-        MeasureNetwork(network, words[2] == "bf16" ? DType::kBf16 : DType::kF32, WayOf(words[3]));
+        MeasureNetwork(network, words[2] == "bf16" ? DType::kBf16 : DType::kF32, WayOf(words[3]),
+                       words.size() > 4);
   } else {
     fmt::print(stderr,
                "usage: convolution_bench networks THREADS f32|bf16 WAY [NETWORK]\n"
+               "       convolution_bench shapes THREADS auto|winograd\n"
                "       convolution_bench lowering THREADS BATCH [WAY PARTITIONS IMAGES]\n");
     return 2;
   }
