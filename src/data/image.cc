@@ -1,37 +1,11 @@
-// Tells the kind of an image; PNG by libpng's simplified interface, which keeps its jumps to
-// itself.
+// Tells the kind of an image, which jpeg.cc or png.cc decodes.
 #include "data/image.h"
-
-#include <png.h>
-
-#include <memory>
 
 #include "base/check.h"
 #include "data/jpeg.h"
+#include "data/png.h"
 
 namespace yoke {
-namespace {
-
-struct FreePng {
-  void operator()(png_image* image) const { png_image_free(image); }
-};
-
-Image DecodePng(std::string_view bytes, const std::string& name, const DecodeRequest& request) {
-  png_image png = {};
-  png.version = PNG_IMAGE_VERSION;
-  const std::unique_ptr<png_image, FreePng> release(&png);
-  Require(png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()),
-          "{}: damaged PNG image ({})", name, png.message);
-  CheckImageSize({png.height, png.width}, name);
-  png.format = request.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  Image image = {.size = {png.height, png.width}, .channels = request.channels, .pixels = {}};
-  image.pixels.resize(PNG_IMAGE_SIZE(png));  // zeros: what lies below transparent pixels
-  Require(png_image_finish_read(&png, nullptr, image.pixels.data(), 0, nullptr),
-          "{}: damaged PNG image ({})", name, png.message);
-  return image;
-}
-
-}  // namespace
 
 ImageKind KindOfImage(std::string_view bytes) {
   if (bytes.starts_with("\xFF\xD8\xFF")) return ImageKind::kJpeg;

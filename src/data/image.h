@@ -30,14 +30,18 @@ ImageKind KindOfImage(std::string_view bytes);
 /// No image of more pixels is decoded: a small file may claim any size.
 inline constexpr int64_t kMaxPixels = 100'000'000;
 
+/// Throws UserError when a size is 0 or above kMaxPixels; called before anything of that size is
+/// allocated.
+void CheckImageSize(const ImageSize& size, const std::string& name);
+
 struct DecodeRequest {
   int channels = 3;         ///< 3: RGB, 1: grey; what the file holds is converted.
   ImageSize at_least = {};  ///< A JPEG may be decoded at 1/2, 1/4 or 1/8 of its size while it is
                             ///< not smaller than this; {0, 0}: at its full size.
 };
 
-/// Decodes a JPEG or PNG file. What is transparent becomes black; a camera's note on orientation is
-/// not followed. Throws UserError "name: sentence" when it is neither, damaged, breaks off, or is
+/// Decodes a JPEG or PNG file. Transparency and a camera's note on orientation are not followed.
+/// Throws UserError "name: sentence" when it is neither, damaged, breaks off, or is
 /// too large.
 Image DecodeImage(std::string_view bytes, const std::string& name, const DecodeRequest& request);
 

@@ -8,8 +8,4 @@ namespace yoke {
 /// DecodeImage for what begins as a JPEG file does.
 Image DecodeJpeg(std::string_view bytes, const std::string& name, const DecodeRequest& request);
 
-/// Throws UserError when a size is 0 or above kMaxPixels; called before anything of that size is
-/// allocated.
-void CheckImageSize(const ImageSize& size, const std::string& name);
-
 }  // namespace yoke
