@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "base/value.h"
 
 namespace yoke {
@@ -72,6 +73,8 @@ Value ReadToml(const std::string& path) {
   if (file.peek() != EOF)
     text << file.rdbuf();  // peeking fails on a directory, where opening does not
   Require(errno == 0 && file.is_open(), "cannot read {}: {}", path, std::strerror(errno));
+  const std::string_view encoding = WideEncoding(text.view());
+  Require(encoding.empty(), "{}: the file is {} text; expected UTF-8", path, encoding);
   return ParseToml(text.str(), path);
 }
 

@@ -73,6 +73,14 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
+std::string_view WideEncoding(std::string_view text) {
+  using namespace std::string_view_literals;
+  const auto zero = [&](size_t i) { return text[i] == '\0'; };
+  if (text.starts_with("\xFF\xFE\0\0"sv) || text.starts_with("\0\0\xFE\xFF"sv)) return "UTF-32";
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) return "UTF-16";
+  return text.size() >= 2 && zero(0) != zero(1) ? "UTF-16" : "";
+}
+
 bool IsPlain(std::string_view text) {
   while (!text.empty()) {
     const size_t size = PlainCharacterAt(text);

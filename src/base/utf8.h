@@ -9,6 +9,10 @@ namespace yoke {
 /// Whether `text` is well-formed UTF-8 (RFC 3629): what JSON can hold.
 bool IsUtf8(std::string_view text);
 
+/// What a text in another encoding of Unicode is called ("UTF-16", "UTF-32"), by its first
+/// characters, which a mark or ASCII begins; "" for any other text.
+std::string_view WideEncoding(std::string_view text);
+
 /// Whether `text` is UTF-8 without control characters: what a name may be.
 bool IsPlain(std::string_view text);
 

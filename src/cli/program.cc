@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <thread>
 
@@ -178,6 +179,10 @@ int RunProgram(const std::vector<std::string>& words) {
     return Fail(error.what(), error.exit_status(), error.tell() || PrintsForAll());
   } catch (const Error& error) {
     return FailAlone(error.what(), error.exit_status());
+  } catch (const std::filesystem::filesystem_error& error) {
+    const bool forbidden = error.code() == std::errc::permission_denied;
+    return FailAlone(fmt::format("{}: {}", error.path1().string(), error.code().message()),
+                     forbidden ? 2 : 1);
   } catch (const std::bad_alloc&) {
     return FailAlone(
         "out of memory; a smaller batch or model needs less (`yoke info JOB` says how much)", 1);

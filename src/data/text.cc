@@ -4,10 +4,13 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/utf8.h"
+
 namespace yoke {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // what some editors put in front
+constexpr size_t kLongestLine = 1 << 28;
 
 std::string_view WithoutReturn(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
@@ -77,6 +80,9 @@ bool LineReader::Next(std::string_view& line) {
       break;
     }
     carried_ += piece_;
+    Require(carried_.size() <= kLongestLine,
+            "{}:{}: the line is longer than {} MB; expected lines of text", Name(), number_ + 1,
+            kLongestLine >> 20);
     piece_ = source_->Next();
     if (!piece_.empty()) continue;
     if (carried_.empty()) return false;
@@ -84,8 +90,14 @@ bool LineReader::Next(std::string_view& line) {
     break;
   }
   line = WithoutReturn(line);
-  if (++number_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  if (++number_ == 1) CheckStart(line);
   return true;
+}
+
+void LineReader::CheckStart(std::string_view& line) const {
+  const std::string_view encoding = WideEncoding(line);
+  if (!encoding.empty()) Fail("the file is {} text; expected UTF-8", encoding);
+  if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
 }
 
 bool LineReader::NextFilled(std::string_view& line) {

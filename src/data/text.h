@@ -61,6 +61,9 @@ class LineReader {
   }
 
  private:
+  /// Takes the mark off that some editors put in front; refuses another encoding.
+  void CheckStart(std::string_view& line) const;
+
   ByteSource* source_;
   std::string_view piece_;
   std::string carried_;  // a line that began in an earlier piece

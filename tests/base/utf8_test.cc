@@ -14,6 +14,16 @@ TEST(Utf8, KnowsWellFormedTexts) {
     EXPECT_FALSE(IsUtf8(text)) << OneLine(text);
 }
 
+TEST(Utf8, NamesOtherEncodings) {
+  for (const std::string& text : {std::string("\xFF\xFEx\0", 4), std::string("\xFE\xFF\0x", 4),
+                                  std::string("x\0", 2), std::string("\0x", 2)})
+    EXPECT_EQ(WideEncoding(text), "UTF-16") << OneLine(text);
+  EXPECT_EQ(WideEncoding(std::string("\xFF\xFE\0\0x\0\0\0", 8)), "UTF-32");
+  for (const std::string& text : {std::string("\0\0", 2), std::string("x"), std::string(),
+                                  std::string("\xEF\xBB\xBFx"), std::string("\xFFx")})
+    EXPECT_EQ(WideEncoding(text), "") << OneLine(text);
+}
+
 TEST(Utf8, WritesMessagesOnOneLine) {
   EXPECT_EQ(OneLine("a\nb\tc"), "a\\x0Ab\\x09c");
   EXPECT_EQ(OneLine("caf\xE9!"), "caf\\xE9!");

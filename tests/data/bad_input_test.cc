@@ -46,6 +46,9 @@ std::vector<BadFile> BadLibsvm() {
            "train:2: expected 'id:value'"},
           {"libsvm", "an id beyond 32 bits", good + "+1 2147483648:1\n",
            "train:2: expected 'id:value'"},
+          {"libsvm", "an id that makes a model too large", good + "+1 2147483646:1\n",
+           "train:2: feature 2147483646 would make"},
+          {"libsvm", "UTF-16", {"\xFF\xFE\x31\0 \0", 6}, "train:1: the file is UTF-16 text"},
           {"libsvm", "text behind a value", good + "+1 3:1x\n", "train:2: expected 'id:value'"},
           {"libsvm", "an id twice", good + "+1 3:1 3:2\n", "train:2: 3 occurs twice"},
           {"libsvm", "an id twice, apart", good + "+1 3:1 1:1 3:1\n", "train:2: 3 occurs twice"},
@@ -98,6 +101,9 @@ std::vector<BadFile> BadXmc() {
 std::vector<BadFile> BadCsv() {
   return {
       {"csv", "empty", "", "train: the file holds no example"},
+      {"csv", "UTF-16 without a mark", {"1\0,\0\n", 5}, "train:1: the file is UTF-16 text"},
+      {"csv", "UTF-16, big-endian", {"\0001\0,\0\n", 6}, "train:1: the file is UTF-16 text"},
+      {"csv", "UTF-32", {"\xFF\xFE\0\0\x31\0\0\0", 8}, "train:1: the file is UTF-32 text"},
       {"csv", "only names", "a,b\n", "train: the file holds no example"},
       {"csv", "one column", "1\n", "train:1: 0 columns besides the label"},
       {"csv", "a row too short", "1,2,3\n1,2\n", "train:2: 2 columns; expected 3"},

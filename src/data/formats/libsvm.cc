@@ -8,6 +8,8 @@ namespace yoke {
 namespace {
 
 constexpr int64_t kLargestId = INT32_MAX - 1;
+// A larger id is a slip, or a hash that the job must tell: its weights alone would be gigabytes.
+constexpr int64_t kManyFeatures = 1 << 28;
 
 // Reads all files of a job. Ids are kept as written until it is known from where the files count.
 class LibsvmLoader {
@@ -130,6 +132,10 @@ class LibsvmLoader {
   void Finish(LoadedData& loaded) {
     if (first_index_ < 0) first_index_ = 1;
     if (largest_ > LargestId()) FailFeature();
+    Require(features_ >= 0 || largest_ < kManyFeatures,
+            "{}: feature {} would make a model of so many inputs; expected ids below {}, or "
+            "data.features where so many are meant",
+            largest_place_, largest_, kManyFeatures);
     for (MemoryData* data : {&loaded.train, &loaded.test})
       for (int32_t& id : data->sparse.ids.span()) id -= static_cast<int32_t>(first_index_);
     const int64_t features = features_ < 0 ? largest_ + 1 - first_index_ : features_;

@@ -4,6 +4,7 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <bit>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -160,7 +161,7 @@ std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t most) {
   Require(fs::is_regular_file(path), "{} is not a regular file", path);
   std::ifstream in(path, std::ios::binary);
   const uint64_t size = fs::file_size(path);
-  Require(in.good(), "{} cannot be read", path);
+  Require(in.good(), "{} cannot be read: {}", path, std::strerror(errno));
   std::string bytes(static_cast<size_t>(std::min(most, size - std::min(offset, size))), '\0');
   in.seekg(static_cast<std::streamoff>(std::min(offset, size)));
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
