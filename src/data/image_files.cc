@@ -2,11 +2,17 @@
 // as "1.jpg".
 #include "data/image_files.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "base/exists.h"
+#include "base/utf8.h"
+#include "data/archive.h"
 #include "data/image.h"
 
 namespace yoke {
@@ -15,13 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 using Visit = std::function<void(ImageFile)>;
 
-// Of any part: ".git", "._1.jpg" and "__MACOSX" are nobody's data.
-bool IsHidden(const fs::path& path) {
-  return std::any_of(path.begin(), path.end(), [](const fs::path& part) {
-    const std::string name = part.string();
-    return (name.starts_with(".") && name != "." && name != "..") || name == "__MACOSX";
-  });
-}
+// No image file is larger: four bytes a pixel, not compressed at all.
+constexpr int64_t kMostBytes = 4 * kMaxPixels;
 
 bool IsNamedLikeImage(const fs::path& path) {
   std::string extension = path.extension().string();
@@ -36,66 +37,147 @@ bool IsImage(std::string_view head, const fs::path& path) {
 
 std::string FolderName(const fs::path& path) { return path.parent_path().filename().string(); }
 
-std::string Rest(std::string_view head, ByteSource& source) {
+[[noreturn]] void FailSize(const std::string& name) {
+  throw UserError(fmt::format("{}: the file is too large for an image; expected at most {} MB",
+                              name, kMostBytes / 1'000'000));
+}
+
+// The whole file, of which `head` has been read.
+std::string Whole(std::string_view head, ByteSource& source) {
   std::string bytes(head);
-  return bytes += ReadAll(source);
+  for (std::string_view piece; !(piece = source.Next()).empty(); bytes += piece)
+    if (static_cast<int64_t>(bytes.size() + piece.size()) > kMostBytes) FailSize(source.Name());
+  return bytes;
 }
 
-// Files below a folder, relative to it, sorted.
-std::vector<fs::path> FilesBelow(const std::string& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(folder, fs::directory_options::follow_directory_symlink,
-                                         error);
-  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    const fs::path path = entry->path().lexically_relative(folder);
-    std::error_code unknown;
-    if (!IsHidden(path) && entry->is_regular_file(unknown)) files.push_back(path);
+// What lies below a folder, links followed.
+class Tree {
+ public:
+  Tree(std::string root, PassedOver& passed_over)
+      : root_(std::move(root)), passed_over_(passed_over) {
+    Enter(fs::path());
+    std::sort(files_.begin(), files_.end(),
+              [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
   }
-  Require(!error, "{}: the folder cannot be read: {}", folder, error.message());
-  std::sort(files.begin(), files.end(),
-            [](const fs::path& a, const fs::path& b) { return a.native() < b.native(); });
-  return files;
+
+  // Relative to the folder, sorted.
+  const std::vector<fs::path>& files() const { return files_; }
+
+ private:
+  using Identity = std::pair<dev_t, ino_t>;
+
+  // A folder that is reached from itself is not entered again.
+  void Enter(const fs::path& path) {
+    const std::string folder = (root_ / path).string();
+    struct stat info = {};
+    std::error_code error;
+    fs::directory_iterator entry(folder, error);
+    if (!error && stat(folder.c_str(), &info) != 0) error = {errno, std::generic_category()};
+    const Identity identity = {info.st_dev, info.st_ino};
+    if (std::ranges::find(above_, identity) != above_.end())
+      return passed_over_.loops.Add(path.string());
+    above_.push_back(identity);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error))
+      if (!IsHidden(entry->path().filename().string()))
+        Add(path / entry->path().filename(), *entry);
+    above_.pop_back();
+    Require(!error, "{}: the folder cannot be read: {}", folder, error.message());
+  }
+
+  void Add(const fs::path& path, const fs::directory_entry& entry) {
+    std::error_code error;
+    const fs::file_status status = entry.status(error);
+    const bool lost = status.type() == fs::file_type::not_found ||
+                      error == std::errc::too_many_symbolic_link_levels;
+    Require(lost || fs::status_known(status), "{}: cannot be read: {}", entry.path().string(),
+            error.message());
+    if (lost) return passed_over_.lost_links.Add(path.string());
+    if (fs::is_directory(status)) return Enter(path);
+    if (fs::is_regular_file(status)) return files_.push_back(path);
+    passed_over_.others.Add(path.string());
+  }
+
+  fs::path root_;
+  PassedOver& passed_over_;
+  std::vector<Identity> above_;  // the folders around the one that is read
+  std::vector<fs::path> files_;
+};
+
+// The same of a file on the disk, whose size may tell enough.
+std::string Whole(const std::string& path, std::string_view head, ByteSource& source) {
+  std::error_code unknown;
+  const uintmax_t size = fs::file_size(path, unknown);
+  if (!unknown && size > kMostBytes) FailSize(path);
+  return Whole(head, source);
 }
 
-int64_t VisitFolder(const std::string& folder, const OpenPath& open, const Visit& visit) {
-  int64_t skipped = 0;
-  for (const fs::path& path : FilesBelow(folder)) {
+PassedOver VisitFolder(const std::string& folder, const OpenPath& open, const Visit& visit) {
+  PassedOver passed_over;
+  const Tree tree(folder, passed_over);
+  for (const fs::path& path : tree.files()) {
     const std::string name = (fs::path(folder) / path).string();
     const auto source = open(name);
     const std::string_view head = source->Next();
     if (IsImage(head, path)) {
-      visit({name, path.generic_string(), FolderName(path), Rest(head, *source)});
+      visit({name, path.generic_string(), FolderName(path), Whole(name, head, *source)});
     } else {
-      ++skipped;
+      passed_over.others.Add(path.string());
     }
   }
-  return skipped;
+  return passed_over;
 }
 
-int64_t VisitArchive(const std::string& archive, const Visit& visit) {
-  int64_t skipped = 0;
-  ForEachEntry(archive, [&](const std::string& entry, std::string_view bytes) {
-    const fs::path path = fs::path(entry).lexically_normal();
-    if (IsHidden(path)) return;
-    if (IsImage(bytes, path)) {
-      visit({archive + ":" + entry, path.generic_string(), FolderName(path), std::string(bytes)});
-    } else {
-      ++skipped;
-    }
-  });
-  return skipped;
+// Calls visit by each name of the file that an image may have.
+void VisitEntry(const std::string& archive, const ArchiveFile& file, const Visit& visit,
+                PassedOver& passed_over) {
+  const std::string_view head = file.content.Next();
+  std::vector<std::string> images;
+  for (const std::string& name : file.names) {
+    if (IsHidden(name)) continue;
+    IsImage(head, name) ? images.push_back(name) : passed_over.others.Add(name);
+  }
+  if (images.empty()) return;
+  if (file.size > kMostBytes) FailSize(file.content.Name());
+  const std::string bytes = Whole(head, file.content);
+  for (const std::string& name : images) {
+    const fs::path path = fs::path(name).lexically_normal();
+    visit({archive + ":" + name, path.generic_string(), FolderName(path), bytes});
+  }
+}
+
+PassedOver VisitArchive(const std::string& archive, const Visit& visit) {
+  PassedOver passed_over;
+  passed_over.lost_links = ForEachEntry(
+      archive, [&](const ArchiveFile& file) { VisitEntry(archive, file, visit, passed_over); });
+  return passed_over;
 }
 
 }  // namespace
 
-int64_t ForEachImageFile(const std::string& path, const OpenPath& open, const Visit& visit) {
-  if (fs::is_directory(path)) return VisitFolder(path, open, visit);
+std::vector<std::string> PassedOver::Sentences() const {
+  std::vector<std::string> sentences;
+  const auto add = [&](const FileCount& files, const char* one, const char* several) {
+    if (files.count == 1) sentences.push_back(fmt::format(fmt::runtime(one), OneLine(files.first)));
+    if (files.count > 1)
+      sentences.push_back(fmt::format(fmt::runtime(several), files.count, OneLine(files.first)));
+  };
+  add(others, "1 file is neither JPEG nor PNG and was passed over: {}",
+      "{} files are neither JPEG nor PNG and were passed over; the first is {}");
+  add(lost_links, "1 link leads to no file and was passed over: {}",
+      "{} links lead to no file and were passed over; the first is {}");
+  add(loops, "1 link leads back to a folder around it and was not followed: {}",
+      "{} links lead back to a folder around them and were not followed; the first is {}");
+  return sentences;
+}
+
+PassedOver ForEachImageFile(const std::string& path, const OpenPath& open, const Visit& visit) {
+  if (Exists(path) && fs::is_directory(path)) return VisitFolder(path, open, visit);
+  if (IsZip(OpenStored(path)->Next())) return VisitArchive(path, visit);
   const auto source = open(path);
   const std::string_view head = source->Next();
   if (!IsImage(head, path)) return VisitArchive(path, visit);
-  visit({path, fs::path(path).filename().string(), "", Rest(head, *source)});
-  return 0;
+  visit({path, fs::path(path).filename().string(), "", Whole(path, head, *source)});
+  return {};
 }
 
 }  // namespace yoke

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <jconfig.h>
 #include <png.h>
+#include <zlib.h>
 
 namespace yoke {
 
@@ -17,7 +18,8 @@ std::vector<std::pair<std::string, std::string>> DataLibraries() {
   };
   return {{"libarchive", dotted(archive)},
           {"libjpeg-turbo", dotted(jpeg)},
-          {"libpng", png_get_libpng_ver(nullptr)}};
+          {"libpng", png_get_libpng_ver(nullptr)},
+          {"zlib", zlibVersion()}};
 }
 
 }  // namespace yoke

@@ -1,122 +1,80 @@
 // Reads files through libarchive: it tells the compression by content and reports what breaks off.
 #include "data/source.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "base/check.h"
+#include "base/exists.h"
+#include "data/archive.h"
+#include "data/archive_reader.h"
+#include "data/gzip.h"
 
 namespace yoke {
 namespace {
 
-constexpr size_t kBlockBytes = 1 << 18;
+constexpr size_t kPieceBytes = 1 << 18;
 
-struct CloseArchive {
-  void operator()(archive* a) const { archive_read_free(a); }
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
 };
-using Archive = std::unique_ptr<archive, CloseArchive>;
 
-[[noreturn]] void FailReading(archive* a, const std::string& path) {
-  const char* reason = archive_error_string(a);
-  throw UserError(fmt::format("{}: the file is damaged or breaks off ({}); expected a whole one",
-                              path, reason ? reason : "no reason given"));
-}
+// The bytes as they lie in the file.
+class StoredBytes : public ByteSource {
+ public:
+  explicit StoredBytes(const std::string& path) : path_(path), piece_(kPieceBytes) {
+    Require(Exists(path), "{}: there is no such file", path);
+    Require(!std::filesystem::is_directory(path), "{}: this is a directory; expected a file", path);
+    file_.reset(std::fopen(path.c_str(), "rb"));
+    Require(file_ != nullptr, "{}: cannot be read: {}", path, std::strerror(errno));
+    first_ = Read();
+  }
 
-void RequireFile(const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  Require(fs::exists(status), "{}: there is no such file", path);
-  Require(!fs::is_directory(status), "{}: this is a directory; expected a file", path);
-  Require(access(path.c_str(), R_OK) == 0, "{}: cannot be read: {}", path, std::strerror(errno));
-}
+  // What Next() will give first.
+  std::string_view Head() const { return first_; }
 
-Archive NewArchive() {
-  Archive a(archive_read_new());
-  Check(a != nullptr, "libarchive has no memory");
-  archive_read_support_filter_gzip(a.get());
-  archive_read_support_filter_bzip2(a.get());
-  archive_read_support_filter_xz(a.get());
-  archive_read_support_filter_zstd(a.get());
-  return a;
-}
+  std::string_view Next() override { return std::exchange(at_start_, false) ? first_ : Read(); }
 
-void OpenArchive(archive* a, const std::string& path) {
-  RequireFile(path);
-  if (archive_read_open_filename(a, path.c_str(), kBlockBytes) != ARCHIVE_OK) FailReading(a, path);
-}
+  const std::string& Name() const override { return path_; }
 
-// The next header; null at the end.
-archive_entry* NextEntry(archive* a, const std::string& path) {
-  archive_entry* entry = nullptr;
-  const int status = archive_read_next_header(a, &entry);
-  if (status == ARCHIVE_EOF) return nullptr;
-  if (status < ARCHIVE_WARN) FailReading(a, path);
-  return entry;
-}
+ private:
+  std::string_view Read() {
+    const size_t size = std::fread(piece_.data(), 1, piece_.size(), file_.get());
+    Require(!std::ferror(file_.get()), "{}: cannot be read: {}", path_, std::strerror(errno));
+    return {piece_.data(), size};
+  }
 
-// The next piece of the current entry; empty at its end.
-std::string_view NextBlock(archive* a, const std::string& path) {
-  const void* data = nullptr;
-  size_t size = 0;
-  la_int64_t offset = 0;
-  int status = ARCHIVE_OK;
-  do {
-    status = archive_read_data_block(a, &data, &size, &offset);
-  } while (status >= ARCHIVE_WARN && status != ARCHIVE_EOF && size == 0);
-  if (status == ARCHIVE_EOF) return {};
-  if (status < ARCHIVE_WARN) FailReading(a, path);
-  return {static_cast<const char*>(data), size};
-}
+  std::string path_;
+  std::unique_ptr<std::FILE, CloseFile> file_;
+  std::vector<char> piece_;
+  std::string_view first_;
+  bool at_start_ = true;
+};
 
-// A tar archive ends in two blocks of zeros. libarchive does not miss them; where nothing
-// compresses the archive, nothing else tells that it was cut between two files.
-void RequireEndMark(archive* a, const std::string& path) {
-  constexpr std::streamoff kMarkBytes = 1024;
-  if (archive_filter_code(a, 0) != ARCHIVE_FILTER_NONE) return;
-  std::array<char, kMarkBytes> mark;
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(-kMarkBytes, std::ios::end);
-  const bool complete = file.read(mark.data(), kMarkBytes) &&
-                        std::all_of(mark.begin(), mark.end(), [](char c) { return c == 0; });
-  Require(complete, "{}: the archive breaks off; expected its end mark (1,024 zero bytes)", path);
-}
-
+// A plain file, or what bzip2, xz or zstd has compressed.
 class FileSource : public ByteSource {
  public:
-  explicit FileSource(const std::string& path) : path_(path), archive_(NewArchive()) {
-    archive_read_support_format_raw(archive_.get());
-    archive_read_support_format_empty(archive_.get());
-    OpenArchive(archive_.get(), path);
-    ended_ = NextEntry(archive_.get(), path) == nullptr;
-  }
+  explicit FileSource(std::unique_ptr<ByteSource> stored)
+      : reader_(std::move(stored), ArchiveReader::Content::kOneFile),
+        ended_(!reader_.NextEntry()) {}
 
   std::string_view Next() override {
     if (ended_) return {};
-    const std::string_view piece = NextBlock(archive_.get(), path_);
+    const std::string_view piece = reader_.Next();
     ended_ = piece.empty();
     return piece;
   }
 
-  const std::string& Name() const override { return path_; }
-
-  std::string PlainPath() const override {
-    return archive_filter_code(archive_.get(), 0) == ARCHIVE_FILTER_NONE ? path_ : "";
-  }
+  const std::string& Name() const override { return reader_.Name(); }
+  std::string PlainPath() const override { return reader_.IsCompressed() ? "" : Name(); }
 
  private:
-  std::string path_;
-  Archive archive_;
-  bool ended_ = false;
+  ArchiveReader reader_;
+  bool ended_;
 };
 
 class BytesInMemory : public ByteSource {
@@ -140,8 +98,15 @@ class BytesInMemory : public ByteSource {
 
 }  // namespace
 
+std::unique_ptr<ByteSource> OpenStored(const std::string& path) {
+  return std::make_unique<StoredBytes>(path);
+}
+
 std::unique_ptr<ByteSource> OpenSource(const std::string& path) {
-  return std::make_unique<FileSource>(path);
+  auto stored = std::make_unique<StoredBytes>(path);
+  if (IsGzip(stored->Head())) return Gunzip(std::move(stored));
+  if (IsZip(stored->Head())) return OpenOnlyEntry(path);
+  return std::make_unique<FileSource>(std::move(stored));
 }
 
 std::unique_ptr<ByteSource> MemorySource(std::string_view bytes, std::string name, size_t piece) {
@@ -166,23 +131,6 @@ size_t BinaryInput::Read(void* target, size_t size) {
   }
   position_ += static_cast<int64_t>(done);
   return done;
-}
-
-void ForEachEntry(
-    const std::string& path,
-    const std::function<void(const std::string& name, std::string_view bytes)>& visit) {
-  const Archive a = NewArchive();
-  archive_read_support_format_tar(a.get());
-  OpenArchive(a.get(), path);
-  std::string bytes;
-  while (archive_entry* entry = NextEntry(a.get(), path)) {
-    if (archive_entry_filetype(entry) != AE_IFREG) continue;
-    const std::string name = archive_entry_pathname(entry);
-    bytes.clear();
-    for (std::string_view block; !(block = NextBlock(a.get(), path)).empty();) bytes += block;
-    visit(name, bytes);
-  }
-  RequireEndMark(a.get(), path);
 }
 
 }  // namespace yoke

@@ -1,7 +1,6 @@
-// ByteSource: the decompressed bytes of a file, piece by piece; and the files inside an archive.
+// ByteSource: the decompressed bytes of a file, piece by piece.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,9 +21,12 @@ class ByteSource {
   virtual std::string PlainPath() const { return ""; }
 };
 
-/// Opens a plain file or one compressed by gzip, xz, bzip2 or zstd (told by its content). Throws
-/// UserError: missing, a directory, not readable.
+/// Opens a plain file, one compressed by gzip, xz, bzip2 or zstd, or a zip archive that holds one
+/// file (told by its content). Throws UserError: missing, a directory, not readable.
 std::unique_ptr<ByteSource> OpenSource(const std::string& path);
+
+/// The bytes as they lie in the file, compressed or not. Throws as OpenSource.
+std::unique_ptr<ByteSource> OpenStored(const std::string& path);
 
 /// Bytes in memory (tests, fuzzers), handed out in pieces of at most `piece` bytes; `bytes` must
 /// outlive it.
@@ -49,12 +51,5 @@ class BinaryInput {
   std::string_view piece_;
   int64_t position_ = 0;
 };
-
-/// Calls visit(name, bytes) for each regular file in an archive (tar, compressed or not) in the
-/// order they lie there. Throws UserError naming the archive when it is missing, none, damaged or
-/// breaks off.
-void ForEachEntry(
-    const std::string& path,
-    const std::function<void(const std::string& name, std::string_view bytes)>& visit);
 
 }  // namespace yoke

@@ -90,9 +90,9 @@ TEST_F(ImageFolder, FolderTree) {
 
 TEST_F(ImageFolder, SaysHowManyFilesWerePassedOver) {
   const std::string root = WriteTree("root", Mixed());
-  EXPECT_EQ(
-      Load({.train = {root}, .test = {}}).notes,
-      (std::vector<std::string>{root + ": 1 file is neither JPEG nor PNG and was passed over"}));
+  EXPECT_EQ(Load({.train = {root}, .test = {}}).notes,
+            (std::vector<std::string>{
+                root + ": 1 file is neither JPEG nor PNG and was passed over: set/readme.txt"}));
   const std::string clean = WriteTree("clean", {{"a/1.png", Red(1)}, {"b/2.png", Red(2)}});
   EXPECT_TRUE(Load({.train = {clean}, .test = {}}).notes.empty());
 }
@@ -102,6 +102,65 @@ TEST_F(ImageFolder, ArchivesOfAnyCompressionGiveTheSame) {
   ExpectMixed(Load({.train = {Write("a.tar", tar)}, .test = {}}));
   for (const char* filter : {"gzip", "bzip2", "xz", "zstd"})
     ExpectMixed(Load({.train = {Write("b", testing::Compressed(filter, tar))}, .test = {}}));
+}
+
+TEST_F(ImageFolder, ZipArchivesGiveTheSame) {
+  std::vector<testing::Member> members;
+  for (const auto& [name, bytes] : Mixed()) members.push_back({name, bytes});
+  ExpectMixed(Load({.train = {Write("a.zip", testing::ArchiveOf("zip", members))}, .test = {}}));
+}
+
+TEST_F(ImageFolder, LinksAreFollowedOrToldOf) {
+  namespace fs = std::filesystem;
+  const std::string root = WriteTree("root", {{"a/1.png", Red(1)}, {"b/2.png", Red(2)}});
+  Write("elsewhere/c/4.png", Red(4));
+  fs::create_symlink("../a/1.png", root + "/b/3.png");
+  fs::create_directory_symlink("../elsewhere/c", root + "/c");
+  fs::create_symlink("../../.git/annex/objects/9", root + "/a/9.png");
+  fs::create_symlink("8.png", root + "/a/8.png");
+  fs::create_symlink("nothing", root + "/a/.7.png");
+  fs::create_directory_symlink(".", root + "/a/a");
+  fs::create_directory_symlink("..", root + "/b/up");
+  const LoadedData data = Load({.train = {root}, .test = {}});
+  EXPECT_EQ(Reds(data, data.train), (std::vector<int>{1, 2, 1, 4}));
+  EXPECT_EQ(Classes(data.train), (std::vector<int>{0, 1, 1, 2}));
+  EXPECT_EQ(data.notes,
+            (std::vector<std::string>{
+                root + ": 2 links lead to no file and were passed over; the first is a/8.png",
+                root + ": 2 links lead back to a folder around them and were not followed; the "
+                       "first is a/a"}));
+}
+
+TEST_F(ImageFolder, LinksInArchivesAreFollowedOrToldOf) {
+  const std::vector<testing::Member> members = {{"b/2.png", Red(2)},
+                                                {"c/3.png", {}, {}, "../a/1.png"},
+                                                {"a/1.png", Red(1)},
+                                                {"b/1.png", {}, "a/1.png"},
+                                                {"a/0.png", {}, {}, "../../annex/9"}};
+  const std::string path = Write("a.tar", testing::ArchiveOf("gnutar", members));
+  const LoadedData data = Load({.train = {path}, .test = {}});
+  EXPECT_EQ(Reds(data, data.train), (std::vector<int>{1, 1, 2, 1}));
+  EXPECT_EQ(Classes(data.train), (std::vector<int>{0, 1, 1, 2}));
+  EXPECT_EQ(
+      data.notes,
+      (std::vector<std::string>{path + ": 1 link leads to no file and was passed over: a/0.png"}));
+}
+
+TEST_F(ImageFolder, SaysWhyNoImageIsThere) {
+  const std::string root = WriteTree("root", {{"a/readme", "hello"}});
+  std::filesystem::create_symlink("../objects/1", root + "/a/1.png");
+  EXPECT_EQ(Failure({.train = {root}, .test = {}}),
+            root +
+                ": holds no JPEG or PNG image; 1 file is neither JPEG nor PNG and was passed "
+                "over: a/readme; 1 link leads to no file and was passed over: a/1.png");
+}
+
+// A hole of the disk in place of content.
+TEST_F(ImageFolder, FilesTooLargeForAnImageAreRefused) {
+  const std::string root = WriteTree("root", {{"a/1.png", Red(1)}, {"b/2.png", Red(2)}});
+  std::filesystem::resize_file(root + "/b/2.png", 401'000'000);
+  EXPECT_EQ(Failure({.train = {root}, .test = {}}),
+            root + "/b/2.png: the file is too large for an image; expected at most 400 MB");
 }
 
 TEST_F(ImageFolder, ClassesAreTextsUnlessNumbers) {

@@ -1,5 +1,7 @@
 // image-folder: JPEG and PNG images in folders or in a tar archive; the folder around an image
 // names its class.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -96,17 +98,16 @@ class Loader {
   void ReadPath(const std::string& path, MemoryData& data) {
     const int64_t first = data.size;
     paths_.clear();
-    const int64_t skipped = ForEachImageFile(path, files_->open, [&](ImageFile file) {
+    const PassedOver passed_over = ForEachImageFile(path, files_->open, [&](ImageFile file) {
       waiting_bytes_ += file.bytes.size();
       waiting_.push_back(std::move(file));
       if (waiting_.size() >= kFilesAtOnce || waiting_bytes_ >= kBytesAtOnce) DecodeWaiting(data);
     });
     DecodeWaiting(data);
-    Require(data.size > first, "{}: holds no JPEG or PNG image", path);
-    if (skipped > 0)
-      notes_.push_back(fmt::format("{}: {} file{} neither JPEG nor PNG and {} passed over", path,
-                                   skipped, skipped == 1 ? " is" : "s are",
-                                   skipped == 1 ? "was" : "were"));
+    const std::vector<std::string> sentences = passed_over.Sentences();
+    Require(data.size > first, "{}: holds no JPEG or PNG image{}{}", path,
+            sentences.empty() ? "" : "; ", fmt::join(sentences, "; "));
+    for (const std::string& sentence : sentences) notes_.push_back(path + ": " + sentence);
     SortByPath(first, data);
   }
 
@@ -185,21 +186,22 @@ LoadedData Load(const Options& options, const ReadFiles& files) {
 }  // namespace
 
 FormatEntry image_folder_format() {
-  return {.name = "image-folder",
-          .summary = "JPEG and PNG images in one folder per class, on disk or in a tar archive",
-          .options = {{.name = "size",
-                       .type = OptionType::kInts,
-                       .help = "[height, width] that images are resized to; may be left out when "
-                               "all have the same size.",
-                       .minimum = 1,
-                       .maximum = 8192},
-                      {.name = "channels",
-                       .type = OptionType::kInt,
-                       .fallback = 3,
-                       .help = "3: colour, 1: grey; images are converted.",
-                       .minimum = 1,
-                       .maximum = 3}},
-          .load = Load};
+  return {
+      .name = "image-folder",
+      .summary = "JPEG and PNG images in one folder per class, on disk or in a tar or zip archive",
+      .options = {{.name = "size",
+                   .type = OptionType::kInts,
+                   .help = "[height, width] that images are resized to; may be left out when "
+                           "all have the same size.",
+                   .minimum = 1,
+                   .maximum = 8192},
+                  {.name = "channels",
+                   .type = OptionType::kInt,
+                   .fallback = 3,
+                   .help = "3: colour, 1: grey; images are converted.",
+                   .minimum = 1,
+                   .maximum = 3}},
+      .load = Load};
 }
 
 }  // namespace yoke

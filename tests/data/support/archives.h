@@ -29,4 +29,14 @@ std::string Compressed(const std::string& filter, std::string_view bytes);
 /// A tar archive of (name, bytes), not compressed.
 std::string Tar(const std::vector<std::pair<std::string, std::string>>& files);
 
+/// A file in an archive, or a link.
+struct Member {
+  std::string name;
+  std::string bytes = {};
+  std::string hard_link = {};      ///< What it leads to; empty: it is no such link.
+  std::string symbolic_link = {};  ///< The same.
+};
+/// An archive in one of libarchive's formats: "pax", "gnutar", "zip".
+std::string ArchiveOf(const std::string& format, const std::vector<Member>& members);
+
 }  // namespace yoke::testing

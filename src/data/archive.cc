@@ -1,0 +1,159 @@
+// Links are followed in a second reading: a tar archive has no directory, and what they lead to may
+// be anywhere in it.
+#include "data/archive.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "base/check.h"
+#include "data/archive_reader.h"
+#include "data/gzip.h"
+
+namespace yoke {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = ArchiveReader::Kind;
+using Visit = std::function<void(const ArchiveFile&)>;
+using Links = std::map<std::string, std::string>;  // by name: the path that each leads to
+
+// The entry that a reader is at, as bytes.
+class EntrySource : public ByteSource {
+ public:
+  explicit EntrySource(ArchiveReader& reader)
+      : reader_(reader), name_(reader.Name() + ":" + reader.EntryName()) {}
+  std::string_view Next() override { return reader_.Next(); }
+  const std::string& Name() const override { return name_; }
+
+ private:
+  ArchiveReader& reader_;
+  std::string name_;
+};
+
+bool GoToData(ArchiveReader& reader) {
+  while (reader.NextEntry())
+    if (reader.EntryKind() == Kind::kFile && !IsHidden(reader.EntryName())) return true;
+  return false;
+}
+
+class OnlyEntry : public ByteSource {
+ public:
+  explicit OnlyEntry(const std::string& path) : reader_(path, ArchiveReader::Content::kArchive) {
+    Check(GoToData(reader_), "the archive's file is gone");
+  }
+  std::string_view Next() override { return reader_.Next(); }
+  const std::string& Name() const override { return reader_.Name(); }
+
+ private:
+  ArchiveReader reader_;
+};
+
+std::unique_ptr<ArchiveReader> OpenArchive(const std::string& path) {
+  auto stored = OpenStored(path);
+  if (IsGzip(stored->Next()))
+    return std::make_unique<ArchiveReader>(Gunzip(OpenStored(path)),
+                                           ArchiveReader::Content::kArchive);
+  return std::make_unique<ArchiveReader>(path, ArchiveReader::Content::kArchive);
+}
+
+// A tar archive ends in two blocks of zeros. libarchive does not miss them; where nothing
+// compresses the archive, nothing else tells that it was cut between two files.
+void RequireEndMark(const std::string& path) {
+  constexpr std::streamoff kMarkBytes = 1024;
+  std::array<char, kMarkBytes> mark;
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(-kMarkBytes, std::ios::end);
+  const bool complete = file.read(mark.data(), kMarkBytes) &&
+                        std::all_of(mark.begin(), mark.end(), [](char c) { return c == 0; });
+  Require(complete, "{}: the archive breaks off; expected its end mark (1,024 zero bytes)", path);
+}
+
+std::string Normalized(const fs::path& path) { return path.lexically_normal().generic_string(); }
+
+// Hard links name a path in the archive, symbolic ones a path from where they lie.
+std::string PathBehind(const ArchiveReader& link, const std::string& name) {
+  const fs::path target = link.LinkTarget();
+  return Normalized(link.EntryKind() == Kind::kHardLink ? target
+                                                        : fs::path(name).parent_path() / target);
+}
+
+Links VisitFiles(const std::string& path, const Visit& visit) {
+  Links links;
+  const auto reader = OpenArchive(path);
+  while (reader->NextEntry()) {
+    const std::string name = reader->EntryName();
+    const Kind kind = reader->EntryKind();
+    if (kind == Kind::kFile) {
+      EntrySource content(*reader);
+      visit({{name}, reader->EntrySize(), content});
+    } else if (kind != Kind::kOther && !IsHidden(name)) {
+      links[Normalized(name)] = PathBehind(*reader, name);
+    }
+  }
+  if (reader->IsPlainTar()) RequireEndMark(path);
+  return links;
+}
+
+// What a link leads to in the end, by way of other links.
+std::string EndOf(const Links& links, std::string path) {
+  constexpr int kMostSteps = 40;  // as Linux
+  for (int step = 0; step < kMostSteps; ++step) {
+    const auto next = links.find(path);
+    if (next == links.end()) break;
+    path = next->second;
+  }
+  return path;
+}
+
+FileCount VisitLinked(const std::string& path, const Links& links, const Visit& visit) {
+  std::map<std::string, std::vector<std::string>> wanted;  // by file: the links to it
+  for (const auto& [name, target] : links) wanted[EndOf(links, target)].push_back(name);
+  const auto reader = OpenArchive(path);
+  while (!wanted.empty() && reader->NextEntry()) {
+    if (reader->EntryKind() != Kind::kFile) continue;
+    const auto found = wanted.extract(Normalized(reader->EntryName()));
+    if (found.empty()) continue;
+    EntrySource content(*reader);
+    visit({found.mapped(), reader->EntrySize(), content});
+  }
+  FileCount lost;
+  for (const auto& [target, names] : wanted)
+    for (const std::string& name : names) lost.Add(name);
+  return lost;
+}
+
+}  // namespace
+
+void FileCount::Add(const std::string& name) {
+  if (count++ == 0 || name < first) first = name;
+}
+
+bool IsHidden(const std::string& path) {
+  const fs::path parts(path);
+  return std::any_of(parts.begin(), parts.end(), [](const fs::path& part) {
+    const std::string name = part.string();
+    return (name.starts_with(".") && name != "." && name != "..") || name == "__MACOSX";
+  });
+}
+
+bool IsZip(std::string_view head) {
+  return head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06");
+}
+
+std::unique_ptr<ByteSource> OpenOnlyEntry(const std::string& path) {
+  ArchiveReader reader(path, ArchiveReader::Content::kArchive);
+  int64_t files = 0;
+  while (GoToData(reader)) ++files;
+  Require(files == 1, "{}: the zip archive holds {} files; expected one", path, files);
+  return std::make_unique<OnlyEntry>(path);
+}
+
+FileCount ForEachEntry(const std::string& path, const Visit& visit) {
+  const Links links = VisitFiles(path, visit);
+  return links.empty() ? FileCount() : VisitLinked(path, links, visit);
+}
+
+}  // namespace yoke
