@@ -209,7 +209,7 @@ void Replica::TakeLayers() {
 
 double Replica::ConsensusDistance() const {
   if (!entry_.replicas_differ) return 0;
-  const int64_t n = layout().size();
+  const int64_t n = layout().statistics_begin();  // weights alone
   std::vector<float> mean(params_.values(), params_.values() + n);
   world_.AllReduce(mean);
   double mine = 0;
