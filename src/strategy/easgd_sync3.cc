@@ -1,6 +1,7 @@
 // Synchronous elastic averaging, the third: a thread beside the training one exchanges while the
 // gradient is computed. It needs the values from before the step alone, so that nothing is stale.
 #include <exception>
+#include <utility>
 
 #include "strategy/elastic.h"
 #include "strategy/leisure.h"
@@ -43,8 +44,10 @@ class EasgdSync3 : public Elastic {
     under_way_ = true;
   }
   void Complete() override {
-    if (under_way_) ReceiveAtLeisure(channel_, context().world.rank(), kDone);
-    under_way_ = false;
+    if (!std::exchange(under_way_, false)) return;
+    const double began = context().world.Now();
+    ReceiveAtLeisure(channel_, context().world.rank(), kDone);
+    CountWaits(began);
   }
 
  private:

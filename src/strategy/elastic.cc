@@ -91,7 +91,7 @@ ParamView Elastic::View(const StrategyStep& step) {
   due_ = Exchanges() && (step.step + 1) % period_ == 0;
   if (due_) {
     CopyValues(own_);
-    Timed([this] { Begin(); });
+    Begin();
   }
   return context_.params.View(&context_.gradients);
 }
@@ -105,7 +105,7 @@ void Elastic::Step(const StrategyStep& step) {
                             .clip_norm = context_.clip_norm});
   }
   if (due_) {
-    Timed([this] { Complete(); });
+    Complete();
     AddForce();
   }
   context_.params.Publish();
@@ -113,11 +113,22 @@ void Elastic::Step(const StrategyStep& step) {
   if (!Exchanges() || (due_ && IsCentre())) ++counts_.updates;
 }
 
-template <typename Work>
-void Elastic::Timed(const Work& work) {
+void Elastic::Begin() {
   const double began = context_.world.Now();
-  work();
-  counts_.seconds_waiting += context_.world.Now() - began;
+  Exchange(context_.world);
+  CountWaits(began);
+}
+
+void Elastic::CountWaits(double began) {
+  for (const Wait& wait : waits_)
+    counts_.seconds_waiting += std::clamp(wait.ended - began, 0.0, wait.seconds);
+}
+
+template <typename Operation>
+void Elastic::Await(const Communicator& world, const Operation& operation) {
+  const double before = world.traffic().seconds_waited;
+  operation();
+  waits_.push_back({.ended = world.Now(), .seconds = world.traffic().seconds_waited - before});
 }
 
 void Elastic::CopyValues(const Buffer& to) {
@@ -130,14 +141,15 @@ void Elastic::CopyValues(const Buffer& to) {
 }
 
 void Elastic::Exchange(const Communicator& world) {
+  waits_.clear();
   for (const Piece& piece : messages_) {
     const std::span<float> centre = Part(centre_, piece), own = Part(own_, piece);
-    world.Broadcast(std::as_writable_bytes(centre), 0);
+    Await(world, [&] { world.Broadcast(std::as_writable_bytes(centre), 0); });
     RunOn(*work_, [&] {
       ComputeForce(force() + piece.first, own.data(), centre.data(),
                    static_cast<float>(moving_rate_), piece.second);
     });
-    world.Reduce(own, 0);
+    Await(world, [&] { world.Reduce(own, 0); });
   }
   world.Charge({.operations = 2.0 * static_cast<double>(size_),
                 .bytes = 3.0 * static_cast<double>(own_.bytes())});

@@ -40,11 +40,14 @@ class Elastic : public Strategy {
 
  protected:
   /// Begins the exchange of a step whose W_i have been copied.
-  virtual void Begin() { Exchange(context_.world); }
+  virtual void Begin();
   /// Returns when the exchange that has begun is over.
   virtual void Complete() {}
   /// Broadcast of W, the force, the sum of W_i, the centre's move. Touches own buffers alone.
   void Exchange(const Communicator& world);
+  /// Counts how long the training thread has waited for messages of the last exchange, which is
+  /// over: the arithmetic does not count, nor does what came before `began`.
+  void CountWaits(double began);
   bool Exchanges() const { return context_.world.size() > 1; }
   const StrategyContext& context() const { return context_; }
 
@@ -56,8 +59,12 @@ class Elastic : public Strategy {
   std::span<float> Part(const Buffer& buffer, const Piece& piece) const {
     return {buffer.As<float>() + piece.first, static_cast<size_t>(piece.second)};
   }
-  template <typename Work>
-  void Timed(const Work& work);
+  struct Wait {
+    double ended = 0;
+    double seconds = 0;
+  };
+  template <typename Operation>
+  void Await(const Communicator& world, const Operation& operation);
   void Allocate();
   void CopyValues(const Buffer& to);
   void MoveCentre(const Communicator& world);
@@ -78,7 +85,8 @@ class Elastic : public Strategy {
   std::vector<float> model_;  // of a centre that the CPU cannot read
   bool restored_ = false;
   bool due_ = false;
-  Traffic traffic_ = {};  // written by whoever exchanges
+  std::vector<Wait> waits_;  // for messages of the last exchange
+  Traffic traffic_ = {};     // written, as waits_, by the thread that exchanges
   ExchangeCounts counts_ = {};
 };
 

@@ -75,6 +75,35 @@ TEST(EasgdSync3Time, IsTheLongerOfExchangeAndGradient) {
   }
 }
 
+/// Virtual seconds that each of two ranks says it has waited in ten steps, where each piece of
+/// elastic arithmetic takes a second (rank 0 has one more than rank 1) and messages no time.
+std::vector<double> SecondsWaited(const char* strategy, double gradient) {
+  const ServiceTime service = [](int /*rank*/, const Cost& cost) {
+    return cost.bytes > 0 ? 1 : cost.operations;
+  };
+  std::vector<double> waited(2);
+  Simulate({.ranks = 2, .service = service}, [&](const Communicator& world) {
+    Lab lab(world, {.strategy = strategy,
+                    .steps = 10,
+                    .gradient = test::PullToRank,
+                    .seconds_of_gradient = gradient});
+    lab.Steps();
+    waited[world.rank()] = lab.strategy->Counts().seconds_waiting;
+    lab.strategy->Finish();
+  });
+  return waited;
+}
+
+TEST(EasgdSync3Time, ArithmeticIsNoWait) {
+  for (const char* strategy : {"easgd_sync1", "easgd_sync2", "easgd_sync3"}) {
+    const std::vector<double> waited = SecondsWaited(strategy, 0.001);
+    EXPECT_LT(waited[0], 0.1) << strategy;
+    EXPECT_NEAR(waited[1], 9, 1.1) << strategy;  // for rank 0's second piece
+  }
+  const std::vector<double> hidden = SecondsWaited("easgd_sync3", 20);
+  EXPECT_LT(hidden[0] + hidden[1], 0.1);
+}
+
 TEST(EasgdSync3Ends, WithoutAStep) {
   RunThreads({.ranks = 2}, [](const Communicator& world) {
     Lab lab(world, {.strategy = "easgd_sync3", .gradient = test::PullToRank});
