@@ -22,13 +22,13 @@ enum Inside : int { kBroadcast = -1, kReduce = -2, kAllReduce = -3, kGather = -4
 constexpr uint64_t kChildStep = 0x9E3779B97F4A7C15U;  // between numbers that Random mixes
 constexpr int64_t kShortPiece = 4096;  // bytes a message from which on bandwidth outweighs latency
 
+}  // namespace
+
 std::span<float> Piece(std::span<float> values, int64_t i, int64_t pieces) {
   const auto n = static_cast<int64_t>(values.size());
-  const int64_t begin = n * i / pieces, end = n * (i + 1) / pieces;
-  return values.subspan(begin, end - begin);
+  const int64_t begin = PieceBegin(n, i, pieces);
+  return values.subspan(begin, PieceBegin(n, i + 1, pieces) - begin);
 }
-
-}  // namespace
 
 AllReduceWay ChooseAllReduce(int64_t bytes, int size) {
   if (std::has_single_bit(static_cast<unsigned>(size))) return AllReduceWay::kHalving;

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "base/check.h"
-#include "strategy/compress.h"
+#include "strategy/compressed_sum.h"
 #include "strategy/leisure.h"
 #include "strategy/rows.h"
 #include "strategy/strategy.h"
@@ -43,6 +44,7 @@ class AllReduce : public Strategy {
   }
 
   void Prepare() override {
+    if (accumulated_ == 0) DropSums();
     if (world_.size() > 1)
       thread_ = world_.Spawn([this](const Communicator& own) { Exchange(own); });
   }
@@ -65,8 +67,7 @@ class AllReduce : public Strategy {
 
   void Step(const StrategyStep& step) override {
     examples_ += step.team_examples;
-    if (accumulate_ > 1 && !Accumulate()) return;
-    const double steps = static_cast<double>(accumulate_);
+    if (accumulate_ > 1 && !Accumulate(step)) return;
     if (world_.size() > 1) {
       while (next_ < static_cast<int>(buckets_.size())) Enqueue();
       ExchangeRows();
@@ -77,7 +78,7 @@ class AllReduce : public Strategy {
                             .gradients = context_.gradients,
                             .learning_rate = step.learning_rate,
                             .clip_norm = context_.clip_norm,
-                            .gradient_scale = 1 / (steps * world_.size())});
+                            .gradient_scale = 1.0 / world_.size()});
     ++updates_;
   }
 
@@ -106,10 +107,16 @@ class AllReduce : public Strategy {
     return counts;
   }
 
-  Value State() const override { return Value(Table{{"accumulated", accumulated_}}); }
+  Value State() const override {
+    return Value(
+        Table{{"accumulated", accumulated_}, {"accumulated_examples", accumulated_examples_}});
+  }
   void Restore(const Value& state) override {
-    if (const Value* steps = state.Find("accumulated")) accumulated_ = *steps->AsInt();
-    if (accumulate_ == 1 || accumulated_ >= accumulate_) accumulated_ = 0;
+    const Value* steps = state.Find("accumulated");
+    const Value* examples = state.Find("accumulated_examples");
+    if (accumulate_ == 1 || !steps || !examples) return;
+    accumulated_ = *steps->AsInt();
+    accumulated_examples_ = *examples->AsInt();
   }
   std::vector<KeptTensor> Tensors() override {
     std::vector<KeptTensor> kept;
@@ -185,14 +192,11 @@ class AllReduce : public Strategy {
     }
   }
 
-  /// Compressed gradients are gathered, and every rank adds up the same messages.
   void Sum(const Communicator& own, const Bucket& bucket) {
     const std::span gradient(context_.gradients.dense() + bucket.begin,
                              static_cast<size_t>(bucket.end - bucket.begin));
     if (compressor_.kind() == Compression::kNone) return own.AllReduce(gradient);
-    const auto messages = own.AllGather(compressor_.Encode(gradient, bucket.begin));
-    std::fill(gradient.begin(), gradient.end(), 0.0F);
-    for (const auto& message : messages) compressor_.AddTo(gradient, message);
+    SumCompressed(own, compressor_, gradient, bucket.begin);
   }
 
   void AwaitBuckets() {
@@ -212,20 +216,32 @@ class AllReduce : public Strategy {
                 context_.gradients.rows(i));
   }
 
-  /// Adds this step's gradient to those before it; true when it is time to exchange the sum, which
-  /// then is the gradient.
-  bool Accumulate() {
+  /// Adds this step's gradient to those before it, each example's with the same weight; true when
+  /// it is time to exchange the mean over the steps, which then is the gradient.
+  bool Accumulate(const StrategyStep& step) {
     float* gradient = context_.gradients.dense();
-    const auto weight = static_cast<float>(weight_);
-    for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += weight * gradient[i];
-    for (RowSum& sum : row_sums_) sum.Add(context_.gradients.rows(sum.slice), weight);
+    const auto examples = static_cast<float>(step.examples);
+    for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += examples * gradient[i];
+    for (RowSum& sum : row_sums_) sum.Add(context_.gradients.rows(sum.slice), examples);
+    accumulated_examples_ += step.team_examples;
     if (++accumulated_ < accumulate_) return false;
-    for (RowSum& sum : row_sums_) sum.Move(context_.gradients.rows(sum.slice));
-    std::copy(sum_.begin(), sum_.end(), gradient);
-    std::fill(sum_.begin(), sum_.end(), 0.0F);
+    const float scale =
+        static_cast<float>(world_.size()) /
+        static_cast<float>(std::max<int64_t>(std::exchange(accumulated_examples_, 0), 1));
+    for (RowSum& sum : row_sums_) sum.Move(context_.gradients.rows(sum.slice), scale);
+    for (size_t i = 0; i < sum_.size(); ++i) gradient[i] = scale * std::exchange(sum_[i], 0.0F);
     accumulated_ = 0;
     weight_ = 1;  // is in the sum
     return true;
+  }
+
+  /// A checkpoint may hold sums that do not say how many examples they are of.
+  void DropSums() {
+    std::ranges::fill(sum_, 0.0F);
+    for (RowSum& sum : row_sums_) {
+      std::ranges::fill(sum.values, 0.0F);
+      std::ranges::fill(sum.touched, 0.0F);
+    }
   }
 
   StrategyContext context_;
@@ -240,7 +256,7 @@ class AllReduce : public Strategy {
   bool overlap_ = false;
   std::vector<float> sum_;  // of the steps since the last exchange
   std::vector<RowSum> row_sums_;
-  int64_t accumulated_ = 0;
+  int64_t accumulated_ = 0, accumulated_examples_ = 0;
   int64_t updates_ = 0, examples_ = 0;
   Traffic beside_ = {};        // of the thread beside, as it last said
   double seconds_waited_ = 0;  // for it
@@ -253,12 +269,8 @@ Cost Estimate(const Options& options, const ExchangeSize& size) {
   const int64_t buckets = std::clamp<int64_t>(size.bytes / std::max<int64_t>(bucket, 1), 1,
                                               std::max<int64_t>(size.slices, 1));
   Cost cost = CostOfAllReduce(size.bytes / buckets, size.world);
-  if (const Compressor compressor(options, 0); compressor.kind() != Compression::kNone) {
-    const double pairs = size.world * (size.world - 1.0);
-    cost = {
-        .messages = pairs,
-        .message_bytes = pairs * static_cast<double>(compressor.BytesOf(size.bytes / buckets / 4))};
-  }
+  if (const Compressor compressor(options, 0); compressor.kind() != Compression::kNone)
+    cost = CostOfSumCompressed(compressor, size.bytes / buckets / 4, size.world);
   const double exchanges =
       static_cast<double>(buckets) / static_cast<double>(options.Int("accumulate"));
   return {.messages = cost.messages * exchanges, .message_bytes = cost.message_bytes * exchanges};

@@ -14,13 +14,16 @@ namespace yoke {
 namespace {
 
 constexpr int64_t kBlock = 256;  // numbers that share a scale
-constexpr float kSteps = 127;    // on either side of 0
+/// A longer gradient is encoded in pieces of so many numbers, one after the other: places in a
+/// piece fit 32 bits, and the memory that choosing takes is bounded.
+constexpr int64_t kPiece = int64_t{1} << 24;
+constexpr float kSteps = 127;  // on either side of 0
 constexpr float kNothing = 1e-30F;
 
 int64_t Blocks(int64_t count) { return (count + kBlock - 1) / kBlock; }
 
 template <typename T>
-T* At(std::vector<std::byte>& bytes, int64_t offset) {
+T* At(std::span<std::byte> bytes, int64_t offset) {
   return reinterpret_cast<T*>(bytes.data() + offset);
 }
 template <typename T>
@@ -28,8 +31,15 @@ const T* At(std::span<const std::byte> bytes, int64_t offset) {
   return reinterpret_cast<const T*>(bytes.data() + offset);
 }
 
+/// work(first, piece) for each piece of so many numbers.
+template <typename Work>
+void ForPieces(int64_t count, const Work& work) {
+  for (int64_t begin = 0; begin < count; begin += kPiece)
+    work(begin, std::min(kPiece, count - begin));
+}
+
 /// `x` becomes what is lost.
-void EncodeInt8(std::span<float> x, std::vector<std::byte>& bytes) {
+void EncodeInt8(std::span<float> x, std::span<std::byte> bytes) {
   const auto count = static_cast<int64_t>(x.size());
   auto* scales = At<float>(bytes, 0);
   auto* codes = At<int8_t>(bytes, 4 * Blocks(count));
@@ -64,8 +74,8 @@ void AddInt8(std::span<float> sum, std::span<const std::byte> bytes) {
 }
 
 /// `x` becomes what is lost. Of equal ones the first are sent.
-void EncodeTopK(std::span<float> x, int64_t kept, std::vector<std::byte>& bytes) {
-  std::vector<int32_t> places(x.size());
+void EncodeTopK(std::span<float> x, int64_t kept, std::span<std::byte> bytes) {
+  std::vector<int32_t> places(x.size());  // of at most kPiece
   std::iota(places.begin(), places.end(), 0);
   std::nth_element(places.begin(), places.begin() + kept, places.end(), [&](int32_t a, int32_t b) {
     const float at_a = std::abs(x[a]), at_b = std::abs(x[b]);
@@ -128,7 +138,10 @@ int64_t Compressor::Kept(int64_t count) const {
 }
 
 int64_t Compressor::BytesOf(int64_t count) const {
-  if (count == 0) return 0;
+  return count / kPiece * BytesOfPiece(kPiece) + BytesOfPiece(count % kPiece);
+}
+
+int64_t Compressor::CompressedBytes(int64_t count) const {
   switch (kind()) {
     case Compression::kBf16:
       return 2 * count;
@@ -143,36 +156,51 @@ int64_t Compressor::BytesOf(int64_t count) const {
 
 std::vector<std::byte> Compressor::Encode(std::span<const float> values, int64_t offset) {
   const auto count = static_cast<int64_t>(values.size());
-  std::vector<std::byte> bytes(BytesOf(count));
-  if (count == 0) return bytes;
-  if (kind() == Compression::kNone) std::memcpy(bytes.data(), values.data(), bytes.size());
+  std::vector<std::byte> message(BytesOf(count));
+  ForPieces(count, [&](int64_t begin, int64_t length) {
+    EncodePiece(values.subspan(begin, length), offset + begin,
+                std::span(message).subspan(BytesOf(begin), BytesOfPiece(length)));
+  });
+  return message;
+}
+
+void Compressor::EncodePiece(std::span<const float> values, int64_t offset,
+                             std::span<std::byte> bytes) {
+  const auto count = static_cast<int64_t>(values.size());
   if (kind() == Compression::kBf16)
     std::transform(values.begin(), values.end(), At<Bf16>(bytes, 0),
                    [](float value) { return Bf16(value); });
-  if (residual_.empty()) return bytes;
+  if (kind() == Compression::kNone) std::memcpy(bytes.data(), values.data(), bytes.size());
+  if (residual_.empty()) return;
   const std::span x(residual_.data() + offset, values.size());
   for (int64_t i = 0; i < count; ++i) x[i] += values[i];
-  if (kind() == Compression::kInt8) EncodeInt8(x, bytes);
-  if (kind() == Compression::kTopK) EncodeTopK(x, Kept(count), bytes);
-  return bytes;
+  if (!Shrinks(count)) {
+    std::memcpy(bytes.data(), x.data(), bytes.size());
+    std::ranges::fill(x, 0.0F);
+  } else if (kind() == Compression::kInt8) {
+    EncodeInt8(x, bytes);
+  } else {
+    EncodeTopK(x, Kept(count), bytes);
+  }
 }
 
 void Compressor::AddTo(std::span<float> sum, std::span<const std::byte> message) const {
   const auto count = static_cast<int64_t>(sum.size());
   Check(static_cast<int64_t>(message.size()) == BytesOf(count),
         "a compressed message has another length than its gradient");
-  if (count == 0) return;
-  switch (kind()) {
-    case Compression::kInt8:
-      return AddInt8(sum, message);
-    case Compression::kTopK:
-      return AddTopK(sum, Kept(count), message);
-    case Compression::kBf16:
-      for (int64_t i = 0; i < count; ++i) sum[i] += static_cast<float>(At<Bf16>(message, 0)[i]);
-      return;
-    default:
-      for (int64_t i = 0; i < count; ++i) sum[i] += At<float>(message, 0)[i];
-  }
+  ForPieces(count, [&](int64_t begin, int64_t length) {
+    AddPiece(sum.subspan(begin, length), message.subspan(BytesOf(begin), BytesOfPiece(length)));
+  });
+}
+
+void Compressor::AddPiece(std::span<float> sum, std::span<const std::byte> bytes) const {
+  const auto count = static_cast<int64_t>(sum.size());
+  if (Shrinks(count) && kind() == Compression::kInt8) return AddInt8(sum, bytes);
+  if (Shrinks(count) && kind() == Compression::kTopK) return AddTopK(sum, Kept(count), bytes);
+  if (kind() == Compression::kBf16)
+    for (int64_t i = 0; i < count; ++i) sum[i] += static_cast<float>(At<Bf16>(bytes, 0)[i]);
+  else
+    for (int64_t i = 0; i < count; ++i) sum[i] += At<float>(bytes, 0)[i];
 }
 
 }  // namespace yoke

@@ -35,17 +35,26 @@ class Compressor {
   Compressor(const Options& options, int64_t count) : Compressor(ReadCompression(options), count) {}
 
   Compression kind() const { return settings_.kind; }
+  const CompressionSettings& settings() const { return settings_; }
   /// Numbers that begin at `offset` of the gradient, as a message.
   std::vector<std::byte> Encode(std::span<const float> values, int64_t offset);
   /// sum += what a message of as many numbers said. Throws Error where it is none.
   void AddTo(std::span<float> sum, std::span<const std::byte> message) const;
-  /// Bytes of a message of `count` numbers.
+  /// Bytes of a message of `count` numbers: never more than they have in f32. (A few numbers that
+  /// int8 or top-k would not shrink travel as they are.)
   int64_t BytesOf(int64_t count) const;
   /// What has been lost so far; empty where nothing is fed back.
   std::vector<float>& residual() { return residual_; }
 
  private:
   int64_t Kept(int64_t count) const;
+  int64_t CompressedBytes(int64_t count) const;
+  bool Shrinks(int64_t count) const { return CompressedBytes(count) < 4 * count; }
+  int64_t BytesOfPiece(int64_t count) const {
+    return Shrinks(count) ? CompressedBytes(count) : 4 * count;
+  }
+  void EncodePiece(std::span<const float> values, int64_t offset, std::span<std::byte> bytes);
+  void AddPiece(std::span<float> sum, std::span<const std::byte> bytes) const;
 
   CompressionSettings settings_;
   std::vector<float> residual_;

@@ -73,12 +73,12 @@ void RowSum::Add(const RowGradient& rows, float weight) {
   }
 }
 
-void RowSum::Move(RowGradient& rows) {
+void RowSum::Move(RowGradient& rows, float weight) {
   rows.Clear();
   for (size_t id = 0; id < touched.size(); ++id) {
     if (std::exchange(touched[id], 0.0F) == 0) continue;
     float* row = &values[id * width];
-    Append(rows, static_cast<int32_t>(id), row, width, 1);
+    Append(rows, static_cast<int32_t>(id), row, width, weight);
     std::fill_n(row, width, 0.0F);
   }
 }

@@ -26,8 +26,8 @@ struct RowSum {
   RowSum(int which, const ParamLayout& layout);
   /// += weight * rows.
   void Add(const RowGradient& rows, float weight);
-  /// Gives the sum away, and begins anew.
-  void Move(RowGradient& rows);
+  /// Gives the sum away, times `weight`, and begins anew.
+  void Move(RowGradient& rows, float weight);
 
   int slice;
   std::string name;

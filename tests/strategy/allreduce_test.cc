@@ -69,6 +69,25 @@ TEST(AllReduce, AddsUpStepsBeforeItExchanges) {
   for (int64_t i = 0; i < kCount; ++i) EXPECT_NEAR(ends[1][i], expected[i], 1e-5);
 }
 
+TEST(AllReduce, AddsUpStepsByTheirExamples) {
+  // Constant gradients of 1 and 5, of 3 examples and of 1: the mean over examples is 2.
+  for (int ranks : {1, 2}) {
+    const auto ends =
+        Train(ranks, {.strategy = "allreduce",
+                      .options = {{"accumulate", 2}},
+                      .rate = 0.25,
+                      .steps = 2,
+                      .examples = [](int64_t step) { return step == 0 ? 3 : 1; },
+                      .gradient =
+                          [](const test::Asked& asked) {
+                            std::fill_n(asked.gradient, kCount, asked.step == 0 ? 1.0F : 5.0F);
+                          }});
+    const std::vector<float> begin = Restated(1, 0);
+    for (int64_t i = 0; i < test::kFirst; ++i)
+      EXPECT_NEAR(ends[0][i], begin[i] - 0.25F * 2, 1e-6) << ranks;
+  }
+}
+
 TEST(AllReduce, LongGradientsAreClippedByTheirMean) {
   // Opposite gradients of length 10 and a mean of 0: nothing to clip, nothing to move.
   const auto gradient = [](const test::Asked& asked) {
@@ -96,6 +115,21 @@ TEST(Rows, TravelAsRows) {
     EXPECT_EQ(rows.values, (std::vector<float>{1, 2, 1, 2, 6, 8}));
     EXPECT_LT(world.traffic().bytes_sent, 100);
   });
+}
+
+TEST(Rows, AreAddedUpOverStepsAndGivenAwayOnce) {
+  ParamLayout layout;
+  layout.Add({.name = "a.weight", .shape = {5, 2}, .kind = SliceKind::kRowSparse});
+  layout.Pack();
+  RowSum sum(0, layout);
+  sum.Add({.ids = {1}, .values = {1, 2}}, 3);
+  sum.Add({.ids = {1, 4}, .values = {1, 1, 4, 8}}, 1);
+  RowGradient rows;
+  sum.Move(rows, 0.25F);
+  EXPECT_EQ(rows.ids, (std::vector<int32_t>{1, 4}));
+  EXPECT_EQ(rows.values, (std::vector<float>{1, 1.75, 1, 2}));
+  sum.Move(rows, 1);
+  EXPECT_TRUE(rows.ids.empty());
 }
 
 TEST(AllReduce, CountsTheWaitForSlowerRanks) {

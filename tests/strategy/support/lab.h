@@ -53,6 +53,8 @@ struct LabSettings {
   double clip_norm = 0;
   int64_t steps = 1;  ///< Of each rank.
   int64_t steps_per_epoch = 0;
+  /// Of each rank's step; null: 1.
+  std::function<int64_t(int64_t step)> examples = {};
   std::function<void(const Asked&)> gradient = {};
   const LabHead* head = nullptr;
   double seconds_of_gradient =
@@ -128,10 +130,11 @@ class Lab {
   /// One step as the Trainer makes it; of a rank that only serves, none.
   void Step() {
     if (world_.rank() < roles_.servers) return strategy->Idle();
+    const int64_t examples = settings_.examples ? settings_.examples(steps_) : 1;
     const StrategyStep step = {.step = steps_,
                                .learning_rate = settings_.rate,
-                               .examples = 1,
-                               .team_examples = roles_.team};
+                               .examples = examples,
+                               .team_examples = examples * roles_.team};
     const ParamView view = strategy->View(step);
     Asked asked = {.rank = world_.rank(),
                    .step = steps_,
