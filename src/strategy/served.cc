@@ -55,6 +55,12 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
        .fallback = false,
        .help = "A gradient that is s updates old is divided by 1 + s before the server's rule "
                "takes it."}};
+  options.push_back({.name = "limit_gradients",
+                     .type = OptionType::kBool,
+                     .fallback = false,
+                     .help = "Gradients that are much longer than the model's first ones are "
+                             "shortened, the sooner the higher the rate; not where one alone "
+                             "pushes."});
   if (!racing)
     options.push_back({.name = "staleness_bound",
                        .type = OptionType::kInt,
@@ -80,7 +86,8 @@ ServerSettings ReadServerOptions(const Options& options, const StrategyContext& 
           .scale_by_staleness = by_staleness,
           .staleness_bound = racing ? 0 : options.Int("staleness_bound"),
           .racing = racing,
-          .compression = CompressionOf(options, workers)};
+          .compression = CompressionOf(options, workers),
+          .limit_gradients = workers > 1 && options.Bool("limit_gradients")};
 }
 
 int ServersOf(const Options& options, int world) {

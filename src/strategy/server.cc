@@ -2,6 +2,7 @@
 #include "strategy/server.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "base/check.h"
@@ -26,6 +27,30 @@ void Add(ExchangeCounts& sums, const ExchangeCounts& counts) {
 
 }  // namespace
 
+double ReachOf(const UpdateRule& rule) {
+  constexpr int kSteps = 1000;    // then a velocity of 0.99 is as good as spent
+  constexpr double kRate = 1e-3;  // small: weight decay hardly takes part
+  float value = 0, gradient = 1;
+  std::array<float, kMaxStateArrays> state = {};
+  UpdateSpan span = {.values = &value, .gradient = &gradient, .count = 1};
+  for (size_t i = 0; i < state.size(); ++i) span.state[i] = &state[i];
+  for (int step = 1; step <= kSteps; ++step, gradient = 0)
+    rule.Update(span, {.learning_rate = kRate, .step = step});
+  return -value / kRate;
+}
+
+double GradientLimit::Scale(double norm, double rate) {
+  const std::lock_guard lock(mutex_);
+  if (count_ < workers_) {
+    sum_ += norm;
+    ++count_;
+    return 1;
+  }
+  const double longest =
+      sum_ / workers_ * std::max(1.0, 1 / (static_cast<double>(workers_) * rate * reach_));
+  return norm > longest ? longest / norm : 1;
+}
+
 // The model.
 
 ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& settings)
@@ -33,7 +58,8 @@ ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& s
       settings_(settings),
       values_(context.params.layout(), Cpu()),
       exchanged_(values_.layout(), settings.head_slice),
-      racing_(context.params.layout(), context.rule, context.state) {
+      racing_(context.params.layout(), context.rule, context.state),
+      limit_(settings.workers, ReachOf(context.rule)) {
   std::copy_n(context.params.values(), layout().size(), values());
 }
 
@@ -43,7 +69,7 @@ int64_t ServedModel::Update(const RequestHead& push, const Gradients& gradients,
   const int64_t updates =
       settings_.racing ? std::atomic_ref(context_.state.steps).fetch_add(1) : context_.state.steps;
   const double rate = push.learning_rate * settings_.rate_scale * settings_.Risen(updates);
-  const double scale = GradientScale(gradients, staleness);
+  const double scale = GradientScale(gradients, staleness, rate);
   if (settings_.racing)
     UpdateRacing(gradients, {.learning_rate = rate, .step = updates + 1, .gradient_scale = scale});
   else
@@ -60,11 +86,16 @@ int64_t ServedModel::Update(const RequestHead& push, const Gradients& gradients,
 
 /// Applied before the gradient enters the rule's state, so that one worker's late gradient does not
 /// shrink what the others have put into a velocity.
-double ServedModel::GradientScale(const Gradients& gradients, int64_t staleness) const {
+double ServedModel::GradientScale(const Gradients& gradients, int64_t staleness, double rate) {
   const double scale = settings_.scale_by_staleness ? 1 / (1 + static_cast<double>(staleness)) : 1;
-  if (context_.clip_norm <= 0) return scale;
+  if (context_.clip_norm <= 0 && !settings_.limit_gradients) return scale;
   const double norm = GradientNorm(layout(), gradients, exchanged_.slices());
-  return norm > context_.clip_norm ? scale * (context_.clip_norm / norm) : scale;
+  const double clip = context_.clip_norm;
+  const double clipped = clip > 0 && norm > clip ? clip / norm : 1;
+  if (!settings_.limit_gradients) return scale * clipped;
+  // 1 + staleness is P in the mean, and divides already.
+  const double of_each = settings_.scale_by_staleness ? rate / settings_.workers : rate;
+  return scale * clipped * limit_.Scale(norm * clipped, of_each);
 }
 
 void ServedModel::UpdateRacing(const Gradients& gradients, const UpdateStep& step) {

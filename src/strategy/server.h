@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "optim/racing.h"
@@ -33,6 +34,8 @@ struct ServerSettings {
   /// Of gradients on their way up.
   CompressionSettings compression = {};
 
+  /// Late gradients that are much longer than the model's first ones are shortened (GradientLimit).
+  bool limit_gradients = false;
   /// How much of its scale the rate has reached in the model's next update after so many.
   double Risen(int64_t updates) const {
     return updates >= slow_start
@@ -58,6 +61,31 @@ struct RequestHead {
 };
 using AnswerHead = int64_t;  ///< The version, before the packed values.
 
+/// How far a gradient of length 1 moves the values in all, at a rate of 1: 1 / (1 - mu) for a
+/// velocity.
+double ReachOf(const UpdateRule& rule);
+
+/// The longest gradient that a server takes as it is:
+///   n0 max(1, 1 / (P c rate reach))
+/// n0: mean length of the first gradient of each of P workers; c rate: what the server multiplies
+/// by; reach: ReachOf the rule. While a gradient is under way the model moves by about P gradients:
+/// where the loss is curved too much for such a move, gradients grow without end. The smaller the
+/// moves, the longer a gradient may be, and none is shortened below n0. Threads may share it.
+class GradientLimit {
+ public:
+  GradientLimit(int workers, double reach) : workers_(workers), reach_(reach) {}
+  /// 1, or what shortens a gradient of this length; `rate`: c rate. The first P are never
+  /// shortened.
+  double Scale(double norm, double rate);
+
+ private:
+  int workers_;
+  double reach_;
+  std::mutex mutex_;
+  double sum_ = 0;  // of the first lengths
+  int count_ = 0;
+};
+
 /// The values and whoever may write them.
 class ServedModel {
  public:
@@ -77,8 +105,8 @@ class ServedModel {
   Cost CostOfUpdate() const;
 
  private:
-  /// What this gradient is multiplied by: for its staleness and by clip_norm.
-  double GradientScale(const Gradients& gradients, int64_t staleness) const;
+  /// What this gradient is multiplied by: for its staleness, by clip_norm, by the limit.
+  double GradientScale(const Gradients& gradients, int64_t staleness, double rate);
   void UpdateRacing(const Gradients& gradients, const UpdateStep& step);
   void MoveStatistics(const std::vector<float>& theirs);
 
@@ -87,6 +115,7 @@ class ServedModel {
   ParamStore values_;
   Exchanged exchanged_;
   RacingUpdates racing_;
+  GradientLimit limit_;
   std::atomic<int64_t> version_ = 0;
 };
 

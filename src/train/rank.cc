@@ -18,6 +18,7 @@
 #include "train/member.h"
 #include "train/own.h"
 #include "train/record.h"
+#include "train/staleness_note.h"
 #include "train/watch.h"
 
 namespace yoke {
@@ -114,6 +115,9 @@ class Leader : public Member {
                               position_.step));
     for (const std::string& note : data_.notes) Tell(note);
     if (const std::string note = course_.Note(); !note.empty()) Tell(note);
+    if (const std::string note = StalenessNote(job_, StrategyOf(job_), world_.size());
+        !note.empty())
+      Tell(note);
     if (ground_.checkpoint)
       Tell(fmt::format("resumed from {} at step {}", ground_.checkpoint->folder(), position_.step));
     if (request_.resume && !ground_.checkpoint)

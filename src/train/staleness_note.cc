@@ -1,0 +1,50 @@
+// StalenessNote: how far the model moves while a gradient is under way.
+#include "train/staleness_note.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace yoke {
+namespace {
+
+/// Rate / (1 - momentum) from which on runs on images trained poorly (docs/strategies/async_sgd.md,
+/// Rates), and the rate of an adaptive rule.
+constexpr double kHighReach = 0.3, kHighAdaptiveRate = 0.01;
+
+double MomentumOf(const Job& job, const StrategyEntry& strategy) {
+  const std::string& rule = job.train.String("rule");
+  if (rule == "momentum" || rule == "nesterov") return job.train.Float("momentum");
+  return rule == "sgd" && strategy.forces_momentum ? 0.9 : 0;
+}
+
+}  // namespace
+
+std::string StalenessNote(const Job& job, const StrategyEntry& strategy, int world) {
+  if (std::ranges::find(strategy.options, "rate_scale", &OptionSpec::name) ==
+      strategy.options.end())
+    return "";
+  const Roles roles = RolesIn(strategy, job.cluster, world);
+  const int pushers = roles.workers / roles.team;
+  if (pushers == 1) return "";
+  const std::string& rule = job.train.String("rule");
+  const bool adaptive = rule == "adam" || rule == "adamw";
+  const double momentum = MomentumOf(job, strategy);
+  const double scale = job.cluster.Has("rate_scale")            ? job.cluster.Float("rate_scale")
+                       : job.cluster.Bool("scale_by_staleness") ? 1
+                                                                : 1.0 / pushers;
+  // Of all that push; staleness divides by their number, too.
+  const double times = job.cluster.Bool("scale_by_staleness") ? scale : scale * pushers;
+  const double rate = job.train.Float("learning_rate");
+  const double high = adaptive ? kHighAdaptiveRate : kHighReach * (1 - momentum);
+  // A little above it nothing is said: 0.03 / (1 - 0.9) is 0.3 but for rounding.
+  if (rate * times <= high * 1.001) return "";
+  return fmt::format(
+      "train.learning_rate = {:.3g}{} is high for {} with gradients that are about {} updates old: "
+      "the model may not learn; if the loss does not fall, try train.learning_rate = {:.2g}{} or "
+      "cluster.strategy = \"allreduce\"",
+      rate, adaptive ? " with rule " + rule : fmt::format(" with momentum {:.3g}", momentum),
+      strategy.name, pushers - 1, high / times, adaptive ? "" : ", cluster.limit_gradients = true");
+}
+
+}  // namespace yoke
