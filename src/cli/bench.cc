@@ -23,9 +23,9 @@ namespace yoke {
 namespace {
 
 constexpr const char* kDetails =
-    R"(Each choice trains the job from the same seed, in turn; --rounds repeats that and prints medians, which
-is worth it where other programs take from the same cores. Seconds are of training alone, without evaluation. With
---set train.target=... they are the time to reach it.
+    R"(Each choice trains the job from the same seed, in turn. --rounds repeats this and prints medians; use it when
+other programs share the cores. Seconds count training only, without evaluation. With --set train.target=... they are
+the time to the target.
 
 Examples:
   yoke bench job.toml --executors single,split,hogwild
@@ -144,7 +144,7 @@ class BenchCommand : public Command {
     app.add_option("--executors", executors_, "Executors to compare (default: all)")
         ->option_text("A,B,...")
         ->delimiter(',');
-    app.add_option("--with", with_, "One more choice: keys of the job, blanks between them")
+    app.add_option("--with", with_, "One more choice: keys of the job, separated by blanks")
         ->option_text("\"KEY=VALUE ...\"")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -105,7 +105,8 @@ CommandEntry convert_command() {
           "Examples:\n"
           "  yoke convert train.txt.gz train.xmcb               text into xmc-binary\n"
           "  yoke convert train.xmcb train.txt                  and back: every number as it was\n"
-          "  yoke convert train.txt.gz sorted.txt --to xmc      ids ascending, numbers shortest",
+          "  yoke convert train.txt.gz sorted.txt --to xmc      ids sorted, numbers as short as "
+          "possible",
           [] { return std::unique_ptr<Command>(new ConvertCommand); }};
 }
 

@@ -40,9 +40,9 @@ Finding InstructionsFinding() {
   const std::string used = OneDnnInstructions();
   const bool wide = used.rfind("avx512", 0) == 0 || used.rfind("newer", 0) == 0;
   const bool bf16 = wide && used != "avx512_core" && used != "avx512_core_vnni";
-  std::string meaning = wide ? "Sixteen numbers an instruction: full speed in f32. "
-                             : "Eight numbers an instruction: about half the speed of AVX-512. ";
-  meaning += bf16 ? "bf16 is native: --precision bf16 is worth a try on large models."
+  std::string meaning = wide ? "Sixteen numbers per instruction: full speed in f32. "
+                             : "Eight numbers per instruction: about half the speed of AVX-512. ";
+  meaning += bf16 ? "bf16 is native: --precision bf16 is worth trying on large models."
                   : "bf16 is not native: --precision bf16 would be slower than f32.";
   return {"instructions", "oneDNN uses " + used, meaning};
 }
@@ -53,9 +53,9 @@ Finding CoresFinding(const Hardware& h) {
                   Plural(h.physical, "core"), h.logical, h.affinity);
   if (h.usable < h.affinity)
     return {"cores", found,
-            fmt::format("A cgroup quota holds this process to {}: more threads would only wait.",
+            fmt::format("A cgroup quota limits this process to {}: more threads would only wait.",
                         h.usable)};
-  return {"cores", found, "Other busy programs take from the same cores."};
+  return {"cores", found, "Other busy programs share these cores."};
 }
 
 Finding ThreadsFinding(const Hardware& h) {
@@ -71,7 +71,7 @@ Finding CachesFinding(const Hardware& h) {
   for (const CacheInfo& c : h.caches)
     texts.push_back(fmt::format("L{} {} for {}", c.level, BinaryBytes(double(c.bytes)),
                                 Plural(c.shared_by, "thread")));
-  if (texts.empty()) return {"caches", "unknown", "Without their sizes nothing can be said."};
+  if (texts.empty()) return {"caches", "unknown", "The system does not tell their sizes."};
   const double last = static_cast<double>(h.caches.back().bytes);
   // A momentum step touches weight, gradient and momentum: 12 bytes a parameter.
   return {"caches", fmt::format("{}", fmt::join(texts, ", ")),
@@ -91,7 +91,7 @@ Finding MemoryFinding(const Hardware& h) {
   return {
       "memory", found,
       fmt::format(
-          "Data sets well below {} are kept in memory; `yoke info JOB` says what a model needs.",
+          "Data sets well below {} are kept in memory; `yoke info JOB` shows what a model needs.",
           BinaryBytes(room))};
 }
 
@@ -112,7 +112,7 @@ Finding MpiFinding(const Hardware& h) {
             "and headers and build yoke again."};
   return {"MPI", fmt::format("{} built in; {}", fmt::join(built, ", "), launchers),
           "The launcher decides which one is used; `mpirun -n 2 yoke doctor --network` measures "
-          "what messages cost."};
+          "its latency and bandwidth."};
 }
 
 Finding LibrariesFinding() {
@@ -120,7 +120,7 @@ Finding LibrariesFinding() {
   for (const auto& [name, version] : Libraries())
     texts.push_back(fmt::format("{} {}", name, version));
   return {"libraries", fmt::format("{}", fmt::join(texts, ", ")),
-          "Speed follows oneDNN; archives, images and text only matter while data is read."};
+          "oneDNN sets the speed; the others matter only while data is read."};
 }
 
 std::vector<Finding> Findings(const Hardware& h) {
@@ -165,10 +165,11 @@ class DoctorCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_flag("--network", network_,
-                 "Measure messages between ranks instead: those of mpirun or srun, or threads");
+                 "Measure messages instead, between ranks of mpirun or srun, else threads");
     app.add_option("--replicas", replicas_, "With --network: ranks as threads (default: 2)")
         ->option_text("N");
-    app.add_option("--timeout", timeout_, "With --network: how long a wait may last (default: 60)")
+    app.add_option("--timeout", timeout_,
+                   "With --network: seconds before a wait fails (default: 60)")
         ->option_text("SECONDS");
   }
 
@@ -220,8 +221,8 @@ CommandEntry doctor_command() {
   return {"doctor", "Look into things",
           "Report the machine's features and what they mean for speed",
           "Looks at processor, cores, caches, memory, GPUs, MPI launchers and libraries; changes "
-          "nothing. With --network it measures\nlatency and bandwidth between each pair of ranks "
-          "and of each collective, and says when one stands out.\n\n"
+          "nothing. With --network it measures\nlatency and bandwidth of each pair of ranks and of "
+          "each collective, and reports outliers.\n\n"
           "Examples:\n  yoke doctor\n  yoke doctor --json | python3 -m json.tool\n"
           "  yoke doctor --network --replicas 4\n  mpirun -n 4 yoke doctor --network",
           [] { return std::unique_ptr<Command>(new DoctorCommand); }};

@@ -19,7 +19,7 @@ class EvalCommand : public Command {
         ->option_text(" ");
     app.add_option("FILE", files_, "Data to measure on (default: the job's test data)")
         ->option_text("...");
-    app.add_option("--format", format_, "How FILE is written (default: as the job's data)")
+    app.add_option("--format", format_, "Format of FILE (default: that of the job's data)")
         ->option_text("NAME");
     AddSearchOptions(app, search_);
     AddThreadsOption(app, threads_);
@@ -106,15 +106,13 @@ class EvalCommand : public Command {
 CommandEntry eval_command() {
   return {"eval", "Train and use a model", "Measure a checkpoint on test data",
           "With --search tables only the outputs that hash tables find are scored; recall_at_k is "
-          "the share of the exact\n"
-          "ranking's k best that are found.\n\n"
+          "the fraction of the exact\nranking's k best that are found.\n\n"
           "Examples:\n"
           "  yoke eval runs/lenet/last                         on the job's own test data\n"
           "  yoke eval runs/lenet/best images.gz labels.gz     on other files, images and labels "
           "in pairs\n"
           "  yoke eval runs/text test.svm --format libsvm\n"
-          "  yoke eval runs/labels/last --search tables        how much a sparse search finds, and "
-          "how fast",
+          "  yoke eval runs/labels/last --search tables        recall and speed of a sparse search",
           [] { return std::unique_ptr<Command>(new EvalCommand); }};
 }
 

@@ -133,15 +133,14 @@ class Description {
   }
 
   std::vector<std::string> Totals() const {
-    return {
-        fmt::format("parameters  {}", Count(subject_.graph.layout().Parameters())),
-        fmt::format("operations  {} an example, forward and backward", Short(Operations())),
-        fmt::format("memory      {} for training with batch {}: parameters {}, gradients {}, "
-                    "rule's state {}, hash tables {}, activations {} ({} if none shared its place)",
-                    Bytes(double(need_.Total())), batch_, Bytes(double(need_.parameters)),
-                    Bytes(double(need_.gradients)), Bytes(double(need_.rule_state)),
-                    Bytes(double(need_.tables)), Bytes(double(need_.activations)),
-                    Bytes(double(need_.unshared)))};
+    return {fmt::format("parameters  {}", Count(subject_.graph.layout().Parameters())),
+            fmt::format("operations  {} an example, forward and backward", Short(Operations())),
+            fmt::format("memory      {} for training with batch {}: parameters {}, gradients {}, "
+                        "rule's state {}, hash tables {}, activations {} ({} without sharing)",
+                        Bytes(double(need_.Total())), batch_, Bytes(double(need_.parameters)),
+                        Bytes(double(need_.gradients)), Bytes(double(need_.rule_state)),
+                        Bytes(double(need_.tables)), Bytes(double(need_.activations)),
+                        Bytes(double(need_.unshared)))};
   }
 
   Json ToObject() const {
@@ -209,7 +208,7 @@ class InfoCommand : public Command {
     Require(!path_.empty(), "`yoke info` needs a job file, a checkpoint or an ONNX file");
     tune_ = tune_ || !tune_to_.empty();
     Require(!tune_ || (!path_.ends_with(".onnx") && !std::filesystem::is_directory(path_)),
-            "--tune measures a job's model: give a job file");
+            "--tune needs a job file");
     if (path_.ends_with(".onnx"))
       DescribeOnnx(out);
     else if (std::filesystem::is_directory(path_))
@@ -250,7 +249,7 @@ class InfoCommand : public Command {
   }
 
   void DescribeOnnx(Output& out) const {
-    Require(set_.Read().empty(), "an ONNX file has no job: leave out what sets its keys");
+    Require(set_.Read().empty(), "an ONNX file has no job: leave out --set and its short forms");
     const OnnxModel model = ReadOnnx(path_);
     const DataInfo data = {.input = model.input, .outputs = model.outputs};
     const Job job = MakeJob(Table{{"data", Table{{"format", "synthetic-digits"}}},
@@ -262,7 +261,8 @@ class InfoCommand : public Command {
   }
 
   void DescribeCheckpoint(Output& out) const {
-    Require(set_.Read().empty(), "a checkpoint keeps its own job: leave out what sets its keys");
+    Require(set_.Read().empty(),
+            "a checkpoint has its own job: leave out --set and its short forms");
     const ModelFile model(path_);
     SetKernelThreads(model.job().Threads());
     const Position& at = model.head().position;
@@ -281,8 +281,8 @@ class InfoCommand : public Command {
 CommandEntry info_command() {
   return {"info", "Look into things",
           "Show a model's layers, shapes, parameters, operations and memory",
-          "A job's data is read to learn the sizes of input and output; a checkpoint and an ONNX "
-          "file know them.\n\n"
+          "A job's data is read for the sizes of input and output; a checkpoint and an ONNX file "
+          "contain them.\n\n"
           "Examples:\n"
           "  yoke info examples/demo.toml\n"
           "  yoke info runs/lenet/last --json\n"

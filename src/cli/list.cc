@@ -43,10 +43,10 @@ std::function<std::vector<Item>()> ItemsOf(const std::vector<Entry>& (*list)()) 
 
 std::vector<Item> MetricItems() {
   return {{"loss", "mean loss over the examples; less is better"},
-          {"accuracy", "share of examples whose class has the highest score"},
-          {"p_at_1", "precision at 1: share of examples whose first predicted label is right"},
-          {"p_at_3", "precision at 3: share of right labels among the first three"},
-          {"p_at_5", "precision at 5: share of right labels among the first five"},
+          {"accuracy", "fraction of examples whose class has the highest score"},
+          {"p_at_1", "precision at 1: fraction of examples whose first predicted label is right"},
+          {"p_at_3", "precision at 3: fraction of the first three predicted labels that are right"},
+          {"p_at_5", "precision at 5: fraction of the first five predicted labels that are right"},
           {"auc", "area under the ROC curve, for data of two classes"}};
 }
 
@@ -68,7 +68,7 @@ const std::vector<Kind>& Kinds() {
       {"formats", "data formats: names for [data]", ItemsOf(formats)},
       {"rules", "update rules: names for train.rule", ItemsOf(rules)},
       {"schedules", "learning rates over time: names for train.schedule", ItemsOf(schedules)},
-      {"initializers", "how first weights are drawn", ItemsOf(initializers)},
+      {"initializers", "how initial weights are drawn", ItemsOf(initializers)},
       {"executors", "how a node's devices work on one replica: names for node.executor",
        ItemsOf(executors)},
       {"strategies", "values of cluster.strategy", ItemsOf(strategies)},

@@ -24,7 +24,7 @@ Value DataSection(const Job& job, const std::string& format) {
 
 void AddThreadsOption(CLI::App& app, int& threads) {
   constexpr int kMost = 4096;
-  app.add_option("--threads", threads, "Threads that compute (default: as the job says)")
+  app.add_option("--threads", threads, "Compute threads (default: as in the job)")
       ->option_text("N")
       ->check(CLI::Range(1, kMost));
 }
@@ -51,12 +51,12 @@ void AddSearchOptions(CLI::App& app, SearchOptions& options) {
 
 std::string CheckpointFolder(const std::string& path) {
   Require(fs::exists(path), "there is no checkpoint {}", path);
-  Require(fs::is_directory(path), "{} is no checkpoint: expected a folder such as runs/NAME/last",
-          path);
+  Require(fs::is_directory(path),
+          "{} is not a checkpoint: expected a folder such as runs/NAME/last", path);
   if (fs::exists(path + "/model.safetensors")) return path;
   if (fs::exists(path + "/last")) return path + "/last";
   Require(!fs::exists(path + "/job.toml"), "the run {} has no checkpoint yet", path);
-  throw UserError(fmt::format("{} is no checkpoint: it holds no model.safetensors", path));
+  throw UserError(fmt::format("{} is not a checkpoint: it holds no model.safetensors", path));
 }
 
 ModelFile::ModelFile(const std::string& path)
@@ -74,8 +74,8 @@ std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request
   const std::string& name = *section.Find("format")->AsString();
   const FormatEntry& format = FindEntry(formats(), "format", name);
   Require(request.files.empty() || !format.synthetic,
-          "the model's data is made by '{}', which reads no files: say how these are written with "
-          "--format",
+          "the model's data comes from '{}', which reads no files: name the format of these files "
+          "with --format",
           name);
   for (const std::string& file : request.files)
     Require(fs::exists(file), "there is no file {}", file);
@@ -91,7 +91,7 @@ std::unique_ptr<OutputTables> TablesFor(const ModelFile& model, const Reader& re
   const auto& [family, hashes, tables, bucket] = options.settings;
   const bool search = options.search == "tables";
   Require(search || hashes + tables + bucket == 0,
-          "--hashes, --tables and --bucket are of the hash tables: expected --search tables");
+          "--hashes, --tables and --bucket need --search tables");
   if (!search) return nullptr;
   std::vector<int64_t> examples(std::min(kSample, reader.Size()));
   for (size_t i = 0; i < examples.size(); ++i)

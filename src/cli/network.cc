@@ -72,7 +72,7 @@ void Print(const NetworkReport& report, const std::string& world, Output& out) {
 void ReportNetwork(const NetworkRequest& request, Output& out) {
   const Launch launch = FindLaunch();
   const bool launched = !launch.launcher.empty();
-  Require(!launched || !request.replicas, "{} says how many ranks there are: leave out --replicas",
+  Require(!launched || !request.replicas, "{} sets the number of ranks: leave out --replicas",
           launch.launcher);
   const int replicas = request.replicas.value_or(kDefaultReplicas);
   Require(replicas >= 2, "--replicas: messages need 2 ranks or more, got {}", replicas);

@@ -125,7 +125,7 @@ class PredictCommand : public Command {
     app.add_option("CHECKPOINT", checkpoint_, "A checkpoint such as runs/NAME/last, or a run")
         ->option_text(" ");
     app.add_option("FILE", files_, "Examples, with or without labels")->option_text("...");
-    app.add_option("--format", format_, "How FILE is written (default: as the job's data)")
+    app.add_option("--format", format_, "Format of FILE (default: that of the job's data)")
         ->option_text("NAME");
     app.add_option("--top", top_, "Labels to print for each example (default: 1)")
         ->option_text("K");

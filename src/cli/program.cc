@@ -81,7 +81,7 @@ std::string KeyHint(std::string option, const std::string& value) {
   for (const KeyGroup& group : AllKeys())
     for (const OptionSpec& key : group.options)
       if (group.section != "model.layer" && "__" + key.name == option)
-        return fmt::format("set this key of the job by --set {}.{}={}", group.section, key.name,
+        return fmt::format("set this key of the job with --set {}.{}={}", group.section, key.name,
                            value);
   return "";
 }
@@ -187,8 +187,7 @@ int RunProgram(const std::vector<std::string>& words) {
     return FailAlone(
         "out of memory; a smaller batch or model needs less (`yoke info JOB` says how much)", 1);
   } catch (const std::exception& error) {
-    return FailAlone(
-        fmt::format("{} (this is a mistake of yoke's own, please report it)", error.what()), 1);
+    return FailAlone(fmt::format("{} (this is a bug in yoke; please report it)", error.what()), 1);
   }
 }
 

@@ -43,8 +43,8 @@ class ReportCommand : public Command {
 }  // namespace
 
 CommandEntry report_command() {
-  return {"report", "Train and use a model", "Draw one or several runs into one HTML page",
-          "The page holds everything itself: open it in any browser, or send it.\n\n"
+  return {"report", "Train and use a model", "Draw one or more runs on one HTML page",
+          "The page is self-contained: open it in any browser, or send it.\n\n"
           "Examples:\n"
           "  yoke report runs/lenet\n"
           "  yoke report runs/lenet-* -o comparison.html      several runs in the same axes",

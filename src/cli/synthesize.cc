@@ -24,7 +24,7 @@ struct Number {
 constexpr Number kNumbers[] = {
     {"--train-size", "train_size", "Training examples (digits: 12000, xmc: 10000)", true},
     {"--test-size", "test_size", "Test examples (2000)", true},
-    {"--seed", "seed", "Which data: another seed, other examples (1)", true},
+    {"--seed", "seed", "Seed of the data (1)", true},
     {"--features", "features", "xmc: number of features (10000)", true},
     {"--labels", "labels", "xmc: number of labels (1000)", true},
     {"--nonzeros", "nonzeros", "xmc: mean features of an example (75)", false},

@@ -16,14 +16,15 @@ namespace {
 constexpr const char* kDetails = R"(Examples:
   yoke train examples/demo.toml
   yoke train job.toml --set train.epochs=20 --set model.widths='[256, 256]' --run runs/wide
-  yoke train job.toml --time-limit 2h               stop in order after two hours
-  yoke train --resume runs/wide                     go on, bit for bit, where that run stopped
+  yoke train job.toml --time-limit 2h               stop with a checkpoint after two hours
+  yoke train --resume runs/wide                     continue, bit for bit, where that run stopped
   yoke train job.toml --replicas 4 --strategy easgd_sync3
-  mpirun -n 4 yoke train job.toml                   each process is a replica; srun works alike
+  mpirun -n 4 yoke train job.toml                   each process is a replica; srun works too
 
 A run directory holds the resolved job (job.toml), checkpoints (last, best), metrics.jsonl, summary.json, log.txt and a
-TensorBoard event file. Ctrl-C ends the batch, saves and says how to go on; a second Ctrl-C stops at once.
-Exit status: 0 done, 2 a mistake in job, arguments or data, 3 diverged, 128 + signal after a stop by a signal, 1 else.
+TensorBoard event file. Ctrl-C ends the batch, saves and says how to continue; a second Ctrl-C stops at once.
+Exit status: 0 done, 2 a mistake in job, arguments or data, 3 diverged, 128 + signal after a stop by a signal,
+1 anything else.
 `yoke list keys` shows every key of a job file.)";
 
 class TrainCommand : public Command {
@@ -69,7 +70,7 @@ class TrainCommand : public Command {
 
   void CheckArguments() const {
     if (resume_.empty()) {
-      Require(!job_.empty(), "`yoke train` needs a job file, or --resume DIR to go on with a run");
+      Require(!job_.empty(), "`yoke train` needs a job file, or --resume DIR to continue a run");
       return;
     }
     Require(job_.empty(), "a run is resumed with its own job, {}/job.toml: leave out {}", resume_,

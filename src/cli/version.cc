@@ -29,7 +29,7 @@ class VersionCommand : public Command {
 }  // namespace
 
 CommandEntry version_command() {
-  return {"version", "Look into things", "Say which version, commit and libraries these are",
+  return {"version", "Look into things", "Print version, commit and libraries",
           "Example:\n  yoke version --json           the same for a program",
           [] { return std::unique_ptr<Command>(new VersionCommand); }};
 }

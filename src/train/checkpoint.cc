@@ -77,8 +77,7 @@ std::map<int64_t, std::string, std::greater<>> Newest(const std::string& run) {
 /// A file of tensors must be the one that its head was written with.
 void CheckBelongs(const Safetensors& file, const std::string& checksum, const std::string& name) {
   if (file.checksum() != checksum)
-    throw DamagedError(name + " is damaged: it is not the file that its " + (kHead + 1) +
-                       " was written with");
+    throw DamagedError(name + " is damaged: it does not match the folder's " + (kHead + 1));
 }
 
 /// Gives a damaged checkpoint another name, which it returns; a link `best` to it goes.
@@ -221,17 +220,17 @@ std::optional<Checkpoint> RecoverNewest(const std::string& run,
       checkpoint.Verify();
       ReplaceLink(run + "/last", fmt::format("checkpoints/{}", step));
       for (const auto& [bad, sentence] : damaged)
-        messages.push_back(fmt::format("{}; it is now {} and the one before is used", sentence,
-                                       SetAside(run, bad)));
+        messages.push_back(
+            fmt::format("{}; it was renamed to {}, and the checkpoint before it is used", sentence,
+                        SetAside(run, bad)));
       return checkpoint;
     } catch (const DamagedError& damage) {
       damaged.emplace_back(step, damage.what());
     }
   }
   Require(damaged.empty(),
-          "no checkpoint in {}/checkpoints is whole ({}); to begin anew, train with the job "
-          "{}/job.toml "
-          "and another --run",
+          "every checkpoint in {}/checkpoints is damaged ({}); to start again, train {}/job.toml "
+          "with another --run",
           run, damaged.empty() ? "" : damaged.front().second, run);
   return {};
 }

@@ -129,7 +129,7 @@ std::string EncodeHead(const CheckpointHead& head, const std::string& model,
 
 DecodedHead DecodeHead(std::string bytes, const std::string& name) {
   if (!bytes.starts_with(kBegin) || !SealHolds(bytes, kBegin.size()))
-    throw DamagedError(name + " is damaged: its checksum does not fit");
+    throw DamagedError(name + " is damaged: its checksum does not match");
   const Json json = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
   try {
     Require(json.at("format") == kFormat, "{} was written by another version of yoke ({})", name,

@@ -30,17 +30,18 @@ Course::Course(const Job& job, const Reader& data, const TeamPlace& place, int t
       threads_(threads >= kThreadsThatSpareOne ? 1 : 0),
       schedule_(MakeSchedule(job.train.Has("schedule") ? job.train.Raw("schedule") : Value())) {
   position.examples = data.Size();
-  Require(place.world == 1 || data.Size() >= place.world,
-          "{}: {} replicas that train, but an epoch has {} examples: each needs one at least",
-          job.cluster.Where("replicas"), place.world, data.Size());
+  Require(
+      place.world == 1 || data.Size() >= place.world,
+      "{}: {} replicas train, and an epoch has only {} examples: each replica needs at least one",
+      job.cluster.Where("replicas"), place.world, data.Size());
 }
 
 std::string Course::Note() const {
   const int64_t batch = job_.train.Int("batch");
   if (place_.world == 1 || data_.Size() >= batch * place_.world) return "";
   return fmt::format(
-      "an epoch has {} examples, less than a batch of {} for each of {} replicas: some have less "
-      "to do than others, or nothing; a smaller train.batch gives all of them work",
+      "an epoch has {} examples, fewer than a batch of {} for each of {} replicas: some replicas "
+      "have little or no work; a smaller train.batch gives work to all",
       data_.Size(), batch, place_.world);
 }
 

@@ -21,16 +21,17 @@ void CheckSameData(const Job& job, const Reader& data, const CheckpointHead& hea
                    const std::string& run) {
   const DataInfo& info = data.Info();
   Require(head.data.input == info.input,
-          "the training data of {} has changed: its examples are {}, the checkpoint knew {}", run,
-          info.input.Text(), head.data.input.Text());
+          "the training data of {} has changed: its examples are {}, and the checkpoint was "
+          "trained on {}",
+          run, info.input.Text(), head.data.input.Text());
   for (const char* share : {"test_share", "validation_share"})
     Require(!job.data().Find(share) || SameKey(job, head, "train", "seed"),
-            "train.seed cannot change when {} is resumed: data.{} would be drawn anew, and "
-            "examples held back before would be trained on",
+            "train.seed cannot change when {} is resumed: data.{} would be drawn again, and "
+            "held-out examples would become training examples",
             run, share);
   Require(head.position.examples == data.Size() && head.data.label_names == info.label_names,
-          "the training data of {} has changed: it holds {} examples in {} classes, the "
-          "checkpoint knew {} in {}",
+          "the training data of {} has changed: it has {} examples in {} classes, and the "
+          "checkpoint was trained on {} in {}",
           run, data.Size(), info.label_names.size(), head.position.examples,
           head.data.label_names.size());
 }

@@ -28,7 +28,7 @@ struct Section {
   const std::string& folder;  ///< What relative paths are relative to.
 };
 
-/// The entry that `section.key` names (or `fallback`), its mistake told with its place.
+/// The entry that `section.key` names (or `fallback`). An error begins with the key's place.
 template <typename Entry>
 const Entry& Named(const std::vector<Entry>& entries, const Section& section,
                    const std::string& key, const std::string& fallback) {
@@ -44,7 +44,7 @@ const Entry& Named(const std::vector<Entry>& entries, const Section& section,
   }
 }
 
-/// What a section has in place of an entry of a list.
+/// A section's substitute for an entry of a list.
 struct Part {
   std::string name;
   std::vector<OptionSpec> options = {};
@@ -65,7 +65,7 @@ std::string OwnersOf(const std::string& key, const std::string& section) {
   return owners;
 }
 
-/// Refuses the keys of other parts than the section's own, `part`.
+/// Refuses keys that belong to parts other than the section's own `part`.
 void RefuseForeign(const Section& section, const std::vector<OptionSpec>& keys,
                    const std::string& part) {
   for (const auto& [key, value] : *section.value.AsTable()) {
@@ -88,7 +88,7 @@ Options Checked(const Section& section, std::vector<OptionSpec> keys, const Entr
 void CheckTarget(const Value& table) {
   const Options target("train.target", table, target_keys());
   Require(target.Has("at_least") != target.Has("at_most"),
-          "{}: expected either at_least or at_most beside metric", Where(table, "train.target"));
+          "{}: expected metric with either at_least or at_most", Where(table, "train.target"));
 }
 
 void CheckSchedule(Value table) {
@@ -140,7 +140,7 @@ Value CheckModel(const Section& section) {
        {std::pair("name", "layer"), {"name", "file"}, {"layer", "file"}})
     Require(!section.value.Find(first) || !section.value.Find(second),
             "[model] has both '{}' and '{}': expected one of them", first, second);
-  Require(file || !anew, "{}: only the weights of a `file` can be drawn anew",
+  Require(file || !anew, "{}: expected model.file too, whose weights it draws again",
           Where(anew ? *anew : Value(), "model.initialize"));
   if (file) return Checked(section, model_keys(), Part{"a file"}).Resolved();
   Require(layers || name, "[model] lacks the key 'name', 'file' or 'layer'");
@@ -163,7 +163,7 @@ void CheckSections(const Value& root) {
     Require(root.Find(needed), "the job has no [{}] section", needed);
 }
 
-/// Before another part is named by an override, the old one's keys go: they are not the new one's.
+/// Removes the keys of the part that an override replaces: they do not belong to the new part.
 void ForgetPart(Value& root, const Override& given) {
   const auto& [key, text, flag, is_text] = given;
   const size_t dot = key.find('.');
@@ -183,7 +183,7 @@ Value WithOverrides(Value root, const Overrides& overrides) {
   return root;
 }
 
-/// Lets the environment's YOKE_KERNELS have its say in [node] kernels.
+/// Applies the environment variable YOKE_KERNELS to [node] kernels.
 void AskEnvironment(Value& node) {
   const char* variable = std::getenv("YOKE_KERNELS");
   const std::string kernels = variable ? variable : "";
@@ -216,8 +216,8 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
 
 Job LoadJob(const std::string& path, const Overrides& overrides) {
   Require(!path.ends_with(".onnx"),
-          "{} is a network and no job: name it in the [model] of a job file, file = \"{}\" "
-          "(`yoke info {}` shows it)",
+          "{} is a network, not a job: name it in the [model] of a job file, file = \"{}\" (`yoke "
+          "info {}` shows it)",
           path, path, path);
   const std::filesystem::path file = std::filesystem::absolute(path);
   return MakeJob(WithOverrides(ReadToml(path), overrides), file.stem(), file.parent_path());

@@ -1,4 +1,4 @@
-// Values of a job on their way in: overrides, paths, durations.
+// The values of a job: overrides, paths, durations, texts.
 #include "train/job_values.h"
 
 #include <charconv>
@@ -26,7 +26,7 @@ Value ParseTyped(const Override& given) {
   try {
     return *ParseToml("value = " + text, key).Find("value");
   } catch (const UserError&) {
-    Require(text.find_first_of("[]{}\"'") == text.npos, "{} {}: '{}' is not a value in TOML", flag,
+    Require(text.find_first_of("[]{}\"'") == text.npos, "{} {}: '{}' is not a TOML value", flag,
             key, text);
     return text;
   }
@@ -63,7 +63,7 @@ void ApplyOverride(Value& root, const Override& given) {
     const std::string name = key.substr(begin, dot - begin);
     if (!table->Find(name)) table->Set(name, Table{});
     table = table->Find(name);
-    Require(table->AsTable(), "{} {}: '{}' is no table", given.flag, key, name);
+    Require(table->AsTable(), "{} {}: '{}' is not a table", given.flag, key, name);
   }
   Require(begin > 0 && begin < key.size(),
           "{} {}: expected section.key=value, such as train.epochs=10", given.flag, key);
@@ -98,7 +98,7 @@ void RequireText(const Value& value, const std::string& key) {
     for (const Value& item : *list) RequireText(item, key);
   if (const Table* table = value.AsTable())
     for (const auto& [name, item] : *table)
-      RequireText(item, key.empty() ? name : key + "." + name);
+      RequireText(item, key.empty() ? name : fmt::format("{}.{}", key, name));
 }
 
 std::string ExpandEnvironment(const std::string& path) {

@@ -264,8 +264,8 @@ class Evaluation {
 };
 
 void CheckData(const Reader& reader) {
-  Require(reader.Info().labelled, "the data has no labels to evaluate with");
-  Require(reader.Size() > 0, "the data to evaluate with holds no example");
+  Require(reader.Info().labelled, "the data has no labels, which an evaluation needs");
+  Require(reader.Size() > 0, "there is no example to evaluate");
 }
 
 }  // namespace

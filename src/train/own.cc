@@ -30,7 +30,7 @@ void CopyInto(Replica& replica, const Safetensors& file) {
 Safetensors Received(const Communicator& world, int from) {
   const Message message = world.Receive(from, kTag);
   std::string bytes(reinterpret_cast<const char*>(message.bytes.data()), message.bytes.size());
-  return {std::move(bytes), fmt::format("what rank {} sent", from)};
+  return {std::move(bytes), fmt::format("the message of rank {}", from)};
 }
 
 /// A number of rank 0, everywhere.
@@ -73,7 +73,7 @@ void SendOwn(const Communicator& world, Replica& replica) {
 }
 
 std::vector<StoredTensor> OwnCollector::Of(int rank) {
-  file_.emplace(rank == 0 ? Safetensors(Encoded(replica_), "what rank 0 keeps")
+  file_.emplace(rank == 0 ? Safetensors(Encoded(replica_), "the state of rank 0")
                           : Received(world_, rank));
   return file_->tensors();
 }

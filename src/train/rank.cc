@@ -48,7 +48,7 @@ class Leader : public Member {
     std::string reason = ended_before_;
     if (reason.empty() && position_.epoch >= course_.epochs()) reason = "finished";
     if (!reason.empty() && !inherits_)
-      Tell(fmt::format("{} has ended already ({}): nothing is left to train", run_, reason));
+      Tell(fmt::format("{} has already ended ({}): there is nothing left to train", run_, reason));
     if (reason.empty() && !inherits_ && Interrupted())
       reason = "interrupted";  // While reading data.
     if (!reason.empty() || ground_.owed) {
@@ -110,7 +110,7 @@ class Leader : public Member {
     for (const std::string& message : ground_.messages) Tell(message);
     ground_.messages.clear();
     if (heritage)
-      return Tell(fmt::format("rank {} of {} is lost: {} go on from step {}",
+      return Tell(fmt::format("rank {} of {} is lost: {} continue from step {}",
                               fmt::join(heritage->lost, ", "), heritage->world, world_.size(),
                               position_.step));
     for (const std::string& note : data_.notes) Tell(note);
@@ -121,7 +121,7 @@ class Leader : public Member {
     if (ground_.checkpoint)
       Tell(fmt::format("resumed from {} at step {}", ground_.checkpoint->folder(), position_.step));
     if (request_.resume && !ground_.checkpoint)
-      Tell("there is no checkpoint yet: from the beginning");
+      Tell("there is no checkpoint yet: starting from the beginning");
   }
 
   void Tell(const std::string& sentence) {

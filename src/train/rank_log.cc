@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 std::string TextOf(const Tally& tally) {
   if (tally.examples == 0) return "no examples";
-  return fmt::format("{} examples of loss {}", Count(tally.examples),
+  return fmt::format("{} examples with mean loss {}", Count(tally.examples),
                      Metric(tally.loss_sum / static_cast<double>(tally.examples)));
 }
 
@@ -39,12 +39,12 @@ void RankLog::Round(const RankRound& round) {
   if (round.tally.bad_step > 0)
     text +=
         fmt::format("; at step {} the loss became {}", round.tally.bad_step, round.tally.bad_loss);
-  if (round.tally.signal > 0) text += fmt::format("; signal {} came", round.tally.signal);
+  if (round.tally.signal > 0) text += fmt::format("; received signal {}", round.tally.signal);
   file_.Info(text);
 }
 
 void RankLog::End(int exit_status) {
-  file_.Info(fmt::format("ended in order, status {}", exit_status));
+  file_.Info(fmt::format("ended normally, status {}", exit_status));
 }
 
 void RankLog::End(const std::exception& problem) {

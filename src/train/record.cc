@@ -88,7 +88,7 @@ Json ToObject(const EndEvent& e) {
   return object;
 }
 
-/// One line, whatever bytes a path may hold.
+/// One line of JSON; bytes that are not UTF-8 are replaced.
 std::string Line(const Json& object) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -187,7 +187,7 @@ class RunRecord : public Observer {
   }
 
  private:
-  /// Writes; a failure says how to go on.
+  /// Writes; the error of a failure says how to continue.
   template <typename Write>
   void Keep(const Write& write) {
     try {

@@ -61,7 +61,7 @@ std::vector<std::byte> Encode(const Remains& r) {
 }
 
 Known Decode(int from, const std::vector<std::byte>& bytes) {
-  Check(bytes.size() >= sizeof(Told), "ranks of different programs speak to each other");
+  Check(bytes.size() >= sizeof(Told), "the ranks run different programs");
   Known known = {.from = from};
   std::memcpy(&known.told, bytes.data(), sizeof(Told));
   known.consumed.resize((bytes.size() - sizeof(Told)) / sizeof(Range));

@@ -255,9 +255,8 @@ std::string Differences(const Runs& runs) {
   std::vector<Keys> jobs;
   for (const ReportRun& run : runs) jobs.push_back(Flatten(run.job));
   const std::vector<std::string> names = DifferingKeys(jobs);
-  std::string html = "<h2>In what the jobs differ</h2>\n";
-  if (names.empty())
-    return html + "<p class='note'>In nothing: the same job was run several times.</p>\n";
+  std::string html = "<h2>Differences between the jobs</h2>\n";
+  if (names.empty()) return html + "<p class='note'>None: all runs have the same job.</p>\n";
   html += "<div class='wide'><table><thead><tr><th>key</th>";
   for (size_t i = 0; i < runs.size(); ++i)
     html += fmt::format("<th><i class='swatch c{}'></i>{}</th>", ColourOf(i), Escape(runs[i].name));

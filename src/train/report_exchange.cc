@@ -25,14 +25,14 @@ const std::vector<Column>& Columns() {
   static const auto count = [](double value) { return yoke::Count(std::llround(value)); };
   static const std::vector<Column> columns = {
       {"bytes", "sent", [](double value) { return Bytes(value); }},
-      {"bytes_by_formula", "of it by formula", [](double value) { return Bytes(value); }},
+      {"bytes_by_formula", "of these by formula", [](double value) { return Bytes(value); }},
       {"messages", "messages", count},
       {"communicating", "time communicating",
        [](double value) { return fmt::format("{:.1f} %", 100 * value); }},
       {"updates", "updates", count},
       {"effective_batch", "effective batch", number},
       {"staleness_mean", "staleness, mean", number},
-      {"staleness_95", "95 % within", number},
+      {"staleness_95", "95th percentile", number},
       {"consensus_distance", "distance between replicas", number}};
   return columns;
 }

@@ -35,7 +35,7 @@ ReportEpoch EpochOf(const Json& line) {
 void TakeStart(const Json& line, ReportRun& run) {
   auto text = [&](const char* key) { return line.value(key, std::string("unknown")); };
   run.facts = {{"parameters", Count(line.value("parameters", int64_t{0}))},
-               {"examples", fmt::format("{} to train on, {} to test",
+               {"examples", fmt::format("{} for training, {} for testing",
                                         Count(line.value("train_examples", int64_t{0})),
                                         Count(line.value("test_examples", int64_t{0})))},
                {"devices", text("devices")},

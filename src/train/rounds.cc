@@ -53,7 +53,7 @@ std::span<const std::byte> BytesOf(const T& value) {
 template <typename T>
 T ValueIn(const Message& message) {
   T value;
-  Check(message.bytes.size() == sizeof value, "ranks of different programs speak to each other");
+  Check(message.bytes.size() == sizeof value, "the ranks run different programs");
   std::memcpy(&value, message.bytes.data(), sizeof value);
   return value;
 }

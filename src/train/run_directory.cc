@@ -32,8 +32,8 @@ std::string TimeText() {
   return text;
 }
 
-/// What a run writes into its folder before its first checkpoint; the TensorBoard file's name goes
-/// on with time and machine, a rank's log with its number.
+/// The files of a run before its first checkpoint. The TensorBoard file's name ends in time and
+/// machine, a rank's log in its number.
 constexpr const char* kFiles[] = {"job.toml", "lock", "metrics.jsonl", "log.txt", "summary.json"};
 constexpr const char* kEventFile = "events.out.tfevents.";
 constexpr const char* kLogOfRank = "log-";  // and its number
@@ -53,12 +53,11 @@ std::vector<fs::path> Entries(const fs::path& folder) {
 
 constexpr const char* kJobFile = "/job.toml";
 
-/// A file of a folder that no run may begin in; "" where one may. Nothing lies there, or only what
-/// a process that was killed before it wrote its job left.
+/// A file that keeps a run from beginning in `folder`, or "". The folder may hold only the files of
+/// a process that was killed before it wrote its job.
 std::string InTheWay(const std::string& folder) {
   for (const fs::path& entry : Entries(folder))
-    if (const std::string name = entry.filename(); name != "lock" && name != "job.toml.new")
-      return name;
+    if (std::string name = entry.filename(); name != "lock" && name != "job.toml.new") return name;
   return "";
 }
 
@@ -73,7 +72,7 @@ void RequireFree(const std::string& folder) {
           folder, file);
 }
 
-/// `text` as a part of a file's name: '_' in place of what no name should hold.
+/// `text` as part of a file name: '_' replaces bytes that are not plain ASCII.
 std::string AsName(std::string text) {
   if (!IsPlain(text))
     std::replace_if(
@@ -81,7 +80,7 @@ std::string AsName(std::string text) {
   return text;
 }
 
-/// The folder and those that it lies in, as far as they do not exist; innermost first.
+/// The folder and its parents that do not exist, innermost first.
 std::vector<fs::path> Missing(fs::path folder) {
   std::vector<fs::path> missing;
   for (; !folder.empty() && !fs::exists(folder); folder = folder.parent_path())
@@ -89,8 +88,8 @@ std::vector<fs::path> Missing(fs::path folder) {
   return missing;
 }
 
-/// Makes a folder that did not exist: runs/<job>-<time>, with a number behind it where that is
-/// taken.
+/// Makes a new folder: runs/<job>-<time>, with a number appended if that exists
+/// already.
 std::string MakeNew(const std::string& job) {
   fs::create_directories("runs");
   const std::string name = fmt::format("runs/{}-{}", AsName(job), TimeText());

@@ -173,7 +173,7 @@ Safetensors::Safetensors(SharedBytes file, bool mapped, std::string name)
   const auto found =
       ParseSafetensorsHeader(header, static_cast<int64_t>(bytes.size() - data), name_);
   checksum_ = bytes.substr(kSealAt, kNoSeal.size());
-  if (ComputedChecksum() != checksum_) Damaged(name_, "its checksum does not fit");
+  if (ComputedChecksum() != checksum_) Damaged(name_, "its checksum does not match");
   for (const TensorAt& at : found) {
     tensors_.push_back(at.tensor);
     tensors_.back().data = bytes.data() + data + at.offset;
@@ -224,7 +224,7 @@ const StoredTensor& Safetensors::Find(const std::string& name, DType type,
             name_, name, NameOf(tensor.type), tensor.shape.Text(), NameOf(type), shape.Text());
     return tensor;
   }
-  throw UserError(fmt::format("{} holds no '{}': it belongs to another model", name_, name));
+  throw UserError(fmt::format("{} has no tensor '{}': it belongs to another model", name_, name));
 }
 
 }  // namespace yoke

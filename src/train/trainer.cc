@@ -1,4 +1,4 @@
-// Trainer: lays the ground of a run and lets its ranks begin, as threads here or as processes of a
+// Trainer: prepares a run and starts its ranks, as threads of this process or as processes of a
 // launcher.
 #include "train/trainer.h"
 
@@ -61,14 +61,14 @@ Job Smaller(const Job& job, int ranks, std::vector<std::string>& messages) {
     without.Find("cluster")->Erase(option.name);
     Job fitting = MakeJob(std::move(without), job.name, "");
     if (!Misfit(fitting, ranks).empty()) continue;
-    messages.push_back(fmt::format("{}; {} takes its default", misfit, option.name));
+    messages.push_back(fmt::format("{}; {} is reset to its default", misfit, option.name));
     return fitting;
   }
   for (const OptionSpec& option : StrategyOf(job).options) cluster->Erase(option.name);
   Job fitting = MakeJob(std::move(root), job.name, "");
   if (const std::string still = Misfit(fitting, ranks); !still.empty()) throw UserError(still);
-  messages.push_back(
-      fmt::format("{}; all options of {} take their defaults", misfit, StrategyOf(job).name));
+  messages.push_back(fmt::format("{}; all options of {} are reset to their defaults", misfit,
+                                 StrategyOf(job).name));
   return fitting;
 }
 
@@ -115,8 +115,8 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   AllReduceWay way = AllReduceOf(job);
   if (ranks > 1 && way == AllReduceWay::kMpi) {
     ground.messages.emplace_back(
-        "cluster.all_reduce = \"mpi\" is for processes of a launcher; these replicas are threads: "
-        "auto is taken");
+        "cluster.all_reduce = \"mpi\" needs processes of a launcher; these replicas are threads, "
+        "so auto is used");
     way = AllReduceWay::kAuto;
   }
   ReadData(job, ground);

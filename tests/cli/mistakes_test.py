@@ -40,7 +40,7 @@ MISTAKES = [
     (["eval"], ["checkpoint"]),
     (["eval", "nowhere/last"], ["nowhere/last"]),
     (["eval", "empty"], ["empty", "model.safetensors"]),
-    (["eval", "tiny.toml"], ["tiny.toml", "no checkpoint"]),
+    (["eval", "tiny.toml"], ["tiny.toml", "not a checkpoint"]),
     (["eval", "empty", "--threads", "x"], ["--threads"]),
     (["eval", "empty", "--threads", "-3"], ["--threads", "range 1 to 4096"]),
     (["eval", "empty", "--threads", "1000000"], ["--threads", "range 1 to 4096"]),

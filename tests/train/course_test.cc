@@ -37,7 +37,8 @@ std::string NoteFor(int world) {
 TEST(Course, TellsWhenAnEpochIsTooShortForAllReplicas) {
   EXPECT_EQ(NoteFor(1), "");
   EXPECT_EQ(NoteFor(4), "");
-  EXPECT_THAT(NoteFor(5), HasSubstr("40 examples, less than a batch of 10 for each of 5 replicas"));
+  EXPECT_THAT(NoteFor(5),
+              HasSubstr("40 examples, fewer than a batch of 10 for each of 5 replicas"));
   EXPECT_NE(NoteFor(40), "");
 }
 
@@ -47,7 +48,7 @@ TEST(Course, RefusesMoreReplicasThanExamples) {
     FAIL() << "it was taken";
   } catch (const UserError& refusal) {
     EXPECT_THAT(refusal.what(), HasSubstr("cluster.replicas"));
-    EXPECT_THAT(refusal.what(), HasSubstr("41 replicas that train, but an epoch has 40 examples"));
+    EXPECT_THAT(refusal.what(), HasSubstr("41 replicas train, and an epoch has only 40 examples"));
   }
 }
 

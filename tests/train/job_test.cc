@@ -150,7 +150,7 @@ TEST_F(JobTest, MistakesAreToldInOneSentence) {
       {"name = \"lenet\"", "", {"[model]", "name"}},
       {"name = \"lenet\"", "name = 3", {"model.name", "text"}},
       {"name = \"lenet\"", "name = \"lenet\"\nfile = \"m.onnx\"", {"'name'", "'file'"}},
-      {"name = \"lenet\"", "name = \"lenet\"\ninitialize = true", {"initialize", "`file`"}},
+      {"name = \"lenet\"", "name = \"lenet\"\ninitialize = true", {"initialize", "model.file"}},
       {"name = \"lenet\"", "name = \"lenet\"\nlayer = []", {"name", "layer"}},
       {"name = \"lenet\"", "layer = []", {"model.layer", "empty"}},
       {"name = \"lenet\"", "layer = [{ type = \"linaer\" }]", {"linaer", "linear"}},

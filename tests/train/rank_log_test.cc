@@ -54,11 +54,13 @@ TEST_F(RankLogTest, TellsStartRoundsAndEndOfEachRankButTheFirst) {
   EXPECT_THAT(Text(1), ContainsRegex(
                            fmt::format("rank 1 of 3 on [^ ]+, process {}, 2 threads\n", getpid())));
   EXPECT_THAT(Text(2), HasSubstr("process"));
-  EXPECT_THAT(Text(1), HasSubstr("epoch 1, step 2,000: 1,200 examples of loss 0.5000 in 2.50 s, "
-                                 "0.25 s of these waiting\n"));
+  EXPECT_THAT(Text(1),
+              HasSubstr("epoch 1, step 2,000: 1,200 examples with mean loss 0.5000 in 2.50 s, "
+                        "0.25 s of these waiting\n"));
   EXPECT_THAT(Text(2), HasSubstr("loss 1.0000"));
-  EXPECT_THAT(Text(2), HasSubstr("no examples in 12 s, 5.00 s of these waiting; signal 15 came\n"));
-  EXPECT_THAT(Text(2), HasSubstr("ended in order, status 143\n"));
+  EXPECT_THAT(Text(2),
+              HasSubstr("no examples in 12 s, 5.00 s of these waiting; received signal 15\n"));
+  EXPECT_THAT(Text(2), HasSubstr("ended normally, status 143\n"));
 }
 
 TEST_F(RankLogTest, GoesOnInTheFileOfTheSessionBefore) {
@@ -69,7 +71,7 @@ TEST_F(RankLogTest, GoesOnInTheFileOfTheSessionBefore) {
   Log(run_, [](int, RankLog& log) { log.End(0); });
   EXPECT_THAT(Text(1), ContainsRegex("at step 7 the loss became -inf\n.*"
                                      "ended by an error: rank 0 is lost\n.*"
-                                     "rank 1 of 3.*\n.*ended in order, status 0\n$"));
+                                     "rank 1 of 3.*\n.*ended normally, status 0\n$"));
 }
 
 TEST_F(RankLogTest, IsSilentWhereThereIsNoSuchFolder) {

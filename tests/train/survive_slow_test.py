@@ -97,7 +97,7 @@ def killed(folder, run, strategy, kills, moment, first=None):
     lasted = time.monotonic() - began
     said = [event["message"] for event in events(folder, run) if event["event"] == "message" and "is lost" in event["message"]]
     for i, victim in enumerate(victims):
-        wanted = f"rank {victim} of {RANKS - i} is lost: {RANKS - i - 1} go on"
+        wanted = f"rank {victim} of {RANKS - i} is lost: {RANKS - i - 1} continue"
         check(len(said) == kills and wanted in said[i], f"{run}: said {said}, not {wanted!r}")
     check(end["reason"] == "finished" and end["epochs"] == EPOCHS, f"{run}: {end}")
     told = {event["epoch"] for event in events(folder, run) if event["event"] == "epoch"}
