@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "base/registry.h"
 #include "data/augment.h"
+#include "data/checksum.h"
 #include "data/memory_reader.h"
 #include "data/normalize.h"
 
@@ -184,13 +185,14 @@ DataSets OpenData(const Value& data_section, uint64_t seed) {
   CheckClasses(loaded);
   CheckShares(options, loaded.test.size > 0);
   loaded.info.normalization = ChosenNormalization(options, loaded.info);
+  DataSets sets;
+  sets.notes = std::move(loaded.notes);
+  sets.training_files = ChecksumOf(loaded.info, loaded.train);
+  sets.test_files = ChecksumOf(loaded.info, loaded.test);
   const auto all = std::make_shared<MemoryReader>(loaded.info, std::move(loaded.train));
   Split split = SplitExamples(options, all->Size(), seed);
   const Normalization normalization = Measure(options, all, split);
   all->SetNormalization(normalization);
-
-  DataSets sets;
-  sets.notes = std::move(loaded.notes);
   if (loaded.test.size > 0) {
     loaded.info.normalization = normalization;
     sets.test = std::make_unique<MemoryReader>(loaded.info, std::move(loaded.test));

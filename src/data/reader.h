@@ -92,12 +92,20 @@ struct FormatEntry {
 };
 const std::vector<FormatEntry>& formats();
 
+/// Equal data have equal sums; ranks compare theirs.
+struct DataChecksum {
+  uint64_t labels = 0;  ///< Of all labels.
+  uint64_t inputs = 0;  ///< Of some examples' input, as stored.
+};
+
 /// The data sets of a job.
 struct DataSets {
   std::unique_ptr<Reader> train;
   std::unique_ptr<Reader> validation;  ///< Null unless `validation_share` is set.
   std::unique_ptr<Reader> test;        ///< Null when the job names no test data.
   std::vector<std::string> notes;      ///< Sentences about the data that a person should read.
+  DataChecksum training_files;         ///< Before shares are split off.
+  DataChecksum test_files;
 };
 
 /// The keys of [data] that every format has: format, train, test, test_share, validation_share,

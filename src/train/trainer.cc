@@ -9,7 +9,9 @@
 
 #include "base/check.h"
 #include "comm/launcher.h"
+#include "comm/lost.h"
 #include "comm/threads.h"
+#include "train/agreement.h"
 #include "train/own.h"
 #include "train/rank.h"
 #include "train/replica.h"
@@ -31,13 +33,21 @@ void Lead(const Job& job, const RunRequest& request, Ground& ground) {
 
 /// Opens the data that the ranks of this process share.
 void ReadData(const Job& job, Ground& ground) {
+  ground.data = OpenData(job.data(), job.seed());
+  ground.before_model = ResidentMemory();
+}
+
+/// What comes before the first step: when it fails, a run that has only begun leaves nothing.
+template <typename Work>
+void OrAbandon(Ground& ground, const Work& work) {
   try {
-    ground.data = OpenData(job.data(), job.seed());
+    work();
+  } catch (const RankLost&) {  // the others go on with it
+    throw;
   } catch (...) {
     if (ground.run && !ground.began) ground.run->Abandon();
     throw;
   }
-  ground.before_model = ResidentMemory();
 }
 
 /// Why a job's strategy cannot run with so many ranks; "": it can.
@@ -90,15 +100,20 @@ EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
   std::optional<Remains> remains;
   const MpiRanks ranks = {
       .timeout = job.cluster.Float("timeout"), .all_reduce = AllReduceOf(job), .survive = true};
+  const Facts facts = JobFacts(given);
   RunMpi(ranks, [&](const Communicator& world) {
     const bool leads = world.rank() == 0;
     ++ground.worlds;
+    CheckAgreement(world, facts, "all ranks need the same program, job file and options");
     if (leads && !ground.run) Lead(job, request, ground);
     if (world.size() < job.cluster.Int("replicas"))
       job = Smaller(job, world.size(), ground.messages);
     if (!leads) ground.messages.clear();
-    ground.folder = ShareText(world, ground.folder);  // first: whoever leads next needs it
-    if (!ground.data.train) ReadData(job, ground);
+    OrAbandon(ground, [&] {
+      ground.folder = ShareText(world, ground.folder);  // first: whoever leads next needs it
+      if (!ground.data.train) ReadData(job, ground);
+      CheckAgreement(world, DataFacts(ground.data), "all ranks must read the same data");
+    });
     end = TrainRank(job, request, ground, world, {}, remains);
   });
   return end;
@@ -119,7 +134,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
         "so auto is used");
     way = AllReduceWay::kAuto;
   }
-  ReadData(job, ground);
+  OrAbandon(ground, [&] { ReadData(job, ground); });
   RunThreads({.ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = way},
              [&](const Communicator& world) {
                std::optional<Remains> none;  // threads are lost together

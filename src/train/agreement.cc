@@ -1,0 +1,198 @@
+// Agreement: a checksum travels first, and the facts themselves only where it differs.
+#include "train/agreement.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/check.h"
+#include "base/version.h"
+#include "train/files.h"
+
+namespace yoke {
+namespace {
+
+/// Keys that are a machine's own business.
+constexpr std::string_view kOfMachine[] = {"node.threads", "node.pin", "data.memory_limit",
+                                           "model.ways"};
+
+/// The keys of all jobs that hold paths.
+std::set<std::string> PathKeys() {
+  std::set<std::string> keys;
+  for (const KeyGroup& group : AllKeys())
+    for (const OptionSpec& key : group.options)
+      if (key.type == OptionType::kPath || key.type == OptionType::kPaths)
+        keys.insert(group.section + "." + key.name);
+  return keys;
+}
+
+/// What a sentence can hold: of a long text its beginning and a checksum.
+std::string Brief(const std::string& text) {
+  constexpr size_t kLongest = 100, kShown = 40;
+  if (text.size() <= kLongest) return text;
+  return fmt::format("{}... (checksum {})", text.substr(0, kShown), ChecksumOf(text));
+}
+
+/// Each value of a table as a fact of its own, named by its dotted key.
+void Flatten(const std::string& key, const Value& value, Facts& facts) {
+  if (std::count(std::begin(kOfMachine), std::end(kOfMachine), key) > 0) return;
+  const List* list = value.AsList();
+  if (const Table* table = value.AsTable()) {
+    for (const auto& [name, item] : *table)
+      Flatten(key.empty() ? name : key + "." + name, item, facts);
+  } else if (list && !list->empty() && list->front().AsTable()) {
+    for (size_t i = 0; i < list->size(); ++i)
+      Flatten(fmt::format("{}[{}]", key, i), (*list)[i], facts);
+  } else {
+    facts.push_back({key, Brief(FormatValue(value))});
+  }
+}
+
+std::string ContentOf(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return "no file";
+  return fmt::format("a file with the checksum {}", ChecksumOf(MapWhole(path).bytes));
+}
+
+/// Paths differ between machines: those of data go, those of a model become what they lead to.
+void ResolvePathFacts(const Job& job, Facts& facts) {
+  const std::set<std::string> paths = PathKeys();
+  std::erase_if(facts, [&](const Fact& fact) { return paths.count(fact.name) > 0; });
+  for (const auto& [name, value] : *job.model().AsTable())
+    if (value.AsString() && paths.count("model." + name))
+      facts.push_back({"model." + name, ContentOf(*value.AsString())});
+}
+
+std::string Encode(const Facts& facts) {
+  std::string text;
+  for (const Fact& fact : facts) text += fact.name + '\0' + fact.value + '\0';
+  return text;
+}
+
+/// The same for tables whose keys were written in another order.
+std::string SumOf(Facts facts) {
+  std::sort(facts.begin(), facts.end(),
+            [](const Fact& a, const Fact& b) { return a.name < b.name; });
+  return ChecksumOf(Encode(facts));
+}
+
+Facts Decode(std::string_view text) {
+  const auto cut = [&text] {
+    const size_t end = text.find('\0');
+    std::string word(text.substr(0, end));
+    text.remove_prefix(end + 1);
+    return word;
+  };
+  Facts facts;
+  while (!text.empty()) {
+    std::string name = cut();
+    facts.push_back({std::move(name), cut()});
+  }
+  return facts;
+}
+
+std::vector<std::string> Gather(const Communicator& world, const std::string& mine) {
+  std::vector<std::string> all;
+  for (const auto& bytes : world.AllGather(std::as_bytes(std::span(mine))))
+    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return all;
+}
+
+/// A rank of the largest party, and one outside it.
+std::pair<int, int> Opponents(const std::vector<std::string>& sums) {
+  std::map<std::string, int> votes;
+  for (const std::string& sum : sums) ++votes[sum];
+  const auto usual = std::max_element(
+      sums.begin(), sums.end(),
+      [&](const std::string& a, const std::string& b) { return votes[a] < votes[b]; });
+  const auto odd =
+      std::find_if(sums.begin(), sums.end(), [&](const auto& sum) { return sum != *usual; });
+  return {usual - sums.begin(), odd - sums.begin()};
+}
+
+const std::string* Find(const Facts& facts, const std::string& name) {
+  for (const Fact& fact : facts)
+    if (fact.name == name) return &fact.value;
+  return nullptr;
+}
+
+/// The names whose values differ, in the order of `usual`.
+std::vector<std::string> Differences(const Facts& usual, const Facts& odd) {
+  std::vector<std::string> names;
+  for (const Fact& fact : usual)
+    if (const std::string* other = Find(odd, fact.name); !other || *other != fact.value)
+      names.push_back(fact.name);
+  for (const Fact& fact : odd)
+    if (!Find(usual, fact.name)) names.push_back(fact.name);
+  return names;
+}
+
+struct Party {
+  int rank = 0;
+  Facts facts;
+
+  std::string Of(const std::string& name) const {
+    const std::string* value = Find(facts, name);
+    return value ? *value : "none";
+  }
+};
+
+std::string Sentence(const Party& usual, const Party& odd, const std::string& advice) {
+  constexpr size_t kNamed = 4;
+  std::vector<std::string> names = Differences(usual.facts, odd.facts);
+  const std::string name = names.front();
+  names.erase(names.begin());
+  const bool all = names.size() < kNamed;
+  if (!all) names.resize(kNamed - 1);
+  const std::string more = names.empty() ? ""
+                                         : fmt::format(" (other differences: {}{})",
+                                                       fmt::join(names, ", "), all ? "" : ", ...");
+  return fmt::format("rank {} has {} = {}, but rank {} has {}{}: {}", odd.rank, name, odd.Of(name),
+                     usual.rank, usual.Of(name), more, advice);
+}
+
+}  // namespace
+
+Facts JobFacts(const Job& job) {
+  Facts facts = {{"the version of yoke", fmt::format("{} ({})", Version(), Commit())}};
+  Flatten("", job.resolved, facts);
+  ResolvePathFacts(job, facts);
+  return facts;
+}
+
+Facts DataFacts(const DataSets& data) {
+  const auto size = [](const auto& reader) { return std::to_string(reader ? reader->Size() : 0); };
+  Facts facts = {{"the number of training examples", size(data.train)},
+                 {"the number of validation examples", size(data.validation)},
+                 {"the number of test examples", size(data.test)}};
+  Facts info;
+  Flatten("", InfoAsValue(data.train->Info()), info);
+  for (Fact& fact : info) {
+    std::replace(fact.name.begin(), fact.name.end(), '_', ' ');
+    facts.push_back({"the data's " + fact.name, std::move(fact.value)});
+  }
+  for (const auto& [name, sum] :
+       {std::pair("training", data.training_files), {"test", data.test_files}}) {
+    facts.push_back(
+        {fmt::format("the checksum of the {} labels", name), fmt::format("{:016x}", sum.labels)});
+    facts.push_back(
+        {fmt::format("the checksum of the {} inputs", name), fmt::format("{:016x}", sum.inputs)});
+  }
+  return facts;
+}
+
+void CheckAgreement(const Communicator& world, const Facts& facts, const std::string& advice) {
+  if (world.size() == 1) return;
+  const std::vector<std::string> sums = Gather(world, SumOf(facts));
+  const auto [usual, odd] = Opponents(sums);
+  if (odd == world.size()) return;
+  const std::vector<std::string> texts = Gather(world, Encode(facts));
+  throw UserError(Sentence({usual, Decode(texts[usual])}, {odd, Decode(texts[odd])}, advice));
+}
+
+}  // namespace yoke
