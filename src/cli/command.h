@@ -29,6 +29,7 @@ struct CommandEntry {
   std::string summary;  ///< One line.
   std::string details;  ///< After the options in `yoke NAME --help`: what it does, with examples.
   std::unique_ptr<Command> (*make)();
+  bool together = false;  ///< All processes of a launcher work on it; else rank 0 alone does.
 };
 
 /// All commands, in the order of `yoke --help`. Each is one file: src/cli/<name>.cc.

@@ -218,14 +218,16 @@ class DoctorCommand : public Command {
 }  // namespace
 
 CommandEntry doctor_command() {
-  return {"doctor", "Look into things",
+  return {"doctor",
+          "Look into things",
           "Report the machine's features and what they mean for speed",
           "Looks at processor, cores, caches, memory, GPUs, MPI launchers and libraries; changes "
           "nothing. With --network it measures\nlatency and bandwidth of each pair of ranks and of "
           "each collective, and reports outliers.\n\n"
           "Examples:\n  yoke doctor\n  yoke doctor --json | python3 -m json.tool\n"
           "  yoke doctor --network --replicas 4\n  mpirun -n 4 yoke doctor --network",
-          [] { return std::unique_ptr<Command>(new DoctorCommand); }};
+          [] { return std::unique_ptr<Command>(new DoctorCommand); },
+          /*together=*/true};
 }
 
 }  // namespace yoke

@@ -19,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/shipped_files.h"
 #include "comm/launcher.h"
+#include "comm/siblings.h"
 #include "train/job.h"
 
 namespace yoke {
@@ -100,13 +101,13 @@ void RefuseRemaining(const CLI::App& app, const std::vector<std::string>& words)
   }
 }
 
-/// Reads the arguments into the command; false when only help was asked for (and printed).
+/// Reads the arguments into the command; false when only help was asked for (and printed, once).
 bool Parse(CLI::App& app, std::vector<std::string> words, Output& help) {
   std::reverse(words.begin(), words.end());  // CLI11 wants them so
   try {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {
-    help.Text(app.help());
+    if (PrintsForAll()) help.Text(app.help());
     return false;
   } catch (const CLI::ParseError& error) {
     throw UserError(
@@ -115,7 +116,9 @@ bool Parse(CLI::App& app, std::vector<std::string> words, Output& help) {
   return true;
 }
 
-int RunCommand(const CommandEntry& entry, const std::vector<std::string>& words) {
+/// `note`: a line for people that comes first.
+int RunCommand(const CommandEntry& entry, const std::vector<std::string>& words,
+               const std::string& note = "") {
   bool json = false;
   CLI::App app(entry.summary, "yoke " + entry.name);
   app.allow_extras();
@@ -128,7 +131,19 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& words)
   if (!Parse(app, words, people)) return 0;
   RefuseRemaining(app, words);
   Output out(STDOUT_FILENO, json);
+  if (!note.empty()) out.Text(note);
   return command->Run(out);
+}
+
+/// What takes no part in a launcher's world is done once, as if nothing had started rank 0.
+int RunOnce(const CommandEntry& entry, const std::vector<std::string>& words) {
+  const Launch launch = FindLaunch();
+  if (launch.rank > 0) return 0;
+  LeaveLauncher();
+  return RunCommand(entry, words,
+                    launch.size == 1 ? ""
+                                     : fmt::format("`yoke {}` runs once, on rank 0 of the {}",
+                                                   entry.name, launch.size));
 }
 
 int Dispatch(const std::vector<std::string>& words) {
@@ -136,24 +151,38 @@ int Dispatch(const std::vector<std::string>& words) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     if (words.size() > 1 && words[0] == "help")
       return RunCommand(FindCommand(words[1]), {"--help"});
-    out.Text(Help());
+    if (PrintsForAll()) out.Text(Help());
     return 0;
   }
   const std::string name = words[0] == "--version" ? "version" : words[0];
-  // What takes no part in a launcher's world is done once.
-  if (!PrintsForAll() && name != "train" && name != "doctor") return 0;
-  return RunCommand(FindCommand(name), {words.begin() + 1, words.end()});
+  const CommandEntry& entry = FindCommand(name);
+  const std::vector<std::string> rest(words.begin() + 1, words.end());
+  return entry.together ? RunCommand(entry, rest) : RunOnce(entry, rest);
 }
 
-/// An error is one line on standard error, of one of the processes that a launcher started. The
-/// others end after it: a launcher ends all when one ends badly.
-int Fail(std::string sentence, int status, bool tell = PrintsForAll()) {
-  constexpr std::chrono::milliseconds kTurn(300);
+/// An error is one line on standard error.
+void Tell(std::string sentence) {
   std::replace(sentence.begin(), sentence.end(), '\n', ' ');
+  std::fprintf(stderr, "yoke: %s\n", OneLine(sentence).c_str());
+}
+
+/// One of the processes that a launcher started tells it. The others end after it: a launcher ends
+/// all when one ends badly.
+int Fail(const std::string& sentence, int status, bool tell = PrintsForAll()) {
+  constexpr std::chrono::milliseconds kTurn(300);
   if (tell)
-    std::fprintf(stderr, "yoke: %s\n", OneLine(sentence).c_str());
+    Tell(sentence);
   else
     std::this_thread::sleep_for(kTurn);
+  return status;
+}
+
+/// The failure of a process that cannot join the others: a rank above 0 tells it where those below
+/// wait in vain for it, and leaves it to them where they fail too.
+int FailUnjoined(const std::string& sentence, int status) {
+  const Launch launch = FindLaunch();
+  if (launch.rank == 0) return Fail(sentence, status, /*tell=*/true);
+  if (IsFirstToFail(launch)) Tell(fmt::format("rank {}: {}", launch.rank, sentence));
   return status;
 }
 
@@ -166,7 +195,7 @@ int FailAlone(const std::string& sentence, int status) {
     return Fail(error.what(), error.exit_status());
   } catch (const Error&) {  // there is no way to tell them
   }
-  return Fail(sentence, status);
+  return FailUnjoined(sentence, status);
 }
 
 }  // namespace

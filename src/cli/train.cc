@@ -88,8 +88,12 @@ class TrainCommand : public Command {
 }  // namespace
 
 CommandEntry train_command() {
-  return {"train", "Train and use a model", "Train the model of a job file on its data", kDetails,
-          [] { return std::unique_ptr<Command>(new TrainCommand); }};
+  return {"train",
+          "Train and use a model",
+          "Train the model of a job file on its data",
+          kDetails,
+          [] { return std::unique_ptr<Command>(new TrainCommand); },
+          /*together=*/true};
 }
 
 }  // namespace yoke

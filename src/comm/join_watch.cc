@@ -1,41 +1,90 @@
-// JoinWatch: a thread that counts slices of time.
+// JoinWatch, StartWatch: threads that count slices of time.
 #include "comm/join_watch.h"
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-
-#include "comm/launcher.h"
+#include <utility>
 
 namespace yoke {
+namespace {
 
-JoinWatch::JoinWatch(double timeout)
-    : thread_([this, timeout] { Watch(std::max(10.0, 4 * timeout)); }) {}
+double Patience(double timeout) { return std::max(10.0, 4 * timeout); }
 
-JoinWatch::~JoinWatch() {
+[[noreturn]] void EndWith(const std::string& sentence) {
+  std::fprintf(stderr, "yoke: %s\n", sentence.c_str());
+  std::_Exit(1);
+}
+
+}  // namespace
+
+bool WatchThread::Pause(double seconds) {
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return over_; });
+}
+
+void WatchThread::End() {
   {
     const std::lock_guard lock(mutex_);
-    joined_ = true;
+    over_ = true;
   }
   changed_.notify_all();
   thread_.join();
 }
 
+JoinWatch::JoinWatch(double timeout) {
+  thread_ = std::thread([this, timeout] { Watch(Patience(timeout)); });
+}
+
 void JoinWatch::Watch(double seconds) {
   constexpr int kSlices = 100;
-  std::unique_lock lock(mutex_);
   for (int slice = 0; slice < kSlices; ++slice)
-    if (changed_.wait_for(lock, std::chrono::duration<double>(seconds / kSlices),
-                          [this] { return joined_; }))
-      return;
-  std::fprintf(
-      stderr,
-      "yoke: process %d waited %.3g s for all processes of its launcher to come together: one "
-      "has stopped, never started or is busy for longer; look at its machine, or raise "
-      "cluster.timeout\n",
-      FindLaunch().rank, seconds);
-  std::_Exit(1);
+    if (!Pause(seconds / kSlices)) return;
+  EndWith(
+      fmt::format("rank {} waited {:.3g} s for all ranks to come together: one has stopped, or is "
+                  "busy for longer; look at its machine, or raise cluster.timeout",
+                  FindLaunch().rank, seconds));
+}
+
+StartWatch::StartWatch(Launch launch, double timeout, const std::atomic<int>* stop)
+    : launch_(std::move(launch)) {
+  thread_ = std::thread([this, timeout, stop] { Watch(Patience(timeout), stop); });
+}
+
+void StartWatch::Watch(double seconds, const std::atomic<int>* stop) {
+  constexpr int kSlicesOfASecond = 10;
+  MarkAsJoining();
+  for (int slice = 1; slice <= seconds * kSlicesOfASecond; ++slice) {
+    if (!Pause(1.0 / kSlicesOfASecond)) return;
+    if (stop && *stop != 0) std::_Exit(128 + *stop);
+    if (slice % kSlicesOfASecond == 0 && MissesOne()) Leave(double(slice) / kSlicesOfASecond);
+  }
+  Leave(seconds);
+}
+
+/// A launcher needs a moment to start all of them.
+bool StartWatch::MissesOne() {
+  constexpr int kLooks = 3;
+  before_ = std::exchange(now_, FindSiblings(launch_));
+  ended_ = OneHasEnded(launch_, now_) ? ended_ + 1 : 0;
+  return ended_ >= kLooks;
+}
+
+/// Who speaks was decided a look ago: by now a lower rank may have spoken and ended.
+void StartWatch::Leave(double waited) const {
+  if (!IsFirstToJoin(launch_, before_)) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    std::_Exit(1);
+  }
+  const std::string missing = NameMissing(launch_, now_);
+  EndWith(fmt::format(
+      "rank {} waited {:.3g} s for all {} ranks to join: {}; {}", launch_.rank, waited,
+      launch_.size,
+      missing.empty() ? "one has stopped, never started or is busy for longer" : missing,
+      ended_ > 0 ? "what it printed may say why" : "look there, or raise cluster.timeout"));
 }
 
 }  // namespace yoke

@@ -1,29 +1,70 @@
-// JoinWatch: ends the process when it has not joined the others in time: a start of MPI that waits
-// for a lost process has no other end.
+// Watches over a process that waits for the others in a call of MPI, which has no end of its own
+// when one of them is lost: they end the process with a sentence.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <vector>
+
+#include "comm/launcher.h"
+#include "comm/siblings.h"
 
 namespace yoke {
 
-class JoinWatch {
+/// A thread that works beside its owner until that is done.
+class WatchThread {
+ public:
+  WatchThread() = default;
+  WatchThread(const WatchThread&) = delete;
+  WatchThread& operator=(const WatchThread&) = delete;
+
+ protected:
+  ~WatchThread() = default;
+  /// Waits so many seconds; false when the watch is over.
+  bool Pause(double seconds);
+  /// Before the destruction of what the thread looks at.
+  void End();
+
+  std::thread thread_;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+};
+
+/// Of a call in which all that joined meet.
+class JoinWatch : WatchThread {
  public:
   /// Until its destruction there are four timeouts of `timeout` seconds, and at least 10 seconds: a
   /// start takes longer than a message. Time during which this process stands still does not count.
   explicit JoinWatch(double timeout);
-  ~JoinWatch();
-  JoinWatch(const JoinWatch&) = delete;
-  JoinWatch& operator=(const JoinWatch&) = delete;
+  ~JoinWatch() { End(); }
 
  private:
   void Watch(double seconds);
+};
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool joined_ = false;
-  std::thread thread_;  // last: it looks at the rest
+/// Of the start, in which the processes of a launcher join. It looks for those of this machine,
+/// names who is missing, and does not wait for one that has ended. One of those that wait here
+/// speaks for all of them.
+class StartWatch : WatchThread {
+ public:
+  /// As long as a JoinWatch. When `stop` (or null) becomes the number of a signal, the process ends
+  /// at once, with exit status 128 + signal.
+  StartWatch(Launch launch, double timeout, const std::atomic<int>* stop);
+  ~StartWatch() { End(); }
+
+ private:
+  void Watch(double seconds, const std::atomic<int>* stop);
+  bool MissesOne();
+  [[noreturn]] void Leave(double waited) const;
+
+  Launch launch_;
+  std::vector<Sibling> before_, now_;  // at the last two looks
+  int ended_ = 0;                      // looks at which one had ended
 };
 
 }  // namespace yoke

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/topology.h"
 #include "comm/join_watch.h"
 #include "comm/wire.h"
 
@@ -73,7 +74,7 @@ StartMpi Load(const fs::path& file) {
   return reinterpret_cast<StartMpi>(start);
 }
 
-std::unique_ptr<Mpi> Start(double timeout) {
+std::unique_ptr<Mpi> Start(double timeout, const std::atomic<int>* stop) {
   const Launch launch = FindLaunch();
   Require(!launch.launcher.empty(),
           "no launcher started this process: start it with mpirun -n RANKS");
@@ -82,7 +83,7 @@ std::unique_ptr<Mpi> Start(double timeout) {
           "(Open MPI) or --mpi=pmi2 (MPICH); `srun --mpi=list` says what there is",
           launch.launcher, launch.size);
   const StartMpi start = Load(FindLibrary(launch));
-  const JoinWatch watch(timeout);
+  const StartWatch watch(launch, timeout, stop);
   std::unique_ptr<Mpi> mpi(start());
   if (mpi->size() != launch.size)
     throw Error(fmt::format("{} started {} processes, but the MPI of {} found {}: they do not fit",
@@ -97,25 +98,45 @@ Launch FindStep() {
   const auto rank = Number("SLURM_PROCID"), size = Number("SLURM_STEP_NUM_TASKS");
   if (!rank || !size || *size == 1) return {};
   const char* library = Number("PMI_RANK") ? "mpich" : Number("PMIX_RANK") ? "openmpi" : "";
-  return {.launcher = "srun", .library = library, .rank = *rank, .size = *size};
+  return {.launcher = "srun",
+          .library = library,
+          .rank = *rank,
+          .size = *size,
+          .rank_variable = "SLURM_PROCID"};
 }
 
-}  // namespace
-
-Launch FindLaunch() {
+Launch FindLauncher() {
   if (const auto rank = Number("OMPI_COMM_WORLD_RANK"), size = Number("OMPI_COMM_WORLD_SIZE");
       rank && size) {
     const char* version = Text("PRTE_LAUNCHED").empty() ? "4" : "5";
     return {.launcher = fmt::format("mpirun of Open MPI {}", version),
             .library = fmt::format("openmpi{}", version),
             .rank = *rank,
-            .size = *size};
+            .size = *size,
+            .rank_variable = "OMPI_COMM_WORLD_RANK"};
   }
   const bool step = Number("SLURM_STEP_ID").has_value();
   const bool hydra = !step || Number("MPI_LOCALNRANKS");  // which Slurm may have started
   if (const auto rank = Number("PMI_RANK"), size = Number("PMI_SIZE"); hydra && rank && size)
-    return {.launcher = "mpirun of MPICH", .library = "mpich", .rank = *rank, .size = *size};
+    return {.launcher = "mpirun of MPICH",
+            .library = "mpich",
+            .rank = *rank,
+            .size = *size,
+            .rank_variable = "PMI_RANK"};
   return step ? FindStep() : Launch{};
+}
+
+}  // namespace
+
+Launch FindLaunch() {
+  Launch launch = FindLauncher();
+  launch.local_size = FindLocalRank().size;
+  return launch;
+}
+
+void LeaveLauncher() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_STEP_ID"})
+    unsetenv(variable);
 }
 
 bool LaunchedByMpi() { return !FindLaunch().launcher.empty(); }
@@ -129,10 +150,11 @@ std::vector<std::string> MpiLibraries() {
 }
 
 void RunMpi(const MpiRanks& options, const std::function<void(const Communicator&)>& body) {
-  MpiJob(options.timeout).Run(options, body);
+  MpiJob(options.timeout, options.stop).Run(options, body);
 }
 
-MpiJob::MpiJob(double timeout) : timeout_(timeout), mpi_(Start(timeout)) {}
+MpiJob::MpiJob(double timeout, const std::atomic<int>* stop)
+    : timeout_(timeout), mpi_(Start(timeout, stop)) {}
 
 MpiJob::~MpiJob() {
   const JoinWatch watch(timeout_);

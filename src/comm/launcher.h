@@ -3,6 +3,7 @@
 // one that fits the launcher is loaded.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,9 +22,13 @@ struct Launch {
                               ///< "openmpi4"; empty: it gives its processes no way to meet.
   int rank = 0;
   int size = 1;
+  std::string rank_variable = {};  ///< Of the environment, which holds the rank.
+  int local_size = 1;              ///< Ranks on this machine.
 };
 /// Open MPI 4 and 5, MPICH (hydra), Slurm's srun.
 Launch FindLaunch();
+/// From now on no launcher started this process: it works alone.
+void LeaveLauncher();
 
 /// Whether a launcher started this process (alone or with others): then the world is RunMpi's.
 bool LaunchedByMpi();
@@ -38,6 +43,8 @@ struct MpiRanks {
   double timeout = 60;  ///< Seconds of one wait.
   AllReduceWay all_reduce = AllReduceWay::kAuto;
   bool survive = false;  ///< Goes on without a lost process, where the MPI can (WireRanks).
+  const std::atomic<int>* stop = nullptr;  ///< Becomes the number of a signal that ends the process
+                                           ///< at once while it joins the others.
 };
 
 /// Runs body(world) in each process of the launcher, each a rank; returns when all have ended. When
@@ -51,9 +58,10 @@ void RunMpi(const MpiRanks& options, const std::function<void(const Communicator
 /// process and ended by its destruction.
 class MpiJob {
  public:
-  /// Joins the others; ends the process with a sentence when that takes four times `timeout`
-  /// seconds (at least 10).
-  explicit MpiJob(double timeout = 60);
+  /// Joins the others; ends the process with a sentence that names who is missing when that takes
+  /// four times `timeout` seconds (at least 10), or when one of them has ended. `stop` as in
+  /// MpiRanks.
+  explicit MpiJob(double timeout = 60, const std::atomic<int>* stop = nullptr);
   ~MpiJob();
   MpiJob(const MpiJob&) = delete;
   MpiJob& operator=(const MpiJob&) = delete;

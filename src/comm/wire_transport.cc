@@ -51,17 +51,23 @@ struct Failure {
   int blames = kAnySource;  ///< Another rank, when it is known.
 };
 
+/// Of a rank above 0 a sentence names it: the others may be as well as they look.
+std::string Named(int rank, const std::string& sentence) {
+  return rank == 0 || sentence.starts_with("rank ") ? sentence
+                                                    : fmt::format("rank {}: {}", rank, sentence);
+}
+
 Failure Describe(int rank, const std::exception_ptr& what) {
   try {
     std::rethrow_exception(what);
   } catch (const TimedOut& error) {
     return {rank, error.exit_status(), error.what(), error.source()};
   } catch (const Error& error) {
-    return {rank, error.exit_status(), error.what()};
+    return {rank, error.exit_status(), Named(rank, error.what())};
   } catch (const std::bad_alloc&) {
     return {rank, 1, fmt::format("rank {} is out of memory", rank)};
   } catch (const std::exception& error) {
-    return {rank, 1, error.what()};
+    return {rank, 1, Named(rank, error.what())};
   }
 }
 

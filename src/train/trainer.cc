@@ -98,8 +98,10 @@ EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
   Job job = given;
   Ground ground;
   std::optional<Remains> remains;
-  const MpiRanks ranks = {
-      .timeout = job.cluster.Float("timeout"), .all_reduce = AllReduceOf(job), .survive = true};
+  const MpiRanks ranks = {.timeout = job.cluster.Float("timeout"),
+                          .all_reduce = AllReduceOf(job),
+                          .survive = true,
+                          .stop = request.stop_signal};
   const Facts facts = JobFacts(given);
   RunMpi(ranks, [&](const Communicator& world) {
     const bool leads = world.rank() == 0;

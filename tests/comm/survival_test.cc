@@ -137,7 +137,7 @@ TEST(Survival, AMistakeBesideALossEndsTheJob) {
     if (world.rank() == 0) Die(first);
     throw UserError("no such file");
   });
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "yoke: no such file\n");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "yoke: rank 1: no such file\n");
   EXPECT_THAT(ends, testing::ElementsAre("killed", "aborted"));
 }
 

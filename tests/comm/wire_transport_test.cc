@@ -55,6 +55,22 @@ TEST(WireTransport, AMistakeKeepsItsStatusThoughNobodyAnswers) {
   EXPECT_EQ(wire.aborted, 2);
 }
 
+TEST(WireTransport, AFailureOfARankAbove0NamesIt) {
+  const auto said = [](const std::string& sentence) {
+    try {
+      RunOverThreadedWire(3, 20, [&](const Communicator& world) {
+        if (world.rank() == 2) throw UserError(sentence);
+        world.Barrier();
+      });
+    } catch (const WorldError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(said("no such file"), "rank 2: no such file");
+  EXPECT_EQ(said("rank 2 has other data"), "rank 2 has other data");
+}
+
 TEST(WireTransport, OfSeveralFailuresTheLowestRanksIsTold) {
   for (int round = 0; round < 20; ++round) try {
       RunOverThreadedWire(3, 20, [](const Communicator& world) {

