@@ -14,6 +14,42 @@
 namespace yoke {
 namespace {
 
+/// toml++ makes a table of each part of a dotted key and goes through them by recursion.
+constexpr int kMostParts = 64;
+
+/// Goes through TOML text up to the end of what begins at `at`: a comment or a string. Both may
+/// hold dots that divide no key.
+size_t SkipQuoted(std::string_view text, size_t at) {
+  if (text[at] == '#') return std::min(text.find('\n', at), text.size());
+  const std::string_view quote = text.substr(at, 1);
+  const bool long_one = text.substr(at, 3) == std::string(3, text[at]);
+  const std::string_view end = long_one ? text.substr(at, 3) : quote;
+  for (at += end.size(); at < text.size() && !text.substr(at).starts_with(end); ++at) {
+    if (!long_one && text[at] == '\n') return at;  // the parser says what is wrong
+    if (text[at] == '\\' && quote == "\"") ++at;
+  }
+  return std::min(at + end.size(), text.size());
+}
+
+void CheckDottedKeys(std::string_view text, const std::string& name) {
+  int parts = 1, line = 1;
+  for (size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '#' || c == '"' || c == '\'') {
+      const size_t end = SkipQuoted(text, at);
+      line += static_cast<int>(std::count(text.begin() + at, text.begin() + end, '\n'));
+      at = end;
+      continue;
+    }
+    if (c == '\n') ++line;
+    if (c == '.')
+      Require(++parts <= kMostParts, "{}:{}: expected a key of at most {} parts", name, line,
+              kMostParts);
+    if (std::string_view("\n=,[]{}").find(c) != std::string_view::npos) parts = 1;
+    ++at;
+  }
+}
+
 Value Convert(const toml::node& node, const std::string& name);
 
 Value ConvertTable(const toml::table& table, const std::string& name) {
@@ -56,6 +92,7 @@ Value Convert(const toml::node& node, const std::string& name) {
 }  // namespace
 
 Value ParseToml(std::string_view text, const std::string& name) {
+  CheckDottedKeys(text, name);
   try {
     Value value = Convert(toml::parse(text, name), name);
     value.set_place(name);

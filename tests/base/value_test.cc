@@ -52,5 +52,22 @@ TEST(Value, TextThatIsNotTomlNamesFileAndLine) {
   EXPECT_THAT(MessageOf([] { ReadToml("/tmp"); }), HasSubstr("/tmp"));
 }
 
+TEST(Value, AKeyOfVeryManyPartsNamesFileAndLine) {
+  std::string key = "a";
+  for (int i = 0; i < 20000; ++i) key += ".a";
+  for (const std::string& text : {key + " = 1", "[" + key + "]", "b = { " + key + " = 1 }"})
+    EXPECT_EQ(MessageOf([&] { ParseToml("x = \"\"\"\n#\n\"\"\"\n" + text + "\n", "job.toml"); }),
+              "job.toml:4: expected a key of at most 64 parts");
+}
+
+TEST(Value, DotsInTextDivideNoKey) {
+  const std::string dots(100, '.');
+  const Value v = ParseToml("a = \"" + dots + "\\\"" + dots + "\"  # " + dots + "\nb = '" + dots +
+                                "'\nc = '''" + dots + "'" + dots + "\n'''\n[\"" + dots + "\".d]\n",
+                            "job.toml");
+  EXPECT_EQ(*v.Find("b")->AsString(), dots);
+  EXPECT_EQ(v.AsTable()->size(), 4U);
+}
+
 }  // namespace
 }  // namespace yoke
