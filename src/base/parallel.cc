@@ -9,6 +9,7 @@
 #include <fstream>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -60,7 +61,12 @@ void ParallelFor(int64_t n, int threads, const std::function<void(int64_t, int64
   };
   {
     std::vector<std::jthread> team;
-    for (int64_t part = 1; part < parts; ++part) team.emplace_back(run, part);
+    int64_t part = 1;
+    try {
+      for (; part < parts; ++part) team.emplace_back(run, part);
+    } catch (const std::system_error&) {
+    }
+    for (; part < parts; ++part) run(part);  // those for which the system gives no thread
     run(0);
   }
   if (first) std::rethrow_exception(first);

@@ -4,10 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
+
+#include "base/thread.h"
+#include "base/wait_time.h"
 
 namespace yoke {
 namespace {
@@ -23,7 +25,7 @@ double Patience(double timeout) { return std::max(10.0, 4 * timeout); }
 
 bool WatchThread::Pause(double seconds) {
   std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return over_; });
+  return !changed_.wait_for(lock, WaitTime(seconds), [this] { return over_; });
 }
 
 void WatchThread::End() {
@@ -36,7 +38,7 @@ void WatchThread::End() {
 }
 
 JoinWatch::JoinWatch(double timeout) {
-  thread_ = std::thread([this, timeout] { Watch(Patience(timeout)); });
+  thread_ = StartThread([this, timeout] { Watch(Patience(timeout)); });
 }
 
 void JoinWatch::Watch(double seconds) {
@@ -51,7 +53,7 @@ void JoinWatch::Watch(double seconds) {
 
 StartWatch::StartWatch(Launch launch, double timeout, const std::atomic<int>* stop)
     : launch_(std::move(launch)) {
-  thread_ = std::thread([this, timeout, stop] { Watch(Patience(timeout), stop); });
+  thread_ = StartThread([this, timeout, stop] { Watch(Patience(timeout), stop); });
 }
 
 void StartWatch::Watch(double seconds, const std::atomic<int>* stop) {

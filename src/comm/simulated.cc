@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "comm/mailbox.h"
 
 namespace yoke {
@@ -45,12 +46,23 @@ class Simulation {
     Task& task = *tasks_.emplace_back(std::make_unique<Task>());
     task.rank = rank;
     task.now = task.wake = now;
-    task.thread = std::thread([this, &task, body = std::move(body)] {
-      AwaitTurn(task);
-      if (failed_ < 0) Guard(task, body);
-      End(task);
-    });
+    try {
+      task.thread = StartThread([this, &task, body = std::move(body)] {
+        AwaitTurn(task);
+        if (failed_ < 0) Guard(task, body);
+        End(task);
+      });
+    } catch (...) {
+      tasks_.pop_back();
+      throw;
+    }
     return task;
+  }
+
+  /// No task begins: Run only ends them.
+  void Abandon() {
+    failure_ = std::current_exception();
+    failed_ = 0;
   }
 
   /// Everything, from the first task to the end of the last.
@@ -252,10 +264,14 @@ ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t see
 double Simulate(const SimulatedRanks& options,
                 const std::function<void(const Communicator&)>& body) {
   Simulation simulation(options);
-  for (int rank = 0; rank < options.ranks; ++rank)
-    simulation.Start(rank, 0, [&simulation, &body](Task& task) {
-      body(Communicator(std::make_shared<SimulatedTransport>(simulation, task)));
-    });
+  try {
+    for (int rank = 0; rank < options.ranks; ++rank)
+      simulation.Start(rank, 0, [&simulation, &body](Task& task) {
+        body(Communicator(std::make_shared<SimulatedTransport>(simulation, task)));
+      });
+  } catch (...) {
+    simulation.Abandon();
+  }
   return simulation.Run();
 }
 

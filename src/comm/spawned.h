@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/thread.h"
+#include "base/wait_time.h"
 #include "comm/transport.h"
 
 namespace yoke {
@@ -39,11 +41,9 @@ template <typename Derived>
 class RealTransport : public Transport, public std::enable_shared_from_this<Derived> {
  public:
   double Now() override { return yoke::Now(); }
-  void Sleep(double seconds) override {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  }
+  void Sleep(double seconds) override { std::this_thread::sleep_for(WaitTime(seconds)); }
   std::shared_ptr<void> Spawn(Body body) override {
-    std::thread thread([self = this->shared_from_this(), body = std::move(body)] {
+    std::thread thread = StartThread([self = this->shared_from_this(), body = std::move(body)] {
       self->Guard([&] { body(self); });
     });
     return std::make_shared<Spawned<Derived>>(this->shared_from_this(), std::move(thread));

@@ -4,12 +4,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <future>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/thread.h"
+#include "base/wait_time.h"
 #include "comm/mailbox.h"
 #include "comm/spawned.h"
 
@@ -97,7 +99,7 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
     Box& box = world_.boxes[rank_];
     std::unique_lock lock(box.mutex);
     Mailbox::Place place;
-    const bool over = !box.changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] {
+    const bool over = !box.changed.wait_for(lock, WaitTime(seconds), [&] {
       place = box.mail.Find(key);
       return place != box.mail.End() || box.failed >= 0;
     });
@@ -119,11 +121,23 @@ void RunThreads(const ThreadRanks& options, const std::function<void(const Commu
     const auto transport = std::make_shared<ThreadTransport>(world, rank);
     transport->Guard([&] { body(Communicator(transport)); });
   };
-  std::vector<std::thread> threads;
-  threads.reserve(options.ranks);
-  for (int rank = 1; rank < options.ranks; ++rank) threads.emplace_back(run, rank);
-  run(0);
-  for (std::thread& thread : threads) thread.join();
+  {
+    std::promise<bool> all_there;  // false: one was refused, and no rank begins
+    const std::shared_future<bool> begin = all_there.get_future();
+    std::vector<std::jthread> threads;
+    threads.reserve(options.ranks);
+    try {
+      for (int rank = 1; rank < options.ranks; ++rank)
+        threads.push_back(StartThread<std::jthread>([&run, begin, rank] {
+          if (begin.get()) run(rank);
+        }));
+    } catch (...) {
+      all_there.set_value(false);
+      throw;
+    }
+    all_there.set_value(true);
+    run(0);
+  }
   if (world.failure) std::rethrow_exception(world.failure);
 }
 

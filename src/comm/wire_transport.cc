@@ -20,6 +20,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/wait_time.h"
 #include "comm/join_watch.h"
 #include "comm/lost.h"
 #include "comm/mailbox.h"
@@ -289,7 +290,7 @@ class WireTransport : public RealTransport<WireTransport> {
       if (lost_) throw RankLost(fmt::format("rank {} has lost another in a wait", rank()));
       if (last) return false;
       if (!turn.Mine() && !asks)
-        changed_.wait_for(lock, std::chrono::duration<double>(deadline - Now()));
+        changed_.wait_for(lock, WaitTime(deadline - Now()));
       else if (!turn.Mine() || !Look(lock))
         Rest(lock, patience, asks);
       else

@@ -9,8 +9,9 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <vector>
+
+#include "base/thread.h"
 
 namespace yoke {
 namespace {
@@ -39,10 +40,17 @@ struct Prefetch::State {
     groups = (settings.steps + group - 1) / group;
     slots.resize(static_cast<size_t>(settings.threads > 0 ? std::max(settings.ahead, 1) + 1 : 1));
     for (Slot& slot : slots) slot.batches.resize(static_cast<size_t>(group));
-    for (int i = 0; i < settings.threads; ++i) threads.emplace_back([this] { Work(); });
+    try {
+      for (int i = 0; i < settings.threads; ++i) threads.push_back(StartThread([this] { Work(); }));
+    } catch (...) {
+      End();
+      throw;
+    }
   }
 
-  ~State() {
+  ~State() { End(); }
+
+  void End() {
     {
       const std::lock_guard lock(mutex);
       stopping = true;

@@ -10,13 +10,19 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/thread.h"
+
 namespace yoke {
 
 void SetKernelThreads(int threads) {
   // oneDNN divides its work by the size asked for and computes nonsense with a smaller team, so
   // what OMP_THREAD_LIMIT and OMP_DYNAMIC would take away later is taken away here.
   omp_set_dynamic(0);
-  omp_set_num_threads(std::clamp(threads, 1, omp_get_thread_limit()));
+  const int team = std::clamp(threads, 1, omp_get_thread_limit());
+  thread_local int largest = 1;  // libgomp keeps a team's threads; refused one, it ends the process
+  if (team > largest) RequireThreads(team - 1);
+  largest = std::max(largest, team);
+  omp_set_num_threads(team);
 }
 
 int KernelThreads() { return omp_get_max_threads(); }

@@ -7,7 +7,7 @@
 
 namespace yoke {
 
-/// Sets how many threads kernels called by this thread use from now on (at least 1).
+/// Sets how many threads kernels called by this thread use. Throws Error where they are refused.
 void SetKernelThreads(int threads);
 /// How many threads kernels called by this thread use.
 int KernelThreads();

@@ -1,10 +1,9 @@
 // Crew: one call at a time, counted, so that no member misses or repeats one.
 #include "node/crew.h"
 
-#include <system_error>
 #include <utility>
 
-#include "base/check.h"
+#include "base/thread.h"
 #include "kernels/threads.h"
 
 namespace yoke {
@@ -12,12 +11,11 @@ namespace yoke {
 Crew::Crew(const std::vector<ThreadPlan>& members) {
   try {
     for (size_t i = 0; i < members.size(); ++i)
-      threads_.emplace_back(&Crew::Serve, this, static_cast<int>(i), members[i]);
-  } catch (const std::system_error&) {
-    const size_t started = threads_.size();
+      threads_.push_back(
+          StartThread([this, i, plan = members[i]] { Serve(static_cast<int>(i), plan); }));
+  } catch (...) {
     Dismiss();
-    throw Error(fmt::format("this machine could start {} of {} threads only: take fewer parts",
-                            started, members.size()));
+    throw;
   }
 }
 

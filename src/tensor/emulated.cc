@@ -11,20 +11,23 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/thread.h"
+#include "base/wait_time.h"
 #include "tensor/device.h"
 
 namespace yoke {
 namespace {
 
 void SleepFor(double seconds) {
-  if (seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  if (seconds > 0) std::this_thread::sleep_for(WaitTime(seconds));
 }
 
 /// One worker thread runs what is enqueued, in order; work takes `slowdown` times as long as it
 /// really does.
 class EmulatedStream : public Stream {
  public:
-  explicit EmulatedStream(double slowdown) : slowdown_(slowdown), worker_([this] { Work(); }) {}
+  explicit EmulatedStream(double slowdown)
+      : slowdown_(slowdown), worker_(StartThread<std::jthread>([this] { Work(); })) {}
   ~EmulatedStream() override {
     {
       const std::lock_guard lock(mutex_);

@@ -8,9 +8,6 @@
 namespace yoke {
 namespace {
 
-/// With fewer threads, one that reads ahead would only take a core from those that compute.
-constexpr int kThreadsThatSpareOne = 4;
-
 /// The least of any rank: where nobody waits, a slow one may begin on a model that has exploded. 0:
 /// not known.
 double UntrainedLoss(std::span<const Tally> tallies) {
@@ -23,17 +20,27 @@ double UntrainedLoss(std::span<const Tally> tallies) {
 
 }  // namespace
 
+void RequireExamples(const Job& job, const Reader& data, int replicas) {
+  Require(
+      replicas == 1 || data.Size() >= replicas,
+      "{}: {} replicas train, and an epoch has only {} examples: each replica needs at least one",
+      job.cluster.Where("replicas"), replicas, data.Size());
+}
+
+/// With fewer threads, one that reads ahead would only take a core from those that compute.
+int Course::ThreadsReadingAhead(int threads) {
+  constexpr int kThreadsThatSpareOne = 4;
+  return threads >= kThreadsThatSpareOne ? 1 : 0;
+}
+
 Course::Course(const Job& job, const Reader& data, const TeamPlace& place, int threads)
     : job_(job),
       data_(data),
       place_(place),
-      threads_(threads >= kThreadsThatSpareOne ? 1 : 0),
+      threads_(ThreadsReadingAhead(threads)),
       schedule_(MakeSchedule(job.train.Has("schedule") ? job.train.Raw("schedule") : Value())) {
   position.examples = data.Size();
-  Require(
-      place.world == 1 || data.Size() >= place.world,
-      "{}: {} replicas train, and an epoch has only {} examples: each replica needs at least one",
-      job.cluster.Where("replicas"), place.world, data.Size());
+  RequireExamples(job, data, place.world);
 }
 
 std::string Course::Note() const {

@@ -22,8 +22,14 @@ struct TeamPlace {
   bool reads = true;  ///< Else this rank only knows where the others are.
 };
 
+/// Throws UserError where there are more replicas that train than examples.
+void RequireExamples(const Job& job, const Reader& data, int replicas);
+
 class Course {
  public:
+  /// How many threads of a rank read ahead where so many compute.
+  static int ThreadsReadingAhead(int threads);
+
   /// `threads` that read ahead; what is passed must outlive it. Throws UserError where there are
   /// more replicas than examples.
   Course(const Job& job, const Reader& data, const TeamPlace& place, int threads);

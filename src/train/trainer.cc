@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/thread.h"
 #include "comm/launcher.h"
 #include "comm/lost.h"
 #include "comm/threads.h"
 #include "train/agreement.h"
+#include "train/course.h"
 #include "train/own.h"
 #include "train/rank.h"
 #include "train/replica.h"
@@ -48,6 +50,13 @@ void OrAbandon(Ground& ground, const Work& work) {
     if (ground.run && !ground.began) ground.run->Abandon();
     throw;
   }
+}
+
+/// Refuses more ranks in this process than the data or the system allow, before there is one.
+void CheckRanks(const Job& job, const Reader& data, int ranks) {
+  RequireExamples(job, data, RolesIn(StrategyOf(job), job.cluster, ranks).workers);
+  const int threads = job.Plan({.rank = 0, .size = ranks}).threads;
+  RequireThreads(ranks * (threads + Course::ThreadsReadingAhead(threads)) - 1);
 }
 
 /// Why a job's strategy cannot run with so many ranks; "": it can.
@@ -136,7 +145,10 @@ EndEvent Train(const Job& job, const RunRequest& request) {
         "so auto is used");
     way = AllReduceWay::kAuto;
   }
-  OrAbandon(ground, [&] { ReadData(job, ground); });
+  OrAbandon(ground, [&] {
+    ReadData(job, ground);
+    CheckRanks(job, *ground.data.train, ranks);
+  });
   RunThreads({.ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = way},
              [&](const Communicator& world) {
                std::optional<Remains> none;  // threads are lost together

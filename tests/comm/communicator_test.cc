@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "base/check.h"
 #include "comm/simulated.h"
@@ -373,6 +375,21 @@ TEST_P(CommunicatorTest, AWaitThatLastsTooLongNamesBothRanksAndTheOperation) {
     EXPECT_NE(said.find("rank 0 waited 0.05 s for rank 1 in receive"), said.npos) << said;
     EXPECT_NE(said.find("cluster.timeout"), said.npos) << said;
   }
+}
+
+TEST_P(CommunicatorTest, ATimeoutMayBeLongerThanAClockCounts) {
+  Run(
+      2,
+      [](const Communicator& world) {
+        constexpr std::chrono::milliseconds kLate(50);  // the other one waits first
+        if (world.rank() == 1) {
+          EXPECT_EQ(ValueOf<int>(world.Receive(0, 0)), 5);
+        } else {
+          std::this_thread::sleep_for(kLate);
+          world.Send(Bytes(5), 1, 0);
+        }
+      },
+      1e10);
 }
 
 TEST_P(CommunicatorTest, ARankThatFailsEndsTheOthersWaitsAndItsReasonIsTold) {
