@@ -1,5 +1,6 @@
 // Augment changes the images of a batch where they lie: no memory is needed beside it.
 #include "data/augment.h"
+#include "data/normalize.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -44,11 +45,6 @@ void ShiftRow(const Plane& plane, int64_t y, int64_t down, int64_t right, float 
 void Shift(const Plane& plane, int64_t down, int64_t right, float outside) {
   for (int64_t i = 0; i < plane.height; ++i)
     ShiftRow(plane, down > 0 ? plane.height - 1 - i : i, down, right, outside);
-}
-
-double ByChannel(const std::vector<double>& values, int64_t channel, double otherwise) {
-  if (values.empty()) return otherwise;
-  return values[values.size() == 1 ? 0 : channel];
 }
 
 class AugmentedReader : public Reader {

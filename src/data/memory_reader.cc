@@ -1,5 +1,6 @@
 // Gathers examples out of plain arrays; the loops over numbers are left to the vectorizer.
 #include "data/memory_reader.h"
+#include "data/normalize.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,12 +9,6 @@
 
 namespace yoke {
 namespace {
-
-// By channel, or one for all channels.
-double At(const std::vector<double>& values, size_t channel, double otherwise) {
-  if (values.empty()) return otherwise;
-  return values[values.size() == 1 ? 0 : channel];
-}
 
 template <typename T>
 void Scale(const T* __restrict from, float* __restrict to, int64_t n, float factor, float offset) {
@@ -75,9 +70,9 @@ void MemoryReader::SetNormalization(const Normalization& normalization) {
   factor_.assign(each ? channels : 1, 1);
   offset_.assign(factor_.size(), 0);
   for (size_t c = 0; c < factor_.size(); ++c) {
-    const double deviation = At(normalization.deviation, c, 1);
+    const double deviation = ByChannel(normalization.deviation, c, 1);
     factor_[c] = static_cast<float>(normalization.scale / deviation);
-    offset_[c] = static_cast<float>(-At(normalization.mean, c, 0) / deviation);
+    offset_[c] = static_cast<float>(-ByChannel(normalization.mean, c, 0) / deviation);
   }
   plain_ = factor_.size() == 1 && factor_[0] == 1 && offset_[0] == 0;
 }

@@ -16,6 +16,21 @@ void CheckLength(const Options& options, const char* key, size_t length, const D
           options.Where(key), length, channels);
 }
 
+// What values are multiplied by and shifted by are f32 numbers.
+void CheckRange(const Options& options, const Normalization& chosen) {
+  const auto fits = [](double x) { return std::isfinite(static_cast<float>(x)); };
+  const bool shifts = !chosen.mean.empty();
+  const size_t channels = std::max({size_t{1}, chosen.mean.size(), chosen.deviation.size()});
+  for (size_t c = 0; c < channels; ++c) {
+    const double deviation = ByChannel(chosen.deviation, c, 1), mean = ByChannel(chosen.mean, c, 0);
+    Require(fits(chosen.scale / deviation) && fits(mean / deviation),
+            "{}: a mean of {} and a deviation of {} do not fit f32 numbers: expected a larger "
+            "deviation{}",
+            options.Where(options.Has("deviation") ? "deviation" : "mean"), mean, deviation,
+            shifts ? " or a smaller mean" : "");
+  }
+}
+
 // Sums by channel of a block of examples.
 struct Sums {
   std::vector<double> first, second;
@@ -47,6 +62,7 @@ Normalization ChosenNormalization(const Options& options, const DataInfo& loaded
     CheckLength(options, key, options.Floats(key).size(), loaded);
     (key[0] == 'm' ? chosen.mean : chosen.deviation) = options.Floats(key);
   }
+  CheckRange(options, chosen);
   return chosen;
 }
 

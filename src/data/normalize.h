@@ -11,6 +11,11 @@ namespace yoke {
 /// the input.
 Normalization ChosenNormalization(const Options& options, const DataInfo& loaded);
 
+/// Of `values` the channel's, which may be the one of all; `otherwise` where there are none.
+inline double ByChannel(const std::vector<double>& values, size_t channel, double otherwise) {
+  return values.empty() ? otherwise : values[values.size() == 1 ? 0 : channel];
+}
+
 /// Whether mean and deviation are to be measured (normalize = "standard").
 bool IsMeasured(const Options& options);
 

@@ -3,6 +3,7 @@
 #include "train/checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -26,6 +27,15 @@ std::vector<StoredTensor> ModelTensors(const ParamLayout& layout, const float* v
   for (const Slice& slice : layout.slices())
     tensors.push_back({slice.name, DType::kF32, slice.shape, values + slice.offset});
   return tensors;
+}
+
+/// Of a tensor that was read from a file.
+void RequireFinite(const StoredTensor& tensor, const std::string& file) {
+  const std::span numbers(static_cast<const float*>(tensor.data),
+                          static_cast<size_t>(tensor.shape.Count()));
+  const auto bad = std::ranges::find_if_not(numbers, [](float x) { return std::isfinite(x); });
+  Require(bad == numbers.end(), "{}: '{}' holds {}: expected finite numbers", file, tensor.name,
+          bad == numbers.end() ? 0 : *bad);
 }
 
 /// Calls visit(tensor, destination) for each piece of the rule's state: `layer.parameter.momentum`,
@@ -176,8 +186,10 @@ void Checkpoint::Verify() const {
 }
 
 void Checkpoint::Load(ParamStore& params) const {
-  for (const StoredTensor& tensor : ModelTensors(params.layout(), params.values()))
+  for (const StoredTensor& tensor : ModelTensors(params.layout(), params.values())) {
     model_.CopyTo(tensor);
+    RequireFinite(tensor, folder_ + kModel);
+  }
   params.Publish();
 }
 

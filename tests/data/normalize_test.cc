@@ -46,5 +46,16 @@ TEST(Normalize, DoesWhatTheJobSays) {
                UserError);
 }
 
+TEST(Normalize, RefusesWhatDoesNotFitF32) {
+  const DataInfo numbers{.input = {2}};
+  const auto chosen = [&](Table keys) {
+    return ChosenNormalization(Section(std::move(keys)), numbers);
+  };
+  EXPECT_THROW(chosen({{"deviation", List{1.0, 1e-320}}}), UserError);
+  EXPECT_THROW(chosen({{"deviation", List{1e-30}}, {"mean", List{1e20}}}), UserError);
+  EXPECT_THROW(chosen({{"mean", List{1e300}}}), UserError);
+  EXPECT_EQ(chosen({{"deviation", List{1e-30}}}).deviation[0], 1e-30);
+}
+
 }  // namespace
 }  // namespace yoke

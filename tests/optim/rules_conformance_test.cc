@@ -94,6 +94,13 @@ TEST(Rules, FollowTheirRecurrences) {
   }
 }
 
+TEST(Rules, RefuseADecayThatTakesNothingNewIn) {
+  for (const RuleEntry& entry : rules())
+    for (const OptionSpec& spec : entry.options)
+      if (spec.name.starts_with("beta"))
+        EXPECT_THROW(Options("train", Table{{spec.name, 1}}, entry.options), UserError);
+}
+
 TEST(Rules, NameAsManyStatesAsTheyUse) {
   const std::map<std::string, size_t> states = {
       {"sgd", 0}, {"momentum", 1}, {"nesterov", 1}, {"adam", 2}, {"adamw", 2}};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 
@@ -141,6 +142,18 @@ TEST_F(CheckpointTest, AnotherModelIsRefused) {
   layout.Pack();
   ParamStore other(layout, Cpu());
   EXPECT_THROW(Checkpoint::Open(run_ + "/last").Load(other), UserError);
+}
+
+TEST_F(CheckpointTest, WeightsThatAreNoNumbersAreRefused) {
+  params_.values()[params_.layout().slices()[1].offset] = std::nanf("");
+  Write(1);
+  try {
+    Checkpoint::Open(run_ + "/last").Load(params_);
+    FAIL() << "nothing was thrown";
+  } catch (const UserError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              run_ + "/last/model.safetensors: 'fc.weight' holds nan: expected finite numbers");
+  }
 }
 
 TEST_F(CheckpointTest, DamageIsRefusedAndTheOneBeforeIsTaken) {

@@ -27,14 +27,22 @@ inline OptionSpec FractionOption(const char* name, double fallback, const char* 
           .maximum = 1};
 }
 
+/// A decay of 1 would never take anything new in.
+inline OptionSpec DecayOption(const char* name, double fallback, const char* help) {
+  constexpr double kMost = 0.999999;
+  OptionSpec option = FractionOption(name, fallback, help);
+  option.maximum = kMost;
+  return option;
+}
+
 inline OptionSpec MomentumOption() {
   return FractionOption("momentum", 0.9, "Fraction of the previous direction that is kept.");
 }
 
 /// The options of Adam and its kin; `decay` is their kind of weight decay.
 inline std::vector<OptionSpec> AdamOptions(const OptionSpec& decay) {
-  return {FractionOption("beta1", 0.9, "Decay of the mean of the gradients."),
-          FractionOption("beta2", 0.999, "Decay of the mean of the squared gradients."),
+  return {DecayOption("beta1", 0.9, "Decay of the mean of the gradients."),
+          DecayOption("beta2", 0.999, "Decay of the mean of the squared gradients."),
           {.name = "epsilon",
            .type = OptionType::kFloat,
            .fallback = 1e-8,
