@@ -105,10 +105,15 @@ class Description {
     size_t longest = kShortName;
     for (const LayerInfo& layer : layers_) longest = std::max(longest, layer.name.size());
     const auto fits = [&](const std::string& line) { return line.size() <= width; };
-    for (;; --longest) {
-      std::vector<std::string> lines = TableLines(Rows(longest), {3, 4});
-      if (longest <= kShortName || std::all_of(lines.begin(), lines.end(), fits)) return lines;
+    std::vector<std::string> lines = TableLines(Rows(longest), {3, 4});
+    if (std::all_of(lines.begin(), lines.end(), fits)) return lines;
+    for (size_t least = kShortName; least < longest;) {  // the shortest that does not fit
+      const size_t middle = (least + longest) / 2;
+      lines = TableLines(Rows(middle), {3, 4});
+      const bool good = std::all_of(lines.begin(), lines.end(), fits);
+      good ? least = middle + 1 : longest = middle;
     }
+    return TableLines(Rows(std::max(kShortName, longest - 1)), {3, 4});
   }
 
   std::vector<std::vector<std::string>> Rows(size_t longest) const {

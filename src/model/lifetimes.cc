@@ -2,10 +2,69 @@
 #include "model/lifetimes.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <queue>
+#include <set>
+#include <utility>
 
 #include "base/round_up.h"
 
 namespace yoke {
+namespace {
+
+/// What is free of a piece of memory that grows at its end.
+class Gaps {
+ public:
+  int64_t end() const { return end_; }
+
+  int64_t Take(int64_t bytes) {
+    if (bytes == 0) return 0;
+    const auto fit = by_size_.lower_bound({bytes, 0});
+    if (fit == by_size_.end()) {
+      end_ += bytes;
+      return end_ - bytes;
+    }
+    const auto [size, offset] = *fit;
+    Remove(offset, size);
+    if (size > bytes) Insert(offset + bytes, size - bytes);
+    return offset;
+  }
+
+  void GiveBack(int64_t offset, int64_t bytes) {
+    if (bytes == 0) return;
+    const auto next = by_offset_.lower_bound(offset);
+    if (next != by_offset_.end() && next->first == offset + bytes) {
+      bytes += next->second;
+      Remove(next->first, next->second);
+    }
+    const auto behind = by_offset_.lower_bound(offset);
+    if (behind != by_offset_.begin()) {
+      const auto [before, size] = *std::prev(behind);
+      if (before + size == offset) {
+        Remove(before, size);
+        offset = before, bytes += size;
+      }
+    }
+    Insert(offset, bytes);
+  }
+
+ private:
+  void Insert(int64_t offset, int64_t size) {
+    by_offset_[offset] = size;
+    by_size_.insert({size, offset});
+  }
+  void Remove(int64_t offset, int64_t size) {
+    by_offset_.erase(offset);
+    by_size_.erase({size, offset});
+  }
+
+  std::map<int64_t, int64_t> by_offset_;           // sizes
+  std::set<std::pair<int64_t, int64_t>> by_size_;  // size and offset
+  int64_t end_ = 0;
+};
+
+}  // namespace
 
 int Lifetimes::Add(int64_t bytes, int first, int last) {
   blocks_.push_back({.bytes = RoundUp(bytes, 64), .first = first, .last = last});
@@ -17,6 +76,27 @@ void Lifetimes::Extend(int block, int step) {
 }
 
 void Lifetimes::Place() {
+  constexpr size_t kMany = 4096;
+  blocks_.size() < kMany ? PlaceBySize() : PlaceByTime();
+}
+
+void Lifetimes::PlaceByTime() {
+  std::vector<Block*> order;
+  for (Block& block : blocks_) order.push_back(&block);
+  std::ranges::stable_sort(order, {}, [](const Block* b) { return b->first; });
+  const auto later = [](const Block* a, const Block* b) { return a->last > b->last; };
+  std::priority_queue<Block*, std::vector<Block*>, decltype(later)> living(later);
+  Gaps gaps;
+  for (Block* block : order) {
+    for (; !living.empty() && living.top()->last < block->first; living.pop())
+      gaps.GiveBack(living.top()->offset, living.top()->bytes);
+    block->offset = gaps.Take(block->bytes);
+    living.push(block);
+  }
+  bytes_ = gaps.end();
+}
+
+void Lifetimes::PlaceBySize() {
   std::vector<Block*> order;
   for (Block& block : blocks_) order.push_back(&block);
   std::ranges::stable_sort(order, std::greater(), [](const Block* b) { return b->bytes; });

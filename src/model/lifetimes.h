@@ -15,7 +15,8 @@ class Lifetimes {
   /// The block is needed until `step` too.
   void Extend(int block, int step);
   /// Greedy: the largest block first, each at the lowest place that is free throughout its life.
-  /// Quadratic in the number of blocks.
+  /// That is quadratic in the number of blocks: very many are placed in the order of time instead,
+  /// each in the smallest gap that there is then.
   void Place();
 
   int64_t offset(int block) const { return blocks_[block].offset; }  ///< A multiple of 64.
@@ -29,6 +30,8 @@ class Lifetimes {
     int last = 0;
     int64_t offset = 0;
   };
+  void PlaceBySize();
+  void PlaceByTime();
   int64_t LowestGap(const Block& block, const std::vector<const Block*>& placed) const;
 
   std::vector<Block> blocks_;

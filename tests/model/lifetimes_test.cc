@@ -29,31 +29,49 @@ TEST(Lifetimes, AnExtendedBlockKeepsItsPlace) {
   EXPECT_NE(lives.offset(a), lives.offset(b));
 }
 
-TEST(Lifetimes, NoTwoBlocksOfOneStepOverlap) {
-  struct Drawn {
-    int block;
-    int64_t bytes;
-    int first, last;
-  };
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    Random random{seed};
-    Lifetimes lives;
-    std::vector<Drawn> drawn;
-    for (int i = 0; i < 60; ++i) {
-      const int64_t bytes = static_cast<int64_t>(random.Below(5000));
-      const int first = static_cast<int>(random.Below(40));
-      const int last = first + static_cast<int>(random.Below(10));
-      drawn.push_back({lives.Add(bytes, first, last), bytes, first, last});
+struct Drawn {
+  int block;
+  int64_t bytes;
+  int first, last;
+};
+
+/// Draws `count` blocks that live for up to 10 of `steps` steps, and places them.
+std::vector<Drawn> DrawAndPlace(uint64_t seed, int count, int steps, Lifetimes& lives) {
+  Random random{seed};
+  std::vector<Drawn> drawn;
+  for (int i = 0; i < count; ++i) {
+    const int64_t bytes = static_cast<int64_t>(random.Below(5000));
+    const int first = static_cast<int>(random.Below(steps));
+    const int last = first + static_cast<int>(random.Below(10));
+    drawn.push_back({lives.Add(bytes, first, last), bytes, first, last});
+  }
+  lives.Place();
+  return drawn;
+}
+
+void ExpectNoOverlap(const std::vector<Drawn>& drawn, const Lifetimes& lives) {
+  int overlaps = 0;
+  for (const Drawn& a : drawn)
+    for (const Drawn& b : drawn) {
+      if (a.block >= b.block || a.last < b.first || b.last < a.first) continue;
+      const int64_t at = lives.offset(a.block), other = lives.offset(b.block);
+      overlaps += at + a.bytes > other && other + b.bytes > at;
     }
-    lives.Place();
-    for (const Drawn& a : drawn)
-      for (const Drawn& b : drawn) {
-        if (a.block >= b.block || a.last < b.first || b.last < a.first) continue;
-        const int64_t at = lives.offset(a.block), other = lives.offset(b.block);
-        EXPECT_TRUE(at + a.bytes <= other || other + b.bytes <= at);
-      }
+  EXPECT_EQ(overlaps, 0);
+}
+
+TEST(Lifetimes, NoTwoBlocksOfOneStepOverlap) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Lifetimes lives;
+    ExpectNoOverlap(DrawAndPlace(seed, 60, 40, lives), lives);
     EXPECT_LT(lives.bytes(), lives.sum());
   }
+}
+
+TEST(Lifetimes, VeryManyBlocksArePlacedAsWell) {
+  Lifetimes lives;
+  ExpectNoOverlap(DrawAndPlace(1, 5000, 3000, lives), lives);
+  EXPECT_LT(lives.bytes(), lives.sum() / 50);
 }
 
 }  // namespace
