@@ -75,12 +75,19 @@ bool HasType(const Value& value, OptionType type) {
   return false;
 }
 
+/// A bound as a person writes it: 1000000000, not 1e+09.
+std::string BoundText(double bound) {
+  constexpr double kLongest = 1e15;
+  const bool whole = bound == std::trunc(bound) && std::abs(bound) < kLongest;
+  return whole ? fmt::format("{:.0f}", bound) : fmt::format("{}", bound);
+}
+
 std::string Range(const OptionSpec& spec) {
-  std::string low =
+  const std::string low =
       std::isinf(spec.minimum)
           ? ""
-          : fmt::format("{} {}", spec.exclusive_minimum ? "above" : "at least", spec.minimum);
-  std::string high = std::isinf(spec.maximum) ? "" : fmt::format("at most {}", spec.maximum);
+          : (spec.exclusive_minimum ? "above " : "at least ") + BoundText(spec.minimum);
+  const std::string high = std::isinf(spec.maximum) ? "" : "at most " + BoundText(spec.maximum);
   return low.empty() || high.empty() ? low + high : low + " and " + high;
 }
 

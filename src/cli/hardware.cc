@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/memory.h"
 #include "base/parallel.h"
 
 namespace yoke {
@@ -35,23 +36,6 @@ int64_t MemInfo(const std::string& key) {
   std::ifstream in("/proc/meminfo");
   for (std::string line; std::getline(in, line);)
     if (line.rfind(key + ":", 0) == 0) return std::atoll(line.c_str() + key.size() + 1) * 1024;
-  return 0;
-}
-
-/// A number alone in a file; 0 when there is none ("max").
-int64_t NumberIn(const std::string& path) {
-  std::ifstream in(path);
-  int64_t number = 0;
-  return in >> number ? number : 0;
-}
-
-/// The cgroup's limit (version 2, then 1), unless it is as good as none.
-int64_t MemoryLimit(int64_t memory) {
-  for (const char* path :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
-    const int64_t limit = NumberIn(path);
-    if (limit > 0 && limit < memory) return limit;
-  }
   return 0;
 }
 
@@ -99,7 +83,7 @@ Hardware FindHardware() {
   found.affinity = AffinityCount();
   found.memory = MemInfo("MemTotal");
   found.memory_available = MemInfo("MemAvailable");
-  found.memory_limit = MemoryLimit(found.memory);
+  found.memory_limit = UsableMemory() < found.memory ? UsableMemory() : 0;
   found.gpus = FindGpus();
   found.launchers = FindLaunchers();
   return found;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "base/registry.h"
 #include "data/augment.h"
@@ -67,7 +68,8 @@ std::vector<OptionSpec> CommonOptions() {
                    .type = OptionType::kInt,
                    .help = "Megabytes of memory for data; larger data go to a temporary file. By "
                            "default half of what this process may use.",
-                   .minimum = 0});
+                   .minimum = 0,
+                   .maximum = kMostCount});
   specs.push_back({.name = "augment",
                    .type = OptionType::kTable,
                    .help = "Random changes of training images: { flip = true, crop = 4 }."});

@@ -4,8 +4,6 @@
 // that sees the count before the id finds kNoId or the slot's former id, and both are harmless.
 #include "lsh/tables.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "kernels/threads.h"
 #include "lsh/family.h"
@@ -39,7 +38,7 @@ int64_t BucketsOf(const TableShape& shape) {
   Require(shape.bucket >= 1, "hash tables: expected buckets of at least 1 id, got {}",
           shape.bucket);
   const double bytes = std::ldexp(4.0 * shape.tables * (shape.bucket + 1.0), shape.key_bits);
-  const double memory = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
+  const double memory = double(UsableMemory());
   Require(
       bytes < memory,
       "hash tables: {} tables of 2^{} buckets of {} ids take {:.3g} GB, more than this machine's "

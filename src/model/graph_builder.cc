@@ -157,7 +157,10 @@ class NodeMaker {
 
   std::vector<GraphNode> Make() {
     for (size_t i = 0; i < tables_.size(); ++i)
-      AtPlace(tables_[i].place, [&] { MakeNode(tables_[i], static_cast<int>(i)); });
+      AtPlace(tables_[i].place, [&] {
+        OfLayer(tables_[i].name, tables_[i].type,
+                [&] { MakeNode(tables_[i], static_cast<int>(i)); });
+      });
     return std::move(nodes_);
   }
 

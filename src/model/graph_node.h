@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "model/graph.h"
+#include "tensor/sizes.h"
 
 namespace yoke {
 
@@ -33,6 +34,16 @@ auto AtPlace(const std::string& place, const Work& work) {
   } catch (const UserError& error) {
     const std::string sentence = error.what(), file = place.substr(0, place.rfind(':'));
     throw UserError(sentence.starts_with(file) ? sentence : place + ": " + sentence);
+  }
+}
+
+/// What `work` gives; a shape in it that is too large names the layer.
+template <typename Work>
+auto OfLayer(const std::string& name, const std::string& type, const Work& work) {
+  try {
+    return work();
+  } catch (const TooLarge& error) {
+    throw UserError(fmt::format("layer '{}' ({}): {}", name, type, error.what()));
   }
 }
 

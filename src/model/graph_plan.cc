@@ -54,6 +54,7 @@ class StagedPlan : public GraphPlan {
 
   void Forward(const Batch& batch, const ParamView& params) override {
     Check(batch.size == request_.batch, "the plan was compiled for another batch size");
+    Allocate(stages_);
     view_ = request_.arithmetic == DType::kBf16 && !params.low ? low_.Refresh(params) : params;
     scored_only_ = request_.below_output || body() || !HasLabels(batch);
     non_finite_.clear();
@@ -94,7 +95,7 @@ class StagedPlan : public GraphPlan {
     return sum / static_cast<double>(request_.batch);
   }
 
-  int64_t MemoryBytes() const override { return stages_.memory.bytes(); }
+  int64_t MemoryBytes() const override { return stages_.bytes; }
   int64_t UnsharedBytes() const override { return stages_.unshared_bytes; }
   std::string FirstNonFinite() const override { return non_finite_; }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/memory.h"
 #include "kernels/convert.h"
 #include "model/lifetimes.h"
 
@@ -31,7 +32,23 @@ class ScoresPlan : public LayerPlan {
 
 /// How many bytes an edge needs for a batch.
 int64_t BytesOf(const Edge& edge, int64_t batch) {
-  return edge.active ? 0 : edge.shape.Count() * batch * SizeOf(edge.type);
+  return edge.active ? 0 : edge.shape.Batched(batch).Count() * SizeOf(edge.type);
+}
+
+/// A layer of which one tensor alone takes more than all memory is not worth compiling.
+void RequireMemory(const GraphNode& node, const ParamLayout& layout,
+                   const CompileRequest& request) {
+  static const int64_t usable = UsableMemory();
+  const auto fits = [&](int64_t bytes, const char* what) {
+    Require(bytes <= usable,
+            "layer '{}' ({}): its {} take {:.3g} GB with a batch of {}, and this process may use "
+            "{:.3g} GB of memory",
+            node.name, node.type, what, double(bytes) / 1e9, request.batch, double(usable) / 1e9);
+  };
+  const bool active = node.layer->Active() > 0 && request.training;
+  fits(BytesOf({.shape = node.output, .active = active}, request.batch), "outputs");
+  for (const int slice : node.slices)
+    fits(layout.slices()[slice].Count() * SizeOf(DType::kF32), "parameters");
 }
 
 /// Compiles nodes to stages, without memory.
@@ -86,7 +103,10 @@ class Compiler {
     if (loss && !below.active && (below.type != DType::kF32 || below.layout != Layout::kPlain))
       sources[0].stage = AddConversion(node, sources[0].stage);
     Stage stage{.node = &node, .plan = AtPlace(node.place, [&] {
-                                 return node.layer->Plan(RequestFor(sources, scores));
+                                 return OfLayer(node.name, node.type, [&] {
+                                   RequireMemory(node, layout_, request_);
+                                   return node.layer->Plan(RequestFor(sources, scores));
+                                 });
                                })};
     stage.sources = std::move(sources);
     AddParams(stage);
@@ -140,6 +160,13 @@ class Compiler {
   Stages stages_;
 };
 
+/// Where memory begins until there is some; not null, which means that there is no block.
+constexpr uintptr_t kUnplaced = 64;
+
+void* AtAddress(uintptr_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 /// Gives each stage its memory. Forward runs stage i at step i, Backward at step 2n - 1 - i.
 class Placement {
  public:
@@ -161,7 +188,7 @@ class Placement {
       for (int i = count; i-- > 0;) AddGradients(i);
     const int scratch = lifetimes_.Add(LargestScratch(), 0, 2 * count);
     lifetimes_.Place();
-    stages_.memory = Buffer(Cpu(), lifetimes_.bytes());
+    stages_.bytes = lifetimes_.bytes();
     stages_.unshared_bytes = lifetimes_.sum();
     stages_.scratch = At(scratch);
     for (int i = 0; i < count; ++i) Assign(i);
@@ -254,7 +281,7 @@ class Placement {
   }
 
   void* At(int block) const {
-    return block == kNone ? nullptr : stages_.memory.As<char>() + lifetimes_.offset(block);
+    return block == kNone ? nullptr : AtAddress(kUnplaced + lifetimes_.offset(block));
   }
 
   void Assign(int i) {
@@ -290,6 +317,22 @@ bool OnData(const std::vector<Stage>& stages, int stage) {
 Tensor TensorOf(const Edge& edge, int64_t batch, void* data) {
   return {
       .shape = edge.shape.Batched(batch), .type = edge.type, .data = data, .layout = edge.layout};
+}
+
+void Allocate(Stages& stages) {
+  if (stages.memory.data() || stages.bytes == 0) return;
+  stages.memory = Buffer(Cpu(), stages.bytes);
+  const auto begin = reinterpret_cast<uintptr_t>(stages.memory.data());
+  const auto move = [begin](void*& place) {
+    if (place) place = AtAddress(reinterpret_cast<uintptr_t>(place) - kUnplaced + begin);
+  };
+  for (Stage& stage : stages.list) {
+    for (void** place : {&stage.output.data, &stage.gradient.data, &stage.more.data, &stage.saved})
+      move(*place);
+    for (Source& source : stage.sources) move(source.gradient.data);
+  }
+  move(stages.scratch);
+  move(stages.cut_gradient.data);
 }
 
 Stages MakeStages(const std::vector<GraphNode>& nodes, const ParamLayout& layout, const Edge& input,

@@ -38,7 +38,8 @@ struct Stages {
   int scores = 0;            ///< The stage that gives them in plain f32.
   Tensor cut_gradient = {};  ///< GraphPlan::CutGradient.
   void* scratch = nullptr;
-  Buffer memory;
+  Buffer memory;               ///< None before Allocate.
+  int64_t bytes = 0;           ///< Of it.
   int64_t unshared_bytes = 0;  ///< What they would take with no memory shared.
 };
 
@@ -49,8 +50,12 @@ bool OnData(const std::vector<Stage>& stages, int stage);
 Tensor TensorOf(const Edge& edge, int64_t batch, void* data);
 
 /// Compiles the nodes that the request needs: for training all (of its part), else those below the
-/// scores (and the main loss).
+/// scores (and the main loss). Places in memory are known, and there is none until Allocate: who
+/// asks for sizes and kernels only takes none.
 Stages MakeStages(const std::vector<GraphNode>& nodes, const ParamLayout& layout, const Edge& input,
                   const CompileRequest& request);
+
+/// Takes the memory; nothing where it is there.
+void Allocate(Stages& stages);
 
 }  // namespace yoke

@@ -1,18 +1,23 @@
 // ParamLayout: packs slices by kind, 64-byte aligned.
 #include "params/layout.h"
 
+#include <string_view>
+#include <unordered_set>
+
 #include "base/check.h"
+#include "tensor/sizes.h"
 
 namespace yoke {
 
 int ParamLayout::Add(Slice slice) {
-  for (const Slice& other : slices_)
-    Require(other.name != slice.name, "two parameters are named '{}'", slice.name);
   slices_.push_back(std::move(slice));
   return static_cast<int>(slices_.size()) - 1;
 }
 
 void ParamLayout::Pack() {
+  std::unordered_set<std::string_view> names;
+  for (const Slice& slice : slices_)
+    Require(names.insert(slice.name).second, "two parameters are named '{}'", slice.name);
   size_ = 0;
   for (SliceKind kind : {SliceKind::kDense, SliceKind::kRowSparse, SliceKind::kBuffer}) {
     if (kind == SliceKind::kBuffer) statistics_begin_ = size_;
@@ -20,6 +25,8 @@ void ParamLayout::Pack() {
       if (slice.kind != kind) continue;
       slice.offset = size_;
       size_ += (slice.Count() + 15) / 16 * 16;
+      Require(size_ <= kMostNumbers, "{} parameters are too many: expected at most {}", size_,
+              kMostNumbers);
     }
     if (kind == SliceKind::kDense) dense_size_ = size_;
   }

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "strategy/leisure.h"
 #include "strategy/strategy.h"
@@ -241,7 +242,8 @@ StrategyEntry ad_psgd() {
                        .type = OptionType::kInt,
                        .fallback = 1,
                        .help = "Steps of an active (even) rank between averagings.",
-                       .minimum = 1}},
+                       .minimum = 1,
+                       .maximum = kMostCount}},
           .team = EachAlone,
           .replicas_differ = true,
           .supports = [](int /*world*/) { return std::string(); },

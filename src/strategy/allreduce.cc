@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "strategy/compressed_sum.h"
 #include "strategy/leisure.h"
 #include "strategy/rows.h"
@@ -288,7 +289,8 @@ std::vector<OptionSpec> AllOptions() {
        .type = OptionType::kInt,
        .fallback = 1,
        .help = "Steps whose gradients are summed before an exchange and update.",
-       .minimum = 1}};
+       .minimum = 1,
+       .maximum = kMostCount}};
   for (const OptionSpec& option : CompressionOptions()) options.push_back(option);
   return options;
 }

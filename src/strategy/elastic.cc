@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/limits.h"
 
 namespace yoke::strategy {
 namespace {
@@ -221,7 +222,8 @@ StrategyEntry ElasticEntry() {
                        .type = OptionType::kInt,
                        .fallback = 1,
                        .help = "Steps between exchanges with the centre.",
-                       .minimum = 1}},
+                       .minimum = 1,
+                       .maximum = kMostCount}},
           .deterministic = true,
           .in_place = true,
           .replicas_differ = true,

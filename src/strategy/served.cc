@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "base/limits.h"
 
 namespace yoke {
 namespace {
@@ -49,7 +50,8 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
            "Over so many of the model's first updates the server's rate rises to its full "
            "height; without it 250 for each that pushes, or about half an epoch if that is less, "
            "and 0 where one alone does.",
-       .minimum = 0},
+       .minimum = 0,
+       .maximum = kMostCount},
       {.name = "scale_by_staleness",
        .type = OptionType::kBool,
        .fallback = false,
@@ -67,7 +69,8 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
                        .fallback = 0,
                        .help = "A worker that is more than this many pushes ahead of the slowest "
                                "waits for it; 0: no bound.",
-                       .minimum = 0});
+                       .minimum = 0,
+                       .maximum = kMostCount});
   std::ranges::move(CompressionOptions(), std::back_inserter(options));
   return options;
 }

@@ -3,10 +3,12 @@
 // the page tables.
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/check.h"
+#include "base/memory.h"
 #include "base/round_up.h"
 #include "tensor/device.h"
 
@@ -16,8 +18,12 @@ namespace {
 constexpr int64_t kHugePage = int64_t{2} << 20;
 constexpr int64_t kLarge = 2 * kHugePage;
 
+std::string Gigabytes(int64_t bytes) {
+  return fmt::format("{:.3g} GB", static_cast<double>(bytes) / 1e9);
+}
+
 [[noreturn]] void NoMemory(int64_t bytes) {
-  throw Error(fmt::format("no memory for {} bytes on the CPU", bytes));
+  throw Error(fmt::format("the system has no memory for {} more", Gigabytes(bytes)));
 }
 
 /// Zeros that the system makes when they are first touched. Ordinary pages serve for what fills no
@@ -44,12 +50,16 @@ class CpuDevice : public Device {
  public:
   const std::string& name() const override { return name_; }
   void* Allocate(int64_t bytes) override {
-    if (bytes >= kLarge) return MapHugePages(bytes);
-    void* memory = std::aligned_alloc(64, RoundUp(bytes, 64));
-    if (!memory) NoMemory(bytes);
-    return std::memset(memory, 0, bytes);
+    Reserve(bytes);
+    try {
+      return Take(bytes);
+    } catch (...) {
+      reserved_ -= bytes;
+      throw;
+    }
   }
   void Free(void* memory, int64_t bytes) override {
+    reserved_ -= bytes;
     if (bytes >= kLarge)
       munmap(memory, RoundUp(bytes, kHugePage));
     else
@@ -65,6 +75,26 @@ class CpuDevice : public Device {
   bool IsHost() const override { return true; }
 
  private:
+  /// The system would promise more than it has, and end the process when that is touched.
+  void Reserve(int64_t bytes) {
+    static const int64_t usable = UsableMemory();
+    const int64_t before = reserved_.fetch_add(bytes);
+    if (bytes <= usable - before) return;
+    reserved_ -= bytes;
+    throw UserError(fmt::format(
+        "the model needs {} of memory beside the {} that it has, and this process may use {}: take "
+        "a smaller model, a smaller batch or fewer replicas (`yoke info JOB` says what takes it)",
+        Gigabytes(bytes), Gigabytes(before), Gigabytes(usable)));
+  }
+
+  static void* Take(int64_t bytes) {
+    if (bytes >= kLarge) return MapHugePages(bytes);
+    void* memory = std::aligned_alloc(64, RoundUp(bytes, 64));
+    if (!memory) NoMemory(bytes);
+    return std::memset(memory, 0, bytes);
+  }
+
+  std::atomic<int64_t> reserved_ = 0;
   std::string name_ = "cpu";
 };
 

@@ -27,7 +27,7 @@ class Device {
   virtual ~Device() = default;
   virtual const std::string& name() const = 0;  ///< "cpu", "emulated:0"
   virtual void* Allocate(
-      int64_t bytes) = 0;  ///< Throws Error naming the size when there is no memory.
+      int64_t bytes) = 0;  ///< Throws Error naming the size where there is too little.
   virtual void Free(void* memory, int64_t bytes) = 0;  ///< `bytes` as they were allocated.
   virtual std::unique_ptr<Stream> NewStream() = 0;
   /// Copies between host memory and this device's, ordered on `stream`.

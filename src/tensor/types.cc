@@ -4,9 +4,20 @@
 #include <algorithm>
 #include <array>
 
-#include "base/check.h"
+#include "tensor/sizes.h"
 
 namespace yoke {
+namespace {
+
+void CheckCount(const Shape& shape) {
+  int64_t count = 1;
+  for (const int64_t axis : shape.axes())
+    if (__builtin_mul_overflow(count, axis, &count) || count > kMostNumbers)
+      throw TooLarge(
+          fmt::format("{} numbers are too many: expected at most {}", shape.Text(), kMostNumbers));
+}
+
+}  // namespace
 
 int64_t SizeOf(DType type) {
   constexpr std::array<int64_t, 4> kSizes = {4, 2, 4, 1};
@@ -21,6 +32,7 @@ std::string_view NameOf(DType type) {
 Shape::Shape(std::span<const int64_t> axes) : rank_(static_cast<int>(axes.size())) {
   Check(axes.size() <= kMaxRank, "a shape has at most 6 axes");
   std::copy(axes.begin(), axes.end(), axes_.begin());
+  CheckCount(*this);
 }
 
 int64_t Shape::Count() const {
@@ -35,6 +47,7 @@ Shape Shape::Batched(int64_t batch) const {
   std::copy(axes_.begin(), axes_.begin() + rank_, batched.axes_.begin() + 1);
   batched.axes_[0] = batch;
   ++batched.rank_;
+  CheckCount(batched);
   return batched;
 }
 

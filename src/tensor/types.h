@@ -31,7 +31,7 @@ struct Bf16 {
   }
 };
 
-/// Lengths of the axes, outermost first. Held inline: copying a shape allocates nothing.
+/// Lengths of the axes, outermost first; throws TooLarge (sizes.h). A copy allocates nothing.
 class Shape {
  public:
   static constexpr int kMaxRank = 6;

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include "base/limits.h"
 #include "data/reader.h"
 #include "model/graph.h"
 #include "node/executor.h"
@@ -82,7 +83,8 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kInt,
        .fallback = 10,
        .help = "Passes over the training data.",
-       .minimum = 1},
+       .minimum = 1,
+       .maximum = kMostCount},
       {.name = "batch",
        .type = kInt,
        .fallback = 64,
@@ -125,7 +127,8 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kInt,
        .fallback = 1,
        .help = "Epochs between evaluations (the last epoch is always evaluated).",
-       .minimum = 1}};
+       .minimum = 1,
+       .maximum = kMostCount}};
   return keys;
 }
 
@@ -211,12 +214,14 @@ const std::vector<OptionSpec>& checkpoint_keys() {
        .type = kInt,
        .fallback = 1,
        .help = "Epochs between checkpoints; 0: no checkpoint at the end of epochs.",
-       .minimum = 0},
+       .minimum = 0,
+       .maximum = kMostCount},
       {.name = "every_steps",
        .type = kInt,
        .fallback = 0,
        .help = "Steps between checkpoints; 0: none by steps.",
-       .minimum = 0},
+       .minimum = 0,
+       .maximum = kMostCount},
       {.name = "every_minutes",
        .type = kFloat,
        .fallback = 0.0,
@@ -226,7 +231,8 @@ const std::vector<OptionSpec>& checkpoint_keys() {
        .type = kInt,
        .fallback = 2,
        .help = "Number of newest checkpoints to keep.",
-       .minimum = 1},
+       .minimum = 1,
+       .maximum = kMostCount},
       {.name = "best",
        .type = kString,
        .help = "Keeps the checkpoint with the best value of this metric as `best` (on the "

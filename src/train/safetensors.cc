@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "base/check.h"
+#include "tensor/sizes.h"
 #include "train/files.h"
 
 namespace yoke {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;  // looks keys up one by one: for small objects only
 
 constexpr size_t kLengthBytes = 8;
 constexpr uint64_t kMaxHeader = 100'000'000;  // The format's own limit.
@@ -44,15 +46,16 @@ SharedBytes Shared(std::string bytes) {
 }
 
 std::string HeaderOf(std::span<const StoredTensor> tensors) {
-  Json header = {{"__metadata__", {{"checksum", kNoSeal}}}};
+  std::string text = std::string(kBegin) + std::string(kNoSeal) + "\"}";
   int64_t offset = 0;
   for (const StoredTensor& tensor : tensors) {
-    header[tensor.name] = {{"dtype", TypeText(tensor.type)},
-                           {"shape", tensor.shape.axes()},
-                           {"data_offsets", {offset, offset + tensor.Bytes()}}};
+    const OrderedJson entry = {{"dtype", TypeText(tensor.type)},
+                               {"shape", tensor.shape.axes()},
+                               {"data_offsets", {offset, offset + tensor.Bytes()}}};
+    text += "," + Json(tensor.name).dump() + ":" + entry.dump();
     offset += tensor.Bytes();
   }
-  std::string text = header.dump();
+  text += '}';
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }
@@ -86,16 +89,13 @@ int64_t WholeNumber(const Json& json, const std::string& name) {
   return json.get<int64_t>();
 }
 
-Shape ParseShape(const Json& json, const std::string& name) {
+Shape ParseShape(const Json& json, const std::string& name) try {
   if (json.size() > Shape::kMaxRank) Damaged(name, "a shape in its header has too many axes");
   std::vector<int64_t> axes;
-  int64_t count = 1;
-  for (const Json& axis : json) {
-    axes.push_back(WholeNumber(axis, name));
-    if (__builtin_mul_overflow(count, axes.back(), &count) || count >> 60)
-      Damaged(name, "a shape in its header is too large");
-  }
+  for (const Json& axis : json) axes.push_back(WholeNumber(axis, name));
   return Shape(axes);
+} catch (const TooLarge&) {
+  Damaged(name, "a shape in its header is too large");
 }
 
 TensorAt ParseTensor(const std::string& tensor, const Json& json, const std::string& name) {

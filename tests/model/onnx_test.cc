@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "params/store.h"
@@ -132,6 +133,17 @@ TEST(Onnx, NamesAnUnknownOperatorAndTheNearest) {
               AllOf(StartsWith("m.onnx: node 'relu1' (Rely): unknown operator 'Rely'; did you mean "
                                "'Relu'?"),
                     HasSubstr("known: Add, ")));
+}
+
+TEST(Onnx, WeightsThatAreNoNumbersAreRefused) {
+  const Graph graph(Small(), kRow);
+  ParamStore params(graph.layout(), Cpu());
+  params.values()[3] = std::nanf("");
+  const List layers = Small();
+  EXPECT_EQ(
+      Refusal(WriteOnnx(
+          {.layers = layers, .task = kRow, .layout = graph.layout(), .values = params.values()})),
+      "m.onnx: node 'linear1' (Gemm): its weight holds nan: expected finite numbers");
 }
 
 TEST(Onnx, SaysWhatAFileLacks) {

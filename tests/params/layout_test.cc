@@ -36,7 +36,8 @@ TEST(ParamLayout, NoStatisticsBeginAtTheEnd) {
 TEST(ParamLayout, RefusesTwoSlicesOfOneName) {
   ParamLayout layout;
   layout.Add({.name = "a.weight", .shape = {1}});
-  EXPECT_THROW(layout.Add({.name = "a.weight", .shape = {2}}), UserError);
+  layout.Add({.name = "a.weight", .shape = {2}});
+  EXPECT_THROW(layout.Pack(), UserError);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <vector>
 
@@ -164,6 +165,26 @@ INSTANTIATE_TEST_SUITE_P(
         Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8, "lies"},
         Header{R"({"a":[]})", 0, "describe"}, Header{"[]", 0, "not JSON"},
         Header{"{\"a\"", 0, "not JSON"}, Header{"", 0, "not JSON"}));
+
+/// Seconds of this process's processors to write so many tensors and to read them.
+double SecondsFor(int tensors) {
+  const std::clock_t begin = std::clock();
+  std::vector<StoredTensor> all;
+  for (int i = 0; i < tensors; ++i)
+    all.push_back({fmt::format("t{}.weight", i), DType::kF32, Shape{0}, nullptr});
+  const Safetensors file(EncodeSafetensors(all), "many");
+  EXPECT_EQ(file.tensors().size(), all.size());
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+TEST(SafetensorsTest, ManyTensorsTakeNearlyLinearTime) {
+  constexpr int kFew = 5000, kMany = 4 * kFew;
+  constexpr double kMostTimes = 9, kMostSeconds = 10;
+  SecondsFor(kFew);  // what is made once is made now
+  const double few = SecondsFor(kFew), many = SecondsFor(kMany);
+  EXPECT_LT(many, kMostTimes * few + 0.05);
+  EXPECT_LT(many, kMostSeconds);
+}
 
 }  // namespace
 }  // namespace yoke

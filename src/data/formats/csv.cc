@@ -1,6 +1,7 @@
 // CSV: a line an example, numbers and a class in columns; the first line may name them.
 #include <algorithm>
 
+#include "base/limits.h"
 #include "base/utf8.h"
 #include "data/classes.h"
 #include "data/memory_reader.h"
@@ -181,7 +182,9 @@ std::vector<OptionSpec> CsvOptions() {
   return {{.name = "label",
            .type = OptionType::kInt,
            .fallback = -1,
-           .help = "Column of the class, from 0; negative ones count from the end (-1: the last)."},
+           .help = "Column of the class, from 0; negative ones count from the end (-1: the last).",
+           .minimum = -kMostCount,
+           .maximum = kMostCount},
           {.name = "delimiter", .fallback = ",", .help = "The character between columns."},
           {.name = "header",
            .fallback = "auto",

@@ -1,5 +1,7 @@
 // idx files (MNIST and its kin): big-endian magic (type, axes), lengths of the axes, numbers. Files
 // with one axis hold labels, those with more hold examples.
+#include <fmt/ranges.h>
+
 #include <array>
 #include <bit>
 #include <cmath>
@@ -8,6 +10,7 @@
 #include "base/check.h"
 #include "data/classes.h"
 #include "data/memory_reader.h"
+#include "tensor/sizes.h"
 
 namespace yoke {
 namespace {
@@ -128,9 +131,9 @@ class IdxFile {
     bool good = true;
     for (const int64_t length : axes_)
       good = good && length > 0 && !__builtin_mul_overflow(count_, length, &count_);
-    Require(good && count_ <= INT64_MAX / 64,
+    Require(good && count_ <= kMostNumbers,
             "{}: its header says {} numbers; expected axes above 0 that a file can hold", Name(),
-            Shape(axes_).Text());
+            fmt::join(axes_, "x"));
   }
 
   BinaryInput input_;

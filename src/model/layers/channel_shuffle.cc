@@ -1,5 +1,6 @@
 // The layer `channel_shuffle`: mixes the channels of groups (Zhang et al., "ShuffleNet", 2018).
 #include "base/check.h"
+#include "base/limits.h"
 #include "kernels/rearrange.h"
 #include "model/layers/support.h"
 
@@ -58,6 +59,7 @@ LayerEntry channel_shuffle() {
                        .type = OptionType::kInt,
                        .help = "Number of groups that are interleaved.",
                        .minimum = 1,
+                       .maximum = kMostCount,
                        .required = true}},
           .make = Make};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/weighted.h"
 #include "model/layers/window.h"
@@ -114,6 +115,7 @@ OptionSpec Count(const std::string& name, Value fallback, const std::string& hel
           .fallback = std::move(fallback),
           .help = help,
           .minimum = 1,
+          .maximum = kMostCount,
           .required = required};
 }
 

@@ -1,6 +1,7 @@
 // The layer `linear`: every output is a weighted sum of all inputs and a bias.
 #include "kernels/linear.h"
 
+#include "base/limits.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/weighted.h"
 
@@ -74,6 +75,7 @@ LayerEntry linear() {
                                          .type = OptionType::kInt,
                                          .help = "Number of outputs.",
                                          .minimum = 1,
+                                         .maximum = kMostCount,
                                          .required = true}},
                                        "fan_in_uniform", "fan_in_uniform"),
           .make = Make};

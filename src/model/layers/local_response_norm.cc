@@ -3,6 +3,7 @@
 #include "kernels/local_response_norm.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {
@@ -85,7 +86,8 @@ LayerEntry local_response_norm() {
                    .type = OptionType::kInt,
                    .fallback = 5,
                    .help = "Number of channels in the sum; must be odd.",
-                   .minimum = 1},
+                   .minimum = 1,
+                   .maximum = kMostPixels},
                   Number("alpha", 1e-4, "Factor on the mean square of these channels."),
                   Number("beta", 0.75, "The exponent."),
                   Number("k", 1, "What is added to that share.")},

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "kernels/linear.h"
 #include "kernels/sparse_linear.h"
 #include "model/layers/convert_input.h"
@@ -118,6 +119,7 @@ std::vector<OptionSpec> AllOptions() {
                                       .type = OptionType::kInt,
                                       .help = "Number of outputs.",
                                       .minimum = 1,
+                                      .maximum = kMostCount,
                                       .required = true}};
   for (OptionSpec& option : LshOptions()) options.push_back(std::move(option));
   return WithWeightOptions(std::move(options), "fan_in_uniform", "zeros");

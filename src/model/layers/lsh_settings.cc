@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/registry.h"
 #include "lsh/family.h"
 #include "lsh/sampler.h"
@@ -148,7 +149,8 @@ std::vector<OptionSpec> LshOptions() {
        .type = OptionType::kInt,
        .fallback = 0,
        .help = "Rebuilds between new draws of the hash functions; 0: never.",
-       .minimum = 0},
+       .minimum = 0,
+       .maximum = kMostCount},
   };
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "model/layers/support.h"
 #include "model/layers/window.h"
 
@@ -41,8 +42,8 @@ class PoolingLayer : public Layer {
     return {out[1], out[2], out[3]};
   }
   Cost Price(int64_t batch) const override {
-    const int64_t taps = shape_.rows.size * shape_.columns.size;
-    return {.operations = 2.0 * double(batch * OutputShape().Count() * taps),
+    const double taps = double(shape_.rows.size) * double(shape_.columns.size);
+    return {.operations = 2.0 * double(batch * OutputShape().Count()) * taps,
             .bytes = 8.0 * double(batch * (shape_.Input().Count() + OutputShape().Count()))};
   }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
@@ -65,8 +66,9 @@ std::vector<OptionSpec> PoolingOptions(Pooling function) {
       AxesOption("kernel", {}, "Size of the window"),
       {.name = "stride",
        .type = OptionType::kInts,
-       .help =
-           "Step of the window: one number or [height, width]; the kernel's size unless given."},
+       .help = "Step of the window: one number or [height, width]; the kernel's size unless given.",
+       .minimum = 1,
+       .maximum = kMostPixels},
       BorderOptionSpec("Border around the image, less than the kernel"),
       {.name = "ceil_mode",
        .type = OptionType::kBool,

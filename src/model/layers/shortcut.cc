@@ -3,6 +3,7 @@
 #include "kernels/shortcut.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {
@@ -74,12 +75,14 @@ LayerEntry shortcut() {
                    .type = OptionType::kInt,
                    .help = "Output channels: at least as many as input channels.",
                    .minimum = 1,
+                   .maximum = kMostCount,
                    .required = true},
                   {.name = "stride",
                    .type = OptionType::kInt,
                    .fallback = 1,
                    .help = "Distance between the pixels that are taken, along rows and columns.",
-                   .minimum = 1}},
+                   .minimum = 1,
+                   .maximum = kMostPixels}},
       .make = Make};
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "kernels/join.h"
 #include "model/layers/support.h"
 
@@ -76,11 +77,13 @@ LayerEntry slice() {
                        .type = OptionType::kInt,
                        .fallback = 0,
                        .help = "The first channel, from 0 on.",
-                       .minimum = 0},
+                       .minimum = 0,
+                       .maximum = kMostCount},
                       {.name = "channels",
                        .type = OptionType::kInt,
                        .help = "Number of channels.",
                        .minimum = 1,
+                       .maximum = kMostCount,
                        .required = true}},
           .make = Make};
 }

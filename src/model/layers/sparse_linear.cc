@@ -4,6 +4,7 @@
 #include "kernels/sparse_linear.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "kernels/convert.h"
 #include "model/layers/weighted.h"
 
@@ -107,6 +108,7 @@ LayerEntry sparse_linear() {
                                          .type = OptionType::kInt,
                                          .help = "Number of outputs.",
                                          .minimum = 1,
+                                         .maximum = kMostCount,
                                          .required = true}},
                                        "xavier_uniform", "zeros"),
           .make = Make};

@@ -2,6 +2,7 @@
 #include "model/layers/window.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 
 namespace yoke::layer {
 
@@ -10,8 +11,6 @@ Border BorderOption(const Options& options) {
   Require(given.size() == 1 || given.size() == 2 || given.size() == 4,
           "{}: expected one number, [height, width] or [top, left, bottom, right], got {} numbers",
           options.Where("padding"), given.size());
-  for (const int64_t number : given)
-    Require(number >= 0, "{}: expected at least 0, got {}", options.Where("padding"), number);
   const int64_t top = given[0], left = given.size() == 1 ? top : given[1];
   if (given.size() < 4) return {top, left, top, left};
   return {top, left, given[2], given[3]};
@@ -37,6 +36,8 @@ OptionSpec AxesOption(const std::string& name, Value fallback, const std::string
           .type = OptionType::kInts,
           .fallback = std::move(fallback),
           .help = help + ": one number or [height, width].",
+          .minimum = 1,
+          .maximum = kMostPixels,
           .required = required};
 }
 
@@ -44,7 +45,9 @@ OptionSpec BorderOptionSpec(const std::string& help) {
   return {.name = "padding",
           .type = OptionType::kInts,
           .fallback = List{0},
-          .help = help + ": one number, [height, width] or [top, left, bottom, right]."};
+          .help = help + ": one number, [height, width] or [top, left, bottom, right].",
+          .minimum = 0,
+          .maximum = kMostPixels};
 }
 
 }  // namespace yoke::layer

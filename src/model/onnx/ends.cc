@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "model/onnx/importer.h"
+#include "tensor/sizes.h"
 
 namespace yoke::onnx_file {
 namespace {
@@ -29,7 +30,11 @@ void ReadShape(const OnnxFile& file, const onnx::ValueInfoProto& input, Ends& en
             file.name(), i, input.name());
     axes.push_back(length);
   }
-  ends.shape = Shape(axes);
+  try {
+    ends.shape = Shape(axes);
+  } catch (const TooLarge& error) {
+    throw UserError(fmt::format("{}: the input '{}': {}", file.name(), input.name(), error.what()));
+  }
   ends.fixed_batch = std::max<int64_t>(0, dims[0].dim_value());
 }
 

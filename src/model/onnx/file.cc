@@ -1,5 +1,6 @@
 // OnnxFile: reads messages and tensors, and believes no length that the bytes do not bear out.
 #include "model/onnx/file.h"
+#include "tensor/sizes.h"
 
 #include <google/protobuf/stubs/logging.h>
 
@@ -36,13 +37,13 @@ float FloatOfBf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} <<
 
 /// How many numbers axes of these lengths hold.
 int64_t CountOf(const onnx::TensorProto& tensor, const std::string& file) {
+  constexpr int64_t kLongest = int64_t{1} << 31;
   int64_t count = 1;
   for (const int64_t dim : tensor.dims()) {
-    Require(dim >= 0 && dim <= kMostNumbers, "{}: tensor '{}' has an axis of length {}", file,
+    Require(dim >= 0 && dim <= kLongest, "{}: tensor '{}' has an axis of length {}", file,
             tensor.name(), dim);
-    count *= dim;
-    Require(count <= kMostNumbers, "{}: tensor '{}' claims more than {} numbers", file,
-            tensor.name(), kMostNumbers);
+    Require(!__builtin_mul_overflow(count, dim, &count) && count <= kMostNumbers,
+            "{}: tensor '{}' claims more than {} numbers", file, tensor.name(), kMostNumbers);
   }
   return count;
 }

@@ -19,9 +19,6 @@ namespace yoke::onnx_file {
 inline constexpr int64_t kBatch = -1;
 /// No axis, kernel or stride may be longer, so that products of a few stay numbers.
 inline constexpr int64_t kLongestAxis = int64_t{1} << 24;
-/// No tensor may hold more numbers.
-inline constexpr int64_t kMostNumbers = int64_t{1} << 40;
-
 /// A tensor whose numbers are known.
 struct Constant {
   std::vector<int64_t> dims;

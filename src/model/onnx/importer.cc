@@ -3,6 +3,7 @@
 #include "model/onnx/importer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/options.h"
 
@@ -195,14 +196,17 @@ void Importer::GiveConstant(const Node& node, Constant constant) {
   Give(node.output(), std::move(datum));
 }
 
-std::string Importer::NameFor(const Node& node, const NewLayer& layer) const {
+std::string Importer::NameFor(const Node& node, const NewLayer& layer) {
   const std::string& weight = layer.named_after;
   const size_t dot = weight.rfind('.');
   std::string name = dot != std::string::npos ? Cleaned(weight.substr(0, dot)) : "";
   if (name.empty() || list_.Has(name)) name = Cleaned(node.name());
   if (name.empty() || name == kDataName) name = layer.type;
-  for (int i = 2; list_.Has(name); ++i) name = fmt::format("{}_{}", name, i);
-  return name;
+  if (!list_.Has(name)) return name;
+  int& number = numbers_.try_emplace(name, 1).first->second;
+  for (;;)
+    if (std::string numbered = fmt::format("{}_{}", name, ++number); !list_.Has(numbered))
+      return numbered;
 }
 
 void Importer::AddLayer(const Node& node, NewLayer layer, int output) {
@@ -215,10 +219,7 @@ void Importer::AddLayer(const Node& node, NewLayer layer, int output) {
   table.emplace_back("inputs", std::move(inputs));
   table.insert(table.end(), layer.options.begin(), layer.options.end());
   const ListedLayer& listed = list_.Add(table);
-  double numbers = 1;
-  for (const int64_t axis : listed.output.axes()) numbers *= static_cast<double>(axis);
-  node.Need(numbers >= 1 && numbers <= static_cast<double>(kMostNumbers),
-            "it gives {} for an example", listed.output.Text());
+  node.Need(listed.output.Count() >= 1, "it gives {} for an example", listed.output.Text());
   KeepWeights(node, listed, layer);
   std::vector<int64_t> dims = {kBatch};
   dims.insert(dims.end(), listed.output.axes().begin(), listed.output.axes().end());
@@ -233,6 +234,10 @@ void Importer::KeepWeights(const Node& node, const ListedLayer& listed, NewLayer
     node.Need(static_cast<int64_t>(given->second.size()) == spec.shape.Count(),
               "its {} holds {} numbers; expected {} ({})", spec.name, given->second.size(),
               spec.shape.Count(), spec.shape.Text());
+    const auto bad =
+        std::ranges::find_if_not(given->second, [](float x) { return std::isfinite(x); });
+    node.Need(bad == given->second.end(), "its {} holds {}: expected finite numbers", spec.name,
+              bad == given->second.end() ? 0 : *bad);
     weights_.push_back({listed.name + "." + spec.name, std::move(given->second)});
   }
 }

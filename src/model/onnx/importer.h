@@ -88,13 +88,14 @@ class Importer {
   void FindLinks();
   void FindLive();
   void Visit(const Node& node, int index);
-  std::string NameFor(const Node& node, const NewLayer& layer) const;
+  std::string NameFor(const Node& node, const NewLayer& layer);
   void KeepWeights(const Node& node, const ListedLayer& listed, NewLayer& layer);
   OnnxModel Finish();
 
   const OnnxFile& file_;
   Ends ends_;
   LayerList list_;
+  std::map<std::string, int> numbers_;  // the last one behind a name that several layers share
   List tables_;
   std::vector<OnnxWeight> weights_;
   std::map<std::string, Datum> data_;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "model/onnx/importer.h"
+#include "tensor/sizes.h"
 
 namespace yoke::onnx_file {
 namespace {

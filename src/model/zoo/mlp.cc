@@ -1,5 +1,6 @@
 // Multi-layer perceptron: hidden layers of given widths, each followed by an activation, and one
 // score a class or label.
+#include "base/limits.h"
 #include "model/zoo/tables.h"
 
 namespace yoke::zoo {
@@ -24,7 +25,9 @@ ModelEntry mlp() {
           .options = {{.name = "widths",
                        .type = OptionType::kInts,
                        .fallback = List{512, 512},
-                       .help = "Widths of the hidden layers, from the input up."},
+                       .help = "Widths of the hidden layers, from the input up.",
+                       .minimum = 1,
+                       .maximum = kMostCount},
                       {.name = "activation",
                        .type = OptionType::kString,
                        .fallback = "relu",

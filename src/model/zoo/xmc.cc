@@ -1,6 +1,7 @@
 // Extreme multi-label classification: sparse features, one hidden layer, a score for each of very
 // many labels. The network of Chen et al., "SLIDE" (2020), with its softmax against 1/|labels| as
 // an option.
+#include "base/limits.h"
 #include "model/zoo/tables.h"
 
 namespace yoke::zoo {
@@ -38,7 +39,8 @@ ModelEntry xmc() {
                        .type = OptionType::kInt,
                        .fallback = 128,
                        .help = "Width of the hidden layer.",
-                       .minimum = 1},
+                       .minimum = 1,
+                       .maximum = kMostCount},
                       {.name = "loss",
                        .type = OptionType::kString,
                        .fallback = "sigmoid",

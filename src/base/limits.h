@@ -1,0 +1,12 @@
+// Limits: the largest numbers that keys of a job may hold.
+#pragma once
+
+namespace yoke {
+
+/// Of keys that count steps, features or channels: a product of two fits 64 bits.
+inline constexpr double kMostCount = 1e9;
+
+/// Of a window's kernel, stride, padding and dilation.
+inline constexpr double kMostPixels = 1e6;
+
+}  // namespace yoke

@@ -1,0 +1,20 @@
+// Sizes: what no tensor may exceed.
+#pragma once
+
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace yoke {
+
+/// No tensor holds more numbers: its bytes, and those of many together, fit 64 bits. Every product
+/// of sizes is checked where a Shape is made of them.
+inline constexpr int64_t kMostNumbers = int64_t{1} << 42;
+
+/// A Shape of more numbers.
+class TooLarge : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+}  // namespace yoke
