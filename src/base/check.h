@@ -1,4 +1,5 @@
-// Errors: one sentence that says what is wrong and what was expected, and whose mistake it is.
+// Errors: one sentence that says what is wrong and what was expected, and whether it is the
+// caller's mistake.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,7 +11,7 @@
 
 namespace yoke {
 
-/// A failure of the program or the machine. `exit_status()` is what a command ends with.
+/// A failure of the program or the machine. exit_status() is the command's exit status.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& sentence, int exit_status = 1)
@@ -33,7 +34,7 @@ void Require(bool condition, fmt::format_string<Args...> sentence, Args&&... arg
   if (!condition) throw UserError(fmt::format(sentence, std::forward<Args>(args)...));
 }
 
-/// Throws Error with sentence and place unless `condition` holds: a broken promise of our own code.
+/// Throws Error with sentence and place unless `condition` holds: a bug in our own code.
 void Check(bool condition, std::string_view sentence, const char* file = __builtin_FILE(),
            int line = __builtin_LINE());
 

@@ -1,4 +1,4 @@
-// Clock: seconds since some fixed moment, never going back.
+// Clock: seconds since a fixed moment, monotonic.
 #pragma once
 
 #include <chrono>

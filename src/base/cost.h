@@ -1,9 +1,9 @@
-// Cost: the plain numbers by which layers, executors and strategies price themselves.
+// Cost: the numbers with which layers, executors and strategies state their cost.
 #pragma once
 
 namespace yoke {
 
-/// What a piece of work asks for; add them up.
+/// The resources that a piece of work needs. Costs can be added.
 struct Cost {
   double operations = 0;  ///< Floating-point operations (a multiply-add is two).
   double bytes = 0;       ///< Bytes moved between memory and cores.

@@ -1,4 +1,4 @@
-// FetchAhead: asks for memory before it is needed.
+// FetchAhead: prefetches memory.
 #pragma once
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 
 namespace yoke {
 
-/// Asks for the cache lines of `count` numbers, and of no more than `most`. Always inlined: g++ 12
-/// takes a function that only asks for memory to have no effect and leaves its calls out.
+/// Prefetches the cache lines of `count` elements, at most `most`. Always inlined, because g++ 12
+/// removes calls of a function that only prefetches.
 template <typename T>
 [[gnu::always_inline]] inline void FetchAhead(const T* numbers, int64_t count = 1,
                                               int64_t most = 512) {

@@ -1,4 +1,4 @@
-// Log: messages for the developer and the run's log file; the one piece of global state.
+// Log: messages for the developer and the run's log file. It is the only global state.
 #pragma once
 
 #include <memory>
@@ -11,17 +11,17 @@ class logger;
 
 namespace yoke {
 
-/// Adds a file that receives every message from now on (a run's log); throws UserError if it cannot
+/// Writes every message from now on to this file too (a run's log). Throws UserError if it cannot
 /// be opened.
 void LogToFile(const std::string& path);
 void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);
 
-/// A log of one's own, written like the process's and apart from it.
+/// A separate log, in the same format as the process's log.
 class LogFile {
  public:
-  LogFile() = default;  ///< Drops what it is given.
-  /// Goes on where `path` ends; drops everything where that cannot be written.
+  LogFile() = default;  ///< Discards all messages.
+  /// Appends to `path`; discards all messages if it cannot be written.
   explicit LogFile(const std::string& path);
   void Info(std::string_view message);
 

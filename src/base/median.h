@@ -1,4 +1,4 @@
-// Median: the middle of some numbers.
+// Median of some numbers.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace yoke {
 
-/// The middle number, or the mean of the two in the middle; `numbers` is not empty.
+/// The middle number, or the mean of the two middle ones; `numbers` is not empty.
 inline double Median(std::vector<double> numbers) {
   std::sort(numbers.begin(), numbers.end());
   const size_t middle = numbers.size() / 2;

@@ -1,4 +1,4 @@
-// Options: what a part can be told, declared once; values are checked against the declaration.
+// Options: the settings of a part, declared once. Values are checked against the declaration.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace yoke {
 
-/// What kind of value an option takes.
+/// The type of an option's value.
 enum class OptionType {
   kBool,
   kInt,
@@ -27,26 +27,26 @@ enum class OptionType {
   kTables
 };
 
-/// The declaration of one option; the page of all job keys is generated from these.
+/// The declaration of one option. The page of all job keys is generated from these.
 struct OptionSpec {
   std::string name = {};
   OptionType type = OptionType::kString;
-  Value fallback = {};    ///< The default; none: the option may be absent (Has tells).
+  Value fallback = {};    ///< The default; none: the option may be absent (see Has).
   std::string help = {};  ///< One sentence for the page of keys.
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
-  bool exclusive_minimum = false;         ///< The minimum itself is refused (a rate of 0).
+  bool exclusive_minimum = false;         ///< The minimum itself is not allowed (a rate of 0).
   std::vector<std::string> choices = {};  ///< If not empty, the only values a string may take.
   bool required = false;
 };
 
-/// Checked options of one part. Reading one that was not declared is an error of ours (Check).
+/// The checked options of one part. Reading an undeclared option is a bug (Check).
 class Options {
  public:
   Options() = default;
   /// Checks every key of `given` (a table, or none) against `specs`. Throws UserError: unknown key
   /// (with the nearest and the list), wrong type, out of range, missing. `section` ("train",
-  /// "data", "model.layer[2]") stands before keys in messages.
+  /// "data", "model.layer[2]") precedes keys in messages.
   Options(std::string section, const Value& given, std::span<const OptionSpec> specs);
 
   bool Has(std::string_view name) const;
@@ -54,17 +54,16 @@ class Options {
   int64_t Int(std::string_view name) const;
   double Float(std::string_view name) const;
   const std::string& String(std::string_view name) const;
-  std::vector<int64_t> Ints(std::string_view name) const;  ///< A number counts as a list of one.
+  std::vector<int64_t> Ints(std::string_view name) const;  ///< A number is a list of one.
   std::vector<double> Floats(std::string_view name) const;
-  std::vector<std::string> Strings(
-      std::string_view name) const;               ///< A string counts as a list of one.
-  const Value& Raw(std::string_view name) const;  ///< A table or list of tables.
+  std::vector<std::string> Strings(std::string_view name) const;  ///< A string is a list of one.
+  const Value& Raw(std::string_view name) const;                  ///< A table or list of tables.
 
   const std::string& section() const { return section_; }
-  /// `train.batch` and, when known, where it was written: the start of a message about this option.
+  /// `train.batch`, preceded by where it was written if known: the start of a message about this
+  /// option.
   std::string Where(std::string_view name) const;
-  /// All values, defaults included, as a table in declaration order (a resolved job is made of
-  /// these).
+  /// All values including defaults, as a table in declaration order (for the resolved job).
   const Value& Resolved() const { return values_; }
 
  private:
@@ -75,11 +74,11 @@ class Options {
   std::vector<std::string> known_;
 };
 
-/// The one name among `known` that `name` is the beginning or a word of ("acc", "rate"), else the
-/// closest by edit distance, or "" when none is near.
+/// The only name in `known` that has `name` as a prefix or a word ("acc", "rate"); otherwise the
+/// closest by edit distance, or "" if none is near.
 std::string Nearest(std::string_view name, std::span<const std::string> known);
 
-/// "unknown KIND 'NAME'; did you mean 'X'? known: a, b, c": the sentence for every unknown name.
+/// The message for an unknown name: "unknown KIND 'NAME'; did you mean 'X'? known: a, b, c".
 std::string UnknownName(std::string_view kind, std::string_view name,
                         std::span<const std::string> known);
 

@@ -1,4 +1,4 @@
-// ParallelFor: splits a range over plain threads (data preparation; kernels use OpenMP's team).
+// ParallelFor: divides a range among plain threads (for data preparation; kernels use OpenMP).
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 namespace yoke {
 
 /// Calls body(begin, end) for disjoint ranges covering [0, n) on up to `threads` threads and waits.
-/// The first exception thrown by a body is thrown again here.
+/// Rethrows the first exception.
 void ParallelFor(int64_t n, int threads, const std::function<void(int64_t, int64_t)>& body);
 
-/// Cores this process may use: affinity mask and cgroup quota, at least 1.
+/// Number of cores this process may use, by affinity mask and cgroup quota; at least 1.
 int UsableCores();
-/// Cores granted by the control group's quota; 0 when there is no limit.
+/// Number of cores allowed by the cgroup quota; 0: no limit.
 int QuotaCores();
 
 }  // namespace yoke

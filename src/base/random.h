@@ -1,4 +1,4 @@
-// Random: reproducible draws from (seed, stream) keys, so that order of execution never matters.
+// Random: reproducible draws from (seed, stream) keys, independent of the order of execution.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,23 @@
 
 namespace yoke {
 
-/// A small generator (xoshiro-like quality from splitmix64 of a counter) whose whole state is one
-/// key and a counter. Draws depend only on the key's words and on how many were drawn before.
+/// A small generator (splitmix64 of a counter, with quality like xoshiro) whose state is a key and
+/// a counter. A draw depends only on the words of the key and the number of draws before it.
 class Random {
  public:
-  /// `words`: seed, then whatever tells this stream from others (purpose, epoch, example, layer).
+  /// `words`: the seed, then words that distinguish this stream from others (purpose, epoch,
+  /// example, layer).
   Random(std::initializer_list<uint64_t> words);
 
   uint64_t Bits() { return Mix(key_ + 0x9E3779B97F4A7C15ULL * ++counter_); }
-  /// Goes on as if `draws` numbers of Bits() had been drawn.
+  /// Skips `draws` calls of Bits().
   void Skip(uint64_t draws) { counter_ += draws; }
   /// Uniform in [0, 1).
   double Uniform() { return static_cast<double>(Bits() >> 11) * 0x1.0p-53; }
   double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
   /// Uniform in {0, ..., n - 1}; n > 0.
   uint64_t Below(uint64_t n);
-  /// Standard normal (Box-Muller, one value a call, of two draws).
+  /// Standard normal (Box-Muller; one value per call, from two draws).
   double Normal();
 
   static uint64_t Mix(uint64_t x) {
@@ -36,7 +37,7 @@ class Random {
   uint64_t counter_ = 0;
 };
 
-/// What a stream of draws is for: the word after the seed.
+/// The purpose of a stream: the word after the seed.
 enum class Draw : uint64_t {
   kShuffle = 1,
   kInitialize,

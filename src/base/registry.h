@@ -1,4 +1,4 @@
-// Registry: finding a named part (layer, rule, format, ...) in its list.
+// Registry: finds a part (layer, rule, format, ...) in its list by name.
 #pragma once
 
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace yoke {
 
-/// Finds an entry by its `name`, or throws UserError listing the known ones and the nearest. `kind`
-/// is what the entries are called in the message ("layer").
+/// Finds an entry by its `name`, or throws UserError with the known names and the nearest one.
+/// `kind` names the entries in the message ("layer").
 template <typename Entry>
 const Entry& FindEntry(const std::vector<Entry>& entries, std::string_view kind,
                        std::string_view name) {

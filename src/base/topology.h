@@ -1,5 +1,5 @@
-// Topology: the machine's cores, caches and memory nodes, and which of them the compute threads of
-// this process get.
+// Topology: the machine's cores, caches and memory nodes, and the assignment of this process's
+// compute threads to them.
 #pragma once
 
 #include <cstdint>
@@ -10,35 +10,35 @@ namespace yoke {
 
 /// One hardware thread.
 struct Place {
-  int id = 0;    ///< As the system counts processors.
-  int core = 0;  ///< Hardware threads of one core share it.
-  int node = 0;  ///< The memory node it lies on.
+  int id = 0;    ///< The operating system's processor number.
+  int core = 0;  ///< The core; several hardware threads may share it.
+  int node = 0;  ///< The memory node.
 
   bool operator==(const Place&) const = default;
 };
 
-/// One cache of one level, as the first core sees it.
+/// A cache level, as seen by the first core.
 struct CacheInfo {
   int level = 0;
   int64_t bytes = 0;
-  int shared_by = 0;  ///< Logical processors behind it.
-  int count = 0;      ///< How many of them the machine has.
+  int shared_by = 0;  ///< Number of logical processors that share it.
+  int count = 0;      ///< Number of such caches in the machine.
 };
 
-/// A machine, also what this process may not use.
+/// The whole machine, including processors that this process may not use.
 struct Topology {
-  std::vector<Place> places;  ///< Node by node, core by core.
-  int allowed = 0;            ///< Places that the system lets anybody here use (cpuset).
-  int cores = 0;              ///< Physical ones.
+  std::vector<Place> places;  ///< Ordered by node, then core.
+  int allowed = 0;            ///< Number of places in the cpuset.
+  int cores = 0;              ///< Physical cores.
   int nodes = 0;              ///< Memory nodes.
   std::vector<CacheInfo> caches;
 };
-/// What hwloc finds; where it finds nothing, every processor is a core of its own.
+/// The topology found by hwloc; if it finds none, every processor counts as a core.
 Topology FindTopology();
-/// The running library: "2.9.0".
+/// Version of the loaded library: "2.9.0".
 std::string HwlocVersion();
 
-/// Where this process stands among those that one launcher started on this machine.
+/// The rank of this process among those that the launcher started on this machine.
 struct LocalRank {
   int rank = 0;
   int size = 1;
@@ -46,45 +46,45 @@ struct LocalRank {
 /// From the environment of Open MPI, MPICH or Slurm.
 LocalRank FindLocalRank();
 
-/// What this process may use of its machine.
+/// The part of the machine that this process may use.
 struct Allowance {
-  std::vector<int> mask;  ///< Ids of the places of its affinity mask.
-  int quota = 0;          ///< Cores by the control group's quota; 0: no limit.
+  std::vector<int> mask;  ///< Ids of the places in its affinity mask.
+  int quota = 0;          ///< Number of cores by the cgroup quota; 0: no limit.
   LocalRank rank = {};
 };
 Allowance FindAllowance();
 
-/// Threads that are wanted (0: as many as this process has cores for itself), and whether they may
-/// be bound to places.
+/// Requested number of threads (0: one per core of this process), and whether they may be bound to
+/// places.
 struct ThreadRequest {
   int threads = 0;
   bool pin = true;
-  LocalRank inside = {};  ///< Which of several ranks within this process asks.
+  LocalRank inside = {};  ///< The requesting rank among several ranks of this process.
 };
 
-/// How many threads compute, and where.
+/// The number of compute threads and their places.
 struct ThreadPlan {
   int threads = 1;
-  std::vector<Place> places;  ///< One a thread, node by node; empty: wherever the system puts them.
-  std::string reason;         ///< Why bound, or why not: a sentence.
+  std::vector<Place> places;  ///< One per thread, ordered by node; empty: not bound.
+  std::string reason;         ///< A sentence on why threads are bound or not.
 };
-/// Physical cores come first, then their further hardware threads; ranks that share a mask take
-/// blocks of it. Threads are bound only when they fill their share of the cores: where other ranks'
-/// cores are not known, a quota leaves cores to others, or cores stay free for other programs,
-/// bound threads of two processes could meet on one core, and the system does better.
+/// Uses physical cores first, then their other hardware threads. Ranks that share a mask take
+/// blocks of it. Threads are bound only if they fill their part of the cores. If the cores of other
+/// ranks are unknown, a quota limits the cores, or cores stay free for other programs, bound
+/// threads of two processes could end up on the same core; then the system schedules better.
 ThreadPlan PlanThreads(const Topology& topology, const Allowance& allowance,
                        const ThreadRequest& request);
-/// For this process on this machine now.
+/// The plan for this process on this machine.
 ThreadPlan PlanThreads(const ThreadRequest& request);
 
-/// A plan's threads dealt to `parts` teams, sizes differing by at most one (at least one thread
-/// each), neighbours together: a team lies on as few memory nodes as possible.
+/// Divides a plan's threads into `parts` teams of neighbours. Sizes differ by at most one, and each
+/// team has at least one thread and is on as few memory nodes as possible.
 std::vector<ThreadPlan> Divide(const ThreadPlan& plan, int parts);
 
-/// Binds the calling thread, and those it starts from then on, to a plan's places as a whole;
-/// undone when it goes. A team is not bound thread by thread: libgomp starts threads anew whenever
-/// a team shrinks and grows again, they inherit the mask of the thread that starts them, and on a
-/// single core they would all wait for each other. A team of one is bound to its core.
+/// Binds the calling thread, and threads that it starts from then on, to all of a plan's places;
+/// the destructor undoes it. Threads are not bound one by one: libgomp starts new threads whenever
+/// a team shrinks and grows again, and they inherit the mask of the thread that starts them, so
+/// they would all share a single core. A team of one is bound to its core.
 class Binding {
  public:
   explicit Binding(const ThreadPlan& plan);
@@ -93,7 +93,7 @@ class Binding {
   Binding& operator=(const Binding&) = delete;
 
  private:
-  std::vector<int> before_;  ///< The mask to return to; empty: nothing was bound.
+  std::vector<int> before_;  ///< The mask to restore; empty: nothing was bound.
 };
 
 }  // namespace yoke

@@ -6,21 +6,21 @@
 
 namespace yoke {
 
-/// Whether `text` is well-formed UTF-8 (RFC 3629): what JSON can hold.
+/// Whether `text` is well-formed UTF-8 (RFC 3629), as JSON requires.
 bool IsUtf8(std::string_view text);
 
-/// What a text in another encoding of Unicode is called ("UTF-16", "UTF-32"), by its first
-/// characters, which a mark or ASCII begins; "" for any other text.
+/// The name of the encoding of text that is UTF-16 or UTF-32 ("UTF-16", "UTF-32"), recognized by a
+/// byte order mark or leading ASCII; "" for other text.
 std::string_view WideEncoding(std::string_view text);
 
-/// Whether `text` is UTF-8 without control characters: what a name may be.
+/// Whether `text` is UTF-8 without control characters, as required for names.
 bool IsPlain(std::string_view text);
 
 /// `text` as one line of a message: control characters and bytes that are not UTF-8 are written as
-/// \x0A. A word of more than 400 bytes and a text of more than 4,000 lose their middle.
+/// \x0A. Shortens words of more than 400 bytes, and text of more than 4,000, in the middle.
 std::string OneLine(std::string_view text);
 
-/// A name in at most `width` bytes: ".." replaces its middle.
+/// A name in at most `width` bytes, with its middle replaced by "..".
 std::string Shortened(const std::string& name, size_t width);
 
 }  // namespace yoke

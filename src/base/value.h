@@ -1,5 +1,5 @@
-// Value: a tree of plain values (a job file, a layer's description), each knowing where it was
-// written.
+// Value: a tree of plain values (a job file, a layer's description), each with the place where it
+// was written.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace yoke {
 
 class Value;
 using List = std::vector<Value>;
-/// A table keeps the order in which its keys were written.
+/// A table preserves the order of its keys.
 using Table = std::vector<std::pair<std::string, Value>>;
 
 class Value {
@@ -38,15 +38,15 @@ class Value {
   const Table* AsTable() const { return std::get_if<Table>(&data_); }
   Table* AsTable() { return std::get_if<Table>(&data_); }
 
-  /// The value of a table's key; null when this is no table or has no such key.
+  /// The value of a table's key; null if this is not a table or has no such key.
   const Value* Find(std::string_view key) const;
   Value* Find(std::string_view key);
   /// Adds or replaces a key of a table (an empty value becomes a table).
   void Set(const std::string& key, Value value);
-  /// Removes a key of a table if it is there.
+  /// Removes a key of a table if it exists.
   void Erase(std::string_view key);
 
-  /// Where it was written ("job.toml:12"); empty when nobody wrote it.
+  /// Where it was written ("job.toml:12"); empty for values not from a file.
   const std::string& place() const { return place_; }
   void set_place(std::string place) { place_ = std::move(place); }
 
@@ -57,13 +57,13 @@ class Value {
   std::string place_;
 };
 
-/// Reads a TOML file. Throws UserError naming file, line and what was expected.
+/// Reads a TOML file. Throws UserError with file, line and what was expected.
 Value ReadToml(const std::string& path);
-/// Reads TOML text; `name` stands for the file in messages.
+/// Reads TOML text; `name` is the file's name in messages.
 Value ParseToml(std::string_view text, const std::string& name);
-/// TOML text that reads back as the same value.
+/// TOML text that parses to the same value.
 std::string FormatToml(const Value& table);
-/// One TOML value in a line ("[1, 2]", "\"adam\"").
+/// A value as one line of TOML ("[1, 2]", "\"adam\"").
 std::string FormatValue(const Value& value);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Says which yoke this is: every run and benchmark records it.
+// Version: the version and commit of the program, which every run and benchmark records.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,7 @@ namespace yoke {
 // The release, such as "0.1.0".
 std::string_view Version();
 
-// The git commit that was built, with "-dirty" behind it when files were changed; "unknown" outside
-// git.
+// The git commit of the build, followed by "-dirty" if files were changed; "unknown" outside git.
 std::string_view Commit();
 
 }  // namespace yoke
