@@ -1,5 +1,5 @@
-// Batch: one step's examples: input, labels and who they are. Storage is kept and grown, not freed,
-// from step to step.
+// Batch: the examples of one step: input, labels and ids. Its storage is reused from step to step
+// and only grows.
 #pragma once
 
 #include <cstdint>
@@ -31,20 +31,21 @@ class Batch {
  public:
   int64_t size = 0;  ///< Examples in this batch.
   uint64_t seed = 0;
-  int64_t epoch = 0;  ///< With seed and an example's id: the key of its augmentation and dropout.
+  /// With the seed and an example's id, the key of its augmentation and dropout.
+  int64_t epoch = 0;
   std::vector<int64_t> examples;  ///< Ids of the examples in the data set.
 
   /// Dense input [size, axes...] in plain layout, f32; null data when the input is sparse.
   Tensor dense;
-  SparseStorage sparse;  ///< Sparse input, one row an example.
+  SparseStorage sparse;  ///< Sparse input, one row per example.
   bool is_sparse = false;
 
-  std::vector<int32_t> classes;  ///< One class an example, or empty.
+  std::vector<int32_t> classes;  ///< One class per example, or empty.
   SparseStorage labels;          ///< Label sets (values empty), or empty.
 
-  std::vector<int64_t> scratch;  ///< For a reader that wraps another, while it reads.
+  std::vector<int64_t> scratch;  ///< For a reader that wraps another one, while it reads.
 
-  /// Makes `dense` a tensor of [size, axes...] over storage of this batch, which only ever grows.
+  /// Makes `dense` a tensor of [size, axes...] in this batch's storage, which only grows.
   void ResizeDense(const Shape& example) {
     const int64_t bytes = size * example.Count() * SizeOf(DType::kF32);
     if (storage_.bytes() < bytes) storage_ = Buffer(Cpu(), bytes);

@@ -1,4 +1,4 @@
-// Device: where memory lives and in which order work on it runs.
+// Device: a memory, and the order in which work on it runs.
 #pragma once
 
 #include <cstdint>
@@ -9,47 +9,47 @@
 
 namespace yoke {
 
-/// An ordered queue of work on one device. The CPU runs work at once in the caller; other devices
-/// later, in order.
+/// An ordered queue of work on one device. The CPU runs work immediately in the calling thread;
+/// other devices run it later, in order.
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// Runs `work` after everything enqueued before. Work must only touch memory that outlives it.
+  /// Runs `work` after everything enqueued before. `work` may only touch memory that outlives it.
   virtual void Enqueue(std::function<void()> work) = 0;
-  /// Returns when everything enqueued so far has run; throws what the work threw.
+  /// Returns when everything enqueued so far has run; rethrows an exception of the work.
   virtual void Wait() = 0;
 };
 
-/// A place with memory of its own. Allocation is 64-byte aligned and zeroed. Large pieces of the
-/// CPU's memory begin at a huge page and are taken from the system when they are first touched.
+/// A device with its own memory. Allocations are 64-byte aligned and zeroed. Large allocations on
+/// the CPU start at a huge page and get physical memory when first touched.
 class Device {
  public:
   virtual ~Device() = default;
   virtual const std::string& name() const = 0;  ///< "cpu", "emulated:0"
-  virtual void* Allocate(
-      int64_t bytes) = 0;  ///< Throws Error naming the size where there is too little.
-  virtual void Free(void* memory, int64_t bytes) = 0;  ///< `bytes` as they were allocated.
+  /// Throws Error with the size when memory is exhausted.
+  virtual void* Allocate(int64_t bytes) = 0;
+  virtual void Free(void* memory, int64_t bytes) = 0;  ///< `bytes` as allocated.
   virtual std::unique_ptr<Stream> NewStream() = 0;
   /// Copies between host memory and this device's, ordered on `stream`.
   virtual void CopyIn(void* device, const void* host, int64_t bytes, Stream& stream) = 0;
   virtual void CopyOut(void* host, const void* device, int64_t bytes, Stream& stream) = 0;
-  virtual bool IsHost() const { return false; }  ///< Memory can be read by the CPU directly.
+  virtual bool IsHost() const { return false; }  ///< The CPU can read its memory directly.
 };
 
-/// The host's memory; one instance for the process, without state.
+/// The host's memory: one stateless instance for the process.
 Device& Cpu();
 
-/// How fast an emulated device pretends to be.
+/// Speed of an emulated device.
 struct EmulatedSpeed {
   double copy_bytes_per_second = 0;  ///< 0: as fast as the CPU.
-  double slowdown = 1;               ///< Work takes this many times as long as on the CPU.
+  double slowdown = 1;               ///< Factor on the CPU's time for the same work.
 };
 
-/// A device with a separate memory, an asynchronous queue and a settable speed, computed on the
-/// CPU: every heterogeneous path is tested with it where there is no GPU.
+/// A device that computes on the CPU but has separate memory, an asynchronous queue and a settable
+/// speed. It tests every heterogeneous path without a GPU.
 std::unique_ptr<Device> NewEmulatedDevice(int index, EmulatedSpeed speed);
 
-/// Owns a piece of one device's memory.
+/// Owns an allocation on one device.
 class Buffer {
  public:
   Buffer() = default;

@@ -1,18 +1,18 @@
-// Tensor: a shape, a type and where the numbers lie; it owns nothing and knows no mathematics.
+// Tensor: a shape, a type and a pointer to the elements. It owns nothing and does no mathematics.
 #pragma once
 
 #include "tensor/types.h"
 
 namespace yoke {
 
-/// How the axes of an image tensor [batch, channels, height, width] lie in memory. Shapes are
-/// always written in that order.
+/// Memory order of an image tensor's axes. Shapes are always written [batch, channels, height,
+/// width].
 enum class Layout : uint8_t {
   kPlain,         ///< Row-major in the order of the shape (NCHW).
   kChannelsLast,  ///< batch, height, width, channels (NHWC).
 };
 
-/// A view of numbers on a device; `data` may be null (a simulation of times only).
+/// A view of elements on a device; `data` may be null (when only times are simulated).
 struct Tensor {
   Shape shape;
   DType type = DType::kF32;
@@ -27,8 +27,8 @@ struct Tensor {
   }
 };
 
-/// Sparse rows in compressed form (CSR): row r holds entries offsets[r] .. offsets[r+1].
-/// `offsets` need not start at 0 (a window of a larger matrix); `ids`/`values` are indexed by them.
+/// Sparse rows in CSR form: row r has the entries offsets[r] to offsets[r + 1] of `ids` and
+/// `values`. `offsets` need not start at 0 (a window of a larger matrix).
 struct SparseRows {
   int64_t rows = 0;
   int64_t width = 0;                 ///< Ids are in [0, width).

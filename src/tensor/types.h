@@ -1,4 +1,4 @@
-// Types and shapes: what a number is stored as, and how many there are along each axis.
+// Types and shapes: how an element is stored, and how many there are along each axis.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace yoke {
 
 enum class DType : uint8_t { kF32, kBf16, kI32, kU8 };
 
-int64_t SizeOf(DType type);           ///< Bytes of one number.
+int64_t SizeOf(DType type);           ///< Bytes per element.
 std::string_view NameOf(DType type);  ///< "f32", "bf16", "i32", "u8"
 
-/// A bfloat16 number: the upper half of an f32; conversion from f32 rounds to nearest even.
+/// A bfloat16 number: the upper half of an f32. Conversion from f32 rounds to nearest even.
 struct Bf16 {
   uint16_t bits = 0;
   Bf16() = default;
@@ -31,7 +31,8 @@ struct Bf16 {
   }
 };
 
-/// Lengths of the axes, outermost first; throws TooLarge (sizes.h). A copy allocates nothing.
+/// Lengths of the axes, outermost first. Throws TooLarge (sizes.h). Copying a shape does not
+/// allocate.
 class Shape {
  public:
   static constexpr int kMaxRank = 6;
@@ -45,7 +46,7 @@ class Shape {
   int64_t operator[](int axis) const { return axes_[axis]; }
   std::span<const int64_t> axes() const { return {axes_.data(), static_cast<size_t>(rank_)}; }
   int64_t Count() const;               ///< Product of the lengths; 1 for rank 0.
-  Shape Batched(int64_t batch) const;  ///< The shape with an axis of `batch` in front.
+  Shape Batched(int64_t batch) const;  ///< The shape with a leading axis of length `batch`.
   std::string Text() const;            ///< "20x24x24"
   bool operator==(const Shape&) const = default;
 
