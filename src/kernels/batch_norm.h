@@ -1,5 +1,5 @@
-// Batch normalization: each channel shifted and scaled to mean 0 and variance 1 over a batch, then
-// by its own weight and bias; what follows (an addition, a ReLU) is done in the same pass.
+// Batch normalization: normalizes each channel to mean 0 and variance 1 over a batch, then applies
+// its weight and bias. A following addition and ReLU are done in the same pass.
 #pragma once
 
 #include <memory>
@@ -12,37 +12,37 @@ namespace yoke {
 struct BatchNormShape {
   int64_t batch = 0;
   int64_t channels = 0;
-  int64_t pixels = 1;              ///< Height times width; 1: rows of `channels` features.
-  DType type = DType::kF32;        ///< f32 or bf16, of input, addend, output and their gradients.
-  Layout layout = Layout::kPlain;  ///< Of the same.
-  bool training = false;           ///< Statistics of the batch, and Backward will be called.
+  int64_t pixels = 1;        ///< Height times width; 1: rows of `channels` features.
+  DType type = DType::kF32;  ///< Type of input, addend, output and their gradients: f32 or bf16.
+  Layout layout = Layout::kPlain;  ///< Layout of the same tensors.
+  bool training = false;           ///< Use the batch's statistics; Backward will be called.
   bool add = false;                ///< output = normalized input + addend
-  bool relu = false;               ///< A ReLU behind that.
+  bool relu = false;               ///< Followed by a ReLU.
   double epsilon = 1e-5;           ///< Added to the variance.
-  double momentum = 0.1;           ///< The batch's share of the new running statistics.
+  double momentum = 0.1;           ///< Weight of the batch in the new running statistics.
 
-  int64_t Rows() const { return batch * pixels; }  ///< Numbers of one channel.
+  int64_t Rows() const { return batch * pixels; }  ///< Elements per channel.
   int64_t Count() const { return Rows() * channels; }
 };
 
 struct BatchNormCall {
   const void* input = nullptr;
-  const void* addend = nullptr;         ///< Read when `add`.
-  void* output = nullptr;               ///< Read by Backward when `add` and `relu`.
-  const float* weight = nullptr;        ///< [channels]; null: ones.
-  const float* bias = nullptr;          ///< [channels]; null: zeros.
-  float* running_mean = nullptr;        ///< [channels], as the next three. Updated when training.
-  float* running_variance = nullptr;    ///< Unbiased, as PyTorch keeps it.
-  float* weight_gradient = nullptr;     ///< Null: not wanted.
-  float* bias_gradient = nullptr;       ///< Null: not wanted.
-  void* output_gradient = nullptr;      ///< Overwritten when `add` and `relu` and nobody wants the
-                                        ///< addend's gradient, and where more_gradient is given.
+  const void* addend = nullptr;       ///< Read when `add`.
+  void* output = nullptr;             ///< Read by Backward when `add` and `relu`.
+  const float* weight = nullptr;      ///< [channels]; null: ones.
+  const float* bias = nullptr;        ///< [channels]; null: zeros.
+  float* running_mean = nullptr;      ///< [channels], like the next three. Updated when training.
+  float* running_variance = nullptr;  ///< Unbiased, as in PyTorch.
+  float* weight_gradient = nullptr;   ///< Null: not needed.
+  float* bias_gradient = nullptr;     ///< Null: not needed.
+  void* output_gradient = nullptr;  ///< Overwritten if `add` and `relu` are set and addend_gradient
+                                    ///< is null, and if more_gradient is set.
   const void* more_gradient = nullptr;  ///< Added to output_gradient; null: nothing.
-  void* input_gradient =
-      nullptr;  ///< Null: not wanted. Unless `add`, may be output_gradient's memory.
-  void* addend_gradient = nullptr;  ///< Null: not wanted. May be output_gradient's memory.
-  float* saved = nullptr;   ///< [4, channels], from Forward to Backward: mean, 1 / deviation, and
-                            ///< scale and bias as they were.
+  /// Null: not needed. May be output_gradient's memory unless `add` is set.
+  void* input_gradient = nullptr;
+  void* addend_gradient = nullptr;  ///< Null: not needed. May be output_gradient's memory.
+  float* saved = nullptr;   ///< [4, channels], kept from Forward to Backward: mean, 1 / standard
+                            ///< deviation, scale and bias.
   void* scratch = nullptr;  ///< scratch_bytes() of the kernel, 64-byte aligned.
 };
 
@@ -63,7 +63,7 @@ struct Moments {
   double variance = 0;  ///< Divided by the number of rows.
 };
 
-/// Writes what Forward saves of a channel's moments, and moves the running statistics towards them.
+/// Saves a channel's moments for Backward and updates the running statistics with them.
 void SaveMoments(const BatchNormShape& shape, const BatchNormCall& call, int64_t channel,
                  const Moments& moments);
 

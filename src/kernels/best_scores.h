@@ -1,4 +1,4 @@
-// BestScores: the greatest of the scores offered, without sorting the others.
+// BestScores: keeps the greatest of the scores offered, without sorting the others.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +9,14 @@
 
 namespace yoke {
 
-/// Greatest first, equals by id; a NaN never counts.
+/// Orders by score, greatest first, ties by id. NaNs are ignored.
 class BestScores {
  public:
   using Entry = std::pair<float, int32_t>;  ///< A score and its id.
 
   explicit BestScores(int64_t count) : count_(static_cast<size_t>(count)) {}
   void Clear() { heap_.clear(); }
-  /// Whether this score would be among them, its id being greater than all offered so far.
+  /// Whether this score would be kept if its id is greater than all ids offered so far.
   bool Wants(float score) const {
     return count_ > 0 && (heap_.size() < count_ || score > heap_.front().first);
   }
@@ -33,7 +33,7 @@ class BestScores {
   }
   /// In no particular order.
   const std::vector<Entry>& entries() const { return heap_; }
-  /// Best first; nothing may be offered until Clear().
+  /// Sorts best first. Nothing may be offered until Clear().
   const std::vector<Entry>& Sort() {
     std::sort_heap(heap_.begin(), heap_.end(), Before);
     return heap_;
@@ -44,7 +44,7 @@ class BestScores {
 
  private:
   size_t count_;
-  std::vector<Entry> heap_;  ///< The last of them in front.
+  std::vector<Entry> heap_;  ///< A heap with the worst entry in front.
 };
 
 }  // namespace yoke

@@ -5,7 +5,7 @@
 
 namespace yoke {
 
-/// `row` is f32 or bf16; the order of the additions is the compiler's.
+/// `row` is f32 or bf16. The compiler chooses the order of the additions.
 template <typename T>
 float Dot(const T* row, const float* query, int64_t count) {
   float sum = 0;

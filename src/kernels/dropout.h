@@ -1,4 +1,4 @@
-// Dropout: zeroes numbers at random and scales the rest, so that the expectation stays.
+// Dropout: zeroes elements at random and scales the rest so that the expectation is unchanged.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,18 @@ namespace yoke {
 
 struct DropoutShape {
   int64_t batch = 0;
-  int64_t count = 0;  ///< Numbers of one example.
+  int64_t count = 0;  ///< Elements per example.
   DType type = DType::kF32;
-  double keep = 0.5;  ///< Probability that a number stays, in (0, 1]; what stays is divided by it.
+  /// Probability of keeping an element, in (0, 1]; kept elements are divided by it.
+  double keep = 0.5;
 };
 
-/// Fills mask [batch, count]: 1 where a number stays, drawn from its example's key and its position
-/// alone (the probability is rounded to a multiple of 2^-16).
+/// Fills mask [batch, count] with 1 for kept elements. A draw depends only on the example's key and
+/// the position. The probability is rounded to a multiple of 2^-16.
 void DrawMasks(const DropoutShape& shape, std::span<const uint64_t> keys, uint8_t* mask);
 
-/// to = from * mask / keep for the whole batch; may be in place. Forward and backward are the same.
+/// to = from * mask / keep for the whole batch; may be in place. Forward and backward are
+/// identical.
 void ApplyMask(const DropoutShape& shape, const void* from, const uint8_t* mask, void* to);
 
 }  // namespace yoke

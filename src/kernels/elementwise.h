@@ -1,5 +1,5 @@
-// Elementwise: a function of each number whose derivative follows from its input; f32 or bf16, on
-// the caller's kernel threads.
+// Elementwise: functions of each element whose derivative depends on the input; f32 or bf16, on the
+// caller's kernel threads.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace yoke {
 
-/// to[i] = make(i) for every i, dealt to threads.
+/// to[i] = make(i) for every i, divided among threads.
 template <typename Number, typename Make>
 void FillEach(Number* to, int64_t count, const Make& make) {
   constexpr int64_t kWorthThreads = 8192;
@@ -29,7 +29,7 @@ void ApplyEach(const Function& function, const Tensor& input, const Tensor& outp
     run(input.As<float>());
 }
 
-/// input_gradient = output_gradient * function.Slope(input); may lie where output_gradient does.
+/// input_gradient = output_gradient * function.Slope(input); may use output_gradient's memory.
 template <typename Function>
 void ApplySlope(const Function& function, const Tensor& input, const Tensor& output_gradient,
                 const Tensor& input_gradient) {

@@ -5,10 +5,11 @@
 
 namespace yoke {
 
-/// output [batch, channels] = mean over pixels of image [batch, channels, height, width], of either
-/// layout; both f32 or both bf16 (sums in f32). One pass, on the caller's kernel threads.
+/// output [batch, channels] = mean over pixels of image [batch, channels, height, width], in either
+/// layout; both f32 or both bf16, with f32 sums. One pass, on the caller's kernel threads.
 void AverageImages(const Tensor& image, const Tensor& output);
-/// Each pixel's gradient is that of its channel's mean, divided by the number of pixels.
+/// Sets each pixel's gradient to the gradient of its channel's mean divided by the number of
+/// pixels.
 void SpreadAverages(const Tensor& output_gradient, const Tensor& image_gradient);
 
 }  // namespace yoke

@@ -1,5 +1,4 @@
-// Image axes: how a window (of a convolution or a pool) moves over an image, and where a pixel lies
-// in memory.
+// Image axes: sliding windows of convolutions and pools, and the position of a pixel in memory.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +13,18 @@ struct Window {
   int64_t size = 1;
   int64_t stride = 1;
   int64_t padding = 0;       ///< On both sides.
-  bool round_up = false;     ///< A last window that hangs over the end counts too, unless it starts
+  bool round_up = false;     ///< Include a last window that extends past the end, unless it starts
                              ///< beyond input and left padding.
-  int64_t more_padding = 0;  ///< What the end has beyond `padding`; may be negative.
-  int64_t dilation = 1;      ///< From one tap to the next: convolutions only.
+  int64_t more_padding = 0;  ///< Additional padding at the end; may be negative.
+  int64_t dilation = 1;      ///< Distance between taps; convolutions only.
 
   int64_t EndPadding() const { return padding + more_padding; }
-  /// From the first tap to the last.
+  /// Length from the first tap to the last.
   int64_t Span() const { return (size - 1) * dilation + 1; }
-  /// The same padding on both sides and no gaps between taps.
+  /// True for equal padding on both sides and no gaps between taps.
   bool IsPlain() const { return more_padding == 0 && dilation == 1; }
 
-  /// How many windows fit `length`; 0 or less when none does.
+  /// Number of windows in `length`; 0 or less if none fits.
   int64_t Count(int64_t length) const {
     const int64_t room = length + padding + EndPadding() - Span();
     if (room < 0) return 0;
@@ -35,7 +34,7 @@ struct Window {
   }
 };
 
-/// Offsets of numbers in a [batch, channels, height, width] tensor of either layout.
+/// Offsets of elements in a [batch, channels, height, width] tensor of either layout.
 class ImageIndex {
  public:
   ImageIndex(const Shape& shape, Layout layout) {
@@ -53,8 +52,8 @@ class ImageIndex {
   int64_t image_, channel_, row_, column_;
 };
 
-/// How the numbers of an image [batch, channels, height, width] follow each other: a run of pixels
-/// for each channel, or, channels last, of channels for each pixel.
+/// Memory order of an image [batch, channels, height, width]: a run of pixels for each channel, or,
+/// channels-last, a run of channels for each pixel.
 struct ImageRuns {
   int64_t channels, pixels;
   bool last;

@@ -1,4 +1,4 @@
-// Join: several tensors become one: their sum, or one behind the other along channels.
+// Join: sums tensors, or concatenates them along channels.
 #pragma once
 
 #include <span>
@@ -7,14 +7,15 @@
 
 namespace yoke {
 
-/// output = sum of the inputs, or max(0, sum) with `relu`; all of one shape, type (f32 or bf16) and
-/// layout; it may be one of them. One pass over memory, on the caller's kernel threads.
+/// output = sum of the inputs, or max(0, sum) with `relu`. All have the same shape, type (f32 or
+/// bf16) and layout; output may be one of the inputs. One pass over memory, on the caller's kernel
+/// threads.
 void Sum(std::span<const Tensor> inputs, bool relu, const Tensor& output);
 
-/// Lays the inputs [batch, channels, ...] behind each other along channels, or takes them apart
-/// again. Equal type and layout; all axes but channels agree.
+/// Concatenates the inputs [batch, channels, ...] along channels; TakeApart does the reverse. They
+/// have the same type, layout and axes except channels.
 void Concatenate(std::span<const Tensor> inputs, const Tensor& output);
-/// Tensors of `parts` with null data are left out.
+/// Skips tensors of `parts` with null data.
 void TakeApart(const Tensor& whole, std::span<const Tensor> parts);
 
 }  // namespace yoke

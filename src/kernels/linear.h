@@ -1,5 +1,4 @@
-// Linear: output = input * weight^T + bias, its gradients, and a ReLU behind it when it was
-// absorbed.
+// Linear: output = input * weight^T + bias, optionally followed by a ReLU, and its gradients.
 #pragma once
 
 #include <memory>
@@ -13,8 +12,8 @@ struct LinearShape {
   int64_t batch = 0;
   int64_t inputs = 0;
   int64_t outputs = 0;
-  DType type =
-      DType::kF32;  ///< Of activations, weight and bias (f32 or bf16); parameter gradients are f32.
+  DType type = DType::kF32;  ///< Type of activations, weight and bias: f32 or bf16. Parameter
+                             ///< gradients are f32.
   bool bias = true;
   bool relu = false;
   bool training = false;        ///< Backward will be called.
@@ -27,15 +26,16 @@ struct LinearCall {
   const void* input = nullptr;   ///< [batch, inputs]
   const void* weight = nullptr;  ///< [outputs, inputs]
   const void* bias = nullptr;    ///< [outputs]
-  void* output = nullptr;  ///< [batch, outputs]: written by Forward, read by Backward when relu.
-  void* output_gradient = nullptr;  ///< Zeroed where the ReLU was off; overwritten where it `adds`.
+  void* output = nullptr;  ///< [batch, outputs]: written by Forward; read by Backward if relu.
+  /// Zeroed where the ReLU was off; overwritten if the shape `adds`.
+  void* output_gradient = nullptr;
   void* input_gradient = nullptr;
-  /// Written; where the shape `adds`, `factor` times the weight's gradient is added to it, after
-  /// the weight was read for the last time: it may be the weight itself, which other threads may
-  /// read and write at the same time (kernels/shared.h).
+  /// Written by Backward. If the shape `adds`, `factor` times the weight's gradient is added
+  /// instead, after the last read of the weight. So it may be the weight itself, which other
+  /// threads may read and write at the same time (kernels/shared.h).
   float* weight_gradient = nullptr;
   float factor = 0;
-  int writer = 0;  ///< Those with different numbers begin at different rows of a shared weight.
+  int writer = 0;  ///< Writers with different indices start at different rows of a shared weight.
   float* bias_gradient = nullptr;
   void* scratch = nullptr;  ///< scratch_bytes() of the kernel, 64-byte aligned.
 };
@@ -44,15 +44,14 @@ class LinearKernel {
  public:
   virtual ~LinearKernel() = default;
   virtual void Forward(const LinearCall& call) = 0;
-  /// Writes all gradients that the shape and the call ask for.
+  /// Writes all gradients that the shape and the call request.
   virtual void Backward(const LinearCall& call) = 0;
   virtual int64_t scratch_bytes() const { return 0; }
   virtual std::string name() const = 0;
 };
 
-/// Whether a kernel of this shape that `adds` is faster than one that writes a gradient and a pass
-/// that applies it: depends on batch, inputs and outputs alone (measured:
-/// docs/executors/hogwild.md).
+/// Whether a kernel that `adds` is faster for this shape than writing a gradient and applying it in
+/// a second pass. Depends only on batch, inputs and outputs (measured: docs/executors/hogwild.md).
 bool AddsFaster(const LinearShape& shape);
 
 std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, bool reference = false);

@@ -1,5 +1,5 @@
-// Local response normalization: each number divided by a power of the squares of its neighbours in
-// the channels beside it (Krizhevsky et al. 2012).
+// Local response normalization: divides each element by a power of the sum of squares in the
+// neighbouring channels (Krizhevsky et al. 2012).
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace yoke {
 
-/// y = x * s^-beta, s = k + alpha / size * (sum of x^2 over `size` channels around this one), as in
-/// Caffe, PyTorch and ONNX.
+/// y = x * s^-beta, s = k + alpha / size * (sum of x^2 over the `size` channels centred on this
+/// one), as in Caffe, PyTorch and ONNX.
 struct LocalResponseNormShape {
   int64_t batch = 0;
   int64_t channels = 0;
   int64_t pixels = 0;              ///< Height times width.
-  DType type = DType::kF32;        ///< f32 or bf16, of input and output.
-  Layout layout = Layout::kPlain;  ///< Of input and output.
+  DType type = DType::kF32;        ///< Type of input and output: f32 or bf16.
+  Layout layout = Layout::kPlain;  ///< Layout of input and output.
   int64_t size = 5;                ///< Odd.
   double alpha = 1e-4;
   double beta = 0.75;
@@ -28,7 +28,7 @@ struct LocalResponseNormShape {
 class LocalResponseNormKernel {
  public:
   virtual ~LocalResponseNormKernel() = default;
-  /// `scratch`: scratch_bytes(), 64-byte aligned.
+  /// `scratch` has scratch_bytes() bytes, 64-byte aligned.
   virtual void Forward(const void* input, void* output, void* scratch) = 0;
   /// input_gradient may be output_gradient's memory.
   virtual void Backward(const void* input, const void* output_gradient, void* input_gradient,

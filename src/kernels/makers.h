@@ -1,5 +1,4 @@
-// Makers: the ordered list of an operation's kernels, best first; each may decline, the reference
-// last.
+// Makers: the list of an operation's kernels, best first. Each may decline; the reference is last.
 #pragma once
 
 #include <initializer_list>
@@ -9,13 +8,12 @@
 
 namespace yoke {
 
-/// A kernel made for `Shape`, or null when this maker declines (a type, shape or CPU it does not
-/// serve).
+/// Makes a kernel for `Shape`, or returns null for a type, shape or CPU that it does not support.
 template <typename Kernel, typename Shape>
 using Maker = std::unique_ptr<Kernel> (*)(const Shape& shape);
 
-/// The first kernel of the list that does not decline; with `reference` only the last maker, which
-/// never declines.
+/// The first kernel in the list that does not decline. With `reference`, the last one, which never
+/// declines.
 template <typename Kernel, typename Shape>
 std::unique_ptr<Kernel> MakeFirst(std::initializer_list<Maker<Kernel, Shape>> makers,
                                   const Shape& shape, bool reference) {

@@ -1,4 +1,4 @@
-// Pooling: the maximum or the average of windows of each channel.
+// Pooling: the maximum or the average of each window of each channel.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,10 @@
 namespace yoke {
 
 enum class Pooling : uint8_t {
-  kMaximum,  ///< Padding never wins; the gradient goes to the first of equal maxima; a NaN wins.
-  kAverage,  ///< Padding counts as zeros unless it is left out; what a rounded-up last window hangs
-             ///< over does not count (as in Caffe and PyTorch).
+  kMaximum,  ///< Ignores padding; the gradient goes to the first of equal maxima; a NaN is a
+             ///< maximum.
+  kAverage,  ///< Padding counts as zeros unless it is excluded. The part of a rounded-up last
+             ///< window past the end does not count (as in Caffe and PyTorch).
 };
 
 struct PoolingShape {
@@ -20,12 +21,12 @@ struct PoolingShape {
   int64_t channels = 0;
   int64_t height = 0;
   int64_t width = 0;
-  Window rows;  ///< Padding is less than the size, so that each window holds some input.
+  Window rows;  ///< Padding is less than the size, so each window covers some input.
   Window columns;
-  DType type = DType::kF32;         ///< f32 or bf16, of input and output.
-  Layout layout = Layout::kPlain;   ///< Of input and output.
+  DType type = DType::kF32;         ///< Type of input and output: f32 or bf16.
+  Layout layout = Layout::kPlain;   ///< Layout of input and output.
   bool training = false;            ///< Backward will be called.
-  bool leaves_out_padding = false;  ///< Averages are of input only.
+  bool leaves_out_padding = false;  ///< Exclude padding from averages.
 
   Shape Input() const { return {batch, channels, height, width}; }
   Shape Output() const { return {batch, channels, rows.Count(height), columns.Count(width)}; }
@@ -34,7 +35,7 @@ struct PoolingShape {
 class PoolingKernel {
  public:
   virtual ~PoolingKernel() = default;
-  /// `saved`: saved_bytes() that Backward of the same step needs (null when not training).
+  /// `saved` has saved_bytes() bytes for Backward of the same step; null when not training.
   virtual void Forward(const void* input, void* output, void* saved) = 0;
   virtual void Backward(const void* output_gradient, const void* saved, void* input_gradient) = 0;
   virtual int64_t saved_bytes() const { return 0; }

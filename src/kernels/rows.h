@@ -1,5 +1,5 @@
-// Rows: some rows of a large matrix gathered into a dense block, and gradients of such blocks
-// merged into one gradient a row.
+// Rows: gathers rows of a large matrix into a dense block, and merges gradients of such blocks into
+// one gradient per row.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace yoke {
 
-/// Copies table[rows[i], columns[j]] to block [padded_rows, padded_columns]; what pads is 0.
+/// Copies table[rows[i], columns[j]] to block [padded_rows, padded_columns]; padding is 0.
 struct RowGather {
   const float* table = nullptr;
-  int64_t width = 0;  ///< Of the table.
+  int64_t width = 0;  ///< Row length of the table.
   std::span<const int32_t> rows;
-  std::span<const int32_t> columns;  ///< Empty: all of them.
+  std::span<const int32_t> columns;  ///< Empty: all columns.
   int64_t padded_rows = 0;
   int64_t padded_columns = 0;
-  DType type = DType::kF32;  ///< Of the block: f32 or bf16.
+  DType type = DType::kF32;  ///< Type of the block: f32 or bf16.
   void* block = nullptr;
 };
-/// On the caller's kernel threads.
+/// Runs on the caller's kernel threads.
 void GatherRows(const RowGather& gather);
 
 /// A block of gradients [rows, stride] for some rows and columns.
@@ -33,11 +33,11 @@ struct RowBlock {
   int64_t stride = 0;
 };
 
-/// Sums blocks by row. Each row is summed by one thread in the order of the blocks, so that the
-/// result does not depend on the number of threads. Keeps its memory.
+/// Sums blocks by row. One thread sums each row in the order of the blocks, so the result does not
+/// depend on the number of threads. Keeps its memory between calls.
 class RowMerge {
  public:
-  /// `ids`: each row once, increasing; `values`: [ids, width].
+  /// Writes each row once, in increasing order, to `ids`, and `values` [ids, width].
   void Run(std::span<const RowBlock> blocks, int64_t width, std::vector<int32_t>& ids,
            std::vector<float>& values);
 
@@ -47,7 +47,7 @@ class RowMerge {
     int32_t block;
     int32_t row;
   };
-  /// By row, and for a row in the order of the blocks.
+  /// Lists the blocks' rows by row, and within a row in the order of the blocks.
   void ListPlaces(std::span<const RowBlock> blocks);
   void SumRow(std::span<const RowBlock> blocks, int64_t first, int64_t width, float* to) const;
 

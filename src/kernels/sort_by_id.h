@@ -1,4 +1,4 @@
-// SortById: entries in the order of their ids, equals as they came, on the kernel threads.
+// SortById: stable sort of entries by id, on the kernel threads.
 #pragma once
 
 #include <array>
@@ -11,15 +11,15 @@
 
 namespace yoke {
 
-/// Memory of SortById, kept from call to call.
+/// Memory of SortById, reused between calls.
 template <typename Entry>
 struct SortRoom {
   std::vector<Entry> entries;
-  std::vector<std::array<int64_t, 2048>> places;  ///< The next place by thread and bucket.
+  std::vector<std::array<int64_t, 2048>> places;  ///< Next position by thread and bucket.
 };
 
-/// Radix sort by `Entry::id` in [0, ids), eleven bits a pass: each thread counts and moves a part
-/// of its own.
+/// Radix sort by `Entry::id` in [0, ids), eleven bits per pass. Each thread counts and moves its
+/// own part.
 template <typename Entry>
 void SortById(std::vector<Entry>& entries, SortRoom<Entry>& room, int64_t ids) {
   constexpr int kBits = 11;
@@ -49,8 +49,8 @@ void SortById(std::vector<Entry>& entries, SortRoom<Entry>& room, int64_t ids) {
   }
 }
 
-/// Where each id's entries begin in sorted entries, and behind them their number; the ids, each
-/// once, go to `ids`.
+/// Returns the start of each id's entries in sorted entries, followed by the number of entries;
+/// writes the distinct ids to `ids`.
 template <typename Entry>
 void FindRuns(const std::vector<Entry>& entries, std::vector<int32_t>& ids,
               std::vector<int64_t>& starts) {

@@ -1,5 +1,5 @@
-// Sparse linear: a sum of the weight's rows named by sparse input, and the gradient of the touched
-// rows only.
+// Sparse linear: the sum of the weight's rows selected by sparse input, and the gradient of only
+// these rows.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace yoke {
 
-/// All numbers are f32.
+/// All values are f32.
 struct SparseLinearShape {
   int64_t features = 0;
   int64_t outputs = 0;
@@ -19,14 +19,14 @@ struct SparseLinearShape {
 };
 
 struct SparseLinearCall {
-  SparseRows input;               ///< One row an example; its ids are below `features`.
+  SparseRows input;               ///< One row per example; ids are below `features`.
   const float* weight = nullptr;  ///< [features, outputs]
   const float* bias = nullptr;    ///< [outputs]
-  float* output = nullptr;  ///< [batch, outputs]: written by Forward, read by Backward when relu.
+  float* output = nullptr;  ///< [batch, outputs]: written by Forward; read by Backward if relu.
   float* output_gradient = nullptr;  ///< Zeroed where the ReLU was off.
   float* bias_gradient = nullptr;
-  std::vector<int32_t>* row_ids =
-      nullptr;  ///< Written by Backward: each touched feature once, in increasing order.
+  /// Written by Backward: each touched feature once, in increasing order.
+  std::vector<int32_t>* row_ids = nullptr;
   std::vector<float>* row_values = nullptr;  ///< The gradients of these rows, [row_ids, outputs].
 };
 

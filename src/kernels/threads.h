@@ -1,4 +1,4 @@
-// Threads of kernels: each calling thread has an OpenMP team of its own, of the size it sets here.
+// Kernel threads: each calling thread has its own OpenMP team, with the size that it sets here.
 #pragma once
 
 #include <cstdint>
@@ -7,26 +7,26 @@
 
 namespace yoke {
 
-/// Sets how many threads kernels called by this thread use. Throws Error where they are refused.
+/// Sets the number of threads for kernels called by this thread. Throws Error if the system refuses
+/// them.
 void SetKernelThreads(int threads);
-/// How many threads kernels called by this thread use.
+/// The number of threads for kernels called by this thread.
 int KernelThreads();
 
-/// Calls body(i) for each i in [0, count): a thread of the caller's team takes one i after the
-/// other, kernels in body having that thread alone. Where there are fewer i than threads they come
-/// in order instead, each with the whole team. The first exception of a body is thrown again here.
+/// Calls body(i) for each i in [0, count). The threads of the caller's team take one i after the
+/// other, and kernels in body use only that thread. If there are fewer i than threads, they run in
+/// order instead, each with the whole team. Rethrows the first exception.
 void ForEachOnTeam(int64_t count, const std::function<void(int64_t)>& body);
-/// Which of the team's threads this is, from 0; below KernelThreads() of the team's caller.
+/// Index of this thread in its team, from 0 to KernelThreads() - 1.
 int TeamThread();
 
-/// To be called first in main with its arguments: lets waiting threads give up their core soon.
-/// libgomp reads how long to spin when it is loaded, so the program starts itself once more with
-/// that in its environment, unless the caller already chose (GOMP_SPINCOUNT, OMP_WAIT_POLICY).
-/// Where other programs share the cores, spinning at length made LeNet's steps 4 to 20 times slower
-/// (measured).
+/// Makes waiting threads yield their core soon. Call it first in main, with main's arguments:
+/// libgomp reads its spin count when it is loaded, so the program restarts itself with it in the
+/// environment, unless the caller has set GOMP_SPINCOUNT or OMP_WAIT_POLICY. Long spinning made
+/// LeNet's steps 4 to 20 times slower when other programs shared the cores (measured).
 void WaitBriefly(char** words);
 
-/// What the kernel library says about itself, for `doctor`.
+/// Information about the kernel library, for `doctor`.
 struct KernelLibrary {
   std::string name;        ///< "oneDNN"
   std::string version;     ///< "3.2.0"

@@ -1,5 +1,5 @@
-// Top scores: what evaluation and prediction want of a wide linear output, without keeping its
-// scores.
+// Top scores: the results that evaluation and prediction need from a wide linear output, without
+// storing all scores.
 #pragma once
 
 #include <memory>
@@ -12,37 +12,38 @@ namespace yoke {
 /// A sum over all scores of an example.
 enum class ScoreSum : uint8_t {
   kNone,
-  kLogExp,    ///< log sum exp(s), of the softmax.
-  kSoftplus,  ///< sum log(1 + exp(s)), of the sigmoid cross-entropy.
+  kLogExp,    ///< log sum exp(s), for the softmax.
+  kSoftplus,  ///< sum log(1 + exp(s)), for the sigmoid cross-entropy.
 };
 
 struct TopScoresShape {
-  int64_t batch = 0;  ///< Memory grows with it; a few hundred are enough for full speed.
+  int64_t batch = 0;  ///< Memory is proportional to it; a few hundred suffice for full speed.
   int64_t inputs = 0;
   int64_t outputs = 0;
-  DType type = DType::kF32;  ///< Of weight and bias (f32 or bf16); scores are f32.
+  DType type = DType::kF32;  ///< Type of weight and bias: f32 or bf16. Scores are f32.
   int64_t top = 1;           ///< At most `outputs`; 0: none.
   ScoreSum sum = ScoreSum::kNone;
 };
 
 /// Scores are input * weight^T + bias. All row-major.
 struct TopScoresCall {
-  const float* input = nullptr;  ///< [batch, inputs]; rounded to the shape's type.
+  const float* input = nullptr;  ///< [batch, inputs]; rounded to `type`.
   const void* weight = nullptr;  ///< [outputs, inputs]
   const void* bias = nullptr;    ///< [outputs], or null.
-  SparseRows wanted;             ///< A row an example: outputs whose scores are asked for; or none.
-  int32_t* ids = nullptr;        ///< [batch, top], written: greatest scores first, equals by id;
-                                 ///< -1 behind them when a NaN left out makes them too few.
-  float* scores = nullptr;       ///< [batch, top], written: their scores.
-  double* sums = nullptr;        ///< [batch], written; NaN when a score is one.
-  float* wanted_scores = nullptr;  ///< Written: one for each entry of `wanted`, in its order.
+  SparseRows wanted;        ///< Outputs whose scores are requested, one row per example; or none.
+  int32_t* ids = nullptr;   ///< [batch, top], written: greatest scores first, ties by id; padded
+                            ///< with -1 if NaNs leave too few.
+  float* scores = nullptr;  ///< [batch, top], written: their scores.
+  double* sums = nullptr;   ///< [batch], written; NaN if a score is NaN.
+  float* wanted_scores = nullptr;  ///< Written: one for each entry of `wanted`, in order.
 };
 
 /// Results do not depend on the number of threads.
 class TopScoresKernel {
  public:
   virtual ~TopScoresKernel() = default;
-  /// One pass over the weights, on the caller's kernel threads (as many as when it was made).
+  /// One pass over the weights, on the caller's kernel threads (the same number as when it was
+  /// made).
   virtual void Forward(const TopScoresCall& call) = 0;
   virtual std::string name() const = 0;
 };

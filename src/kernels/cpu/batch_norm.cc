@@ -1,7 +1,7 @@
 // Batch normalization in as few passes over memory as it takes. Forward: x for the moments; x (and
 // z) for y. Backward: dy and x (and y where a sum stands before the ReLU, then z's gradient is
-// written on the way) for the parameters' gradients; the same for dx. Where nothing is added, the
-// ReLU's sign is computed again from x, so that nobody reads y.
+// written on the way) for the parameters' gradients; the same for dx. Without an addition, the
+// ReLU's sign is recomputed from x, so y is not read.
 //
 // The moments are sums of x - k and their squares, k being the mean of a few rows: a large mean
 // cancels nothing. Each thread sums in double over f32 sums of a few hundred rows; the parts do not

@@ -1,7 +1,7 @@
-// The loops of batch normalization's passes, for 8 or 16 lanes. Channels last, a tile of a few rows
-// is added up in registers, tiles in f32 sums that stay in the first cache, and a few hundred rows
-// onto sums in double; a plain tensor's planes likewise. Passes that write run from the end, where
-// the pass before left the caches full. Nothing of the standard library is called: see wide.h.
+// The loops of batch normalization's passes, for 8 or 16 lanes. Channels-last, a tile of a few rows
+// is summed in registers, tiles in f32 sums that stay in the L1 cache, and a few hundred rows in
+// double; planes of a plain tensor likewise. Passes that write run backwards, because the pass
+// before left the end in the caches. They call nothing from the standard library: see wide.h.
 #pragma once
 
 #include "kernels/cpu/batch_norm_passes.h"
@@ -10,15 +10,15 @@
 namespace yoke::cpu {
 namespace {
 
-inline constexpr int64_t kTile = 8;           // rows at once
-inline constexpr int64_t kGroup = 256;        // rows (of a plane: vectors) whose sums are f32
-inline constexpr int64_t kAhead = 1024;       // numbers called for in advance, where a tile is less
-inline constexpr int64_t kChunk = 64 * 1024;  // numbers written in order, chunk before chunk
+inline constexpr int64_t kTile = 8;           // rows per tile
+inline constexpr int64_t kGroup = 256;        // rows (in a plane: vectors) with f32 sums
+inline constexpr int64_t kAhead = 1024;       // elements to prefetch if a tile has fewer
+inline constexpr int64_t kChunk = 64 * 1024;  // elements written in order within a chunk
 
 [[gnu::always_inline]] inline int64_t Least(int64_t a, int64_t b) { return a < b ? a : b; }
 [[gnu::always_inline]] inline int64_t Most(int64_t a, int64_t b) { return a < b ? b : a; }
 
-/// A channel's constants for so many neighbours: of as many channels, or of one (`Plane`).
+/// The constants of neighbouring elements: of several channels, or of one (`Plane`).
 template <int Lanes, bool Plane>
 struct Constants {
   using Floats = typename Wide<Lanes>::Floats;
@@ -41,13 +41,13 @@ struct Constants {
   }
 };
 
-/// What a pass may use: known where its loop is compiled, so that nothing is asked inside.
+/// Optional parts of a pass. They are template arguments, so loops have no branches for them.
 enum Use : unsigned {
   kAdds = 1,     // z, or a second gradient
-  kRelu = 2,     // a ReLU behind the sum
+  kRelu = 2,     // a ReLU after the sum
   kSees = 4,     // y, for the ReLU's sign
   kKeeps = 8,    // g is stored
-  kStreams = 16  // results go past the caches
+  kStreams = 16  // results bypass the caches
 };
 
 constexpr unsigned MayUse(NormStep step) {
@@ -74,7 +74,7 @@ constexpr unsigned MayUse(NormStep step) {
   return uses & MayUse(pass.step);
 }
 
-/// What is computed at one place of memory.
+/// The computation at one position in memory.
 template <typename T, NormStep Step, unsigned Used>
 struct Place {
   static constexpr bool kSums = Step == NormStep::kMoments || Step == NormStep::kGradientSums;
@@ -82,8 +82,8 @@ struct Place {
   template <int Lanes>
   using Floats = typename Wide<Lanes>::Floats;
 
-  /// Loads, and calls what the same place of a later tile loads into the second cache: the first
-  /// waits for so few lines at a time that calls into it cost a third of the pass (Zen 4).
+  /// Loads, and prefetches the same position of a later tile into the L2 cache. Prefetching into
+  /// L1, which has few outstanding misses, cost a third of the pass (Zen 4).
   template <int Lanes>
   [[gnu::always_inline]] static void Load(const NormPass& pass, const void* from, int64_t i,
                                           Floats<Lanes>& v) {
@@ -92,7 +92,7 @@ struct Place {
     Wide<Lanes>::Load(at, v);
   }
 
-  /// g: the output's gradient behind the ReLU; d: x - center.
+  /// g: the gradient of the output before the ReLU; d: x - center.
   template <int Lanes, bool Plane>
   [[gnu::always_inline]] static void Gradient(const NormPass& pass,
                                               const Constants<Lanes, Plane>& k, int64_t i,
@@ -154,8 +154,8 @@ struct Place {
   }
 };
 
-/// `Rows` rows of channels last, from `row` on: Lanes channels at a time as long as there are so
-/// many, then fewer. Adds to f32 sums [2, channels], or writes.
+/// Processes `Rows` channels-last rows from `row` on, Lanes channels at a time, then the rest with
+/// fewer. Adds to f32 sums [2, channels], or writes.
 template <typename At, int Lanes, int Rows>
 [[gnu::always_inline]] inline void Tile(const NormPass& pass, int64_t row, int64_t c, float* sums) {
   const int64_t channels = pass.channels;
@@ -256,11 +256,11 @@ void Run(const NormPass& pass, int64_t begin, int64_t end, double* sums) {
   }
 }
 
-/// Runs the loop for what the pass uses; `Next` is the use to look at now.
+/// Selects the loop for what the pass uses; `Next` is the next use to test.
 template <typename T, NormStep Step, int Lanes, unsigned Used = 0, unsigned Next = 1>
 [[gnu::always_inline]] inline void Choose(const NormPass& pass, int64_t begin, int64_t end,
                                           double* sums) {
-  // Nothing asks for y's sign without a ReLU: no loop is compiled for that.
+  // The sign of y is needed only with a ReLU: do not compile a loop for the other case.
   constexpr bool kUseless = (Used & kSees) && !(Used & kRelu);
   if constexpr (kUseless) {
   } else if constexpr (Next > kStreams) {
@@ -278,7 +278,7 @@ template <typename T, NormStep Step, int Lanes, unsigned Used = 0, unsigned Next
 template <typename T, int Lanes>
 [[gnu::always_inline]] inline void Part(const NormPass& given, int64_t begin, int64_t end,
                                         double* sums) {
-  NormPass pass = given;  // a copy that no store can change, so that it stays in registers
+  NormPass pass = given;  // a copy that stores cannot alias, so it stays in registers
   pass.ahead = kTile * Most(pass.channels, kAhead / kTile);
   switch (pass.step) {
     case NormStep::kMoments:

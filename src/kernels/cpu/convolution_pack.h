@@ -1,4 +1,4 @@
-// Packs pixels into the cells that tiles of a weight gradient multiply (convolution_tiles.h).
+// Packs pixels into the cells that weight-gradient tiles multiply (convolution_tiles.h).
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,13 @@
 
 namespace yoke::cpu {
 
-/// How numbers of a type lie in cells.
+/// The cell format of a type.
 template <typename T>
 struct CellsOf;
 template <>
 struct CellsOf<float> {
   using Cell = float;
-  static constexpr int64_t kImages = 1;  ///< Whose pixels share a cell.
+  static constexpr int64_t kImages = 1;  ///< Number of images whose pixels share a cell.
 };
 template <>
 struct CellsOf<Bf16> {
@@ -22,12 +22,12 @@ struct CellsOf<Bf16> {
   static constexpr int64_t kImages = 2;
 };
 
-/// Cells of `count` numbers from `first`.
+/// Packs `count` elements from `first`.
 inline void PackCells(const float* first, const float* /*second*/, int64_t count, float* to) {
   std::copy_n(first, count, to);
 }
 
-/// The same from two images; without a second one its halves are zeros.
+/// The same from two images; without a second one, its halves are zero.
 inline void PackCells(const Bf16* first, const Bf16* second, int64_t count, uint32_t* to) {
   const auto* low = reinterpret_cast<const uint16_t*>(first);
   const auto* high = reinterpret_cast<const uint16_t*>(second);
@@ -43,10 +43,10 @@ struct PixelRow {
   const T* first = nullptr;  ///< The row's first pixel; null: a row of zeros.
   const T* second = nullptr;
   int64_t width = 0;     ///< Pixels outside [0, width) are zeros.
-  int64_t channels = 0;  ///< Of a pixel.
+  int64_t channels = 0;  ///< Channels per pixel.
 };
 
-/// `count` pixels from `first` on, each `step` after the last, channels [begin, begin + size).
+/// `count` pixels from `first` on, `step` apart, with channels [begin, begin + size).
 struct PixelRange {
   int64_t first = 0, step = 1, count = 0, begin = 0, size = 0;
 };

@@ -22,12 +22,12 @@ class WeightGradient {
   virtual int64_t scratch_bytes() const = 0;
 };
 
-/// Null where the library does it better or alone: other layouts, groups, no AVX-512. The order of
-/// its sums follows from the threads of this call, and, of a product, from those of Run.
+/// Returns null where the library is better or the only option: other layouts, groups, no AVX-512.
+/// The order of sums depends on the number of threads in this call and, for a product, in Run.
 std::unique_ptr<WeightGradient> MakeWeightGradient(const ConvolutionShape& shape);
 
-/// Windows of one pixel and stride 1: a product of the library over all pixels. Null where that is
-/// slower than tiles.
+/// For windows of one pixel and stride 1: one matrix product of the library over all pixels.
+/// Returns null where that is slower than tiles.
 std::unique_ptr<WeightGradient> MakeProductWeightGradient(const ConvolutionShape& shape);
 
 }  // namespace yoke::cpu

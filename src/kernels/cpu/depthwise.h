@@ -1,5 +1,5 @@
-// Weight gradients of depthwise convolutions (each channel a group of its own), channels last, for
-// the windows that the library has only slow loops for: those of more than 3x3, and with gaps.
+// Weight gradients of channels-last depthwise convolutions (each channel is its own group), for
+// windows where the library is slow: larger than 3x3, or dilated.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace yoke::cpu {
 
-/// Null where the library does it better or alone.
+/// Returns null where the library is better or the only option.
 std::unique_ptr<WeightGradient> MakeDepthwiseWeightGradient(const ConvolutionShape& shape);
 
 }  // namespace yoke::cpu

@@ -1,4 +1,4 @@
-// Exponential: exp that compilers turn into vector instructions.
+// Exponential: an exp that compilers vectorize.
 #pragma once
 
 #include <bit>
@@ -8,13 +8,12 @@
 
 namespace yoke::cpu {
 
-/// exp(x) within 2 units in the last place; below -87 it stays at exp(-87), above 88 at exp(88); a
-/// NaN stays one. exp(x) = 2^n exp(r) with n the whole number nearest to x / ln 2, exp(r) by a
-/// polynomial (Cephes, S. Moshier).
+/// exp(x) within 2 ulp; x is clamped to [-87, 88]; NaN gives NaN. exp(x) = 2^n exp(r), where n is
+/// the integer nearest to x / ln 2 and exp(r) is a polynomial (Cephes, S. Moshier).
 inline float Exponential(float x) {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
-  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to a whole number
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
   const float shifted = x * 1.44269504F + kRound;
   const float n = shifted - kRound;
   const float r = (x - n * 0.693359375F) + n * 2.12194440e-4F;
@@ -26,11 +25,11 @@ inline float Exponential(float x) {
   p = p * r + 5.0000001201e-1F;
   const float y = p * (r * r) + r + 1.0F;
   const auto exponent = std::bit_cast<uint32_t>(shifted)
-                        << 23;  // n modulo 256, in the exponent's place
+                        << 23;  // n modulo 256, in the exponent bits
   return std::bit_cast<float>(std::bit_cast<uint32_t>(y) + exponent);
 }
 
-/// The same of 8 lanes, for loops that the compiler leaves alone.
+/// The same for 8 lanes, for loops that the compiler does not vectorize.
 inline Vector<8>::Floats Exponential(Vector<8>::Floats x) {
   using Floats = Vector<8>::Floats;
   using Words = Vector<8>::Words;

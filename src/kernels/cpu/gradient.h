@@ -1,4 +1,4 @@
-// One pass over an output gradient: zero it where the ReLU was off, and sum it for the bias.
+// One pass over an output gradient: zeroes it where the ReLU was off, and sums it for the bias.
 #pragma once
 
 #include "tensor/types.h"
@@ -10,15 +10,16 @@ struct GradientPass {
   int64_t rows = 0;
   int64_t columns = 0;
   DType type = DType::kF32;
-  const void* relu_output = nullptr;  ///< Not above 0 where the gradient becomes 0; null: no ReLU.
-  void* gradient = nullptr;           ///< Changed in place when there is a ReLU.
-  float* bias_gradient = nullptr;     ///< [columns]: sums over rows; null: not wanted.
-  float* partial_sums = nullptr;  ///< [kGradientParts, columns] of scratch memory: with it, threads
-                                  ///< share rows instead of columns (many rows).
+  /// The gradient is zeroed where this is not positive; null: no ReLU.
+  const void* relu_output = nullptr;
+  void* gradient = nullptr;        ///< Changed in place if there is a ReLU.
+  float* bias_gradient = nullptr;  ///< [columns]: sums over rows; null: not needed.
+  float* partial_sums = nullptr;   ///< Scratch memory [kGradientParts, columns]. With it, threads
+                                   ///< divide rows instead of columns (for many rows).
 };
 inline constexpr int64_t kGradientParts = 64;
 
-/// Numbers in any order; where the output is not above 0 the gradient becomes 0 (a NaN keeps it).
+/// Zeroes the gradient where the output is not positive (NaN keeps it), in any element order.
 struct MaskPass {
   int64_t count = 0;
   DType type = DType::kF32;
@@ -27,7 +28,7 @@ struct MaskPass {
 };
 void Mask(const MaskPass& pass);
 
-/// All numbers times a factor.
+/// Multiplies all elements by a factor.
 struct ScalePass {
   int64_t count = 0;
   DType type = DType::kF32;

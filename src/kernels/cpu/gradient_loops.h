@@ -1,5 +1,5 @@
-// The loops of a pass over an output gradient, for 8 or 16 lanes: a strip of columns has its sums
-// in registers. Nothing of the standard library is called: see wide.h.
+// The loops of a pass over an output gradient, for 8 or 16 lanes: the sums of a strip of columns
+// stay in registers. They call nothing from the standard library: see wide.h.
 #pragma once
 
 #include "kernels/cpu/gradient_panel.h"
@@ -8,10 +8,10 @@
 namespace yoke::cpu {
 namespace {
 
-/// `Count` vectors of columns at once, `width` columns in all: masks them, and adds each column to
-/// its sum. The last vector ends with the last column; what it shares with the one before it (of
-/// this strip, or of the panel's strip before, which there is where `width` is less than a vector)
-/// is masked twice and added once.
+/// Masks `Count` vectors of columns, `width` columns in all, and adds each column to its sum. The
+/// last vector ends with the last column. Lanes that it shares with the vector before it (in this
+/// strip or, if `width` is less than a vector, in the panel's previous strip) are masked twice but
+/// added once.
 template <typename T, int Lanes, int Count>
 [[gnu::always_inline]] inline void TakeStrip(const GradientPanel& p, int64_t width) {
   using W = Wide<Lanes>;
@@ -25,7 +25,7 @@ template <typename T, int Lanes, int Count>
   for (int k = 0; k < Count; ++k) W::Load(p.sums + (k < Count - 1 ? k * Lanes : last), total[k]);
   for (int64_t at = 0; at < p.rows * p.step; at += p.step) {
     Floats v[Count], output;
-    for (int k = 0; k < Count; ++k)  // before any is stored: loads of what was just stored wait
+    for (int k = 0; k < Count; ++k)  // load all before storing: loads of fresh stores stall
       W::Load(g + at + (k < Count - 1 ? k * Lanes : last), v[k]);
     for (int k = 0; k < Count; ++k) {
       const int64_t here = at + (k < Count - 1 ? k * Lanes : last);
@@ -38,11 +38,11 @@ template <typename T, int Lanes, int Count>
       total[k] += v[k];
     }
   }
-  for (int k = Count - 1; k >= 0; --k)  // the last one's lanes of another vector are stale
+  for (int k = Count - 1; k >= 0; --k)  // the last vector's shared lanes are stale
     W::Store(total[k], p.sums + (k < Count - 1 ? k * Lanes : last));
 }
 
-/// Strips of four vectors, then one of what is left.
+/// Strips of four vectors, then one strip for the rest.
 template <typename T, int Lanes>
 [[gnu::always_inline]] inline void TakePanel(const GradientPanel& given) {
   if constexpr (Lanes > 1)

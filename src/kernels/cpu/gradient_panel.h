@@ -1,4 +1,4 @@
-// A part of an output gradient that is masked and summed, and where the loops are.
+// A part of an output gradient to be masked and summed, and the functions that do it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace yoke::cpu {
 /// Rows [row, row + rows) of the columns [column, column + columns).
 struct GradientPanel {
   int64_t row = 0, rows = 0, column = 0, columns = 0;
-  int64_t step = 0;                   ///< Numbers of a whole row.
+  int64_t step = 0;                   ///< Row stride in elements.
   const void* relu_output = nullptr;  ///< Null: no ReLU.
   void* gradient = nullptr;
   float* sums = nullptr;  ///< [columns], added to.
@@ -19,9 +19,9 @@ struct GradientLoops {
   void (*bf16)(const GradientPanel& panel);
 };
 
-/// The fastest loops of this CPU.
+/// The fastest loops for this CPU.
 GradientLoops GradientLoopsFor();
-/// Those of AVX-512, which the machine must have.
+/// The AVX-512 loops; the CPU must support AVX-512.
 GradientLoops GradientLoopsAvx512();
 
 }  // namespace yoke::cpu

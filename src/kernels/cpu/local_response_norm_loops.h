@@ -1,8 +1,8 @@
-// The loops of local response normalization, for 8 or 16 lanes: a block of pixels, copied to f32
-// numbers in the cache. Zeros around a line's squares stand for the channels that are not there, so
-// that a window over channels is a few shifted loads. A step is done for all lines of a block
-// before the next one reads it: loads that straddle fresh stores are slow. Nothing of the standard
-// library is called: see wide.h.
+// The loops of local response normalization, for 8 or 16 lanes. A block of pixels is copied to f32
+// in the cache. Zeros around a line's squares stand for missing channels, so a window over channels
+// is a few shifted loads. Each step is done for all lines of a block before the next step reads it,
+// because loads that straddle fresh stores are slow. They call nothing from the standard library:
+// see wide.h.
 #pragma once
 
 #include "kernels/cpu/local_response_norm_block.h"
@@ -11,7 +11,7 @@
 namespace yoke::cpu {
 namespace {
 
-/// Exponents that take square roots only, and all others.
+/// Exponents that need only square roots, and all others.
 enum class Power : uint8_t { kHalf, kThreeQuarters, kOne, kOther };
 
 template <typename T, int Lanes>
@@ -21,7 +21,7 @@ class NormLoops {
 
  public:
   [[gnu::always_inline]] static void Forward(const NormBlockCall& given) {
-    const NormBlockCall c = given;  // a copy that no store can change
+    const NormBlockCall c = given;  // a copy that stores cannot alias
     Take(c, static_cast<const T*>(c.input), c.rows.x);
     ForEachScale(
         c, [&](int64_t i, const Floats& scale, const Floats& /*inverse*/)
@@ -45,7 +45,7 @@ class NormLoops {
   }
   [[gnu::always_inline]] static void Store(const Floats& v, float* to) { W::Store(v, to); }
 
-  /// to = from, of n numbers.
+  /// to = from, for n elements.
   template <typename From, typename To>
   [[gnu::always_inline]] static void Copy(const From* from, int64_t n, To* to) {
     int64_t i = 0;
@@ -61,7 +61,8 @@ class NormLoops {
     }
   }
 
-  /// Calls copy(place in the tensor, place in the lines, count) for each run of a block's numbers.
+  /// Calls copy(offset in the tensor, offset in the lines, count) for each contiguous run of a
+  /// block.
   template <typename CopyRun>
   [[gnu::always_inline]] static void ForEachRun(const NormBlockCall& c, const CopyRun& copy) {
     const NormBlock& b = c.block;
@@ -100,7 +101,7 @@ class NormLoops {
     for (int64_t i = 0; i < count; ++i) from[i] = 0;
   }
 
-  /// Zeros around the numbers of each line.
+  /// Writes zeros around each line.
   [[gnu::always_inline]] static void Surround(const NormBlockCall& c, float* padded) {
     const int64_t count = c.channels * c.block.width, margin = Margin(c);
     for (int64_t line = 0; line < c.block.lines; ++line, padded += c.stride) {
@@ -109,11 +110,11 @@ class NormLoops {
     }
   }
 
-  /// Sums over windows of channels of the numbers from `padded` on.
+  /// Sums over windows of channels, from `padded` on.
   [[gnu::always_inline]] static Floats SumWindows(const NormBlockCall& c, const float* padded) {
     const int64_t width = c.block.width;
     Floats sum = Load(padded);
-    if (c.size == 5) {  // the usual size, without a loop
+    if (c.size == 5) {  // the most common size, unrolled
       sum += Load(padded + width) + Load(padded + 2 * width);
       return sum + (Load(padded + 3 * width) + Load(padded + 4 * width));
     }
@@ -121,8 +122,8 @@ class NormLoops {
     return sum;
   }
 
-  /// 1 / sqrt(s): the CPU's estimate of 12 or 14 bits and one of Newton's steps, which doubles
-  /// them.
+  /// 1 / sqrt(s): the CPU's estimate with 12 or 14 bits and one Newton step, which doubles the
+  /// bits.
   [[gnu::always_inline]] static Floats InverseRoot(const Floats& s) {
     Floats r;
     if constexpr (Lanes == 16)

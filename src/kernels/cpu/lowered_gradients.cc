@@ -16,7 +16,7 @@ std::unique_ptr<ConvolutionKernel> Convolution(const ConvolutionShape& shape);
 
 namespace {
 
-/// The products for so many images:
+/// The products for a number of images:
 ///   weights [outputs, width] += dY^T rows,    rows [images * pixels, width] = dY weights
 struct Products {
   Products(const dnnl::engine& engine, int64_t rows, int64_t width, int64_t outputs) {

@@ -1,5 +1,5 @@
-// Lowering: windows of a channels-last image as the rows of a matrix, and the sum back (im2col,
-// col2im).
+// Lowering: writes the windows of a channels-last image as rows of a matrix (im2col), and sums rows
+// back (col2im).
 #pragma once
 
 #include "kernels/convolution.h"
@@ -13,12 +13,12 @@ class Lowering {
   /// Row (y, x) of `rows` is the window of output pixel (y, x): [kernel height][kernel width]
   /// [channels of the group], zeros outside the image.
   void Lower(const float* image, float* rows) const;
-  /// image += what lies under each window; writes the group's channels only.
+  /// Adds the rows back to the image under each window; writes only the group's channels.
   void AddBack(const float* rows, float* image) const;
-  /// The weights of all groups in the order of such rows, [outputs][kernel height][kernel width]
+  /// Reorders the weights of all groups to match the rows: [outputs][kernel height][kernel width]
   /// [channels of a group], from [outputs][channels of a group][kernel height][kernel width].
   void PackWeights(const float* weights, float* packed) const;
-  /// weights += packed, each in its order.
+  /// weights += packed, converting between their orders.
   void AddWeights(const float* packed, float* weights) const;
   int64_t width() const { return s_.rows.size * run_; }
 

@@ -1,5 +1,5 @@
-// What our kernels share of oneDNN: types, and an operation whose calls set pointers and allocate
-// nothing.
+// Common oneDNN code of our kernels: types, and an operation whose calls only set pointers and do
+// not allocate.
 #pragma once
 
 #include <dnnl.hpp>
@@ -19,26 +19,26 @@ inline dnnl::memory::data_type TypeOf(DType type) {
 
 /// The memory description of a row-major tensor, or of an image in either layout.
 Description Describe(const Shape& shape, DType type, Layout layout = Layout::kPlain);
-/// One in which the library chooses the layout.
+/// A description whose layout the library chooses.
 Description DescribeAny(const Shape& shape, DType type);
 
-/// The library keeps its temporary memory in what each call passes; optionally a ReLU follows,
-/// which keeps a NaN and makes negative numbers 0 or negligibly less (never more than 0).
+/// The library uses scratch memory passed with each call. Optionally a ReLU follows; it keeps NaNs
+/// and maps negative numbers to 0 or a negligible negative number.
 dnnl::primitive_attr Attributes(bool relu = false);
 
-/// One operation of the library with its arguments prepared.
+/// One library operation with prepared arguments.
 class Operation {
  public:
   struct Argument {
     int id;                   ///< DNNL_ARG_...
-    Description description;  ///< Empty: not used. Only the last arguments of an operation may be.
+    Description description;  ///< Empty: not used. Only the last arguments may be empty.
   };
   Operation() = default;
   Operation(const dnnl::engine& engine, const dnnl::primitive& primitive,
             const Description& scratch, std::initializer_list<Argument> arguments);
 
-  /// Runs it on `pointers`, in the order of the arguments (those not used may be null), with
-  /// scratch_bytes() of temporary memory.
+  /// Runs it on `pointers`, in the order of the arguments (unused ones may be null), with
+  /// scratch_bytes() of scratch memory.
   void Run(std::initializer_list<const void*> pointers, void* scratch);
 
   int64_t scratch_bytes() const { return scratch_bytes_; }
@@ -60,7 +60,7 @@ Operation MakeOperation(const dnnl::engine& engine,
   return Operation(engine, Primitive(description), description.scratchpad_desc(), arguments);
 }
 
-/// True unless the library would fall back to its own slow loops for what `description` says.
+/// False if the library would use its slow reference loops for `description`.
 template <typename PrimitiveDesc>
 bool IsFast(const PrimitiveDesc& description) {
   return description && std::string(description.impl_info_str()).find("ref") == std::string::npos;

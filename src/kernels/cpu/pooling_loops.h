@@ -1,5 +1,5 @@
-// The loops of pooling, for 8 or 16 lanes: a pixel at a time, blocks of channels in registers.
-// No inline function of the standard library is called: see wide.h.
+// The loops of pooling, for 8 or 16 lanes: one pixel at a time, with blocks of channels in
+// registers. They call no inline function of the standard library: see wide.h.
 #pragma once
 
 #include "kernels/cpu/pooling_rows.h"
@@ -8,7 +8,7 @@
 namespace yoke::cpu {
 namespace {
 
-/// `Count` vectors of channels of a pool of numbers T.
+/// `Count` vectors of channels, with elements of type T.
 template <typename T, int Lanes, int Count>
 struct PoolBlock {
   using Floats = typename Wide<Lanes>::Floats;
@@ -43,7 +43,7 @@ struct PoolBlock {
         const T* at = x + (i * p.columns.inputs + j) * p.channels;
         for (int k = 0; k < Count; ++k) {
           Wide<Lanes>::Load(at + k * Lanes, v);
-          const Ints wins = (v > best[k]) | (v != v);  // a NaN wins
+          const Ints wins = (v > best[k]) | (v != v);  // NaN is a maximum
           best[k] = wins ? v : best[k];
           winner[k] = wins ? Ints{} + tap : winner[k];
         }
@@ -67,7 +67,7 @@ struct PoolBlock {
     for (int k = 0; k < Count; ++k) Wide<Lanes>::Store(sum[k] / counted, y + k * Lanes);
   }
 
-  /// One input pixel adds up what the windows that cover it gave to it.
+  /// Sums the gradients of all windows that cover one input pixel.
   [[gnu::always_inline]] static void Gather(const PoolRow& p, int64_t column, int64_t c) {
     const PoolCover &rows = p.rows.covers[p.row], &columns = p.columns.covers[column];
     const T* dy = static_cast<const T*>(p.from) + c;
@@ -92,12 +92,12 @@ struct PoolBlock {
     for (int k = 0; k < Count; ++k) Wide<Lanes>::Store(sum[k], dx + k * Lanes);
   }
 
-  /// One window of many that do not overlap writes what it gives to the pixels of a row.
+  /// Writes the gradient of one window to the pixels of a row, for windows that do not overlap.
   [[gnu::always_inline]] static void Spread(const PoolRow& p, int64_t j, int64_t c) {
     const int64_t i = p.rows.covers[p.row].begin;
     const int64_t window = (i * p.columns.outputs + j) * p.channels + c;
     const T* dy = static_cast<const T*>(p.from) + window;
-    const PoolExtent columns = p.columns.extents[j];  // a copy that no store can change
+    const PoolExtent columns = p.columns.extents[j];  // a copy that stores cannot alias
     const float share = p.maximum ? 1 : Share(p, i, j);
     Floats g[Count];
     Ints winner[Count] = {};
@@ -116,7 +116,7 @@ struct PoolBlock {
     }
   }
 
-  /// Which tap of window (i, j) the pixel at `column` of this row is.
+  /// The tap of window (i, j) at pixel `column` of this row.
   [[gnu::always_inline]] static int32_t TapOf(const PoolRow& p, int64_t i, int64_t j,
                                               int64_t column) {
     const int64_t y = p.row + p.rows.padding - i * p.rows.stride;
@@ -141,7 +141,8 @@ template <typename Block, PoolStep Step>
     Block::Spread(p, at, c);
 }
 
-/// All channels of pixels or windows [0, count); the last vector may compute some channels again.
+/// Processes all channels of pixels or windows [0, count); the last vector may recompute some
+/// channels.
 template <typename T, int Lanes, PoolStep Step>
 [[gnu::always_inline]] inline void RunPoolBlocks(const PoolRow& p, int64_t count) {
   using Four = PoolBlock<T, Lanes, 4>;

@@ -1,16 +1,16 @@
-// What a row of a pool is computed from, and where its loops are.
+// The arguments for one row of a pool, and the functions that compute it.
 #pragma once
 
 #include <cstdint>
 
 namespace yoke::cpu {
 
-/// Where one window lies along an axis: input [begin, end), of which `first` is the tap at begin.
+/// The extent of one window along an axis: input [begin, end); `first` is the tap at begin.
 struct PoolExtent {
   int64_t begin, end, first, counted;
 };
 
-/// The windows [begin, end) that cover one input position; none where begin >= end.
+/// The windows [begin, end) that cover one input position; none if begin >= end.
 struct PoolCover {
   int64_t begin, end;
 
@@ -27,15 +27,16 @@ struct PoolAxis {
   [[gnu::always_inline]] bool Overlaps() const { return size > stride; }
 };
 
-/// One image of pixels that hold `channels` numbers each, and one of its rows.
+/// One row of an image whose pixels have `channels` elements.
 struct PoolRow {
   PoolAxis rows, columns;
   int64_t channels = 1;
   bool maximum = true;
-  int64_t row = 0;             ///< Forward: of the output; backward: of the input.
+  int64_t row = 0;             ///< Forward: row of the output; backward: row of the input.
   const void* from = nullptr;  ///< Forward: the input; backward: the output's gradient.
   void* to = nullptr;          ///< The output; the input's gradient.
-  uint8_t* taps = nullptr;     ///< Which tap won, by output number; forward may have none.
+  /// Index of the winning tap per output element; may be null in forward.
+  uint8_t* taps = nullptr;
 };
 
 /// Computes one row.
@@ -45,9 +46,9 @@ struct PoolLoops {
   PoolLoop forward, backward;
 };
 
-/// The fastest loops of this CPU for f32 or bf16.
+/// The fastest loops for this CPU, for f32 or bf16.
 PoolLoops PoolLoopsFor(bool bf16);
-/// Those of AVX-512, which the machine must have.
+/// The AVX-512 loops; the CPU must support AVX-512.
 PoolLoops PoolLoopsAvx512(bool bf16);
 
 }  // namespace yoke::cpu

@@ -8,12 +8,12 @@
 
 namespace yoke::cpu {
 
-/// The compiler's types of so many lanes; g++ 12 wants their sizes as plain numbers.
+/// The compiler's vector types with this many lanes. g++ 12 needs their sizes as literals.
 template <int Lanes>
 struct VectorTypes;
 
 template <>
-struct VectorTypes<16> {  // for functions of the target AVX-512 (kernels/cpu/wide.h)
+struct VectorTypes<16> {  // for functions with target AVX-512 (kernels/cpu/wide.h)
   using Floats [[gnu::vector_size(64)]] = float;
   using Ints [[gnu::vector_size(64)]] = int32_t;
   using Words [[gnu::vector_size(64)]] = uint32_t;
@@ -51,7 +51,7 @@ struct VectorTypes<1> {
 template <int Lanes>
 struct Vector {
   using Floats = typename VectorTypes<Lanes>::Floats;
-  using Ints = typename VectorTypes<Lanes>::Ints;  ///< What comparisons of Floats give.
+  using Ints = typename VectorTypes<Lanes>::Ints;  ///< Result of comparing Floats.
   using Words = typename VectorTypes<Lanes>::Words;
   using Halves = typename VectorTypes<Lanes>::Halves;
   using Bytes = typename VectorTypes<Lanes>::Bytes;
@@ -63,7 +63,7 @@ struct Vector {
   static Ints Load(const uint8_t* from) { return __builtin_convertvector(Read<Bytes>(from), Ints); }
 
   static void Store(Floats v, float* to) { std::memcpy(to, &v, sizeof v); }
-  /// Rounds to nearest even; a NaN stays one.
+  /// Rounds to nearest even; keeps NaN.
   static void Store(Floats v, Bf16* to) {
     for (int i = 0; i < Lanes; ++i) to[i] = Bf16(v[i]);
   }

@@ -1,8 +1,7 @@
-// Wide: vectors of 16 lanes for files that are compiled for AVX-512, of 8 elsewhere. Such a file
-// says
-// `#pragma GCC target(...)` behind its other headers and before this one: only then are operations
-// on 64 bytes one instruction. It must emit nothing that other files share, such as functions of
-// the standard library: all here is inlined.
+// Wide: vectors of 16 lanes for files compiled for AVX-512, and of 8 elsewhere. Such a file has
+// `#pragma GCC target(...)` after its other headers and before this one: only then are operations
+// on 64 bytes one instruction. It must not emit functions that other files share, such as those of
+// the standard library, so everything here is inlined.
 #pragma once
 
 #include <immintrin.h>
@@ -31,7 +30,7 @@ struct Wide {
     Halves halves;
     std::memcpy(&halves, from, sizeof halves);
     Words words;
-    if constexpr (Lanes == 16)  // g++ converts halves of so long a vector
+    if constexpr (Lanes == 16)  // g++ converts this long a vector in halves
       words = reinterpret_cast<Words>(
           _mm512_maskz_cvtepu16_epi32(0xFFFF, reinterpret_cast<__m256i>(halves)));
     else
@@ -48,7 +47,7 @@ struct Wide {
     std::memcpy(static_cast<void*>(to), &halves, sizeof halves);
   }
 
-  /// Of numbers that are T already: not rounded.
+  /// For elements already representable in T: no rounding.
   [[gnu::always_inline]] static void StoreExact(const Floats& v, float* to) { Store(v, to); }
   [[gnu::always_inline]] static void StoreExact(const Floats& v, Bf16* to) {
     Halves halves;
@@ -75,7 +74,7 @@ struct Wide {
     std::memcpy(to, &bytes, sizeof bytes);
   }
 
-  /// Stores past the caches where `to` is a multiple of 32 bytes and the vector as long.
+  /// Stores bypassing the caches if `to` and the vector's size are multiples of 32 bytes.
   [[gnu::always_inline]] static void Stream(const Floats& v, float* to) { StreamBytes(v, to); }
   [[gnu::always_inline]] static void Stream(const Floats& v, Bf16* to) {
     Halves halves;
@@ -84,7 +83,7 @@ struct Wide {
   }
 
  private:
-  /// To nearest even; a NaN stays one.
+  /// Rounds to nearest even; keeps NaN.
   [[gnu::always_inline]] static void Round(const Floats& v, Halves& halves) {
     const auto u = reinterpret_cast<Words>(v);
     const Words rounded = (u + 0x7FFFU + ((u >> 16) & 1U)) >> 16, nan = (u >> 16) | 0x40U;

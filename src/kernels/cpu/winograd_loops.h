@@ -1,6 +1,6 @@
-// The loops of Winograd's transforms F(4x4, 3x3) and F(3x3, 4x4), for 8 or 16 lanes of channels.
+// The loops of the Winograd transforms F(4x4, 3x3) and F(3x3, 4x4), for 8 or 16 lanes of channels.
 // Both use the points 0, 1, -1, 2, -2 and infinity (Lavin and Gray, "Fast Algorithms for
-// Convolutional Neural Networks", 2016). Nothing of the standard library is called: see wide.h.
+// Convolutional Neural Networks", 2016). They call nothing from the standard library: see wide.h.
 #pragma once
 
 #include "kernels/cpu/wide.h"
@@ -9,7 +9,7 @@
 namespace yoke::cpu {
 namespace {
 
-/// B^T: six pixels of the input at the six points.
+/// B^T: evaluates six input pixels at the six points.
 struct PatchLine {
   static constexpr int kIn = 6, kOut = 6;
   template <typename V>
@@ -25,7 +25,7 @@ struct PatchLine {
   }
 };
 
-/// G: three weights at the points.
+/// G: evaluates three weights at the points.
 struct KernelLine {
   static constexpr int kIn = 3, kOut = 6;
   template <typename V>
@@ -41,7 +41,7 @@ struct KernelLine {
   }
 };
 
-/// G for a kernel of four: the output's gradient, when weights are what is looked for.
+/// G for a kernel of four: the output's gradient, when computing weight gradients.
 struct GradientLine {
   static constexpr int kIn = 4, kOut = 6;
   template <typename V>
@@ -58,7 +58,7 @@ struct GradientLine {
   }
 };
 
-/// A^T: the points back to Out numbers.
+/// A^T: transforms the points back to Out values.
 template <int Out>
 struct OutputLine {
   static constexpr int kIn = 6, kOut = Out;
@@ -76,7 +76,7 @@ struct OutputLine {
   }
 };
 
-/// Along the columns, then along the rows of a square.
+/// Transforms a square along its columns, then along its rows.
 template <typename Line, typename V>
 [[gnu::always_inline]] inline void Square(const V* x, V* y) {
   V t[Line::kOut * Line::kIn];
@@ -84,7 +84,7 @@ template <typename Line, typename V>
   for (int i = 0; i < Line::kOut; ++i) Line::Apply(t + i * Line::kIn, 1, y + i * Line::kOut, 1);
 }
 
-/// Where a tile lies.
+/// The position of a tile.
 struct TilePlace {
   int64_t image, y, x;
   [[gnu::always_inline]] TilePlace(const WinogradTiles& tiles, int64_t tile) {
@@ -140,7 +140,7 @@ template <int Lanes>
       for (int64_t i = 0; i < rows; ++i)
         for (int64_t j = 0; j < columns; ++j) {
           V v = pixels[i * 4 + j] + bias;
-          if (p.relu) v = v < 0 ? V{} : v;  // a NaN stays one
+          if (p.relu) v = v < 0 ? V{} : v;  // keeps NaN
           Wide<Lanes>::Store(v, image + ((at.y + i) * t.width + at.x + j) * t.channels + c);
         }
     }
@@ -166,7 +166,7 @@ template <int Lanes>
     }
 }
 
-/// A block of columns at a time, so that neighbouring rows write to the same lines of the cache.
+/// One block of columns at a time, so that neighbouring rows write to the same cache lines.
 template <int Lanes>
 [[gnu::always_inline]] inline void PointsToKernels(const WinogradKernels& given) {
   using V = typename Wide<Lanes>::Floats;

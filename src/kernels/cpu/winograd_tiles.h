@@ -1,4 +1,4 @@
-// Winograd's transforms F(4x4, 3x3): what a thread computes, and where the loops are.
+// The Winograd transforms F(4x4, 3x3): the work of one thread, and the functions that do it.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@ namespace yoke::cpu {
 
 /// Points of a transformed tile.
 inline constexpr int64_t kWinogradPoints = 36;
-/// Pixels along an axis that a tile gives.
+/// Output pixels of a tile along an axis.
 inline constexpr int64_t kWinogradStep = 4;
 
-/// How a batch of images [batch, height, width, channels] is cut: tile (y, x) begins at pixel
-/// (4 y - padding, 4 x - padding); what lies outside is zero, or is not written.
+/// Tiling of a batch of images [batch, height, width, channels]. Tile (y, x) starts at pixel (4 y -
+/// padding, 4 x - padding); pixels outside the image are read as zero and not written.
 struct WinogradTiles {
   int64_t batch = 0, height = 0, width = 0, channels = 0;
   int64_t row_padding = 0, column_padding = 0;
-  int64_t rows = 0, columns = 0;  ///< Tiles of an image.
+  int64_t rows = 0, columns = 0;  ///< Tiles per image.
 
   int64_t Count() const { return batch * rows * columns; }
 };
@@ -31,13 +31,13 @@ struct WinogradPass {
   bool relu = false;
 };
 
-/// A kernel of 3x3 numbers for each pair (a, b), at weight[a * a_step + b * b_step]; its points
-/// are at points[36][rows][columns] with a as row. Only the rows [begin, end) are computed.
+/// A 3x3 kernel for each pair (a, b), at weight[a * a_step + b * b_step]. Its points are at
+/// points[36][rows][columns], with a as the row. Only the rows [begin, end) are computed.
 struct WinogradKernels {
   float* weight = nullptr;
   int64_t a_step = 0, b_step = 0;
   int64_t rows = 0, columns = 0;
-  bool turned = false;  ///< By 180 degrees.
+  bool turned = false;  ///< Rotated by 180 degrees.
   float* points = nullptr;
   int64_t begin = 0, end = 0;
 };
@@ -50,9 +50,9 @@ struct WinogradLoops {
   void (*kernel_gradients)(const WinogradKernels&);  ///< points -> 3x3 gradients
 };
 
-/// The fastest loops of this CPU.
+/// The fastest loops for this CPU.
 WinogradLoops WinogradLoopsFor();
-/// Those of AVX-512, which the machine must have.
+/// The AVX-512 loops; the CPU must support AVX-512.
 WinogradLoops WinogradLoopsAvx512();
 
 }  // namespace yoke::cpu
