@@ -1,5 +1,5 @@
-// Counter: how often each id is found in the buckets of a group of queries, for the samplers top_k
-// and threshold.
+// Counter: counts how often each id occurs in the buckets of a group of queries, for the samplers
+// top_k and threshold.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace yoke {
 
 class Counter {
  public:
-  /// Appends the ids that are found at least `least` times and are not in `ids` already, the most
-  /// frequent first, at most request.wanted; of the equally frequent ones the smaller ids.
+  /// Appends at most request.wanted ids that occur at least `least` times and are not yet in `ids`,
+  /// the most frequent first; among equally frequent ids, the smaller ones.
   void Take(const SampleRequest& request, int least, std::vector<int32_t>& ids);
 
  private:
-  /// A bucket that `times` examples of the group point to.
+  /// A bucket that is hit by `times` examples of the group.
   struct Visit {
     int32_t table = 0;
     uint32_t key = 0;
@@ -29,18 +29,18 @@ class Counter {
 
   void ListVisits(const SampleRequest& request);
   void Count(const SampleRequest& request);
-  /// Moves the counts, but those of `ids`, from counts_ to found_ and how_many_, and leaves counts_
-  /// all zero.
+  /// Moves the counts of all ids except those in `ids` from counts_ to found_ and how_many_, and
+  /// resets counts_ to zero.
   void Collect(const std::vector<int32_t>& ids, uint32_t least);
   void AppendMostFrequent(int64_t wanted, std::vector<int32_t>& ids);
 
   std::vector<Visit> visits_;
   std::vector<uint32_t> keys_;    ///< One table's keys of the group, sorted.
-  std::vector<uint16_t> counts_;  ///< [rows], all zero between calls; stays at its greatest value.
-  std::vector<int32_t> touched_;  ///< Ids whose counts are not zero.
+  std::vector<uint16_t> counts_;  ///< [rows], all zero between calls; counts saturate.
+  std::vector<int32_t> touched_;  ///< Ids with nonzero counts.
   int64_t touched_count_ = 0;
   std::vector<Found> found_;
-  std::vector<int64_t> how_many_;  ///< Ids found so often.
+  std::vector<int64_t> how_many_;  ///< Number of ids by count.
   std::vector<int32_t> ties_;
 };
 

@@ -1,6 +1,6 @@
-// Lanes: sixteen dense rows side by side, so that one instruction works on eight or sixteen rows.
-// The same template is compiled twice: with vectors of 32 bytes for AVX2, and with vectors of 64 in
-// functions of the target AVX-512.
+// Lanes: sixteen dense rows side by side, so that one instruction processes eight or sixteen of
+// them. The same template is compiled twice: with 32-byte vectors for AVX2, and with 64-byte
+// vectors in functions with target AVX-512.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace yoke {
 
 inline constexpr int kLanes = 16;
 
-/// One number of each of sixteen rows.
+/// One element of each of sixteen rows.
 struct alignas(64) Floats {
   float v[kLanes] = {};
 };
@@ -18,7 +18,7 @@ struct alignas(64) Ints {
   int32_t v[kLanes] = {};
 };
 
-/// What one instruction works on.
+/// The vector types of an instruction set.
 struct Avx2 {
   using Float [[gnu::vector_size(32)]] = float;
   using Int [[gnu::vector_size(32)]] = int32_t;
@@ -30,7 +30,7 @@ struct Avx512 {
 template <typename Isa>
 inline constexpr int kParts = sizeof(Floats) / sizeof(typename Isa::Float);
 
-/// Copies a part of sixteen numbers to a vector, or back.
+/// Copies part of sixteen elements to a vector, or back.
 template <typename Vector, typename Memory>
 [[gnu::always_inline]] inline void Load(const Memory& memory, int part, Vector& vector) {
   std::memcpy(&vector, reinterpret_cast<const char*>(&memory) + part * sizeof vector,

@@ -1,4 +1,4 @@
-// Marks: which ids a list holds, so that none is appended twice.
+// Marks: the set of ids in a list, so that none is appended twice.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,15 @@
 
 namespace yoke {
 
-/// Between two calls of a sampler no id is marked, so clearing costs what was appended.
+/// No id is marked between two calls of a sampler, so clearing costs only the appended ids.
 class Marks {
  public:
-  /// Marks what `ids` holds; ids are in [0, rows).
+  /// Marks all ids in `ids`; they are in [0, rows).
   void Begin(int64_t rows, const std::vector<int32_t>& ids) {
     if (static_cast<int64_t>(marked_.size()) < rows) marked_.resize(rows);
     for (int32_t id : ids) marked_[id] = 1;
   }
-  /// Appends an id unless it is there.
+  /// Appends an id unless it is already in the list.
   void Append(int32_t id, std::vector<int32_t>& ids) {
     if (marked_[id]) return;
     marked_[id] = 1;

@@ -1,5 +1,5 @@
-// RowHasher: what the families share: a row at a time as its nonzero coordinates (sparse rows, the
-// reference), or sixteen dense rows at a time.
+// RowHasher: base of the families. It hashes one row at a time by its nonzero coordinates (sparse
+// rows, the reference), or sixteen dense rows at a time.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ struct Coordinate {
 
 class RowHasher : public Hasher {
  public:
-  /// Throws UserError where the shape cannot be.
+  /// Throws UserError on an invalid shape.
   RowHasher(const HashShape& shape, int bits_a_hash);
 
   int key_bits() const override { return key_bits_; }
@@ -26,12 +26,12 @@ class RowHasher : public Hasher {
   std::string name() const override;
 
  protected:
-  /// The L keys of a row that is given by its nonzero coordinates in increasing order of ids.
+  /// Computes the L keys of a row from its nonzero coordinates, in increasing order of ids.
   virtual void RowKeys(std::span<const Coordinate> row, uint32_t* keys) const = 0;
-  /// The keys of `count` <= kLanes rows that lie side by side: columns[i] holds every row's number
-  /// i (0 for rows that are not there) and may be changed. Called only where blocks() is true.
+  /// Computes the keys of `count` <= kLanes rows that lie side by side: columns[i] holds element i
+  /// of every row (0 for missing rows) and may be overwritten. Called only if blocks() is true.
   virtual void BlockKeys(Floats* columns, int64_t count, uint32_t* keys) const;
-  /// Whether dense rows go by BlockKeys().
+  /// Whether dense rows are hashed by BlockKeys().
   virtual bool blocks() const { return false; }
 
   const HashShape& shape() const { return shape_; }

@@ -1,4 +1,4 @@
-// Sampler: which rows of a hashed layer a group of queries makes active.
+// Sampler: selects the rows of a hashed layer that are active for a group of queries.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ struct SampleRequest {
   const uint32_t* keys = nullptr;      ///< [examples, L]
   int64_t examples = 0;
   int64_t rows = 0;    ///< Ids are in [0, rows).
-  int64_t wanted = 0;  ///< Most ids to append.
-  int threshold = 2;   ///< For `threshold`: an id must be found so often.
+  int64_t wanted = 0;  ///< Maximum number of ids to append.
+  int threshold = 2;   ///< For `threshold`: how often an id must be found.
 };
 
-/// Draws ids; keeps its scratch memory from call to call, so a thread has its own.
+/// Draws ids. It keeps scratch memory between calls, so each thread needs its own.
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  /// Appends distinct ids to `ids`, none of which is there already; at most request.wanted. The
-  /// result depends on the request, `ids` and the draws alone.
+  /// Appends at most request.wanted distinct ids that are not yet in `ids`. The result depends only
+  /// on the request, `ids` and the random draws.
   virtual void Sample(const SampleRequest& request, Random random, std::vector<int32_t>& ids) = 0;
 };
 

@@ -1,4 +1,4 @@
-// WinnerHasher: which of eight drawn coordinates is the largest, for the families wta and dwta.
+// WinnerHasher: the index of the largest of eight drawn coordinates, for the families wta and dwta.
 #pragma once
 
 #include <vector>
@@ -7,15 +7,15 @@
 
 namespace yoke {
 
-/// A bin has eight places, filled from random permutations of the coordinates, which are dealt out
-/// one after the other; a hash's code is the place of the largest value (the first of equals).
-/// Zeros do not take part. Inputs wider than 8 * K * L are dealt out whole, several coordinates a
+/// A bin has eight places. They are filled one after the other from random permutations of the
+/// coordinates. A hash's code is the place of the largest value (the first of equal ones); zeros do
+/// not take part. If the input is wider than 8 * K * L, all coordinates are dealt out, several per
 /// place. Source: Yagnik, Strelow, Ross and Lin, 2011; Chen and Shrivastava, 2018.
 class WinnerHasher : public RowHasher {
  public:
   static constexpr int kBits = 3;
 
-  /// `borrow`: a bin that sees only zeros takes the code of another; without it, its code is 0.
+  /// `borrow`: a bin that sees only zeros takes the code of another bin; otherwise its code is 0.
   WinnerHasher(const HashShape& shape, bool borrow);
 
  protected:
@@ -28,14 +28,14 @@ class WinnerHasher : public RowHasher {
 
   void DealOut();
   void ListSeats();
-  /// Gives every bin of a row whose place is -1 a code.
+  /// Assigns a code to every bin of a row whose place is -1.
   void FillEmpty(std::vector<int32_t>& places) const;
   int32_t Borrowed(const std::vector<int32_t>& places, int64_t bin) const;
 
   bool borrow_;
-  int64_t width_;                 ///< Coordinates a bin: a multiple of kPlaces.
+  int64_t width_;                 ///< Coordinates per bin: a multiple of kPlaces.
   std::vector<int32_t> members_;  ///< [K * L, width]: coordinates
-  std::vector<int64_t> offsets_;  ///< [inputs + 1]: where each coordinate's seats begin.
+  std::vector<int64_t> offsets_;  ///< [inputs + 1]: start of each coordinate's seats.
   std::vector<int32_t> seats_;    ///< Indices into members_, in increasing order.
 };
 

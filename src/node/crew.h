@@ -1,4 +1,4 @@
-// Crew: threads that wait for work, each with an OpenMP team of its own, bound to its cores.
+// Crew: worker threads, each with its own OpenMP team, bound to its cores.
 #pragma once
 
 #include <condition_variable>
@@ -15,20 +15,20 @@ namespace yoke {
 
 class Crew {
  public:
-  /// A member for each plan: a thread whose kernels use the plan's threads on the plan's places.
+  /// Starts one member per plan: a thread whose kernels use the plan's threads on the plan's cores.
   explicit Crew(const std::vector<ThreadPlan>& members);
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
   int size() const { return static_cast<int>(threads_.size()); }
-  /// Calls work(i) on each member i at the same time and waits for all of them. Memory that a
-  /// member touches first lies on its memory node. The first exception is thrown again here.
+  /// Calls work(i) on all members i concurrently and waits for all of them. Memory that a member
+  /// touches first is allocated on its memory node. Rethrows the first exception.
   void Run(const std::function<void(int)>& work);
 
  private:
   void Serve(int member, const ThreadPlan& plan);
-  void Dismiss();  ///< Ends and joins the threads there are.
+  void Dismiss();  ///< Ends and joins the running threads.
 
   std::mutex mutex_;
   std::condition_variable called_, done_;

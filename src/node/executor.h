@@ -1,5 +1,5 @@
-// Executor: how one node's devices work on one replica: they compute a gradient, or update in
-// place.
+// Executor: how the devices of one node work on one replica. They compute a gradient or update the
+// values in place.
 #pragma once
 
 #include <memory>
@@ -14,25 +14,26 @@
 
 namespace yoke {
 
-/// What an executor works with; everything outlives it.
+/// The environment of an executor; everything in it outlives the executor.
 struct ExecutorContext {
   const Graph& graph;
   int64_t batch = 0;  ///< Examples of most steps; an epoch's last one may have fewer.
   DType arithmetic = DType::kF32;
   bool reference_kernels = false;
-  ThreadPlan threads = {};  ///< Threads that compute, and where. The caller's own are those it set.
-  /// Lent to an executor that updates in place; others leave them alone (and may get none).
+  /// The computing threads and their cores. The caller has already set its own.
+  ThreadPlan threads = {};
+  /// For executors that update in place; others do not use them and may get null.
   const UpdateRule* rule = nullptr;
   RuleState* state = nullptr;
-  double clip_norm = 0;  ///< Longest gradient of an update; 0: no limit.
+  double clip_norm = 0;  ///< Maximum gradient norm of an update; 0: no limit.
 };
 
-/// What holds for one step.
+/// Settings of one step.
 struct ExecutorStep {
-  GradientReady ready = {};  ///< Hears of each slice whose gradient is complete; may be empty.
+  GradientReady ready = {};  ///< Called for each slice whose gradient is complete; may be empty.
   double learning_rate = 0;  ///< For updates in place.
-  Head* head = nullptr;      ///< Computes the graph's head elsewhere; null: the graph is whole. Not
-                             ///< given to an executor that updates in place.
+  Head* head = nullptr;  ///< Computes the graph's head elsewhere; null: the graph is whole. Always
+                         ///< null for executors that update in place.
 };
 
 struct StepResult {
@@ -43,16 +44,17 @@ struct StepResult {
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// True: Step updates the values itself (and counts the updates in the rule's state) for a round
-  /// of examples, and strategies only exchange; false: it writes params.gradients.
+  /// True: Step updates the values itself for a round of examples and counts the updates in the
+  /// rule's state; strategies only exchange. False: Step writes params.gradients.
   virtual bool in_place() const { return false; }
-  /// One batch on `params` (whose gradients are set). In place, updates stop at the first loss that
-  /// is not finite, which is then the result's.
+  /// Processes one batch with `params`, whose gradients are set. An in-place executor stops
+  /// updating at the first non-finite loss and returns that loss.
   virtual StepResult Step(const Batch& batch, const ParamView& params,
                           const ExecutorStep& step) = 0;
-  /// After a loss that is not finite: the layer where it began, or "".
+  /// After a non-finite loss: the layer where it began, or "".
   virtual std::string FirstNonFinite() const { return ""; }
-  /// What must be kept in a checkpoint to go on identically (a table), and its return.
+  /// The state (a table) that a checkpoint needs for an identical continuation, and its
+  /// restoration.
   virtual Value State() const { return Value(Table{}); }
   virtual void Restore(const Value& /*state*/) {}
 };

@@ -1,4 +1,4 @@
-// LocalHead: a graph's head, computed here by one caller's threads.
+// LocalHead: a graph's head, computed locally by the caller's threads.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace yoke {
 
-/// What a strategy may serve of the context's graph; none where it has no cut. The offer lives as
-/// long as the graph.
+/// The head of the context's graph that a strategy may serve; none if the graph has no cut. The
+/// offer is valid as long as the graph.
 std::optional<HeadOffer> OfferHead(const ExecutorContext& context);
 
 }  // namespace yoke

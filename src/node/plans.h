@@ -11,13 +11,12 @@ namespace yoke {
 
 class Plans {
  public:
-  /// `usual` is the batch size whose plan is always kept; `immediate` and `part`: see
-  /// CompileRequest.
+  /// The plan for batch size `usual` is always kept. For `immediate` and `part` see CompileRequest.
   Plans(const ExecutorContext& context, int64_t usual, bool immediate = false,
         GraphPart part = GraphPart::kWhole);
-  /// The plan for `batch` examples, compiled when it is new; valid until the next call.
+  /// The plan for `batch` examples, compiled on first use; valid until the next call.
   GraphPlan& For(int64_t batch);
-  /// Of the plan asked for last: the layer where a loss ceased to be finite, or "".
+  /// For the last plan returned: the layer where values became non-finite, or "".
   std::string FirstNonFinite() const { return last_ ? last_->FirstNonFinite() : ""; }
 
  private:
@@ -34,9 +33,9 @@ class Plans {
   GraphPlan* last_ = nullptr;
 };
 
-/// The step of no examples: the gradient is zero.
+/// The result of a step without examples: the gradient is zero.
 StepResult StepOfNothing(const ParamView& params, const GradientReady& ready);
-/// Tells of all slices with a gradient, in the order of a backward pass.
+/// Announces all slices with a gradient, in backward order.
 void AnnounceAll(const ParamLayout& layout, const GradientReady& ready);
 
 }  // namespace yoke

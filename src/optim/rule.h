@@ -1,4 +1,5 @@
-// UpdateRule: gradient -> new values, for a whole run of numbers or for touched rows only.
+// UpdateRule: computes new values from gradients, for a contiguous run of elements or for touched
+// rows only.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@ namespace yoke {
 
 inline constexpr int kMaxStateArrays = 2;
 
-/// A run of numbers to update, with the rule's state arrays beside it.
+/// A contiguous run of elements to update, with the matching state arrays.
 struct UpdateSpan {
   float* values = nullptr;
   const float* gradient = nullptr;
@@ -22,25 +23,25 @@ struct UpdateSpan {
   int64_t count = 0;
 };
 
-/// What holds for one step.
+/// Settings of one step.
 struct UpdateStep {
   double learning_rate = 0;
-  int64_t step = 1;           ///< 1 for the first update of these numbers (a row counts its own).
-  double gradient_scale = 1;  ///< Gradients are multiplied by it first (clipping).
+  int64_t step = 1;  ///< 1 for the first update of these elements; each row counts its own.
+  double gradient_scale = 1;  ///< Factor applied to gradients first (clipping).
 };
 
-/// Stateless: the arrays belong to the caller (RuleState).
+/// An optimizer's update rule. Stateless: the arrays belong to the caller (RuleState).
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
-  /// Names of the state arrays, each as long as the values and zero at first: {"momentum"}, {"m",
-  /// "v"}.
+  /// Names of the state arrays: {"momentum"} or {"m", "v"}. Each is as long as the values and
+  /// starts at zero.
   virtual std::vector<std::string> StateNames() const = 0;
-  /// Updates a run in one pass over memory, in the calling thread: Apply divides a model among
+  /// Updates a run in one pass over memory, in the calling thread. Apply divides a model among
   /// threads.
   virtual void Update(const UpdateSpan& span, const UpdateStep& step) const = 0;
-  /// values -= learning_rate * gradient_scale * gradient is all that Update does: whoever computes
-  /// a gradient may move the values on the spot.
+  /// True if Update only computes values -= learning_rate * gradient_scale * gradient. Code that
+  /// computes a gradient may then update the values directly.
   virtual bool IsPlainDescent() const { return false; }
 };
 
@@ -59,10 +60,10 @@ class RuleState {
   RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device);
   float* array(int i) const { return arrays_[i].As<float>(); }
   const std::vector<std::string>& names() const { return names_; }
-  /// Updates of each row of a row-sparse slice so far; empty for other slices.
+  /// Number of updates so far of each row of a row-sparse slice; empty for other slices.
   std::vector<int32_t>& row_steps(int slice) { return row_steps_[slice]; }
   const std::vector<int32_t>& row_steps(int slice) const { return row_steps_[slice]; }
-  int64_t bytes() const;  ///< Of arrays and clocks.
+  int64_t bytes() const;  ///< Size of arrays and step counts.
   int64_t steps = 0;      ///< Updates applied to the dense part so far.
 
  private:
@@ -86,17 +87,17 @@ double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
                     const SliceRange& slices = {});
 
 /// One update of the whole model, or of some slices: the dense part in one pass, row-sparse slices
-/// row by row, each row with its own clock (an untouched row neither decays nor ages). `clip_norm`
-/// <= 0: no clipping. Advances state.steps (or *steps).
+/// row by row. Each row has its own step count; an untouched row neither decays nor ages.
+/// `clip_norm` <= 0: no clipping. Increments state.steps (or *steps).
 struct ApplyRequest {
   const UpdateRule& rule;
   RuleState& state;
   const Gradients& gradients;
   double learning_rate = 0;
   double clip_norm = 0;
-  double gradient_scale = 1;  ///< The gradient is this times what `gradients` holds.
-  SliceRange slices = {};     ///< Nothing else is read or written.
-  int64_t* steps = nullptr;   ///< Counts these updates; null: state.steps.
+  double gradient_scale = 1;  ///< Factor on the contents of `gradients`.
+  SliceRange slices = {};     ///< Other slices are neither read nor written.
+  int64_t* steps = nullptr;   ///< Step counter to use; null: state.steps.
 };
 void Apply(ParamStore& params, const ApplyRequest& request);
 

@@ -9,11 +9,11 @@
 
 namespace yoke {
 
-/// Where training is. Fractions of an epoch count, so that a schedule does not depend on the batch
+/// Progress of training, in fractional epochs, so that a schedule does not depend on the batch
 /// size.
 struct Progress {
   double epoch = 0;   ///< Epochs completed, fractional.
-  double epochs = 1;  ///< Epochs in all.
+  double epochs = 1;  ///< Total epochs.
 };
 
 class Schedule {
@@ -31,12 +31,12 @@ struct ScheduleEntry {
 };
 const std::vector<ScheduleEntry>& schedules();
 
-/// The keys of [train.schedule] that every schedule has: name, warmup_epochs, warmup_start.
+/// The keys of [train.schedule] common to all schedules: name, warmup_epochs, warmup_start.
 const std::vector<OptionSpec>& common_schedule_options();
 
-/// From the table `[train.schedule]` (`name`, its options, `warmup_epochs`, `warmup_start`); none:
-/// constant. A warm-up rises linearly from `warmup_start` (a fraction) to 1 before the named
-/// schedule's own course, which starts after it.
+/// Makes a schedule from the table `[train.schedule]` (`name`, its options, `warmup_epochs`,
+/// `warmup_start`); without a table it is constant. A warm-up rises linearly from `warmup_start` (a
+/// fraction) to 1; the named schedule starts after it.
 std::unique_ptr<Schedule> MakeSchedule(const Value& table);
 
 }  // namespace yoke

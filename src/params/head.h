@@ -1,4 +1,4 @@
-// Head: the upper part of a model that is cut in two, so that it may be computed elsewhere.
+// Head: the upper part of a model that is cut in two, so that it can be computed elsewhere.
 #pragma once
 
 #include <functional>
@@ -10,22 +10,23 @@
 
 namespace yoke {
 
-/// Activations and labels in, loss and activation gradients out; its parameters are its own matter.
+/// Takes activations and labels, and returns the loss and the activations' gradient. It manages its
+/// own parameters.
 class Head {
  public:
   virtual ~Head() = default;
-  /// One batch, whose dense input are activations: returns the mean loss, and in `gradient`, which
-  /// has their shape, the gradient of the mean loss by them.
+  /// Processes one batch, whose dense input holds the activations. Returns the mean loss, and
+  /// writes its gradient with respect to the activations to `gradient`, which has their shape.
   virtual double Step(const Batch& batch, float* gradient) = 0;
 };
 
-/// What a model says of the head that it can be cut from, for whoever may serve it.
+/// Describes the head that can be cut from a model, for a strategy that may serve it.
 struct HeadOffer {
-  int first_slice = 0;  ///< Its slices are this one and all behind it, dense each.
-  int64_t width = 0;    ///< Numbers of one example's activations.
+  int first_slice = 0;  ///< The head's slices are this one and all later ones; all are dense.
+  int64_t width = 0;    ///< Elements in one example's activations.
   std::function<Cost(int64_t batch)> price = {};
-  /// A head that computes here: at these values, and writes its slices' gradients. It reads and
-  /// writes nothing else of the view.
+  /// Makes a head that computes locally with these values and writes its slices' gradients. It
+  /// accesses nothing else in the view.
   std::function<std::unique_ptr<Head>(const ParamView& params)> make = {};
 };
 

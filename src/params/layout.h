@@ -1,5 +1,5 @@
-// ParamLayout: where each parameter lies in the packed buffers, so that one message exchanges a
-// whole model.
+// ParamLayout: the position of each parameter in the packed buffers. One message exchanges a whole
+// model.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ enum class SliceKind : uint8_t {
   kBuffer,     ///< Running statistics: averaged with the model, never differentiated.
 };
 
-/// What a layer asks for: one parameter.
+/// A parameter that a layer requests.
 struct ParamSpec {
   std::string name;  ///< Within the layer: "weight", "bias".
   Shape shape;
   SliceKind kind = SliceKind::kDense;
   std::string initializer = "zeros";
-  int64_t fan_in = 1;  ///< For initializers that scale with the fan.
+  int64_t fan_in = 1;  ///< For initializers that scale by fan-in or fan-out.
   int64_t fan_out = 1;
-  bool exact = false;  ///< Read in f32 also by layers that compute in bf16.
+  bool exact = false;  ///< Stays f32 even in layers that compute in bf16.
 };
 
 /// One parameter in the packed layout.
@@ -36,13 +36,13 @@ struct Slice {
   int64_t fan_in = 1;
   int64_t fan_out = 1;
   bool exact = false;
-  int64_t offset = 0;  ///< First number in the packed buffer; a multiple of 16 (64 bytes).
+  int64_t offset = 0;  ///< First element in the packed buffer; a multiple of 16 (64 bytes).
 
   int64_t Count() const { return shape.Count(); }
 };
 
-/// Slices in packed order: all dense ones first, so that one pass updates [0, dense_size), then
-/// row-sparse ones, then buffers. Gaps of alignment hold zeros and stay zero.
+/// Slices in packed order: first all dense ones, so that one pass updates [0, dense_size), then
+/// row-sparse ones, then buffers. Alignment gaps are zero and stay zero.
 class ParamLayout {
  public:
   /// Appends a slice and returns its index. Names must be unique. Offsets are final after Pack().
@@ -50,11 +50,12 @@ class ParamLayout {
   void Pack();
 
   const std::vector<Slice>& slices() const { return slices_; }
-  int64_t dense_size() const { return dense_size_; }  ///< Numbers in the dense part, gaps included.
-  int64_t size() const { return size_; }  ///< Numbers in the whole buffer, gaps included.
-  /// First number of the running statistics, which lie behind all others; size() without any.
+  /// Elements in the dense part, gaps included.
+  int64_t dense_size() const { return dense_size_; }
+  int64_t size() const { return size_; }  ///< Elements in the whole buffer, gaps included.
+  /// First element of the running statistics, which come last; size() if there are none.
   int64_t statistics_begin() const { return statistics_begin_; }
-  int64_t Parameters() const;  ///< Trainable numbers (no gaps, no buffers).
+  int64_t Parameters() const;  ///< Trainable elements (no gaps, no buffers).
 
  private:
   std::vector<Slice> slices_;

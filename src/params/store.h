@@ -1,5 +1,4 @@
-// ParamStore: the packed parameters of one replica, and the views through which they are read and
-// differentiated.
+// ParamStore: the packed parameters of one replica, and views for reading and differentiating them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace yoke {
 
-/// The gradient of a row-sparse slice: each touched row once, in increasing order of id. Storage is
-/// kept from step to step.
+/// The gradient of a row-sparse slice: each touched row once, in increasing order of id. Its
+/// storage is reused from step to step.
 struct RowGradient {
   std::vector<int32_t> ids;
   std::vector<float> values;  ///< ids.size() x width
@@ -20,7 +19,8 @@ struct RowGradient {
   void Clear() { ids.clear(), values.clear(); }
 };
 
-/// Where gradients go: one dense packed buffer and a row collector for each row-sparse slice.
+/// Destination of gradients: one dense packed buffer, and a row collector for each row-sparse
+/// slice.
 class Gradients {
  public:
   Gradients(const ParamLayout& layout, Device& device);
@@ -28,7 +28,7 @@ class Gradients {
   int64_t dense_size() const { return dense_.bytes() / 4; }
   RowGradient& rows(int slice) { return rows_[slice]; }
   const RowGradient& rows(int slice) const { return rows_[slice]; }
-  int64_t bytes() const;  ///< Of all memory held for gradients.
+  int64_t bytes() const;  ///< All memory held for gradients.
 
  private:
   Buffer dense_;
@@ -37,22 +37,21 @@ class Gradients {
 
 class LayerStates;
 
-/// What a call of the graph works on: values, and gradients when it is to differentiate. Owns
-/// nothing.
+/// The parameters of one graph call: values, and gradients if it differentiates. Owns nothing.
 struct ParamView {
   const ParamLayout* layout = nullptr;
-  float* values =
-      nullptr;  ///< The packed buffer (buffers of running statistics are written through it).
-  const Bf16* low = nullptr;  ///< The same numbers in bf16 at the same offsets, or null: derived,
-                              ///< for bf16 arithmetic.
+  float* values = nullptr;    ///< The packed buffer; running statistics are written through it.
+  const Bf16* low = nullptr;  ///< A bf16 copy of the values at the same offsets, or null.
   Gradients* gradients = nullptr;  ///< Null: forward only.
-  LayerStates* states = nullptr;   ///< What layers keep from step to step (model/layer.h), or null.
-  double immediate_rate = 0;       ///< Of the updates that an immediate plan makes in `values`.
-  int writer = 0;  ///< Who makes them, among those that do so at the same time: 0, 1, ...
+  /// State that layers keep from step to step (model/layer.h), or null.
+  LayerStates* states = nullptr;
+  /// Learning rate of the updates that an immediate plan makes in `values`.
+  double immediate_rate = 0;
+  int writer = 0;  ///< Index of the concurrent writer that makes them: 0, 1, ...
 };
 
-/// Owns the packed values in canonical layout. Whatever else is derived from them (bf16 copies,
-/// blocked weights) follows `version`.
+/// Owns the packed values in canonical layout. Everything derived from them (bf16 copies, blocked
+/// weights) follows `version`.
 class ParamStore {
  public:
   ParamStore(ParamLayout layout, Device& device);
@@ -66,7 +65,7 @@ class ParamStore {
     return {.layout = &layout_, .values = values(), .low = nullptr, .gradients = gradients};
   }
   uint64_t version() const { return version_; }
-  void Publish() { ++version_; }  ///< Called by the one writer after it changed the values.
+  void Publish() { ++version_; }  ///< Called by the only writer after it changes the values.
 
  private:
   ParamLayout layout_;
@@ -74,11 +73,11 @@ class ParamStore {
   uint64_t version_ = 0;
 };
 
-/// Draws every slice by its initializer's name, from (seed, slice name); the same for any number of
-/// threads. Names: see `initializers()`.
+/// Draws every slice with its initializer, from (seed, slice name). The result does not depend on
+/// the number of threads. initializers() lists the names.
 void Initialize(ParamStore& store, uint64_t seed, int threads = 1);
 
-/// An initializer: name, one-sentence summary with its formula's source.
+/// An initializer: its name, and a sentence that gives the source of its formula.
 struct InitializerEntry {
   std::string name;
   std::string summary;

@@ -1,4 +1,4 @@
-// threshold: the ids that the group's buckets hold at least so many times.
+// threshold: the ids found at least `threshold` times in the group's buckets.
 #include "lsh/counter.h"
 
 namespace yoke {

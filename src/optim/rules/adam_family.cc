@@ -1,4 +1,4 @@
-// AdamFamily: the pass that Adam and AdamW share.
+// AdamFamily: the common implementation of Adam and AdamW.
 #include "optim/rules/adam_family.h"
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class Adam : public UpdateRule {
   }
 
  private:
-  /// What makes up for m and v having started at 0: 1 - beta1^t and sqrt(1 - beta2^t).
+  /// Bias corrections of m and v: 1 - beta1^t and sqrt(1 - beta2^t).
   struct Correction {
     double first = 0;
     double second = 0;
@@ -61,11 +61,10 @@ class Adam : public UpdateRule {
   }
 
   AdamSettings settings_;
-  /// |m| <= most sqrt(v) whatever the gradients were (by Cauchy and Schwarz, and 1 % for rounding).
-  /// It is not where threads race (optim/racing.h) and one's v was lost beside another's m: divided
-  /// by epsilon alone, that m would throw the weight away.
+  /// |m| <= most sqrt(v) for all gradients (by Cauchy-Schwarz, with 1 % for rounding). Racing
+  /// threads (optim/racing.h) can break this bound; clamp m so that m / epsilon cannot explode.
   float most_ = std::numeric_limits<float>::max();
-  std::array<Correction, 1024> first_ = {};  ///< By t: rows ask for it each on its own clock.
+  std::array<Correction, 1024> first_ = {};  ///< By t, because each row has its own step count.
 };
 
 }  // namespace

@@ -1,14 +1,14 @@
-// MomentumFamily: the pass that momentum and Nesterov's momentum share.
+// MomentumFamily: the common implementation of momentum and Nesterov momentum.
 #pragma once
 
 #include "optim/rule.h"
 
 namespace yoke {
 
-/// What a step of momentum SGD goes along, besides its settings.
+/// The direction of a momentum SGD step.
 enum class MomentumForm {
   kHeavyBall,  ///< The velocity.
-  kNesterov,   ///< One velocity ahead: the gradient and momentum times the velocity.
+  kNesterov,   ///< Lookahead: the gradient plus momentum times the velocity.
 };
 
 /// With the options `momentum` and `weight_decay`:

@@ -39,7 +39,7 @@ inline OptionSpec MomentumOption() {
   return FractionOption("momentum", 0.9, "Fraction of the previous direction that is kept.");
 }
 
-/// The options of Adam and its kin; `decay` is their kind of weight decay.
+/// The options of Adam and AdamW; `decay` is their form of weight decay.
 inline std::vector<OptionSpec> AdamOptions(const OptionSpec& decay) {
   return {DecayOption("beta1", 0.9, "Decay of the mean of the gradients."),
           DecayOption("beta2", 0.999, "Decay of the mean of the squared gradients."),

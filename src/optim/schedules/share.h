@@ -7,7 +7,7 @@
 
 namespace yoke {
 
-/// Share of the course that is over, in [0, 1].
+/// Fraction of the schedule that is over, in [0, 1].
 inline double Done(const Progress& progress) {
   return progress.epochs > 0 ? std::clamp(progress.epoch / progress.epochs, 0.0, 1.0) : 1.0;
 }
