@@ -12,27 +12,27 @@
 
 namespace yoke {
 
-/// What a model must know of the data: what comes in, and how many outputs are wanted.
+/// What a model must know about the data: the input of an example and the number of outputs.
 struct ModelTask {
   Edge input;
   int64_t outputs = 0;  ///< Classes or labels.
-  bool multi_label =
-      false;  ///< Sets of labels (sigmoid or 1/|labels| softmax) instead of one class.
+  /// Sets of labels (sigmoid or 1/|labels| softmax) instead of one class.
+  bool multi_label = false;
 };
 
-/// What of a graph a plan computes: all of it, or one side of Graph::Cut.
+/// The part of a graph that a plan computes: all of it, or one side of Graph::Cut.
 enum class GraphPart : uint8_t {
   kWhole,
   kBody,  ///< Below the cut: its scores are the activations that cross it, plain f32.
-  kHead,  ///< Above: a batch's dense input are such activations.
+  kHead,  ///< Above the cut: a batch's dense input holds these activations.
 };
 
-/// The edge at which a graph falls into two parts: into the first fully connected layer of the
-/// chain that ends in the loss.
+/// The edge that divides a graph: the input of the first fully connected layer in the chain that
+/// ends in the loss.
 struct GraphCut {
-  int node = 0;         ///< The head's first.
-  int first_slice = 0;  ///< The head's slices are this one and all behind it, dense each.
-  Shape activations;    ///< What crosses it, for one example.
+  int node = 0;         ///< First node of the head.
+  int first_slice = 0;  ///< The head's slices are this one and all later ones; all are dense.
+  Shape activations;    ///< Shape of the activations that cross the cut, for one example.
 };
 
 struct CompileRequest {
@@ -40,14 +40,15 @@ struct CompileRequest {
   bool training = false;
   DType arithmetic = DType::kF32;
   bool reference = false;
-  bool below_output = false;  ///< Stop below the product that Graph::Output describes, whose input
-                              ///< are then the scores [batch, inputs]; not for training.
-  bool immediate = false;     ///< Layers that can move their weights by ParamView::immediate_rate
-                              ///< times the gradient on the spot, and do not announce them.
+  bool below_output = false;  ///< Stop below the product that Graph::Output describes; its input is
+                              ///< then the scores [batch, inputs]. Not for training.
+  /// Layers that can do so update their weights by ParamView::immediate_rate times the gradient
+  /// during Backward, and do not announce them.
+  bool immediate = false;
   GraphPart part = GraphPart::kWhole;
 };
 
-/// A product as the last layer below the loss: scores = input * weight^T + bias.
+/// A linear layer directly below the loss: scores = input * weight^T + bias.
 struct OutputProduct {
   int weight = 0;  ///< Slice [outputs, inputs].
   int bias = -1;   ///< Slice [outputs], or -1.
@@ -55,36 +56,36 @@ struct OutputProduct {
   int64_t outputs = 0;
 };
 
-/// Called when a slice's gradient is complete (in the order of the backward pass).
+/// Called when a slice's gradient is complete, in backward order.
 using GradientReady = std::function<void(int slice)>;
 
-/// A graph compiled for one batch size with the memory it needs: one caller at a time. Reused from
-/// step to step.
+/// A graph compiled for one batch size, with its memory. Reused from step to step; one caller at a
+/// time.
 class GraphPlan {
  public:
   virtual ~GraphPlan() = default;
-  /// Computes scores, and per-example losses when the batch has labels. `batch.size` must be the
+  /// Computes scores, and per-example losses if the batch has labels. `batch.size` must be the
   /// compiled size.
   virtual void Forward(const Batch& batch, const ParamView& params) = 0;
-  /// After Forward of the same batch: gradients of the mean loss are written to params.gradients.
-  /// Clears row collectors first.
+  /// Writes the gradients of the mean loss to params.gradients, after Forward of the same batch.
+  /// Clears the row collectors first.
   virtual void Backward(const Batch& batch, const ParamView& params,
                         const GradientReady& ready) = 0;
   /// Scores [batch, outputs], f32, plain: the input of the loss.
   virtual Tensor Scores() const = 0;
-  /// Mean over the batch of the last Forward's losses; while training, those of auxiliary heads are
-  /// added to the main one.
+  /// Mean loss of the last Forward's batch; while training, it includes the losses of auxiliary
+  /// heads.
   virtual double Loss() const = 0;
-  /// Of a part: the gradient of the mean loss by what crosses the cut, plain f32. A head's Backward
-  /// writes it, a body's reads it.
+  /// For a part: the gradient of the mean loss with respect to the activations at the cut, plain
+  /// f32. A head's Backward writes it; a body's Backward reads it.
   virtual Tensor CutGradient() const = 0;
-  /// Bytes of activations, gradients, saved and scratch memory held: what is not needed at the same
-  /// time lies in the same place.
+  /// Bytes held for activations, gradients, saved and scratch memory. Tensors that are not needed
+  /// at the same time share memory.
   virtual int64_t MemoryBytes() const = 0;
-  /// What the same would take side by side.
+  /// Bytes that they would take without sharing.
   virtual int64_t UnsharedBytes() const = 0;
-  /// After a Forward whose loss is not finite: name of the first layer whose output is not, else
-  /// "".
+  /// After a Forward with a non-finite loss: the name of the first layer with a non-finite output,
+  /// or "".
   virtual std::string FirstNonFinite() const = 0;
   /// Kernel names by layer, for `info`.
   virtual std::vector<std::string> Kernels() const = 0;
@@ -98,17 +99,17 @@ struct LayerInfo {
   Shape output;
   int64_t parameters = 0;
   Cost cost;                ///< For one example.
-  std::string explanation;  ///< How its settings came about, or "".
+  std::string explanation;  ///< How its settings were chosen, or "".
 };
 
 /// The layers of a model. Owns no parameters; may be shared by threads.
 class Graph {
  public:
-  /// `layers`: a list of tables as in `[[model.layer]]`: `type`, optional `name` and `inputs`
-  /// (names of layers before it, or "data"; the layer above unless given), the layer's options. A
-  /// missing loss is appended from the task; losses before the last are auxiliary heads, which only
-  /// training computes. A relu or add after a layer that can absorb it is fused. Throws UserError
-  /// naming the layer.
+  /// `layers` is a list of tables as in `[[model.layer]]`: `type`, optional `name` and `inputs`
+  /// (names of earlier layers, or "data"; by default the preceding layer), and the layer's options.
+  /// A missing loss is appended according to the task. Losses before the last one are auxiliary
+  /// heads, which are computed only in training. A relu or add is fused into the layer before it if
+  /// that layer can absorb it. Throws UserError with the layer's name.
   Graph(const List& layers, const ModelTask& task);
   ~Graph();
   Graph(Graph&&) noexcept;
@@ -117,15 +118,15 @@ class Graph {
   const ModelTask& task() const;
   std::vector<LayerInfo> Info() const;
   Cost Price(int64_t batch, GraphPart part = GraphPart::kWhole) const;
-  /// The layer below the loss where it is a product and nothing else.
+  /// The layer below the loss, if it is a plain linear layer.
   std::optional<OutputProduct> Output() const;
-  /// None where no fully connected layer lies in the loss's chain, nothing below it is trained, or
-  /// there are auxiliary heads.
+  /// None if the loss's chain has no fully connected layer, nothing below it is trained, or there
+  /// are auxiliary heads.
   std::optional<GraphCut> Cut() const;
   std::unique_ptr<GraphPlan> Compile(const CompileRequest& request) const;
-  /// What its layers keep from step to step, new: for ParamView::states.
+  /// Makes new states for its layers, for ParamView::states.
   LayerStates MakeStates() const;
-  /// `layer.name` for each of a state's tensors.
+  /// The tensors of all states, named `layer.name`.
   std::vector<StateTensor> StateTensors(const LayerStates& states) const;
 
  private:
@@ -133,7 +134,7 @@ class Graph {
   std::unique_ptr<State> state_;
 };
 
-/// An entry of the zoo (src/model/models.def): its layers follow from options and task.
+/// An entry of the model zoo (src/model/models.def). Its layers follow from options and task.
 struct ModelEntry {
   std::string name;
   std::string summary;
@@ -142,16 +143,16 @@ struct ModelEntry {
 };
 const std::vector<ModelEntry>& models();
 
-/// The layers that a job's `[model]` table asks for: `name` of the zoo with its options, those of
-/// the ONNX `file`, or its own `layer` tables.
+/// The layers that a job's `[model]` table specifies: a zoo model by `name` with its options, an
+/// ONNX `file`, or `layer` tables.
 List ModelLayers(const Value& model_section, const ModelTask& task);
-/// The names that a graph gives to such layers: their own, or type and number ("convolution2").
+/// The names that a graph gives these layers: their own, or type and number ("convolution2").
 std::vector<std::string> LayerNames(const List& layers);
 /// Builds the graph of these layers.
 Graph BuildModel(const Value& model_section, const ModelTask& task);
 
-/// Where the model comes from an ONNX file and `initialize` is not set: copies the file's weights
-/// to `values`, which `layout` describes.
+/// Copies an ONNX file's weights to `values`, which has this `layout`. Does nothing if the model is
+/// not from an ONNX file or `initialize` is set.
 void CopyFileWeights(const Value& model_section, const ModelTask& task, const ParamLayout& layout,
                      float* values);
 

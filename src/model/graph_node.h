@@ -1,4 +1,5 @@
-// GraphNode: one layer in its place in a graph, and how a list of them is made and compiled.
+// GraphNode: one layer at its position in a graph; functions that build and compile a list of
+// nodes.
 #pragma once
 
 #include <memory>
@@ -12,21 +13,22 @@
 
 namespace yoke {
 
-/// The model's input, where a node's input is meant.
+/// Index of the model's input, as a node's input.
 inline constexpr int kData = -1;
 
 struct GraphNode {
   std::string name;
-  std::string type;  ///< "linear", or "linear+relu" when it absorbed what followed.
+  std::string type;  ///< "linear", or "linear+relu" if it absorbed the next layer.
   std::unique_ptr<Layer> layer;
   std::vector<int> inputs;       ///< Nodes before this one, or kData.
   Shape output = {};             ///< For one example.
-  size_t index = 0;              ///< Its place in the graph's list.
+  size_t index = 0;              ///< Position in the graph's list.
   std::vector<int> slices = {};  ///< Indices of its parameters in the layout.
-  std::string place = {};        ///< Where its table was written ("job.toml:12"); "": nowhere.
+  std::string place = {};        ///< Where its table is written ("job.toml:12"); "": nowhere.
 };
 
-/// What `work` gives; its UserError begins with `place`, or with another place of the same file.
+/// Returns the result of `work`. A UserError of `work` is prefixed with `place`, unless it already
+/// begins with a place in the same file.
 template <typename Work>
 auto AtPlace(const std::string& place, const Work& work) {
   try {
@@ -37,7 +39,7 @@ auto AtPlace(const std::string& place, const Work& work) {
   }
 }
 
-/// What `work` gives; a shape in it that is too large names the layer.
+/// Returns the result of `work`. If a shape in it is too large, the error names the layer.
 template <typename Work>
 auto OfLayer(const std::string& name, const std::string& type, const Work& work) {
   try {
@@ -47,18 +49,18 @@ auto OfLayer(const std::string& name, const std::string& type, const Work& work)
   }
 }
 
-/// The nodes of a model, each behind those that it takes input from; the last one is the loss by
-/// which the model is judged. Appends their parameters to `layout`. Throws UserError.
+/// Builds the nodes of a model in topological order; the last one is the main loss. Appends their
+/// parameters to `layout`. Throws UserError.
 std::vector<GraphNode> BuildNodes(const List& layers, const ModelTask& task, ParamLayout& layout);
 
-/// Marks the nodes from whose outputs `roots` follow, these included.
+/// Marks all nodes that `roots` depend on, including `roots`.
 std::vector<bool> NodesBelow(const std::vector<GraphNode>& nodes, const std::vector<int>& roots);
 
 /// As Graph::Cut.
 std::optional<GraphCut> FindCut(const std::vector<GraphNode>& nodes, const ParamLayout& layout);
 
-/// `input`: of the graph, or of its head where the request is for that. The plan refers to nodes
-/// and layout.
+/// `input` is that of the graph, or of the head if the request is for the head. The plan keeps
+/// references to nodes and layout.
 std::unique_ptr<GraphPlan> CompileGraph(const std::vector<GraphNode>& nodes,
                                         const ParamLayout& layout, const Edge& input,
                                         const CompileRequest& request);

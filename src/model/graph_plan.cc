@@ -191,7 +191,7 @@ class StagedPlan : public GraphPlan {
             .state = view_.states ? view_.states->of(stage.node->index) : nullptr};
   }
 
-  /// With the input's shape also where nobody wants it.
+  /// The gradient's tensor, with the input's shape even if it is not needed.
   static Tensor GradientOf(const Source& source, const Tensor& input) {
     Tensor gradient = source.gradient;
     gradient.shape = input.shape;

@@ -1,5 +1,4 @@
-// Layer: what one layer of a model is (shapes, parameters, cost) and how it is computed for a
-// batch.
+// Layer: one layer of a model: its shapes, parameters and cost, and its computation for a batch.
 #pragma once
 
 #include <limits>
@@ -16,44 +15,44 @@
 
 namespace yoke {
 
-/// What flows along an edge of the graph, for one example.
+/// The data on an edge of the graph, for one example.
 struct Edge {
   Shape shape;  ///< Without the batch axis: {784} or {channels, height, width}.
   DType type = DType::kF32;
   Layout layout = Layout::kPlain;
   bool sparse = false;  ///< The batch's sparse rows; shape is {width}.
-  int64_t active = 0;   ///< An active set of the shape's {width} (in training only): about how many
-                        ///< ids an example has besides its labels. 0: not one.
+  int64_t active = 0;  ///< Nonzero: an active set over the shape's {width} (in training only), with
+                       ///< about this many ids per example besides its labels.
 };
 
-/// What a plan is made for.
+/// A request for a layer plan.
 struct PlanRequest {
   int64_t batch = 0;  ///< Examples of every call of this plan.
   Edge input;
-  std::vector<Edge> others = {};   ///< The inputs after the first, of a layer that takes several.
+  std::vector<Edge> others = {};   ///< The inputs after the first, for layers with several.
   DType arithmetic = DType::kF32;  ///< kBf16: activations and weights in bf16, accumulation and
                                    ///< weight gradients in f32.
   bool training = false;           ///< Backward will be called.
-  bool input_gradient = false;     ///< Somebody below wants the gradient of an input.
-  bool reference = false;          ///< Only reference kernels (tests; plain machines).
-  bool scores = false;             ///< The loss stands above: true labels must be active.
-  bool immediate = false;          ///< The plan may update its weight on the spot
-                                   ///< (LayerPlan::updates_weight).
+  bool input_gradient = false;     ///< A layer below needs the gradient of an input.
+  bool reference = false;          ///< Use only reference kernels (tests, old CPUs).
+  bool scores = false;             ///< The loss is directly above: true labels must be active.
+  /// The plan may update its weight during Backward (LayerPlan::updates_weight).
+  bool immediate = false;
 };
 
-/// One parameter as a call sees it.
+/// One parameter in a call.
 struct ParamRef {
-  Tensor value;  ///< f32, or bf16 when the plan computes in bf16 and the slice is dense and not
-                 ///< exact.
-  float* gradient =
-      nullptr;  ///< Written (not added to) by Backward; null when not differentiating.
-  RowGradient* rows = nullptr;  ///< The same for a row-sparse slice: Backward writes it anew.
-  float factor = 0;  ///< Where the plan updates_weight: Backward adds `factor` times the gradient
-                     ///< to `gradient`, which are the values themselves, after it has read them.
-  int writer = 0;    ///< Then, ParamView::writer.
+  /// f32, or bf16 if the plan computes in bf16 and the slice is dense and not exact.
+  Tensor value;
+  /// Written (not added to) by Backward; null when not differentiating.
+  float* gradient = nullptr;
+  RowGradient* rows = nullptr;  ///< The same for a row-sparse slice; Backward replaces it.
+  float factor = 0;  ///< If the plan updates_weight: `gradient` points to the values, and Backward
+                     ///< adds `factor` times the gradient to them after reading them.
+  int writer = 0;    ///< If the plan updates_weight: ParamView::writer.
 };
 
-/// Numbers that a layer keeps from step to step besides its parameters, for a checkpoint.
+/// A tensor of a layer's state, for checkpoints.
 struct StateTensor {
   std::string name;
   DType type = DType::kI32;
@@ -61,18 +60,19 @@ struct StateTensor {
   void* data = nullptr;
 };
 
-/// What a layer keeps from step to step (hash tables), one for each copy of the weights.
+/// State that a layer keeps from step to step besides its parameters (hash tables); one for each
+/// copy of the weights.
 class LayerState {
  public:
   virtual ~LayerState() = default;
-  /// All of it; to restore it, numbers are copied in and Restored is called.
+  /// The complete state. To restore it, copy into these tensors and call Restored.
   virtual std::vector<StateTensor> Tensors() = 0;
   virtual void Restored() {}
-  /// Bytes of Tensors(), also while nobody has asked for them and they take no memory.
+  /// Bytes of Tensors(), even before they are allocated.
   virtual int64_t Bytes() const = 0;
 };
 
-/// The states of a graph's layers, by node; null where a layer has none.
+/// The states of a graph's layers, by node; null for stateless layers.
 class LayerStates {
  public:
   LayerStates() = default;
@@ -97,22 +97,23 @@ struct LayerCall {
   const Batch& batch;
   Tensor input;
   Tensor output;
-  Tensor input_gradient;   ///< Written by Backward; null data when nobody wants it.
+  Tensor input_gradient;   ///< Written by Backward; null data if not needed.
   Tensor output_gradient;  ///< Backward may overwrite it.
   std::span<const ParamRef> params;
   std::span<const Tensor> others = {};           ///< The inputs after the first.
-  std::span<const Tensor> other_gradients = {};  ///< Of these, each as input_gradient is.
-  Tensor more_gradient = {};  ///< Where the plan adds_gradient: to be added to output_gradient, of
-                              ///< which it has type and layout; null data: nothing.
+  std::span<const Tensor> other_gradients = {};  ///< Their gradients, like input_gradient.
+  Tensor more_gradient = {};  ///< If the plan adds_gradient: added to output_gradient, and of the
+                              ///< same type and layout; null data: nothing is added.
   void* saved = nullptr;      ///< Kept from Forward to Backward of the same step.
   void* scratch = nullptr;    ///< Valid during the call only; shared by all layers.
-  ActiveSet* active_input = nullptr;   ///< Where the edge is active; Backward writes its gradient.
-  ActiveSet* active_output = nullptr;  ///< The same above.
-  LayerState* state = nullptr;         ///< What Layer::MakeState gave, or null.
+  /// If the input edge is active; Backward writes its gradient.
+  ActiveSet* active_input = nullptr;
+  ActiveSet* active_output = nullptr;  ///< If the output edge is active.
+  LayerState* state = nullptr;         ///< The result of Layer::MakeState, or null.
 };
 
-/// A layer compiled for one batch size: chosen kernels, and how much memory a call needs. Allocates
-/// nothing of 4 KiB or more in a call after the first.
+/// A layer compiled for one batch size: its kernels and memory requirements. After the first call,
+/// a call allocates less than 4 KiB at a time.
 class LayerPlan {
  public:
   virtual ~LayerPlan() = default;
@@ -120,59 +121,59 @@ class LayerPlan {
   virtual void Backward(const LayerCall& call) = 0;
 
   Edge output;
-  bool output_is_input = false;  ///< Output (and gradient) are the input's memory: a plain flatten.
-  /// The input (0: the first) whose gradient may be written where output_gradient lies, having its
-  /// type and layout: then both may be the same memory. -1: none.
+  bool output_is_input = false;  ///< Output and gradient use the input's memory (a plain flatten).
+  /// Index of the input whose gradient may use output_gradient's memory, because it has the same
+  /// type and layout; -1: none.
   int gradient_in_place = -1;
-  bool updates_weight =
-      false;                   ///< Backward adds to its first parameter (ParamRef::factor) in place
-                               ///< of writing the gradient; only where the request is immediate.
-  bool adds_gradient = false;  ///< Backward takes a more_gradient, which saves a pass over memory.
-  bool reads_input = true;     ///< Backward reads the inputs: their memory is kept until then.
-  bool reads_output = true;    ///< Backward reads the output.
+  bool updates_weight = false;  ///< Backward adds to its first parameter (ParamRef::factor) instead
+                                ///< of writing the gradient; only if the request is immediate.
+  bool adds_gradient = false;   ///< Backward accepts more_gradient, which saves a pass over memory.
+  bool reads_input = true;      ///< Backward reads the inputs, so their memory is kept until then.
+  bool reads_output = true;     ///< Backward reads the output.
   int64_t saved_bytes = 0;
   int64_t scratch_bytes = 0;
-  std::string kernel;  ///< What was chosen, for `info`: "onednn brgemm", "reference".
+  std::string kernel;  ///< The chosen kernel, for `info`: "onednn brgemm", "reference".
 };
 
-/// The description of one layer of a model; owns no numbers and may be shared by threads.
+/// The description of one layer of a model. Owns no parameters; threads may share it.
 class Layer {
  public:
   virtual ~Layer() = default;
-  /// Shape for one example of what comes out. Throws UserError naming the layer when the input does
+  /// Shape of the output for one example. Throws UserError with the layer's name if the input does
   /// not fit.
   virtual Shape OutputShape() const = 0;
   virtual std::vector<ParamSpec> Params() const { return {}; }
-  /// Work of forward and backward together for `batch` examples (operations of the direct
-  /// algorithm).
+  /// Cost of forward and backward together for `batch` examples, counting the operations of the
+  /// direct algorithm.
   virtual Cost Price(int64_t batch) const = 0;
   virtual std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const = 0;
-  /// Absorbs the layer that follows into this layer's kernels; false: cannot. `type` is "relu", or
-  /// "add" of this layer's output and another edge of the same shape, which then comes in as the
-  /// last of this layer's inputs.
+  /// Absorbs the next layer into this layer's kernels; returns false if it cannot. `type` is
+  /// "relu", or "add" of this layer's output and another edge of the same shape, which then becomes
+  /// the last of this layer's inputs.
   virtual bool Fuse(std::string_view /*type*/) { return false; }
-  /// In training its output is an active set: about so many ids besides labels; 0: it is not one.
+  /// Nonzero: in training its output is an active set with about this many ids besides labels.
   virtual int64_t Active() const { return 0; }
-  /// What it keeps from step to step; null: nothing.
+  /// Makes its state; null for stateless layers.
   virtual std::unique_ptr<LayerState> MakeState() const { return nullptr; }
-  /// How its settings came about, a line for `info`; "": nothing to say.
+  /// A line for `info` on how its settings were chosen, or "".
   virtual std::string Explain() const { return ""; }
-  /// Without training it is input * weight^T + bias of a dense input and nothing else; its
-  /// parameters are weight [outputs, inputs] and perhaps bias [outputs].
+  /// True if in evaluation it computes exactly input * weight^T + bias of a dense input. Its
+  /// parameters are then weight [outputs, inputs] and optionally bias [outputs].
   virtual bool IsOutputProduct() const { return false; }
-  /// A loss: its output is one number an example, its input are the model's scores.
+  /// True for a loss: its input is the model's scores, its output one value per example.
   virtual bool IsLoss() const { return false; }
 };
 
-/// What a layer is made from.
+/// The context in which a layer is made.
 struct LayerContext {
   std::string name;  ///< Unique in the model; the first part of its parameters' names.
-  Edge input;        ///< Shape and sparsity of what comes in (type and layout are decided later).
+  Edge input;        ///< Shape and sparsity of the input (type and layout are decided later).
   std::vector<Edge> others = {};  ///< The inputs after the first.
-  int index = 0;                  ///< Position in the model: the key of its own draws (dropout).
+  /// Position in the model, which is part of the key of its random draws (dropout).
+  int index = 0;
 };
 
-/// As LayerEntry::most_inputs: no limit.
+/// Value of LayerEntry::most_inputs for no limit.
 inline constexpr size_t kAnyNumber = std::numeric_limits<size_t>::max();
 
 /// An entry of the list of layers (src/model/layers.def).
@@ -181,9 +182,9 @@ struct LayerEntry {
   std::string summary;
   std::vector<OptionSpec> options;  ///< Besides `type`, `name` and `inputs`.
   std::unique_ptr<Layer> (*make)(const Options& options, const LayerContext& context);
-  size_t least_inputs = 1;  ///< How many inputs it takes: the graph sees to it.
+  size_t least_inputs = 1;  ///< Number of inputs, checked by the graph.
   size_t most_inputs = 1;
-  bool loss = false;  ///< Makes a loss (Layer::IsLoss).
+  bool loss = false;  ///< True for losses (Layer::IsLoss).
 };
 
 /// All layers, in the order of layers.def.

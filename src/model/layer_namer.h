@@ -1,4 +1,4 @@
-// LayerNamer: what layers are called that were given no name.
+// LayerNamer: names for layers without one.
 #pragma once
 
 #include <fmt/core.h>
@@ -8,18 +8,18 @@
 
 namespace yoke {
 
-/// Names a model's layers, asked in order: as given, else by type and number ("linear2" is the
-/// second linear layer, named or not).
+/// Names a model's layers in order: by the given name, otherwise by type and number ("linear2" is
+/// the second linear layer, whether named or not).
 class LayerNamer {
  public:
-  /// `given`: "" where there is none.
+  /// `given` is "" for unnamed layers.
   std::string Name(const std::string& type, const std::string& given) {
     const int number = ++numbers_[type];
     return given.empty() ? fmt::format("{}{}", type, number) : given;
   }
 
  private:
-  std::map<std::string, int> numbers_;  // of each type
+  std::map<std::string, int> numbers_;  // by type
 };
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Lifetimes: lets blocks of memory that are needed at different times lie over each other.
+// Lifetimes: lets blocks that are needed at different times share memory.
 #pragma once
 
 #include <cstdint>
@@ -6,22 +6,22 @@
 
 namespace yoke {
 
-/// Blocks with the first and last step at which each holds something. Once all are known, Place
-/// gives each an offset such that blocks of a common step never overlap.
+/// Memory blocks, each with the first and last step in which it is live. Once all are added, Place
+/// assigns offsets such that blocks that are live in the same step never overlap.
 class Lifetimes {
  public:
-  /// A block that is needed in the steps [first, last]; returns its index.
+  /// Adds a block that is live in the steps [first, last]; returns its index.
   int Add(int64_t bytes, int first, int last);
-  /// The block is needed until `step` too.
+  /// Extends the block's lifetime to `step`.
   void Extend(int block, int step);
-  /// Greedy: the largest block first, each at the lowest place that is free throughout its life.
-  /// That is quadratic in the number of blocks: very many are placed in the order of time instead,
-  /// each in the smallest gap that there is then.
+  /// Greedy: the largest block first, each at the lowest offset that is free throughout its
+  /// lifetime. That is quadratic in the number of blocks, so a very large number is placed in the
+  /// order of time instead, each in the smallest gap at that time.
   void Place();
 
   int64_t offset(int block) const { return blocks_[block].offset; }  ///< A multiple of 64.
-  int64_t bytes() const { return bytes_; }  ///< Of all blocks as they were placed.
-  int64_t sum() const;                      ///< What they would take side by side.
+  int64_t bytes() const { return bytes_; }  ///< Size of all blocks as placed.
+  int64_t sum() const;                      ///< Their size without sharing.
 
  private:
   struct Block {

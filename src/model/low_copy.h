@@ -1,4 +1,4 @@
-// LowCopy: the dense parameters once more in bf16, for layers that compute in it.
+// LowCopy: a bf16 copy of the dense parameters, for layers that compute in bf16.
 #pragma once
 
 #include "kernels/convert.h"
@@ -8,8 +8,8 @@ namespace yoke {
 
 class LowCopy {
  public:
-  /// Copies the dense values of `params` in one pass; returns the view with `low` set. Valid until
-  /// the next call.
+  /// Copies the dense values of `params` in one pass and returns the view with `low` set. Valid
+  /// until the next call.
   ParamView Refresh(const ParamView& params) {
     const int64_t count = params.layout->dense_size();
     if (copy_.bytes() == 0) copy_ = Buffer(Cpu(), count * SizeOf(DType::kBf16));

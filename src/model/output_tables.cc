@@ -16,8 +16,8 @@ namespace yoke {
 namespace {
 
 constexpr double kFourthRoots = 32;  // outputs that all queries find: 32 times the fourth root of N
-constexpr int64_t kLoad = 64;        // ids a bucket would hold on average: so many at least,
-constexpr int kBucket = 64;          // and so many of them, the most promising, stay
+constexpr int64_t kLoad = 64;        // minimum mean load of a bucket in ids,
+constexpr int kBucket = 64;          // and its capacity: the highest-ranked ids stay
 constexpr int kTables = 32;
 constexpr int64_t kRowsAtOnce = 1 << 14;
 constexpr int64_t kBlock = 16;  // rows that are hashed together

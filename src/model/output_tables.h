@@ -1,5 +1,5 @@
-// OutputTables: hash tables over the rows of a wide output, in which a hidden activation finds the
-// few outputs that are worth scoring.
+// OutputTables: hash tables over the rows of a wide output layer, to find the few outputs that are
+// worth scoring for a hidden activation.
 #pragma once
 
 #include <memory>
@@ -14,35 +14,35 @@
 
 namespace yoke {
 
-/// What is 0 follows from the number of outputs: see docs/layers/lsh_linear.md.
+/// A value of 0 is derived from the number of outputs: see docs/layers/lsh_linear.md.
 struct OutputTableSettings {
   std::string family = "simhash";
-  int hashes = 0;  ///< K: hashes that make a table's key.
+  int hashes = 0;  ///< K: hashes per key.
   int tables = 0;  ///< L
-  int bucket = 0;  ///< Most ids a bucket holds.
+  int bucket = 0;  ///< Capacity of a bucket in ids.
 };
 
-/// Search for the greatest scores w x + b (maximum inner products) by hashing, which knows angles
-/// only. So rows are ranked by promise, the greatest score that they may reach: the most promising
-/// few are candidates of every query (as in Yan et al., "Norm-ranging LSH", 2018), the others lie
-/// in hash tables whose full buckets keep the most promising. Ranks do not change when the mean row
-/// is subtracted from all rows; and what queries have in common, their mean's direction, is taken
-/// out of both sides before hashing: along it a row has one more coordinate instead, its bias.
-/// Immutable: threads may share it.
+/// Searches for the greatest scores w x + b (maximum inner products) by hashing. Hashing sees only
+/// angles, so rows are ranked by the greatest score that they can reach: the first few are
+/// candidates of every query (as in Yan et al., "Norm-ranging LSH", 2018), and the others are in
+/// hash tables whose full buckets keep the highest-ranked rows. The mean row is subtracted from all
+/// rows, which does not change the order of scores. The common direction of the queries is removed
+/// from both sides before hashing; in its place a row gets one more coordinate, its score along
+/// this direction including the bias. Immutable: threads may share it.
 class OutputTables {
  public:
-  /// Hashes all rows, on the kernel threads of the caller. `sample`: some inputs of the model, from
-  /// which typical queries follow; it has no part in what is right, only in what is found. Throws
+  /// Hashes all rows on the caller's kernel threads. `sample` holds some inputs of the model, to
+  /// estimate typical queries; it affects which outputs are found, not their scores. Throws
   /// UserError unless the graph IsRanked.
   OutputTables(const Graph& graph, const ParamView& params, const Batch& sample,
                const OutputTableSettings& settings = {});
 
-  /// The keys [count, L] of hidden activations [count, inputs], in the calling thread.
+  /// Computes the keys [count, L] of hidden activations [count, inputs], in the calling thread.
   void Keys(const float* hidden, int64_t count, std::vector<uint32_t>& keys) const;
-  /// Replaces `ids` by the distinct outputs that a query of these L keys finds.
+  /// Replaces `ids` by the distinct outputs that a query with these L keys finds.
   void Find(const uint32_t* keys, Marks& marks, std::vector<int32_t>& ids) const;
 
-  /// As chosen.
+  /// The settings in use, without zeros.
   const OutputTableSettings& settings() const { return settings_; }
   /// Outputs that every query finds.
   int64_t always() const { return always_; }
@@ -58,12 +58,12 @@ class OutputTables {
   OutputProduct output_;
   OutputTableSettings settings_;
   int64_t always_ = 0;
-  std::vector<float> common_;      ///< [inputs]: direction of the queries' mean, of length 1 or 0.
-  double along_ = 0, across_ = 0;  ///< A query's typical length along it, and across.
-  double unit_ = 1;                ///< What a query has where rows have their bias.
+  std::vector<float> common_;      ///< [inputs]: direction of the mean query, of length 1 or 0.
+  double along_ = 0, across_ = 0;  ///< Typical length of a query along it, and perpendicular to it.
+  double unit_ = 1;                ///< A query's value of the extra coordinate.
   std::vector<int32_t> order_;     ///< Outputs from the least promising to the most.
   std::unique_ptr<Hasher> hasher_;
-  std::unique_ptr<HashTables> tables_;  ///< Their ids are places in order_.
+  std::unique_ptr<HashTables> tables_;  ///< Their ids are positions in order_.
 };
 
 }  // namespace yoke

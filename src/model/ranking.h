@@ -1,5 +1,5 @@
-// Ranking: the best outputs of each example and the losses, where there are too many outputs to
-// keep all their scores.
+// Ranking: the best outputs and the loss of each example, for models with too many outputs to store
+// all scores.
 #pragma once
 
 #include <memory>
@@ -15,25 +15,26 @@
 
 namespace yoke {
 
-/// From so many outputs on keeping the scores costs more than it saves.
+/// From this number of outputs on, storing all scores costs more than it saves.
 inline constexpr int64_t kLeastRanked = 4096;
 
-/// Whether a Ranking serves this graph: its output is a product, and wide.
+/// Whether a Ranking can be used for this graph: its output is a wide linear layer.
 bool IsRanked(const Graph& graph);
 
 struct RankingRequest {
   int64_t batch = 0;
   DType arithmetic = DType::kF32;
   bool reference = false;
-  int64_t top = 1;      ///< At most the outputs are given.
-  bool losses = false;  ///< Batches have labels, and their losses are wanted.
-  /// Only outputs that are found here are scored: no losses then. Must outlive the Ranking.
+  int64_t top = 1;      ///< Outputs to return per example, at most all.
+  bool losses = false;  ///< Batches have labels, and losses are to be computed.
+  /// If set, only outputs found in these tables are scored, and there are no losses. Must outlive
+  /// the Ranking.
   const OutputTables* tables = nullptr;
 };
 
-/// Forward passes of a graph that IsRanked, exact over all outputs: equal to a GraphPlan's scores
-/// but for rounding; with tables, over those that they find. For bf16 arithmetic the product's
-/// factors are bf16, its scores f32. One caller at a time.
+/// Forward passes of a graph that IsRanked. Without tables they are exact over all outputs: equal
+/// to a GraphPlan's scores up to rounding. With tables only the outputs found are scored. With bf16
+/// arithmetic the product's operands are bf16 and its scores f32. One caller at a time.
 class Ranking {
  public:
   Ranking(const Graph& graph, const RankingRequest& request);
@@ -41,20 +42,19 @@ class Ranking {
 
   void Forward(const Batch& batch, const ParamView& params);
 
-  /// How many outputs are ranked for each example.
+  /// Number of outputs ranked for each example.
   int64_t top() const { return top_; }
-  /// Of the last Forward's example: the outputs with the greatest scores, best first, equals by
-  /// id; -1 behind them when too few scores are numbers.
+  /// For an example of the last Forward: the outputs with the greatest scores, best first, ties by
+  /// id; padded with -1 if NaNs leave too few scores.
   std::span<const int32_t> Ids(int64_t example) const { return Row(ids_, example); }
   std::span<const float> Scores(int64_t example) const { return Row(scores_, example); }
-  /// log sum exp of all the example's scores where the loss is a softmax; where it is not, and
-  /// losses are wanted, sum log(1 + exp(s)). NaN when a score is one. With tables: of the scores
-  /// that are known.
+  /// If the loss is a softmax: log sum exp of the example's scores. Otherwise, if losses are
+  /// requested: sum log(1 + exp(s)). NaN if a score is NaN. With tables only computed scores count.
   double Sum(int64_t example) const { return sums_[static_cast<size_t>(example)]; }
   double Loss(int64_t example) const { return losses_[static_cast<size_t>(example)]; }
-  /// How many of the example's scores were computed.
+  /// Number of the example's scores that were computed.
   int64_t Scored(int64_t example) const { return scored_[static_cast<size_t>(example)]; }
-  /// The loss above the output: that of a softmax, or of sigmoids.
+  /// Whether the loss is a softmax; otherwise it is a sum of sigmoids.
   bool softmax() const { return softmax_; }
 
  private:
@@ -62,7 +62,7 @@ class Ranking {
   std::span<const T> Row(const std::vector<T>& rows, int64_t example) const {
     return {rows.data() + example * top_, static_cast<size_t>(top_)};
   }
-  /// What one thread searches with.
+  /// The working memory of one thread.
   struct Searcher;
   void Search(const ParamView& params);
   void SearchBlock(int64_t first, int64_t count, const ParamView& params, Searcher& searcher);
@@ -77,7 +77,7 @@ class Ranking {
   RankingRequest request_;
   bool softmax_;
   int64_t top_;
-  DType type_;  ///< Of the product.
+  DType type_;  ///< Type of the product's operands.
   std::unique_ptr<GraphPlan> below_;
   std::unique_ptr<TopScoresKernel> kernel_;
   std::vector<int32_t> ids_;
@@ -85,7 +85,7 @@ class Ranking {
   std::vector<double> sums_, losses_;
   std::vector<int64_t> scored_;
   std::vector<Searcher> searchers_;
-  std::vector<int64_t> one_each_;  ///< 0, 1, ..., batch: the rows of one class an example.
+  std::vector<int64_t> one_each_;  ///< 0, 1, ..., batch: row offsets for one class per example.
   LowCopy low_;
 };
 

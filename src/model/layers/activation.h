@@ -1,5 +1,5 @@
-// What the layers `relu`, `sigmoid` and `tanh` have in common: a function applied to each number,
-// whose derivative needs the output alone (elementwise.h: those that need the input).
+// Common implementation of `relu`, `sigmoid` and `tanh`: elementwise functions whose derivative
+// depends only on the output. (elementwise.h has those that depend on the input.)
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace yoke::layer {
 
-/// A layer that applies `function` to each number; `type` is its name in messages.
+/// A layer that applies `function` to each element; `type` is its name in messages.
 std::unique_ptr<Layer> MakeActivationLayer(Activation function, std::string_view type,
                                            const LayerContext& context);
 

@@ -71,8 +71,8 @@ class ConvertedPlan : public LayerPlan {
     return converts;
   }
 
-  /// The k-th input, or its gradient, for the inner plan: the converted one in `memory`. What
-  /// nobody gives stays null.
+  /// The k-th input, or its gradient, for the inner plan: the converted one in `memory`. Null stays
+  /// null.
   Tensor Seen(size_t k, const Tensor& outside, void* memory) const {
     if (!inputs_[k].converts) return outside;
     Tensor tensor = inputs_[k].tensor;

@@ -1,5 +1,5 @@
-// What layers have in common that apply a function to each number, whose derivative needs the
-// input.
+// Common implementation of layers that apply a function to each element whose derivative depends on
+// the input.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace yoke::layer {
 
-/// A layer of `Function`: `float Value(float x) const`, and its derivative `float Slope(float x)
-/// const`.
+/// A layer for `Function`, which has `float Value(float x) const` and the derivative `float
+/// Slope(float x) const`.
 template <typename Function>
 class ElementwiseLayer : public Layer {
  public:

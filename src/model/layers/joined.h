@@ -1,4 +1,4 @@
-// What layers with several inputs share.
+// Helpers for layers with several inputs.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,13 @@ namespace yoke::layer {
 /// Throws UserError unless all inputs are dense.
 void RequireAllDense(const LayerContext& context, std::string_view type);
 
-/// The plan that `make` gives for inputs that all have the type and layout of the first.
+/// Calls `make` for inputs that all have the type and layout of the first; other inputs are
+/// converted.
 std::unique_ptr<LayerPlan> LikeTheFirst(
     const PlanRequest& request,
     const std::function<std::unique_ptr<LayerPlan>(const PlanRequest&)>& make);
 
-/// All inputs of a call, or all their gradients, as one list, which is written to `all`.
+/// Writes all inputs of a call, or all their gradients, to the list `all`.
 void Gather(const Tensor& first, std::span<const Tensor> others, std::vector<Tensor>& all);
 
 }  // namespace yoke::layer

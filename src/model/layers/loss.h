@@ -1,4 +1,4 @@
-// What the losses have in common: scores and labels in, one number an example out.
+// Common implementation of the losses: from scores and labels to one value per example.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// LshPlan: the training step of a hashed layer over batch-shared active sets.
+// LshPlan: the training step of a hashed layer with active sets shared by groups of examples.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct LshPlanShape {
   LshSettings settings;
   bool bias = true;
   bool relu = false;
-  int index = 0;  ///< Of the layer: a word of its draws' key.
+  int index = 0;  ///< Index of the layer: part of the key of its draws.
 };
 
 /// Memory that only grows; 64-byte aligned.
@@ -40,9 +40,9 @@ class Room {
   Buffer buffer_;
 };
 
-/// For a group of G examples x [G, inputs] and its active ids A: y = x W[A]^T + b[A], and backward
-/// the gradients of these rows alone (Chen et al., "SLIDE", 2020, section 3.1, where G is 1).
-/// 6 G |A| inputs operations; the rows W[A] are read once a group.
+/// For a group of G examples x [G, inputs] with active ids A: y = x W[A]^T + b[A]; backward
+/// computes the gradients of these rows only (Chen et al., "SLIDE", 2020, section 3.1, with G = 1).
+/// Cost: 6 G |A| inputs operations; the rows W[A] are read once per group.
 class LshPlan : public LayerPlan {
  public:
   LshPlan(const LshPlanShape& shape, const PlanRequest& request);
@@ -52,8 +52,8 @@ class LshPlan : public LayerPlan {
  private:
   /// One group's dense problem, kept from Forward to Backward.
   struct Work {
-    std::vector<int32_t> columns;  ///< Inputs that are not 0; empty: all of them.
-    int64_t width = 0;             ///< Of the blocks: columns, rounded up.
+    std::vector<int32_t> columns;  ///< Nonzero inputs; empty: all.
+    int64_t width = 0;             ///< Row length of the blocks: columns, rounded up.
     const void* input = nullptr;   ///< [examples, width]
     Room dense, input_room, weight, bias, output, output_gradient, weight_gradient, bias_gradient;
   };
@@ -74,19 +74,19 @@ class LshPlan : public LayerPlan {
   void ReturnInputGradient(const LayerCall& call, size_t group, const void* gradient);
   void Merge(const LayerCall& call);
   bool low() const { return type_ == DType::kBf16; }
-  /// `from` as the products' type: itself, or converted into `room`.
+  /// `from` in the products' type: itself, or converted into `room`.
   const void* Lowered(const float* from, int64_t count, Room& room) const;
-  /// Copies numbers of the products' type to f32.
+  /// Copies elements of the products' type to f32.
   void Raise(const void* from, int64_t count, float* to) const;
 
   LshPlanShape shape_;
   PlanRequest request_;
-  DType type_;                           ///< Of the products' operands.
-  std::unique_ptr<LshState> own_state_;  ///< For callers that keep none.
+  DType type_;                           ///< Type of the products' operands.
+  std::unique_ptr<LshState> own_state_;  ///< For callers without a state.
   std::vector<uint32_t> keys_;           ///< [batch, L]
   std::vector<std::vector<int32_t>> chosen_;
   std::vector<int64_t> label_counts_, hard_counts_;
-  /// What a thread of the team works with.
+  /// Working memory of one thread of the team.
   struct Local {
     std::unique_ptr<Sampler> hard, random;
     std::vector<uint32_t> keys;

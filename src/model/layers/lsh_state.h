@@ -1,4 +1,4 @@
-// LshState: the hash tables of one hashed layer, and when they are built anew.
+// LshState: the hash tables of one hashed layer and the schedule of their rebuilds.
 #pragma once
 
 #include <memory>
@@ -12,18 +12,18 @@
 
 namespace yoke::layer {
 
-/// A rebuild runs beside training without a thread of its own: each step hashes a slice of the rows
-/// into a second set of tables, which takes over when it is whole. So a run repeats exactly, and no
-/// step waits for a rebuild. The state holds nothing that is not in Tensors(); their memory is
-/// taken when they are first used.
+/// Rebuilds are incremental and need no extra thread: each step hashes some of the rows into a
+/// second set of tables, which replaces the first when it is complete. So runs are reproducible,
+/// and no step waits for a rebuild. The state has nothing that is not in Tensors(); their memory is
+/// allocated on first use.
 class LshState : public LayerState {
  public:
   explicit LshState(const LshSettings& settings);
 
-  /// Before a training step: `weights` are the rows [outputs, inputs] now; the first call draws the
-  /// hash functions from `seed` and builds the tables.
+  /// Call before each training step with the current rows [outputs, inputs]. The first call draws
+  /// the hash functions from `seed` and builds the tables.
   void Prepare(const float* weights, uint64_t seed);
-  /// These rows are about to be updated.
+  /// Marks rows that are about to be updated.
   void Touch(std::span<const int32_t> ids);
 
   const Hasher& hasher() const { return *hasher_; }
@@ -47,34 +47,35 @@ class LshState : public LayerState {
     kPlaces
   };
 
-  /// Sets of tables.
+  /// Number of table sets.
   int sets() const { return settings_.rehash_touched ? 1 : 2; }
   void Allocate();
   bool Due(const float* weights);
   int64_t Interval() const;
   bool Building() const { return position_[kProgress] >= 0; }
   void Start();
-  /// Hashes the next `count` rows; takes over the tables when they are whole.
+  /// Hashes the next `count` rows; switches to the new tables when they are complete.
   void Advance(const float* weights, int64_t count);
   void TakeOver();
   void MoveTouched(const float* weights);
-  /// Share of the watched rows' codes that are others than when the tables were built.
+  /// Fraction of the watched rows' codes that have changed since the tables were built.
   double Moved(const float* weights) const;
   void WatchRows(const float* weights);
   void KeysOf(const Hasher& hasher, const float* weights, std::span<const int32_t> rows,
               uint32_t* keys) const;
-  /// A number for the kind of hash functions: family and K.
+  /// Identifies the kind of hash functions: family and K.
   int32_t Functions() const;
   std::unique_ptr<Hasher> MakeHasher(int32_t generation) const;
 
   LshSettings settings_;
-  std::vector<HashTables> tables_;  ///< In use; and, unless only touched rows move, under way.
+  /// The tables in use and, unless rehash_touched, those being built.
+  std::vector<HashTables> tables_;
   std::unique_ptr<Hasher> hasher_, next_;
   std::vector<int32_t> position_;
-  std::vector<int32_t> watched_;        ///< Rows whose codes tell how much all have moved.
-  std::vector<uint32_t> watched_keys_;  ///< When the tables were built.
-  std::vector<uint32_t> keys_;          ///< Of all rows; only where touched rows are moved.
-  std::vector<int32_t> touched_;        ///< 1 for rows updated since; the same.
+  std::vector<int32_t> watched_;  ///< Sample of rows whose codes show how much all have changed.
+  std::vector<uint32_t> watched_keys_;  ///< Their keys when the tables were built.
+  std::vector<uint32_t> keys_;          ///< Keys of all rows; only with rehash_touched.
+  std::vector<int32_t> touched_;        ///< 1 for updated rows; only with rehash_touched.
   std::vector<uint32_t> slice_;
 };
 

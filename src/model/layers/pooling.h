@@ -1,5 +1,5 @@
-// What the layers `max_pool` and `average_pool` have in common: windows of each channel become one
-// number.
+// Common implementation of `max_pool` and `average_pool`: each window of a channel becomes one
+// element.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace yoke::layer {
 
-/// kernel, stride, padding, ceil_mode; averages also have count_padding.
+/// Options: kernel, stride, padding, ceil_mode; for averages also count_padding.
 std::vector<OptionSpec> PoolingOptions(Pooling function);
 
 /// A pooling layer; `type` is its name in messages.

@@ -1,4 +1,4 @@
-// Small things that layers share: tensors for edges, aligned memory, options that several have.
+// Small helpers for layers: tensors of edges, aligned memory, common options.
 #pragma once
 
 #include <string>
@@ -8,25 +8,25 @@
 
 namespace yoke::layer {
 
-/// `bytes` rounded up to 64, so that what lies behind is aligned.
+/// `bytes` rounded up to a multiple of 64, so that the memory after it is aligned.
 inline int64_t Aligned(int64_t bytes) { return RoundUp(bytes, 64); }
 
 inline void* Advance(void* memory, int64_t bytes) {
   return memory ? static_cast<char*>(memory) + bytes : nullptr;
 }
 
-/// What flows along an edge for a whole batch, without data.
+/// The tensor of an edge for a whole batch, without data.
 inline Tensor BatchTensor(const Edge& edge, int64_t batch) {
   return {.shape = edge.shape.Batched(batch), .type = edge.type, .layout = edge.layout};
 }
 
-/// Throws UserError when a layer that needs dense input stands on sparse rows.
+/// Throws UserError if the input is sparse.
 void RequireDense(const LayerContext& context, std::string_view type);
 
 /// Throws UserError unless the input is an image [channels, height, width].
 void RequireImage(const LayerContext& context, std::string_view type);
 
-/// The option `name` whose value is the name of an initializer.
+/// The option `name`, whose value is the name of an initializer.
 OptionSpec InitializerOption(const std::string& name, const std::string& fallback,
                              const std::string& help);
 
@@ -39,7 +39,7 @@ struct Pair {
 /// below `minimum`.
 Pair PairOption(const Options& options, std::string_view name, int64_t minimum);
 
-/// The cost of reading and writing `numbers` f32 numbers with `operations` for each of them.
+/// Cost of `operations` per element on `numbers` f32 elements, forward and backward.
 inline Cost Elementwise(int64_t numbers, double operations) {
   return {.operations = operations * static_cast<double>(numbers),
           .bytes = 16.0 * static_cast<double>(numbers)};

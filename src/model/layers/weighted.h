@@ -1,4 +1,4 @@
-// What layers with a weight and an optional bias share: their parameters, options and plans.
+// Parameters, options and plans of layers with a weight and an optional bias.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace yoke::layer {
 
-/// The initializers that a layer's options name.
+/// The initializers named by a layer's options.
 struct WeightInitializers {
   explicit WeightInitializers(const Options& options)
       : weight(options.String("initializer")), bias(options.String("bias_initializer")) {}
   std::string weight, bias;
 };
 
-/// The options `bias`, `initializer` and `bias_initializer`, behind a layer's own.
+/// A layer's own options followed by `bias`, `initializer` and `bias_initializer`.
 std::vector<OptionSpec> WithWeightOptions(std::vector<OptionSpec> own,
                                           const std::string& initializer,
                                           const std::string& bias_initializer);
@@ -26,12 +26,12 @@ std::vector<OptionSpec> WithWeightOptions(std::vector<OptionSpec> own,
 std::vector<ParamSpec> WeightAndBias(ParamSpec weight, int64_t outputs,
                                      const WeightInitializers& initializers);
 
-/// A plan that hands a call's tensors to one kernel (linear, convolution).
+/// A plan that passes a call's tensors to one kernel (linear, convolution).
 template <typename Kernel, typename Call>
 class WeightedPlan : public LayerPlan {
  public:
-  /// `relu`: the kernel absorbed one, whose sign backward reads from the output. `adds`: it was
-  /// made to update its weight on the spot.
+  /// `relu`: the kernel includes a ReLU, so Backward reads the output. `adds`: the kernel updates
+  /// its weight during Backward.
   WeightedPlan(std::unique_ptr<Kernel> chosen, Edge out, bool relu, bool adds = false)
       : kernel_(std::move(chosen)) {
     output = out;

@@ -1,4 +1,4 @@
-// The options of layers that move a window over an image: kernel, stride, padding.
+// The options of layers with a sliding window: kernel, stride, padding.
 #pragma once
 
 #include "kernels/image.h"
@@ -10,7 +10,7 @@ struct WindowPair {
   Window rows, columns;
 };
 
-/// Zeros or a border around an image.
+/// Widths of a border around an image.
 struct Border {
   int64_t top = 0, left = 0, bottom = 0, right = 0;
 };
@@ -22,9 +22,9 @@ Border BorderOption(const Options& options);
 /// Reads `kernel`, `stride` (the kernel's size unless given) and `padding`. Throws UserError.
 WindowPair WindowOptions(const Options& options);
 
-/// An option of one number for both axes or [height, width]; required where it has no fallback.
+/// An option with one number for both axes or [height, width]; required if it has no fallback.
 OptionSpec AxesOption(const std::string& name, Value fallback, const std::string& help);
-/// `padding`; `help` says what it is, a sentence without its end.
+/// The option `padding`; `help` is the beginning of its help sentence.
 OptionSpec BorderOptionSpec(const std::string& help);
 
 }  // namespace yoke::layer

@@ -1,5 +1,5 @@
-// Exporter: writes a list of layers as nodes and tensors of ONNX; the writers' files say what each
-// kind of layer becomes.
+// Exporter: writes a list of layers as ONNX nodes and tensors. The writers' files define the nodes
+// of each layer type.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -24,23 +24,23 @@ class Exporter {
   /// The file's bytes.
   std::string Write();
 
-  // What writers ask.
-  /// The tensor that a layer, or the data, gives. No layer's name holds a dot.
+  // Queries for writers.
+  /// The name of a layer's (or the data's) output tensor. Layer names contain no dot.
   std::string TensorOf(const std::string& layer) const;
-  /// The tensor of a part of a layer: the dot keeps it apart from those of all layers.
+  /// The name of a tensor inside a layer; its dot distinguishes it from layer outputs.
   std::string PartOf(const ListedLayer& layer, const std::string& part) const;
   /// The shape of a layer's input for one example.
   Shape InputShape(const ListedLayer& layer, int input = 0) const;
 
-  // What writers give.
-  /// A node of a layer. Where it takes several, all but one have a `part` to their names, so that
-  /// each is read again as what it was written as.
+  // Output of writers.
+  /// Adds a node of a layer. If a layer needs several nodes, all except one have a `part` in their
+  /// names, so that the importer recognizes them.
   onnx::NodeProto& AddNode(const ListedLayer& layer, const char* type,
                            const std::vector<std::string>& inputs, const std::string& part = "");
-  /// The layer's inputs, and behind them its parameters, which become tensors.
+  /// The layer's inputs followed by its parameters, which are added as tensors.
   std::vector<std::string> InputsOf(const ListedLayer& layer);
   void AddTensor(const std::string& name, const Shape& shape, const float* numbers);
-  /// Numbers as a tensor of their own; its name.
+  /// Adds a constant tensor and returns its name.
   std::string AddNumber(const ListedLayer& layer, const char* what, double number);
   std::string AddInts(const ListedLayer& layer, const char* what,
                       const std::vector<int64_t>& numbers);
@@ -61,6 +61,6 @@ class Exporter {
 using Writer = void (*)(Exporter& exporter, const ListedLayer& layer);
 using Writers = std::map<std::string, Writer>;
 Writers LayerWriters();   ///< Products, activations, joins, normalization.
-Writers WindowWriters();  ///< Those whose window moves over an image, and what cuts images.
+Writers WindowWriters();  ///< Layers with sliding windows, and layers that crop images.
 
 }  // namespace yoke::onnx_file

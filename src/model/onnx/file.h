@@ -1,4 +1,4 @@
-// OnnxFile: the messages of an ONNX file, checked, and the numbers of its tensors.
+// OnnxFile: the validated messages of an ONNX file and the data of its tensors.
 #pragma once
 
 #include <fmt/core.h>
@@ -14,36 +14,36 @@
 
 namespace yoke::onnx_file {
 
-/// The batch axis, whose length is left open, among the lengths of a tensor's axes; in the target
-/// of a Reshape also "whatever remains".
+/// Stands for the batch axis, whose length is unknown, in a tensor's dimensions; in the target of a
+/// Reshape also for the inferred axis.
 inline constexpr int64_t kBatch = -1;
-/// No axis, kernel or stride may be longer, so that products of a few stay numbers.
+/// Maximum length of an axis, kernel or stride, so that products of a few of them do not overflow.
 inline constexpr int64_t kLongestAxis = int64_t{1} << 24;
-/// A tensor whose numbers are known.
+/// A tensor with known contents.
 struct Constant {
   std::vector<int64_t> dims;
-  bool integer = false;  ///< Which of the two holds the numbers.
+  bool integer = false;  ///< True: `ints` holds the data; false: `floats`.
   std::vector<float> floats = {};
   std::vector<int64_t> ints = {};
 
   int64_t Count() const { return static_cast<int64_t>(integer ? ints.size() : floats.size()); }
 };
 
-/// The shortest decimal number that reads as this float: 0.1f as 0.1.
+/// The shortest decimal number that parses to this float: 0.1 for 0.1f.
 double Shortest(float number);
 
-/// Whether a type of ONNX is one of the floats that are read (as f32).
+/// Whether an ONNX type is a supported floating-point type (read as f32).
 bool IsFloat(int64_t type);
 
 class OnnxFile {
  public:
-  /// Throws UserError when the bytes are no model of opset 13 or later.
+  /// Throws UserError unless the bytes are a model of opset 13 or later.
   OnnxFile(std::string_view bytes, std::string name, std::string folder);
 
   const std::string& name() const { return name_; }
   const onnx::GraphProto& graph() const { return model_.graph(); }
   int64_t opset() const { return opset_; }
-  /// A tensor's numbers, from the file or from the one that it names. Throws UserError.
+  /// A tensor's data, from this file or from the external file that it names. Throws UserError.
   Constant Read(const onnx::TensorProto& tensor) const;
 
  private:
@@ -56,7 +56,7 @@ class OnnxFile {
   int64_t opset_ = 0;
 };
 
-/// The bytes of a file, from `offset` on, at most `most`. Throws UserError.
+/// Reads at most `most` bytes of a file from `offset` on. Throws UserError.
 std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t most);
 
 /// A node of the file and its attributes.
@@ -69,17 +69,17 @@ class Node {
   const OnnxFile& file() const { return *file_; }
   const onnx::NodeProto& proto() const { return *node_; }
   int inputs() const { return node_->input_size(); }
-  /// The name of an input, "" where there is none.
+  /// The name of an input, or "" if it is absent.
   const std::string& input(int i) const;
   const std::string& output(int i = 0) const;
 
   int64_t Int(std::string_view attribute, int64_t fallback) const;
   double Float(std::string_view attribute, double fallback) const;
   std::string Text(std::string_view attribute, const std::string& fallback) const;
-  std::vector<int64_t> Ints(std::string_view attribute) const;  ///< Empty where it is absent.
+  std::vector<int64_t> Ints(std::string_view attribute) const;         ///< Empty if absent.
   const onnx::AttributeProto* Find(std::string_view attribute) const;  ///< Or null.
 
-  /// Throws UserError naming file and node unless `condition` holds.
+  /// Throws UserError with file and node unless `condition` holds.
   template <typename... Args>
   void Need(bool condition, fmt::format_string<Args...> sentence, Args&&... args) const {
     if (!condition) Refuse(fmt::format(sentence, std::forward<Args>(args)...));

@@ -1,5 +1,5 @@
-// Importer: goes through the nodes of an ONNX file and collects layers, weights and constants; the
-// operators' files say what each kind of node becomes.
+// Importer: visits the nodes of an ONNX file and collects layers, weights and constants. The
+// operators' files define the result of each node type.
 #pragma once
 
 #include <map>
@@ -16,25 +16,25 @@
 
 namespace yoke::onnx_file {
 
-/// What a name of the file stands for: the output of a layer, or a constant.
+/// The value of a name in the file: the output of a layer, or a constant.
 struct Datum {
   std::string layer = {};          ///< A layer or "data"; "": a constant.
-  std::vector<int64_t> dims = {};  ///< Lengths of the axes as ONNX sees them, kBatch first. The
-                                   ///< layer's own shape holds as many numbers.
-  const onnx::TensorProto* tensor = nullptr;      ///< A constant that nobody has read yet, or
-  std::shared_ptr<const Constant> constant = {};  ///< its numbers.
+  std::vector<int64_t> dims = {};  ///< Dimensions in ONNX, kBatch first. The layer's own shape has
+                                   ///< the same number of elements.
+  const onnx::TensorProto* tensor = nullptr;      ///< A constant that has not been read yet, or
+  std::shared_ptr<const Constant> constant = {};  ///< its contents.
 };
 
-/// What goes into a file's graph and what comes out.
+/// The input and output of a file's graph.
 struct Ends {
   std::string input, output;
   Shape shape;              ///< Of the input, for one example.
-  int64_t fixed_batch = 0;  ///< The batch's length where the file insists on one.
+  int64_t fixed_batch = 0;  ///< The batch size if the file fixes one.
 };
-/// Throws UserError unless there is one of each.
+/// Throws UserError unless there is exactly one input and one output.
 Ends ReadEnds(const OnnxFile& file);
 
-/// A layer that a node becomes.
+/// A layer made from a node.
 struct NewLayer {
   std::string type;
   Table options = {};
@@ -43,11 +43,11 @@ struct NewLayer {
   std::string named_after = {};  ///< A tensor such as "layer1.conv.weight"; "": the node.
 };
 
-/// A layer that several nodes together mean.
+/// A layer expressed by several nodes together.
 struct Pattern {
   std::string type;
   Table options;
-  std::string input;  ///< The name that goes in; what lies between is left out.
+  std::string input;  ///< Name of the pattern's input; the nodes in between are skipped.
 };
 
 class Importer {
@@ -55,32 +55,32 @@ class Importer {
   explicit Importer(const OnnxFile& file);
   OnnxModel Read();
 
-  // What operators ask.
+  // Queries for operators.
   bool IsConstant(const std::string& name) const;
-  /// What a name stands for. Throws UserError naming the node where nothing does.
+  /// The value of a name. Throws UserError with the node if the name is unknown.
   const Datum& Of(const Node& node, const std::string& name) const;
-  /// Numbers of an input that must be constant.
+  /// The contents of an input that must be constant.
   Constant Numbers(const Node& node, int input) const;
   std::vector<int64_t> Integers(const Node& node, int input) const;
-  /// An input that a layer computes: as an image [channels, height, width] or a row of numbers.
+  /// An input computed by a layer, as an image [channels, height, width] or as a row.
   const Datum& Image(const Node& node, int input) const;
   const Datum& Row(const Node& node, int input) const;
   Shape ShapeOf(const Datum& datum) const { return list_.ShapeOf(datum.layer); }
-  /// The nodes that take a name; the only one, or null.
+  /// The nodes that read a name.
   const std::vector<int>& Readers(const std::string& name) const;
   std::optional<Node> OnlyReader(const std::string& name) const;
-  /// The node that gives a name.
+  /// The node that produces a name.
   std::optional<Node> GiverOf(const std::string& name) const;
-  /// The number that a name stands for whatever goes in: an initializer's or a Constant's only one.
+  /// The value of a scalar constant: the only element of an initializer or a Constant.
   std::optional<double> Number(const std::string& name) const;
   const Ends& ends() const { return ends_; }
 
-  // What operators give.
+  // Output of operators.
   void Give(const std::string& name, Datum datum) { data_[name] = std::move(datum); }
   void GiveConstant(const Node& node, Constant constant);
-  /// Adds a layer; its output is that of the node, with an axis of kBatch before its own.
+  /// Adds a layer whose output is that of the node, with a leading kBatch axis.
   void AddLayer(const Node& node, NewLayer layer, int output = 0);
-  /// The same numbers with other axes: a row of numbers comes out as one.
+  /// The same data with other dimensions; a row stays a row.
   void View(const Node& node, const Datum& from, std::vector<int64_t> dims);
 
  private:
@@ -101,30 +101,31 @@ class Importer {
   std::map<std::string, Datum> data_;
   std::map<std::string, int> givers_;  // name -> node
   std::map<std::string, std::vector<int>> readers_;
-  std::map<int, Pattern> patterns_;  // by the node that gives their output
+  std::map<int, Pattern> patterns_;  // by the node that produces their output
   std::vector<bool> live_;
 };
 
-/// What a kind of node becomes.
+/// The function that imports a node type.
 using Operator = void (*)(Importer& importer, const Node& node);
 using Operators = std::map<std::string, Operator>;
-Operators LayerOperators();     ///< Those that become layers.
-Operators ConstantOperators();  ///< Those that compute constants, shapes among them.
-Operators ViewOperators();      ///< Those that only give data other axes, or are left out.
+Operators LayerOperators();     ///< Nodes that become layers.
+Operators ConstantOperators();  ///< Nodes that compute constants, including shapes.
+Operators ViewOperators();      ///< Nodes that only change dimensions, or are skipped.
 
-/// What computes on constants: Add, Sub, Mul, Div, Concat.
+/// Evaluates nodes on constants: Add, Sub, Mul, Div, Concat.
 void ComputeConstant(Importer& importer, const Node& node);
-/// Slice of a layer's output: every so manyth pixel, or some of the channels.
+/// Slice of a layer's output: every n-th pixel, or a range of channels.
 void SliceLayer(Importer& importer, const Node& node);
-/// Where a Transpose begins the normalization of a layer's channels, adds that up to the Transpose
-/// that ends it; false: it does not.
+/// If a Transpose begins a normalization over channels, imports all nodes up to the closing
+/// Transpose; otherwise returns false.
 bool NormalizeChannels(Importer& importer, const Node& transpose);
-/// Transpose of a layer's output: the middle of a channel shuffle, or a normalization of channels.
+/// Transpose of a layer's output: the middle of a channel shuffle, or a normalization over
+/// channels.
 void TransposeLayer(Importer& importer, const Node& node);
 
-/// The exact GELU before opset 20, and the one by a hyperbolic tangent.
+/// The exact GELU as written before opset 20, and the tanh approximation.
 std::optional<Pattern> FindGelu(const Importer& importer, const Node& product);
-/// The pattern whose output a node gives.
+/// The pattern whose output a node produces.
 std::optional<Pattern> FindPattern(const Importer& importer, const Node& node);
 
 }  // namespace yoke::onnx_file

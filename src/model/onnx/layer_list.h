@@ -1,5 +1,5 @@
-// LayerList: layers one behind the other as [[model.layer]] tables name them, with the shapes that
-// flow between them: what reading and writing ONNX have in common.
+// LayerList: layers in the order of [[model.layer]] tables with the shapes between them, for both
+// import and export of ONNX.
 #pragma once
 
 #include <map>
@@ -12,12 +12,13 @@
 
 namespace yoke::onnx_file {
 
-inline constexpr const char* kDataName = "data";  ///< The model's input among layers' inputs.
+/// Name of the model's input in a layer's inputs.
+inline constexpr const char* kDataName = "data";
 
 struct ListedLayer {
   std::string name;
   std::string type;
-  std::vector<std::string> inputs;  ///< Names of layers before it, or "data".
+  std::vector<std::string> inputs;  ///< Names of earlier layers, or "data".
   Options options;
   Shape output;
   std::vector<ParamSpec> params;
@@ -28,13 +29,13 @@ class LayerList {
  public:
   explicit LayerList(Edge input) : input_(input) {}
 
-  /// Appends the layer of a table (`type`, `name`, `inputs`, options). Throws UserError.
+  /// Appends the layer described by a table (`type`, `name`, `inputs`, options). Throws UserError.
   const ListedLayer& Add(const Value& table);
 
   const std::vector<ListedLayer>& layers() const { return layers_; }
   const ListedLayer& Find(const std::string& name) const { return layers_[places_.at(name)]; }
   bool Has(const std::string& name) const { return places_.contains(name); }
-  /// Shape of what a layer, or "data", gives for one example.
+  /// Output shape of a layer, or of "data", for one example.
   Shape ShapeOf(const std::string& name) const { return EdgeOf(name).shape; }
 
  private:

@@ -1,4 +1,5 @@
-// ONNX in and out: a file as a list of layers with their weights, and a trained model as a file.
+// ONNX import and export: reads a file as a list of layers with weights, and writes a trained model
+// as a file.
 #pragma once
 
 #include <string>
@@ -10,48 +11,49 @@
 
 namespace yoke {
 
-/// First numbers of one parameter.
+/// Initial values of one parameter.
 struct OnnxWeight {
   std::string name;  ///< "layer.parameter"
   std::vector<float> numbers;
 };
 
-/// What an ONNX file holds, as yoke sees it.
+/// The contents of an ONNX file as a yoke model.
 struct OnnxModel {
   Shape input;          ///< One example, without the batch axis.
-  int64_t outputs = 0;  ///< Scores of one example.
-  List layers;          ///< As [[model.layer]]; the loss is left to the task.
+  int64_t outputs = 0;  ///< Scores per example.
+  List layers;          ///< As [[model.layer]]; the task adds the loss.
   std::vector<OnnxWeight> weights;
 };
 
-/// Reads a file (opset 13 or later; one input, one output, batch axis first) and the files that it
-/// names for its numbers. Throws UserError naming file, node and what was expected.
+/// Reads a file (opset 13 or later; one input, one output, batch axis first) and its external data
+/// files. Throws UserError with file, node and what was expected.
 OnnxModel ReadOnnx(const std::string& path);
-/// The same for the data of a task: a first product takes its sparse rows, and a sigmoid at the end
-/// is left to the loss of label sets. Throws UserError where examples are of another shape.
+/// The same for the data of a task: with sparse data the first linear layer becomes sparse, and
+/// with label sets a final sigmoid becomes part of the loss. Throws UserError if examples have
+/// another shape.
 OnnxModel ReadOnnxFor(const std::string& path, const ModelTask& task);
-/// The file's bytes in place of the file; `name` stands for the file in messages, files of numbers
-/// lie in `folder`.
+/// The same from the bytes of a file; `name` is the file's name in messages, and external data
+/// files are in `folder`.
 OnnxModel ParseOnnx(std::string_view bytes, const std::string& name, const std::string& folder);
 
-/// Copies the file's weights to `values`, which `layout` describes. Throws UserError where they are
-/// not the parameters of this layout.
+/// Copies the file's weights to `values`, which has this `layout`. Throws UserError if the weights
+/// do not match the layout.
 void CopyWeights(const OnnxModel& model, const std::string& name, const ParamLayout& layout,
                  float* values);
 
-/// What an ONNX file is written from.
+/// The input of an ONNX export.
 struct OnnxExport {
-  const List& layers;  ///< As [[model.layer]]: those that `layout` and `values` belong to.
+  const List& layers;  ///< As [[model.layer]]; `layout` and `values` belong to them.
   const ModelTask& task;
   const ParamLayout& layout;
   const float* values = nullptr;
-  /// Further facts for people and programs: "input", "classes", ...
+  /// Additional metadata: "input", "classes", ...
   std::vector<std::pair<std::string, std::string>> metadata = {};
 };
 
-/// The bytes of an ONNX file (opset 17) that computes the model's scores: input `input` [N, ...],
-/// output `scores` [N, outputs]. Losses and what only they need are left out; sparse rows come in
-/// as dense ones. Throws UserError for models of more than 2 GB.
+/// Returns the bytes of an ONNX file (opset 17) that computes the model's scores: input `input` [N,
+/// ...], output `scores` [N, outputs]. Losses and layers that only losses need are omitted; sparse
+/// input becomes dense. Throws UserError for models of more than 2 GB.
 std::string WriteOnnx(const OnnxExport& model);
 
 }  // namespace yoke

@@ -91,7 +91,7 @@ Cuts ReadCuts(Importer& importer, const Node& node, int64_t rank) {
   return cuts;
 }
 
-/// Every so manyth pixel, with the channels that a Pad behind it adds.
+/// Every n-th pixel, with the channels that a following Pad adds.
 void SlicePixels(Importer& importer, const Node& node, const Cuts& cuts) {
   const Datum image = importer.Image(node, 0);
   const Shape shape = importer.ShapeOf(image);

@@ -1,4 +1,4 @@
-// The attributes of nodes that move a window over an image.
+// The attributes of nodes with a sliding window.
 #pragma once
 
 #include "model/onnx/importer.h"
@@ -9,7 +9,7 @@ namespace yoke::onnx_file {
 struct WindowAttributes {
   std::vector<int64_t> kernel;
   std::vector<int64_t> stride;
-  std::vector<int64_t> padding;  ///< Of both sides, or top, left, bottom, right.
+  std::vector<int64_t> padding;  ///< For both sides, or top, left, bottom, right.
   std::vector<int64_t> dilation = {1, 1};
   bool ceil_mode = false;
 
@@ -17,8 +17,8 @@ struct WindowAttributes {
   Table Options() const;
 };
 
-/// Throws UserError where no layer moves its window so. `kernel` is what the node's weights say, or
-/// empty.
+/// Throws UserError if no layer supports the window. `kernel` is the kernel size from the node's
+/// weights, or empty.
 WindowAttributes ReadWindow(const Node& node, const Shape& image, std::vector<int64_t> kernel);
 
 }  // namespace yoke::onnx_file

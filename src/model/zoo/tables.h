@@ -1,4 +1,4 @@
-// Helpers with which the models of the zoo write their lists of layers.
+// Helpers for the zoo's models to write their lists of layers.
 #pragma once
 
 #include <string>
@@ -10,17 +10,18 @@
 
 namespace yoke::zoo {
 
-/// The table of one layer, as [[model.layer]] would hold it.
+/// The table of one layer, as in [[model.layer]].
 inline Value Layer(const char* type, Table options = {}) {
   Table table = {{"type", type}};
   for (auto& option : options) table.push_back(std::move(option));
   return Value(std::move(table));
 }
 
-/// Writes the layers of a deep network one by one; each takes the one before it unless told.
+/// Writes the layers of a deep network one by one. By default, each layer's input is the layer
+/// before it.
 class Writer {
  public:
-  /// Appends a layer; returns its name, for the inputs of others.
+  /// Appends a layer and returns its name, for the inputs of other layers.
   std::string Add(const std::string& name, const char* type, Table options = {},
                   const std::vector<std::string>& inputs = {}) {
     options.insert(options.begin(), {"name", name});
@@ -36,7 +37,7 @@ class Writer {
   List layers_;
 };
 
-/// A square window and how it moves over the image.
+/// A square sliding window.
 struct Square {
   int64_t kernel = 1;
   int64_t stride = 1;
@@ -51,7 +52,7 @@ struct Square {
   }
 };
 
-/// A layer of `outputs` weighted sums, for the task's own input if it is the first.
+/// A linear layer; sparse if it is the first layer of a task with sparse input.
 inline Value Weighted(const ModelTask& task, const List& below, int64_t outputs) {
   return Layer(below.empty() && task.input.sparse ? "sparse_linear" : "linear",
                {{"outputs", outputs}});
