@@ -1,4 +1,4 @@
-// ClassLabels: turns the labels of single-label files into class numbers.
+// ClassLabels: maps the labels of single-label files to class numbers.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@
 
 namespace yoke {
 
-/// Labels compare as numbers where they are numbers ("-1.0" is "-1", "+1" is "1"), else as texts.
-/// Training files name the classes; then Close sorts them, and other files must keep to them.
+/// Labels that are numbers compare as numbers ("-1.0" is "-1", "+1" is "1"), others as text. The
+/// training files define the classes; then Close sorts them, and other files must use the same
+/// classes.
 class ClassLabels {
  public:
-  /// `like`: null, or what names the classes already.
+  /// `like` defines the classes already, or is null.
   explicit ClassLabels(const DataInfo* like);
 
-  /// The class of a label; a new one while open, -1 for an unknown one when closed. Throws
+  /// The class of a label. For an unknown label, a new class while open, and -1 when closed. Throws
   /// UserError for a new one that is not UTF-8, which no checkpoint could hold.
   int32_t Index(std::string_view label);
-  /// Sorts the classes (numbers by value, then texts) and renumbers `classes` to match; does
-  /// nothing when closed.
+  /// Sorts the classes (numbers by value, then text) and renumbers `classes` to match. Does nothing
+  /// if already closed.
   void Close(GrowingArray<int32_t>& classes);
   const std::vector<std::string>& names() const { return names_; }
-  /// What a message says about an unknown label.
+  /// Part of the message about an unknown label.
   std::string Known() const;
 
  private:

@@ -1,11 +1,11 @@
-// The ways in which people write the ten digits, as strokes of a pen.
+// Handwritten forms of the ten digits, as pen strokes.
 #pragma once
 
 #include <vector>
 
 namespace yoke {
 
-/// A point in the box of a digit: x to the right and y down, both 0 to 100.
+/// A point in the box of a digit: x to the right and y down, both from 0 to 100.
 struct StrokePoint {
   float x = 0;
   float y = 0;
@@ -15,10 +15,10 @@ struct StrokePoint {
 /// A smooth curve through these points; a point given twice is a corner.
 using Stroke = std::vector<StrokePoint>;
 
-/// One way to write a digit.
+/// One form of a digit.
 using Glyph = std::vector<Stroke>;
 
-/// The ways to write `digit` (0 to 9).
+/// The forms of `digit` (0 to 9).
 const std::vector<Glyph>& GlyphsOf(int digit);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// EpochPlan: which examples of an epoch's permutation each rank takes at each step, and what is
+// EpochPlan: the examples of an epoch's permutation that each rank takes at each step, and those
 // consumed so far.
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace yoke {
 
-/// A set of positions [begin, end) of an epoch's permutation, kept merged and sorted.
+/// A set of ranges [begin, end) of positions in an epoch's permutation, merged and sorted.
 class Ranges {
  public:
   void Add(int64_t begin, int64_t end);
   int64_t Count() const;
   const std::vector<std::pair<int64_t, int64_t>>& list() const { return list_; }
-  /// What is missing of [0, n), in order.
+  /// The rest of [0, n), in order.
   Ranges Complement(int64_t n) const;
   bool operator==(const Ranges&) const = default;
 
@@ -23,9 +23,9 @@ class Ranges {
   std::vector<std::pair<int64_t, int64_t>> list_;
 };
 
-/// Deals the rest of an epoch to `world` ranks in synchronous steps: step s takes the next world *
-/// batch positions of what is not consumed; the last step is split as evenly as it goes (shares
-/// differ by at most one; a rank may get none).
+/// Deals the rest of an epoch to `world` ranks in synchronous steps. Step s takes the next world *
+/// batch unconsumed positions. The last step is divided as evenly as possible: shares differ by at
+/// most one, and a rank may get none.
 struct EpochDeal {
   uint64_t seed = 1;
   int64_t epoch = 0;
@@ -35,19 +35,19 @@ struct EpochDeal {
   int world = 1;
 };
 
-/// The permutation of an epoch is drawn from (seed, kShuffle, epoch) alone: the same for every rank
-/// and world.
+/// The permutation of an epoch depends only on (seed, kShuffle, epoch), so it is the same for every
+/// rank and world.
 class EpochPlan {
  public:
   EpochPlan(const EpochDeal& deal, const Ranges& consumed);
-  /// Steps left.
+  /// Number of remaining steps.
   int64_t Steps() const;
-  /// Example numbers of this rank's share of step s (0 <= s < Steps()); valid while the plan is.
+  /// Example numbers of this rank's share of step s (0 <= s < Steps()); valid as long as the plan.
   std::span<const int64_t> Share(int64_t step) const;
-  /// Examples of all shares of step s.
+  /// Number of examples in all shares of step s.
   int64_t Examples(int64_t step) const;
-  /// Adds the positions that all ranks consume in step s to `consumed`. Allocates nothing when they
-  /// lie behind what is there.
+  /// Adds the positions that all ranks consume in step s to `consumed`. Does not allocate if they
+  /// follow the last range.
   void Consume(int64_t step, Ranges& consumed) const;
 
  private:

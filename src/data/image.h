@@ -1,4 +1,4 @@
-// Image: JPEG and PNG files in memory, decoded to bytes; what is damaged is a sentence, never a
+// Image: decodes JPEG and PNG files in memory. A damaged file gives an error message, never a
 // crash.
 #pragma once
 
@@ -15,7 +15,7 @@ struct ImageSize {
   bool operator==(const ImageSize&) const = default;
 };
 
-/// Pixels row by row, the channels of a pixel together.
+/// Pixels row by row, with interleaved channels.
 struct Image {
   ImageSize size;
   int channels = 3;
@@ -24,10 +24,10 @@ struct Image {
 
 enum class ImageKind { kNone, kJpeg, kPng };
 
-/// What the bytes are, by their first few.
+/// The kind of image, from its first bytes.
 ImageKind KindOfImage(std::string_view bytes);
 
-/// No image of more pixels is decoded: a small file may claim any size.
+/// Images with more pixels are refused, because a small file can claim any size.
 inline constexpr int64_t kMaxPixels = 100'000'000;
 
 /// Throws UserError when a size is 0 or above kMaxPixels; called before anything of that size is
@@ -35,9 +35,9 @@ inline constexpr int64_t kMaxPixels = 100'000'000;
 void CheckImageSize(const ImageSize& size, const std::string& name);
 
 struct DecodeRequest {
-  int channels = 3;         ///< 3: RGB, 1: grey; what the file holds is converted.
-  ImageSize at_least = {};  ///< A JPEG may be decoded at 1/2, 1/4 or 1/8 of its size while it is
-                            ///< not smaller than this; {0, 0}: at its full size.
+  int channels = 3;         ///< 3: RGB, 1: grey; the file's channels are converted.
+  ImageSize at_least = {};  ///< A JPEG may be decoded at 1/2, 1/4 or 1/8 of its size if the result
+                            ///< is at least this large; {0, 0}: full size.
 };
 
 /// Decodes a JPEG or PNG file. Transparency and a camera's note on orientation are not followed.

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using Visit = std::function<void(ImageFile)>;
 
-// No image file is larger: four bytes a pixel, not compressed at all.
+// Maximum size of an image file: four bytes per pixel, uncompressed.
 constexpr int64_t kMostBytes = 4 * kMaxPixels;
 
 bool IsNamedLikeImage(const fs::path& path) {

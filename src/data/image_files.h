@@ -1,4 +1,4 @@
-// Image files: what lies below a folder or in an archive, with the class that its folder names.
+// Image files: the images in a folder or archive, with the class named by their folder.
 #pragma once
 
 #include <functional>
@@ -10,31 +10,31 @@
 
 namespace yoke {
 
-/// One file that holds an image, or says so by its name.
+/// A file that is an image by content or by name.
 struct ImageFile {
   std::string name;         ///< For messages: "data/cat/1.jpg", "data.tar.xz:cat/1.jpg".
   std::string path;         ///< Below the folder or archive: "cat/1.jpg".
-  std::string folder_name;  ///< Of the deepest folder around it; empty right at the top.
+  std::string folder_name;  ///< Name of the folder that directly contains it; empty at the top.
   std::string bytes;
 };
 
-/// How a path becomes bytes (ReadFiles::open).
+/// Opens a path (ReadFiles::open).
 using OpenPath = std::function<std::unique_ptr<ByteSource>(const std::string& path)>;
 
-/// What a folder or archive holds besides images.
+/// The contents of a folder or archive besides images.
 struct PassedOver {
   FileCount others;      ///< Files that are neither images nor named like one.
-  FileCount lost_links;  ///< Links that lead to no file.
-  FileCount loops;       ///< Links to a folder that they lie in.
+  FileCount lost_links;  ///< Dangling links.
+  FileCount loops;       ///< Links to a folder that contains them.
 
-  /// What a person should know of it; empty where there is nothing.
+  /// Sentences about it for the user; may be empty.
   std::vector<std::string> Sentences() const;
 };
 
-/// Calls visit for each image of a folder (sorted by path), of a tar or zip archive, compressed or
-/// not (in the order in which they lie there; links last), or for the one image that `path` is.
-/// Links are followed. Hidden files are passed over, others are told. Throws UserError naming the
-/// file: missing, unreadable, too large, damaged archive.
+/// Calls visit for each image in a folder (sorted by path) or in a tar or zip archive, compressed
+/// or not (in archive order, links last), or for the image `path`. Follows links, skips hidden
+/// files and returns other files. Throws UserError with the file if it is missing, unreadable, too
+/// large, or a damaged archive.
 PassedOver ForEachImageFile(const std::string& path, const OpenPath& open,
                             const std::function<void(ImageFile file)>& visit);
 

@@ -1,4 +1,4 @@
-// Libraries: which versions of the libraries that open files are running.
+// Libraries: the loaded versions of the libraries that read files.
 #pragma once
 
 #include <string>

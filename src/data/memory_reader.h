@@ -1,5 +1,4 @@
-// MemoryReader: a data set held as plain arrays, read by example number; what every format is
-// loaded into.
+// MemoryReader: a data set in plain arrays, read by example number. Every format is loaded into it.
 #pragma once
 
 #include "data/reader.h"
@@ -7,7 +6,7 @@
 
 namespace yoke {
 
-/// Rows of (id, value) in compressed form (CSR); row r holds entries offsets[r] .. offsets[r+1].
+/// Rows of (id, value) in CSR form: row r has the entries offsets[r] to offsets[r + 1].
 struct SparseArrays {
   explicit SparseArrays(int64_t limit = INT64_MAX) : offsets(limit), ids(limit), values(limit) {
     offsets.push_back(0);
@@ -20,10 +19,11 @@ struct SparseArrays {
   void EndRow() { offsets.push_back(ids.size()); }
 };
 
-/// The examples of one set. Exactly one of bytes, numbers, sparse holds the input (as DataInfo
-/// says), and one of classes, labels what is to be learned (neither: not labelled).
+/// The examples of one set. Exactly one of bytes, numbers and sparse has the input (see DataInfo),
+/// and one of classes and labels has the targets (neither: not labelled).
 struct MemoryData {
-  /// `limit`: bytes that each array may hold in memory before it moves into a temporary file.
+  /// `limit` is the number of bytes that each array may hold in memory before it moves to a
+  /// temporary file.
   explicit MemoryData(int64_t limit = INT64_MAX)
       : bytes(limit), numbers(limit), sparse(limit), classes(limit), labels(limit) {}
 
@@ -35,25 +35,25 @@ struct MemoryData {
   SparseArrays labels;            ///< [size] rows of labels, values empty.
 };
 
-/// What a format makes of a job's files. A set that was not asked for has size 0.
+/// The result of loading a job's files. A set that was not requested has size 0.
 struct LoadedData {
   explicit LoadedData(int64_t limit = INT64_MAX) : train(limit), test(limit) {}
-  DataInfo info;  ///< Of both sets; `labelled` says whether examples carry classes or labels.
+  DataInfo info;  ///< For both sets; `labelled` says whether examples have classes or labels.
   MemoryData train;
   MemoryData test;
-  std::vector<std::string> notes;  ///< Sentences that a person should read.
+  std::vector<std::string> notes;  ///< Sentences for the user.
 };
 
 class MemoryReader : public Reader {
  public:
-  /// Checks that the arrays agree with `info` in their lengths.
+  /// Checks that the arrays' lengths agree with `info`.
   MemoryReader(DataInfo info, MemoryData data);
 
   const DataInfo& Info() const override { return info_; }
   int64_t Size() const override { return data_.size; }
   void Read(const ReadRequest& request, Batch& batch) const override;
 
-  /// Replaces Info().normalization; not while others read. Sparse input knows only its scale.
+  /// Replaces Info().normalization; not thread-safe. Sparse input uses only the scale.
   void SetNormalization(const Normalization& normalization);
 
  private:

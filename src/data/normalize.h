@@ -1,4 +1,4 @@
-// Normalization of a job: what [data] says of it, or what is measured on the training examples.
+// Normalization of a job: given in [data], or measured on the training examples.
 #pragma once
 
 #include "base/options.h"
@@ -6,9 +6,8 @@
 
 namespace yoke {
 
-/// The normalization that `options` ask for, before anything is measured: `loaded` as the format
-/// gave it, or with mean and deviation of the job. Throws UserError when their lengths do not fit
-/// the input.
+/// The normalization before any measurement: that of the format, or with the mean and deviation in
+/// `options`. Throws UserError if their lengths do not fit the input.
 Normalization ChosenNormalization(const Options& options, const DataInfo& loaded);
 
 /// Of `values` the channel's, which may be the one of all; `otherwise` where there are none.
@@ -19,8 +18,8 @@ inline double ByChannel(const std::vector<double>& values, size_t channel, doubl
 /// Whether mean and deviation are to be measured (normalize = "standard").
 bool IsMeasured(const Options& options);
 
-/// Mean and standard deviation by channel over all examples of a dense reader, in units behind its
-/// scale; channels that do not vary get deviation 1. One pass.
+/// Mean and standard deviation per channel over all examples of a dense reader, after its scale.
+/// Constant channels get deviation 1. One pass.
 Normalization MeasuredNormalization(const Reader& reader);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// OutputFile: writes a large file beside its place and renames it when it is complete.
+// OutputFile: writes a large file under a temporary name and renames it when it is complete.
 #pragma once
 
 #include <string>
@@ -6,16 +6,16 @@
 
 namespace yoke {
 
-/// The file appears under its name at Commit, whole and on the disk, or not at all.
+/// The file appears under its name at Commit, complete and on disk, or not at all.
 class OutputFile {
  public:
-  /// Throws UserError naming the path and the reason when no file can be made there.
+  /// Throws UserError with the path and the reason if no file can be created there.
   explicit OutputFile(std::string path);
-  ~OutputFile();  ///< Removes what was not committed.
+  ~OutputFile();  ///< Removes an uncommitted file.
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Throws Error naming the path and the reason (full disk).
+  /// Throws Error with the path and the reason (full disk).
   void Write(std::string_view bytes);
   void Commit();
 

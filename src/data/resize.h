@@ -1,12 +1,12 @@
-// Resize: an image at another size.
+// Resize: resizes an image.
 #pragma once
 
 #include "data/image.h"
 
 namespace yoke {
 
-/// The image stretched to `size`. Growing interpolates linearly between pixels; shrinking takes
-/// averages, weighted by a triangle as wide as two of the new pixels, so that nothing is skipped.
+/// Stretches the image to `size`. Enlarging interpolates linearly between pixels; shrinking
+/// averages with a triangle filter two new pixels wide, so no pixel is skipped.
 Image Resize(const Image& image, const ImageSize& size);
 
 }  // namespace yoke

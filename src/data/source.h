@@ -7,42 +7,41 @@
 
 namespace yoke {
 
-/// One pass over the bytes of a file. What broke off or is damaged is an error, never an early end.
+/// One pass over the bytes of a file. A truncated or damaged file is an error, never an early end.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// The next piece (never empty before the end), valid until the next call; empty at the end.
-  /// Throws UserError naming the file when its compressed form is damaged or breaks off.
+  /// The next piece, valid until the next call; empty only at the end. Throws UserError with the
+  /// file if its compressed form is damaged or truncated.
   virtual std::string_view Next() = 0;
-  /// The file as messages name it.
+  /// The file's name in messages.
   virtual const std::string& Name() const = 0;
-  /// The plain file whose bytes these are (it can be mapped); "" for what is compressed or in
-  /// memory.
+  /// The path if it is a plain file, which can be mapped; "" for compressed files and memory.
   virtual std::string PlainPath() const { return ""; }
 };
 
-/// Opens a plain file, one compressed by gzip, xz, bzip2 or zstd, or a zip archive that holds one
-/// file (told by its content). Throws UserError: missing, a directory, not readable.
+/// Opens a plain file, one compressed by gzip, xz, bzip2 or zstd, or a zip archive with one file
+/// (detected by content). Throws UserError if it is missing, a directory, or not readable.
 std::unique_ptr<ByteSource> OpenSource(const std::string& path);
 
-/// The bytes as they lie in the file, compressed or not. Throws as OpenSource.
+/// The stored bytes of a file, without decompression. Throws like OpenSource.
 std::unique_ptr<ByteSource> OpenStored(const std::string& path);
 
-/// Bytes in memory (tests, fuzzers), handed out in pieces of at most `piece` bytes; `bytes` must
+/// A source of bytes in memory (tests, fuzzers), in pieces of at most `piece` bytes. `bytes` must
 /// outlive it.
 std::unique_ptr<ByteSource> MemorySource(std::string_view bytes, std::string name,
                                          size_t piece = 1 << 20);
 
-/// All of a source. Only for what is known to be small: one image, a head.
+/// Reads all of a source. Only for small files: an image, a header.
 std::string ReadAll(ByteSource& source);
 
-/// Fills `target` with the next bytes of a source, across its pieces: for binary formats.
+/// Reads binary formats from a source, across its pieces.
 class BinaryInput {
  public:
   explicit BinaryInput(ByteSource& source) : source_(&source) {}
-  /// Reads up to `size` bytes; fewer only at the end of the file.
+  /// Reads `size` bytes, or fewer at the end of the file.
   size_t Read(void* target, size_t size);
-  /// Bytes read so far: where an error is.
+  /// Bytes read so far, for error messages.
   int64_t Position() const { return position_; }
   const std::string& Name() const { return source_->Name(); }
 

@@ -1,4 +1,4 @@
-// EndSparseRow: what a row of sparse input must be when its line has been read.
+// EndSparseRow: validates a row of sparse input after its line has been read.
 #pragma once
 
 #include "data/memory_reader.h"
@@ -6,8 +6,8 @@
 
 namespace yoke {
 
-/// Ends the row of `rows` that began at entry `begin`: puts its ids in ascending order. An id that
-/// stands there twice is an error at the line last read.
+/// Ends the row of `rows` that started at entry `begin` and sorts its ids. A duplicate id is an
+/// error at the current line.
 void EndSparseRow(const LineReader& lines, int64_t begin, SparseArrays& rows);
 
 }  // namespace yoke

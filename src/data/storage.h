@@ -1,5 +1,5 @@
-// GrowingArray: numbers of a data set in memory or, when they are many, in a temporary file that is
-// mapped, or where they lie in a data file; random access every way. MapFile maps a data file.
+// GrowingArray: elements of a data set with random access: in memory, in a mapped temporary file if
+// they are many, or directly in a data file. MapFile maps a data file.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace yoke {
 
-/// Bytes that lie in memory as long as `owner` lives; page-aligned where they begin.
+/// Bytes that are valid as long as `owner` lives. They start on a page boundary.
 struct SharedBytes {
   std::string_view bytes;
   std::shared_ptr<const void> owner;
 };
 
-/// Maps a plain file for reading: nothing is copied, and the system reads ahead and may drop what
-/// it can read again. Throws UserError when it cannot be opened, Error when it cannot be mapped.
+/// Maps a plain file for reading without a copy. The system reads ahead and may drop pages that it
+/// can read again. Throws UserError if it cannot be opened, Error if it cannot be mapped.
 SharedBytes MapFile(const std::string& path);
 
 /// Page-aligned memory that grows by remapping. Up to `limit` bytes it is anonymous memory; beyond,
-/// an unlinked file below $TMPDIR (or /tmp), so that the system may write it out.
+/// an unlinked file in $TMPDIR (or /tmp), so that the system can write it out.
 class GrowingMemory {
  public:
   explicit GrowingMemory(int64_t limit) : limit_(limit) {}
@@ -32,11 +32,11 @@ class GrowingMemory {
   GrowingMemory& operator=(GrowingMemory&& other) noexcept;
   ~GrowingMemory();
 
-  /// Makes room for `bytes` in all, keeping the content; new bytes are zero. Throws Error: no
-  /// memory, no disk space.
+  /// Grows to at least `bytes` in total and keeps the content; new bytes are zero. Throws Error
+  /// without memory or disk space.
   void Reserve(int64_t bytes);
-  /// Shows the `bytes` bytes at `data`, which `owner` keeps alive, in place of the content. They
-  /// are not to be written; Reserve copies them into memory of its own.
+  /// Replaces the content by the `bytes` bytes at `data`, which `owner` keeps alive. They must not
+  /// be written; Reserve copies them into its own memory.
   void Adopt(const void* data, int64_t bytes, std::shared_ptr<const void> owner);
   void* data() const { return data_; }
   int64_t capacity() const { return capacity_; }
@@ -54,11 +54,12 @@ class GrowingMemory {
   std::shared_ptr<const void> owner_;  // of adopted bytes
 };
 
-/// Half of the memory that this process may use (machine, cgroup), in bytes: what data may hold
-/// unless told.
+/// Half of the memory that this process may use (machine, cgroup), in bytes: the default limit for
+/// data.
 int64_t DefaultMemoryLimit();
 
-/// An array of plain numbers that is appended to. `limit`: the bytes it may hold in memory.
+/// An array of plain elements that can grow. `limit` is the number of bytes that it may hold in
+/// memory.
 template <typename T>
 class GrowingArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -80,8 +81,8 @@ class GrowingArray {
     if (size_ == capacity_) Reserve(size_ + 1);
     data()[size_++] = value;
   }
-  /// Adds `count` elements (zeros) and returns where they begin; the pointer is valid until the
-  /// array grows again.
+  /// Appends `count` zero elements and returns a pointer to them, which is valid until the array
+  /// grows again.
   T* Extend(int64_t count) {
     if (size_ + count > capacity_) Reserve(size_ + count);
     size_ += count;
@@ -91,8 +92,8 @@ class GrowingArray {
     if (values.empty()) return;
     std::memcpy(Extend(static_cast<int64_t>(values.size())), values.data(), values.size_bytes());
   }
-  /// Shows `values`, which `owner` keeps alive, in place of the content: to be read only, until the
-  /// array grows and so copies them.
+  /// Replaces the content by `values`, which `owner` keeps alive. They are read-only until the
+  /// array grows, which copies them.
   void Adopt(std::span<const T> values, const std::shared_ptr<const void>& owner) {
     size_ = capacity_ = static_cast<int64_t>(values.size());
     memory_.Adopt(values.data(), static_cast<int64_t>(values.size_bytes()), owner);

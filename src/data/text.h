@@ -1,5 +1,4 @@
-// LineReader and number parsing: what the text formats share, with messages that name file and
-// line.
+// LineReader and number parsing for the text formats, with file and line in messages.
 #pragma once
 
 #include <charconv>
@@ -12,18 +11,18 @@
 
 namespace yoke {
 
-/// Text for a message: in quotes, unprintable bytes as \xNN, cut after 40 characters.
+/// Text for a message: quoted, with unprintable bytes as \xNN, truncated after 40 characters.
 std::string Quoted(std::string_view text);
 
-/// The whole of `text` as a finite number (a leading + is allowed; what is too small becomes 0);
-/// false when it is none.
+/// Parses all of `text` as a finite number. A leading + is allowed, and underflow gives 0. Returns
+/// false if it is not a number.
 bool ParseNumber(std::string_view text, double& value);
 
-/// Reads a finite f32 at `begin` and moves `begin` behind it; false when there is none.
+/// Parses a finite f32 at `begin` and moves `begin` past it; returns false if there is none.
 bool ScanFloat(const char*& begin, const char* end, float& value);
 
-/// Reads a whole number without sign at `begin` and moves `begin` behind it; false when there is
-/// none or it passes `maximum`.
+/// Parses an unsigned integer at `begin` and moves `begin` past it; returns false if there is none
+/// or it exceeds `maximum`.
 inline bool ScanIndex(const char*& begin, const char* end, int64_t maximum, int64_t& value) {
   if (begin == end || *begin < '0' || *begin > '9') return false;
   const auto [stop, error] = std::from_chars(begin, end, value);
@@ -33,23 +32,23 @@ inline bool ScanIndex(const char*& begin, const char* end, int64_t maximum, int6
 
 inline bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 
-/// `text` without blanks at its ends.
+/// `text` without leading and trailing blanks.
 std::string_view Trimmed(std::string_view text);
 
-/// The word that begins at `begin`: up to the next blank.
+/// The word at `begin`, up to the next blank.
 std::string_view WordAt(const char* begin, const char* end);
 
-/// Lines of a text file, without their ends (LF or CR LF); the last one need not have one.
+/// Lines of a text file without their line ends (LF or CR LF), which the last line may lack.
 class LineReader {
  public:
   explicit LineReader(ByteSource& source) : source_(&source) {}
 
   /// The next line, valid until the next call; false at the end of the file.
   bool Next(std::string_view& line);
-  /// The next line that is not blank; throws UserError when only blank lines lie before it (they
-  /// may only end a file).
+  /// The next nonblank line. Blank lines are allowed only at the end of a file; otherwise throws
+  /// UserError.
   bool NextFilled(std::string_view& line);
-  /// The number of the last line, from 1.
+  /// The number of the current line, from 1.
   int64_t Number() const { return number_; }
   const std::string& Name() const { return source_->Name(); }
 
@@ -66,7 +65,7 @@ class LineReader {
 
   ByteSource* source_;
   std::string_view piece_;
-  std::string carried_;  // a line that began in an earlier piece
+  std::string carried_;  // start of a line in an earlier piece
   int64_t number_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The file of format xmc-binary: its head, its sections, its checksum, and its writer.
+// The file format xmc-binary: header, sections, checksum and writer.
 #pragma once
 
 #include <array>
@@ -13,36 +13,36 @@ namespace yoke {
 
 static_assert(std::endian::native == std::endian::little, "the file is read as it lies");
 
-/// The first 64 bytes. Behind them lie the five sections, each filled up with zeros to a multiple
-/// of kXmcAlignment: offsets of features (int64, examples + 1), their ids (int32, ascending in an
-/// example), their values (f32), offsets of labels, their ids.
+/// The first 64 bytes. The five sections follow, each padded with zeros to a multiple of
+/// kXmcAlignment: offsets of features (int64, examples + 1), feature ids (int32, ascending within
+/// an example), feature values (f32), offsets of labels, label ids.
 struct XmcBinaryHead {
   std::array<char, 8> magic = {'Y', 'O', 'K', 'E', '-', 'X', 'M', 'C'};
   uint32_t version = 1;
   uint32_t reserved = 0;
   int64_t examples = 0;
-  int64_t features = 0;  ///< Ids are below it.
+  int64_t features = 0;  ///< Ids are less than this.
   int64_t labels = 0;
   int64_t feature_entries = 0;
   int64_t label_entries = 0;
-  uint64_t checksum = 0;  ///< Of the whole file with zeros in this place.
+  uint64_t checksum = 0;  ///< Checksum of the whole file with this field zero.
 };
 static_assert(sizeof(XmcBinaryHead) == 64);
 
 inline constexpr int64_t kXmcAlignment = 64;
 
-/// Where the sections begin, in bytes from the start of the file, and where the last one ends.
+/// Offsets of the sections in bytes from the start of the file, and the end of the last one.
 struct XmcBinaryPlaces {
   int64_t feature_offsets, feature_ids, feature_values, label_offsets, label_ids, end;
 };
 XmcBinaryPlaces PlacesOf(const XmcBinaryHead& head);
 
-/// A checksum at memory speed: in each of eight lanes the sum of the 64-bit words and the sum of
-/// these sums (Fletcher's checksum, so that order counts), mixed in the end.
+/// A checksum at memory speed: in each of eight lanes, the sum of the 64-bit words and the sum of
+/// these sums (Fletcher's checksum, which depends on the order), mixed at the end.
 class LaneChecksum {
  public:
   LaneChecksum();
-  /// Adds bytes; a last block of fewer than 64 counts as filled up with zeros.
+  /// Adds bytes; a last block of fewer than 64 is padded with zeros.
   void Add(std::string_view bytes);
   uint64_t Value() const;
 
@@ -53,11 +53,11 @@ class LaneChecksum {
   std::array<uint64_t, 8> sums_of_sums_{};
 };
 
-/// The checksum that belongs into the head of `file` (at least 64 bytes).
+/// The checksum for the header of `file` (at least 64 bytes).
 uint64_t XmcBinaryChecksum(std::string_view file);
 
-/// Writes sparse examples with values and several labels, as `info` describes them. The file
-/// appears when it is complete. Throws as WriteXmc (data/writers.h).
+/// Writes the sparse multi-label examples described by `info`. The file appears when it is
+/// complete. Throws like WriteXmc (data/writers.h).
 void WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::string& path);
 
 }  // namespace yoke

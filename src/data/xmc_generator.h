@@ -1,5 +1,5 @@
-// XmcGenerator: extreme multi-label data with planted structure, of any size, for tests and for
-// measuring large output layers.
+// XmcGenerator: extreme multi-label data of any size with planted structure, for tests and
+// benchmarks of large output layers.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace yoke {
 struct XmcShape {
   int64_t features = 10000;
   int64_t labels = 1000;
-  double nonzeros = 75;           ///< Mean number of features drawn an example; equal ones merge.
+  double nonzeros = 75;           ///< Mean number of features drawn per example; duplicates merge.
   double labels_per_example = 5;  ///< Mean; an example has at least one.
   uint64_t seed = 1;
 };
 
-/// Appends `size` examples to `data`, the same ones on every machine and for any number of threads.
-/// The labels of an example follow a Zipf law (rank r with probability log(1 + 1/r) / log(labels +
-/// 1)). Two thirds of its features come from its labels' prototypes (16 features a label, the same
-/// in every example and in both sets), the rest is noise by a Zipf law over features. Values are
+/// Appends `size` examples to `data`, the same on every machine and for any number of threads. The
+/// labels of an example follow a Zipf law (rank r has probability log(1 + 1/r) / log(labels + 1)).
+/// Two thirds of its features come from its labels' prototypes (16 features per label, the same in
+/// every example and in both sets); the rest is noise with a Zipf law over features. Values are
 /// term frequency times inverse document frequency, and each row has length 1. About 10
-/// microseconds an example.
+/// microseconds per example.
 void GenerateXmc(const XmcShape& shape, bool test, int64_t size, MemoryData& data);
 
 }  // namespace yoke

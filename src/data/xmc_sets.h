@@ -1,23 +1,23 @@
-// LoadXmcSets: what the forms of extreme classification data share: both sets of a job, file after
-// file, and how many features and labels they have.
+// LoadXmcSets: loads both sets of a job for the formats of extreme classification data, and
+// determines the numbers of features and labels.
 #pragma once
 
 #include "data/memory_reader.h"
 
 namespace yoke {
 
-/// How many features and labels a file promises.
+/// The numbers of features and labels that a file declares.
 struct XmcWidths {
   int64_t features = 0;
   int64_t labels = 0;
 };
 
-/// Reads one file behind what `data` holds already. Features and labels at or beyond what the file
-/// or `files.like` says are an error. Throws UserError naming the file and the place.
+/// Appends one file to `data`. Features and labels at or beyond the numbers in the file or
+/// `files.like` are an error. Throws UserError with the file and the place.
 using ReadXmcFile = XmcWidths (*)(ByteSource& source, const ReadFiles& files, MemoryData& data);
 
-/// Reads all files by `read`. Features and labels are `files.like`'s or the most of any file; the
-/// option `features` may say more.
+/// Reads all files with `read`. The numbers of features and labels are those of `files.like` or the
+/// maxima over all files; the option `features` may be larger.
 LoadedData LoadXmcSets(const Options& options, const ReadFiles& files, ReadXmcFile read);
 
 }  // namespace yoke
