@@ -1,5 +1,5 @@
-// Communicator: what ranks say to each other. A value: copies speak for the same rank in the same
-// context. It is also the only place where a strategy gets a clock and a background thread.
+// Communicator: communication between ranks. It is a value: copies are the same rank in the same
+// context. It is also the only source of a clock and background threads for strategies.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,13 @@
 
 namespace yoke {
 
-/// What a rank sent and received in a context, collectives included.
+/// Messages that a rank sent and received in a context, including collectives.
 struct Traffic {
   int64_t messages_sent = 0, bytes_sent = 0;
   int64_t messages_received = 0, bytes_received = 0;
-  int64_t bytes_by_formula = 0;  ///< Of those sent: MPI's collectives are not seen, but computed.
-  double seconds_waited = 0;     ///< In receives.
+  /// Part of bytes_sent that is computed, because MPI's collectives cannot be observed.
+  int64_t bytes_by_formula = 0;
+  double seconds_waited = 0;  ///< Time in receives.
 
   Traffic& operator+=(const Traffic& other) {
     messages_sent += other.messages_sent;
@@ -29,11 +30,11 @@ struct Traffic {
   }
 };
 
-/// For kAuto.
+/// The algorithm that kAuto chooses.
 AllReduceWay ChooseAllReduce(int64_t bytes, int size);
 
-/// Messages and bytes that all `ranks` together send in an all-reduce of `bytes` left to itself,
-/// and in a broadcast or a reduce.
+/// Messages and bytes sent by all `ranks` together in an all-reduce of `bytes` with kAuto, and in a
+/// broadcast or a reduce.
 Cost CostOfAllReduce(int64_t bytes, int ranks);
 Cost CostOfTree(int64_t bytes, int ranks);
 
@@ -51,51 +52,52 @@ class Communicator {
   int rank() const;
   int size() const;
 
-  /// Tags of callers are 0 and more. Sending to oneself is allowed. Memory is free again on return.
+  /// Tags of callers are at least 0. A rank may send to itself. The memory may be reused on return.
   void Send(std::span<const std::byte> bytes, int to, int tag) const;
-  /// Waits; `from` may be kAnySource, and the message's source is a rank of this communicator.
-  /// Throws Error after the timeout, saying who waited for whom, in what, and what to try.
+  /// Waits for a message. `from` may be kAnySource; the message's source is a rank of this
+  /// communicator. After the timeout it throws Error with both ranks, the operation and what to
+  /// try.
   Message Receive(int from, int tag) const;
-  /// A message of exactly this length, into memory; returns its source.
+  /// Receives a message of exactly this length into memory; returns its source.
   int Receive(std::span<std::byte> into, int from, int tag) const;
-  /// Waits at most `seconds`: false when there is none by then.
+  /// Waits at most `seconds`; false if no message has arrived.
   bool TryReceive(int from, int tag, Message& message, double seconds = 0) const;
 
-  /// Names a message to be taken later, while other work is done. (Send needs no such form: it
-  /// takes the bytes and returns.) A collective in the background is one that a spawned thread
-  /// calls.
+  /// Starts a receive to be completed later, while other work is done. (Send needs no such form: it
+  /// copies the bytes and returns.) For a collective in the background, call it from a spawned
+  /// thread.
   PendingMessage ReceiveLater(int from, int tag) const;
 
   // Collectives: all ranks call the same ones in the same order, with buffers of equal length.
 
   void Broadcast(std::span<std::byte> bytes, int root) const;
-  /// root's values become the sums over the ranks, added in an order that depends on size and root
-  /// alone; those of the others are spoiled.
+  /// Writes the sums over the ranks to root's values, added in an order that depends only on size
+  /// and root. The other ranks' values are overwritten.
   void Reduce(std::span<float> values, int root) const;
-  /// Everybody's values become the sums, the same bits everywhere (with MPI's own all-reduce: if
-  /// MPI sees to it, as Open MPI and MPICH do). kAuto: the world's way. MPI's own throws UserError
-  /// in a world without it, and its messages are counted by the formula of kAuto.
+  /// Writes the sums to every rank's values, bit-identical on all ranks (kMpi: if MPI ensures it,
+  /// as Open MPI and MPICH do). kAuto: the world's algorithm. kMpi throws UserError in a world
+  /// without it, and its messages are counted by the formula of kAuto.
   void AllReduce(std::span<float> values, AllReduceWay way = AllReduceWay::kAuto) const;
-  /// Whether the world has an all-reduce of its own; all ranks call it.
+  /// Whether the world has its own all-reduce; all ranks call it.
   bool HasMpiAllReduce() const;
-  /// What each rank gave, by rank; lengths may differ.
+  /// The bytes of all ranks, by rank; lengths may differ.
   std::vector<std::vector<std::byte>> AllGather(std::span<const std::byte> mine) const;
   void Barrier() const;
 
-  /// Those with the same color, ordered by key, then rank.
+  /// The ranks with the same color, ordered by key, then rank.
   Communicator Split(int color, int key) const;
-  /// The same ranks; messages and counters apart from these: for a background thread.
+  /// The same ranks with separate messages and counters, for a background thread.
   Communicator Duplicate() const;
 
   double timeout() const;  ///< Seconds that one wait may last.
   double Now() const;
   void Sleep(double seconds) const;
   void Charge(const Cost& cost) const;
-  /// Runs body(communicator) beside the caller, with a duplicate of this one; all ranks call it in
-  /// the same order. The handle's destruction waits for its end.
+  /// Runs body(communicator) concurrently, with a duplicate of this one; all ranks call it in the
+  /// same order. Destroying the handle waits for its end.
   std::shared_ptr<void> Spawn(std::function<void(const Communicator&)> body) const;
-  /// This context for a thread that Spawn began, given its communicator: how it and its owner speak
-  /// to each other (by tags that only one of them receives). Counters apart.
+  /// This context for a thread started by Spawn, given its communicator, so that the thread and its
+  /// owner can exchange messages (each with its own tags for receiving). Counters are separate.
   Communicator For(const Communicator& spawned) const;
 
   Traffic traffic() const;
@@ -112,20 +114,20 @@ class Communicator {
   void HalvingAllReduce(std::span<float> values) const;
   void MpiAllReduce(std::span<float> values) const;
 
-  std::shared_ptr<Group> group_;  // shared by copies: counters are one rank's in one context
+  std::shared_ptr<Group> group_;  // shared by copies: the counters of one rank in one context
 };
 
-/// A message that may not have come yet. Of several for the same source and tag, the first that is
+/// A message that may not have arrived yet. Of several for the same source and tag, the first one
 /// asked gets the first message.
 class PendingMessage {
  public:
   PendingMessage(Communicator communicator, int from, int tag)
       : communicator_(std::move(communicator)), from_(from), tag_(tag) {}
 
-  /// Whether it has come; does not wait. Who asks again and again sleeps in between: in a
-  /// simulation time stands still otherwise.
+  /// Whether it has arrived; does not wait. A caller that polls must sleep in between, because
+  /// otherwise time in a simulation does not advance.
   bool Ready();
-  /// Waits for it as Receive does, and gives it away.
+  /// Waits for it like Receive and returns it.
   Message Wait();
 
  private:

@@ -1,5 +1,5 @@
-// Watches over a process that waits for the others in a call of MPI, which has no end of its own
-// when one of them is lost: they end the process with a sentence.
+// Watches for a process that waits for the others in a call of MPI, which never returns if one of
+// them is lost: a watch ends the process with a message.
 #pragma once
 
 #include <atomic>
@@ -38,8 +38,8 @@ class WatchThread {
 /// Of a call in which all that joined meet.
 class JoinWatch : WatchThread {
  public:
-  /// Until its destruction there are four timeouts of `timeout` seconds, and at least 10 seconds: a
-  /// start takes longer than a message. Time during which this process stands still does not count.
+  /// Allows four times `timeout` seconds, and at least 10, until its destruction: a start takes
+  /// longer than a message. Time in which this process is stopped does not count.
   explicit JoinWatch(double timeout);
   ~JoinWatch() { End(); }
 
@@ -47,13 +47,13 @@ class JoinWatch : WatchThread {
   void Watch(double seconds);
 };
 
-/// Of the start, in which the processes of a launcher join. It looks for those of this machine,
-/// names who is missing, and does not wait for one that has ended. One of those that wait here
-/// speaks for all of them.
+/// Watches the start, in which the processes of a launcher join. It looks for those on this
+/// machine, names missing ones, and does not wait for one that has ended. One of the waiting
+/// processes here reports for all of them.
 class StartWatch : WatchThread {
  public:
-  /// As long as a JoinWatch. When `stop` (or null) becomes the number of a signal, the process ends
-  /// at once, with exit status 128 + signal.
+  /// Waits as long as a JoinWatch. If `stop` (may be null) becomes the number of a signal, the
+  /// process ends immediately with exit status 128 + signal.
   StartWatch(Launch launch, double timeout, const std::atomic<int>* stop);
   ~StartWatch() { End(); }
 

@@ -1,6 +1,6 @@
-// Launcher: the world of the processes that mpirun or srun started, this one among them. The
-// program itself knows no MPI: a small library for each one (comm/mpi.cc) lies beside it, and the
-// one that fits the launcher is loaded.
+// Launcher: the world of the processes that mpirun or srun started. The program itself is not
+// linked to MPI: there is a small library for each MPI (comm/mpi.cc), and the one that fits the
+// launcher is loaded.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ namespace yoke {
 
 class Mpi;
 
-/// What started this process, as its environment tells.
+/// The launcher of this process, found in its environment.
 struct Launch {
   std::string launcher = {};  ///< "mpirun of Open MPI 4"; empty: no launcher.
-  std::string library = {};   ///< How the names of libraries begin that speak its language, such as
-                              ///< "openmpi4"; empty: it gives its processes no way to meet.
+  std::string library = {};   ///< Prefix of the names of matching libraries, such as "openmpi4";
+                              ///< empty: its processes have no way to connect.
   int rank = 0;
   int size = 1;
   std::string rank_variable = {};  ///< Of the environment, which holds the rank.
@@ -30,37 +30,38 @@ Launch FindLaunch();
 /// From now on no launcher started this process: it works alone.
 void LeaveLauncher();
 
-/// Whether a launcher started this process (alone or with others): then the world is RunMpi's.
+/// Whether a launcher started this process (alone or with others); then the world is that of
+/// RunMpi.
 bool LaunchedByMpi();
-/// Whether this process prints: rank 0 of its launcher, or there is none. No MPI is needed to know.
+/// Whether this process prints: it is rank 0 of its launcher, or has no launcher. Needs no MPI.
 bool PrintsForAll();
 
-/// The MPI libraries that this build has, by name: "mpich4", "openmpi4", ...
+/// The names of the MPI libraries in this build: "mpich4", "openmpi4", ...
 std::vector<std::string> MpiLibraries();
 
 struct MpiRanks {
-  int ranks = 0;        ///< The first so many processes take part; 0: all.
+  int ranks = 0;        ///< Number of participating processes, the first ones; 0: all.
   double timeout = 60;  ///< Seconds of one wait.
   AllReduceWay all_reduce = AllReduceWay::kAuto;
-  bool survive = false;  ///< Goes on without a lost process, where the MPI can (WireRanks).
+  bool survive = false;  ///< Continue without a lost process if the MPI can (WireRanks).
   const std::atomic<int>* stop = nullptr;  ///< Becomes the number of a signal that ends the process
                                            ///< at once while it joins the others.
 };
 
-/// Runs body(world) in each process of the launcher, each a rank; returns when all have ended. When
-/// one throws, the others' waits end at once, and all ranks throw WorldError with its sentence and
-/// exit status, to be printed where PrintsForAll(). If then a rank does not answer within two
-/// seconds, one that does prints the sentence and ends the job (MPI_Abort). Throws UserError when
-/// the library for this launcher was not built. Once in a process.
+/// Runs body(world) in each process of the launcher, each as a rank; returns when all have ended.
+/// If one throws, the others' waits end immediately, and all ranks throw WorldError with its
+/// sentence and exit status, to be printed where PrintsForAll(). If then a rank does not answer
+/// within two seconds, one that does prints the sentence and ends the job (MPI_Abort). Throws
+/// UserError if the library for this launcher was not built. Call it at most once per process.
 void RunMpi(const MpiRanks& options, const std::function<void(const Communicator&)>& body);
 
-/// The same for several worlds, one after the other: MPI is started by the first MpiJob of a
-/// process and ended by its destruction.
+/// The same for several worlds, one after the other. The first MpiJob of a process starts MPI, and
+/// its destruction ends it.
 class MpiJob {
  public:
-  /// Joins the others; ends the process with a sentence that names who is missing when that takes
-  /// four times `timeout` seconds (at least 10), or when one of them has ended. `stop` as in
-  /// MpiRanks.
+  /// Joins the other processes. Ends this process with a message that names the missing ones if
+  /// that takes four times `timeout` seconds (at least 10), or if one of them has ended. `stop` as
+  /// in MpiRanks.
   explicit MpiJob(double timeout = 60, const std::atomic<int>* stop = nullptr);
   ~MpiJob();
   MpiJob(const MpiJob&) = delete;
@@ -68,7 +69,7 @@ class MpiJob {
 
   int rank() const;
   int size() const;
-  /// As RunMpi; all processes call it.
+  /// Like RunMpi; all processes call it.
   void Run(const MpiRanks& options, const std::function<void(const Communicator&)>& body);
 
  private:

@@ -1,5 +1,5 @@
-// RankLost: what ends the waits of a rank once a process of its world is gone and the others can go
-// on without it.
+// RankLost: ends the waits of a rank after a process of its world is lost and the others can
+// continue without it.
 #pragma once
 
 #include "base/check.h"

@@ -1,4 +1,4 @@
-// Mailbox: messages that have been sent to a rank and not yet been taken.
+// Mailbox: messages that were sent to a rank and not yet received.
 #pragma once
 
 #include <list>
@@ -9,7 +9,7 @@
 
 namespace yoke {
 
-/// What ends a wait because a rank has failed: a consequence, not a reason.
+/// Ends a wait because another rank has failed: a consequence, not the cause.
 class GaveUp : public Error {
  public:
   using Error::Error;
@@ -18,7 +18,7 @@ class GaveUp : public Error {
 struct Letter {
   MessageKey key;
   std::vector<std::byte> bytes;
-  double arrival = 0;  ///< In virtual time; 0 elsewhere.
+  double arrival = 0;  ///< Virtual time of arrival; 0 in real time.
 };
 
 class Mailbox {
@@ -26,8 +26,7 @@ class Mailbox {
   using Place = std::list<Letter>::iterator;
 
   void Put(Letter letter) { letters_.push_back(std::move(letter)); }
-  /// The one that arrives first among those that fit, of equal ones the one sent first; End() when
-  /// there is none.
+  /// The matching letter that arrives first (of equal ones, the one sent first), or End().
   Place Find(const MessageKey& key);
   Place End() { return letters_.end(); }
   Message Take(Place place);
@@ -41,14 +40,14 @@ class Mailbox {
   std::list<Letter> letters_;  // in the order sent
 };
 
-/// What a wait says that was in vain for so many seconds.
+/// The message for a wait that timed out after this many seconds.
 std::string TimeoutSentence(const Transport& transport, const MessageKey& key,
                             const char* operation, double seconds);
 inline std::string TimeoutSentence(const Transport& transport, const MessageKey& key,
                                    const char* operation) {
   return TimeoutSentence(transport, key, operation, transport.timeout());
 }
-/// What a wait says that ends because another rank has failed.
+/// The message for a wait that ended because another rank failed.
 std::string FailureSentence(const Transport& transport, int failed, const char* operation);
 
 }  // namespace yoke

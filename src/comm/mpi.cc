@@ -1,6 +1,6 @@
 // The wire over MPI. CMake builds this file once for each MPI it finds, into a shared library that
-// the program loads (comm/launcher.cc). Any thread may call MPI: a message is sent by who sends it,
-// and received by whoever waits.
+// the program loads (comm/launcher.cc). Any thread may call MPI: the sending thread sends a
+// message, and any waiting thread receives it.
 #include <mpi.h>
 
 #include <cstring>
@@ -67,7 +67,7 @@ class MpiGroup : public WireGroup {
   MpiGroup(MPI_Comm ranks, MPI_Comm wire, Leftovers& left)
       : ranks_(ranks), wire_(wire), left_(left) {}
   ~MpiGroup() override {
-    if (sum_.front().request != MPI_REQUEST_NULL)  // somebody is lost, or has given up
+    if (sum_.front().request != MPI_REQUEST_NULL)  // a rank is lost, or has given up
       left_.Keep(sum_);
     else if (left_.survivors == MPI_COMM_NULL)
       MPI_Comm_free(&ranks_);
@@ -78,7 +78,7 @@ class MpiGroup : public WireGroup {
   void Begin(std::span<const float> values) override {
     const auto bytes = std::as_bytes(values);
     Transfer& sum = sum_.front();
-    sum.bytes.assign(bytes.begin(), bytes.end());  // whoever gives up may let go of its own
+    sum.bytes.assign(bytes.begin(), bytes.end());  // a caller that gives up may free its own
     Expect(MPI_Iallreduce(MPI_IN_PLACE, sum.bytes.data(), static_cast<int>(values.size()),
                           MPI_FLOAT, MPI_SUM, ranks_, &sum.request));
   }

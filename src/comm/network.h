@@ -1,4 +1,4 @@
-// Network: how fast messages are between the ranks of a world, pair by pair and in collectives.
+// Network: measures the speed of messages between the ranks of a world, for pairs and collectives.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@ namespace yoke {
 struct PairSpeed {
   int first = 0, second = 0;
   bool one_machine = true;
-  double latency = 0;           ///< Seconds of an empty message, one way.
-  double bytes_per_second = 0;  ///< Of long messages, one way.
+  double latency = 0;           ///< One-way time of an empty message in seconds.
+  double bytes_per_second = 0;  ///< Bandwidth of long messages, one way.
 };
 
-/// P ranks, n bytes of result. Algorithm bandwidth is n / seconds; bus bandwidth is what a link
-/// must carry for it: 2 (P - 1) / P of that for all-reduce, (P - 1) / P for all-gather, else the
-/// same.
+/// For P ranks and n bytes of result. Algorithm bandwidth is n / seconds. Bus bandwidth is the load
+/// on a link: algorithm bandwidth times 2 (P - 1) / P for all-reduce, (P - 1) / P for all-gather, 1
+/// for others.
 struct CollectiveSpeed {
   std::string name;
   int64_t bytes = 0;
   double seconds = 0;
-  double algorithm_bandwidth = 0, bus_bandwidth = 0;  ///< Bytes a second; 0 where none are moved.
+  double algorithm_bandwidth = 0, bus_bandwidth = 0;  ///< Bytes per second; 0 if none are moved.
 };
 
 struct NetworkReport {
@@ -30,22 +30,22 @@ struct NetworkReport {
   std::vector<std::string> machines;  ///< Host name of each rank.
   std::vector<PairSpeed> pairs;
   std::vector<CollectiveSpeed> collectives;
-  double median_latency = 0, median_bytes_per_second = 0;  ///< Of the pairs.
+  double median_latency = 0, median_bytes_per_second = 0;  ///< Medians over the pairs.
 };
 
 struct NetworkProbe {
-  int64_t long_message = 1 << 20;                     ///< Bytes, between pairs.
-  std::vector<int64_t> lengths = {4 << 10, 4 << 20};  ///< Bytes, of collectives.
-  double seconds = 0.02;                              ///< About, of each measurement.
+  int64_t long_message = 1 << 20;                     ///< Message bytes between pairs.
+  std::vector<int64_t> lengths = {4 << 10, 4 << 20};  ///< Bytes of collectives.
+  double seconds = 0.02;                              ///< Approximate time of each measurement.
 };
 
-/// All ranks call it, and all have the same report. Pairs are measured one after the other, each
-/// while the rest waits; a number is the median of several repetitions, of a collective that of the
-/// rank that takes longest.
+/// All ranks call it and get the same report. Pairs are measured one after the other, while the
+/// other ranks wait. Each figure is the median of several repetitions; for a collective, that of
+/// the slowest rank.
 NetworkReport MeasureNetwork(const Communicator& world, const NetworkProbe& probe = {});
 
-/// What the numbers mean, in a sentence: a pair much slower than its like, a network that is slow
-/// as a whole, or none of these.
+/// A sentence on the result: a pair that is much slower than comparable pairs, a network that is
+/// slow as a whole, or neither.
 std::string Verdict(const NetworkReport& report);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Patience: what a thread does that waits for messages by looking for them.
+// Patience: the back-off of a thread that polls for messages.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace yoke {
 
-/// What a waiting thread does while nothing comes: first it only looks again, then it lets others
-/// compute, then it sleeps ever longer. A long message moves on only while both of its ends look:
-/// while one is under way sleep comes late.
+/// Polls without a pause at first, then yields the core, then sleeps for longer and longer. A long
+/// message progresses only while both of its ends poll, so sleep comes later while one is in
+/// flight.
 class Patience {
  public:
   void Pause(bool moving) {

@@ -1,6 +1,6 @@
-// Ranks in virtual time. Each task (a rank, or a thread that it spawned) has a clock. The one whose
-// clock is least runs until it waits; a message can only arrive later than its sender's clock, so
-// whoever runs has missed nothing.
+// Ranks in virtual time. Each task (a rank, or a thread that it spawned) has a clock. The task with
+// the lowest clock runs until it waits. A message can only arrive later than its sender's clock, so
+// the running task cannot miss one.
 #include "comm/simulated.h"
 
 #include <cmath>

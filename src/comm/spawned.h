@@ -1,5 +1,4 @@
-// RealTransport: what transports have in common whose ranks run by themselves: the clock's time,
-// and background threads.
+// RealTransport: common base of transports in real time: clock and background threads.
 #pragma once
 
 #include <chrono>
@@ -15,8 +14,8 @@
 
 namespace yoke {
 
-/// Waits for the thread's end when destroyed. Where that happens because of an error, the thread's
-/// waits end first (`owner->GiveUp()`).
+/// Waits for the thread's end when destroyed. If it is destroyed by an exception, it first ends the
+/// thread's waits (`owner->GiveUp()`).
 template <typename Owner>
 class Spawned {
  public:
@@ -35,7 +34,7 @@ class Spawned {
   std::thread thread_;
 };
 
-/// The derived class has Guard(work), which runs work and lets everybody know when it throws, and
+/// The derived class has Guard(work), which runs work and informs all ranks if it throws, and
 /// GiveUp().
 template <typename Derived>
 class RealTransport : public Transport, public std::enable_shared_from_this<Derived> {

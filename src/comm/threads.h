@@ -1,4 +1,4 @@
-// Ranks as threads of this process: the embedded default.
+// Ranks as threads of this process: the default.
 #pragma once
 
 #include "comm/communicator.h"
@@ -11,9 +11,9 @@ struct ThreadRanks {
   AllReduceWay all_reduce = AllReduceWay::kAuto;
 };
 
-/// Runs body(world) once a rank, rank 0 in the caller and each other one on a thread of its own,
-/// and waits for all. When one throws, the others' waits end at once, and its exception is thrown
-/// here.
+/// Runs body(world) once per rank, rank 0 in the calling thread and the others on their own
+/// threads, and waits for all. If one throws, the others' waits end immediately, and its exception
+/// is rethrown here.
 void RunThreads(const ThreadRanks& options, const std::function<void(const Communicator&)>& body);
 
 }  // namespace yoke

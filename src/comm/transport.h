@@ -1,5 +1,5 @@
-// Transport: carries messages between the ranks of a world, and gives them time and threads. One
-// for each kind of world (threads, simulated, mpi); Communicator stands on it.
+// Transport: carries messages between the ranks of a world, and provides time and threads. There is
+// one for each kind of world (threads, simulated, mpi); Communicator is built on it.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@ namespace yoke {
 
 inline constexpr int kAnySource = -1;
 
-/// How an all-reduce runs. P ranks, n bytes, latency a, seconds a byte b.
+/// The algorithm of an all-reduce, for P ranks, n bytes, latency a and b seconds per byte.
 enum class AllReduceWay {
   kAuto,     ///< By size and P (ChooseAllReduce).
   kRing,     ///< 2 (P - 1) messages of n / P bytes each: 2 (P - 1) a + 2 n b (P - 1) / P.
   kTree,     ///< A reduce and a broadcast: 2 log2 P (a + n b).
   kHalving,  ///< Recursive halving, then doubling: 2 log2 P a + 2 n b (P - 1) / P.
-  kMpi,      ///< MPI's own, where the world has one.
+  kMpi,      ///< MPI's own, if the world has one.
 };
 
-/// Which message is meant. Messages of one context, source and tag arrive in the order in which
-/// they were sent; those of different contexts never meet.
+/// Identifies messages. Those with the same context, source and tag arrive in the order sent;
+/// different contexts are separate.
 struct MessageKey {
   uint64_t context = 0;
   int source = kAnySource;  ///< World rank.
@@ -38,44 +38,45 @@ struct Message {
   std::vector<std::byte> bytes = {};
 };
 
-/// Some ranks of a world that add numbers up by the world's own means.
+/// A sum over some ranks by the world's own all-reduce.
 class Adder {
  public:
   virtual ~Adder() = default;
-  /// values += those of the others; all of them call it. Throws as Transport::Receive does.
+  /// Adds the other ranks' values to `values`; all of these ranks call it. Throws like
+  /// Transport::Receive.
   virtual void Sum(std::span<float> values) = 0;
 };
 
 class Transport {
  public:
   virtual ~Transport() = default;
-  virtual int rank() const = 0;        ///< In the world.
-  virtual int size() const = 0;        ///< Of the world.
-  virtual double timeout() const = 0;  ///< Seconds that one wait may last.
-  /// The way of all-reduces that name none.
+  virtual int rank() const = 0;        ///< Rank in the world.
+  virtual int size() const = 0;        ///< Size of the world.
+  virtual double timeout() const = 0;  ///< Maximum seconds of one wait.
+  /// The default all-reduce algorithm.
   virtual AllReduceWay all_reduce() const { return AllReduceWay::kAuto; }
 
-  /// Takes the bytes; they may be overwritten on return.
+  /// Copies the bytes; they may be overwritten on return.
   virtual void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) = 0;
-  /// Waits at most timeout() for a message; `operation` is named when none comes. Throws Error then
-  /// and when another rank has failed.
+  /// Waits at most timeout() for a message. Throws Error if none arrives, naming `operation`, and
+  /// if another rank has failed.
   virtual Message Receive(const MessageKey& key, const char* operation) = 0;
-  /// Waits at most `seconds` (0: not at all): false when none has come. Throws Error when another
-  /// rank has failed.
+  /// Waits at most `seconds` (0: does not wait); false if no message has arrived. Throws Error if
+  /// another rank has failed.
   virtual bool TryReceive(const MessageKey& key, double seconds, Message& message) = 0;
 
-  /// Null where the world has no means of its own. All of these ranks call it, for a context once,
-  /// after they have met.
+  /// Null if the world has no all-reduce of its own. All of these ranks call it, once per context,
+  /// after a barrier.
   virtual std::unique_ptr<Adder> MakeAdder(uint64_t /*context*/, std::span<const int> /*ranks*/) {
     return nullptr;
   }
 
   virtual double Now() = 0;
   virtual void Sleep(double seconds) = 0;
-  /// Work of this rank that a simulation prices; elsewhere its time passes by itself.
+  /// Accounts for work of this rank in a simulation; elsewhere it does nothing.
   virtual void Charge(const Cost& /*cost*/) {}
-  /// Runs `body` with a transport of this rank beside the caller; the handle's destruction waits
-  /// for its end.
+  /// Runs `body` concurrently with a transport of the same rank. Destroying the handle waits for
+  /// its end.
   using Body = std::function<void(const std::shared_ptr<Transport>&)>;
   virtual std::shared_ptr<void> Spawn(Body body) = 0;
 };

@@ -1,6 +1,6 @@
-// Wire: all that the program asks of an MPI: bytes from rank to rank, in order. comm/mpi.cc
-// implements it, once for each MPI, in a shared library that knows nothing else of the program (no
-// symbol of the program is needed there: what it uses of ours stands in headers).
+// Wire: the interface to an MPI: sends bytes from rank to rank, in order. comm/mpi.cc implements
+// it, once for each MPI, in a shared library that needs no symbol of the program (it uses only our
+// headers).
 #pragma once
 
 #include <cstddef>
@@ -18,61 +18,61 @@ using Packet = std::vector<std::byte>;
 inline constexpr int64_t kLongestInBytes = 1 << 30;
 inline constexpr int64_t kWireBlock = 4096;
 
-/// Some ranks of a wire that add numbers up by MPI's own means, one sum after another.
+/// A group of ranks that computes sums by MPI's own all-reduce, one after another.
 class WireGroup {
  public:
   virtual ~WireGroup() = default;
-  /// Takes this rank's numbers; all of the group do. The memory is free again on return.
+  /// Starts a sum with this rank's values; all ranks of the group call it. The memory may be reused
+  /// on return.
   virtual void Begin(std::span<const float> values) = 0;
-  /// Whether the sums are there; moves them on. Fails as a wire does.
+  /// Whether the sums are complete; also makes progress. Fails like a wire.
   virtual bool Done() = 0;
-  /// The sums, once they are done.
+  /// Copies the sums, once they are done.
   virtual void Take(std::span<float> sums) const = 0;
 };
 
-/// Messages among all processes of the job, apart from those of every other wire. Failures are
-/// Errors that name rank, peer and what was tried; RankLost (comm/lost.h) when a process is gone
-/// and the MPI can go on without it: then Send, Receive and Sending throw it on all of them from
-/// then on.
+/// Messages between all processes of the job, separate from those of other wires. Failures are
+/// Errors with rank, peer and operation. If a process is lost and the MPI can continue without it,
+/// Send, Receive and Sending throw RankLost (comm/lost.h) on all processes from then on.
 class Wire {
  public:
   virtual ~Wire() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// Takes the bytes and returns at once; from any thread.
+  /// Takes the bytes and returns immediately; from any thread.
   virtual void Send(int to, Packet bytes) = 0;
-  /// Moves everything on that is under way. True when a message has come, which is then `bytes`:
-  /// from each rank in the order sent. From one thread at a time.
+  /// Makes progress on all messages. Returns true if a message has arrived in `bytes`, in the order
+  /// sent by each rank. From one thread at a time.
   virtual bool Receive(int& from, Packet& bytes) = 0;
-  /// Whether messages of ours are still under way.
+  /// Whether messages sent by this process are still in flight.
   virtual bool Sending() = 0;
-  /// Whether a part of a message has come. From the thread that receives.
+  /// Whether a part of a message has arrived. From the receiving thread.
   virtual bool Receiving() { return false; }
-  /// These ranks of the wire as a group, null where the wire adds nothing up; all of them call it,
-  /// and wait in it for each other. `context` tells groups apart that are made at once.
+  /// Makes a group of these ranks, or null if the wire has no all-reduce. All of them call it and
+  /// wait for each other. `context` distinguishes groups that are made at the same time.
   virtual std::unique_ptr<WireGroup> Group(std::span<const int> /*ranks*/, uint64_t /*context*/) {
     return nullptr;
   }
   /// Ends all processes of the job with this status, this one too.
   virtual void Abort(int status) = 0;
-  /// After RankLost, called by all processes that are left: the wire among them, in their old
-  /// order. This one stays until then, and goes after it.
+  /// After RankLost, called by all surviving processes: the wire between them, in their old order.
+  /// This wire must outlive the new one.
   virtual std::unique_ptr<Wire> Survivors() = 0;
 };
 
-/// A started MPI; its destruction ends it, on all processes together.
+/// A running MPI. Destroying it ends MPI on all processes together.
 class Mpi {
  public:
   virtual ~Mpi() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Called by all processes together. The wire goes before the Mpi.
+  /// Called by all processes together. The wire must be destroyed before the Mpi.
   virtual std::unique_ptr<Wire> Open() = 0;
 };
 
-/// What a library exports under this name, without C++'s mangling: starts its MPI. The caller owns
-/// the result. Throws Error.
+/// The unmangled name of the function that a library exports to start its MPI. The caller owns the
+/// result. Throws Error.
 inline constexpr const char* kStartMpi = "YokeStartMpi";
 using StartMpi = Mpi* (*)();
 

@@ -1,5 +1,5 @@
-// Letters as a wire carries them: the key of a message stands behind its bytes, so that what
-// arrives need not be moved.
+// Encoding of letters on a wire: a message's key follows its bytes, so that received bytes need not
+// be moved.
 #pragma once
 
 #include <cstring>
@@ -11,7 +11,7 @@
 
 namespace yoke {
 
-/// Behind a message's bytes (and what pads a long one to whole blocks).
+/// Follows a message's bytes (and the padding of a long message to whole blocks).
 struct Trailer {
   uint64_t context = 0;
   int64_t bytes = 0;

@@ -1,5 +1,5 @@
-// A world over a wire. No thread only receives: whoever waits moves the wire on, one thread at a
-// time for all of its rank, and pauses ever longer while nothing comes.
+// A world over a wire. There is no receiving thread: a waiting thread makes progress on the wire,
+// one thread at a time for its whole rank, with longer and longer pauses while nothing arrives.
 #include "comm/wire_transport.h"
 
 #include <fmt/core.h>
@@ -132,7 +132,7 @@ class WireTransport : public RealTransport<WireTransport> {
     }
   }
 
-  /// Waits until all have said farewell and everything sent has arrived; false when somebody does
+  /// Waits until all ranks have said farewell and everything sent has arrived; false if a rank does
   /// not.
   bool End() {
     if (lost_) return false;
@@ -143,7 +143,7 @@ class WireTransport : public RealTransport<WireTransport> {
     return well;
   }
 
-  /// A process is lost, and nobody has failed: those that are left can go on.
+  /// A process is lost and no rank has failed, so the survivors can continue.
   bool LostOne() const { return lost_ && failures_.empty(); }
 
   /// Throws what the world failed of, if it did.
@@ -255,8 +255,8 @@ class WireTransport : public RealTransport<WireTransport> {
     return false;
   }
 
-  /// False when nothing came in time; `operation` is null where the caller may go on without: such
-  /// a wait blames nobody.
+  /// False if nothing arrived in time. `operation` is null if the caller can continue without a
+  /// message; such a wait blames no rank.
   bool Take(const MessageKey& key, double seconds, const char* operation, Message& message) {
     const double began = Now();
     return Wait(began + seconds, [&] {
@@ -270,8 +270,8 @@ class WireTransport : public RealTransport<WireTransport> {
     });
   }
 
-  /// Somebody has failed. Who has himself waited for long knows more of the reason than who waited
-  /// for him.
+  /// A rank has failed. A rank that has waited long itself knows more about the reason than one
+  /// that waited for it.
   [[noreturn]] void EndWait(const MessageKey& key, const char* operation, double waited) const {
     if (operation && key.source != kAnySource && key.source != rank() && waited > timeout() / 2)
       throw TimedOut(TimeoutSentence(*this, key, operation, waited), key.source);
@@ -399,8 +399,8 @@ class WireTransport : public RealTransport<WireTransport> {
   int FirstSilent() const {
     return static_cast<int>(std::find(ended_.begin(), ended_.end(), false) - ended_.begin());
   }
-  /// The lowest rank's, of those that blame one who is silent, if any do; then of those that blame
-  /// nobody: a rank that was waited for, and speaks after all, knows better why.
+  /// The failure of the lowest rank among those that blame a silent rank, if any; then among those
+  /// that blame none, because a rank that was waited for and still answers knows better why.
   const Failure& First() const {
     const auto place = [this](const Failure& failure) {
       const bool alone = failure.blames < 0, silent = !alone && !ended_[failure.blames];
@@ -420,8 +420,8 @@ class WireTransport : public RealTransport<WireTransport> {
   int failed_ = -1;                 // a rank whose messages will not come any more
   bool told_ = false;               // that this rank has failed by itself
   std::exception_ptr consequence_;  // of another failure
-  std::vector<Failure> failures_;   // everybody's
-  std::vector<bool> ended_;         // who has said farewell
+  std::vector<Failure> failures_;   // of all ranks
+  std::vector<bool> ended_;         // ranks that have said farewell
 };
 
 /// Whether somebody has, of a world of survivors.
