@@ -14,9 +14,9 @@ namespace {
 
 constexpr uint64_t kNeighbours = 0x6164707367640001;  // tells these draws from all others
 
-/// Even ranks are active: their threads average with a neighbour when their training thread says
-/// so. Odd ones are passive: their threads answer at any time, whoever asks. Nobody waits for one
-/// who waits.
+/// Even ranks are active: their threads average with a neighbour when their training thread
+/// requests it. Odd ranks are passive: their threads answer every request at any time. So no rank
+/// waits for one that waits.
 bool IsActive(int rank) { return rank % 2 == 0; }
 int Actives(int ranks) { return ranks > 1 ? (ranks + 1) / 2 : 0; }
 int Passives(int ranks) { return ranks / 2; }

@@ -1,4 +1,4 @@
-// Compression: gradients in fewer bytes on their way, what is lost being sent later.
+// Compression: sends gradients in fewer bytes, with error feedback.
 #pragma once
 
 #include <cstddef>
@@ -12,38 +12,38 @@ namespace yoke {
 
 enum class Compression {
   kNone,
-  kBf16,  ///< The upper half of each number, rounded to nearest: 2 bytes.
-  kInt8,  ///< Blocks of 256 numbers, each in 254 steps of the largest one: 1 byte and a 64th.
-  kTopK,  ///< The share of the numbers that are largest, with their places: 8 bytes each.
+  kBf16,  ///< bf16, rounded to nearest: 2 bytes per element.
+  kInt8,  ///< Blocks of 256 elements, each in 254 steps of the largest: 1 + 1/64 bytes per element.
+  kTopK,  ///< The largest elements with their positions: 8 bytes each.
 };
 
 struct CompressionSettings {
   Compression kind = Compression::kNone;
-  double top_share = 1;  ///< kTopK's.
+  double top_share = 1;  ///< Fraction of elements for kTopK.
 };
 
-/// compression and top_share, for a strategy that can take them.
+/// The options compression and top_share.
 std::vector<OptionSpec> CompressionOptions();
 CompressionSettings ReadCompression(const Options& options);
 
 /// Error feedback (Seide et al., "1-bit SGD", Interspeech 2014; Karimireddy et al., 2019, arXiv
-/// 1901.09847): what an int8 or top-k message lost of x is added to the next x.
+/// 1901.09847): the part of x that an int8 or top-k message loses is added to the next x.
 class Compressor {
  public:
-  /// For a gradient of `count` numbers; with 0 it decodes and prices.
+  /// For a gradient of `count` elements; with 0, only for decoding and sizes.
   explicit Compressor(const CompressionSettings& settings, int64_t count = 0);
   Compressor(const Options& options, int64_t count) : Compressor(ReadCompression(options), count) {}
 
   Compression kind() const { return settings_.kind; }
   const CompressionSettings& settings() const { return settings_; }
-  /// Numbers that begin at `offset` of the gradient, as a message.
+  /// Encodes the elements from `offset` of the gradient on as a message.
   std::vector<std::byte> Encode(std::span<const float> values, int64_t offset);
-  /// sum += what a message of as many numbers said. Throws Error where it is none.
+  /// Adds a message of this many elements to `sum`. Throws Error if it is not such a message.
   void AddTo(std::span<float> sum, std::span<const std::byte> message) const;
-  /// Bytes of a message of `count` numbers: never more than they have in f32. (A few numbers that
-  /// int8 or top-k would not shrink travel as they are.)
+  /// Bytes of a message of `count` elements: never more than in f32. (A few elements that int8 or
+  /// top-k would not shrink are sent as they are.)
   int64_t BytesOf(int64_t count) const;
-  /// What has been lost so far; empty where nothing is fed back.
+  /// The error so far; empty without error feedback.
   std::vector<float>& residual() { return residual_; }
 
  private:

@@ -1,5 +1,5 @@
-// Elastic: what the synchronous elastic strategies share (You, Buluç, Demmel, SC17, arXiv
-// 1708.02983): replicas that are drawn to a centre, and a centre that is drawn to them.
+// Elastic: common implementation of synchronous elastic averaging (You, Buluç, Demmel, SC17, arXiv
+// 1708.02983): replicas are pulled to a centre, and the centre to them.
 #pragma once
 
 #include <memory>
@@ -11,20 +11,20 @@
 
 namespace yoke::strategy {
 
-/// Where the centre, the force and what is exchanged lie.
+/// The memory of the centre, the force and the exchanged buffers.
 enum class ElasticMemory {
-  kHost,      ///< The CPU's: values cross from their device, and forces go back.
-  kOfValues,  ///< That of the values: nothing crosses but what the network takes from there.
+  kHost,      ///< The CPU's: values are copied from their device, and forces back.
+  kOfValues,  ///< That of the values: only the network reads from there.
 };
 
-/// Rank i has a replica W_i, rank 0 the centre W, which is the model. Every `period` steps, all of
-/// it with the values from before the step:
+/// Rank i has a replica W_i, and rank 0 the centre W, which is the model. Every `period` steps,
+/// with all values from before the step:
 ///   E_i = a (W_i - W),   W_i <- (the rule's step from W_i) - E_i,   W <- W + a sum_i (W_i - W).
-/// Running statistics are not drawn: the centre's are the mean of the replicas'. One rank alone has
-/// no centre beside it and takes the rule's steps.
+/// Running statistics are not pulled: the centre has the mean of the replicas' statistics. A single
+/// rank has no centre and takes the rule's steps.
 class Elastic : public Strategy {
  public:
-  /// `packed`: the model travels as one message, else slice after slice.
+  /// `packed`: send the model as one message; otherwise slice by slice.
   Elastic(const Options& options, const StrategyContext& context, ElasticMemory memory,
           bool packed = true);
 
@@ -39,11 +39,12 @@ class Elastic : public Strategy {
   Rescued Recover() override { return {.values = IsCentre() ? Model() : nullptr}; }
 
  protected:
-  /// Begins the exchange of a step whose W_i have been copied.
+  /// Starts the exchange of a step whose W_i have been copied.
   virtual void Begin();
-  /// Returns when the exchange that has begun is over.
+  /// Waits for the end of the exchange.
   virtual void Complete() {}
-  /// Broadcast of W, the force, the sum of W_i, the centre's move. Touches own buffers alone.
+  /// Broadcasts W, computes the force, sums the W_i and moves the centre. Uses only its own
+  /// buffers.
   void Exchange(const Communicator& world);
   /// Counts how long the training thread has waited for messages of the last exchange, which is
   /// over: the arithmetic does not count, nor does what came before `began`.
@@ -73,16 +74,16 @@ class Elastic : public Strategy {
   StrategyContext context_;
   double moving_rate_ = 0;
   int64_t period_ = 1;
-  int64_t size_ = 0, weights_ = 0;  // all numbers, and those before the running statistics
-  std::vector<Piece> messages_;     // what is exchanged at a time
-  Device& device_;                  // where the values lie
-  Device& memory_;                  // where the other buffers do
+  int64_t size_ = 0, weights_ = 0;  // all elements, and those before the running statistics
+  std::vector<Piece> messages_;     // the pieces sent as one message each
+  Device& device_;                  // of the values
+  Device& memory_;                  // of the other buffers
   std::unique_ptr<Stream> value_work_, work_;
-  Buffer own_;                // W_i of before the step; on rank 0 their sum after the exchange
-  Buffer centre_;             // on rank 0 W; elsewhere W as it came, then the force
+  Buffer own_;                // W_i before the step; on rank 0 their sum after the exchange
+  Buffer centre_;             // on rank 0 W; elsewhere the received W, then the force
   Buffer centre_force_;       // on rank 0
-  Buffer landed_force_;       // beside the values, where the other buffers are elsewhere
-  std::vector<float> model_;  // of a centre that the CPU cannot read
+  Buffer landed_force_;       // on the values' device, if the other buffers are elsewhere
+  std::vector<float> model_;  // copy of a centre that the CPU cannot read
   bool restored_ = false;
   bool due_ = false;
   std::vector<Wait> waits_;  // for messages of the last exchange
@@ -90,9 +91,9 @@ class Elastic : public Strategy {
   ExchangeCounts counts_ = {};
 };
 
-/// What the entries of the synchronous elastic strategies have in common.
+/// The common part of the entries of synchronous elastic strategies.
 StrategyEntry ElasticEntry();
-/// The price of a broadcast and a reduce of so many messages each, every `period` steps.
+/// Cost of a broadcast and a reduce with this many messages each, every `period` steps.
 Cost ElasticCost(const Options& options, const ExchangeSize& size, int64_t messages = 1);
 
 }  // namespace yoke::strategy

@@ -1,11 +1,11 @@
-// Waits without end: for a rank's own threads, and for peers that may have nothing to say for long.
+// Waits without a timeout: for a rank's own threads, and for peers that may be silent for long.
 #pragma once
 
 #include "comm/communicator.h"
 
 namespace yoke::strategy {
 
-/// The next message, however long it takes; throws Error when a rank has failed.
+/// Receives the next message without a timeout. Throws Error if a rank has failed.
 inline Message ReceiveAtLeisure(const Communicator& channel, int from, int tag) {
   constexpr double kHour = 3600;
   Message message;

@@ -1,4 +1,4 @@
-// Packing: a gradient as one message, and reading one.
+// Packing: writes a gradient as one message, and reads it.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace yoke {
 
-/// Appends plain numbers to a message.
+/// Appends plain values to a message.
 template <typename T>
 void Append(std::vector<std::byte>& message, std::span<const T> values) {
   const size_t before = message.size();
@@ -21,17 +21,17 @@ void Append(std::vector<std::byte>& message, std::span<const T> values) {
   if (!values.empty()) std::memcpy(message.data() + before, values.data(), values.size_bytes());
 }
 
-/// Which of a model's packed numbers travel: all, or all but those of a head that is served, whose
-/// slices are `head_slice` and all behind it.
+/// The packed elements that are exchanged: all, or all except those of a served head, whose slices
+/// are `head_slice` and all later ones.
 class Exchanged {
  public:
   explicit Exchanged(const ParamLayout& layout, int head_slice = SliceRange::kEnd);
 
   const ParamLayout& layout() const { return *layout_; }
   SliceRange slices() const { return slices_; }
-  int64_t dense() const { return dense_; }  ///< The dense numbers are [0, dense).
+  int64_t dense() const { return dense_; }  ///< The dense elements are [0, dense).
   int64_t count() const { return dense_ + layout_->size() - layout_->dense_size(); }
-  /// The dense numbers, and those of rows and statistics.
+  /// The dense elements, and those of rows and statistics.
   std::array<std::span<float>, 2> Of(float* values) const;
 
  private:
@@ -40,20 +40,20 @@ class Exchanged {
   int64_t dense_;
 };
 
-/// Appends touched rows: how many (a 32-bit number), ids, values times `weight`.
+/// Appends touched rows: their number (32 bits), ids, and values times `weight`.
 void AppendRows(std::vector<std::byte>& message, const RowGradient& rows, double weight = 1);
 
-/// Appends the dense gradient as the compressor (for exchanged.dense() numbers) encodes it, the
-/// running statistics that lie in view.values, and of each row-sparse slice the touched rows.
+/// Appends the dense gradient as encoded by the compressor (for exchanged.dense() elements), the
+/// running statistics in view.values, and the touched rows of each row-sparse slice.
 void AppendGradient(std::vector<std::byte>& message, const ParamView& view,
                     const Exchanged& exchanged, Compressor& compressor);
 
-/// Takes a message apart from front to end.
+/// Reads a message from front to end.
 class Unpacker {
  public:
   explicit Unpacker(std::span<const std::byte> message) : rest_(message) {}
 
-  /// Throws Error where less is left: ranks disagree about the model.
+  /// Throws Error if the message is too short: the ranks have different models.
   template <typename T>
   void Take(std::span<T> into) {
     const std::span<const std::byte> next = Next(into.size_bytes());
@@ -65,12 +65,12 @@ class Unpacker {
     Take(std::span(&value, 1));
     return value;
   }
-  /// What AppendRows appended, `width` numbers a row.
+  /// Reads the result of AppendRows, with `width` elements per row.
   void TakeRows(int64_t width, RowGradient& rows);
-  /// What AppendGradient appended by such a compressor; `statistics` gets its length.
+  /// Reads the result of AppendGradient with such a compressor; resizes `statistics`.
   void TakeGradient(const Exchanged& exchanged, const Compressor& compressor, Gradients& gradients,
                     std::vector<float>& statistics);
-  /// Throws Error where anything is left.
+  /// Throws Error if anything is left.
   void End() const;
 
  private:

@@ -1,4 +1,4 @@
-// Rows: gradients of row-sparse slices, of several ranks or steps, brought together.
+// Rows: sums gradients of row-sparse slices over ranks or steps.
 #pragma once
 
 #include <span>
@@ -10,29 +10,30 @@
 
 namespace yoke {
 
-/// sum += weight * rows. `width` numbers a row; ids stay sorted, each once.
+/// sum += weight * rows, with `width` elements per row. Ids stay sorted and unique.
 void AddRows(const RowGradient& rows, int64_t width, double weight, RowGradient& sum);
 
-/// AppendRows as a whole message, and back (throws Error where the message is another).
+/// AppendRows as a complete message, and its reverse (throws Error for other messages).
 std::vector<std::byte> PackRows(const RowGradient& rows, double weight);
 RowGradient UnpackRows(std::span<const std::byte> message, int64_t width);
 
-/// All ranks: the sum over the ranks of weight * rows, the same everywhere. What travels are the
-/// touched rows.
+/// Called by all ranks: the sum over the ranks of weight * rows, the same on all. Only touched rows
+/// are sent.
 void SumRows(const Communicator& world, int64_t width, double weight, RowGradient& rows);
 
-/// Touched rows of one slice, added up over steps; in full, so that a checkpoint knows its size.
+/// Touched rows of one slice, summed over steps. It is a full-sized array, so that its size in a
+/// checkpoint is fixed.
 struct RowSum {
   RowSum(int which, const ParamLayout& layout);
-  /// += weight * rows.
+  /// Adds weight * rows.
   void Add(const RowGradient& rows, float weight);
-  /// Gives the sum away, times `weight`, and begins anew.
+  /// Moves the sum times `weight` to `rows` and resets it.
   void Move(RowGradient& rows, float weight);
 
   int slice;
   std::string name;
   int64_t width;
-  std::vector<float> values, touched;  ///< touched: 1 for each row that has been, else 0.
+  std::vector<float> values, touched;  ///< touched: 1 for each touched row, otherwise 0.
 };
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Served: a worker's side of a server, as a strategy. Families of strategies are made of it.
+// Served: a strategy that is the client of a server. Families of strategies are made of it.
 #pragma once
 
 #include <optional>
@@ -7,24 +7,25 @@
 
 namespace yoke {
 
-/// Options that a server takes: servers, rate_scale, slow_start, scale_by_staleness, but for racing
-/// ones staleness_bound, and those of compression.
+/// The options of a server: servers, rate_scale, slow_start, scale_by_staleness, staleness_bound
+/// (except for racing ones), and those of compression.
 std::vector<OptionSpec> ServerOptions(bool racing);
-/// `workers`: of the communicator in which one serves.
+/// `workers`: the workers in the server's communicator.
 ServerSettings ReadServerOptions(const Options& options, const StrategyContext& context,
                                  int workers, bool racing = false);
-/// StrategyEntry::servers, by the option of that name.
+/// StrategyEntry::servers from the option of that name.
 int ServersOf(const Options& options, int world);
-/// What the entries of strategies have in common where every rank but a server's own pushes.
+/// The common part of the entries of strategies in which every rank except a dedicated server
+/// pushes.
 StrategyEntry ServedEntry(bool racing);
-/// A gradient to the server and values back, for each of so many that push.
+/// Cost of a gradient to the server and the values back, for this many pushing workers.
 Cost CostOfServed(const Options& options, int workers, int64_t bytes);
 
-/// Every rank of context.world is a worker, but for rank 0 where that only serves: it takes its
-/// gradient at the values that it was sent last and pushes it; the next View waits for the answer.
-/// From Quiesce to rank 0's next call (of View, Idle, Quiesce or Finish) the server is at rest, and
-/// its values and state may be read there: the others' next View waits for that call. Rank 0's
-/// values are the server's then.
+/// Every rank of context.world is a worker, except rank 0 if it only serves. A worker computes its
+/// gradient at the values that it received last and pushes it; the next View waits for the answer.
+/// From Quiesce until rank 0's next call (of View, Idle, Quiesce or Finish) the server is at rest,
+/// and rank 0 may read its values and state; the other ranks' next View waits for that call. Rank
+/// 0's values are then the server's.
 class Served : public Strategy {
  public:
   Served(const StrategyContext& context, const ServerSettings& settings)
@@ -42,10 +43,10 @@ class Served : public Strategy {
   /// The server's values.
   const float* Model() override;
   ExchangeCounts Counts() const override;
-  /// What compression has kept back of this worker's gradients.
+  /// The compression error of this worker's gradients.
   std::vector<KeptTensor> Tensors() override;
   void Finish() override;
-  /// The server's values, or those that it sent last.
+  /// The server's values, or the last ones received from it.
   Rescued Recover() override;
 
  private:
@@ -63,10 +64,10 @@ class Served : public Strategy {
   Compressor compressor_;
   std::optional<Server> server_;
   std::vector<std::byte> message_;
-  int64_t version_ = 0;  // of the values here
+  int64_t version_ = 0;  // of the local values
   Values values_ = Values::kOld;
   bool at_rest_ = false;
-  ExchangeCounts counts_;  // of the server when it was last at rest; traffic: once it has ended
+  ExchangeCounts counts_;  // of the server when it was last at rest; traffic after its end
 };
 
 }  // namespace yoke

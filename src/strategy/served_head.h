@@ -1,6 +1,6 @@
-// ServedHead: a model's head in one place, a thread of rank 0, which may train beside it. Teams
-// send activations and labels up and get activation gradients back; the head's weights never
-// travel.
+// ServedHead: computes a model's head in one place, a thread of rank 0, beside rank 0's training.
+// Teams send activations and labels and get activation gradients back; the head's weights are never
+// sent.
 #pragma once
 
 #include <memory>
@@ -12,34 +12,35 @@ namespace yoke {
 
 class HeadService;
 
-/// One rank's end. Forward, backward and update of the head on a team's whole batch are one act,
-/// and teams wait in one queue: nothing of the head is ever stale.
+/// The client of one rank. Forward, backward and update of the head on a team's whole batch are
+/// atomic, and teams wait in one queue, so the head is never stale.
 ///   (loss, dL/da, dL/dw) of the mean loss over the team's batch at w;  w <- rule(w, dL/dw)
-/// The update is by context.rule at learning rate * head_rate_scale * Risen (ServerSettings), its
-/// state the head's part of context.state; the gradient is clipped by its own length. Cost of a
-/// team's step of n activations in all: 2 messages a rank, n numbers up and n down.
+/// The update uses context.rule at learning rate * head_rate_scale * Risen (ServerSettings), with
+/// the head's part of context.state. The gradient is clipped by its own norm. Cost of a team's step
+/// with n activations in total: 2 messages per rank, n elements up and n down.
 class ServedHead : public Head {
  public:
-  /// context.head is not null. Each of the settings' workers is a team here: ranks that share a
-  /// step, neighbours.
+  /// context.head must not be null. Each worker in `settings` is a team here: neighbouring ranks
+  /// that share a step.
   ServedHead(const StrategyContext& context, const ServerSettings& settings);
   ~ServedHead() override;
 
-  /// All ranks, once the first values and the rule's state are there.
+  /// Called by all ranks, once the initial values and the rule's state are set.
   void Prepare();
-  /// What holds for the next Step.
+  /// Sets the settings of the next Step.
   void Begin(const StrategyStep& step) { step_ = step; }
-  /// This rank's share of the team's step: the loss is the team's, the gradient that of the mean
-  /// over the share.
+  /// Processes this rank's share of the team's step. The loss is that of the team; the gradient is
+  /// that of the mean over the share.
   double Step(const Batch& batch, float* gradient) override;
-  /// All ranks, while no step is under way: the newest values come to the head's place in a model's
-  /// packed values. So whoever is left after a loss of rank 0 has a head that is not much older.
+  /// Called by all ranks while no step is in progress: copies the newest head values into a model's
+  /// packed values, so that the survivors have a recent head if rank 0 is lost.
   void Mirror(float* packed) const;
-  /// A rank is lost: the thread ends, and rank 0 has the newest values in `packed`.
+  /// Called after a rank is lost: ends the thread, and on rank 0 writes the newest values to
+  /// `packed`.
   void Recover(float* packed);
-  /// Of this rank, and on rank 0 of the thread beside it; waits of this rank alone.
+  /// Traffic of this rank, and on rank 0 also of the thread; waits of this rank only.
   Traffic traffic() const;
-  /// No more steps of this rank. Rank 0 waits for everybody's.
+  /// No more steps from this rank. Rank 0 waits for all ranks.
   void Finish();
 
  private:
@@ -47,12 +48,12 @@ class ServedHead : public Head {
   ServerSettings settings_;
   StrategyStep step_;
   std::vector<std::byte> message_;
-  bool serves_ = false;                   // between Prepare and Finish
-  std::unique_ptr<HeadService> service_;  // rank 0's
-  std::shared_ptr<void> thread_;          // last: it ends before the rest goes
+  bool serves_ = false;                   // true between Prepare and Finish
+  std::unique_ptr<HeadService> service_;  // on rank 0
+  std::shared_ptr<void> thread_;          // last: it ends before the other members are destroyed
 };
 
-/// What so many ranks together send to a served head and back in a step of each.
+/// Messages and bytes between this many workers and a served head in one step of each.
 Cost CostOfServedHead(int workers, const ExchangeSize& size);
 
 }  // namespace yoke

@@ -1,5 +1,5 @@
-// Server: the model in one place, a thread of rank 0, which may train beside it. Workers push
-// gradients to it; it updates, first come, first served, and answers each with the new values.
+// Server: the model in one place, a thread of rank 0, beside rank 0's training. Workers push
+// gradients; the server updates in the order of arrival and answers each with the new values.
 #pragma once
 
 #include <atomic>
@@ -16,27 +16,26 @@
 namespace yoke {
 
 struct ServerSettings {
-  int servers = 0;        ///< 1: rank 0 of the communicator only serves; 0: it is a worker too.
-  int workers = 1;        ///< The ranks from servers on.
-  double rate_scale = 1;  ///< Every learning rate is multiplied by it,
-  double head_rate_scale = 1;  ///< or, for a served head, by this,
-  int64_t slow_start = 0;  ///< which is reached, evenly, over the model's first so many updates.
-  bool scale_by_staleness = false;  ///< Each gradient is divided by 1 + its staleness.
-  /// A worker waits for its answer while it has pushed so many times more than the worker that has
-  /// pushed least since all were done, those that are idle or done again not counted; 0: nobody
-  /// waits.
+  int servers = 0;        ///< 1: rank 0 of the communicator only serves; 0: it is also a worker.
+  int workers = 1;        ///< Number of ranks from `servers` on.
+  double rate_scale = 1;  ///< Factor on every learning rate.
+  double head_rate_scale = 1;  ///< The same for a served head.
+  int64_t slow_start = 0;  ///< Both are reached linearly over this many first updates of the model.
+  bool scale_by_staleness = false;  ///< Divide each gradient by 1 + its staleness.
+  /// Withhold the answer while this worker is more than this many pushes ahead of the slowest
+  /// active one. Pushes are counted since all workers were last done; 0: no bound.
   int64_t staleness_bound = 0;
-  /// A thread for each worker, all of them updating without a lock: optim/racing.h says why lost
-  /// updates are harmless. There is no staleness bound then.
+  /// One thread per worker, all updating without a lock: optim/racing.h explains why lost updates
+  /// are harmless. There is then no staleness bound.
   bool racing = false;
-  /// The first slice of a head that others serve: its numbers are not touched here.
+  /// First slice of a head that is served elsewhere; its elements are not used here.
   int head_slice = SliceRange::kEnd;
-  /// Of gradients on their way up.
+  /// Compression of pushed gradients.
   CompressionSettings compression = {};
 
-  /// Late gradients that are much longer than the model's first ones are shortened (GradientLimit).
+  /// Shorten late gradients that are much longer than the model's first ones (GradientLimit).
   bool limit_gradients = false;
-  /// How much of its scale the rate has reached in the model's next update after so many.
+  /// Fraction of its scale that the rate has reached in the model's update after `updates` updates.
   double Risen(int64_t updates) const {
     return updates >= slow_start
                ? 1
@@ -44,18 +43,18 @@ struct ServerSettings {
   }
 };
 
-// What a worker sends, and what comes back: one answer for each request, under one tag each.
+// Tags of a worker's requests and the server's answers: one answer per request.
 inline constexpr int kToServer = 0, kToWorker = 1;
 enum class Request : int64_t {
-  kFetch,  ///< Alone. Answer: AnswerHead and the packed values that are exchanged.
+  kFetch,  ///< No payload. Answer: AnswerHead and the exchanged packed values.
   kPush,   ///< With a gradient (AppendGradient). Answer: as to kFetch.
-  kDone,   ///< Nothing is to be answered any more; empty answers to this and to a push before it.
-  kStop,   ///< The same, for good.
-  kIdle,   ///< No push will come before kDone: nobody waits for this worker. No answer.
+  kDone,   ///< No more values are needed; this and a push before it get empty answers.
+  kStop,   ///< The same, permanently.
+  kIdle,   ///< No push will come before kDone, so others do not wait for this worker. No answer.
 };
 struct RequestHead {
   Request what = Request::kFetch;
-  int64_t version = 0;  ///< A push: of the values at which the gradient was taken.
+  int64_t version = 0;  ///< In a push: version of the values at which the gradient was computed.
   int64_t examples = 0;
   double learning_rate = 0;
 };
@@ -89,16 +88,16 @@ class GradientLimit {
 /// The values and whoever may write them.
 class ServedModel {
  public:
-  /// Takes a copy of the values; the rule's state stays the lender's.
+  /// Copies the values; uses the lender's rule state.
   ServedModel(const StrategyContext& context, const ServerSettings& settings);
 
   const ParamLayout& layout() const { return values_.layout(); }
   const Exchanged& exchanged() const { return exchanged_; }
   float* values() const { return values_.values(); }
   int64_t version() const { return version_; }
-  /// One update, by a gradient and statistics that a worker's passes left; returns the staleness:
-  /// how many updates there were since the values at which the gradient was taken. Statistics move
-  /// by 1 / workers towards the worker's.
+  /// Makes one update with a worker's gradient and statistics. Returns the staleness: the number of
+  /// updates since the values at which the gradient was computed. Statistics move by 1 / workers
+  /// towards the worker's.
   int64_t Update(const RequestHead& push, const Gradients& gradients,
                  const std::vector<float>& statistics);
   void Read(float* exchanged) const;
@@ -119,14 +118,14 @@ class ServedModel {
   std::atomic<int64_t> version_ = 0;
 };
 
-/// One thread's service to one worker or to all of them.
+/// The service of one thread for one worker or for all of them.
 class Service {
  public:
-  /// `worker`: one of them, or kAnySource.
+  /// `worker` is one worker, or kAnySource.
   Service(ServedModel& model, const ServerSettings& settings, int worker);
-  /// Until its workers have stopped.
+  /// Serves until its workers have stopped.
   void Run(const Communicator& world);
-  /// What it has counted, but for its traffic; may be read while all workers are done.
+  /// Its counters except traffic; may be read while all workers are done.
   const ExchangeCounts& counts() const { return counts_; }
   /// May be read at any time.
   Traffic traffic() const { return traffic_.Read(); }
@@ -134,10 +133,10 @@ class Service {
  private:
   struct Worker {
     int64_t pushes = 0;    // since all were done
-    bool awaits = false;   // an answer with values
-    bool idle = false;     // pushes no more before it is done
-    bool done = false;     // until all are
-    bool stopped = false;  // for good
+    bool awaits = false;   // waits for an answer with values
+    bool idle = false;     // will not push before it is done
+    bool done = false;     // done, until all are
+    bool stopped = false;  // permanently
   };
   void Handle(const Communicator& world, const Message& message);
   void Push(const Communicator& world, const RequestHead& head, Unpacker& rest);
@@ -157,14 +156,14 @@ class Service {
   TrafficMirror traffic_;
 };
 
-/// Rank 0's part: the model and the threads that serve it.
+/// Rank 0's part: the model and the serving threads.
 class Server {
  public:
-  /// To be called by all ranks of context.world; only rank 0 gets a model.
+  /// Called by all ranks of context.world; only rank 0 gets a model.
   Server(const StrategyContext& context, const ServerSettings& settings);
 
   const ServedModel& model() const { return *model_; }
-  /// As Service's, of all of them.
+  /// The sum of the services' counters.
   ExchangeCounts Counts() const;
   Traffic traffic() const;
   /// Waits until all workers have stopped.
@@ -173,7 +172,8 @@ class Server {
  private:
   std::unique_ptr<ServedModel> model_;
   std::vector<std::unique_ptr<Service>> services_;
-  std::vector<std::shared_ptr<void>> threads_;  // last: they end before the rest goes
+  std::vector<std::shared_ptr<void>>
+      threads_;  // last: they end before the other members are destroyed
 };
 
 }  // namespace yoke

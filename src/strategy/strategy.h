@@ -1,4 +1,4 @@
-// Strategy: what replicas exchange, and when.
+// Strategy: determines what replicas exchange, and when.
 #pragma once
 
 #include <memory>
@@ -14,72 +14,74 @@
 
 namespace yoke {
 
-/// What the Trainer lends a strategy; everything outlives it. The strategy is the one writer of
-/// `params` unless the executor updates in place.
+/// The environment of a strategy, lent by the Trainer; everything outlives the strategy. The
+/// strategy is the only writer of `params` unless the executor updates in place.
 struct StrategyContext {
-  Communicator world;  ///< The strategy's own context: nobody else's messages meet its.
+  Communicator world;  ///< The strategy's own context, separate from all other messages.
   ParamStore& params;
   Gradients& gradients;
   const UpdateRule& rule;
   RuleState& state;
   double clip_norm = 0;
-  bool updated_in_place = false;    ///< The executor has updated the values when Step is called: it
-                                    ///< only exchanges.
-  uint64_t seed = 1;                ///< Of every draw.
-  int64_t steps_per_epoch = 0;      ///< Of one replica; 0: not known. Bounds default periods.
-  Device* device = nullptr;         ///< In whose memory the values lie; null: the CPU's.
-  const HeadOffer* head = nullptr;  ///< What it may serve; null: the model has no such head.
+  bool updated_in_place = false;    ///< The executor has already updated the values when Step is
+                                    ///< called, so Step only exchanges.
+  uint64_t seed = 1;                ///< Seed of all draws.
+  int64_t steps_per_epoch = 0;      ///< Steps of one replica; 0: unknown. Limits default periods.
+  Device* device = nullptr;         ///< Device of the values; null: the CPU.
+  const HeadOffer* head = nullptr;  ///< The head it may serve; null: the model has none.
 };
 
-/// What holds for one step.
+/// Settings of one step.
 struct StrategyStep {
-  int64_t step = 0;  ///< Steps done before this one: of this replica, or, when work is dealt on
-                     ///< demand, of all teams together.
+  int64_t step = 0;  ///< Steps done before this one: by this replica, or by all teams together if
+                     ///< work is dealt on demand.
   double learning_rate = 0;
-  int64_t examples = 0;  ///< Behind the gradient of this replica; may be 0, then the gradient is 0.
-  int64_t team_examples = 0;  ///< Behind those of its whole team.
+  int64_t examples = 0;       ///< Examples in this replica's gradient; if 0, the gradient is 0.
+  int64_t team_examples = 0;  ///< Examples in the gradients of its whole team.
 };
 
-/// What one rank has counted since it began.
+/// Counters of one rank since its start.
 struct ExchangeCounts {
-  Traffic traffic = {};        ///< Of all its communicators.
-  double seconds_waiting = 0;  ///< Of the training thread, for messages.
-  int64_t updates = 0;         ///< Of the model; each is counted on one rank.
-  int64_t examples = 0;        ///< Behind those updates.
-  /// [s]: updates by a gradient that was taken s updates earlier; counted where they are made.
+  Traffic traffic = {};        ///< Traffic of all its communicators.
+  double seconds_waiting = 0;  ///< Time that the training thread waited for messages.
+  int64_t updates = 0;         ///< Updates of the model; each is counted on one rank.
+  int64_t examples = 0;        ///< Examples in those updates.
+  /// [s]: number of updates with a gradient that was computed s updates earlier; counted where the
+  /// update is made.
   std::vector<int64_t> staleness = {};
 };
 
-/// All ranks make the same calls in the same order, but for View, GradientReady and Step where
-/// teams are smaller than the world: there one may take more steps than another between two
-/// Quiesce. Those that only serve take none.
+/// All ranks make the same calls in the same order. The exception is View, GradientReady and Step
+/// if teams are smaller than the world: then one rank may take more steps than another between two
+/// calls of Quiesce. Ranks that only serve take none.
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// Once, after the first values (or those of a checkpoint) are in `params` and `state` of every
-  /// rank, the same everywhere unless the entry says that replicas differ.
+  /// Called once, after every rank has the initial values (or those of a checkpoint) in `params`
+  /// and `state`. They are the same on all ranks unless the entry's replicas_differ is set.
   virtual void Prepare() {}
-  /// Before each step: where the gradient is taken.
+  /// Called before each step: the values at which to compute the gradient.
   virtual ParamView View(const StrategyStep& step) = 0;
-  /// A slice's gradient is complete: only enqueues.
+  /// Called when a slice's gradient is complete; may only enqueue.
   virtual void GradientReady(int /*slice*/) {}
-  /// Where it serves the head: what computes it between View and Step, in the executor's place. The
-  /// view's values of the head are then old and its gradients nobody's.
+  /// If it serves the head: the head that computes between View and Step instead of the executor.
+  /// The head's values in the view are then outdated, and its gradients are not used.
   virtual Head* RemoteHead() { return nullptr; }
-  /// After the gradient is complete: exchanges and updates.
+  /// Called after the gradient is complete: exchanges and updates.
   virtual void Step(const StrategyStep& step) = 0;
-  /// This rank has no more steps until all meet in Quiesce (one that only serves: none at all, said
-  /// before the others' first): whoever waits for it need not.
+  /// No more steps from this rank before Quiesce; others must not wait for it. (A rank that only
+  /// serves calls it before the others' first step.)
   virtual void Idle() {}
-  /// Messages in flight land (before a checkpoint or an evaluation). The next View starts anew.
+  /// Completes all messages in flight (before a checkpoint or an evaluation). Exchange resumes with
+  /// the next View.
   virtual void Quiesce() {}
-  /// The packed values that are "the model": called by all ranks after Quiesce; valid on rank 0
-  /// until the next View. Replicas stay as they are.
+  /// The packed values that are "the model". Called by all ranks after Quiesce; valid on rank 0
+  /// until the next View. Does not change the replicas.
   virtual const float* Model() = 0;
-  /// Gradients that this rank has taken part in, messages, waits.
+  /// Counters of updates, messages and waits.
   virtual ExchangeCounts Counts() const { return {}; }
-  /// The exact part of a checkpoint, of this rank, beside its values and the rule's state: a table,
-  /// and tensors that the strategy owns (a checkpoint is read into them before Prepare).
+  /// This rank's exact part of a checkpoint, besides its values and the rule's state: a table, and
+  /// tensors owned by the strategy (a checkpoint is read into them before Prepare).
   virtual Value State() const { return Value(Table{}); }
   virtual void Restore(const Value& /*state*/) {}
   struct KeptTensor {
@@ -88,31 +90,31 @@ class Strategy {
     int64_t count = 0;
   };
   virtual std::vector<KeptTensor> Tensors() { return {}; }
-  /// Ends background threads. Nothing but Counts is called afterwards.
+  /// Ends background threads. Only Counts may be called afterwards.
   virtual void Finish() {}
 
-  /// What of the model is left here when another rank is lost.
+  /// The part of the model that is available here after another rank is lost.
   struct Rescued {
-    /// Packed, readable by the CPU, as long as the strategy lives; null: the values of `params`.
+    /// Packed values in CPU memory, valid as long as the strategy; null: the values of `params`.
     const float* values = nullptr;
-    /// `values` are a copy of the model, the newer the higher this is; without it, and where
-    /// replicas differ, what is left is one replica of several.
+    /// If not 0, `values` are a copy of the model, and a higher version is newer. If 0 and replicas
+    /// differ, they are one replica of several.
     int64_t version = 0;
   };
-  /// Another rank is lost: every wait ends with RankLost. Ends background threads; nothing is
-  /// called afterwards. Those left begin anew in a smaller world, from the newest model, or, where
-  /// nobody has one (the centre is lost), from the mean of the replicas.
+  /// Called after another rank is lost, when every wait ends with RankLost. Ends background
+  /// threads; nothing is called afterwards. The survivors restart in a smaller world from the
+  /// newest model or, if none has one (the centre is lost), from the mean of the replicas.
   virtual Rescued Recover() { return {}; }
 };
 
-/// What an exchange is priced by.
+/// The sizes that determine the cost of an exchange.
 struct ExchangeSize {
-  int64_t bytes = 0;             ///< Of the packed values.
-  int world = 1;                 ///< Its ranks, those that only serve among them.
-  int64_t slices = 1;            ///< That the values consist of.
-  int64_t head_bytes = 0;        ///< Of those of a head that can be served,
-  int64_t activation_bytes = 0;  ///< of what it is given in a rank's step,
-  int64_t label_bytes = 0;       ///< and of that step's labels and ids beside it.
+  int64_t bytes = 0;             ///< Bytes of the packed values.
+  int world = 1;                 ///< Number of ranks, including those that only serve.
+  int64_t slices = 1;            ///< Number of slices.
+  int64_t head_bytes = 0;        ///< Part of `bytes` in a head that can be served,
+  int64_t activation_bytes = 0;  ///< bytes of its input in one rank's step,
+  int64_t label_bytes = 0;       ///< and of that step's labels and ids.
 };
 
 inline int WholeWorld(const Options& /*options*/, int world) { return world; }
@@ -123,30 +125,30 @@ struct StrategyEntry {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options;  ///< Keys of [cluster] that belong to this strategy.
-  bool deterministic = false;       ///< Same seed and world: bit-identical.
-  /// How many ranks of a world, the first ones, only serve: data is dealt to the others, the
-  /// workers, alone. Fewer than `world`; throws UserError.
+  bool deterministic = false;       ///< Bit-identical for the same seed and world.
+  /// Number of ranks, the first ones, that only serve; data is dealt only to the others, the
+  /// workers. It is less than `world`. Throws UserError.
   int (*servers)(const Options& options, int world) = NoServers;
-  /// How many workers are dealt work together: neighbours by rank, each with an equal share of the
-  /// same step. All: they are in step. Fewer: teams take the next step when they are done with one,
-  /// so that a slow one holds nobody up. Divides `workers`; throws UserError.
+  /// Number of workers in a team: neighbours by rank that each get an equal share of the same step.
+  /// If it is all workers, they run in step. Otherwise each team takes the next step when it is
+  /// ready, so a slow team does not delay others. Divides `workers`. Throws UserError.
   int (*team)(const Options& options, int workers) = WholeWorld;
-  bool forces_momentum = false;  ///< sgd becomes momentum; the job's other rules stay.
-  bool in_place = false;         ///< Works with executors that update the values themselves.
-  bool replicas_differ = false;  ///< Each rank has values (and rule state) of its own.
-  /// Empty when it can run with these many replicas, else the reason it cannot, as a sentence.
+  bool forces_momentum = false;  ///< Changes rule sgd to momentum; keeps other rules.
+  bool in_place = false;         ///< Supports executors that update in place.
+  bool replicas_differ = false;  ///< Each rank has its own values (and rule state).
+  /// Empty if it supports this number of replicas, otherwise a sentence with the reason.
   std::string (*supports)(int world);
-  /// What all ranks together send in one step of each.
+  /// Messages and bytes sent by all ranks together in one step of each.
   Cost (*estimate)(const Options& options, const ExchangeSize& size);
   std::unique_ptr<Strategy> (*make)(const Options& options, const StrategyContext& context);
 };
 const std::vector<StrategyEntry>& strategies();
 
-/// What the ranks of a world are: the first ones servers, the others workers, in teams.
+/// The roles of a world's ranks: the first ones are servers, the others workers in teams.
 struct Roles {
   int servers = 0;
   int workers = 1;
-  int team = 1;  ///< Workers that are dealt work together.
+  int team = 1;  ///< Workers per team.
 };
 inline Roles RolesIn(const StrategyEntry& entry, const Options& options, int world) {
   const int servers = entry.servers(options, world), workers = world - servers;

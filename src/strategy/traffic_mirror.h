@@ -1,4 +1,4 @@
-// TrafficMirror: what a background thread has counted, for others to read at any time.
+// TrafficMirror: the counters of a background thread, for other threads to read at any time.
 #pragma once
 
 #include <array>
