@@ -1,4 +1,4 @@
-// Command: a sub-command of the program: what it is called, what it takes, what it does.
+// Command: a sub-command of the program: its name, arguments and action.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,11 @@ namespace yoke {
 class Command {
  public:
   virtual ~Command() = default;
-  /// Declares arguments and options; their values land in members. (`--json` and `--help` are
-  /// everybody's.)
+  /// Declares arguments and options, whose values are stored in members. (`--json` and `--help` are
+  /// common to all.)
   virtual void Declare(CLI::App& app) = 0;
-  /// Does it; returns the exit status. Throws UserError and Error with one sentence each.
+  /// Runs the command and returns the exit status. Throws UserError and Error with one sentence
+  /// each.
   virtual int Run(Output& out) = 0;
 };
 
@@ -27,7 +28,8 @@ struct CommandEntry {
   std::string name;
   std::string group;    ///< Heading in `yoke --help`.
   std::string summary;  ///< One line.
-  std::string details;  ///< After the options in `yoke NAME --help`: what it does, with examples.
+  /// Shown after the options in `yoke NAME --help`: description and examples.
+  std::string details;
   std::unique_ptr<Command> (*make)();
   bool together = false;  ///< All processes of a launcher work on it; else rank 0 alone does.
 };

@@ -1,4 +1,4 @@
-// JobOptions: the options that change keys of a job: what train and info have in common.
+// JobOptions: the options that change keys of a job, shared by train and info.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ namespace yoke {
 class JobOptions {
  public:
   void Declare(CLI::App& app);
-  /// What the command line sets: short flags first. Throws UserError for a --set without `=`.
+  /// The settings of the command line, short flags first. Throws UserError for a --set without `=`.
   Overrides Read() const;
 
  private:

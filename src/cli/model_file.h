@@ -1,4 +1,4 @@
-// ModelFile: a checkpoint ready to compute: what eval, predict and info have in common.
+// ModelFile: a checkpoint's model ready to compute, shared by eval, predict and info.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class App;
 
 namespace yoke {
 
-/// How outputs are ranked.
+/// How to rank outputs.
 struct SearchOptions {
   std::string search = "exact";  ///< exact, tables
   OutputTableSettings settings;
@@ -24,17 +24,17 @@ struct SearchOptions {
 /// Declares `--search`, and `--hashes`, `--tables` and `--bucket` for it.
 void AddSearchOptions(CLI::App& app, SearchOptions& options);
 
-/// Declares `--threads N`, from 1 to 4096; what is not given stays 0: as the job says.
+/// Declares `--threads N`, from 1 to 4096. If not given, it stays 0: as in the job.
 void AddThreadsOption(CLI::App& app, int& threads);
 
-/// The folder of the checkpoint that `path` means: itself, or `last` of a run directory. Throws
-/// UserError when it is none.
+/// The checkpoint folder for `path`: the path itself, or `last` of a run directory. Throws
+/// UserError if it is neither.
 std::string CheckpointFolder(const std::string& path);
 
 /// A checkpoint's model with its weights.
 class ModelFile {
  public:
-  /// Throws UserError naming the damage.
+  /// Throws UserError if the checkpoint is damaged.
   explicit ModelFile(const std::string& path);
 
   const CheckpointHead& head() const { return checkpoint_.head(); }
@@ -53,8 +53,8 @@ class ModelFile {
   ParamView view_;
 };
 
-/// Opens `files` (none: the job's test data) as data for the model. `format` names another format
-/// than the job's; "" keeps it.
+/// Opens `files` (empty: the job's test data) as data for the model. `format` overrides the job's
+/// format unless it is "".
 struct OpenFiles {
   std::vector<std::string> files;
   std::string format;
@@ -62,8 +62,8 @@ struct OpenFiles {
 };
 std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request);
 
-/// The model's hash tables, laid out for the reader's examples; null for an exact search. Throws
-/// UserError where options or model do not fit.
+/// The model's hash tables, built for the reader's examples; null for an exact search. Throws
+/// UserError if options and model do not fit.
 std::unique_ptr<OutputTables> TablesFor(const ModelFile& model, const Reader& reader,
                                         const SearchOptions& options);
 

@@ -1,4 +1,4 @@
-// `yoke doctor --network`: what messages between ranks cost.
+// `yoke doctor --network`: measures the cost of messages between ranks.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 namespace yoke {
 
 struct NetworkRequest {
-  std::optional<int> replicas = {};  ///< Ranks as threads of this process, if said.
-  double timeout = 60;               ///< Seconds of one wait.
+  std::optional<int> replicas = {};  ///< Number of ranks as threads of this process, if given.
+  double timeout = 60;               ///< Maximum seconds of one wait.
 };
 
-/// Measures between the processes of a launcher or, where there is none, between threads; rank 0
-/// prints. Throws UserError where a launcher and replicas are given, and for fewer than 2 of these.
+/// Measures between the processes of a launcher or, without one, between threads; rank 0 prints.
+/// Throws UserError if both a launcher and replicas are given, and for fewer than 2 replicas.
 void ReportNetwork(const NetworkRequest& request, Output& out);
 
 }  // namespace yoke

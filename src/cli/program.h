@@ -1,4 +1,4 @@
-// Program: finds the command, reads its arguments, runs it, and turns every failure into one line
+// Program: finds the command, parses its arguments, runs it, and turns every failure into one line
 // and an exit status.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace yoke {
 
-/// Runs `yoke WORDS...` on standard output and standard error; returns the exit status of
-/// DESIGN.md.
+/// Runs `yoke WORDS...` on standard output and standard error; returns the exit status
+/// (docs/command-line.md).
 int RunProgram(const std::vector<std::string>& words);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Tuning: makes each convolution alone, with random numbers in and out, once for each way.
+// Tuning: runs each convolution alone, with random input and output, once for each algorithm.
 #include "cli/tune.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Buffer Draw(int64_t count, DType type) {
   return buffer;
 }
 
-/// Below this share of time saved, another way is no better than the usual one: measuring errs.
+/// Minimum saving worth a change; less is measurement noise.
 constexpr double kClear = 0.1;
 
 /// Seconds of a call, the mean of as many as fill a hundredth of a second.

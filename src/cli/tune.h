@@ -1,4 +1,4 @@
-// Tuning: measures the ways in which a model's convolutions can be computed.
+// Tuning: measures the algorithms for a model's convolutions.
 #pragma once
 
 #include <string>
@@ -10,22 +10,22 @@ namespace yoke {
 
 struct TuneRequest {
   const Graph& graph;
-  const List& layers;  ///< Of the graph, as ModelLayers gives them.
+  const List& layers;  ///< The graph's layers, from ModelLayers.
   int64_t batch = 0;
   DType arithmetic = DType::kF32;
 };
 
-/// One way of one convolution.
+/// One algorithm for one convolution.
 struct TunedWay {
   std::string way;     ///< "auto"
-  double seconds = 0;  ///< Forward and backward of a batch; the median of several.
-  double share = 0;    ///< Of the rate of a large matrix product, measured in between.
+  double seconds = 0;  ///< Forward and backward of a batch; median of several runs.
+  double share = 0;    ///< Fraction of the rate of a large matrix product, measured in between.
 };
 
 struct TunedLayer {
   std::string name;
   std::vector<TunedWay> ways;
-  size_t best = 0;  ///< In ways.
+  size_t best = 0;  ///< Index in ways.
 };
 
 /// All convolutions of the model, in order. Uses the caller's kernel threads.

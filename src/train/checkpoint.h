@@ -1,5 +1,5 @@
-// Checkpoint: a folder with the model, the rule's state and the position in the data, written so
-// that it is whole or absent.
+// Checkpoint: a folder with the model, the rule's state and the position in the data. It is written
+// atomically: complete or absent.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@
 
 namespace yoke {
 
-/// Where training stands.
+/// The progress of training.
 struct Position {
   int64_t epoch = 0;          ///< Epochs completed.
-  int64_t step = 0;           ///< Steps done in all.
+  int64_t step = 0;           ///< Total steps done.
   int64_t examples = 0;       ///< Examples of an epoch; 0 before any is read.
-  Ranges consumed;            ///< Of the epoch under way.
-  double loss_sum = 0;        ///< Of the epoch under way: sum of losses over examples,
-  int64_t loss_examples = 0;  ///< and how many.
-  double seconds = 0;         ///< Training time so far, over all resumptions.
-  double untrained_loss = 0;  ///< Of the run's first examples; 0: not known.
-  double best = 0;            ///< Best value of the watched metric so far; valid when has_best.
+  Ranges consumed;            ///< Positions consumed in the current epoch.
+  double loss_sum = 0;        ///< In the current epoch: sum of losses over examples,
+  int64_t loss_examples = 0;  ///< and number of examples.
+  double seconds = 0;         ///< Training time so far, including earlier sessions.
+  double untrained_loss = 0;  ///< Loss of the run's first examples; 0: unknown.
+  double best = 0;            ///< Best value of the watched metric so far; valid if has_best.
   bool has_best = false;
 };
 
-/// What a checkpoint holds besides tensors: all that eval, predict and resume need.
+/// The contents of a checkpoint besides tensors: everything that eval, predict and resume need.
 struct CheckpointHead {
   Value job;      ///< The resolved job.
   DataInfo data;  ///< Shapes, label map, normalization.
@@ -41,15 +41,15 @@ struct CheckpointHead {
   int64_t rule_steps = 0;  ///< RuleState::steps.
   Value executor;          ///< State of the executor and of the strategy.
   Value strategy;
-  Metrics test;             ///< Metrics of these weights, when known.
+  Metrics test;             ///< Metrics of these weights, if known.
   std::string reason = {};  ///< Why the run ended with these weights ("finished", "target", ...);
-                            ///< empty while it goes on.
-  /// Checksums of what each rank had of its own, by rank; empty where nobody had anything.
+                            ///< empty while it continues.
+  /// Checksums of each rank's own state, by rank; empty if no rank has any.
   std::vector<std::string> replicas = {};
 };
 
-/// `checkpoint.json` of a head and of the checksums of the two tensor files; and back (throws
-/// UserError naming the file).
+/// Encodes `checkpoint.json` from a head and the checksums of the two tensor files. DecodeHead does
+/// the reverse (throws UserError with the file).
 std::string EncodeHead(const CheckpointHead& head, const std::string& model,
                        const std::string& optimizer);
 struct DecodedHead {
@@ -64,52 +64,51 @@ struct CheckpointParts {
   const ParamLayout& layout;
   const float* values;
   const RuleState& state;
-  std::vector<StateTensor> layers = {};  ///< Graph::StateTensors: what layers keep between steps.
-  int replicas = 0;                      ///< How many ranks have something of their own, and what.
+  std::vector<StateTensor> layers = {};  ///< Graph::StateTensors: the layers' state.
+  int replicas = 0;                      ///< Number of ranks with their own state, and that state.
   std::function<std::vector<StoredTensor>(int rank)> own = {};
 };
 
-/// What to do with a checkpoint's neighbours.
+/// Where to write a checkpoint, and which others to keep.
 struct CheckpointPlace {
   std::string run;    ///< The run directory.
-  int keep = 2;       ///< How many of the newest stay (besides the one `run/best` points at).
-  bool best = false;  ///< Point `run/best` at this one as well.
+  int keep = 2;       ///< Number of newest checkpoints to keep, besides the target of `run/best`.
+  bool best = false;  ///< Also point `run/best` at this one.
 };
 
 /// Writes `run/checkpoints/<step>/` atomically (temporary folder, fsync, rename), points `run/last`
-/// at it and removes older ones as `place` says. Returns its folder. On failure (full disk) throws
-/// Error; the previous one stays good.
+/// at it and removes older ones according to `place`. Returns its folder. Throws Error on failure
+/// (full disk); the previous checkpoint stays valid.
 std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts);
 
-/// What to do when the run's folder cannot be written, as the end of a sentence.
+/// The end of a message when the run's folder cannot be written: what to do.
 std::string HowToGoOn(const std::string& run);
 
-/// A checkpoint whose head and weights were read and checked; the rule's state is read when it is
-/// asked for.
+/// A checkpoint with its head and weights read and verified; the rule's state is read on demand.
 class Checkpoint {
  public:
-  /// `folder` may be a link to it (`run/last`). Throws DamagedError (train/files.h) naming the file
-  /// and its damage, UserError where it cannot be read or another version wrote it.
+  /// `folder` may be a link to it (`run/last`). Throws DamagedError (train/files.h) with the
+  /// damaged file, UserError if it cannot be read or another version wrote it.
   static Checkpoint Open(const std::string& folder);
   const CheckpointHead& head() const { return head_; }
   const std::string& folder() const { return folder_; }
-  /// Copies the weights into a store whose layout must match by names and shapes (UserError
+  /// Copies the weights to a store. Names and shapes of the layout must match (UserError
   /// otherwise).
   void Load(ParamStore& params) const;
-  /// The same for the rule's state; false, and nothing is copied, where the checkpoint holds
-  /// another one's (a strategy may change a rule): it starts anew.
+  /// The same for the rule's state. Returns false and copies nothing if the checkpoint has the
+  /// state of another rule (a strategy may change the rule); the state then starts from zero.
   bool Load(const ParamLayout& layout, RuleState& state) const;
-  /// The same for what layers keep; false, and nothing is copied, where the checkpoint holds other
-  /// tensors (a layer was told other settings: it starts anew).
+  /// The same for the layers' state. Returns false and copies nothing if the checkpoint has other
+  /// tensors (a layer's settings were changed); the state is then rebuilt.
   bool Load(const std::vector<StateTensor>& layers) const;
-  /// What a rank had of its own. Throws DamagedError, UserError.
+  /// A rank's own state. Throws DamagedError, UserError.
   Safetensors OpenOwn(int rank) const;
-  /// Reads and checks what Open leaves out. Throws UserError.
+  /// Reads and verifies everything that Open does not. Throws UserError.
   void Verify() const;
 
  private:
   Checkpoint(std::string folder, DecodedHead decoded, Safetensors model);
-  /// Read and checked when it is first asked for.
+  /// Read and verified on first use.
   const Safetensors& Optimizer() const;
 
   std::string folder_;
@@ -122,9 +121,9 @@ class Checkpoint {
 /// What the newest checkpoint of a run says, where a head of one is whole. Changes nothing.
 std::optional<CheckpointHead> NewestHead(const std::string& run);
 
-/// Makes a run's folder ready to go on: removes what a killed writer left, gives checkpoints newer
-/// than the newest good one other names (said in `messages`), points `last` at that one and returns
-/// it; nothing when the run has none yet. Throws UserError, and renames nothing, when all are
+/// Prepares a run's folder for resuming: removes leftovers of a killed writer, renames checkpoints
+/// that are newer than the newest intact one (reported in `messages`), points `last` at that one
+/// and returns it; nothing if the run has none yet. Throws UserError and renames nothing if all are
 /// damaged or one cannot be read.
 std::optional<Checkpoint> RecoverNewest(const std::string& run, std::vector<std::string>& messages);
 

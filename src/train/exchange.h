@@ -1,4 +1,4 @@
-// Exchange: what ranks counted of their exchanges, brought together as metrics.
+// Exchange: combines the ranks' exchange counters into metrics.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace yoke {
 
-/// What each rank counted, by rank: all of them call it.
+/// The counters of each rank, by rank; all ranks call it.
 std::vector<ExchangeCounts> GatherCounts(const Communicator& world, const ExchangeCounts& mine);
 
-/// messages, bytes (of all ranks together), bytes_by_formula (those of them that MPI's collectives
-/// sent, which are computed; where there are any), communicating (share of `seconds` that ranks
-/// waited for messages, but for the first `servers`), updates, effective_batch (examples of one),
-/// staleness_mean, staleness_95 (95 % of all updates had at most this many others between their
-/// gradient and themselves), and consensus_distance (root mean square over the ranks of the
-/// distance of their weights from the mean).
+/// messages, bytes (of all ranks together), bytes_by_formula (the part sent by MPI's collectives,
+/// which is computed; if any), communicating (fraction of `seconds` that ranks waited for messages,
+/// excluding the first `servers`), updates, effective_batch (examples per update), staleness_mean,
+/// staleness_95 (the 95th percentile of the updates between a gradient's values and its own
+/// update), and consensus_distance (root mean square over the ranks of the distance of their
+/// weights from the mean).
 Metrics Summary(const std::vector<ExchangeCounts>& counts, double seconds, double distance,
                 int servers = 0);
 

@@ -1,5 +1,4 @@
-// Files that are whole or absent: written aside, synchronised with the disk, then renamed into
-// place.
+// Atomic files: written under a temporary name, synchronised to disk, then renamed.
 #pragma once
 
 #include <cstdint>
@@ -12,54 +11,54 @@
 
 namespace yoke {
 
-/// A file is not what was written: missing, cut or altered. Another one may be whole.
+/// A file differs from what was written: missing, truncated or altered. Another checkpoint may be
+/// intact.
 class DamagedError : public UserError {
   using UserError::UserError;
 };
 
-/// The whole of a file. Throws DamagedError naming it when it is missing or no regular file,
-/// UserError when it cannot be read.
+/// Reads a whole file. Throws DamagedError if it is missing or not a regular file, UserError if it
+/// cannot be read.
 std::string ReadWhole(const std::string& path);
 
-/// The same, mapped and not read: pages are there while they are used (see DropPages).
+/// The same, but mapped: pages are loaded when they are used (see DropPages).
 SharedBytes MapWhole(const std::string& path);
-/// Takes the pages that lie in a part of mapped bytes out of this process; they are there again
-/// when they are used.
+/// Releases the pages of a part of mapped bytes; they are loaded again when they are used.
 void DropPages(std::string_view part);
 
-/// Writes a new file and waits until it is on the disk. Throws Error naming the file and the reason
-/// (full disk).
+/// Writes a new file and waits until it is on disk. Throws Error with the file and the reason (full
+/// disk).
 void WriteDurably(const std::string& path, std::string_view bytes);
-/// The same of a file in pieces, which stand one behind another.
+/// The same for consecutive pieces.
 void WriteDurably(const std::string& path, std::span<const std::string_view> pieces);
-/// Waits until a folder's entries are on the disk.
+/// Waits until a folder's entries are on disk.
 void SyncFolder(const std::string& folder);
-/// Replaces a small file at once: readers see the old text or the new one.
+/// Replaces a small file atomically: readers see the old text or the new one.
 void ReplaceFile(const std::string& path, std::string_view bytes);
-/// Makes `path` a symbolic link to `target`, replacing another link at once.
+/// Makes `path` a symbolic link to `target`, atomically replacing another link.
 void ReplaceLink(const std::string& path, const std::string& target);
-/// Gives the folder `from` the name `to`; one that is there already is exchanged for it at once,
-/// then removed.
+/// Renames the folder `from` to `to`. An existing folder `to` is exchanged atomically, then
+/// removed.
 void ReplaceFolder(const std::string& from, const std::string& to);
 
-/// 16 hexadecimal digits that depend on every byte of what comes in pieces, wherever they are cut.
+/// A checksum of 16 hexadecimal digits. The division of the bytes into pieces does not matter.
 class Checksum {
  public:
-  explicit Checksum(uint64_t bytes) : hash_(bytes) {}  ///< `bytes` that come in all.
+  explicit Checksum(uint64_t bytes) : hash_(bytes) {}  ///< `bytes`: the total number of bytes.
   void Add(std::string_view piece);
   std::string Text() const;
 
  private:
   uint64_t hash_;
   uint64_t word_ = 0;
-  size_t filled_ = 0;  ///< Bytes of the word.
+  size_t filled_ = 0;  ///< Bytes in the word.
 };
 std::string ChecksumOf(std::string_view bytes);
-/// The same of pieces one behind another.
+/// The same for consecutive pieces.
 std::string ChecksumOf(std::span<const std::string_view> pieces);
-/// Writes the checksum of all of `bytes` (its own 16 places counting as '0') at position `at`.
+/// Writes the checksum of all of `bytes`, with its own 16 digits as '0', at position `at`.
 void Seal(std::string& bytes, size_t at);
-/// Whether the checksum at position `at` is that of `bytes`, which is unchanged afterwards.
+/// Whether the checksum at position `at` is that of `bytes`, which is restored afterwards.
 bool SealHolds(std::string& bytes, size_t at);
 
 }  // namespace yoke

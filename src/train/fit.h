@@ -1,4 +1,4 @@
-// Fit: what of a checkpoint holds for the job that goes on from it.
+// Fit: which parts of a checkpoint a job can continue from.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace yoke {
 
-/// Whether a key says what it said in the job of a checkpoint (or both leave it out).
+/// Whether a key has the same value as in the checkpoint's job (or is absent in both).
 bool SameKey(const Job& job, const CheckpointHead& head, const char* section, const char* key);
 
-/// Whether a checkpoint was written by a job of the same strategy, rule and number of replicas: the
-/// exact part of it counts.
+/// Whether a checkpoint is from a job with the same strategy, rule and number of replicas, so that
+/// its exact part can be used.
 bool GoesOnExactly(const Job& job, const CheckpointHead& head);
 
-/// Throws UserError, naming the run, unless the training data are those that the checkpoint knew.
+/// Throws UserError with the run unless the training data are those of the checkpoint.
 void CheckSameData(const Job& job, const Reader& data, const CheckpointHead& head,
                    const std::string& run);
 

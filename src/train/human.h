@@ -1,4 +1,4 @@
-// Human: how numbers are written for people: counts with separators, durations, bytes, rates.
+// Human: formats numbers for people: counts with separators, durations, bytes, rates.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ std::string Bytes(double bytes);       ///< "512 B", "3.2 MB" (powers of ten)
 std::string BytesOfParts(double bytes, const std::vector<std::pair<std::string, double>>& parts);
 std::string BinaryBytes(double bytes);  ///< "48 KiB", "32 MiB": how caches and memory are sold
 std::string Short(double number);  ///< Three digits and a suffix: "863", "12.3k", "4.59M", "220G"
-std::string Metric(
-    double value);  ///< Four digits after the point; scientific where that would hide the number.
+/// Four digits after the point; scientific if these would all be zero.
+std::string Metric(double value);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// The keys that every job has, whatever parts it names.
+// The keys common to all jobs.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,8 @@ const std::vector<OptionSpec>& target_keys();
 const std::vector<OptionSpec>& node_keys();
 const std::vector<OptionSpec>& cluster_keys();
 const std::vector<OptionSpec>& checkpoint_keys();
-const std::vector<OptionSpec>& model_keys();  ///< `name` and `layer`, before the named model's own.
+const std::vector<OptionSpec>&
+model_keys();  ///< `name` and `layer`, before the keys of the named model.
 
 /// The names of all metrics, in the order of metrics.h.
 const std::vector<std::string>& metric_names();

@@ -1,4 +1,4 @@
-// Values of a job on their way in: overrides, paths, durations.
+// Input values of a job: overrides, paths, durations.
 #pragma once
 
 #include <string>
@@ -9,13 +9,12 @@
 
 namespace yoke {
 
-/// Sets `section.key` (or `section.table.key`), or removes it. Throws UserError that names flag and
-/// key.
+/// Sets or removes `section.key` (or `section.table.key`). Throws UserError with flag and key.
 void ApplyOverride(Value& root, const Override& given);
 
-/// Makes the paths among a section's values absolute, their environment variables replaced:
-/// relative to `folder`, or to the current directory for those that came from an override. With a
-/// `folder` of "" only the latter change.
+/// Expands environment variables in a section's paths and makes them absolute, relative to
+/// `folder`, or to the current directory for overrides. If `folder` is "", only paths from
+/// overrides change.
 void ResolvePaths(Value& section, const std::vector<OptionSpec>& keys, const std::string& folder);
 
 /// "job.toml:3: train.epochs": how a message about a key's value begins.

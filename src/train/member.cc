@@ -98,7 +98,7 @@ EndEvent Member::Follow() {
     const Order order = rounds_->Await();
     switch (order.kind) {
       case Order::kTrain: {
-        // Not before rank 0 has done what an epoch ends with: whoever leads next would do that.
+        // Only after rank 0 has finished the epoch; otherwise the next leader does that.
         if (course_.planned() && course_.EpochIsOver()) course_.FinishEpoch();
         course_.PlanEpoch();
         Work(order);

@@ -1,5 +1,5 @@
-// Member: what every rank of a run does: begins, takes the steps that it is dealt, meets the
-// others. Rank 0 leads besides (train/rank.cc).
+// Member: the part of every rank in a run: it starts, takes the steps dealt to it, and meets the
+// others. Rank 0 also leads (train/rank.cc).
 #pragma once
 
 #include <exception>
@@ -24,39 +24,38 @@ class Member {
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
-  /// Builds the model and takes up what is left of a larger world, or a checkpoint where there is
-  /// one.
+  /// Builds the model and restores what is left of a larger world, or a checkpoint if there is one.
   void Begin(const Remains* remains);
-  /// Does what rank 0 says, and returns how it ended.
+  /// Follows rank 0's orders and returns the result.
   EndEvent Follow();
-  /// Another rank is lost: what is left here, if there has been anything.
+  /// After another rank is lost: the state that is left here, if there is any.
   std::optional<Remains> Rescue();
-  /// Notes what ends this rank.
+  /// Logs the error that ends this rank.
   void Note(const std::exception& problem) {
     if (log_) log_->End(problem);
   }
 
  protected:
-  // What rank 0 adds.
+  // Overridden by rank 0.
 
-  /// Takes up a checkpoint, as far as the others do not.
+  /// Restores the parts of a checkpoint that only rank 0 needs.
   virtual void TakeUp(const Checkpoint& /*checkpoint*/) {}
-  /// All are ready for the first step.
+  /// Called when all ranks are ready for the first step.
   virtual void Begun(const std::optional<Heritage>& /*heritage*/) {}
-  /// So many steps are done, of the plan and in all; the sums are of the epoch so far.
+  /// Called with the steps done of the plan and in total, and the sums of the epoch so far.
   virtual void Stepped(int64_t /*of_plan*/, int64_t /*done*/, const Tally& /*so_far*/) {}
-  /// Whether the round is to end early; on another thread.
+  /// Whether the round is to end early. Called on another thread.
   virtual bool Due() const { return false; }
 
   bool leads() const { return world_.rank() == 0; }
-  /// Its share of a round, then the meeting. Returns what each rank brought.
+  /// Takes its share of a round, then meets the others. Returns the tallies of all ranks.
   std::vector<Tally> Work(const Order& order);
-  /// The sums that a round begins with.
+  /// The sums at the start of a round.
   Tally Before() const;
   void Finish();
-  /// The first rank's whose loss ceased to be finite.
+  /// The tally of the first rank with a non-finite loss.
   static std::optional<Tally> FirstBad(const std::vector<Tally>& tallies);
-  /// That reached any rank; 0: none.
+  /// The signal that reached any rank; 0: none.
   int Signal() const {
     return signal_ == 0 && request_.stop_signal ? request_.stop_signal->load() : signal_;
   }
@@ -73,8 +72,8 @@ class Member {
   Course course_;
   Position& position_;
   std::optional<Replica> replica_;
-  Tally tally_ = {};  ///< Of this rank since all met last; rank 0 goes on adding to the epoch's.
-  Metrics exchange_;  ///< Of all ranks, when they last met.
+  Tally tally_ = {};  ///< Of this rank since the last meeting; rank 0 also adds to the epoch's.
+  Metrics exchange_;  ///< Of all ranks, at the last meeting.
   double rate_ = 0;
   Pace pace_;
   std::optional<Rounds> rounds_;  ///< Its thread asks rank 0 whether it is Due.
@@ -86,11 +85,11 @@ class Member {
   void NoteLoss(double loss, int64_t examples);
   void Told(int64_t dealt, const Tally& of_all);
 
-  std::optional<RankLog> log_;  // of all ranks but 0
+  std::optional<RankLog> log_;  // on all ranks except 0
   bool begun_ = false;
-  std::vector<int64_t> taken_;  // steps of the plan, by this rank since all met last
+  std::vector<int64_t> taken_;  // steps of the plan done by this rank since the last meeting
   int signal_ = 0;              // that reached any rank
-  double worked_ = 0;           // seconds of rounds, evaluation and checkpoints apart
+  double worked_ = 0;           // seconds of rounds, without evaluation and checkpoints
 };
 
 }  // namespace yoke

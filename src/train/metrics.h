@@ -1,4 +1,4 @@
-// Metrics: what evaluation measures, by name.
+// Metrics: the results of evaluation, by name.
 #pragma once
 
 #include <atomic>
@@ -19,48 +19,48 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 /// The metrics that apply to a data set. Classes: loss, accuracy, and auc when there are two; label
 /// sets: loss and p_at_1, 3, 5.
 std::vector<std::string> MetricNames(const DataInfo& data);
-/// The value of a metric; throws UserError listing those there are when it is not among them.
+/// The value of a metric. Throws UserError with the existing metrics if it is missing.
 double MetricOf(const Metrics& metrics, const std::string& name);
-/// Whether more is better (all but loss).
+/// Whether a higher value is better (all except loss).
 bool MoreIsBetter(const std::string& name);
 
-/// Evaluates packed values on every example of a reader, in large batches on all threads; dropout
-/// off. The result does not depend on the number of threads. `p_at_k` is the share of the k
+/// Evaluates packed values on every example of a reader, in large batches on all threads, without
+/// dropout. The result does not depend on the number of threads. `p_at_k` is the fraction of the k
 /// best-scored labels that the example has, averaged over all examples (one without labels counts
-/// 0). Throws UserError for data without examples or labels.
+/// as 0). Throws UserError for data without examples or labels.
 struct EvaluateRequest {
   const Graph& graph;
   const ParamView& params;
   DType arithmetic = DType::kF32;
   bool reference_kernels = false;
   int threads = 1;
-  const std::atomic<int>* stop = nullptr;  ///< Not 0: broken off, the metrics are empty.
+  /// If not 0, evaluation stops and the metrics are empty.
+  const std::atomic<int>* stop = nullptr;
 };
 Metrics Evaluate(const Reader& reader, const EvaluateRequest& request);
 
-/// A search by hash tables beside the exact ranking of the same examples.
+/// A search by hash tables compared with the exact ranking of the same examples.
 struct SearchResult {
-  /// accuracy, or p_at_1, 3, 5, of what the search ranks; recall_at_1 and 5: the share of the exact
-  /// ranking's best that it ranks as high. Losses take all scores and are not known.
+  /// accuracy, or p_at_1, 3 and 5, of the search; recall_at_1 and 5: the fraction of the exact
+  /// ranking's best that the search ranks as high. The loss needs all scores and is unknown.
   Metrics metrics;
-  double scored = 0;  ///< Mean number of outputs that were scored for an example.
-  /// Of one thread for one example, all layers counted.
+  double scored = 0;  ///< Mean number of outputs scored per example.
+  /// Seconds of one thread per example, including all layers.
   double search_seconds = 0, exact_seconds = 0;
 };
-/// As Evaluate. The figures, but not the seconds, are the same for any number of threads.
+/// Like Evaluate. The results except the seconds do not depend on the number of threads.
 SearchResult EvaluateSearch(const Reader& reader, const EvaluateRequest& request,
                             const OutputTables& tables);
 
-/// Share of the first `k` of `exact` (fewer, where it holds fewer) that are among the first `k` of
-/// `found`; -1 is no id. 1 where there are none.
+/// Fraction of the first `k` ids of `exact` (or fewer, if it has fewer) that are among the first
+/// `k` of `found`; -1 is not an id. 1 if `exact` has none.
 double Recall(std::span<const int32_t> exact, std::span<const int32_t> found, size_t k);
 
-/// Indices of the `count` greatest scores, best first, equals by index; those that are no number
-/// are left out.
+/// Indices of the `count` greatest scores, best first, ties by index; NaNs are skipped.
 std::vector<int32_t> TopScores(std::span<const float> scores, int count);
 
-/// Area under the ROC curve of scores for label 1 against 0; ties count one half; NaN when a class
-/// is absent.
+/// Area under the ROC curve of scores for label 1 against 0. Ties count one half. NaN if a class is
+/// absent.
 double AreaUnderCurve(std::vector<std::pair<float, bool>> scored);
 
 }  // namespace yoke

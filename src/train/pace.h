@@ -1,4 +1,4 @@
-// Pace: how long a run has trained, and how fast its epoch goes.
+// Pace: the training time of a run and the speed of its epoch.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +7,14 @@
 
 namespace yoke {
 
-/// Seconds throughout. A session is what one command trains.
+/// All times are in seconds. A session is the training of one command.
 class Pace {
  public:
-  /// So much of this session passed in a larger world.
+  /// Adds time that this session spent in a larger world.
   void EnterAfter(double seconds) { entered_ -= seconds; }
   double OfSession() const { return Now() - entered_; }
 
-  /// Training begins; the sessions before took so long.
+  /// Starts training, after `before` seconds in earlier sessions.
   void Begin(double before) {
     before_ = before;
     began_ = saved_ = Now();
@@ -26,13 +26,13 @@ class Pace {
     epochs_then_ = epochs_done;
     paused_ = 0;
   }
-  /// A checkpoint was written, since `began`; that time counts for no epoch's speed.
+  /// A checkpoint was written since `began`; this time does not count for the epoch's speed.
   void Saved(double began) {
     saved_ = Now();
     paused_ += saved_ - began;
   }
   double SinceSaved() const { return Now() - saved_; }
-  /// Epochs a second since BeginEpoch.
+  /// Epochs per second since BeginEpoch.
   double Speed(double epochs_done) const {
     return (epochs_done - epochs_then_) / std::max(1e-9, Now() - epoch_began_ - paused_);
   }

@@ -323,7 +323,7 @@ class Leader : public Member {
     if (saved_test_.empty() && data_.test && !diverged && reason != "interrupted")
       saved_test_ = replica_->Evaluate(*data_.test, request_.stop_signal);
     EndEvent event = {.run = run_,
-                      // As in the checkpoint: whoever goes on counts from there.
+                      // As in the checkpoint, from which a resumed run counts.
                       .seconds = diverged ? pace_.OfTraining() : position_.seconds,
                       .epochs = course_.EpochsDone(),
                       .step = position_.step,

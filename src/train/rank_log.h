@@ -1,5 +1,5 @@
-// RankLog: what a rank other than 0 meets, in log-<rank>.txt of the run (rank 0's log.txt is the
-// record's).
+// RankLog: the log of a rank other than 0, in log-<rank>.txt of the run (the record writes rank 0's
+// log.txt).
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace yoke {
 
-/// What a rank did until all met.
+/// What a rank did in one round.
 struct RankRound {
-  int64_t epoch = 0;   ///< Under way; 1 for the first.
-  int64_t step = 0;    ///< Of the run, now.
-  Tally tally = {};    ///< What this rank brought to the meeting.
-  double seconds = 0;  ///< That the round lasted.
-  double waited = 0;   ///< Seconds that its strategy has waited for messages since it began.
+  int64_t epoch = 0;   ///< The current epoch; 1 for the first.
+  int64_t step = 0;    ///< The current step of the run.
+  Tally tally = {};    ///< This rank's sums of the round.
+  double seconds = 0;  ///< Duration of the round.
+  double waited = 0;   ///< Seconds that its strategy has waited for messages since its start.
 };
 
 class RankLog {
  public:
-  /// Where this rank does not see the run's folder nothing is logged, and nothing fails.
+  /// If this rank cannot access the run's folder, it logs nothing and does not fail.
   RankLog(const Communicator& world, const std::string& run, int threads);
 
   void Round(const RankRound& round);

@@ -104,7 +104,7 @@ Json Conditions() {
           {"libraries", libraries}};
 }
 
-/// A number of a line that somebody else may have written.
+/// A number from a line that another program may have written.
 double Number(const Json& line, const char* key, double fallback) {
   const auto at = line.find(key);
   return at != line.end() && at->is_number() ? at->get<double>() : fallback;

@@ -1,5 +1,5 @@
-// Remains: what a rank has in hand when another is lost, and what those that are left agree to go
-// on from in a smaller world.
+// Remains: the state of a rank after another is lost, and the state from which the survivors agree
+// to continue in a smaller world.
 #pragma once
 
 #include <cstddef>
@@ -12,36 +12,38 @@
 namespace yoke {
 
 struct Remains {
-  int rank = 0;               ///< In the world that lost one,
-  int world = 1;              ///< and how many that had.
-  int64_t worlds = 0;         ///< That this process had been in when it trained; 0: it has not, and
-                              ///< has nothing.
-  Position position = {};     ///< When all met last.
-  Ranges consumed = {};       ///< Since the epoch began: then, and in this rank's steps since.
-  double loss_sum = 0;        ///< Of this rank's steps since all met: sum over examples,
-  int64_t loss_examples = 0;  ///< and how many.
-  int64_t step_examples = 1;  ///< Examples of a whole step of a team.
-  bool model = true;          ///< The values are the model; else one replica of several.
-  int64_t version = 0;        ///< Of the model: the newest is the one to go on with.
-  double seconds_since = 0;   ///< Of training, since the session began: for its time limit.
-  /// The portable part of the replica: the packed values (float32) and what else belongs to it.
+  int rank = 0;        ///< Rank in the world that lost a rank,
+  int world = 1;       ///< and that world's size.
+  int64_t worlds = 0;  ///< Number of worlds this process had been in when it trained; 0: it has not
+                       ///< trained and has no state.
+  Position position = {};  ///< Progress at the last meeting.
+  /// Consumed in this epoch: up to the last meeting, and in this rank's steps since.
+  Ranges consumed = {};
+  double loss_sum = 0;  ///< Loss of this rank's steps since the last meeting: sum over examples,
+  int64_t loss_examples = 0;  ///< and number of examples.
+  int64_t step_examples = 1;  ///< Examples in a whole step of a team.
+  bool model = true;          ///< True: the values are the model; false: one replica of several.
+  int64_t version = 0;        ///< Version of the model; the newest one is used.
+  double seconds_since = 0;   ///< Training time in this session, for its time limit.
+  /// The portable part of the replica: the packed values (f32) and the rest of its state.
   std::vector<std::vector<std::byte>> parts = {};
-  Value executor = {};  ///< Its state.
+  Value executor = {};  ///< The executor's state.
 };
 
-/// What those left go on from.
+/// The state from which the survivors continue.
 struct Heritage {
-  int source = 0;     ///< The rank whose portable part counts for all.
-  bool mean = false;  ///< There is no model: the values are the mean over those who have any.
+  int source = 0;  ///< The rank whose portable part all ranks use.
+  /// There is no model, so the values are the mean over the ranks that have values.
+  bool mean = false;
   Position position = {};
-  std::vector<int> lost = {};  ///< Ranks of the world before.
-  int world = 1;               ///< Its size.
+  std::vector<int> lost = {};  ///< Lost ranks of the previous world.
+  int world = 1;               ///< Size of the previous world.
 };
 
-/// All ranks call it, with what they have (or null); nothing when nobody has anything. The newest
-/// model of those who trained in the newest world counts, and what any of those left has consumed
-/// of the epoch. What a lost rank did since all met last is dealt again: nobody can tell which of
-/// it is in the model.
+/// All ranks call it with their state (or null). Returns nothing if no rank has a state. It selects
+/// the newest model of the ranks that trained in the newest world, and the examples that any
+/// survivor has consumed. The steps of a lost rank since the last meeting are dealt again, because
+/// it is unknown which of them are in the model.
 std::optional<Heritage> Inherit(const Communicator& world, const Remains* mine);
 
 }  // namespace yoke

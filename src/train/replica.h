@@ -1,5 +1,4 @@
-// Replica: one copy of the model at work: parameters, rule, executor and strategy, as the job names
-// them.
+// Replica: one training copy of the model: parameters, rule, executor and strategy of a job.
 #pragma once
 
 #include <atomic>
@@ -21,14 +20,14 @@
 
 namespace yoke {
 
-/// What a model must know of its data.
+/// The part of the data's description that a model needs.
 ModelTask TaskOf(const DataInfo& data);
 /// [cluster] strategy.
 const StrategyEntry& StrategyOf(const Job& job);
 /// [node] precision.
 DType ArithmeticOf(const Job& job);
 
-/// Where a replica stands among others.
+/// A replica's place among the others.
 struct ReplicaPlace {
   Communicator world;  ///< All replicas.
   ThreadPlan threads = {};
@@ -37,7 +36,7 @@ struct ReplicaPlace {
 
 class Replica {
  public:
-  /// Builds the model and draws its first weights. Throws UserError where the job does not fit the
+  /// Builds the model and draws its initial weights. Throws UserError if the job does not fit the
   /// data.
   Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setting);
   Replica(const Replica&) = delete;
@@ -45,55 +44,57 @@ class Replica {
 
   const ParamLayout& layout() const { return graph_.layout(); }
   const RuleState& state() const { return state_; }
-  /// What layers keep from step to step, for a checkpoint.
+  /// The layers' state, for a checkpoint.
   std::vector<StateTensor> LayerTensors() const { return graph_.StateTensors(states_); }
 
-  /// What it holds, counted from its tensors.
+  /// Its memory use, computed from its tensors.
   MemoryUse Memory() const;
 
-  /// Once the first values are there, of a checkpoint or not: rank 0's become everybody's.
+  /// Copies rank 0's initial values, or those of a checkpoint, to all ranks.
   void Share() { Share(0); }
-  /// The same after a loss: what `mine` (or null, or nothing) says of the world before becomes what
-  /// all have.
+  /// The same after a loss: all ranks continue from the state of the previous world in `mine` (or
+  /// null).
   void TakeUp(const Remains* mine, const Heritage& heritage);
-  /// A rank is lost: fills in what is left here. Nothing is called afterwards.
+  /// Called after a rank is lost: fills in the state that is left here. Nothing is called
+  /// afterwards.
   void Rescue(Remains& remains);
-  /// After Share, and once OwnTensors were read where there are any: ready for the first step.
+  /// Prepares the first step. Call it after Share, and after OwnTensors are restored if there are
+  /// any.
   void Prepare() { strategy_->Prepare(); }
-  /// One step on a batch (which may be empty): gradient, exchange, update. `step.examples` is
-  /// filled in here. When the loss that it returns is not finite, a replica alone was not updated
-  /// (in place: no more).
+  /// One step on a batch (which may be empty): gradient, exchange, update. Fills in
+  /// `step.examples`. If the returned loss is not finite, a single replica was not updated (in
+  /// place: not any further).
   StepResult Step(const Batch& batch, StrategyStep step);
-  /// All ranks: messages in flight land, and the model is brought together on rank 0.
+  /// Called by all ranks: completes messages in flight and collects the model on rank 0.
   void Settle();
-  /// All ranks, after Settle: what they exchanged, on rank 0 (empty elsewhere, and where there is
+  /// Called by all ranks after Settle: the exchange metrics, on rank 0 (empty elsewhere, and with
   /// one replica).
   Metrics Exchange(double seconds) const;
   void Finish() { strategy_->Finish(); }
-  /// That this rank's training has waited for messages.
+  /// Seconds that this rank's training has waited for messages.
   double SecondsWaiting() const { return strategy_->Counts().seconds_waiting; }
-  /// The layer or parameter where numbers ceased to be finite, or "".
+  /// The layer or parameter where values became non-finite, or "".
   std::string FirstNonFinite() const;
-  /// The first parameter that is not finite, or "" (then it may be saved).
+  /// The first parameter with a non-finite value, or "" (then the model may be saved).
   std::string BadParameter() const { return BadIn(model_); }
-  /// Empty when broken off because `stop` (may be null) ceased to be 0.
+  /// Returns empty metrics if it was stopped because `stop` (may be null) became nonzero.
   Metrics Evaluate(const Reader& reader, const std::atomic<int>* stop) const;
 
   /// The model's packed values on rank 0, as Settle left them.
   const float* Model() const { return model_; }
-  /// Adds what must be kept to go on.
+  /// Adds the state needed for resuming.
   void Describe(CheckpointHead& head) const;
-  /// Whether each rank has something of its own that an exact continuation needs, and what.
+  /// Whether each rank has its own state that an exact continuation needs, and its tensors.
   bool KeepsOwn() const;
   std::vector<StateTensor> OwnTensors();
-  /// Numbers were copied into its tensors.
+  /// Call after copying into the replica's tensors.
   void Restored();
-  /// There are no more steps for this rank until all meet.
+  /// This rank has no more steps until the next meeting.
   void Idle() { strategy_->Idle(); }
-  /// Rank 0 goes on from a checkpoint: exactly where rule, executor and strategy are those it was
-  /// written with; the state of one that is another now starts anew. Before Prepare.
+  /// Restores rank 0 from a checkpoint, before Prepare. Rule, executor and strategy continue
+  /// exactly if they are those of the checkpoint; a changed one starts with a new state.
   void Restore(const Checkpoint& checkpoint);
-  /// What a checkpoint's head says besides tensors, on any rank.
+  /// Restores the part of a checkpoint's head besides tensors, on any rank.
   void Restore(const CheckpointHead& head);
 
  private:
@@ -110,7 +111,7 @@ class Replica {
   Communicator world_;
   const StrategyEntry& entry_;
   ThreadPlan threads_;
-  List layers_;  // of the model
+  List layers_;  // the model's
   Graph graph_;
   ParamStore params_;
   LayerStates states_;

@@ -7,7 +7,7 @@
 namespace yoke {
 
 /// The page for run directories: curves over epochs and over seconds as inline SVG, final results,
-/// and in what the jobs differ. Throws UserError naming a folder that holds no run.
+/// and the differences between the jobs. Throws UserError with a folder that is not a run.
 std::string ReportPage(const std::vector<std::string>& runs);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Report's table of what replicas exchanged.
+// The report's table of exchange metrics.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace yoke {
 
-/// A section with a row for each run of several replicas; "" where there is none.
+/// A section with a row for each run with several replicas; "" if there is none.
 std::string ExchangeTable(const std::vector<ReportRun>& runs);
 
 }  // namespace yoke

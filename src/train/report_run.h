@@ -1,4 +1,4 @@
-// ReportRun: what a run directory tells about its run.
+// ReportRun: the contents of a run directory for the report.
 #pragma once
 
 #include <map>
@@ -19,19 +19,19 @@ struct ReportEpoch {
 };
 
 struct ReportRun {
-  std::string name;  ///< The folder, without what all of them have in front.
+  std::string name;  ///< The folder, without the common prefix of all runs.
   Value job;
   std::vector<ReportEpoch> epochs;
-  Metrics test;  ///< Of the last weights.
-  /// What replicas had exchanged when last told (train/exchange.h); empty for one alone.
+  Metrics test;  ///< Test metrics of the last weights.
+  /// The last recorded exchange metrics (train/exchange.h); empty for a single replica.
   std::map<std::string, double> exchange;
-  std::string reason;  ///< Why it ended; "not ended" while it goes on (or was killed).
+  std::string reason;  ///< Why it ended; "not ended" while it is running (or was killed).
   double seconds = 0;
-  std::vector<std::pair<std::string, std::string>>
-      facts;  ///< {"parameters", "431,080"}, {"cpu", ...}
+  /// {"parameters", "431,080"}, {"cpu", ...}
+  std::vector<std::pair<std::string, std::string>> facts;
 };
 
-/// Reads job.toml and metrics.jsonl. Throws UserError when `folder` holds no run.
+/// Reads job.toml and metrics.jsonl. Throws UserError if `folder` is not a run.
 ReportRun ReadRun(const std::string& folder);
 
 /// Median of examples_per_second over the epochs; 0 without any.

@@ -7,7 +7,7 @@ namespace yoke {
 
 inline constexpr int kReportColours = 8;  ///< Classes c0 .. c7.
 
-/// CSS: light and dark by the reader's preference, narrow screens, paper.
+/// CSS for light and dark mode, narrow screens and print.
 std::string_view ReportStyle();
 
 }  // namespace yoke

@@ -166,7 +166,7 @@ class Rounds::Service {
     decided_at_ = now;
     if (lasted < kShortLease) length_ = std::min(2 * length_, kMostSteps);
     if (lasted > kLongLease) length_ = std::max<int64_t>(length_ / 2, 1);
-    // Teams take single steps: nobody shall have many of them when the others are done.
+    // Teams take single steps, so that none has many left when the others are done.
     const int64_t length = settings_.team == Workers() ? length_ : 1;
     const Lease lease = {.begin = next_, .end = std::min(next_ + length, last_)};
     next_ = lease.end;

@@ -1,5 +1,5 @@
-// Rounds: how ranks agree on what to do until they meet again. Rank 0 deals the steps of an epoch
-// in leases; a stop is a lease that does not come, so that no step costs an agreement.
+// Rounds: coordinates the ranks between two meetings. Rank 0 deals the steps of an epoch in leases.
+// To stop, it deals no further lease, so no step needs an agreement.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace yoke {
 
-/// Steps [begin, end) of an epoch's plan; none: the ranks meet.
+/// Steps [begin, end) of an epoch's plan. If empty, the ranks meet.
 struct Lease {
   int64_t begin = 0;
   int64_t end = 0;
@@ -20,12 +20,12 @@ struct Lease {
   bool empty() const { return begin >= end; }
 };
 
-/// What rank 0 has decided.
+/// An order of rank 0.
 struct Order {
   enum Kind : int64_t {
     kTrain,   ///< Steps [first, last) of the plan.
-    kSettle,  ///< Messages in flight land: the model is asked for.
-    kKeep,    ///< Send rank 0 what a checkpoint keeps of you.
+    kSettle,  ///< Complete messages in flight: the model is needed.
+    kKeep,    ///< Send your own part of a checkpoint to rank 0.
     kEnd,
   };
   Kind kind = kEnd;
@@ -34,45 +34,44 @@ struct Order {
   int64_t exit_status = 0;  ///< With kEnd.
 };
 
-/// What each rank brings to a meeting.
+/// The sums that each rank contributes to a meeting.
 struct Tally {
-  double loss_sum = 0;  ///< Over so many examples.
+  double loss_sum = 0;  ///< Sum of losses over `examples`.
   int64_t examples = 0;
-  int64_t bad_step = 0;   ///< At which its loss ceased to be finite (1 for the first); 0: it is.
-  double bad_loss = 0;    ///< What it was then.
-  int64_t signal = 0;     ///< That asked this process to stop.
-  double recent_log = 0;  ///< Mean logarithm of the losses (1 at least) of its last steps in this
-  int64_t recent = 0;     ///< round, and how many these are (train/explosion.h).
-  double first_loss = 0;  ///< Mean of its first steps, where the round begins the run,
-  int64_t first_examples = 0;  ///< over so many examples.
-  int64_t dealt = 0;           ///< Of rank 0: where the next round begins.
+  int64_t bad_step = 0;   ///< Step at which its loss became non-finite (1 for the first); 0: none.
+  double bad_loss = 0;    ///< The loss at that step.
+  int64_t signal = 0;     ///< The signal that asked this process to stop.
+  double recent_log = 0;  ///< Mean logarithm of the losses (at least 1) of its last steps in this
+  int64_t recent = 0;     ///< round, and the number of these steps (train/explosion.h).
+  double first_loss = 0;  ///< Mean loss of its first steps if the round starts the run,
+  int64_t first_examples = 0;  ///< over this many examples.
+  int64_t dealt = 0;           ///< On rank 0: the start of the next round.
 };
 
 class Rounds {
  public:
   struct Settings {
-    int servers = 0;  ///< The first ranks, which are dealt nothing (StrategyEntry::servers).
-    int team = 1;     ///< Of the others, those that are dealt work together.
-    /// Rank 0: whether the round is to end early; called on another thread than the ranks'.
+    int servers = 0;  ///< Number of first ranks that get no work (StrategyEntry::servers).
+    int team = 1;     ///< Number of the other ranks that are dealt work together.
+    /// On rank 0: whether the round is to end early; called on a separate thread.
     std::function<bool()> due = [] { return false; };
-    /// Of a server, while it waits in Meet: how far the round is dealt, and what all ranks have
-    /// summed up.
+    /// On a server waiting in Meet: receives the steps dealt so far and the sums of all ranks.
     std::function<void(int64_t dealt, const Tally& of_all)> told = [](int64_t, const Tally&) {};
   };
-  /// All ranks make one, in the same order.
+  /// Constructed by all ranks, in the same order.
   Rounds(const Communicator& world, Settings settings);
   ~Rounds();
 
-  /// Rank 0 gives it, the others wait for it, as long as it takes while rank 0 lives.
+  /// Rank 0 gives an order; the others wait for it without a timeout while rank 0 is alive.
   void Give(const Order& order);
   Order Await();
 
-  /// The next steps of this rank's team; `mine`: so far. Several ranks of a team are dealt the same
-  /// ones.
+  /// The next steps of this rank's team; `mine` are the sums so far. All ranks of a team get the
+  /// same steps.
   Lease Next(const Tally& mine);
-  /// This rank asks that the round end early.
+  /// Requests that the round end early.
   void AskToMeet();
-  /// Once Next() is empty: what each rank brings, by rank.
+  /// Call when Next() is empty: returns the tallies of all ranks, by rank.
   std::vector<Tally> Meet(Tally mine);
 
  private:
@@ -83,10 +82,10 @@ class Rounds {
 
   Communicator channel_;
   Settings settings_;
-  std::shared_ptr<void> service_;  // of rank 0, in a world of several
+  std::shared_ptr<void> service_;  // on rank 0, in a world of several ranks
   Order order_ = {};
   int64_t dealt_ = 0;
-  bool asked_ = false;  // a question is under way
+  bool asked_ = false;  // a request is pending
   bool wants_end_ = false;
 };
 

@@ -9,15 +9,15 @@
 
 namespace yoke {
 
-/// Holds `lock` in the folder from construction to destruction (or the end of the process, however
-/// it ends).
+/// Holds `lock` in the folder from construction to destruction, or until the process ends in any
+/// way.
 class RunDirectory {
  public:
-  /// Makes a new run: `path`, or runs/<job>-<time> (never one that exists) when it is empty. Writes
-  /// the resolved job to job.toml. Throws UserError when the folder holds a run or other files,
-  /// when another process writes it, or when its name is not plain text.
+  /// Makes a new run at `path` or, if that is empty, at runs/<job>-<time> (never an existing
+  /// folder). Writes the resolved job to job.toml. Throws UserError when the folder holds a run or
+  /// other files, when another process writes it, or when its name is not plain text.
   static RunDirectory Create(const std::string& path, const Job& job);
-  /// Takes up the run that `path` holds; its files stay as they are. Throws UserError when there is
+  /// Opens the existing run at `path` without changing its files. Throws UserError if there is
   /// none, or another process writes it.
   static RunDirectory Resume(const std::string& path);
 
@@ -25,21 +25,21 @@ class RunDirectory {
   RunDirectory& operator=(RunDirectory&&) = delete;
   ~RunDirectory();
 
-  /// Writes the resolved job to job.toml, in place of the one before.
+  /// Replaces job.toml by the resolved job.
   void WriteJob(const Job& job) const;
   bool HasJob() const;  ///< job.toml is there.
-  /// Takes back a new run that could not begin: removes the files and folders that it made, and
-  /// nothing else. For a run without checkpoints, after its record is closed.
+  /// Removes a new run that could not start: only the files and folders that it made. The run must
+  /// have no checkpoints, and its record must be closed.
   void Abandon();
 
-  const std::string& path() const { return path_; }  ///< As given or made.
+  const std::string& path() const { return path_; }  ///< The path as given or generated.
 
  private:
   explicit RunDirectory(std::string path);
 
   std::string path_;
   int lock_ = -1;
-  std::vector<std::filesystem::path> made_;  ///< Folders that a new run made, innermost first.
+  std::vector<std::filesystem::path> made_;  ///< Folders made by a new run, innermost first.
 };
 
 /// The job of a run, with overrides: that of job.toml, or of the newest checkpoint where job.toml

@@ -10,21 +10,21 @@
 
 namespace yoke {
 
-/// Named numbers that belong to one step.
+/// Named values of one step.
 struct ScalarEvent {
   double wall_time = 0;  ///< Seconds since 1970.
   int64_t step = 0;
-  std::vector<std::pair<std::string, double>>
-      scalars;  ///< {"loss/train", 0.25}; kept as simple_value.
+  /// {"loss/train", 0.25}; written as simple_value.
+  std::vector<std::pair<std::string, double>> scalars;
 };
 
-/// Records of TFRecord framing (length, payload, masked CRC-32C of each), each an Event message of
-/// TensorFlow's event.proto.
+/// TFRecords (length, payload, and a masked CRC-32C of each), each an Event message of TensorFlow's
+/// event.proto.
 class EventFile {
  public:
-  /// Creates `folder`/events.out.tfevents.<wall_time>.<host>. Throws Error when it cannot.
+  /// Creates `folder`/events.out.tfevents.<wall_time>.<host>. Throws Error if it cannot.
   EventFile(const std::string& folder, double wall_time);
-  /// Appends one event and flushes. Throws Error when it cannot be written.
+  /// Appends one event and flushes. Throws Error if it cannot be written.
   void Add(const ScalarEvent& event);
   const std::string& path() const { return path_; }
 
@@ -35,7 +35,7 @@ class EventFile {
   std::ofstream out_;
 };
 
-/// CRC-32C (Castagnoli) of some bytes.
+/// CRC-32C (Castagnoli) of bytes.
 uint32_t Crc32c(std::string_view bytes);
 
 /// The bytes of one TFRecord.

@@ -121,7 +121,7 @@ EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
       job = Smaller(job, world.size(), ground.messages);
     if (!leads) ground.messages.clear();
     OrAbandon(ground, [&] {
-      ground.folder = ShareText(world, ground.folder);  // first: whoever leads next needs it
+      ground.folder = ShareText(world, ground.folder);  // first: the next leader needs it
       if (!ground.data.train) ReadData(job, ground);
       CheckAgreement(world, DataFacts(ground.data), "all ranks must read the same data");
     });

@@ -1,5 +1,5 @@
-// Trainer: the loop that joins data, model, executor, strategy, evaluation, checkpoints and the
-// record of a run.
+// Trainer: the training loop, which connects data, model, executor, strategy, evaluation,
+// checkpoints and record.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 namespace yoke {
 
 struct StartEvent {
-  std::string run;  ///< Run directory as given or made.
+  std::string run;  ///< Run directory as given or generated.
   int64_t parameters = 0;
   std::string devices;  ///< "cpu (2 threads)"
   std::string executor;
@@ -25,12 +25,12 @@ struct StartEvent {
   int64_t epochs = 0;
 };
 
-/// Many times a second at most; for live display.
+/// Sent a few times per second, for live display.
 struct StepEvent {
   int64_t step = 0;
-  double epoch = 0;  ///< Epochs done, fractional.
+  double epoch = 0;  ///< Epochs done (fractional).
   int64_t epochs = 0;
-  double loss = 0;  ///< Mean of the epoch so far.
+  double loss = 0;  ///< Mean over the epoch so far.
   double learning_rate = 0;
   double examples_per_second = 0;
   double seconds_left = 0;
@@ -39,15 +39,15 @@ struct StepEvent {
 struct EpochEvent {
   int64_t epoch = 0;  ///< 1 for the first.
   int64_t epochs = 0;
-  double seconds = 0;              ///< Since start, over resumptions.
-  double examples_per_second = 0;  ///< Without evaluation and checkpoints.
+  double seconds = 0;              ///< Training time including earlier sessions.
+  double examples_per_second = 0;  ///< Excluding evaluation and checkpoints.
   double learning_rate = 0;
   int64_t step = 0;
   double train_loss = 0;
   Metrics validation;  ///< Empty without a validation share.
   Metrics test;        ///< Empty without test data.
-  Metrics exchange =
-      {};  ///< What replicas exchanged so far (train/exchange.h); empty for one alone.
+  /// Exchange metrics so far (train/exchange.h); empty for a single replica.
+  Metrics exchange = {};
 };
 
 struct EndEvent {
@@ -55,15 +55,15 @@ struct EndEvent {
   double seconds = 0;
   double epochs = 0;
   int64_t step = 0;
-  Metrics test;          ///< Of the weights in `last`.
+  Metrics test;          ///< Test metrics of the weights in `last`.
   std::string reason;    ///< finished, target, time_limit, interrupted, diverged
-  std::string sentence;  ///< What to do next (how to resume, why it diverged), for a person.
+  std::string sentence;  ///< What to do next (how to resume, why it diverged), for the user.
   int exit_status = 0;
   MemoryUse memory = {};
-  Metrics exchange = {};  ///< As of an epoch.
+  Metrics exchange = {};  ///< As in EpochEvent.
 };
 
-/// Whoever wants to know: terminal, JSON lines, metrics.jsonl, TensorBoard. Called from the
+/// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called from the
 /// training thread, in order.
 class Observer {
  public:
@@ -71,22 +71,21 @@ class Observer {
   virtual void Start(const StartEvent&) {}
   virtual void Step(const StepEvent&) {}
   virtual void Epoch(const EpochEvent&) {}
-  virtual void Message(const std::string&) {}  ///< A sentence for a person ("resumed from ...").
+  virtual void Message(const std::string&) {}  ///< A sentence for the user ("resumed from ...").
   virtual void End(const EndEvent&) {}
 };
 
 /// How to run a job.
 struct RunRequest {
   std::string run;      ///< Run directory; "" : runs/<job>-<time>.
-  bool resume = false;  ///< Continue what `run` holds.
-  const std::atomic<int>* stop_signal =
-      nullptr;  ///< Becomes a signal's number when the run shall end in order.
+  bool resume = false;  ///< Continue the run in `run`.
+  /// Set to a signal's number to request an orderly stop.
+  const std::atomic<int>* stop_signal = nullptr;
   std::vector<Observer*> observers;
 };
 
-/// Trains; the run directory, its lock, job.toml, metrics, events and checkpoints are made here.
-/// Returns how it ended; throws UserError/Error for everything that keeps it from starting or going
-/// on.
+/// Trains, and writes the run directory with its lock, job.toml, metrics, events and checkpoints.
+/// Returns the final event. Throws UserError or Error if it cannot start or continue.
 EndEvent Train(const Job& job, const RunRequest& request);
 
 }  // namespace yoke

@@ -1,5 +1,5 @@
-// Watch: the metrics that a job looks at while it trains: the one that ends it, and the one whose
-// best value is kept.
+// Watch: the metrics that a job watches: the one that ends training, and the one that selects the
+// best checkpoint.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace yoke {
 
 class Watch {
  public:
-  /// Throws UserError when [train] target or [checkpoint] best name a metric that this data does
-  /// not have, or when there is nothing to measure on.
+  /// Throws UserError if [train] target or [checkpoint] best names a metric that these data do not
+  /// have, or if there are no data to measure on.
   Watch(const Job& job, const DataSets& data);
 
-  /// Whether these metrics of the watched data (validation share, else test data) reach the target.
-  /// Empty ones never do.
+  /// Whether these metrics of the watched data (validation share, otherwise test data) reach the
+  /// target. Empty metrics never do.
   bool ReachesTarget(const Metrics& metrics) const;
-  /// Whether they are better than any before; `position` then remembers them.
+  /// Whether they are the best so far; if so, stores the value in `position`.
   bool IsBest(const Metrics& metrics, Position& position) const;
 
  private:
