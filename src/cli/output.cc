@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "base/check.h"
+#include "base/reason.h"
 
 namespace yoke {
 
@@ -35,7 +36,9 @@ void Output::Write(std::string_view bytes) {
       closed_ = true;
     } else if (errno != EINTR) {
       closed_ = true;
-      throw Error(fmt::format("cannot write standard output: {}", std::strerror(errno)));
+      std::string sentence = "cannot write standard output: " + ReasonOf(errno);
+      if (advice_) sentence += "; " + advice_();
+      throw Error(sentence);
     }
   }
 }

@@ -1,9 +1,11 @@
 // Output: writes to standard output: lines for people or, under --json, lines for programs.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace yoke {
@@ -21,6 +23,9 @@ class Output {
   bool IsTerminal() const;                 ///< It is a terminal that can move its cursor.
   int Columns() const;                     ///< Width of the terminal; 80 without one.
 
+  /// What the sentence of a failed write ends with: how to go on.
+  void Advise(std::function<std::string()> advice) { advice_ = std::move(advice); }
+
   /// Writes a line for people; nothing under --json. Clears a live line first.
   void Text(std::string_view line);
   /// Writes a line for programs, with `event` first; nothing without --json.
@@ -35,6 +40,7 @@ class Output {
 
   int descriptor_;
   bool json_;
+  std::function<std::string()> advice_;
   bool closed_ = false;
   bool live_ = false;  ///< A live line is on the terminal.
 };

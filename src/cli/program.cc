@@ -201,7 +201,8 @@ int FailAlone(const std::string& sentence, int status) {
 }  // namespace
 
 int RunProgram(const std::vector<std::string>& words) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is seen where we write
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is seen where we write,
+  std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow
   try {
     return Dispatch(words);
   } catch (const WorldError& error) {

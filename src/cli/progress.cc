@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "comm/launcher.h"
+#include "train/checkpoint.h"
 #include "train/human.h"
 #include "train/record.h"
 
@@ -18,17 +19,37 @@ namespace {
 
 constexpr double kLiveInterval = 0.1;  ///< Seconds between two live lines: what an eye can follow.
 
+/// Which events of loading are told where nothing can be overwritten: after 1 s, 2 s, 4 s, ...
+class LoadingTurn {
+ public:
+  bool Comes(const LoadingEvent& event) {
+    if (event.over || event.seconds < next_) return false;
+    next_ = std::max(2 * next_, event.seconds);
+    return true;
+  }
+
+ private:
+  double next_ = 0;
+};
+
 /// `yoke train --json`.
 class EventProgress : public Observer {
  public:
   explicit EventProgress(Output& out) : out_(out) {}
-  void Start(const StartEvent& event) override { out_.RawEvent(ToJson(event)); }
+  void Loading(const LoadingEvent& event) override {
+    if (turn_.Comes(event)) out_.RawEvent(ToJson(event));
+  }
+  void Start(const StartEvent& event) override {
+    out_.Advise([run = event.run] { return HowToGoOn(run); });
+    out_.RawEvent(ToJson(event));
+  }
   void Epoch(const EpochEvent& event) override { out_.RawEvent(ToJson(event)); }
   void Message(const std::string& text) override { out_.Event("message", {{"message", text}}); }
   void End(const EndEvent& event) override { out_.RawEvent(ToJson(event)); }
 
  private:
   Output& out_;
+  LoadingTurn turn_;
 };
 
 /// Lines for people; the last one is the test accuracy.
@@ -36,7 +57,15 @@ class TextProgress : public Observer {
  public:
   explicit TextProgress(Output& out) : out_(out), live_(out.IsTerminal() && !LaunchedByMpi()) {}
 
+  void Loading(const LoadingEvent& event) override {
+    if (live_)
+      out_.Live(event.over ? "" : ToText(event));
+    else if (turn_.Comes(event))
+      Line(ToText(event));
+  }
+
   void Start(const StartEvent& event) override {
+    out_.Advise([run = event.run] { return HowToGoOn(run); });
     Line(ToText(event));
     Line("run directory " + event.run);
   }
@@ -75,6 +104,7 @@ class TextProgress : public Observer {
 
   Output& out_;
   bool live_;
+  LoadingTurn turn_;
   double next_live_ = 0;
   std::string metric_;
 };

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "base/clock.h"
+#include "cli/guard.h"
 
 namespace yoke {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 // A handler can reach nothing but a variable of the process.
 std::atomic<int> stop_signal{0};
 std::atomic<double> stop_time{0};
+std::atomic<bool> guard_lost{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<double>::is_always_lock_free);
 
 /// Signals so close together are one: a launcher often tells a process and then its whole group.
@@ -25,16 +27,33 @@ void HandleStop(int number) {
   stop_signal = number;
 }
 
+void HandleGuardLost(int number) {
+  if (stop_signal == 0) _exit(128 + number);
+  guard_lost = true;
+}
+
+void Catch(int number, void (*handle)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handle;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, nullptr);
+}
+
 }  // namespace
 
 const std::atomic<int>& CatchStopSignals() {
-  struct sigaction action {};
-  action.sa_handler = HandleStop;
-  action.sa_flags = SA_RESTART;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) {
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (number != SIGHUP || before.sa_handler != SIG_IGN) Catch(number, HandleStop);
+  }
   return stop_signal;
+}
+
+const std::atomic<bool>& CatchGuardLost() {
+  Catch(GuardLost(), HandleGuardLost);
+  return guard_lost;
 }
 
 }  // namespace yoke

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "cli/command.h"
+#include "cli/guard.h"
 #include "cli/job_options.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
@@ -44,6 +45,7 @@ class TrainCommand : public Command {
 
   int Run(Output& out) override {
     CheckArguments();
+    const bool guarded = StandGuard(quiet_ ? nullptr : &out);
     const bool resume = !resume_.empty();
     Overrides keys = set_.Read();
     if (const Launch launch = FindLaunch(); !launch.launcher.empty()) CountRanks(launch, keys);
@@ -51,6 +53,7 @@ class TrainCommand : public Command {
     const std::unique_ptr<Observer> progress = MakeProgress(out);
     RunRequest request{.run = resume ? resume_ : run_, .resume = resume};
     request.stop_signal = &CatchStopSignals();
+    if (guarded) request.guard_lost = &CatchGuardLost();
     if (!quiet_) request.observers = {progress.get()};
     const EndEvent end = Train(job, request);
     if (end.reason == "diverged") throw WorldError(end.sentence, end.exit_status, /*tell=*/true);

@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/topology.h"
 #include "comm/join_watch.h"
+#include "comm/pmix.h"
 #include "comm/wire.h"
 
 namespace yoke {
@@ -85,6 +86,7 @@ std::unique_ptr<Mpi> Start(double timeout, const std::atomic<int>* stop) {
   const StartMpi start = Load(FindLibrary(launch));
   const StartWatch watch(launch, timeout, stop);
   std::unique_ptr<Mpi> mpi(start());
+  OutliveLauncher();
   if (mpi->size() != launch.size)
     throw Error(fmt::format("{} started {} processes, but the MPI of {} found {}: they do not fit",
                             launch.launcher, launch.size, FindLibrary(launch).string(),
@@ -113,7 +115,9 @@ Launch FindLauncher() {
             .library = fmt::format("openmpi{}", version),
             .rank = *rank,
             .size = *size,
-            .rank_variable = "OMPI_COMM_WORLD_RANK"};
+            .rank_variable = "OMPI_COMM_WORLD_RANK",
+            .guarded = true,
+            .kills = true};
   }
   const bool step = Number("SLURM_STEP_ID").has_value();
   const bool hydra = !step || Number("MPI_LOCALNRANKS");  // which Slurm may have started
@@ -122,7 +126,8 @@ Launch FindLauncher() {
             .library = "mpich",
             .rank = *rank,
             .size = *size,
-            .rank_variable = "PMI_RANK"};
+            .rank_variable = "PMI_RANK",
+            .guarded = true};
   return step ? FindStep() : Launch{};
 }
 

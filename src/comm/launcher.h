@@ -24,6 +24,8 @@ struct Launch {
   int size = 1;
   std::string rank_variable = {};  ///< Of the environment, which holds the rank.
   int local_size = 1;              ///< Ranks on this machine.
+  bool guarded = false;            ///< It is an mpirun, which may kill a process at any time,
+  bool kills = false;              ///< and does so soon after it passed on a stop.
 };
 /// Open MPI 4 and 5, MPICH (hydra), Slurm's srun.
 Launch FindLaunch();

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "base/reason.h"
 
 namespace yoke {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 constexpr size_t kDigits = 16;
 
 [[noreturn]] void Fail(const std::string& what, const std::string& path) {
-  throw Error(fmt::format("cannot {} {}: {}", what, path, std::strerror(errno)));
+  throw Error(fmt::format("cannot {} {}: {}", what, path, ReasonOf(errno)));
 }
 
 /// Closes a file descriptor when it goes.

@@ -17,13 +17,14 @@
 namespace yoke {
 namespace {
 
-/// Bytes by a line "key: n kB" of what the system says about this process.
-int64_t StatusBytes(std::string_view key) {
-  std::ifstream in("/proc/self/status");
+/// The number of a line "key: n" in a file of what the system says about this process.
+int64_t NumberIn(const char* file, std::string_view key) {
+  std::ifstream in(file);
   for (std::string line; std::getline(in, line);)
-    if (line.starts_with(key)) return std::strtoll(line.c_str() + key.size(), nullptr, 10) * 1024;
+    if (line.starts_with(key)) return std::strtoll(line.c_str() + key.size(), nullptr, 10);
   return 0;
 }
+int64_t StatusBytes(std::string_view key) { return NumberIn("/proc/self/status", key) * 1024; }
 
 /// The text behind the first "key : " line of /proc/cpuinfo.
 std::string CpuInfo(std::string_view key) {
@@ -61,6 +62,10 @@ std::vector<std::string> CpuFeatures() {
 
 int64_t ResidentMemory() { return StatusBytes("VmRSS:"); }
 int64_t PeakMemory() { return StatusBytes("VmHWM:"); }
+int64_t BytesReadByOthers() {
+  const int64_t all = NumberIn("/proc/self/io", "rchar:");
+  return all - NumberIn("/proc/thread-self/io", "rchar:");
+}
 
 std::vector<std::pair<std::string, std::string>> Libraries() {
   std::vector<std::pair<std::string, std::string>> all = {{"oneDNN", OneDnnVersion()}};

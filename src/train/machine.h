@@ -21,6 +21,9 @@ std::string HostName();
 /// Resident memory of this process in bytes, current and peak; 0 if the system does not report it.
 int64_t ResidentMemory();
 int64_t PeakMemory();
+/// Bytes that the other threads of this process have read from files so far; 0 where the system
+/// does not say.
+int64_t BytesReadByOthers();
 
 /// The memory use of a run in bytes.
 struct MemoryUse {

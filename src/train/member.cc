@@ -51,7 +51,8 @@ void Member::Begin(const Remains* remains) {
           .world = world_, .threads = threads_, .steps_per_epoch = course_.StepsPerEpoch()});
   const std::optional<Heritage> heritage = Inherit(world_, remains);
   if (!leads()) log_.emplace(world_, ground_.folder, threads_.threads);
-  heritage ? TakeUp(remains, *heritage) : TakeUpCheckpoint();
+  if (request_.guard_lost) peers_.emplace(world_, *request_.guard_lost);
+  heritage && heritage->trained() ? TakeUp(remains, *heritage) : TakeUpCheckpoint();
   replica_->Prepare();
   position_.examples = data_.train->Size();
   Begun(heritage);

@@ -9,6 +9,7 @@
 
 #include "train/course.h"
 #include "train/pace.h"
+#include "train/peers.h"
 #include "train/rank.h"
 #include "train/rank_log.h"
 #include "train/replica.h"
@@ -36,6 +37,11 @@ class Member {
   }
 
  protected:
+  /// One sentence a rank: where it runs. Empty where the ranks are threads of one process.
+  std::vector<std::string> Places() const {
+    return peers_ ? peers_->Places() : std::vector<std::string>();
+  }
+
   // Overridden by rank 0.
 
   /// Restores the parts of a checkpoint that only rank 0 needs.
@@ -86,6 +92,7 @@ class Member {
   void Told(int64_t dealt, const Tally& of_all);
 
   std::optional<RankLog> log_;  // on all ranks except 0
+  std::optional<Peers> peers_;  // where ranks are processes
   bool begun_ = false;
   std::vector<int64_t> taken_;  // steps of the plan done by this rank since the last meeting
   int signal_ = 0;              // that reached any rank

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "comm/lost.h"
 #include "train/explosion.h"
 #include "train/fit.h"
@@ -92,7 +93,7 @@ class Leader : public Member {
   }
 
   void Begun(const std::optional<Heritage>& heritage) override {
-    inherits_ = heritage.has_value();
+    inherits_ = heritage && heritage->trained();
     if (inherits_ && !position_.has_best && ground_.checkpoint)
       TakeBest(ground_.checkpoint->head());  // of a leader that is lost
     saved_ = std::filesystem::exists(run_ + "/last");
@@ -106,13 +107,16 @@ class Leader : public Member {
                               .test_examples = data_.test ? data_.test->Size() : 0,
                               .epochs_done = course_.EpochsDone(),
                               .epochs = course_.epochs()};
+    if (inherits_) told_ = EpochsTold(run_, event.epochs_done);
     for (Observer* observer : observers_) observer->Start(event);
+    for (const std::string& place : Places()) LogInfo(place);
     for (const std::string& message : ground_.messages) Tell(message);
     ground_.messages.clear();
     if (heritage)
-      return Tell(fmt::format("rank {} of {} is lost: {} continue from step {}",
-                              fmt::join(heritage->lost, ", "), heritage->world, world_.size(),
-                              position_.step));
+      Tell(fmt::format("rank {} of {} is lost{}: {} continue from step {}",
+                       fmt::join(heritage->lost, ", "), heritage->world,
+                       inherits_ ? "" : " before the first step", world_.size(), position_.step));
+    if (inherits_) return;
     for (const std::string& note : data_.notes) Tell(note);
     if (const std::string note = course_.Note(); !note.empty()) Tell(note);
     if (const std::string note = StalenessNote(job_, StrategyOf(job_), world_.size());
@@ -191,7 +195,8 @@ class Leader : public Member {
       event.validation = replica_->Evaluate(*data_.validation, request_.stop_signal);
     if (measure && data_.test) event.test = replica_->Evaluate(*data_.test, request_.stop_signal);
     event.seconds = pace_.OfTraining();
-    for (Observer* observer : observers_) observer->Epoch(event);
+    if (event.epoch > told_)
+      for (Observer* observer : observers_) observer->Epoch(event);
     if (Exploded(position_.untrained_loss, recent,
                  event.test.empty() ? event.validation : event.test))
       return Diverged(fmt::format("the loss became {:.3g}, from {:.3g} before training", recent,
@@ -345,6 +350,7 @@ class Leader : public Member {
   Watch watch_;
   double time_limit_ = 0;
   bool inherits_ = false;     ///< It goes on from a larger world.
+  int64_t told_ = 0;          ///< The last epoch that a lost leader has told of.
   std::string ended_before_;  ///< Why the run that is resumed had ended, if nothing changed since.
   Metrics saved_test_;        ///< Of the weights in `last`, when known.
   bool saved_ = false;        ///< There is a checkpoint.
@@ -381,9 +387,6 @@ EndEvent TrainRank(const Job& job, const RunRequest& request, Ground& ground,
       throw;
     }
   } catch (const RankLost&) {
-    if (!remains) remains.emplace();
-    remains->rank = world.rank();
-    remains->world = world.size();
     throw;
   } catch (...) {
     if (leads && !ground.began) ground.run->Abandon();

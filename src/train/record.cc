@@ -2,6 +2,7 @@
 // run starts or resumes.
 #include "train/record.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -10,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/reason.h"
 #include "base/version.h"
 #include "train/checkpoint.h"
 #include "train/files.h"
@@ -31,6 +33,10 @@ Json ToObject(const Metrics& metrics) {
   Json object = Json::object();
   for (const auto& [name, value] : metrics) object[name] = value;
   return object;
+}
+
+Json ToObject(const LoadingEvent& e) {
+  return {{"event", "loading"}, {"seconds", e.seconds}, {"bytes", e.bytes}, {"total", e.total}};
 }
 
 Json ToObject(const StartEvent& e) {
@@ -213,8 +219,9 @@ class RunRecord : public Observer {
   /// Adds the time and writes the line; returns it.
   Json Append(Json line) {
     line["time"] = WallTime();
+    errno = 0;
     lines_ << Line(line) << std::endl;
-    if (!lines_) throw Error(fmt::format("cannot write {}: is the disk full?", lines_path_));
+    if (!lines_) throw Error(fmt::format("cannot write {}: {}", lines_path_, ReasonOf(errno)));
     return line;
   }
 
@@ -234,9 +241,17 @@ std::string Named(const std::string& set, const Metrics& metrics) {
 
 }  // namespace
 
+std::string ToJson(const LoadingEvent& event) { return Line(ToObject(event)); }
 std::string ToJson(const StartEvent& event) { return Line(ToObject(event)); }
 std::string ToJson(const EpochEvent& event) { return Line(ToObject(event)); }
 std::string ToJson(const EndEvent& event) { return Line(ToObject(event)); }
+
+std::string ToText(const LoadingEvent& e) {
+  if (e.bytes == 0) return fmt::format("reading data for {}", Duration(e.seconds));
+  const std::string total = e.total > 0 ? fmt::format(" of {}", Bytes(double(e.total))) : "";
+  return fmt::format("reading data: {}{} in {}", Bytes(double(e.bytes)), total,
+                     Duration(e.seconds));
+}
 
 std::string ToText(const StartEvent& e) {
   const std::string resumed =
@@ -260,6 +275,13 @@ std::string ToText(const MemoryUse& m) {
   return "peak memory " +
          BytesOfParts(double(m.peak),
                       {{"model", double(m.Model())}, {"program and data", double(m.before_model)}});
+}
+
+int64_t EpochsTold(const std::string& run, double epochs_done) {
+  double last = 0;
+  for (const Json& line : ReadLines(run + "/metrics.jsonl", epochs_done))
+    if (line["event"] == "epoch") last = std::max(last, Number(line, "epoch", 0));
+  return static_cast<int64_t>(last);
 }
 
 std::unique_ptr<Observer> MakeRecord(const std::string& run) {

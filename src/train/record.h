@@ -15,13 +15,18 @@ namespace yoke {
 /// written.
 std::unique_ptr<Observer> MakeRecord(const std::string& run);
 
+/// The last epoch in the record of `run`, of those up to `epochs_done`; 0 if there is none.
+int64_t EpochsTold(const std::string& run, double epochs_done);
+
 /// An event as one line of JSON with its `event`, as in the output of `yoke train --json` and (with
 /// the time) in metrics.jsonl.
+std::string ToJson(const LoadingEvent& event);
 std::string ToJson(const StartEvent& event);
 std::string ToJson(const EpochEvent& event);
 std::string ToJson(const EndEvent& event);
 
 /// An event as a line of text, as in the output of `yoke train` and in log.txt.
+std::string ToText(const LoadingEvent& event);
 std::string ToText(const StartEvent& event);
 std::string ToText(const EpochEvent& event);
 /// The same for the memory use; "" if it is unknown.

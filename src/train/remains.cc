@@ -120,11 +120,11 @@ std::optional<Heritage> Inherit(const Communicator& world, const Remains* mine) 
     if (!gathered[rank].empty()) all.push_back(Decode(rank, gathered[rank]));
   Heritage heritage;
   for (const Known& known : all) heritage.world = static_cast<int>(known.told.world);
-  for (int rank = 0; rank < heritage.world; ++rank)
+  for (int rank = 0; !all.empty() && rank < heritage.world; ++rank)
     if (std::none_of(all.begin(), all.end(), [rank](const auto& k) { return k.told.rank == rank; }))
       heritage.lost.push_back(rank);
   std::erase_if(all, [](const Known& known) { return known.told.worlds == 0; });
-  if (all.empty()) return {};
+  if (all.empty()) return heritage.lost.empty() ? std::nullopt : std::optional(heritage);
   const Known& newest = Newest(all);
   heritage.source = newest.from;
   heritage.mean = newest.told.model == 0;

@@ -32,18 +32,20 @@ struct Remains {
 
 /// The state from which the survivors continue.
 struct Heritage {
-  int source = 0;  ///< The rank whose portable part all ranks use.
+  int source = -1;  ///< The rank whose portable part all ranks use; -1 if no rank has trained.
   /// There is no model, so the values are the mean over the ranks that have values.
   bool mean = false;
   Position position = {};
   std::vector<int> lost = {};  ///< Lost ranks of the previous world.
   int world = 1;               ///< Size of the previous world.
+
+  bool trained() const { return source >= 0; }
 };
 
-/// All ranks call it with their state (or null). Returns nothing if no rank has a state. It selects
-/// the newest model of the ranks that trained in the newest world, and the examples that any
-/// survivor has consumed. The steps of a lost rank since the last meeting are dealt again, because
-/// it is unknown which of them are in the model.
+/// All ranks call it with their state (or null). Returns nothing if no rank has lost another. It
+/// selects the newest model of the ranks that trained in the newest world, and the examples that
+/// any survivor has consumed. The steps of a lost rank since the last meeting are dealt again,
+/// because it is unknown which of them are in the model.
 std::optional<Heritage> Inherit(const Communicator& world, const Remains* mine);
 
 }  // namespace yoke

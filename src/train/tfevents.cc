@@ -4,9 +4,11 @@
 
 #include <array>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 
 #include "base/check.h"
+#include "base/reason.h"
 #include "train/machine.h"
 
 namespace yoke {
@@ -90,8 +92,9 @@ EventFile::EventFile(const std::string& folder, double wall_time)
 void EventFile::Add(const ScalarEvent& event) { Append(EncodeEvent(event)); }
 
 void EventFile::Append(std::string_view event) {
+  errno = 0;
   out_ << TfRecord(event) << std::flush;
-  if (!out_) throw Error(fmt::format("cannot write {}: is the disk full?", path_));
+  if (!out_) throw Error(fmt::format("cannot write {}: {}", path_, ReasonOf(errno)));
 }
 
 }  // namespace yoke

@@ -14,6 +14,7 @@
 #include "comm/threads.h"
 #include "train/agreement.h"
 #include "train/course.h"
+#include "train/load_watch.h"
 #include "train/own.h"
 #include "train/rank.h"
 #include "train/replica.h"
@@ -33,9 +34,30 @@ void Lead(const Job& job, const RunRequest& request, Ground& ground) {
   if (ground.began) ground.checkpoint = RecoverNewest(old, ground.messages);
 }
 
+/// Bytes of the files that [data] names; 0 when one is no plain file.
+int64_t DataBytes(const Value& data) {
+  int64_t sum = 0;
+  for (const char* key : {"train", "test"}) {
+    const Value* paths = data.Find(key);
+    if (!paths || !paths->AsList()) continue;
+    for (const Value& path : *paths->AsList()) {
+      std::error_code unknown;
+      const auto bytes = std::filesystem::file_size(*path.AsString(), unknown);
+      if (unknown) return 0;
+      sum += static_cast<int64_t>(bytes);
+    }
+  }
+  return sum;
+}
+
 /// Opens the data that the ranks of this process share.
-void ReadData(const Job& job, Ground& ground) {
-  ground.data = OpenData(job.data(), job.seed());
+void ReadData(const Job& job, const RunRequest& request, Ground& ground) {
+  {
+    const LoadWatch watch(request, ground.run.has_value(), DataBytes(job.data()), [&] {
+      if (ground.run && !ground.began) ground.run->Abandon();
+    });
+    ground.data = OpenData(job.data(), job.seed());
+  }
   ground.before_model = ResidentMemory();
 }
 
@@ -101,6 +123,20 @@ AllReduceWay AllReduceOf(const Job& job) {
   return ways.at(job.cluster.String("all_reduce"));
 }
 
+/// Runs work(); when it ends with the loss of a rank, this one knows its place in the world that
+/// lost it, also where it has nothing else to go on from.
+template <typename Work>
+void KeepPlace(const Communicator& world, std::optional<Remains>& remains, const Work& work) {
+  try {
+    work();
+  } catch (const RankLost&) {
+    if (!remains) remains.emplace();
+    remains->rank = world.rank();
+    remains->world = world.size();
+    throw;
+  }
+}
+
 /// Processes of a launcher: when one is lost, and their MPI can go on without it, so do they.
 EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
   EndEvent end;
@@ -120,12 +156,14 @@ EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
     if (world.size() < job.cluster.Int("replicas"))
       job = Smaller(job, world.size(), ground.messages);
     if (!leads) ground.messages.clear();
-    OrAbandon(ground, [&] {
-      ground.folder = ShareText(world, ground.folder);  // first: the next leader needs it
-      if (!ground.data.train) ReadData(job, ground);
-      CheckAgreement(world, DataFacts(ground.data), "all ranks must read the same data");
+    KeepPlace(world, remains, [&] {
+      OrAbandon(ground, [&] {
+        ground.folder = ShareText(world, ground.folder);  // first: the next leader needs it
+        if (!ground.data.train) ReadData(job, request, ground);
+        CheckAgreement(world, DataFacts(ground.data), "all ranks must read the same data");
+      });
+      end = TrainRank(job, request, ground, world, {}, remains);
     });
-    end = TrainRank(job, request, ground, world, {}, remains);
   });
   return end;
 }
@@ -146,7 +184,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
     way = AllReduceWay::kAuto;
   }
   OrAbandon(ground, [&] {
-    ReadData(job, ground);
+    ReadData(job, request, ground);
     CheckRanks(job, *ground.data.train, ranks);
   });
   RunThreads({.ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = way},

@@ -25,6 +25,14 @@ struct StartEvent {
   int64_t epochs = 0;
 };
 
+/// Sent while data is read, from the first second on, a few times per second.
+struct LoadingEvent {
+  double seconds = 0;
+  int64_t bytes = 0;  ///< Read so far.
+  int64_t total = 0;  ///< To read in all; 0 if unknown.
+  bool over = false;  ///< Whether this is the last one.
+};
+
 /// Sent a few times per second, for live display.
 struct StepEvent {
   int64_t step = 0;
@@ -63,11 +71,12 @@ struct EndEvent {
   Metrics exchange = {};  ///< As in EpochEvent.
 };
 
-/// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called from the
-/// training thread, in order.
+/// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called in order,
+/// never by two threads at once.
 class Observer {
  public:
   virtual ~Observer() = default;
+  virtual void Loading(const LoadingEvent&) {}
   virtual void Start(const StartEvent&) {}
   virtual void Step(const StepEvent&) {}
   virtual void Epoch(const EpochEvent&) {}
@@ -81,6 +90,9 @@ struct RunRequest {
   bool resume = false;  ///< Continue the run in `run`.
   /// Set to a signal's number to request an orderly stop.
   const std::atomic<int>* stop_signal = nullptr;
+  /// Set when the launcher is gone: the ranks then stop in order by themselves. Null if nobody
+  /// watches the launcher.
+  const std::atomic<bool>* guard_lost = nullptr;
   std::vector<Observer*> observers;
 };
 

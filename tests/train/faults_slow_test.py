@@ -63,15 +63,17 @@ def rank_in(environment):
 
 
 def children(process):
-    """The ranks of a launcher, by rank, wherever they hang (Slurm's not below it): they hold the words that come after its own."""
+    """The ranks of a launcher, by rank, wherever they hang (Slurm's not below it): they hold the words that come after its own. Under mpirun a guard does too, and its child is the rank."""
     own, found = "\0".join([*process.args[process.args.index(YOKE):], ""]).encode(), {}
     for entry in pathlib.Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and (entry / "cmdline").read_bytes() == own and os.path.samefile(entry / "cwd", f"/proc/{process.pid}/cwd"):
-                found[rank_in((entry / "environ").read_text())] = int(entry.name)
+                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                found[int(entry.name)] = (parent, rank_in((entry / "environ").read_text()))
         except OSError:
             continue
-    return found
+    guarded = "mpirun" in process.args[0]
+    return {rank: pid for pid, (parent, rank) in found.items() if not guarded or parent in found}
 
 
 def training(run, strategy):

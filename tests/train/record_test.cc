@@ -147,6 +147,25 @@ TEST_F(RecordTest, ResumingDropsWhatTheCheckpointDoesNotHold) {
   EXPECT_EQ(EventFiles(), 1);
 }
 
+TEST_F(RecordTest, SaysHowFarDataAreRead) {
+  EXPECT_EQ(ToText(LoadingEvent{.seconds = 2}), "reading data for 2.00 s");
+  EXPECT_EQ(ToText(LoadingEvent{.seconds = 2, .bytes = 3'000'000}),
+            "reading data: 3.00 MB in 2.00 s");
+  const LoadingEvent event = {.seconds = 12, .bytes = 3'000'000, .total = 10'000'000};
+  EXPECT_EQ(ToText(event), "reading data: 3.00 MB of 10.0 MB in 12 s");
+  const Json line = Json::parse(ToJson(event));
+  EXPECT_EQ(line["event"], "loading");
+  EXPECT_EQ(line["total"], 10'000'000);
+}
+
+TEST_F(RecordTest, KnowsWhichEpochsItHasTold) {
+  EXPECT_EQ(EpochsTold(run_, 5), 0);
+  auto record = Started();
+  for (int epoch = 1; epoch <= 3; ++epoch) record->Epoch(Epoch(epoch));
+  EXPECT_EQ(EpochsTold(run_, 5), 3);
+  EXPECT_EQ(EpochsTold(run_, 2.4), 2);
+}
+
 TEST_F(RecordTest, ResumingFromTheBeginningKeepsNoEpoch) {
   Started()->Epoch(Epoch(1));
   Started(0);

@@ -48,7 +48,15 @@ std::optional<Heritage> Agree(const std::vector<std::optional<Remains>>& have) {
   return all[0];
 }
 
-TEST(Remains, NobodyHasAnythingBeforeTheFirstStep) { EXPECT_FALSE(Agree({{}, {}, {}})); }
+TEST(Remains, NobodyIsLostAtFirst) { EXPECT_FALSE(Agree({{}, {}, {}})); }
+
+TEST(Remains, ALossBeforeTheFirstStepIsKnown) {
+  const auto heritage = Agree({Remains{.rank = 0, .world = 3}, Remains{.rank = 2, .world = 3}});
+  ASSERT_TRUE(heritage);
+  EXPECT_FALSE(heritage->trained());
+  EXPECT_THAT(heritage->lost, testing::ElementsAre(1));
+  EXPECT_EQ(heritage->world, 3);
+}
 
 TEST(Remains, WhatAnybodyHasConsumedIsNotDealtAgain) {
   const auto heritage = Agree({Left(0, 80, 88), Left(1, 96, 112), Left(3, 88, 96)});
@@ -100,7 +108,7 @@ TEST(Remains, ARankThatHasNothingTakesPartAndIsNotLost) {
   const auto heritage = Agree({Remains{.rank = 0, .world = 4}, Left(1, 80, 88)});
   EXPECT_EQ(heritage->source, 1);
   EXPECT_THAT(heritage->lost, testing::ElementsAre(2, 3));
-  EXPECT_FALSE(Agree({Remains{.rank = 0, .world = 2}}));
+  EXPECT_FALSE(Agree({Remains{.rank = 0, .world = 2}})->trained());
 }
 
 TEST(Remains, WhoTrainedInTheNewestWorldIsNewer) {

@@ -77,11 +77,12 @@ def ended(process, folder, run):
 
 
 def kill_one(process, folder, run, epochs, moment, victim=None):
-    """Kills a rank (any, unless one is wanted) some time after so many epochs; returns its number among those that live."""
+    """Kills a rank (any, unless one is wanted) some time after so many epochs, at once without `moment`; returns its number among those that live."""
     while sum(event["event"] == "epoch" for event in events(folder, run)) < epochs:
         check(process.poll() is None, f"{run} ended early: {pathlib.Path(folder, run + '.err').read_text()[-500:]!r}")
         time.sleep(0.02)
-    time.sleep(moment.uniform(0, 0.3))
+    if moment:
+        time.sleep(moment.uniform(0, 0.3))
     living = sorted(children(process).items())
     victim = moment.randrange(len(living)) if victim is None else victim
     os.kill(living[victim][1], signal.SIGKILL)
@@ -100,10 +101,36 @@ def killed(folder, run, strategy, kills, moment, first=None):
         wanted = f"rank {victim} of {RANKS - i} is lost: {RANKS - i - 1} continue"
         check(len(said) == kills and wanted in said[i], f"{run}: said {said}, not {wanted!r}")
     check(end["reason"] == "finished" and end["epochs"] == EPOCHS, f"{run}: {end}")
-    told = {event["epoch"] for event in events(folder, run) if event["event"] == "epoch"}
-    check(told == set(range(1, EPOCHS + 1)), f"{run}: epochs {sorted(told)} were told")
+    told_once(folder, run)
     goes_on(folder, run)
     return victims, lasted, end
+
+
+def told_once(folder, run):
+    """Each epoch, to who reads the events and in the record."""
+    for lines in (events(folder, run), [json.loads(line) for line in pathlib.Path(folder, run, "metrics.jsonl").read_text().splitlines()]):
+        told = [event["epoch"] for event in lines if event["event"] == "epoch"]
+        check(told == list(range(1, EPOCHS + 1)), f"{run}: epochs {told} were told")
+
+
+def killed_at_an_epochs_end(folder, run):
+    """Rank 0, as soon as it has told of an epoch: it saves then, and the next to lead comes to the end of the same epoch."""
+    process = start(folder, run, "allreduce")
+    kill_one(process, folder, run, 10, None, 0)  # epochs between checkpoints
+    ended(process, folder, run)
+    told_once(folder, run)
+
+
+def killed_at_the_start(folder, run):
+    """A rank, while data are read."""
+    process = start(folder, run, "allreduce")
+    while not os.path.exists(f"{folder}/{run}/job.toml"):
+        check(process.poll() is None, f"{run} ended early: {pathlib.Path(folder, run + '.err').read_text()[-500:]!r}")
+        time.sleep(0.01)
+    os.kill(children(process)[2], signal.SIGKILL)
+    check(ended(process, folder, run)["reason"] == "finished", f"{run} did not finish")
+    said = [event["message"] for event in events(folder, run) if event["event"] == "message"]
+    check(f"rank 2 of {RANKS} is lost before the first step: {RANKS - 1} continue from step 0" in said, f"{run}: said {said}")
 
 
 def main():
@@ -113,6 +140,10 @@ def main():
         print("Open MPI 5 is not installed: left out")
         return
     with tempfile.TemporaryDirectory(prefix="yoke-") as folder:
+        for trial in range(trials):
+            killed_at_the_start(folder, f"start-{trial}")
+            killed_at_an_epochs_end(folder, f"end-{trial}")
+            print(f"run {trial + 1} of {trials}: a rank killed while data are read is named; each epoch is told once when rank 0 is killed at the end of one", flush=True)
         for strategy in sys.argv[2:] or STRATEGIES:
             calm = ended(start(folder, f"{strategy}-calm", strategy), folder, f"{strategy}-calm")["test"]["accuracy"]
             for trial in range(trials):

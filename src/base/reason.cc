@@ -1,0 +1,16 @@
+// Reason: the system's words, and ours where they do not help.
+#include "base/reason.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace yoke {
+
+std::string ReasonOf(int error) {
+  if (error == 0) return "is the disk full?";
+  if (error == EFBIG)
+    return "the file would exceed the limit on file sizes; raise the limit (`ulimit -f unlimited`)";
+  return std::strerror(error);
+}
+
+}  // namespace yoke

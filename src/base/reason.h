@@ -1,0 +1,12 @@
+// Reason: why a call of the system failed, in words that say what to do.
+#pragma once
+
+#include <string>
+
+namespace yoke {
+
+/// The system's text for an errno; for a limit on file sizes also how to raise it. 0 (unknown) asks
+/// whether the disk is full.
+std::string ReasonOf(int error);
+
+}  // namespace yoke

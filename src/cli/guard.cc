@@ -1,0 +1,127 @@
+// Guard: two processes, told apart by fork.
+#include "cli/guard.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/check.h"
+#include "comm/launcher.h"
+#include "train/machine.h"
+
+namespace yoke {
+namespace {
+
+constexpr timespec kLook = {.tv_sec = 0, .tv_nsec = 500'000'000};
+constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCONT, SIGTSTP};
+
+sigset_t Watched() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : kPassedOn) sigaddset(&set, number);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+class Guard {
+ public:
+  Guard(pid_t child, pid_t launcher, const Launch& launch, Output* out)
+      : child_(child), launcher_(launcher), launch_(launch), out_(out) {}
+
+  /// Until the child has ended.
+  [[noreturn]] void Stand() {
+    const sigset_t watched = Watched();
+    for (;;) {
+      const int number = sigtimedwait(&watched, nullptr, &kLook);
+      int status = 0;
+      if (waitpid(child_, &status, WNOHANG) == child_) End(status);
+      if (number > 0 && number != SIGCHLD)
+        Pass(number);
+      else if (getppid() != launcher_ && !stops_)
+        Pass(SIGTERM);  // the launcher is gone
+    }
+  }
+
+ private:
+  void Pass(int number) {
+    kill(child_, number == SIGTSTP ? SIGSTOP : number);  // its group takes no part in job control
+    if (number == SIGCONT || number == SIGTSTP) return;
+    if (!stops_ && out_ && launch_.rank == 0 && launch_.kills) Tell();
+    stops_ = true;
+  }
+
+  /// The standard output of Open MPI 5's mpirun itself where that can be opened: once it is to
+  /// stop, it passes nothing on.
+  int Reader() const {
+    const std::string launchers = fmt::format("/proc/{}/fd/1", launcher_);
+    const int direct = launch_.library == "openmpi5"
+                           ? open(launchers.c_str(), O_WRONLY | O_APPEND | O_NOCTTY)
+                           : -1;
+    return direct >= 0 ? direct : STDOUT_FILENO;
+  }
+
+  void Tell() const try {
+    const std::string sentence =
+        "stopping: each rank ends its step, then the state is saved; mpirun may end before that, "
+        "and log.txt of the run says how it ended";
+    Output reader(Reader(), out_->json());
+    reader.Text(sentence);
+    reader.Event("message", {{"message", sentence}});
+  } catch (const Error&) {  // nobody reads it
+  }
+
+  [[noreturn]] void End(int status) const {
+    if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
+    const int number = WTERMSIG(status);
+    if (!stops_)
+      std::fprintf(stderr, "yoke: rank %d of %d (process %d on %s) was killed by signal %d, %s%s\n",
+                   launch_.rank, launch_.size, child_, HostName().c_str(), number,
+                   strsignal(number),
+                   number == SIGKILL ? " (so the system does when memory runs out)" : "");
+    prctl(PR_SET_DUMPABLE, 0);  // the child has left its image, if anybody wants one
+    std::signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    raise(number);
+    _exit(128 + number);
+  }
+
+  pid_t child_, launcher_;
+  const Launch& launch_;
+  Output* out_;
+  bool stops_ = false;
+};
+
+}  // namespace
+
+int GuardLost() { return SIGRTMIN; }
+
+bool StandGuard(Output* out) {
+  const Launch launch = FindLaunch();
+  if (!launch.guarded) return false;
+  const pid_t launcher = getppid(), guard = getpid();
+  const sigset_t watched = Watched();
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &watched, &before);
+  const pid_t child = fork();
+  if (child < 0) throw Error(fmt::format("cannot start a process: {}", std::strerror(errno)));
+  if (child > 0) Guard(child, launcher, launch, out).Stand();
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, launch.kills ? GuardLost() : SIGKILL);
+  if (getppid() != guard) _exit(1);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  return true;
+}
+
+}  // namespace yoke

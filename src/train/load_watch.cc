@@ -1,0 +1,70 @@
+// LoadWatch: a thread that looks up ten times a second.
+#include "train/load_watch.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+#include "base/clock.h"
+#include "train/machine.h"
+
+namespace yoke {
+namespace {
+
+constexpr std::chrono::milliseconds kLook(100);
+constexpr double kSilence = 1;  // seconds: what takes no longer needs no word
+
+}  // namespace
+
+LoadWatch::LoadWatch(const RunRequest& request, bool tells, int64_t total,
+                     std::function<void()> abandon)
+    : request_(request),
+      tells_(tells),
+      total_(total),
+      abandon_(std::move(abandon)),
+      began_(Now()),
+      thread_([this] { Watch(); }) {}
+
+LoadWatch::~LoadWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void LoadWatch::Watch() {
+  std::unique_lock lock(mutex_);
+  read_before_ = BytesReadByOthers();
+  while (!changed_.wait_for(lock, kLook, [this] { return over_; })) {
+    if (Signal() != 0) Stop();
+    Tell(false);
+  }
+  Tell(true);
+}
+
+void LoadWatch::Tell(bool over) try {
+  const double seconds = Now() - began_;
+  if (!tells_ || (over ? !told_ : seconds < kSilence)) return;
+  told_ = true;
+  const int64_t bytes = BytesReadByOthers() - read_before_;
+  for (Observer* observer : request_.observers)
+    observer->Loading(
+        {.seconds = seconds, .bytes = bytes, .total = bytes <= total_ ? total_ : 0, .over = over});
+} catch (const std::exception&) {  // the observer meets it again when training begins
+}
+
+void LoadWatch::Stop() {
+  abandon_();
+  try {
+    if (tells_)
+      for (Observer* observer : request_.observers)
+        observer->Message("stopped while data were read: nothing was trained");
+  } catch (const std::exception&) {  // the exit status tells it too
+  }
+  std::_Exit(128 + Signal());
+}
+
+}  // namespace yoke

@@ -1,0 +1,17 @@
+#include "base/reason.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace yoke {
+namespace {
+
+TEST(Reason, SaysWhatToDo) {
+  EXPECT_EQ(ReasonOf(ENOSPC), "No space left on device");
+  EXPECT_NE(ReasonOf(EFBIG).find("ulimit -f unlimited"), std::string::npos);
+  EXPECT_EQ(ReasonOf(0), "is the disk full?");
+}
+
+}  // namespace
+}  // namespace yoke
