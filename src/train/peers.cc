@@ -12,20 +12,21 @@
 #include <span>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "train/machine.h"
 
 namespace yoke {
 namespace {
 
-constexpr std::chrono::milliseconds kLook(250);
+constexpr std::chrono::milliseconds kPeersLook(250);
 
-struct Place {
+struct PeerPlace {
   int64_t process = 0;
   char host[256] = {};
 };
 
-Place PlaceHere() {
-  Place place = {.process = getpid()};
+PeerPlace PlaceHere() {
+  PeerPlace place = {.process = getpid()};
   HostName().copy(place.host, sizeof place.host - 1);
   return place;
 }
@@ -43,16 +44,16 @@ bool Ended(int handle) {
 
 Peers::Peers(const Communicator& world, const std::atomic<bool>& guard_lost)
     : guard_lost_(guard_lost) {
-  const Place mine = PlaceHere();
+  const PeerPlace mine = PlaceHere();
   for (const auto& bytes : world.AllGather(std::as_bytes(std::span(&mine, 1)))) {
-    Place place;
+    PeerPlace place;
     std::memcpy(&place, bytes.data(), sizeof place);
     const bool near = std::strcmp(place.host, mine.host) == 0 && place.process != mine.process;
     places_.push_back(
         fmt::format("rank {}: process {} on {}", places_.size(), place.process, place.host));
     handles_.push_back(near ? HandleOf(place.process) : -1);
   }
-  thread_ = std::thread([this] { Watch(); });
+  thread_ = StartThread([this] { Watch(); });
 }
 
 Peers::~Peers() {
@@ -68,7 +69,7 @@ Peers::~Peers() {
 
 void Peers::Watch() {
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kLook, [this] { return over_; }))
+  while (!changed_.wait_for(lock, kPeersLook, [this] { return over_; }))
     for (size_t rank = 0; guard_lost_ && rank < handles_.size(); ++rank)
       if (Ended(handles_[rank])) EndAfter(static_cast<int>(rank));
 }
