@@ -22,7 +22,7 @@
 namespace yoke {
 namespace {
 
-constexpr const char* kDetails =
+constexpr const char* kBenchDetails =
     R"(Each choice trains the job from the same seed, in turn. --rounds repeats this and prints medians; use it when
 other programs share the cores. Seconds count training only, without evaluation. With --set train.target=... they are
 the time to the target.
@@ -258,7 +258,7 @@ class BenchCommand : public Command {
 }  // namespace
 
 CommandEntry bench_command() {
-  return {"bench", "Look into things", "Train a job under several choices, side by side", kDetails,
+  return {"bench", "Look into things", "Train a job under several choices, side by side", kBenchDetails,
           [] { return std::unique_ptr<Command>(new BenchCommand); }};
 }
 

@@ -129,7 +129,7 @@ class ListCommand : public Command {
   bool markdown_ = false;
 };
 
-constexpr const char* kDetails = R"(Examples:
+constexpr const char* kListDetails = R"(Examples:
   yoke list                     the kinds there are
   yoke list layers              layers, each with a sentence
   yoke list keys                every key of a job file, with its meaning)";
@@ -138,7 +138,7 @@ constexpr const char* kDetails = R"(Examples:
 
 CommandEntry list_command() {
   return {"list", "Look into things", "List layers, models, formats, rules, job keys, ...",
-          kDetails, [] { return std::unique_ptr<Command>(new ListCommand); }};
+          kListDetails, [] { return std::unique_ptr<Command>(new ListCommand); }};
 }
 
 }  // namespace yoke

@@ -16,8 +16,8 @@ namespace yoke {
 namespace {
 
 namespace fs = std::filesystem;
-using Kind = ArchiveReader::Kind;
-using Visit = std::function<void(const ArchiveFile&)>;
+using MemberKind = ArchiveReader::Kind;
+using VisitFile = std::function<void(const ArchiveFile&)>;
 using Links = std::map<std::string, std::string>;  // by name: the path that each leads to
 
 // The entry that a reader is at, as bytes.
@@ -35,7 +35,7 @@ class EntrySource : public ByteSource {
 
 bool GoToData(ArchiveReader& reader) {
   while (reader.NextEntry())
-    if (reader.EntryKind() == Kind::kFile && !IsHidden(reader.EntryName())) return true;
+    if (reader.EntryKind() == MemberKind::kFile && !IsHidden(reader.EntryName())) return true;
   return false;
 }
 
@@ -76,20 +76,20 @@ std::string Normalized(const fs::path& path) { return path.lexically_normal().ge
 // Hard links name a path in the archive, symbolic ones a path from where they lie.
 std::string PathBehind(const ArchiveReader& link, const std::string& name) {
   const fs::path target = link.LinkTarget();
-  return Normalized(link.EntryKind() == Kind::kHardLink ? target
+  return Normalized(link.EntryKind() == MemberKind::kHardLink ? target
                                                         : fs::path(name).parent_path() / target);
 }
 
-Links VisitFiles(const std::string& path, const Visit& visit) {
+Links VisitFiles(const std::string& path, const VisitFile& visit) {
   Links links;
   const auto reader = OpenArchive(path);
   while (reader->NextEntry()) {
     const std::string name = reader->EntryName();
-    const Kind kind = reader->EntryKind();
-    if (kind == Kind::kFile) {
+    const MemberKind kind = reader->EntryKind();
+    if (kind == MemberKind::kFile) {
       EntrySource content(*reader);
       visit({{name}, reader->EntrySize(), content});
-    } else if (kind != Kind::kOther && !IsHidden(name)) {
+    } else if (kind != MemberKind::kOther && !IsHidden(name)) {
       links[Normalized(name)] = PathBehind(*reader, name);
     }
   }
@@ -108,12 +108,12 @@ std::string EndOf(const Links& links, std::string path) {
   return path;
 }
 
-FileCount VisitLinked(const std::string& path, const Links& links, const Visit& visit) {
+FileCount VisitLinked(const std::string& path, const Links& links, const VisitFile& visit) {
   std::map<std::string, std::vector<std::string>> wanted;  // by file: the links to it
   for (const auto& [name, target] : links) wanted[EndOf(links, target)].push_back(name);
   const auto reader = OpenArchive(path);
   while (!wanted.empty() && reader->NextEntry()) {
-    if (reader->EntryKind() != Kind::kFile) continue;
+    if (reader->EntryKind() != MemberKind::kFile) continue;
     const auto found = wanted.extract(Normalized(reader->EntryName()));
     if (found.empty()) continue;
     EntrySource content(*reader);
@@ -151,7 +151,7 @@ std::unique_ptr<ByteSource> OpenOnlyEntry(const std::string& path) {
   return std::make_unique<OnlyEntry>(path);
 }
 
-FileCount ForEachEntry(const std::string& path, const Visit& visit) {
+FileCount ForEachEntry(const std::string& path, const VisitFile& visit) {
   const Links links = VisitFiles(path, visit);
   return links.empty() ? FileCount() : VisitLinked(path, links, visit);
 }

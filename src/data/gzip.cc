@@ -11,13 +11,13 @@
 namespace yoke {
 namespace {
 
-constexpr size_t kPieceBytes = 1 << 18;
+constexpr size_t kGzipPieceBytes = 1 << 18;
 constexpr char kFirstByte = '\x1F';
 
 class GzipSource : public ByteSource {
  public:
   explicit GzipSource(std::unique_ptr<ByteSource> compressed)
-      : compressed_(std::move(compressed)), piece_(kPieceBytes) {
+      : compressed_(std::move(compressed)), piece_(kGzipPieceBytes) {
     constexpr int kGzipOnly = 16;
     Check(inflateInit2(&stream_, MAX_WBITS + kGzipOnly) == Z_OK, "zlib has no memory");
   }

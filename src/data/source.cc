@@ -17,16 +17,16 @@
 namespace yoke {
 namespace {
 
-constexpr size_t kPieceBytes = 1 << 18;
+constexpr size_t kSourcePieceBytes = 1 << 18;
 
-struct CloseFile {
+struct CloseStream {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
 // The bytes as they lie in the file.
 class StoredBytes : public ByteSource {
  public:
-  explicit StoredBytes(const std::string& path) : path_(path), piece_(kPieceBytes) {
+  explicit StoredBytes(const std::string& path) : path_(path), piece_(kSourcePieceBytes) {
     Require(Exists(path), "{}: there is no such file", path);
     Require(!std::filesystem::is_directory(path), "{}: this is a directory; expected a file", path);
     file_.reset(std::fopen(path.c_str(), "rb"));
@@ -49,7 +49,7 @@ class StoredBytes : public ByteSource {
   }
 
   std::string path_;
-  std::unique_ptr<std::FILE, CloseFile> file_;
+  std::unique_ptr<std::FILE, CloseStream> file_;
   std::vector<char> piece_;
   std::string_view first_;
   bool at_start_ = true;

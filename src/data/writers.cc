@@ -15,13 +15,13 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kBlock = 1024;  // examples read at once
+constexpr int64_t kReadAtOnce = 1024;  // examples read at once
 
 void ForEachBlock(const Reader& reader, const std::function<void(const Batch&)>& visit) {
   Batch batch;
   std::vector<int64_t> examples;
-  for (int64_t first = 0; first < reader.Size(); first += kBlock) {
-    examples.resize(std::min(kBlock, reader.Size() - first));
+  for (int64_t first = 0; first < reader.Size(); first += kReadAtOnce) {
+    examples.resize(std::min(kReadAtOnce, reader.Size() - first));
     std::iota(examples.begin(), examples.end(), first);
     reader.Read({.examples = examples}, batch);
     visit(batch);

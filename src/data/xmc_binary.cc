@@ -10,7 +10,7 @@
 namespace yoke {
 namespace {
 
-constexpr size_t kBlock = kXmcAlignment;
+constexpr size_t kChecksumBlock = kXmcAlignment;
 
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kXmcAlignment); }
 
@@ -54,7 +54,7 @@ LaneChecksum::LaneChecksum() { sums_.fill(1); }  // zeros in front count too
 void LaneChecksum::AddBlocks(const char* bytes, size_t blocks) {
   std::array<uint64_t, 8> sums = sums_, sums_of_sums = sums_of_sums_, words{};
   for (size_t b = 0; b < blocks; ++b) {
-    std::memcpy(words.data(), bytes + b * kBlock, kBlock);
+    std::memcpy(words.data(), bytes + b * kChecksumBlock, kChecksumBlock);
     for (size_t lane = 0; lane < words.size(); ++lane) {
       sums[lane] += words[lane];
       sums_of_sums[lane] += sums[lane];
@@ -65,10 +65,10 @@ void LaneChecksum::AddBlocks(const char* bytes, size_t blocks) {
 }
 
 void LaneChecksum::Add(std::string_view bytes) {
-  const size_t rest = bytes.size() % kBlock;
-  AddBlocks(bytes.data(), bytes.size() / kBlock);
+  const size_t rest = bytes.size() % kChecksumBlock;
+  AddBlocks(bytes.data(), bytes.size() / kChecksumBlock);
   if (rest == 0) return;
-  std::array<char, kBlock> last{};
+  std::array<char, kChecksumBlock> last{};
   std::memcpy(last.data(), bytes.data() + bytes.size() - rest, rest);
   AddBlocks(last.data(), 1);
 }
@@ -104,12 +104,12 @@ void WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::str
   checksum.Add(BytesOf(head));
   for (const std::string_view section : SectionsOf(data)) checksum.Add(section);
   head.checksum = checksum.Value();
-  const std::string zeros(kBlock, '\0');
+  const std::string zeros(kChecksumBlock, '\0');
   OutputFile file(path);
   file.Write(BytesOf(head));
   for (const std::string_view section : SectionsOf(data)) {
     file.Write(section);
-    file.Write(std::string_view(zeros).substr(0, (kBlock - section.size() % kBlock) % kBlock));
+    file.Write(std::string_view(zeros).substr(0, (kChecksumBlock - section.size() % kChecksumBlock) % kChecksumBlock));
   }
   file.Commit();
 }

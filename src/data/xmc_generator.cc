@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPrototype = 16;         // features a label
 constexpr double kSignal = 2.0 / 3;    // share of features that come from prototypes
-constexpr int64_t kBlock = 512;        // examples a thread draws at once
+constexpr int64_t kDrawnAtOnce = 512;        // examples a thread draws at once
 constexpr int64_t kBlocksAtOnce = 64;  // blocks held beside the result
 
 // What a stream of draws is for.
@@ -141,15 +141,15 @@ void Append(const SparseStorage& from, SparseArrays& to) {
 
 void GenerateXmc(const XmcShape& shape, bool test, int64_t size, MemoryData& data) {
   std::vector<Block> blocks(kBlocksAtOnce);
-  for (int64_t first = 0; first < size; first += kBlock * kBlocksAtOnce) {
-    const int64_t count = std::min(kBlock * kBlocksAtOnce, size - first);
-    const int64_t used = (count + kBlock - 1) / kBlock;
+  for (int64_t first = 0; first < size; first += kDrawnAtOnce * kBlocksAtOnce) {
+    const int64_t count = std::min(kDrawnAtOnce * kBlocksAtOnce, size - first);
+    const int64_t used = (count + kDrawnAtOnce - 1) / kDrawnAtOnce;
     ParallelFor(used, UsableCores(), [&](int64_t begin, int64_t end) {
       Generator generator(shape, test);
       for (int64_t b = begin; b < end; ++b) {
         blocks[b].rows.Clear(), blocks[b].labels.Clear();
-        const int64_t last = std::min((b + 1) * kBlock, count);
-        for (int64_t i = b * kBlock; i < last; ++i)
+        const int64_t last = std::min((b + 1) * kDrawnAtOnce, count);
+        for (int64_t i = b * kDrawnAtOnce; i < last; ++i)
           generator.Draw(first + i, blocks[b].rows, blocks[b].labels);
       }
     });

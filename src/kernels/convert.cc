@@ -9,7 +9,7 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kBlock = 16384;  // numbers a thread takes at a time
+constexpr int64_t kConvertBlock = 16384;  // numbers a thread takes at a time
 
 template <typename From, typename To>
 void ConvertRange(const From* from, To* to, int64_t n) {
@@ -18,15 +18,15 @@ void ConvertRange(const From* from, To* to, int64_t n) {
 
 template <typename From, typename To>
 void ConvertFlat(const From* from, To* to, int64_t n) {
-#pragma omp parallel for schedule(static) if (n > kBlock)
-  for (int64_t i = 0; i < n; i += kBlock) ConvertRange(from + i, to + i, std::min(kBlock, n - i));
+#pragma omp parallel for schedule(static) if (n > kConvertBlock)
+  for (int64_t i = 0; i < n; i += kConvertBlock) ConvertRange(from + i, to + i, std::min(kConvertBlock, n - i));
 }
 
 /// to[b][j][i] = from[b][i][j] for each of `batch` matrices of rows x columns.
 template <typename From, typename To>
 void Transpose(const From* from, To* to, const Shape& size) {
   const int64_t rows = size[1], columns = size[2], image = rows * columns;
-#pragma omp parallel for schedule(static) if (size.Count() > kBlock)
+#pragma omp parallel for schedule(static) if (size.Count() > kConvertBlock)
   for (int64_t b = 0; b < size[0]; ++b)
     for (int64_t j = 0; j < columns; ++j)
       for (int64_t i = 0; i < rows; ++i)

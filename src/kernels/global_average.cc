@@ -9,7 +9,7 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kBlock = 256;  // channels whose sums stay in registers and cache
+constexpr int64_t kChannelsAtOnce = 256;  // channels whose sums stay in registers and cache
 
 template <typename T>
 void AddRow(const T* x, int64_t n, float* sums) {
@@ -27,7 +27,7 @@ float SumOf(const T* x, int64_t n) {
 /// Channels [begin, begin + count) of an image.
 template <typename T>
 void AverageBlock(const T* x, const ImageRuns& size, int64_t begin, int64_t count, T* y) {
-  float sums[kBlock] = {};
+  float sums[kChannelsAtOnce] = {};
   for (int64_t c = 0; !size.last && c < count; ++c)
     sums[c] = SumOf(x + (begin + c) * size.pixels, size.pixels);
   for (int64_t p = 0; size.last && p < size.pixels; ++p)
@@ -41,9 +41,9 @@ void Average(const Tensor& image, const Tensor& output) {
   const ImageRuns size(image);
 #pragma omp parallel for schedule(static) collapse(2)
   for (int64_t n = 0; n < image.shape[0]; ++n)
-    for (int64_t c = 0; c < size.channels; c += kBlock)
+    for (int64_t c = 0; c < size.channels; c += kChannelsAtOnce)
       AverageBlock(image.As<T>() + n * size.channels * size.pixels, size, c,
-                   std::min(kBlock, size.channels - c), output.As<T>() + n * size.channels);
+                   std::min(kChannelsAtOnce, size.channels - c), output.As<T>() + n * size.channels);
 }
 
 template <typename T>

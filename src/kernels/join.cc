@@ -10,13 +10,13 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kBlock = 4096;  // numbers that a thread takes at a time; they stay in its cache
+constexpr int64_t kJoinBlock = 4096;  // numbers that a thread takes at a time; they stay in its cache
 
 /// Calls body(begin, count) for blocks that cover [0, n), on all threads.
 template <typename Body>
 void ForEachBlock(int64_t n, const Body& body) {
-#pragma omp parallel for schedule(static) if (n > 4 * kBlock)
-  for (int64_t i = 0; i < n; i += kBlock) body(i, std::min(kBlock, n - i));
+#pragma omp parallel for schedule(static) if (n > 4 * kJoinBlock)
+  for (int64_t i = 0; i < n; i += kJoinBlock) body(i, std::min(kJoinBlock, n - i));
 }
 
 /// The sums of numbers [at, at + Count vectors), in registers.
@@ -65,7 +65,7 @@ Runs RunsOf(const Tensor& t) {
 template <typename Copy>
 void ForEachRun(const Tensor& whole, std::span<const Tensor> parts, const Copy& copy) {
   const Runs all = RunsOf(whole);
-#pragma omp parallel for schedule(static) if (whole.Count() > 4 * kBlock)
+#pragma omp parallel for schedule(static) if (whole.Count() > 4 * kJoinBlock)
   for (int64_t row = 0; row < all.rows; ++row) {
     char* at = whole.As<char>() + row * whole.shape[1] * all.channel;
     for (const Tensor& part : parts) {

@@ -8,7 +8,7 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kBlock = 64;  // columns whose sums stay in cache
+constexpr int64_t kColumnBlock = 64;  // columns whose sums stay in cache
 
 struct RowMoments {
   float mean, inverse;  // inverse: 1 / deviation
@@ -47,8 +47,8 @@ void Forward(const LayerNormShape& shape, const LayerNormCall& call) {
 /// dw = sum over rows of dy * z and db = sum of dy, for some columns; z = (x - mean) / deviation.
 template <typename T>
 void SumColumns(const LayerNormShape& shape, const LayerNormCall& call, int64_t begin) {
-  const int64_t n = shape.columns, count = std::min(kBlock, n - begin);
-  float weights[kBlock] = {}, biases[kBlock] = {};
+  const int64_t n = shape.columns, count = std::min(kColumnBlock, n - begin);
+  float weights[kColumnBlock] = {}, biases[kColumnBlock] = {};
   for (int64_t r = 0; r < shape.rows; ++r) {
     const T* x = static_cast<const T*>(call.input) + r * n + begin;
     const T* dy = static_cast<const T*>(call.output_gradient) + r * n + begin;
@@ -89,7 +89,7 @@ template <typename T>
 void Backward(const LayerNormShape& shape, const LayerNormCall& call) {
   const bool columns = call.weight_gradient || call.bias_gradient;
 #pragma omp parallel for schedule(static) if (columns)
-  for (int64_t c = 0; c < (columns ? shape.columns : 0); c += kBlock) SumColumns<T>(shape, call, c);
+  for (int64_t c = 0; c < (columns ? shape.columns : 0); c += kColumnBlock) SumColumns<T>(shape, call, c);
   if (!call.input_gradient) return;
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < shape.rows; ++r) BackRow<T>(shape, call, r);

@@ -10,7 +10,7 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kBlock = 64;  // channels whose sums stay in registers and cache
+constexpr int64_t kGatedChannels = 64;  // channels whose sums stay in registers and cache
 
 template <typename T>
 void ScaleAll(const T* x, float factor, int64_t n, T* y) {
@@ -56,7 +56,7 @@ void Gate(const Tensor& x, const Tensor& gate, const Tensor& output) {
 template <typename T>
 void GateBack(const MultiplyGradients& call, int64_t n, int64_t begin, int64_t count) {
   const ImageRuns runs(call.x);
-  float sums[kBlock] = {};
+  float sums[kGatedChannels] = {};
   const T* factors = call.gate.As<T>() + n * runs.channels + begin;
   T* const dx = call.x_gradient.As<T>();
   const int64_t steps = runs.last ? runs.pixels : count;
@@ -79,8 +79,8 @@ void AllGateBack(const MultiplyGradients& call) {
   const int64_t channels = call.x.shape[1];
 #pragma omp parallel for schedule(static) collapse(2)
   for (int64_t n = 0; n < call.x.shape[0]; ++n)
-    for (int64_t c = 0; c < channels; c += kBlock)
-      GateBack<T>(call, n, c, std::min(kBlock, channels - c));
+    for (int64_t c = 0; c < channels; c += kGatedChannels)
+      GateBack<T>(call, n, c, std::min(kGatedChannels, channels - c));
 }
 
 /// to = a * b, number by number; it may be one of them.

@@ -16,7 +16,7 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kBlock = 16;  // examples whose queries are hashed together
+constexpr int64_t kRankedAtOnce = 16;  // examples whose queries are hashed together
 constexpr size_t kAhead = 6;    // rows that are on their way from memory
 
 bool IsSoftmax(const Graph& graph) { return graph.Info().back().type == "softmax_cross_entropy"; }
@@ -105,8 +105,8 @@ void Ranking::Forward(const Batch& batch, const ParamView& params) {
 /// Threads share the examples.
 void Ranking::Search(const ParamView& params) {
 #pragma omp parallel for schedule(dynamic) num_threads(static_cast <int>(searchers_.size()))
-  for (int64_t first = 0; first < request_.batch; first += kBlock)
-    SearchBlock(first, std::min(kBlock, request_.batch - first), params,
+  for (int64_t first = 0; first < request_.batch; first += kRankedAtOnce)
+    SearchBlock(first, std::min(kRankedAtOnce, request_.batch - first), params,
                 searchers_[omp_get_thread_num()]);
 }
 

@@ -170,7 +170,7 @@ class ComputeGroups : public Strategy {
   std::vector<float> sums_;
 };
 
-std::vector<OptionSpec> AllOptions() {
+std::vector<OptionSpec> GroupOptions() {
   std::vector<OptionSpec> options = ServerOptions(false);
   options.insert(options.begin(),
                  {.name = "groups",
@@ -202,7 +202,7 @@ ServerSettings SettingsOf(const Options& options, const StrategyContext& context
   return settings;
 }
 
-Cost Estimate(const Options& options, const ExchangeSize& size) {
+Cost EstimateGroups(const Options& options, const ExchangeSize& size) {
   const bool head = options.Bool("served_head");
   const int workers = size.world - ServersOf(options, size.world);
   const int groups = GroupsOf(options, workers);
@@ -219,12 +219,12 @@ Cost Estimate(const Options& options, const ExchangeSize& size) {
 StrategyEntry compute_groups() {
   return {.name = "compute_groups",
           .summary = "Groups of replicas, synchronous inside, asynchronous between",
-          .options = AllOptions(),
+          .options = GroupOptions(),
           .servers = ServersOf,
           .team = [](const Options& options,
                      int workers) { return workers / GroupsOf(options, workers); },
           .supports = [](int) { return std::string(); },
-          .estimate = Estimate,
+          .estimate = EstimateGroups,
           .make = [](const Options& options,
                      const StrategyContext& context) -> std::unique_ptr<Strategy> {
             return std::make_unique<ComputeGroups>(context, SettingsOf(options, context));

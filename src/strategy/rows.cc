@@ -9,7 +9,7 @@
 namespace yoke {
 namespace {
 
-void Append(RowGradient& to, int32_t id, const float* values, int64_t width, float weight) {
+void AppendRow(RowGradient& to, int32_t id, const float* values, int64_t width, float weight) {
   to.ids.push_back(id);
   for (int64_t i = 0; i < width; ++i) to.values.push_back(weight * values[i]);
 }
@@ -26,10 +26,10 @@ void AddRows(const RowGradient& rows, int64_t width, double weight, RowGradient&
         b == rows.ids.size() || (a < before.ids.size() && before.ids[a] <= rows.ids[b]);
     const bool both = old && b < rows.ids.size() && before.ids[a] == rows.ids[b];
     if (old) {
-      Append(sum, before.ids[a], &before.values[a * width], width, 1);
+      AppendRow(sum, before.ids[a], &before.values[a * width], width, 1);
       ++a;
     } else {
-      Append(sum, rows.ids[b], &rows.values[b * width], width, scale);
+      AppendRow(sum, rows.ids[b], &rows.values[b * width], width, scale);
     }
     if (both)
       for (int64_t i = 0; i < width; ++i)
@@ -78,7 +78,7 @@ void RowSum::Move(RowGradient& rows, float weight) {
   for (size_t id = 0; id < touched.size(); ++id) {
     if (std::exchange(touched[id], 0.0F) == 0) continue;
     float* row = &values[id * width];
-    Append(rows, static_cast<int32_t>(id), row, width, weight);
+    AppendRow(rows, static_cast<int32_t>(id), row, width, weight);
     std::fill_n(row, width, 0.0F);
   }
 }

@@ -19,7 +19,7 @@
 namespace yoke {
 namespace {
 
-constexpr int kTop = 5;
+constexpr int kRanksJudged = 5;
 constexpr std::array<int, 3> kPrecisionAt = {1, 3, 5};
 constexpr std::array<int, 2> kRecallAt = {1, 5};
 
@@ -185,7 +185,7 @@ class Evaluation {
     RankingRequest ranking = {.batch = size,
                               .arithmetic = request_.arithmetic,
                               .reference = request_.reference_kernels,
-                              .top = kTop,
+                              .top = kRanksJudged,
                               .losses = !tables_};
     Plans plans;
     if (!ranked_)
@@ -240,7 +240,7 @@ class Evaluation {
     for (int64_t i = 0; i < batch.size; ++i) {
       const float* scores = plan.Scores().As<float>() + i * outputs;
       if (reader_.Info().multi_label) {
-        AddPrecision(TopScores({scores, static_cast<size_t>(outputs)}, kTop), LabelsOf(labels, i),
+        AddPrecision(TopScores({scores, static_cast<size_t>(outputs)}, kRanksJudged), LabelsOf(labels, i),
                      sums);
       } else {
         sums.correct += IsFirst(scores, outputs, batch.classes[i]);

@@ -9,21 +9,21 @@ namespace {
 
 constexpr int kTag = 1;
 
-StoredTensor Stored(const StateTensor& tensor) {
+StoredTensor OwnTensor(const StateTensor& tensor) {
   return {tensor.name, tensor.type, tensor.shape, tensor.data};
 }
 
 /// A rank's tensors as the bytes of a file.
 std::string Encoded(Replica& replica) {
   std::vector<StoredTensor> stored;
-  for (const StateTensor& tensor : replica.OwnTensors()) stored.push_back(Stored(tensor));
+  for (const StateTensor& tensor : replica.OwnTensors()) stored.push_back(OwnTensor(tensor));
   return EncodeSafetensors(stored);
 }
 
 /// What the file does not hold (it was written with other options) starts anew.
 void CopyInto(Replica& replica, const Safetensors& file) {
   for (const StateTensor& tensor : replica.OwnTensors())
-    if (const StoredTensor wanted = Stored(tensor); file.Has(wanted)) file.CopyTo(wanted);
+    if (const StoredTensor wanted = OwnTensor(tensor); file.Has(wanted)) file.CopyTo(wanted);
   replica.Restored();
 }
 

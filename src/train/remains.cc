@@ -19,14 +19,14 @@ struct Told {
   double seconds, untrained_loss, best;
   int64_t has_best, worlds, model, version;
 };
-struct Range {
+struct Span {
   int64_t begin, end;
 };
 
 struct Known {
   int from = 0;
   Told told = {};
-  std::vector<Range> consumed = {};
+  std::vector<Span> consumed = {};
 
   auto Age() const { return std::tuple(told.epoch, told.met_step); }
 };
@@ -51,9 +51,9 @@ std::vector<std::byte> Encode(const Remains& r) {
                      .worlds = r.worlds,
                      .model = r.model ? 1 : 0,
                      .version = r.version};
-  std::vector<Range> ranges;
+  std::vector<Span> ranges;
   for (const auto& [begin, end] : r.consumed.list()) ranges.push_back({begin, end});
-  std::vector<std::byte> bytes(sizeof told + ranges.size() * sizeof(Range));
+  std::vector<std::byte> bytes(sizeof told + ranges.size() * sizeof(Span));
   std::memcpy(bytes.data(), &told, sizeof told);
   const auto list = std::as_bytes(std::span(ranges));
   std::copy(list.begin(), list.end(), bytes.begin() + sizeof told);
@@ -64,13 +64,13 @@ Known Decode(int from, const std::vector<std::byte>& bytes) {
   Check(bytes.size() >= sizeof(Told), "the ranks run different programs");
   Known known = {.from = from};
   std::memcpy(&known.told, bytes.data(), sizeof(Told));
-  known.consumed.resize((bytes.size() - sizeof(Told)) / sizeof(Range));
+  known.consumed.resize((bytes.size() - sizeof(Told)) / sizeof(Span));
   std::copy(bytes.begin() + sizeof(Told), bytes.end(),
             std::as_writable_bytes(std::span(known.consumed)).begin());
   return known;
 }
 
-int64_t Count(const std::vector<Range>& ranges) {
+int64_t CountOf(const std::vector<Span>& ranges) {
   int64_t count = 0;
   for (const auto& [begin, end] : ranges) count += end - begin;
   return count;
@@ -80,7 +80,7 @@ int64_t Count(const std::vector<Range>& ranges) {
 const Known& Newest(const std::vector<Known>& all) {
   const auto place = [](const Known& k) {
     return std::tuple(k.told.worlds, k.told.model, k.told.version, k.told.epoch, k.told.met_step,
-                      Count(k.consumed), -k.from);
+                      CountOf(k.consumed), -k.from);
   };
   return *std::max_element(all.begin(), all.end(),
                            [&](const auto& a, const auto& b) { return place(a) < place(b); });

@@ -16,14 +16,14 @@
 namespace yoke {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;  // looks keys up one by one: for small objects only
 
 constexpr size_t kLengthBytes = 8;
 constexpr uint64_t kMaxHeader = 100'000'000;  // The format's own limit.
 /// How our headers begin: the checksum has one known place.
-constexpr std::string_view kBegin = R"({"__metadata__":{"checksum":")";
-constexpr size_t kSealAt = kLengthBytes + kBegin.size();
+constexpr std::string_view kHeaderBegin = R"({"__metadata__":{"checksum":")";
+constexpr size_t kSealAt = kLengthBytes + kHeaderBegin.size();
 constexpr std::string_view kNoSeal = "0000000000000000";
 constexpr size_t kPiece = 8 << 20;  ///< Of a mapped file there are no more bytes at once.
 
@@ -52,7 +52,7 @@ std::string HeaderOf(std::span<const StoredTensor> tensors) {
     const OrderedJson entry = {{"dtype", TypeText(tensor.type)},
                                {"shape", tensor.shape.axes()},
                                {"data_offsets", {offset, offset + tensor.Bytes()}}};
-    text += "," + Json(tensor.name).dump() + ":" + entry.dump();
+    text += "," + PlainJson(tensor.name).dump() + ":" + entry.dump();
     offset += tensor.Bytes();
   }
   text += '}';
@@ -81,7 +81,7 @@ struct SealedFile {
   std::vector<std::string_view> pieces;
 };
 
-int64_t WholeNumber(const Json& json, const std::string& name) {
+int64_t WholeNumber(const PlainJson& json, const std::string& name) {
   if (json.is_number_unsigned() && json.get<uint64_t>() >> 62)
     Damaged(name, "a size in its header is too large");
   if (!json.is_number_integer() || json.get<int64_t>() < 0)
@@ -89,16 +89,16 @@ int64_t WholeNumber(const Json& json, const std::string& name) {
   return json.get<int64_t>();
 }
 
-Shape ParseShape(const Json& json, const std::string& name) try {
+Shape ParseShape(const PlainJson& json, const std::string& name) try {
   if (json.size() > Shape::kMaxRank) Damaged(name, "a shape in its header has too many axes");
   std::vector<int64_t> axes;
-  for (const Json& axis : json) axes.push_back(WholeNumber(axis, name));
+  for (const PlainJson& axis : json) axes.push_back(WholeNumber(axis, name));
   return Shape(axes);
 } catch (const TooLarge&) {
   Damaged(name, "a shape in its header is too large");
 }
 
-TensorAt ParseTensor(const std::string& tensor, const Json& json, const std::string& name) {
+TensorAt ParseTensor(const std::string& tensor, const PlainJson& json, const std::string& name) {
   if (!json.is_object() || !json.contains("dtype") || !json.contains("shape") ||
       !json.contains("data_offsets"))
     Damaged(name, fmt::format("its header does not describe '{}'", tensor));
@@ -132,7 +132,7 @@ std::string WriteSafetensors(const std::string& path, std::span<const StoredTens
 
 std::vector<TensorAt> ParseSafetensorsHeader(std::string_view header, int64_t data_bytes,
                                              const std::string& name) {
-  const Json json = Json::parse(header, nullptr, /*allow_exceptions=*/false);
+  const PlainJson json = PlainJson::parse(header, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) Damaged(name, "its header is not JSON");
   std::vector<TensorAt> found;
   for (const auto& [key, value] : json.items())
@@ -168,7 +168,7 @@ Safetensors::Safetensors(SharedBytes file, bool mapped, std::string name)
   if (length > bytes.size() - kLengthBytes || length > kMaxHeader)
     Damaged(name_, "its header is longer than the file");
   const std::string_view header = bytes.substr(kLengthBytes, length);
-  if (!header.starts_with(kBegin)) Damaged(name_, "its header does not begin with yoke's checksum");
+  if (!header.starts_with(kHeaderBegin)) Damaged(name_, "its header does not begin with yoke's checksum");
   const size_t data = kLengthBytes + length;
   const auto found =
       ParseSafetensorsHeader(header, static_cast<int64_t>(bytes.size() - data), name_);

@@ -69,7 +69,7 @@ class CifarFile {
   const Labels& labels_;
 };
 
-LoadedData Load(const Options& options, const ReadFiles& files) {
+LoadedData LoadCifar(const Options& options, const ReadFiles& files) {
   LoadedData loaded(files.memory_limit);
   ClassLabels classes(files.like);
   const Labels labels(options);
@@ -108,7 +108,7 @@ FormatEntry cifar_format() {
             .type = OptionType::kStrings,
             .fallback = List{},
             .help = "Names of the classes 0, 1, ... in order; by default the numbers."}},
-      .load = Load};
+      .load = LoadCifar};
 }
 
 }  // namespace yoke

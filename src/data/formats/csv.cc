@@ -174,7 +174,7 @@ class CsvLoader {
   bool labelled_ = true;
 };
 
-LoadedData Load(const Options& options, const ReadFiles& files) {
+LoadedData LoadCsv(const Options& options, const ReadFiles& files) {
   return CsvLoader(options, files).Load();
 }
 
@@ -200,7 +200,7 @@ FormatEntry csv_format() {
   return {.name = "csv",
           .summary = "CSV: numbers and a class in columns; dense",
           .options = CsvOptions(),
-          .load = Load};
+          .load = LoadCsv};
 }
 
 }  // namespace yoke

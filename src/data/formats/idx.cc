@@ -15,7 +15,7 @@
 namespace yoke {
 namespace {
 
-enum class Kind : uint8_t {
+enum class ElementKind : uint8_t {
   kU8 = 0x08,
   kI8 = 0x09,
   kI16 = 0x0B,
@@ -25,17 +25,17 @@ enum class Kind : uint8_t {
 };
 
 // Bytes of one number; 0 for an unknown kind.
-int64_t SizeOf(Kind kind) {
+int64_t SizeOf(ElementKind kind) {
   switch (kind) {
-    case Kind::kU8:
-    case Kind::kI8:
+    case ElementKind::kU8:
+    case ElementKind::kI8:
       return 1;
-    case Kind::kI16:
+    case ElementKind::kI16:
       return 2;
-    case Kind::kI32:
-    case Kind::kF32:
+    case ElementKind::kI32:
+    case ElementKind::kF32:
       return 4;
-    case Kind::kF64:
+    case ElementKind::kF64:
       return 8;
   }
   return 0;
@@ -47,20 +47,20 @@ uint64_t BigEndian(const uint8_t* bytes, int64_t size) {
   return bits;
 }
 
-double Number(Kind kind, const uint8_t* bytes) {
+double Number(ElementKind kind, const uint8_t* bytes) {
   const uint64_t bits = BigEndian(bytes, SizeOf(kind));
   switch (kind) {
-    case Kind::kU8:
+    case ElementKind::kU8:
       return static_cast<uint8_t>(bits);
-    case Kind::kI8:
+    case ElementKind::kI8:
       return static_cast<int8_t>(bits);
-    case Kind::kI16:
+    case ElementKind::kI16:
       return static_cast<int16_t>(bits);
-    case Kind::kI32:
+    case ElementKind::kI32:
       return static_cast<int32_t>(bits);
-    case Kind::kF32:
+    case ElementKind::kF32:
       return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    case Kind::kF64:
+    case ElementKind::kF64:
       return std::bit_cast<double>(bits);
   }
   return 0;
@@ -73,7 +73,7 @@ class IdxFile {
     std::array<uint8_t, 4> magic;
     const size_t got = input_.Read(magic.data(), magic.size());
     Require(got > 0, "{}: the file is empty; expected an idx file", Name());
-    kind_ = static_cast<Kind>(magic[2]);
+    kind_ = static_cast<ElementKind>(magic[2]);
     const int axes = magic[3];
     Require(
         got == 4 && magic[0] == 0 && magic[1] == 0 && SizeOf(kind_) > 0 && axes >= 1 && axes <= 4,
@@ -85,7 +85,7 @@ class IdxFile {
   }
 
   const std::string& Name() const { return input_.Name(); }
-  Kind kind() const { return kind_; }
+  ElementKind kind() const { return kind_; }
   bool IsLabels() const { return axes_.size() == 1; }
   int64_t examples() const { return axes_[0]; }
 
@@ -137,7 +137,7 @@ class IdxFile {
   }
 
   BinaryInput input_;
-  Kind kind_ = Kind::kU8;
+  ElementKind kind_ = ElementKind::kU8;
   std::vector<int64_t> axes_;
   int64_t count_ = 1;
 };
@@ -197,7 +197,7 @@ class IdxLoader {
     if (shape_.rank() == 0) shape_ = file.Example();
     Require(shape_ == file.Example(), "{}: examples are {}; expected {} as before", file.Name(),
             file.Example().Text(), shape_.Text());
-    const bool is_bytes = file.kind() == Kind::kU8;
+    const bool is_bytes = file.kind() == ElementKind::kU8;
     if (!kind_known_) is_bytes_ = is_bytes, kind_known_ = true;
     Require(is_bytes == is_bytes_, "{}: expected the same type of numbers in all files of a job",
             file.Name());
@@ -224,14 +224,14 @@ class IdxLoader {
   bool labelled_ = true;
 };
 
-LoadedData Load(const Options&, const ReadFiles& files) { return IdxLoader(files).Load(); }
+LoadedData LoadIdx(const Options&, const ReadFiles& files) { return IdxLoader(files).Load(); }
 
 }  // namespace
 
 FormatEntry idx_format() {
   return {.name = "idx",
           .summary = "idx files as in MNIST: images or vectors, and labels in a separate file",
-          .load = Load};
+          .load = LoadIdx};
 }
 
 }  // namespace yoke

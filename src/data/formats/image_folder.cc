@@ -173,7 +173,7 @@ class Loader {
   std::vector<std::string> paths_;  // of the images of this path, in the order they were added
 };
 
-LoadedData Load(const Options& options, const ReadFiles& files) {
+LoadedData LoadImageFolder(const Options& options, const ReadFiles& files) {
   LoadedData loaded(files.memory_limit);
   Loader loader(options, files);
   loader.ReadTraining(files.train, loaded.train);
@@ -201,7 +201,7 @@ FormatEntry image_folder_format() {
                    .help = "3: colour, 1: grey; images are converted.",
                    .minimum = 1,
                    .maximum = 3}},
-      .load = Load};
+      .load = LoadImageFolder};
 }
 
 }  // namespace yoke

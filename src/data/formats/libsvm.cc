@@ -158,7 +158,7 @@ class LibsvmLoader {
   bool labelled_ = true;
 };
 
-LoadedData Load(const Options& options, const ReadFiles& files) {
+LoadedData LoadLibsvm(const Options& options, const ReadFiles& files) {
   return LibsvmLoader(options, files).Load();
 }
 
@@ -173,7 +173,7 @@ FormatEntry libsvm_format() {
                                "occurs, otherwise 1).",
                        .minimum = 0,
                        .maximum = 1}},
-          .load = Load};
+          .load = LoadLibsvm};
 }
 
 }  // namespace yoke

@@ -20,7 +20,7 @@ void Generate(const DigitKey& first, int64_t size, MemoryData& data) {
   });
 }
 
-LoadedData Load(const Options& options, const ReadFiles& files) {
+LoadedData LoadDigits(const Options& options, const ReadFiles& files) {
   LoadedData data(files.memory_limit);
   data.info.input = {1, kDigitSide, kDigitSide};
   data.info.outputs = 10;
@@ -57,7 +57,7 @@ FormatEntry synthetic_digits_format() {
                        .help = "Which images are drawn; train.seed does not change them.",
                        .minimum = 0}},
           .synthetic = true,
-          .load = &Load};
+          .load = &LoadDigits};
 }
 
 }  // namespace yoke

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kDefaultFeatures = 10000;
 
-LoadedData Load(const Options& options, const ReadFiles& files) {
+LoadedData LoadSyntheticXmc(const Options& options, const ReadFiles& files) {
   const XmcShape shape = {
       .features = options.Has("features") ? options.Int("features") : kDefaultFeatures,
       .labels = options.Int("labels"),
@@ -57,7 +57,7 @@ FormatEntry synthetic_xmc_format() {
                   Mean("labels_per_example", 5, "Mean number of labels drawn per example."),
                   Count("seed", 1, 0, "Which data is generated; train.seed does not change it.")},
       .synthetic = true,
-      .load = &Load};
+      .load = &LoadSyntheticXmc};
 }
 
 }  // namespace yoke

@@ -117,7 +117,7 @@ XmcWidths ReadText(ByteSource& source, const ReadFiles& files, MemoryData& data)
   return {.features = file.header().features, .labels = file.header().labels};
 }
 
-LoadedData Load(const Options& options, const ReadFiles& files) {
+LoadedData LoadXmc(const Options& options, const ReadFiles& files) {
   return LoadXmcSets(options, files, ReadText);
 }
 
@@ -126,7 +126,7 @@ LoadedData Load(const Options& options, const ReadFiles& files) {
 FormatEntry xmc_format() {
   return {.name = "xmc",
           .summary = "XMC text: a set of labels and feature:value pairs per line; sparse",
-          .load = Load};
+          .load = LoadXmc};
 }
 
 }  // namespace yoke

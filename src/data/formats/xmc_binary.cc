@@ -196,7 +196,7 @@ XmcWidths ReadBinary(ByteSource& source, const ReadFiles& files, MemoryData& dat
   return file.widths();
 }
 
-LoadedData Load(const Options& options, const ReadFiles& files) {
+LoadedData LoadXmcBinary(const Options& options, const ReadFiles& files) {
   return LoadXmcSets(options, files, ReadBinary);
 }
 
@@ -205,7 +205,7 @@ LoadedData Load(const Options& options, const ReadFiles& files) {
 FormatEntry xmc_binary_format() {
   return {.name = "xmc-binary",
           .summary = "binary form of XMC text from `yoke convert`: mapped, not parsed; sparse",
-          .load = Load};
+          .load = LoadXmcBinary};
 }
 
 }  // namespace yoke

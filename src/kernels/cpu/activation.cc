@@ -8,7 +8,7 @@
 namespace yoke::cpu {
 namespace {
 
-constexpr int64_t kBlock = 8192;
+constexpr int64_t kActivationBlock = 8192;
 
 struct Relu {
   static float Value(float x) { return x < 0 ? 0.0F : x; }  // a NaN stays one
@@ -33,9 +33,9 @@ class ActivationBlocks : public ActivationKernel {
   void Forward(const void* input, void* output) override {
     const T* x = static_cast<const T*>(input);
     T* y = static_cast<T*>(output);
-#pragma omp parallel for schedule(static) if (count_ > kBlock)
-    for (int64_t begin = 0; begin < count_; begin += kBlock)
-      for (int64_t i = begin; i < std::min(begin + kBlock, count_); ++i)
+#pragma omp parallel for schedule(static) if (count_ > kActivationBlock)
+    for (int64_t begin = 0; begin < count_; begin += kActivationBlock)
+      for (int64_t i = begin; i < std::min(begin + kActivationBlock, count_); ++i)
         y[i] = T(Function::Value(float(x[i])));
   }
 
@@ -43,9 +43,9 @@ class ActivationBlocks : public ActivationKernel {
     const T* y = static_cast<const T*>(output);
     const T* dy = static_cast<const T*>(output_gradient);
     T* dx = static_cast<T*>(input_gradient);
-#pragma omp parallel for schedule(static) if (count_ > kBlock)
-    for (int64_t begin = 0; begin < count_; begin += kBlock)
-      for (int64_t i = begin; i < std::min(begin + kBlock, count_); ++i)
+#pragma omp parallel for schedule(static) if (count_ > kActivationBlock)
+    for (int64_t begin = 0; begin < count_; begin += kActivationBlock)
+      for (int64_t i = begin; i < std::min(begin + kActivationBlock, count_); ++i)
         dx[i] = T(float(dy[i]) * Function::Slope(float(y[i])));
   }
 

@@ -18,7 +18,7 @@ namespace yoke::cpu {
 namespace {
 
 constexpr int64_t kSamples = 16;            // rows whose mean is subtracted
-constexpr int64_t kParallel = 1 << 14;      // numbers that are worth a team of threads
+constexpr int64_t kParallelBatchNorm = 1 << 14;      // numbers that are worth a team of threads
 constexpr int64_t kStreamBytes = 12 << 20;  // of a result that no cache keeps
 
 class BatchNormPasses : public BatchNormKernel {
@@ -26,7 +26,7 @@ class BatchNormPasses : public BatchNormKernel {
   explicit BatchNormPasses(const BatchNormShape& shape)
       : s_(shape), part_(PassesFor(s_.type, &name_)) {
     if (s_.pixels == 1) s_.layout = Layout::kChannelsLast;  // the same memory
-    parts_ = s_.Count() < kParallel ? 1 : std::max(KernelThreads(), 1);
+    parts_ = s_.Count() < kParallelBatchNorm ? 1 : std::max(KernelThreads(), 1);
     const int64_t contiguous = s_.layout == Layout::kPlain ? s_.pixels : s_.channels;
     stream_ =
         s_.Count() * SizeOf(s_.type) >= kStreamBytes && contiguous * SizeOf(s_.type) % 64 == 0;

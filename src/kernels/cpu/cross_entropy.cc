@@ -81,7 +81,7 @@ class Softmax : public RowLoss {
   }
 };
 
-class Sigmoid : public RowLoss {
+class SigmoidLoss : public RowLoss {
  public:
   using RowLoss::RowLoss;
 
@@ -115,7 +115,7 @@ class Sigmoid : public RowLoss {
 }  // namespace
 
 std::unique_ptr<CrossEntropyKernel> CrossEntropies(const CrossEntropyShape& shape) {
-  if (shape.function == CrossEntropy::kSigmoid) return std::make_unique<Sigmoid>(shape);
+  if (shape.function == CrossEntropy::kSigmoid) return std::make_unique<SigmoidLoss>(shape);
   return std::make_unique<Softmax>(shape);
 }
 

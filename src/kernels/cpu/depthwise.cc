@@ -12,13 +12,13 @@
 namespace yoke::cpu {
 namespace {
 
-constexpr int64_t kBlock = 32;  // channels that a thread takes at a time
+constexpr int64_t kDepthwiseBlock = 32;  // channels that a thread takes at a time
 
 /// Taps [first, first + count) of a row of the window: the outputs whose pixels under all of them
 /// are inside the image.
-struct Inside {
+struct InsideWindow {
   int64_t begin, end;
-  Inside(const Window& w, int64_t length, int64_t first, int64_t count) {
+  InsideWindow(const Window& w, int64_t length, int64_t first, int64_t count) {
     const int64_t before = w.padding - first * w.dilation;
     const int64_t after = length - 1 + w.padding - (first + count - 1) * w.dilation;
     begin = before > 0 ? (before + w.stride - 1) / w.stride : 0;
@@ -38,8 +38,8 @@ class Depthwise : public WeightGradient {
     auto* sums = static_cast<float*>(call.scratch);
 #pragma omp parallel for schedule(static) collapse(2)
     for (int64_t part = 0; part < parts_; ++part)
-      for (int64_t c = 0; c < s_.channels; c += kBlock)
-        SumBlock(call, part, c, std::min(kBlock, s_.channels - c), sums + part * Sums());
+      for (int64_t c = 0; c < s_.channels; c += kDepthwiseBlock)
+        SumBlock(call, part, c, std::min(kDepthwiseBlock, s_.channels - c), sums + part * Sums());
     AddParts(sums, call.weight_gradient);
   }
 
@@ -76,7 +76,7 @@ class Depthwise : public WeightGradient {
   void SumTaps(const T* x, const T* dy, int64_t i, int64_t j, float* sums) const {
     typename Wide<Lanes>::Floats sum[Count] = {}, v, g;
     const Window &rows = s_.rows, &columns = s_.columns;
-    const Inside inside(columns, s_.width, j, Count);
+    const InsideWindow inside(columns, s_.width, j, Count);
     const int64_t gap = columns.dilation * s_.channels;
     for (int64_t row = 0; row < out_[2]; ++row) {
       const int64_t y = row * rows.stride + i * rows.dilation - rows.padding;

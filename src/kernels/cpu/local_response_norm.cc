@@ -15,20 +15,20 @@
 namespace yoke::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1536;        // numbers of a block
+constexpr int64_t kNormBlock = 1536;        // numbers of a block
 constexpr int64_t kPixels = 32;         // of a block of a plain tensor
-constexpr int64_t kParallel = 1 << 14;  // numbers that are worth a team of threads
+constexpr int64_t kParallelNorm = 1 << 14;  // numbers that are worth a team of threads
 
 class LocalResponseNormBlocks : public LocalResponseNormKernel {
  public:
   explicit LocalResponseNormBlocks(const LocalResponseNormShape& shape)
       : s_(shape),
         loops_(NormBlockLoopsFor(shape.type == DType::kBf16)),
-        threads_(s_.Count() < kParallel ? 1 : std::max(KernelThreads(), 1)),
+        threads_(s_.Count() < kParallelNorm ? 1 : std::max(KernelThreads(), 1)),
         plain_(s_.layout == Layout::kPlain) {
     const int64_t width = plain_ ? kPixels : 1;
     stride_ = RoundUp((s_.channels + s_.size) * width + loops_.lanes, loops_.lanes);
-    lines_ = plain_ ? 1 : std::max<int64_t>(1, kBlock / stride_);
+    lines_ = plain_ ? 1 : std::max<int64_t>(1, kNormBlock / stride_);
   }
 
   void Forward(const void* input, void* output, void* scratch) override {

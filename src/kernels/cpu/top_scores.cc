@@ -66,7 +66,7 @@ void SumSoftplus(const float* scores, float* sum, int64_t lanes) {
 }
 
 /// A segment's part of an example's sum: sum times exp(greatest) for kLogExp.
-struct Part {
+struct ScorePart {
   float greatest = kNothing;
   double sum = 0;
 };
@@ -191,8 +191,8 @@ class BlockedScores : public TopScoresKernel {
   void Work(const TopScoresCall& call, Worker& worker, int64_t begin, int64_t end) {
     for (BestScores& best : worker.best) best.Clear();
     for (int64_t segment = begin; segment < end; ++segment) {
-      Part* parts = parts_.data() + segment * lanes_;
-      std::fill_n(parts, lanes_, Part{});
+      ScorePart* parts = parts_.data() + segment * lanes_;
+      std::fill_n(parts, lanes_, ScorePart{});
       for (int64_t block = blocks_ * segment / segments_;
            block < blocks_ * (segment + 1) / segments_; ++block)
         Look(call, worker, block * rows_, parts);
@@ -201,7 +201,7 @@ class BlockedScores : public TopScoresKernel {
 
   /// Computes the scores of the block of outputs from `first` on and takes from them what is asked
   /// for.
-  void Look(const TopScoresCall& call, Worker& worker, int64_t first, Part* parts) const {
+  void Look(const TopScoresCall& call, Worker& worker, int64_t first, ScorePart* parts) const {
     const int64_t rows = std::min(rows_, s_.outputs - first);
     const auto* weight =
         static_cast<const char*>(call.weight) + first * s_.inputs * SizeOf(s_.type);
@@ -252,7 +252,7 @@ class BlockedScores : public TopScoresKernel {
   }
 
   /// The sum is kept relative to the greatest score so far.
-  void AddExponentials(int64_t rows, Worker& worker, Part* parts) const {
+  void AddExponentials(int64_t rows, Worker& worker, ScorePart* parts) const {
     float* shift = worker.shift.data();
     float* sum = worker.sum.data();
     for (int64_t n = 0; n < lanes_; ++n) {
@@ -268,7 +268,7 @@ class BlockedScores : public TopScoresKernel {
     for (int64_t n = 0; n < lanes_; ++n) parts[n].sum += sum[n];
   }
 
-  void AddSoftplus(int64_t rows, Worker& worker, Part* parts) const {
+  void AddSoftplus(int64_t rows, Worker& worker, ScorePart* parts) const {
     float* sum = worker.sum.data();
     std::fill_n(sum, lanes_, 0.0F);
     for (int64_t r = 0; r < rows; ++r)
@@ -282,7 +282,7 @@ class BlockedScores : public TopScoresKernel {
     for (int64_t i = 0; i < segments_; ++i)
       greatest = std::max(greatest, parts_[i * lanes_ + n].greatest);
     for (int64_t i = 0; i < segments_; ++i) {
-      const Part& part = parts_[i * lanes_ + n];
+      const ScorePart& part = parts_[i * lanes_ + n];
       sum += s_.sum == ScoreSum::kSoftplus ? part.sum
                                            : part.sum * std::exp(double(part.greatest) - greatest);
     }
@@ -313,7 +313,7 @@ class BlockedScores : public TopScoresKernel {
   Description packed_description_;
   Operation pack_;
   std::vector<Worker> workers_;
-  std::vector<Part> parts_;  // [segments, lanes]
+  std::vector<ScorePart> parts_;  // [segments, lanes]
   std::vector<Wanted> wanted_;
   bool fast_ = true;
   std::string name_;

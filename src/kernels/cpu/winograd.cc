@@ -34,10 +34,10 @@ Description Matrices(int64_t rows, int64_t columns, bool turned = false) {
 }
 
 /// A batched product whose right side may be put into the library's own order first.
-class Products {
+class WinogradProducts {
  public:
-  Products() = default;
-  Products(const dnnl::engine& engine, const PointProducts& p, bool reorders) {
+  WinogradProducts() = default;
+  WinogradProducts(const dnnl::engine& engine, const PointProducts& p, bool reorders) {
     const Description left = Matrices(p.rows, p.inner, p.turned),
                       plain = Matrices(p.inner, p.columns), result = Matrices(p.rows, p.columns);
     const Description any({kPoints, p.inner, p.columns}, dnnl::memory::data_type::f32,
@@ -165,7 +165,7 @@ class WinogradConvolution : public ConvolutionKernel {
   std::string name() const override { return "winograd 4x4"; }
 
  private:
-  void Reserve(const Products& products) {
+  void Reserve(const WinogradProducts& products) {
     fast_ = fast_ && products.fast();
     right_bytes_ = std::max(right_bytes_, products.right_bytes());
     library_bytes_ = std::max(library_bytes_, products.library_bytes());
@@ -224,7 +224,7 @@ class WinogradConvolution : public ConvolutionKernel {
                 points + (k + 1) * chunk_ * tiles.channels, 0.0F);
   }
 
-  void Convolve(const ConvolutionCall& call, Products& products, const WinogradKernels& kernels,
+  void Convolve(const ConvolutionCall& call, WinogradProducts& products, const WinogradKernels& kernels,
                 WinogradPass in, WinogradPass out) const {
     ForKernels(loops_.kernels, kernels);
     float *left = Place(call, 2), *result = Place(call, 3);
@@ -263,7 +263,7 @@ class WinogradConvolution : public ConvolutionKernel {
   WinogradLoops loops_;
   WinogradTiles input_, output_, gradient_, input_gradient_;
   int64_t chunk_ = 0;  // tiles
-  Products forward_, weight_, data_;
+  WinogradProducts forward_, weight_, data_;
   int64_t right_bytes_ = 0, library_bytes_ = 0;
   bool fast_ = true;
 };

@@ -50,9 +50,9 @@ class Softmax : public CrossEntropyKernel {
   CrossEntropyShape s_;
 };
 
-class Sigmoid : public CrossEntropyKernel {
+class SigmoidLoss : public CrossEntropyKernel {
  public:
-  explicit Sigmoid(const CrossEntropyShape& shape) : s_(shape) {}
+  explicit SigmoidLoss(const CrossEntropyShape& shape) : s_(shape) {}
 
   void Forward(const float* scores, const Batch& labels, float* losses) override {
     for (int64_t n = 0; n < s_.batch; ++n) {
@@ -87,7 +87,7 @@ class Sigmoid : public CrossEntropyKernel {
 }  // namespace
 
 std::unique_ptr<CrossEntropyKernel> CrossEntropies(const CrossEntropyShape& shape) {
-  if (shape.function == CrossEntropy::kSigmoid) return std::make_unique<Sigmoid>(shape);
+  if (shape.function == CrossEntropy::kSigmoid) return std::make_unique<SigmoidLoss>(shape);
   return std::make_unique<Softmax>(shape);
 }
 

@@ -17,9 +17,9 @@ namespace {
 
 constexpr int kBits = 4;
 constexpr size_t kLargest = 30;
-constexpr int kAttempts = 100;
+constexpr int kDophAttempts = 100;
 constexpr uint64_t kOrderDraws = 0x646f7068;
-constexpr uint64_t kBorrowDraws = 0x646f706862;
+constexpr uint64_t kDophBorrowDraws = 0x646f706862;
 constexpr int kBinBits = 5;                       ///< Of a function's bins: about one a member.
 constexpr uint64_t kSpread = 0x9E3779B97F4A7C15;  ///< Keeps the numbers that are mixed apart.
 constexpr uint64_t kEmpty = ~uint64_t{0};
@@ -30,7 +30,7 @@ class Doph : public RowHasher {
     for (int64_t bin = 0; bin < all_hashes(); bin += int64_t{1} << kBinBits)
       functions_.push_back(Random{shape.seed, kOrderDraws, static_cast<uint64_t>(bin)}.Bits());
     for (int64_t bin = 0; bin < all_hashes(); ++bin)
-      lenders_.push_back(Random{shape.seed, kBorrowDraws, static_cast<uint64_t>(bin)});
+      lenders_.push_back(Random{shape.seed, kDophBorrowDraws, static_cast<uint64_t>(bin)});
   }
 
   std::string name() const override { return "reference"; }
@@ -108,7 +108,7 @@ class Doph : public RowHasher {
 
   uint64_t Borrowed(const std::vector<uint64_t>& least, uint64_t bin) const {
     Random lenders = lenders_[bin];
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    for (int attempt = 0; attempt < kDophAttempts; ++attempt) {
       const uint64_t number = least[lenders.Below(least.size())];
       if (!IsEmpty(number)) return number;
     }

@@ -66,7 +66,7 @@ class Add : public Layer {
   bool relu_ = false;
 };
 
-std::unique_ptr<Layer> Make(const Options& /*options*/, const LayerContext& context) {
+std::unique_ptr<Layer> MakeAddLayer(const Options& /*options*/, const LayerContext& context) {
   RequireAllDense(context, "add");
   for (const Edge& other : context.others)
     Require(other.shape == context.input.shape,
@@ -81,7 +81,7 @@ LayerEntry add() {
   return {.name = "add",
           .summary = "the sum of two or more inputs",
           .options = {},
-          .make = Make,
+          .make = MakeAddLayer,
           .least_inputs = 2,
           .most_inputs = kAnyNumber};
 }

@@ -110,7 +110,7 @@ class BatchNorm : public Layer {
   std::string name_;
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeBatchNormLayer(const Options& options, const LayerContext& context) {
   RequireDense(context, "batch_norm");
   const Shape& in = context.input.shape;
   Require(in.rank() == 1 || in.rank() == 3,
@@ -145,7 +145,7 @@ LayerEntry batch_norm() {
                        .type = OptionType::kBool,
                        .fallback = true,
                        .help = "Whether to apply a weight and a bias."}},
-          .make = Make};
+          .make = MakeBatchNormLayer};
 }
 
 }  // namespace yoke::layer

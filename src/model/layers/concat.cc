@@ -52,7 +52,7 @@ Shape WithChannels(const Shape& shape, int64_t channels) {
   return Shape(axes);
 }
 
-std::unique_ptr<Layer> Make(const Options& /*options*/, const LayerContext& context) {
+std::unique_ptr<Layer> MakeConcatLayer(const Options& /*options*/, const LayerContext& context) {
   RequireAllDense(context, "concat");
   const Shape& first = context.input.shape;
   int64_t channels = first[0];
@@ -71,7 +71,7 @@ LayerEntry concat() {
   return {.name = "concat",
           .summary = "concatenates its inputs along channels",
           .options = {},
-          .make = Make,
+          .make = MakeConcatLayer,
           .least_inputs = 2,
           .most_inputs = kAnyNumber};
 }

@@ -83,7 +83,7 @@ ConvolutionWay WayOption(const Options& options) {
   return static_cast<ConvolutionWay>(at - names.begin());
 }
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeConvolutionLayer(const Options& options, const LayerContext& context) {
   RequireImage(context, "convolution");
   WindowPair window = WindowOptions(options);
   const Pair dilation = PairOption(options, "dilation", 1);
@@ -136,7 +136,7 @@ LayerEntry convolution() {
                 .help = "The algorithm; results differ only by rounding.",
                 .choices = ConvolutionWayNames()}},
               "fan_in_uniform", "fan_in_uniform"),
-          .make = Make};
+          .make = MakeConvolutionLayer};
 }
 
 }  // namespace yoke::layer

@@ -69,7 +69,7 @@ class Dropout : public Layer {
   int index_;
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeDropoutLayer(const Options& options, const LayerContext& context) {
   RequireDense(context, "dropout");
   Require(options.Float("probability") < 1, "{}: expected a number in [0, 1)",
           options.Where("probability"));
@@ -87,7 +87,7 @@ LayerEntry dropout() {
                        .help = "Probability of zeroing an element.",
                        .minimum = 0,
                        .maximum = 1}},
-          .make = Make};
+          .make = MakeDropoutLayer};
 }
 
 }  // namespace yoke::layer

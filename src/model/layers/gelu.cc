@@ -33,7 +33,7 @@ struct TanhGelu {
   }
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeGeluLayer(const Options& options, const LayerContext& context) {
   if (options.String("approximation") == "tanh")
     return MakeElementwiseLayer(TanhGelu{}, "gelu", context);
   return MakeElementwiseLayer(Gelu{}, "gelu", context);
@@ -48,7 +48,7 @@ LayerEntry gelu() {
                        .fallback = "none",
                        .help = "\"tanh\": by a hyperbolic tangent, faster.",
                        .choices = {"none", "tanh"}}},
-          .make = Make};
+          .make = MakeGeluLayer};
 }
 
 }  // namespace yoke::layer

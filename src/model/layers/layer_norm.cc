@@ -78,7 +78,7 @@ class LayerNormLayer : public Layer {
   bool affine_;
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeLayerNormLayer(const Options& options, const LayerContext& context) {
   RequireDense(context, "layer_norm");
   if (options.String("over") == "channels" && context.input.shape.rank() > 1)
     RequireImage(context, "layer_norm");
@@ -104,7 +104,7 @@ LayerEntry layer_norm() {
                        .type = OptionType::kBool,
                        .fallback = true,
                        .help = "Whether to apply a weight and a bias."}},
-          .make = Make};
+          .make = MakeLayerNormLayer};
 }
 
 }  // namespace yoke::layer

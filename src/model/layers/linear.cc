@@ -61,7 +61,7 @@ class Linear : public Layer {
   WeightInitializers initializers_;
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeLinearLayer(const Options& options, const LayerContext& context) {
   RequireDense(context, "linear");
   return std::make_unique<Linear>(options, context);
 }
@@ -78,7 +78,7 @@ LayerEntry linear() {
                                          .maximum = kMostCount,
                                          .required = true}},
                                        "fan_in_uniform", "fan_in_uniform"),
-          .make = Make};
+          .make = MakeLinearLayer};
 }
 
 }  // namespace yoke::layer

@@ -54,7 +54,7 @@ class LocalResponseNorm : public Layer {
   Shape image_;
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeLocalResponseNormLayer(const Options& options, const LayerContext& context) {
   RequireImage(context, "local_response_norm");
   const Shape& in = context.input.shape;
   const int64_t size = options.Int("size");
@@ -91,7 +91,7 @@ LayerEntry local_response_norm() {
                   Number("alpha", 1e-4, "Factor on the mean square of these channels."),
                   Number("beta", 0.75, "The exponent."),
                   Number("k", 1, "What is added to that share.")},
-      .make = Make};
+      .make = MakeLocalResponseNormLayer};
 }
 
 }  // namespace yoke::layer

@@ -110,7 +110,7 @@ class LshLinear : public Layer {
   WeightInitializers initializers_;
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeLshLinearLayer(const Options& options, const LayerContext& context) {
   return std::make_unique<LshLinear>(options, context);
 }
 
@@ -131,7 +131,7 @@ LayerEntry lsh_linear() {
   return {.name = "lsh_linear",
           .summary = "linear, but each step computes only the outputs found by hashing",
           .options = AllOptions(),
-          .make = Make};
+          .make = MakeLshLinearLayer};
 }
 
 }  // namespace yoke::layer

@@ -49,7 +49,7 @@ bool IsGate(const Shape& image, const Shape& gate) {
   return image.rank() == 3 && (gate == Shape{image[0]} || gate == Shape{image[0], 1, 1});
 }
 
-std::unique_ptr<Layer> Make(const Options& /*options*/, const LayerContext& context) {
+std::unique_ptr<Layer> MakeMultiplyLayer(const Options& /*options*/, const LayerContext& context) {
   RequireAllDense(context, "multiply");
   const Shape &first = context.input.shape, &second = context.others[0].shape;
   Require(first == second || IsGate(first, second),
@@ -65,7 +65,7 @@ LayerEntry multiply() {
   return {.name = "multiply",
           .summary = "the product of two inputs, or of an image and one value per channel",
           .options = {},
-          .make = Make,
+          .make = MakeMultiplyLayer,
           .least_inputs = 2,
           .most_inputs = 2};
 }

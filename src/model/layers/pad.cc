@@ -50,7 +50,7 @@ class PadLayer : public Layer {
   PadSettings settings_;
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakePadLayer(const Options& options, const LayerContext& context) {
   RequireImage(context, "pad");
   const Shape& in = context.input.shape;
   const Border border = BorderOption(options);
@@ -70,7 +70,7 @@ LayerEntry pad() {
                        .type = OptionType::kFloat,
                        .fallback = 0.0,
                        .help = "Value of the border."}},
-          .make = Make};
+          .make = MakePadLayer};
 }
 
 }  // namespace yoke::layer

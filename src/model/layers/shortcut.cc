@@ -52,7 +52,7 @@ class Shortcut : public Layer {
   ShortcutShape shape_;  // of one example
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeShortcutLayer(const Options& options, const LayerContext& context) {
   RequireImage(context, "shortcut");
   const Shape& in = context.input.shape;
   Require(options.Int("outputs") >= in[0], "{}: expected at least the {} channels of its input",
@@ -83,7 +83,7 @@ LayerEntry shortcut() {
                    .help = "Distance between the pixels that are taken, along rows and columns.",
                    .minimum = 1,
                    .maximum = kMostPixels}},
-      .make = Make};
+      .make = MakeShortcutLayer};
 }
 
 }  // namespace yoke::layer

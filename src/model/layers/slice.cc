@@ -56,7 +56,7 @@ class SliceLayer : public Layer {
   Shape shape_;
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeSliceLayer(const Options& options, const LayerContext& context) {
   RequireDense(context, "slice");
   std::vector<int64_t> axes(context.input.shape.axes().begin(), context.input.shape.axes().end());
   const Piece piece{
@@ -85,7 +85,7 @@ LayerEntry slice() {
                        .minimum = 1,
                        .maximum = kMostCount,
                        .required = true}},
-          .make = Make};
+          .make = MakeSliceLayer};
 }
 
 }  // namespace yoke::layer

@@ -88,7 +88,7 @@ class SparseLinear : public Layer {
   WeightInitializers initializers_;
 };
 
-std::unique_ptr<Layer> Make(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeSparseLinearLayer(const Options& options, const LayerContext& context) {
   Require(context.input.sparse,
           "layer '{}' (sparse_linear) needs the data's sparse rows as its input: use linear for "
           "dense input",
@@ -111,7 +111,7 @@ LayerEntry sparse_linear() {
                                          .maximum = kMostCount,
                                          .required = true}},
                                        "xavier_uniform", "zeros"),
-          .make = Make};
+          .make = MakeSparseLinearLayer};
 }
 
 }  // namespace yoke::layer

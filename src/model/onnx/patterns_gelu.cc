@@ -12,15 +12,15 @@ namespace {
 bool Near(double number, double expected) { return std::abs(number - expected) < 1e-4; }
 
 /// A product: its constants multiplied, and the names of what else it holds.
-struct Product {
+struct ScaledProduct {
   double constant = 1;
   std::vector<std::string> factors = {};
 };
 
 /// `name` as a product, in which `whole` is not taken apart.
-Product ProductOf(const Importer& importer, const std::string& name, const std::string& whole) {
+ScaledProduct ProductOf(const Importer& importer, const std::string& name, const std::string& whole) {
   constexpr int kMost = 16;  // a damaged file may go round in circles
-  Product product;
+  ScaledProduct product;
   std::vector<std::string> open = {name};
   for (int i = 0; i < kMost && !open.empty(); ++i) {
     const std::string next = open.back();
@@ -47,7 +47,7 @@ std::string Added(const Importer& importer, const std::string& name, double one)
 }
 
 /// The share that x is multiplied by, if `product` is 1/2 x (1 + share); else none.
-std::optional<Node> ShareOf(const Importer& importer, const Product& product,
+std::optional<Node> ShareOf(const Importer& importer, const ScaledProduct& product,
                             const std::string& x) {
   if (!Near(product.constant, 0.5) || product.factors.size() != 2) return {};
   for (const int i : {0, 1})
@@ -61,14 +61,14 @@ bool IsErfArgument(const Importer& importer, const std::string& name, const std:
   const std::optional<Node> node = importer.GiverOf(name);
   if (node && node->type() == "Div" && node->input(0) == x)
     return Near(importer.Number(node->input(1)).value_or(0), std::numbers::sqrt2);
-  const Product product = ProductOf(importer, name, x);
+  const ScaledProduct product = ProductOf(importer, name, x);
   return Near(product.constant, 1 / std::numbers::sqrt2) &&
          product.factors == std::vector<std::string>{x};
 }
 
 /// Whether `name` is 0.044715 x^3.
 bool IsCubic(const Importer& importer, const std::string& name, const std::string& x) {
-  const Product product = ProductOf(importer, name, x);
+  const ScaledProduct product = ProductOf(importer, name, x);
   if (!Near(product.constant, 0.044715)) return false;
   if (product.factors == std::vector<std::string>(3, x)) return true;
   if (product.factors.size() != 1) return false;
@@ -79,7 +79,7 @@ bool IsCubic(const Importer& importer, const std::string& name, const std::strin
 
 /// Whether `name` is sqrt(2 / pi) (x + 0.044715 x^3).
 bool IsTanhArgument(const Importer& importer, const std::string& name, const std::string& x) {
-  const Product product = ProductOf(importer, name, x);
+  const ScaledProduct product = ProductOf(importer, name, x);
   if (!Near(product.constant, std::sqrt(2 / std::numbers::pi)) || product.factors.size() != 1)
     return false;
   const std::optional<Node> sum = importer.GiverOf(product.factors[0]);

@@ -12,7 +12,7 @@ Value Convolution(int outputs) {
 
 Value Pool(const char* type) { return Layer(type, {{"kernel", List{3}}, {"stride", List{2}}}); }
 
-List Build(const Options& /*options*/, const ModelTask& task) {
+List BuildAlexnetCifar(const Options& /*options*/, const ModelTask& task) {
   RequireImage("alexnet-cifar", task, 15);
   return {Convolution(32),
           Pool("max_pool"),
@@ -34,7 +34,7 @@ ModelEntry alexnet_cifar() {
   return {.name = "alexnet-cifar",
           .summary = "Caffe's quick CIFAR network: three 5x5 convolutions (32, 32, 64), 64 units",
           .options = {},
-          .build = Build};
+          .build = BuildAlexnetCifar};
 }
 
 }  // namespace yoke::zoo

@@ -29,7 +29,7 @@ void AddHidden(Writer& layers, const std::string& name) {
   layers.Add("dropout_" + name, "dropout");
 }
 
-List Build(const Options& /*options*/, const ModelTask& task) {
+List BuildCaffenet(const Options& /*options*/, const ModelTask& task) {
   RequireImage("caffenet", task, 67);
   Writer layers;
   Convolve(layers, 1, {11, 4, 0}, 96, 1, "zeros");
@@ -57,7 +57,7 @@ ModelEntry caffenet() {
   return {.name = "caffenet",
           .summary = "CaffeNet: AlexNet with grouped convolutions and local response normalization",
           .options = {},
-          .build = Build};
+          .build = BuildCaffenet};
 }
 
 }  // namespace yoke::zoo

@@ -76,7 +76,7 @@ std::string Modules(GooglenetWriter& layers, const std::vector<Inception>& modul
   return below;
 }
 
-List Build(const Options& options, const ModelTask& task) {
+List BuildGooglenet(const Options& options, const ModelTask& task) {
   const bool normalized = options.Bool("batch_norm"), heads = options.Bool("auxiliary");
   RequireImage("googlenet", task, heads ? 193 : 47);
   GooglenetWriter layers(normalized);
@@ -123,7 +123,7 @@ ModelEntry googlenet() {
                        .fallback = false,
                        .help = "Batch normalization after each convolution, as in torchvision, "
                                "instead of two local response normalizations."}},
-          .build = Build};
+          .build = BuildGooglenet};
 }
 
 }  // namespace yoke::zoo

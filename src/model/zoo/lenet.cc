@@ -6,7 +6,7 @@
 namespace yoke::zoo {
 namespace {
 
-List Build(const Options& /*options*/, const ModelTask& task) {
+List BuildLenet(const Options& /*options*/, const ModelTask& task) {
   RequireImage("lenet", task, 16);
   return {Layer("convolution", {{"outputs", 20}, {"kernel", List{5}}}),
           Layer("max_pool", {{"kernel", List{2}}, {"stride", List{2}}}),
@@ -24,7 +24,7 @@ ModelEntry lenet() {
   return {.name = "lenet",
           .summary = "LeNet as in Caffe: two 5x5 convolutions (20, 50), 500 hidden units",
           .options = {},
-          .build = Build};
+          .build = BuildLenet};
 }
 
 }  // namespace yoke::zoo

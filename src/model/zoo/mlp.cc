@@ -6,7 +6,7 @@
 namespace yoke::zoo {
 namespace {
 
-List Build(const Options& options, const ModelTask& task) {
+List BuildMlp(const Options& options, const ModelTask& task) {
   List list;
   for (int64_t width : options.Ints("widths")) {
     Require(width > 0, "{}: every width must be at least 1", options.Where("widths"));
@@ -33,7 +33,7 @@ ModelEntry mlp() {
                        .fallback = "relu",
                        .help = "The activation after each hidden layer.",
                        .choices = {"relu", "sigmoid", "tanh"}}},
-          .build = Build};
+          .build = BuildMlp};
 }
 
 }  // namespace yoke::zoo

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::array<int, 5> kChannels = {64, 128, 256, 512, 512};
 
-void AddHidden(Writer& layers, const std::string& name) {
+void AddVggHidden(Writer& layers, const std::string& name) {
   layers.Add(name, "linear", {{"outputs", 4096}, {"initializer", "normal_0.01"}});
   layers.Relu("relu_" + name);
   layers.Add("dropout_" + name, "dropout");
@@ -32,8 +32,8 @@ List BuildVgg(const char* name, const std::array<int, 5>& convolutions, const Mo
     layers.Add(fmt::format("pool{}", stage + 1), "max_pool", Square{2, 2, 0}.Options());
   }
   layers.Add("flatten", "flatten");
-  AddHidden(layers, "fc6");
-  AddHidden(layers, "fc7");
+  AddVggHidden(layers, "fc6");
+  AddVggHidden(layers, "fc7");
   layers.Add("fc8", "linear", {{"outputs", task.outputs}, {"initializer", "normal_0.01"}});
   return layers.Finish();
 }

@@ -7,7 +7,7 @@
 namespace yoke::zoo {
 namespace {
 
-List Build(const Options& options, const ModelTask& task) {
+List BuildXmc(const Options& options, const ModelTask& task) {
   Require(task.input.sparse,
           "model 'xmc' needs sparse data (formats xmc, libsvm), but an example of the data is {}: "
           "try model 'mlp'",
@@ -56,7 +56,7 @@ ModelEntry xmc() {
                       {.name = "lsh",
                        .type = OptionType::kTable,
                        .help = "Options of the layer lsh_linear, for output = \"lsh\"."}},
-          .build = Build};
+          .build = BuildXmc};
 }
 
 }  // namespace yoke::zoo
