@@ -10,7 +10,10 @@ ifneq ($(YOKE_DATA),)
 endif
 cpp_files = git ls-files '*.cc' '*.h'
 
-.PHONY: help setup build demo test bench bench-slide format tidy gpu-check install clean
+contract = [ ! -f ../shared/acceptance/contract.py ] || \
+  ../shared/acceptance/contract.py --groups foundation,slide,engine,replicas
+
+.PHONY: help setup build demo test test-all build-tests bench bench-slide format tidy gpu-check install clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -25,12 +28,23 @@ build: build/release/build.ninja  ## the program build/bin/yoke, optimized; inst
 demo: build  ## build, then train LeNet on drawn digits
 	@build/bin/yoke train examples/demo.toml
 
-test: build/release/build.ninja  ## build and run all tests
+test: build-tests  ## build and run the tests but the slow ones
+	@ctest --preset release -j$$(nproc) -LE '^slow$$'
+	@$(contract)
+
+test-all: build-tests  ## every test, sanitizers over all, fuzzers, clang-tidy over all: about an hour
+	@ctest --preset release -j$$(nproc)
+	@$(contract)
+	@tools/setup tidy
+	@for sanitizer in asan tsan; do cmake --workflow --preset $$sanitizer || exit; done
+	@tools/fuzz 60
+	@tools/tidy
+	@tools/slowest.py
+
+build-tests: build/release/build.ninja
 	@tools/setup build test
 	@[ -e build/release/tests ] || cmake --preset release $(CONFIGURE)
 	@cmake --build build/release
-	@ctest --preset release -j$$(nproc)
-	@if [ -f ../shared/acceptance/contract.py ]; then ../shared/acceptance/contract.py --groups foundation,slide,engine,replicas; fi
 
 bench:  ## our training step against PyTorch's
 	@tools/bench

@@ -1,5 +1,7 @@
 # One call makes the library of a folder of src/, one the test programs that mirror it.
-include(GoogleTest)
+# YOKE_UNITY compiles several sources of a library at once: a cold build takes half the time, a change compiles its
+# neighbours too. Local names must then be unique in a folder.
+option(YOKE_UNITY "Compile several sources at once (the presets that CI builds cold)" OFF)
 
 # yoke_folder(tensor ON base PUBLIC fmt::fmt PRIVATE PNG::PNG): the library yoke_tensor out of src/tensor, which may
 # include the folders after ON (and theirs). A folder with no source yet only passes on what it stands on.
@@ -13,6 +15,12 @@ function(yoke_folder folder)
     add_library(${library} STATIC ${sources})
     target_include_directories(${library} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(${library} PUBLIC ${arg_ON} ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+    if(YOKE_UNITY)
+      set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+      target_compile_options(${library} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+      list(FILTER sources INCLUDE REGEX "(_avx2|_avx512|_tiles)\\.cc$")  # each states its own target
+      set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
   else()
     add_library(${library} INTERFACE)
     target_include_directories(${library} INTERFACE ${PROJECT_SOURCE_DIR}/src)
@@ -20,9 +28,10 @@ function(yoke_folder folder)
   endif()
 endfunction()
 
-# yoke_test_program(base data): tests/base/**/*_data_test.cc becomes base_data_test with the label `data`; the label
-# `unit` takes the files that carry no other label in their name. Helpers lie in tests/base/support.
-function(yoke_test_program folder label)
+# yoke_test_program(base data 1): tests/base/**/*_data_test.cc becomes base_data_test with the label `data`; the label
+# `unit` takes the files that carry no other label in their name. Helpers lie in tests/base/support. A program is one
+# test, or `shards` tests that run side by side; how long each case took is written to build/<preset>/tests/times.
+function(yoke_test_program folder label shards)
   set(tests ${PROJECT_SOURCE_DIR}/tests/${folder})
   if(label STREQUAL unit)
     set(program ${folder}_test)
@@ -39,10 +48,17 @@ function(yoke_test_program folder label)
   add_executable(${program} ${sources} ${support})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${program} PRIVATE yoke_${folder} GTest::gmock_main)
-  gtest_discover_tests(
-    ${program}
-    DISCOVERY_MODE PRE_TEST
-    TEST_PREFIX ${folder}.
-    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    PROPERTIES LABELS ${label})
+  # What is tested is optimized and instrumented; what tests it need not be.
+  target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Sanitize>:-fno-sanitize=undefined>)
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    set(name ${folder}.${label})
+    if(shards GREATER 1)
+      string(APPEND name ".${shard}")
+    endif()
+    add_test(NAME ${name} COMMAND ${program} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(
+      ${name} PROPERTIES LABELS ${label} ENVIRONMENT
+      "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=json:${CMAKE_CURRENT_BINARY_DIR}/times/${name}.json")
+  endforeach()
 endfunction()

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Networks exported by PyTorch on the spot, both ways: yoke's scores against ONNX Runtime's; written again, they give the same
 once more, and a step of training lowers the loss as its gradient says. Needs what tools/setup bench installs; says so and
-checks nothing without it."""
+checks nothing without it.
+
+guards: src/model/onnx (60 s)"""
 import glob
 import os
 import subprocess

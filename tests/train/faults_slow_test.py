@@ -2,6 +2,8 @@
 """Ranks that die, stop or are told to stop, under real launchers: the job ends soon, its last checkpoint is good, and it goes on.
 
 usage: faults_slow_test.py [TRIALS [STRATEGY]]      TRIALS kills for each launcher (1), each at another moment
+
+guards: src/comm src/cli/signals src/train/rounds src/train/rank (120 s)
 """
 import ctypes
 import json

@@ -4,6 +4,8 @@
 usage: survive_slow_test.py [TRIALS [STRATEGY...]]      TRIALS runs of each strategy (1); the second, fourth, ... lose two ranks
 A strategy may carry an option: async_sgd:servers=1.
 With served_head=true it is the head of a small convolutional network that is served, and the first run loses rank 0, where it is computed.
+
+guards: src/comm src/strategy src/train/remains (120 s)
 """
 import json
 import os
