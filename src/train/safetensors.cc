@@ -46,7 +46,7 @@ SharedBytes Shared(std::string bytes) {
 }
 
 std::string HeaderOf(std::span<const StoredTensor> tensors) {
-  std::string text = std::string(kBegin) + std::string(kNoSeal) + "\"}";
+  std::string text = std::string(kHeaderBegin) + std::string(kNoSeal) + "\"}";
   int64_t offset = 0;
   for (const StoredTensor& tensor : tensors) {
     const OrderedJson entry = {{"dtype", TypeText(tensor.type)},
