@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "base/check.h"
-#include "base/random.h"
 #include "data/support/archives.h"
 
 namespace yoke {
@@ -16,16 +15,10 @@ using testing::ArchiveOf;
 using testing::Compressed;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::Noise;
 using ::testing::StartsWith;
 using testing::Tar;
 using testing::TestFolder;
-
-std::string Noise(int64_t size) {
-  Random random({7});
-  std::string text;
-  for (int64_t i = 0; i < size; ++i) text += static_cast<char>('a' + random.Below(16));
-  return text;
-}
 
 struct Found {
   std::vector<std::string> files;  // "name=content", "name+name=content"

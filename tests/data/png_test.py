@@ -11,15 +11,12 @@ import unittest
 import zlib
 
 PIXELS = os.path.abspath(os.environ.get("IMAGE_PIXELS", "build/release/tests/image_pixels"))
-CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "yoke")
-PYTHON = CACHE + "/venv-test/bin/python"  # made by `tools/setup test`
 
-try:
-    from PIL import Image
-except ImportError:
-    if not os.path.exists(PYTHON) or sys.executable == PYTHON:
-        sys.exit("the package pillow is missing: run tools/setup test")
-    os.execv(PYTHON, [PYTHON, *sys.argv])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import packages  # noqa: E402
+
+packages.need("PIL")
+from PIL import Image  # noqa: E402
 
 GREY, COLOUR, PALETTE, GREY_ALPHA, COLOUR_ALPHA = 0, 2, 3, 4, 6
 SAMPLES = {GREY: 1, COLOUR: 3, PALETTE: 1, GREY_ALPHA: 2, COLOUR_ALPHA: 4}

@@ -10,7 +10,6 @@
 #include <filesystem>
 
 #include "base/check.h"
-#include "base/random.h"
 #include "data/support/archives.h"
 
 namespace yoke {
@@ -19,14 +18,8 @@ namespace {
 using testing::ArchiveOf;
 using testing::Compressed;
 using ::testing::HasSubstr;
+using testing::Noise;
 using testing::TestFolder;
-
-std::string Noise(int64_t size) {
-  Random random({7});
-  std::string text;
-  for (int64_t i = 0; i < size; ++i) text += static_cast<char>('a' + random.Below(16));
-  return text;
-}
 
 std::string ErrorOf(const std::string& path) {
   try {

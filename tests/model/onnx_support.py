@@ -4,17 +4,14 @@ import subprocess
 import sys
 
 SCORES = os.path.abspath(os.environ.get("ONNX_SCORES", "build/release/tests/onnx_scores"))
-CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "yoke")
-PYTHON = CACHE + "/venv-test/bin/python"  # made by `tools/setup test`
 
-try:
-    import numpy as np
-    import onnx
-    import onnxruntime
-except ImportError:
-    if not os.path.exists(PYTHON) or sys.executable == PYTHON:
-        sys.exit("the packages onnx and onnxruntime are missing: run tools/setup test")
-    os.execv(PYTHON, [PYTHON, *sys.argv])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from packages import CACHE, need  # noqa: E402
+
+need("numpy", "onnx", "onnxruntime")
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import onnxruntime  # noqa: E402
 
 
 class Refused(Exception):

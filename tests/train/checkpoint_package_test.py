@@ -3,15 +3,12 @@
 import os, subprocess, sys, tempfile
 
 YOKE = os.path.abspath(os.environ.get("YOKE", "build/bin/yoke"))
-CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "yoke")
-PYTHON = CACHE + "/venv-test/bin/python"
 
-try:
-    from safetensors.numpy import load_file
-except ImportError:
-    if not os.path.exists(PYTHON) or sys.executable == PYTHON:
-        sys.exit("the package safetensors is missing: run tools/setup test")
-    os.execv(PYTHON, [PYTHON, *sys.argv])
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import packages  # noqa: E402
+
+packages.need("numpy", "safetensors")
+from safetensors.numpy import load_file  # noqa: E402
 
 JOB = """[data]
 format = "synthetic-digits"

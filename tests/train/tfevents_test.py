@@ -7,8 +7,9 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../cli"))
 from program import ProgramTest  # noqa: E402
 
-CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "yoke")
-PYTHON = os.path.join(CACHE, "venv-test/bin/python")  # made by `tools/setup test`
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from packages import PYTHON  # noqa: E402
+
 READ = """
 import json, sys
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

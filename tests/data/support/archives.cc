@@ -9,6 +9,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "base/random.h"
+
 namespace yoke::testing {
 namespace {
 
@@ -42,6 +44,13 @@ std::string TestFolder::Write(const std::string& name, std::string_view bytes) c
   const std::string path = path_ + "/" + name;
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
+}
+
+std::string Noise(int64_t size) {
+  Random random({7});
+  std::string text;
+  for (int64_t i = 0; i < size; ++i) text += static_cast<char>('a' + random.Below(16));
+  return text;
 }
 
 std::string Compressed(const std::string& filter, std::string_view bytes) {

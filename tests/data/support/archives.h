@@ -1,6 +1,7 @@
 // Files of a test: a folder that goes away, compressed texts and tar archives.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,9 @@ class TestFolder {
  private:
   std::string path_;
 };
+
+/// Letters drawn at random, the same for the same size: a text that compresses little.
+std::string Noise(int64_t size);
 
 /// `bytes` compressed by "gzip", "bzip2", "xz" or "zstd".
 std::string Compressed(const std::string& filter, std::string_view bytes);

@@ -1,0 +1,17 @@
+"""Runs a test with the Python packages that `tools/setup test` installs."""
+import importlib.util
+import os
+import sys
+
+CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "yoke")
+PYTHON = os.path.join(CACHE, "venv-test/bin/python")
+
+
+def need(*names):
+    """Starts the script again in the virtual environment of the tests where this interpreter lacks one of the modules."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if not missing:
+        return
+    if not os.path.exists(PYTHON) or sys.executable == PYTHON:
+        sys.exit(f"missing packages: {', '.join(missing)}; run tools/setup test")
+    os.execv(PYTHON, [PYTHON, *sys.argv])
