@@ -97,8 +97,9 @@ TEST(Rules, FollowTheirRecurrences) {
 TEST(Rules, RefuseADecayThatTakesNothingNewIn) {
   for (const RuleEntry& entry : rules())
     for (const OptionSpec& spec : entry.options)
-      if (spec.name.starts_with("beta"))
+      if (spec.name.starts_with("beta")) {
         EXPECT_THROW(Options("train", Table{{spec.name, 1}}, entry.options), UserError);
+      }
 }
 
 TEST(Rules, NameAsManyStatesAsTheyUse) {
