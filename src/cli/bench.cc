@@ -258,8 +258,8 @@ class BenchCommand : public Command {
 }  // namespace
 
 CommandEntry bench_command() {
-  return {"bench", "Look into things", "Train a job under several choices, side by side", kBenchDetails,
-          [] { return std::unique_ptr<Command>(new BenchCommand); }};
+  return {"bench", "Look into things", "Train a job under several choices, side by side",
+          kBenchDetails, [] { return std::unique_ptr<Command>(new BenchCommand); }};
 }
 
 }  // namespace yoke

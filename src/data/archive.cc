@@ -76,8 +76,8 @@ std::string Normalized(const fs::path& path) { return path.lexically_normal().ge
 // Hard links name a path in the archive, symbolic ones a path from where they lie.
 std::string PathBehind(const ArchiveReader& link, const std::string& name) {
   const fs::path target = link.LinkTarget();
-  return Normalized(link.EntryKind() == MemberKind::kHardLink ? target
-                                                        : fs::path(name).parent_path() / target);
+  return Normalized(
+      link.EntryKind() == MemberKind::kHardLink ? target : fs::path(name).parent_path() / target);
 }
 
 Links VisitFiles(const std::string& path, const VisitFile& visit) {

@@ -109,7 +109,8 @@ void WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::str
   file.Write(BytesOf(head));
   for (const std::string_view section : SectionsOf(data)) {
     file.Write(section);
-    file.Write(std::string_view(zeros).substr(0, (kChecksumBlock - section.size() % kChecksumBlock) % kChecksumBlock));
+    file.Write(std::string_view(zeros).substr(
+        0, (kChecksumBlock - section.size() % kChecksumBlock) % kChecksumBlock));
   }
   file.Commit();
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPrototype = 16;         // features a label
 constexpr double kSignal = 2.0 / 3;    // share of features that come from prototypes
-constexpr int64_t kDrawnAtOnce = 512;        // examples a thread draws at once
+constexpr int64_t kDrawnAtOnce = 512;  // examples a thread draws at once
 constexpr int64_t kBlocksAtOnce = 64;  // blocks held beside the result
 
 // What a stream of draws is for.

@@ -19,7 +19,8 @@ void ConvertRange(const From* from, To* to, int64_t n) {
 template <typename From, typename To>
 void ConvertFlat(const From* from, To* to, int64_t n) {
 #pragma omp parallel for schedule(static) if (n > kConvertBlock)
-  for (int64_t i = 0; i < n; i += kConvertBlock) ConvertRange(from + i, to + i, std::min(kConvertBlock, n - i));
+  for (int64_t i = 0; i < n; i += kConvertBlock)
+    ConvertRange(from + i, to + i, std::min(kConvertBlock, n - i));
 }
 
 /// to[b][j][i] = from[b][i][j] for each of `batch` matrices of rows x columns.

@@ -43,7 +43,8 @@ void Average(const Tensor& image, const Tensor& output) {
   for (int64_t n = 0; n < image.shape[0]; ++n)
     for (int64_t c = 0; c < size.channels; c += kChannelsAtOnce)
       AverageBlock(image.As<T>() + n * size.channels * size.pixels, size, c,
-                   std::min(kChannelsAtOnce, size.channels - c), output.As<T>() + n * size.channels);
+                   std::min(kChannelsAtOnce, size.channels - c),
+                   output.As<T>() + n * size.channels);
 }
 
 template <typename T>

@@ -10,7 +10,8 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kJoinBlock = 4096;  // numbers that a thread takes at a time; they stay in its cache
+constexpr int64_t kJoinBlock =
+    4096;  // numbers that a thread takes at a time; they stay in its cache
 
 /// Calls body(begin, count) for blocks that cover [0, n), on all threads.
 template <typename Body>

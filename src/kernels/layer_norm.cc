@@ -89,7 +89,8 @@ template <typename T>
 void Backward(const LayerNormShape& shape, const LayerNormCall& call) {
   const bool columns = call.weight_gradient || call.bias_gradient;
 #pragma omp parallel for schedule(static) if (columns)
-  for (int64_t c = 0; c < (columns ? shape.columns : 0); c += kColumnBlock) SumColumns<T>(shape, call, c);
+  for (int64_t c = 0; c < (columns ? shape.columns : 0); c += kColumnBlock)
+    SumColumns<T>(shape, call, c);
   if (!call.input_gradient) return;
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < shape.rows; ++r) BackRow<T>(shape, call, r);

@@ -17,7 +17,7 @@ namespace yoke {
 namespace {
 
 constexpr int64_t kRankedAtOnce = 16;  // examples whose queries are hashed together
-constexpr size_t kAhead = 6;    // rows that are on their way from memory
+constexpr size_t kAhead = 6;           // rows that are on their way from memory
 
 bool IsSoftmax(const Graph& graph) { return graph.Info().back().type == "softmax_cross_entropy"; }
 

@@ -240,8 +240,8 @@ class Evaluation {
     for (int64_t i = 0; i < batch.size; ++i) {
       const float* scores = plan.Scores().As<float>() + i * outputs;
       if (reader_.Info().multi_label) {
-        AddPrecision(TopScores({scores, static_cast<size_t>(outputs)}, kRanksJudged), LabelsOf(labels, i),
-                     sums);
+        AddPrecision(TopScores({scores, static_cast<size_t>(outputs)}, kRanksJudged),
+                     LabelsOf(labels, i), sums);
       } else {
         sums.correct += IsFirst(scores, outputs, batch.classes[i]);
       }

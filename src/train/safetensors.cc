@@ -168,7 +168,8 @@ Safetensors::Safetensors(SharedBytes file, bool mapped, std::string name)
   if (length > bytes.size() - kLengthBytes || length > kMaxHeader)
     Damaged(name_, "its header is longer than the file");
   const std::string_view header = bytes.substr(kLengthBytes, length);
-  if (!header.starts_with(kHeaderBegin)) Damaged(name_, "its header does not begin with yoke's checksum");
+  if (!header.starts_with(kHeaderBegin))
+    Damaged(name_, "its header does not begin with yoke's checksum");
   const size_t data = kLengthBytes + length;
   const auto found =
       ParseSafetensorsHeader(header, static_cast<int64_t>(bytes.size() - data), name_);

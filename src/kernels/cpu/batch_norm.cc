@@ -17,9 +17,9 @@
 namespace yoke::cpu {
 namespace {
 
-constexpr int64_t kSamples = 16;            // rows whose mean is subtracted
-constexpr int64_t kParallelBatchNorm = 1 << 14;      // numbers that are worth a team of threads
-constexpr int64_t kStreamBytes = 12 << 20;  // of a result that no cache keeps
+constexpr int64_t kSamples = 16;                 // rows whose mean is subtracted
+constexpr int64_t kParallelBatchNorm = 1 << 14;  // numbers that are worth a team of threads
+constexpr int64_t kStreamBytes = 12 << 20;       // of a result that no cache keeps
 
 class BatchNormPasses : public BatchNormKernel {
  public:

@@ -13,7 +13,7 @@
 namespace yoke::cpu {
 namespace {
 
-constexpr int64_t kAhead = 4;   // rows asked for before they are needed
+constexpr int64_t kAhead = 4;           // rows asked for before they are needed
 constexpr int64_t kColumnsAtOnce = 64;  // columns whose sums stay in registers
 
 using V = Vector<8>;
@@ -56,7 +56,8 @@ class SparseRowsLinear : public SparseLinearKernel {
     for (int64_t r = 0; r < rows; ++r) {
       float* row = call.row_values->data() + r * s_.outputs;
       int64_t o = 0;
-      for (; o + kColumnsAtOnce <= s_.outputs; o += kColumnsAtOnce) SumBlock(r, call.output_gradient + o, row + o);
+      for (; o + kColumnsAtOnce <= s_.outputs; o += kColumnsAtOnce)
+        SumBlock(r, call.output_gradient + o, row + o);
       SumRest(r, call.output_gradient, o, row);
     }
   }
@@ -80,7 +81,8 @@ class SparseRowsLinear : public SparseLinearKernel {
     V::Floats sums[kColumnsAtOnce / 8] = {};
     for (int64_t k = starts_[r]; k < starts_[r + 1]; ++k) {
       const float* from = gradient + entries_[k].example * s_.outputs;
-      for (int64_t i = 0; i < kColumnsAtOnce / 8; ++i) sums[i] += entries_[k].value * V::Load(from + i * 8);
+      for (int64_t i = 0; i < kColumnsAtOnce / 8; ++i)
+        sums[i] += entries_[k].value * V::Load(from + i * 8);
     }
     for (int64_t i = 0; i < kColumnsAtOnce / 8; ++i) V::Store(sums[i], to + i * 8);
   }

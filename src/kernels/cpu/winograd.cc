@@ -224,8 +224,8 @@ class WinogradConvolution : public ConvolutionKernel {
                 points + (k + 1) * chunk_ * tiles.channels, 0.0F);
   }
 
-  void Convolve(const ConvolutionCall& call, WinogradProducts& products, const WinogradKernels& kernels,
-                WinogradPass in, WinogradPass out) const {
+  void Convolve(const ConvolutionCall& call, WinogradProducts& products,
+                const WinogradKernels& kernels, WinogradPass in, WinogradPass out) const {
     ForKernels(loops_.kernels, kernels);
     float *left = Place(call, 2), *result = Place(call, 3);
     void* library = Place(call, 4);

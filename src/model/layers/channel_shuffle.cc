@@ -42,7 +42,8 @@ class ChannelShuffle : public Layer {
   Shape shape_;
 };
 
-std::unique_ptr<Layer> MakeChannelShuffleLayer(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeChannelShuffleLayer(const Options& options,
+                                               const LayerContext& context) {
   RequireDense(context, "channel_shuffle");
   const int64_t groups = options.Int("groups"), channels = context.input.shape[0];
   Require(channels % groups == 0, "{}: expected a divisor of its input's {} channels",

@@ -54,7 +54,8 @@ class LocalResponseNorm : public Layer {
   Shape image_;
 };
 
-std::unique_ptr<Layer> MakeLocalResponseNormLayer(const Options& options, const LayerContext& context) {
+std::unique_ptr<Layer> MakeLocalResponseNormLayer(const Options& options,
+                                                  const LayerContext& context) {
   RequireImage(context, "local_response_norm");
   const Shape& in = context.input.shape;
   const int64_t size = options.Int("size");

@@ -18,7 +18,8 @@ struct ScaledProduct {
 };
 
 /// `name` as a product, in which `whole` is not taken apart.
-ScaledProduct ProductOf(const Importer& importer, const std::string& name, const std::string& whole) {
+ScaledProduct ProductOf(const Importer& importer, const std::string& name,
+                        const std::string& whole) {
   constexpr int kMost = 16;  // a damaged file may go round in circles
   ScaledProduct product;
   std::vector<std::string> open = {name};
