@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +29,11 @@ constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCONT, SIGTSTP}
 sigset_t Watched() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : kPassedOn) sigaddset(&set, number);
+  for (const int number : kPassedOn) {
+    struct sigaction now {};
+    sigaction(number, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) sigaddset(&set, number);  // as nohup asks
+  }
   sigaddset(&set, SIGCHLD);
   return set;
 }
@@ -61,19 +66,21 @@ class Guard {
   }
 
   /// The standard output of Open MPI 5's mpirun itself where that can be opened: once it is to
-  /// stop, it passes nothing on.
+  /// stop, it passes nothing on. Not a file, in which two writers would overwrite each other.
   int Reader() const {
     const std::string launchers = fmt::format("/proc/{}/fd/1", launcher_);
     const int direct = launch_.library == "openmpi5"
                            ? open(launchers.c_str(), O_WRONLY | O_APPEND | O_NOCTTY)
                            : -1;
-    return direct >= 0 ? direct : STDOUT_FILENO;
+    struct stat about {};
+    const bool file = direct >= 0 && fstat(direct, &about) == 0 && S_ISREG(about.st_mode);
+    return direct >= 0 && !file ? direct : STDOUT_FILENO;
   }
 
   void Tell() const try {
     const std::string sentence =
-        "stopping: each rank ends its step, then the state is saved; mpirun may end before that, "
-        "and log.txt of the run says how it ended";
+        "stopping: mpirun told the ranks to stop; they end their step and save if all of them are "
+        "still there; log.txt of the run says how it ended";
     Output reader(Reader(), out_->json());
     reader.Text(sentence);
     reader.Event("message", {{"message", sentence}});
@@ -111,6 +118,7 @@ bool StandGuard(Output* out) {
   const Launch launch = FindLaunch();
   if (!launch.guarded) return false;
   const pid_t launcher = getppid(), guard = getpid();
+  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how a child ended
   const sigset_t watched = Watched();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &watched, &before);

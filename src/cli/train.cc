@@ -57,6 +57,9 @@ class TrainCommand : public Command {
     if (!quiet_) request.observers = {progress.get()};
     const EndEvent end = Train(job, request);
     if (end.reason == "diverged") throw WorldError(end.sentence, end.exit_status, /*tell=*/true);
+    // The others wait a moment: launchers end all ranks as soon as one ends badly.
+    if (end.exit_status != 0 && !PrintsForAll())
+      throw WorldError("", end.exit_status, /*tell=*/false);
     return end.exit_status;
   }
 

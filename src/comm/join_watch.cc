@@ -67,12 +67,13 @@ void StartWatch::Watch(double seconds, const std::atomic<int>* stop) {
   Leave(seconds);
 }
 
-/// A launcher needs a moment to start all of them.
+/// A launcher needs a moment to start all of them, more on a busy machine.
 bool StartWatch::MissesOne() {
-  constexpr int kLooks = 3;
+  constexpr int kLooks = 3, kLooksForOneNeverSeen = 6;
   before_ = std::exchange(now_, FindSiblings(launch_));
+  most_ = std::max(most_, now_.size());
   ended_ = OneHasEnded(launch_, now_) ? ended_ + 1 : 0;
-  return ended_ >= kLooks;
+  return ended_ >= (now_.size() < most_ ? kLooks : kLooksForOneNeverSeen);
 }
 
 /// Who speaks was decided a look ago: by now a lower rank may have spoken and ended.

@@ -65,6 +65,7 @@ class StartWatch : WatchThread {
   Launch launch_;
   std::vector<Sibling> before_, now_;  // at the last two looks
   int ended_ = 0;                      // looks at which one had ended
+  size_t most_ = 0;                    // the most ranks that any look has seen
 };
 
 }  // namespace yoke

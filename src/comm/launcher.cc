@@ -140,7 +140,8 @@ Launch FindLaunch() {
 }
 
 void LeaveLauncher() {
-  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_STEP_ID"})
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK",
+                               "PMIX_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", "SLURM_STEP_ID"})
     unsetenv(variable);
 }
 

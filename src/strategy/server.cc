@@ -42,6 +42,7 @@ double ReachOf(const UpdateRule& rule) {
 double GradientLimit::Scale(double norm, double rate) {
   const std::lock_guard lock(mutex_);
   if (count_ < workers_) {
+    if (norm == 0) return 1;  // says nothing about the lengths to come
     sum_ += norm;
     ++count_;
     return 1;

@@ -66,7 +66,7 @@ double ReachOf(const UpdateRule& rule);
 
 /// The longest gradient that a server takes as it is:
 ///   n0 max(1, 1 / (P c rate reach))
-/// n0: mean length of the first gradient of each of P workers; c rate: what the server multiplies
+/// n0: mean length of the first P gradients that are not 0; c rate: what the server multiplies
 /// by; reach: ReachOf the rule. While a gradient is under way the model moves by about P gradients:
 /// where the loss is curved too much for such a move, gradients grow without end. The smaller the
 /// moves, the longer a gradient may be, and none is shortened below n0. Threads may share it.

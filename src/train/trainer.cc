@@ -74,11 +74,15 @@ void OrAbandon(Ground& ground, const Work& work) {
   }
 }
 
+/// Refuses more threads in this process than the system allows.
+void RequireThreadsFor(int threads, int ranks) {
+  RequireThreads(ranks * (threads + Course::ThreadsReadingAhead(threads)) - 1);
+}
+
 /// Refuses more ranks in this process than the data or the system allow, before there is one.
 void CheckRanks(const Job& job, const Reader& data, int ranks) {
   RequireExamples(job, data, RolesIn(StrategyOf(job), job.cluster, ranks).workers);
-  const int threads = job.Plan({.rank = 0, .size = ranks}).threads;
-  RequireThreads(ranks * (threads + Course::ThreadsReadingAhead(threads)) - 1);
+  RequireThreadsFor(job.Plan({.rank = 0, .size = ranks}).threads, ranks);
 }
 
 /// Why a job's strategy cannot run with so many ranks; "": it can.
@@ -151,15 +155,16 @@ EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
   RunMpi(ranks, [&](const Communicator& world) {
     const bool leads = world.rank() == 0;
     ++ground.worlds;
-    CheckAgreement(world, facts, "all ranks need the same program, job file and options");
-    if (leads && !ground.run) Lead(job, request, ground);
-    if (world.size() < job.cluster.Int("replicas"))
-      job = Smaller(job, world.size(), ground.messages);
-    if (!leads) ground.messages.clear();
     KeepPlace(world, remains, [&] {
+      CheckAgreement(world, facts, "all ranks need the same program, job file and options");
+      if (leads && !ground.run) Lead(job, request, ground);
+      if (world.size() < job.cluster.Int("replicas"))
+        job = Smaller(job, world.size(), ground.messages);
+      if (!leads) ground.messages.clear();
       OrAbandon(ground, [&] {
         ground.folder = ShareText(world, ground.folder);  // first: the next leader needs it
         if (!ground.data.train) ReadData(job, request, ground);
+        RequireThreadsFor(job.Plan({}).threads, 1);
         CheckAgreement(world, DataFacts(ground.data), "all ranks must read the same data");
       });
       end = TrainRank(job, request, ground, world, {}, remains);
