@@ -20,7 +20,12 @@ constexpr double kSilence = 1;  // seconds: what takes no longer needs no word
 
 LoadWatch::LoadWatch(const RunRequest& request, bool tells, int64_t total,
                      std::function<void()> abandon)
-    : request_(request), tells_(tells), total_(total), abandon_(std::move(abandon)), began_(Now()) {
+    : request_(request),
+      tells_(tells),
+      total_(total),
+      abandon_(std::move(abandon)),
+      began_(Now()),
+      read_before_(BytesRead()) {
   try {
     thread_ = std::thread([this] { Watch(); });
   } catch (const std::system_error&) {  // reading goes on without it: CheckRanks says why
@@ -38,7 +43,6 @@ LoadWatch::~LoadWatch() {
 
 void LoadWatch::Watch() {
   std::unique_lock lock(mutex_);
-  read_before_ = BytesReadByOthers();
   while (!changed_.wait_for(lock, kLook, [this] { return over_; })) {
     if (Signal() != 0) Stop();
     Tell(false);

@@ -32,11 +32,11 @@ class LoadWatch {
   const int64_t total_;
   const std::function<void()> abandon_;
   const double began_;
+  const int64_t read_before_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
   bool told_ = false;
-  int64_t read_before_ = 0;
   std::thread thread_;  // last: it looks at the rest
 };
 

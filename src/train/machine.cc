@@ -62,10 +62,9 @@ std::vector<std::string> CpuFeatures() {
 
 int64_t ResidentMemory() { return StatusBytes("VmRSS:"); }
 int64_t PeakMemory() { return StatusBytes("VmHWM:"); }
-int64_t BytesReadByOthers() {
-  const int64_t all = NumberIn("/proc/self/io", "rchar:");
-  return all - NumberIn("/proc/thread-self/io", "rchar:");
-}
+int64_t BytesRead() { return NumberIn("/proc/self/io", "rchar:"); }
+
+int64_t BytesReadByOthers() { return BytesRead() - NumberIn("/proc/thread-self/io", "rchar:"); }
 
 std::vector<std::pair<std::string, std::string>> Libraries() {
   std::vector<std::pair<std::string, std::string>> all = {{"oneDNN", OneDnnVersion()}};

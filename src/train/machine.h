@@ -24,6 +24,8 @@ int64_t PeakMemory();
 /// Bytes that the other threads of this process have read from files so far; 0 where the system
 /// does not say.
 int64_t BytesReadByOthers();
+/// The same of all threads.
+int64_t BytesRead();
 
 /// The memory use of a run in bytes.
 struct MemoryUse {
