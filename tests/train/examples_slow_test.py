@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Runs every job of examples/ on real data ($YOKE_DATA) and compares the end with what it must reach. Words name single jobs."""
+"""Runs every job of examples/ on real data ($YOKE_DATA) and compares the end with what it must reach. Words name single jobs.
+
+guards: examples src/data src/model src/kernels src/optim (150 s)"""
 import glob, json, os, subprocess, sys, tempfile, time
 
 YOKE = os.path.abspath(os.environ.get("YOKE", "build/bin/yoke"))
