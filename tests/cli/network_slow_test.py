@@ -57,7 +57,7 @@ class NetworkTest(ProgramTest):
                 process = self.start(launcher, 2, "doctor", "--network", script=script)
                 _, error = process.communicate(timeout=100)
                 self.assertEqual(process.returncode, 2, error)
-                self.assertEqual(error.count("yoke: unknown option '--wrong'"), 1, error)
+                self.assertEqual(error.count("yoke: rank 1: unknown option '--wrong'"), 1, error)
 
     def test_a_launcher_without_its_library_is_told_so(self):
         for launcher in self.launchers():
