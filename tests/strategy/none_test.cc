@@ -16,7 +16,7 @@ TEST(None, IsTheRuleOnOneReplicasGradient) {
         if (test::Lab::Padding(i)) continue;
         m[i] = 0.9F * m[i] + (w[i] - static_cast<float>(i) / 10);
         w[i] -= 0.1F * m[i];
-        EXPECT_NEAR(lab.Model()[i], w[i], 1e-6);  // sums of numbers near 1
+        EXPECT_FLOAT_EQ(lab.Model()[i], w[i]);
       }
     }
     EXPECT_EQ(lab.state.steps, 3);
