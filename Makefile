@@ -32,7 +32,7 @@ test: build-tests  ## build and run the tests but the slow ones
 	@ctest --preset release -j$$(nproc) -LE '^slow$$'
 	@$(contract)
 
-test-all: build-tests  ## every test, sanitizers over all, fuzzers, clang-tidy over all: about an hour
+test-all: build-tests  ## every test, sanitizers over all, fuzzers, clang-tidy over all
 	@ctest --preset release -j$$(nproc)
 	@$(contract)
 	@tools/setup tidy
