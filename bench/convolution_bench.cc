@@ -162,13 +162,14 @@ Times Measure(Convolution& convolution, Gemm& gemm) {
 }
 
 /// Prints the network's line of the table, or, with `details`, one for each convolution too.
-void MeasureNetwork(const BenchNetwork& network, DType type, ConvolutionWay way, bool details) {
+void MeasureNetwork(const BenchNetwork& network, DType type, ConvolutionAlgorithm algorithm,
+                    bool details) {
   Gemm gemm(type);
   Times sum;
   for (const BenchConvolution& c : network.convolutions) {
     ConvolutionShape shape = c.Shape(16);
     shape.type = type;
-    shape.way = way;
+    shape.algorithm = algorithm;
     Convolution convolution(shape);
     const Times times = Measure(convolution, gemm);
     sum.Add(times, static_cast<double>(c.count));
@@ -182,11 +183,12 @@ void MeasureNetwork(const BenchNetwork& network, DType type, ConvolutionWay way,
 }
 
 /// Seconds of forward and backward of CaffeNet's convolutions; less than 0: does not fit memory.
-double LoweredSeconds(int64_t batch, ConvolutionWay way, int64_t partitions, int64_t images) {
+double LoweredSeconds(int64_t batch, ConvolutionAlgorithm algorithm, int64_t partitions,
+                      int64_t images) {
   double sum = 0;
   for (const BenchConvolution& c : CaffeNet().convolutions) {
     ConvolutionShape shape = c.Shape(batch);
-    shape.way = way;
+    shape.algorithm = algorithm;
     shape.partitions = partitions;
     shape.lowered_images = images;
     Convolution convolution(shape);
@@ -202,13 +204,14 @@ double LoweredSeconds(int64_t batch, ConvolutionWay way, int64_t partitions, int
 }
 
 void MeasureLowering(int64_t batch) {
-  const double caffe = LoweredSeconds(batch, ConvolutionWay::kLowerImage, 0, 0);
-  const double direct = LoweredSeconds(batch, ConvolutionWay::kDirect, 0, 0);
+  const double caffe = LoweredSeconds(batch, ConvolutionAlgorithm::kLowerImage, 0, 0);
+  const double direct = LoweredSeconds(batch, ConvolutionAlgorithm::kDirect, 0, 0);
   fmt::print("| way, batch {} | seconds | times |\n| --- | --- | --- |\n", batch);
   fmt::print("| an image at a time | {:.3f} | 1 |\n", caffe);
   for (int64_t partitions = 1; partitions <= KernelThreads(); partitions *= 2)
     for (int64_t images = 1; images <= batch / partitions; images *= 4) {
-      const double lowered = LoweredSeconds(batch, ConvolutionWay::kLowerBatch, partitions, images);
+      const double lowered =
+          LoweredSeconds(batch, ConvolutionAlgorithm::kLowerBatch, partitions, images);
       fmt::print("| {} partitions, b_p {} | {:.3f} | {:.2f}x |\n", partitions, images, lowered,
                  caffe / lowered);
       std::fflush(stdout);
@@ -218,9 +221,9 @@ void MeasureLowering(int64_t batch) {
 
 /// Prints one line: forward and backward of a convolution by this way and by the direct kernels, in
 /// turn, the least of some calls.
-void CompareWithDirect(const BenchConvolution& c, int64_t batch, ConvolutionWay way) {
+void CompareWithDirect(const BenchConvolution& c, int64_t batch, ConvolutionAlgorithm algorithm) {
   ConvolutionShape shape = c.Shape(batch), direct = shape;
-  shape.way = way, direct.way = ConvolutionWay::kDirect;
+  shape.algorithm = algorithm, direct.algorithm = ConvolutionAlgorithm::kDirect;
   std::array<Convolution, 2> convolutions = {Convolution(shape), Convolution(direct)};
   constexpr double kNever = 1e9;
   std::array<double, 2> forward = {kNever, kNever}, backward = {kNever, kNever};
@@ -237,16 +240,16 @@ void CompareWithDirect(const BenchConvolution& c, int64_t batch, ConvolutionWay 
 }
 
 /// The shapes that a way is for; `auto`: those whose gradients it lowers.
-void MeasureShapes(ConvolutionWay way) {
+void MeasureShapes(ConvolutionAlgorithm algorithm) {
   fmt::print(
       "| channels to outputs, window, image, batch | forward, ms | direct | backward, ms "
       "| direct | backward, times |\n| --- | --- | --- | --- | --- | --- |\n");
-  if (way == ConvolutionWay::kAuto) {
-    for (int64_t batch : {128, 1}) CompareWithDirect({1, 20, 12, 50, 5}, batch, way);
-    CompareWithDirect({1, 10, 12, 20, 5}, 64, way);
-    CompareWithDirect({1, 24, 14, 50, 5}, 64, way);
-    CompareWithDirect({1, 50, 8, 50, 3}, 64, way);
-    CompareWithDirect({1, 10, 10, 24, 3}, 128, way);
+  if (algorithm == ConvolutionAlgorithm::kAuto) {
+    for (int64_t batch : {128, 1}) CompareWithDirect({1, 20, 12, 50, 5}, batch, algorithm);
+    CompareWithDirect({1, 10, 12, 20, 5}, 64, algorithm);
+    CompareWithDirect({1, 24, 14, 50, 5}, 64, algorithm);
+    CompareWithDirect({1, 50, 8, 50, 3}, 64, algorithm);
+    CompareWithDirect({1, 10, 10, 24, 3}, 128, algorithm);
     return;
   }
   for (const BenchConvolution& c : {BenchConvolution{1, 64, 56, 64, 3, 1, 1},
@@ -255,14 +258,14 @@ void MeasureShapes(ConvolutionWay way) {
                                     {1, 512, 7, 512, 3, 1, 1},
                                     {1, 256, 56, 256, 3, 1, 1},
                                     {1, 512, 28, 512, 3, 1, 1}})
-    CompareWithDirect(c, 16, way);
+    CompareWithDirect(c, 16, algorithm);
 }
 
-ConvolutionWay WayOf(const std::string& name) {
-  const auto& names = ConvolutionWayNames();
+ConvolutionAlgorithm AlgorithmOf(const std::string& name) {
+  const auto& names = ConvolutionAlgorithmNames();
   const auto at = std::find(names.begin(), names.end(), name);
-  Check(at != names.end(), "a way is auto, direct, lower_batch, lower_image or winograd");
-  return static_cast<ConvolutionWay>(at - names.begin());
+  Check(at != names.end(), "an algorithm is auto, direct, lower_batch, lower_image or winograd");
+  return static_cast<ConvolutionAlgorithm>(at - names.begin());
 }
 
 }  // namespace
@@ -275,11 +278,11 @@ int main(int argc, char** argv) {
     MeasureLowering(std::stoll(words[2]));
   } else if (words.size() == 6 && words[0] == "lowering") {
     SetKernelThreads(std::stoi(words[1]));
-    fmt::print("{:.3f}\n", LoweredSeconds(std::stoll(words[2]), WayOf(words[3]),
+    fmt::print("{:.3f}\n", LoweredSeconds(std::stoll(words[2]), AlgorithmOf(words[3]),
                                           std::stoll(words[4]), std::stoll(words[5])));
   } else if (words.size() == 3 && words[0] == "shapes") {
     SetKernelThreads(std::stoi(words[1]));
-    MeasureShapes(WayOf(words[2]));
+    MeasureShapes(AlgorithmOf(words[2]));
   } else if (words.size() >= 4 && words[0] == "networks") {
     SetKernelThreads(std::stoi(words[1]));
     fmt::print(
@@ -287,8 +290,8 @@ int main(int argc, char** argv) {
         "| --- | --- | --- | --- | --- | --- |\n");
     for (const BenchNetwork& network : BenchNetworks())
       if (words.size() < 5 || words[4] == network.name)
-        MeasureNetwork(network, words[2] == "bf16" ? DType::kBf16 : DType::kF32, WayOf(words[3]),
-                       words.size() > 4);
+        MeasureNetwork(network, words[2] == "bf16" ? DType::kBf16 : DType::kF32,
+                       AlgorithmOf(words[3]), words.size() > 4);
   } else {
     fmt::print(stderr,
                "usage: convolution_bench networks THREADS f32|bf16 WAY [NETWORK]\n"

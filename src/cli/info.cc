@@ -178,20 +178,22 @@ class Description {
 };
 
 void PrintTuned(const std::vector<TunedLayer>& layers, Output& out) {
-  std::vector<std::vector<std::string>> rows = {{"layer", "way", "ms", "share of product", ""}};
+  std::vector<std::vector<std::string>> rows = {
+      {"layer", "algorithm", "ms", "share of product", ""}};
   Json objects = Json::array();
   for (const TunedLayer& layer : layers)
-    for (const TunedWay& way : layer.ways) {
-      const bool best = &way == &layer.ways[layer.best];
-      rows.push_back({layer.name, way.way, fmt::format("{:.3f}", 1000 * way.seconds),
-                      fmt::format("{:.0f} %", 100 * way.share), best ? "fastest" : ""});
+    for (const TunedAlgorithm& algorithm : layer.algorithms) {
+      const bool best = &algorithm == &layer.algorithms[layer.best];
+      rows.push_back({layer.name, algorithm.algorithm,
+                      fmt::format("{:.3f}", 1000 * algorithm.seconds),
+                      fmt::format("{:.0f} %", 100 * algorithm.share), best ? "fastest" : ""});
       objects.push_back({{"layer", layer.name},
-                         {"way", way.way},
-                         {"seconds", way.seconds},
-                         {"share", way.share},
+                         {"algorithm", algorithm.algorithm},
+                         {"seconds", algorithm.seconds},
+                         {"share", algorithm.share},
                          {"fastest", best}});
     }
-  out.Event("tune", {{"ways", objects}});
+  out.Event("tune", {{"algorithms", objects}});
   out.Text("");
   for (const std::string& line : TableLines(rows, {2, 3})) out.Text(line);
 }
@@ -242,10 +244,11 @@ class InfoCommand : public Command {
     PrintTuned(tuned, out);
     if (tune_to_.empty()) return;
     Value resolved = job.resolved;
-    Table ways;
-    for (const TunedLayer& layer : tuned) ways.emplace_back(layer.name, layer.ways[layer.best].way);
-    Require(!ways.empty(), "this model has no convolutions to tune");
-    resolved.Find("model")->Set("ways", ways);
+    Table algorithms;
+    for (const TunedLayer& layer : tuned)
+      algorithms.emplace_back(layer.name, layer.algorithms[layer.best].algorithm);
+    Require(!algorithms.empty(), "this model has no convolutions to tune");
+    resolved.Find("model")->Set("algorithms", algorithms);
     std::ofstream file(tune_to_);
     file << FormatToml(resolved);
     file.close();

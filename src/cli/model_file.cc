@@ -66,7 +66,7 @@ ModelFile::ModelFile(const std::string& path)
       params_(graph_.layout(), Cpu()) {
   checkpoint_.Load(params_);
   view_ = params_.View();
-  if (ArithmeticOf(job_) == DType::kBf16) view_ = low_.Refresh(view_);
+  if (ArithmeticOf(job_) == DType::kBf16) view_ = bf16_.Refresh(view_);
 }
 
 std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "model/low_copy.h"
+#include "model/bf16_copy.h"
 #include "model/output_tables.h"
 #include "train/checkpoint.h"
 #include "train/replica.h"
@@ -37,7 +37,7 @@ class ModelFile {
   /// Throws UserError if the checkpoint is damaged.
   explicit ModelFile(const std::string& path);
 
-  const CheckpointHead& head() const { return checkpoint_.head(); }
+  const CheckpointHeader& head() const { return checkpoint_.head(); }
   const Job& job() const { return job_; }
   const Graph& graph() const { return graph_; }
   /// Values for forward passes, in the job's arithmetic.
@@ -49,7 +49,7 @@ class ModelFile {
   Job job_;
   Graph graph_;
   ParamStore params_;
-  LowCopy low_;
+  Bf16Copy bf16_;
   ParamView view_;
 };
 

@@ -146,24 +146,26 @@ class Tuner {
  private:
   TunedLayer TuneLayer(const LayerInfo& info, const Value& table) {
     TunedLayer layer{.name = info.name};
-    for (const std::string& way : ConvolutionWayNames()) {
+    for (const std::string& algorithm : ConvolutionAlgorithmNames()) {
       try {
-        layer.ways.push_back(Measure(info, table, way));
+        layer.algorithms.push_back(Measure(info, table, algorithm));
       } catch (const UserError&) {  // this way does not compute such a layer
       }
     }
-    const auto faster = [](const TunedWay& a, const TunedWay& b) { return a.seconds < b.seconds; };
-    layer.best =
-        std::min_element(layer.ways.begin(), layer.ways.end(), faster) - layer.ways.begin();
-    const double usual = layer.ways.front().seconds;  // auto
-    if (layer.ways[layer.best].seconds > (1 - kClear) * usual) layer.best = 0;
+    const auto faster = [](const TunedAlgorithm& a, const TunedAlgorithm& b) {
+      return a.seconds < b.seconds;
+    };
+    layer.best = std::min_element(layer.algorithms.begin(), layer.algorithms.end(), faster) -
+                 layer.algorithms.begin();
+    const double usual = layer.algorithms.front().seconds;  // auto
+    if (layer.algorithms[layer.best].seconds > (1 - kClear) * usual) layer.best = 0;
     return layer;
   }
 
-  TunedWay Measure(const LayerInfo& info, const Value& table, const std::string& way) {
+  TunedAlgorithm Measure(const LayerInfo& info, const Value& table, const std::string& algorithm) {
     Value options = table;
     for (const char* key : {"type", "name", "inputs"}) options.Erase(key);
-    options.Set("way", way);
+    options.Set("algorithm", algorithm);
     const LayerEntry& entry = FindEntry(yoke::layers(), "layer", "convolution");
     const LayerContext context{.name = info.name, .input = {.shape = shapes_.at(info.inputs[0])}};
     const auto layer = entry.make(Options(info.name, options, entry.options), context);
@@ -178,7 +180,8 @@ class Tuner {
     const double operations = info.cost.operations * static_cast<double>(request_.batch) *
                               (info.inputs[0] == "data" ? 2.0 / 3 : 1);
     const double median = Median(seconds);
-    return {.way = way, .seconds = median, .share = operations / median / Median(rates)};
+    return {
+        .algorithm = algorithm, .seconds = median, .share = operations / median / Median(rates)};
   }
 
   /// Images of the data come as f32, row-major; inner ones as the layer below leaves them.

@@ -16,15 +16,15 @@ struct TuneRequest {
 };
 
 /// One algorithm for one convolution.
-struct TunedWay {
-  std::string way;     ///< "auto"
-  double seconds = 0;  ///< Forward and backward of a batch; median of several runs.
-  double share = 0;    ///< Fraction of the rate of a large matrix product, measured in between.
+struct TunedAlgorithm {
+  std::string algorithm;  ///< "auto"
+  double seconds = 0;     ///< Forward and backward of a batch; median of several runs.
+  double share = 0;       ///< Fraction of the rate of a large matrix product, measured in between.
 };
 
 struct TunedLayer {
   std::string name;
-  std::vector<TunedWay> ways;
+  std::vector<TunedAlgorithm> algorithms;
   size_t best = 0;  ///< Index in ways.
 };
 

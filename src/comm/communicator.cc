@@ -30,19 +30,19 @@ std::span<float> Piece(std::span<float> values, int64_t i, int64_t pieces) {
   return values.subspan(begin, PieceBegin(n, i + 1, pieces) - begin);
 }
 
-AllReduceWay ChooseAllReduce(int64_t bytes, int size) {
-  if (std::has_single_bit(static_cast<unsigned>(size))) return AllReduceWay::kHalving;
-  return bytes / size < kShortPiece ? AllReduceWay::kTree : AllReduceWay::kRing;
+AllReduceAlgorithm ChooseAllReduce(int64_t bytes, int size) {
+  if (std::has_single_bit(static_cast<unsigned>(size))) return AllReduceAlgorithm::kHalving;
+  return bytes / size < kShortPiece ? AllReduceAlgorithm::kTree : AllReduceAlgorithm::kRing;
 }
 
 Cost CostOfAllReduce(int64_t bytes, int ranks) {
   const auto n = static_cast<double>(bytes), p = static_cast<double>(ranks);
   Cost cost{.message_bytes = 2 * (p - 1) * n};
   switch (ChooseAllReduce(bytes, ranks)) {
-    case AllReduceWay::kTree:
+    case AllReduceAlgorithm::kTree:
       cost.messages = 2 * (p - 1);
       break;
-    case AllReduceWay::kHalving:
+    case AllReduceAlgorithm::kHalving:
       cost.messages = 2 * std::log2(p) * p;
       break;
     default:
@@ -63,7 +63,7 @@ struct Communicator::Group {
   uint64_t children = 0;
   Traffic traffic = {};
   bool asked = false;  // for an adder
-  std::unique_ptr<Adder> adder = {};
+  std::unique_ptr<NativeAllReduce> native = {};
 
   int RankOf(int world) const {
     const auto at = std::find(members.begin(), members.end(), world);
@@ -173,14 +173,14 @@ void Communicator::Reduce(std::span<float> values, int root) const {
   }
 }
 
-void Communicator::AllReduce(std::span<float> values, AllReduceWay way) const {
+void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorithm) const {
   if (size() == 1) return;
-  if (way == AllReduceWay::kAuto) way = group_->transport->all_reduce();
-  if (way == AllReduceWay::kMpi) return MpiAllReduce(values);
-  if (way == AllReduceWay::kAuto)
-    way = ChooseAllReduce(static_cast<int64_t>(values.size_bytes()), size());
-  if (way == AllReduceWay::kRing) return RingAllReduce(values);
-  if (way == AllReduceWay::kHalving) return HalvingAllReduce(values);
+  if (algorithm == AllReduceAlgorithm::kAuto) algorithm = group_->transport->all_reduce();
+  if (algorithm == AllReduceAlgorithm::kMpi) return MpiAllReduce(values);
+  if (algorithm == AllReduceAlgorithm::kAuto)
+    algorithm = ChooseAllReduce(static_cast<int64_t>(values.size_bytes()), size());
+  if (algorithm == AllReduceAlgorithm::kRing) return RingAllReduce(values);
+  if (algorithm == AllReduceAlgorithm::kHalving) return HalvingAllReduce(values);
   Reduce(values, 0);
   Broadcast(std::as_writable_bytes(values), 0);
 }
@@ -233,10 +233,10 @@ void Communicator::HalvingAllReduce(std::span<float> values) const {
 bool Communicator::HasMpiAllReduce() const {
   if (!group_->asked) {
     Barrier();
-    group_->adder = group_->transport->MakeAdder(group_->context, group_->members);
+    group_->native = group_->transport->MakeNativeAllReduce(group_->context, group_->members);
     group_->asked = true;
   }
-  return group_->adder != nullptr;
+  return group_->native != nullptr;
 }
 
 /// Who comes late is waited for, and named, in the barrier, of which only the time is counted.
@@ -246,7 +246,7 @@ void Communicator::MpiAllReduce(std::span<float> values) const {
   const Traffic before = traffic;
   const double began = Now();
   Barrier();
-  group_->adder->Sum(values);
+  group_->native->Sum(values);
   const double waited = Now() - began;
   const Cost cost = CostOfAllReduce(static_cast<int64_t>(values.size_bytes()), size());
   const auto share = [this](double all) {

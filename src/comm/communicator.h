@@ -31,7 +31,7 @@ struct Traffic {
 };
 
 /// The algorithm that kAuto chooses.
-AllReduceWay ChooseAllReduce(int64_t bytes, int size);
+AllReduceAlgorithm ChooseAllReduce(int64_t bytes, int size);
 
 /// Messages and bytes sent by all `ranks` together in an all-reduce of `bytes` with kAuto, and in a
 /// broadcast or a reduce.
@@ -77,7 +77,8 @@ class Communicator {
   /// Writes the sums to every rank's values, bit-identical on all ranks (kMpi: if MPI ensures it,
   /// as Open MPI and MPICH do). kAuto: the world's algorithm. kMpi throws UserError in a world
   /// without it, and its messages are counted by the formula of kAuto.
-  void AllReduce(std::span<float> values, AllReduceWay way = AllReduceWay::kAuto) const;
+  void AllReduce(std::span<float> values,
+                 AllReduceAlgorithm algorithm = AllReduceAlgorithm::kAuto) const;
   /// Whether the world has its own all-reduce; all ranks call it.
   bool HasMpiAllReduce() const;
   /// The bytes of all ranks, by rank; lengths may differ.

@@ -44,7 +44,7 @@ std::vector<std::string> MpiLibraries();
 struct MpiRanks {
   int ranks = 0;        ///< Number of participating processes, the first ones; 0: all.
   double timeout = 60;  ///< Seconds of one wait.
-  AllReduceWay all_reduce = AllReduceWay::kAuto;
+  AllReduceAlgorithm all_reduce = AllReduceAlgorithm::kAuto;
   bool survive = false;  ///< Continue without a lost process if the MPI can (WireRanks).
   const std::atomic<int>* stop = nullptr;  ///< Becomes the number of a signal that ends the process
                                            ///< at once while it joins the others.

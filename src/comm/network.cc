@@ -118,13 +118,15 @@ std::vector<CollectiveSpeed> MeasureCollectives(const Communicator& world,
     measure("broadcast", bytes, 1, [&] { world.Broadcast(raw, 0); });
     measure("reduce", bytes, 1, [&] { world.Reduce(values, 0); });
     const double twice = 2 * (p - 1) / p;
-    for (const auto& [name, way] : {std::pair("all-reduce", AllReduceWay::kAuto),
-                                    std::pair("all-reduce, ring", AllReduceWay::kRing),
-                                    std::pair("all-reduce, tree", AllReduceWay::kTree),
-                                    std::pair("all-reduce, halving", AllReduceWay::kHalving),
-                                    std::pair("all-reduce, mpi", AllReduceWay::kMpi)})
-      if (way != AllReduceWay::kMpi || world.HasMpiAllReduce())
-        measure(name, bytes, twice, [&, way = way] { world.AllReduce(values, way); });
+    for (const auto& [name, algorithm] :
+         {std::pair("all-reduce", AllReduceAlgorithm::kAuto),
+          std::pair("all-reduce, ring", AllReduceAlgorithm::kRing),
+          std::pair("all-reduce, tree", AllReduceAlgorithm::kTree),
+          std::pair("all-reduce, halving", AllReduceAlgorithm::kHalving),
+          std::pair("all-reduce, mpi", AllReduceAlgorithm::kMpi)})
+      if (algorithm != AllReduceAlgorithm::kMpi || world.HasMpiAllReduce())
+        measure(name, bytes, twice,
+                [&, algorithm = algorithm] { world.AllReduce(values, algorithm); });
     const auto mine = raw.first(raw.size() / world.size());
     measure("all-gather", bytes, (p - 1) / p, [&] { world.AllGather(mine); });
   }

@@ -57,7 +57,7 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
   int rank() const override { return rank_; }
   int size() const override { return world_.options.ranks; }
   double timeout() const override { return world_.options.timeout; }
-  AllReduceWay all_reduce() const override { return world_.options.all_reduce; }
+  AllReduceAlgorithm all_reduce() const override { return world_.options.all_reduce; }
 
   void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) override {
     Letter letter{.key = {.context = context, .source = rank_, .tag = tag},

@@ -8,7 +8,7 @@ namespace yoke {
 struct ThreadRanks {
   int ranks = 1;
   double timeout = 60;  ///< Seconds of one wait.
-  AllReduceWay all_reduce = AllReduceWay::kAuto;
+  AllReduceAlgorithm all_reduce = AllReduceAlgorithm::kAuto;
 };
 
 /// Runs body(world) once per rank, rank 0 in the calling thread and the others on their own

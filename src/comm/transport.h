@@ -16,7 +16,7 @@ namespace yoke {
 inline constexpr int kAnySource = -1;
 
 /// The algorithm of an all-reduce, for P ranks, n bytes, latency a and b seconds per byte.
-enum class AllReduceWay {
+enum class AllReduceAlgorithm {
   kAuto,     ///< By size and P (ChooseAllReduce).
   kRing,     ///< 2 (P - 1) messages of n / P bytes each: 2 (P - 1) a + 2 n b (P - 1) / P.
   kTree,     ///< A reduce and a broadcast: 2 log2 P (a + n b).
@@ -39,9 +39,9 @@ struct Message {
 };
 
 /// A sum over some ranks by the world's own all-reduce.
-class Adder {
+class NativeAllReduce {
  public:
-  virtual ~Adder() = default;
+  virtual ~NativeAllReduce() = default;
   /// Adds the other ranks' values to `values`; all of these ranks call it. Throws like
   /// Transport::Receive.
   virtual void Sum(std::span<float> values) = 0;
@@ -54,7 +54,7 @@ class Transport {
   virtual int size() const = 0;        ///< Size of the world.
   virtual double timeout() const = 0;  ///< Maximum seconds of one wait.
   /// The default all-reduce algorithm.
-  virtual AllReduceWay all_reduce() const { return AllReduceWay::kAuto; }
+  virtual AllReduceAlgorithm all_reduce() const { return AllReduceAlgorithm::kAuto; }
 
   /// Copies the bytes; they may be overwritten on return.
   virtual void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) = 0;
@@ -67,7 +67,8 @@ class Transport {
 
   /// Null if the world has no all-reduce of its own. All of these ranks call it, once per context,
   /// after a barrier.
-  virtual std::unique_ptr<Adder> MakeAdder(uint64_t /*context*/, std::span<const int> /*ranks*/) {
+  virtual std::unique_ptr<NativeAllReduce> MakeNativeAllReduce(uint64_t /*context*/,
+                                                               std::span<const int> /*ranks*/) {
     return nullptr;
   }
 

@@ -82,7 +82,7 @@ class WireTransport : public RealTransport<WireTransport> {
   int rank() const override { return wire_.rank(); }
   int size() const override { return options_.ranks; }
   double timeout() const override { return options_.timeout; }
-  AllReduceWay all_reduce() const override { return options_.all_reduce; }
+  AllReduceAlgorithm all_reduce() const override { return options_.all_reduce; }
 
   void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) override {
     if (to != rank())
@@ -106,12 +106,13 @@ class WireTransport : public RealTransport<WireTransport> {
     return Take(key, seconds, nullptr, message);
   }
 
-  std::unique_ptr<yoke::Adder> MakeAdder(uint64_t context, std::span<const int> ranks) override {
+  std::unique_ptr<yoke::NativeAllReduce> MakeNativeAllReduce(uint64_t context,
+                                                             std::span<const int> ranks) override {
     const JoinWatch watch(timeout());
     std::unique_ptr<WireGroup> group;
     OnWire([&] { group = wire_.Group(ranks, context); });
     if (!group) return nullptr;
-    return std::make_unique<Adder>(*this, context, ranks, std::move(group));
+    return std::make_unique<NativeAllReduce>(*this, context, ranks, std::move(group));
   }
 
   void GiveUp() { EndWaits(rank()); }
@@ -164,10 +165,10 @@ class WireTransport : public RealTransport<WireTransport> {
 
  private:
   /// Ranks that add up by MPI's own means.
-  class Adder : public yoke::Adder {
+  class NativeAllReduce : public yoke::NativeAllReduce {
    public:
-    Adder(WireTransport& transport, uint64_t context, std::span<const int> ranks,
-          std::unique_ptr<WireGroup> group)
+    NativeAllReduce(WireTransport& transport, uint64_t context, std::span<const int> ranks,
+                    std::unique_ptr<WireGroup> group)
         : transport_(transport.shared_from_this()),
           context_(context),
           ranks_(ranks.begin(), ranks.end()),

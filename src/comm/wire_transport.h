@@ -13,7 +13,7 @@ namespace yoke {
 struct WireRanks {
   int ranks = 1;
   double timeout = 60;  ///< Seconds of one wait.
-  AllReduceWay all_reduce = AllReduceWay::kAuto;
+  AllReduceAlgorithm all_reduce = AllReduceAlgorithm::kAuto;
   double farewell = 2;  ///< Seconds for the others to answer after one has failed.
   /// If a process is lost and the wire can continue, so do the other ranks: waits end with
   /// RankLost, and a body that lets it propagate is called again with the world of the survivors.

@@ -20,7 +20,8 @@ std::unique_ptr<ConvolutionKernel> Convolution(const ConvolutionShape& shape);
 
 namespace {
 bool Lowers(const ConvolutionShape& shape) {
-  return shape.way == ConvolutionWay::kLowerBatch || shape.way == ConvolutionWay::kLowerImage;
+  return shape.algorithm == ConvolutionAlgorithm::kLowerBatch ||
+         shape.algorithm == ConvolutionAlgorithm::kLowerImage;
 }
 
 /// With fewer channels transforms cost what products save; with fewer tiles those of the weights
@@ -37,8 +38,8 @@ bool PaysWinograd(const ConvolutionShape& s) {
 /// the padding, and large images, whose rows a core's second cache does not hold.
 bool PaysLoweredGradients(const ConvolutionShape& s) {
   constexpr int64_t kLanes = 16, kOutputs = 20, kNumbers = 1 << 16;
-  if (s.way != ConvolutionWay::kAuto || !s.training || !s.input_gradient || s.type != DType::kF32 ||
-      s.layout != Layout::kChannelsLast || s.groups > 1)
+  if (s.algorithm != ConvolutionAlgorithm::kAuto || !s.training || !s.input_gradient ||
+      s.type != DType::kF32 || s.layout != Layout::kChannelsLast || s.groups > 1)
     return false;
   const Shape out = s.Output();
   const int64_t window = s.rows.size * s.columns.size;
@@ -48,7 +49,8 @@ bool PaysLoweredGradients(const ConvolutionShape& s) {
 }
 
 bool TakesWinograd(const ConvolutionShape& s) {
-  return s.way == ConvolutionWay::kWinograd || (s.way == ConvolutionWay::kAuto && PaysWinograd(s));
+  return s.algorithm == ConvolutionAlgorithm::kWinograd ||
+         (s.algorithm == ConvolutionAlgorithm::kAuto && PaysWinograd(s));
 }
 }  // namespace
 
@@ -60,7 +62,7 @@ bool FitsWinograd(const ConvolutionShape& s) {
          s.channels % 16 == 0 && s.outputs % 16 == 0;
 }
 
-const std::vector<std::string>& ConvolutionWayNames() {
+const std::vector<std::string>& ConvolutionAlgorithmNames() {
   static const std::vector<std::string> names = {"auto", "direct", "lower_batch", "lower_image",
                                                  "winograd"};
   return names;

@@ -11,7 +11,7 @@
 namespace yoke {
 
 /// The algorithm of a convolution.
-enum class ConvolutionWay {
+enum class ConvolutionAlgorithm {
   kAuto,  ///< A fixed function of shape and CPU, from measurements: Winograd for many channels and
           ///< tiles, otherwise the direct kernels, with lowered f32 gradients if the channels fill
           ///< vectors badly.
@@ -21,7 +21,7 @@ enum class ConvolutionWay {
   kWinograd,    ///< 4x4 tiles with fewer products (Lavin and Gray); requires FitsWinograd.
 };
 /// "auto", "direct", "lower_batch", "lower_image", "winograd", in that order.
-const std::vector<std::string>& ConvolutionWayNames();
+const std::vector<std::string>& ConvolutionAlgorithmNames();
 
 struct ConvolutionShape {
   int64_t batch = 0;
@@ -37,9 +37,10 @@ struct ConvolutionShape {
   Layout layout = Layout::kPlain;  ///< Layout of input and output.
   bool bias = true;
   bool relu = false;
-  bool training = false;                       ///< Backward will be called.
-  bool input_gradient = false;                 ///< Backward computes it.
-  ConvolutionWay way = ConvolutionWay::kAuto;  ///< All except direct need f32 and channels-last.
+  bool training = false;        ///< Backward will be called.
+  bool input_gradient = false;  ///< Backward computes it.
+  ConvolutionAlgorithm algorithm =
+      ConvolutionAlgorithm::kAuto;  ///< All except direct need f32 and channels-last.
   int64_t partitions = 0;  ///< Partitions of the batch for lower_batch; 0: one per kernel thread.
   int64_t lowered_images = 0;  ///< Images lowered and multiplied together; 0: a whole partition.
 

@@ -223,7 +223,7 @@ class NodeMaker {
                                          .initializer = std::move(spec.initializer),
                                          .fan_in = spec.fan_in,
                                          .fan_out = spec.fan_out,
-                                         .exact = spec.exact}));
+                                         .keep_f32 = spec.keep_f32}));
     table.node = static_cast<int>(nodes_.size());
     nodes_.push_back(std::move(node));
   }

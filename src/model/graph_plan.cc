@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "kernels/join.h"
-#include "model/low_copy.h"
+#include "model/bf16_copy.h"
 #include "model/stages.h"
 
 namespace yoke {
@@ -55,7 +55,7 @@ class StagedPlan : public GraphPlan {
   void Forward(const Batch& batch, const ParamView& params) override {
     Check(batch.size == request_.batch, "the plan was compiled for another batch size");
     Allocate(stages_);
-    view_ = request_.arithmetic == DType::kBf16 && !params.low ? low_.Refresh(params) : params;
+    view_ = request_.arithmetic == DType::kBf16 && !params.bf16 ? bf16_.Refresh(params) : params;
     scored_only_ = request_.below_output || body() || !HasLabels(batch);
     non_finite_.clear();
     for (size_t i = 0; i < list_.size(); ++i)
@@ -142,7 +142,7 @@ class StagedPlan : public GraphPlan {
       const Slice& slice = layout_.slices()[index];
       ParamRef& ref = stage.params[p];
       if (ref.value.type == DType::kBf16)
-        ref.value.data = const_cast<Bf16*>(view_.low) + slice.offset;
+        ref.value.data = const_cast<Bf16*>(view_.bf16) + slice.offset;
       else
         ref.value.data = view_.values + slice.offset;
       if (!view_.gradients) continue;
@@ -208,7 +208,7 @@ class StagedPlan : public GraphPlan {
   Stages stages_;
   std::vector<Stage>& list_;
   std::vector<Tensor> others_, other_gradients_;  // of the call that is being made
-  LowCopy low_;
+  Bf16Copy bf16_;
   ParamView view_;
   Tensor scores_;
   std::string non_finite_;

@@ -28,33 +28,35 @@ List FromZoo(const Value& section, const std::string& name, const ModelTask& tas
 
 /// [model] with a file of ONNX.
 Options FileOptions(Value section) {
-  section.Erase("ways");
+  section.Erase("algorithms");
   return {"model", section,
           std::vector<OptionSpec>{{.name = "file", .type = OptionType::kPath},
                                   {.name = "initialize", .type = OptionType::kBool}}};
 }
 
 /// Checks a way as the convolution that `name` names would; the sentence says what was written.
-void CheckWay(const std::string& name, const Value& way) {
+void CheckAlgorithm(const std::string& name, const Value& algorithm) {
   for (OptionSpec option : FindEntry(layers(), "layer", "convolution").options) {
-    if (option.name != "way") continue;
+    if (option.name != "algorithm") continue;
     option.name = name;
-    Options("model.ways", Table{{name, way}}, std::vector{option});
+    Options("model.algorithms", Table{{name, algorithm}}, std::vector{option});
   }
 }
 
 /// Sets the way of the convolutions that `ways` names.
-void ChooseWays(const Value& ways, List& layers) {
-  Require(ways.AsTable(), "{}: model.ways must be a table of layers and ways", ways.place());
+void ChooseAlgorithms(const Value& algorithms, List& layers) {
+  Require(algorithms.AsTable(), "{}: model.algorithms must be a table of layers and algorithms",
+          algorithms.place());
   const std::vector<std::string> names = LayerNames(layers);
-  for (const auto& [name, way] : *ways.AsTable()) {
+  for (const auto& [name, algorithm] : *algorithms.AsTable()) {
     const auto at = std::find(names.begin(), names.end(), name);
     const bool known = at != names.end();
     Value* layer = known ? &layers[at - names.begin()] : nullptr;
     Require(known && *layer->Find("type")->AsString() == "convolution",
-            "{}: model.ways names '{}', which is no convolution of this model", way.place(), name);
-    CheckWay(name, way);
-    layer->Set("way", way);
+            "{}: model.algorithms names '{}', which is no convolution of this model",
+            algorithm.place(), name);
+    CheckAlgorithm(name, algorithm);
+    layer->Set("algorithm", algorithm);
   }
 }
 
@@ -103,9 +105,10 @@ std::vector<std::string> LayerNames(const List& layers) {
 
 List ModelLayers(const Value& model_section, const ModelTask& task) {
   Value section = model_section;
-  section.Erase("ways");
+  section.Erase("algorithms");
   List layers = LayersOf(section, task);
-  if (const Value* ways = model_section.Find("ways")) ChooseWays(*ways, layers);
+  if (const Value* algorithms = model_section.Find("algorithms"))
+    ChooseAlgorithms(*algorithms, layers);
   return layers;
 }
 

@@ -85,8 +85,8 @@ Ranking::Ranking(const Graph& graph, const RankingRequest& request)
 Ranking::~Ranking() = default;
 
 void Ranking::Forward(const Batch& batch, const ParamView& params) {
-  const bool copy = request_.arithmetic == DType::kBf16 && !params.low;
-  const ParamView view = copy ? low_.Refresh(params) : params;
+  const bool copy = request_.arithmetic == DType::kBf16 && !params.bf16;
+  const ParamView view = copy ? bf16_.Refresh(params) : params;
   below_->Forward(batch, view);
   if (request_.tables) return Search(view);
   const SparseRows labels = Labels(batch);
@@ -157,7 +157,7 @@ void Ranking::SearchOne(int64_t example, const T* weight, const T* bias, Searche
 
 const void* Ranking::Values(int slice, const ParamView& params) const {
   const int64_t offset = layout_.slices()[slice].offset;
-  if (type_ == DType::kBf16) return params.low + offset;
+  if (type_ == DType::kBf16) return params.bf16 + offset;
   return params.values + offset;
 }
 

@@ -9,8 +9,8 @@
 #include "kernels/best_scores.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/top_scores.h"
+#include "model/bf16_copy.h"
 #include "model/graph.h"
-#include "model/low_copy.h"
 #include "model/output_tables.h"
 
 namespace yoke {
@@ -86,7 +86,7 @@ class Ranking {
   std::vector<int64_t> scored_;
   std::vector<Searcher> searchers_;
   std::vector<int64_t> one_each_;  ///< 0, 1, ..., batch: row offsets for one class per example.
-  LowCopy low_;
+  Bf16Copy bf16_;
 };
 
 }  // namespace yoke

@@ -145,10 +145,10 @@ class Compiler {
   void AddParams(Stage& stage) const {
     for (const int index : stage.node->slices) {
       const Slice& slice = layout_.slices()[index];
-      const bool low =
-          request_.arithmetic == DType::kBf16 && slice.kind == SliceKind::kDense && !slice.exact;
+      const bool bf16 =
+          request_.arithmetic == DType::kBf16 && slice.kind == SliceKind::kDense && !slice.keep_f32;
       stage.params.push_back(
-          {.value = {.shape = slice.shape, .type = low ? DType::kBf16 : DType::kF32}});
+          {.value = {.shape = slice.shape, .type = bf16 ? DType::kBf16 : DType::kF32}});
       stage.trained |= slice.kind != SliceKind::kBuffer;
     }
   }

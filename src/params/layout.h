@@ -24,7 +24,7 @@ struct ParamSpec {
   std::string initializer = "zeros";
   int64_t fan_in = 1;  ///< For initializers that scale by fan-in or fan-out.
   int64_t fan_out = 1;
-  bool exact = false;  ///< Stays f32 even in layers that compute in bf16.
+  bool keep_f32 = false;  ///< Stays f32 even in layers that compute in bf16.
 };
 
 /// One parameter in the packed layout.
@@ -35,7 +35,7 @@ struct Slice {
   std::string initializer;
   int64_t fan_in = 1;
   int64_t fan_out = 1;
-  bool exact = false;
+  bool keep_f32 = false;
   int64_t offset = 0;  ///< First element in the packed buffer; a multiple of 16 (64 bytes).
 
   int64_t Count() const { return shape.Count(); }

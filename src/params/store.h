@@ -40,8 +40,8 @@ class LayerStates;
 /// The parameters of one graph call: values, and gradients if it differentiates. Owns nothing.
 struct ParamView {
   const ParamLayout* layout = nullptr;
-  float* values = nullptr;    ///< The packed buffer; running statistics are written through it.
-  const Bf16* low = nullptr;  ///< A bf16 copy of the values at the same offsets, or null.
+  float* values = nullptr;     ///< The packed buffer; running statistics are written through it.
+  const Bf16* bf16 = nullptr;  ///< A bf16 copy of the values at the same offsets, or null.
   Gradients* gradients = nullptr;  ///< Null: forward only.
   /// State that layers keep from step to step (model/layer.h), or null.
   LayerStates* states = nullptr;
@@ -62,7 +62,7 @@ class ParamStore {
   float* values(int slice) const { return values() + layout_.slices()[slice].offset; }
   Tensor ValueOf(int slice) const;
   ParamView View(Gradients* gradients = nullptr) const {
-    return {.layout = &layout_, .values = values(), .low = nullptr, .gradients = gradients};
+    return {.layout = &layout_, .values = values(), .bf16 = nullptr, .gradients = gradients};
   }
   uint64_t version() const { return version_; }
   void Publish() { ++version_; }  ///< Called by the only writer after it changes the values.

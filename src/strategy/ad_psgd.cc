@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/random.h"
-#include "strategy/leisure.h"
+#include "strategy/receive_without_timeout.h"
 #include "strategy/strategy.h"
 
 namespace yoke::strategy {
@@ -135,7 +135,7 @@ class AdPsgd : public Strategy {
   // The training thread.
 
   void Tell(Order order) { talk_.Send(std::as_bytes(std::span(&order, 1)), talk_.rank(), kInbox); }
-  void AwaitDone() { ReceiveAtLeisure(talk_, talk_.rank(), kDone); }
+  void AwaitDone() { ReceiveWithoutTimeout(talk_, talk_.rank(), kDone); }
   void AwaitAveraging() {
     const double began = talk_.Now();
     if (averaging_) AwaitDone();
@@ -169,7 +169,7 @@ class AdPsgd : public Strategy {
   static Order OrderIn(const Message& message) { return static_cast<Order>(message.bytes[0]); }
 
   void AverageWhenTold(const Communicator& talk) {
-    while (OrderIn(ReceiveAtLeisure(talk, talk.rank(), kInbox)) == kAverage) {
+    while (OrderIn(ReceiveWithoutTimeout(talk, talk.rank(), kInbox)) == kAverage) {
       const int neighbour = DrawNeighbour();
       Snapshot(mine_);
       talk.Send(std::as_bytes(std::span(mine_)), neighbour, kInbox);
@@ -187,7 +187,7 @@ class AdPsgd : public Strategy {
   /// Until its own rank says that this is the end.
   void AnswerWhoAsks(const Communicator& talk) {
     for (;;) {
-      const Message offer = ReceiveAtLeisure(talk, kAnySource, kInbox);
+      const Message offer = ReceiveWithoutTimeout(talk, kAnySource, kInbox);
       if (offer.source == talk.rank()) return;
       Answer(talk, offer);
     }

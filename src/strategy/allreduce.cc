@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "strategy/compressed_sum.h"
-#include "strategy/leisure.h"
+#include "strategy/receive_without_timeout.h"
 #include "strategy/rows.h"
 #include "strategy/strategy.h"
 
@@ -182,7 +182,7 @@ class AllReduce : public Strategy {
   void Exchange(const Communicator& own) {
     const Communicator inside = channel_.For(own);
     for (;;) {
-      const Message message = ReceiveAtLeisure(inside, world_.rank(), kTodo);
+      const Message message = ReceiveWithoutTimeout(inside, world_.rank(), kTodo);
       int which = 0;
       std::memcpy(&which, message.bytes.data(), sizeof which);
       if (which == kStop) return;
@@ -203,7 +203,7 @@ class AllReduce : public Strategy {
   void AwaitBuckets() {
     const double began = world_.Now();
     for (size_t i = 0; i < buckets_.size(); ++i)
-      std::memcpy(&beside_, ReceiveAtLeisure(channel_, world_.rank(), kDone).bytes.data(),
+      std::memcpy(&beside_, ReceiveWithoutTimeout(channel_, world_.rank(), kDone).bytes.data(),
                   sizeof beside_);
     seconds_waited_ += world_.Now() - began;
   }

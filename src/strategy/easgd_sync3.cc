@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "strategy/elastic.h"
-#include "strategy/leisure.h"
+#include "strategy/receive_without_timeout.h"
 
 namespace yoke::strategy {
 namespace {
@@ -46,7 +46,7 @@ class EasgdSync3 : public Elastic {
   void Complete() override {
     if (!std::exchange(under_way_, false)) return;
     const double began = context().world.Now();
-    ReceiveAtLeisure(channel_, context().world.rank(), kDone);
+    ReceiveWithoutTimeout(channel_, context().world.rank(), kDone);
     CountWaits(began);
   }
 
@@ -64,7 +64,7 @@ class EasgdSync3 : public Elastic {
   void Serve(const Communicator& own) {
     const Communicator channel = channel_.For(own);
     const auto order = [&channel] {
-      return static_cast<Order>(ReceiveAtLeisure(channel, channel.rank(), kOrders).bytes[0]);
+      return static_cast<Order>(ReceiveWithoutTimeout(channel, channel.rank(), kOrders).bytes[0]);
     };
     while (order() == kExchange) {
       Exchange(own);

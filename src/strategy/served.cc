@@ -130,7 +130,7 @@ StrategyEntry ServedEntry(bool racing) {
 Cost CostOfServed(const Options& options, int workers, int64_t bytes) {
   const Compressor compressor(CompressionOf(options, workers));
   const auto both = static_cast<double>(compressor.BytesOf(bytes / 4) + bytes) +
-                    sizeof(RequestHead) + sizeof(AnswerHead);
+                    sizeof(RequestHeader) + sizeof(AnswerHeader);
   return {.messages = 2.0 * workers, .message_bytes = workers * both};
 }
 
@@ -156,7 +156,7 @@ void Served::Step(const StrategyStep& step) {
        .learning_rate = step.learning_rate});
 }
 
-void Served::Ask(const RequestHead& head) {
+void Served::Ask(const RequestHeader& head) {
   message_.clear();
   Append(message_, std::span(&head, 1));
   if (head.what == Request::kPush)
@@ -168,7 +168,7 @@ void Served::Ask(const RequestHead& head) {
 void Served::TakeAnswer() {
   const Message message = context_.world.Receive(0, kToWorker);
   Unpacker answer(message.bytes);
-  version_ = answer.Take<AnswerHead>();
+  version_ = answer.Take<AnswerHeader>();
   for (const std::span<float> part : exchanged_.Of(context_.params.values())) answer.Take(part);
   answer.End();
   context_.params.Publish();
@@ -199,7 +199,7 @@ void Served::Open() {
 void Served::Idle() {
   Open();
   if (!works()) return;
-  const RequestHead head = {.what = Request::kIdle};
+  const RequestHeader head = {.what = Request::kIdle};
   context_.world.Send(std::as_bytes(std::span(&head, 1)), 0, kToServer);
 }
 

@@ -52,7 +52,7 @@ class Served : public Strategy {
  private:
   enum class Values { kOld, kAskedFor, kHere };
 
-  void Ask(const RequestHead& head);
+  void Ask(const RequestHeader& head);
   void TakeAnswer();
   void Leave(Request what);
   void Open();

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "kernels/threads.h"
-#include "strategy/leisure.h"
 #include "strategy/packing.h"
+#include "strategy/receive_without_timeout.h"
 #include "strategy/traffic_mirror.h"
 
 namespace yoke {
@@ -16,7 +16,7 @@ namespace {
 constexpr int kToHead = 0, kFromHead = 1;
 
 /// Before a share's ids, labels and activations; alone: this rank has no more.
-struct ShareHead {
+struct ShareHeader {
   int64_t examples = 0, of_team = 0;
   int64_t epoch = 0;
   uint64_t seed = 0;
@@ -25,7 +25,7 @@ struct ShareHead {
   double learning_rate = 0;
 };
 /// Before the activations' gradient.
-using LossHead = double;
+using LossHeader = double;
 
 template <typename T>
 void AppendAll(std::vector<std::byte>& message, const std::vector<T>& values) {
@@ -71,7 +71,7 @@ class HeadService {
   /// Until all ranks have finished.
   void Run(const Communicator& world) {
     while (serving_ > 0) {
-      Handle(world, strategy::ReceiveAtLeisure(world, kAnySource, kToHead));
+      Handle(world, strategy::ReceiveWithoutTimeout(world, kAnySource, kToHead));
       traffic_.Show(world.traffic());
     }
   }
@@ -85,12 +85,12 @@ class HeadService {
  private:
   struct Share {
     int rank = 0;
-    ShareHead head;
+    ShareHeader head;
     std::vector<std::byte> message;
   };
 
   void Handle(const Communicator& world, Message message) {
-    Share share{.rank = message.source, .head = Unpacker(message.bytes).Take<ShareHead>()};
+    Share share{.rank = message.source, .head = Unpacker(message.bytes).Take<ShareHeader>()};
     if (share.head.examples == 0) {
       --serving_;
       return;
@@ -150,7 +150,7 @@ class HeadService {
 
   void Take(const Share& share, std::span<float> activations) {
     Unpacker message(share.message);
-    message.Take<ShareHead>();
+    message.Take<ShareHeader>();
     TakeMore(message, share.head.examples, batch_.examples);
     TakeMore(message, share.head.classes, batch_.classes);
     if (share.head.classes == 0) {
@@ -166,7 +166,7 @@ class HeadService {
   }
 
   /// A share's gradient, of the mean over the share; returns where the next one's begins.
-  const float* Answer(const Communicator& world, const Share& share, LossHead loss,
+  const float* Answer(const Communicator& world, const Share& share, LossHeader loss,
                       const float* from) {
     const int64_t count = share.head.examples * context_.head->width;
     const float scale =
@@ -174,7 +174,7 @@ class HeadService {
     scaled_.assign(from, from + count);
     for (float& x : scaled_) x *= scale;
     answer_.clear();
-    Append(answer_, std::span<const LossHead>(&loss, 1));
+    Append(answer_, std::span<const LossHeader>(&loss, 1));
     AppendAll(answer_, scaled_);
     world.Send(answer_, share.rank, kFromHead);
     return from + count;
@@ -226,13 +226,13 @@ void ServedHead::Prepare() {
 
 double ServedHead::Step(const Batch& batch, float* gradient) {
   const bool sets = HasLabelSets(batch);
-  const ShareHead head = {.examples = batch.size,
-                          .of_team = step_.team_examples,
-                          .epoch = batch.epoch,
-                          .seed = batch.seed,
-                          .classes = static_cast<int64_t>(batch.classes.size()),
-                          .labels = sets ? batch.labels.offsets.back() : 0,
-                          .learning_rate = step_.learning_rate};
+  const ShareHeader head = {.examples = batch.size,
+                            .of_team = step_.team_examples,
+                            .epoch = batch.epoch,
+                            .seed = batch.seed,
+                            .classes = static_cast<int64_t>(batch.classes.size()),
+                            .labels = sets ? batch.labels.offsets.back() : 0,
+                            .learning_rate = step_.learning_rate};
   message_.clear();
   Append(message_, std::span(&head, 1));
   AppendAll(message_, batch.examples);
@@ -245,7 +245,7 @@ double ServedHead::Step(const Batch& batch, float* gradient) {
   context_.world.Send(message_, 0, kToHead);
   const Message message = context_.world.Receive(0, kFromHead);
   Unpacker answer(message.bytes);
-  const auto loss = answer.Take<LossHead>();
+  const auto loss = answer.Take<LossHeader>();
   answer.Take(std::span(gradient, batch.dense.Count()));
   answer.End();
   return loss;
@@ -272,14 +272,14 @@ Traffic ServedHead::traffic() const {
 void ServedHead::Finish() {
   if (!serves_) return;
   serves_ = false;
-  const ShareHead no_more;
+  const ShareHeader no_more;
   context_.world.Send(std::as_bytes(std::span(&no_more, 1)), 0, kToHead);
   thread_.reset();
 }
 
 Cost CostOfServedHead(int workers, const ExchangeSize& size) {
-  const auto up = static_cast<double>(sizeof(ShareHead)) + static_cast<double>(size.label_bytes);
-  const auto down = static_cast<double>(sizeof(LossHead));
+  const auto up = static_cast<double>(sizeof(ShareHeader)) + static_cast<double>(size.label_bytes);
+  const auto down = static_cast<double>(sizeof(LossHeader));
   return {
       .messages = 2.0 * workers,
       .message_bytes = workers * (up + down + 2.0 * static_cast<double>(size.activation_bytes))};

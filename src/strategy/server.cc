@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "kernels/shared.h"
 #include "kernels/threads.h"
-#include "strategy/leisure.h"
+#include "strategy/receive_without_timeout.h"
 
 namespace yoke {
 namespace {
@@ -64,7 +64,7 @@ ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& s
   std::copy_n(context.params.values(), layout().size(), values());
 }
 
-int64_t ServedModel::Update(const RequestHead& push, const Gradients& gradients,
+int64_t ServedModel::Update(const RequestHeader& push, const Gradients& gradients,
                             const std::vector<float>& statistics) {
   const int64_t staleness = version_ - push.version;
   const int64_t updates =
@@ -141,7 +141,7 @@ Service::Service(ServedModel& model, const ServerSettings& settings, int worker)
       workers_(settings.servers + settings.workers),
       serving_(worker == kAnySource ? settings.workers : 1),
       gradients_(model.layout(), Cpu()),
-      answer_(sizeof(AnswerHead) + model.exchanged().count() * sizeof(float)) {
+      answer_(sizeof(AnswerHeader) + model.exchanged().count() * sizeof(float)) {
   for (int i = 0; i < static_cast<int>(workers_.size()); ++i)
     if (i < settings.servers || (worker != kAnySource && i != worker))
       workers_[i].done = workers_[i].stopped = true;
@@ -149,14 +149,14 @@ Service::Service(ServedModel& model, const ServerSettings& settings, int worker)
 
 void Service::Run(const Communicator& world) {
   while (serving_ > 0) {
-    Handle(world, strategy::ReceiveAtLeisure(world, source_, kToServer));
+    Handle(world, strategy::ReceiveWithoutTimeout(world, source_, kToServer));
     traffic_.Show(world.traffic());
   }
 }
 
 void Service::Handle(const Communicator& world, const Message& message) {
   Unpacker rest(message.bytes);
-  const auto head = rest.Take<RequestHead>();
+  const auto head = rest.Take<RequestHeader>();
   Worker& worker = workers_[message.source];
   if (head.what == Request::kIdle) {
     worker.idle = true;
@@ -172,7 +172,7 @@ void Service::Handle(const Communicator& world, const Message& message) {
   AnswerThoseInTime(world);
 }
 
-void Service::Push(const Communicator& world, const RequestHead& head, Unpacker& rest) {
+void Service::Push(const Communicator& world, const RequestHeader& head, Unpacker& rest) {
   rest.TakeGradient(model_.exchanged(), compressor_, gradients_, statistics_);
   rest.End();
   CountStaleness(counts_.staleness, model_.Update(head, gradients_, statistics_));
@@ -202,7 +202,7 @@ void Service::AnswerThoseInTime(const Communicator& world) {
   for (size_t i = 0; i < workers_.size(); ++i) {
     Worker& worker = workers_[i];
     if (!worker.awaits || (bound_ > 0 && worker.pushes - least > bound_)) continue;
-    const AnswerHead version = model_.version();
+    const AnswerHeader version = model_.version();
     std::copy_n(reinterpret_cast<const std::byte*>(&version), sizeof version, answer_.data());
     model_.Read(reinterpret_cast<float*>(answer_.data() + sizeof version));
     world.Send(answer_, static_cast<int>(i), kToWorker);

@@ -46,19 +46,19 @@ struct ServerSettings {
 // Tags of a worker's requests and the server's answers: one answer per request.
 inline constexpr int kToServer = 0, kToWorker = 1;
 enum class Request : int64_t {
-  kFetch,  ///< No payload. Answer: AnswerHead and the exchanged packed values.
+  kFetch,  ///< No payload. Answer: AnswerHeader and the exchanged packed values.
   kPush,   ///< With a gradient (AppendGradient). Answer: as to kFetch.
   kDone,   ///< No more values are needed; this and a push before it get empty answers.
   kStop,   ///< The same, permanently.
   kIdle,   ///< No push will come before kDone, so others do not wait for this worker. No answer.
 };
-struct RequestHead {
+struct RequestHeader {
   Request what = Request::kFetch;
   int64_t version = 0;  ///< In a push: version of the values at which the gradient was computed.
   int64_t examples = 0;
   double learning_rate = 0;
 };
-using AnswerHead = int64_t;  ///< The version, before the packed values.
+using AnswerHeader = int64_t;  ///< The version, before the packed values.
 
 /// How far a gradient of length 1 moves the values in all, at a rate of 1: 1 / (1 - mu) for a
 /// velocity.
@@ -98,7 +98,7 @@ class ServedModel {
   /// Makes one update with a worker's gradient and statistics. Returns the staleness: the number of
   /// updates since the values at which the gradient was computed. Statistics move by 1 / workers
   /// towards the worker's.
-  int64_t Update(const RequestHead& push, const Gradients& gradients,
+  int64_t Update(const RequestHeader& push, const Gradients& gradients,
                  const std::vector<float>& statistics);
   void Read(float* exchanged) const;
   Cost CostOfUpdate() const;
@@ -139,7 +139,7 @@ class Service {
     bool stopped = false;  // permanently
   };
   void Handle(const Communicator& world, const Message& message);
-  void Push(const Communicator& world, const RequestHead& head, Unpacker& rest);
+  void Push(const Communicator& world, const RequestHeader& head, Unpacker& rest);
   void Leave(const Communicator& world, int source, bool for_good);
   void AnswerThoseInTime(const Communicator& world);
 

@@ -20,7 +20,7 @@ namespace {
 
 /// Keys that are a machine's own business.
 constexpr std::string_view kOfMachine[] = {"node.threads", "node.pin", "data.memory_limit",
-                                           "model.ways"};
+                                           "model.algorithms"};
 
 /// The keys of all jobs that hold paths.
 std::set<std::string> PathKeys() {

@@ -113,7 +113,7 @@ void WriteParts(const std::string& folder, const CheckpointParts& parts) {
   const std::string model =
       WriteSafetensors(folder + kModel, ModelTensors(parts.layout, parts.values));
   const std::string optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts));
-  CheckpointHead head = parts.head;
+  CheckpointHeader head = parts.head;
   for (int rank = 0; rank < parts.replicas; ++rank)
     head.replicas.push_back(WriteSafetensors(folder + OwnFile(rank), parts.own(rank)));
   WriteDurably(folder + kHead, EncodeHead(head, model, optimizer));
@@ -212,7 +212,7 @@ bool Checkpoint::Load(const std::vector<StateTensor>& layers) const {
   return true;
 }
 
-std::optional<CheckpointHead> NewestHead(const std::string& run) {
+std::optional<CheckpointHeader> NewestHead(const std::string& run) {
   for (const auto& [step, folder] : Newest(run)) {
     try {
       return DecodeHead(ReadWhole(folder + kHead), folder + kHead).head;

@@ -34,7 +34,7 @@ struct Position {
 };
 
 /// The contents of a checkpoint besides tensors: everything that eval, predict and resume need.
-struct CheckpointHead {
+struct CheckpointHeader {
   Value job;      ///< The resolved job.
   DataInfo data;  ///< Shapes, label map, normalization.
   Position position;
@@ -50,17 +50,17 @@ struct CheckpointHead {
 
 /// Encodes `checkpoint.json` from a head and the checksums of the two tensor files. DecodeHead does
 /// the reverse (throws UserError with the file).
-std::string EncodeHead(const CheckpointHead& head, const std::string& model,
+std::string EncodeHead(const CheckpointHeader& head, const std::string& model,
                        const std::string& optimizer);
 struct DecodedHead {
-  CheckpointHead head;
+  CheckpointHeader head;
   std::string model;
   std::string optimizer;
 };
 DecodedHead DecodeHead(std::string bytes, const std::string& name);
 
 struct CheckpointParts {
-  const CheckpointHead& head;
+  const CheckpointHeader& head;
   const ParamLayout& layout;
   const float* values;
   const RuleState& state;
@@ -90,7 +90,7 @@ class Checkpoint {
   /// `folder` may be a link to it (`run/last`). Throws DamagedError (train/files.h) with the
   /// damaged file, UserError if it cannot be read or another version wrote it.
   static Checkpoint Open(const std::string& folder);
-  const CheckpointHead& head() const { return head_; }
+  const CheckpointHeader& head() const { return head_; }
   const std::string& folder() const { return folder_; }
   /// Copies the weights to a store. Names and shapes of the layout must match (UserError
   /// otherwise).
@@ -112,14 +112,14 @@ class Checkpoint {
   const Safetensors& Optimizer() const;
 
   std::string folder_;
-  CheckpointHead head_;
+  CheckpointHeader head_;
   std::string optimizer_checksum_;
   Safetensors model_;
   mutable std::optional<Safetensors> optimizer_;
 };
 
 /// What the newest checkpoint of a run says, where a head of one is whole. Changes nothing.
-std::optional<CheckpointHead> NewestHead(const std::string& run);
+std::optional<CheckpointHeader> NewestHead(const std::string& run);
 
 /// Prepares a run's folder for resuming: removes leftovers of a killed writer, renames checkpoints
 /// that are newer than the newest intact one (reported in `messages`), points `last` at that one

@@ -5,19 +5,19 @@
 
 namespace yoke {
 
-bool SameKey(const Job& job, const CheckpointHead& head, const char* section, const char* key) {
+bool SameKey(const Job& job, const CheckpointHeader& head, const char* section, const char* key) {
   const Value* old_section = head.job.Find(section);
   const Value* old_value = old_section ? old_section->Find(key) : nullptr;
   const Value* value = job.resolved.Find(section)->Find(key);
   return old_value && value ? *old_value == *value : old_value == value;
 }
 
-bool GoesOnExactly(const Job& job, const CheckpointHead& head) {
+bool GoesOnExactly(const Job& job, const CheckpointHeader& head) {
   return SameKey(job, head, "cluster", "strategy") && SameKey(job, head, "cluster", "replicas") &&
          SameKey(job, head, "train", "rule");
 }
 
-void CheckSameData(const Job& job, const Reader& data, const CheckpointHead& head,
+void CheckSameData(const Job& job, const Reader& data, const CheckpointHeader& head,
                    const std::string& run) {
   const DataInfo& info = data.Info();
   Require(head.data.input == info.input,

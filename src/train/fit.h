@@ -8,14 +8,14 @@
 namespace yoke {
 
 /// Whether a key has the same value as in the checkpoint's job (or is absent in both).
-bool SameKey(const Job& job, const CheckpointHead& head, const char* section, const char* key);
+bool SameKey(const Job& job, const CheckpointHeader& head, const char* section, const char* key);
 
 /// Whether a checkpoint is from a job with the same strategy, rule and number of replicas, so that
 /// its exact part can be used.
-bool GoesOnExactly(const Job& job, const CheckpointHead& head);
+bool GoesOnExactly(const Job& job, const CheckpointHeader& head);
 
 /// Throws UserError with the run unless the training data are those of the checkpoint.
-void CheckSameData(const Job& job, const Reader& data, const CheckpointHead& head,
+void CheckSameData(const Job& job, const Reader& data, const CheckpointHeader& head,
                    const std::string& run);
 
 }  // namespace yoke

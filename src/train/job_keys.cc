@@ -248,7 +248,7 @@ const std::vector<OptionSpec>& model_keys() {
        .type = kPath,
        .help = "Instead of `name`: an ONNX file; training starts from its weights."},
       {.name = "initialize", .type = kBool, .help = "With `file`: true draws the weights anew."},
-      {.name = "ways",
+      {.name = "algorithms",
        .type = kTable,
        .help = "Convolution algorithms by layer: `{convolution1 = \"direct\"}`; "
                "`yoke info --tune-to` writes it."},

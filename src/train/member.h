@@ -7,30 +7,30 @@
 #include <string>
 #include <vector>
 
-#include "train/course.h"
-#include "train/pace.h"
+#include "train/epoch_cursor.h"
 #include "train/peers.h"
 #include "train/rank.h"
 #include "train/rank_log.h"
 #include "train/replica.h"
 #include "train/rounds.h"
+#include "train/session_clock.h"
 
 namespace yoke {
 
 class Member {
  public:
-  Member(const Job& job, const RunRequest& request, Ground& ground, const Communicator& world,
+  Member(const Job& job, const RunRequest& request, RunContext& context, const Communicator& world,
          const LocalRank& inside);
   virtual ~Member() = default;
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
   /// Builds the model and restores what is left of a larger world, or a checkpoint if there is one.
-  void Begin(const Remains* remains);
+  void Begin(const SurvivorState* survivor);
   /// Follows rank 0's orders and returns the result.
   EndEvent Follow();
   /// After another rank is lost: the state that is left here, if there is any.
-  std::optional<Remains> Rescue();
+  std::optional<SurvivorState> Rescue();
   /// Logs the error that ends this rank.
   void Note(const std::exception& problem) {
     if (log_) log_->End(problem);
@@ -47,20 +47,20 @@ class Member {
   /// Restores the parts of a checkpoint that only rank 0 needs.
   virtual void TakeUp(const Checkpoint& /*checkpoint*/) {}
   /// Called when all ranks are ready for the first step.
-  virtual void Begun(const std::optional<Heritage>& /*heritage*/) {}
+  virtual void Begun(const std::optional<RecoveryPlan>& /*recovery*/) {}
   /// Called with the steps done of the plan and in total, and the sums of the epoch so far.
-  virtual void Stepped(int64_t /*of_plan*/, int64_t /*done*/, const Tally& /*so_far*/) {}
+  virtual void Stepped(int64_t /*of_plan*/, int64_t /*done*/, const StepTotals& /*so_far*/) {}
   /// Whether the round is to end early. Called on another thread.
   virtual bool Due() const { return false; }
 
   bool leads() const { return world_.rank() == 0; }
   /// Takes its share of a round, then meets the others. Returns the tallies of all ranks.
-  std::vector<Tally> Work(const Order& order);
+  std::vector<StepTotals> Work(const Order& order);
   /// The sums at the start of a round.
-  Tally Before() const;
+  StepTotals Before() const;
   void Finish();
   /// The tally of the first rank with a non-finite loss.
-  static std::optional<Tally> FirstBad(const std::vector<Tally>& tallies);
+  static std::optional<StepTotals> FirstBad(const std::vector<StepTotals>& all_totals);
   /// The signal that reached any rank; 0: none.
   int Signal() const {
     return signal_ == 0 && request_.stop_signal ? request_.stop_signal->load() : signal_;
@@ -69,27 +69,28 @@ class Member {
 
   const Job& job_;
   const RunRequest& request_;
-  Ground& ground_;
+  RunContext& context_;
   const DataSets& data_;
   Communicator world_;
   ThreadPlan threads_;
   Binding binding_;
   Roles roles_;
-  Course course_;
+  EpochCursor cursor_;
   Position& position_;
   std::optional<Replica> replica_;
-  Tally tally_ = {};  ///< Of this rank since the last meeting; rank 0 also adds to the epoch's.
+  StepTotals totals_ =
+      {};             ///< Of this rank since the last meeting; rank 0 also adds to the epoch's.
   Metrics exchange_;  ///< Of all ranks, at the last meeting.
   double rate_ = 0;
-  Pace pace_;
+  SessionClock clock_;
   std::optional<Rounds> rounds_;  ///< Its thread asks rank 0 whether it is Due.
 
  private:
   void TakeUpCheckpoint();
-  void TakeUp(const Remains* remains, const Heritage& heritage);
+  void TakeUp(const SurvivorState* survivor, const RecoveryPlan& recovery);
   void TakeStep(int64_t s, int64_t done);
   void NoteLoss(double loss, int64_t examples);
-  void Told(int64_t dealt, const Tally& of_all);
+  void Told(int64_t dealt, const StepTotals& of_all);
 
   std::optional<RankLog> log_;  // on all ranks except 0
   std::optional<Peers> peers_;  // where ranks are processes

@@ -13,7 +13,7 @@
 #include "base/parallel.h"
 #include "kernels/best_scores.h"
 #include "kernels/threads.h"
-#include "model/low_copy.h"
+#include "model/bf16_copy.h"
 #include "model/ranking.h"
 
 namespace yoke {
@@ -105,7 +105,7 @@ class Evaluation {
         chunk_(ChunkSize(request.graph, reader.Size())),
         sums_((reader.Size() + chunk_ - 1) / chunk_) {
     if (HasCurve()) scored_.resize(static_cast<size_t>(reader.Size()));
-    if (request.arithmetic == DType::kBf16) params_ = low_.Refresh(params_);
+    if (request.arithmetic == DType::kBf16) params_ = bf16_.Refresh(params_);
     params_.gradients = nullptr;
   }
 
@@ -259,7 +259,7 @@ class Evaluation {
   std::vector<Sums> sums_;  ///< By chunk.
   Sums total_;
   std::vector<std::pair<float, bool>> scored_;
-  LowCopy low_;
+  Bf16Copy bf16_;
   std::atomic<size_t> next_ = 0;
 };
 

@@ -17,7 +17,7 @@
 #include "train/explosion.h"
 #include "train/fit.h"
 #include "train/member.h"
-#include "train/own.h"
+#include "train/rank_state.h"
 #include "train/record.h"
 #include "train/staleness_note.h"
 #include "train/watch.h"
@@ -30,10 +30,10 @@ constexpr int kDivergedStatus = 3;
 
 class Leader : public Member {
  public:
-  Leader(const Job& job, const RunRequest& request, Ground& ground, const Communicator& world,
+  Leader(const Job& job, const RunRequest& request, RunContext& context, const Communicator& world,
          const LocalRank& inside)
-      : Member(job, request, ground, world, inside),
-        run_(ground.run->path()),
+      : Member(job, request, context, world, inside),
+        run_(context.run->path()),
         record_(MakeRecord(run_)),
         observers_(request.observers),
         watch_(job, data_) {
@@ -47,16 +47,16 @@ class Leader : public Member {
 
   EndEvent Lead() {
     std::string reason = ended_before_;
-    if (reason.empty() && position_.epoch >= course_.epochs()) reason = "finished";
+    if (reason.empty() && position_.epoch >= cursor_.epochs()) reason = "finished";
     if (!reason.empty() && !inherits_)
       Tell(fmt::format("{} has already ended ({}): there is nothing left to train", run_, reason));
     if (reason.empty() && !inherits_ && Interrupted())
       reason = "interrupted";  // While reading data.
-    if (!reason.empty() || ground_.owed) {
+    if (!reason.empty() || context_.pending) {
       rounds_->Give({.kind = Order::kSettle});
       replica_->Settle();
     }
-    if (ground_.owed) reason = Save(Ground::Owed(*ground_.owed));
+    if (context_.pending) reason = Save(RunContext::PendingCheckpoint(*context_.pending));
     while (reason.empty()) reason = RunRound();
     EndEvent end = End(reason);
     rounds_->Give({.kind = Order::kEnd, .exit_status = end.exit_status});
@@ -68,7 +68,7 @@ class Leader : public Member {
   // Beginning.
 
   void TakeUp(const Checkpoint& checkpoint) override {
-    const CheckpointHead& head = checkpoint.head();
+    const CheckpointHeader& head = checkpoint.head();
     CheckSameData(job_, *data_.train, head, run_);
     replica_->Restore(checkpoint);
     position_ = head.position;
@@ -80,7 +80,7 @@ class Leader : public Member {
   }
 
   /// The best value so far counts only as the same metric's, and where its weights are still here.
-  void TakeBest(const CheckpointHead& head) {
+  void TakeBest(const CheckpointHeader& head) {
     position_.best = head.position.best;
     position_.has_best = head.position.has_best && SameKey(job_, head, "checkpoint", "best") &&
                          std::filesystem::exists(run_ + "/best");
@@ -92,10 +92,10 @@ class Leader : public Member {
                        threads_.threads == 1 ? "" : "s", ranks.empty() ? "" : " each");
   }
 
-  void Begun(const std::optional<Heritage>& heritage) override {
-    inherits_ = heritage && heritage->trained();
-    if (inherits_ && !position_.has_best && ground_.checkpoint)
-      TakeBest(ground_.checkpoint->head());  // of a leader that is lost
+  void Begun(const std::optional<RecoveryPlan>& recovery) override {
+    inherits_ = recovery && recovery->trained();
+    if (inherits_ && !position_.has_best && context_.checkpoint)
+      TakeBest(context_.checkpoint->head());  // of a leader that is lost
     saved_ = std::filesystem::exists(run_ + "/last");
     const StartEvent event = {.run = run_,
                               .parameters = replica_->layout().Parameters(),
@@ -105,26 +105,27 @@ class Leader : public Member {
                               .world = world_.size(),
                               .train_examples = data_.train->Size(),
                               .test_examples = data_.test ? data_.test->Size() : 0,
-                              .epochs_done = course_.EpochsDone(),
-                              .epochs = course_.epochs()};
+                              .epochs_done = cursor_.EpochsDone(),
+                              .epochs = cursor_.epochs()};
     if (inherits_) told_ = EpochsTold(run_, event.epochs_done);
     for (Observer* observer : observers_) observer->Start(event);
     for (const std::string& place : Places()) LogInfo(place);
-    for (const std::string& message : ground_.messages) Tell(message);
-    ground_.messages.clear();
-    if (heritage)
+    for (const std::string& message : context_.messages) Tell(message);
+    context_.messages.clear();
+    if (recovery)
       Tell(fmt::format("rank {} of {} is lost{}: {} continue from step {}",
-                       fmt::join(heritage->lost, ", "), heritage->world,
+                       fmt::join(recovery->lost, ", "), recovery->world,
                        inherits_ ? "" : " before the first step", world_.size(), position_.step));
     if (inherits_) return;
     for (const std::string& note : data_.notes) Tell(note);
-    if (const std::string note = course_.Note(); !note.empty()) Tell(note);
+    if (const std::string note = cursor_.Note(); !note.empty()) Tell(note);
     if (const std::string note = StalenessNote(job_, StrategyOf(job_), world_.size());
         !note.empty())
       Tell(note);
-    if (ground_.checkpoint)
-      Tell(fmt::format("resumed from {} at step {}", ground_.checkpoint->folder(), position_.step));
-    if (request_.resume && !ground_.checkpoint)
+    if (context_.checkpoint)
+      Tell(
+          fmt::format("resumed from {} at step {}", context_.checkpoint->folder(), position_.step));
+    if (request_.resume && !context_.checkpoint)
       Tell("there is no checkpoint yet: starting from the beginning");
   }
 
@@ -136,26 +137,26 @@ class Leader : public Member {
 
   /// Rank 0: steps until all meet, and what is due then.
   std::string RunRound() {
-    if (!course_.planned()) {
-      course_.PlanEpoch();
-      pace_.BeginEpoch(course_.EpochsDone());
+    if (!cursor_.planned()) {
+      cursor_.PlanEpoch();
+      clock_.BeginEpoch(cursor_.EpochsDone());
     }
-    const Order order = {.kind = Order::kTrain, .first = course_.done(), .last = LastStepOfRound()};
+    const Order order = {.kind = Order::kTrain, .first = cursor_.done(), .last = LastStepOfRound()};
     rounds_->Give(order);
-    rate_ = course_.LearningRateAt(course_.done());
-    const std::vector<Tally> tallies = Work(order);
-    if (const auto bad = FirstBad(tallies))
+    rate_ = cursor_.LearningRateAt(cursor_.done());
+    const std::vector<StepTotals> all_totals = Work(order);
+    if (const auto bad = FirstBad(all_totals))
       return Diverged(std::isnan(bad->bad_loss) ? "the loss became nan"
                                                 : fmt::format("the loss became {}", bad->bad_loss),
                       bad->bad_step);
-    return course_.EpochIsOver() ? FinishEpoch(RecentLoss(tallies)) : BetweenSteps();
+    return cursor_.EpochIsOver() ? FinishEpoch(RecentLoss(all_totals)) : BetweenSteps();
   }
 
-  static double RecentLoss(const std::vector<Tally>& tallies) {
+  static double RecentLoss(const std::vector<StepTotals>& all_totals) {
     double logs = 0, steps = 0;
-    for (const Tally& tally : tallies) {
-      logs += tally.recent_log * static_cast<double>(tally.recent);
-      steps += static_cast<double>(tally.recent);
+    for (const StepTotals& totals : all_totals) {
+      logs += totals.recent_log * static_cast<double>(totals.recent);
+      steps += static_cast<double>(totals.recent);
     }
     return steps > 0 ? std::exp(logs / steps) : 0;
   }
@@ -163,8 +164,8 @@ class Leader : public Member {
   /// A checkpoint that is due by steps ends a round.
   int64_t LastStepOfRound() const {
     const int64_t every = job_.checkpoint.Int("every_steps");
-    if (every == 0) return course_.steps();
-    return std::min(course_.steps(), course_.done() + every - position_.step % every);
+    if (every == 0) return cursor_.steps();
+    return std::min(cursor_.steps(), cursor_.done() + every - position_.step % every);
   }
 
   std::string BetweenSteps() {
@@ -176,25 +177,25 @@ class Leader : public Member {
   std::string FinishEpoch(double recent) {
     EpochEvent event = {
         .epoch = position_.epoch + 1,
-        .epochs = course_.epochs(),
+        .epochs = cursor_.epochs(),
         .seconds = 0,
-        .examples_per_second = ExamplesPerSecond(course_.done()),
+        .examples_per_second = ExamplesPerSecond(cursor_.done()),
         .learning_rate = rate_,
         .step = position_.step,
         .train_loss = position_.loss_sum / static_cast<double>(position_.loss_examples),
         .validation = {},
         .test = {},
         .exchange = exchange_};
-    course_.FinishEpoch();
-    tally_ = Before();
+    cursor_.FinishEpoch();
+    totals_ = Before();
     const std::string bad = replica_->BadParameter();
     if (!bad.empty()) return Diverged("the weights became infinite", position_.step);
     const bool measure = position_.epoch % job_.train.Int("evaluate_every") == 0 ||
-                         position_.epoch >= course_.epochs();
+                         position_.epoch >= cursor_.epochs();
     if (measure && data_.validation)
       event.validation = replica_->Evaluate(*data_.validation, request_.stop_signal);
     if (measure && data_.test) event.test = replica_->Evaluate(*data_.test, request_.stop_signal);
-    event.seconds = pace_.OfTraining();
+    event.seconds = clock_.OfTraining();
     if (event.epoch > told_)
       for (Observer* observer : observers_) observer->Epoch(event);
     if (Exploded(position_.untrained_loss, recent,
@@ -211,7 +212,7 @@ class Leader : public Member {
     const bool best = watch_.IsBest(watched, position_);
     const bool measured = !data_.test || !test.empty();  // In the last epoch: nobody broke it off.
     std::string reason = watch_.ReachesTarget(watched)                     ? "target"
-                         : position_.epoch >= course_.epochs() && measured ? "finished"
+                         : position_.epoch >= cursor_.epochs() && measured ? "finished"
                                                                            : ReasonToStop();
     const int64_t every = job_.checkpoint.Int("every_epochs");
     const bool due = (every > 0 && position_.epoch % every == 0) || CheckpointIsDue();
@@ -227,35 +228,35 @@ class Leader : public Member {
 
   std::string ReasonToStop() const {
     if (Interrupted()) return "interrupted";
-    return time_limit_ > 0 && pace_.OfSession() >= time_limit_ ? "time_limit" : "";
+    return time_limit_ > 0 && clock_.OfSession() >= time_limit_ ? "time_limit" : "";
   }
 
   bool MinutesAreOver() const {
     const double minutes = job_.checkpoint.Float("every_minutes");
-    return minutes > 0 && pace_.SinceSaved() >= minutes * 60;
+    return minutes > 0 && clock_.SinceSaved() >= minutes * 60;
   }
 
   bool Due() const override { return !ReasonToStop().empty() || MinutesAreOver(); }
 
   /// Writes a checkpoint; returns `reason`, or "diverged" when the weights are not worth keeping.
-  std::string Save(const Ground::Owed& due) {
-    ground_.owed = due;
+  std::string Save(const RunContext::PendingCheckpoint& due) {
+    context_.pending = due;
     if (!replica_->BadParameter().empty())
       return Diverged("the weights became infinite", position_.step);
     const double begin = Now();
-    position_.seconds = pace_.OfTraining();
-    CheckpointHead head = {.job = job_.resolved,
-                           .data = data_.train->Info(),
-                           .position = position_,
-                           .rule_steps = 0,
-                           .executor = {},
-                           .strategy = {},
-                           .test = due.test,
-                           .reason = due.reason};
+    position_.seconds = clock_.OfTraining();
+    CheckpointHeader head = {.job = job_.resolved,
+                             .data = data_.train->Info(),
+                             .position = position_,
+                             .rule_steps = 0,
+                             .executor = {},
+                             .strategy = {},
+                             .test = due.test,
+                             .reason = due.reason};
     replica_->Describe(head);
     const bool own = replica_->KeepsOwn();
     if (own) rounds_->Give({.kind = Order::kKeep});
-    OwnCollector collector(world_, *replica_);
+    RankStateCollector collector(world_, *replica_);
     WriteCheckpoint(
         {.run = run_, .keep = static_cast<int>(job_.checkpoint.Int("keep")), .best = due.best},
         {.head = head,
@@ -265,17 +266,17 @@ class Leader : public Member {
          .layers = replica_->LayerTensors(),
          .replicas = own ? world_.size() : 0,
          .own = [&collector](int rank) { return collector.Of(rank); }});
-    ground_.owed.reset();
+    context_.pending.reset();
     saved_test_ = due.test;
     saved_ = true;
-    pace_.Saved(begin);
+    clock_.Saved(begin);
     return due.reason;
   }
 
   std::string Diverged(const std::string& what, int64_t step) {
     const std::string where = replica_->FirstNonFinite();
     // The epoch under way, or the one that has just ended.
-    const int64_t epoch = course_.planned() ? position_.epoch + 1 : position_.epoch;
+    const int64_t epoch = cursor_.planned() ? position_.epoch + 1 : position_.epoch;
     sentence_ = fmt::format(
         "{} at step {} (epoch {}){}; try a smaller train.learning_rate (now {:.3g}), "
         "train.clip_norm = 1, or "
@@ -290,18 +291,18 @@ class Leader : public Member {
 
   /// When so many steps of the epoch's plan are done.
   double ExamplesPerSecond(int64_t done) const {
-    return pace_.Speed(course_.EpochsAt(done)) * static_cast<double>(position_.examples);
+    return clock_.Speed(cursor_.EpochsAt(done)) * static_cast<double>(position_.examples);
   }
 
-  void Stepped(int64_t done, int64_t step, const Tally& so_far) override {
+  void Stepped(int64_t done, int64_t step, const StepTotals& so_far) override {
     if (Now() - step_told_ < kSecondsBetweenStepEvents) return;
     step_told_ = Now();
-    const double speed = ExamplesPerSecond(done), epoch = course_.EpochsAt(done);
+    const double speed = ExamplesPerSecond(done), epoch = cursor_.EpochsAt(done);
     const double left =
-        (static_cast<double>(course_.epochs()) - epoch) * static_cast<double>(position_.examples);
+        (static_cast<double>(cursor_.epochs()) - epoch) * static_cast<double>(position_.examples);
     const StepEvent event = {.step = step,
                              .epoch = epoch,
-                             .epochs = course_.epochs(),
+                             .epochs = cursor_.epochs(),
                              .loss = so_far.loss_sum / static_cast<double>(so_far.examples),
                              .learning_rate = rate_,
                              .examples_per_second = speed,
@@ -319,7 +320,7 @@ class Leader : public Member {
   MemoryUse Memory() const {
     MemoryUse memory = replica_->Memory();
     memory.peak = PeakMemory();
-    memory.before_model = ground_.before_model;
+    memory.before_model = context_.before_model;
     return memory;
   }
 
@@ -329,8 +330,8 @@ class Leader : public Member {
       saved_test_ = replica_->Evaluate(*data_.test, request_.stop_signal);
     EndEvent event = {.run = run_,
                       // As in the checkpoint, from which a resumed run counts.
-                      .seconds = diverged ? pace_.OfTraining() : position_.seconds,
-                      .epochs = course_.EpochsDone(),
+                      .seconds = diverged ? clock_.OfTraining() : position_.seconds,
+                      .epochs = cursor_.EpochsDone(),
                       .step = position_.step,
                       .test = saved_test_,
                       .reason = reason,
@@ -360,27 +361,27 @@ class Leader : public Member {
 
 }  // namespace
 
-EndEvent TrainRank(const Job& job, const RunRequest& request, Ground& ground,
+EndEvent TrainRank(const Job& job, const RunRequest& request, RunContext& context,
                    const Communicator& world, const LocalRank& inside,
-                   std::optional<Remains>& remains) {
+                   std::optional<SurvivorState>& survivor) {
   const bool leads = world.rank() == 0;
   try {
     std::unique_ptr<Member> rank;
     Leader* leader = nullptr;
     if (leads)
-      rank.reset(leader = new Leader(job, request, ground, world, inside));
+      rank.reset(leader = new Leader(job, request, context, world, inside));
     else
-      rank = std::make_unique<Member>(job, request, ground, world, inside);
+      rank = std::make_unique<Member>(job, request, context, world, inside);
     try {
-      rank->Begin(remains ? &*remains : nullptr);
-      const bool again = request.resume || remains;
-      remains.reset();
+      rank->Begin(survivor ? &*survivor : nullptr);
+      const bool again = request.resume || survivor;
+      survivor.reset();
       if (!leads) return rank->Follow();
-      if (again) ground.run->WriteJob(job);  // Not before: a refused one leaves the run.
+      if (again) context.run->WriteJob(job);  // Not before: a refused one leaves the run.
       return leader->Lead();
     } catch (const RankLost& lost) {
       rank->Note(lost);
-      if (std::optional<Remains> left = rank->Rescue()) remains = std::move(left);
+      if (std::optional<SurvivorState> left = rank->Rescue()) survivor = std::move(left);
       throw;
     } catch (const std::exception& problem) {
       rank->Note(problem);
@@ -389,7 +390,7 @@ EndEvent TrainRank(const Job& job, const RunRequest& request, Ground& ground,
   } catch (const RankLost&) {
     throw;
   } catch (...) {
-    if (leads && !ground.began) ground.run->Abandon();
+    if (leads && !context.began) context.run->Abandon();
     throw;
   }
 }

@@ -8,14 +8,14 @@
 #include "base/topology.h"
 #include "comm/communicator.h"
 #include "train/checkpoint.h"
-#include "train/remains.h"
+#include "train/recovery.h"
 #include "train/run_directory.h"
 #include "train/trainer.h"
 
 namespace yoke {
 
 /// State shared by the ranks of one process: the data, and in rank 0's process also the run.
-struct Ground {
+struct RunContext {
   std::string folder = {};  ///< Absolute path of the run, on every rank.
   std::optional<RunDirectory> run = {};
   std::optional<Checkpoint> checkpoint = {};
@@ -26,20 +26,20 @@ struct Ground {
   /// Number of worlds this process has been in, each smaller than the one before.
   int64_t worlds = 0;
   /// A checkpoint that was due when a rank was lost.
-  struct Owed {
+  struct PendingCheckpoint {
     std::string reason = {};  ///< Why the run was to end with it; "": it was not to end.
     Metrics test = {};
     bool best = false;
   };
-  std::optional<Owed> owed = {};
+  std::optional<PendingCheckpoint> pending = {};
 };
 
 /// Trains to the end. Only rank 0 calls the request's observers and writes the run; the others
 /// return only the exit status. `inside` is the rank's place among the ranks of this process. If
 /// another rank is lost and this one can continue, it throws RankLost and sets `remains`, from
 /// which it continues when it is called again.
-EndEvent TrainRank(const Job& job, const RunRequest& request, Ground& ground,
+EndEvent TrainRank(const Job& job, const RunRequest& request, RunContext& context,
                    const Communicator& world, const LocalRank& inside,
-                   std::optional<Remains>& remains);
+                   std::optional<SurvivorState>& survivor);
 
 }  // namespace yoke

@@ -15,10 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string TextOf(const Tally& tally) {
-  if (tally.examples == 0) return "no examples";
-  return fmt::format("{} examples with mean loss {}", Count(tally.examples),
-                     Metric(tally.loss_sum / static_cast<double>(tally.examples)));
+std::string TextOf(const StepTotals& totals) {
+  if (totals.examples == 0) return "no examples";
+  return fmt::format("{} examples with mean loss {}", Count(totals.examples),
+                     Metric(totals.loss_sum / static_cast<double>(totals.examples)));
 }
 
 }  // namespace
@@ -34,12 +34,12 @@ RankLog::RankLog(const Communicator& world, const std::string& run, int threads)
 void RankLog::Round(const RankRound& round) {
   const double waited = round.waited - std::exchange(waited_, round.waited);
   std::string text = fmt::format("epoch {}, step {}: {} in {}, {} of these waiting", round.epoch,
-                                 Count(round.step), TextOf(round.tally), Duration(round.seconds),
+                                 Count(round.step), TextOf(round.totals), Duration(round.seconds),
                                  Duration(waited));
-  if (round.tally.bad_step > 0)
-    text +=
-        fmt::format("; at step {} the loss became {}", round.tally.bad_step, round.tally.bad_loss);
-  if (round.tally.signal > 0) text += fmt::format("; received signal {}", round.tally.signal);
+  if (round.totals.bad_step > 0)
+    text += fmt::format("; at step {} the loss became {}", round.totals.bad_step,
+                        round.totals.bad_loss);
+  if (round.totals.signal > 0) text += fmt::format("; received signal {}", round.totals.signal);
   file_.Info(text);
 }
 

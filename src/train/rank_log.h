@@ -14,11 +14,11 @@ namespace yoke {
 
 /// What a rank did in one round.
 struct RankRound {
-  int64_t epoch = 0;   ///< The current epoch; 1 for the first.
-  int64_t step = 0;    ///< The current step of the run.
-  Tally tally = {};    ///< This rank's sums of the round.
-  double seconds = 0;  ///< Duration of the round.
-  double waited = 0;   ///< Seconds that its strategy has waited for messages since its start.
+  int64_t epoch = 0;       ///< The current epoch; 1 for the first.
+  int64_t step = 0;        ///< The current step of the run.
+  StepTotals totals = {};  ///< This rank's sums of the round.
+  double seconds = 0;      ///< Duration of the round.
+  double waited = 0;       ///< Seconds that its strategy has waited for messages since its start.
 };
 
 class RankLog {

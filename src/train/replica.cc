@@ -127,18 +127,18 @@ void Replica::Share(int from) {
   if (world_.rank() != from) Restored();
 }
 
-void Replica::Rescue(Remains& remains) {
+void Replica::Rescue(SurvivorState& survivor) {
   const Strategy::Rescued rescued = strategy_->Recover();
   const std::vector<std::span<std::byte>> parts = Portable();
   for (const std::span<std::byte> part : parts)
-    remains.parts.emplace_back(part.begin(), part.end());
-  if (rescued.values) std::memcpy(remains.parts[0].data(), rescued.values, parts[0].size());
-  remains.model = rescued.values || !entry_.replicas_differ;
-  remains.version = rescued.version;
-  remains.executor = executor_->State();
+    survivor.parts.emplace_back(part.begin(), part.end());
+  if (rescued.values) std::memcpy(survivor.parts[0].data(), rescued.values, parts[0].size());
+  survivor.model = rescued.values || !entry_.replicas_differ;
+  survivor.version = rescued.version;
+  survivor.executor = executor_->State();
 }
 
-void Replica::TakeUp(const Remains* mine, const Heritage& heritage) {
+void Replica::TakeUp(const SurvivorState* mine, const RecoveryPlan& recovery) {
   const bool has = mine && mine->worlds > 0;
   if (has) {
     const std::vector<std::span<std::byte>> parts = Portable();
@@ -147,8 +147,8 @@ void Replica::TakeUp(const Remains* mine, const Heritage& heritage) {
     executor_->Restore(mine->executor);
     Restored();
   }
-  if (heritage.mean) TakeMean(has);
-  Share(heritage.source);
+  if (recovery.mean) TakeMean(has);
+  Share(recovery.source);
 }
 
 /// The values become the mean over the ranks that count.
@@ -265,7 +265,7 @@ MemoryUse Replica::Memory() const {
           .gradients = gradients_.bytes()};
 }
 
-void Replica::Describe(CheckpointHead& head) const {
+void Replica::Describe(CheckpointHeader& head) const {
   // A checkpoint needs no file but its own.
   if (job_.model().Find("file")) head.job.Set("model", Table{{"layer", layers_}});
   head.rule_steps = state_.steps;
@@ -303,13 +303,13 @@ std::vector<StateTensor> Replica::OwnTensors() {
   return tensors;
 }
 
-void Replica::Restore(const CheckpointHead& head) {
+void Replica::Restore(const CheckpointHeader& head) {
   if (SameKey(job_, head, "node", "executor")) executor_->Restore(head.executor);
   if (GoesOnExactly(job_, head)) strategy_->Restore(head.strategy);
 }
 
 void Replica::Restore(const Checkpoint& checkpoint) {
-  const CheckpointHead& head = checkpoint.head();
+  const CheckpointHeader& head = checkpoint.head();
   checkpoint.Load(params_);
   if (SameKey(job_, head, "train", "rule")) checkpoint.Load(layout(), state_);
   if (checkpoint.Load(LayerTensors())) Restored();

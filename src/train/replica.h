@@ -16,7 +16,7 @@
 #include "train/job.h"
 #include "train/machine.h"
 #include "train/metrics.h"
-#include "train/remains.h"
+#include "train/recovery.h"
 
 namespace yoke {
 
@@ -54,10 +54,10 @@ class Replica {
   void Share() { Share(0); }
   /// The same after a loss: all ranks continue from the state of the previous world in `mine` (or
   /// null).
-  void TakeUp(const Remains* mine, const Heritage& heritage);
+  void TakeUp(const SurvivorState* mine, const RecoveryPlan& recovery);
   /// Called after a rank is lost: fills in the state that is left here. Nothing is called
   /// afterwards.
-  void Rescue(Remains& remains);
+  void Rescue(SurvivorState& survivor);
   /// Prepares the first step. Call it after Share, and after OwnTensors are restored if there are
   /// any.
   void Prepare() { strategy_->Prepare(); }
@@ -83,7 +83,7 @@ class Replica {
   /// The model's packed values on rank 0, as Settle left them.
   const float* Model() const { return model_; }
   /// Adds the state needed for resuming.
-  void Describe(CheckpointHead& head) const;
+  void Describe(CheckpointHeader& head) const;
   /// Whether each rank has its own state that an exact continuation needs, and its tensors.
   bool KeepsOwn() const;
   std::vector<StateTensor> OwnTensors();
@@ -95,7 +95,7 @@ class Replica {
   /// exactly if they are those of the checkpoint; a changed one starts with a new state.
   void Restore(const Checkpoint& checkpoint);
   /// Restores the part of a checkpoint's head besides tensors, on any rank.
-  void Restore(const CheckpointHead& head);
+  void Restore(const CheckpointHeader& head);
 
  private:
   std::vector<std::span<std::byte>> Portable();

@@ -135,7 +135,8 @@ class Rounds::Service {
   /// Those of the first `ranks` that have arrived.
   void Tell(int ranks, bool over) {
     News news = {.over = over ? 1 : 0, .dealt = next_};
-    for (const Tally& sum : sums_) news.loss_sum += sum.loss_sum, news.examples += sum.examples;
+    for (const StepTotals& sum : sums_)
+      news.loss_sum += sum.loss_sum, news.examples += sum.examples;
     for (int rank = 0; rank < ranks; ++rank)
       if (arrived_[rank]) channel_.Send(BytesOf(news), rank, kNews);
     told_at_ = channel_.Now();
@@ -179,7 +180,7 @@ class Rounds::Service {
   std::vector<size_t> asked_;               // questions for a lease, by rank
   std::vector<bool> arrived_;               // at the meeting, by rank
   std::vector<double> heard_;               // when last, by rank
-  std::vector<Tally> sums_;                 // of losses, by rank
+  std::vector<StepTotals> sums_;            // of losses, by rank
   int64_t next_ = 0, last_ = 0;
   bool over_ = false;
   int64_t length_ = 1;
@@ -215,12 +216,12 @@ void Rounds::Begin(const Order& order) {
   asked_ = wants_end_ = false;
 }
 
-void Rounds::Ask(int64_t wish, const Tally& mine) {
+void Rounds::Ask(int64_t wish, const StepTotals& mine) {
   const Question question = {.wish = wish, .loss_sum = mine.loss_sum, .examples = mine.examples};
   channel_.Send(BytesOf(question), 0, kQuestion);
 }
 
-Lease Rounds::Next(const Tally& mine) {
+Lease Rounds::Next(const StepTotals& mine) {
   if (channel_.size() == 1) {
     if (dealt_ >= order_.last || wants_end_ || (dealt_ > order_.first && settings_.due()))
       return {};
@@ -248,16 +249,16 @@ void Rounds::AwaitTheOthers() {
   dealt_ = news.dealt;
 }
 
-std::vector<Tally> Rounds::Meet(Tally mine) {
+std::vector<StepTotals> Rounds::Meet(StepTotals mine) {
   if (channel_.size() > 1) {
     Ask(kArrived, mine);
     AwaitTheOthers();
   }
   mine.dealt = dealt_;
-  std::vector<Tally> tallies;
+  std::vector<StepTotals> all_totals;
   for (const auto& bytes : channel_.AllGather(BytesOf(mine)))
-    tallies.push_back(ValueIn<Tally>({.bytes = bytes}));
-  return tallies;
+    all_totals.push_back(ValueIn<StepTotals>({.bytes = bytes}));
+  return all_totals;
 }
 
 }  // namespace yoke

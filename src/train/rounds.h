@@ -35,7 +35,7 @@ struct Order {
 };
 
 /// The sums that each rank contributes to a meeting.
-struct Tally {
+struct StepTotals {
   double loss_sum = 0;  ///< Sum of losses over `examples`.
   int64_t examples = 0;
   int64_t bad_step = 0;   ///< Step at which its loss became non-finite (1 for the first); 0: none.
@@ -56,7 +56,8 @@ class Rounds {
     /// On rank 0: whether the round is to end early; called on a separate thread.
     std::function<bool()> due = [] { return false; };
     /// On a server waiting in Meet: receives the steps dealt so far and the sums of all ranks.
-    std::function<void(int64_t dealt, const Tally& of_all)> told = [](int64_t, const Tally&) {};
+    std::function<void(int64_t dealt, const StepTotals& of_all)> told = [](int64_t,
+                                                                           const StepTotals&) {};
   };
   /// Constructed by all ranks, in the same order.
   Rounds(const Communicator& world, Settings settings);
@@ -68,16 +69,16 @@ class Rounds {
 
   /// The next steps of this rank's team; `mine` are the sums so far. All ranks of a team get the
   /// same steps.
-  Lease Next(const Tally& mine);
+  Lease Next(const StepTotals& mine);
   /// Requests that the round end early.
   void AskToMeet();
   /// Call when Next() is empty: returns the tallies of all ranks, by rank.
-  std::vector<Tally> Meet(Tally mine);
+  std::vector<StepTotals> Meet(StepTotals mine);
 
  private:
   class Service;
   void Begin(const Order& order);
-  void Ask(int64_t wish, const Tally& mine = {});
+  void Ask(int64_t wish, const StepTotals& mine = {});
   void AwaitTheOthers();
 
   Communicator channel_;

@@ -175,7 +175,7 @@ bool RunDirectory::HasJob() const { return fs::exists(path_ + kJobFile); }
 Job LoadRunJob(const std::string& run, const Overrides& overrides) {
   RequireRun(run);
   if (fs::exists(run + kJobFile)) return MakeResolvedJob(ReadToml(run + kJobFile), overrides);
-  const std::optional<CheckpointHead> head = NewestHead(run);
+  const std::optional<CheckpointHeader> head = NewestHead(run);
   Require(head.has_value(), "{} cannot be resumed: it has no job.toml, and no checkpoint is whole",
           run);
   return MakeResolvedJob(head->job, overrides);

@@ -13,25 +13,25 @@
 #include "comm/lost.h"
 #include "comm/threads.h"
 #include "train/agreement.h"
-#include "train/course.h"
+#include "train/epoch_cursor.h"
 #include "train/load_watch.h"
-#include "train/own.h"
 #include "train/rank.h"
+#include "train/rank_state.h"
 #include "train/replica.h"
 
 namespace yoke {
 namespace {
 
 /// Who leads has the run: a new one, the one to resume, or that of a lost leader.
-void Lead(const Job& job, const RunRequest& request, Ground& ground) {
-  const std::string old = request.resume ? request.run : ground.folder;
-  ground.run.emplace(old.empty() ? RunDirectory::Create(request.run, job)
-                                 : RunDirectory::Resume(old));
-  ground.folder = std::filesystem::absolute(ground.run->path());
-  ground.began = !old.empty();
-  if (request.resume && !ground.run->HasJob())
-    ground.messages.emplace_back("job.toml is missing: the job is that of the newest checkpoint");
-  if (ground.began) ground.checkpoint = RecoverNewest(old, ground.messages);
+void Lead(const Job& job, const RunRequest& request, RunContext& context) {
+  const std::string old = request.resume ? request.run : context.folder;
+  context.run.emplace(old.empty() ? RunDirectory::Create(request.run, job)
+                                  : RunDirectory::Resume(old));
+  context.folder = std::filesystem::absolute(context.run->path());
+  context.began = !old.empty();
+  if (request.resume && !context.run->HasJob())
+    context.messages.emplace_back("job.toml is missing: the job is that of the newest checkpoint");
+  if (context.began) context.checkpoint = RecoverNewest(old, context.messages);
 }
 
 /// Bytes of the files that [data] names; 0 when one is no plain file.
@@ -51,32 +51,32 @@ int64_t DataBytes(const Value& data) {
 }
 
 /// Opens the data that the ranks of this process share.
-void ReadData(const Job& job, const RunRequest& request, Ground& ground) {
+void ReadData(const Job& job, const RunRequest& request, RunContext& context) {
   {
-    const LoadWatch watch(request, ground.run.has_value(), DataBytes(job.data()), [&] {
-      if (ground.run && !ground.began) ground.run->Abandon();
+    const LoadWatch watch(request, context.run.has_value(), DataBytes(job.data()), [&] {
+      if (context.run && !context.began) context.run->Abandon();
     });
-    ground.data = OpenData(job.data(), job.seed());
+    context.data = OpenData(job.data(), job.seed());
   }
-  ground.before_model = ResidentMemory();
+  context.before_model = ResidentMemory();
 }
 
 /// What comes before the first step: when it fails, a run that has only begun leaves nothing.
 template <typename Work>
-void OrAbandon(Ground& ground, const Work& work) {
+void OrAbandon(RunContext& context, const Work& work) {
   try {
     work();
   } catch (const RankLost&) {  // the others go on with it
     throw;
   } catch (...) {
-    if (ground.run && !ground.began) ground.run->Abandon();
+    if (context.run && !context.began) context.run->Abandon();
     throw;
   }
 }
 
 /// Refuses more threads in this process than the system allows.
 void RequireThreadsFor(int threads, int ranks) {
-  RequireThreads(ranks * (threads + Course::ThreadsReadingAhead(threads)) - 1);
+  RequireThreads(ranks * (threads + EpochCursor::ThreadsReadingAhead(threads)) - 1);
 }
 
 /// Refuses more ranks in this process than the data or the system allow, before there is one.
@@ -118,25 +118,27 @@ Job Smaller(const Job& job, int ranks, std::vector<std::string>& messages) {
 }
 
 /// [cluster] all_reduce.
-AllReduceWay AllReduceOf(const Job& job) {
-  static const std::map<std::string, AllReduceWay> ways = {{"auto", AllReduceWay::kAuto},
-                                                           {"ring", AllReduceWay::kRing},
-                                                           {"tree", AllReduceWay::kTree},
-                                                           {"halving", AllReduceWay::kHalving},
-                                                           {"mpi", AllReduceWay::kMpi}};
+AllReduceAlgorithm AllReduceOf(const Job& job) {
+  static const std::map<std::string, AllReduceAlgorithm> ways = {
+      {"auto", AllReduceAlgorithm::kAuto},
+      {"ring", AllReduceAlgorithm::kRing},
+      {"tree", AllReduceAlgorithm::kTree},
+      {"halving", AllReduceAlgorithm::kHalving},
+      {"mpi", AllReduceAlgorithm::kMpi}};
   return ways.at(job.cluster.String("all_reduce"));
 }
 
 /// Runs work(); when it ends with the loss of a rank, this one knows its place in the world that
 /// lost it, also where it has nothing else to go on from.
 template <typename Work>
-void KeepPlace(const Communicator& world, std::optional<Remains>& remains, const Work& work) {
+void KeepPlace(const Communicator& world, std::optional<SurvivorState>& survivor,
+               const Work& work) {
   try {
     work();
   } catch (const RankLost&) {
-    if (!remains) remains.emplace();
-    remains->rank = world.rank();
-    remains->world = world.size();
+    if (!survivor) survivor.emplace();
+    survivor->rank = world.rank();
+    survivor->world = world.size();
     throw;
   }
 }
@@ -145,8 +147,8 @@ void KeepPlace(const Communicator& world, std::optional<Remains>& remains, const
 EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
   EndEvent end;
   Job job = given;
-  Ground ground;
-  std::optional<Remains> remains;
+  RunContext context;
+  std::optional<SurvivorState> survivor;
   const MpiRanks ranks = {.timeout = job.cluster.Float("timeout"),
                           .all_reduce = AllReduceOf(job),
                           .survive = true,
@@ -154,20 +156,20 @@ EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
   const Facts facts = JobFacts(given);
   RunMpi(ranks, [&](const Communicator& world) {
     const bool leads = world.rank() == 0;
-    ++ground.worlds;
-    KeepPlace(world, remains, [&] {
+    ++context.worlds;
+    KeepPlace(world, survivor, [&] {
       CheckAgreement(world, facts, "all ranks need the same program, job file and options");
-      if (leads && !ground.run) Lead(job, request, ground);
+      if (leads && !context.run) Lead(job, request, context);
       if (world.size() < job.cluster.Int("replicas"))
-        job = Smaller(job, world.size(), ground.messages);
-      if (!leads) ground.messages.clear();
-      OrAbandon(ground, [&] {
-        ground.folder = ShareText(world, ground.folder);  // first: the next leader needs it
-        if (!ground.data.train) ReadData(job, request, ground);
+        job = Smaller(job, world.size(), context.messages);
+      if (!leads) context.messages.clear();
+      OrAbandon(context, [&] {
+        context.folder = BroadcastText(world, context.folder);  // first: the next leader needs it
+        if (!context.data.train) ReadData(job, request, context);
         RequireThreadsFor(job.Plan({}).threads, 1);
-        CheckAgreement(world, DataFacts(ground.data), "all ranks must read the same data");
+        CheckAgreement(world, DataFacts(context.data), "all ranks must read the same data");
       });
-      end = TrainRank(job, request, ground, world, {}, remains);
+      end = TrainRank(job, request, context, world, {}, survivor);
     });
   });
   return end;
@@ -179,23 +181,23 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   if (LaunchedByMpi()) return TrainOverMpi(job, request);
   const int ranks = static_cast<int>(job.cluster.Int("replicas"));
   EndEvent end;
-  Ground ground = {.worlds = 1};
-  Lead(job, request, ground);
-  AllReduceWay way = AllReduceOf(job);
-  if (ranks > 1 && way == AllReduceWay::kMpi) {
-    ground.messages.emplace_back(
+  RunContext context = {.worlds = 1};
+  Lead(job, request, context);
+  AllReduceAlgorithm algorithm = AllReduceOf(job);
+  if (ranks > 1 && algorithm == AllReduceAlgorithm::kMpi) {
+    context.messages.emplace_back(
         "cluster.all_reduce = \"mpi\" needs processes of a launcher; these replicas are threads, "
         "so auto is used");
-    way = AllReduceWay::kAuto;
+    algorithm = AllReduceAlgorithm::kAuto;
   }
-  OrAbandon(ground, [&] {
-    ReadData(job, request, ground);
-    CheckRanks(job, *ground.data.train, ranks);
+  OrAbandon(context, [&] {
+    ReadData(job, request, context);
+    CheckRanks(job, *context.data.train, ranks);
   });
-  RunThreads({.ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = way},
+  RunThreads({.ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = algorithm},
              [&](const Communicator& world) {
-               std::optional<Remains> none;  // threads are lost together
-               EndEvent mine = TrainRank(job, request, ground, world,
+               std::optional<SurvivorState> none;  // threads are lost together
+               EndEvent mine = TrainRank(job, request, context, world,
                                          {.rank = world.rank(), .size = world.size()}, none);
                if (world.rank() == 0) end = std::move(mine);
              });

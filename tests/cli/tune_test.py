@@ -1,4 +1,4 @@
-"""yoke info --tune: measures the ways to convolve, and writes a job that keeps the choices."""
+"""yoke info --tune: measures the algorithms to convolve, and writes a job that keeps the choices."""
 import os
 import unittest
 
@@ -7,7 +7,7 @@ from program import ProgramTest, TINY
 # Few examples: under a sanitizer these convolutions run on plain loops.
 LENET = (TINY.replace('name = "mlp"\nwidths = [16]', 'name = "lenet"').replace("epochs = 2", "epochs = 1")
          .replace("train_size = 300", "train_size = 64").replace("test_size = 60", "test_size = 20"))
-PLAIN = os.environ.get("YOKE_KERNELS") == "reference"  # then every way is the reference's
+PLAIN = os.environ.get("YOKE_KERNELS") == "reference"  # then every algorithm is the reference's
 
 
 class TuneTest(ProgramTest):
@@ -18,17 +18,17 @@ class TuneTest(ProgramTest):
     def test_every_way_of_every_convolution_is_measured(self):
         info, tune = self.good("info", "lenet.toml", "--tune", "--json").events()
         self.assertEqual((info["event"], tune["event"]), ("info", "tune"))
-        rows = [(row["layer"], row["way"]) for row in tune["ways"]]
-        ways = ("auto", "direct", "lower_batch", "lower_image")
-        self.assertEqual(rows, [(layer, way) for layer in ("convolution1", "convolution2") for way in ways])
-        self.assertEqual(sum(row["fastest"] for row in tune["ways"]), 2)
-        self.assertTrue(all(row["seconds"] > 0 for row in tune["ways"]))
+        rows = [(row["layer"], row["algorithm"]) for row in tune["algorithms"]]
+        algorithms = ("auto", "direct", "lower_batch", "lower_image")
+        self.assertEqual(rows, [(layer, algorithm) for layer in ("convolution1", "convolution2") for algorithm in algorithms])
+        self.assertEqual(sum(row["fastest"] for row in tune["algorithms"]), 2)
+        self.assertTrue(all(row["seconds"] > 0 for row in tune["algorithms"]))
 
     def test_a_run_of_the_written_job_keeps_its_choices(self):
         self.good("info", "lenet.toml", "--tune-to", "tuned.toml")
         self.good("train", "tuned.toml", "--run", "run")
         with open(self.path("run/job.toml")) as job:
-            self.assertRegex(job.read(), r"(?s)ways.*convolution1.*convolution2")
+            self.assertRegex(job.read(), r"(?s)algorithms.*convolution1.*convolution2")
         self.good("eval", "run/last")
 
     def test_a_chosen_way_is_taken(self):
@@ -39,9 +39,9 @@ class TuneTest(ProgramTest):
         self.assertNotIn("lowered", kernels["convolution1"])
 
     def test_mistakes(self):
-        for ways, said in (('{convolution9 = "direct"}', "convolution9"), ('{linear1 = "direct"}', "no convolution"),
-                           ('{convolution1 = "fast"}', "model.ways.convolution1: unknown value 'fast'")):
-            self.write("wrong.toml", LENET.replace('"lenet"', '"lenet"\nways = ' + ways))
+        for algorithms, said in (('{convolution9 = "direct"}', "convolution9"), ('{linear1 = "direct"}', "no convolution"),
+                           ('{convolution1 = "fast"}', "model.algorithms.convolution1: unknown value 'fast'")):
+            self.write("wrong.toml", LENET.replace('"lenet"', '"lenet"\nways = ' + algorithms))
             result = self.yoke("info", "wrong.toml")
             self.assertEqual(result.code, 2, ways)
             self.assertIn(said, result.error)

@@ -153,10 +153,11 @@ TEST_P(CommunicatorTest, EveryWayOfAllReduceGivesTheSumsAndTheSameBitsEverywhere
     for (int64_t count : {0, 1, 3, 300}) {
       const std::vector<float> sums = SumsOfNumbers(ranks, count);
       Run(ranks, [&](const Communicator& world) {
-        for (const AllReduceWay way : {AllReduceWay::kAuto, AllReduceWay::kRing,
-                                       AllReduceWay::kTree, AllReduceWay::kHalving}) {
+        for (const AllReduceAlgorithm algorithm :
+             {AllReduceAlgorithm::kAuto, AllReduceAlgorithm::kRing, AllReduceAlgorithm::kTree,
+              AllReduceAlgorithm::kHalving}) {
           std::vector<float> values = Numbers(world.rank(), count);
-          world.AllReduce(values, way);
+          world.AllReduce(values, algorithm);
           for (int64_t i = 0; i < count; ++i) ASSERT_NEAR(values[i], sums[i], 1e-3);
           const auto all = world.AllGather(std::as_bytes(std::span(values)));
           for (const auto& theirs : all) EXPECT_EQ(theirs, all[0]);
@@ -195,10 +196,10 @@ TEST_P(CommunicatorTest, CountsWhatTheFormulasSay) {
   Run(4, [](const Communicator& world) {
     std::vector<float> values(kCount, 1);
     const int64_t before = world.traffic().bytes_sent;
-    world.AllReduce(values, AllReduceWay::kRing);
+    world.AllReduce(values, AllReduceAlgorithm::kRing);
     EXPECT_EQ(world.traffic().messages_sent, 6);
     EXPECT_EQ(world.traffic().bytes_sent - before, 2 * 4 * kCount * 3 / 4);
-    world.AllReduce(values, AllReduceWay::kHalving);
+    world.AllReduce(values, AllReduceAlgorithm::kHalving);
     EXPECT_EQ(world.traffic().messages_sent, 6 + 4);
     EXPECT_EQ(world.traffic().bytes_sent - before, 2 * 2 * 4 * kCount * 3 / 4);
   });
@@ -210,7 +211,7 @@ TEST_P(CommunicatorTest, MpiSumsWhereThereIsOne) {
     Run(ranks, [](const Communicator& world) {
       const auto sum = [](const Communicator& some) {
         std::vector<float> values(kCount, float(some.rank() + 1));
-        some.AllReduce(values, AllReduceWay::kMpi);
+        some.AllReduce(values, AllReduceAlgorithm::kMpi);
         const auto p = static_cast<float>(some.size());
         EXPECT_EQ(values, std::vector<float>(kCount, p * (p + 1) / 2));
       };
@@ -244,7 +245,7 @@ TEST_P(CommunicatorTest, AWaitForMpiNamesWhoIsMissing) {
         [](const Communicator& world) {
           ASSERT_TRUE(world.HasMpiAllReduce());
           std::vector<float> values(10);
-          if (world.rank() == 0) world.AllReduce(values, AllReduceWay::kMpi);
+          if (world.rank() == 0) world.AllReduce(values, AllReduceAlgorithm::kMpi);
           Message message;
           world.TryReceive(0, 5, message, 3);  // longer than the timeout
         },

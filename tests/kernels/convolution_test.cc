@@ -97,7 +97,7 @@ void Compare(ConvolutionShape shape) {
   EXPECT_NE(kernel->name(), "reference");
   got.With(*kernel);
   wanted.With(*MakeConvolution(shape, true));
-  const bool winograd = shape.way == ConvolutionWay::kWinograd;
+  const bool winograd = shape.algorithm == ConvolutionAlgorithm::kWinograd;
   const double tolerance = shape.type == DType::kBf16 ? 1e-2 : winograd ? 5e-5 : 1e-5;
   ExpectNear(got.output, wanted.output, tolerance, "output");
   ExpectNear(got.weight_gradient, wanted.weight_gradient, tolerance, "weight gradient");
@@ -153,9 +153,10 @@ std::vector<Case> Cases() {
 
 TEST(Convolution, DirectEqualsLoops) {
   for (auto [name, shape] : Cases())
-    for (const ConvolutionWay way : {ConvolutionWay::kAuto, ConvolutionWay::kDirect}) {
+    for (const ConvolutionAlgorithm algorithm :
+         {ConvolutionAlgorithm::kAuto, ConvolutionAlgorithm::kDirect}) {
       SCOPED_TRACE(name);
-      shape.way = way;
+      shape.algorithm = algorithm;
       Compare(shape);
     }
 }
@@ -187,7 +188,7 @@ TEST(Convolution, GradientsAreLoweredWhereNoChannelsFillVectors) {
   EXPECT_FALSE(lowers());
   shape.rows.padding = 0, shape.height = 24;
   EXPECT_FALSE(lowers());
-  shape.height = 12, shape.way = ConvolutionWay::kDirect;
+  shape.height = 12, shape.algorithm = ConvolutionAlgorithm::kDirect;
   EXPECT_FALSE(lowers());
 }
 
@@ -215,7 +216,7 @@ TEST(Convolution, WinogradEqualsLoops) {
                  .bias = !relu,
                  .relu = relu,
                  .input_gradient = !relu,
-                 .way = ConvolutionWay::kWinograd});
+                 .algorithm = ConvolutionAlgorithm::kWinograd});
       }
 }
 
@@ -228,7 +229,7 @@ TEST(Convolution, WinogradEqualsLoopsInChunks) {
            .rows = {3, 1, 1},
            .columns = {3, 1, 1},
            .input_gradient = true,
-           .way = ConvolutionWay::kWinograd});
+           .algorithm = ConvolutionAlgorithm::kWinograd});
 }
 
 TEST(Convolution, WinogradTakesManyChannelsAndTiles) {
@@ -255,7 +256,7 @@ TEST(Convolution, LoweredEqualsLoops) {
     for (int64_t partitions : {1, 2, 4})
       for (int64_t images : {0, 2}) {
         SCOPED_TRACE(fmt::format("{}, {} partitions of {} images", name, partitions, images));
-        shape.way = ConvolutionWay::kLowerBatch;
+        shape.algorithm = ConvolutionAlgorithm::kLowerBatch;
         shape.partitions = partitions;
         shape.lowered_images = images;
         Compare(shape);
@@ -265,7 +266,7 @@ TEST(Convolution, LoweredEqualsLoops) {
 TEST(Convolution, LoweredByImageEqualsLoops) {
   for (auto [name, shape] : Cases()) {
     SCOPED_TRACE(name);
-    shape.way = ConvolutionWay::kLowerImage;
+    shape.algorithm = ConvolutionAlgorithm::kLowerImage;
     Compare(shape);
   }
 }

@@ -32,7 +32,7 @@ TEST(BatchNormLayer, AbsorbsAnAdditionAndThenARelu) {
 TEST(BatchNormLayer, WeightAndBiasStayExact) {
   const std::vector<ParamSpec> specs = Make("", {4, 3, 3})->Params();
   ASSERT_EQ(specs.size(), 4U);
-  EXPECT_TRUE(specs[0].exact && specs[1].exact);
+  EXPECT_TRUE(specs[0].keep_f32 && specs[1].keep_f32);
   EXPECT_EQ(specs[0].initializer, "ones");
   EXPECT_EQ(specs[2].name, "running_mean");
   EXPECT_EQ(specs[3].name, "running_var");

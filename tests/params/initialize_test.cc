@@ -46,8 +46,8 @@ TEST(Initialize, UniformOnesStayWithinTheirBoundAndFillIt) {
                                                   {"he_uniform", std::sqrt(6.0 / 50)}};
   for (const auto& [name, bound] : cases) {
     const ParamStore store = Drawn({name}, 1);
-    const auto [low, high] = std::minmax_element(Values(store).begin(), Values(store).end());
-    EXPECT_GE(*low, -bound) << name;
+    const auto [bf16, high] = std::minmax_element(Values(store).begin(), Values(store).end());
+    EXPECT_GE(*bf16, -bound) << name;
     EXPECT_LE(*high, bound) << name;
     EXPECT_NEAR(Variance(Values(store)), bound * bound / 3, bound * bound * 0.02) << name;
   }

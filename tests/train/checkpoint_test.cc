@@ -66,19 +66,19 @@ class CheckpointTest : public testing::Test {
   std::unique_ptr<UpdateRule> rule_;
   ParamStore params_;
   RuleState state_;
-  CheckpointHead head_{.job = Table{{"train", Table{{"epochs", 3}, {"learning_rate", 1.0}}}},
-                       .data = {.input = {3}, .outputs = 2, .label_names = {"-1", "cat"}},
-                       .position = {.epoch = 1,
-                                    .examples = 10,
-                                    .loss_sum = 0.1,
-                                    .loss_examples = 4,
-                                    .seconds = 2.5,
-                                    .best = 0.5,
-                                    .has_best = true},
-                       .rule_steps = 9,
-                       .executor = Table{},
-                       .strategy = Table{{"clock", 3}},
-                       .test = {{"loss", 0.25}, {"accuracy", 0.1}}};
+  CheckpointHeader head_{.job = Table{{"train", Table{{"epochs", 3}, {"learning_rate", 1.0}}}},
+                         .data = {.input = {3}, .outputs = 2, .label_names = {"-1", "cat"}},
+                         .position = {.epoch = 1,
+                                      .examples = 10,
+                                      .loss_sum = 0.1,
+                                      .loss_examples = 4,
+                                      .seconds = 2.5,
+                                      .best = 0.5,
+                                      .has_best = true},
+                         .rule_steps = 9,
+                         .executor = Table{},
+                         .strategy = Table{{"clock", 3}},
+                         .test = {{"loss", 0.25}, {"accuracy", 0.1}}};
 };
 
 TEST_F(CheckpointTest, KeepsEverything) {

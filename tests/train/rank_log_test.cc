@@ -45,10 +45,10 @@ TEST_F(RankLogTest, TellsStartRoundsAndEndOfEachRankButTheFirst) {
   Log(run_, [](int rank, RankLog& log) {
     log.Round({.epoch = 1,
                .step = 2000,
-               .tally = {.loss_sum = 600.0 * rank, .examples = 1200},
+               .totals = {.loss_sum = 600.0 * rank, .examples = 1200},
                .seconds = 2.5,
                .waited = 0.25});
-    log.Round({.epoch = 2, .step = 2010, .tally = {.signal = 15}, .seconds = 12, .waited = 5.25});
+    log.Round({.epoch = 2, .step = 2010, .totals = {.signal = 15}, .seconds = 12, .waited = 5.25});
     log.End(143);
   });
   EXPECT_THAT(Text(1), ContainsRegex(
@@ -65,7 +65,7 @@ TEST_F(RankLogTest, TellsStartRoundsAndEndOfEachRankButTheFirst) {
 
 TEST_F(RankLogTest, GoesOnInTheFileOfTheSessionBefore) {
   Log(run_, [](int, RankLog& log) {
-    log.Round({.epoch = 1, .step = 1, .tally = {.bad_step = 7, .bad_loss = -HUGE_VAL}});
+    log.Round({.epoch = 1, .step = 1, .totals = {.bad_step = 7, .bad_loss = -HUGE_VAL}});
     log.End(std::runtime_error("rank 0 is lost"));
   });
   Log(run_, [](int, RankLog& log) { log.End(0); });

@@ -14,8 +14,8 @@ namespace {
 
 struct Dealt {
   std::vector<std::vector<int64_t>> steps;  ///< By rank.
-  std::vector<Tally> told = {};             ///< To rank 0; `dealt` is how far the round was.
-  std::vector<Tally> met = {};
+  std::vector<StepTotals> told = {};        ///< To rank 0; `dealt` is how far the round was.
+  std::vector<StepTotals> met = {};
 };
 
 struct Round {
@@ -33,7 +33,7 @@ Dealt Deal(const Round& round) {
     const int rank = world.rank();
     Rounds rounds(world, {.servers = round.servers,
                           .team = round.team,
-                          .told = [&](int64_t so_far, const Tally& of_all) {
+                          .told = [&](int64_t so_far, const StepTotals& of_all) {
                             EXPECT_EQ(rank, 0);
                             dealt.told.push_back(of_all);
                             dealt.told.back().dealt = so_far;
@@ -43,16 +43,16 @@ Dealt Deal(const Round& round) {
       EXPECT_EQ(rounds.Await().kind, given.kind);
     };
     hear({.kind = Order::kTrain, .first = round.first, .last = round.last});
-    Tally tally;
-    for (Lease lease; !(lease = rounds.Next(tally)).empty();)
+    StepTotals totals;
+    for (Lease lease; !(lease = rounds.Next(totals)).empty();)
       for (int64_t s = lease.begin; s < lease.end; ++s) {
         const int team = (rank - round.servers) / round.team;
         world.Sleep(round.seconds * (1 + team / 2.0));
         dealt.steps[rank].push_back(s);
-        tally.loss_sum += 2;
-        ++tally.examples;
+        totals.loss_sum += 2;
+        ++totals.examples;
       }
-    const std::vector<Tally> met = rounds.Meet(tally);
+    const std::vector<StepTotals> met = rounds.Meet(totals);
     if (rank == 0) dealt.met = met;
     hear({.kind = Order::kEnd});
   });

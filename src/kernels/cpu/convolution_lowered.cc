@@ -42,7 +42,7 @@ void Multiply(const Product& p) {
 class LoweredProducts : public ConvolutionKernel {
  public:
   explicit LoweredProducts(const ConvolutionShape& shape) : s_(shape), out_(shape.Output()) {
-    const bool image = s_.way == ConvolutionWay::kLowerImage;
+    const bool image = s_.algorithm == ConvolutionAlgorithm::kLowerImage;
     const int64_t wanted = s_.partitions > 0 ? s_.partitions : KernelThreads();
     partitions_ = image ? 1 : std::min(wanted, s_.batch);
     const int64_t part = (s_.batch + partitions_ - 1) / partitions_;
@@ -98,8 +98,8 @@ class LoweredProducts : public ConvolutionKernel {
   }
 
   std::string name() const override {
-    return s_.way == ConvolutionWay::kLowerImage ? "lowered, an image at a time"
-                                                 : "lowered, a partition a core";
+    return s_.algorithm == ConvolutionAlgorithm::kLowerImage ? "lowered, an image at a time"
+                                                             : "lowered, a partition a core";
   }
 
  private:

@@ -61,8 +61,9 @@ class BatchNorm : public Layer {
     const Shape channels{shape_.channels};
     std::vector<ParamSpec> specs;
     if (affine_) {
-      specs.push_back({.name = "weight", .shape = channels, .initializer = "ones", .exact = true});
-      specs.push_back({.name = "bias", .shape = channels, .exact = true});
+      specs.push_back(
+          {.name = "weight", .shape = channels, .initializer = "ones", .keep_f32 = true});
+      specs.push_back({.name = "bias", .shape = channels, .keep_f32 = true});
     }
     specs.push_back({.name = "running_mean", .shape = channels, .kind = SliceKind::kBuffer});
     specs.push_back({.name = "running_var",

@@ -47,16 +47,18 @@ class Convolution : public Layer {
     shape.type = request.arithmetic;
     shape.training = request.training;
     shape.input_gradient = request.input_gradient;
-    Require(
-        shape.way != ConvolutionWay::kWinograd || FitsWinograd(shape) || shape.type != DType::kF32,
-        "layer '{}' (convolution): way \"winograd\" takes 3x3 windows of stride 1, one group, and "
-        "channels in multiples of 16",
-        name_);
-    const bool lowers = shape.way > ConvolutionWay::kDirect;
+    Require(shape.algorithm != ConvolutionAlgorithm::kWinograd || FitsWinograd(shape) ||
+                shape.type != DType::kF32,
+            "layer '{}' (convolution): algorithm \"winograd\" takes 3x3 windows of stride 1, one "
+            "group, and "
+            "channels in multiples of 16",
+            name_);
+    const bool lowers = shape.algorithm > ConvolutionAlgorithm::kDirect;
     Require(!lowers || shape.type == DType::kF32,
-            "layer '{}' (convolution): way \"{}\" computes in f32 only; with precision = \"bf16\" "
+            "layer '{}' (convolution): algorithm \"{}\" computes in f32 only; with precision = "
+            "\"bf16\" "
             "leave it \"auto\" or \"direct\"",
-            name_, ConvolutionWayNames()[static_cast<size_t>(shape.way)]);
+            name_, ConvolutionAlgorithmNames()[static_cast<size_t>(shape.algorithm)]);
     shape.layout = PreferredLayout(shape, request.reference);
     return ConvertInput(
         request, {.type = request.arithmetic, .layout = shape.layout}, [&](const PlanRequest& r) {
@@ -77,10 +79,10 @@ class Convolution : public Layer {
   std::string name_;
 };
 
-ConvolutionWay WayOption(const Options& options) {
-  const auto& names = ConvolutionWayNames();
-  const auto at = std::find(names.begin(), names.end(), options.String("way"));
-  return static_cast<ConvolutionWay>(at - names.begin());
+ConvolutionAlgorithm AlgorithmOption(const Options& options) {
+  const auto& names = ConvolutionAlgorithmNames();
+  const auto at = std::find(names.begin(), names.end(), options.String("algorithm"));
+  return static_cast<ConvolutionAlgorithm>(at - names.begin());
 }
 
 std::unique_ptr<Layer> MakeConvolutionLayer(const Options& options, const LayerContext& context) {
@@ -98,7 +100,7 @@ std::unique_ptr<Layer> MakeConvolutionLayer(const Options& options, const LayerC
                                .rows = window.rows,
                                .columns = window.columns,
                                .bias = options.Bool("bias"),
-                               .way = WayOption(options)};
+                               .algorithm = AlgorithmOption(options)};
   Require(shape.rows.Count(shape.height) > 0 && shape.columns.Count(shape.width) > 0,
           "layer '{}' (convolution): a {}x{} kernel does not fit its input {} with this padding",
           context.name, window.rows.Span(), window.columns.Span(), in.Text());
@@ -131,10 +133,10 @@ LayerEntry convolution() {
                BorderOptionSpec("Zeros around the image"),
                AxesOption("dilation", List{1}, "From one pixel of the window to the next"),
                Count("groups", 1, "Number of independent groups of channels."),
-               {.name = "way",
+               {.name = "algorithm",
                 .fallback = "auto",
                 .help = "The algorithm; results differ only by rounding.",
-                .choices = ConvolutionWayNames()}},
+                .choices = ConvolutionAlgorithmNames()}},
               "fan_in_uniform", "fan_in_uniform"),
           .make = MakeConvolutionLayer};
 }

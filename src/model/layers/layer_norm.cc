@@ -49,8 +49,8 @@ class LayerNormLayer : public Layer {
 
   std::vector<ParamSpec> Params() const override {
     if (!affine_) return {};
-    return {{.name = "weight", .shape = together_, .initializer = "ones", .exact = true},
-            {.name = "bias", .shape = together_, .exact = true}};
+    return {{.name = "weight", .shape = together_, .initializer = "ones", .keep_f32 = true},
+            {.name = "bias", .shape = together_, .keep_f32 = true}};
   }
 
   Cost Price(int64_t batch) const override { return Elementwise(batch * input_.Count(), 16); }

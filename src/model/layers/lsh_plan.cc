@@ -273,14 +273,14 @@ void LshPlan::Multiply(const LayerCall& call, size_t g) {
   }
   float* values = set.values.data() + group.value;
   const int64_t count = group.examples * group.columns;
-  void* result = low() ? work.output.Get<Bf16>(count) : static_cast<void*>(values);
+  void* result = bf16() ? work.output.Get<Bf16>(count) : static_cast<void*>(values);
   LinearKernel& kernel = KernelFor(group, work.width);
   kernel.Forward({.input = work.input,
                   .weight = work.weight.As<float>(),
                   .bias = shape_.bias ? work.bias.As<float>() : nullptr,
                   .output = result,
                   .scratch = local().scratch.Get<char>(kernel.scratch_bytes())});
-  if (low()) Raise(result, count, values);
+  if (bf16()) Raise(result, count, values);
   if (request_.scores) FinishScores(call, group);
 }
 
@@ -323,7 +323,7 @@ void LshPlan::GradientsOf(const LayerCall& call, size_t g) {
       {.input = work.input,
        .weight = work.weight.As<float>(),
        .output =
-           low() ? work.output.As<void>() : static_cast<void*>(set.values.data() + group.value),
+           bf16() ? work.output.As<void>() : static_cast<void*>(set.values.data() + group.value),
        .output_gradient = const_cast<void*>(gradient),
        .input_gradient = input_gradient,
        .weight_gradient = work.weight_gradient.Get<float>(group.columns * work.width),
@@ -346,15 +346,15 @@ void LshPlan::ReturnInputGradient(const LayerCall& call, size_t g, const void* g
     Raise(row, width, call.input_gradient.As<float>() + examples[i] * width);
 }
 
-const void* LshPlan::Lowered(const float* from, int64_t count, Room& room) const {
-  if (!low()) return from;
+const void* LshPlan::Lowered(const float* from, int64_t count, ScratchBuffer& room) const {
+  if (!bf16()) return from;
   Bf16* to = room.Get<Bf16>(count);
   Convert(Matrix(1, count, DType::kF32, from), Matrix(1, count, type_, to));
   return to;
 }
 
 void LshPlan::Raise(const void* from, int64_t count, float* to) const {
-  if (low())
+  if (bf16())
     Convert(Matrix(1, count, type_, from), Matrix(1, count, DType::kF32, to));
   else
     std::copy_n(static_cast<const float*>(from), count, to);

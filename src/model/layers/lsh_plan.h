@@ -23,7 +23,7 @@ struct LshPlanShape {
 };
 
 /// Memory that only grows; 64-byte aligned.
-class Room {
+class ScratchBuffer {
  public:
   template <typename T>
   T* Get(int64_t count) {
@@ -55,7 +55,8 @@ class LshPlan : public LayerPlan {
     std::vector<int32_t> columns;  ///< Nonzero inputs; empty: all.
     int64_t width = 0;             ///< Row length of the blocks: columns, rounded up.
     const void* input = nullptr;   ///< [examples, width]
-    Room dense, input_room, weight, bias, output, output_gradient, weight_gradient, bias_gradient;
+    ScratchBuffer dense, input_room, weight, bias, output, output_gradient, weight_gradient,
+        bias_gradient;
   };
 
   LshState* PrepareState(const LayerCall& call);
@@ -73,9 +74,9 @@ class LshPlan : public LayerPlan {
   void GradientsOf(const LayerCall& call, size_t group);
   void ReturnInputGradient(const LayerCall& call, size_t group, const void* gradient);
   void Merge(const LayerCall& call);
-  bool low() const { return type_ == DType::kBf16; }
+  bool bf16() const { return type_ == DType::kBf16; }
   /// `from` in the products' type: itself, or converted into `room`.
-  const void* Lowered(const float* from, int64_t count, Room& room) const;
+  const void* Lowered(const float* from, int64_t count, ScratchBuffer& room) const;
   /// Copies elements of the products' type to f32.
   void Raise(const void* from, int64_t count, float* to) const;
 
@@ -91,7 +92,7 @@ class LshPlan : public LayerPlan {
     std::unique_ptr<Sampler> hard, random;
     std::vector<uint32_t> keys;
     std::map<std::array<int64_t, 4>, std::unique_ptr<LinearKernel>> kernels;
-    Room scratch, input_gradient;
+    ScratchBuffer scratch, input_gradient;
   };
   LinearKernel& KernelFor(const ActiveGroup& group, int64_t inputs);
   Local& local();

@@ -1,6 +1,6 @@
 // Single: one device computes the whole batch; on a CPU all threads of the caller's team work on
 // each layer together.
-#include "model/low_copy.h"
+#include "model/bf16_copy.h"
 #include "node/plans.h"
 #include "node/share.h"
 
@@ -40,7 +40,7 @@ class Single : public Executor {
   Plans plans_{context_, context_.batch};
   Plans bodies_{context_, context_.batch, /*immediate=*/false, GraphPart::kBody};
   Batch above_;  // activations with the batch's labels
-  LowCopy low_;
+  Bf16Copy low_;
 };
 
 }  // namespace

@@ -105,7 +105,7 @@ class Parameters {
       : refs(specs.size()), specs_(specs), rows_(specs.size()) {
     for (size_t p = 0; p < specs.size(); ++p) {
       const bool dense = specs[p].kind == SliceKind::kDense;
-      const DType type = dense && !specs[p].exact ? arithmetic : DType::kF32;
+      const DType type = dense && !specs[p].keep_f32 ? arithmetic : DType::kF32;
       values_.emplace_back(specs[p].shape.Count() * 4);
       refs[p].value = {.shape = specs[p].shape, .type = type, .data = values_[p].data()};
       Convert(Plain(specs[p].shape, numbers[p].data()), refs[p].value);

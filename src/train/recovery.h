@@ -1,4 +1,4 @@
-// Remains: the state of a rank after another is lost, and the state from which the survivors agree
+// Recovery: the state of a rank after another is lost, and the state from which the survivors agree
 // to continue in a smaller world.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace yoke {
 
-struct Remains {
+struct SurvivorState {
   int rank = 0;        ///< Rank in the world that lost a rank,
   int world = 1;       ///< and that world's size.
   int64_t worlds = 0;  ///< Number of worlds this process had been in when it trained; 0: it has not
@@ -31,7 +31,7 @@ struct Remains {
 };
 
 /// The state from which the survivors continue.
-struct Heritage {
+struct RecoveryPlan {
   int source = -1;  ///< The rank whose portable part all ranks use; -1 if no rank has trained.
   /// There is no model, so the values are the mean over the ranks that have values.
   bool mean = false;
@@ -46,6 +46,6 @@ struct Heritage {
 /// selects the newest model of the ranks that trained in the newest world, and the examples that
 /// any survivor has consumed. The steps of a lost rank since the last meeting are dealt again,
 /// because it is unknown which of them are in the model.
-std::optional<Heritage> Inherit(const Communicator& world, const Remains* mine);
+std::optional<RecoveryPlan> PlanRecovery(const Communicator& world, const SurvivorState* mine);
 
 }  // namespace yoke

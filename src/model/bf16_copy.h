@@ -1,4 +1,4 @@
-// LowCopy: a bf16 copy of the dense parameters, for layers that compute in bf16.
+// Bf16Copy: a bf16 copy of the dense parameters, for layers that compute in bf16.
 #pragma once
 
 #include "kernels/convert.h"
@@ -6,9 +6,9 @@
 
 namespace yoke {
 
-class LowCopy {
+class Bf16Copy {
  public:
-  /// Copies the dense values of `params` in one pass and returns the view with `low` set. Valid
+  /// Copies the dense values of `params` in one pass and returns the view with `bf16` set. Valid
   /// until the next call.
   ParamView Refresh(const ParamView& params) {
     const int64_t count = params.layout->dense_size();
@@ -16,7 +16,7 @@ class LowCopy {
     Convert({.shape = {count}, .type = DType::kF32, .data = params.values},
             {.shape = {count}, .type = DType::kBf16, .data = copy_.data()});
     ParamView view = params;
-    view.low = copy_.As<Bf16>();
+    view.bf16 = copy_.As<Bf16>();
     return view;
   }
 

@@ -1,4 +1,4 @@
-// Pace: the training time of a run and the speed of its epoch.
+// SessionClock: the training time of a run and the speed of its epoch.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace yoke {
 
 /// All times are in seconds. A session is the training of one command.
-class Pace {
+class SessionClock {
  public:
   /// Adds time that this session spent in a larger world.
   void EnterAfter(double seconds) { entered_ -= seconds; }

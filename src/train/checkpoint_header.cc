@@ -106,7 +106,7 @@ DecodedHead FromJsonHead(const Json& json) {
 
 }  // namespace
 
-std::string EncodeHead(const CheckpointHead& head, const std::string& model,
+std::string EncodeHead(const CheckpointHeader& head, const std::string& model,
                        const std::string& optimizer) {
   Json json = {{"checksum", "0000000000000000"},
                {"format", kFormat},

@@ -6,7 +6,7 @@
 namespace yoke::strategy {
 
 /// Receives the next message without a timeout. Throws Error if a rank has failed.
-inline Message ReceiveAtLeisure(const Communicator& channel, int from, int tag) {
+inline Message ReceiveWithoutTimeout(const Communicator& channel, int from, int tag) {
   constexpr double kHour = 3600;
   Message message;
   while (!channel.TryReceive(from, tag, message, kHour)) continue;

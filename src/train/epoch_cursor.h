@@ -1,4 +1,4 @@
-// Course: the progress of training and the next examples; the same on every rank.
+// EpochCursor: the progress of training and the next examples; the same on every rank.
 #pragma once
 
 #include <memory>
@@ -25,14 +25,14 @@ struct TeamPlace {
 /// Throws UserError where there are more replicas that train than examples.
 void RequireExamples(const Job& job, const Reader& data, int replicas);
 
-class Course {
+class EpochCursor {
  public:
   /// Number of a rank's threads that read ahead if this many compute.
   static int ThreadsReadingAhead(int threads);
 
   /// `threads` read ahead. The arguments must outlive it. Throws UserError if there are more
   /// replicas than examples.
-  Course(const Job& job, const Reader& data, const TeamPlace& place, int threads);
+  EpochCursor(const Job& job, const Reader& data, const TeamPlace& place, int threads);
 
   /// A sentence for the user if an epoch has too little work for all replicas, or "".
   std::string Note() const;
@@ -63,7 +63,7 @@ class Course {
 
   /// Records that all ranks have done the steps up to `dealt`; the tallies are those of the epoch
   /// so far.
-  void Advance(int64_t dealt, std::span<const Tally> tallies);
+  void Advance(int64_t dealt, std::span<const StepTotals> all_totals);
   /// Epochs done in the current plan, or after the last one.
   double EpochsDone() const;
   bool EpochIsOver() const { return done_ == steps(); }

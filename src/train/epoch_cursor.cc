@@ -1,5 +1,5 @@
-// Course: an epoch's plan, read step by step.
-#include "train/course.h"
+// EpochCursor: an epoch's plan, read step by step.
+#include "train/epoch_cursor.h"
 
 #include <algorithm>
 
@@ -10,11 +10,11 @@ namespace {
 
 /// The least of any rank: where nobody waits, a slow one may begin on a model that has exploded. 0:
 /// not known.
-double UntrainedLoss(std::span<const Tally> tallies) {
+double UntrainedLoss(std::span<const StepTotals> all_totals) {
   double least = 0;
-  for (const Tally& tally : tallies)
-    if (tally.first_examples > 0 && (least == 0 || tally.first_loss < least))
-      least = tally.first_loss;
+  for (const StepTotals& totals : all_totals)
+    if (totals.first_examples > 0 && (least == 0 || totals.first_loss < least))
+      least = totals.first_loss;
   return least;
 }
 
@@ -28,12 +28,12 @@ void RequireExamples(const Job& job, const Reader& data, int replicas) {
 }
 
 /// With fewer threads, one that reads ahead would only take a core from those that compute.
-int Course::ThreadsReadingAhead(int threads) {
+int EpochCursor::ThreadsReadingAhead(int threads) {
   constexpr int kThreadsThatSpareOne = 4;
   return threads >= kThreadsThatSpareOne ? 1 : 0;
 }
 
-Course::Course(const Job& job, const Reader& data, const TeamPlace& place, int threads)
+EpochCursor::EpochCursor(const Job& job, const Reader& data, const TeamPlace& place, int threads)
     : job_(job),
       data_(data),
       place_(place),
@@ -43,7 +43,7 @@ Course::Course(const Job& job, const Reader& data, const TeamPlace& place, int t
   RequireExamples(job, data, place.world);
 }
 
-std::string Course::Note() const {
+std::string EpochCursor::Note() const {
   const int64_t batch = job_.train.Int("batch");
   if (place_.world == 1 || data_.Size() >= batch * place_.world) return "";
   return fmt::format(
@@ -52,12 +52,12 @@ std::string Course::Note() const {
       data_.Size(), batch, place_.world);
 }
 
-int64_t Course::StepsPerEpoch() const {
+int64_t EpochCursor::StepsPerEpoch() const {
   const int64_t step = job_.train.Int("batch") * place_.world;
   return (data_.Size() + step - 1) / step;
 }
 
-void Course::PlanEpoch() {
+void EpochCursor::PlanEpoch() {
   if (plan_) return;
   consumed_before_ = position.consumed.Count();
   done_ = 0;
@@ -77,14 +77,14 @@ void Course::PlanEpoch() {
                            .threads = threads_});
 }
 
-const Batch& Course::Read(int64_t step) {
+const Batch& EpochCursor::Read(int64_t step) {
   if (ahead_) return *ahead_->Next();
   data_.Read({.examples = plan_->Share(step), .seed = job_.seed(), .epoch = position.epoch},
              batch_);
   return batch_;
 }
 
-double Course::EpochsAt(int64_t step) const {
+double EpochCursor::EpochsAt(int64_t step) const {
   const auto examples = static_cast<double>(std::max<int64_t>(1, position.examples));
   const int64_t consumed =
       plan_ ? std::min(consumed_before_ + step * job_.train.Int("batch") * place_.team,
@@ -93,32 +93,32 @@ double Course::EpochsAt(int64_t step) const {
   return static_cast<double>(position.epoch) + static_cast<double>(consumed) / examples;
 }
 
-double Course::LearningRateAt(int64_t step) const {
+double EpochCursor::LearningRateAt(int64_t step) const {
   return job_.train.Float("learning_rate") *
          schedule_->Factor({.epoch = EpochsAt(step), .epochs = static_cast<double>(epochs())});
 }
 
-void Course::Advance(int64_t dealt, std::span<const Tally> tallies) {
-  if (position.step == 0) position.untrained_loss = UntrainedLoss(tallies);
+void EpochCursor::Advance(int64_t dealt, std::span<const StepTotals> all_totals) {
+  if (position.step == 0) position.untrained_loss = UntrainedLoss(all_totals);
   position.step += dealt - done_;
   for (; done_ < dealt; ++done_) plan_->Consume(done_, position.consumed);
   position.loss_sum = 0;
   position.loss_examples = 0;
-  for (const Tally& tally : tallies) {
-    position.loss_sum += tally.loss_sum;
-    position.loss_examples += tally.examples;
+  for (const StepTotals& totals : all_totals) {
+    position.loss_sum += totals.loss_sum;
+    position.loss_examples += totals.examples;
   }
 }
 
-Ranges Course::ConsumedWith(std::span<const int64_t> steps) const {
+Ranges EpochCursor::ConsumedWith(std::span<const int64_t> steps) const {
   Ranges consumed = position.consumed;
   for (const int64_t step : steps) plan_->Consume(step, consumed);
   return consumed;
 }
 
-double Course::EpochsDone() const { return EpochsAt(done_); }
+double EpochCursor::EpochsDone() const { return EpochsAt(done_); }
 
-void Course::FinishEpoch() {
+void EpochCursor::FinishEpoch() {
   ahead_.reset();
   plan_.reset();
   ++position.epoch;

@@ -1,5 +1,5 @@
-// Own: tensors travel one message each, in an order that all ranks know.
-#include "train/own.h"
+// Rank state: tensors travel one message each, in an order that all ranks know.
+#include "train/rank_state.h"
 
 #include "train/files.h"
 #include "train/fit.h"
@@ -41,21 +41,23 @@ int64_t Agree(const Communicator& world, int64_t number) {
 
 }  // namespace
 
-std::string ShareText(const Communicator& world, std::string text) {
+std::string BroadcastText(const Communicator& world, std::string text) {
   text.resize(static_cast<size_t>(Agree(world, static_cast<int64_t>(text.size()))));
   if (!text.empty()) world.Broadcast(std::as_writable_bytes(std::span(text)), 0);
   return text;
 }
 
-std::optional<CheckpointHead> ShareHead(const Communicator& world, const Checkpoint* checkpoint) {
+std::optional<CheckpointHeader> BroadcastHeader(const Communicator& world,
+                                                const Checkpoint* checkpoint) {
   if (world.size() == 1) return {};
-  std::string bytes = ShareText(world, checkpoint ? EncodeHead(checkpoint->head(), "", "") : "");
+  std::string bytes =
+      BroadcastText(world, checkpoint ? EncodeHead(checkpoint->head(), "", "") : "");
   if (bytes.empty()) return {};
   return DecodeHead(std::move(bytes), "the checkpoint of rank 0").head;
 }
 
-void RestoreOwn(const Communicator& world, const Checkpoint* checkpoint, const Job& job,
-                Replica& replica) {
+void RestoreRankState(const Communicator& world, const Checkpoint* checkpoint, const Job& job,
+                      Replica& replica) {
   const bool fits =
       checkpoint && !checkpoint->head().replicas.empty() && GoesOnExactly(job, checkpoint->head());
   if (Agree(world, fits ? 1 : 0) == 0) return;
@@ -67,12 +69,12 @@ void RestoreOwn(const Communicator& world, const Checkpoint* checkpoint, const J
   }
 }
 
-void SendOwn(const Communicator& world, Replica& replica) {
+void SendRankState(const Communicator& world, Replica& replica) {
   const std::string bytes = Encoded(replica);
   world.Send(std::as_bytes(std::span(bytes)), 0, kTag);
 }
 
-std::vector<StoredTensor> OwnCollector::Of(int rank) {
+std::vector<StoredTensor> RankStateCollector::Of(int rank) {
   file_.emplace(rank == 0 ? Safetensors(Encoded(replica_), "the state of rank 0")
                           : Received(world_, rank));
   return file_->tensors();

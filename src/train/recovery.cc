@@ -1,5 +1,5 @@
-// Remains: what each rank has is gathered, so that all draw the same conclusion.
-#include "train/remains.h"
+// SurvivorState: what each rank has is gathered, so that all draw the same conclusion.
+#include "train/recovery.h"
 
 #include <algorithm>
 #include <cstring>
@@ -31,7 +31,7 @@ struct Known {
   auto Age() const { return std::tuple(told.epoch, told.met_step); }
 };
 
-std::vector<std::byte> Encode(const Remains& r) {
+std::vector<std::byte> Encode(const SurvivorState& r) {
   const Position& p = r.position;
   const Told told = {.rank = r.rank,
                      .world = r.world,
@@ -113,23 +113,23 @@ Position Merge(const std::vector<Known>& all) {
 
 }  // namespace
 
-std::optional<Heritage> Inherit(const Communicator& world, const Remains* mine) {
+std::optional<RecoveryPlan> PlanRecovery(const Communicator& world, const SurvivorState* mine) {
   const auto gathered = world.AllGather(mine ? Encode(*mine) : std::vector<std::byte>());
   std::vector<Known> all;
   for (int rank = 0; rank < world.size(); ++rank)
     if (!gathered[rank].empty()) all.push_back(Decode(rank, gathered[rank]));
-  Heritage heritage;
-  for (const Known& known : all) heritage.world = static_cast<int>(known.told.world);
-  for (int rank = 0; !all.empty() && rank < heritage.world; ++rank)
+  RecoveryPlan recovery;
+  for (const Known& known : all) recovery.world = static_cast<int>(known.told.world);
+  for (int rank = 0; !all.empty() && rank < recovery.world; ++rank)
     if (std::none_of(all.begin(), all.end(), [rank](const auto& k) { return k.told.rank == rank; }))
-      heritage.lost.push_back(rank);
+      recovery.lost.push_back(rank);
   std::erase_if(all, [](const Known& known) { return known.told.worlds == 0; });
-  if (all.empty()) return heritage.lost.empty() ? std::nullopt : std::optional(heritage);
+  if (all.empty()) return recovery.lost.empty() ? std::nullopt : std::optional(recovery);
   const Known& newest = Newest(all);
-  heritage.source = newest.from;
-  heritage.mean = newest.told.model == 0;
-  heritage.position = Merge(all);
-  return heritage;
+  recovery.source = newest.from;
+  recovery.mean = newest.told.model == 0;
+  recovery.position = Merge(all);
+  return recovery;
 }
 
 }  // namespace yoke

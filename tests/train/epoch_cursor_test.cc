@@ -1,5 +1,5 @@
-// Course: more replicas than examples are refused, and a short epoch is told.
-#include "train/course.h"
+// EpochCursor: more replicas than examples are refused, and a short epoch is told.
+#include "train/epoch_cursor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,10 +31,10 @@ std::string NoteFor(int world) {
   WriteDurably(path, kJob);
   const Job job = LoadJob(path, {});
   const DataSets data = OpenData(job.data(), job.seed());
-  return Course(job, *data.train, {.world = world}, 1).Note();
+  return EpochCursor(job, *data.train, {.world = world}, 1).Note();
 }
 
-TEST(Course, TellsWhenAnEpochIsTooShortForAllReplicas) {
+TEST(EpochCursor, TellsWhenAnEpochIsTooShortForAllReplicas) {
   EXPECT_EQ(NoteFor(1), "");
   EXPECT_EQ(NoteFor(4), "");
   EXPECT_THAT(NoteFor(5),
@@ -42,7 +42,7 @@ TEST(Course, TellsWhenAnEpochIsTooShortForAllReplicas) {
   EXPECT_NE(NoteFor(40), "");
 }
 
-TEST(Course, RefusesMoreReplicasThanExamples) {
+TEST(EpochCursor, RefusesMoreReplicasThanExamples) {
   try {
     NoteFor(41);
     FAIL() << "it was taken";
