@@ -141,9 +141,8 @@ TEST(GraphPlan, ScoresBatchesWithoutLabels) {
 
 TEST(GraphPlan, Bf16MakesItsOwnCopyOfTheParameters) {
   const Model m(kLayers);
-  const auto keep_f32 = m.Compile(false), bf16 = m.Compile(false, DType::kBf16);
-  const std::vector<float> expected = m.Scores(*keep_f32, m.batch),
-                           found = m.Scores(*bf16, m.batch);
+  const auto exact = m.Compile(false), bf16 = m.Compile(false, DType::kBf16);
+  const std::vector<float> expected = m.Scores(*exact, m.batch), found = m.Scores(*bf16, m.batch);
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 0.02);
   EXPECT_NE(found, expected);
 }

@@ -82,7 +82,7 @@ TEST(OutputTables, AreExactWhereTheyFindAll) {
       for (DType arithmetic : {DType::kF32, DType::kBf16})
         for (int64_t size : {1, 16, 37}) {
           const Batch batch = Examples(size, 2);
-          const Ranked keep_f32 = Rank(model, batch, arithmetic, nullptr);
+          const Ranked exact = Rank(model, batch, arithmetic, nullptr);
           const Ranked found = Rank(model, batch, arithmetic, &tables);
           EXPECT_EQ(found.ids, exact.ids) << type << ' ' << loss << ' ' << size;
           for (size_t k = 0; k < exact.scores.size(); ++k)
@@ -112,7 +112,7 @@ TEST(OutputTables, ScoreFewAndFindTheBestAmongRowsOfOneLength) {
     }
   }
   const OutputTables tables(model.graph, model.params.View(), Examples(500, 1));
-  const Ranked keep_f32 = Rank(model, batch, DType::kF32, nullptr);
+  const Ranked exact = Rank(model, batch, DType::kF32, nullptr);
   const Ranked found = Rank(model, batch, DType::kF32, &tables);
   int64_t same = 0, scored = 0;
   for (int64_t n = 0; n < kQueries; ++n) {

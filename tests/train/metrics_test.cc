@@ -228,28 +228,26 @@ TEST(EvaluateTest, WideOutputsGiveWhatAllScoresGive) {
         for (int o = 0; o < 7; ++o) c.params.values(1)[o] += 2;  // that some labels are found
         const Metrics expected = FromAllScores(c, arithmetic);
         const Metrics found = c.Measure(1, false, arithmetic);
-        const bool keep_f32 = arithmetic == DType::kF32;
+        const bool exact = arithmetic == DType::kF32;
         const double whole = MetricOf(expected, "loss");
-        EXPECT_NEAR(MetricOf(found, "loss"), whole,
-                    (keep_f32 ? 1e-5 : 1e-3) * std::max(whole, 1.0));
+        EXPECT_NEAR(MetricOf(found, "loss"), whole, (exact ? 1e-5 : 1e-3) * std::max(whole, 1.0));
         EXPECT_NEAR(MetricOf(found, multi_label ? "p_at_1" : "accuracy"),
-                    MetricOf(expected, "first"), keep_f32 ? 1e-3 : 0.02);
+                    MetricOf(expected, "first"), exact ? 1e-3 : 0.02);
         EXPECT_GT(MetricOf(expected, "first"), 0.01);
         if (multi_label) {
-          EXPECT_NEAR(MetricOf(found, "p_at_3"), MetricOf(expected, "p_at_3"),
-                      keep_f32 ? 1e-3 : 0.02);
+          EXPECT_NEAR(MetricOf(found, "p_at_3"), MetricOf(expected, "p_at_3"), exact ? 1e-3 : 0.02);
         }
         EXPECT_EQ(found, c.Measure(3, false, arithmetic));
       }
 }
 
 TEST(RecallTest, CountsTheExactBestThatAreFound) {
-  const std::vector<int32_t> keep_f32 = {7, 3, 9, 1, 4};
-  EXPECT_EQ(Recall(keep_f32, std::vector<int32_t>{7, 3, 9, 1, 4}, 5), 1);
-  EXPECT_EQ(Recall(keep_f32, std::vector<int32_t>{4, 1, 9, 3, 7}, 5), 1);
-  EXPECT_EQ(Recall(keep_f32, std::vector<int32_t>{4, 1, 9, 3, 7}, 1), 0);
-  EXPECT_EQ(Recall(keep_f32, std::vector<int32_t>{3, 9, 4, 8, -1}, 5), 0.6);
-  EXPECT_EQ(Recall(keep_f32, std::vector<int32_t>{-1, -1, -1, -1, -1}, 5), 0);
+  const std::vector<int32_t> exact = {7, 3, 9, 1, 4};
+  EXPECT_EQ(Recall(exact, std::vector<int32_t>{7, 3, 9, 1, 4}, 5), 1);
+  EXPECT_EQ(Recall(exact, std::vector<int32_t>{4, 1, 9, 3, 7}, 5), 1);
+  EXPECT_EQ(Recall(exact, std::vector<int32_t>{4, 1, 9, 3, 7}, 1), 0);
+  EXPECT_EQ(Recall(exact, std::vector<int32_t>{3, 9, 4, 8, -1}, 5), 0.6);
+  EXPECT_EQ(Recall(exact, std::vector<int32_t>{-1, -1, -1, -1, -1}, 5), 0);
   EXPECT_EQ(Recall(std::vector<int32_t>{7, -1}, std::vector<int32_t>{7, -1}, 5), 1);
   EXPECT_EQ(Recall(std::vector<int32_t>{7, -1}, std::vector<int32_t>{7, 3}, 5), 1);
   EXPECT_EQ(Recall(std::vector<int32_t>{-1}, std::vector<int32_t>{-1}, 1), 1);
@@ -268,8 +266,8 @@ TEST(EvaluateSearchTest, GivesWhatTheRankingsGive) {
     };
     const OutputTables all(c.graph, view, sample, {.hashes = 1, .tables = 32, .bucket = 4099});
     const SearchResult whole = search(1, all);
-    const Metrics keep_f32 = c.Measure(1, false);
-    for (const auto& [name, value] : keep_f32) {
+    const Metrics exact = c.Measure(1, false);
+    for (const auto& [name, value] : exact) {
       if (name == "loss") continue;
       EXPECT_NEAR(MetricOf(whole.metrics, name), value, 1e-3) << name;
     }
