@@ -1,4 +1,4 @@
-// yoke bench: the same work under several choices, side by side.
+// yoke bench: runs the same job under several choices, side by side.
 #include <fmt/ranges.h>
 #include <unistd.h>
 
@@ -32,15 +32,15 @@ Examples:
   yoke bench job.toml --executors split --with "node.executor=split node.parts=1" --rounds 3
   yoke bench job.toml --with node.threads=1 --with node.threads=2 --set train.epochs=2)";
 
-/// What one row of the table changes about the job.
+/// The settings of one row of the table.
 struct Choice {
   std::string name;
   Overrides overrides;
 };
 
-/// How one run went.
+/// The result of one run.
 struct Outcome {
-  double seconds = 0;  ///< Of training alone.
+  double seconds = 0;  ///< Training time, without evaluation.
   double examples_per_second = 0;
   double epochs = 0;
   double train_loss = 0;  ///< Mean over the last epoch.
@@ -48,7 +48,7 @@ struct Outcome {
   std::string reason;
 };
 
-/// Adds up what epochs tell.
+/// Collects the figures of epochs.
 class Meter : public Observer {
  public:
   void Start(const StartEvent& event) override {
@@ -74,7 +74,7 @@ class Meter : public Observer {
   Outcome outcome_;
 };
 
-/// A folder that goes with it.
+/// A folder that its destructor removes.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -107,10 +107,10 @@ Choice ParseChoice(const std::string& text) {
   return choice;
 }
 
-/// Of each number the median; how it ended, from the last round.
+/// The median of each figure; the reason is the last round's.
 Outcome MedianOf(const std::vector<Outcome>& rounds) {
   const auto median = [&](auto number) {
-    std::vector<double> numbers;  // of rounds that ended an epoch
+    std::vector<double> numbers;  // values of the rounds that completed an epoch
     for (const Outcome& round : rounds)
       if (round.epochs > 0) numbers.push_back(number(round));
     return numbers.empty() ? std::numeric_limits<double>::quiet_NaN() : Median(numbers);
@@ -186,9 +186,9 @@ class BenchCommand : public Command {
     return choices;
   }
 
-  /// Mistakes are told before hours are spent.
+  /// Checks a choice before hours are spent.
   void CheckChoice(const Choice& choice) const {
-    Load({});  // the job itself
+    Load({});  // the job without a choice
     try {
       Load(choice);
     } catch (const UserError& error) {
@@ -231,10 +231,10 @@ class BenchCommand : public Command {
     out.Event("bench", object);
   }
 
-  /// Its metrics, too, of which the heading hears.
+  /// A row of the table; adds the run's metrics to the heading.
   static std::vector<std::string> Row(const std::string& name, const Outcome& outcome,
                                       std::vector<std::string>& heading) {
-    const bool ended = outcome.epochs > 0;  // an epoch
+    const bool ended = outcome.epochs > 0;  // completed an epoch
     std::vector<std::string> row = {name, ended ? fmt::format("{:.2f}", outcome.seconds) : "-",
                                     ended ? Count(std::llround(outcome.examples_per_second)) : "-",
                                     ended ? fmt::format("{:g}", outcome.epochs) : "0",

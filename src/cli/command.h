@@ -31,7 +31,7 @@ struct CommandEntry {
   /// Shown after the options in `yoke NAME --help`: description and examples.
   std::string details;
   std::unique_ptr<Command> (*make)();
-  bool together = false;  ///< All processes of a launcher work on it; else rank 0 alone does.
+  bool together = false;  ///< Runs on all processes of a launcher, otherwise on rank 0.
 };
 
 /// All commands, in the order of `yoke --help`. Each is one file: src/cli/<name>.cc.

@@ -1,4 +1,4 @@
-// yoke convert: extreme classification data from one of its forms into another.
+// yoke convert: converts extreme classification data between its formats.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ const std::string kText = "xmc";
 const std::string kBinary = "xmc-binary";
 const std::vector<std::string> kForms = {kText, kBinary};
 
-/// The format that a file's first bytes tell.
+/// Detects a file's format from its first bytes.
 std::string FormatOf(const std::string& path) {
   const std::array<char, 8> magic = XmcBinaryHead().magic;
   std::array<char, 8> first{};

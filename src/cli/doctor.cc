@@ -1,4 +1,4 @@
-// yoke doctor: what this machine has, and what each thing means for speed.
+// yoke doctor: reports this machine's features and what they mean for speed.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -73,7 +73,7 @@ Finding CachesFinding(const Hardware& h) {
                                 Plural(c.shared_by, "thread")));
   if (texts.empty()) return {"caches", "unknown", "The system does not tell their sizes."};
   const double last = static_cast<double>(h.caches.back().bytes);
-  // A momentum step touches weight, gradient and momentum: 12 bytes a parameter.
+  // A momentum step touches weight, gradient and momentum: 12 bytes per parameter.
   return {"caches", fmt::format("{}", fmt::join(texts, ", ")),
           fmt::format("Up to about {} parameters stay in cache during an update; beyond that, "
                       "memory sets the pace.",

@@ -19,7 +19,7 @@ std::string ListText(const std::vector<double>& numbers) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
 
-/// How a value of the data becomes what the model's input takes.
+/// The formula that turns a value of the data into the model's input.
 std::string InputText(const DataInfo& data) {
   const Normalization& by = data.normalization;
   constexpr double kBytes = 255;
@@ -35,7 +35,7 @@ std::string InputText(const DataInfo& data) {
 
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-/// What a reader of the file must know: `input` and its numbers a channel, the classes' names.
+/// Metadata for readers of the file: how input is made from data, and the names of the classes.
 Metadata MetadataOf(const DataInfo& data) {
   Metadata metadata = {{"input", InputText(data)}};
   const Normalization& by = data.normalization;

@@ -1,4 +1,4 @@
-// Guard: two processes, told apart by fork.
+// Guard: forks into a guard and a child that trains.
 #include "cli/guard.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ sigset_t Watched() {
   for (const int number : kPassedOn) {
     struct sigaction now {};
     sigaction(number, nullptr, &now);
-    if (now.sa_handler != SIG_IGN) sigaddset(&set, number);  // as nohup asks
+    if (now.sa_handler != SIG_IGN) sigaddset(&set, number);  // `nohup` ignores it
   }
   sigaddset(&set, SIGCHLD);
   return set;
@@ -43,7 +43,7 @@ class Guard {
   Guard(pid_t child, pid_t launcher, const Launch& launch, Output* out)
       : child_(child), launcher_(launcher), launch_(launch), out_(out) {}
 
-  /// Until the child has ended.
+  /// Waits until the child has ended.
   [[noreturn]] void Stand() {
     const sigset_t watched = Watched();
     for (;;) {
@@ -53,20 +53,21 @@ class Guard {
       if (number > 0 && number != SIGCHLD)
         Pass(number);
       else if (getppid() != launcher_ && !stops_)
-        Pass(SIGTERM);  // the launcher is gone
+        Pass(SIGTERM);  // the launcher has died
     }
   }
 
  private:
   void Pass(int number) {
-    kill(child_, number == SIGTSTP ? SIGSTOP : number);  // its group takes no part in job control
+    kill(child_, number == SIGTSTP ? SIGSTOP : number);  // SIGTSTP ignores its group
     if (number == SIGCONT || number == SIGTSTP) return;
     if (!stops_ && out_ && launch_.rank == 0 && launch_.kills) Tell();
     stops_ = true;
   }
 
-  /// The standard output of Open MPI 5's mpirun itself where that can be opened: once it is to
-  /// stop, it passes nothing on. Not a file, in which two writers would overwrite each other.
+  /// The output for the stop message. Open MPI 5's mpirun passes nothing on once it stops, so its
+  /// own standard output is used unless that is a file, in which two writers would overwrite each
+  /// other.
   int Reader() const {
     const std::string launchers = fmt::format("/proc/{}/fd/1", launcher_);
     const int direct = launch_.library == "openmpi5"
@@ -95,7 +96,7 @@ class Guard {
                    launch_.rank, launch_.size, child_, HostName().c_str(), number,
                    strsignal(number),
                    number == SIGKILL ? " (so the system does when memory runs out)" : "");
-    prctl(PR_SET_DUMPABLE, 0);  // the child has left its image, if anybody wants one
+    prctl(PR_SET_DUMPABLE, 0);  // no second core dump: the child has left one
     std::signal(number, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
@@ -118,7 +119,7 @@ bool StandGuard(Output* out) {
   const Launch launch = FindLaunch();
   if (!launch.guarded) return false;
   const pid_t launcher = getppid(), guard = getpid();
-  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how a child ended
+  std::signal(SIGCHLD, SIG_DFL);  // if ignored, waitpid could not return the child's status
   const sigset_t watched = Watched();
   sigset_t before;
   sigprocmask(SIG_BLOCK, &watched, &before);

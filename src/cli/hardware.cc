@@ -1,4 +1,4 @@
-// Hardware: the topology for cores and caches, /proc and /sys for the rest.
+// Hardware: cores and caches from the topology, the rest from /proc and /sys.
 #include "cli/hardware.h"
 
 #include <sched.h>
@@ -39,7 +39,7 @@ int64_t MemInfo(const std::string& key) {
   return 0;
 }
 
-/// The text behind "Model:" in a driver's information file.
+/// The text after "Model:" in a driver's information file.
 std::string ModelIn(const fs::path& information) {
   std::ifstream in(information);
   for (std::string line; std::getline(in, line);)
@@ -58,7 +58,7 @@ std::vector<std::string> FindGpus() {
   return gpus;
 }
 
-/// Each file once, by the first of its names in PATH: folders and launchers are often links.
+/// Each file once, by its first name in PATH: folders and launchers are often links.
 std::vector<std::string> FindLaunchers() {
   std::vector<std::string> found;
   std::set<fs::path> files;

@@ -1,4 +1,4 @@
-// yoke info: a model's layers, shapes, parameters, operations and memory.
+// yoke info: prints a model's layers, shapes, parameters, operations and memory.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,18 +21,18 @@
 namespace yoke {
 namespace {
 
-/// Width of the table of layers where there is no terminal, and how short names become for it.
+/// Width of the layer table without a terminal, and the minimum width of its names.
 constexpr int kPageColumns = 120;
 constexpr size_t kShortName = 16;
 
-/// Bytes that training holds, by what they are for.
+/// Bytes that training needs, by purpose.
 struct MemoryNeed {
   int64_t parameters = 0;
   int64_t gradients = 0;
   int64_t rule_state = 0;
-  int64_t tables = 0;       ///< What layers keep besides parameters: hash tables.
+  int64_t tables = 0;       ///< State of layers besides parameters: hash tables.
   int64_t activations = 0;  ///< With their gradients and scratch memory, for one batch.
-  int64_t unshared = 0;     ///< What activations would take if none shared its place.
+  int64_t unshared = 0;     ///< Bytes of activations without shared memory.
   int64_t Total() const { return parameters + gradients + rule_state + tables + activations; }
 };
 
@@ -59,7 +59,7 @@ Json ToObject(const LayerInfo& layer, const std::string& kernel) {
           {"explanation", layer.explanation}};
 }
 
-/// What is described: a job's model, a checkpoint's, or a file's.
+/// The model to describe: of a job, a checkpoint or a file.
 struct Subject {
   std::string name;
   const Job& job;
@@ -107,7 +107,7 @@ class Description {
     const auto fits = [&](const std::string& line) { return line.size() <= width; };
     std::vector<std::string> lines = TableLines(Rows(longest), {3, 4});
     if (std::all_of(lines.begin(), lines.end(), fits)) return lines;
-    for (size_t least = kShortName; least < longest;) {  // the shortest that does not fit
+    for (size_t least = kShortName; least < longest;) {  // the shortest that is too long
       const size_t middle = (least + longest) / 2;
       lines = TableLines(Rows(middle), {3, 4});
       const bool good = std::all_of(lines.begin(), lines.end(), fits);
@@ -128,7 +128,7 @@ class Description {
     return rows;
   }
 
-  /// Where the inputs of layer i come from, unless that is the row above.
+  /// The inputs of layer i, unless its input is the row above.
   std::string Inputs(size_t i, size_t longest) const {
     std::vector<std::string> inputs = layers_[i].inputs;
     const std::string above = i > 0 ? layers_[i - 1].name : "data";
@@ -229,7 +229,7 @@ class InfoCommand : public Command {
   void DescribeJob(Output& out) const {
     const Job job = LoadJob(path_, set_.Read());
     SetKernelThreads(job.Threads());
-    const DataSets data = OpenData(job.data(), job.seed());  // sizes and classes are the data's
+    const DataSets data = OpenData(job.data(), job.seed());  // sizes and classes come from the data
     const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()));
     Description({job.name, job, data.train->Info(), graph}).Print(out);
     if (tune_) Tune(job, graph, out);

@@ -1,4 +1,4 @@
-// JobOptions: each short flag is a key of the job.
+// JobOptions: each short flag sets a key of the job.
 #include "cli/job_options.h"
 
 #include <CLI/CLI.hpp>
@@ -14,7 +14,7 @@ struct ShortFlag {
   const char* value;
   const char* key;
   const char* help;
-  bool text = true;  ///< A text and no number.
+  bool text = true;  ///< The value is a string.
 };
 
 constexpr ShortFlag kShortFlags[] = {

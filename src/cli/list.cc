@@ -1,4 +1,4 @@
-// yoke list: the parts that a job can name, and every key it can set.
+// yoke list: prints the parts that a job can name, and every key that it can set.
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ struct Item {
   std::string summary;
 };
 
-/// Something that can be listed.
+/// A kind of list.
 struct Kind {
   std::string name;
   std::string summary;
@@ -86,7 +86,7 @@ std::vector<Item> KindItems() {
   return items;
 }
 
-/// Name and summary in two columns, the second broken to the width of the terminal.
+/// Prints name and summary in two columns, the second wrapped to the width of the terminal.
 void Print(const std::vector<Item>& items, Output& out) {
   size_t width = 0;
   for (const Item& item : items) width = std::max(width, item.name.size() + 2);

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// [data] for other files: the job's own when the format stays, else nothing but the format.
+/// [data] for other files: the job's section if the format is the same, otherwise only the format.
 Value DataSection(const Job& job, const std::string& format) {
   const Value& section = job.data();
   const bool same = format.empty() || *section.Find("format") == Value(format);

@@ -1,4 +1,4 @@
-// Tables of pairs and collectives, and a sentence.
+// Prints tables of pairs and collectives, and a verdict.
 #include "cli/network.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// Output: plain write(2), so that every failure is seen where it happens.
+// Output: plain write(2), so that every failure is seen where it occurs.
 #include "cli/output.h"
 
 #include <sys/ioctl.h>

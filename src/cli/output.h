@@ -12,18 +12,18 @@ namespace yoke {
 
 using Json = nlohmann::ordered_json;
 
-/// Writes to a file descriptor, each line immediately. A reader that went away (EPIPE) is not an
-/// error: the rest is dropped. Throws Error if writing fails for another reason (a full disk).
+/// Writes each line immediately to a file descriptor. A reader that closed the pipe (EPIPE) is not
+/// an error: the rest is dropped. Throws Error if writing fails for another reason (a full disk).
 class Output {
  public:
   Output(int descriptor, bool json) : descriptor_(descriptor), json_(json) {}
 
   bool json() const { return json_; }
-  bool closed() const { return closed_; }  ///< The reader went away.
+  bool closed() const { return closed_; }  ///< The reader closed the pipe.
   bool IsTerminal() const;                 ///< It is a terminal that can move its cursor.
   int Columns() const;                     ///< Width of the terminal; 80 without one.
 
-  /// What the sentence of a failed write ends with: how to go on.
+  /// The end of a write error's sentence: how to continue.
   void Advise(std::function<std::string()> advice) { advice_ = std::move(advice); }
 
   /// Writes a line for people; nothing under --json. Clears a live line first.

@@ -1,4 +1,4 @@
-// yoke predict: labels for examples, best first.
+// yoke predict: prints labels for examples, best first.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -17,18 +17,18 @@
 namespace yoke {
 namespace {
 
-/// Examples at once: large enough for full speed, small enough to answer soon and to keep the
-/// layers' outputs below 256 MiB.
+/// Examples per batch: enough for full speed, few enough to answer soon and to keep the layers'
+/// outputs below 256 MiB.
 int64_t BatchSize(const Graph& graph, int64_t top) {
   constexpr int64_t kLargest = 256, kNumbers = 64 << 20;
   int64_t numbers = 1;
   for (const LayerInfo& layer : graph.Info()) numbers += layer.output.Count();
-  if (IsRanked(graph)) numbers -= graph.task().outputs;  // their scores are not kept
+  if (IsRanked(graph)) numbers -= graph.task().outputs;  // their scores are not stored
   numbers += 2 * top;                                    // ids and scores
   return std::clamp<int64_t>(kNumbers / numbers, 1, kLargest);
 }
 
-/// Scores as probabilities, in place: softmax over all labels, or each label on its own.
+/// Converts scores to probabilities in place: softmax over all labels, or a sigmoid for each.
 void ToProbabilities(std::span<float> scores, bool softmax) {
   if (!softmax) {
     for (float& s : scores) s = 1 / (1 + std::exp(-s));
@@ -58,7 +58,7 @@ class Predictor {
     softmax_ = model.graph().Info().back().type == "softmax_cross_entropy";
   }
 
-  /// Reads and computes examples [begin, begin + size).
+  /// Reads examples [begin, begin + size) and computes their scores.
   void Forward(int64_t begin, int64_t size) {
     std::vector<int64_t> examples(static_cast<size_t>(size));
     std::iota(examples.begin(), examples.end(), begin);
@@ -110,11 +110,11 @@ class Predictor {
   const ModelFile& model_;
   const Reader& reader_;
   int top_;
-  const OutputTables* tables_;  // or null
+  const OutputTables* tables_;  // may be null
   bool ranked_;
   bool softmax_ = true;
   Batch batch_;
-  std::unique_ptr<GraphPlan> plan_;  // one of the two
+  std::unique_ptr<GraphPlan> plan_;  // exactly one of plan_ and ranking_ is set
   std::unique_ptr<Ranking> ranking_;
   int64_t compiled_ = 0;
 };

@@ -1,4 +1,4 @@
-// Program: CLI11 reads the options of a command; sentences about mistakes are our own.
+// Program: CLI11 parses the options of a command; messages about mistakes are ours.
 #include "cli/program.h"
 
 #include <unistd.h>
@@ -66,7 +66,7 @@ std::vector<std::string> OptionNames(const CLI::App& app) {
   return names;
 }
 
-/// The value that stands behind an option: after its `=`, or the next word.
+/// The value of an option: after its `=`, or the next word.
 std::string ValueOf(const std::string& option, const std::vector<std::string>& words) {
   if (const size_t equals = option.find('='); equals != option.npos)
     return option.substr(equals + 1);
@@ -75,8 +75,7 @@ std::string ValueOf(const std::string& option, const std::vector<std::string>& w
   return stands ? at[1] : "...";
 }
 
-/// `option` is the name of a job's key ("--learning-rate"): says how to set that. "" where it is
-/// not.
+/// If `option` is the name of a job key ("--learning-rate"): how to set that key; otherwise "".
 std::string KeyHint(std::string option, const std::string& value) {
   std::replace(option.begin(), option.end(), '-', '_');
   for (const KeyGroup& group : AllKeys())
@@ -87,7 +86,7 @@ std::string KeyHint(std::string option, const std::string& value) {
   return "";
 }
 
-/// Refuses what the command does not know.
+/// Throws UserError for arguments that the command does not know.
 void RefuseRemaining(const CLI::App& app, const std::vector<std::string>& words) {
   for (const std::string& word : app.remaining()) {
     const std::string name = word.substr(0, word.find('='));
@@ -101,9 +100,9 @@ void RefuseRemaining(const CLI::App& app, const std::vector<std::string>& words)
   }
 }
 
-/// Reads the arguments into the command; false when only help was asked for (and printed, once).
+/// Parses the arguments into the command; false if help was requested (and printed, once).
 bool Parse(CLI::App& app, std::vector<std::string> words, Output& help) {
-  std::reverse(words.begin(), words.end());  // CLI11 wants them so
+  std::reverse(words.begin(), words.end());  // the order that CLI11 expects
   try {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {
@@ -116,7 +115,7 @@ bool Parse(CLI::App& app, std::vector<std::string> words, Output& help) {
   return true;
 }
 
-/// `note`: a line for people that comes first.
+/// `note`: a line for people, printed first.
 int RunCommand(const CommandEntry& entry, const std::vector<std::string>& words,
                const std::string& note = "") {
   bool json = false;
@@ -135,7 +134,7 @@ int RunCommand(const CommandEntry& entry, const std::vector<std::string>& words,
   return command->Run(out);
 }
 
-/// What takes no part in a launcher's world is done once, as if nothing had started rank 0.
+/// Runs a command that uses no ranks once, on rank 0, as if no launcher had started it.
 int RunOnce(const CommandEntry& entry, const std::vector<std::string>& words) {
   const Launch launch = FindLaunch();
   if (launch.rank > 0) return 0;
@@ -160,14 +159,14 @@ int Dispatch(const std::vector<std::string>& words) {
   return entry.together ? RunCommand(entry, rest) : RunOnce(entry, rest);
 }
 
-/// An error is one line on standard error.
+/// Prints an error as one line on standard error.
 void Tell(std::string sentence) {
   std::replace(sentence.begin(), sentence.end(), '\n', ' ');
   std::fprintf(stderr, "yoke: %s\n", OneLine(sentence).c_str());
 }
 
-/// One of the processes that a launcher started tells it. The others end after it: a launcher ends
-/// all when one ends badly.
+/// One of the launcher's processes prints the error. The others end later, because a launcher ends
+/// all processes when one fails.
 int Fail(const std::string& sentence, int status, bool tell = PrintsForAll()) {
   constexpr std::chrono::milliseconds kTurn(300);
   if (tell)
@@ -177,8 +176,8 @@ int Fail(const std::string& sentence, int status, bool tell = PrintsForAll()) {
   return status;
 }
 
-/// The failure of a process that cannot join the others: a rank above 0 tells it where those below
-/// wait in vain for it, and leaves it to them where they fail too.
+/// The failure of a process that cannot join the others: it prints the error, unless a lower rank
+/// that fails too does.
 int FailUnjoined(const std::string& sentence, int status) {
   const Launch launch = FindLaunch();
   if (launch.rank == 0) return Fail(sentence, status, /*tell=*/true);
@@ -186,14 +185,14 @@ int FailUnjoined(const std::string& sentence, int status) {
   return status;
 }
 
-/// The failure of a process that has not joined the others of its launcher: all of them are told.
+/// The failure of a process that has not joined the others: all of them learn of it.
 int FailAlone(const std::string& sentence, int status) {
   try {
     if (LaunchedByMpi())
       RunMpi({}, [&](const Communicator& /*world*/) { throw Error(sentence, status); });
   } catch (const WorldError& error) {
     return Fail(error.what(), error.exit_status());
-  } catch (const Error&) {  // there is no way to tell them
+  } catch (const Error&) {  // the others cannot be told
   }
   return FailUnjoined(sentence, status);
 }
@@ -201,8 +200,8 @@ int FailAlone(const std::string& sentence, int status) {
 }  // namespace
 
 int RunProgram(const std::vector<std::string>& words) {
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is seen where we write,
-  std::signal(SIGXFSZ, SIG_IGN);  // and so is a file that may not grow
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of the write,
+  std::signal(SIGXFSZ, SIG_IGN);  // and so is the limit on file sizes
   try {
     return Dispatch(words);
   } catch (const WorldError& error) {

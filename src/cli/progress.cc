@@ -17,9 +17,9 @@
 namespace yoke {
 namespace {
 
-constexpr double kLiveInterval = 0.1;  ///< Seconds between two live lines: what an eye can follow.
+constexpr double kLiveInterval = 0.1;  ///< Seconds between two live lines.
 
-/// Which events of loading are told where nothing can be overwritten: after 1 s, 2 s, 4 s, ...
+/// Selects loading events for output that cannot be overwritten: after 1 s, 2 s, 4 s, ...
 class LoadingTurn {
  public:
   bool Comes(const LoadingEvent& event) {
@@ -32,7 +32,7 @@ class LoadingTurn {
   double next_ = 0;
 };
 
-/// `yoke train --json`.
+/// For `yoke train --json`.
 class EventProgress : public Observer {
  public:
   explicit EventProgress(Output& out) : out_(out) {}
@@ -85,7 +85,7 @@ class TextProgress : public Observer {
 
   void End(const EndEvent& event) override {
     out_.Live("");
-    if (event.exit_status == 3) return;  // the sentence is the error that follows
+    if (event.exit_status == 3) return;  // the error message follows
     Line(fmt::format("{} after {:.4g} {}, {}", Reason(event.reason), event.epochs,
                      event.epochs == 1 ? "epoch" : "epochs", Duration(event.seconds)));
     if (!event.sentence.empty()) Line(event.sentence);
@@ -132,7 +132,7 @@ std::string LiveLine(const StepEvent& step, const std::string& metric, int colum
   const double share = step.epochs > 0 ? step.epoch / static_cast<double>(step.epochs) : 0;
   const auto current = std::min(static_cast<int64_t>(step.epoch) + 1, step.epochs);
   std::string line = fmt::format("epoch {}/{}", current, step.epochs);
-  // In order of what a person misses most.
+  // Most important part first.
   const std::string parts[] = {
       fmt::format("loss {}", Metric(step.loss)),
       step.seconds_left > 0 ? Duration(std::round(step.seconds_left)) + " left" : "",

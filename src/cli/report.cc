@@ -1,4 +1,4 @@
-// yoke report: draws runs into an HTML page.
+// yoke report: draws runs on an HTML page.
 #include "train/report.h"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// ShippedFiles: looks beside the program.
+// ShippedFiles: looks for files relative to the program.
 #include "cli/shipped_files.h"
 
 #include <filesystem>
@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A file of the clone, and where `make install` puts it below the prefix.
+/// A file of the clone, and its place below the prefix after `make install`.
 struct ShippedFile {
   const char* name;
   const char* installed;

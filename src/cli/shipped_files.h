@@ -5,9 +5,9 @@
 
 namespace yoke {
 
-/// A help text with each `examples/demo.toml` and `docs/first-hour.md` as a path that can be opened
-/// from the current directory: as it stands in a clone, else in the clone or the installation that
-/// this program belongs to.
+/// Replaces `examples/demo.toml` and `docs/first-hour.md` in a help text by paths that can be
+/// opened from the current directory: unchanged if they exist there, otherwise in this program's
+/// clone or installation.
 std::string WithShippedFiles(std::string text);
 
 }  // namespace yoke

@@ -11,13 +11,13 @@
 namespace yoke {
 namespace {
 
-// A handler can reach nothing but a variable of the process.
+// A handler can reach only global variables.
 std::atomic<int> stop_signal{0};
 std::atomic<double> stop_time{0};
 std::atomic<bool> guard_lost{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<double>::is_always_lock_free);
 
-/// Signals so close together are one: a launcher often tells a process and then its whole group.
+/// Signals within this time count as one: a launcher often signals a process and then its group.
 constexpr double kOneSignal = 0.2;  // seconds
 
 void HandleStop(int number) {

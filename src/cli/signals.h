@@ -1,5 +1,5 @@
-// Signals: Ctrl-C, SIGTERM, SIGHUP (a closed terminal) and SIGUSR1 (which launchers forward) ask
-// for an orderly end; a second one ends at once.
+// Signals: Ctrl-C, SIGTERM, SIGHUP (a closed terminal) and SIGUSR1 (which launchers forward)
+// request an orderly stop; a second signal ends the process.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@ namespace yoke {
 /// process with status 128 + its number. A SIGHUP that is ignored (`nohup`) stays so.
 const std::atomic<int>& CatchStopSignals();
 
-/// For a process with a guard (cli/guard.h), to be called after CatchStopSignals: the guard's end
-/// ends the process. After a stop signal it only sets the returned variable.
+/// For a process with a guard (cli/guard.h), after CatchStopSignals: the guard's death ends the
+/// process, or, after a stop signal, only sets the returned variable.
 const std::atomic<bool>& CatchGuardLost();
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// yoke synthesize: writes built-in data as files, for other programs and for measuring.
+// yoke synthesize: writes built-in data as files, for other programs and for benchmarks.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@
 namespace yoke {
 namespace {
 
-/// A number that the kind's format takes, and the option that sets it.
+/// An option that sets a number of the kind's format.
 struct Number {
   const char* option;
   const char* key;

@@ -1,4 +1,4 @@
-// yoke train: runs a job file, or goes on with a run.
+// yoke train: runs a job file, or continues a run.
 #include <CLI/CLI.hpp>
 
 #include "base/check.h"
@@ -57,14 +57,14 @@ class TrainCommand : public Command {
     if (!quiet_) request.observers = {progress.get()};
     const EndEvent end = Train(job, request);
     if (end.reason == "diverged") throw WorldError(end.sentence, end.exit_status, /*tell=*/true);
-    // The others wait a moment: launchers end all ranks as soon as one ends badly.
+    // The other ranks end later, because a launcher ends all processes when one fails.
     if (end.exit_status != 0 && !PrintsForAll())
       throw WorldError("", end.exit_status, /*tell=*/false);
     return end.exit_status;
   }
 
  private:
-  /// The processes that a launcher started are the replicas.
+  /// The launcher's processes are the replicas.
   static void CountRanks(const Launch& launch, Overrides& keys) {
     const std::string size = std::to_string(launch.size);
     for (const Override& given : keys)

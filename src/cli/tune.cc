@@ -1,4 +1,4 @@
-// Tuning: runs each convolution alone, with random input and output, once for each algorithm.
+// Tuning: runs each convolution alone, on random data, once per algorithm.
 #include "cli/tune.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Buffer Draw(int64_t count, DType type) {
 /// Minimum saving worth a change; less is measurement noise.
 constexpr double kClear = 0.1;
 
-/// Seconds of a call, the mean of as many as fill a hundredth of a second.
+/// Seconds per call: the mean over as many calls as take 10 ms.
 template <typename Call>
 double Seconds(const Call& call) {
   const double start = Now();
@@ -46,7 +46,7 @@ double Seconds(const Call& call) {
   return (Now() - start) / static_cast<double>(calls);
 }
 
-/// Operations a second of a product of 1024 x 1024 matrices.
+/// Operations per second of a product of 1024 x 1024 matrices.
 class LargeProduct {
  public:
   explicit LargeProduct(DType type)
@@ -70,7 +70,7 @@ class LargeProduct {
   Buffer input_, weight_, output_, scratch_;
 };
 
-/// One layer with all the memory that a call wants.
+/// One layer with the tensors and memory of a call.
 class LayerAlone {
  public:
   LayerAlone(const Layer& layer, const PlanRequest& request)
@@ -103,7 +103,7 @@ class LayerAlone {
   }
 
  private:
-  /// What flows along an edge, and its gradient.
+  /// Random values for an edge, and for its gradient.
   struct Side {
     Side(const Shape& shape, const Edge& edge)
         : numbers(Draw(shape.Count(), edge.type)), gradients(Draw(shape.Count(), edge.type)) {
@@ -149,7 +149,7 @@ class Tuner {
     for (const std::string& algorithm : ConvolutionAlgorithmNames()) {
       try {
         layer.algorithms.push_back(Measure(info, table, algorithm));
-      } catch (const UserError&) {  // this way does not compute such a layer
+      } catch (const UserError&) {  // this algorithm does not support the layer
       }
     }
     const auto faster = [](const TunedAlgorithm& a, const TunedAlgorithm& b) {
@@ -184,7 +184,8 @@ class Tuner {
         .algorithm = algorithm, .seconds = median, .share = operations / median / Median(rates)};
   }
 
-  /// Images of the data come as f32, row-major; inner ones as the layer below leaves them.
+  /// The data's images are f32 and row-major; inner ones have the type and layout of the layer
+  /// below.
   PlanRequest RequestFor(const LayerInfo& info) const {
     const bool first = info.inputs[0] == "data";
     return {.batch = request_.batch,

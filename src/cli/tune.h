@@ -25,7 +25,7 @@ struct TunedAlgorithm {
 struct TunedLayer {
   std::string name;
   std::vector<TunedAlgorithm> algorithms;
-  size_t best = 0;  ///< Index in ways.
+  size_t best = 0;  ///< Index in algorithms.
 };
 
 /// All convolutions of the model, in order. Uses the caller's kernel threads.

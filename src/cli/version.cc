@@ -1,4 +1,4 @@
-// yoke version: which yoke this is, and what it stands on.
+// yoke version: prints the version, the commit and the libraries.
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Communicator: a context and its members over a transport, and collectives made of messages.
+// Communicator: a context and its members over a transport; collectives built on messages.
 #include "comm/communicator.h"
 
 #include <fmt/core.h>
@@ -16,11 +16,11 @@
 namespace yoke {
 namespace {
 
-// Tags of messages inside collectives: callers' tags are 0 and more.
+// Tags of messages inside collectives; callers' tags are at least 0.
 enum Inside : int { kBroadcast = -1, kReduce = -2, kAllReduce = -3, kGather = -4, kBarrier = -5 };
 
-constexpr uint64_t kChildStep = 0x9E3779B97F4A7C15U;  // between numbers that Random mixes
-constexpr int64_t kShortPiece = 4096;  // bytes a message from which on bandwidth outweighs latency
+constexpr uint64_t kChildStep = 0x9E3779B97F4A7C15U;  // step of the numbers that Random mixes
+constexpr int64_t kShortPiece = 4096;  // bytes; from here on bandwidth outweighs latency
 
 }  // namespace
 
@@ -59,10 +59,10 @@ struct Communicator::Group {
   std::shared_ptr<Transport> transport;
   uint64_t context = 0;
   std::vector<int> members = {};  // world ranks
-  int rank = 0;                   // this one's place among them
+  int rank = 0;                   // position among them
   uint64_t children = 0;
   Traffic traffic = {};
-  bool asked = false;  // for an adder
+  bool asked = false;  // whether `native` was looked up
   std::unique_ptr<NativeAllReduce> native = {};
 
   int RankOf(int world) const {
@@ -116,7 +116,7 @@ int Communicator::Copy(std::span<std::byte> bytes, int from, int tag, const char
   return message.source;
 }
 
-/// values += what comes.
+/// Adds the values of a message.
 void Communicator::Add(std::span<float> values, int from, int tag, const char* operation) const {
   const Message message = Take(from, tag, operation);
   Check(message.bytes.size() == values.size_bytes(),
@@ -185,7 +185,7 @@ void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorit
   Broadcast(std::as_writable_bytes(values), 0);
 }
 
-/// Each piece goes around once to be summed, and once more to be known.
+/// Each piece goes around the ring twice: to be summed, then to distribute the sum.
 void Communicator::RingAllReduce(std::span<float> values) const {
   const int p = size(), right = (rank() + 1) % p, left = (rank() + p - 1) % p;
   const auto piece = [&](int i) { return Piece(values, ((i % p) + p) % p, p); };
@@ -199,8 +199,8 @@ void Communicator::RingAllReduce(std::span<float> values) const {
   }
 }
 
-/// Halves are exchanged with partners ever nearer until each rank has the sums of one piece, then
-/// back. Ranks beyond the largest power of two hand theirs to another and wait.
+/// Recursive halving until each rank has the sum of one piece, then doubling. Ranks beyond the
+/// largest power of two pass their values on and wait for the sums.
 void Communicator::HalvingAllReduce(std::span<float> values) const {
   const int ranks = static_cast<int>(std::bit_floor(static_cast<unsigned>(size())));
   const int beyond = size() - ranks;
@@ -239,7 +239,7 @@ bool Communicator::HasMpiAllReduce() const {
   return group_->native != nullptr;
 }
 
-/// Who comes late is waited for, and named, in the barrier, of which only the time is counted.
+/// The barrier waits for late ranks and names them; only its time is counted, not its messages.
 void Communicator::MpiAllReduce(std::span<float> values) const {
   Require(HasMpiAllReduce(), "MPI's all-reduce needs the processes of an MPI's launcher");
   Traffic& traffic = group_->traffic;
@@ -275,7 +275,7 @@ std::vector<std::vector<std::byte>> Communicator::AllGather(std::span<const std:
   return all;
 }
 
-/// After round r a rank has heard, through others, of 2^r more.
+/// Dissemination: after round r a rank has heard from 2^r - 1 others.
 void Communicator::Barrier() const {
   for (int distance = 1; distance < size(); distance *= 2) {
     Send({}, (rank() + distance) % size(), kBarrier);
@@ -284,7 +284,7 @@ void Communicator::Barrier() const {
 }
 
 Communicator Communicator::Open(uint64_t color, std::vector<int> members) const {
-  // A number that all members compute alike.
+  // All members compute the same number.
   const uint64_t child = Random::Mix(group_->context + kChildStep * ++group_->children);
   const uint64_t context = Random::Mix(child + color);
   auto group = std::make_shared<Group>(
@@ -312,7 +312,7 @@ Communicator Communicator::Split(int color, int key) const {
 Communicator Communicator::Duplicate() const { return Open(0, group_->members); }
 
 Communicator Communicator::Through(const std::shared_ptr<Transport>& transport) const {
-  // What another thread may be counting meanwhile is not read.
+  // The counters start at zero; another thread may be writing the old ones.
   return Communicator(std::make_shared<Group>(Group{.transport = transport,
                                                     .context = group_->context,
                                                     .members = group_->members,

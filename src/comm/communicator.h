@@ -38,7 +38,8 @@ AllReduceAlgorithm ChooseAllReduce(int64_t bytes, int size);
 Cost CostOfAllReduce(int64_t bytes, int ranks);
 Cost CostOfTree(int64_t bytes, int ranks);
 
-/// Piece i of so many, which differ by one number at most: where it begins among n numbers, and it.
+/// Piece i when n elements are divided into `pieces`, whose sizes differ by at most one: its first
+/// element, and the piece.
 inline int64_t PieceBegin(int64_t n, int64_t i, int64_t pieces) { return n * i / pieces; }
 std::span<float> Piece(std::span<float> values, int64_t i, int64_t pieces);
 

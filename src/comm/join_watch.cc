@@ -1,4 +1,4 @@
-// JoinWatch, StartWatch: threads that count slices of time.
+// JoinWatch, StartWatch: threads that count short intervals.
 #include "comm/join_watch.h"
 
 #include <fmt/core.h>
@@ -67,7 +67,7 @@ void StartWatch::Watch(double seconds, const std::atomic<int>* stop) {
   Leave(seconds);
 }
 
-/// A launcher needs a moment to start all of them, more on a busy machine.
+/// Looks several times, because a launcher needs time to start all processes.
 bool StartWatch::MissesOne() {
   constexpr int kLooks = 3, kLooksForOneNeverSeen = 6;
   before_ = std::exchange(now_, FindSiblings(launch_));
@@ -76,7 +76,7 @@ bool StartWatch::MissesOne() {
   return ended_ >= (now_.size() < most_ ? kLooks : kLooksForOneNeverSeen);
 }
 
-/// Who speaks was decided a look ago: by now a lower rank may have spoken and ended.
+/// Uses the previous look: since then a lower rank may have reported and ended.
 void StartWatch::Leave(double waited) const {
   if (!IsFirstToJoin(launch_, before_)) {
     std::this_thread::sleep_for(std::chrono::seconds(1));

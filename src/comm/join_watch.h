@@ -1,5 +1,5 @@
-// Watches for a process that waits for the others in a call of MPI, which never returns if one of
-// them is lost: a watch ends the process with a message.
+// Watches a process that waits for others inside MPI, where a wait for a lost process never
+// returns: the watch ends the process with a message.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace yoke {
 
-/// A thread that works beside its owner until that is done.
+/// A thread that runs beside its owner until End.
 class WatchThread {
  public:
   WatchThread() = default;
@@ -22,9 +22,9 @@ class WatchThread {
 
  protected:
   ~WatchThread() = default;
-  /// Waits so many seconds; false when the watch is over.
+  /// Waits `seconds`; false if the watch is over.
   bool Pause(double seconds);
-  /// Before the destruction of what the thread looks at.
+  /// Call before what the thread uses is destroyed.
   void End();
 
   std::thread thread_;
@@ -35,7 +35,7 @@ class WatchThread {
   bool over_ = false;
 };
 
-/// Of a call in which all that joined meet.
+/// Watches a collective call of MPI.
 class JoinWatch : WatchThread {
  public:
   /// Allows four times `timeout` seconds, and at least 10, until its destruction: a start takes
@@ -47,9 +47,9 @@ class JoinWatch : WatchThread {
   void Watch(double seconds);
 };
 
-/// Watches the start, in which the processes of a launcher join. It looks for those on this
+/// Watches the start, in which the processes of a launcher join. It looks for the processes on this
 /// machine, names missing ones, and does not wait for one that has ended. One of the waiting
-/// processes here reports for all of them.
+/// processes here reports for all.
 class StartWatch : WatchThread {
  public:
   /// Waits as long as a JoinWatch. If `stop` (may be null) becomes the number of a signal, the
@@ -64,8 +64,8 @@ class StartWatch : WatchThread {
 
   Launch launch_;
   std::vector<Sibling> before_, now_;  // at the last two looks
-  int ended_ = 0;                      // looks at which one had ended
-  size_t most_ = 0;                    // the most ranks that any look has seen
+  int ended_ = 0;                      // consecutive looks at which one had ended
+  size_t most_ = 0;                    // the most ranks seen at a look
 };
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Launchers are known by the variables that they give to what they start.
+// Detects launchers by the environment variables that they set.
 #include "comm/launcher.h"
 
 #include <dlfcn.h>
@@ -33,7 +33,8 @@ std::optional<int> Number(const char* variable) {
   return std::atoi(text.c_str());
 }
 
-/// Where libraries may lie: a build's own place, beside the program, where it was installed.
+/// Folders of the libraries: YOKE_MPI_LIBRARIES, else beside the program, else where it was
+/// installed.
 std::vector<fs::path> Folders() {
   const std::string given = Text("YOKE_MPI_LIBRARIES");
   if (!given.empty()) return {given};
@@ -54,7 +55,7 @@ std::vector<fs::path> LibraryFiles() {
   return files;
 }
 
-/// The oldest one that fits: the system's, which is made for the system's launchers.
+/// The oldest that matches: usually the system's, which fits the system's launchers.
 fs::path FindLibrary(const Launch& launch) {
   for (const fs::path& file : LibraryFiles())
     if (file.stem().string().rfind(launch.library, 0) == 0) return file;
@@ -67,7 +68,7 @@ fs::path FindLibrary(const Launch& launch) {
 }
 
 StartMpi Load(const fs::path& file) {
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays: an MPI cannot be unloaded
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // MPI cannot be unloaded
   if (!library) throw Error(fmt::format("cannot load {}", dlerror()));
   void* start = dlsym(library, kStartMpi);
   if (!start)
@@ -94,8 +95,8 @@ std::unique_ptr<Mpi> Start(double timeout, const std::atomic<int>* stop) {
   return mpi;
 }
 
-/// Of Slurm's. One task is alone, whatever it could meet: often a shell, in which programs follow
-/// one another, and only the first could join.
+/// A step of Slurm. A single task gets no launch: it is often a shell that runs programs in
+/// sequence, of which only the first could join.
 Launch FindStep() {
   const auto rank = Number("SLURM_PROCID"), size = Number("SLURM_STEP_NUM_TASKS");
   if (!rank || !size || *size == 1) return {};
@@ -120,7 +121,7 @@ Launch FindLauncher() {
             .kills = true};
   }
   const bool step = Number("SLURM_STEP_ID").has_value();
-  const bool hydra = !step || Number("MPI_LOCALNRANKS");  // which Slurm may have started
+  const bool hydra = !step || Number("MPI_LOCALNRANKS");  // hydra may run inside a step
   if (const auto rank = Number("PMI_RANK"), size = Number("PMI_SIZE"); hydra && rank && size)
     return {.launcher = "mpirun of MPICH",
             .library = "mpich",

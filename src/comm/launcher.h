@@ -22,14 +22,14 @@ struct Launch {
                               ///< empty: its processes have no way to connect.
   int rank = 0;
   int size = 1;
-  std::string rank_variable = {};  ///< Of the environment, which holds the rank.
+  std::string rank_variable = {};  ///< The environment variable with the rank.
   int local_size = 1;              ///< Ranks on this machine.
-  bool guarded = false;            ///< It is an mpirun, which may kill a process at any time,
-  bool kills = false;              ///< and does so soon after it passed on a stop.
+  bool guarded = false;            ///< An mpirun, which may kill a process at any time.
+  bool kills = false;              ///< It kills soon after it passes a stop on.
 };
 /// Open MPI 4 and 5, MPICH (hydra), Slurm's srun.
 Launch FindLaunch();
-/// From now on no launcher started this process: it works alone.
+/// From now on this process behaves as if no launcher had started it.
 void LeaveLauncher();
 
 /// Whether a launcher started this process (alone or with others); then the world is that of

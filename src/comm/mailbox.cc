@@ -1,4 +1,4 @@
-// Mailbox: a list, searched from its front.
+// Mailbox: a list, searched from the front.
 #include "comm/mailbox.h"
 
 #include <fmt/core.h>

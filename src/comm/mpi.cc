@@ -17,9 +17,9 @@
 namespace yoke {
 namespace {
 
-constexpr int kTag = 0;  // one for all: tags and contexts travel inside the messages
+constexpr int kTag = 0;  // one for all messages: their tags and contexts are in the bytes
 
-/// Throws Error unless a call went well.
+/// Throws Error if an MPI call failed.
 void Expect(int code, const char* doing) {
   if (code == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING + 1] = {};
@@ -28,7 +28,7 @@ void Expect(int code, const char* doing) {
   throw Error(std::string(doing) + ", MPI says: " + text);
 }
 
-/// A message on its way.
+/// A message in flight.
 struct Transfer {
   Packet bytes;
   int peer = 0;
@@ -36,12 +36,12 @@ struct Transfer {
   bool done = false;
 };
 
-/// What stays after a loss, until the process ends.
+/// MPI objects kept after a loss until the process ends.
 class Leftovers {
  public:
-  MPI_Comm survivors = MPI_COMM_NULL;  // null: nobody is lost
+  MPI_Comm survivors = MPI_COMM_NULL;  // null: no process is lost
 
-  /// Of what broke: MPI may still look at them.
+  /// Keeps unfinished transfers, because MPI may still access their memory.
   void Keep(std::list<Transfer>& unfinished) {
     const std::lock_guard lock(mutex_);
     unfinished_.splice(unfinished_.end(), unfinished);
@@ -52,7 +52,7 @@ class Leftovers {
   std::list<Transfer> unfinished_;
 };
 
-/// A call on the wire's communicator has told of a loss: lets all others know.
+/// Tells the other processes of a loss that a call on the wire reported, and throws RankLost.
 [[noreturn]] void ThrowLoss(MPI_Comm wire) {
   int rank = 0;
   MPI_Comm_rank(wire, &rank);
@@ -60,14 +60,14 @@ class Leftovers {
   throw RankLost("rank " + std::to_string(rank) + " has lost another: its process is gone");
 }
 
-/// Ranks that add up.
+/// A communicator of MPI for sums.
 class MpiGroup : public WireGroup {
  public:
-  /// Takes the group's communicator, which stands beside the wire's.
+  /// Takes ownership of `ranks`; `wire` is the wire's communicator.
   MpiGroup(MPI_Comm ranks, MPI_Comm wire, Leftovers& left)
       : ranks_(ranks), wire_(wire), left_(left) {}
   ~MpiGroup() override {
-    if (sum_.front().request != MPI_REQUEST_NULL)  // a rank is lost, or has given up
+    if (sum_.front().request != MPI_REQUEST_NULL)  // a rank is lost or gave up
       left_.Keep(sum_);
     else if (left_.survivors == MPI_COMM_NULL)
       MPI_Comm_free(&ranks_);
@@ -78,7 +78,7 @@ class MpiGroup : public WireGroup {
   void Begin(std::span<const float> values) override {
     const auto bytes = std::as_bytes(values);
     Transfer& sum = sum_.front();
-    sum.bytes.assign(bytes.begin(), bytes.end());  // a caller that gives up may free its own
+    sum.bytes.assign(bytes.begin(), bytes.end());  // a caller that gives up frees its values
     Expect(MPI_Iallreduce(MPI_IN_PLACE, sum.bytes.data(), static_cast<int>(values.size()),
                           MPI_FLOAT, MPI_SUM, ranks_, &sum.request));
   }
@@ -111,7 +111,7 @@ class MpiGroup : public WireGroup {
 
 class MpiWire : public Wire {
  public:
-  /// Takes the communicator.
+  /// Takes ownership of the communicator.
   MpiWire(MPI_Comm everybody, Leftovers& left) : everybody_(everybody), left_(left) {
     Expect(MPI_Comm_set_errhandler(everybody_, MPI_ERRORS_RETURN),
            "MPI_Comm_set_errhandler failed");
@@ -121,7 +121,7 @@ class MpiWire : public Wire {
     Expect(MPI_Type_commit(&block_), "MPI_Type_commit failed");
   }
   ~MpiWire() override {
-    if (left_.survivors != MPI_COMM_NULL) {  // nothing is ended in order
+    if (left_.survivors != MPI_COMM_NULL) {  // after a loss nothing is freed
       left_.Keep(sent_);
       left_.Keep(coming_);
       return;
@@ -149,11 +149,11 @@ class MpiWire : public Wire {
   }
 
   bool Receive(int& from, Packet& bytes) override {
-    Sending();  // moves them on
+    Sending();  // makes progress
     while (Accept()) {
     }
     if (coming_.empty()) return false;
-    std::vector<bool> waits(size_);  // an earlier message of that rank is not here yet
+    std::vector<bool> waits(size_);  // by rank: an earlier message is incomplete
     for (auto t = coming_.begin(); t != coming_.end(); ++t) {
       t->done = t->done || Test(coming_, t, "receive from ");
       if (t->done && !waits[t->peer]) {
@@ -176,13 +176,13 @@ class MpiWire : public Wire {
   bool Receiving() override { return !coming_.empty(); }
 
   std::unique_ptr<WireGroup> Group(std::span<const int> ranks, uint64_t context) override {
-    constexpr uint64_t kTags = 32766;  // every MPI has so many, and kTag
+    constexpr uint64_t kTags = 32766;  // MPI guarantees tags up to 32767
     MPI_Group everybody = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     Expect(MPI_Comm_group(everybody_, &everybody), "MPI_Comm_group failed");
     Expect(MPI_Group_incl(everybody, static_cast<int>(ranks.size()), ranks.data(), &some),
            "MPI_Group_incl failed");
     MPI_Comm group = MPI_COMM_NULL;
-    const int tag = kTag + 1 + static_cast<int>(context % kTags);  // Open MPI 5 sends with it here
+    const int tag = kTag + 1 + static_cast<int>(context % kTags);  // Open MPI 5 sends with it
     const int code = MPI_Comm_create_group(everybody_, some, tag, &group);
     MPI_Group_free(&some);
     MPI_Group_free(&everybody);
@@ -213,7 +213,7 @@ class MpiWire : public Wire {
     return {static_cast<int>(length / kWireBlock), block_};
   }
 
-  /// Begins to receive the next message that somebody has sent; false when there is none.
+  /// Starts to receive the next message that has been sent; false if there is none.
   bool Accept() {
     int found = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -233,7 +233,7 @@ class MpiWire : public Wire {
     return true;
   }
 
-  /// Whether it is done; what has failed leaves the list, so that it is told once.
+  /// Whether the transfer is complete. Removes a failed one, so that it is reported once.
   bool Test(std::list<Transfer>& list, std::list<Transfer>::iterator t,
             const char* operation) const {
     int done = 0;
@@ -244,7 +244,7 @@ class MpiWire : public Wire {
     return done != 0;
   }
 
-  /// Of what was sent. Behind the lock.
+  /// Removes complete sends. Requires the lock.
   void DropDone() {
     for (auto t = sent_.begin(); t != sent_.end();)
       t = Test(sent_, t, "send to ") ? sent_.erase(t) : std::next(t);
@@ -255,7 +255,7 @@ class MpiWire : public Wire {
   MPI_Datatype block_ = MPI_DATATYPE_NULL;
   int rank_ = 0;
   int size_ = 0;
-  std::list<Transfer> coming_;  // in the order in which they were found
+  std::list<Transfer> coming_;  // in the order found
   std::mutex mutex_;
   std::list<Transfer> sent_;
 };

@@ -1,4 +1,4 @@
-// An MPI whose jobs end with their first lost process.
+// Without ULFM: a lost process ends the job.
 #include "base/check.h"
 #include "comm/mpi_survive.h"
 

@@ -1,4 +1,4 @@
-// Going on without a lost process, by the calls of Open MPI 5.
+// With ULFM (Open MPI 5): the survivors of a lost process continue.
 #include "comm/mpi_survive.h"
 
 #include <mpi-ext.h>  // after mpi.h

@@ -1,4 +1,4 @@
-// Ping-pong between pairs, and collectives between barriers.
+// Network: ping-pong between pairs, and collectives between barriers.
 #include "comm/network.h"
 
 #include <fmt/core.h>
@@ -13,11 +13,11 @@ namespace yoke {
 namespace {
 
 constexpr int kPing = 0, kPong = 1;
-constexpr int kRepetitions = 5;  // a number is their median
+constexpr int kRepetitions = 5;  // each figure is their median
 constexpr double kMuchSlower = 3;
 
-/// What is timed: one after the other, or each after a barrier (so that a broadcast's root does not
-/// run ahead).
+/// A timed operation. `apart`: a barrier before each repetition, so that a broadcast's root does
+/// not run ahead.
 struct Repeated {
   bool apart = false;
   std::function<void()> run;
@@ -40,7 +40,7 @@ std::vector<std::string> Machines(const Communicator& world) {
   return machines;
 }
 
-/// Seconds of one of `count` runs of `work` on the rank that takes longest.
+/// Seconds per run of `work`, over `count` runs, on the slowest rank.
 double Longest(const Communicator& ranks, const Repeated& work, int64_t count) {
   double spent = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -58,7 +58,7 @@ double Longest(const Communicator& ranks, const Repeated& work, int64_t count) {
   return longest / static_cast<double>(count);
 }
 
-/// The median, each time as often as fills its share of `seconds`.
+/// The median of kRepetitions measurements, which take about `seconds` together.
 double Time(const Communicator& ranks, double seconds, const Repeated& work) {
   Longest(ranks, work, 1);  // warms up
   const double once = std::max(Longest(ranks, work, 2), 1e-9);
@@ -68,7 +68,7 @@ double Time(const Communicator& ranks, double seconds, const Repeated& work) {
   return Median(times);
 }
 
-/// Seconds one way.
+/// One-way seconds.
 double PingPong(const Communicator& two, int64_t bytes, double seconds) {
   std::vector<std::byte> message(bytes);
   const int other = 1 - two.rank();
@@ -80,7 +80,7 @@ double PingPong(const Communicator& two, int64_t bytes, double seconds) {
   return Time(two, seconds, {.run = there_and_back}) / 2;
 }
 
-/// One pair, while the others wait for its first to tell what it found.
+/// Measures one pair while the other ranks wait for its result.
 PairSpeed MeasurePair(const Communicator& world, PairSpeed pair, const NetworkProbe& probe) {
   const bool mine = world.rank() == pair.first || world.rank() == pair.second;
   const Communicator two = world.Split(mine ? 1 : 0, world.rank());
@@ -133,7 +133,7 @@ std::vector<CollectiveSpeed> MeasureCollectives(const Communicator& world,
   return found;
 }
 
-/// The median of one of their numbers.
+/// The median of one field.
 double MedianOf(const std::vector<PairSpeed>& pairs, double PairSpeed::*number) {
   std::vector<double> all(pairs.size());
   std::transform(pairs.begin(), pairs.end(), all.begin(),
@@ -141,7 +141,8 @@ double MedianOf(const std::vector<PairSpeed>& pairs, double PairSpeed::*number) 
   return Median(std::move(all));
 }
 
-/// Of the pairs inside machines, or of those between them: the one that stands out, in a sentence.
+/// A sentence on a pair that is much slower than others of its kind (within or between machines),
+/// or "".
 std::string OddOne(const NetworkReport& report, bool one_machine) {
   std::vector<PairSpeed> alike;
   for (const PairSpeed& pair : report.pairs)
@@ -165,7 +166,7 @@ std::string OddOne(const NetworkReport& report, bool one_machine) {
   return "";
 }
 
-/// What a network between machines looks like by its bandwidth.
+/// The kind of network between machines that a bandwidth suggests.
 std::string Kind(double bytes_per_second) {
   const double gigabits = bytes_per_second * 8e-9;
   if (gigabits < 0.2) return "as slow as 100 Mbit/s Ethernet: find out why before training over it";
@@ -174,7 +175,7 @@ std::string Kind(double bytes_per_second) {
   return "that of a fast network";
 }
 
-/// Where MPI adds up faster than what is left to itself.
+/// A sentence if MPI's all-reduce is faster than kAuto, or "".
 std::string FasterByMpi(const NetworkReport& report) {
   constexpr double kFaster = 1.2;
   const CollectiveSpeed* ours = nullptr;

@@ -1,4 +1,5 @@
-// PMIx: one function of the PMIx standard, which fixes its types and numbers for all versions.
+// PMIx: calls one function of the PMIx standard, which fixes its types and numbers for all
+// versions.
 #include "comm/pmix.h"
 
 #include <dlfcn.h>
@@ -10,7 +11,7 @@ namespace {
 
 constexpr const char* kLibrary = "libpmix.so.2";
 constexpr int kLostConnection = -61;   // PMIX_ERR_LOST_CONNECTION
-constexpr int kActionComplete = -334;  // PMIX_EVENT_ACTION_COMPLETE: no other handler is asked
+constexpr int kActionComplete = -334;  // PMIX_EVENT_ACTION_COMPLETE: no other handler runs
 
 using Told = void (*)(int status, void* results, size_t count, void* done, void* context,
                       void* event);

@@ -1,5 +1,5 @@
-// Siblings are known by the launcher's variables in their environment and by the launcher's process
-// above them. A thread's name is the mark: it is seen from outside, and goes with its process.
+// Finds siblings by the launcher's variables in their environment and the launcher's process above
+// them. A thread's name marks a waiting process: others can read it, and it ends with the process.
 #include "comm/siblings.h"
 
 #include <fmt/core.h>
@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMark = "yoke-joins";
 
-/// What starts ranks: above it begins another job, though its environment may look alike.
+/// Programs that start ranks. A process above one of them belongs to another job, even if its
+/// environment looks the same.
 constexpr std::string_view kLaunchers[] = {
     "mpirun", "mpirun.openmpi", "mpiexec",         "orterun",       "orted",     "prterun",
     "prted",  "prte",           "hydra_pmi_proxy", "mpiexec.hydra", "slurmstepd"};
@@ -40,7 +41,7 @@ std::string Line(std::string text) {
   return text;
 }
 
-/// What follows a process's name, which may hold blanks and brackets itself: state, parent, ...
+/// The fields after a process's name, which may itself contain blanks and brackets.
 struct Status {
   char state = '?';
   int parent = 0;
@@ -52,7 +53,7 @@ Status StatusOf(int process) {
   return {text[end + 2], std::atoi(text.c_str() + end + 4)};
 }
 
-/// Its rank, by the launcher's variable.
+/// A process's rank, from the launcher's variable.
 std::optional<int> RankOf(int process, const std::string& variable) {
   const std::string environment = '\0' + FileOf(process, "environ");
   const std::string wanted = '\0' + variable + '=';
@@ -61,7 +62,7 @@ std::optional<int> RankOf(int process, const std::string& variable) {
   return std::atoi(environment.c_str() + at + wanted.size());
 }
 
-/// The launcher's process above a rank's; 0 where there is none to be seen.
+/// The launcher's process above a rank, or 0 if it cannot be seen.
 int LauncherOf(int process, int rank, const std::string& variable) {
   for (int depth = 0; depth < 100; ++depth) {
     process = StatusOf(process).parent;

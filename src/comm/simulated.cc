@@ -21,11 +21,11 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// A line of execution with a clock of its own.
+/// A thread of execution with its own clock.
 struct Task {
   int rank = 0;
   double now = 0;
-  double wake = 0;  // when it goes on
+  double wake = 0;  // when it runs next
   bool ended = false;
   const MessageKey* wants = nullptr;  // while it waits for a message
   Task* awaited_by = nullptr;         // while another waits for its end
@@ -41,7 +41,7 @@ class Simulation {
   const SimulatedRanks& options() const { return options_; }
   int failed() const { return failed_; }
 
-  /// A new task, from `now` on; it runs when its turn comes.
+  /// Adds a task that starts at `now`.
   Task& Start(int rank, double now, std::function<void(Task&)> body) {
     Task& task = *tasks_.emplace_back(std::make_unique<Task>());
     task.rank = rank;
@@ -59,13 +59,13 @@ class Simulation {
     return task;
   }
 
-  /// No task begins: Run only ends them.
+  /// Call instead of starting tasks: Run then only ends the waiting ones.
   void Abandon() {
     failure_ = std::current_exception();
     failed_ = 0;
   }
 
-  /// Everything, from the first task to the end of the last.
+  /// Runs all tasks to their end; returns the time of the last.
   double Run() {
     {
       std::unique_lock lock(mutex_);
@@ -81,7 +81,7 @@ class Simulation {
     return last;
   }
 
-  /// Lets the others go on until the clock of `task` says `until`, or something wakes it before.
+  /// Lets the others run until the clock of `task` reaches `until`, or something wakes it earlier.
   void Wait(Task& task, double until) {
     task.wake = until;
     {
@@ -92,7 +92,7 @@ class Simulation {
   }
 
   void Send(const Task& from, int to, Letter letter) {
-    double& last = last_arrival_[from.rank * options_.ranks + to];  // none overtakes another
+    double& last = last_arrival_[from.rank * options_.ranks + to];  // messages stay in order
     last = std::max(last, from.now + options_.latency +
                               static_cast<double>(letter.bytes.size()) / options_.bytes_per_second);
     letter.arrival = last;
@@ -102,7 +102,7 @@ class Simulation {
     mail_[to].Put(std::move(letter));
   }
 
-  /// False when nothing came in time.
+  /// Returns false if no message arrived in time.
   bool Receive(Task& task, const MessageKey& key, double patience, Message& message) {
     Mailbox& mail = mail_[task.rank];
     const double deadline = task.now + patience;
@@ -120,7 +120,7 @@ class Simulation {
     }
   }
 
-  /// Ends everybody's waits.
+  /// Ends the waits of all tasks.
   void Fail(const Task& task, std::exception_ptr what, bool reason = true) {
     if (!failure_ || (what && reason && !has_reason_)) {
       failure_ = std::move(what);
@@ -132,7 +132,7 @@ class Simulation {
 
   void AwaitEnd(Task& task, Task& other) {
     other.awaited_by = &task;
-    while (!other.ended) Wait(task, kNever);  // a failure elsewhere wakes it before
+    while (!other.ended) Wait(task, kNever);  // a failure elsewhere wakes it
   }
 
  private:
@@ -142,13 +142,13 @@ class Simulation {
     task.now = std::max(task.now, task.wake);
   }
 
-  /// The task with the least clock goes on; after a failure all do, to learn of it.
+  /// Lets the task with the lowest clock run; after a failure every task, so that it fails too.
   void PassOn() {
     running_ = nullptr;
     for (const auto& task : tasks_)
       if (!task->ended && (!running_ || task->wake < running_->wake)) running_ = task.get();
     if (!running_) return all_ended_.notify_all();
-    if (running_->wake == kNever) running_->wake = running_->now;  // all wait: it ends in an error
+    if (running_->wake == kNever) running_->wake = running_->now;  // a deadlock: ends in an error
     running_->turn.notify_all();
   }
 
@@ -177,7 +177,7 @@ class Simulation {
   std::condition_variable all_ended_;
   Task* running_ = nullptr;
   int failed_ = -1;
-  std::exception_ptr failure_;  // the first one, of those that are no consequence if there are such
+  std::exception_ptr failure_;  // the first one; one with a reason replaces a consequence
   bool has_reason_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Ranks as threads: a mailbox a rank behind a lock.
+// Ranks as threads: one mailbox per rank behind a lock.
 #include "comm/threads.h"
 
 #include <chrono>
@@ -22,7 +22,7 @@ struct Box {
   std::mutex mutex;
   std::condition_variable changed;
   Mailbox mail;
-  int failed = -1;  // a rank whose messages will not come any more
+  int failed = -1;  // a rank that sends no more messages
 };
 
 struct World {
@@ -46,7 +46,7 @@ struct World {
   ThreadRanks options;
   std::vector<Box> boxes;
   std::mutex mutex;
-  std::exception_ptr failure;  // the first one, of those that are no consequence if there are such
+  std::exception_ptr failure;  // the first one; one with a reason replaces a consequence
   bool has_reason = false;
 };
 
@@ -81,7 +81,7 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
 
   void GiveUp() { world_.Fail(rank_, nullptr); }
 
-  /// Lets everybody know when it throws.
+  /// Informs all ranks if work() throws.
   template <typename Work>
   void Guard(const Work& work) {
     try {
@@ -94,7 +94,7 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
   }
 
  private:
-  /// False when nothing came in time.
+  /// Returns false if no message arrived in time.
   bool Await(const MessageKey& key, double seconds, const char* operation, Message& message) {
     Box& box = world_.boxes[rank_];
     std::unique_lock lock(box.mutex);
@@ -122,7 +122,7 @@ void RunThreads(const ThreadRanks& options, const std::function<void(const Commu
     transport->Guard([&] { body(Communicator(transport)); });
   };
   {
-    std::promise<bool> all_there;  // false: one was refused, and no rank begins
+    std::promise<bool> all_there;  // false: a thread was refused, and no rank starts
     const std::shared_future<bool> begin = all_there.get_future();
     std::vector<std::jthread> threads;
     threads.reserve(options.ranks);

@@ -31,15 +31,15 @@
 namespace yoke {
 namespace {
 
-/// The context of the end of a world, which no communicator has.
+/// The context of the messages at the end of a world; no communicator has it.
 constexpr uint64_t kEnding = std::numeric_limits<uint64_t>::max();
 enum EndingTag : int { kFailed, kFarewell };
 
-/// A wait that lasted too long.
+/// A wait that timed out.
 class TimedOut : public Error {
  public:
   TimedOut(const std::string& sentence, int source) : Error(sentence), source_(source) {}
-  int source() const { return source_; }  ///< Who did not send.
+  int source() const { return source_; }  ///< The silent rank.
 
  private:
   int source_;
@@ -49,10 +49,10 @@ struct Failure {
   int rank = 0;
   int status = 1;
   std::string sentence;
-  int blames = kAnySource;  ///< Another rank, when it is known.
+  int blames = kAnySource;  ///< The rank held responsible, if known.
 };
 
-/// Of a rank above 0 a sentence names it: the others may be as well as they look.
+/// Adds the rank to a sentence, except for rank 0.
 std::string Named(int rank, const std::string& sentence) {
   return rank == 0 || sentence.starts_with("rank ") ? sentence
                                                     : fmt::format("rank {}: {}", rank, sentence);
@@ -117,7 +117,7 @@ class WireTransport : public RealTransport<WireTransport> {
 
   void GiveUp() { EndWaits(rank()); }
 
-  /// Lets everybody know when it throws.
+  /// Informs all ranks if work() throws.
   template <typename Work>
   void Guard(const Work& work) {
     try {
@@ -134,7 +134,7 @@ class WireTransport : public RealTransport<WireTransport> {
   }
 
   /// Waits until all ranks have said farewell and everything sent has arrived; false if a rank does
-  /// not.
+  /// not answer.
   bool End() {
     if (lost_) return false;
     if (consequence_ && failures_.empty()) Fail(consequence_);
@@ -147,13 +147,13 @@ class WireTransport : public RealTransport<WireTransport> {
   /// A process is lost and no rank has failed, so the survivors can continue.
   bool LostOne() const { return lost_ && failures_.empty(); }
 
-  /// Throws what the world failed of, if it did.
+  /// Throws the world's failure, if any.
   void Rethrow() {
     if (failures_.empty()) return;
     throw WorldError(First().sentence, First().status, /*tell=*/rank() == 0);
   }
 
-  /// Prints why and ends the job; the lowest rank that still answers is the first to do so.
+  /// Prints the reason and ends the job; the lowest rank that still answers does so first.
   void Abort() {
     const bool first = std::find(ended_.begin(), ended_.end(), true) - ended_.begin() == rank();
     if (first)
@@ -164,7 +164,7 @@ class WireTransport : public RealTransport<WireTransport> {
   }
 
  private:
-  /// Ranks that add up by MPI's own means.
+  /// Sums by MPI's own all-reduce.
   class NativeAllReduce : public yoke::NativeAllReduce {
    public:
     NativeAllReduce(WireTransport& transport, uint64_t context, std::span<const int> ranks,
@@ -192,8 +192,8 @@ class WireTransport : public RealTransport<WireTransport> {
     std::unique_ptr<WireGroup> group_;
   };
 
-  /// MPI does not say whom it waits for: all whose time is over say that they are there, and who
-  /// has gone ahead fails in a wait of its own.
+  /// MPI does not report who is missing: all ranks whose wait timed out say that they are here. A
+  /// rank that went ahead fails in a wait of its own.
   int FirstMissing(uint64_t context, std::span<const int> ranks) {
     constexpr int kHere = std::numeric_limits<int>::min();
     for (const int rank : ranks) Send(rank, context, kHere, {});
@@ -210,8 +210,8 @@ class WireTransport : public RealTransport<WireTransport> {
     return one == ranks.end() ? kAnySource : *one;
   }
 
-  /// False when it lasts too long. Who has begun comes to the end, though another may fail
-  /// meanwhile: MPI must not be left in it.
+  /// Returns false on a timeout. A started sum continues after another rank has failed, because MPI
+  /// must not be left in it.
   bool Sum(WireGroup& group, std::span<float> values) {
     bool done = false;
     OnWire([&] {
@@ -223,7 +223,7 @@ class WireTransport : public RealTransport<WireTransport> {
     return done;
   }
 
-  /// Where the wire says that a process is lost, all waits of this rank end.
+  /// Runs work(); if the wire reports a lost process, all waits of this rank end.
   template <typename Work>
   void OnWire(const Work& work) {
     try {
@@ -240,7 +240,7 @@ class WireTransport : public RealTransport<WireTransport> {
     changed_.notify_all();
   }
 
-  /// Another may be in a wait of its own, and only then learn that it is in vain.
+  /// Allows long: another rank may be in its own wait, and notice only when that times out.
   bool AwaitFarewells() {
     const double began = Now(), patience = 2 * timeout() + options_.farewell;
     Wait(began + patience, [&] { return failed_ >= 0 || AllEnded(); });
@@ -256,8 +256,8 @@ class WireTransport : public RealTransport<WireTransport> {
     return false;
   }
 
-  /// False if nothing arrived in time. `operation` is null if the caller can continue without a
-  /// message; such a wait blames no rank.
+  /// Returns false if nothing arrived in time. `operation` is null if the caller can continue
+  /// without a message; such a wait blames no rank.
   bool Take(const MessageKey& key, double seconds, const char* operation, Message& message) {
     const double began = Now();
     return Wait(began + seconds, [&] {
@@ -271,16 +271,16 @@ class WireTransport : public RealTransport<WireTransport> {
     });
   }
 
-  /// A rank has failed. A rank that has waited long itself knows more about the reason than one
-  /// that waited for it.
+  /// Ends a wait after another rank has failed. A rank that has waited long itself knows more about
+  /// the reason than one that waited for it.
   [[noreturn]] void EndWait(const MessageKey& key, const char* operation, double waited) const {
     if (operation && key.source != kAnySource && key.source != rank() && waited > timeout() / 2)
       throw TimedOut(TimeoutSentence(*this, key, operation, waited), key.source);
     throw GaveUp(FailureSentence(*this, failed_, operation ? operation : "a wait"));
   }
 
-  /// Until `done()`, which is asked behind the lock, or the deadline: then false. Looks at the wire
-  /// at least once. `asks`: `done` becomes true by being asked.
+  /// Waits until `done()`, which is called with the lock held, is true; false at the deadline.
+  /// Looks at the wire at least once. `asks`: calling `done` makes progress.
   template <typename Done>
   bool Wait(double deadline, const Done& done, bool asks = false) {
     std::unique_lock lock(mutex_);
@@ -299,7 +299,7 @@ class WireTransport : public RealTransport<WireTransport> {
     }
   }
 
-  /// One thread at a time moves the wire on; when it leaves, another takes over. Behind the lock.
+  /// One thread at a time polls the wire; when it leaves, another takes over. Requires the lock.
   class Turn {
    public:
     explicit Turn(WireTransport& transport) : transport_(transport) {}
@@ -320,7 +320,7 @@ class WireTransport : public RealTransport<WireTransport> {
     bool mine_ = false;
   };
 
-  /// Takes what has arrived off the wire; false when it is nothing.
+  /// Delivers what has arrived on the wire; false if nothing has.
   bool Look(std::unique_lock<std::mutex>& lock) {
     const Unlocked unlocked(lock);
     int from = 0;
@@ -371,7 +371,7 @@ class WireTransport : public RealTransport<WireTransport> {
     changed_.notify_all();
   }
 
-  /// This rank has failed by itself; only its first reason counts.
+  /// This rank has failed; only its first reason counts.
   void Fail(const std::exception_ptr& what) {
     const Failure failure = Describe(rank(), what);
     EndWaits(rank());
@@ -387,7 +387,8 @@ class WireTransport : public RealTransport<WireTransport> {
     Tell(kFailed, bytes);
   }
 
-  /// To all processes, those beyond the ranks too. One that cannot be reached will be missed.
+  /// Sends to all processes, including those that are not ranks. One that cannot be reached counts
+  /// as failed.
   void Tell(int tag, std::span<const std::byte> bytes) {
     for (int to = 0; to < wire_.size(); ++to) try {
         if (to != rank()) Send(to, kEnding, tag, bytes);
@@ -400,8 +401,8 @@ class WireTransport : public RealTransport<WireTransport> {
   int FirstSilent() const {
     return static_cast<int>(std::find(ended_.begin(), ended_.end(), false) - ended_.begin());
   }
-  /// The failure of the lowest rank among those that blame a silent rank, if any; then among those
-  /// that blame none, because a rank that was waited for and still answers knows better why.
+  /// The failure of the lowest rank among those that blame a silent rank; otherwise among those
+  /// that blame nobody, because a rank that others waited for knows the reason better.
   const Failure& First() const {
     const auto place = [this](const Failure& failure) {
       const bool alone = failure.blames < 0, silent = !alone && !ended_[failure.blames];
@@ -417,28 +418,28 @@ class WireTransport : public RealTransport<WireTransport> {
   std::condition_variable changed_;
   Mailbox mail_;
   bool turn_taken_ = false;
-  std::atomic<bool> lost_ = false;  // a process
-  int failed_ = -1;                 // a rank whose messages will not come any more
-  bool told_ = false;               // that this rank has failed by itself
-  std::exception_ptr consequence_;  // of another failure
-  std::vector<Failure> failures_;   // of all ranks
+  std::atomic<bool> lost_ = false;  // a process is lost
+  int failed_ = -1;                 // a rank that sends no more messages
+  bool told_ = false;               // this rank's failure has been sent
+  std::exception_ptr consequence_;  // of another rank's failure
+  std::vector<Failure> failures_;   // one per failed rank
   std::vector<bool> ended_;         // ranks that have said farewell
 };
 
-/// Whether somebody has, of a world of survivors.
+/// Whether any surviving rank has a true `mine`.
 bool AnyHas(const Communicator& world, bool mine) {
   const auto all = world.AllGather(std::as_bytes(std::span(&mine, 1)));
   return std::any_of(all.begin(), all.end(),
                      [](const auto& theirs) { return theirs[0] != std::byte{0}; });
 }
 
-/// A world's life on one wire.
+/// Runs a world on a wire, then on those of the survivors.
 class Life {
  public:
   Life(const WireRanks& options, const std::function<void(const Communicator&)>& body)
       : options_(options), body_(body) {}
 
-  /// False when it ends with the loss of a process.
+  /// Returns false if it ends with the loss of a process.
   bool On(Wire& wire) {
     WireRanks options = options_;
     options.ranks = std::min(options.ranks, wire.size());
@@ -469,7 +470,7 @@ class Life {
 void RunOverWire(Wire& wire, const WireRanks& options,
                  const std::function<void(const Communicator&)>& body) {
   Life life(options, body);
-  std::vector<std::unique_ptr<Wire>> smaller;  // what was under way on earlier ones stays
+  std::vector<std::unique_ptr<Wire>> smaller;  // kept: they may have transfers in flight
   for (Wire* now = &wire; !life.On(*now);) {
     const JoinWatch watch(options.timeout);
     now = smaller.emplace_back(now->Survivors()).get();

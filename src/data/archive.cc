@@ -1,5 +1,5 @@
-// Links are followed in a second reading: a tar archive has no directory, and what they lead to may
-// be anywhere in it.
+// Links are resolved in a second pass: a tar archive has no directory, and a link's target may be
+// anywhere in it.
 #include "data/archive.h"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 using MemberKind = ArchiveReader::Kind;
 using VisitFile = std::function<void(const ArchiveFile&)>;
-using Links = std::map<std::string, std::string>;  // by name: the path that each leads to
+using Links = std::map<std::string, std::string>;  // link -> target path
 
-// The entry that a reader is at, as bytes.
+// The current entry of a reader as bytes.
 class EntrySource : public ByteSource {
  public:
   explicit EntrySource(ArchiveReader& reader)
@@ -59,8 +59,8 @@ std::unique_ptr<ArchiveReader> OpenArchive(const std::string& path) {
   return std::make_unique<ArchiveReader>(path, ArchiveReader::Content::kArchive);
 }
 
-// A tar archive ends in two blocks of zeros. libarchive does not miss them; where nothing
-// compresses the archive, nothing else tells that it was cut between two files.
+// A tar archive ends in two blocks of zeros, which libarchive does not require. In an uncompressed
+// archive only they show that it was not cut between two files.
 void RequireEndMark(const std::string& path) {
   constexpr std::streamoff kMarkBytes = 1024;
   std::array<char, kMarkBytes> mark;
@@ -73,7 +73,7 @@ void RequireEndMark(const std::string& path) {
 
 std::string Normalized(const fs::path& path) { return path.lexically_normal().generic_string(); }
 
-// Hard links name a path in the archive, symbolic ones a path from where they lie.
+// A hard link names a path in the archive, a symbolic link a path relative to itself.
 std::string PathBehind(const ArchiveReader& link, const std::string& name) {
   const fs::path target = link.LinkTarget();
   return Normalized(
@@ -97,9 +97,9 @@ Links VisitFiles(const std::string& path, const VisitFile& visit) {
   return links;
 }
 
-// What a link leads to in the end, by way of other links.
+// Follows a chain of links to its end.
 std::string EndOf(const Links& links, std::string path) {
-  constexpr int kMostSteps = 40;  // as Linux
+  constexpr int kMostSteps = 40;  // the limit of Linux
   for (int step = 0; step < kMostSteps; ++step) {
     const auto next = links.find(path);
     if (next == links.end()) break;
@@ -109,7 +109,7 @@ std::string EndOf(const Links& links, std::string path) {
 }
 
 FileCount VisitLinked(const std::string& path, const Links& links, const VisitFile& visit) {
-  std::map<std::string, std::vector<std::string>> wanted;  // by file: the links to it
+  std::map<std::string, std::vector<std::string>> wanted;  // file -> the links to it
   for (const auto& [name, target] : links) wanted[EndOf(links, target)].push_back(name);
   const auto reader = OpenArchive(path);
   while (!wanted.empty() && reader->NextEntry()) {

@@ -1,4 +1,5 @@
-// Nothing is thrown through libarchive: what its source throws waits until libarchive has returned.
+// No exception passes through libarchive: those of its source are stored and rethrown after it
+// returns.
 #include "data/archive_reader.h"
 
 #include <archive.h>
@@ -29,7 +30,7 @@ ArchiveReader::ArchiveReader(Content content, std::string name)
     archive_read_support_format_empty(a);
   } else {
     archive_read_support_format_tar(a);
-    archive_read_support_format_zip_seekable(a);  // links are told by the directory at its end
+    archive_read_support_format_zip_seekable(a);  // only the zip directory marks links
   }
 }
 
@@ -76,7 +77,7 @@ ArchiveReader::Kind ArchiveReader::EntryKind() const {
   }
 }
 
-// libarchive gives names in the locale's characters, where these can express them, or in UTF-8.
+// libarchive returns names in the locale's encoding if possible, otherwise in UTF-8.
 std::string ArchiveReader::Converted(const char* native, const char* utf8) const {
   Require(native || utf8, "{}: a name in this archive is no text; expected UTF-8", name_);
   return native ? native : utf8;

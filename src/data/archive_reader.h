@@ -1,4 +1,4 @@
-// ArchiveReader: libarchive as an object whose errors are sentences that name the file.
+// ArchiveReader: libarchive as a class whose errors name the file.
 #pragma once
 
 #include <exception>
@@ -14,37 +14,37 @@ struct archive_entry;
 
 namespace yoke {
 
-/// Reads what bzip2, xz or zstd compresses, archive or not, from front to back. Every method throws
-/// UserError naming the file when it is damaged or breaks off.
+/// Reads a file compressed by bzip2, xz or zstd, archive or not, from front to back. Every method
+/// throws UserError with the file if it is damaged or truncated.
 class ArchiveReader {
  public:
   enum class Content {
     kOneFile,  ///< Any bytes, as one entry; an empty file has none.
-    kArchive,  ///< tar, or zip where the file can be sought in
+    kArchive,  ///< tar, or zip if the file is seekable.
   };
   enum class Kind { kFile, kHardLink, kSymbolicLink, kOther };
 
-  /// The file at `path`, which is sought in where that helps.
+  /// Opens the file at `path`, with seeks if it is seekable.
   ArchiveReader(const std::string& path, Content content);
   /// The bytes of `source`.
   ArchiveReader(std::unique_ptr<ByteSource> source, Content content);
-  ArchiveReader(const ArchiveReader&) = delete;  // libarchive knows our address
+  ArchiveReader(const ArchiveReader&) = delete;  // libarchive holds our address
   ArchiveReader& operator=(const ArchiveReader&) = delete;
 
-  /// Goes to the next entry, over what is left of this one; false at the end.
+  /// Goes to the next entry and skips the rest of this one; false at the end.
   bool NextEntry();
-  /// What the entry is. A hard link that brings its content along is a file.
+  /// The type of the entry. A hard link with content is a file.
   Kind EntryKind() const;
   std::string EntryName() const;
-  /// What a link leads to, as it stands there.
+  /// The target of a link, as written.
   std::string LinkTarget() const;
-  /// Bytes of the entry; -1: unknown before they are read.
+  /// Bytes of the entry; -1: unknown until it is read.
   int64_t EntrySize() const;
   /// The next piece of the entry's content; empty at its end.
   std::string_view Next();
 
   bool IsCompressed() const;
-  /// A tar archive that nothing compresses.
+  /// Whether it is an uncompressed tar archive.
   bool IsPlainTar() const;
   const std::string& Name() const { return name_; }
 
@@ -59,7 +59,7 @@ class ArchiveReader {
 
   std::string name_;
   std::unique_ptr<ByteSource> source_;
-  std::exception_ptr failure_;  // of the source, while libarchive was reading it
+  std::exception_ptr failure_;  // from the source, while libarchive reads
   std::unique_ptr<archive, Close> archive_;
   archive_entry* entry_ = nullptr;
   std::vector<char> piece_;  // of the entry's content

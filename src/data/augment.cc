@@ -1,4 +1,4 @@
-// Augment changes the images of a batch where they lie: no memory is needed beside it.
+// Augment: changes the images of a batch in place.
 #include "data/augment.h"
 #include "data/normalize.h"
 
@@ -25,7 +25,7 @@ void Flip(const Plane& plane) {
   }
 }
 
-// Row y becomes row y - down, moved right by `right`; what comes from outside is `outside`.
+// Row y becomes row y - down, moved right by `right`; pixels from outside the image get `outside`.
 void ShiftRow(const Plane& plane, int64_t y, int64_t down, int64_t right, float outside) {
   float* to = plane.pixels + y * plane.width;
   const int64_t source = y - down;
@@ -40,8 +40,8 @@ void ShiftRow(const Plane& plane, int64_t y, int64_t down, int64_t right, float 
   std::fill_n(right > 0 ? to : to + kept, std::abs(right), outside);
 }
 
-// Moves the content down and right (up and left when negative); rows in the order in which none is
-// needed later.
+// Moves the content down and right (up and left if negative), in an order in which no row is
+// overwritten before it is read.
 void Shift(const Plane& plane, int64_t down, int64_t right, float outside) {
   for (int64_t i = 0; i < plane.height; ++i)
     ShiftRow(plane, down > 0 ? plane.height - 1 - i : i, down, right, outside);
@@ -84,7 +84,7 @@ class AugmentedReader : public Reader {
     }
   }
 
-  // What a stored 0 is read as.
+  // The value that a stored 0 has after normalization.
   float Black(int64_t channel) const {
     const Normalization& normalization = Info().normalization;
     return static_cast<float>(-ByChannel(normalization.mean, channel, 0) /
@@ -93,7 +93,7 @@ class AugmentedReader : public Reader {
 
   std::unique_ptr<Reader> source_;
   bool flip_;
-  int64_t crop_;  // pixels by which an image is moved at most
+  int64_t crop_;  // maximum shift in pixels
 };
 
 }  // namespace

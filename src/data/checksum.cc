@@ -1,5 +1,5 @@
-// Checksums of a data set: labels are small and lie in one piece; of the input some rows are
-// enough to notice another file, another order or another version.
+// Checksums of a data set: of all labels, and of a sample of the input, which is enough to notice
+// another file, order or version.
 #include "data/checksum.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Class numbers in order of appearance, put in the order of the labels in the end.
+// Numbers classes in order of appearance, then sorts them by label.
 #include "data/classes.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace yoke {
 namespace {
 
-// One spelling a label.
+// One spelling per label.
 std::string Canonical(std::string_view label) {
   double number = 0;
   if (!ParseNumber(label, number)) return std::string(label);

@@ -21,7 +21,7 @@ class ClassLabels {
   explicit ClassLabels(const DataInfo* like);
 
   /// The class of a label. For an unknown label, a new class while open, and -1 when closed. Throws
-  /// UserError for a new one that is not UTF-8, which no checkpoint could hold.
+  /// UserError for a new one that is not UTF-8, which a checkpoint cannot store.
   int32_t Index(std::string_view label);
   /// Sorts the classes (numbers by value, then text) and renumbers `classes` to match. Does nothing
   /// if already closed.

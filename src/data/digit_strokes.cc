@@ -1,4 +1,4 @@
-// The strokes of the digits: a list of glyphs a digit, a list of strokes a glyph.
+// The strokes of the digits: a list of glyphs per digit, a list of strokes per glyph.
 #include "data/digit_strokes.h"
 
 #include <array>

@@ -1,4 +1,4 @@
-// Digits: shakes and transforms a glyph's points, draws its curves with a soft pen, adds noise.
+// Digits: perturbs a glyph's points, draws its curves with a soft pen, adds noise.
 #include "data/digits.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace yoke {
 namespace {
 
-constexpr int kSteps = 5;  // straight pieces of a curve between two of its points
+constexpr int kSteps = 5;  // line segments per curve between two points
 
 struct Point {
   float x = 0;
@@ -21,10 +21,10 @@ struct Point {
 
 using Points = std::vector<Point>;
 
-/// How one image is written; every number is drawn once an image.
+/// The handwriting of one image; each number is drawn once per image.
 struct Hand {
   float xx, xy, yx, yy;    // from the glyph's box (centred, 100 units high) to pixels
-  float left, top;         // where the centre of the box lies
+  float left, top;         // position of the box's centre
   float shake;             // standard deviation of a point's displacement, in units of the box
   float radius, softness;  // of the pen, in pixels
   float ink, noise;  // darkness of the pen; standard deviation of the paper's noise (0 to 255)
@@ -37,7 +37,7 @@ Hand DrawHand(Random& random) {
   const float height = uniform(0.157, 0.208);
   const float width = height * uniform(0.76, 1.12);
   const float turn = uniform(-0.21, 0.21);
-  const float slant = uniform(-0.33, 0.22);  // most people lean to the right
+  const float slant = uniform(-0.33, 0.22);  // most people write slanted to the right
   const float c = std::cos(turn), s = std::sin(turn);
   Hand hand{};
   hand.xx = width * c;
@@ -54,8 +54,7 @@ Hand DrawHand(Random& random) {
   return hand;
 }
 
-/// The stroke's points as this hand places them, in pixels; equal neighbours (corners) stay
-/// together.
+/// The stroke's points in pixels, perturbed; equal neighbours (corners) stay equal.
 Points Place(const Stroke& stroke, const Hand& hand, Random& random) {
   Points points;
   for (size_t i = 0; i < stroke.size(); ++i) {
@@ -78,7 +77,7 @@ Point Curve(const std::array<Point, 4>& p, float t) {
   return {blend(p[0].x, p[1].x, p[2].x, p[3].x), blend(p[0].y, p[1].y, p[2].y, p[3].y)};
 }
 
-/// The curve through the points as a chain of short straight pieces.
+/// Approximates the curve through the points by short line segments.
 Points Flatten(const Points& points) {
   Points chain = {points.front()};
   const size_t last = points.size() - 1;
@@ -92,7 +91,7 @@ Points Flatten(const Points& points) {
   return chain;
 }
 
-/// Squared distances of all pixels' centres to what was drawn, as far as the pen reaches.
+/// Squared distances of all pixel centres to the drawing, within the pen's reach.
 class Canvas {
  public:
   explicit Canvas(float reach) : reach_(reach) { squares_.fill(reach * reach); }
@@ -127,7 +126,7 @@ class Canvas {
   std::array<float, kDigitPixels> squares_;
 };
 
-/// Roughly normal with deviation 1: the sum of the four 16-bit parts of one draw, centred.
+/// Roughly normal with standard deviation 1: the sum of the four 16-bit parts of one draw, centred.
 float Grain(Random& random) {
   const uint64_t bits = random.Bits();
   const auto sum = (bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48);

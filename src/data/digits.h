@@ -16,7 +16,7 @@ struct DigitKey {
 };
 
 /// Draws one image into `image` (kDigitPixels bytes, row-major, 0 is paper and 255 is ink) and
-/// returns its digit. A random glyph is shaken, slanted, rotated, stretched and moved, and drawn
+/// returns its digit. A random glyph is perturbed, slanted, rotated, stretched and moved, and drawn
 /// with a pen of random width and darkness on paper with random noise. About 15 microseconds.
 int DrawDigit(const DigitKey& key, uint8_t* image);
 

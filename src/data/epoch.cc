@@ -1,4 +1,4 @@
-// Merges ranges and cuts what is left of an epoch into steps.
+// Merges ranges, and cuts the rest of an epoch into steps.
 #include "data/epoch.h"
 
 #include <algorithm>
@@ -62,7 +62,7 @@ int64_t EpochPlan::Steps() const {
   return (static_cast<int64_t>(order_.size()) + step - 1) / step;
 }
 
-// Where step s lies in order_.
+// The positions of step s in order_.
 std::pair<int64_t, int64_t> EpochPlan::Window(int64_t step) const {
   Check(step >= 0 && step < Steps(), "a step was asked for that the epoch does not have");
   const int64_t length = deal_.batch * deal_.world;

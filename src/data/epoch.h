@@ -24,7 +24,7 @@ class Ranges {
 };
 
 /// Deals the rest of an epoch to `world` ranks in synchronous steps. Step s takes the next world *
-/// batch unconsumed positions. The last step is divided as evenly as possible: shares differ by at
+/// batch unconsumed positions. The last step is divided as evenly as possible: parts differ by at
 /// most one, and a rank may get none.
 struct EpochDeal {
   uint64_t seed = 1;
@@ -42,9 +42,9 @@ class EpochPlan {
   EpochPlan(const EpochDeal& deal, const Ranges& consumed);
   /// Number of remaining steps.
   int64_t Steps() const;
-  /// Example numbers of this rank's share of step s (0 <= s < Steps()); valid as long as the plan.
+  /// Example numbers of this rank's part of step s (0 <= s < Steps()); valid as long as the plan.
   std::span<const int64_t> Share(int64_t step) const;
-  /// Number of examples in all shares of step s.
+  /// Number of examples of all ranks in step s.
   int64_t Examples(int64_t step) const;
   /// Adds the positions that all ranks consume in step s to `consumed`. Does not allocate if they
   /// follow the last range.

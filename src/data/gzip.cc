@@ -1,5 +1,5 @@
-// zlib compares each member's checksum and length in the same pass (libarchive's filter reads over
-// them); here lies what may stand between and behind members.
+// zlib compares each member's checksum and length in the same pass, which libarchive's filter does
+// not; this file handles the bytes between and after members.
 #include "data/gzip.h"
 
 #include <zlib.h>
@@ -34,7 +34,7 @@ class GzipSource : public ByteSource {
   const std::string& Name() const override { return compressed_->Name(); }
 
  private:
-  // Makes sure that input of a member lies ahead; false at the end of the file.
+  // Ensures that input of a member is available; false at the end of the file.
   bool FindMember() {
     while (!in_member_) {
       if (!HasInput()) return false;
@@ -54,7 +54,7 @@ class GzipSource : public ByteSource {
     return !rest_.empty();
   }
 
-  // Fills the piece from place `filled` on; returns by how much.
+  // Fills the piece from `filled` on; returns the number of bytes added.
   size_t Inflate(size_t filled) {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
     stream_.avail_in = static_cast<uInt>(rest_.size());
@@ -73,10 +73,10 @@ class GzipSource : public ByteSource {
   }
 
   std::unique_ptr<ByteSource> compressed_;
-  std::string_view rest_;    // of the compressed piece
-  std::vector<char> piece_;  // of the content
+  std::string_view rest_;    // rest of the compressed piece
+  std::vector<char> piece_;  // decompressed bytes
   z_stream stream_ = {};
-  bool in_member_ = true;  // an empty file breaks off
+  bool in_member_ = true;  // an empty file counts as truncated
   bool padded_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Gunzip: the content of a gzip file, with the checksum and the length that it ends in compared.
+// Gunzip: the content of a gzip file, verified against its checksum and length.
 #pragma once
 
 #include <memory>
@@ -7,12 +7,12 @@
 
 namespace yoke {
 
-/// Whether a file that begins like this is compressed by gzip.
+/// Whether a file that begins like this is a gzip file.
 bool IsGzip(std::string_view head);
 
-/// What `compressed` holds: one or more gzip members one behind another; zeros may follow them
-/// (tapes). Next() throws UserError naming the file when it breaks off, when a member does not have
-/// the checksum or the length that stands at its end, and when other bytes follow.
+/// The content of `compressed`: one or more gzip members, which zeros may follow (tapes). Next()
+/// throws UserError with the file if it is truncated, if a member does not match its checksum or
+/// length, or if other bytes follow.
 std::unique_ptr<ByteSource> Gunzip(std::unique_ptr<ByteSource> compressed);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Tells the kind of an image, which jpeg.cc or png.cc decodes.
+// Detects the kind of an image, which jpeg.cc or png.cc decodes.
 #include "data/image.h"
 
 #include "base/check.h"

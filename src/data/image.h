@@ -40,9 +40,8 @@ struct DecodeRequest {
                             ///< is at least this large; {0, 0}: full size.
 };
 
-/// Decodes a JPEG or PNG file. Transparency and a camera's note on orientation are not followed.
-/// Throws UserError "name: sentence" when it is neither, damaged, breaks off, or is
-/// too large.
+/// Decodes a JPEG or PNG file. Ignores transparency and a camera's orientation. Throws UserError
+/// "name: sentence" if it is neither, damaged, truncated or too large.
 Image DecodeImage(std::string_view bytes, const std::string& name, const DecodeRequest& request);
 
 }  // namespace yoke

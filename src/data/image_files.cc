@@ -42,7 +42,7 @@ std::string FolderName(const fs::path& path) { return path.parent_path().filenam
                               name, kMostBytes / 1'000'000));
 }
 
-// The whole file, of which `head` has been read.
+// The whole file, whose first bytes are `head`.
 std::string Whole(std::string_view head, ByteSource& source) {
   std::string bytes(head);
   for (std::string_view piece; !(piece = source.Next()).empty(); bytes += piece)
@@ -50,7 +50,7 @@ std::string Whole(std::string_view head, ByteSource& source) {
   return bytes;
 }
 
-// What lies below a folder, links followed.
+// The files below a folder, following links.
 class Tree {
  public:
   Tree(std::string root, PassedOver& passed_over)
@@ -66,7 +66,7 @@ class Tree {
  private:
   using Identity = std::pair<dev_t, ino_t>;
 
-  // A folder that is reached from itself is not entered again.
+  // Enters a folder, unless that would be a loop.
   void Enter(const fs::path& path) {
     const std::string folder = (root_ / path).string();
     struct stat info = {};
@@ -99,11 +99,11 @@ class Tree {
 
   fs::path root_;
   PassedOver& passed_over_;
-  std::vector<Identity> above_;  // the folders around the one that is read
+  std::vector<Identity> above_;  // the folders above the current one
   std::vector<fs::path> files_;
 };
 
-// The same of a file on the disk, whose size may tell enough.
+// The same for a file on disk, refused by its size before it is read.
 std::string Whole(const std::string& path, std::string_view head, ByteSource& source) {
   std::error_code unknown;
   const uintmax_t size = fs::file_size(path, unknown);
@@ -127,7 +127,7 @@ PassedOver VisitFolder(const std::string& folder, const OpenPath& open, const Vi
   return passed_over;
 }
 
-// Calls visit by each name of the file that an image may have.
+// Calls visit for each name of the file that may be an image's.
 void VisitEntry(const std::string& archive, const ArchiveFile& file, const Visit& visit,
                 PassedOver& passed_over) {
   const std::string_view head = file.content.Next();

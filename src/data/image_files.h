@@ -23,7 +23,7 @@ using OpenPath = std::function<std::unique_ptr<ByteSource>(const std::string& pa
 
 /// The contents of a folder or archive besides images.
 struct PassedOver {
-  FileCount others;      ///< Files that are neither images nor named like one.
+  FileCount others;      ///< Files that are not images by content or name.
   FileCount lost_links;  ///< Dangling links.
   FileCount loops;       ///< Links to a folder that contains them.
 

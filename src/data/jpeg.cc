@@ -1,5 +1,5 @@
-// libjpeg reports errors by a function that must not return. Ours jumps back into Guarded, over
-// frames of libjpeg and of lambdas that own nothing: no destructor is skipped.
+// libjpeg reports errors by a function that must not return. Ours jumps back to Guarded, over
+// frames of libjpeg and of lambdas that own nothing, so no destructor is skipped.
 #include "data/jpeg.h"
 
 #include <csetjmp>
@@ -15,7 +15,7 @@
 namespace yoke {
 namespace {
 
-// What four inks leave of white light. Adobe's files store 255 - ink, others the ink itself.
+// Converts CMYK to light. Adobe's files store 255 - ink, others the ink itself.
 void InksToLight(const std::vector<uint8_t>& inks, bool inverted, Image& image) {
   const auto light = [&](uint8_t stored) { return inverted ? stored : 255 - stored; };
   uint8_t* to = image.pixels.data();
@@ -92,7 +92,7 @@ class JpegReader {
     });
   }
 
-  // The largest of 8, 4, 2, 1 by which the image can be divided and still be as large as asked for.
+  // The largest of 8, 4, 2, 1 by which the image can be reduced and still be as large as requested.
   unsigned Shrinking(const ImageSize& at_least) const {
     if (at_least == ImageSize{}) return 1;
     unsigned by = 8;
@@ -102,8 +102,7 @@ class JpegReader {
     return by;
   }
 
-  // Runs calls of libjpeg; throws UserError when one of them reports an error. `calls` may own
-  // nothing.
+  // Runs calls of libjpeg; throws UserError if one reports an error. `calls` must own nothing.
   template <typename Calls>
   void Guarded(const Calls& calls) {
     if (setjmp(back_) == 0) {
@@ -120,7 +119,7 @@ class JpegReader {
     std::longjmp(Of(jpeg).back_, 1);
   }
 
-  // Warnings: where data ends early, libjpeg goes on with grey; we want to know.
+  // Records warnings: libjpeg continues truncated data with grey.
   static void NoteMessage(j_common_ptr jpeg, int level) {
     const int code = jpeg->err->msg_code;
     if (level < 0 && (code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER)) Of(jpeg).broke_off_ = true;

@@ -1,5 +1,5 @@
-// Libraries: asks each for its version (libjpeg-turbo has no call for it: the one it was built
-// with).
+// Libraries: asks each for its version (libjpeg-turbo has no such call: uses the version at compile
+// time).
 #include "data/libraries.h"
 
 #include <archive.h>

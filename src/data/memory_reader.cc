@@ -1,4 +1,4 @@
-// Gathers examples out of plain arrays; the loops over numbers are left to the vectorizer.
+// Gathers examples from plain arrays, in loops that the compiler vectorizes.
 #include "data/memory_reader.h"
 #include "data/normalize.h"
 

@@ -1,4 +1,4 @@
-// Chooses and measures mean and deviation by channel.
+// Chooses or measures mean and standard deviation per channel.
 #include "data/normalize.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ void CheckLength(const Options& options, const char* key, size_t length, const D
           options.Where(key), length, channels);
 }
 
-// What values are multiplied by and shifted by are f32 numbers.
+// Factor and offset of the values are f32.
 void CheckRange(const Options& options, const Normalization& chosen) {
   const auto fits = [](double x) { return std::isfinite(static_cast<float>(x)); };
   const bool shifts = !chosen.mean.empty();
@@ -31,7 +31,7 @@ void CheckRange(const Options& options, const Normalization& chosen) {
   }
 }
 
-// Sums by channel of a block of examples.
+// Sums per channel over examples.
 struct Sums {
   std::vector<double> first, second;
 

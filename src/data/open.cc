@@ -1,4 +1,4 @@
-// Opens the data of a job: loads its files, splits shares off, normalizes.
+// Opens the data of a job: loads its files, splits validation and test shares off, normalizes.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ std::vector<OptionSpec> CommonOptions() {
   return specs;
 }
 
-// [data] with its format found and checked.
+// [data] with its format, checked.
 struct Request {
   const FormatEntry& format;
   Options options;
@@ -95,8 +95,7 @@ std::vector<std::string> PathsOf(const Options& options, const char* key) {
   return options.Has(key) ? options.Strings(key) : std::vector<std::string>();
 }
 
-// Arrays of one set share the limit: at most two of them are large (ids and values), and there are
-// two sets.
+// The arrays share the limit: each of the two sets has at most two large ones (ids and values).
 int64_t ArrayLimit(const Options& options) {
   const int64_t limit =
       options.Has("memory_limit") ? options.Int("memory_limit") << 20 : DefaultMemoryLimit();
@@ -109,7 +108,7 @@ void CheckFeatures(const Options& options, const DataInfo& info) {
           options.Where("features"), info.input.Count());
 }
 
-// Measurements in the place of classes would make a model of as many outputs.
+// Labels that are measurements would make a model with as many outputs.
 void CheckClasses(const LoadedData& loaded) {
   constexpr int64_t kMany = 1000;
   const int64_t classes = loaded.info.outputs, examples = loaded.train.size;
@@ -121,7 +120,7 @@ void CheckClasses(const LoadedData& loaded) {
           classes, examples);
 }
 
-// Examples of a training file in the shares that it is split into, each ascending.
+// The examples of a training file by set, each list ascending.
 struct Split {
   std::vector<int64_t> test, validation, train;
 };
@@ -132,7 +131,7 @@ int64_t CountOf(const Options& options, const char* key, int64_t examples) {
   return std::clamp<int64_t>(count, 1, examples);
 }
 
-// Test examples are drawn first, then validation examples out of the rest: the test set does not
+// Draws test examples first, then validation examples from the rest, so that the test set does not
 // depend on validation_share.
 Split SplitExamples(const Options& options, int64_t examples, uint64_t seed) {
   const std::vector<int64_t> drawn = Permutation(examples, Random({seed, Word(Draw::kSplit)}));
@@ -158,7 +157,7 @@ void CheckShares(const Options& options, bool has_test) {
           "{}: the job names test data too; expected one of them", options.Where("test_share"));
 }
 
-// The normalization of a job, measured where it asks for that.
+// The normalization of a job, measured if requested.
 Normalization Measure(const Options& options, const std::shared_ptr<MemoryReader>& all,
                       const Split& split) {
   if (!IsMeasured(options)) return all->Info().normalization;

@@ -1,5 +1,5 @@
-// libpng reports errors by a function that must not return. Ours jumps back into Guarded, over
-// frames of libpng and of lambdas that own nothing: no destructor is skipped.
+// libpng reports errors by a function that must not return. Ours jumps back to Guarded, over frames
+// of libpng and of lambdas that own nothing, so no destructor is skipped.
 #include "data/png.h"
 
 #include <png.h>
@@ -13,7 +13,7 @@
 namespace yoke {
 namespace {
 
-// ITU-R 601 in 16 bits, to the letter as Pillow weighs.
+// ITU-R 601 in 16-bit arithmetic, equal to Pillow's.
 uint8_t Grey(const uint8_t* rgb) {
   constexpr int kRed = 19595, kGreen = 38470, kBlue = 7471, kHalf = 1 << 15;
   return static_cast<uint8_t>((kRed * rgb[0] + kGreen * rgb[1] + kBlue * rgb[2] + kHalf) >> 16);
@@ -59,7 +59,7 @@ class PngReader {
     });
   }
 
-  // What libpng makes of the samples: 8 bits each, grey or RGB.
+  // Requests 8-bit samples, grey or RGB.
   void Ask(bool grey_as_colour) {
     Guarded([&] {
       png_set_expand(png_);
@@ -82,8 +82,7 @@ class PngReader {
     });
   }
 
-  // Runs calls of libpng; throws UserError when one of them reports an error. `calls` may own
-  // nothing.
+  // Runs calls of libpng; throws UserError if one reports an error. `calls` must own nothing.
   template <typename Calls>
   void Guarded(const Calls& calls) {
     if (setjmp(back_) == 0) {
@@ -112,7 +111,7 @@ class PngReader {
   png_infop info_ = nullptr;
   std::jmp_buf back_ = {};
   char message_[128] = {};
-  std::string_view rest_;  // of the file
+  std::string_view rest_;  // unread bytes of the file
   const std::string& name_;
 };
 

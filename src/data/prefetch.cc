@@ -92,7 +92,7 @@ struct Prefetch::State {
     return nullptr;
   }
 
-  // Waits for group g and gives back the slots of those before it.
+  // Waits for group g, and frees the slots of the groups before it.
   const Slot& Await(int64_t g) {
     std::unique_lock lock(mutex);
     if (g > freed) {
@@ -119,14 +119,14 @@ struct Prefetch::State {
   const Reader& reader;
   const Share share;
   const Settings settings;
-  int64_t group = 1;   // batches a group
-  int64_t groups = 0;  // of the whole epoch
-  int64_t step = 0;    // what Next returns next
+  int64_t group = 1;   // batches per group
+  int64_t groups = 0;  // groups in the epoch
+  int64_t step = 0;    // the step that Next returns
   std::vector<Slot> slots;
-  std::mutex mutex;  // guards what follows, and Slot::ready and error
+  std::mutex mutex;  // guards the following members, Slot::ready and error
   std::condition_variable changed;
-  int64_t next = 0;   // group that the next thread takes
-  int64_t freed = 0;  // groups that the consumer is done with
+  int64_t next = 0;   // the next group to read
+  int64_t freed = 0;  // groups that the consumer has finished
   bool stopping = false;
   std::vector<std::thread> threads;
 };

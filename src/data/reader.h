@@ -40,7 +40,7 @@ struct DataInfo {
 Value InfoAsValue(const DataInfo& info);
 DataInfo InfoFromValue(const Value& table);
 
-/// The examples to read, and the key of augmentation's draws.
+/// The examples to read, and the key of augmentation's random draws.
 struct ReadRequest {
   std::span<const int64_t> examples;
   uint64_t seed = 0;
@@ -90,10 +90,10 @@ struct FormatEntry {
 };
 const std::vector<FormatEntry>& formats();
 
-/// Equal data have equal sums; ranks compare theirs.
+/// Equal data have equal checksums, which the ranks compare.
 struct DataChecksum {
-  uint64_t labels = 0;  ///< Of all labels.
-  uint64_t inputs = 0;  ///< Of some examples' input, as stored.
+  uint64_t labels = 0;  ///< Checksum of all labels.
+  uint64_t inputs = 0;  ///< Checksum of some examples' stored input.
 };
 
 /// The data sets of a job.
@@ -102,7 +102,7 @@ struct DataSets {
   std::unique_ptr<Reader> validation;  ///< Null unless `validation_share` is set.
   std::unique_ptr<Reader> test;        ///< Null if the job has no test data.
   std::vector<std::string> notes;      ///< Sentences about the data for the user.
-  DataChecksum training_files;         ///< Before shares are split off.
+  DataChecksum training_files;         ///< Before validation and test shares are split off.
   DataChecksum test_files;
 };
 

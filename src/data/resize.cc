@@ -1,4 +1,4 @@
-// Resize by two passes of one-dimensional weights: rows, then columns.
+// Resizes in two passes of one-dimensional weights: rows, then columns.
 #include "data/resize.h"
 
 #include <algorithm>

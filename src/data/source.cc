@@ -1,4 +1,4 @@
-// Reads files through libarchive: it tells the compression by content and reports what breaks off.
+// Reads files through libarchive, which detects compression by content and reports truncation.
 #include "data/source.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct CloseStream {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// The bytes as they lie in the file.
+// The bytes of a file as stored.
 class StoredBytes : public ByteSource {
  public:
   explicit StoredBytes(const std::string& path) : path_(path), piece_(kSourcePieceBytes) {
@@ -34,7 +34,7 @@ class StoredBytes : public ByteSource {
     first_ = Read();
   }
 
-  // What Next() will give first.
+  // The bytes that the first Next() returns.
   std::string_view Head() const { return first_; }
 
   std::string_view Next() override { return std::exchange(at_start_, false) ? first_ : Read(); }
@@ -55,7 +55,7 @@ class StoredBytes : public ByteSource {
   bool at_start_ = true;
 };
 
-// A plain file, or what bzip2, xz or zstd has compressed.
+// A plain file, or one compressed by bzip2, xz or zstd.
 class FileSource : public ByteSource {
  public:
   explicit FileSource(std::unique_ptr<ByteSource> stored)

@@ -1,4 +1,4 @@
-// Sorts the rare row that is not in order.
+// Sorts rows that are out of order, which is rare.
 #include "data/sparse_row.h"
 
 #include <algorithm>

@@ -33,7 +33,7 @@ int NewTemporaryFile() {
   return file;
 }
 
-// Room is taken before it is written: a full disk is an error here and not a signal later.
+// Reserves disk space before writing: a full disk is then an error here and not a signal later.
 void Enlarge(int file, int64_t bytes) {
   const int status = posix_fallocate(file, 0, bytes);
   if (status == 0) return;

@@ -51,7 +51,7 @@ class GrowingMemory {
   void* data_ = nullptr;
   int64_t capacity_ = 0;
   int file_ = -1;
-  std::shared_ptr<const void> owner_;  // of adopted bytes
+  std::shared_ptr<const void> owner_;  // owner of adopted bytes
 };
 
 /// Half of the memory that this process may use (machine, cgroup), in bytes: the default limit for

@@ -1,4 +1,4 @@
-// Subset: some examples of a reader under numbers of their own.
+// Subset: some examples of a reader, renumbered.
 #include "base/check.h"
 #include "data/reader.h"
 
@@ -13,8 +13,8 @@ class SubsetReader : public Reader {
   const DataInfo& Info() const override { return source_->Info(); }
   int64_t Size() const override { return static_cast<int64_t>(examples_.size()); }
 
-  // The source sees its own numbers. They are written into the batch's scratch, taken out of it
-  // meanwhile: the source may be such a wrapper too.
+  // The source gets its own example numbers. They are in the batch's scratch, which is moved out
+  // meanwhile, because the source may be a SubsetReader too.
   void Read(const ReadRequest& request, Batch& batch) const override {
     std::vector<int64_t> numbers = std::move(batch.scratch);
     numbers.clear();
@@ -28,7 +28,7 @@ class SubsetReader : public Reader {
   }
 
  private:
-  std::shared_ptr<const Reader> source_;  // shared with the other shares of the same file
+  std::shared_ptr<const Reader> source_;  // shared with other subsets of the same file
   std::vector<int64_t> examples_;
 };
 

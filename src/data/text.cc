@@ -1,4 +1,4 @@
-// Cuts pieces of a file into lines and reads numbers.
+// Splits pieces of a file into lines, and parses numbers.
 #include "data/text.h"
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace yoke {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // what some editors put in front
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it first
 constexpr size_t kLongestLine = 1 << 28;
 
 std::string_view WithoutReturn(std::string_view line) {
@@ -17,13 +17,12 @@ std::string_view WithoutReturn(std::string_view line) {
   return line;
 }
 
-// from_chars says "out of range" of what is too large and of what is too small; strtod tells them
-// apart.
+// from_chars returns the same error for overflow and underflow; strtod distinguishes them.
 double FarNumber(const char* begin, const char* end) {
   return std::strtod(std::string(begin, end).c_str(), nullptr);
 }
 
-// Scans into the type that is kept: a float by way of a double would be rounded twice.
+// Parses into the stored type: a float converted from a double would be rounded twice.
 template <typename T>
 bool Scan(const char*& begin, const char* end, T& value) {
   const char* digits = begin + (begin != end && *begin == '+');

@@ -60,12 +60,12 @@ class LineReader {
   }
 
  private:
-  /// Takes the mark off that some editors put in front; refuses another encoding.
+  /// Removes a byte order mark; refuses other encodings.
   void CheckStart(std::string_view& line) const;
 
   ByteSource* source_;
   std::string_view piece_;
-  std::string carried_;  // start of a line in an earlier piece
+  std::string carried_;  // beginning of a line that started in an earlier piece
   int64_t number_ = 0;
 };
 

@@ -39,7 +39,7 @@ void AppendXmcLine(const SparseRows& labels, const SparseRows& rows, int64_t i,
   text.push_back('\n');
 }
 
-/// A number of an idx file's head: four bytes, the highest first.
+/// Appends a number of an idx file's header: four bytes, big-endian.
 void AppendBigEndian(int64_t number, std::string& text) {
   for (int shift = 24; shift >= 0; shift -= 8) text.push_back(static_cast<char>(number >> shift));
 }
@@ -50,7 +50,7 @@ std::string IdxHead(std::initializer_list<int64_t> axes) {
   return head;
 }
 
-/// The byte that a reader's normalization made into `value`.
+/// Undoes a reader's normalization: returns the stored byte of `value`.
 char RawByte(float value, const Normalization& normalization) {
   const double mean = normalization.mean.empty() ? 0 : normalization.mean[0];
   const double deviation = normalization.deviation.empty() ? 1 : normalization.deviation[0];

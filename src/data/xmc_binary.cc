@@ -1,4 +1,4 @@
-// Writes xmc-binary: the arrays as they lie in memory, one behind the other.
+// Writes xmc-binary: the arrays as in memory, one after the other.
 #include "data/xmc_binary.h"
 
 #include <cstring>
@@ -49,7 +49,7 @@ XmcBinaryPlaces PlacesOf(const XmcBinaryHead& head) {
   return places;
 }
 
-LaneChecksum::LaneChecksum() { sums_.fill(1); }  // zeros in front count too
+LaneChecksum::LaneChecksum() { sums_.fill(1); }  // so that leading zeros count
 
 void LaneChecksum::AddBlocks(const char* bytes, size_t blocks) {
   std::array<uint64_t, 8> sums = sums_, sums_of_sums = sums_of_sums_, words{};

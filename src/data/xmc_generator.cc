@@ -1,5 +1,5 @@
-// Draws examples block by block on all cores. Prototypes are never stored: a hash of (seed, label,
-// place) is a feature, so a million labels cost nothing.
+// Draws examples block by block on all cores. Prototypes are not stored: each feature is a hash of
+// (seed, label, place), so a million labels take no memory.
 #include "data/xmc_generator.h"
 
 #include <algorithm>
@@ -13,16 +13,15 @@
 namespace yoke {
 namespace {
 
-constexpr int kPrototype = 16;         // features a label
-constexpr double kSignal = 2.0 / 3;    // share of features that come from prototypes
-constexpr int64_t kDrawnAtOnce = 512;  // examples a thread draws at once
-constexpr int64_t kBlocksAtOnce = 64;  // blocks held beside the result
+constexpr int kPrototype = 16;         // features per label
+constexpr double kSignal = 2.0 / 3;    // fraction of features that come from prototypes
+constexpr int64_t kDrawnAtOnce = 512;  // examples per draw of a thread
+constexpr int64_t kBlocksAtOnce = 64;  // blocks held besides the result
 
-// What a stream of draws is for.
+// Purposes of random streams.
 enum Purpose : uint64_t { kTrain = 3, kTest, kPlanted };
 
-/// A fixed one-to-one map of ranks (most frequent first) to ids, so that frequent ids do not lie
-/// together.
+/// A fixed one-to-one map of ranks (most frequent first) to ids, so that frequent ids are spread.
 class Scatter {
  public:
   explicit Scatter(int64_t n)
@@ -43,7 +42,7 @@ int64_t ZipfRank(int64_t n, Random& random) {
   return std::clamp<int64_t>(static_cast<int64_t>(power) - 1, 0, n - 1);
 }
 
-/// Poisson by multiplication of uniforms (Knuth); `mean` is small or halved until it is.
+/// Poisson by multiplying uniforms (Knuth), with `mean` halved until it is small.
 int64_t Poisson(double mean, Random& random) {
   if (mean > 30) return Poisson(mean / 2, random) + Poisson(mean / 2, random);
   const double limit = std::exp(-mean);
@@ -90,7 +89,7 @@ class Generator {
     std::sort(ranks_.begin(), ranks_.end());
   }
 
-  /// The rank of a feature of the prototype of one of the example's labels: rarer than noise
+  /// The rank of a feature from the prototype of one of the example's labels; rarer than noise
   /// (density rank^(-1/2)).
   int64_t PlantedRank(Random& random) const {
     const auto label = static_cast<uint64_t>(chosen_[random.Below(chosen_.size())]);
@@ -122,7 +121,7 @@ class Generator {
   uint64_t purpose_;
   Scatter features_, labels_;
   std::vector<int32_t> chosen_;                 // labels of the example, ascending
-  std::vector<int64_t> ranks_;                  // drawn features by rank, ascending, with repeats
+  std::vector<int64_t> ranks_;                  // ranks of drawn features, ascending, with repeats
   std::vector<std::pair<int32_t, float>> row_;  // id and weight
 };
 

@@ -1,4 +1,4 @@
-// Loads the files of both sets and takes the largest widths.
+// Loads the files of both sets, and takes the maximum widths.
 #include "data/xmc_sets.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// FindCut: from the loss down through fully connected layers and what stands between them.
+// FindCut: walks from the loss down through linear layers and the layers between them.
 #include <algorithm>
 
 #include "model/graph_node.h"
@@ -6,7 +6,7 @@
 namespace yoke {
 namespace {
 
-/// Whether a node takes the one before it and gives a row of numbers, by dense slices if any.
+/// Whether a node reads the one before it, outputs a row, and has only dense parameters.
 bool InChain(const GraphNode& node, const ParamLayout& layout) {
   const bool dense = std::ranges::all_of(
       node.slices, [&](int slice) { return layout.slices()[slice].kind == SliceKind::kDense; });

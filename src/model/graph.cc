@@ -1,4 +1,4 @@
-// Graph: what a model's layers are together.
+// Graph: totals and queries over a model's layers.
 #include "model/graph.h"
 
 #include <span>

@@ -1,5 +1,4 @@
-// Builds the nodes of a model from its list of layers: names, inputs, and which layers absorb what
-// follows them.
+// Builds the nodes of a model from its list of layers: names, inputs, and fusion of layers.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -13,12 +12,12 @@
 namespace yoke {
 namespace {
 
-/// A layer as written: its options, and what stands before them in messages.
+/// A layer as written: its options, and the beginning of messages about it.
 struct LayerTable {
   std::string type;
   std::string name = {};
   std::string section;
-  std::string place = {};  ///< Where it was written; "": nowhere.
+  std::string place = {};  ///< "job.toml:12", or "".
   Value options;
   std::vector<int> inputs = {};  ///< Tables before this one, or kData.
   int readers = 0;               ///< Tables that take its output.
@@ -49,14 +48,14 @@ std::string InputsOf(const LayerEntry& entry) {
 
 bool IsLoss(const LayerTable& table) { return EntryOf(table).loss; }
 
-/// Reads the tables one by one: who each is, and where its inputs come from.
+/// Reads the tables one by one: names and inputs.
 class TableReader {
  public:
   void Read(const Value& value) {
     AtPlace(value.place(), [&] { ReadTable(value); });
   }
 
-  /// Adds the loss that belongs to the task unless the last table is one.
+  /// Appends the task's loss unless the last table is a loss.
   std::vector<LayerTable> Finish(const ModelTask& task) {
     Require(!tables_.empty(), "the model has no layers");
     if (!IsLoss(tables_.back()))
@@ -109,7 +108,7 @@ class TableReader {
     tables_.push_back(std::move(table));
   }
 
-  int Above() const { return static_cast<int>(tables_.size()) - 1; }  // kData at first
+  int Above() const { return static_cast<int>(tables_.size()) - 1; }  // kData for the first table
 
   static void CheckInputs(const LayerEntry& entry, const LayerTable& table) {
     const size_t count = table.inputs.size();
@@ -146,10 +145,10 @@ class TableReader {
 
   std::vector<LayerTable> tables_;
   LayerNamer namer_;
-  std::map<std::string, int> places_;  // of each name
+  std::map<std::string, int> places_;  // name -> table
 };
 
-/// Makes nodes of tables; shapes follow from what stands below.
+/// Makes nodes from tables; shapes follow from the inputs.
 class NodeMaker {
  public:
   NodeMaker(const ModelTask& task, std::vector<LayerTable> tables, ParamLayout& layout)
@@ -183,10 +182,10 @@ class NodeMaker {
     return {.shape = nodes_[node].output, .active = nodes_[node].layer->Active()};
   }
 
-  /// Whether the layer that gives a table's output may absorb its only reader.
+  /// Whether the layer that outputs a table's value may absorb its only reader.
   bool MayAbsorb(int table) const { return table != kData && tables_[table].readers == 1; }
 
-  /// An addition is absorbed by the later of its inputs, so that the other one stands before it.
+  /// The later input of an addition absorbs it, so that the other one is computed before.
   bool Absorbed(LayerTable& table) {
     if (table.type != "relu" && (table.type != "add" || table.inputs.size() != 2)) return false;
     const int into = std::ranges::max(table.inputs, {}, [&](int t) { return NodeOf(t); });

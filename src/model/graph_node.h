@@ -24,7 +24,7 @@ struct GraphNode {
   Shape output = {};             ///< For one example.
   size_t index = 0;              ///< Position in the graph's list.
   std::vector<int> slices = {};  ///< Indices of its parameters in the layout.
-  std::string place = {};        ///< Where its table is written ("job.toml:12"); "": nowhere.
+  std::string place = {};        ///< Place of its table ("job.toml:12"), or "".
 };
 
 /// Returns the result of `work`. A UserError of `work` is prefixed with `place`, unless it already

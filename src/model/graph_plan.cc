@@ -1,4 +1,4 @@
-// GraphPlan of a graph of layers: the order in which forward and backward run its stages.
+// GraphPlan of a graph of layers: runs its stages forward and backward.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -121,7 +121,7 @@ class StagedPlan : public GraphPlan {
     list_[i].plan->Forward(Call(i, batch));
   }
 
-  /// Memory is shared, so that only a second pass can look at each output in time.
+  /// Outputs share memory, so each is checked right after it is recomputed.
   void FindNonFinite(const Batch& batch) {
     for (size_t i = 0; i < list_.size() && non_finite_.empty(); ++i) {
       if (Skipped(i) || list_[i].plan->output_is_input) continue;
@@ -157,7 +157,7 @@ class StagedPlan : public GraphPlan {
     }
   }
 
-  /// What flows out of a stage, or out of the data, for this batch.
+  /// The output of a stage, or the data, for this batch.
   Tensor OutputOf(int stage, const Batch& batch) const {
     void* data = input_.sparse ? nullptr : batch.dense.data;
     if (stage == kData) return TensorOf(input_, request_.batch, data);
@@ -207,7 +207,7 @@ class StagedPlan : public GraphPlan {
   CompileRequest request_;
   Stages stages_;
   std::vector<Stage>& list_;
-  std::vector<Tensor> others_, other_gradients_;  // of the call that is being made
+  std::vector<Tensor> others_, other_gradients_;  // of the current call
   Bf16Copy bf16_;
   ParamView view_;
   Tensor scores_;

@@ -1,4 +1,4 @@
-// Lifetimes: a greedy placement by size, which comes close to the largest sum of any one step.
+// Lifetimes: greedy placement by size, which comes close to the maximum live memory of any step.
 #include "model/lifetimes.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace yoke {
 namespace {
 
-/// What is free of a piece of memory that grows at its end.
+/// The gaps of a piece of memory that grows at its end.
 class Gaps {
  public:
   int64_t end() const { return end_; }
@@ -59,7 +59,7 @@ class Gaps {
     by_size_.erase({size, offset});
   }
 
-  std::map<int64_t, int64_t> by_offset_;           // sizes
+  std::map<int64_t, int64_t> by_offset_;           // offset -> size
   std::set<std::pair<int64_t, int64_t>> by_size_;  // size and offset
   int64_t end_ = 0;
 };
@@ -100,7 +100,7 @@ void Lifetimes::PlaceBySize() {
   std::vector<Block*> order;
   for (Block& block : blocks_) order.push_back(&block);
   std::ranges::stable_sort(order, std::greater(), [](const Block* b) { return b->bytes; });
-  std::vector<const Block*> placed;  // by offset
+  std::vector<const Block*> placed;  // sorted by offset
   bytes_ = 0;
   for (Block* block : order) {
     block->offset = LowestGap(*block, placed);

@@ -1,5 +1,4 @@
-// The zoo: models.def once as declarations, once as the table; and the way from a job's [model] to
-// a graph.
+// The zoo: models.def once as declarations, once as the table; and the graph for a job's [model].
 #include <algorithm>
 
 #include "base/registry.h"
@@ -26,7 +25,7 @@ List FromZoo(const Value& section, const std::string& name, const ModelTask& tas
   return entry.build(options, task);
 }
 
-/// [model] with a file of ONNX.
+/// The options of [model] with an ONNX file.
 Options FileOptions(Value section) {
   section.Erase("algorithms");
   return {"model", section,
@@ -34,7 +33,7 @@ Options FileOptions(Value section) {
                                   {.name = "initialize", .type = OptionType::kBool}}};
 }
 
-/// Checks a way as the convolution that `name` names would; the sentence says what was written.
+/// Checks an algorithm like the convolution's own option, named `name` in messages.
 void CheckAlgorithm(const std::string& name, const Value& algorithm) {
   for (OptionSpec option : FindEntry(layers(), "layer", "convolution").options) {
     if (option.name != "algorithm") continue;
@@ -43,7 +42,7 @@ void CheckAlgorithm(const std::string& name, const Value& algorithm) {
   }
 }
 
-/// Sets the way of the convolutions that `ways` names.
+/// Sets the algorithm of each convolution that `algorithms` names.
 void ChooseAlgorithms(const Value& algorithms, List& layers) {
   Require(algorithms.AsTable(), "{}: model.algorithms must be a table of layers and algorithms",
           algorithms.place());
@@ -96,7 +95,7 @@ std::vector<std::string> LayerNames(const List& layers) {
   std::vector<std::string> names;
   for (const Value& layer : layers) {
     const Value *type = layer.Find("type"), *name = layer.Find("name");
-    if (!type || !type->AsString()) return names;  // the graph says what is wrong
+    if (!type || !type->AsString()) return names;  // the graph reports the error
     const bool named = name && name->AsString();
     names.push_back(namer.Name(*type->AsString(), named ? *name->AsString() : ""));
   }

@@ -1,5 +1,5 @@
-// OutputTables: rows ranked by promise, hashed by thousands.
-// Cost: three passes over the rows; K L inputs / 3 additions a row, and a query the same.
+// OutputTables: rows sorted by promise, hashed in blocks.
+// Cost: three passes over the rows; K L inputs / 3 additions per row and per query.
 #include "model/output_tables.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr int64_t kLoad = 64;        // minimum mean load of a bucket in ids,
 constexpr int kBucket = 64;          // and its capacity: the highest-ranked ids stay
 constexpr int kTables = 32;
 constexpr int64_t kRowsAtOnce = 1 << 14;
-constexpr int64_t kBlock = 16;  // rows that are hashed together
+constexpr int64_t kBlock = 16;  // rows hashed together
 
 double Squares(const std::vector<float>& numbers) {
   return std::inner_product(numbers.begin(), numbers.end(), numbers.begin(), 0.0);
@@ -28,10 +28,10 @@ double Squares(const std::vector<float>& numbers) {
 
 }  // namespace
 
-/// The output's rows less their mean.
+/// The output layer's rows minus their mean.
 struct OutputTables::Rows {
   const float* weight;
-  const float* bias;  ///< Or null.
+  const float* bias;  ///< May be null.
   int64_t inputs, count;
   std::vector<float> mean;
   double mean_bias = 0;
@@ -50,7 +50,7 @@ struct OutputTables::Rows {
     if (bias) mean_bias = std::accumulate(bias, bias + count, 0.0) / double(count);
   }
 
-  /// Writes row `o` less its part along `common`; returns how long that part is.
+  /// Writes row `o` without its component along `common`; returns the length of that component.
   double Across(int64_t o, const std::vector<float>& common, float* row) const {
     for (int64_t i = 0; i < inputs; ++i) row[i] = weight[o * inputs + i] - mean[i];
     const double along = Dot(row, common.data(), inputs);
@@ -75,7 +75,7 @@ OutputTables::OutputTables(const Graph& graph, const ParamView& params, const Ba
   Fill(rows);
 }
 
-/// Finds the direction that queries have in common, and their typical lengths.
+/// Estimates the common direction of queries and their typical lengths.
 void OutputTables::LookAt(const Graph& graph, const ParamView& params, const Batch& sample) {
   common_.resize(output_.inputs);
   if (sample.size == 0) return;
@@ -110,7 +110,8 @@ void OutputTables::Choose(const OutputTableSettings& settings) {
       .tables = settings_.tables, .key_bits = hasher_->key_bits(), .bucket = settings_.bucket});
 }
 
-/// A row's promise: its score for the mean query, and its length across times that of queries.
+/// A row's promise: its score for the mean query, plus its perpendicular length times that of
+/// queries.
 void OutputTables::Rank(const Rows& rows) {
   std::vector<float> biases(rows.count), lengths(rows.count);
 #pragma omp parallel
@@ -123,7 +124,7 @@ void OutputTables::Rank(const Rows& rows) {
       lengths[o] = static_cast<float>(std::sqrt(Dot(row.data(), row.data(), rows.inputs)));
     }
   }
-  // This makes the angle between a query and a row of typical lengths as small as it can be.
+  // Minimizes the angle between a query and a row of typical lengths.
   const double unit = std::sqrt(across_ * std::sqrt(Squares(biases) / Squares(lengths)));
   if (unit > 0 && std::isfinite(unit)) unit_ = unit;
   order_.resize(rows.count);

@@ -61,7 +61,7 @@ class OutputTables {
   std::vector<float> common_;      ///< [inputs]: direction of the mean query, of length 1 or 0.
   double along_ = 0, across_ = 0;  ///< Typical length of a query along it, and perpendicular to it.
   double unit_ = 1;                ///< A query's value of the extra coordinate.
-  std::vector<int32_t> order_;     ///< Outputs from the least promising to the most.
+  std::vector<int32_t> order_;     ///< Outputs by promise, lowest first.
   std::unique_ptr<Hasher> hasher_;
   std::unique_ptr<HashTables> tables_;  ///< Their ids are positions in order_.
 };

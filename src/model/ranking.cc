@@ -1,5 +1,5 @@
-// Ranking: a plan for the layers below the output, and a kernel that takes from the scores what is
-// asked for.
+// Ranking: a plan for the layers below the output, and a kernel that computes scores and keeps only
+// what is requested.
 #include "model/ranking.h"
 
 #include <omp.h>
@@ -17,7 +17,7 @@ namespace yoke {
 namespace {
 
 constexpr int64_t kRankedAtOnce = 16;  // examples whose queries are hashed together
-constexpr size_t kAhead = 6;           // rows that are on their way from memory
+constexpr size_t kAhead = 6;           // rows prefetched
 
 bool IsSoftmax(const Graph& graph) { return graph.Info().back().type == "softmax_cross_entropy"; }
 
@@ -102,7 +102,7 @@ void Ranking::Forward(const Batch& batch, const ParamView& params) {
   if (request_.losses) ComputeLosses(labels);
 }
 
-/// Threads share the examples.
+/// Threads divide the examples.
 void Ranking::Search(const ParamView& params) {
 #pragma omp parallel for schedule(dynamic) num_threads(static_cast <int>(searchers_.size()))
   for (int64_t first = 0; first < request_.batch; first += kRankedAtOnce)
@@ -131,7 +131,7 @@ void Ranking::SearchBlock(int64_t first, int64_t count, const ParamView& params,
   }
 }
 
-/// Scores what was found; all the work is waiting for rows.
+/// Scores the outputs found; memory latency dominates, so rows are prefetched.
 template <typename T>
 void Ranking::SearchOne(int64_t example, const T* weight, const T* bias, Searcher& searcher) {
   const int64_t inputs = output_.inputs;
@@ -171,7 +171,7 @@ SparseRows Ranking::Labels(const Batch& batch) {
           .ids = batch.classes.data()};
 }
 
-/// As CrossEntropy describes them.
+/// The formulas of CrossEntropy.
 void Ranking::ComputeLosses(const SparseRows& labels) {
   const float* score = label_scores_.data();
   for (int64_t n = 0; n < labels.rows; ++n) {

@@ -1,5 +1,5 @@
-// Stages: layers are compiled from the data up; then each output, gradient and saved block gets a
-// place in one piece of memory, by when it is needed.
+// Stages: compiles layers from the data up, then gives each output, gradient and saved block a
+// place in one piece of memory, by its lifetime.
 #include "model/stages.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace yoke {
 namespace {
 
-/// Turns scores into plain f32, and their gradient back; in place where they are.
+/// Converts scores to plain f32, and their gradient back; in place if they already are.
 class ScoresPlan : public LayerPlan {
  public:
   explicit ScoresPlan(const Edge& input) {
@@ -30,12 +30,12 @@ class ScoresPlan : public LayerPlan {
   }
 };
 
-/// How many bytes an edge needs for a batch.
+/// Bytes of an edge for a batch.
 int64_t BytesOf(const Edge& edge, int64_t batch) {
   return edge.active ? 0 : edge.shape.Batched(batch).Count() * SizeOf(edge.type);
 }
 
-/// A layer of which one tensor alone takes more than all memory is not worth compiling.
+/// Refuses a layer with a tensor that exceeds the usable memory, before it is compiled.
 void RequireMemory(const GraphNode& node, const ParamLayout& layout,
                    const CompileRequest& request) {
   static const int64_t usable = UsableMemory();
@@ -86,7 +86,7 @@ class Compiler {
     return losses;
   }
 
-  /// What a head takes in counts as data.
+  /// The input of a head counts as data.
   int StageOf(int node) const { return node == kData ? kData : stage_of_[node]; }
   const Edge& EdgeOf(int stage) const {
     return stage == kData ? input_ : stages_.list[stage].plan->output;
@@ -160,7 +160,7 @@ class Compiler {
   Stages stages_;
 };
 
-/// Where memory begins until there is some; not null, which means that there is no block.
+/// The base address before memory is allocated; not null, which means that there is no block.
 constexpr uintptr_t kUnplaced = 64;
 
 void* AtAddress(uintptr_t address) {
@@ -181,7 +181,7 @@ class Placement {
     const int count = static_cast<int>(list_.size());
     for (int i = 0; i < count; ++i) AddOutput(i);
     KeepResults();
-    if (request_.part == GraphPart::kBody)  // written between forward and backward
+    if (request_.part == GraphPart::kBody)  // written between Forward and Backward
       places_.back().gradient =
           lifetimes_.Add(BytesOf(list_.back().plan->output, request_.batch), count - 1, count);
     if (request_.training)
@@ -199,13 +199,13 @@ class Placement {
  private:
   static constexpr int kNone = -1;
 
-  /// The blocks of one stage; kNone: it has none.
+  /// The blocks of one stage, or kNone.
   struct Blocks {
     int output = kNone;
     int saved = kNone;
     int gradient = kNone;
     int more = kNone;
-    std::vector<int> contributions = {};  // by source: what is added to its gradient
+    std::vector<int> contributions = {};  // by source: its contribution to the source's gradient
   };
 
   int End() const { return 2 * static_cast<int>(list_.size()); }
@@ -231,15 +231,15 @@ class Placement {
       blocks.saved = lifetimes_.Add(stage.plan->saved_bytes, i, last);
   }
 
-  /// Scores and losses are read once all is done.
+  /// Scores and losses are read after the last step.
   void KeepResults() {
     if (places_[stages_.scores].output != kNone)
       lifetimes_.Extend(places_[stages_.scores].output, End());
     for (const int loss : stages_.losses) lifetimes_.Extend(places_[loss].output, End());
   }
 
-  /// Of the inputs of stage i, whose own gradient is known: the first reader to run (the last of
-  /// the list) writes an input's gradient, the others are added to it.
+  /// Places the gradients of stage i's inputs. The first reader to run (the last in the list)
+  /// writes an input's gradient, the others add to it.
   void AddGradients(int i) {
     const Stage& stage = list_[i];
     if (!stage.trained) return;
@@ -267,7 +267,7 @@ class Placement {
     }
   }
 
-  /// Whether the gradient of input k may lie where that of the output lies.
+  /// Whether input k's gradient may use the output gradient's memory.
   bool SharesGradient(const Stage& stage, size_t k) const {
     if (stage.plan->gradient_in_place != static_cast<int>(k)) return false;
     const Edge &out = stage.plan->output, &in = list_[stage.sources[k].stage].plan->output;

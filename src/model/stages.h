@@ -41,7 +41,7 @@ struct Stages {
   Tensor cut_gradient = {};  ///< GraphPlan::CutGradient.
   void* scratch = nullptr;
   Buffer memory;               ///< Empty before Allocate.
-  int64_t bytes = 0;           ///< Of it.
+  int64_t bytes = 0;           ///< Size of `memory`.
   int64_t unshared_bytes = 0;  ///< Size without shared memory.
 };
 
@@ -57,7 +57,7 @@ Tensor TensorOf(const Edge& edge, int64_t batch, void* data);
 Stages MakeStages(const std::vector<GraphNode>& nodes, const ParamLayout& layout, const Edge& input,
                   const CompileRequest& request);
 
-/// Takes the memory; nothing where it is there.
+/// Allocates the memory, unless it is already allocated.
 void Allocate(Stages& stages);
 
 }  // namespace yoke

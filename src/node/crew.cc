@@ -1,4 +1,4 @@
-// Crew: one call at a time, counted, so that no member misses or repeats one.
+// Crew: calls are numbered, so that no member misses or repeats one.
 #include "node/crew.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Plans: the usual one and a few others, since an epoch's last batch is smaller.
+// Plans: the usual batch size and a few others, because an epoch's last batch is smaller.
 #include "node/plans.h"
 
 #include <algorithm>
@@ -9,8 +9,8 @@ namespace {
 
 constexpr size_t kOtherPlans = 3;
 
-/// One plan is compiled at a time: all threads share oneDNN's cache of what it has compiled, and a
-/// thread sanitizer cannot see the locks inside that library.
+/// Plans are compiled one at a time: all threads share oneDNN's cache, and the thread sanitizer
+/// cannot see the locks inside that library.
 std::mutex compiling;
 
 }  // namespace

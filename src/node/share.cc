@@ -8,7 +8,7 @@ struct Range {
   int64_t begin, end;
 };
 
-/// Rows [begin, end) of rows for `size` examples; none when there are others or none.
+/// Rows [begin, end) of rows for `size` examples; empty if `from` has another number of rows.
 void TakeRows(const SparseStorage& from, int64_t size, Range range, SparseStorage& to) {
   to.Clear();
   to.width = from.width;
@@ -28,7 +28,7 @@ void TakeNumbers(const std::vector<T>& from, int64_t begin, int64_t end, std::ve
   if (static_cast<int64_t>(from.size()) >= end) to.assign(from.begin() + begin, from.begin() + end);
 }
 
-/// All but the input.
+/// Copies everything except the input.
 void TakeExamples(const Batch& from, int64_t begin, int64_t end, Batch& to) {
   to.size = end - begin;
   to.seed = from.seed;

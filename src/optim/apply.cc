@@ -1,4 +1,4 @@
-// Apply: one update of the whole model by any rule, dense slices in one pass and row-sparse ones by
+// Apply: one update of the whole model by any rule: dense slices in one pass, row-sparse slices by
 // touched rows.
 #include <omp.h>
 
@@ -15,9 +15,9 @@
 namespace yoke {
 namespace {
 
-/// Below this many numbers a team of threads costs more than it saves.
+/// Below this many elements a team of threads costs more than it saves.
 constexpr int64_t kParallelCount = 1 << 14;
-/// Rows fetched before they are updated.
+/// Rows prefetched before their update.
 constexpr int64_t kAhead = 4;
 
 double SquareSum(const float* x, int64_t count) {
@@ -27,8 +27,8 @@ double SquareSum(const float* x, int64_t count) {
   return sum;
 }
 
-/// The same for any number of threads: blocks of a size that depends on `count` alone, added in
-/// order.
+/// The same sum for any number of threads: block sizes depend only on `count`, and blocks are added
+/// in order.
 double SquareSumInBlocks(const float* x, int64_t count) {
   constexpr int64_t kBlocks = 64;
   std::array<double, kBlocks> sums = {};
@@ -50,9 +50,8 @@ UpdateSpan SpanAt(const ApplyRequest& request, float* values, int64_t offset, in
   return span;
 }
 
-/// Each thread updates its share of every slice, the first thread the first rows and so on, as the
-/// kernels divide the work on weights and their gradients: numbers stay in the cache of the core
-/// that computes with them.
+/// Each thread updates its part of every slice, the first thread the first rows and so on, like the
+/// kernels that use weights and gradients: elements stay in the cache of one core.
 void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
   const ParamLayout& layout = params.layout();
 #pragma omp parallel if (layout.dense_size() >= kParallelCount)
@@ -69,7 +68,7 @@ void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateSte
   }
 }
 
-/// Rows are disjoint, so that threads share nothing; every row has its own clock.
+/// Rows are disjoint, so threads share nothing; each row has its own step count.
 void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, UpdateStep step) {
   const Slice& slice = params.layout().slices()[index];
   const RowGradient& rows = request.gradients.rows(index);
@@ -81,7 +80,7 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
     const auto span_of = [&](int64_t at) {
       return SpanAt(request, params.values(), slice.offset + rows.ids[at] * width, width);
     };
-    if (r + kAhead < touched) {  // rows lie anywhere in memory
+    if (r + kAhead < touched) {  // rows are scattered in memory
       const UpdateSpan next = span_of(r + kAhead);
       FetchAhead(next.values, width);
       for (const float* state : next.state)
@@ -96,7 +95,7 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
   }
 }
 
-/// The run of dense numbers that these slices lie in.
+/// The range of dense elements that these slices cover.
 std::pair<int64_t, int64_t> DenseNumbers(const ParamLayout& layout, const SliceRange& slices) {
   int64_t begin = layout.dense_size(), end = 0;
   for (size_t i = 0; i < layout.slices().size(); ++i) {

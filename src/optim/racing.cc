@@ -1,5 +1,5 @@
-// Racing: a run of shared numbers is copied to the thread's own memory, updated by the rule there,
-// and copied back.
+// Racing: copies a run of shared elements to the thread's memory, updates it there by the rule, and
+// copies it back.
 #include "optim/racing.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace yoke {
 namespace {
 
-/// Values, and two arrays of state: what stays in the first cache beside the gradient.
+/// Elements per run: values and two state arrays fit the L1 cache beside the gradient.
 constexpr int64_t kRun = 1024;
 
 [[gnu::no_sanitize("thread")]] int32_t CountShared(int32_t& clock) { return ++clock; }

@@ -1,4 +1,4 @@
-// Schedule: builds the named schedule of a job and puts its warm-up in front.
+// Schedule: builds a job's schedule by name, with an optional warm-up before it.
 #include "optim/schedule.h"
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 namespace yoke {
 namespace {
 
-/// factor = start + (1 - start) * epoch / warmup until the warm-up is over; the course begins then.
+/// factor = start + (1 - start) * epoch / warmup during the warm-up; then the named schedule
+/// starts.
 class WarmUp : public Schedule {
  public:
   WarmUp(double epochs, double start, std::unique_ptr<Schedule> course)
@@ -34,7 +35,7 @@ std::string NameIn(const Value& table) {
   return *name->AsString();
 }
 
-/// The entry that the table names, its mistake told with its place.
+/// The entry that the table names; an error begins with its place.
 const ScheduleEntry& Chosen(const Value& table) {
   const std::string wanted = NameIn(table);
   try {

@@ -1,4 +1,4 @@
-// Initializers: first values of parameters, each number drawn from (seed, slice, position).
+// Initializers: initial values of parameters, each element drawn from (seed, slice, position).
 #include <cmath>
 #include <span>
 
@@ -10,12 +10,13 @@
 namespace yoke {
 namespace {
 
-/// Fewer numbers are drawn before a thread would have started.
+/// Below this many elements, starting a thread takes longer than drawing.
 constexpr int64_t kWorthThreads = 1 << 16;
 
 enum class Law : uint8_t { kConstant, kUniform, kNormal };
 
-/// Numbers of one law: all `size`, uniform within +-size, or normal with standard deviation `size`.
+/// A distribution: every element `size`, uniform within +-size, or normal with standard deviation
+/// `size`.
 struct Initializer {
   std::string name;
   std::string summary;

@@ -1,4 +1,4 @@
-// Agreement: a checksum travels first, and the facts themselves only where it differs.
+// Agreement: the ranks compare checksums first and exchange the facts only if these differ.
 #include "train/agreement.h"
 
 #include <fmt/ranges.h>
@@ -18,11 +18,11 @@
 namespace yoke {
 namespace {
 
-/// Keys that are a machine's own business.
+/// Keys that may differ between machines.
 constexpr std::string_view kOfMachine[] = {"node.threads", "node.pin", "data.memory_limit",
                                            "model.algorithms"};
 
-/// The keys of all jobs that hold paths.
+/// The keys of all jobs whose values are paths.
 std::set<std::string> PathKeys() {
   std::set<std::string> keys;
   for (const KeyGroup& group : AllKeys())
@@ -32,14 +32,14 @@ std::set<std::string> PathKeys() {
   return keys;
 }
 
-/// What a sentence can hold: of a long text its beginning and a checksum.
+/// A value short enough for a message: a long text becomes its beginning and a checksum.
 std::string Brief(const std::string& text) {
   constexpr size_t kLongest = 100, kShown = 40;
   if (text.size() <= kLongest) return text;
   return fmt::format("{}... (checksum {})", text.substr(0, kShown), ChecksumOf(text));
 }
 
-/// Each value of a table as a fact of its own, named by its dotted key.
+/// Adds each value of a table as a fact named by its dotted key.
 void Flatten(const std::string& key, const Value& value, Facts& facts) {
   if (std::count(std::begin(kOfMachine), std::end(kOfMachine), key) > 0) return;
   const List* list = value.AsList();
@@ -59,7 +59,8 @@ std::string ContentOf(const std::string& path) {
   return fmt::format("a file with the checksum {}", ChecksumOf(MapWhole(path).bytes));
 }
 
-/// Paths differ between machines: those of data go, those of a model become what they lead to.
+/// Paths may differ between machines: removes paths of data and replaces those of a model by the
+/// file's checksum.
 void ResolvePathFacts(const Job& job, Facts& facts) {
   const std::set<std::string> paths = PathKeys();
   std::erase_if(facts, [&](const Fact& fact) { return paths.count(fact.name) > 0; });
@@ -74,7 +75,7 @@ std::string Encode(const Facts& facts) {
   return text;
 }
 
-/// The same for tables whose keys were written in another order.
+/// The checksum does not depend on the order of the facts.
 std::string SumOf(Facts facts) {
   std::sort(facts.begin(), facts.end(),
             [](const Fact& a, const Fact& b) { return a.name < b.name; });
@@ -103,7 +104,7 @@ std::vector<std::string> Gather(const Communicator& world, const std::string& mi
   return all;
 }
 
-/// A rank of the largest party, and one outside it.
+/// Returns a rank of the largest group with equal sums and a rank outside it.
 std::pair<int, int> Opponents(const std::vector<std::string>& sums) {
   std::map<std::string, int> votes;
   for (const std::string& sum : sums) ++votes[sum];
@@ -121,7 +122,7 @@ const std::string* Find(const Facts& facts, const std::string& name) {
   return nullptr;
 }
 
-/// The names whose values differ, in the order of `usual`.
+/// The names of the facts that differ, in the order of `usual`.
 std::vector<std::string> Differences(const Facts& usual, const Facts& odd) {
   std::vector<std::string> names;
   for (const Fact& fact : usual)

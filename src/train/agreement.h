@@ -10,25 +10,24 @@
 
 namespace yoke {
 
-/// Something that must be the same on all ranks, in words for a sentence.
+/// A named value that must be the same on all ranks.
 struct Fact {
   std::string name;
   std::string value;
 };
 using Facts = std::vector<Fact>;
 
-/// The program's version and commit, and the keys of the job. Left out is what may differ from
-/// machine to machine: paths of data (the data themselves are compared), threads and their places,
-/// the memory that data may take, and how convolutions are computed. Of a model's file the content
-/// counts.
+/// The program's version and commit, and the keys of the job. Keys that may differ between machines
+/// are left out: paths of data (the data are compared instead), threads and pinning, the memory
+/// limit for data, and convolution algorithms. A model's file is compared by its content.
 Facts JobFacts(const Job& job);
 
 /// Sizes, shapes, classes, normalization and checksums of the data.
 Facts DataFacts(const DataSets& data);
 
-/// All ranks call it. Where their facts differ, it throws the same UserError on all of them, which
-/// names a rank, what differs and both values, and ends in `advice`. Costs an all-gather of 16
-/// bytes; a second one only where they differ.
+/// All ranks call it. If their facts differ, all throw the same UserError, which names a rank, what
+/// differs, both values, and ends with `advice`. Costs an all-gather of 16 bytes, and a second one
+/// if facts differ.
 void CheckAgreement(const Communicator& world, const Facts& facts, const std::string& advice);
 
 }  // namespace yoke

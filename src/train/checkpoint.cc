@@ -29,7 +29,7 @@ std::vector<StoredTensor> ModelTensors(const ParamLayout& layout, const float* v
   return tensors;
 }
 
-/// Of a tensor that was read from a file.
+/// Throws UserError if a tensor read from a file has a non-finite value.
 void RequireFinite(const StoredTensor& tensor, const std::string& file) {
   const std::span numbers(static_cast<const float*>(tensor.data),
                           static_cast<size_t>(tensor.shape.Count()));
@@ -67,7 +67,7 @@ std::vector<StoredTensor> StateTensors(const CheckpointParts& parts) {
   return tensors;
 }
 
-/// Finished checkpoints by step: folders whose name is a number.
+/// Finished checkpoints, newest first: folders whose name is a step number.
 std::map<int64_t, std::string, std::greater<>> Newest(const std::string& run) {
   std::map<int64_t, std::string, std::greater<>> found;
   const std::string folder = run + "/checkpoints";
@@ -84,13 +84,14 @@ std::map<int64_t, std::string, std::greater<>> Newest(const std::string& run) {
   return found;
 }
 
-/// A file of tensors must be the one that its head was written with.
+/// Throws DamagedError unless the tensors are those that the header was written with.
 void CheckBelongs(const Safetensors& file, const std::string& checksum, const std::string& name) {
   if (file.checksum() != checksum)
     throw DamagedError(name + " is damaged: it does not match the folder's " + (kHead + 1));
 }
 
-/// Gives a damaged checkpoint another name, which it returns; a link `best` to it goes.
+/// Renames a damaged checkpoint and returns its new name. Removes the link `best` if it is
+/// dangling.
 std::string SetAside(const std::string& run, int64_t step) {
   std::string aside = fmt::format("{}/checkpoints/damaged-{}", run, step);
   ReplaceFolder(fmt::format("{}/checkpoints/{}", run, step), aside);
@@ -140,7 +141,7 @@ std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts&
     if (place.best) ReplaceLink(place.run + "/best", folder);
     ReplaceLink(place.run + "/last", folder);
   } catch (const RankLost&) {
-    throw;  // what is unfinished goes when the next one begins
+    throw;  // the next checkpoint removes the unfinished folder
   } catch (const std::exception& problem) {
     std::error_code none;
     fs::remove_all(unfinished, none);
@@ -216,7 +217,7 @@ std::optional<CheckpointHeader> NewestHead(const std::string& run) {
   for (const auto& [step, folder] : Newest(run)) {
     try {
       return DecodeHead(ReadWhole(folder + kHead), folder + kHead).head;
-    } catch (const DamagedError&) {  // the one before may be whole
+    } catch (const DamagedError&) {  // try the one before
     }
   }
   return {};
@@ -225,7 +226,7 @@ std::optional<CheckpointHeader> NewestHead(const std::string& run) {
 std::optional<Checkpoint> RecoverNewest(const std::string& run,
                                         std::vector<std::string>& messages) {
   fs::remove_all(run + "/checkpoints/" + kUnfinished);
-  std::vector<std::pair<int64_t, std::string>> damaged;  // Step and sentence.
+  std::vector<std::pair<int64_t, std::string>> damaged;  // step and message
   for (const auto& [step, folder] : Newest(run)) {
     try {
       Checkpoint checkpoint = Checkpoint::Open(folder);

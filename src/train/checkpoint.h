@@ -48,8 +48,8 @@ struct CheckpointHeader {
   std::vector<std::string> replicas = {};
 };
 
-/// Encodes `checkpoint.json` from a head and the checksums of the two tensor files. DecodeHead does
-/// the reverse (throws UserError with the file).
+/// Encodes `checkpoint.json` from a header and the checksums of the two tensor files. DecodeHead
+/// does the reverse (throws UserError with the file).
 std::string EncodeHead(const CheckpointHeader& head, const std::string& model,
                        const std::string& optimizer);
 struct DecodedHead {
@@ -65,7 +65,7 @@ struct CheckpointParts {
   const float* values;
   const RuleState& state;
   std::vector<StateTensor> layers = {};  ///< Graph::StateTensors: the layers' state.
-  int replicas = 0;                      ///< Number of ranks with their own state, and that state.
+  int replicas = 0;                      ///< Ranks with their own state, and that state.
   std::function<std::vector<StoredTensor>(int rank)> own = {};
 };
 
@@ -84,7 +84,7 @@ std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts&
 /// The end of a message when the run's folder cannot be written: what to do.
 std::string HowToGoOn(const std::string& run);
 
-/// A checkpoint with its head and weights read and verified; the rule's state is read on demand.
+/// A checkpoint with its header and weights read and verified; the rule's state is read on demand.
 class Checkpoint {
  public:
   /// `folder` may be a link to it (`run/last`). Throws DamagedError (train/files.h) with the
@@ -118,7 +118,7 @@ class Checkpoint {
   mutable std::optional<Safetensors> optimizer_;
 };
 
-/// What the newest checkpoint of a run says, where a head of one is whole. Changes nothing.
+/// The newest header of a run that is intact, if any. Changes nothing.
 std::optional<CheckpointHeader> NewestHead(const std::string& run);
 
 /// Prepares a run's folder for resuming: removes leftovers of a killed writer, renames checkpoints

@@ -1,4 +1,4 @@
-// The head of a checkpoint as JSON, sealed by a checksum of its own.
+// The header of a checkpoint as JSON, with a checksum of itself.
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
-/// How every head begins: the checksum has one known place.
+/// The beginning of every header, so that the checksum has a known position.
 constexpr std::string_view kBegin = "{\n \"checksum\": \"";
 
 Json ToJson(const Value& value) {

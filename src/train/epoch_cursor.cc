@@ -1,4 +1,4 @@
-// EpochCursor: an epoch's plan, read step by step.
+// EpochCursor: reads an epoch's plan step by step.
 #include "train/epoch_cursor.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace yoke {
 namespace {
 
-/// The least of any rank: where nobody waits, a slow one may begin on a model that has exploded. 0:
-/// not known.
+/// The minimum over the ranks, because a slow rank may start on a model that has already exploded.
+/// 0: unknown.
 double UntrainedLoss(std::span<const StepTotals> all_totals) {
   double least = 0;
   for (const StepTotals& totals : all_totals)
@@ -27,7 +27,7 @@ void RequireExamples(const Job& job, const Reader& data, int replicas) {
       job.cluster.Where("replicas"), replicas, data.Size());
 }
 
-/// With fewer threads, one that reads ahead would only take a core from those that compute.
+/// With fewer threads, a reading thread would only take a core from the computing ones.
 int EpochCursor::ThreadsReadingAhead(int threads) {
   constexpr int kThreadsThatSpareOne = 4;
   return threads >= kThreadsThatSpareOne ? 1 : 0;

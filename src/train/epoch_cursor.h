@@ -22,7 +22,7 @@ struct TeamPlace {
   bool reads = true;  ///< False: this rank only follows the progress of the others.
 };
 
-/// Throws UserError where there are more replicas that train than examples.
+/// Throws UserError if more replicas train than there are examples.
 void RequireExamples(const Job& job, const Reader& data, int replicas);
 
 class EpochCursor {
@@ -52,8 +52,7 @@ class EpochCursor {
   int64_t done() const { return done_; }  ///< Steps of the plan done by all teams together.
   int64_t steps() const { return plan_->Steps(); }
 
-  /// This rank's share of a step of the plan; valid until the next call. Call with increasing
-  /// steps.
+  /// This rank's part of a step of the plan; valid until the next call. Call with increasing steps.
   const Batch& Read(int64_t step);
   /// Number of examples of the whole team in that step.
   int64_t TeamExamples(int64_t step) const { return plan_->Examples(step); }
@@ -61,8 +60,8 @@ class EpochCursor {
   double EpochsAt(int64_t step) const;
   double LearningRateAt(int64_t step) const;
 
-  /// Records that all ranks have done the steps up to `dealt`; the tallies are those of the epoch
-  /// so far.
+  /// Records that all ranks have done the steps up to `dealt`, with their totals of the epoch so
+  /// far.
   void Advance(int64_t dealt, std::span<const StepTotals> all_totals);
   /// Epochs done in the current plan, or after the last one.
   double EpochsDone() const;
@@ -80,7 +79,7 @@ class EpochCursor {
   std::optional<Prefetch> ahead_;  // used if every step is this rank's
   Batch batch_;
   int64_t done_ = 0;
-  int64_t consumed_before_ = 0;  // examples, when the plan began
+  int64_t consumed_before_ = 0;  // examples consumed when the plan began
 };
 
 }  // namespace yoke

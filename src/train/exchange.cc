@@ -1,4 +1,4 @@
-// Exchange: counters travel as plain numbers.
+// Exchange: counters are gathered as arrays of int64.
 #include "train/exchange.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace yoke {
 namespace {
 
-constexpr size_t kFixed = 9;  // numbers before the staleness
+constexpr size_t kFixed = 9;  // values before the staleness
 
 std::vector<double> Numbers(const ExchangeCounts& c) {
   std::vector<double> numbers = {static_cast<double>(c.traffic.messages_sent),
@@ -38,7 +38,7 @@ ExchangeCounts Counts(const std::vector<double>& n) {
   return c;
 }
 
-/// Staleness of all ranks together.
+/// The staleness histogram of all ranks together.
 std::vector<int64_t> Histogram(const std::vector<ExchangeCounts>& counts) {
   std::vector<int64_t> sum;
   for (const ExchangeCounts& c : counts) {

@@ -1,4 +1,4 @@
-// Explosion: compares what is left of a run with where it began.
+// Explosion: compares the loss at the end of an epoch with the untrained model's.
 #include "train/explosion.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace yoke {
 bool Exploded(double untrained, double recent, const Metrics& measured) {
   if (untrained <= 0) return false;
   const double limit = kExplosion * std::max(untrained, 1.0);
-  const auto beyond = [limit](double loss) { return !(loss <= limit); };  // so is NaN
+  const auto beyond = [limit](double loss) { return !(loss <= limit); };  // true for NaN
   if (!beyond(recent)) return false;
   const auto loss = std::ranges::find(measured, "loss", &Metrics::value_type::first);
   return loss == measured.end() || beyond(loss->second);

@@ -1,4 +1,4 @@
-// Files that are whole or absent.
+// Files: written completely or not at all.
 #include "train/files.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ constexpr size_t kDigits = 16;
   throw Error(fmt::format("cannot {} {}: {}", what, path, ReasonOf(errno)));
 }
 
-/// Closes a file descriptor when it goes.
+/// Owns a file descriptor.
 class File {
  public:
   File(const std::string& path, int flags) : number_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
@@ -67,8 +67,7 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// A word passes through a mixer that loses nothing, so that any one altered word alters the
-/// checksum.
+/// Mixes one word in. The mixer is one-to-one, so any altered word alters the checksum.
 uint64_t Mixed(uint64_t hash, uint64_t word) {
   return Random::Mix(hash ^ word) + 0x9E3779B97F4A7C15ULL;
 }
@@ -146,7 +145,7 @@ void ReplaceFolder(const std::string& from, const std::string& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) {
     SyncFolder(FolderOf(to));
     std::filesystem::remove_all(from);
-  } else {  // A file system that cannot exchange.
+  } else {  // the file system cannot exchange folders
     std::filesystem::remove_all(to);
     Rename(from, to);
   }

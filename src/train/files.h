@@ -23,7 +23,7 @@ std::string ReadWhole(const std::string& path);
 
 /// The same, but mapped: pages are loaded when they are used (see DropPages).
 SharedBytes MapWhole(const std::string& path);
-/// Releases the pages of a part of mapped bytes; they are loaded again when they are used.
+/// Releases the pages of a part of mapped bytes; they are loaded again on use.
 void DropPages(std::string_view part);
 
 /// Writes a new file and waits until it is on disk. Throws Error with the file and the reason (full
@@ -51,7 +51,7 @@ class Checksum {
  private:
   uint64_t hash_;
   uint64_t word_ = 0;
-  size_t filled_ = 0;  ///< Bytes in the word.
+  size_t filled_ = 0;  ///< Bytes in the current word.
 };
 std::string ChecksumOf(std::string_view bytes);
 /// The same for consecutive pieces.

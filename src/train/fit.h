@@ -11,7 +11,7 @@ namespace yoke {
 bool SameKey(const Job& job, const CheckpointHeader& head, const char* section, const char* key);
 
 /// Whether a checkpoint is from a job with the same strategy, rule and number of replicas, so that
-/// its exact part can be used.
+/// its exact part applies.
 bool GoesOnExactly(const Job& job, const CheckpointHeader& head);
 
 /// Throws UserError with the run unless the training data are those of the checkpoint.

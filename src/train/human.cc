@@ -9,7 +9,7 @@
 namespace yoke {
 namespace {
 
-/// Divides by 1000 until below that; returns how often.
+/// Divides by 1000 until the number is below that, at most `most` times; returns how often.
 size_t Scale(double& number, size_t most) {
   size_t times = 0;
   while (std::abs(number) >= 999.5 && times < most) number /= 1000, ++times;

@@ -21,11 +21,11 @@ namespace {
 const std::vector<std::string> kSections = {"data", "model",   "train",
                                             "node", "cluster", "checkpoint"};
 
-/// A section under examination.
+/// A section and what is checked about it.
 struct Section {
   const std::string& name;
   Value& value;
-  const std::string& folder;  ///< What relative paths are relative to.
+  const std::string& folder;  ///< Base of relative paths.
 };
 
 /// The entry that `section.key` names (or `fallback`). An error begins with the key's place.
@@ -44,7 +44,7 @@ const Entry& Named(const std::vector<Entry>& entries, const Section& section,
   }
 }
 
-/// A section's substitute for an entry of a list.
+/// Stands for a list's entry where the section names none.
 struct Part {
   std::string name;
   std::vector<OptionSpec> options = {};
@@ -54,8 +54,8 @@ bool Has(const std::vector<OptionSpec>& keys, const std::string& key) {
   return std::any_of(keys.begin(), keys.end(), [&](const auto& spec) { return spec.name == key; });
 }
 
-/// The parts that have such a key ("rule adam or adamw"), "" when there are none. Sections of
-/// layers carry a number.
+/// The parts that have such a key ("rule adam or adamw"), or "". A section of a layer ends in its
+/// number.
 std::string OwnersOf(const std::string& key, const std::string& section) {
   std::string owners;
   for (const KeyGroup& group : AllKeys())
@@ -76,7 +76,7 @@ void RefuseForeign(const Section& section, const std::vector<OptionSpec>& keys,
   }
 }
 
-/// Checks a section against common keys and those of its part; paths become absolute.
+/// Checks a section against the common keys and those of its part; makes paths absolute.
 template <typename Entry>
 Options Checked(const Section& section, std::vector<OptionSpec> keys, const Entry& part) {
   keys.insert(keys.end(), part.options.begin(), part.options.end());
@@ -126,7 +126,7 @@ Value CheckData(const Section& section) {
   return Checked(section, common_data_options(), format).Resolved();
 }
 
-/// One `[[model.layer]]` table: its type is known and its keys are that type's.
+/// Checks one `[[model.layer]]` table: its type and that type's keys.
 void CheckLayer(Value layer, const std::string& name) {
   const LayerEntry& entry = Named(layers(), {name, layer, name}, "type", "");
   for (const char* common : {"type", "name", "inputs"}) layer.Erase(common);
@@ -163,7 +163,7 @@ void CheckSections(const Value& root) {
     Require(root.Find(needed), "the job has no [{}] section", needed);
 }
 
-/// Removes the keys of the part that an override replaces: they do not belong to the new part.
+/// Removes the keys of a part that an override replaces; they do not apply to the new part.
 void ForgetPart(Value& root, const Override& given) {
   const auto& [key, text, flag, is_text] = given;
   const size_t dot = key.find('.');

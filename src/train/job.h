@@ -25,8 +25,8 @@ struct Job {
   uint64_t seed() const { return static_cast<uint64_t>(train.Int("seed")); }
   /// [node] kernels, or the environment's YOKE_KERNELS.
   bool ReferenceKernels() const;
-  /// The threads and their places, from [node] threads and pin and the cores that this process may
-  /// use, for one of several ranks inside it.
+  /// The compute threads and their cores, from [node] threads and pin and the cores of this
+  /// process, for one of several ranks in it.
   ThreadPlan Plan(const LocalRank& inside = {}) const;
   int Threads() const { return Plan().threads; }
 };
@@ -42,8 +42,8 @@ struct Override {
 using Overrides = std::vector<Override>;  ///< In order.
 
 /// Reads and checks a job file. Throws UserError for unknown sections, keys and names (with the
-/// nearest and the list), wrong types and ranges: one sentence each, with file and line. Relative
-/// paths become absolute, based on the job file's folder.
+/// nearest known one and the list), wrong types and ranges: one sentence with file and line.
+/// Relative paths become absolute, based on the job file's folder.
 Job LoadJob(const std::string& path, const Overrides& overrides);
 /// The same from the job that a run keeps, which is already resolved, so a `$` in its paths is
 /// literal; overrides are as above.
@@ -61,7 +61,7 @@ struct KeyGroup {
 };
 std::vector<KeyGroup> AllKeys();
 
-/// The text of docs/job-keys.md (a test compares).
+/// The text of docs/job-keys.md, which a test compares.
 std::string KeysPage();
 
 /// Parses "90s", "10m", "2h", "1.5h" or a bare number of seconds. Throws UserError that begins with

@@ -61,7 +61,7 @@ std::string DefaultText(const OptionSpec& spec) {
   return spec.fallback.IsNone() ? "" : "`" + FormatValue(spec.fallback) + "`";
 }
 
-/// The groups of one list of parts: [section] keys that belong to one entry.
+/// The keys of each part in a list, for a section.
 template <typename Entry>
 void AddParts(std::vector<KeyGroup>& groups, const std::string& section, const std::string& kind,
               const std::vector<Entry>& entries) {

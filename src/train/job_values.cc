@@ -13,12 +13,12 @@
 namespace yoke {
 namespace {
 
-/// Whether a value's place is a flag of the command line; those of a file end in a line's number.
+/// Whether a value was set by a flag; the place of a file's value ends in a line number.
 bool IsFlag(const std::string& place) {
   return place.starts_with("--") && place.find(':') == place.npos;
 }
 
-/// A value as somebody types it behind `key=`.
+/// Parses the value of `key=value` on the command line.
 Value ParseTyped(const Override& given) {
   const auto& [key, text, flag, is_text] = given;
   Require(text.find('\n') == text.npos, "{} {}: expected one line", flag, key);
@@ -41,7 +41,7 @@ void MarkTyped(Value& value, const std::string& flag) {
 }
 
 void ResolvePath(Value& value, const std::string& folder) {
-  if (!value.AsString()) return;  // The check of types will say so.
+  if (!value.AsString()) return;  // the type check reports it
   const std::string place = value.place();
   if (folder.empty() && !IsFlag(place)) return;
   std::filesystem::path path = ExpandEnvironment(*value.AsString());

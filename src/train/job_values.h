@@ -1,4 +1,4 @@
-// Input values of a job: overrides, paths, durations.
+// The values of a job: overrides, paths, durations.
 #pragma once
 
 #include <string>
@@ -17,12 +17,11 @@ void ApplyOverride(Value& root, const Override& given);
 /// overrides change.
 void ResolvePaths(Value& section, const std::vector<OptionSpec>& keys, const std::string& folder);
 
-/// "job.toml:3: train.epochs": how a message about a key's value begins.
+/// "job.toml:3: train.epochs": the beginning of a message about a key.
 std::string Where(const Value& value, const std::string& key);
 
-/// Throws UserError that names the first text of a job that job.toml and
-/// checkpoint.json cannot hold: one that is not UTF-8 or has a zero byte. `key` is what `value` is
-/// called.
+/// Throws UserError that names the first text which job.toml and checkpoint.json cannot store: one
+/// that is not UTF-8 or has a zero byte. `key` is the name of `value`.
 void RequireText(const Value& value, const std::string& key);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// LoadWatch: a thread that looks up ten times a second.
+// LoadWatch: a thread that checks ten times a second.
 #include "train/load_watch.h"
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace yoke {
 namespace {
 
 constexpr std::chrono::milliseconds kLook(100);
-constexpr double kSilence = 1;  // seconds: what takes no longer needs no word
+constexpr double kSilence = 1;  // seconds; shorter loads report nothing
 
 }  // namespace
 
@@ -28,7 +28,7 @@ LoadWatch::LoadWatch(const RunRequest& request, bool tells, int64_t total,
       read_before_(BytesRead()) {
   try {
     thread_ = std::thread([this] { Watch(); });
-  } catch (const std::system_error&) {  // reading goes on without it: CheckRanks says why
+  } catch (const std::system_error&) {  // load without it; CheckRanks reports the reason
   }
 }
 
@@ -58,7 +58,7 @@ void LoadWatch::Tell(bool over) try {
   for (Observer* observer : request_.observers)
     observer->Loading(
         {.seconds = seconds, .bytes = bytes, .total = bytes <= total_ ? total_ : 0, .over = over});
-} catch (const std::exception&) {  // the observer meets it again when training begins
+} catch (const std::exception&) {  // the observer fails again when training begins
 }
 
 void LoadWatch::Stop() {
@@ -67,7 +67,7 @@ void LoadWatch::Stop() {
     if (tells_)
       for (Observer* observer : request_.observers)
         observer->Message("stopped while data were read: nothing was trained");
-  } catch (const std::exception&) {  // the exit status tells it too
+  } catch (const std::exception&) {  // the exit status reports the stop
   }
   std::_Exit(128 + Signal());
 }

@@ -1,4 +1,4 @@
-// LoadWatch: while data are read, tells how far that is, and lets a signal end the process at once.
+// LoadWatch: while data is read, reports progress and lets a signal end the process immediately.
 #pragma once
 
 #include <condition_variable>
@@ -12,10 +12,9 @@ namespace yoke {
 
 class LoadWatch {
  public:
-  /// A thread of its own watches until the object goes. When a signal comes it calls `abandon`,
-  /// says so and ends the process with 128 + its number: no reader has to look for a signal.
-  /// `tells`: whether this process asks the request's observers. `total`: bytes that are to be
-  /// read; 0: not known.
+  /// Runs a watching thread until destruction. On a signal it calls `abandon`, sends a message and
+  /// ends the process with 128 + signal, so readers need not check for signals. `tells`: whether to
+  /// call the request's observers. `total`: bytes to read; 0: unknown.
   LoadWatch(const RunRequest& request, bool tells, int64_t total, std::function<void()> abandon);
   ~LoadWatch();
   LoadWatch(const LoadWatch&) = delete;
@@ -37,7 +36,7 @@ class LoadWatch {
   std::condition_variable changed_;
   bool over_ = false;
   bool told_ = false;
-  std::thread thread_;  // last: it looks at the rest
+  std::thread thread_;  // last member: it uses the others
 };
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Machine: read from /proc/cpuinfo, and from each library's own word for its version.
+// Machine: from /proc/cpuinfo and the version calls of the libraries.
 #include "train/machine.h"
 
 #include <fmt/core.h>
@@ -17,7 +17,7 @@
 namespace yoke {
 namespace {
 
-/// The number of a line "key: n" in a file of what the system says about this process.
+/// The number in the line "key: n" of a file in /proc.
 int64_t NumberIn(const char* file, std::string_view key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);)
@@ -26,7 +26,7 @@ int64_t NumberIn(const char* file, std::string_view key) {
 }
 int64_t StatusBytes(std::string_view key) { return NumberIn("/proc/self/status", key) * 1024; }
 
-/// The text behind the first "key : " line of /proc/cpuinfo.
+/// The text after the first "key : " in /proc/cpuinfo.
 std::string CpuInfo(std::string_view key) {
   std::ifstream in("/proc/cpuinfo");
   for (std::string line; std::getline(in, line);) {

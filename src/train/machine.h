@@ -21,10 +21,10 @@ std::string HostName();
 /// Resident memory of this process in bytes, current and peak; 0 if the system does not report it.
 int64_t ResidentMemory();
 int64_t PeakMemory();
-/// Bytes that the other threads of this process have read from files so far; 0 where the system
-/// does not say.
+/// Bytes that the other threads of this process have read from files so far; 0 if the system does
+/// not report it.
 int64_t BytesReadByOthers();
-/// The same of all threads.
+/// The same for all threads.
 int64_t BytesRead();
 
 /// The memory use of a run in bytes.

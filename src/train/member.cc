@@ -1,4 +1,4 @@
-// Member: steps between meetings, and what is carried over when a world gets smaller.
+// Member: steps between meetings, and the state kept when a rank is lost.
 #include "train/member.h"
 
 #include <algorithm>
@@ -122,12 +122,12 @@ EndEvent Member::Follow() {
   }
 }
 
-/// All is decided: a loss changes nothing any more.
+/// The run is decided: a loss no longer matters.
 void Member::Finish() try { replica_->Finish(); } catch (const RankLost& lost) {
   Note(lost);
 }
 
-/// Rank 0 goes on adding to the sums of the epoch so far.
+/// Rank 0 continues the sums of the epoch.
 StepTotals Member::Before() const {
   if (!leads()) return {};
   return {.loss_sum = position_.loss_sum, .examples = position_.loss_examples};
@@ -150,7 +150,7 @@ std::vector<StepTotals> Member::Work(const Order& order) {
                  .totals = totals_,
                  .seconds = Now() - began,
                  .waited = replica_->SecondsWaiting()});
-  if (FirstBad(all_totals)) return all_totals;  // There is nothing worth bringing together.
+  if (FirstBad(all_totals)) return all_totals;  // nothing to settle
   for (const StepTotals& theirs : all_totals)
     if (theirs.signal > 0) signal_ = static_cast<int>(theirs.signal);
   cursor_.Advance(all_totals[0].dealt, all_totals);
@@ -162,7 +162,7 @@ std::vector<StepTotals> Member::Work(const Order& order) {
   return all_totals;
 }
 
-/// Step s of the epoch's plan; `done` steps came before it in all.
+/// Step s of the epoch's plan, after `done` steps in total.
 void Member::TakeStep(int64_t s, int64_t done) {
   rate_ = cursor_.LearningRateAt(s);
   const StepResult result = replica_->Step(
@@ -180,7 +180,7 @@ void Member::TakeStep(int64_t s, int64_t done) {
   if (totals_.examples > 0) Stepped(s + 1, done + 1, totals_);
 }
 
-/// For the question whether the loss has exploded.
+/// Updates the loss averages that Exploded compares.
 void Member::NoteLoss(double loss, int64_t examples) {
   totals_.recent = std::min(totals_.recent + 1, kRecentSteps);
   totals_.recent_log +=
@@ -191,7 +191,7 @@ void Member::NoteLoss(double loss, int64_t examples) {
                         static_cast<double>(totals_.first_examples);
 }
 
-/// The others' steps, where this rank only serves.
+/// On a rank that only serves: reports the others' steps.
 void Member::Told(int64_t dealt, const StepTotals& of_all) {
   if (leads()) context_.began = true;
   if (of_all.examples > 0) Stepped(dealt, position_.step + dealt - cursor_.done(), of_all);

@@ -1,5 +1,5 @@
-// Member: the part of every rank in a run: it starts, takes the steps dealt to it, and meets the
-// others. Rank 0 also leads (train/rank.cc).
+// Member: every rank's part in a run: starts, takes the steps dealt to it, and meets the others.
+// Rank 0 also leads (train/rank.cc).
 #pragma once
 
 #include <exception>
@@ -25,11 +25,11 @@ class Member {
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
 
-  /// Builds the model and restores what is left of a larger world, or a checkpoint if there is one.
+  /// Builds the model and restores the state of a larger world, or a checkpoint if there is one.
   void Begin(const SurvivorState* survivor);
   /// Follows rank 0's orders and returns the result.
   EndEvent Follow();
-  /// After another rank is lost: the state that is left here, if there is any.
+  /// After another rank is lost: returns the state of this rank, if it has any.
   std::optional<SurvivorState> Rescue();
   /// Logs the error that ends this rank.
   void Note(const std::exception& problem) {
@@ -37,7 +37,7 @@ class Member {
   }
 
  protected:
-  /// One sentence a rank: where it runs. Empty where the ranks are threads of one process.
+  /// One sentence per rank on where it runs. Empty if the ranks are threads of one process.
   std::vector<std::string> Places() const {
     return peers_ ? peers_->Places() : std::vector<std::string>();
   }
@@ -54,12 +54,12 @@ class Member {
   virtual bool Due() const { return false; }
 
   bool leads() const { return world_.rank() == 0; }
-  /// Takes its share of a round, then meets the others. Returns the tallies of all ranks.
+  /// Takes its part of a round, then meets the others. Returns the step totals of all ranks.
   std::vector<StepTotals> Work(const Order& order);
   /// The sums at the start of a round.
   StepTotals Before() const;
   void Finish();
-  /// The tally of the first rank with a non-finite loss.
+  /// The totals of the first rank with a non-finite loss.
   static std::optional<StepTotals> FirstBad(const std::vector<StepTotals>& all_totals);
   /// The signal that reached any rank; 0: none.
   int Signal() const {
@@ -92,12 +92,12 @@ class Member {
   void NoteLoss(double loss, int64_t examples);
   void Told(int64_t dealt, const StepTotals& of_all);
 
-  std::optional<RankLog> log_;  // on all ranks except 0
-  std::optional<Peers> peers_;  // where ranks are processes
+  std::optional<RankLog> log_;  // null on rank 0
+  std::optional<Peers> peers_;  // if ranks are processes
   bool begun_ = false;
   std::vector<int64_t> taken_;  // steps of the plan done by this rank since the last meeting
-  int signal_ = 0;              // that reached any rank
-  double worked_ = 0;           // seconds of rounds, without evaluation and checkpoints
+  int signal_ = 0;              // received by any rank
+  double worked_ = 0;           // seconds in rounds, without evaluation and checkpoints
 };
 
 }  // namespace yoke

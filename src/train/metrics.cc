@@ -1,4 +1,4 @@
-// Metrics: chunks of examples, each computed by one thread, summed in the order of the data.
+// Metrics: one thread computes each chunk of examples; chunks are summed in the order of the data.
 #include "train/metrics.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Sums {
   double loss = 0;
   int64_t correct = 0;
   std::array<double, kPrecisionAt.size()> precision = {};
-  // Of a search by tables:
+  // Search by tables:
   std::array<double, kRecallAt.size()> recall = {};
   int64_t scored = 0;
   double search_seconds = 0, exact_seconds = 0;
@@ -45,10 +45,9 @@ struct Sums {
   }
 };
 
-/// Examples a chunk: what fits into a core's share of the cache, a power of two, at most 1024.
-/// Depends on the model and on the number of examples alone. With outputs that are ranked, whose
-/// scores are not kept, enough to be worth a pass over the weights, and yet a few chunks for each
-/// of many threads.
+/// Examples per chunk: a power of two of at most 1024 that fits a core's part of the cache. Depends
+/// only on the model and the number of examples. For ranked outputs, whose scores are not stored:
+/// enough examples to be worth a pass over the weights, but several chunks per thread.
 int64_t ChunkSize(const Graph& graph, int64_t examples) {
   constexpr int64_t kBytes = 16 << 20, kLeastRanked = 64, kMostRanked = 256, kChunks = 8;
   const bool ranked = IsRanked(graph);
@@ -61,8 +60,7 @@ int64_t ChunkSize(const Graph& graph, int64_t examples) {
   return size;
 }
 
-/// Whether class `label` has the greatest score (the first of equals); never so among scores that
-/// are not numbers.
+/// Whether class `label` has the greatest score, ties by index; false if its score is NaN.
 bool IsFirst(const float* scores, int64_t outputs, int32_t label) {
   for (int64_t j = 0; j < outputs; ++j)
     if (j != label && !(scores[label] > scores[j] || (scores[label] == scores[j] && label < j)))
@@ -70,8 +68,8 @@ bool IsFirst(const float* scores, int64_t outputs, int32_t label) {
   return true;
 }
 
-/// Adds how many of the k best-scored labels are in the example's set, divided by k. A set without
-/// labels counts 0.
+/// Adds the fraction of the k best-scored labels that are in the example's set, for each k. A set
+/// without labels counts 0.
 void AddPrecision(std::span<const int32_t> top, std::span<const int32_t> labels, Sums& sums) {
   for (size_t k = 0; k < kPrecisionAt.size(); ++k) {
     int hits = 0;
@@ -85,14 +83,14 @@ std::span<const int32_t> LabelsOf(const SparseRows& labels, int64_t example) {
   return {labels.ids + labels.offsets[example], labels.ids + labels.offsets[example + 1]};
 }
 
-/// What one thread computes with: one of the first two; and, for a search, the third.
+/// One thread's plans: `scores` or `ranking`, and `search` for a search.
 struct Plans {
   std::unique_ptr<GraphPlan> scores;
   std::unique_ptr<Ranking> ranking;
   std::unique_ptr<Ranking> search;
 };
 
-/// One evaluation: the data, what is shared by its threads, and what they find.
+/// One evaluation: the data, the threads' shared state, and the results.
 class Evaluation {
  public:
   Evaluation(const Reader& reader, const EvaluateRequest& request,
@@ -109,7 +107,7 @@ class Evaluation {
     params_.gradients = nullptr;
   }
 
-  /// False: broken off.
+  /// Returns false if it was stopped.
   bool Run() {
     const int threads =
         static_cast<int>(std::min<int64_t>(request_.threads, static_cast<int64_t>(sums_.size())));
@@ -153,8 +151,8 @@ class Evaluation {
 
   bool Stopped() const { return request_.stop && *request_.stop != 0; }
 
-  /// One thread: takes chunks until there are none. Its kernels run on this thread alone, so that
-  /// sums never depend on how many threads there are.
+  /// One thread: takes chunks until none are left. Its kernels use this thread only, so the sums do
+  /// not depend on the number of threads.
   void Work() {
     const int before = KernelThreads();
     SetKernelThreads(1);
@@ -252,7 +250,7 @@ class Evaluation {
 
   const Reader& reader_;
   const EvaluateRequest& request_;
-  const OutputTables* tables_;  ///< Or null.
+  const OutputTables* tables_;  ///< May be null.
   ParamView params_;
   bool ranked_;
   int64_t chunk_;
@@ -321,8 +319,7 @@ double Recall(std::span<const int32_t> exact, std::span<const int32_t> found, si
 }
 
 double AreaUnderCurve(std::vector<std::pair<float, bool>> scored) {
-  // Mean over pairs of (positive above negative) + (equal) / 2, counted by going up through the
-  // scores.
+  // The mean over pairs of (positive above negative) + (equal) / 2, counted in order of score.
   for (const auto& [score, positive] : scored)
     if (std::isnan(score)) return std::numeric_limits<double>::quiet_NaN();
   std::sort(scored.begin(), scored.end(),

@@ -1,4 +1,4 @@
-// Peers: a handle (pidfd) of each process of this machine, which a killed one cannot leave behind.
+// Peers: holds a pidfd of each process on this machine, which becomes readable when it ends.
 #include "train/peers.h"
 
 #include <fmt/core.h>

@@ -1,5 +1,5 @@
-// Peers: the processes of a world: where each rank runs, and whether it still does when no launcher
-// looks after them.
+// Peers: the processes of a world: where each rank runs, and whether it is alive once no launcher
+// watches them.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,8 @@ namespace yoke {
 
 class Peers {
  public:
-  /// All ranks make one, each in a process of its own. From when `guard_lost` is true, a rank of
-  /// this machine whose process is gone ends this process too: nobody else would, before the next
-  /// timeout.
+  /// All ranks call it, each in its own process. Once `guard_lost` is true, the end of another
+  /// rank's process on this machine ends this process too, without waiting for the timeout.
   Peers(const Communicator& world, const std::atomic<bool>& guard_lost);
   ~Peers();
   Peers(const Peers&) = delete;
@@ -32,11 +31,11 @@ class Peers {
 
   const std::atomic<bool>& guard_lost_;
   std::vector<std::string> places_;
-  std::vector<int> handles_;  // of processes, by rank; -1: this one, or on another machine
+  std::vector<int> handles_;  // pidfds by rank; -1: this process or another machine
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
-  std::thread thread_;  // last: it looks at the rest
+  std::thread thread_;  // last member: it uses the others
 };
 
 }  // namespace yoke

@@ -1,5 +1,4 @@
-// Rank: rank 0 leads the members of a run: epochs, evaluation and checkpoints between them, until
-// there is a reason to end. It decides, evaluates, saves and tells.
+// Rank: rank 0 leads a run: it decides when to stop, evaluates, saves and reports.
 #include "train/rank.h"
 
 #include <fmt/ranges.h>
@@ -51,7 +50,7 @@ class Leader : public Member {
     if (!reason.empty() && !inherits_)
       Tell(fmt::format("{} has already ended ({}): there is nothing left to train", run_, reason));
     if (reason.empty() && !inherits_ && Interrupted())
-      reason = "interrupted";  // While reading data.
+      reason = "interrupted";  // while reading data
     if (!reason.empty() || context_.pending) {
       rounds_->Give({.kind = Order::kSettle});
       replica_->Settle();
@@ -65,7 +64,7 @@ class Leader : public Member {
   }
 
  private:
-  // Beginning.
+  // Start.
 
   void TakeUp(const Checkpoint& checkpoint) override {
     const CheckpointHeader& head = checkpoint.head();
@@ -79,7 +78,7 @@ class Leader : public Member {
       ended_before_ = head.reason;
   }
 
-  /// The best value so far counts only as the same metric's, and where its weights are still here.
+  /// The best value so far counts only for the same metric, and if its weights still exist.
   void TakeBest(const CheckpointHeader& head) {
     position_.best = head.position.best;
     position_.has_best = head.position.has_best && SameKey(job_, head, "checkpoint", "best") &&
@@ -95,7 +94,7 @@ class Leader : public Member {
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
     inherits_ = recovery && recovery->trained();
     if (inherits_ && !position_.has_best && context_.checkpoint)
-      TakeBest(context_.checkpoint->head());  // of a leader that is lost
+      TakeBest(context_.checkpoint->head());  // the lost leader's
     saved_ = std::filesystem::exists(run_ + "/last");
     const StartEvent event = {.run = run_,
                               .parameters = replica_->layout().Parameters(),
@@ -135,7 +134,7 @@ class Leader : public Member {
 
   // The loop. Functions that may end it return the reason, or "".
 
-  /// Rank 0: steps until all meet, and what is due then.
+  /// One round on rank 0: steps until all meet, then what is due.
   std::string RunRound() {
     if (!cursor_.planned()) {
       cursor_.PlanEpoch();
@@ -161,7 +160,7 @@ class Leader : public Member {
     return steps > 0 ? std::exp(logs / steps) : 0;
   }
 
-  /// A checkpoint that is due by steps ends a round.
+  /// A checkpoint due by steps ends a round.
   int64_t LastStepOfRound() const {
     const int64_t every = job_.checkpoint.Int("every_steps");
     if (every == 0) return cursor_.steps();
@@ -173,7 +172,7 @@ class Leader : public Member {
     return CheckpointIsDue() || !reason.empty() ? Save({.reason = reason}) : "";
   }
 
-  /// `recent`: the loss of its last steps.
+  /// `recent`: the loss of the epoch's last steps.
   std::string FinishEpoch(double recent) {
     EpochEvent event = {
         .epoch = position_.epoch + 1,
@@ -207,10 +206,10 @@ class Leader : public Member {
                   event.test);
   }
 
-  /// After an epoch: goes on or not, and saves if that is due.
+  /// After an epoch: decides whether to stop, and saves if that is due.
   std::string Decide(const Metrics& watched, const Metrics& test) {
     const bool best = watch_.IsBest(watched, position_);
-    const bool measured = !data_.test || !test.empty();  // In the last epoch: nobody broke it off.
+    const bool measured = !data_.test || !test.empty();  // not interrupted
     std::string reason = watch_.ReachesTarget(watched)                     ? "target"
                          : position_.epoch >= cursor_.epochs() && measured ? "finished"
                                                                            : ReasonToStop();
@@ -220,7 +219,7 @@ class Leader : public Member {
     return Save({.reason = reason, .test = test, .best = best});
   }
 
-  /// By steps or minutes.
+  /// Due by steps or minutes.
   bool CheckpointIsDue() const {
     const int64_t every = job_.checkpoint.Int("every_steps");
     return (every > 0 && position_.step % every == 0) || MinutesAreOver();
@@ -238,7 +237,7 @@ class Leader : public Member {
 
   bool Due() const override { return !ReasonToStop().empty() || MinutesAreOver(); }
 
-  /// Writes a checkpoint; returns `reason`, or "diverged" when the weights are not worth keeping.
+  /// Writes a checkpoint; returns `reason`, or "diverged" if the weights are not finite.
   std::string Save(const RunContext::PendingCheckpoint& due) {
     context_.pending = due;
     if (!replica_->BadParameter().empty())
@@ -275,7 +274,7 @@ class Leader : public Member {
 
   std::string Diverged(const std::string& what, int64_t step) {
     const std::string where = replica_->FirstNonFinite();
-    // The epoch under way, or the one that has just ended.
+    // The current epoch, or the one that has just ended.
     const int64_t epoch = cursor_.planned() ? position_.epoch + 1 : position_.epoch;
     sentence_ = fmt::format(
         "{} at step {} (epoch {}){}; try a smaller train.learning_rate (now {:.3g}), "
@@ -287,9 +286,9 @@ class Leader : public Member {
     return "diverged";
   }
 
-  // Telling.
+  // Reports.
 
-  /// When so many steps of the epoch's plan are done.
+  /// The rate after `done` steps of the epoch's plan.
   double ExamplesPerSecond(int64_t done) const {
     return clock_.Speed(cursor_.EpochsAt(done)) * static_cast<double>(position_.examples);
   }
@@ -329,7 +328,7 @@ class Leader : public Member {
     if (saved_test_.empty() && data_.test && !diverged && reason != "interrupted")
       saved_test_ = replica_->Evaluate(*data_.test, request_.stop_signal);
     EndEvent event = {.run = run_,
-                      // As in the checkpoint, from which a resumed run counts.
+                      // As in the checkpoint, from which a resumed run continues.
                       .seconds = diverged ? clock_.OfTraining() : position_.seconds,
                       .epochs = cursor_.EpochsDone(),
                       .step = position_.step,
@@ -350,11 +349,11 @@ class Leader : public Member {
   std::vector<Observer*> observers_;
   Watch watch_;
   double time_limit_ = 0;
-  bool inherits_ = false;     ///< It goes on from a larger world.
-  int64_t told_ = 0;          ///< The last epoch that a lost leader has told of.
-  std::string ended_before_;  ///< Why the run that is resumed had ended, if nothing changed since.
-  Metrics saved_test_;        ///< Of the weights in `last`, when known.
-  bool saved_ = false;        ///< There is a checkpoint.
+  bool inherits_ = false;     ///< Continues from a larger world.
+  int64_t told_ = 0;          ///< The last epoch that a lost leader recorded.
+  std::string ended_before_;  ///< Why the resumed run had ended, if the job is the same.
+  Metrics saved_test_;        ///< Test metrics of the weights in `last`, if known.
+  bool saved_ = false;        ///< A checkpoint exists.
   std::string sentence_;
   double step_told_ = 0;
 };
@@ -377,7 +376,7 @@ EndEvent TrainRank(const Job& job, const RunRequest& request, RunContext& contex
       const bool again = request.resume || survivor;
       survivor.reset();
       if (!leads) return rank->Follow();
-      if (again) context.run->WriteJob(job);  // Not before: a refused one leaves the run.
+      if (again) context.run->WriteJob(job);  // only now: a refused resume must not change the run
       return leader->Lead();
     } catch (const RankLost& lost) {
       rank->Note(lost);

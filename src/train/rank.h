@@ -27,7 +27,7 @@ struct RunContext {
   int64_t worlds = 0;
   /// A checkpoint that was due when a rank was lost.
   struct PendingCheckpoint {
-    std::string reason = {};  ///< Why the run was to end with it; "": it was not to end.
+    std::string reason = {};  ///< Why the run ends with it, or "".
     Metrics test = {};
     bool best = false;
   };
@@ -36,8 +36,8 @@ struct RunContext {
 
 /// Trains to the end. Only rank 0 calls the request's observers and writes the run; the others
 /// return only the exit status. `inside` is the rank's place among the ranks of this process. If
-/// another rank is lost and this one can continue, it throws RankLost and sets `remains`, from
-/// which it continues when it is called again.
+/// another rank is lost and this one can continue, it throws RankLost and sets `survivor`; call it
+/// again with that in the smaller world.
 EndEvent TrainRank(const Job& job, const RunRequest& request, RunContext& context,
                    const Communicator& world, const LocalRank& inside,
                    std::optional<SurvivorState>& survivor);

@@ -1,4 +1,4 @@
-// RankLog: a line at the start, one a round, one at the end.
+// RankLog: one line at the start, one per round, one at the end.
 #include "train/rank_log.h"
 
 #include <fmt/core.h>

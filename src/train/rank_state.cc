@@ -1,4 +1,4 @@
-// Rank state: tensors travel one message each, in an order that all ranks know.
+// Rank state: one message per rank, the tensors in the format of a file.
 #include "train/rank_state.h"
 
 #include "train/files.h"
@@ -13,14 +13,14 @@ StoredTensor OwnTensor(const StateTensor& tensor) {
   return {tensor.name, tensor.type, tensor.shape, tensor.data};
 }
 
-/// A rank's tensors as the bytes of a file.
+/// A rank's tensors, encoded like a file.
 std::string Encoded(Replica& replica) {
   std::vector<StoredTensor> stored;
   for (const StateTensor& tensor : replica.OwnTensors()) stored.push_back(OwnTensor(tensor));
   return EncodeSafetensors(stored);
 }
 
-/// What the file does not hold (it was written with other options) starts anew.
+/// Tensors that the file does not have (it was written with other options) start anew.
 void CopyInto(Replica& replica, const Safetensors& file) {
   for (const StateTensor& tensor : replica.OwnTensors())
     if (const StoredTensor wanted = OwnTensor(tensor); file.Has(wanted)) file.CopyTo(wanted);
@@ -33,7 +33,7 @@ Safetensors Received(const Communicator& world, int from) {
   return {std::move(bytes), fmt::format("the message of rank {}", from)};
 }
 
-/// A number of rank 0, everywhere.
+/// Returns rank 0's number on every rank.
 int64_t Agree(const Communicator& world, int64_t number) {
   world.Broadcast(std::as_writable_bytes(std::span(&number, 1)), 0);
   return number;

@@ -13,7 +13,7 @@ namespace yoke {
 /// Returns rank 0's text on every rank.
 std::string BroadcastText(const Communicator& world, std::string text);
 
-/// Returns rank 0's head on every rank; nothing if there is no checkpoint.
+/// Returns rank 0's header on every rank; nothing if there is no checkpoint.
 std::optional<CheckpointHeader> BroadcastHeader(const Communicator& world,
                                                 const Checkpoint* checkpoint);
 

@@ -1,5 +1,5 @@
-// Record: metrics.jsonl is the one source; the TensorBoard file is drawn anew from it whenever a
-// run starts or resumes.
+// Record: metrics.jsonl is the source; the TensorBoard file is written anew from it whenever a run
+// starts or resumes.
 #include "train/record.h"
 
 #include <cerrno>
@@ -99,7 +99,7 @@ std::string Line(const Json& object) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Version, commit, processor and libraries: under which conditions the numbers came about.
+/// Version, commit, processor and libraries of the run.
 Json Conditions() {
   Json libraries = Json::object();
   for (const auto& [name, version] : Libraries()) libraries[name] = version;
@@ -110,7 +110,7 @@ Json Conditions() {
           {"libraries", libraries}};
 }
 
-/// A number from a line that another program may have written.
+/// A number from a line that may be damaged.
 double Number(const Json& line, const char* key, double fallback) {
   const auto at = line.find(key);
   return at != line.end() && at->is_number() ? at->get<double>() : fallback;
@@ -132,8 +132,7 @@ ScalarEvent Scalars(const Json& line) {
   return event;
 }
 
-/// Whether a line of an earlier session still holds when `epochs_done` epochs are in the
-/// checkpoint.
+/// Whether a line of an earlier session is covered by a checkpoint with `epochs_done` epochs.
 bool StillHolds(const Json& line, double epochs_done) {
   if (!line.is_object() || !line.contains("event")) return false;
   if (line["event"] == "start") return true;
@@ -141,7 +140,7 @@ bool StillHolds(const Json& line, double epochs_done) {
   return line["event"] == "end" && Number(line, "epochs", INFINITY) <= epochs_done;
 }
 
-/// The lines of a metrics.jsonl that hold; a last line that broke off is none.
+/// The lines of a metrics.jsonl that still hold, without a truncated last line.
 std::vector<Json> ReadLines(const std::string& path, double epochs_done) {
   std::vector<Json> lines;
   std::ifstream in(path);
@@ -193,7 +192,7 @@ class RunRecord : public Observer {
   }
 
  private:
-  /// Writes; the error of a failure says how to continue.
+  /// Runs a write; a failure's message says how to continue.
   template <typename Write>
   void Keep(const Write& write) {
     try {
@@ -203,7 +202,8 @@ class RunRecord : public Observer {
     }
   }
 
-  /// Keeps what holds of an earlier session, and draws the TensorBoard file anew from it.
+  /// Keeps the lines of an earlier session that still hold, and rewrites the TensorBoard file from
+  /// them.
   void Reopen(double epochs_done) {
     const std::vector<Json> kept = ReadLines(lines_path_, epochs_done);
     std::string text;
@@ -216,7 +216,7 @@ class RunRecord : public Observer {
       if (line["event"] == "epoch") events_->Add(Scalars(line));
   }
 
-  /// Adds the time and writes the line; returns it.
+  /// Adds the time, writes the line and returns it.
   Json Append(Json line) {
     line["time"] = WallTime();
     errno = 0;

@@ -1,4 +1,4 @@
-// Replica: the parts that a job names, found in their lists and joined.
+// Replica: builds the parts that a job names.
 #include "train/replica.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace yoke {
 namespace {
 
-/// bf16 is for CPUs that multiply it faster than f32.
+/// Refuses bf16 on CPUs that multiply it more slowly than f32.
 void CheckPrecision(const Job& job) {
   const KernelLibrary library = DescribeKernelLibrary();
   Require(ArithmeticOf(job) == DType::kF32 || library.fast_bf16 || job.ReferenceKernels(),
@@ -23,7 +23,7 @@ void CheckPrecision(const Job& job) {
           job.node.Where("precision"), library.isa);
 }
 
-/// The job's rule; a strategy may want momentum.
+/// The job's rule; a strategy may force momentum.
 std::unique_ptr<UpdateRule> MakeRule(const Job& job, bool forces_momentum) {
   const std::string& name = job.train.String("rule");
   if (!forces_momentum || name != "sgd") return FindEntry(rules(), "rule", name).make(job.train);
@@ -151,7 +151,7 @@ void Replica::TakeUp(const SurvivorState* mine, const RecoveryPlan& recovery) {
   Share(recovery.source);
 }
 
-/// The values become the mean over the ranks that count.
+/// Replaces the values by the mean over the ranks with `counts`.
 void Replica::TakeMean(bool counts) {
   const auto n = static_cast<size_t>(layout().size());
   std::vector<float> sums(n + 1);
@@ -167,7 +167,7 @@ void Replica::Restored() {
     if (LayerState* state = states_.of(node)) state->Restored();
 }
 
-/// The gradient of no examples.
+/// A step without examples: a gradient of zero.
 void Replica::Empty() {
   std::fill_n(gradients_.dense(), gradients_.dense_size(), 0.0F);
   const auto slices = static_cast<int>(layout().slices().size());
@@ -186,7 +186,7 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
     result = executor_->Step(batch, view, work_);
   else
     Empty();
-  // Others wait for this one in the exchange: it takes part whatever its numbers are.
+  // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
   if (std::isfinite(result.loss) || world_.size() > 1) strategy_->Step(step);
   return result;
 }
@@ -197,7 +197,7 @@ void Replica::Settle() {
   TakeLayers();
 }
 
-/// A server's own layers have not trained: the first worker's go into its checkpoints.
+/// A server's own layers are not trained, so it gets the first worker's for checkpoints.
 void Replica::TakeLayers() {
   const int servers = entry_.servers(job_.cluster, world_.size());
   for (const std::span<std::byte> layer : Layers())
@@ -209,7 +209,7 @@ void Replica::TakeLayers() {
 
 double Replica::ConsensusDistance() const {
   if (!entry_.replicas_differ) return 0;
-  const int64_t n = layout().statistics_begin();  // weights alone
+  const int64_t n = layout().statistics_begin();  // without running statistics
   std::vector<float> mean(params_.values(), params_.values() + n);
   world_.AllReduce(mean);
   double mine = 0;
@@ -266,7 +266,7 @@ MemoryUse Replica::Memory() const {
 }
 
 void Replica::Describe(CheckpointHeader& head) const {
-  // A checkpoint needs no file but its own.
+  // A checkpoint contains the layers, so it does not depend on the model's file.
   if (job_.model().Find("file")) head.job.Set("model", Table{{"layer", layers_}});
   head.rule_steps = state_.steps;
   head.executor = executor_->State();

@@ -62,8 +62,8 @@ class Replica {
   /// any.
   void Prepare() { strategy_->Prepare(); }
   /// One step on a batch (which may be empty): gradient, exchange, update. Fills in
-  /// `step.examples`. If the returned loss is not finite, a single replica was not updated (in
-  /// place: not any further).
+  /// `step.examples`. If the returned loss is not finite, a single replica is not updated (by an
+  /// in-place executor: not further).
   StepResult Step(const Batch& batch, StrategyStep step);
   /// Called by all ranks: completes messages in flight and collects the model on rank 0.
   void Settle();
@@ -75,7 +75,7 @@ class Replica {
   double SecondsWaiting() const { return strategy_->Counts().seconds_waiting; }
   /// The layer or parameter where values became non-finite, or "".
   std::string FirstNonFinite() const;
-  /// The first parameter with a non-finite value, or "" (then the model may be saved).
+  /// The first parameter with a non-finite value, or "" (the model may then be saved).
   std::string BadParameter() const { return BadIn(model_); }
   /// Returns empty metrics if it was stopped because `stop` (may be null) became nonzero.
   Metrics Evaluate(const Reader& reader, const std::atomic<int>* stop) const;
@@ -94,7 +94,7 @@ class Replica {
   /// Restores rank 0 from a checkpoint, before Prepare. Rule, executor and strategy continue
   /// exactly if they are those of the checkpoint; a changed one starts with a new state.
   void Restore(const Checkpoint& checkpoint);
-  /// Restores the part of a checkpoint's head besides tensors, on any rank.
+  /// Restores the part of a checkpoint's header besides tensors, on any rank.
   void Restore(const CheckpointHeader& head);
 
  private:

@@ -1,5 +1,5 @@
-// Report: puts the page together: results, charts over epochs and seconds, differences between
-// jobs, conditions.
+// Report: assembles the page from results, charts over epochs and seconds, differences between
+// jobs, and conditions.
 #include "train/report.h"
 
 #include <fmt/core.h>
@@ -24,7 +24,7 @@ using Runs = std::vector<ReportRun>;
 /// A pair of charts: the same values over epochs and over seconds.
 struct Panel {
   std::string title;
-  std::vector<std::string> solid;   ///< Names of ReportEpoch::values drawn as full lines,
+  std::vector<std::string> solid;   ///< Names of ReportEpoch::values drawn as solid lines,
   std::vector<std::string> dashed;  ///< and as dashed ones.
   bool from_zero = false;
   bool may_be_logarithmic = false;
@@ -46,7 +46,7 @@ const std::vector<Panel>& Panels() {
 
 int ColourOf(size_t run) { return static_cast<int>(run) % kReportColours; }
 
-/// In what the horizontal axis over time is counted.
+/// The unit of the time axis.
 struct TimeUnit {
   const char* name = "seconds";
   double seconds = 1;
@@ -61,7 +61,7 @@ TimeUnit UnitFor(const Runs& runs) {
   return {};
 }
 
-/// The names that all runs have in front, up to a slash, say nothing.
+/// Removes the folder that all runs have in common from their names.
 void ShortenNames(Runs& runs) {
   size_t common = runs[0].name.rfind('/') + 1;
   for (const ReportRun& run : runs)
@@ -127,7 +127,7 @@ bool HasValue(const Runs& runs, const std::string& prefix) {
   return false;
 }
 
-/// Which line is which: colours for runs, dashes for training data.
+/// The legend: colours for runs, dashes for training data.
 std::string Key(const Runs& runs) {
   std::string html = "<ul class='key'>\n";
   auto item = [&](int colour, bool faint, const std::string& text) {

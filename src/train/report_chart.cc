@@ -15,47 +15,47 @@ namespace {
 constexpr double kWidth = 460, kHeight = 270;
 constexpr double kLeft = 56, kRight = 14, kTop = 34, kBottom = 42;
 constexpr size_t kMostDots = 40;     ///< Beyond that, dots would merge into a thick line.
-constexpr size_t kMostTitles = 400;  ///< Beyond that, nobody can aim at a point.
+constexpr size_t kMostTitles = 400;  ///< Beyond that, points are too close to select.
 
-/// One direction of the frame: data values from low to high lie at pixels from begin to end.
+/// One axis: data values from low to high map to pixels from begin to end.
 struct Axis {
-  double bf16 = 0, high = 1;
+  double low = 0, high = 1;
   double begin = 0, end = 1;
   bool logarithmic = false;
   std::vector<double> ticks;
 
   double At(double value) const {
-    const double share = logarithmic ? std::log(value / bf16) / std::log(high / bf16)
-                                     : (value - bf16) / (high - bf16);
+    const double share =
+        logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
     return begin + share * (end - begin);
   }
 };
 
 struct Range {
-  double bf16 = std::numeric_limits<double>::infinity();
+  double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
-  void Add(double value) { bf16 = std::min(bf16, value), high = std::max(high, value); }
-  bool IsEmpty() const { return bf16 > high; }
+  void Add(double value) { low = std::min(low, value), high = std::max(high, value); }
+  bool IsEmpty() const { return low > high; }
 };
 
 bool IsDrawn(const ChartPoint& point) { return std::isfinite(point.x) && std::isfinite(point.y); }
 
-/// A range that is a single number becomes one around it.
+/// Widens a range of a single value.
 Range Widened(Range range) {
-  const double size = std::max(std::abs(range.bf16), std::abs(range.high));
+  const double size = std::max(std::abs(range.low), std::abs(range.high));
   if (size == 0) return {0, 1};
-  if (range.high - range.bf16 > 1e-9 * size) return range;
-  return {range.bf16 - size * 0.1, range.high + size * 0.1};
+  if (range.high - range.low > 1e-9 * size) return range;
+  return {range.low - size * 0.1, range.high + size * 0.1};
 }
 
-/// Drops the ticks that lie outside of the axis.
+/// Drops ticks outside the axis.
 void KeepInside(Axis& axis) {
-  const double slack = 1e-9 * (axis.high - axis.bf16);
+  const double slack = 1e-9 * (axis.high - axis.low);
   std::erase_if(axis.ticks,
-                [&](double tick) { return tick < axis.bf16 - slack || tick > axis.high + slack; });
+                [&](double tick) { return tick < axis.low - slack || tick > axis.high + slack; });
 }
 
-/// From 0 to the last value; a single epoch stands in the middle.
+/// From 0 to the last value; a single epoch is in the middle.
 Axis HorizontalAxis(const ChartSpec& spec, const Range& range) {
   Axis axis{.begin = kLeft, .end = kWidth - kRight, .ticks = {}};
   axis.high = spec.whole_x ? std::max(range.high, 2.0) : Widened({0, range.high}).high;
@@ -65,32 +65,30 @@ Axis HorizontalAxis(const ChartSpec& spec, const Range& range) {
 }
 
 Axis LogarithmicAxis(const Range& range) {
-  Axis axis{.bf16 = range.bf16 / 1.1, .high = range.high * 1.1, .logarithmic = true, .ticks = {}};
-  axis.ticks = LogarithmicTicks(range.bf16, range.high);
+  Axis axis{.low = range.low / 1.1, .high = range.high * 1.1, .logarithmic = true, .ticks = {}};
+  axis.ticks = LogarithmicTicks(range.low, range.high);
   KeepInside(axis);
   return axis;
 }
 
 Axis LinearAxis(Range range, bool from_zero) {
-  if (from_zero) range.bf16 = std::min(range.bf16, 0.0);
+  if (from_zero) range.low = std::min(range.low, 0.0);
   range = Widened(range);
-  Axis axis{.ticks = RoundTicks(range.bf16, range.high, 5)};
-  axis.bf16 = axis.ticks.front();
+  Axis axis{.ticks = RoundTicks(range.low, range.high, 5)};
+  axis.low = axis.ticks.front();
   axis.high = axis.ticks.back();
   return axis;
 }
 
 Axis VerticalAxis(const ChartSpec& spec, const Range& range) {
-  const bool logarithmic =
-      spec.may_be_logarithmic && range.bf16 > 0 && range.high / range.bf16 > 30;
+  const bool logarithmic = spec.may_be_logarithmic && range.low > 0 && range.high / range.low > 30;
   Axis axis = logarithmic ? LogarithmicAxis(range) : LinearAxis(range, spec.from_zero);
   axis.begin = kHeight - kBottom;
   axis.end = kTop;
   return axis;
 }
 
-/// A tick's number with as many digits as its neighbours need; thousands when the axis goes beyond
-/// 10,000.
+/// A tick's number with the digits that its neighbours need; thousands if the axis exceeds 10,000.
 std::string TickText(double value, double step, double greatest) {
   if (greatest >= 1e4) {
     const double unit = greatest >= 1e10 ? 1e9 : greatest >= 1e7 ? 1e6 : 1e3;
@@ -178,39 +176,39 @@ std::string DrawChart(const ChartSpec& spec) {
   std::string svg = fmt::format("<svg viewBox='0 0 {} {}' role='img' aria-label='{}'>", kWidth,
                                 kHeight, Escape(spec.title + " over " + spec.x_label));
   svg += DrawFrame(spec, x, y);
-  for (bool faint : {true, false})  // what matters is drawn on top
+  for (bool faint : {true, false})  // important series last, on top
     for (const ChartSeries& series : spec.series)
       if (series.faint == faint) svg += DrawSeries(spec, series, x, y);
   return svg + "</svg>\n";
 }
 
-std::vector<double> RoundTicks(double bf16, double high, int most, bool whole) {
-  const double rough = std::max((high - bf16) / most, 1e-300);
+std::vector<double> RoundTicks(double low, double high, int most, bool whole) {
+  const double rough = std::max((high - low) / most, 1e-300);
   const double power = std::pow(10, std::floor(std::log10(rough)));
   double step = 10 * power;
   for (double factor : {5.0, 2.0, 1.0})
     if (factor * power >= rough * (1 - 1e-9)) step = factor * power;
   if (whole) step = std::max(1.0, step);
-  const double first = std::floor(bf16 / step + 1e-9);
+  const double first = std::floor(low / step + 1e-9);
   const double last = std::ceil(high / step - 1e-9);
   std::vector<double> ticks;
   for (double i = first; i <= last; ++i) ticks.push_back(i * step);
   return ticks;
 }
 
-std::vector<double> LogarithmicTicks(double bf16, double high) {
-  const auto first = static_cast<int>(std::floor(std::log10(bf16) + 1e-9));
+std::vector<double> LogarithmicTicks(double low, double high) {
+  const auto first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
   const auto last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
   const int every = std::max(1, (last - first + 5) / 6);
-  const bool fine = high / bf16 < 300;
+  const bool fine = high / low < 300;
   std::vector<double> ticks;
   for (int power = first; power <= last; ++power) {
     if ((power - first) % every == 0) ticks.push_back(std::pow(10, power));
     for (double factor : {2.0, 5.0})
       if (fine && power < last) ticks.push_back(factor * std::pow(10, power));
   }
-  // Of the ticks beyond the data, one on either side is enough.
-  while (ticks.size() > 2 && ticks[1] <= bf16) ticks.erase(ticks.begin());
+  // Keep one tick beyond the data on either side.
+  while (ticks.size() > 2 && ticks[1] <= low) ticks.erase(ticks.begin());
   while (ticks.size() > 2 && ticks[ticks.size() - 2] >= high) ticks.pop_back();
   return ticks;
 }

@@ -33,11 +33,11 @@ std::string DrawChart(const ChartSpec& spec);
 
 /// Round numbers (1, 2, 5 times a power of ten) that cover [low, high] with at most `most` + 1
 /// ticks. `whole`: integers only.
-std::vector<double> RoundTicks(double bf16, double high, int most, bool whole = false);
+std::vector<double> RoundTicks(double low, double high, int most, bool whole = false);
 
 /// Round numbers for a logarithmic axis over [low, high], 0 < low: powers of ten, with 2 and 5 in
 /// between if there are few.
-std::vector<double> LogarithmicTicks(double bf16, double high);
+std::vector<double> LogarithmicTicks(double low, double high);
 
 /// Text with &, <, > and quotes replaced, for HTML and SVG.
 std::string Escape(const std::string& text);

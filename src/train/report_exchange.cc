@@ -1,4 +1,4 @@
-// Exchange: a column a metric of train/exchange.h, left out where no run has it.
+// Exchange table: one column per metric of train/exchange.h that any run has.
 #include "train/report_exchange.h"
 
 #include <fmt/core.h>

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-/// The numbers of `line[key]`, each called `prefix` and its name.
+/// Adds the numbers of `line[key]`, named `prefix` + name.
 void AddNumbers(const Json& line, const char* key, std::map<std::string, double>& values) {
   const Json metrics = line.value(key, Json::object());
   for (const auto& [name, value] : metrics.items())
@@ -62,7 +62,7 @@ void TakeEnd(const Json& line, ReportRun& run) {
     if (value.is_number()) run.test.emplace_back(name, value);
 }
 
-/// A run that goes on (or was killed): its last epoch's metrics stand for the end's.
+/// For a run that has not ended: the last epoch's metrics take the place of the end's.
 void TakeLastEpoch(ReportRun& run) {
   if (run.epochs.empty()) return;
   const ReportEpoch& last = run.epochs.back();
@@ -82,7 +82,7 @@ void TakeExchange(const Json& line, ReportRun& run) {
 
 void TakeLine(const Json& line, ReportRun& run) {
   const std::string event = line.value("event", "");
-  if (event == "start") run.exchange.clear();  // it is counted anew
+  if (event == "start") run.exchange.clear();  // counted anew
   TakeExchange(line, run);
   if (event == "start") TakeStart(line, run), run.reason = "not ended", run.test.clear();
   if (event == "epoch") run.epochs.push_back(EpochOf(line));

@@ -34,7 +34,7 @@ struct ReportRun {
 /// Reads job.toml and metrics.jsonl. Throws UserError if `folder` is not a run.
 ReportRun ReadRun(const std::string& folder);
 
-/// Median of examples_per_second over the epochs; 0 without any.
+/// Median of examples_per_second over the epochs; 0 if there are none.
 double TypicalRate(const ReportRun& run);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// The style of the report's page. Colours keep apart for colour-blind readers (after Okabe and
+// The style of the report's page. Colour-blind readers can tell the colours apart (after Okabe and
 // Ito), on white and on dark.
 #include "train/report_style.h"
 

@@ -1,5 +1,5 @@
-// Rounds: a thread beside rank 0 answers those who ask for work, and lets those who wait for rank 0
-// know that it lives.
+// Rounds: a thread beside rank 0 answers requests for steps, and sends signs of life to ranks that
+// wait for rank 0.
 #include "train/rounds.h"
 
 #include <algorithm>
@@ -10,27 +10,27 @@
 namespace yoke {
 namespace {
 
-// Tags: who receives, and what.
+// Message tags: receiver and content.
 enum Tag : int {
-  kQuestion = 1,  // the service: a Question
-  kGiven = 2,     // the service, from rank 0: an order
-  kAnswer = 3,    // a rank: a lease
-  kOrder = 4,     // a rank: an order, or a sign of life
-  kNews = 5,      // a rank that has arrived: News
+  kRequest = 1,     // to the service: a StepRequest
+  kForService = 2,  // to the service, from rank 0: an order
+  kAnswer = 3,      // to a rank: a lease
+  kOrder = 4,       // to a rank: an order, or a sign of life
+  kStatus = 5,      // to a rank that has arrived: a RoundStatus
 };
 
-enum Wish : int64_t {
+enum RequestKind : int64_t {
   kNext,     ///< The next lease.
   kMeet,     ///< An early end of the round.
   kArrived,  ///< Nothing: this rank has done its leases.
 };
-struct Question {
-  int64_t wish = kNext;
-  double loss_sum = 0;  ///< Of this rank, so far (but for kMeet),
+struct StepRequest {
+  int64_t kind = kNext;
+  double loss_sum = 0;  ///< Of this rank so far; unused for kMeet.
   int64_t examples = 0;
 };
-/// How far the round is.
-struct News {
+/// Progress of the round.
+struct RoundStatus {
   int64_t over = 0;
   int64_t dealt = 0;
   double loss_sum = 0;  ///< Of all ranks.
@@ -40,10 +40,10 @@ struct News {
 /// A sign of life: rank 0 is busy with an evaluation or a checkpoint.
 constexpr int64_t kAlive = -1;
 
-/// A lease should last between these, so that neither questions nor stops take long.
+/// Seconds that a lease should last, so that requests are rare and stops quick.
 constexpr double kShortLease = 0.05, kLongLease = 0.2;
-/// Between two news for those that only serve.
-constexpr double kSecondsOfNews = 0.1;
+/// Seconds between two status messages to ranks that only serve.
+constexpr double kSecondsBetweenStatus = 0.1;
 constexpr int64_t kMostSteps = 1024;
 
 template <typename T>
@@ -78,7 +78,7 @@ class Rounds::Service {
  private:
   Order AwaitOrder() {
     Message message;
-    while (!channel_.TryReceive(0, kGiven, message, channel_.timeout() / 4))
+    while (!channel_.TryReceive(0, kForService, message, channel_.timeout() / 4))
       for (int rank = 1; rank < channel_.size(); ++rank)
         channel_.Send(BytesOf(Order{.kind = static_cast<Order::Kind>(kAlive)}), rank, kOrder);
     return ValueIn<Order>(message);
@@ -94,15 +94,15 @@ class Rounds::Service {
     arrived_.assign(channel_.size(), false);
     heard_.assign(channel_.size(), channel_.Now());
     decided_at_ = told_at_ = told_all_at_ = channel_.Now();
-    // Rank 0's team has work in every round: a server beside it wakes by that.
+    // Rank 0's team works in every round, which wakes the server beside it.
     leases_[0].push_back(Decide());
     while (std::find(arrived_.begin(), arrived_.end(), false) != arrived_.end()) {
       Message message;
-      if (channel_.TryReceive(kAnySource, kQuestion, message, channel_.timeout() / 4))
-        Answer(message.source, ValueIn<Question>(message));
+      if (channel_.TryReceive(kAnySource, kRequest, message, channel_.timeout() / 4))
+        Answer(message.source, ValueIn<StepRequest>(message));
       if (channel_.Now() - told_all_at_ >= channel_.timeout() / 4)
-        Tell(channel_.size(), false);  // those that have arrived wait with a limit
-      else if (channel_.Now() - told_at_ >= kSecondsOfNews)
+        Tell(channel_.size(), false);  // the wait of ranks that have arrived has a timeout
+      else if (channel_.Now() - told_at_ >= kSecondsBetweenStatus)
         Tell(settings_.servers, false);
       MissTheSilent();
     }
@@ -111,14 +111,14 @@ class Rounds::Service {
 
   int Workers() const { return channel_.size() - settings_.servers; }
 
-  void Answer(int rank, const Question& question) {
+  void Answer(int rank, const StepRequest& request) {
     heard_[rank] = channel_.Now();
-    if (question.wish == kMeet) {
+    if (request.kind == kMeet) {
       over_ = true;
       return;
     }
-    sums_[rank] = {.loss_sum = question.loss_sum, .examples = question.examples};
-    if (question.wish == kArrived)
+    sums_[rank] = {.loss_sum = request.loss_sum, .examples = request.examples};
+    if (request.kind == kArrived)
       arrived_[rank] = true;
     else
       channel_.Send(BytesOf(LeaseFor(rank)), rank, kAnswer);
@@ -132,20 +132,20 @@ class Rounds::Service {
     return given[which];
   }
 
-  /// Those of the first `ranks` that have arrived.
+  /// Sends the status to those of the first `ranks` ranks that have arrived.
   void Tell(int ranks, bool over) {
-    News news = {.over = over ? 1 : 0, .dealt = next_};
+    RoundStatus status = {.over = over ? 1 : 0, .dealt = next_};
     for (const StepTotals& sum : sums_)
-      news.loss_sum += sum.loss_sum, news.examples += sum.examples;
+      status.loss_sum += sum.loss_sum, status.examples += sum.examples;
     for (int rank = 0; rank < ranks; ++rank)
-      if (arrived_[rank]) channel_.Send(BytesOf(news), rank, kNews);
+      if (arrived_[rank]) channel_.Send(BytesOf(status), rank, kStatus);
     told_at_ = channel_.Now();
     if (ranks == channel_.size()) told_all_at_ = told_at_;
   }
 
-  /// A rank that has not been heard of for the length of a timeout, although another has since: all
-  /// may be at a long step, but not one alone. (A rank that only serves always waits: beside it no
-  /// step may last longer.)
+  /// Throws if a rank has been silent for a timeout while another was heard: all may take a long
+  /// step, but not one alone. (A rank that only serves always waits, so beside it no step may take
+  /// longer.)
   void MissTheSilent() const {
     const double newest = *std::max_element(heard_.begin(), heard_.end()), now = channel_.Now();
     const bool waited_for = std::find(arrived_.begin(), arrived_.end(), true) != arrived_.end();
@@ -177,9 +177,9 @@ class Rounds::Service {
   Communicator channel_;
   const Settings& settings_;
   std::vector<std::vector<Lease>> leases_;  // by team, in the order given
-  std::vector<size_t> asked_;               // questions for a lease, by rank
+  std::vector<size_t> asked_;               // requests for a lease, by rank
   std::vector<bool> arrived_;               // at the meeting, by rank
-  std::vector<double> heard_;               // when last, by rank
+  std::vector<double> heard_;               // time of the last request, by rank
   std::vector<StepTotals> sums_;            // of losses, by rank
   int64_t next_ = 0, last_ = 0;
   bool over_ = false;
@@ -199,7 +199,7 @@ Rounds::~Rounds() = default;
 
 void Rounds::Give(const Order& order) {
   if (order.kind == Order::kTrain) Begin(order);
-  if (channel_.size() > 1) channel_.Send(BytesOf(order), 0, kGiven);
+  if (channel_.size() > 1) channel_.Send(BytesOf(order), 0, kForService);
 }
 
 Order Rounds::Await() {
@@ -216,9 +216,9 @@ void Rounds::Begin(const Order& order) {
   asked_ = wants_end_ = false;
 }
 
-void Rounds::Ask(int64_t wish, const StepTotals& mine) {
-  const Question question = {.wish = wish, .loss_sum = mine.loss_sum, .examples = mine.examples};
-  channel_.Send(BytesOf(question), 0, kQuestion);
+void Rounds::Ask(int64_t kind, const StepTotals& mine) {
+  const StepRequest request = {.kind = kind, .loss_sum = mine.loss_sum, .examples = mine.examples};
+  channel_.Send(BytesOf(request), 0, kRequest);
 }
 
 Lease Rounds::Next(const StepTotals& mine) {
@@ -230,7 +230,7 @@ Lease Rounds::Next(const StepTotals& mine) {
   if (!asked_) Ask(kNext, mine);
   const auto lease = ValueIn<Lease>(channel_.Receive(0, kAnswer));
   asked_ = !lease.empty();
-  if (asked_) Ask(kNext, mine);  // for the one after it: the answer is there in time
+  if (asked_) Ask(kNext, mine);  // early, so that the answer is there in time
   return lease;
 }
 
@@ -240,13 +240,13 @@ void Rounds::AskToMeet() {
 }
 
 void Rounds::AwaitTheOthers() {
-  News news;
+  RoundStatus status;
   do {
-    news = ValueIn<News>(channel_.Receive(0, kNews));
+    status = ValueIn<RoundStatus>(channel_.Receive(0, kStatus));
     if (channel_.rank() < settings_.servers)
-      settings_.told(news.dealt, {.loss_sum = news.loss_sum, .examples = news.examples});
-  } while (news.over == 0);
-  dealt_ = news.dealt;
+      settings_.told(status.dealt, {.loss_sum = status.loss_sum, .examples = status.examples});
+  } while (status.over == 0);
+  dealt_ = status.dealt;
 }
 
 std::vector<StepTotals> Rounds::Meet(StepTotals mine) {

@@ -1,5 +1,5 @@
-// Rounds: coordinates the ranks between two meetings. Rank 0 deals the steps of an epoch in leases.
-// To stop, it deals no further lease, so no step needs an agreement.
+// Rounds: coordinates the ranks between two meetings. Rank 0 deals the steps of an epoch in leases,
+// and stops by dealing no more, so no step needs an agreement.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ struct StepTotals {
 class Rounds {
  public:
   struct Settings {
-    int servers = 0;  ///< Number of first ranks that get no work (StrategyEntry::servers).
-    int team = 1;     ///< Number of the other ranks that are dealt work together.
+    int servers = 0;  ///< The first ranks, which get no work (StrategyEntry::servers).
+    int team = 1;     ///< Number of other ranks that are dealt work together.
     /// On rank 0: whether the round is to end early; called on a separate thread.
     std::function<bool()> due = [] { return false; };
     /// On a server waiting in Meet: receives the steps dealt so far and the sums of all ranks.
@@ -72,13 +72,13 @@ class Rounds {
   Lease Next(const StepTotals& mine);
   /// Requests that the round end early.
   void AskToMeet();
-  /// Call when Next() is empty: returns the tallies of all ranks, by rank.
+  /// Call when Next() is empty: returns the step totals of all ranks, by rank.
   std::vector<StepTotals> Meet(StepTotals mine);
 
  private:
   class Service;
   void Begin(const Order& order);
-  void Ask(int64_t wish, const StepTotals& mine = {});
+  void Ask(int64_t kind, const StepTotals& mine = {});
   void AwaitTheOthers();
 
   Communicator channel_;

@@ -1,4 +1,4 @@
-// RunDirectory: made, locked, and given its job.
+// RunDirectory: creates, locks and resumes the folder of a run.
 #include "train/run_directory.h"
 
 #include <fcntl.h>
@@ -33,13 +33,13 @@ std::string TimeText() {
 }
 
 /// The files of a run before its first checkpoint. The TensorBoard file's name ends in time and
-/// machine, a rank's log in its number.
+/// host name, a rank's log in its number.
 constexpr const char* kFiles[] = {"job.toml", "lock", "metrics.jsonl", "log.txt", "summary.json"};
 constexpr const char* kEventFile = "events.out.tfevents.";
-constexpr const char* kLogOfRank = "log-";  // and its number
+constexpr const char* kLogOfRank = "log-";  // followed by the rank
 
 bool IsOurs(std::string name) {
-  if (name.ends_with(".new")) name.resize(name.size() - 4);  // one that ReplaceFile did not finish
+  if (name.ends_with(".new")) name.resize(name.size() - 4);  // left by an interrupted ReplaceFile
   return name.starts_with(kEventFile) || (name.starts_with(kLogOfRank) && name.ends_with(".txt")) ||
          std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
@@ -53,8 +53,8 @@ std::vector<fs::path> Entries(const fs::path& folder) {
 
 constexpr const char* kJobFile = "/job.toml";
 
-/// A file that keeps a run from beginning in `folder`, or "". The folder may hold only the files of
-/// a process that was killed before it wrote its job.
+/// A file that prevents a run from starting in `folder`, or "". The folder may hold only the files
+/// of a process that was killed before it wrote its job.
 std::string InTheWay(const std::string& folder) {
   for (const fs::path& entry : Entries(folder))
     if (std::string name = entry.filename(); name != "lock" && name != "job.toml.new") return name;
@@ -88,8 +88,7 @@ std::vector<fs::path> Missing(fs::path folder) {
   return missing;
 }
 
-/// Makes a new folder: runs/<job>-<time>, with a number appended if that exists
-/// already.
+/// Makes a new folder runs/<job>-<time>, with a number appended if it exists.
 std::string MakeNew(const std::string& job) {
   fs::create_directories("runs");
   const std::string name = fmt::format("runs/{}-{}", AsName(job), TimeText());
@@ -140,7 +139,7 @@ RunDirectory RunDirectory::Create(const std::string& path, const Job& job) {
     if (!path.empty()) fs::create_directories(path);
     const std::string folder = path.empty() ? MakeNew(job.name) : path;
     if (path.empty()) made.insert(made.begin(), folder);
-    if (!fs::exists(folder + "/lock")) RequireFree(folder);  // Before it gets a lock.
+    if (!fs::exists(folder + "/lock")) RequireFree(folder);  // before writing a lock
     RunDirectory run(folder);
     RequireFree(folder);
     run.made_ = std::move(made);
@@ -160,7 +159,7 @@ void RunDirectory::Abandon() {
   std::error_code none;
   for (const fs::path& entry : Entries(path_))
     if (IsOurs(entry.filename())) fs::remove(entry, none);
-  for (const fs::path& folder : made_) fs::remove(folder, none);  // Only an empty one goes.
+  for (const fs::path& folder : made_) fs::remove(folder, none);  // removes only empty folders
 }
 
 void RunDirectory::WriteJob(const Job& job) const {

@@ -9,8 +9,7 @@
 
 namespace yoke {
 
-/// Holds `lock` in the folder from construction to destruction, or until the process ends in any
-/// way.
+/// Holds `lock` in the folder from construction to destruction, or until the process ends.
 class RunDirectory {
  public:
   /// Makes a new run at `path` or, if that is empty, at runs/<job>-<time> (never an existing
@@ -27,7 +26,7 @@ class RunDirectory {
 
   /// Replaces job.toml by the resolved job.
   void WriteJob(const Job& job) const;
-  bool HasJob() const;  ///< job.toml is there.
+  bool HasJob() const;  ///< Whether job.toml exists.
   /// Removes a new run that could not start: only the files and folders that it made. The run must
   /// have no checkpoints, and its record must be closed.
   void Abandon();
@@ -42,8 +41,8 @@ class RunDirectory {
   std::vector<std::filesystem::path> made_;  ///< Folders made by a new run, innermost first.
 };
 
-/// The job of a run, with overrides: that of job.toml, or of the newest checkpoint where job.toml
-/// is lost. Throws UserError where there is neither.
+/// The job of a run, with overrides: from job.toml or, if that is missing, from the newest
+/// checkpoint. Throws UserError if there is neither.
 Job LoadRunJob(const std::string& run, const Overrides& overrides);
 
 }  // namespace yoke

@@ -1,5 +1,4 @@
-// Safetensors: u64 length of the header, the header (JSON), the numbers; little-endian, without
-// gaps.
+// Safetensors: u64 length of the header, the header (JSON), the data; little-endian, without gaps.
 #include "train/safetensors.h"
 
 #include <algorithm>
@@ -17,15 +16,15 @@ namespace yoke {
 namespace {
 
 using PlainJson = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;  // looks keys up one by one: for small objects only
+using OrderedJson = nlohmann::ordered_json;  // linear lookup: for small objects only
 
 constexpr size_t kLengthBytes = 8;
-constexpr uint64_t kMaxHeader = 100'000'000;  // The format's own limit.
-/// How our headers begin: the checksum has one known place.
+constexpr uint64_t kMaxHeader = 100'000'000;  // the format's limit
+/// The beginning of our headers, so that the checksum has a known position.
 constexpr std::string_view kHeaderBegin = R"({"__metadata__":{"checksum":")";
 constexpr size_t kSealAt = kLengthBytes + kHeaderBegin.size();
 constexpr std::string_view kNoSeal = "0000000000000000";
-constexpr size_t kPiece = 8 << 20;  ///< Of a mapped file there are no more bytes at once.
+constexpr size_t kPiece = 8 << 20;  ///< Bytes of a mapped file held at once.
 
 constexpr std::array<std::pair<DType, const char*>, 4> kTypes = {
     {{DType::kF32, "F32"}, {DType::kBf16, "BF16"}, {DType::kI32, "I32"}, {DType::kU8, "U8"}}};
@@ -60,7 +59,7 @@ std::string HeaderOf(std::span<const StoredTensor> tensors) {
   return text;
 }
 
-/// A file in pieces: its beginning with the checksum, then the tensors where they lie.
+/// A file in pieces: its header with the checksum, then the tensors in place.
 struct SealedFile {
   explicit SealedFile(std::span<const StoredTensor> tensors) {
     const std::string header = HeaderOf(tensors);

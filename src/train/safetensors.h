@@ -28,7 +28,7 @@ std::string EncodeSafetensors(std::span<const StoredTensor> tensors);
 /// Writes the same bytes durably to a file, directly from the tensors, and returns their checksum.
 std::string WriteSafetensors(const std::string& path, std::span<const StoredTensor> tensors);
 
-/// Reads such a file by mapping it: parts that are not being read take no memory.
+/// Reads such a file by mapping it: only the parts in use take memory.
 class Safetensors {
  public:
   /// Verifies every byte. Throws UserError with the file if it cannot be read, is truncated or was

@@ -1,4 +1,4 @@
-// StalenessNote: how far the model moves while a gradient is under way.
+// StalenessNote: estimates how far the model moves between a gradient's values and its update.
 #include "train/staleness_note.h"
 
 #include <fmt/format.h>
@@ -9,7 +9,7 @@ namespace yoke {
 namespace {
 
 /// Rate / (1 - momentum) from which on runs on images trained poorly (docs/strategies/async_sgd.md,
-/// Rates), and the rate of an adaptive rule.
+/// Rates), and the rate for an adaptive rule.
 constexpr double kHighReach = 0.3, kHighAdaptiveRate = 0.01;
 
 double MomentumOf(const Job& job, const StrategyEntry& strategy) {
@@ -33,11 +33,11 @@ std::string StalenessNote(const Job& job, const StrategyEntry& strategy, int wor
   const double scale = job.cluster.Has("rate_scale")            ? job.cluster.Float("rate_scale")
                        : job.cluster.Bool("scale_by_staleness") ? 1
                                                                 : 1.0 / pushers;
-  // Of all that push; staleness divides by their number, too.
+  // Summed over all that push; scaling by staleness already divides by their number.
   const double times = job.cluster.Bool("scale_by_staleness") ? scale : scale * pushers;
   const double rate = job.train.Float("learning_rate");
   const double high = adaptive ? kHighAdaptiveRate : kHighReach * (1 - momentum);
-  // A little above it nothing is said: 0.03 / (1 - 0.9) is 0.3 but for rounding.
+  // Tolerates rounding: 0.03 / (1 - 0.9) is 0.3.
   if (rate * times <= high * 1.001) return "";
   return fmt::format(
       "train.learning_rate = {:.3g}{} is high for {} with gradients that are about {} updates old: "

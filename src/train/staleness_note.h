@@ -1,4 +1,4 @@
-// StalenessNote: whether a job's rate is too high for gradients as late as its strategy makes them.
+// StalenessNote: warns if a job's rate is high for the staleness that its strategy causes.
 #pragma once
 
 #include <string>
@@ -8,9 +8,8 @@
 
 namespace yoke {
 
-/// A sentence for the start of a run, with figures; "" where nothing is to be said: the strategy
-/// has no server, one worker or team alone pushes to it, or the rate is low enough. `strategy`: the
-/// job's.
+/// A sentence for the start of a run, with figures; "" if the strategy has no server, only one
+/// worker or team pushes, or the rate is low enough. `strategy`: the job's.
 std::string StalenessNote(const Job& job, const StrategyEntry& strategy, int world);
 
 }  // namespace yoke

@@ -1,5 +1,4 @@
-// TensorBoard's event file by hand: the few fields of event.proto and summary.proto that scalars
-// need.
+// Writes TensorBoard's event file: the fields of event.proto and summary.proto that scalars need.
 #include "train/tfevents.h"
 
 #include <array>
@@ -24,7 +23,7 @@ constexpr std::array<uint32_t, 256> MakeCrcTable() {
   return table;
 }
 
-/// Little-endian bytes of a number of fixed width.
+/// A number of fixed width in little-endian bytes.
 template <typename T>
 std::string Fixed(T number) {
   static_assert(std::endian::native == std::endian::little);
@@ -40,8 +39,8 @@ std::string Varint(uint64_t number) {
   return bytes;
 }
 
-/// A field's key: its number and how its value is encoded (0 varint, 1 eight bytes, 2 length and
-/// bytes, 5 four bytes).
+/// A field's key: its number and its wire type (0 varint, 1 eight bytes, 2 length and bytes, 5 four
+/// bytes).
 std::string Key(int field, int encoding) {
   return Varint(static_cast<uint64_t>(field) << 3 | static_cast<uint64_t>(encoding));
 }

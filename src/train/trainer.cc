@@ -1,5 +1,4 @@
-// Trainer: prepares a run and starts its ranks, as threads of this process or as processes of a
-// launcher.
+// Trainer: prepares a run and starts its ranks as threads, or joins those of a launcher.
 #include "train/trainer.h"
 
 #include <filesystem>
@@ -22,7 +21,7 @@
 namespace yoke {
 namespace {
 
-/// Who leads has the run: a new one, the one to resume, or that of a lost leader.
+/// The leader opens the run: a new one, the one to resume, or that of a lost leader.
 void Lead(const Job& job, const RunRequest& request, RunContext& context) {
   const std::string old = request.resume ? request.run : context.folder;
   context.run.emplace(old.empty() ? RunDirectory::Create(request.run, job)
@@ -34,7 +33,7 @@ void Lead(const Job& job, const RunRequest& request, RunContext& context) {
   if (context.began) context.checkpoint = RecoverNewest(old, context.messages);
 }
 
-/// Bytes of the files that [data] names; 0 when one is no plain file.
+/// Bytes of the files that [data] names; 0 if one of them is not a plain file.
 int64_t DataBytes(const Value& data) {
   int64_t sum = 0;
   for (const char* key : {"train", "test"}) {
@@ -61,12 +60,12 @@ void ReadData(const Job& job, const RunRequest& request, RunContext& context) {
   context.before_model = ResidentMemory();
 }
 
-/// What comes before the first step: when it fails, a run that has only begun leaves nothing.
+/// Runs work() before the first step. If it fails, removes the files of a new run.
 template <typename Work>
 void OrAbandon(RunContext& context, const Work& work) {
   try {
     work();
-  } catch (const RankLost&) {  // the others go on with it
+  } catch (const RankLost&) {  // the survivors continue the run
     throw;
   } catch (...) {
     if (context.run && !context.began) context.run->Abandon();
@@ -79,13 +78,13 @@ void RequireThreadsFor(int threads, int ranks) {
   RequireThreads(ranks * (threads + EpochCursor::ThreadsReadingAhead(threads)) - 1);
 }
 
-/// Refuses more ranks in this process than the data or the system allow, before there is one.
+/// Refuses more ranks in this process than the data or the system allow, before any starts.
 void CheckRanks(const Job& job, const Reader& data, int ranks) {
   RequireExamples(job, data, RolesIn(StrategyOf(job), job.cluster, ranks).workers);
   RequireThreadsFor(job.Plan({.rank = 0, .size = ranks}).threads, ranks);
 }
 
-/// Why a job's strategy cannot run with so many ranks; "": it can.
+/// The reason why a job's strategy cannot run with this many ranks, or "".
 std::string Misfit(const Job& job, int ranks) try {
   RolesIn(StrategyOf(job), job.cluster, ranks);
   return "";
@@ -93,15 +92,15 @@ std::string Misfit(const Job& job, int ranks) try {
   return problem.what();
 }
 
-/// The job for those that are left of a world. Options of the strategy that do not fit so few take
-/// their defaults.
+/// The job for a smaller world. Options of the strategy that do not fit are reset to their
+/// defaults.
 Job Smaller(const Job& job, int ranks, std::vector<std::string>& messages) {
   Value root = job.resolved;
   Value* cluster = root.Find("cluster");
   cluster->Set("replicas", ranks);
   const std::string misfit = Misfit(job, ranks);
   if (misfit.empty()) return MakeJob(std::move(root), job.name, "");
-  for (const OptionSpec& option : StrategyOf(job).options) {  // one alone, if that is enough
+  for (const OptionSpec& option : StrategyOf(job).options) {  // one option, if that is enough
     Value without = root;
     without.Find("cluster")->Erase(option.name);
     Job fitting = MakeJob(std::move(without), job.name, "");
@@ -119,17 +118,17 @@ Job Smaller(const Job& job, int ranks, std::vector<std::string>& messages) {
 
 /// [cluster] all_reduce.
 AllReduceAlgorithm AllReduceOf(const Job& job) {
-  static const std::map<std::string, AllReduceAlgorithm> ways = {
+  static const std::map<std::string, AllReduceAlgorithm> algorithms = {
       {"auto", AllReduceAlgorithm::kAuto},
       {"ring", AllReduceAlgorithm::kRing},
       {"tree", AllReduceAlgorithm::kTree},
       {"halving", AllReduceAlgorithm::kHalving},
       {"mpi", AllReduceAlgorithm::kMpi}};
-  return ways.at(job.cluster.String("all_reduce"));
+  return algorithms.at(job.cluster.String("all_reduce"));
 }
 
-/// Runs work(); when it ends with the loss of a rank, this one knows its place in the world that
-/// lost it, also where it has nothing else to go on from.
+/// Runs work(). If it ends with the loss of a rank, stores this rank's place in the world that lost
+/// it, even without other state.
 template <typename Work>
 void KeepPlace(const Communicator& world, std::optional<SurvivorState>& survivor,
                const Work& work) {
@@ -143,7 +142,7 @@ void KeepPlace(const Communicator& world, std::optional<SurvivorState>& survivor
   }
 }
 
-/// Processes of a launcher: when one is lost, and their MPI can go on without it, so do they.
+/// Trains as processes of a launcher. If one is lost and the MPI supports it, the others continue.
 EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
   EndEvent end;
   Job job = given;
@@ -196,7 +195,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   });
   RunThreads({.ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = algorithm},
              [&](const Communicator& world) {
-               std::optional<SurvivorState> none;  // threads are lost together
+               std::optional<SurvivorState> none;  // threads cannot be lost
                EndEvent mine = TrainRank(job, request, context, world,
                                          {.rank = world.rank(), .size = world.size()}, none);
                if (world.rank() == 0) end = std::move(mine);

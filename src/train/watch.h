@@ -16,7 +16,7 @@ class Watch {
   /// have, or if there are no data to measure on.
   Watch(const Job& job, const DataSets& data);
 
-  /// Whether these metrics of the watched data (validation share, otherwise test data) reach the
+  /// Whether these metrics of the watched data (the validation share, else the test data) reach the
   /// target. Empty metrics never do.
   bool ReachesTarget(const Metrics& metrics) const;
   /// Whether they are the best so far; if so, stores the value in `position`.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kPixels = 3 * 32 * 32;
 
-// What stands before the pixels: CIFAR-10 has a class, CIFAR-100 a coarse and a fine one.
+// The labels before the pixels: CIFAR-10 has a class, CIFAR-100 a coarse and a fine one.
 struct Labels {
   explicit Labels(const Options& options)
       : bytes(options.Int("label_bytes")), names(options.Strings("class_names")) {

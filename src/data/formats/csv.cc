@@ -1,4 +1,4 @@
-// CSV: a line an example, numbers and a class in columns; the first line may name them.
+// CSV: one example per line, numbers and a class in columns; the first line may name them.
 #include <algorithm>
 
 #include "base/limits.h"
@@ -10,7 +10,8 @@
 namespace yoke {
 namespace {
 
-// A line cut into cells. Cells are views into the line, or into `unquoted_` where quotes had to go.
+// A line split into cells, which are views into the line, or into `unquoted_` if quotes were
+// removed.
 class Cells {
  public:
   explicit Cells(char delimiter) : delimiter_(delimiter) {}
@@ -18,7 +19,7 @@ class Cells {
   const std::vector<std::string_view>& Cut(const LineReader& lines, std::string_view line) {
     cells_.clear();
     unquoted_.clear();
-    unquoted_.reserve(line.size());  // views into it must stay
+    unquoted_.reserve(line.size());  // views into it must remain valid
     for (bool more = true; more;) {
       const bool quoted = !line.empty() && line.front() == '"';
       cells_.push_back(quoted ? TakeQuoted(lines, line) : TakePlain(line));
@@ -101,7 +102,7 @@ class CsvLoader {
             "{}: the file holds no example; expected lines of numbers and a class", path);
   }
 
-  // The first line of each file says how many columns it has and so where the label stands.
+  // The first line of each file determines the number of columns and the label's position.
   void SetColumns(const LineReader& lines, const std::vector<std::string_view>& cells) {
     columns_ = static_cast<int64_t>(cells.size());
     const bool unlabelled = files_.labels_optional && columns_ == features_;
@@ -116,7 +117,7 @@ class CsvLoader {
                  features_ > 0 ? features_ : 1);
   }
 
-  // Unless told, a first line without any number beside the label holds names.
+  // By default, a first line without a number outside the label column is a header.
   bool IsHeader(const std::vector<std::string_view>& cells) const {
     if (header_ != "auto") return header_ == "yes";
     double number = 0;
@@ -167,7 +168,7 @@ class CsvLoader {
   ClassLabels classes_;
   Cells cells_;
   std::string header_;
-  int64_t label_;  // as the job says: negative counts from the end
+  int64_t label_;  // from the job; negative: counted from the end
   int64_t features_ = -1;
   int64_t columns_ = 0;
   int64_t label_column_ = -1;  // -1: none

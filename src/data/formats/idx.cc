@@ -1,5 +1,5 @@
-// idx files (MNIST and its kin): big-endian magic (type, axes), lengths of the axes, numbers. Files
-// with one axis hold labels, those with more hold examples.
+// idx files (MNIST and similar): big-endian magic (type, axes), lengths of the axes, elements.
+// Files with one axis hold labels, those with more hold examples.
 #include <fmt/ranges.h>
 
 #include <array>
@@ -24,7 +24,7 @@ enum class ElementKind : uint8_t {
   kF64 = 0x0E
 };
 
-// Bytes of one number; 0 for an unknown kind.
+// Bytes per element; 0 for an unknown kind.
 int64_t SizeOf(ElementKind kind) {
   switch (kind) {
     case ElementKind::kU8:
@@ -66,7 +66,7 @@ double Number(ElementKind kind, const uint8_t* bytes) {
   return 0;
 }
 
-// One open file behind its header.
+// An open file after its header.
 class IdxFile {
  public:
   explicit IdxFile(ByteSource& source) : input_(source) {
@@ -89,14 +89,14 @@ class IdxFile {
   bool IsLabels() const { return axes_.size() == 1; }
   int64_t examples() const { return axes_[0]; }
 
-  /// The shape of one example; images of one channel get its axis.
+  /// The shape of one example; a channel axis is added to images without one.
   Shape Example() const {
     if (axes_.size() == 3) return {1, axes_[1], axes_[2]};
     return Shape(std::vector<int64_t>(axes_.begin() + 1, axes_.end()));
   }
 
-  /// Hands all numbers to visit(bytes, count, position) piece by piece: the header is not believed
-  /// before they are there.
+  /// Calls visit(bytes, count, position) for the elements piece by piece, so that memory grows with
+  /// the file and not with the sizes in its header.
   template <typename Visit>
   void ReadNumbers(Visit visit) {
     std::array<uint8_t, 1 << 16> piece;

@@ -19,15 +19,15 @@
 namespace yoke {
 namespace {
 
-// Files that are held undecoded: enough to keep all cores busy.
+// Undecoded files held at a time: enough to keep all cores busy.
 constexpr size_t kFilesAtOnce = 512;
 constexpr size_t kBytesAtOnce = 64 << 20;
 
-// What all images become: told by the job or a checkpoint, or the size of the first image.
+// The size of all images: set by the job or a checkpoint, or that of the first image.
 struct Target {
   int channels = 3;
   std::optional<ImageSize> size;
-  bool stretch = false;  // images of another size are resized; else they are an error
+  bool stretch = false;  // whether images of another size are resized or refused
 };
 
 Target MakeTarget(const Options& options, const DataInfo* like) {
@@ -52,7 +52,7 @@ Image Decode(const ImageFile& file, const Target& target) {
   return target.stretch ? Resize(image, *target.size) : image;
 }
 
-// Moves block order[i] of `size` bytes to place i, cycle by cycle, with one block held aside.
+// Moves block order[i] of `size` bytes to place i, cycle by cycle, with one spare block.
 void Reorder(uint8_t* blocks, size_t size, std::vector<int64_t> order) {
   std::vector<uint8_t> held(size);
   for (size_t start = 0; start < order.size(); ++start) {
@@ -151,7 +151,7 @@ class Loader {
     return index;
   }
 
-  // The order in an archive is chance.
+  // The order in an archive is arbitrary.
   void SortByPath(int64_t first, MemoryData& data) const {
     if (std::is_sorted(paths_.begin(), paths_.end())) return;
     std::vector<int64_t> order(paths_.size());
@@ -167,10 +167,10 @@ class Loader {
   Target target_;
   ClassLabels classes_;
   bool labelled_ = true;
-  std::vector<ImageFile> waiting_;  // read, not decoded yet
+  std::vector<ImageFile> waiting_;  // read, not yet decoded
   size_t waiting_bytes_ = 0;
   std::vector<std::string> notes_;
-  std::vector<std::string> paths_;  // of the images of this path, in the order they were added
+  std::vector<std::string> paths_;  // paths of the current path's images, in the order added
 };
 
 LoadedData LoadImageFolder(const Options& options, const ReadFiles& files) {

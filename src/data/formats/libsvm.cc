@@ -1,4 +1,5 @@
-// LIBSVM text: `label id:value id:value ...` a line, one class each, features counted from 0 or 1.
+// LIBSVM text: `label id:value id:value ...` per line, one class each, features counted from 0 or
+// 1.
 #include "data/classes.h"
 #include "data/memory_reader.h"
 #include "data/sparse_row.h"
@@ -8,10 +9,11 @@ namespace yoke {
 namespace {
 
 constexpr int64_t kLargestId = INT32_MAX - 1;
-// A larger id is a slip, or a hash that the job must tell: its weights alone would be gigabytes.
+// A larger id is a mistake, or a hash that needs the key `features`: its weights alone would take
+// gigabytes.
 constexpr int64_t kManyFeatures = 1 << 28;
 
-// Reads all files of a job. Ids are kept as written until it is known from where the files count.
+// Reads all files of a job. Ids are stored as written until the first index is known.
 class LibsvmLoader {
  public:
   LibsvmLoader(const Options& options, const ReadFiles& files)
@@ -35,8 +37,8 @@ class LibsvmLoader {
     return like ? like->first_index : -1;
   }
 
-  // The largest id that may stand in a file. While it is open where counting begins, that is the
-  // one of files that count from 1; Finish looks again.
+  // The largest valid id. Until the first index is known, that of files that count from 1; Finish
+  // checks again.
   int64_t LargestId() const {
     if (features_ < 0) return kLargestId;
     return first_index_ == 0 ? features_ - 1 : features_;
@@ -51,7 +53,7 @@ class LibsvmLoader {
     LineReader lines(source);
     const int64_t before = data.size;
     for (std::string_view line; lines.NextFilled(line);) {
-      line = line.substr(0, line.find('#'));  // behind it: a comment
+      line = line.substr(0, line.find('#'));  // the rest is a comment
       if (Trimmed(line).empty()) continue;
       ReadLine(lines, line, data);
       ++data.size;
@@ -151,8 +153,8 @@ class LibsvmLoader {
 
   const ReadFiles& files_;
   ClassLabels classes_;
-  int64_t first_index_;    // -1: not known yet
-  int64_t features_ = -1;  // -1: as many as there are
+  int64_t first_index_;    // -1: unknown yet
+  int64_t features_ = -1;  // -1: as many as the files have
   int64_t largest_ = 0;
   std::string largest_place_;
   bool labelled_ = true;

@@ -1,5 +1,5 @@
 // XMC text (extreme classification repository): a header `N F L`, then `l1,l2,... f1:v1 f2:v2 ...`
-// a line, both counted from 0.
+// per line, both counted from 0.
 #include <algorithm>
 
 #include "data/sparse_row.h"
@@ -9,7 +9,7 @@
 namespace yoke {
 namespace {
 
-// The numbers of a file's first line.
+// The numbers in a file's first line.
 struct Header {
   int64_t examples = 0;
   int64_t features = 0;
@@ -34,7 +34,7 @@ Header ReadHeader(LineReader& lines) {
   return header;
 }
 
-// One file: its lines, and how far features and labels go in it.
+// One file: its lines, and the limits of features and labels in it.
 class XmcFile {
  public:
   XmcFile(ByteSource& source, const DataInfo* like) : lines_(source), header_(ReadHeader(lines_)) {
@@ -42,8 +42,8 @@ class XmcFile {
     label_limit_ = like ? std::min(header_.labels, like->outputs) : header_.labels;
   }
 
-  // Reads the lines behind the header. Blank lines count as examples until there are as many as
-  // promised.
+  // Reads the lines after the header. Blank lines count as examples until the promised number is
+  // reached.
   void Read(MemoryData& data) {
     std::string_view line;
     for (int64_t i = 0; i < header_.examples; ++i, ++data.size) {

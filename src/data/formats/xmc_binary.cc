@@ -1,5 +1,5 @@
 // xmc-binary: extreme classification data as arrays in a file that is mapped, not read. A
-// compressed file is unpacked into memory. What is checked is checked in passes without branches.
+// compressed file is unpacked into memory. Checks are passes without branches.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace yoke {
 namespace {
 
-// The file whole: mapped where it is a plain one.
+// The whole file, mapped if it is a plain one.
 SharedBytes WholeFile(ByteSource& source, int64_t memory_limit) {
   if (const std::string path = source.PlainPath(); !path.empty()) return MapFile(path);
   auto bytes = std::make_shared<GrowingArray<char>>(memory_limit);
@@ -19,11 +19,11 @@ SharedBytes WholeFile(ByteSource& source, int64_t memory_limit) {
   return {{bytes->data(), static_cast<size_t>(bytes->size())}, bytes};
 }
 
-// Rows in a file: what they are called, and the ids that are allowed.
+// Rows in a file, their name in messages, and the limit of their ids.
 struct Rows {
   std::span<const int64_t> offsets;
   std::span<const int32_t> ids;
-  std::span<const float> values;  // of features only
+  std::span<const float> values;  // for features only
   const char* what;               // "feature"
   int64_t limit;
 };
@@ -40,7 +40,7 @@ bool AllBelow(std::span<const int32_t> ids, int64_t limit) {
   return ids.empty() || largest < limit;
 }
 
-// Neighbours that do not ascend: none but where a row begins.
+// Whether ids ascend within each row: counts descents, and subtracts those between rows.
 bool AllAscend(const Rows& rows) {
   int64_t falls = 0;
   for (size_t i = 1; i < rows.ids.size(); ++i) falls += rows.ids[i] <= rows.ids[i - 1];
@@ -81,7 +81,7 @@ class XmcBinaryFile {
                .limit = head_.labels};
   }
 
-  // Features and labels of a model may be fewer than the file's.
+  // `like`: the model's features and labels may be fewer than the file's.
   void Check(const DataInfo* like) {
     if (like) features_.limit = std::min(features_.limit, like->input[0]);
     if (like) labels_.limit = std::min(labels_.limit, like->outputs);
@@ -149,7 +149,7 @@ class XmcBinaryFile {
         rows.what, *fall, fall[1], fall - rows.offsets.begin()));
   }
 
-  // Finds the bad entry that the passes have seen.
+  // Finds the invalid entry that a pass has detected.
   [[noreturn]] void FailRows(const Rows& rows) const {
     for (size_t r = 0; r + 1 < rows.offsets.size(); ++r)
       for (int64_t i = rows.offsets[r]; i < rows.offsets[r + 1]; ++i)
@@ -168,7 +168,7 @@ class XmcBinaryFile {
             "{}: example {}: feature {} has no finite value; expected one", name_, row, id);
   }
 
-  // The first file is shown where it lies; what follows it in the same set is copied.
+  // The first file is used in place; further files of the set are copied behind it.
   void Put(const Rows& rows, SparseArrays& to) const {
     if (to.rows() == 0) {
       to.offsets.Adopt(rows.offsets, file_.owner);

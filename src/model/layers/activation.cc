@@ -1,4 +1,4 @@
-// Layers that apply a function to each number; backward needs only the output.
+// Layers that apply a function to each element; backward needs only the output.
 #include "model/layers/activation.h"
 
 #include "model/layers/support.h"

@@ -1,4 +1,4 @@
-// The layer `batch_norm`: each channel of an image, or feature of a row, normalized over the batch
+// The layer `batch_norm`: normalizes each channel of an image, or feature of a row, over the batch
 // (Ioffe and Szegedy 2015). Absorbs the addition of a residual and a ReLU.
 #include "kernels/batch_norm.h"
 
@@ -73,8 +73,8 @@ class BatchNorm : public Layer {
     return specs;
   }
 
-  /// Passes over memory: two reads and a write forward, four reads and a write backward; an
-  /// addition reads its other input, and with a ReLU backward reads y and writes a gradient.
+  /// Passes over memory: two reads and a write forward, four reads and a write backward. An
+  /// addition reads its other input; with a ReLU, backward reads y and writes a gradient.
   Cost Price(int64_t batch) const override {
     const double numbers = double(batch) * double(image_.Count());
     const double passes = 8 + (shape_.add ? 2 : 0) + (shape_.add && shape_.relu ? 1 : 0);
@@ -105,7 +105,7 @@ class BatchNorm : public Layer {
   }
 
  private:
-  BatchNormShape shape_;  // of one example
+  BatchNormShape shape_;  // for one example
   bool affine_;
   Shape image_;
   std::string name_;

@@ -1,4 +1,5 @@
-// The layer `channel_shuffle`: mixes the channels of groups (Zhang et al., "ShuffleNet", 2018).
+// The layer `channel_shuffle`: interleaves the channels of groups (Zhang et al., "ShuffleNet",
+// 2018).
 #include "base/check.h"
 #include "base/limits.h"
 #include "kernels/rearrange.h"

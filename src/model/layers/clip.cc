@@ -1,4 +1,4 @@
-// The layer `clip`: each number within bounds; from 0 to 6 it is known as ReLU6.
+// The layer `clip`: clamps each element; from 0 to 6 it is ReLU6.
 #include "base/check.h"
 #include "model/layers/elementwise.h"
 

@@ -45,7 +45,7 @@ class Concat : public Layer {
   Shape shape_;
 };
 
-/// The shape with another number of channels.
+/// `shape` with another number of channels.
 Shape WithChannels(const Shape& shape, int64_t channels) {
   std::vector<int64_t> axes(shape.axes().begin(), shape.axes().end());
   axes[0] = channels;

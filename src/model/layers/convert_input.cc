@@ -1,5 +1,5 @@
-// ConvertInput: converted inputs live in the plan's saved memory until Backward where it reads them
-// (in scratch otherwise), their gradients in scratch.
+// ConvertInput: converted inputs are in the plan's saved memory if Backward reads them, otherwise
+// in scratch; their gradients are in scratch.
 #include "model/layers/convert_input.h"
 
 #include "kernels/convert.h"
@@ -30,7 +30,7 @@ class ConvertedPlan : public LayerPlan {
     output = inner_->output;
     saved_bytes = saved_inputs_ + inner_->saved_bytes;
     scratch_bytes = scratch_inputs_ + inner_->scratch_bytes;
-    reads_input = inner_->reads_input && !all;  // of the others the converted ones are kept
+    reads_input = inner_->reads_input && !all;  // else the converted copies are kept
     reads_output = inner_->reads_output;
     updates_weight = inner_->updates_weight;
     const int in_place = inner_->gradient_in_place;
@@ -57,11 +57,11 @@ class ConvertedPlan : public LayerPlan {
   }
 
  private:
-  /// One input as the inner plan sees it.
+  /// One input as the inner plan needs it.
   struct Input {
     Tensor tensor;  // without data
     bool converts = false;
-    int64_t at = 0;  // where the converted one lies in its memory
+    int64_t at = 0;  // offset of the converted copy
   };
 
   bool Add(const Edge& edge, int64_t batch, InputFormat format) {
@@ -71,8 +71,8 @@ class ConvertedPlan : public LayerPlan {
     return converts;
   }
 
-  /// The k-th input, or its gradient, for the inner plan: the converted one in `memory`. Null stays
-  /// null.
+  /// The k-th input, or its gradient, as the inner plan needs it: the converted copy in `memory`.
+  /// Null stays null.
   Tensor Seen(size_t k, const Tensor& outside, void* memory) const {
     if (!inputs_[k].converts) return outside;
     Tensor tensor = inputs_[k].tensor;
@@ -100,9 +100,9 @@ class ConvertedPlan : public LayerPlan {
 
   std::unique_ptr<LayerPlan> inner_;
   std::vector<Input> inputs_;
-  std::vector<Tensor> others_, gradients_;  // of the call
-  bool kept_ = false;                       // until Backward
-  int64_t bytes_ = 0;                       // of the converted inputs
+  std::vector<Tensor> others_, gradients_;  // of the current call
+  bool kept_ = false;                       // converted inputs are kept until Backward
+  int64_t bytes_ = 0;                       // size of the converted inputs
   int64_t saved_inputs_ = 0, scratch_inputs_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The layer `convolution`: each output pixel is a weighted sum of a window of the input, the same
-// weights everywhere.
+// The layer `convolution`: each output pixel is a weighted sum of a window of the input, with the
+// same weights everywhere.
 #include "kernels/convolution.h"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ class Convolution : public Layer {
   }
 
  private:
-  ConvolutionShape shape_;  // of one example
+  ConvolutionShape shape_;  // for one example
   WeightInitializers initializers_;
   std::string name_;
 };

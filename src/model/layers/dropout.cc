@@ -1,6 +1,6 @@
-// The layer `dropout`: while training, zeroes numbers at random (Srivastava et al. 2014). What is
-// zeroed follows from (seed, epoch, example, layer) and the position in memory, so that neither
-// threads nor the order of a batch matter.
+// The layer `dropout`: zeroes random elements in training (Srivastava et al. 2014). The mask
+// depends only on (seed, epoch, example, layer) and the position, so it is the same for any number
+// of threads and order of the batch.
 #include "kernels/dropout.h"
 
 #include "base/check.h"
@@ -47,7 +47,7 @@ class DropoutPlan : public LayerPlan {
 
   DropoutShape shape_;
   uint64_t layer_;
-  std::vector<uint64_t> keys_;  // of the batch's examples
+  std::vector<uint64_t> keys_;  // one per example of the batch
 };
 
 class Dropout : public Layer {

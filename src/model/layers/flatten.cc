@@ -1,4 +1,4 @@
-// The layer `flatten`: an image becomes a row of numbers, in the order channels, height, width.
+// The layer `flatten`: an image becomes a row, in the order channels, height, width.
 #include "kernels/convert.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/support.h"
@@ -6,7 +6,7 @@
 namespace yoke::layer {
 namespace {
 
-/// Plain input is passed on as it lies.
+/// Plain input is passed on without a copy.
 class SharedPlan : public LayerPlan {
  public:
   explicit SharedPlan(const PlanRequest& request) {

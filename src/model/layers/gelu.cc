@@ -1,5 +1,5 @@
-// The layer `gelu`: x * P(X <= x) of the normal distribution, exact or by a hyperbolic tangent
-// (Hendrycks and Gimpel 2016).
+// The layer `gelu`: x * P(X <= x) of the normal distribution, exact or approximated by a hyperbolic
+// tangent (Hendrycks and Gimpel 2016).
 #include <cmath>
 #include <numbers>
 

@@ -1,4 +1,4 @@
-// The layer `global_average_pool`: an image becomes a row of its channels' means.
+// The layer `global_average_pool`: the mean of each channel of an image.
 #include "kernels/global_average.h"
 #include "model/layers/support.h"
 

@@ -1,4 +1,4 @@
-// The layer `hard_sigmoid`: slope * x + offset within 0 and 1, sigmoid of straight lines
+// The layer `hard_sigmoid`: slope * x + offset clamped to [0, 1], a piecewise linear sigmoid
 // (Courbariaux et al., "BinaryConnect", 2015; with the slope 1/6 in MobileNetV3).
 #include <algorithm>
 
@@ -11,7 +11,7 @@ struct HardSigmoid {
   float slope, offset;
   float Value(float x) const {
     const float y = slope * x + offset;
-    return y < 0 ? 0.0F : y > 1 ? 1.0F : y;  // a NaN stays one
+    return y < 0 ? 0.0F : y > 1 ? 1.0F : y;  // a NaN remains
   }
   float Slope(float x) const {
     const float y = slope * x + offset;

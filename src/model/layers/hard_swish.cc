@@ -1,5 +1,5 @@
-// The layer `hard_swish`: x * min(max(x + 3, 0), 6) / 6, silu of straight lines (Howard et al.,
-// "Searching for MobileNetV3", 2019).
+// The layer `hard_swish`: x * min(max(x + 3, 0), 6) / 6, silu with a piecewise linear sigmoid
+// (Howard et al., "Searching for MobileNetV3", 2019).
 #include <algorithm>
 
 #include "model/layers/elementwise.h"

@@ -1,4 +1,4 @@
-// Layers with several inputs: checks, and one list of all.
+// Layers with several inputs: checks, and a list of all inputs.
 #include "model/layers/joined.h"
 
 #include "base/check.h"

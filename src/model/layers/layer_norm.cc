@@ -55,7 +55,8 @@ class LayerNormLayer : public Layer {
 
   Cost Price(int64_t batch) const override { return Elementwise(batch * input_.Count(), 16); }
 
-  /// Numbers that are normalized together lie together: channels last where those are a pixel's.
+  /// Elements that are normalized together must be contiguous: channels last if a pixel's channels
+  /// are normalized.
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     const bool all = together_.rank() == input_.rank();
     const Layout layout = all ? Layout::kPlain : Layout::kChannelsLast;
@@ -73,7 +74,7 @@ class LayerNormLayer : public Layer {
 
  private:
   Shape input_;
-  Shape together_;  ///< Of what is normalized together.
+  Shape together_;  ///< Shape of the elements normalized together.
   double epsilon_;
   bool affine_;
 };

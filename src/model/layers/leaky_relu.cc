@@ -1,4 +1,4 @@
-// The layer `leaky_relu`: negative numbers are made small, not zero (Maas et al. 2013).
+// The layer `leaky_relu`: x, or slope * x for negative x (Maas et al. 2013).
 #include "model/layers/elementwise.h"
 
 namespace yoke::layer {

@@ -1,5 +1,5 @@
-// The layer `local_response_norm`: each number divided by a power of its neighbours' squares in the
-// channels beside it (Krizhevsky et al. 2012).
+// The layer `local_response_norm`: divides each element by a power of the sum of squares over
+// neighbouring channels (Krizhevsky et al. 2012).
 #include "kernels/local_response_norm.h"
 
 #include "base/check.h"
@@ -50,7 +50,7 @@ class LocalResponseNorm : public Layer {
   }
 
  private:
-  LocalResponseNormShape shape_;  // of one example
+  LocalResponseNormShape shape_;  // for one example
   Shape image_;
 };
 

@@ -1,5 +1,5 @@
-// Losses: the scores are read as f32, whatever the arithmetic below. Over an active set the loss is
-// that of its ids alone.
+// Losses: scores are f32 whatever the arithmetic of the model. Over an active set the loss counts
+// only its ids.
 #include "model/layers/loss.h"
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class WeightedLossPlan : public LayerPlan {
   float weight_;
 };
 
-/// The loss of active scores: each group is a small batch whose labels are columns of its block.
+/// The loss over active scores: each group is a small batch whose labels are columns of its block.
 class ActiveLossPlan : public LayerPlan {
  public:
   ActiveLossPlan(const CrossEntropyShape& shape, bool reference)
@@ -159,7 +159,7 @@ class Loss : public Layer {
   CrossEntropy function_;
   double weight_;
   int64_t outputs_;
-  int64_t looked_at_;  ///< Scores of an example in a training step, labels left out.
+  int64_t looked_at_;  ///< Scores per example in a training step, without labels.
 };
 
 }  // namespace

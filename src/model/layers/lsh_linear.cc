@@ -1,5 +1,5 @@
-// The layer `lsh_linear`: like linear, but in training only the outputs that hashing finds (or that
-// are drawn), and the true labels, are computed. Outside training it is exact: all outputs.
+// The layer `lsh_linear`: like linear, but training computes only the outputs that hashing finds or
+// that are drawn at random, and the true labels. Evaluation computes all outputs.
 #include <cmath>
 
 #include "base/check.h"
@@ -13,7 +13,7 @@
 namespace yoke::layer {
 namespace {
 
-/// All outputs of sparse rows, the weight being stored a row an output.
+/// All outputs for sparse input, with one row of weights per output.
 class SparseRowsPlan : public LayerPlan {
  public:
   explicit SparseRowsPlan(const LshPlanShape& shape) : shape_(shape) {
@@ -65,7 +65,7 @@ class LshLinear : public Layer {
     return params;
   }
 
-  /// Labels are not counted: how many an example has is not known here.
+  /// Without labels, because their number per example is unknown here.
   Cost Price(int64_t batch) const override {
     const LshSettings& s = shape_.settings;
     const double n = double(batch), rows = double(s.wanted()), in = double(s.inputs);

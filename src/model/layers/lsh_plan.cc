@@ -16,16 +16,16 @@
 namespace yoke::layer {
 namespace {
 
-constexpr int64_t kPad = 64;          // sizes of blocks are rounded up to it: few kernels serve all
-constexpr size_t kMostKernels = 256;  // then they are made anew
-constexpr int64_t kQueries = 16;      // examples a thread hashes at a time
-constexpr float kNothing = -1e30F;    // a padding score: no loss, no gradient
+constexpr int64_t kPad = 64;  // block sizes are multiples of it, so that few kernels suffice
+constexpr size_t kMostKernels = 256;  // the cache of kernels is cleared beyond that
+constexpr int64_t kQueries = 16;      // examples that a thread hashes at a time
+constexpr float kNothing = -1e30F;    // the score of padding: no loss, no gradient
 
 Tensor Matrix(int64_t rows, int64_t columns, DType type, const void* data) {
   return {.shape = {rows, columns}, .type = type, .data = const_cast<void*>(data)};
 }
 
-/// Sparse rows of one example each for what a group's block holds.
+/// The sparse rows of one example, for a group's block.
 SparseRows RowOf(const std::span<const int32_t> ids, const float* values,
                  std::array<int64_t, 2>& offsets, int64_t width) {
   offsets = {0, static_cast<int64_t>(ids.size())};
@@ -103,8 +103,8 @@ void LshPlan::KeysOfActive(const ActiveSet& input, const Hasher& hasher) {
   }
 }
 
-/// Examples whose first keys are alike stand together; behind another active set groups stay as
-/// they are.
+/// Sorts examples by their first key, so that similar ones share a group; above another active set
+/// the groups stay the same.
 void LshPlan::MakeGroups(const LayerCall& call) {
   ActiveSet& set = *call.active_output;
   set.groups.clear();
@@ -136,7 +136,7 @@ void LshPlan::ChooseIds(const LayerCall& call, const LshState* state) {
   ForEachOnTeam(groups, [&](int64_t g) { ChooseFor(call, state, static_cast<size_t>(g)); });
 }
 
-/// Labels, then what the tables find, then random ids up to the wanted number.
+/// Labels, then ids from the tables, then random ids up to the wanted number.
 void LshPlan::ChooseFor(const LayerCall& call, const LshState* state, size_t g) {
   const LshSettings& s = shape_.settings;
   const ActiveGroup& group = call.active_output->groups[g];
@@ -175,7 +175,7 @@ void LshPlan::AddLabels(const LayerCall& call, const ActiveGroup& group,
   const CrossEntropyShape labels{.batch = call.batch.size, .outputs = shape_.settings.outputs};
   for (const int32_t example : call.active_output->ExamplesOf(group)) {
     const Targets targets = TargetsOf(call.batch, labels, example);
-    for (int64_t k = 0; k < targets.count; ++k)  // class 1 of one output means that output itself
+    for (int64_t k = 0; k < targets.count; ++k)  // with one output, class 1 is that output
       ids.push_back(std::min(targets.ids[k], static_cast<int32_t>(labels.outputs) - 1));
   }
   std::sort(ids.begin(), ids.end());
@@ -209,13 +209,13 @@ void LshPlan::TakeInput(const LayerCall& call, size_t g) {
     const auto ids = call.active_input->IdsOf(below);
     work.columns.assign(ids.begin(), ids.end());
     work.width = below.columns;
-    work.input = Lowered(call.active_input->values.data() + below.value,
-                         below.examples * below.columns, work.input_room);
+    work.input = ToOperands(call.active_input->values.data() + below.value,
+                            below.examples * below.columns, work.input_scratch);
     return;
   }
   if (request_.input.sparse) return TakeSparse(call, group, work);
   work.width = shape_.settings.inputs;
-  void* to = work.input_room.Get<float>(group.examples * work.width);
+  void* to = work.input_scratch.Get<float>(group.examples * work.width);
   GatherRows({.table = call.input.As<float>(),
               .width = work.width,
               .rows = call.active_output->ExamplesOf(group),
@@ -226,7 +226,7 @@ void LshPlan::TakeInput(const LayerCall& call, size_t g) {
   work.input = to;
 }
 
-/// The features that occur in the group, as columns.
+/// The nonzero features of the group, as columns.
 void LshPlan::TakeSparse(const LayerCall& call, const ActiveGroup& group, Work& work) {
   const SparseRows rows = call.batch.sparse.View();
   const auto examples = call.active_output->ExamplesOf(group);
@@ -245,7 +245,7 @@ void LshPlan::TakeSparse(const LayerCall& call, const ActiveGroup& group, Work& 
       const auto at = std::lower_bound(work.columns.begin(), work.columns.end(), rows.ids[k]);
       dense[i * work.width + (at - work.columns.begin())] += rows.values ? rows.values[k] : 1.0F;
     }
-  work.input = Lowered(dense, count, work.input_room);
+  work.input = ToOperands(dense, count, work.input_scratch);
 }
 
 void LshPlan::Multiply(const LayerCall& call, size_t g) {
@@ -280,11 +280,11 @@ void LshPlan::Multiply(const LayerCall& call, size_t g) {
                   .bias = shape_.bias ? work.bias.As<float>() : nullptr,
                   .output = result,
                   .scratch = local().scratch.Get<char>(kernel.scratch_bytes())});
-  if (bf16()) Raise(result, count, values);
+  if (bf16()) ToF32(result, count, values);
   if (request_.scores) FinishScores(call, group);
 }
 
-/// Corrects the random part and keeps padding out of the loss.
+/// Corrects the scores of random ids, and excludes padding from the loss.
 void LshPlan::FinishScores(const LayerCall& call, const ActiveGroup& group) const {
   const LshSettings& s = shape_.settings;
   const int64_t random = group.active - group.hard;
@@ -314,7 +314,7 @@ void LshPlan::GradientsOf(const LayerCall& call, size_t g) {
   Work& work = works_[g];
   const int64_t count = group.examples * group.columns;
   Local& own = local();
-  const void* gradient = Lowered(set.gradient.data() + group.value, count, work.output_gradient);
+  const void* gradient = ToOperands(set.gradient.data() + group.value, count, work.output_gradient);
   void* input_gradient = request_.input_gradient
                              ? own.input_gradient.Get<float>(group.examples * work.width)
                              : nullptr;
@@ -338,22 +338,22 @@ void LshPlan::ReturnInputGradient(const LayerCall& call, size_t g, const void* g
   if (call.active_input) {
     ActiveSet& below = *call.active_input;
     float* to = below.gradient.data() + below.groups[g].value;
-    return Raise(gradient, group.examples * width, to);
+    return ToF32(gradient, group.examples * width, to);
   }
   const auto examples = call.active_output->ExamplesOf(group);
   const auto* row = static_cast<const char*>(gradient);
   for (size_t i = 0; i < examples.size(); ++i, row += width * SizeOf(type_))
-    Raise(row, width, call.input_gradient.As<float>() + examples[i] * width);
+    ToF32(row, width, call.input_gradient.As<float>() + examples[i] * width);
 }
 
-const void* LshPlan::Lowered(const float* from, int64_t count, ScratchBuffer& room) const {
+const void* LshPlan::ToOperands(const float* from, int64_t count, ScratchBuffer& scratch) const {
   if (!bf16()) return from;
-  Bf16* to = room.Get<Bf16>(count);
+  Bf16* to = scratch.Get<Bf16>(count);
   Convert(Matrix(1, count, DType::kF32, from), Matrix(1, count, type_, to));
   return to;
 }
 
-void LshPlan::Raise(const void* from, int64_t count, float* to) const {
+void LshPlan::ToF32(const void* from, int64_t count, float* to) const {
   if (bf16())
     Convert(Matrix(1, count, type_, from), Matrix(1, count, DType::kF32, to));
   else
@@ -377,7 +377,7 @@ void LshPlan::Merge(const LayerCall& call) {
   }
 }
 
-/// The library's kernels are made for a number of threads and keep the pointers of their last call.
+/// Kernels depend on the number of threads, and keep the pointers of their last call.
 LinearKernel& LshPlan::KernelFor(const ActiveGroup& group, int64_t inputs) {
   auto& kernels = local().kernels;
   const std::array<int64_t, 4> key = {group.examples, inputs, group.columns, KernelThreads()};

@@ -55,7 +55,7 @@ class LshPlan : public LayerPlan {
     std::vector<int32_t> columns;  ///< Nonzero inputs; empty: all.
     int64_t width = 0;             ///< Row length of the blocks: columns, rounded up.
     const void* input = nullptr;   ///< [examples, width]
-    ScratchBuffer dense, input_room, weight, bias, output, output_gradient, weight_gradient,
+    ScratchBuffer dense, input_scratch, weight, bias, output, output_gradient, weight_gradient,
         bias_gradient;
   };
 
@@ -75,10 +75,10 @@ class LshPlan : public LayerPlan {
   void ReturnInputGradient(const LayerCall& call, size_t group, const void* gradient);
   void Merge(const LayerCall& call);
   bool bf16() const { return type_ == DType::kBf16; }
-  /// `from` in the products' type: itself, or converted into `room`.
-  const void* Lowered(const float* from, int64_t count, ScratchBuffer& room) const;
+  /// `from` in the products' type: itself, or converted into `scratch`.
+  const void* ToOperands(const float* from, int64_t count, ScratchBuffer& scratch) const;
   /// Copies elements of the products' type to f32.
-  void Raise(const void* from, int64_t count, float* to) const;
+  void ToF32(const void* from, int64_t count, float* to) const;
 
   LshPlanShape shape_;
   PlanRequest request_;

@@ -1,4 +1,4 @@
-// Settings of lsh_linear: the options, and the rules by which one number gives the rest.
+// Settings of lsh_linear: the options, and defaults that follow from the layer's size.
 #include "model/layers/lsh_settings.h"
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 namespace yoke::layer {
 namespace {
 
-constexpr double kFourthRoots = 64;  // active ids without a share: 64 times the fourth root of N
-constexpr int64_t kLoad = 32;        // ids a bucket holds on average
-constexpr int64_t kRoom = 2;         // times the load: what a bucket has room for
+constexpr double kFourthRoots = 64;  // active ids without `share`: 64 times the fourth root of N
+constexpr int64_t kLoad = 32;        // mean number of ids per bucket
+constexpr int64_t kRoom = 2;         // capacity of a bucket: times the load
 constexpr int kTables = 24;
-constexpr int64_t kLeastInterval = 50;  // steps until tables are built anew, and
-constexpr int64_t kRowsAStep = 8192;    // the rows a step hashes then: a fifth of its time
+constexpr int64_t kLeastInterval = 50;  // minimum steps between rebuilds
+constexpr int64_t kRowsAStep = 8192;    // rows hashed per step of a rebuild: a fifth of its time
 
 std::vector<std::string> NamesOf(const auto& entries) {
   std::vector<std::string> names;
@@ -38,7 +38,7 @@ int64_t IntOr(const Options& options, const char* name, int64_t otherwise) {
   return options.Has(name) ? options.Int(name) : otherwise;
 }
 
-/// Ids wanted besides labels.
+/// Ids wanted in addition to labels.
 int64_t WantedOf(const Options& options, int64_t outputs) {
   const double wanted = options.Has("share") ? options.Float("share") * double(outputs)
                                              : kFourthRoots * std::pow(double(outputs), 0.25);
@@ -70,7 +70,7 @@ void ChooseTables(const Options& options, LshSettings& s) {
       options.String("bucket_policy") == "fifo" ? BucketPolicy::kFifo : BucketPolicy::kReservoir;
 }
 
-/// Nothing that is set may be without effect.
+/// Refuses options that would have no effect.
 void CheckEffects(const Options& options, bool hashes, const LshSettings& s) {
   for (const char* name : {"hard", "hashes", "tables", "bucket", "rehash_every"})
     Require(

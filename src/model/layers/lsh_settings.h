@@ -42,7 +42,7 @@ std::vector<OptionSpec> LshOptions();
 /// layer's size: see docs/layers/lsh_linear.md.
 LshSettings SettingsOf(const Options& options, int64_t inputs);
 
-/// One line for `info` on how they were chosen.
+/// One line for `info` on how the settings were chosen.
 std::string Explain(const LshSettings& settings);
 
 }  // namespace yoke::layer

@@ -1,4 +1,4 @@
-// LshState: rebuilds in slices, by a fixed, growing or change-driven schedule.
+// LshState: rebuilds tables in slices, on a fixed, growing or change-driven schedule.
 #include "model/layers/lsh_state.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace yoke::layer {
 namespace {
 
-constexpr int64_t kLeastSlice = 16384;  // rows a step: fewer are not worth being spread
-constexpr int64_t kRowsAtOnce = 256;    // rows a thread hashes at a time
+constexpr int64_t kLeastSlice = 16384;  // rows per step; fewer are not worth spreading
+constexpr int64_t kRowsAtOnce = 256;    // rows that a thread hashes at a time
 constexpr int64_t kWatched = 1024;
 
 TableShape ShapeOf(const LshSettings& s) {
@@ -93,7 +93,7 @@ void LshState::Start() {
 
 void LshState::Advance(const float* weights, int64_t count) {
   const int64_t begin = position_[kProgress];
-  // With one set of tables there is nothing to query until all rows are in it.
+  // With a single set of tables, there is nothing to query until it has all rows.
   if (settings_.rehash_touched) count = settings_.outputs;
   count = std::min(count, settings_.outputs - begin);
   std::vector<int32_t> rows(static_cast<size_t>(count));
@@ -203,7 +203,7 @@ std::vector<StateTensor> LshState::Tensors() {
 }
 
 void LshState::Restored() {
-  // The tables of other hash functions would be queried in vain: they are built anew.
+  // Tables of other hash functions cannot be used: rebuild.
   if (position_[kFunctions] != Functions()) position_.assign(kPlaces, 0), position_[kProgress] = -1;
   if (position_[kStep] == 0) return;
   hasher_ = MakeHasher(position_[kGeneration]);

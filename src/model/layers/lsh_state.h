@@ -72,7 +72,7 @@ class LshState : public LayerState {
   std::vector<HashTables> tables_;
   std::unique_ptr<Hasher> hasher_, next_;
   std::vector<int32_t> position_;
-  std::vector<int32_t> watched_;  ///< Sample of rows whose codes show how much all have changed.
+  std::vector<int32_t> watched_;        ///< A sample of rows, to estimate how many codes changed.
   std::vector<uint32_t> watched_keys_;  ///< Their keys when the tables were built.
   std::vector<uint32_t> keys_;          ///< Keys of all rows; only with rehash_touched.
   std::vector<int32_t> touched_;        ///< 1 for updated rows; only with rehash_touched.

@@ -1,5 +1,5 @@
-// The layer `multiply`: the product of two inputs, or of an image and one number for each of its
-// channels (Hu et al., "Squeeze-and-excitation networks", 2018).
+// The layer `multiply`: the product of two inputs, or of an image and one element per channel (Hu
+// et al., "Squeeze-and-excitation networks", 2018).
 #include "kernels/multiply.h"
 
 #include "base/check.h"
@@ -44,7 +44,7 @@ class MultiplyLayer : public Layer {
   Shape shape_;
 };
 
-/// Whether `gate` holds a number for each channel of an image.
+/// Whether `gate` has one element per channel of an image.
 bool IsGate(const Shape& image, const Shape& gate) {
   return image.rank() == 3 && (gate == Shape{image[0]} || gate == Shape{image[0], 1, 1});
 }

@@ -1,4 +1,4 @@
-// The layer `pad`: an image with a border of one number.
+// The layer `pad`: adds a constant border to an image.
 #include "base/check.h"
 #include "kernels/rearrange.h"
 #include "model/layers/window.h"

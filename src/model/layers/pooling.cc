@@ -17,7 +17,7 @@ class PoolingPlan : public LayerPlan {
       : kernel_(MakePooling(shape, request.reference)) {
     const Shape out = shape.Output();
     output = {.shape = {out[1], out[2], out[3]}, .type = shape.type, .layout = shape.layout};
-    reads_input = reads_output = false;  // a maximum's place is saved
+    reads_input = reads_output = false;  // the place of each maximum is saved
     saved_bytes = kernel_->saved_bytes();
     kernel = kernel_->name();
   }
@@ -56,7 +56,7 @@ class PoolingLayer : public Layer {
   }
 
  private:
-  PoolingShape shape_;  // of one example
+  PoolingShape shape_;  // for one example
 };
 
 }  // namespace

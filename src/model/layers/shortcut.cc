@@ -1,5 +1,5 @@
-// The layer `shortcut`: what a residual block adds its result to where the block changes the size
-// of the image, without parameters (He et al. 2015, option A).
+// The layer `shortcut`: the parameter-free shortcut of a residual block that changes the size of
+// the image (He et al. 2015, option A).
 #include "kernels/shortcut.h"
 
 #include "base/check.h"
@@ -49,7 +49,7 @@ class Shortcut : public Layer {
   }
 
  private:
-  ShortcutShape shape_;  // of one example
+  ShortcutShape shape_;  // for one example
 };
 
 std::unique_ptr<Layer> MakeShortcutLayer(const Options& options, const LayerContext& context) {

@@ -10,7 +10,7 @@
 namespace yoke::layer {
 namespace {
 
-/// Channels [begin, begin + count) of `all`.
+/// Channels [begin, begin + count) out of `all`.
 struct Piece {
   int64_t begin = 0, count = 0, all = 0;
 };
@@ -32,7 +32,7 @@ class SlicePlan : public LayerPlan {
   }
 
  private:
-  /// The piece with what lies before and behind it, of which only the channels are known.
+  /// The piece and the channels before and after it, of which only the shapes are set.
   std::array<Tensor, 3> Parts(const Tensor& piece) const {
     const int64_t behind = piece_.all - piece_.begin - piece_.count;
     return {Tensor{.shape = {1, piece_.begin}}, piece, Tensor{.shape = {1, behind}}};

@@ -1,6 +1,5 @@
-// The layer `sparse_linear`: like linear for sparse input. Its weight is stored a row a feature,
-// and only the rows of features that occur in a batch are read or have a gradient. It computes in
-// f32 whatever the arithmetic asked for.
+// The layer `sparse_linear`: like linear, for sparse input. Stores one row of weights per feature;
+// only rows of features in the batch are read or have a gradient. Always computes in f32.
 #include "kernels/sparse_linear.h"
 
 #include "base/check.h"
@@ -67,7 +66,8 @@ class SparseLinear : public Layer {
                          shape_.bias ? shape_.outputs : 0, initializers_);
   }
 
-  /// How many features an example has is not known here; a hundred, or all when there are fewer.
+  /// The number of features per example is unknown here: assumes a hundred, or all if there are
+  /// fewer.
   Cost Price(int64_t batch) const override {
     const double entries = double(batch) * std::min(100.0, double(shape_.features));
     return {.operations = 4 * entries * double(shape_.outputs),

@@ -1,4 +1,4 @@
-// Small things that layers share.
+// Helpers that layers share.
 #include "model/layers/support.h"
 
 #include <algorithm>

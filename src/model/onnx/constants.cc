@@ -1,4 +1,4 @@
-// Operators that compute constants while a file is read: PyTorch writes shapes as small programs.
+// Operators on constants, computed while a file is read: PyTorch writes shapes as small programs.
 #include <algorithm>
 #include <optional>
 #include <type_traits>
@@ -8,13 +8,13 @@
 namespace yoke::onnx_file {
 namespace {
 
-/// An axis as a position from 0 on.
+/// An axis as an index from 0.
 int64_t AxisIn(const Node& node, int64_t axis, int64_t rank) {
   node.Need(axis >= -rank && axis < rank, "there is no axis {} among {}", axis, rank);
   return axis < 0 ? axis + rank : axis;
 }
 
-/// Applies `change` to whichever numbers a constant holds.
+/// Applies `change` to a constant's ints or floats.
 template <typename Change>
 void Either(Constant& constant, const Change& change) {
   if (constant.integer)
@@ -67,7 +67,7 @@ std::optional<Number> Compute(const std::string& type, Number a, Number b) {
   return a / b;
 }
 
-/// a and b, of equal length or one of them a single number, number by number.
+/// a and b elementwise, of equal length or one of them a scalar.
 template <typename Number>
 std::vector<Number> ComputeEach(const Node& node, const std::vector<Number>& a,
                                 const std::vector<Number>& b) {
@@ -146,7 +146,7 @@ void Slice(Importer& importer, const Node& node) {
   importer.GiveConstant(node, std::move(to));
 }
 
-/// Floats of a layer stay what they are: yoke's precision is the job's.
+/// Casts between floating-point types are ignored: the job sets the precision.
 void Cast(Importer& importer, const Node& node) {
   const int64_t to = node.Int("to", 0);
   if (!importer.IsConstant(node.input(0)) && IsFloat(to))
@@ -183,7 +183,7 @@ void ConstantOfShape(Importer& importer, const Node& node) {
   importer.GiveConstant(node, std::move(fill));
 }
 
-/// [rows, columns] the other way round.
+/// Transposes [rows, columns].
 void Transpose(Importer& importer, const Node& node) {
   if (!importer.IsConstant(node.input(0))) return TransposeLayer(importer, node);
   Constant constant = importer.Numbers(node, 0);

@@ -1,4 +1,4 @@
-// What goes into a file's graph and what comes out: one input with a batch axis, one output.
+// Input and output of a file's graph: one input with a batch axis, one output.
 #include <algorithm>
 
 #include "model/onnx/importer.h"

@@ -1,5 +1,5 @@
-// WriteOnnx: each layer becomes the node that computes the same, with numbers of its own; fused
-// layers are written as their parts.
+// WriteOnnx: writes each layer as nodes that compute the same, with its own weights; fused layers
+// are written as their parts.
 #include <algorithm>
 #include <limits>
 
@@ -12,7 +12,7 @@ namespace onnx_file {
 namespace {
 
 constexpr int64_t kOpset = 17;
-constexpr int64_t kIrVersion = 8;  // the one of opset 17
+constexpr int64_t kIrVersion = 8;  // goes with opset 17
 constexpr const char* kInput = "input";
 constexpr const char* kScores = "scores";
 
@@ -74,7 +74,7 @@ std::string Exporter::Write() {
   return bytes;
 }
 
-/// What the last loss takes, or the last layer.
+/// The input of the last loss, or the last layer.
 std::string Exporter::ScoresLayer() const {
   const ListedLayer& last = list_.layers().back();
   return last.loss ? last.inputs[0] : last.name;

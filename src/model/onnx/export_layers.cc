@@ -1,4 +1,4 @@
-// How layers are written as ONNX: products, activations, joins, normalization.
+// Writes layers as ONNX: products, activations, joins, normalization.
 #include <cmath>
 
 #include "model/onnx/exporter.h"
@@ -6,7 +6,7 @@
 namespace yoke::onnx_file {
 namespace {
 
-/// A layer that is one node without attributes.
+/// A layer that is a single node without attributes.
 void Plain(Exporter& to, const ListedLayer& layer, const char* type) {
   to.AddNode(layer, type, to.InputsOf(layer));
 }
@@ -23,7 +23,7 @@ void Product(Exporter& to, const ListedLayer& layer) {
   Set(node, "transB", int64_t{layer.type != "sparse_linear"});
 }
 
-/// Without weight and bias of its own, it has those that change nothing.
+/// Without weight and bias, writes ones and zeros.
 void BatchNorm(Exporter& to, const ListedLayer& layer) {
   std::vector<std::string> inputs = to.InputsOf(layer);
   if (!layer.options.Bool("affine")) {
@@ -50,7 +50,7 @@ void Add(Exporter& to, const ListedLayer& layer) {
   to.AddNode(layer, layer.inputs.size() == 2 ? "Add" : "Sum", to.InputsOf(layer));
 }
 
-/// A gate that is a row becomes an image of one pixel first.
+/// A gate that is a row is first reshaped to an image of one pixel.
 void Multiply(Exporter& to, const ListedLayer& layer) {
   std::vector<std::string> inputs = to.InputsOf(layer);
   if (to.InputShape(layer, 1).rank() != to.InputShape(layer).rank()) {

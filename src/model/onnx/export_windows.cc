@@ -1,4 +1,4 @@
-// How layers are written as ONNX whose window moves over an image, and those that cut images.
+// Writes layers as ONNX: sliding windows, and layers that crop images.
 #include <limits>
 
 #include "model/onnx/exporter.h"
@@ -6,7 +6,7 @@
 namespace yoke::onnx_file {
 namespace {
 
-/// An option of one number or [height, width], as [height, width].
+/// An option with one number or [height, width], as [height, width].
 std::vector<int64_t> PairOf(const Options& options, const char* name) {
   std::vector<int64_t> pair = options.Ints(name);
   if (pair.size() == 1) pair.push_back(pair[0]);
@@ -48,7 +48,7 @@ void AveragePool(Exporter& to, const ListedLayer& layer) {
       int64_t{layer.options.Bool("count_padding")});
 }
 
-/// The mean itself bears the layer's name, as that is what becomes a layer again.
+/// The mean has the layer's name, because the importer makes the layer from it.
 void GlobalAveragePool(Exporter& to, const ListedLayer& layer) {
   onnx::NodeProto& pool = to.AddNode(layer, "GlobalAveragePool", to.InputsOf(layer));
   if (layer.options.Bool("keep_axes")) return;
@@ -59,7 +59,7 @@ void GlobalAveragePool(Exporter& to, const ListedLayer& layer) {
   Set(flatten, "axis", int64_t{1});
 }
 
-/// Every stride-th pixel, and zeros for further channels.
+/// Every stride-th pixel, with zeros for additional channels.
 void Shortcut(Exporter& to, const ListedLayer& layer) {
   std::string input = to.InputsOf(layer)[0];
   const int64_t stride = layer.options.Int("stride");
@@ -95,7 +95,7 @@ void Slice(Exporter& to, const ListedLayer& layer) {
               to.AddInts(layer, "axes", {1})});
 }
 
-/// The transposition bears the layer's name, as that is what becomes a layer again.
+/// The Transpose has the layer's name, because the importer makes the layer from it.
 void ChannelShuffle(Exporter& to, const ListedLayer& layer) {
   const int64_t groups = layer.options.Int("groups");
   const std::string input = to.InputsOf(layer)[0];

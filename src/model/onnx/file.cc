@@ -1,4 +1,4 @@
-// OnnxFile: reads messages and tensors, and believes no length that the bytes do not bear out.
+// OnnxFile: parses messages and tensors, and checks every length against the bytes.
 #include "model/onnx/file.h"
 #include "tensor/sizes.h"
 
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kFirstOpset = 13;
 
-/// IEEE's number of 16 bits as one of 32.
+/// Converts an IEEE half to a float.
 float FloatOfHalf(uint16_t bits) {
   constexpr int kFraction = 10, kBias = 15, kMost = 31;
   const int exponent = bits >> kFraction & kMost;
@@ -35,7 +35,7 @@ float FloatOfHalf(uint16_t bits) {
 
 float FloatOfBf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 
-/// How many numbers axes of these lengths hold.
+/// The number of elements of a tensor, from its dimensions.
 int64_t CountOf(const onnx::TensorProto& tensor, const std::string& file) {
   constexpr int64_t kLongest = int64_t{1} << 31;
   int64_t count = 1;
@@ -120,7 +120,7 @@ void CopyFields(const onnx::TensorProto& tensor, Constant& constant) {
   }
 }
 
-/// Where a tensor's numbers lie outside the file.
+/// Location of a tensor's external data.
 struct Place {
   std::string location;
   uint64_t offset = 0;
@@ -172,7 +172,7 @@ std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t most) {
 
 OnnxFile::OnnxFile(std::string_view bytes, std::string name, std::string folder)
     : name_(std::move(name)), folder_(std::move(folder)) {
-  const google::protobuf::LogSilencer silence;  // standard error is for our own sentence
+  const google::protobuf::LogSilencer silence;  // our message is the only one
   const bool small = bytes.size() <= std::numeric_limits<int>::max();
   Require(small && model_.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())),
           "{} is not an ONNX file, or it is truncated", name_);

@@ -1,5 +1,5 @@
-// Importer: links nodes by names, leaves out what the output does not need, and turns the rest into
-// layers one after the other.
+// Importer: links nodes by names, omits what the output does not need, and turns the others into
+// layers.
 #include "model/onnx/importer.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ Operator FindOperator(const Node& node) {
   node.Refuse(UnknownName("operator", node.type(), known));
 }
 
-/// A layer's name may hold neither dots nor slashes nor blanks.
+/// A layer's name without dots, slashes and blanks.
 std::string Cleaned(std::string name) {
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-') c = '_';

@@ -95,7 +95,7 @@ class Importer {
   const OnnxFile& file_;
   Ends ends_;
   LayerList list_;
-  std::map<std::string, int> numbers_;  // the last one behind a name that several layers share
+  std::map<std::string, int> numbers_;  // how many layers share a name so far
   List tables_;
   std::vector<OnnxWeight> weights_;
   std::map<std::string, Datum> data_;

@@ -24,7 +24,7 @@ void Add(Importer& importer, const Node& node) {
   Join(importer, node, "add");
 }
 
-/// Whether `gate` is one number for each channel of an image.
+/// Whether `gate` has one element per channel of an image.
 bool IsGate(const Datum& image, const Datum& gate) {
   return image.dims.size() == 4 && gate.dims == std::vector<int64_t>{kBatch, image.dims[1], 1, 1};
 }

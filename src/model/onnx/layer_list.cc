@@ -1,4 +1,4 @@
-// LayerList: makes each layer for its shapes and lets it go again.
+// LayerList: makes each layer to learn its shapes, then discards it.
 #include "model/onnx/layer_list.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Layer normalization, which PyTorch writes of an image between two exchanges of its axes.
+// Layer normalization, which PyTorch writes between two transpositions for images.
 #include <utility>
 
 #include "model/onnx/exporter.h"
@@ -49,7 +49,7 @@ bool NormalizeChannels(Importer& importer, const Node& transpose) {
     return false;
   const Datum image = importer.Image(transpose, 0);
   importer.AddLayer(*back, LayerOf(importer, *norm, image, true));
-  importer.Give(transpose.output(), image);  // done with: nobody else reads these
+  importer.Give(transpose.output(), image);  // no other node reads these
   importer.Give(norm->output(), image);
   return true;
 }

@@ -1,4 +1,4 @@
-// Reading ONNX files for a task, and their weights into a store of parameters.
+// Reads ONNX files for a task, and their weights into a parameter store.
 #include "model/onnx/onnx.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ OnnxModel ReadOnnxFor(const std::string& path, const ModelTask& task) {
   return model;
 }
 
-/// A row an output as a row a feature: how sparse_linear keeps its weights.
+/// Converts a row per output to a row per feature, the layout of sparse_linear.
 static void CopyTransposed(const std::vector<float>& rows, const Shape& shape, float* values) {
   const int64_t features = shape[0], outputs = shape[1];
   for (int64_t f = 0; f < features; ++f)

@@ -9,7 +9,7 @@ namespace {
 
 void BatchNormalization(Importer& importer, const Node& node) {
   const Datum& input = importer.Of(node, node.input(0));
-  // ONNX writes the share of the old statistics, yoke (as PyTorch does) the share of the new ones.
+  // ONNX gives the weight of the old statistics, yoke (like PyTorch) that of the new ones.
   constexpr double kDigits = 1e7;
   const double momentum = std::round((1 - node.Float("momentum", 0.9)) * kDigits) / kDigits;
   NewLayer layer{.type = "batch_norm",
@@ -37,7 +37,7 @@ void Activation(Importer& importer, const Node& node, const char* type, Table op
       {.type = type, .options = std::move(options), .inputs = {importer.Of(node, node.input(0))}});
 }
 
-/// A bound of Clip; `fallback` where it is left out.
+/// A bound of Clip; `fallback` if it is omitted.
 double Bound(Importer& importer, const Node& node, int input, double fallback) {
   if (node.input(input).empty()) return fallback;
   const Constant bound = importer.Numbers(node, input);

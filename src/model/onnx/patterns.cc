@@ -6,14 +6,14 @@
 namespace yoke::onnx_file {
 namespace {
 
-/// The node of this kind that gives an input, or none.
+/// The node of this type that produces an input, if any.
 std::optional<Node> Below(const Importer& importer, const Node& node, int input, const char* type) {
   std::optional<Node> giver = importer.GiverOf(node.input(input));
   return giver && giver->type() == type ? giver : std::nullopt;
 }
 
-/// What a node that only gives its input other axes stands on: Reshape, Squeeze, or an If whose
-/// branch squeezes.
+/// The node below one that only changes dimensions: Reshape, Squeeze, or an If whose branch
+/// squeezes.
 std::optional<Node> BelowView(const Importer& importer, const Node& node) {
   if (node.type() != "If") return importer.GiverOf(node.input(0));
   const auto* branch = node.Find("else_branch");
@@ -31,8 +31,8 @@ std::optional<Node> SkipViews(const Importer& importer, std::optional<Node> node
   return {};
 }
 
-/// torch.nn.functional.local_response_norm: x / (k + alpha * mean of x^2 over neighbours)^beta, the
-/// mean being a pool over channels of the padded squares.
+/// torch.nn.functional.local_response_norm: x / (k + alpha * mean of x^2 over neighbours)^beta,
+/// with the mean as a pool over channels of the padded squares.
 std::optional<Pattern> LocalResponseNorm(const Importer& importer, const Node& divide) {
   const std::optional<Node> power = Below(importer, divide, 1, "Pow");
   const std::optional<Node> sum = power ? Below(importer, *power, 0, "Add") : std::nullopt;

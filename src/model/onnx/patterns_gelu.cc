@@ -1,4 +1,4 @@
-// The GELU as exporters write it out, whichever way round they put factors and terms:
+// The GELU as exporters write it, with factors and terms in any order:
 // 1/2 x (1 + erf(x / sqrt 2)), and 1/2 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
 #include <algorithm>
 #include <cmath>
@@ -11,16 +11,16 @@ namespace {
 
 bool Near(double number, double expected) { return std::abs(number - expected) < 1e-4; }
 
-/// A product: its constants multiplied, and the names of what else it holds.
+/// A product: the product of its constants, and the names of its other factors.
 struct ScaledProduct {
   double constant = 1;
   std::vector<std::string> factors = {};
 };
 
-/// `name` as a product, in which `whole` is not taken apart.
+/// `name` as a product; the factor `whole` is not split.
 ScaledProduct ProductOf(const Importer& importer, const std::string& name,
                         const std::string& whole) {
-  constexpr int kMost = 16;  // a damaged file may go round in circles
+  constexpr int kMost = 16;  // a damaged file may have cycles
   ScaledProduct product;
   std::vector<std::string> open = {name};
   for (int i = 0; i < kMost && !open.empty(); ++i) {
@@ -38,7 +38,7 @@ ScaledProduct ProductOf(const Importer& importer, const std::string& name,
   return product;
 }
 
-/// The other input of a sum of `one` and something; "" where it is none.
+/// The other term of a sum of `one` and something; "" if it is not such a sum.
 std::string Added(const Importer& importer, const std::string& name, double one) {
   const std::optional<Node> sum = importer.GiverOf(name);
   if (!sum || sum->type() != "Add") return "";
@@ -47,7 +47,7 @@ std::string Added(const Importer& importer, const std::string& name, double one)
   return "";
 }
 
-/// The share that x is multiplied by, if `product` is 1/2 x (1 + share); else none.
+/// The factor of x, if `product` is 1/2 x (1 + factor).
 std::optional<Node> ShareOf(const Importer& importer, const ScaledProduct& product,
                             const std::string& x) {
   if (!Near(product.constant, 0.5) || product.factors.size() != 2) return {};
@@ -90,7 +90,7 @@ bool IsTanhArgument(const Importer& importer, const std::string& name, const std
   return false;
 }
 
-/// The names that may be x: what is multiplied anywhere in the product.
+/// The names that may be x: all factors in the product.
 std::vector<std::string> Candidates(const Importer& importer, const Node& product) {
   std::vector<std::string> names;
   for (const int i : {0, 1}) {

@@ -1,4 +1,4 @@
-// Operators that take pieces of images, add borders and channels, or put channels in another order.
+// Operators that crop images, add borders and channels, or reorder channels.
 #include <algorithm>
 
 #include "model/onnx/importer.h"
@@ -6,12 +6,12 @@
 namespace yoke::onnx_file {
 namespace {
 
-/// What a Pad adds: before and behind each of the axes batch, channels, height and width.
+/// The padding of a Pad: before and after each of the axes batch, channels, height and width.
 struct Padding {
   std::vector<int64_t> pads;
   double value = 0;
 
-  /// Whether channels of zeros are added behind the others, and nothing else.
+  /// Whether it only appends channels of zeros.
   bool IsChannels() const {
     const std::vector<int64_t> rest(pads.begin() + 6, pads.end());
     return value == 0 && std::ranges::all_of(pads.begin(), pads.begin() + 5, IsZero) &&
@@ -21,7 +21,7 @@ struct Padding {
   static bool IsZero(int64_t number) { return number == 0; }
 };
 
-/// Of the axes that a Pad names, or of all.
+/// The pads for the axes that a Pad names, or for all.
 std::vector<int64_t> AllPads(Importer& importer, const Node& node) {
   std::vector<int64_t> pads = importer.Integers(node, 1), axes = {0, 1, 2, 3};
   if (!node.input(3).empty()) axes = importer.Integers(node, 3);
@@ -72,7 +72,7 @@ void Pad(Importer& importer, const Node& node) {
                            .inputs = {image}});
 }
 
-/// Where a Slice begins and ends along each of its axes, and its steps.
+/// Begin, end and step of a Slice along each of its axes.
 struct Cuts {
   std::vector<int64_t> starts, ends, axes, steps;
 };
@@ -109,7 +109,7 @@ void SlicePixels(Importer& importer, const Node& node, const Cuts& cuts) {
   importer.Give(node.output(), importer.Of(*reader, reader->output()));
 }
 
-/// A piece of the channels as a layer.
+/// Adds a range of channels as a layer.
 void AddSlice(Importer& importer, const Node& node, int64_t begin, int64_t channels,
               int output = 0) {
   importer.AddLayer(node,
@@ -119,7 +119,7 @@ void AddSlice(Importer& importer, const Node& node, int64_t begin, int64_t chann
                     output);
 }
 
-/// What has channels: a row or an image as the layers see it.
+/// Requires data with channels: a row or an image.
 const Datum& Channels(Importer& importer, const Node& node) {
   const Datum& datum = importer.Of(node, node.input(0));
   node.Need(!datum.layer.empty() &&

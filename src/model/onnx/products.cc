@@ -1,4 +1,4 @@
-// Operators that become products with a matrix of weights.
+// Operators that become products with a weight matrix.
 #include <algorithm>
 
 #include "model/onnx/importer.h"
@@ -6,7 +6,7 @@
 namespace yoke::onnx_file {
 namespace {
 
-/// [rows, columns] with rows and columns exchanged.
+/// Transposes [rows, columns].
 std::vector<float> Transposed(const std::vector<float>& matrix, int64_t rows, int64_t columns) {
   std::vector<float> turned(matrix.size());
   for (int64_t r = 0; r < rows; ++r)
@@ -20,7 +20,7 @@ void Scale(std::vector<float>& numbers, double factor) {
   for (float& number : numbers) number = static_cast<float>(number * factor);
 }
 
-/// A bias of `outputs` numbers, each its own or all the same.
+/// A bias of `outputs` elements, or one for all.
 std::vector<float> ReadBias(Importer& importer, const Node& node, int input, int64_t outputs) {
   Constant bias = importer.Numbers(node, input);
   const bool row = std::all_of(bias.dims.begin(), bias.dims.end() - (bias.dims.empty() ? 0 : 1),
@@ -31,7 +31,7 @@ std::vector<float> ReadBias(Importer& importer, const Node& node, int input, int
   return std::move(bias.floats);
 }
 
-/// The weights of a product, a row an output.
+/// The weights of a product, one row per output.
 struct Matrix {
   std::vector<float> numbers;
   int64_t outputs = 0;
@@ -79,7 +79,7 @@ void Gemm(Importer& importer, const Node& node) {
   importer.AddLayer(node, LinearLayer(input, std::move(matrix), std::move(bias), node.input(1)));
 }
 
-/// A product takes the addition of a constant that follows it as its bias.
+/// A following addition of a constant becomes the bias.
 void MatMul(Importer& importer, const Node& node) {
   const Datum input = importer.Row(node, 0);
   Matrix matrix = ReadMatrix(importer, node, importer.ShapeOf(input).Count(), false);

@@ -1,5 +1,5 @@
-// Operators that leave numbers as they are: other axes, names, training's noise. Constants go
-// through the same.
+// Operators that do not change values in inference: other dimensions, names, dropout. They also
+// apply to constants.
 #include <algorithm>
 #include <set>
 
@@ -9,7 +9,7 @@
 namespace yoke::onnx_file {
 namespace {
 
-/// Axes of a node: an input from opset 13 on, an attribute where somebody kept the old form.
+/// Axes of a node: an input from opset 13 on, an attribute in the old form.
 std::vector<int64_t> AxesOf(Importer& importer, const Node& node) {
   return node.input(1).empty() ? node.Ints("axes") : importer.Integers(node, 1);
 }
@@ -31,7 +31,7 @@ void Identity(Importer& importer, const Node& node) {
   importer.Give(node.output(), importer.Of(node, node.input(0)));
 }
 
-/// The softmax at the end is left out: the loss has it.
+/// A softmax at the end is omitted: the loss contains it.
 void Softmax(Importer& importer, const Node& node) {
   const Datum& datum = importer.Row(node, 0);
   const int64_t axis = node.Int("axis", -1);
@@ -57,8 +57,8 @@ void Flatten(Importer& importer, const Node& node) {
   importer.View(node, datum, {kBatch, importer.ShapeOf(datum).Count()});
 }
 
-/// The target of a Reshape with all lengths known but the batch's; `lengths` hold `count` numbers
-/// besides the batch.
+/// The target of a Reshape with all lengths known except the batch's; `lengths` have `count`
+/// elements besides the batch.
 std::vector<int64_t> Resolved(const Node& node, std::vector<int64_t> target, int64_t count) {
   int64_t known = 1;
   int unknown = 0;
@@ -84,7 +84,7 @@ void Reshape(Importer& importer, const Node& node) {
     for (size_t i = 0; i < target.size() && i < dims.size(); ++i)
       if (target[i] == 0) target[i] = dims[i];
   const bool constant = importer.IsConstant(node.input(0));
-  if (constant) {  // as if it were the only example of a batch
+  if (constant) {  // as the only example of a batch
     target.insert(target.begin(), kBatch);
     target = Resolved(node, target, importer.Numbers(node, 0).Count());
     target.erase(target.begin());
@@ -95,7 +95,7 @@ void Reshape(Importer& importer, const Node& node) {
                 (target[0] == kBatch || (fixed > 0 && target[0] == fixed)),
             "it does not keep the batch axis in front");
   const int64_t count = importer.ShapeOf(importer.Of(node, node.input(0))).Count();
-  // [-1, n] may mean "the batch and n numbers", and [N, -1] "the batch and what remains".
+  // [-1, n] may mean "the batch and n elements", and [N, -1] "the batch and the rest".
   target[0] = kBatch;
   GiveView(importer, node, Resolved(node, target, count));
 }

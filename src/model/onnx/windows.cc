@@ -1,4 +1,4 @@
-// Operators whose window moves over an image: convolution and pooling.
+// Operators with a sliding window: convolution and pooling.
 #include "model/onnx/windows.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 List AsList(const std::vector<int64_t>& numbers) { return {numbers.begin(), numbers.end()}; }
 
-/// An attribute of one number an axis.
+/// An attribute with one number per axis.
 std::vector<int64_t> AxisNumbers(const Node& node, const char* name, size_t count,
                                  int64_t fallback) {
   std::vector<int64_t> numbers = node.Ints(name);
@@ -20,8 +20,8 @@ std::vector<int64_t> AxisNumbers(const Node& node, const char* name, size_t coun
   return numbers;
 }
 
-/// What is added at the beginning and the end of an axis so that windows of stride 1 keep its
-/// length (SAME_UPPER: an odd one at the end).
+/// Padding before and after an axis so that windows of stride 1 keep its length (SAME_UPPER: an odd
+/// element goes to the end).
 std::vector<int64_t> SamePadding(const WindowAttributes& window, const Shape& image, bool upper) {
   std::vector<int64_t> pads(4);
   for (size_t i = 0; i < 2; ++i) {
@@ -100,7 +100,7 @@ void AveragePool(Importer& importer, const Node& node) {
   AddPool(importer, node, "average_pool", window, std::move(more));
 }
 
-/// The window that is the whole image.
+/// A window of the whole image.
 WindowAttributes Whole(const Shape& image) {
   return {.kernel = {image[1], image[2]}, .stride = {image[1], image[2]}, .padding = {0, 0}};
 }
@@ -109,7 +109,7 @@ void GlobalMaxPool(Importer& importer, const Node& node) {
   AddPool(importer, node, "max_pool", Whole(importer.ShapeOf(importer.Image(node, 0))));
 }
 
-/// Whether all who read the node's output make a row of it.
+/// Whether all readers of the node's output flatten it.
 bool RowWanted(Importer& importer, const Node& node) {
   return std::ranges::all_of(importer.Readers(node.output()), [&](int reader) {
     const std::string& type = node.file().graph().node(reader).op_type();

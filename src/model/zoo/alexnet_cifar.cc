@@ -1,6 +1,5 @@
-// AlexNet's little sister for CIFAR, after Caffe's "cifar10_quick": 116,906 parameters for 32x32
-// colour images of 10 classes (pooling rounds down: 32, 15, 7, 3). Krizhevsky, "cuda-convnet"
-// (2011).
+// A small AlexNet for CIFAR, after Caffe's "cifar10_quick": 116,906 parameters for 32x32 colour
+// images of 10 classes (pooling rounds down: 32, 15, 7, 3). Krizhevsky, "cuda-convnet" (2011).
 #include "model/zoo/tables.h"
 
 namespace yoke::zoo {

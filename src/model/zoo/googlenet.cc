@@ -1,5 +1,5 @@
 // GoogLeNet: 6,998,552 parameters for 224x224 colour images of 1,000 classes, 13,378,280 with its
-// auxiliary heads; as torchvision has it (batch_norm = true) 6,624,904 and 13,004,888. Szegedy et
+// auxiliary heads; in torchvision's form (batch_norm = true) 6,624,904 and 13,004,888. Szegedy et
 // al., "Going Deeper with Convolutions" (2014).
 #include "model/zoo/tables.h"
 
@@ -34,7 +34,7 @@ class GooglenetWriter : public Writer {
     return Add(name, "max_pool", window.Options({{"ceil_mode", true}}), inputs);
   }
 
-  /// Normalization of the original, which the form with batch normalization does without.
+  /// Local response normalization, which the form with batch normalization omits.
   void Respond(const std::string& name) {
     if (!normalized_) Add(name, "local_response_norm");
   }

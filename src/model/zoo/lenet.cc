@@ -1,6 +1,6 @@
-// LeNet as Caffe defines it for MNIST (without an activation behind the convolutions): 431,080
-// parameters for 28x28 grey images of 10 classes. After LeCun et al., "Gradient-Based Learning
-// Applied to Document Recognition" (1998).
+// LeNet as Caffe defines it for MNIST (no activation after the convolutions): 431,080 parameters
+// for 28x28 grey images of 10 classes. After LeCun et al., "Gradient-Based Learning Applied to
+// Document Recognition" (1998).
 #include "model/zoo/tables.h"
 
 namespace yoke::zoo {

@@ -1,4 +1,4 @@
-// Linear model: softmax regression for classes, one logistic regression a label for label sets.
+// Linear model: softmax regression for classes, one logistic regression per label for label sets.
 #include "model/zoo/tables.h"
 
 namespace yoke::zoo {

@@ -1,5 +1,5 @@
 // Multi-layer perceptron: hidden layers of given widths, each followed by an activation, and one
-// score a class or label.
+// score per class or label.
 #include "base/limits.h"
 #include "model/zoo/tables.h"
 

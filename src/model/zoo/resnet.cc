@@ -1,4 +1,4 @@
-// The residual networks, written block by block.
+// Residual networks, built block by block.
 #include "model/zoo/resnet.h"
 
 #include "model/zoo/tables.h"
@@ -6,11 +6,11 @@
 namespace yoke::zoo {
 namespace {
 
-/// What a block is made of.
+/// The sizes of a block.
 struct Block {
   std::string name;
   int64_t width = 0;    ///< Channels of its 3x3 convolutions.
-  int64_t outputs = 0;  ///< Channels that come out.
+  int64_t outputs = 0;  ///< Output channels.
   int64_t stride = 1;
 };
 
@@ -41,7 +41,7 @@ class ResnetWriter : public Writer {
     return Normalized(b.name + "_conv3", b.outputs, {});
   }
 
-  /// Adds what a block computed to its shortcut.
+  /// Adds a block's result to its shortcut.
   std::string Join(const Block& b, const std::string& computed, const std::string& shortcut) {
     Add(b.name + "_add", "add", {}, {computed, shortcut});
     return Relu(b.name + "_relu");

@@ -1,4 +1,4 @@
-// The VGG networks, as their paper has them (no normalization).
+// The VGG networks as in the paper (no normalization).
 #include "model/zoo/vgg.h"
 
 #include "model/zoo/tables.h"

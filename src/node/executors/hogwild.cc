@@ -1,8 +1,8 @@
-// Hogwild: each thread takes small batches of the round, one after the other, computes on the
-// shared weights and writes its updates into them without a lock (Niu, Recht, Re, Wright 2011; on
-// small batches: Hogbatch). Why lost and mixed updates are harmless stands in optim/racing.h. Cost
-// of a small batch of h examples: its passes, and the weights read and written once; by plain
-// descent linear layers do even that where they compute the gradient (CompileRequest::immediate).
+// Hogwild: each thread takes small batches of the round, computes on the shared weights and writes
+// its updates into them without a lock (Niu, Recht, Re, Wright 2011; with small batches: Hogbatch).
+// optim/racing.h explains why lost and mixed updates are harmless. Cost of a small batch of h
+// examples: its passes, and the weights read and written once; with plain descent linear layers
+// update the weights where they compute the gradient (CompileRequest::immediate).
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -19,10 +19,10 @@
 namespace yoke::executor {
 namespace {
 
-/// From here on products of a small batch run at the speed of large ones (measured).
+/// Batch size from which on products run at full speed (measured).
 constexpr int64_t kFullSpeed = 16;
 
-/// What one thread has for itself.
+/// The data of one thread.
 struct Worker {
   Worker(const ExecutorContext& context, int64_t small, bool immediate)
       : plans(context, small, immediate), gradients(context.graph.layout(), Cpu()) {}
@@ -30,23 +30,23 @@ struct Worker {
   Plans plans;
   Gradients gradients;
   Batch batch;
-  double loss = 0;  ///< Sum over the examples of the round.
+  double loss = 0;  ///< Sum over this thread's examples of the round.
   int64_t examples = 0;
 };
 
-/// A round: the batch that is dealt out, and what holds for its updates.
+/// A round: the batch to deal, and the settings of its updates.
 struct Round {
   const Batch& batch;
   const ParamView& params;
   double learning_rate = 0;
   int64_t first_step = 0;                ///< Updates before the round.
-  std::atomic<int64_t> next = 0;         ///< Example that is dealt next.
-  std::atomic<int64_t> updates = 0;      ///< So far.
+  std::atomic<int64_t> next = 0;         ///< The next example to deal.
+  std::atomic<int64_t> updates = 0;      ///< Updates so far.
   std::atomic<bool> broken_off = false;  ///< A loss was not finite.
 };
 
-/// One thread each, free to move within its memory node: the end of a round waits for every small
-/// batch, and a thread that may use one core only would wait as long as another program holds it.
+/// One thread per member, free to move within its memory node: a round waits for every small batch,
+/// and a thread bound to one core would wait as long as another program holds that core.
 std::vector<ThreadPlan> Members(const ThreadPlan& plan) {
   std::vector<ThreadPlan> members = Divide(plan, plan.threads);
   for (ThreadPlan& member : members) {
@@ -117,7 +117,8 @@ class Hogwild : public Executor {
     }
   }
 
-  /// One small batch: gradient and update. False when the loss is not finite: then nothing changed.
+  /// One small batch: gradient and update. Returns false if the loss is not finite; then nothing
+  /// has changed.
   bool Update(int i, Round& round) {
     Worker& worker = *workers_[i];
     ParamView view = round.params;
@@ -138,7 +139,7 @@ class Hogwild : public Executor {
       updates_.Apply(slice, view.values, worker.gradients, step);
     };
     if (context_.clip_norm <= 0) {
-      plan.Backward(worker.batch, view, apply);  // a slice's update while its gradient is in cache
+      plan.Backward(worker.batch, view, apply);  // updates a slice while its gradient is in cache
       return true;
     }
     plan.Backward(worker.batch, view, {});
@@ -150,7 +151,7 @@ class Hogwild : public Executor {
 
   ExecutorContext context_;
   int64_t small_;
-  bool immediate_;  ///< By plain descent: a gradient is used as it is, on the spot.
+  bool immediate_;  ///< Plain descent: kernels apply gradients directly.
   bool scale_rate_;
   Crew crew_;
   TeamStates states_;

@@ -1,5 +1,5 @@
-// Single: one device computes the whole batch; on a CPU all threads of the caller's team work on
-// each layer together.
+// Single: one device computes the whole batch; on a CPU all threads of the caller work on each
+// layer together.
 #include "model/bf16_copy.h"
 #include "node/plans.h"
 #include "node/share.h"

@@ -1,10 +1,9 @@
-// Split: the batch is divided over parts of the chip; each has its own copy of the weights and its
-// own team of threads on its cores and memory node, and the parts' gradients are summed in a tree
-// (You, Buluc, Demmel 2017, the partition of a many-core chip; Omnivore's partition a core).
-//   g = sum over p of (b_p / b) g_p,  halves first: ((g_0 + g_1) + (g_2 + g_3)), the same every
-//   time
-// Cost of P' parts over one device: the weights copied, and P' gradients read and one written; what
-// is gained: no barrier of all cores in each layer, and no weight read across memory nodes.
+// Split: divides the batch over parts of the chip. Each part has its own copy of the weights and
+// its own threads on its cores and memory node; the parts' gradients are summed in a tree (You,
+// Buluc, Demmel 2017, partitions of a many-core chip; Omnivore, one partition per core).
+//   g = sum over p of (b_p / b) g_p,  halves first: ((g_0 + g_1) + (g_2 + g_3)), in a fixed order
+// Cost of P' parts over one device: one copy of the weights, P' gradients read and one written.
+// Gain: no barrier of all cores in each layer, and no weight read across memory nodes.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -19,10 +18,10 @@
 namespace yoke::executor {
 namespace {
 
-/// Numbers summed at a time: they stay in the first cache.
+/// Elements summed at a time: they fit the L1 cache.
 constexpr int64_t kBlock = 1024;
 
-/// What one part of the chip has for itself.
+/// The data of one part of the chip.
 struct Part {
   Part(const ExecutorContext& context, int64_t share)
       : plans(context, share),
@@ -31,12 +30,12 @@ struct Part {
         gradients(context.graph.layout(), Cpu()) {}
 
   Plans plans, bodies;
-  GraphPlan* plan = nullptr;  ///< Of this step.
+  GraphPlan* plan = nullptr;  ///< The plan of this step.
   ParamView view;
-  Buffer values;  ///< The packed weights, as they were when the step began.
+  Buffer values;  ///< The packed weights at the start of the step.
   Gradients gradients;
   Batch batch;
-  float weight = 0;  ///< Its share of the batch's examples.
+  float weight = 0;  ///< Its fraction of the batch's examples.
 };
 
 /// to = the weighted sum of the parts' gradients [offset, offset + count), count <= kBlock.
@@ -94,7 +93,7 @@ class Split : public Executor {
   void Restore(const Value& /*state*/) override { states_.Renew(); }
 
  private:
-  /// Part p's share of the batch on its own copy of the values.
+  /// Part p of the batch, forward, on its own copy of the values.
   void Forward(int p, const Batch& batch, const ParamView& params, bool body) {
     Part& part = *parts_[p];
     const auto parts = static_cast<int64_t>(parts_.size());
@@ -123,8 +122,8 @@ class Split : public Executor {
     return loss;
   }
 
-  /// The parts' activations as one batch; each gets its rows of the gradient, of the mean over its
-  /// share.
+  /// Sends the parts' activations to the head as one batch. Each part gets its rows of the
+  /// gradient, scaled to the mean over the part.
   double AskHead(const Batch& batch, Head& head) {
     activations_.clear();
     for (const Part* part : working_) {
@@ -151,7 +150,7 @@ class Split : public Executor {
       std::copy_n(params.values + at, std::min(kBlock, count - at), to + at);
   }
 
-  /// Part p's range of the dense gradient.
+  /// Sums part p's range of the dense gradient.
   void Sum(int p, const ParamView& params) {
     const int64_t blocks = (params.layout->dense_size() + kBlock - 1) / kBlock;
     const auto parts = static_cast<int64_t>(parts_.size());
@@ -179,7 +178,7 @@ class Split : public Executor {
     }
   }
 
-  /// Running statistics: each part moved its copy by what it saw.
+  /// Running statistics: takes the mean over the parts' copies.
   void AverageBuffers(const ParamView& params) {
     for (const Slice& slice : params.layout->slices()) {
       if (slice.kind != SliceKind::kBuffer) continue;
@@ -196,13 +195,13 @@ class Split : public Executor {
   Crew crew_;
   TeamStates states_;
   std::vector<std::unique_ptr<Part>> parts_;
-  std::vector<Part*> working_;                 ///< Those with examples in this step.
+  std::vector<Part*> working_;                 ///< The parts with examples in this step.
   std::vector<float> activations_, gradient_;  ///< At the cut.
   Batch above_;                                ///< The activations with the batch's labels.
   RowMerge merge_;
 };
 
-/// One a memory node that has threads; two on a single node, as far as there are threads.
+/// One part per memory node with threads; two on a single node if there are two threads.
 int UsualParts(const ThreadPlan& threads) {
   std::vector<int> nodes;
   for (const Place& place : threads.places) nodes.push_back(place.node);

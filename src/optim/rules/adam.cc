@@ -1,4 +1,4 @@
-// Adam with PyTorch's L2 penalty; the equations stand in adam_family.h.
+// Adam with PyTorch's L2 penalty; equations in adam_family.h.
 // Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2015).
 #include "optim/rules/adam_family.h"
 #include "optim/rules/options.h"

@@ -1,5 +1,5 @@
-// AdamW: Adam whose weight decay acts on the values, not through the moments; the equations stand
-// in adam_family.h. Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019).
+// AdamW: Adam whose weight decay acts on the values instead of the moments; equations in
+// adam_family.h. Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019).
 #include "optim/rules/adam_family.h"
 #include "optim/rules/options.h"
 

@@ -1,4 +1,4 @@
-// Momentum (the heavy ball), in the form of PyTorch's SGD without dampening; the equations stand in
+// Momentum (heavy ball), in the form of PyTorch's SGD without dampening; equations in
 // momentum_family.h.
 // Polyak, "Some methods of speeding up the convergence of iteration methods" (1964).
 #include "optim/rules/momentum_family.h"

@@ -1,4 +1,4 @@
-// MomentumFamily: the pass that momentum and Nesterov's momentum share.
+// MomentumFamily: one pass for momentum and Nesterov momentum.
 #include "optim/rules/momentum_family.h"
 
 namespace yoke {

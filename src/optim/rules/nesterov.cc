@@ -1,5 +1,4 @@
-// Nesterov's momentum, in the form of PyTorch's SGD(nesterov=True): the step looks one momentum
-// ahead; the equations stand in momentum_family.h.
+// Nesterov momentum, in the form of PyTorch's SGD(nesterov=True); equations in momentum_family.h.
 // Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013).
 #include "optim/rules/momentum_family.h"
 #include "optim/rules/options.h"

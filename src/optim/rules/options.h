@@ -27,7 +27,7 @@ inline OptionSpec FractionOption(const char* name, double fallback, const char* 
           .maximum = 1};
 }
 
-/// A decay of 1 would never take anything new in.
+/// A decay of 1 would ignore all new gradients.
 inline OptionSpec DecayOption(const char* name, double fallback, const char* help) {
   constexpr double kMost = 0.999999;
   OptionSpec option = FractionOption(name, fallback, help);

@@ -1,4 +1,4 @@
-// Constant: the learning rate stays what the job says; factor = 1.
+// Constant: factor = 1.
 #include "optim/schedule.h"
 
 namespace yoke::schedule {

@@ -1,5 +1,5 @@
-// Cosine: with p the share of the course that is over, factor = end + (1 - end) (1 + cos(pi p))
-// / 2. Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2017),
+// Cosine: with p the fraction of the schedule that is over, factor = end + (1 - end) (1 + cos(pi
+// p)) / 2. Loshchilov and Hutter, "SGDR: Stochastic Gradient Descent with Warm Restarts" (2017),
 // without restarts.
 #include <cmath>
 #include <numbers>

@@ -1,5 +1,5 @@
-// Polynomial: with p the share of the course that is over, factor = end + (1 - end) (1 - p)^power.
-// Power 1 is a straight line; Caffe's "poly" policy is this with end = 0.
+// Polynomial: with p the fraction of the schedule that is over, factor = end + (1 - end) (1 -
+// p)^power. Power 1 is linear; Caffe's "poly" policy has end = 0.
 #include <cmath>
 
 #include "optim/schedules/share.h"
