@@ -32,7 +32,7 @@ class TuneTest(ProgramTest):
         self.good("eval", "run/last")
 
     def test_a_chosen_way_is_taken(self):
-        self.write("lowered.toml", LENET.replace('"lenet"', '"lenet"\nways = {convolution2 = "lower_batch"}'))
+        self.write("lowered.toml", LENET.replace('"lenet"', '"lenet"\nalgorithms = {convolution2 = "lower_batch"}'))
         (info,) = self.good("info", "lowered.toml", "--json").events()
         kernels = {layer["name"]: layer["kernel"] for layer in info["layers"]}
         self.assertIn("reference" if PLAIN else "lowered", kernels["convolution2"])
@@ -40,10 +40,10 @@ class TuneTest(ProgramTest):
 
     def test_mistakes(self):
         for algorithms, said in (('{convolution9 = "direct"}', "convolution9"), ('{linear1 = "direct"}', "no convolution"),
-                           ('{convolution1 = "fast"}', "model.algorithms.convolution1: unknown value 'fast'")):
-            self.write("wrong.toml", LENET.replace('"lenet"', '"lenet"\nways = ' + algorithms))
+                                 ('{convolution1 = "fast"}', "model.algorithms.convolution1: unknown value 'fast'")):
+            self.write("wrong.toml", LENET.replace('"lenet"', '"lenet"\nalgorithms = ' + algorithms))
             result = self.yoke("info", "wrong.toml")
-            self.assertEqual(result.code, 2, ways)
+            self.assertEqual(result.code, 2, algorithms)
             self.assertIn(said, result.error)
 
 
