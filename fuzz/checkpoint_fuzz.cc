@@ -15,7 +15,7 @@ namespace {
 void Read(const std::string& bytes) {
   try {
     if (bytes.starts_with('{')) {
-      DecodeHead(bytes, "checkpoint.json");
+      DecodeHeader(bytes, "checkpoint.json");
     } else {
       const Safetensors file(bytes, "model.safetensors");
       for (const StoredTensor& tensor : file.tensors())

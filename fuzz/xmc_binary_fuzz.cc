@@ -7,12 +7,12 @@
 #include "format.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  using yoke::XmcBinaryHead;
+  using yoke::XmcBinaryHeader;
   yoke::fuzz::FuzzFormat("xmc-binary", bytes, size);
-  if (size < sizeof(XmcBinaryHead)) return 0;
+  if (size < sizeof(XmcBinaryHeader)) return 0;
   std::string sealed(reinterpret_cast<const char*>(bytes), size);
   const uint64_t checksum = yoke::XmcBinaryChecksum(sealed);
-  std::memcpy(sealed.data() + offsetof(XmcBinaryHead, checksum), &checksum, sizeof(checksum));
+  std::memcpy(sealed.data() + offsetof(XmcBinaryHeader, checksum), &checksum, sizeof(checksum));
   return yoke::fuzz::FuzzFormat("xmc-binary", reinterpret_cast<const uint8_t*>(sealed.data()),
                                 size);
 }

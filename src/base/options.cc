@@ -19,7 +19,7 @@ std::string TypeName(OptionType type) {
     case OptionType::kFloat:
       return "a number";
     case OptionType::kString:
-      return "a text in quotes";
+      return "a string in quotes";
     case OptionType::kPath:
       return "a path in quotes";
     case OptionType::kInts:
@@ -27,7 +27,7 @@ std::string TypeName(OptionType type) {
     case OptionType::kFloats:
       return "a list of numbers";
     case OptionType::kStrings:
-      return "a text or a list of texts";
+      return "a string or a list of strings";
     case OptionType::kPaths:
       return "a path or a list of paths";
     case OptionType::kTable:

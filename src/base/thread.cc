@@ -10,10 +10,11 @@
 namespace yoke {
 
 void RefuseThreads(int refused, int wanted) {
-  throw Error(fmt::format(
-      "the system refuses this process {} of {} further thread{}: take fewer replicas or threads, "
-      "or raise its limit of processes (`ulimit -u`, a container's limit) or of memory",
-      refused, wanted, wanted == 1 ? "" : "s"));
+  throw Error(
+      fmt::format("the system refuses this process {} of {} additional thread{}: use fewer "
+                  "replicas or threads, "
+                  "or raise its limit of processes (`ulimit -u`, a container's limit) or memory",
+                  refused, wanted, wanted == 1 ? "" : "s"));
 }
 
 void RequireThreads(int count) {

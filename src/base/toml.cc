@@ -77,7 +77,7 @@ Value ConvertPlain(const toml::node& node, const std::string& place) {
   if (auto v = node.as_integer()) return v->get();
   if (auto v = node.as_floating_point()) return v->get();
   if (auto v = node.as_string()) return v->get();
-  throw UserError(place + ": dates and times have no meaning here");
+  throw UserError(place + ": dates and times are not supported");
 }
 
 Value Convert(const toml::node& node, const std::string& name) {

@@ -144,18 +144,18 @@ struct Situation {
 std::string Obstacle(const Situation& s) {
   if (!s.request.pin) return "Not pinned: node.pin is false.";
   if (s.allowance.mask.empty() || s.cores == 0)
-    return "Not pinned: the system does not say which cores this process may use.";
+    return "Not pinned: the system does not report which cores this process may use.";
   if (s.sharers > 1 && s.sharers < s.allowance.rank.size)
-    return fmt::format("Not pinned: {} ranks share these cores, and which are whose is not known.",
+    return fmt::format("Not pinned: {} ranks share these cores, and their division is unknown.",
                        s.sharers);
   if (s.allowance.quota > 0 && s.allowance.quota < s.cores)
-    return fmt::format("Not pinned: a quota of {} leaves other programs room on these {}.",
+    return fmt::format("Not pinned: a quota of {} leaves room for other programs on these {}.",
                        Plural(s.allowance.quota, "core"), Plural(s.cores, "core"));
   if (s.threads > s.block_places)
     return fmt::format("Not pinned: {} would share {}.", Plural(s.threads, "thread"),
                        Plural(s.block_places, "processor"));
   if (s.threads < s.block_cores)
-    return fmt::format("Not pinned: {} leave {} free, and the system avoids what others use.",
+    return fmt::format("Not pinned: {} leave {} free, and the scheduler avoids busy cores.",
                        Plural(s.threads, "thread"), Plural(s.block_cores - s.threads, "core"));
   return "";
 }

@@ -144,7 +144,7 @@ class BenchCommand : public Command {
     app.add_option("--executors", executors_, "Executors to compare (default: all)")
         ->option_text("A,B,...")
         ->delimiter(',');
-    app.add_option("--with", with_, "One more choice: keys of the job, separated by blanks")
+    app.add_option("--with", with_, "An additional choice: keys of the job, separated by blanks")
         ->option_text("\"KEY=VALUE ...\"")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

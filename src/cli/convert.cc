@@ -24,7 +24,7 @@ const std::vector<std::string> kForms = {kText, kBinary};
 
 /// Detects a file's format from its first bytes.
 std::string FormatOf(const std::string& path) {
-  const std::array<char, 8> magic = XmcBinaryHead().magic;
+  const std::array<char, 8> magic = XmcBinaryHeader().magic;
   std::array<char, 8> first{};
   const auto source = OpenSource(path);
   BinaryInput(*source).Read(first.data(), first.size());
@@ -104,7 +104,7 @@ CommandEntry convert_command() {
           "when it is complete.\n"
           "Examples:\n"
           "  yoke convert train.txt.gz train.xmcb               text into xmc-binary\n"
-          "  yoke convert train.xmcb train.txt                  and back: every number as it was\n"
+          "  yoke convert train.xmcb train.txt                  and back, every number unchanged\n"
           "  yoke convert train.txt.gz sorted.txt --to xmc      ids sorted, numbers as short as "
           "possible",
           [] { return std::unique_ptr<Command>(new ConvertCommand); }};

@@ -33,15 +33,15 @@ std::string Plural(int64_t count, const std::string& noun) {
 
 Finding ProcessorFinding() {
   return {"processor", fmt::format("{}: {}", CpuModel(), fmt::join(CpuFeatures(), " ")),
-          "yoke is built for AVX2; oneDNN finds and uses what is newer when the program runs."};
+          "yoke is built for AVX2; oneDNN uses newer instructions if the processor has them."};
 }
 
 Finding InstructionsFinding() {
   const std::string used = OneDnnInstructions();
   const bool wide = used.rfind("avx512", 0) == 0 || used.rfind("newer", 0) == 0;
   const bool bf16 = wide && used != "avx512_core" && used != "avx512_core_vnni";
-  std::string meaning = wide ? "Sixteen numbers per instruction: full speed in f32. "
-                             : "Eight numbers per instruction: about half the speed of AVX-512. ";
+  std::string meaning = wide ? "Sixteen elements per instruction: full speed in f32. "
+                             : "Eight elements per instruction: about half the speed of AVX-512. ";
   meaning += bf16 ? "bf16 is native: --precision bf16 is worth trying on large models."
                   : "bf16 is not native: --precision bf16 would be slower than f32.";
   return {"instructions", "oneDNN uses " + used, meaning};
@@ -71,12 +71,12 @@ Finding CachesFinding(const Hardware& h) {
   for (const CacheInfo& c : h.caches)
     texts.push_back(fmt::format("L{} {} for {}", c.level, BinaryBytes(double(c.bytes)),
                                 Plural(c.shared_by, "thread")));
-  if (texts.empty()) return {"caches", "unknown", "The system does not tell their sizes."};
+  if (texts.empty()) return {"caches", "unknown", "The system does not report their sizes."};
   const double last = static_cast<double>(h.caches.back().bytes);
   // A momentum step touches weight, gradient and momentum: 12 bytes per parameter.
   return {"caches", fmt::format("{}", fmt::join(texts, ", ")),
           fmt::format("Up to about {} parameters stay in cache during an update; beyond that, "
-                      "memory sets the pace.",
+                      "memory bandwidth limits the speed.",
                       Short(last / 12))};
 }
 
@@ -97,7 +97,7 @@ Finding MemoryFinding(const Hardware& h) {
 
 Finding GpuFinding(const Hardware& h) {
   if (h.gpus.empty())
-    return {"GPUs", "none found", "Nothing is lost: this version trains on CPUs only."};
+    return {"GPUs", "none found", "Not needed: this version trains on CPUs only."};
   return {"GPUs", fmt::format("{}", fmt::join(h.gpus, ", ")),
           "They stay idle: this version trains on CPUs only."};
 }
@@ -174,7 +174,7 @@ class DoctorCommand : public Command {
   }
 
   int Run(Output& out) override {
-    Require(network_ || !replicas_, "--replicas goes with --network");
+    Require(network_ || !replicas_, "--replicas needs --network");
     Require(timeout_ > 0, "--timeout: expected a number of seconds above 0, got {}", timeout_);
     if (network_)
       ReportNetwork({.replicas = replicas_, .timeout = timeout_}, out);

@@ -82,9 +82,9 @@ class EvalCommand : public Command {
                          Duration(build_seconds)));
     for (const auto& [name, value] : result.metrics)
       out.Text(fmt::format("{:<11} {}", name, Metric(value)));
-    out.Text(fmt::format("{:<11} {:.0f} of {} outputs an example ({:.3g} %)", "scored",
+    out.Text(fmt::format("{:<11} {:.0f} of {} outputs per example ({:.3g} %)", "scored",
                          result.scored, Count(reader.Info().outputs), 100 * share));
-    out.Text(fmt::format("{:<11} {:.3g} us an example and thread; exact {:.3g} us", "time", search,
+    out.Text(fmt::format("{:<11} {:.3g} us per example and thread; exact {:.3g} us", "time", search,
                          exact));
   }
 

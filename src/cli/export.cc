@@ -61,7 +61,7 @@ class ExportCommand : public Command {
     Require(!checkpoint_.empty() && !file_.empty(),
             "`yoke export` needs a checkpoint and a file to write, such as model.onnx");
     const ModelFile model(checkpoint_);
-    const DataInfo& data = model.head().data;
+    const DataInfo& data = model.header().data;
     const ModelTask task = TaskOf(data);
     const List layers = ModelLayers(model.job().model(), task);
     const Metadata metadata = MetadataOf(data);

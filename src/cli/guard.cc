@@ -80,8 +80,8 @@ class Guard {
 
   void Tell() const try {
     const std::string sentence =
-        "stopping: mpirun told the ranks to stop; they end their step and save if all of them are "
-        "still there; log.txt of the run says how it ended";
+        "stopping: mpirun told the ranks to stop; if all of them are still alive, they end their "
+        "step and save; log.txt of the run says how it ended";
     Output reader(Reader(), out_->json());
     reader.Text(sentence);
     reader.Event("message", {{"message", sentence}});
@@ -95,7 +95,7 @@ class Guard {
       std::fprintf(stderr, "yoke: rank %d of %d (process %d on %s) was killed by signal %d, %s%s\n",
                    launch_.rank, launch_.size, child_, HostName().c_str(), number,
                    strsignal(number),
-                   number == SIGKILL ? " (so the system does when memory runs out)" : "");
+                   number == SIGKILL ? " (the system does this when memory runs out)" : "");
     prctl(PR_SET_DUMPABLE, 0);  // no second core dump: the child has left one
     std::signal(number, SIG_DFL);
     sigset_t none;

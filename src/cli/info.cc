@@ -273,10 +273,10 @@ class InfoCommand : public Command {
             "a checkpoint has its own job: leave out --set and its short forms");
     const ModelFile model(path_);
     SetKernelThreads(model.job().Threads());
-    const Position& at = model.head().position;
+    const Position& at = model.header().position;
     out.Text(fmt::format("checkpoint {}: {} steps, {} epochs", model.folder(), Count(at.step),
                          at.epoch));
-    Description({path_, model.job(), model.head().data, model.graph()}).Print(out);
+    Description({path_, model.job(), model.header().data, model.graph()}).Print(out);
   }
 
   std::string path_, tune_to_;

@@ -22,7 +22,7 @@ constexpr ShortFlag kShortFlags[] = {
     {"--threads", "N", "node.threads",
      "Number of compute threads (default: the cores this process may use)", false},
     {"--replicas", "N", "cluster.replicas", "Copies of the model that train together", false},
-    {"--executor", "NAME", "node.executor", "How the node's devices share the work"},
+    {"--executor", "NAME", "node.executor", "How the node's devices divide the work"},
     {"--strategy", "NAME", "cluster.strategy", "What replicas exchange, and when"},
     {"--precision", "TYPE", "node.precision", "f32, or bf16 arithmetic over f32 weights"},
 };

@@ -111,7 +111,7 @@ class ListCommand : public Command {
 
   int Run(Output& out) override {
     const Kind& kind = FindEntry(Kinds(), "kind", kind_);
-    Require(!markdown_ || kind_ == "keys", "--markdown goes with `yoke list keys` only");
+    Require(!markdown_ || kind_ == "keys", "--markdown needs `yoke list keys`");
     const std::vector<Item> items = kind.items();
     Json entries = Json::array();
     for (const Item& item : items)

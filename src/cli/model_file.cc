@@ -42,11 +42,11 @@ void AddSearchOptions(CLI::App& app, SearchOptions& options) {
         ->check(CLI::Range(1, most));
   };
   add("--hashes", options.settings.hashes, kMaxKeyBits,
-      "hash bits a key; fewer find more labels (default: from their number)");
+      "hash bits per key; fewer find more labels (default: from the number of labels)");
   add("--tables", options.settings.tables, kMostTables,
       "hash tables; more find more labels (default: 32)");
   add("--bucket", options.settings.bucket, kMostIds,
-      "labels a bucket holds; more find more (default: 64)");
+      "labels per bucket; more find more labels (default: 64)");
 }
 
 std::string CheckpointFolder(const std::string& path) {
@@ -61,8 +61,8 @@ std::string CheckpointFolder(const std::string& path) {
 
 ModelFile::ModelFile(const std::string& path)
     : checkpoint_(Checkpoint::Open(CheckpointFolder(path))),
-      job_(MakeJob(head().job, "job", /*folder=*/"")),
-      graph_(BuildModel(job_.model(), TaskOf(head().data))),
+      job_(MakeJob(header().job, "job", /*folder=*/"")),
+      graph_(BuildModel(job_.model(), TaskOf(header().data))),
       params_(graph_.layout(), Cpu()) {
   checkpoint_.Load(params_);
   view_ = params_.View();
@@ -80,7 +80,7 @@ std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request
   for (const std::string& file : request.files)
     Require(fs::exists(file), "there is no file {}", file);
   return OpenLike(section, {.paths = request.files,
-                            .like = model.head().data,
+                            .like = model.header().data,
                             .labels_optional = request.labels_optional,
                             .seed = model.job().seed()});
 }

@@ -37,7 +37,7 @@ class ModelFile {
   /// Throws UserError if the checkpoint is damaged.
   explicit ModelFile(const std::string& path);
 
-  const CheckpointHeader& head() const { return checkpoint_.head(); }
+  const CheckpointHeader& header() const { return checkpoint_.header(); }
   const Job& job() const { return job_; }
   const Graph& graph() const { return graph_; }
   /// Values for forward passes, in the job's arithmetic.

@@ -145,7 +145,7 @@ class PredictCommand : public Command {
     Predictor predictor(model, *reader, top_, tables.get());
     const int64_t batch = BatchSize(model.graph(), top_);
     for (int64_t at = 0; at < reader->Size() && !out.closed(); at += batch)
-      PrintBatch(predictor, at, std::min(batch, reader->Size() - at), model.head().data, out);
+      PrintBatch(predictor, at, std::min(batch, reader->Size() - at), model.header().data, out);
     return 0;
   }
 
@@ -181,18 +181,19 @@ class PredictCommand : public Command {
 }  // namespace
 
 CommandEntry predict_command() {
-  return {"predict", "Train and use a model", "Print the most probable labels of new examples",
-          "Prints a line an example: its number from 0, then labels and their probabilities, best "
-          "first. The checkpoint\n"
-          "includes labels, sizes and normalization, so raw input is enough.\n"
-          "With --search tables only the labels that hash tables find are scored; a softmax's "
-          "probabilities are then\n"
-          "shares of these, and so at least the exact ones.\n\n"
-          "Examples:\n"
-          "  yoke predict runs/lenet/last images.gz            the likeliest class of each image\n"
-          "  yoke predict runs/demo/last new-images-idx3-ubyte --format idx --top 3\n"
-          "  yoke predict runs/text/last new.svm --json        a JSON object a line",
-          [] { return std::unique_ptr<Command>(new PredictCommand); }};
+  return {
+      "predict", "Train and use a model", "Print the most probable labels of new examples",
+      "Prints one line per example: its number from 0, then labels and their probabilities, best "
+      "first. The checkpoint\n"
+      "includes labels, sizes and normalization, so raw input is enough.\n"
+      "With --search tables only the labels that hash tables find are scored; softmax "
+      "probabilities are then\n"
+      "relative to these labels only, and so at least the exact ones.\n\n"
+      "Examples:\n"
+      "  yoke predict runs/lenet/last images.gz            the likeliest class of each image\n"
+      "  yoke predict runs/demo/last new-images-idx3-ubyte --format idx --top 3\n"
+      "  yoke predict runs/text/last new.svm --json        a JSON object a line",
+      [] { return std::unique_ptr<Command>(new PredictCommand); }};
 }
 
 }  // namespace yoke

@@ -95,8 +95,7 @@ void RefuseRemaining(const CLI::App& app, const std::vector<std::string>& words)
     Require(hint.empty(), "unknown option '{}'; {}", name, hint);
     if (name.size() > 1 && name[0] == '-')
       throw UserError(UnknownName("option", name, OptionNames(app)));
-    throw UserError(fmt::format("unexpected argument '{}'; `{} --help` says what it takes", word,
-                                app.get_name()));
+    throw UserError(fmt::format("unexpected argument '{}'; see `{} --help`", word, app.get_name()));
   }
 }
 
@@ -109,8 +108,7 @@ bool Parse(CLI::App& app, std::vector<std::string> words, Output& help) {
     if (PrintsForAll()) help.Text(app.help());
     return false;
   } catch (const CLI::ParseError& error) {
-    throw UserError(
-        fmt::format("{} (`{} --help` says what it takes)", error.what(), app.get_name()));
+    throw UserError(fmt::format("{} (see `{} --help`)", error.what(), app.get_name()));
   }
   return true;
 }

@@ -71,8 +71,7 @@ StartMpi Load(const fs::path& file) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);  // MPI cannot be unloaded
   if (!library) throw Error(fmt::format("cannot load {}", dlerror()));
   void* start = dlsym(library, kStartMpi);
-  if (!start)
-    throw Error(fmt::format("{} is not a library of yoke's: {}", file.string(), dlerror()));
+  if (!start) throw Error(fmt::format("{} is not a yoke library: {}", file.string(), dlerror()));
   return reinterpret_cast<StartMpi>(start);
 }
 
@@ -82,16 +81,16 @@ std::unique_ptr<Mpi> Start(double timeout, const std::atomic<int>* stop) {
           "no launcher started this process: start it with mpirun -n RANKS");
   Require(!launch.library.empty(),
           "{} started {} processes that cannot find each other: start them with srun --mpi=pmix "
-          "(Open MPI) or --mpi=pmi2 (MPICH); `srun --mpi=list` says what there is",
+          "(Open MPI) or --mpi=pmi2 (MPICH); `srun --mpi=list` lists what is available",
           launch.launcher, launch.size);
   const StartMpi start = Load(FindLibrary(launch));
   const StartWatch watch(launch, timeout, stop);
   std::unique_ptr<Mpi> mpi(start());
   OutliveLauncher();
   if (mpi->size() != launch.size)
-    throw Error(fmt::format("{} started {} processes, but the MPI of {} found {}: they do not fit",
-                            launch.launcher, launch.size, FindLibrary(launch).string(),
-                            mpi->size()));
+    throw Error(
+        fmt::format("{} started {} processes, but the MPI of {} found {}: they do not match",
+                    launch.launcher, launch.size, FindLibrary(launch).string(), mpi->size()));
   return mpi;
 }
 

@@ -265,7 +265,7 @@ class StartedMpi : public Mpi {
   StartedMpi() {
     int before = 0, level = MPI_THREAD_SINGLE;
     MPI_Initialized(&before);
-    if (before) throw Error("MPI starts once in a process, and it has done so before");
+    if (before) throw Error("MPI can be started only once per process");
     Expect(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level),
            "MPI_Init_thread failed");
     Expect(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN),

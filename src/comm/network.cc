@@ -170,9 +170,9 @@ std::string OddOne(const NetworkReport& report, bool one_machine) {
 std::string Kind(double bytes_per_second) {
   const double gigabits = bytes_per_second * 8e-9;
   if (gigabits < 0.2) return "as slow as 100 Mbit/s Ethernet: find out why before training over it";
-  if (gigabits < 1.2) return "what 1 Gbit/s Ethernet gives: gradients of large models will wait";
-  if (gigabits < 12) return "what 10 Gbit/s Ethernet gives";
-  return "that of a fast network";
+  if (gigabits < 1.2) return "like 1 Gbit/s Ethernet: large models will wait for their gradients";
+  if (gigabits < 12) return "like 10 Gbit/s Ethernet";
+  return "like a fast network";
 }
 
 /// A sentence if MPI's all-reduce is faster than kAuto, or "".
@@ -207,7 +207,7 @@ NetworkReport MeasureNetwork(const Communicator& world, const NetworkProbe& prob
 }
 
 std::string Verdict(const NetworkReport& report) {
-  if (report.pairs.empty()) return "There is one rank alone: nothing to measure.";
+  if (report.pairs.empty()) return "There is only one rank: nothing to measure.";
   for (const bool one_machine : {false, true})
     if (std::string odd = OddOne(report, one_machine); !odd.empty()) return odd;
   std::vector<PairSpeed> between;

@@ -98,7 +98,7 @@ bool AllAreHere(const Launch& launch) { return launch.local_size == launch.size;
 
 std::string Missing(const Sibling& one) {
   return fmt::format("rank {} (process {}) {}", one.rank, one.process,
-                     one.stopped ? "is stopped" : "has not come yet");
+                     one.stopped ? "is stopped" : "has not joined yet");
 }
 
 }  // namespace
@@ -121,6 +121,7 @@ std::vector<Sibling> FindSiblings(const Launch& launch, int own) {
     one.stopped = one.stopped || state == 'T' || state == 't';
   }
   std::vector<Sibling> siblings;
+  siblings.reserve(found.size());
   for (const auto& [rank, one] : found) siblings.push_back(one);
   return siblings;
 }

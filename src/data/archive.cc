@@ -68,7 +68,7 @@ void RequireEndMark(const std::string& path) {
   file.seekg(-kMarkBytes, std::ios::end);
   const bool complete = file.read(mark.data(), kMarkBytes) &&
                         std::all_of(mark.begin(), mark.end(), [](char c) { return c == 0; });
-  Require(complete, "{}: the archive breaks off; expected its end mark (1,024 zero bytes)", path);
+  Require(complete, "{}: the archive is truncated; expected its end mark (1,024 zero bytes)", path);
 }
 
 std::string Normalized(const fs::path& path) { return path.lexically_normal().generic_string(); }

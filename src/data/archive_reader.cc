@@ -120,8 +120,8 @@ void ArchiveReader::Fail() const {
   const char* reason = archive_error_string(archive_.get());
   Require(!reason || std::string_view(reason) != "Unrecognized archive format",
           "{}: this is no archive; expected a tar or zip file", name_);
-  throw UserError(fmt::format("{}: the file is damaged or breaks off{}; expected a whole one",
-                              name_, reason ? fmt::format(" ({})", reason) : ""));
+  throw UserError(fmt::format("{}: the file is damaged or truncated{}; expected a whole one", name_,
+                              reason ? fmt::format(" ({})", reason) : ""));
 }
 
 }  // namespace yoke

@@ -69,7 +69,7 @@ std::pair<int64_t, int64_t> EpochPlan::Window(int64_t step) const {
   return {step * length, std::min((step + 1) * length, static_cast<int64_t>(order_.size()))};
 }
 
-std::span<const int64_t> EpochPlan::Share(int64_t step) const {
+std::span<const int64_t> EpochPlan::Part(int64_t step) const {
   const auto [begin, end] = Window(step);
   const int64_t count = end - begin;
   const int64_t from = begin + count * deal_.rank / deal_.world;

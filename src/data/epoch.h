@@ -43,7 +43,7 @@ class EpochPlan {
   /// Number of remaining steps.
   int64_t Steps() const;
   /// Example numbers of this rank's part of step s (0 <= s < Steps()); valid as long as the plan.
-  std::span<const int64_t> Share(int64_t step) const;
+  std::span<const int64_t> Part(int64_t step) const;
   /// Number of examples of all ranks in step s.
   int64_t Examples(int64_t step) const;
   /// Adds the positions that all ranks consume in step s to `consumed`. Does not allocate if they

@@ -45,7 +45,7 @@ class GzipSource : public ByteSource {
       padded_ = padded_ || next == 0;
       if (next == 0) rest_.remove_prefix(1);
     }
-    Require(HasInput(), "{}: the gzip file breaks off; expected a whole one", Name());
+    Require(HasInput(), "{}: the gzip file is truncated; expected a whole one", Name());
     return true;
   }
 

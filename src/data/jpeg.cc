@@ -57,7 +57,7 @@ class JpegReader {
     } else {
       ReadRows(image.pixels.data(), image.size.width * image.channels);
     }
-    Require(!broke_off_, "{}: damaged JPEG image (it breaks off)", name_);
+    Require(!broke_off_, "{}: damaged JPEG image (it is truncated)", name_);
     return image;
   }
 

@@ -24,7 +24,7 @@ void CheckRange(const Options& options, const Normalization& chosen) {
   for (size_t c = 0; c < channels; ++c) {
     const double deviation = ByChannel(chosen.deviation, c, 1), mean = ByChannel(chosen.mean, c, 0);
     Require(fits(chosen.scale / deviation) && fits(mean / deviation),
-            "{}: a mean of {} and a deviation of {} do not fit f32 numbers: expected a larger "
+            "{}: a mean of {} and a deviation of {} do not fit f32: expected a larger "
             "deviation{}",
             options.Where(options.Has("deviation") ? "deviation" : "mean"), mean, deviation,
             shifts ? " or a smaller mean" : "");

@@ -35,11 +35,9 @@ std::vector<OptionSpec> NormalizeOptions() {
   return {
       {.name = "normalize",
        .fallback = "auto",
-       .help = "auto: image bytes become value/255, other numbers stay; none: everything stays "
-               "as stored; "
-               "standard: then also mean 0 and deviation 1 by channel (of a vector: by "
-               "feature), measured on "
-               "the training examples.",
+       .help = "auto: image bytes become value/255, other values do not change; none: no value "
+               "changes; standard: like auto, then mean 0 and standard deviation 1 per channel "
+               "(of a vector: per feature), measured on the training examples.",
        .choices = {"auto", "none", "standard"}},
       {.name = "mean",
        .type = OptionType::kFloats,
@@ -66,7 +64,7 @@ std::vector<OptionSpec> CommonOptions() {
                    .maximum = INT32_MAX - 1});
   specs.push_back({.name = "memory_limit",
                    .type = OptionType::kInt,
-                   .help = "Megabytes of memory for data; larger data go to a temporary file. By "
+                   .help = "Megabytes of memory for data; larger data is in a temporary file. By "
                            "default half of what this process may use.",
                    .minimum = 0,
                    .maximum = kMostCount});

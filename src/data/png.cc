@@ -102,7 +102,7 @@ class PngReader {
 
   static void Feed(png_structp png, png_bytep to, size_t size) {
     auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
-    if (size > reader->rest_.size()) png_error(png, "it breaks off");
+    if (size > reader->rest_.size()) png_error(png, "it is truncated");
     std::memcpy(to, reader->rest_.data(), size);
     reader->rest_.remove_prefix(size);
   }

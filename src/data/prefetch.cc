@@ -33,10 +33,10 @@ struct Prefetch::State {
     bool ready = false;
   };
 
-  State(const Reader& r, Share s, const Settings& given)
-      : reader(r), share(std::move(s)), settings(given) {
+  State(const Reader& r, StepExamples s, const Settings& given)
+      : reader(r), examples_of(std::move(s)), settings(given) {
     if (settings.threads > 0 && settings.steps > 0)
-      group = GroupSize(static_cast<int64_t>(share(0).size()));
+      group = GroupSize(static_cast<int64_t>(examples_of(0).size()));
     groups = (settings.steps + group - 1) / group;
     slots.resize(static_cast<size_t>(settings.threads > 0 ? std::max(settings.ahead, 1) + 1 : 1));
     for (Slot& slot : slots) slot.batches.resize(static_cast<size_t>(group));
@@ -62,7 +62,8 @@ struct Prefetch::State {
   Slot& SlotOf(int64_t g) { return slots[static_cast<size_t>(g) % slots.size()]; }
 
   void ReadStep(int64_t step, Batch& batch) const {
-    reader.Read({.examples = share(step), .seed = settings.seed, .epoch = settings.epoch}, batch);
+    reader.Read({.examples = examples_of(step), .seed = settings.seed, .epoch = settings.epoch},
+                batch);
   }
 
   void Work() {
@@ -117,7 +118,7 @@ struct Prefetch::State {
   }
 
   const Reader& reader;
-  const Share share;
+  const StepExamples examples_of;
   const Settings settings;
   int64_t group = 1;   // batches per group
   int64_t groups = 0;  // groups in the epoch
@@ -131,8 +132,8 @@ struct Prefetch::State {
   std::vector<std::thread> threads;
 };
 
-Prefetch::Prefetch(const Reader& reader, Share share, const Settings& settings)
-    : state_(std::make_unique<State>(reader, std::move(share), settings)) {}
+Prefetch::Prefetch(const Reader& reader, StepExamples examples_of, const Settings& settings)
+    : state_(std::make_unique<State>(reader, std::move(examples_of), settings)) {}
 
 Prefetch::~Prefetch() = default;
 

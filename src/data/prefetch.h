@@ -9,13 +9,14 @@
 
 namespace yoke {
 
-/// Reads the batches `share(0)`, `share(1)`, ... of one epoch ahead of use. Batches are reused, and
-/// results do not depend on `threads`. Small batches are passed between threads in groups.
+/// Reads the batches `examples_of(0)`, `examples_of(1)`, ... of one epoch ahead of use. Batches are
+/// reused, and results do not depend on `threads`. Small batches are passed between threads in
+/// groups.
 class Prefetch {
  public:
   /// The examples of a step. It is called by several threads at once, and its results must stay
   /// valid.
-  using Share = std::function<std::span<const int64_t>(int64_t step)>;
+  using StepExamples = std::function<std::span<const int64_t>(int64_t step)>;
   struct Settings {
     int64_t steps = 0;
     uint64_t seed = 0;
@@ -23,8 +24,8 @@ class Prefetch {
     int threads = 1;  ///< 0: read in the calling thread.
     int ahead = 4;    ///< Maximum number of waiting batches (or groups of small batches).
   };
-  /// `reader` and everything that `share` uses must outlive the prefetch.
-  Prefetch(const Reader& reader, Share share, const Settings& settings);
+  /// `reader` and everything that `examples_of` uses must outlive the prefetch.
+  Prefetch(const Reader& reader, StepExamples examples_of, const Settings& settings);
   ~Prefetch();
   /// The next batch, valid until the next call; null after the last. Rethrows exceptions of
   /// reading.

@@ -19,8 +19,8 @@ std::string_view BytesOf(const GrowingArray<T>& array) {
   return {reinterpret_cast<const char*>(array.data()), array.span().size_bytes()};
 }
 
-std::string_view BytesOf(const XmcBinaryHead& head) {
-  return {reinterpret_cast<const char*>(&head), sizeof(head)};
+std::string_view BytesOf(const XmcBinaryHeader& header) {
+  return {reinterpret_cast<const char*>(&header), sizeof(header)};
 }
 
 std::array<std::string_view, 5> SectionsOf(const MemoryData& data) {
@@ -36,16 +36,16 @@ uint64_t Mixed(uint64_t state, uint64_t word) {
 
 }  // namespace
 
-XmcBinaryPlaces PlacesOf(const XmcBinaryHead& head) {
-  const int64_t offsets = Aligned((head.examples + 1) * 8);
-  const int64_t features = Aligned(head.feature_entries * 4);
+XmcBinaryPlaces PlacesOf(const XmcBinaryHeader& header) {
+  const int64_t offsets = Aligned((header.examples + 1) * 8);
+  const int64_t features = Aligned(header.feature_entries * 4);
   XmcBinaryPlaces places{};
-  places.feature_offsets = sizeof(XmcBinaryHead);
+  places.feature_offsets = sizeof(XmcBinaryHeader);
   places.feature_ids = places.feature_offsets + offsets;
   places.feature_values = places.feature_ids + features;
   places.label_offsets = places.feature_values + features;
   places.label_ids = places.label_offsets + offsets;
-  places.end = places.label_ids + Aligned(head.label_entries * 4);
+  places.end = places.label_ids + Aligned(header.label_entries * 4);
   return places;
 }
 
@@ -81,12 +81,12 @@ uint64_t LaneChecksum::Value() const {
 }
 
 uint64_t XmcBinaryChecksum(std::string_view file) {
-  XmcBinaryHead head;
-  std::memcpy(&head, file.data(), sizeof(head));
-  head.checksum = 0;
+  XmcBinaryHeader header;
+  std::memcpy(&header, file.data(), sizeof(header));
+  header.checksum = 0;
   LaneChecksum checksum;
-  checksum.Add(BytesOf(head));
-  checksum.Add(file.substr(sizeof(head)));
+  checksum.Add(BytesOf(header));
+  checksum.Add(file.substr(sizeof(header)));
   return checksum.Value();
 }
 
@@ -95,18 +95,18 @@ void WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::str
           "{}: xmc-binary holds sparse examples with several labels; this data is of another kind",
           path);
   Check(data.sparse.values.size() == data.sparse.ids.size(), "xmc-binary needs values");
-  XmcBinaryHead head{.examples = data.size,
-                     .features = info.input[0],
-                     .labels = info.outputs,
-                     .feature_entries = data.sparse.ids.size(),
-                     .label_entries = data.labels.ids.size()};
+  XmcBinaryHeader header{.examples = data.size,
+                         .features = info.input[0],
+                         .labels = info.outputs,
+                         .feature_entries = data.sparse.ids.size(),
+                         .label_entries = data.labels.ids.size()};
   LaneChecksum checksum;
-  checksum.Add(BytesOf(head));
+  checksum.Add(BytesOf(header));
   for (const std::string_view section : SectionsOf(data)) checksum.Add(section);
-  head.checksum = checksum.Value();
+  header.checksum = checksum.Value();
   const std::string zeros(kChecksumBlock, '\0');
   OutputFile file(path);
-  file.Write(BytesOf(head));
+  file.Write(BytesOf(header));
   for (const std::string_view section : SectionsOf(data)) {
     file.Write(section);
     file.Write(std::string_view(zeros).substr(

@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "the file is read as i
 /// The first 64 bytes. The five sections follow, each padded with zeros to a multiple of
 /// kXmcAlignment: offsets of features (int64, examples + 1), feature ids (int32, ascending within
 /// an example), feature values (f32), offsets of labels, label ids.
-struct XmcBinaryHead {
+struct XmcBinaryHeader {
   std::array<char, 8> magic = {'Y', 'O', 'K', 'E', '-', 'X', 'M', 'C'};
   uint32_t version = 1;
   uint32_t reserved = 0;
@@ -27,7 +27,7 @@ struct XmcBinaryHead {
   int64_t label_entries = 0;
   uint64_t checksum = 0;  ///< Checksum of the whole file with this field zero.
 };
-static_assert(sizeof(XmcBinaryHead) == 64);
+static_assert(sizeof(XmcBinaryHeader) == 64);
 
 inline constexpr int64_t kXmcAlignment = 64;
 
@@ -35,7 +35,7 @@ inline constexpr int64_t kXmcAlignment = 64;
 struct XmcBinaryPlaces {
   int64_t feature_offsets, feature_ids, feature_values, label_offsets, label_ids, end;
 };
-XmcBinaryPlaces PlacesOf(const XmcBinaryHead& head);
+XmcBinaryPlaces PlacesOf(const XmcBinaryHeader& header);
 
 /// A checksum at memory speed: in each of eight lanes, the sum of the 64-bit words and the sum of
 /// these sums (Fletcher's checksum, which depends on the order), mixed at the end.

@@ -45,7 +45,7 @@ void Flatten(const std::string& key, const Value& value, Facts& facts) {
   const List* list = value.AsList();
   if (const Table* table = value.AsTable()) {
     for (const auto& [name, item] : *table)
-      Flatten(key.empty() ? name : key + "." + name, item, facts);
+      Flatten(key.empty() ? name : fmt::format("{}.{}", key, name), item, facts);
   } else if (list && !list->empty() && list->front().AsTable()) {
     for (size_t i = 0; i < list->size(); ++i)
       Flatten(fmt::format("{}[{}]", key, i), (*list)[i], facts);

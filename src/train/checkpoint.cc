@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kModel = "/model.safetensors";
 constexpr const char* kOptimizer = "/optimizer.safetensors";
-constexpr const char* kHead = "/checkpoint.json";
+constexpr const char* kHeaderFile = "/checkpoint.json";
 constexpr const char* kUnfinished = "unfinished";
 
 std::vector<StoredTensor> ModelTensors(const ParamLayout& layout, const float* values) {
@@ -87,7 +87,7 @@ std::map<int64_t, std::string, std::greater<>> Newest(const std::string& run) {
 /// Throws DamagedError unless the tensors are those that the header was written with.
 void CheckBelongs(const Safetensors& file, const std::string& checksum, const std::string& name) {
   if (file.checksum() != checksum)
-    throw DamagedError(name + " is damaged: it does not match the folder's " + (kHead + 1));
+    throw DamagedError(name + " is damaged: it does not match the folder's " + (kHeaderFile + 1));
 }
 
 /// Renames a damaged checkpoint and returns its new name. Removes the link `best` if it is
@@ -114,10 +114,10 @@ void WriteParts(const std::string& folder, const CheckpointParts& parts) {
   const std::string model =
       WriteSafetensors(folder + kModel, ModelTensors(parts.layout, parts.values));
   const std::string optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts));
-  CheckpointHeader head = parts.head;
+  CheckpointHeader header = parts.header;
   for (int rank = 0; rank < parts.replicas; ++rank)
-    head.replicas.push_back(WriteSafetensors(folder + OwnFile(rank), parts.own(rank)));
-  WriteDurably(folder + kHead, EncodeHead(head, model, optimizer));
+    header.replicas.push_back(WriteSafetensors(folder + OwnFile(rank), parts.own(rank)));
+  WriteDurably(folder + kHeaderFile, EncodeHeader(header, model, optimizer));
   SyncFolder(folder);
 }
 
@@ -132,7 +132,7 @@ std::string HowToGoOn(const std::string& run) {
 }
 
 std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts) {
-  const std::string folder = fmt::format("checkpoints/{}", parts.head.position.step);
+  const std::string folder = fmt::format("checkpoints/{}", parts.header.position.step);
   const std::string unfinished = place.run + "/checkpoints/" + kUnfinished;
   try {
     fs::remove_all(unfinished);
@@ -151,16 +151,16 @@ std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts&
   return place.run + "/" + folder;
 }
 
-Checkpoint::Checkpoint(std::string folder, DecodedHead decoded, Safetensors model)
+Checkpoint::Checkpoint(std::string folder, DecodedHeader decoded, Safetensors model)
     : folder_(std::move(folder)),
-      head_(std::move(decoded.head)),
+      header_(std::move(decoded.header)),
       optimizer_checksum_(std::move(decoded.optimizer)),
       model_(std::move(model)) {}
 
 Checkpoint Checkpoint::Open(const std::string& folder) {
   Require(fs::is_directory(folder),
           "there is no checkpoint at {} (expected a folder such as runs/NAME/last)", folder);
-  DecodedHead decoded = DecodeHead(ReadWhole(folder + kHead), folder + kHead);
+  DecodedHeader decoded = DecodeHeader(ReadWhole(folder + kHeaderFile), folder + kHeaderFile);
   Safetensors model = Safetensors::Open(folder + kModel);
   CheckBelongs(model, decoded.model, folder + kModel);
   return {folder, std::move(decoded), std::move(model)};
@@ -177,13 +177,13 @@ const Safetensors& Checkpoint::Optimizer() const {
 
 Safetensors Checkpoint::OpenOwn(int rank) const {
   Safetensors file = Safetensors::Open(folder_ + OwnFile(rank));
-  CheckBelongs(file, head_.replicas[rank], folder_ + OwnFile(rank));
+  CheckBelongs(file, header_.replicas[rank], folder_ + OwnFile(rank));
   return file;
 }
 
 void Checkpoint::Verify() const {
   Optimizer();
-  for (size_t rank = 0; rank < head_.replicas.size(); ++rank) OpenOwn(static_cast<int>(rank));
+  for (size_t rank = 0; rank < header_.replicas.size(); ++rank) OpenOwn(static_cast<int>(rank));
 }
 
 void Checkpoint::Load(ParamStore& params) const {
@@ -200,7 +200,7 @@ bool Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
   VisitState(layout, state, [&](const StoredTensor& tensor) { fits = fits && file.Has(tensor); });
   if (!fits) return false;
   VisitState(layout, state, [&](const StoredTensor& tensor) { file.CopyTo(tensor); });
-  state.steps = head_.rule_steps;
+  state.steps = header_.rule_steps;
   return true;
 }
 
@@ -213,10 +213,10 @@ bool Checkpoint::Load(const std::vector<StateTensor>& layers) const {
   return true;
 }
 
-std::optional<CheckpointHeader> NewestHead(const std::string& run) {
+std::optional<CheckpointHeader> NewestHeader(const std::string& run) {
   for (const auto& [step, folder] : Newest(run)) {
     try {
-      return DecodeHead(ReadWhole(folder + kHead), folder + kHead).head;
+      return DecodeHeader(ReadWhole(folder + kHeaderFile), folder + kHeaderFile).header;
     } catch (const DamagedError&) {  // try the one before
     }
   }

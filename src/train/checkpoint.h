@@ -48,19 +48,19 @@ struct CheckpointHeader {
   std::vector<std::string> replicas = {};
 };
 
-/// Encodes `checkpoint.json` from a header and the checksums of the two tensor files. DecodeHead
+/// Encodes `checkpoint.json` from a header and the checksums of the two tensor files. DecodeHeader
 /// does the reverse (throws UserError with the file).
-std::string EncodeHead(const CheckpointHeader& head, const std::string& model,
-                       const std::string& optimizer);
-struct DecodedHead {
-  CheckpointHeader head;
+std::string EncodeHeader(const CheckpointHeader& header, const std::string& model,
+                         const std::string& optimizer);
+struct DecodedHeader {
+  CheckpointHeader header;
   std::string model;
   std::string optimizer;
 };
-DecodedHead DecodeHead(std::string bytes, const std::string& name);
+DecodedHeader DecodeHeader(std::string bytes, const std::string& name);
 
 struct CheckpointParts {
-  const CheckpointHeader& head;
+  const CheckpointHeader& header;
   const ParamLayout& layout;
   const float* values;
   const RuleState& state;
@@ -90,7 +90,7 @@ class Checkpoint {
   /// `folder` may be a link to it (`run/last`). Throws DamagedError (train/files.h) with the
   /// damaged file, UserError if it cannot be read or another version wrote it.
   static Checkpoint Open(const std::string& folder);
-  const CheckpointHeader& head() const { return head_; }
+  const CheckpointHeader& header() const { return header_; }
   const std::string& folder() const { return folder_; }
   /// Copies the weights to a store. Names and shapes of the layout must match (UserError
   /// otherwise).
@@ -107,19 +107,19 @@ class Checkpoint {
   void Verify() const;
 
  private:
-  Checkpoint(std::string folder, DecodedHead decoded, Safetensors model);
+  Checkpoint(std::string folder, DecodedHeader decoded, Safetensors model);
   /// Read and verified on first use.
   const Safetensors& Optimizer() const;
 
   std::string folder_;
-  CheckpointHeader head_;
+  CheckpointHeader header_;
   std::string optimizer_checksum_;
   Safetensors model_;
   mutable std::optional<Safetensors> optimizer_;
 };
 
 /// The newest header of a run that is intact, if any. Changes nothing.
-std::optional<CheckpointHeader> NewestHead(const std::string& run);
+std::optional<CheckpointHeader> NewestHeader(const std::string& run);
 
 /// Prepares a run's folder for resuming: removes leftovers of a killed writer, renames checkpoints
 /// that are newer than the newest intact one (reported in `messages`), points `last` at that one

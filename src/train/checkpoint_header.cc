@@ -88,46 +88,46 @@ Metrics ToMetrics(const Json& json) {
   return metrics;
 }
 
-DecodedHead FromJsonHead(const Json& json) {
-  DecodedHead decoded;
+DecodedHeader FromJsonHead(const Json& json) {
+  DecodedHeader decoded;
   decoded.model = json.at("model");
   decoded.optimizer = json.at("optimizer");
-  decoded.head = {.job = FromJson(json.at("job")),
-                  .data = InfoFromValue(FromJson(json.at("data"))),
-                  .position = ToPosition(json.at("position")),
-                  .rule_steps = json.at("rule_steps"),
-                  .executor = FromJson(json.at("executor")),
-                  .strategy = FromJson(json.at("strategy")),
-                  .test = ToMetrics(json.at("test")),
-                  .reason = json.at("reason"),
-                  .replicas = json.value("replicas", std::vector<std::string>())};
+  decoded.header = {.job = FromJson(json.at("job")),
+                    .data = InfoFromValue(FromJson(json.at("data"))),
+                    .position = ToPosition(json.at("position")),
+                    .rule_steps = json.at("rule_steps"),
+                    .executor = FromJson(json.at("executor")),
+                    .strategy = FromJson(json.at("strategy")),
+                    .test = ToMetrics(json.at("test")),
+                    .reason = json.at("reason"),
+                    .replicas = json.value("replicas", std::vector<std::string>())};
   return decoded;
 }
 
 }  // namespace
 
-std::string EncodeHead(const CheckpointHeader& head, const std::string& model,
-                       const std::string& optimizer) {
+std::string EncodeHeader(const CheckpointHeader& header, const std::string& model,
+                         const std::string& optimizer) {
   Json json = {{"checksum", "0000000000000000"},
                {"format", kFormat},
                {"yoke", fmt::format("{} ({})", Version(), Commit())},
                {"model", model},
                {"optimizer", optimizer},
-               {"job", ToJson(head.job)},
-               {"data", ToJson(InfoAsValue(head.data))},
-               {"position", ToJson(head.position)},
-               {"rule_steps", head.rule_steps},
-               {"executor", ToJson(head.executor)},
-               {"strategy", ToJson(head.strategy)},
-               {"test", ToJson(head.test)},
-               {"reason", head.reason}};
-  if (!head.replicas.empty()) json["replicas"] = head.replicas;
+               {"job", ToJson(header.job)},
+               {"data", ToJson(InfoAsValue(header.data))},
+               {"position", ToJson(header.position)},
+               {"rule_steps", header.rule_steps},
+               {"executor", ToJson(header.executor)},
+               {"strategy", ToJson(header.strategy)},
+               {"test", ToJson(header.test)},
+               {"reason", header.reason}};
+  if (!header.replicas.empty()) json["replicas"] = header.replicas;
   std::string bytes = json.dump(1) + "\n";
   Seal(bytes, kBegin.size());
   return bytes;
 }
 
-DecodedHead DecodeHead(std::string bytes, const std::string& name) {
+DecodedHeader DecodeHeader(std::string bytes, const std::string& name) {
   if (!bytes.starts_with(kBegin) || !SealHolds(bytes, kBegin.size()))
     throw DamagedError(name + " is damaged: its checksum does not match");
   const Json json = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);

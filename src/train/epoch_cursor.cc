@@ -70,7 +70,7 @@ void EpochCursor::PlanEpoch() {
                 position.consumed);
   if (place_.team == place_.world && place_.reads)
     ahead_.emplace(
-        data_, [this](int64_t step) { return plan_->Share(step); },
+        data_, [this](int64_t step) { return plan_->Part(step); },
         Prefetch::Settings{.steps = plan_->Steps(),
                            .seed = job_.seed(),
                            .epoch = position.epoch,
@@ -79,8 +79,7 @@ void EpochCursor::PlanEpoch() {
 
 const Batch& EpochCursor::Read(int64_t step) {
   if (ahead_) return *ahead_->Next();
-  data_.Read({.examples = plan_->Share(step), .seed = job_.seed(), .epoch = position.epoch},
-             batch_);
+  data_.Read({.examples = plan_->Part(step), .seed = job_.seed(), .epoch = position.epoch}, batch_);
   return batch_;
 }
 

@@ -35,7 +35,7 @@ const Entry& Named(const std::vector<Entry>& entries, const Section& section,
   const Value* value = section.value.Find(key);
   const std::string where = Where(value ? *value : Value(), section.name + "." + key);
   Require(value || !fallback.empty(), "[{}] lacks the key '{}'", section.name, key);
-  Require(!value || value->AsString(), "{}: expected a text in quotes, got {}", where,
+  Require(!value || value->AsString(), "{}: expected a string in quotes, got {}", where,
           value ? FormatValue(*value) : "");
   try {
     return FindEntry(entries, key, value ? *value->AsString() : fallback);
@@ -140,7 +140,7 @@ Value CheckModel(const Section& section) {
        {std::pair("name", "layer"), {"name", "file"}, {"layer", "file"}})
     Require(!section.value.Find(first) || !section.value.Find(second),
             "[model] has both '{}' and '{}': expected one of them", first, second);
-  Require(file || !anew, "{}: expected model.file too, whose weights it draws again",
+  Require(file || !anew, "{}: needs model.file, whose weights it replaces by random ones",
           Where(anew ? *anew : Value(), "model.initialize"));
   if (file) return Checked(section, model_keys(), Part{"a file"}).Resolved();
   Require(layers || name, "[model] lacks the key 'name', 'file' or 'layer'");

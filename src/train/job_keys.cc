@@ -26,7 +26,7 @@ std::string TypeText(const OptionSpec& spec) {
     case kFloat:
       return "number";
     case kString:
-      return "text";
+      return "string";
     case kPath:
       return "path";
     case kInts:
@@ -34,7 +34,7 @@ std::string TypeText(const OptionSpec& spec) {
     case kFloats:
       return "list of numbers";
     case kStrings:
-      return "text or list of texts";
+      return "string or list of strings";
     case kPaths:
       return "path or list of paths";
     case kTable:
@@ -154,7 +154,7 @@ const std::vector<OptionSpec>& node_keys() {
       {.name = "executor",
        .type = kString,
        .fallback = "single",
-       .help = "How the devices share the work; `yoke list executors`."},
+       .help = "How the devices divide the work; `yoke list executors`."},
       {.name = "precision",
        .type = kString,
        .fallback = "f32",

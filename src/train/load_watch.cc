@@ -66,7 +66,7 @@ void LoadWatch::Stop() {
   try {
     if (tells_)
       for (Observer* observer : request_.observers)
-        observer->Message("stopped while data were read: nothing was trained");
+        observer->Message("stopped while reading data; nothing was trained");
   } catch (const std::exception&) {  // the exit status reports the stop
   }
   std::_Exit(128 + Signal());

@@ -64,11 +64,11 @@ void Member::Begin(const SurvivorState* survivor) {
 void Member::TakeUpCheckpoint() {
   const Checkpoint* checkpoint = leads() && context_.checkpoint ? &*context_.checkpoint : nullptr;
   if (checkpoint) TakeUp(*checkpoint);
-  if (const auto head = BroadcastHeader(world_, checkpoint); head && !leads()) {
-    replica_->Restore(*head);
-    position_ = head->position;
+  if (const auto header = BroadcastHeader(world_, checkpoint); header && !leads()) {
+    replica_->Restore(*header);
+    position_ = header->position;
   }
-  replica_->Share();
+  replica_->Broadcast();
   RestoreRankState(world_, checkpoint, job_, *replica_);
 }
 

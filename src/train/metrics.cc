@@ -263,7 +263,7 @@ class Evaluation {
 
 void CheckData(const Reader& reader) {
   Require(reader.Info().labelled, "the data has no labels, which an evaluation needs");
-  Require(reader.Size() > 0, "there is no example to evaluate");
+  Require(reader.Size() > 0, "there are no examples to evaluate");
 }
 
 }  // namespace

@@ -67,21 +67,21 @@ class Leader : public Member {
   // Start.
 
   void TakeUp(const Checkpoint& checkpoint) override {
-    const CheckpointHeader& head = checkpoint.head();
-    CheckSameData(job_, *data_.train, head, run_);
+    const CheckpointHeader& header = checkpoint.header();
+    CheckSameData(job_, *data_.train, header, run_);
     replica_->Restore(checkpoint);
-    position_ = head.position;
-    TakeBest(head);
-    saved_test_ = head.test;
-    if (head.reason == "target" && job_.train.Has("target") &&
-        SameKey(job_, head, "train", "target"))
-      ended_before_ = head.reason;
+    position_ = header.position;
+    TakeBest(header);
+    saved_test_ = header.test;
+    if (header.reason == "target" && job_.train.Has("target") &&
+        SameKey(job_, header, "train", "target"))
+      ended_before_ = header.reason;
   }
 
   /// The best value so far counts only for the same metric, and if its weights still exist.
-  void TakeBest(const CheckpointHeader& head) {
-    position_.best = head.position.best;
-    position_.has_best = head.position.has_best && SameKey(job_, head, "checkpoint", "best") &&
+  void TakeBest(const CheckpointHeader& header) {
+    position_.best = header.position.best;
+    position_.has_best = header.position.has_best && SameKey(job_, header, "checkpoint", "best") &&
                          std::filesystem::exists(run_ + "/best");
   }
 
@@ -94,7 +94,7 @@ class Leader : public Member {
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
     inherits_ = recovery && recovery->trained();
     if (inherits_ && !position_.has_best && context_.checkpoint)
-      TakeBest(context_.checkpoint->head());  // the lost leader's
+      TakeBest(context_.checkpoint->header());  // the lost leader's
     saved_ = std::filesystem::exists(run_ + "/last");
     const StartEvent event = {.run = run_,
                               .parameters = replica_->layout().Parameters(),
@@ -244,21 +244,21 @@ class Leader : public Member {
       return Diverged("the weights became infinite", position_.step);
     const double begin = Now();
     position_.seconds = clock_.OfTraining();
-    CheckpointHeader head = {.job = job_.resolved,
-                             .data = data_.train->Info(),
-                             .position = position_,
-                             .rule_steps = 0,
-                             .executor = {},
-                             .strategy = {},
-                             .test = due.test,
-                             .reason = due.reason};
-    replica_->Describe(head);
+    CheckpointHeader header = {.job = job_.resolved,
+                               .data = data_.train->Info(),
+                               .position = position_,
+                               .rule_steps = 0,
+                               .executor = {},
+                               .strategy = {},
+                               .test = due.test,
+                               .reason = due.reason};
+    replica_->Describe(header);
     const bool own = replica_->KeepsOwn();
     if (own) rounds_->Give({.kind = Order::kKeep});
     RankStateCollector collector(world_, *replica_);
     WriteCheckpoint(
         {.run = run_, .keep = static_cast<int>(job_.checkpoint.Int("keep")), .best = due.best},
-        {.head = head,
+        {.header = header,
          .layout = replica_->layout(),
          .values = replica_->Model(),
          .state = replica_->state(),

@@ -51,15 +51,15 @@ std::optional<CheckpointHeader> BroadcastHeader(const Communicator& world,
                                                 const Checkpoint* checkpoint) {
   if (world.size() == 1) return {};
   std::string bytes =
-      BroadcastText(world, checkpoint ? EncodeHead(checkpoint->head(), "", "") : "");
+      BroadcastText(world, checkpoint ? EncodeHeader(checkpoint->header(), "", "") : "");
   if (bytes.empty()) return {};
-  return DecodeHead(std::move(bytes), "the checkpoint of rank 0").head;
+  return DecodeHeader(std::move(bytes), "the checkpoint of rank 0").header;
 }
 
 void RestoreRankState(const Communicator& world, const Checkpoint* checkpoint, const Job& job,
                       Replica& replica) {
-  const bool fits =
-      checkpoint && !checkpoint->head().replicas.empty() && GoesOnExactly(job, checkpoint->head());
+  const bool fits = checkpoint && !checkpoint->header().replicas.empty() &&
+                    GoesOnExactly(job, checkpoint->header());
   if (Agree(world, fits ? 1 : 0) == 0) return;
   if (world.rank() > 0) return CopyInto(replica, Received(world, 0));
   CopyInto(replica, checkpoint->OpenOwn(0));

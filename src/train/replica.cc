@@ -121,7 +121,7 @@ std::vector<std::span<std::byte>> Replica::Layers() const {
   return layers;
 }
 
-void Replica::Share(int from) {
+void Replica::BroadcastFrom(int from) {
   if (world_.size() == 1) return;
   for (const std::span<std::byte> part : Portable()) world_.Broadcast(part, from);
   if (world_.rank() != from) Restored();
@@ -148,7 +148,7 @@ void Replica::TakeUp(const SurvivorState* mine, const RecoveryPlan& recovery) {
     Restored();
   }
   if (recovery.mean) TakeMean(has);
-  Share(recovery.source);
+  BroadcastFrom(recovery.source);
 }
 
 /// Replaces the values by the mean over the ranks with `counts`.
@@ -265,12 +265,12 @@ MemoryUse Replica::Memory() const {
           .gradients = gradients_.bytes()};
 }
 
-void Replica::Describe(CheckpointHeader& head) const {
+void Replica::Describe(CheckpointHeader& header) const {
   // A checkpoint contains the layers, so it does not depend on the model's file.
-  if (job_.model().Find("file")) head.job.Set("model", Table{{"layer", layers_}});
-  head.rule_steps = state_.steps;
-  head.executor = executor_->State();
-  head.strategy = strategy_->State();
+  if (job_.model().Find("file")) header.job.Set("model", Table{{"layer", layers_}});
+  header.rule_steps = state_.steps;
+  header.executor = executor_->State();
+  header.strategy = strategy_->State();
 }
 
 bool Replica::KeepsOwn() const {
@@ -303,17 +303,17 @@ std::vector<StateTensor> Replica::OwnTensors() {
   return tensors;
 }
 
-void Replica::Restore(const CheckpointHeader& head) {
-  if (SameKey(job_, head, "node", "executor")) executor_->Restore(head.executor);
-  if (GoesOnExactly(job_, head)) strategy_->Restore(head.strategy);
+void Replica::Restore(const CheckpointHeader& header) {
+  if (SameKey(job_, header, "node", "executor")) executor_->Restore(header.executor);
+  if (GoesOnExactly(job_, header)) strategy_->Restore(header.strategy);
 }
 
 void Replica::Restore(const Checkpoint& checkpoint) {
-  const CheckpointHeader& head = checkpoint.head();
+  const CheckpointHeader& header = checkpoint.header();
   checkpoint.Load(params_);
-  if (SameKey(job_, head, "train", "rule")) checkpoint.Load(layout(), state_);
+  if (SameKey(job_, header, "train", "rule")) checkpoint.Load(layout(), state_);
   if (checkpoint.Load(LayerTensors())) Restored();
-  Restore(head);
+  Restore(header);
 }
 
 }  // namespace yoke

@@ -51,15 +51,15 @@ class Replica {
   MemoryUse Memory() const;
 
   /// Copies rank 0's initial values, or those of a checkpoint, to all ranks.
-  void Share() { Share(0); }
+  void Broadcast() { BroadcastFrom(0); }
   /// The same after a loss: all ranks continue from the state of the previous world in `mine` (or
   /// null).
   void TakeUp(const SurvivorState* mine, const RecoveryPlan& recovery);
   /// Called after a rank is lost: fills in the state that is left here. Nothing is called
   /// afterwards.
   void Rescue(SurvivorState& survivor);
-  /// Prepares the first step. Call it after Share, and after OwnTensors are restored if there are
-  /// any.
+  /// Prepares the first step. Call it after Broadcast, and after OwnTensors are restored if there
+  /// are any.
   void Prepare() { strategy_->Prepare(); }
   /// One step on a batch (which may be empty): gradient, exchange, update. Fills in
   /// `step.examples`. If the returned loss is not finite, a single replica is not updated (by an
@@ -83,7 +83,7 @@ class Replica {
   /// The model's packed values on rank 0, as Settle left them.
   const float* Model() const { return model_; }
   /// Adds the state needed for resuming.
-  void Describe(CheckpointHeader& head) const;
+  void Describe(CheckpointHeader& header) const;
   /// Whether each rank has its own state that an exact continuation needs, and its tensors.
   bool KeepsOwn() const;
   std::vector<StateTensor> OwnTensors();
@@ -95,11 +95,11 @@ class Replica {
   /// exactly if they are those of the checkpoint; a changed one starts with a new state.
   void Restore(const Checkpoint& checkpoint);
   /// Restores the part of a checkpoint's header besides tensors, on any rank.
-  void Restore(const CheckpointHeader& head);
+  void Restore(const CheckpointHeader& header);
 
  private:
   std::vector<std::span<std::byte>> Portable();
-  void Share(int from);
+  void BroadcastFrom(int from);
   void TakeMean(bool counts);
   void Empty();
   std::vector<std::span<std::byte>> Layers() const;

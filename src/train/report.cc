@@ -39,7 +39,7 @@ const std::vector<Panel>& Panels() {
       {"Precision at 5", {"test p_at_5"}, {"validation p_at_5"}},
       {"Area under the ROC curve", {"test auc"}, {"validation auc"}},
       {"Learning rate", {"learning_rate"}, {}, true},
-      {"Training examples a second", {"examples_per_second"}, {}, true},
+      {"Training examples per second", {"examples_per_second"}, {}, true},
       {"Distance between replicas", {"exchange consensus_distance"}, {}, true}};
   return panels;
 }
@@ -212,7 +212,7 @@ std::string Tiles(const ReportRun& run) {
   const double epochs = run.epochs.empty() ? 0 : run.epochs.back().epoch;
   return html + Tile(fmt::format("{}", epochs), epochs == 1 ? "epoch" : "epochs") +
          Tile(Duration(run.seconds), "training time") +
-         Tile(Short(TypicalRate(run)), "examples a second") + Tile(run.reason, "how it ended") +
+         Tile(Short(TypicalRate(run)), "examples per second") + Tile(run.reason, "how it ended") +
          "</div>\n";
 }
 

@@ -66,9 +66,9 @@ void RequireFree(const std::string& folder) {
   const bool holds_run = fs::exists(folder + kJobFile) || fs::exists(folder + "/checkpoints");
   Require(
       !holds_run,
-      "{} holds a run already; continue it with --resume {}, or name another directory by --run",
+      "{} holds a run already; continue it with --resume {}, or name another directory with --run",
       folder, folder);
-  Require(file.empty(), "{} holds other files ({}); name a new or an empty directory by --run",
+  Require(file.empty(), "{} holds other files ({}); name a new or empty directory with --run",
           folder, file);
 }
 
@@ -117,7 +117,7 @@ RunDirectory::RunDirectory(std::string path) : path_(std::move(path)) {
   if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
   close(std::exchange(lock_, -1));
   throw UserError(fmt::format(
-      "another process is writing the run {}; wait for it, or name another directory by --run",
+      "another process is writing the run {}; wait for it, or name another directory with --run",
       path_));
 }
 
@@ -174,10 +174,10 @@ bool RunDirectory::HasJob() const { return fs::exists(path_ + kJobFile); }
 Job LoadRunJob(const std::string& run, const Overrides& overrides) {
   RequireRun(run);
   if (fs::exists(run + kJobFile)) return MakeResolvedJob(ReadToml(run + kJobFile), overrides);
-  const std::optional<CheckpointHeader> head = NewestHead(run);
-  Require(head.has_value(), "{} cannot be resumed: it has no job.toml, and no checkpoint is whole",
-          run);
-  return MakeResolvedJob(head->job, overrides);
+  const std::optional<CheckpointHeader> header = NewestHeader(run);
+  Require(header.has_value(),
+          "{} cannot be resumed: it has no job.toml, and no checkpoint is whole", run);
+  return MakeResolvedJob(header->job, overrides);
 }
 
 }  // namespace yoke

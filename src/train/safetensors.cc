@@ -106,7 +106,7 @@ TensorAt ParseTensor(const std::string& tensor, const PlainJson& json, const std
   if (type == kTypes.end()) Damaged(name, fmt::format("the type of '{}' is unknown", tensor));
   if (!json["shape"].is_array() || !json["data_offsets"].is_array() ||
       json["data_offsets"].size() != 2)
-    Damaged(name, fmt::format("its header does not say where '{}' lies", tensor));
+    Damaged(name, fmt::format("its header has no offsets for '{}'", tensor));
   TensorAt at = {{tensor, type->first, ParseShape(json["shape"], name)},
                  WholeNumber(json["data_offsets"][0], name)};
   if (WholeNumber(json["data_offsets"][1], name) - at.offset != at.tensor.Bytes())
@@ -148,7 +148,7 @@ std::vector<TensorAt> ParseSafetensorsHeader(std::string_view header, int64_t da
   }
   if (end != data_bytes)
     Damaged(name,
-            fmt::format("it holds {} bytes of numbers, its header promises {}", data_bytes, end));
+            fmt::format("it has {} bytes of data, but its header declares {}", data_bytes, end));
   return found;
 }
 

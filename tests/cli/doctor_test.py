@@ -21,7 +21,7 @@ class DoctorTest(ProgramTest):
         self.assertEqual(found["launchers"], [first, other])
 
     def test_mistakes(self):
-        for words, part in [(["--replicas", 2], "goes with --network"), (["--network", "--timeout", 0], "above 0"),
+        for words, part in [(["--replicas", 2], "needs --network"), (["--network", "--timeout", 0], "above 0"),
                             (["--network", "--replicas", 0], "2 ranks or more, got 0"), (["--network", "--replicas", 1], "got 1"),
                             (["--network", "--replicas", -1], "got -1")]:
             with self.subTest(words):

@@ -147,7 +147,7 @@ class RanksTest(ProgramTest):
             with self.subTest(launcher):
                 done = finish(process)
                 self.assertEqual(len(done.told), 1, done.error)
-                self.assertRegex(done.told[0], r"^yoke: rank 0 waited 10 s for all 3 ranks to join: rank 1 \(process \d+\) is stopped, rank 2 \(process \d+\) has not come yet; ")
+                self.assertRegex(done.told[0], r"^yoke: rank 0 waited 10 s for all 3 ranks to join: rank 1 \(process \d+\) is stopped, rank 2 \(process \d+\) has not joined yet; ")
 
     def test_a_signal_while_ranks_join(self):
         jobs = self.at_once("train", "tiny.toml", COMMAND_1="exec sleep 50")

@@ -22,7 +22,7 @@ TEST(Siblings, WhoIsMissingIsNamed) {
                                      {.rank = 1, .process = 71, .joining = true, .stopped = true},
                                      {.rank = 3, .process = 73}};
   EXPECT_EQ(NameMissing(Ranks(4, 4), some),
-            "rank 1 (process 71) is stopped, rank 3 (process 73) has not come yet, rank 2 has "
+            "rank 1 (process 71) is stopped, rank 3 (process 73) has not joined yet, rank 2 has "
             "ended");
   EXPECT_TRUE(OneHasEnded(Ranks(4, 4), some));
 }

@@ -156,7 +156,7 @@ std::vector<BadFile> BadCifar() {
           {"cifar", "a label outside", CifarRecord({10}),
            "train: record 0 (byte 0): label 10; expected 0 to 9"},
           {"cifar", "cut in a record", CifarRecord({1}) + CifarRecord({1}).substr(0, 99),
-           "train: the file breaks off in the record at byte 3073"},
+           "train: the file is truncated in the record at byte 3073"},
           {"cifar",
            "a fine label outside",
            CifarRecord({1, 100}),

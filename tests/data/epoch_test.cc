@@ -43,7 +43,7 @@ std::vector<int64_t> Deal(EpochDeal deal, const Ranges& consumed) {
   for (deal.rank = 0; deal.rank < deal.world; ++deal.rank) {
     const EpochPlan plan(deal, consumed);
     for (int64_t step = 0; step < plan.Steps(); ++step)
-      for (const int64_t example : plan.Share(step)) dealt.push_back(example);
+      for (const int64_t example : plan.Part(step)) dealt.push_back(example);
   }
   std::sort(dealt.begin(), dealt.end());
   return dealt;
@@ -64,12 +64,12 @@ TEST(EpochPlan, SplitsTheLastStepEvenly) {
   for (int rank = 0; rank < 3; ++rank) {
     const EpochPlan plan({.examples = 17, .batch = 4, .rank = rank, .world = 3}, {});
     EXPECT_EQ(plan.Steps(), 2);
-    EXPECT_EQ(plan.Share(0).size(), 4U);
-    shares.push_back(plan.Share(1).size());
+    EXPECT_EQ(plan.Part(0).size(), 4U);
+    shares.push_back(plan.Part(1).size());
   }
   std::sort(shares.begin(), shares.end());
   EXPECT_THAT(shares, ElementsAre(1, 2, 2));
-  EXPECT_TRUE(EpochPlan({.examples = 1, .rank = 0, .world = 2}, {}).Share(0).empty());
+  EXPECT_TRUE(EpochPlan({.examples = 1, .rank = 0, .world = 2}, {}).Part(0).empty());
 }
 
 TEST(EpochPlan, DependsOnSeedAndEpochAlone) {
@@ -77,7 +77,7 @@ TEST(EpochPlan, DependsOnSeedAndEpochAlone) {
     const EpochPlan plan({.seed = seed, .epoch = epoch, .examples = 50, .batch = batch}, {});
     std::vector<int64_t> all;
     for (int64_t step = 0; step < plan.Steps(); ++step)
-      all.insert(all.end(), plan.Share(step).begin(), plan.Share(step).end());
+      all.insert(all.end(), plan.Part(step).begin(), plan.Part(step).end());
     return all;
   };
   EXPECT_EQ(order(1, 0, 7), order(1, 0, 50));
@@ -90,12 +90,12 @@ TEST(EpochPlan, GoesOnWhereItStoppedWithAnotherWorld) {
   Ranges consumed;
   std::vector<int64_t> done;
   for (int64_t step = 0; step < 5; ++step) {
-    done.insert(done.end(), whole.Share(step).begin(), whole.Share(step).end());
+    done.insert(done.end(), whole.Part(step).begin(), whole.Part(step).end());
     whole.Consume(step, consumed);
   }
   EXPECT_THAT(consumed.list(), ElementsAre(Pair(0, 40)));
   const EpochPlan later({.examples = 100, .batch = 8}, consumed);
-  EXPECT_TRUE(std::ranges::equal(later.Share(0), whole.Share(5)));
+  EXPECT_TRUE(std::ranges::equal(later.Part(0), whole.Part(5)));
   std::vector<int64_t> rest = Deal({.examples = 100, .batch = 3, .world = 4}, consumed);
   rest.insert(rest.end(), done.begin(), done.end());
   std::sort(rest.begin(), rest.end());

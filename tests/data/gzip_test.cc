@@ -67,7 +67,7 @@ TEST(Gunzip, RefusesEveryCut) {
     if (length == whole.size()) continue;  // one whole member
     for (const size_t piece : {1, 1 << 20})
       EXPECT_EQ(ErrorOf(two.substr(0, length), piece),
-                "x.gz: the gzip file breaks off; expected a whole one")
+                "x.gz: the gzip file is truncated; expected a whole one")
           << length;
   }
 }

@@ -124,14 +124,14 @@ TEST(DecodeImage, DamageIsOneSentenceThatNamesTheFile) {
       {"cut PNG", png.substr(0, png.size() / 2), "PNG"},
       {"only PNG's magic", png.substr(0, 8), "PNG"},
       {"altered PNG", altered_png, "PNG"},
-      {"cut JPEG", jpeg.substr(0, jpeg.size() / 2), "breaks off"},
-      {"cut JPEG head", jpeg.substr(0, 100), "JPEG"},
+      {"cut JPEG", jpeg.substr(0, jpeg.size() / 2), "truncated"},
+      {"cut JPEG header", jpeg.substr(0, 100), "JPEG"},
       {"only JPEG's magic", jpeg.substr(0, 3), "JPEG"},
       {"JPEG without a table", no_tables, "JPEG"},
       {"PNG bomb", testing::PngThatPromises(60000, 60000), "100 million"},
       {"JPEG bomb", testing::JpegThatPromises(65000, 65000), "100 million"},
       {"PNG larger than its data", testing::PngThatPromises(9000, 9000), "PNG"},
-      {"JPEG larger than its data", testing::JpegThatPromises(500, 500), "breaks off"},
+      {"JPEG larger than its data", testing::JpegThatPromises(500, 500), "truncated"},
   };
   for (const BadImage& bad : cases) {
     ::testing::internal::CaptureStderr();

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "node/share.h"
+#include "node/sub_batch.h"
 #include "node/support/job.h"
 
 namespace yoke {
@@ -232,7 +232,7 @@ void ExpectSequential(JobSettings settings, bool scaled, float tolerance) {
     hogwild.Step(batch);
     for (const int64_t begin : {0, 3, 6}) {
       Batch small;
-      TakeShare(batch, begin, std::min<int64_t>(begin + 3, 8), small);
+      TakeSubBatch(batch, begin, std::min<int64_t>(begin + 3, 8), small);
       if (begin == 6) {
         last.Restore(sequential);
         last.Step(small);

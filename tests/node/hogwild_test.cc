@@ -5,7 +5,7 @@
 #include <set>
 
 #include "node/plans.h"
-#include "node/share.h"
+#include "node/sub_batch.h"
 #include "node/support/job.h"
 
 namespace yoke {
@@ -64,7 +64,7 @@ void ExpectSequential(JobSettings settings, int64_t small, float tolerance) {
     hogwild.Step(batch);
     for (int64_t begin = 0; begin < 32; begin += small) {
       Batch share;
-      TakeShare(batch, begin, begin + small, share);
+      TakeSubBatch(batch, begin, begin + small, share);
       sequential.Step(share);
     }
   }

@@ -65,7 +65,7 @@ TEST(Schedules, RefuseWhatTheyDoNotKnow) {
   EXPECT_THAT(Refusal("name = \"step\""), HasSubstr("every_epochs"));
   EXPECT_THAT(Refusal("name = \"cosine\"\npower = 2"), HasSubstr("power"));
   EXPECT_THAT(Refusal("name = \"multi_step\"\nat_epochs = [0]"), HasSubstr("above 0"));
-  EXPECT_THAT(Refusal("name = 3"), HasSubstr("text"));
+  EXPECT_THAT(Refusal("name = 3"), HasSubstr("string"));
 }
 
 }  // namespace

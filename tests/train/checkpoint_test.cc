@@ -48,10 +48,11 @@ class CheckpointTest : public testing::Test {
   ~CheckpointTest() override { fs::remove_all(run_); }
 
   std::string Write(int64_t step, int keep = 2, bool best = false) {
-    head_.position.step = step;
-    return WriteCheckpoint(
-        {.run = run_, .keep = keep, .best = best},
-        {.head = head_, .layout = params_.layout(), .values = params_.values(), .state = state_});
+    header_.position.step = step;
+    return WriteCheckpoint({.run = run_, .keep = keep, .best = best}, {.header = header_,
+                                                                       .layout = params_.layout(),
+                                                                       .values = params_.values(),
+                                                                       .state = state_});
   }
 
   std::vector<std::string> Folders() const {
@@ -66,37 +67,37 @@ class CheckpointTest : public testing::Test {
   std::unique_ptr<UpdateRule> rule_;
   ParamStore params_;
   RuleState state_;
-  CheckpointHeader head_{.job = Table{{"train", Table{{"epochs", 3}, {"learning_rate", 1.0}}}},
-                         .data = {.input = {3}, .outputs = 2, .label_names = {"-1", "cat"}},
-                         .position = {.epoch = 1,
-                                      .examples = 10,
-                                      .loss_sum = 0.1,
-                                      .loss_examples = 4,
-                                      .seconds = 2.5,
-                                      .best = 0.5,
-                                      .has_best = true},
-                         .rule_steps = 9,
-                         .executor = Table{},
-                         .strategy = Table{{"clock", 3}},
-                         .test = {{"loss", 0.25}, {"accuracy", 0.1}}};
+  CheckpointHeader header_{.job = Table{{"train", Table{{"epochs", 3}, {"learning_rate", 1.0}}}},
+                           .data = {.input = {3}, .outputs = 2, .label_names = {"-1", "cat"}},
+                           .position = {.epoch = 1,
+                                        .examples = 10,
+                                        .loss_sum = 0.1,
+                                        .loss_examples = 4,
+                                        .seconds = 2.5,
+                                        .best = 0.5,
+                                        .has_best = true},
+                           .rule_steps = 9,
+                           .executor = Table{},
+                           .strategy = Table{{"clock", 3}},
+                           .test = {{"loss", 0.25}, {"accuracy", 0.1}}};
 };
 
 TEST_F(CheckpointTest, KeepsEverything) {
-  head_.position.consumed.Add(0, 4);
-  head_.position.consumed.Add(7, 8);
+  header_.position.consumed.Add(0, 4);
+  header_.position.consumed.Add(7, 8);
   params_.values()[0] = 42;
   state_.array(1)[1] = 43;
   state_.row_steps(0)[2] = 44;
   EXPECT_EQ(Write(5), run_ + "/checkpoints/5");
   const Checkpoint read = Checkpoint::Open(run_ + "/last");
-  EXPECT_EQ(read.head().job, head_.job);
-  EXPECT_EQ(read.head().data.label_names, head_.data.label_names);
-  EXPECT_EQ(read.head().position.consumed, head_.position.consumed);
-  EXPECT_EQ(read.head().position.step, 5);
-  EXPECT_EQ(read.head().position.loss_sum, 0.1);
-  EXPECT_EQ(read.head().position.best, 0.5);
-  EXPECT_EQ(read.head().strategy, head_.strategy);
-  EXPECT_EQ(read.head().test, head_.test);
+  EXPECT_EQ(read.header().job, header_.job);
+  EXPECT_EQ(read.header().data.label_names, header_.data.label_names);
+  EXPECT_EQ(read.header().position.consumed, header_.position.consumed);
+  EXPECT_EQ(read.header().position.step, 5);
+  EXPECT_EQ(read.header().position.loss_sum, 0.1);
+  EXPECT_EQ(read.header().position.best, 0.5);
+  EXPECT_EQ(read.header().strategy, header_.strategy);
+  EXPECT_EQ(read.header().test, header_.test);
   ParamStore params(SmallLayout(), Cpu());
   RuleState state(params.layout(), *rule_, Cpu());
   read.Load(params);
@@ -110,7 +111,7 @@ TEST_F(CheckpointTest, KeepsEverything) {
 
 TEST_F(CheckpointTest, ModelFileDependsOnWeightsAlone) {
   Write(1);
-  head_.position.seconds = 99;
+  header_.position.seconds = 99;
   state_.array(0)[0] = 1;
   Write(2);
   EXPECT_EQ(ReadWhole(run_ + "/checkpoints/1/model.safetensors"),
@@ -180,7 +181,7 @@ TEST_F(CheckpointTest, DamageIsRefusedAndTheOneBeforeIsTaken) {
       std::vector<std::string> messages;
       const std::optional<Checkpoint> found = RecoverNewest(run_, messages);
       ASSERT_TRUE(found) << file << " " << damage;
-      EXPECT_EQ(found->head().position.step, 1) << file << " " << damage;
+      EXPECT_EQ(found->header().position.step, 1) << file << " " << damage;
       ASSERT_EQ(messages.size(), 1U) << file << " " << damage;
       EXPECT_TRUE(whole || messages[0].find(file) != std::string::npos) << messages[0];
       EXPECT_EQ(fs::read_symlink(run_ + "/last"), "checkpoints/1");
@@ -276,7 +277,7 @@ TEST_F(CheckpointTest, FullDiskKeepsTheLastGoodOne) {
   EXPECT_NE(sentence.find("model.safetensors"), std::string::npos) << sentence;
   EXPECT_NE(sentence.find(run_ + "/last is good"), std::string::npos) << sentence;
   EXPECT_EQ(Folders(), std::vector<std::string>{"1"});
-  EXPECT_EQ(Checkpoint::Open(run_ + "/last").head().position.step, 1);
+  EXPECT_EQ(Checkpoint::Open(run_ + "/last").header().position.step, 1);
 }
 
 }  // namespace

@@ -148,7 +148,7 @@ TEST_F(JobTest, MistakesAreToldInOneSentence) {
       {"[train]", "[[train]]", {"[train]", "table"}},
       {"[model]\nname = \"lenet\"\n", "", {"[model]"}},
       {"name = \"lenet\"", "", {"[model]", "name"}},
-      {"name = \"lenet\"", "name = 3", {"model.name", "text"}},
+      {"name = \"lenet\"", "name = 3", {"model.name", "string"}},
       {"name = \"lenet\"", "name = \"lenet\"\nfile = \"m.onnx\"", {"'name'", "'file'"}},
       {"name = \"lenet\"", "name = \"lenet\"\ninitialize = true", {"initialize", "model.file"}},
       {"name = \"lenet\"", "name = \"lenet\"\nlayer = []", {"name", "layer"}},

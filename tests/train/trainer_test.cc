@@ -119,7 +119,7 @@ TEST_F(TrainerTest, TellsWhatHappens) {
   EXPECT_GT(notes_.epochs[0].train_loss, notes_.epochs[2].train_loss);
   EXPECT_GT(notes_.epochs[0].examples_per_second, 0);
   EXPECT_EQ(notes_.epochs[2].test, end.test);
-  EXPECT_EQ(MetricOf(Checkpoint::Open(Path("a") + "/last").head().test, "accuracy"),
+  EXPECT_EQ(MetricOf(Checkpoint::Open(Path("a") + "/last").header().test, "accuracy"),
             MetricOf(end.test, "accuracy"));
   ASSERT_EQ(notes_.ends.size(), 1U);
 }
@@ -168,13 +168,13 @@ TEST_F(TrainerTest, InterruptedInOrder) {
   EXPECT_EQ(end.step, 1);
   EXPECT_TRUE(end.test.empty());
   EXPECT_NE(end.sentence.find("--resume " + Path("a")), std::string::npos);
-  EXPECT_EQ(Checkpoint::Open(Path("a") + "/last").head().position.consumed.Count(), 32);
+  EXPECT_EQ(Checkpoint::Open(Path("a") + "/last").header().position.consumed.Count(), 32);
 }
 
 TEST_F(TrainerTest, SecondsAddUp) {
   signal_ = SIGINT;
   Begin("a");
-  const double first = Checkpoint::Open(Path("a") + "/last").head().position.seconds;
+  const double first = Checkpoint::Open(Path("a") + "/last").header().position.seconds;
   EXPECT_GT(first, 0);
   EXPECT_EQ(notes_.ends.at(0).seconds, first);
   EXPECT_GT(Resume("a").seconds, first);
@@ -202,7 +202,7 @@ TEST_F(TrainerTest, AnEvaluationIsBrokenOff) {
       Train(job, {.run = Path("a"), .stop_signal = &signal_, .observers = {&notes_}});
   EXPECT_EQ(end.reason, "interrupted");
   EXPECT_TRUE(end.test.empty());
-  EXPECT_EQ(Checkpoint::Open(Path("a") + "/last").head().position.epoch, 1);
+  EXPECT_EQ(Checkpoint::Open(Path("a") + "/last").header().position.epoch, 1);
   const EndEvent resumed = Resume("a");
   EXPECT_EQ(resumed.reason, "finished");
   EXPECT_FALSE(resumed.test.empty());
@@ -217,7 +217,7 @@ TEST_F(TrainerTest, AChangedSeedWouldDrawTheSharesAnew) {
 
 TEST_F(TrainerTest, AnotherMetricHasABestOfItsOwn) {
   Begin("a", {{"checkpoint.best", "loss"}});
-  EXPECT_TRUE(Checkpoint::Open(Path("a") + "/best").head().position.best > 0);
+  EXPECT_TRUE(Checkpoint::Open(Path("a") + "/best").header().position.best > 0);
   Resume("a", {{"checkpoint.best", "accuracy"}, {"train.epochs", "4"}});
   EXPECT_EQ(std::filesystem::read_symlink(Path("a") + "/best"), "checkpoints/28");
 }
@@ -343,7 +343,7 @@ TEST_F(TrainerTest, BestIsKept) {
       {{"checkpoint.best", "loss"}, {"checkpoint.keep", "1"}, {"train.learning_rate", "0.05"}});
   double best = 1e9;
   for (const EpochEvent& epoch : notes_.epochs) best = std::min(best, MetricOf(epoch.test, "loss"));
-  EXPECT_EQ(MetricOf(Checkpoint::Open(Path("a") + "/best").head().test, "loss"), best);
+  EXPECT_EQ(MetricOf(Checkpoint::Open(Path("a") + "/best").header().test, "loss"), best);
   EXPECT_EQ(end.reason, "finished");
 }
 

@@ -50,7 +50,7 @@ class CifarFile {
                                   labels_.Count() - 1));
     }
     Require(got == size,
-            "{}: the file breaks off in the record at byte {}; expected records of {} bytes",
+            "{}: the file is truncated in the record at byte {}; expected records of {} bytes",
             input_.Name(), start, size);
     AddLabel(classes, label, start, data);
     data.bytes.Append({record.data() + labels_.bytes, static_cast<size_t>(kPixels)});

@@ -189,9 +189,8 @@ std::vector<OptionSpec> CsvOptions() {
           {.name = "delimiter", .fallback = ",", .help = "The character between columns."},
           {.name = "header",
            .fallback = "auto",
-           .help = "Whether the first line names the columns; auto: it does when no column but the "
-                   "label's holds "
-                   "a number.",
+           .help = "Whether the first line names the columns; auto: it does if no column except "
+                   "the label's has a number.",
            .choices = {"auto", "yes", "no"}}};
 }
 

@@ -62,23 +62,23 @@ bool AllFinite(std::span<const float> values) {
 class XmcBinaryFile {
  public:
   XmcBinaryFile(const std::string& name, SharedBytes file) : name_(name), file_(std::move(file)) {
-    CheckHead();
-    const XmcBinaryPlaces places = PlacesOf(head_);
+    CheckHeader();
+    const XmcBinaryPlaces places = PlacesOf(header_);
     const auto size = static_cast<int64_t>(file_.bytes.size());
-    Require(size >= places.end, "{}: the file ends at byte {}; its head promises {} bytes", name_,
+    Require(size >= places.end, "{}: the file ends at byte {}; its header declares {} bytes", name_,
             size, places.end);
     Require(size == places.end, "{}: more bytes follow at byte {}; expected the end", name_,
             places.end);
-    features_ = {.offsets = Section<int64_t>(places.feature_offsets, head_.examples + 1),
-                 .ids = Section<int32_t>(places.feature_ids, head_.feature_entries),
-                 .values = Section<float>(places.feature_values, head_.feature_entries),
+    features_ = {.offsets = Section<int64_t>(places.feature_offsets, header_.examples + 1),
+                 .ids = Section<int32_t>(places.feature_ids, header_.feature_entries),
+                 .values = Section<float>(places.feature_values, header_.feature_entries),
                  .what = "feature",
-                 .limit = head_.features};
-    labels_ = {.offsets = Section<int64_t>(places.label_offsets, head_.examples + 1),
-               .ids = Section<int32_t>(places.label_ids, head_.label_entries),
+                 .limit = header_.features};
+    labels_ = {.offsets = Section<int64_t>(places.label_offsets, header_.examples + 1),
+               .ids = Section<int32_t>(places.label_ids, header_.label_entries),
                .values = {},
                .what = "label",
-               .limit = head_.labels};
+               .limit = header_.labels};
   }
 
   // `like`: the model's features and labels may be fewer than the file's.
@@ -87,7 +87,7 @@ class XmcBinaryFile {
     if (like) labels_.limit = std::min(labels_.limit, like->outputs);
     CheckRows(features_);
     CheckRows(labels_);
-    Require(head_.checksum == XmcBinaryChecksum(file_.bytes),
+    Require(header_.checksum == XmcBinaryChecksum(file_.bytes),
             "{}: the checksum is not that of the content, so the file is damaged; expected one as "
             "`yoke convert` wrote it",
             name_);
@@ -96,34 +96,36 @@ class XmcBinaryFile {
   void MoveInto(MemoryData& data) const {
     Put(features_, data.sparse);
     Put(labels_, data.labels);
-    data.size += head_.examples;
+    data.size += header_.examples;
   }
 
-  XmcWidths widths() const { return {.features = head_.features, .labels = head_.labels}; }
+  XmcWidths widths() const { return {.features = header_.features, .labels = header_.labels}; }
 
  private:
-  void CheckHead() {
+  void CheckHeader() {
     constexpr int64_t kMostEntries = int64_t{1} << 48;
-    const XmcBinaryHead expected;
+    const XmcBinaryHeader expected;
     const size_t size = file_.bytes.size();
     Require(size > 0, "{}: the file is empty; expected one that `yoke convert` wrote", name_);
-    std::memcpy(&head_, file_.bytes.data(), std::min(size, sizeof(head_)));
-    Require(size >= sizeof(head_.magic) && head_.magic == expected.magic,
+    std::memcpy(&header_, file_.bytes.data(), std::min(size, sizeof(header_)));
+    Require(size >= sizeof(header_.magic) && header_.magic == expected.magic,
             "{}: wrong magic number at byte 0; expected a file that `yoke convert` wrote "
             "(YOKE-XMC)",
             name_);
-    Require(size >= sizeof(head_), "{}: the file ends in its head at byte {}; expected {} bytes",
-            name_, size, sizeof(head_));
-    Require(head_.version == expected.version && head_.reserved == 0,
+    Require(size >= sizeof(header_),
+            "{}: the file ends in its header at byte {}; expected {} bytes", name_, size,
+            sizeof(header_));
+    Require(header_.version == expected.version && header_.reserved == 0,
             "{}: version {} of the format; expected version {} (`yoke convert` writes it)", name_,
-            head_.version, expected.version);
-    for (const int64_t count : {head_.examples, head_.features, head_.labels})
-      Require(count > 0 && count <= INT32_MAX,
-              "{}: its head says {} examples, {} features and {} labels; expected 1 to {} of each",
-              name_, head_.examples, head_.features, head_.labels, INT32_MAX);
-    for (const int64_t count : {head_.feature_entries, head_.label_entries})
-      Require(count >= 0 && count <= kMostEntries, "{}: its head says {} entries; expected 0 to {}",
-              name_, count, kMostEntries);
+            header_.version, expected.version);
+    for (const int64_t count : {header_.examples, header_.features, header_.labels})
+      Require(
+          count > 0 && count <= INT32_MAX,
+          "{}: its header says {} examples, {} features and {} labels; expected 1 to {} of each",
+          name_, header_.examples, header_.features, header_.labels, INT32_MAX);
+    for (const int64_t count : {header_.feature_entries, header_.label_entries})
+      Require(count >= 0 && count <= kMostEntries,
+              "{}: its header says {} entries; expected 0 to {}", name_, count, kMostEntries);
   }
 
   template <typename T>
@@ -184,7 +186,7 @@ class XmcBinaryFile {
 
   std::string name_;
   SharedBytes file_;
-  XmcBinaryHead head_;
+  XmcBinaryHeader header_;
   Rows features_{};
   Rows labels_{};
 };

@@ -91,7 +91,7 @@ LayerEntry local_response_norm() {
                    .maximum = kMostPixels},
                   Number("alpha", 1e-4, "Factor on the mean square of these channels."),
                   Number("beta", 0.75, "The exponent."),
-                  Number("k", 1, "What is added to that share.")},
+                  Number("k", 1, "Added to that product.")},
       .make = MakeLocalResponseNormLayer};
 }
 

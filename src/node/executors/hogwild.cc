@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "node/crew.h"
 #include "node/plans.h"
-#include "node/share.h"
+#include "node/sub_batch.h"
 #include "node/team_states.h"
 #include "optim/racing.h"
 
@@ -112,7 +112,7 @@ class Hogwild : public Executor {
     while (!round.broken_off) {
       const int64_t begin = round.next.fetch_add(small_);
       if (begin >= round.batch.size) return;
-      TakeShare(round.batch, begin, std::min(begin + small_, round.batch.size), worker.batch);
+      TakeSubBatch(round.batch, begin, std::min(begin + small_, round.batch.size), worker.batch);
       if (!Update(i, round)) round.broken_off = true;
     }
   }

@@ -2,7 +2,7 @@
 // layer together.
 #include "model/bf16_copy.h"
 #include "node/plans.h"
-#include "node/share.h"
+#include "node/sub_batch.h"
 
 namespace yoke::executor {
 namespace {

@@ -12,7 +12,7 @@
 #include "kernels/rows.h"
 #include "node/crew.h"
 #include "node/plans.h"
-#include "node/share.h"
+#include "node/sub_batch.h"
 #include "node/team_states.h"
 
 namespace yoke::executor {
@@ -97,7 +97,7 @@ class Split : public Executor {
   void Forward(int p, const Batch& batch, const ParamView& params, bool body) {
     Part& part = *parts_[p];
     const auto parts = static_cast<int64_t>(parts_.size());
-    TakeShare(batch, batch.size * p / parts, batch.size * (p + 1) / parts, part.batch);
+    TakeSubBatch(batch, batch.size * p / parts, batch.size * (p + 1) / parts, part.batch);
     if (part.batch.size == 0) return;
     part.weight = static_cast<float>(part.batch.size) / static_cast<float>(batch.size);
     part.view = params;

@@ -37,7 +37,7 @@ TEST(XmcBinaryFormat, ReadsMappedAndStreamedFiles) {
 TEST(XmcBinaryFormat, SeveralFilesAreOneSet) {
   const TestFolder folder;
   XmcImage wide;
-  wide.head.features = 9;
+  wide.header.features = 9;
   const std::string a = folder.Write("a", BytesOf(XmcImage()));
   const std::string b = folder.Write("b", BytesOf(wide));
   const LoadedData data = LoadDisk("xmc-binary", {a, b, a});
@@ -48,7 +48,7 @@ TEST(XmcBinaryFormat, SeveralFilesAreOneSet) {
 
 TEST(XmcBinaryFormat, RowsMayBeEmpty) {
   XmcImage image;
-  image.head.examples = 5;
+  image.header.examples = 5;
   image.feature_offsets = {0, 0, 2, 2, 3, 3};
   image.label_offsets = {0, 0, 0, 0, 0, 3};
   image.label_ids = {0, 1, 2};
@@ -95,20 +95,22 @@ TEST_P(BadXmcBinary, IsAnsweredWithOneLine) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadXmcBinary,
     ::testing::Values(
-        Spoilt{"wrong magic number", [](XmcImage& image) { image.head.magic[7] = 'D'; }},
+        Spoilt{"wrong magic number", [](XmcImage& image) { image.header.magic[7] = 'D'; }},
         Spoilt{"version 2 of the format; expected version 1",
-               [](XmcImage& image) { image.head.version = 2; }},
-        Spoilt{"its head says 0 examples", [](XmcImage& image) { image.head.examples = 0; }},
-        Spoilt{"its head says 2 examples, -5", [](XmcImage& image) { image.head.features = -5; }},
-        Spoilt{"its head says 2 examples, 5 features and 2147483648",
-               [](XmcImage& image) { image.head.labels = int64_t{1} << 31; }},
-        Spoilt{"its head says -1 entries", [](XmcImage& image) { image.head.label_entries = -1; }},
-        Spoilt{"its head says 9223372036854775807 entries",
-               [](XmcImage& image) { image.head.feature_entries = INT64_MAX; }},
-        Spoilt{"the file ends at byte 384; its head promises",
-               [](XmcImage& image) { image.head.label_entries = int64_t{1} << 40; }},
-        Spoilt{"the file ends at byte 384; its head promises",
-               [](XmcImage& image) { image.head.examples = INT32_MAX; }},
+               [](XmcImage& image) { image.header.version = 2; }},
+        Spoilt{"its header says 0 examples", [](XmcImage& image) { image.header.examples = 0; }},
+        Spoilt{"its header says 2 examples, -5",
+               [](XmcImage& image) { image.header.features = -5; }},
+        Spoilt{"its header says 2 examples, 5 features and 2147483648",
+               [](XmcImage& image) { image.header.labels = int64_t{1} << 31; }},
+        Spoilt{"its header says -1 entries",
+               [](XmcImage& image) { image.header.label_entries = -1; }},
+        Spoilt{"its header says 9223372036854775807 entries",
+               [](XmcImage& image) { image.header.feature_entries = INT64_MAX; }},
+        Spoilt{"the file ends at byte 384; its header declares",
+               [](XmcImage& image) { image.header.label_entries = int64_t{1} << 40; }},
+        Spoilt{"the file ends at byte 384; its header declares",
+               [](XmcImage& image) { image.header.examples = INT32_MAX; }},
         Spoilt{"more bytes follow at byte 384",
                [](XmcImage& image) { image.label_ids.resize(17); }},
         Spoilt{"the offsets of its features go from 1 to 3",
@@ -138,7 +140,7 @@ TEST(XmcBinaryFormat, KnowsACutFileByItsLength) {
     const std::string error = LoadError(TrainCase("xmc-binary", whole.substr(0, size)));
     const char* expected = size == 0   ? "the file is empty"
                            : size < 8  ? "wrong magic"
-                           : size < 64 ? "the file ends in its head"
+                           : size < 64 ? "the file ends in its header"
                                        : "the file ends at byte";
     EXPECT_THAT(error, HasSubstr(expected)) << size;
   }

@@ -27,14 +27,14 @@ void ExpectSameBits(const GrowingArray<T>& a, const GrowingArray<T>& b) {
 }  // namespace
 
 std::string BytesOf(const XmcImage& image) {
-  std::string bytes(reinterpret_cast<const char*>(&image.head), sizeof(image.head));
+  std::string bytes(reinterpret_cast<const char*>(&image.header), sizeof(image.header));
   AppendSection(image.feature_offsets, bytes);
   AppendSection(image.feature_ids, bytes);
   AppendSection(image.values, bytes);
   AppendSection(image.label_offsets, bytes);
   AppendSection(image.label_ids, bytes);
   const uint64_t checksum = XmcBinaryChecksum(bytes);
-  std::memcpy(bytes.data() + offsetof(XmcBinaryHead, checksum), &checksum, sizeof(checksum));
+  std::memcpy(bytes.data() + offsetof(XmcBinaryHeader, checksum), &checksum, sizeof(checksum));
   return bytes;
 }
 

@@ -11,7 +11,7 @@ namespace yoke::testing {
 /// What an xmc-binary file is to hold, right or wrong: two examples, with features 1 and 4, and 0,
 /// of 5; labels 2, and 0 and 1, of 3.
 struct XmcImage {
-  XmcBinaryHead head = {
+  XmcBinaryHeader header = {
       .examples = 2, .features = 5, .labels = 3, .feature_entries = 3, .label_entries = 3};
   std::vector<int64_t> feature_offsets = {0, 2, 3};
   std::vector<int32_t> feature_ids = {1, 4, 0};

@@ -1,5 +1,5 @@
-// TakeShare: the examples of a window with all that belongs to them.
-#include "node/share.h"
+// TakeSubBatch: a range of examples with their rows and labels.
+#include "node/sub_batch.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 namespace yoke {
 namespace {
 
-TEST(TakeShare, OfDenseRowsIsAWindow) {
+TEST(TakeSubBatch, OfDenseRowsIsAWindow) {
   const Batch batch = testing_support::DrawnBatch(5, 0);
   Batch share;
-  TakeShare(batch, 2, 4, share);
+  TakeSubBatch(batch, 2, 4, share);
   EXPECT_EQ(share.size, 2);
   EXPECT_EQ(share.dense.shape, (Shape{2, 1, 28, 28}));
   EXPECT_EQ(share.dense.As<float>(), batch.dense.As<float>() + 2 * 784);
@@ -19,7 +19,7 @@ TEST(TakeShare, OfDenseRowsIsAWindow) {
   EXPECT_EQ(share.classes, (std::vector<int32_t>{batch.classes[2], batch.classes[3]}));
 }
 
-TEST(TakeShare, OfSparseRowsAndLabelsCountsOffsetsFromZero) {
+TEST(TakeSubBatch, OfSparseRowsAndLabelsCountsOffsetsFromZero) {
   Batch batch;
   batch.size = 3;
   batch.is_sparse = true;
@@ -27,7 +27,7 @@ TEST(TakeShare, OfSparseRowsAndLabelsCountsOffsetsFromZero) {
   batch.labels = {.width = 7, .offsets = {0, 1, 3, 3}, .ids = {6, 0, 1}, .values = {}};
   batch.sparse.values = {.1F, .2F, .3F, .4F, .5F};
   Batch share;
-  TakeShare(batch, 1, 3, share);
+  TakeSubBatch(batch, 1, 3, share);
   EXPECT_EQ(share.sparse.offsets, (std::vector<int64_t>{0, 0, 3}));
   EXPECT_EQ(share.sparse.ids, (std::vector<int32_t>{3, 4, 5}));
   EXPECT_EQ(share.sparse.values, (std::vector<float>{.3F, .4F, .5F}));
@@ -35,16 +35,16 @@ TEST(TakeShare, OfSparseRowsAndLabelsCountsOffsetsFromZero) {
   EXPECT_EQ(share.labels.offsets, (std::vector<int64_t>{0, 2, 2}));
   EXPECT_EQ(share.labels.ids, (std::vector<int32_t>{0, 1}));
   EXPECT_EQ(share.dense.data, nullptr);
-  TakeShare(batch, 1, 1, share);
+  TakeSubBatch(batch, 1, 1, share);
   EXPECT_EQ(share.size, 0);
   EXPECT_TRUE(share.sparse.ids.empty());
 }
 
-TEST(TakeShare, LeavesOutWhatABatchDoesNotHave) {
+TEST(TakeSubBatch, LeavesOutWhatABatchDoesNotHave) {
   const Batch batch = testing_support::DrawnBatch(4, 0);
   Batch share;
   share.labels.offsets = {0, 1};
-  TakeShare(batch, 0, 1, share);
+  TakeSubBatch(batch, 0, 1, share);
   EXPECT_TRUE(share.labels.offsets.empty()) << "else they would count as the example's labels";
 }
 

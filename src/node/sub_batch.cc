@@ -1,5 +1,5 @@
-// Share: windows of dense rows, copies of sparse ones and labels.
-#include "node/share.h"
+// SubBatch: windows of dense rows, copies of sparse ones and labels.
+#include "node/sub_batch.h"
 
 namespace yoke {
 namespace {
@@ -46,7 +46,7 @@ void TakeLabels(const Batch& from, const Tensor& dense, Batch& to) {
   to.dense = dense;
 }
 
-void TakeShare(const Batch& from, int64_t begin, int64_t end, Batch& to) {
+void TakeSubBatch(const Batch& from, int64_t begin, int64_t end, Batch& to) {
   TakeExamples(from, begin, end, to);
   to.is_sparse = from.is_sparse;
   TakeRows(from.sparse, from.size, {begin, end}, to.sparse);
