@@ -31,7 +31,7 @@ class WarmUp : public Schedule {
 std::string NameIn(const Value& table) {
   const Value* name = table.Find("name");
   if (!name) return "constant";
-  Require(name->AsString(), "{}: train.schedule.name must be a text in quotes", name->place());
+  Require(name->AsString(), "{}: train.schedule.name must be a string in quotes", name->place());
   return *name->AsString();
 }
 
