@@ -27,7 +27,7 @@ struct LayerTable {
 std::string TextIn(const Value& table, const std::string& key, const std::string& section) {
   const Value* value = table.Find(key);
   if (!value) return "";
-  Require(value->AsString(), "{}.{} must be a text in quotes", section, key);
+  Require(value->AsString(), "{}.{} must be a string in quotes", section, key);
   return *value->AsString();
 }
 

@@ -69,7 +69,7 @@ List LayersOf(const Value& section, const ModelTask& task) {
           "model: give either a name, a file or [[model.layer]] tables, not several");
   if (file) return ReadOnnxFor(FileOptions(section).String("file"), task).layers;
   if (tables) return FromLayers(section, *tables);
-  Require(name->AsString(), "{}: model.name must be a text in quotes", name->place());
+  Require(name->AsString(), "{}: model.name must be a string in quotes", name->place());
   return FromZoo(section, *name->AsString(), task);
 }
 
