@@ -2,6 +2,7 @@
 // as "1.jpg".
 #include "data/image_files.h"
 
+#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -141,7 +142,7 @@ void VisitEntry(const std::string& archive, const ArchiveFile& file, const Visit
   const std::string bytes = Whole(head, file.content);
   for (const std::string& name : images) {
     const fs::path path = fs::path(name).lexically_normal();
-    visit({archive + ":" + name, path.generic_string(), FolderName(path), bytes});
+    visit({fmt::format("{}:{}", archive, name), path.generic_string(), FolderName(path), bytes});
   }
 }
 
