@@ -75,6 +75,7 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
   const int64_t width = slice.Count() / slice.shape[0];
   const int64_t touched = static_cast<int64_t>(rows.ids.size());
   std::vector<int32_t>& clocks = request.state.row_steps(index);
+  const UpdateRule& rule = request.row_rule ? *request.row_rule : request.rule;
 #pragma omp parallel for schedule(static) firstprivate(step) if (touched * width > 8192)
   for (int64_t r = 0; r < touched; ++r) {
     const auto span_of = [&](int64_t at) {
@@ -91,7 +92,7 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
     UpdateSpan span = span_of(r);
     span.gradient = rows.values.data() + r * width;
     step.step = ++clocks[id];
-    request.rule.Update(span, step);
+    rule.Update(span, step);
   }
 }
 

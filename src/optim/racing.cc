@@ -17,8 +17,8 @@ constexpr int64_t kRun = 1024;
 
 }  // namespace
 
-void RacingUpdates::ApplyRun(float* values, const float* gradient, int64_t offset, int64_t count,
-                             const UpdateStep& step) {
+void RacingUpdates::ApplyRun(const UpdateRule& rule, float* values, const float* gradient,
+                             int64_t offset, int64_t count, const UpdateStep& step) {
   alignas(64) std::array<std::array<float, kRun>, 1 + kMaxStateArrays> own;
   const size_t arrays = state_.names().size();
   for (int64_t at = 0; at < count; at += kRun) {
@@ -29,7 +29,7 @@ void RacingUpdates::ApplyRun(float* values, const float* gradient, int64_t offse
       span.state[i] = own[i + 1].data();
       CopyShared(state_.array(static_cast<int>(i)) + offset + at, n, span.state[i]);
     }
-    rule_.Update(span, step);
+    rule.Update(span, step);
     CopyShared(own[0].data(), n, values + offset + at);
     for (size_t i = 0; i < arrays; ++i)
       CopyShared(span.state[i], n, state_.array(static_cast<int>(i)) + offset + at);
@@ -39,12 +39,13 @@ void RacingUpdates::ApplyRun(float* values, const float* gradient, int64_t offse
 void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, UpdateStep step) {
   const Slice& slice = layout_.slices()[index];
   if (slice.kind == SliceKind::kDense)
-    return ApplyRun(values, gradients.dense() + slice.offset, slice.offset, slice.Count(), step);
+    return ApplyRun(rule_, values, gradients.dense() + slice.offset, slice.offset, slice.Count(),
+                    step);
   const RowGradient& rows = gradients.rows(index);
   const int64_t width = slice.Count() / slice.shape[0];
   for (size_t r = 0; r < rows.ids.size(); ++r) {
     step.step = CountShared(state_.row_steps(index)[rows.ids[r]]);
-    ApplyRun(values, rows.values.data() + static_cast<int64_t>(r) * width,
+    ApplyRun(row_rule_, values, rows.values.data() + static_cast<int64_t>(r) * width,
              slice.offset + rows.ids[r] * width, width, step);
   }
 }

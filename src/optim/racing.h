@@ -27,18 +27,21 @@ namespace yoke {
 /// as plain loops and marked for the thread sanitizer, which checks everything else.
 class RacingUpdates {
  public:
-  RacingUpdates(const ParamLayout& layout, const UpdateRule& rule, RuleState& state)
-      : layout_(layout), rule_(rule), state_(state) {}
+  /// `row_rule`: of row-sparse slices; null: `rule`.
+  RacingUpdates(const ParamLayout& layout, const UpdateRule& rule, RuleState& state,
+                const UpdateRule* row_rule = nullptr)
+      : layout_(layout), rule_(rule), row_rule_(row_rule ? *row_rule : rule), state_(state) {}
 
   /// Updates one slice, either all of it or only touched rows; each row counts its own steps.
   void Apply(int slice, float* values, const Gradients& gradients, UpdateStep step);
 
  private:
-  void ApplyRun(float* values, const float* gradient, int64_t offset, int64_t count,
-                const UpdateStep& step);
+  void ApplyRun(const UpdateRule& rule, float* values, const float* gradient, int64_t offset,
+                int64_t count, const UpdateStep& step);
 
   const ParamLayout& layout_;
   const UpdateRule& rule_;
+  const UpdateRule& row_rule_;
   RuleState& state_;
 };
 

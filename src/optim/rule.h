@@ -43,6 +43,16 @@ class UpdateRule {
   /// True if Update only computes values -= learning_rate * gradient_scale * gradient. Code that
   /// computes a gradient may then update the values directly.
   virtual bool IsPlainDescent() const { return false; }
+  /// How far a gradient of length 1 moves the values in all, at a rate of 1: 1 / (1 - momentum). 0:
+  /// steps hardly depend on the length of gradients.
+  virtual double Reach() const { return 0; }
+  /// The same rule where what one update used to do is divided among `times` of them: its averages
+  /// last `times` as many updates. Null: it keeps no averages and is its own.
+  virtual std::unique_ptr<UpdateRule> Spread(int /*times*/) const { return nullptr; }
+  /// Moves the values as this many more updates with gradients of 0 would; decay and the state are
+  /// left out. `step.step`: updates so far.
+  virtual void Coast(const UpdateSpan& /*span*/, const UpdateStep& /*step*/,
+                     int /*updates*/) const {}
 };
 
 struct RuleEntry {
@@ -95,9 +105,10 @@ struct ApplyRequest {
   const Gradients& gradients;
   double learning_rate = 0;
   double clip_norm = 0;
-  double gradient_scale = 1;  ///< Factor on the contents of `gradients`.
-  SliceRange slices = {};     ///< Other slices are neither read nor written.
-  int64_t* steps = nullptr;   ///< Step counter to use; null: state.steps.
+  double gradient_scale = 1;             ///< Factor on the contents of `gradients`.
+  SliceRange slices = {};                ///< Other slices are neither read nor written.
+  int64_t* steps = nullptr;              ///< Step counter to use; null: state.steps.
+  const UpdateRule* row_rule = nullptr;  ///< Rule of row-sparse slices; null: `rule`.
 };
 void Apply(ParamStore& params, const ApplyRequest& request);
 

@@ -1,5 +1,8 @@
 // Asynchronous SGD with momentum: as async_sgd, and the server's rule has a velocity, one for all
-// workers: m(t + 1) = mu m(t) + g(w(t - s)), w(t + 1) = w(t) - rate / P * m(t + 1).
+// workers. With mu' = mu^(1/P):
+//   m(t + 1) = mu' m(t) + (1 - mu') / (1 - mu) g(v(t - s)),  w(t + 1) = w(t) - c rate m(t + 1)
+//   v(t) = w(t) - c rate m(t) (mu' + ... + mu'^(2 (P - 1)))
+// Without predict_weights, mu' = mu and v = w. docs/strategies/async_sgd.md derives it.
 #include "strategy/served.h"
 
 namespace yoke::strategy {

@@ -1,6 +1,6 @@
 // Compute groups: P ranks form g groups of k. Inside a group a step is synchronous: gradients are
 // averaged, weighted by examples, and its first rank pushes the mean to the server; between groups
-// it is asynchronous: w(t + 1) = w(t) - rate / g * m(t + 1), m(t + 1) = mu m(t) + g(w(t - s)). One
+// it is asynchronous, as async_msgd with g workers. One
 // velocity, at the server, for all groups. A group reads one version of the whole model. Hadjis,
 // Zhang, Mitliagkas, Re, "Omnivore" (2016). Cost of a group's step: k - 1 messages of a tree up and
 // as many down, two to and from the server. With a served head (served_head.h) its weights stay at

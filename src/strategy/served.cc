@@ -27,6 +27,12 @@ int64_t SlowStart(const Options& options, int64_t updates_per_epoch, int workers
   return workers == 1 ? 0 : std::min(kSteps * workers, updates_per_epoch / 2);
 }
 
+/// The highest rate at which no model that was tried was worse off for late gradients: what P of
+/// them move the model by is at most 0.3 (docs/strategies/async_sgd.md, Rates).
+double SteadyRate(const UpdateRule& rule, int workers) {
+  return rule.Reach() > 0 ? 0.3 / (rule.Reach() * workers) : 0;
+}
+
 }  // namespace
 
 std::vector<OptionSpec> ServerOptions(bool racing) {
@@ -41,7 +47,7 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
       {.name = "rate_scale",
        .type = OptionType::kFloat,
        .help = "Factor on each learning rate at the server; by default 1 / the number of "
-               "concurrent pushers, or 1 with scale_by_staleness.",
+               "concurrent pushers, more for low rates, or 1 with scale_by_staleness.",
        .minimum = 0,
        .exclusive_minimum = true},
       {.name = "slow_start",
@@ -57,12 +63,12 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
        .fallback = false,
        .help = "A gradient that is s updates old is divided by 1 + s before the server's rule "
                "takes it."}};
-  options.push_back({.name = "limit_gradients",
+  options.push_back({.name = "predict_weights",
                      .type = OptionType::kBool,
-                     .fallback = false,
-                     .help = "Gradients that are much longer than the model's first ones are "
-                             "shortened, the sooner the higher the rate; not where one alone "
-                             "pushes."});
+                     .fallback = true,
+                     .help = "The server's averages (momentum, Adam's) last as many times longer "
+                             "as there are pushers, and it answers with the values that they will "
+                             "have reached by the time the gradient comes."});
   if (!racing)
     options.push_back({.name = "staleness_bound",
                        .type = OptionType::kInt,
@@ -79,6 +85,7 @@ ServerSettings ReadServerOptions(const Options& options, const StrategyContext& 
                                  int workers, bool racing) {
   const bool by_staleness = options.Bool("scale_by_staleness");
   const double given = options.Has("rate_scale") ? options.Float("rate_scale") : 0;
+  const bool predicts = workers > 1 && options.Bool("predict_weights");
   const double each = given > 0 ? given : 1.0 / workers;
   return {.servers = static_cast<int>(options.Int("servers")),
           .workers = workers,
@@ -90,7 +97,9 @@ ServerSettings ReadServerOptions(const Options& options, const StrategyContext& 
           .staleness_bound = racing ? 0 : options.Int("staleness_bound"),
           .racing = racing,
           .compression = CompressionOf(options, workers),
-          .limit_gradients = workers > 1 && options.Bool("limit_gradients")};
+          .predict_weights = predicts,
+          .unscaled_rate =
+              predicts && given == 0 && !by_staleness ? SteadyRate(context.rule, workers) : 0};
 }
 
 int ServersOf(const Options& options, int world) {
@@ -142,9 +151,9 @@ Served::~Served() {
   }
 }
 
-ParamView Served::View(const StrategyStep& /*step*/) {
+ParamView Served::View(const StrategyStep& step) {
   Open();
-  if (values_ == Values::kOld) Ask({.what = Request::kFetch});
+  if (values_ == Values::kOld) Ask({.what = Request::kFetch, .learning_rate = step.learning_rate});
   if (values_ == Values::kAskedFor) TakeAnswer();
   return context_.params.View(&context_.gradients);
 }
@@ -215,7 +224,7 @@ void Served::Quiesce() {
   std::copy_n(server_->model().values(), context_.params.layout().size(), context_.params.values());
   context_.params.Publish();
   version_ = server_->model().version();
-  values_ = Values::kHere;
+  values_ = Values::kOld;  // the answers to the others are ahead of these
 }
 
 const float* Served::Model() {

@@ -118,8 +118,9 @@ class HeadService {
     Apply(values_, {.rule = context_.rule,
                     .state = context_.state,
                     .gradients = gradients_,
-                    .learning_rate = shares[0].head.learning_rate * settings_.head_rate_scale *
-                                     settings_.Risen(steps_),
+                    .learning_rate =
+                        settings_.Scaled(shares[0].head.learning_rate, settings_.head_rate_scale) *
+                        settings_.Risen(steps_),
                     .clip_norm = context_.clip_norm,
                     .slices = {.begin = context_.head->first_slice},
                     .steps = &steps_});

@@ -15,9 +15,9 @@ class HeadService;
 /// The client of one rank. Forward, backward and update of the head on a team's whole batch are
 /// atomic, and teams wait in one queue, so the head is never stale.
 ///   (loss, dL/da, dL/dw) of the mean loss over the team's batch at w;  w <- rule(w, dL/dw)
-/// The update uses context.rule at learning rate * head_rate_scale * Risen (ServerSettings), with
-/// the head's part of context.state. The gradient is clipped by its own norm. Cost of a team's step
-/// with n activations in total: 2 messages per rank, n elements up and n down.
+/// The update uses context.rule at Scaled(learning rate, head_rate_scale) * Risen (ServerSettings),
+/// with the head's part of context.state. The gradient is clipped by its own norm. Cost of a team's
+/// step with n activations in total: 2 messages per rank, n elements up and n down.
 class ServedHead : public Head {
  public:
   /// context.head must not be null. Each worker in `settings` is a team here: neighbouring ranks

@@ -27,31 +27,6 @@ void Add(ExchangeCounts& sums, const ExchangeCounts& counts) {
 
 }  // namespace
 
-double ReachOf(const UpdateRule& rule) {
-  constexpr int kSteps = 1000;    // then a velocity of 0.99 is as good as spent
-  constexpr double kRate = 1e-3;  // small: weight decay hardly takes part
-  float value = 0, gradient = 1;
-  std::array<float, kMaxStateArrays> state = {};
-  UpdateSpan span = {.values = &value, .gradient = &gradient, .count = 1};
-  for (size_t i = 0; i < state.size(); ++i) span.state[i] = &state[i];
-  for (int step = 1; step <= kSteps; ++step, gradient = 0)
-    rule.Update(span, {.learning_rate = kRate, .step = step});
-  return -value / kRate;
-}
-
-double GradientLimit::Scale(double norm, double rate) {
-  const std::lock_guard lock(mutex_);
-  if (count_ < workers_) {
-    if (norm == 0) return 1;  // says nothing about the lengths to come
-    sum_ += norm;
-    ++count_;
-    return 1;
-  }
-  const double longest =
-      sum_ / workers_ * std::max(1.0, 1 / (static_cast<double>(workers_) * rate * reach_));
-  return norm > longest ? longest / norm : 1;
-}
-
 // The model.
 
 ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& settings)
@@ -59,8 +34,9 @@ ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& s
       settings_(settings),
       values_(context.params.layout(), Cpu()),
       exchanged_(values_.layout(), settings.head_slice),
-      racing_(context.params.layout(), context.rule, context.state),
-      limit_(settings.workers, ReachOf(context.rule)) {
+      spread_(settings.predict_weights ? context.rule.Spread(settings.workers) : nullptr),
+      rule_(spread_ ? *spread_ : context.rule),
+      racing_(context.params.layout(), rule_, context.state, &context.rule) {
   std::copy_n(context.params.values(), layout().size(), values());
 }
 
@@ -69,17 +45,18 @@ int64_t ServedModel::Update(const RequestHeader& push, const Gradients& gradient
   const int64_t staleness = version_ - push.version;
   const int64_t updates =
       settings_.racing ? std::atomic_ref(context_.state.steps).fetch_add(1) : context_.state.steps;
-  const double rate = push.learning_rate * settings_.rate_scale * settings_.Risen(updates);
-  const double scale = GradientScale(gradients, staleness, rate);
+  const double rate = RateAfter(updates, push.learning_rate);
+  const double scale = GradientScale(gradients, staleness);
   if (settings_.racing)
     UpdateRacing(gradients, {.learning_rate = rate, .step = updates + 1, .gradient_scale = scale});
   else
-    Apply(values_, {.rule = context_.rule,
+    Apply(values_, {.rule = rule_,
                     .state = context_.state,
                     .gradients = gradients,
                     .learning_rate = rate,
                     .gradient_scale = scale,
-                    .slices = exchanged_.slices()});
+                    .slices = exchanged_.slices(),
+                    .row_rule = &context_.rule});
   MoveStatistics(statistics);
   ++version_;
   return staleness;
@@ -87,16 +64,12 @@ int64_t ServedModel::Update(const RequestHeader& push, const Gradients& gradient
 
 /// Applied before the gradient enters the rule's state, so that one worker's late gradient does not
 /// shrink what the others have put into a velocity.
-double ServedModel::GradientScale(const Gradients& gradients, int64_t staleness, double rate) {
+double ServedModel::GradientScale(const Gradients& gradients, int64_t staleness) const {
   const double scale = settings_.scale_by_staleness ? 1 / (1 + static_cast<double>(staleness)) : 1;
-  if (context_.clip_norm <= 0 && !settings_.limit_gradients) return scale;
+  if (context_.clip_norm <= 0) return scale;
   const double norm = GradientNorm(layout(), gradients, exchanged_.slices());
   const double clip = context_.clip_norm;
-  const double clipped = clip > 0 && norm > clip ? clip / norm : 1;
-  if (!settings_.limit_gradients) return scale * clipped;
-  // 1 + staleness is P in the mean, and divides already.
-  const double of_each = settings_.scale_by_staleness ? rate / settings_.workers : rate;
-  return scale * clipped * limit_.Scale(norm * clipped, of_each);
+  return norm > clip ? scale * clip / norm : scale;
 }
 
 void ServedModel::UpdateRacing(const Gradients& gradients, const UpdateStep& step) {
@@ -117,18 +90,41 @@ void ServedModel::MoveStatistics(const std::vector<float>& theirs) {
   CopyShared(moved.data(), count, ours);
 }
 
-void ServedModel::Read(float* exchanged) const {
+void ServedModel::Read(float* exchanged, double learning_rate) const {
+  float* const dense = exchanged;
   for (const std::span<float> part : exchanged_.Of(values())) {
     CopyShared(part.data(), static_cast<int64_t>(part.size()), exchanged);
     exchanged += part.size();
   }
+  if (spread_) Predict(dense, learning_rate);
 }
 
-/// Values and the rule's arrays are read and written, the gradient read.
+/// Through memory of its own, as an update that races (optim/racing.h).
+void ServedModel::Predict(float* dense, double learning_rate) const {
+  constexpr int64_t kRun = 1024;
+  // Twice the staleness: the averages do not know the gradients that are under way.
+  const int ahead = 2 * (settings_.workers - 1);
+  const int64_t updates = std::atomic_ref(context_.state.steps).load();
+  const UpdateStep step = {.learning_rate = RateAfter(updates, learning_rate), .step = updates};
+  alignas(64) std::array<std::array<float, kRun>, kMaxStateArrays> state;
+  for (int64_t at = 0; at < exchanged_.dense(); at += kRun) {
+    const int64_t n = std::min(kRun, exchanged_.dense() - at);
+    UpdateSpan span{.values = dense + at, .count = n};
+    for (size_t i = 0; i < context_.state.names().size(); ++i) {
+      CopyShared(context_.state.array(static_cast<int>(i)) + at, n, state[i].data());
+      span.state[i] = state[i].data();
+    }
+    rule_.Coast(span, step, ahead);
+  }
+}
+
+/// Values and the rule's arrays are read and written, the gradient read; for a prediction the
+/// arrays are read once more.
 Cost ServedModel::CostOfUpdate() const {
   const auto n = static_cast<double>(exchanged_.count());
   const auto arrays = 1.0 + static_cast<double>(context_.state.names().size());
-  return {.operations = 2 * arrays * n, .bytes = 4 * n * (2 * arrays + 1)};
+  const double again = spread_ ? arrays - 1 : 0;
+  return {.operations = 2 * (arrays + again) * n, .bytes = 4 * n * (2 * arrays + 1 + again)};
 }
 
 // One thread.
@@ -158,6 +154,7 @@ void Service::Handle(const Communicator& world, const Message& message) {
   Unpacker rest(message.bytes);
   const auto head = rest.Take<RequestHeader>();
   Worker& worker = workers_[message.source];
+  worker.learning_rate = head.learning_rate;
   if (head.what == Request::kIdle) {
     worker.idle = true;
   } else if (head.what == Request::kDone || head.what == Request::kStop) {
@@ -204,7 +201,7 @@ void Service::AnswerThoseInTime(const Communicator& world) {
     if (!worker.awaits || (bound_ > 0 && worker.pushes - least > bound_)) continue;
     const AnswerHeader version = model_.version();
     std::copy_n(reinterpret_cast<const std::byte*>(&version), sizeof version, answer_.data());
-    model_.Read(reinterpret_cast<float*>(answer_.data() + sizeof version));
+    model_.Read(reinterpret_cast<float*>(answer_.data() + sizeof version), worker.learning_rate);
     world.Send(answer_, static_cast<int>(i), kToWorker);
     worker.awaits = false;
   }

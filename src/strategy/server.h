@@ -2,10 +2,10 @@
 // gradients; the server updates in the order of arrival and answers each with the new values.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "optim/racing.h"
@@ -33,8 +33,14 @@ struct ServerSettings {
   /// Compression of pushed gradients.
   CompressionSettings compression = {};
 
-  /// Shorten late gradients that are much longer than the model's first ones (GradientLimit).
-  bool limit_gradients = false;
+  /// Spread the rule's averages over the workers, and answer with predicted values
+  /// (docs/strategies/async_sgd.md).
+  bool predict_weights = false;
+  /// Learning rates up to this one are not scaled, and none is scaled to less; 0: all are scaled.
+  double unscaled_rate = 0;
+  double Scaled(double learning_rate, double scale) const {
+    return std::max(scale * learning_rate, std::min(learning_rate, unscaled_rate));
+  }
   /// Fraction of its scale that the rate has reached in the model's update after `updates` updates.
   double Risen(int64_t updates) const {
     return updates >= slow_start
@@ -60,31 +66,6 @@ struct RequestHeader {
 };
 using AnswerHeader = int64_t;  ///< The version, before the packed values.
 
-/// How far a gradient of length 1 moves the values in all, at a rate of 1: 1 / (1 - mu) for a
-/// velocity.
-double ReachOf(const UpdateRule& rule);
-
-/// The longest gradient that a server takes as it is:
-///   n0 max(1, 1 / (P c rate reach))
-/// n0: mean length of the first P gradients that are not 0; c rate: what the server multiplies
-/// by; reach: ReachOf the rule. While a gradient is under way the model moves by about P gradients:
-/// where the loss is curved too much for such a move, gradients grow without end. The smaller the
-/// moves, the longer a gradient may be, and none is shortened below n0. Threads may share it.
-class GradientLimit {
- public:
-  GradientLimit(int workers, double reach) : workers_(workers), reach_(reach) {}
-  /// 1, or what shortens a gradient of this length; `rate`: c rate. The first P are never
-  /// shortened.
-  double Scale(double norm, double rate);
-
- private:
-  int workers_;
-  double reach_;
-  std::mutex mutex_;
-  double sum_ = 0;  // of the first lengths
-  int count_ = 0;
-};
-
 /// The values and whoever may write them.
 class ServedModel {
  public:
@@ -100,12 +81,19 @@ class ServedModel {
   /// towards the worker's.
   int64_t Update(const RequestHeader& push, const Gradients& gradients,
                  const std::vector<float>& statistics);
-  void Read(float* exchanged) const;
+  /// The values for a worker that trains at this rate.
+  void Read(float* exchanged, double learning_rate) const;
   Cost CostOfUpdate() const;
 
  private:
-  /// What this gradient is multiplied by: for its staleness, by clip_norm, by the limit.
-  double GradientScale(const Gradients& gradients, int64_t staleness, double rate);
+  /// Moves dense values to where the rule's averages alone will have taken them.
+  void Predict(float* dense, double learning_rate) const;
+  /// The rate of the update that follows so many.
+  double RateAfter(int64_t updates, double learning_rate) const {
+    return settings_.Scaled(learning_rate, settings_.rate_scale) * settings_.Risen(updates);
+  }
+  /// What this gradient is multiplied by: for its staleness and by clip_norm.
+  double GradientScale(const Gradients& gradients, int64_t staleness) const;
   void UpdateRacing(const Gradients& gradients, const UpdateStep& step);
   void MoveStatistics(const std::vector<float>& theirs);
 
@@ -113,8 +101,9 @@ class ServedModel {
   ServerSettings settings_;
   ParamStore values_;
   Exchanged exchanged_;
+  std::unique_ptr<UpdateRule> spread_;  // null: the context's rule as it is
+  const UpdateRule& rule_;              // of dense slices
   RacingUpdates racing_;
-  GradientLimit limit_;
   std::atomic<int64_t> version_ = 0;
 };
 
@@ -132,11 +121,12 @@ class Service {
 
  private:
   struct Worker {
-    int64_t pushes = 0;    // since all were done
-    bool awaits = false;   // waits for an answer with values
-    bool idle = false;     // will not push before it is done
-    bool done = false;     // done, until all are
-    bool stopped = false;  // permanently
+    double learning_rate = 0;  // of its last request
+    int64_t pushes = 0;        // since all were done
+    bool awaits = false;       // waits for an answer with values
+    bool idle = false;         // will not push before it is done
+    bool done = false;         // done, until all are
+    bool stopped = false;      // permanently
   };
   void Handle(const Communicator& world, const Message& message);
   void Push(const Communicator& world, const RequestHeader& head, Unpacker& rest);

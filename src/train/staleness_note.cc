@@ -8,9 +8,11 @@
 namespace yoke {
 namespace {
 
-/// Rate / (1 - momentum) from which on runs on images trained poorly (docs/strategies/async_sgd.md,
-/// Rates), and the rate for an adaptive rule.
-constexpr double kHighReach = 0.3, kHighAdaptiveRate = 0.01;
+/// P c rate from which on runs trained poorly (docs/strategies/async_sgd.md, Rates).
+double HighRate(bool adaptive, bool predicts, double momentum) {
+  if (adaptive) return 0.01;
+  return predicts ? 0.2 : 0.3 * (1 - momentum);
+}
 
 double MomentumOf(const Job& job, const StrategyEntry& strategy) {
   const std::string& rule = job.train.String("rule");
@@ -36,15 +38,15 @@ std::string StalenessNote(const Job& job, const StrategyEntry& strategy, int wor
   // Summed over all that push; scaling by staleness already divides by their number.
   const double times = job.cluster.Bool("scale_by_staleness") ? scale : scale * pushers;
   const double rate = job.train.Float("learning_rate");
-  const double high = adaptive ? kHighAdaptiveRate : kHighReach * (1 - momentum);
-  // Tolerates rounding: 0.03 / (1 - 0.9) is 0.3.
+  const double high = HighRate(adaptive, job.cluster.Bool("predict_weights"), momentum);
+  // Tolerates rounding.
   if (rate * times <= high * 1.001) return "";
   return fmt::format(
       "train.learning_rate = {:.3g}{} is high for {} with gradients that are about {} updates old: "
-      "the model may not learn; if the loss does not fall, try train.learning_rate = {:.2g}{} or "
+      "the model may not learn; if the loss does not fall, try train.learning_rate = {:.2g} or "
       "cluster.strategy = \"allreduce\"",
       rate, adaptive ? " with rule " + rule : fmt::format(" with momentum {:.3g}", momentum),
-      strategy.name, pushers - 1, high / times, adaptive ? "" : ", cluster.limit_gradients = true");
+      strategy.name, pushers - 1, high / times);
 }
 
 }  // namespace yoke

@@ -2,6 +2,7 @@
 // sizes.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -91,6 +92,71 @@ TEST(Rules, FollowTheirRecurrences) {
           ASSERT_NEAR(w[i], expected[i].w, 2e-5) << entry.name << " step " << t << " number " << i;
       }
     }
+  }
+}
+
+/// A value of 1 after updates with these gradients and decay 0, and its state.
+struct Course {
+  float value = 1;
+  std::array<float, kMaxStateArrays> state = {};
+  int64_t steps = 0;
+  UpdateSpan Span(const float* gradient = nullptr) {
+    UpdateSpan span{.values = &value, .gradient = gradient, .count = 1};
+    for (size_t i = 0; i < state.size(); ++i) span.state[i] = &state[i];
+    return span;
+  }
+  void Go(const UpdateRule& rule, float gradient, int times) {
+    for (int i = 0; i < times; ++i)
+      rule.Update(Span(&gradient), {.learning_rate = 1e-3, .step = ++steps});
+  }
+};
+
+std::unique_ptr<UpdateRule> MakeWithoutDecay(const RuleEntry& entry) {
+  return entry.make(Options("train", Table{{"weight_decay", 0.0}}, entry.options));
+}
+
+TEST(Rules, CoastAsUpdatesWithoutGradientsGo) {
+  for (const RuleEntry& entry : rules()) {
+    SCOPED_TRACE(entry.name);
+    const auto rule = MakeWithoutDecay(entry);
+    Course course;
+    course.Go(*rule, 2, 3000);  // Adam's corrections are near 1 then
+    Course coasts = course;
+    coasts.Go(*rule, 0, 6);
+    rule->Coast(course.Span(), {.learning_rate = 1e-3, .step = course.steps}, 6);
+    EXPECT_NEAR(course.value, coasts.value, 1e-5);
+  }
+}
+
+TEST(Rules, SpreadReachAsFarInAsManyTimesTheUpdates) {
+  for (const RuleEntry& entry : rules()) {
+    SCOPED_TRACE(entry.name);
+    const auto rule = MakeWithoutDecay(entry), spread = rule->Spread(8);
+    if (rule->StateNames().empty()) {
+      EXPECT_EQ(spread, nullptr);
+      EXPECT_EQ(rule->Reach(), 1);
+      continue;
+    }
+    ASSERT_NE(spread, nullptr);
+    Course one, many;
+    one.Go(*rule, 2, 1);
+    many.Go(*spread, 2, 1);
+    one.Go(*rule, 0, 300);
+    many.Go(*spread, 0, 2400);
+    if (rule->Reach() == 0) continue;  // a single gradient's step does not tell its length
+    EXPECT_NEAR(rule->Reach(), 10, 1e-5);
+    EXPECT_NEAR(1 - one.value, 1e-3 * 2 * rule->Reach(), 1e-4);
+    EXPECT_NEAR(1 - many.value, 1 - one.value, 1e-4);
+  }
+}
+
+TEST(Rules, AdamSpreadForgetsAsFastInTime) {
+  for (const char* name : {"adam", "adamw"}) {
+    const auto rule = MakeWithoutDecay(FindEntry(rules(), "rule", name)), spread = rule->Spread(8);
+    Course one, many;
+    one.Go(*rule, 2, 40), many.Go(*spread, 2, 320);
+    one.Go(*rule, 0, 10), many.Go(*spread, 0, 80);
+    for (const size_t i : {0, 1}) EXPECT_NEAR(many.state[i], one.state[i], 1e-4) << name;
   }
 }
 

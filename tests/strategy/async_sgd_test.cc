@@ -24,6 +24,17 @@ TEST(AsyncSgd, ScalesTheRate) {
                 .story = {.seconds = kSeconds, .steps = 7, .rate = 0.15}});
 }
 
+TEST(AsyncSgd, ScalesNoRateBelowWhatLateGradientsBear) {
+  test::LabSettings settings = Settings();
+  settings.rate = 0.2;  // three workers bear 0.3 / 3
+  ExpectAsTold({.settings = settings, .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1}});
+  settings.rate = 0.05;
+  ExpectAsTold({.settings = settings, .story = {.seconds = kSeconds, .steps = 12, .rate = 0.05}});
+  settings.options = {{"predict_weights", false}};
+  ExpectAsTold(
+      {.settings = settings, .story = {.seconds = kSeconds, .steps = 12, .rate = 0.05 / 3}});
+}
+
 TEST(AsyncSgd, ScalesGradientsByStaleness) {
   // The whole rate: staleness divides in place of the number of workers.
   ExpectAsTold(
@@ -144,7 +155,7 @@ TEST(AsyncSgd, LeavesSomebodyToTrain) {
 }
 
 TEST(AsyncSgd, CarriesRowsAndStatistics) {
-  const std::vector<float> model = test::AfterTwoMixedPushes(Settings(), 0.02);
+  const std::vector<float> model = test::AfterTwoMixedPushes(Settings({{"rate_scale", 0.5}}), 0.02);
   const ParamLayout layout = test::MixedParts::Layout();
   EXPECT_FLOAT_EQ(model[0], 1 - 0.01F * 3);
   const float* table = model.data() + layout.slices()[1].offset;

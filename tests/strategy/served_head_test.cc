@@ -88,10 +88,19 @@ Told Tell(const std::vector<double>& seconds, int team, int64_t steps, const Rat
   for (size_t g = 0; g < seconds.size(); ++g) groups.push_back({.copy = w, .next = 0});
   std::vector<float> m(kCount);
   int64_t below_updates = 0, above_updates = 0;
+  const float spread = std::pow(0.9F, 1.0F / static_cast<float>(groups.size()));
+  const auto predicted = [&] {
+    std::vector<float> values = w;
+    for (size_t k = 1; k <= 2 * (groups.size() - 1); ++k)
+      for (int64_t i = 0; i < kFirst; ++i)
+        values[i] -= rate.After(below_updates) * std::pow(spread, static_cast<float>(k)) * m[i];
+    return values;
+  };
   const auto update = [&](const std::vector<float>& gradient, int64_t begin, int64_t end) {
     const float now = rate.After(begin == 0 ? below_updates++ : above_updates++);
+    const float mu = begin == 0 ? spread : 0.9F;  // the head is never stale
     for (int64_t i = begin; i < end; ++i) {
-      m[i] = 0.9F * m[i] + gradient[i];
+      m[i] = mu * m[i] + (1 - mu) / 0.1F * gradient[i];
       w[i] -= now * m[i];
     }
   };
@@ -126,7 +135,7 @@ Told Tell(const std::vector<double>& seconds, int team, int64_t steps, const Rat
       group.next += seconds[next];
     } else {
       update(group.gradient, 0, kFirst);
-      group.copy = w;
+      group.copy = predicted();
       ++group.steps;
     }
     group.above = !group.above;

@@ -18,11 +18,10 @@ std::string NoteFor(const std::string& strategy, const std::string& train,
 }
 
 TEST(StalenessNote, NamesRateMomentumAndStaleness) {
-  EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.1"),
-            "train.learning_rate = 0.1 with momentum 0.9 is high for async_sgd with gradients that "
+  EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.3"),
+            "train.learning_rate = 0.3 with momentum 0.9 is high for async_sgd with gradients that "
             "are about 7 updates old: the model may not learn; if the loss does not fall, try "
-            "train.learning_rate = 0.03, cluster.limit_gradients = true or cluster.strategy = "
-            "\"allreduce\"");
+            "train.learning_rate = 0.2 or cluster.strategy = \"allreduce\"");
   EXPECT_EQ(NoteFor("hogwild_sgd", "rule = \"adam\"\nlearning_rate = 0.02"),
             "train.learning_rate = 0.02 with rule adam is high for hogwild_sgd with gradients that "
             "are about 7 updates old: the model may not learn; if the loss does not fall, try "
@@ -30,12 +29,20 @@ TEST(StalenessNote, NamesRateMomentumAndStaleness) {
 }
 
 TEST(StalenessNote, IsSilentWhereTheRateIsLowEnough) {
-  EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.03"), "");
+  EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.2"), "");
   EXPECT_EQ(NoteFor("async_sgd", "rule = \"sgd\"\nlearning_rate = 0.1"), "");
-  EXPECT_NE(NoteFor("async_msgd", "rule = \"sgd\"\nlearning_rate = 0.1"), "");
-  EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.1", "rate_scale = 0.03"), "");
-  EXPECT_NE(NoteFor("async_sgd", "learning_rate = 0.02", "rate_scale = 1"), "");
-  EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.03", "scale_by_staleness = true"), "");
+  EXPECT_NE(NoteFor("async_sgd", "rule = \"sgd\"\nlearning_rate = 0.3"), "");
+  EXPECT_NE(NoteFor("async_msgd", "rule = \"sgd\"\nlearning_rate = 0.3"), "");
+  EXPECT_EQ(NoteFor("async_sgd", "rule = \"adam\"\nlearning_rate = 0.01"), "");
+  EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.3", "rate_scale = 0.03"), "");
+  EXPECT_NE(NoteFor("async_sgd", "learning_rate = 0.03", "rate_scale = 1"), "");
+  EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.1", "scale_by_staleness = true"), "");
+}
+
+TEST(StalenessNote, KnowsWhatPredictionBrings) {
+  const std::string without = "predict_weights = false";
+  EXPECT_NE(NoteFor("async_sgd", "learning_rate = 0.1", without), "");
+  EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.03", without), "");
 }
 
 TEST(StalenessNote, IsSilentWhereNoGradientIsLate) {

@@ -19,12 +19,33 @@ class Adam : public UpdateRule {
       most_ = static_cast<float>(1.01 * (1 - settings.beta1) / std::sqrt(rest));
   }
 
+  std::unique_ptr<UpdateRule> Spread(int times) const override {
+    AdamSettings spread = settings_;
+    spread.beta1 = std::pow(settings_.beta1, 1.0 / times);
+    spread.beta2 = std::pow(settings_.beta2, 1.0 / times);
+    return std::make_unique<Adam>(spread);
+  }
+
+  /// With v as it is.
+  void Coast(const UpdateSpan& span, const UpdateStep& step, int updates) const override {
+    if (step.step == 0) return;
+    const Correction correction = CorrectionAt(step.step);
+    const double beta1 = settings_.beta1;
+    const double sum = beta1 * (1 - std::pow(beta1, updates)) / (1 - beta1);
+    const auto rate = static_cast<float>(step.learning_rate * sum / correction.first);
+    const auto inverse = static_cast<float>(1 / correction.second);
+    const auto epsilon = static_cast<float>(settings_.epsilon);
+    for (int64_t i = 0; i < span.count; ++i) {
+      const float root = std::sqrt(span.state[1][i]), most = most_ * root;
+      const float mean = std::min(std::max(span.state[0][i], -most), most);
+      span.values[i] -= rate * mean / (root * inverse + epsilon);
+    }
+  }
+
   std::vector<std::string> StateNames() const override { return {"m", "v"}; }
 
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
-    const bool known = step.step < static_cast<int64_t>(first_.size());
-    const Correction correction =
-        known ? first_[step.step] : Correct(static_cast<double>(step.step));
+    const Correction correction = CorrectionAt(step.step);
     const float rate = static_cast<float>(step.learning_rate / correction.first);
     const float inverse = static_cast<float>(1 / correction.second);
     const float keep = static_cast<float>(1 - step.learning_rate * settings_.decoupled_decay);
@@ -58,6 +79,10 @@ class Adam : public UpdateRule {
   };
   Correction Correct(double t) const {
     return {1 - std::pow(settings_.beta1, t), std::sqrt(1 - std::pow(settings_.beta2, t))};
+  }
+
+  Correction CorrectionAt(int64_t t) const {
+    return t < static_cast<int64_t>(first_.size()) ? first_[t] : Correct(static_cast<double>(t));
   }
 
   AdamSettings settings_;

@@ -1,6 +1,8 @@
 // MomentumFamily: one pass for momentum and Nesterov momentum.
 #include "optim/rules/momentum_family.h"
 
+#include <cmath>
+
 namespace yoke {
 namespace {
 
@@ -12,6 +14,23 @@ class Momentum : public UpdateRule {
         direct_(form == MomentumForm::kNesterov ? 1.0F : 0.0F),
         along_(form == MomentumForm::kNesterov ? momentum_ : 1.0F) {}
 
+  double Reach() const override { return 1 / (1 - static_cast<double>(momentum_)); }
+
+  /// Decays as fast in time, and a gradient still moves the values by rate / (1 - momentum) in all.
+  std::unique_ptr<UpdateRule> Spread(int times) const override {
+    auto spread = std::make_unique<Momentum>(*this);
+    spread->momentum_ = std::pow(momentum_, 1.0F / static_cast<float>(times));
+    spread->gain_ = (1 - spread->momentum_) / (1 - momentum_);
+    if (direct_ > 0) spread->along_ = spread->momentum_;
+    return spread;
+  }
+
+  void Coast(const UpdateSpan& span, const UpdateStep& step, int updates) const override {
+    const double sum = momentum_ * (1 - std::pow(momentum_, updates)) / (1 - momentum_);
+    const auto rate = static_cast<float>(step.learning_rate * sum * along_);
+    for (int64_t i = 0; i < span.count; ++i) span.values[i] -= rate * span.state[0][i];
+  }
+
   std::vector<std::string> StateNames() const override { return {"momentum"}; }
 
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
@@ -19,8 +38,8 @@ class Momentum : public UpdateRule {
     float* __restrict m = span.state[0];
     const float* __restrict gradient = span.gradient;
     const float rate = static_cast<float>(step.learning_rate);
-    const float scale = static_cast<float>(step.gradient_scale);
-    const float momentum = momentum_, decay = decay_, direct = direct_, along = along_;
+    const float scale = gain_ * static_cast<float>(step.gradient_scale);
+    const float momentum = momentum_, decay = gain_ * decay_, direct = direct_, along = along_;
     for (int64_t i = 0; i < span.count; ++i) {
       const float g = scale * gradient[i] + decay * w[i];
       m[i] = momentum * m[i] + g;
@@ -30,6 +49,7 @@ class Momentum : public UpdateRule {
 
  private:
   float momentum_, decay_, direct_, along_;
+  float gain_ = 1;  // factor on what enters the velocity
 };
 
 }  // namespace

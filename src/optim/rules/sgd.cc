@@ -21,6 +21,8 @@ class Sgd : public UpdateRule {
     for (int64_t i = 0; i < span.count; ++i) w[i] -= rate * (scale * gradient[i] + decay * w[i]);
   }
 
+  double Reach() const override { return 1; }
+
   bool IsPlainDescent() const override { return decay_ == 0; }
 
  private:

@@ -21,7 +21,7 @@ struct ServerStory {
   double rate = 0.1;                 ///< As the server takes it.
   float momentum = 0;
   bool scale_by_staleness = false;
-  bool limits = false;  ///< The length of gradients.
+  bool predicts = true;  ///< Where more than one pushes.
   int64_t staleness_bound = 0;
   int64_t slow_start = 0;
   /// What arrives of a worker's gradient (in its place), with what was left out of those before.
@@ -78,10 +78,22 @@ inline ServerOutcome Tell(const ServerStory& story, std::vector<float> w) {
   for (Worker& worker : all) worker.left_out.resize(w.size());
   std::vector<float> m(w.size());
   int64_t version = 0;
-  double first_length = 0;  // of a gradient, the mean of the first of each
+  const bool predicts = story.predicts && workers > 1;
+  const double mu = std::pow(story.momentum, predicts ? 1.0 / workers : 1);
+  const double gain = (1 - mu) / (1 - story.momentum);
+  const auto rate_after = [&](int64_t updates) {
+    return updates < story.slow_start ? story.rate * static_cast<double>(updates + 1) /
+                                            static_cast<double>(story.slow_start)
+                                      : story.rate;
+  };
+  double ahead = 0;
+  for (int k = 1; predicts && k <= 2 * (workers - 1); ++k) ahead += std::pow(mu, k);
   const auto answer = [&](int i, double now) {
-    all[i] = {w, version, all[i].pushes, now + story.seconds[i], false, all[i].left_out};
-    outcome.reads[i].push_back(w);
+    std::vector<float> predicted = w;
+    for (size_t j = 0; j < w.size(); ++j)
+      predicted[j] -= static_cast<float>(rate_after(version) * ahead) * m[j];
+    outcome.reads[i].push_back(predicted);
+    all[i] = {predicted, version, all[i].pushes, now + story.seconds[i], false, all[i].left_out};
   };
   for (int i = 0; i < workers; ++i) answer(i, 0);
   for (int64_t update = 0; update < story.steps * workers; ++update) {
@@ -95,23 +107,11 @@ inline ServerOutcome Tell(const ServerStory& story, std::vector<float> w) {
     if (story.arrives) story.arrives(gradient, worker.left_out);
     const int64_t staleness = version++ - worker.version;
     outcome.staleness.push_back(staleness);
-    double rate = story.rate;
-    double length = 0;
-    for (const float g : gradient) length += static_cast<double>(g) * g;
-    length = std::sqrt(length);
-    if (update < workers) first_length += length / workers;
-    const double rise = update < story.slow_start ? static_cast<double>(update + 1) /
-                                                        static_cast<double>(story.slow_start)
-                                                  : 1;
-    const double moves = story.rate * rise * (story.scale_by_staleness ? 1 : workers);
-    const double longest = first_length * std::max(1.0, (1 - story.momentum) / moves);
-    if (story.limits && workers > 1 && update >= workers && length > longest)
-      for (float& g : gradient) g *= static_cast<float>(longest / length);
+    const double rate = rate_after(update);
     if (story.scale_by_staleness)
       for (float& g : gradient) g /= static_cast<float>(1 + staleness);
-    rate *= rise;
     for (size_t i = 0; i < w.size(); ++i) {
-      m[i] = story.momentum * m[i] + gradient[i];
+      m[i] = static_cast<float>(mu * m[i] + gain * gradient[i]);
       w[i] -= static_cast<float>(rate) * m[i];
     }
     worker.waits = ++worker.pushes < story.steps;
