@@ -174,9 +174,12 @@ Safetensors::Safetensors(SharedBytes file, bool mapped, std::string name)
       ParseSafetensorsHeader(header, static_cast<int64_t>(bytes.size() - data), name_);
   checksum_ = bytes.substr(kSealAt, kNoSeal.size());
   if (ComputedChecksum() != checksum_) Damaged(name_, "its checksum does not match");
+  tensors_.reserve(found.size());
+  by_name_.reserve(found.size());
   for (const TensorAt& at : found) {
-    tensors_.push_back(at.tensor);
-    tensors_.back().data = bytes.data() + data + at.offset;
+    StoredTensor& tensor = tensors_.emplace_back(at.tensor);
+    tensor.data = bytes.data() + data + at.offset;
+    by_name_.emplace(tensor.name, &tensor);
   }
 }
 
@@ -211,20 +214,20 @@ void Safetensors::CopyTo(const StoredTensor& wanted) const {
 }
 
 bool Safetensors::Has(const StoredTensor& wanted) const {
-  return std::any_of(tensors_.begin(), tensors_.end(), [&](const StoredTensor& tensor) {
-    return tensor.name == wanted.name && tensor.type == wanted.type && tensor.shape == wanted.shape;
-  });
+  const auto found = by_name_.find(wanted.name);
+  return found != by_name_.end() && found->second->type == wanted.type &&
+         found->second->shape == wanted.shape;
 }
 
 const StoredTensor& Safetensors::Find(const std::string& name, DType type,
                                       const Shape& shape) const {
-  for (const StoredTensor& tensor : tensors_) {
-    if (tensor.name != name) continue;
-    Require(tensor.shape == shape && tensor.type == type, "{}: '{}' is {} {}, expected {} {}",
-            name_, name, NameOf(tensor.type), tensor.shape.Text(), NameOf(type), shape.Text());
-    return tensor;
-  }
-  throw UserError(fmt::format("{} has no tensor '{}': it belongs to another model", name_, name));
+  const auto found = by_name_.find(name);
+  Require(found != by_name_.end(), "{} has no tensor '{}': it belongs to another model", name_,
+          name);
+  const StoredTensor& tensor = *found->second;
+  Require(tensor.shape == shape && tensor.type == type, "{}: '{}' is {} {}, expected {} {}", name_,
+          name, NameOf(tensor.type), tensor.shape.Text(), NameOf(type), shape.Text());
+  return tensor;
 }
 
 }  // namespace yoke

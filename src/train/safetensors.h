@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "data/storage.h"
@@ -36,6 +37,11 @@ class Safetensors {
   static Safetensors Open(const std::string& path);
   /// The same for bytes in memory; `name` is the file's name in messages.
   Safetensors(std::string bytes, std::string name);
+  Safetensors(const Safetensors&) = delete;
+  Safetensors& operator=(const Safetensors&) = delete;
+  Safetensors(Safetensors&&) = default;
+  Safetensors& operator=(Safetensors&&) = default;
+  ~Safetensors() = default;
 
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
   /// The tensor with this name, type and shape. Throws UserError if there is none.
@@ -58,6 +64,7 @@ class Safetensors {
   std::string name_;
   std::string checksum_;
   std::vector<StoredTensor> tensors_;
+  std::unordered_map<std::string_view, const StoredTensor*> by_name_;  // into tensors_
 };
 
 /// The tensors declared in a header, checked against each other and against the number of bytes

@@ -1,9 +1,8 @@
 // Growth: a file of four times as many nodes takes about four times as long to become a graph.
 #include <gtest/gtest.h>
 
-#include <ctime>
-
 #include "base/check.h"
+#include "base/support/growth.h"
 #include "model/graph.h"
 #include "model/onnx/onnx.h"
 
@@ -51,25 +50,17 @@ std::string Chain(int count) {
   return Number(1, 8) + Text(7, graph) + Text(8, Number(2, 17));
 }
 
-/// Seconds of this process's processors until `nodes` nodes are a plan.
-double SecondsFor(int nodes) {
-  const std::string bytes = Chain(nodes);
-  const std::clock_t begin = std::clock();
-  const OnnxModel model = ParseOnnx(bytes, "chain.onnx", "");
-  const Graph graph(model.layers, {.input = {.shape = model.input}, .outputs = model.outputs});
-  const auto plan = graph.Compile({.batch = 4, .training = true, .reference = true});
-  EXPECT_GT(plan->MemoryBytes(), 0);
-  EXPECT_EQ(graph.Info().size(), static_cast<size_t>(nodes) + 1);  // and the loss
-  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-}
-
 TEST(Growth, OfAChainFromOnnxIsNearlyLinear) {
-  constexpr int kFew = 1000, kMany = 4 * kFew;
-  constexpr double kMostTimes = 9, kMostSeconds = 20;
-  SecondsFor(kFew);  // what is made once is made now
-  const double few = SecondsFor(kFew), many = SecondsFor(kMany);
-  EXPECT_LT(many, kMostTimes * few + 0.1);
-  EXPECT_LT(many, kMostSeconds);
+  ExpectNearlyLinear(1000, 20, [](int nodes) {
+    const std::string bytes = Chain(nodes);
+    return ProcessorSeconds([&] {
+      const OnnxModel model = ParseOnnx(bytes, "chain.onnx", "");
+      const Graph graph(model.layers, {.input = {.shape = model.input}, .outputs = model.outputs});
+      const auto plan = graph.Compile({.batch = 4, .training = true, .reference = true});
+      EXPECT_GT(plan->MemoryBytes(), 0);
+      EXPECT_EQ(graph.Info().size(), static_cast<size_t>(nodes) + 1);  // and the loss
+    });
+  });
 }
 
 }  // namespace

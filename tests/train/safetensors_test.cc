@@ -5,11 +5,11 @@
 
 #include <array>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <vector>
 
 #include "base/check.h"
+#include "base/support/growth.h"
 #include "train/files.h"
 
 namespace yoke {
@@ -166,24 +166,34 @@ INSTANTIATE_TEST_SUITE_P(
         Header{R"({"a":[]})", 0, "describe"}, Header{"[]", 0, "not JSON"},
         Header{"{\"a\"", 0, "not JSON"}, Header{"", 0, "not JSON"}));
 
-/// Seconds of this process's processors to write so many tensors and to read them.
-double SecondsFor(int tensors) {
-  const std::clock_t begin = std::clock();
+std::vector<StoredTensor> ManyTensors(int count) {
   std::vector<StoredTensor> all;
-  for (int i = 0; i < tensors; ++i)
+  for (int i = 0; i < count; ++i)
     all.push_back({fmt::format("t{}.weight", i), DType::kF32, Shape{0}, nullptr});
-  const Safetensors file(EncodeSafetensors(all), "many");
-  EXPECT_EQ(file.tensors().size(), all.size());
-  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  return all;
 }
 
 TEST(SafetensorsTest, ManyTensorsTakeNearlyLinearTime) {
-  constexpr int kFew = 5000, kMany = 4 * kFew;
-  constexpr double kMostTimes = 9, kMostSeconds = 10;
-  SecondsFor(kFew);  // what is made once is made now
-  const double few = SecondsFor(kFew), many = SecondsFor(kMany);
-  EXPECT_LT(many, kMostTimes * few + 0.05);
-  EXPECT_LT(many, kMostSeconds);
+  ExpectNearlyLinear(5000, 10, [](int count) {
+    return ProcessorSeconds([count] {
+      const std::vector<StoredTensor> all = ManyTensors(count);
+      const Safetensors file(EncodeSafetensors(all), "many");
+      EXPECT_EQ(file.tensors().size(), all.size());
+    });
+  });
+}
+
+TEST(SafetensorsTest, FindingEachOfManyTensorsTakesNearlyLinearTime) {
+  ExpectNearlyLinear(20'000, 1, [](int count) {
+    const std::vector<StoredTensor> all = ManyTensors(count);
+    const Safetensors file(EncodeSafetensors(all), "many");
+    return ProcessorSeconds([&] {
+      for (const StoredTensor& tensor : all) {
+        EXPECT_TRUE(file.Has(tensor));
+        EXPECT_EQ(file.Find(tensor.name, tensor.type, tensor.shape).name, tensor.name);
+      }
+    });
+  });
 }
 
 }  // namespace
