@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/random.h"
 #include "strategy/support/lab.h"
@@ -94,6 +95,44 @@ TEST_P(Kinds, DescendToTheMeanOptimum) {
     EXPECT_EQ(mine, lab.Values());
     lab.strategy->Finish();
   });
+}
+
+/// Gradients are encoded in pieces of 2^24 numbers.
+constexpr int64_t kPiece = int64_t{1} << 24;
+
+TEST_P(Kinds, PiecesOfALongGradientJoinWithoutAGap) {
+  constexpr int64_t kCount = kPiece + 300;
+  Compressor compressor = Make(GetParam(), kCount, 1e-5);
+  std::vector<float> gradient(kCount), sum(kCount);
+  const std::vector<int64_t> places = {0, kPiece - 1, kPiece, kCount - 1};
+  for (size_t i = 0; i < places.size(); ++i) gradient[places[i]] = 127 - static_cast<float>(i);
+  const auto message = compressor.Encode(gradient, 0);
+  ASSERT_EQ(static_cast<int64_t>(message.size()), compressor.BytesOf(kCount));
+  EXPECT_GT(compressor.BytesOf(kCount), compressor.BytesOf(kPiece));
+  compressor.AddTo(sum, message);
+  double total = 0;
+  for (const float value : sum) total += value;
+  if (std::string(GetParam()) == "topk") {  // of the last 300 numbers one is sent, the others later
+    EXPECT_EQ(compressor.residual()[kCount - 1], 124);
+    EXPECT_EQ(std::exchange(sum[kCount - 1], 124.0F), 0);
+    total += 124;
+  }
+  for (const int64_t place : places) EXPECT_NEAR(sum[place], gradient[place], 0.5) << place;
+  EXPECT_NEAR(total, 127 + 126 + 125 + 124, 1);
+}
+
+TEST(Compressor, TheErrorOfAPartIsKeptAtItsPlace) {
+  constexpr int64_t kBegin = kPiece - 100;
+  Compressor compressor = Make("topk", kPiece + 300, 0.01);
+  std::vector<float> part(200), sum(200);
+  part[99] = 3, part[100] = 2, part[199] = 1;  // on either side of the border, and the last
+  compressor.AddTo(sum, compressor.Encode(part, kBegin));
+  EXPECT_EQ(sum[99], 3);
+  EXPECT_EQ(sum[100], 2);
+  EXPECT_EQ(sum[199], 0);
+  EXPECT_EQ(compressor.residual()[kBegin + 199], 1);
+  compressor.AddTo(sum, compressor.Encode(std::vector<float>(200), kBegin));
+  EXPECT_EQ(sum[199], 1);
 }
 
 TEST(Compressor, RefusesWhatIsNoMessage) {

@@ -1,0 +1,52 @@
+// Large: memory that tests of large sizes need, and numbers that take none.
+#pragma once
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+
+#include <fstream>
+#include <span>
+#include <string>
+
+#include "base/check.h"
+
+namespace yoke {
+
+/// Throws Error with a sentence unless the machine has so much memory to give.
+inline void NeedGibibytes(double needed) {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  double kibibytes = 0;
+  for (std::string line; file >> name >> kibibytes && name != "MemAvailable:";)
+    std::getline(file, line);
+  const double there = kibibytes / (1 << 20);
+  if (name == "MemAvailable:" && there >= needed) return;
+  throw Error(
+      fmt::format("this test needs {:.1f} GiB of memory, and the machine has {:.1f} GiB to "
+                  "give: end other programs, or leave out the label slow",
+                  needed, there));
+}
+
+/// Zeros, of which only those that are written take memory.
+template <typename T>
+class SparseZeros {
+ public:
+  explicit SparseZeros(int64_t count) : bytes_(count * sizeof(T)) {
+    void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) throw Error("the system maps no memory for a test");
+    values_ = {static_cast<T*>(mapped), static_cast<size_t>(count)};
+  }
+  ~SparseZeros() { munmap(values_.data(), bytes_); }
+  SparseZeros(const SparseZeros&) = delete;
+  SparseZeros& operator=(const SparseZeros&) = delete;
+
+  std::span<T> values() const { return values_; }
+  T& operator[](int64_t i) const { return values_[i]; }
+
+ private:
+  size_t bytes_;
+  std::span<T> values_;
+};
+
+}  // namespace yoke
