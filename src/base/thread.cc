@@ -1,6 +1,10 @@
 // RequireThreads: threads that do nothing, all there at the same time.
 #include "base/thread.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <exception>
 #include <latch>
 #include <vector>
@@ -8,6 +12,47 @@
 #include "base/check.h"
 
 namespace yoke {
+namespace {
+
+/// Threads that wait.
+class IdleThreads {
+ public:
+  ~IdleThreads() {
+    end_.count_down();
+    threads_.clear();  // joins them
+    for (const pid_t id : ids_) AwaitEnd(id);
+  }
+  IdleThreads() = default;
+  IdleThreads(const IdleThreads&) = delete;
+  IdleThreads& operator=(const IdleThreads&) = delete;
+
+  /// As many of them as the system allows.
+  int Start(int count) {
+    threads_.reserve(count);
+    ids_.resize(count);
+    try {
+      for (int i = 0; i < count; ++i)
+        threads_.emplace_back([this, i] {
+          ids_[i] = static_cast<pid_t>(syscall(SYS_gettid));
+          end_.wait();
+        });
+    } catch (const std::exception&) {  // no thread, or no memory for one; those that wait must end
+    }
+    return static_cast<int>(threads_.size());
+  }
+
+ private:
+  /// The system still counts a thread for a moment after it has been joined.
+  static void AwaitEnd(pid_t id) {
+    while (id > 0 && syscall(SYS_tgkill, getpid(), id, 0) == 0) std::this_thread::yield();
+  }
+
+  std::latch end_{1};
+  std::vector<pid_t> ids_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace
 
 void RefuseThreads(int refused, int wanted) {
   throw Error(
@@ -17,19 +62,17 @@ void RefuseThreads(int refused, int wanted) {
                   refused, wanted, wanted == 1 ? "" : "s"));
 }
 
-void RequireThreads(int count) {
-  if (count <= 0) return;
-  std::latch all_there(1);
-  std::vector<std::jthread> threads;  // their ends are awaited
-  threads.reserve(static_cast<size_t>(count));
-  try {
-    while (static_cast<int>(threads.size()) < count)
-      threads.emplace_back([&all_there] { all_there.wait(); });
-  } catch (const std::exception&) {  // no thread, or no memory for one; those that wait must end
-  }
-  all_there.count_down();
-  const int started = static_cast<int>(threads.size());
-  if (started < count) RefuseThreads(count - started, count);
+std::mutex& StartingThreads() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+void RequireThreads(int count, const std::function<void()>& take) {
+  const std::lock_guard lock(StartingThreads());
+  if (count > 0)
+    if (const int started = IdleThreads().Start(count); started < count)
+      RefuseThreads(count - started, count);
+  if (take) take();
 }
 
 }  // namespace yoke

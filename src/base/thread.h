@@ -2,6 +2,8 @@
 // them, and each takes memory for its stack.
 #pragma once
 
+#include <functional>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -11,9 +13,13 @@ namespace yoke {
 /// Throws Error that says how many of the threads wanted were refused, and what to do.
 [[noreturn]] void RefuseThreads(int refused, int wanted);
 
+/// Held while threads are started.
+std::mutex& StartingThreads();
+
 /// Starts a thread (a std::thread or a std::jthread). Throws Error where the system refuses it.
 template <typename Thread = std::thread, typename Work>
 Thread StartThread(Work&& work) {
+  const std::lock_guard lock(StartingThreads());
   try {
     return Thread(std::forward<Work>(work));
   } catch (const std::system_error&) {
@@ -22,8 +28,9 @@ Thread StartThread(Work&& work) {
 }
 
 /// Throws Error unless the system lets this process start so many further threads; it starts and
-/// ends them. To be asked before a library needs them that ends the process itself when it is
-/// refused one (libgomp).
-void RequireThreads(int count);
+/// ends them. Then calls `take`, which starts them, before StartThread can take one of them. To be
+/// asked before a library needs threads that ends the process itself when it is refused one
+/// (libgomp).
+void RequireThreads(int count, const std::function<void()>& take = {});
 
 }  // namespace yoke

@@ -13,15 +13,26 @@
 #include "base/thread.h"
 
 namespace yoke {
+namespace {
+
+/// libgomp starts a team's threads when it first meets. Refused one, it ends the process.
+void Gather(int team) {
+#pragma omp parallel num_threads(team)
+  asm volatile("");
+}
+
+}  // namespace
 
 void SetKernelThreads(int threads) {
   // oneDNN divides its work by the size asked for and computes nonsense with a smaller team, so
   // what OMP_THREAD_LIMIT and OMP_DYNAMIC would take away later is taken away here.
   omp_set_dynamic(0);
   const int team = std::clamp(threads, 1, omp_get_thread_limit());
-  thread_local int largest = 1;  // libgomp keeps a team's threads; refused one, it ends the process
-  if (team > largest) RequireThreads(team - 1);
-  largest = std::max(largest, team);
+  thread_local int held = 1;  // libgomp keeps a team's threads until a team of another size meets
+  if (team > 1 && team != held) {
+    RequireThreads(team - held, [team] { Gather(team); });
+    held = team;
+  }
   omp_set_num_threads(team);
 }
 

@@ -8,11 +8,12 @@
 
 namespace yoke {
 
-Crew::Crew(const std::vector<ThreadPlan>& members) {
+Crew::Crew(const std::vector<ThreadPlan>& members) : busy_(static_cast<int>(members.size())) {
   try {
     for (size_t i = 0; i < members.size(); ++i)
       threads_.push_back(
           StartThread([this, i, plan = members[i]] { Serve(static_cast<int>(i), plan); }));
+    Await();
   } catch (...) {
     Dismiss();
     throw;
@@ -32,35 +33,45 @@ void Crew::Dismiss() {
 }
 
 void Crew::Run(const std::function<void(int)>& work) {
-  std::unique_lock lock(mutex_);
-  work_ = &work;
-  busy_ = size();
-  ++calls_;
+  {
+    const std::lock_guard lock(mutex_);
+    work_ = &work;
+    busy_ = size();
+    ++calls_;
+  }
   called_.notify_all();
-  done_.wait(lock, [&] { return busy_ == 0; });
+  Await();
+}
+
+void Crew::Await() {
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return busy_ == 0; });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void Crew::Serve(int member, const ThreadPlan& plan) {
   const Binding binding(plan);
-  SetKernelThreads(plan.threads);
-  std::unique_lock lock(mutex_);
-  for (uint64_t served = 0;;) {
+  Do([&plan] { SetKernelThreads(plan.threads); });
+  for (uint64_t served = 0;; ++served) {
+    std::unique_lock lock(mutex_);
     called_.wait(lock, [&] { return calls_ != served; });
-    served = calls_;
-    if (!work_) return;
-    const std::function<void(int)>& work = *work_;
+    const std::function<void(int)>* const work = work_;
     lock.unlock();
-    std::exception_ptr failure;
-    try {
-      work(member);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    lock.lock();
-    if (failure && !failure_) failure_ = failure;
-    if (--busy_ == 0) done_.notify_one();
+    if (!work) return;
+    Do([&] { (*work)(member); });
   }
+}
+
+void Crew::Do(const std::function<void()>& work) {
+  std::exception_ptr failure;
+  try {
+    work();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  if (failure && !failure_) failure_ = failure;
+  if (--busy_ == 0) done_.notify_one();
 }
 
 }  // namespace yoke

@@ -16,6 +16,7 @@ namespace yoke {
 class Crew {
  public:
   /// Starts one member per plan: a thread whose kernels use the plan's threads on the plan's cores.
+  /// Throws Error if the system refuses threads.
   explicit Crew(const std::vector<ThreadPlan>& members);
   ~Crew();
   Crew(const Crew&) = delete;
@@ -28,6 +29,9 @@ class Crew {
 
  private:
   void Serve(int member, const ThreadPlan& plan);
+  /// A member's work of this call; keeps what it throws for the caller.
+  void Do(const std::function<void()>& work);
+  void Await();    ///< Until all members have done theirs. Rethrows the first exception.
   void Dismiss();  ///< Ends and joins the running threads.
 
   std::mutex mutex_;

@@ -97,6 +97,34 @@ class LimitsTest(ProgramTest):
                 self.assertFalse(os.path.exists(self.path("r")), "a refused job left a run directory")
         self.assertEqual(self.without_threads("train", "tiny.toml", "--run", "r").code, 0)
 
+    def with_threads(self, most, *words):
+        """Runs the program where its user may have so many threads. That limit does not hold for root: as root the test
+        takes another user's name, keeps root's files, and drops what lets it pass the limit."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+
+        other = ["setpriv", "--ruid=65534", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
+        done = subprocess.run([*other, YOKE, *words], cwd=self.folder, capture_output=True, text=True, timeout=120, preexec_fn=limit)
+        return Result(done)
+
+    @unittest.skipIf(launchers.sanitized(), "sanitizers start threads of their own and end the process without them")
+    def test_too_few_threads(self):
+        """One more is allowed each time, until all are there: each place that starts a thread is the first refused once."""
+        jobs = [["--replicas", "8"], ["--replicas", "2", "--threads", "4"], ["--threads", "4", "--set", "node.executor=split"],
+                ["--replicas", "3", "--set", "cluster.strategy=hogwild_sgd"]]
+        for words in jobs:
+            most = 1
+            while True:
+                with self.subTest(words=words, most=most):
+                    result = self.with_threads(most, "train", "tiny.toml", "--quiet", "--run", f"r{most}", *words)
+                    if result.code != 0:
+                        self.refused(result, "the system refuses this process", "ulimit -u", code=1)
+                if result.code == 0 or most == 40 or os.geteuid() != 0:  # else its other programs count too
+                    break
+                most += 1
+            self.assertGreater(most, 1 if os.geteuid() == 0 else 0)
+            self.assertLess(most, 40)
+
 
 if __name__ == "__main__":
     unittest.main()
