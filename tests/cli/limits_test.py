@@ -112,11 +112,11 @@ class LimitsTest(ProgramTest):
         """One more is allowed each time, until all are there: each place that starts a thread is the first refused once."""
         jobs = [["--replicas", "8"], ["--replicas", "2", "--threads", "4"], ["--threads", "4", "--set", "node.executor=split"],
                 ["--replicas", "3", "--set", "cluster.strategy=hogwild_sgd"]]
-        for words in jobs:
+        for job, words in enumerate(jobs):
             most = 1
             while True:
                 with self.subTest(words=words, most=most):
-                    result = self.with_threads(most, "train", "tiny.toml", "--quiet", "--run", f"r{most}", *words)
+                    result = self.with_threads(most, "train", "tiny.toml", "--quiet", "--run", f"r{job}-{most}", *words)
                     if result.code != 0:
                         self.refused(result, "the system refuses this process", "ulimit -u", code=1)
                 if result.code == 0 or most == 40 or os.geteuid() != 0:  # else its other programs count too
