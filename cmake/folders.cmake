@@ -60,5 +60,8 @@ function(yoke_test_program folder label shards)
     set_tests_properties(
       ${name} PROPERTIES LABELS ${label} ENVIRONMENT
       "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=json:${CMAKE_CURRENT_BINARY_DIR}/times/${name}.json")
+    if(label STREQUAL slow)
+      set_tests_properties(${name} PROPERTIES RESOURCE_LOCK memory)  # they take GiB
+    endif()
   endforeach()
 endfunction()

@@ -43,7 +43,7 @@ def main():
     if late:
         print(f"slow tests that do not fit into {words.budget} s, left to make test-all: {' '.join(late)}", file=sys.stderr)
     if chosen:
-        print("^(" + "|".join(re.escape(name) for name in dict.fromkeys(chosen)) + ")$")
+        print("^(" + "|".join(re.escape(name) for name in dict.fromkeys(chosen)) + r")(\.mpi\..*)?$")  # under each MPI too
 
 
 if __name__ == "__main__":

@@ -3,15 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <cmath>
-#include <cstring>
-#include <numeric>
 #include <thread>
 
 #include "base/check.h"
-#include "comm/simulated.h"
+#include "comm/support/values.h"
 #include "comm/support/worlds.h"
 
 namespace yoke {
@@ -25,17 +22,6 @@ class CommunicatorTest : public testing::TestWithParam<WorldKind> {
 };
 INSTANTIATE_TEST_SUITE_P(Worlds, CommunicatorTest, testing::ValuesIn(WorldKinds()),
                          [](const auto& info) { return std::string(info.param.name); });
-
-template <typename T>
-std::span<const std::byte> Bytes(const T& value) {
-  return std::as_bytes(std::span(&value, 1));
-}
-template <typename T>
-T ValueOf(const Message& message) {
-  T value;
-  std::memcpy(&value, message.bytes.data(), sizeof value);
-  return value;
-}
 
 TEST_P(CommunicatorTest, MessagesKeepTheirOrderAndTag) {
   Run(2, [](const Communicator& world) {
@@ -277,59 +263,6 @@ TEST_P(CommunicatorTest, SplitsIntoGroupsThatDoNotMeet) {
     });
 }
 
-TEST_P(CommunicatorTest, BackgroundThreadsSpeakForTheirRank) {
-  for (int ranks : {2, 3})
-    Run(ranks, [](const Communicator& world) {
-      std::atomic<int> served = 0;
-      {
-        const auto server = world.Spawn([&served](const Communicator& own) {
-          if (own.rank() != 0) return own.Send(Bytes(own.rank()), 0, 1);
-          for (int i = 1; i < own.size(); ++i) served += own.Receive(kAnySource, 1).source;
-        });
-        std::vector<float> values(100, 1);
-        world.AllReduce(values);  // meanwhile
-        EXPECT_EQ(values[99], world.size());
-      }
-      EXPECT_EQ(served, world.rank() == 0 ? world.size() * (world.size() - 1) / 2 : 0);
-    });
-}
-
-TEST_P(CommunicatorTest, SeveralThreadsOfARankWaitAtOnce) {
-  Run(2, [](const Communicator& world) {
-    constexpr int kRounds = 200;
-    const auto echo = [](const Communicator& own) {
-      for (int i = 0; i < kRounds; ++i) {
-        if (own.rank() == 0) own.Send(Bytes(i), 1, 0);
-        EXPECT_EQ(ValueOf<int>(own.Receive(1 - own.rank(), 0)), i);
-        if (own.rank() == 1) own.Send(Bytes(i), 0, 0);
-      }
-    };
-    const auto one = world.Spawn(echo), two = world.Spawn(echo), three = world.Spawn(echo);
-    echo(world);
-  });
-}
-
-TEST_P(CommunicatorTest, AThreadSpeaksWithItsOwner) {
-  Run(2, [](const Communicator& world) {
-    const Communicator channel = world.Duplicate();
-    const auto doubler = world.Spawn([&channel](const Communicator& own) {
-      const Communicator inside = channel.For(own);
-      for (;;) {
-        const Message question = inside.Receive(kAnySource, 1);
-        const int number = ValueOf<int>(question);
-        if (number == 0) return;
-        inside.Send(Bytes(2 * number), question.source, 2);
-      }
-    });
-    for (int rank : {0, 1}) {
-      channel.Send(Bytes(10 + rank), rank, 1);
-      EXPECT_EQ(ValueOf<int>(channel.Receive(rank, 2)), 20 + 2 * rank);
-    }
-    channel.Barrier();
-    channel.Send(Bytes(0), world.rank(), 1);
-  });
-}
-
 TEST_P(CommunicatorTest, AWaitMayBeShort) {
   Run(2, [](const Communicator& world) {
     Message message;
@@ -343,23 +276,6 @@ TEST_P(CommunicatorTest, AWaitMayBeShort) {
       world.Send(Bytes(7), 0, 3);
     }
   });
-}
-
-TEST_P(CommunicatorTest, AThreadEndsWhereItsOwnerFails) {
-  const auto run = [this] {
-    Run(2, [](const Communicator& world) {
-      const auto thread = world.Spawn([](const Communicator& own) { own.Receive(1, 9); });
-      if (world.rank() == 0) throw UserError("the owner's reason");
-      world.Receive(0, 1);
-    });
-  };
-  try {
-    run();
-    FAIL() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "the owner's reason");
-    EXPECT_EQ(error.exit_status(), 2);
-  }
 }
 
 TEST_P(CommunicatorTest, AWaitThatLastsTooLongNamesBothRanksAndTheOperation) {
@@ -404,65 +320,6 @@ TEST_P(CommunicatorTest, ARankThatFailsEndsTheOthersWaitsAndItsReasonIsTold) {
       EXPECT_NE(std::string(error.what()).find("the last has had enough"), std::string::npos)
           << error.what();
     }
-}
-
-TEST(Simulation, TimesFollowLatencyBandwidthAndService) {
-  const double end = Simulate(
-      {.ranks = 2, .latency = 0.5, .bytes_per_second = 8, .service = SteadyService(100, 1e18)},
-      [](const Communicator& world) {
-        if (world.rank() == 0) {
-          world.Charge({.operations = 300});
-          world.Send(Bytes(int64_t{1}), 1, 0);
-          EXPECT_DOUBLE_EQ(world.Now(), 3);
-          return;
-        }
-        world.Receive(0, 0);
-        EXPECT_DOUBLE_EQ(world.Now(), 4.5);
-        EXPECT_DOUBLE_EQ(world.traffic().seconds_waited, 4.5);
-        world.Sleep(1);
-      });
-  EXPECT_DOUBLE_EQ(end, 5.5);
-}
-
-TEST(Simulation, OfAnySourceTheFirstToArriveIsTakenFirst) {
-  Simulate({.ranks = 4, .latency = 0.1}, [](const Communicator& world) {
-    if (world.rank() > 0) {
-      world.Sleep(4 - world.rank());
-      return world.Send(Bytes(world.rank()), 0, 0);
-    }
-    for (int rank : {3, 2, 1}) EXPECT_EQ(world.Receive(kAnySource, 0).source, rank);
-    EXPECT_DOUBLE_EQ(world.Now(), 3.1);
-  });
-}
-
-TEST(Simulation, IsTheSameEveryTime) {
-  const auto run = [] {
-    std::vector<int> order;
-    Simulate(
-        {.ranks = 5, .latency = 0.01, .service = ExponentialService(SteadyService(1, 1), 7, 5)},
-        [&order](const Communicator& world) {
-          for (int i = 0; i < 20; ++i) {
-            if (world.rank() == 0) {
-              for (int k = 1; k < 5; ++k) order.push_back(world.Receive(kAnySource, 0).source);
-            } else {
-              world.Charge({.operations = 1});
-              world.Send(Bytes(i), 0, 0);
-            }
-          }
-        });
-    return order;
-  };
-  EXPECT_EQ(run(), run());
-}
-
-TEST(Simulation, ServiceTimesHaveTheMeanTheyAreGiven) {
-  const ServiceTime steady = SteadyService(2, 1e18);
-  for (const ServiceTime& service :
-       {ExponentialService(steady, 1, 1), LogNormalService(steady, 0.5, 1, 1)}) {
-    double sum = 0;
-    for (int i = 0; i < 20000; ++i) sum += service(0, {.operations = 4});
-    EXPECT_NEAR(sum / 20000, 2, 0.05);
-  }
 }
 
 }  // namespace
