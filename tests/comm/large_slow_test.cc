@@ -1,6 +1,7 @@
 // Large messages: of a GiB and more, beyond 2^31 bytes and 2^31 numbers, between threads and, under
 // the launchers of MPI (tests comm.slow.mpi.*), between processes. Most takes 9 GiB of memory, one
 // test 17 GiB.
+//
 // guards: src/comm (300 s)
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 // Large models: a packed model beyond 2^31 numbers, of which one step reaches the last. It takes 9
-// GiB of memory. guards: src/params src/optim src/tensor (50 s)
+// GiB of memory.
+//
+// guards: src/params src/optim src/tensor (50 s)
 #include <gtest/gtest.h>
 
 #include <algorithm>
