@@ -26,7 +26,7 @@ TEST(Thread, ARefusalSaysHowManyAndWhatToDo) {
     FAIL() << "nothing was thrown";
   } catch (const Error& error) {
     const std::string said = error.what();
-    EXPECT_NE(said.find("3 of 7 further threads"), said.npos) << said;
+    EXPECT_NE(said.find("3 of 7 additional threads"), said.npos) << said;
     EXPECT_NE(said.find("ulimit -u"), said.npos) << said;
     EXPECT_EQ(error.exit_status(), 1);
   }

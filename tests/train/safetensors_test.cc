@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
     Headers, SafetensorsHeaderTest,
     testing::Values(
         Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8, ""},
-        Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 9, "promises 8"},
+        Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 9, "declares 8"},
         Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", 12, "begin"},
         Header{
             R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
         Header{R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8, "does not fit"},
         Header{R"({"a":{"dtype":"F99","shape":[2],"data_offsets":[0,8]}})", 8, "type"},
         Header{R"({"a":{"dtype":7,"shape":[2],"data_offsets":[0,8]}})", 8, "type"},
-        Header{R"({"a":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})", 8, "lies"},
+        Header{R"({"a":{"dtype":"F32","shape":2,"data_offsets":[0,8]}})", 8, "no offsets"},
         Header{R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8, "whole number"},
         Header{R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,8]}})", 8, "whole number"},
         Header{R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,8]}})", 8,
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                "too large"},
         Header{R"({"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})", 4,
                "too many axes"},
-        Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8, "lies"},
+        Header{R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0]}})", 8, "no offsets"},
         Header{R"({"a":[]})", 0, "describe"}, Header{"[]", 0, "not JSON"},
         Header{"{\"a\"", 0, "not JSON"}, Header{"", 0, "not JSON"}));
 
