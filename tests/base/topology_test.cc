@@ -90,7 +90,7 @@ TEST(PlanThreads, IsNotPinnedWhereThreadsCouldMeet) {
        5,
        "5 threads would share 4 processors"},
       {{.mask = all, .rank = {.rank = 20, .size = 32}}, {}, 1, "1 thread would share 0"},
-      {{.mask = {}}, {}, 1, "does not say"}};
+      {{.mask = {}}, {}, 1, "does not report"}};
   for (const Case& c : cases) {
     const ThreadPlan plan = PlanThreads(machine, c.allowance, c.request);
     EXPECT_EQ(plan.threads, c.threads) << c.reason;
