@@ -72,7 +72,7 @@ void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateSte
 void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, UpdateStep step) {
   const Slice& slice = params.layout().slices()[index];
   const RowGradient& rows = request.gradients.rows(index);
-  const int64_t width = slice.Count() / slice.shape[0];
+  const int64_t width = slice.RowWidth();
   const int64_t touched = static_cast<int64_t>(rows.ids.size());
   std::vector<int32_t>& clocks = request.state.row_steps(index);
   const UpdateRule& rule = request.row_rule ? *request.row_rule : request.rule;

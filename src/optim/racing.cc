@@ -42,7 +42,7 @@ void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, 
     return ApplyRun(rule_, values, gradients.dense() + slice.offset, slice.offset, slice.Count(),
                     step);
   const RowGradient& rows = gradients.rows(index);
-  const int64_t width = slice.Count() / slice.shape[0];
+  const int64_t width = slice.RowWidth();
   for (size_t r = 0; r < rows.ids.size(); ++r) {
     step.step = CountShared(state_.row_steps(index)[rows.ids[r]]);
     ApplyRun(row_rule_, values, rows.values.data() + static_cast<int64_t>(r) * width,

@@ -39,6 +39,7 @@ struct Slice {
   int64_t offset = 0;  ///< First element in the packed buffer; a multiple of 16 (64 bytes).
 
   int64_t Count() const { return shape.Count(); }
+  int64_t RowWidth() const { return Count() / shape[0]; }  ///< Elements per row.
 };
 
 /// Slices in packed order: first all dense ones, so that one pass updates [0, dense_size), then

@@ -2,16 +2,15 @@
 // stay equal. Buckets of slices are summed while the backward pass goes on. Cost of a step: an
 // all-reduce of the model, a bucket at a time.
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 
-#include "base/check.h"
 #include "base/limits.h"
 #include "strategy/compressed_sum.h"
-#include "strategy/receive_without_timeout.h"
 #include "strategy/rows.h"
-#include "strategy/strategy.h"
+#include "strategy/side_thread.h"
+#include "strategy/statistics.h"
+#include "strategy/update.h"
 
 namespace yoke::strategy {
 namespace {
@@ -24,18 +23,17 @@ struct Bucket {
   int missing = 0;  ///< Of these, those whose gradient is not complete.
 };
 
-// What the training thread (kTodo) and the one that exchanges (kDone) receive.
-enum Tag : int { kTodo = 1, kDone = 2 };
-constexpr int kStop = -1;
-
 class AllReduce : public Strategy {
  public:
   AllReduce(const Options& options, const StrategyContext& context)
       : context_(context),
         world_(context.world),
-        channel_(world_.Duplicate()),
         accumulate_(options.Int("accumulate")),
-        compressor_(options, context.params.layout().dense_size()) {
+        compressor_(options, context.params.layout().dense_size()),
+        update_(context),
+        statistics_(context.params.layout()),
+        rows_(context.params.layout()),
+        thread_(context.world) {
     const ParamLayout& layout = context.params.layout();
     MakeBuckets(layout, static_cast<int64_t>(options.Float("bucket_mb") * (1 << 20) / 4));
     if (accumulate_ == 1) return;
@@ -46,8 +44,7 @@ class AllReduce : public Strategy {
 
   void Prepare() override {
     if (accumulated_ == 0) DropSums();
-    if (world_.size() > 1)
-      thread_ = world_.Spawn([this](const Communicator& own) { Exchange(own); });
+    if (world_.size() > 1) thread_.Begin();
   }
 
   ParamView View(const StrategyStep& step) override {
@@ -71,36 +68,23 @@ class AllReduce : public Strategy {
     if (accumulate_ > 1 && !Accumulate(step)) return;
     if (world_.size() > 1) {
       while (next_ < static_cast<int>(buckets_.size())) Enqueue();
-      ExchangeRows();
-      AwaitBuckets();
+      rows_.Sum(world_, weight_, context_.gradients);
+      thread_.Wait();
     }
-    Apply(context_.params, {.rule = context_.rule,
-                            .state = context_.state,
-                            .gradients = context_.gradients,
-                            .learning_rate = step.learning_rate,
-                            .clip_norm = context_.clip_norm,
-                            .gradient_scale = 1.0 / world_.size()});
+    update_.Step(step, 1.0 / world_.size());
     ++updates_;
   }
 
   /// Running statistics become those of all replicas.
-  void Quiesce() override {
-    const int64_t begin = context_.params.layout().statistics_begin();
-    const int64_t count = context_.params.layout().size() - begin;
-    if (count == 0 || world_.size() == 1) return;
-    float* buffers = context_.params.values() + begin;
-    std::vector<float> sums(buffers, buffers + count);  // a lost rank leaves the values as they are
-    world_.AllReduce(sums);
-    for (int64_t i = 0; i < count; ++i) buffers[i] = sums[i] / static_cast<float>(world_.size());
-  }
+  void Quiesce() override { statistics_.Average(world_, context_.params.values()); }
 
   const float* Model() override { return context_.params.values(); }
 
   ExchangeCounts Counts() const override {
     const Traffic here = world_.traffic();
     ExchangeCounts counts = {.traffic = here,
-                             .seconds_waiting = here.seconds_waited + seconds_waited_};
-    counts.traffic += beside_;
+                             .seconds_waiting = here.seconds_waited + thread_.seconds_waited()};
+    counts.traffic += thread_.traffic();
     if (world_.rank() > 0) return counts;  // each update is counted once
     counts.updates = updates_;
     counts.examples = examples_;
@@ -134,12 +118,9 @@ class AllReduce : public Strategy {
     return kept;
   }
 
-  void Finish() override {
-    if (thread_) Tell(kStop);
-    thread_.reset();
-  }
+  void Finish() override { thread_.Finish(); }
   Rescued Recover() override {
-    thread_.reset();
+    thread_.Abandon();
     return {};
   }
 
@@ -163,66 +144,28 @@ class AllReduce : public Strategy {
 
   /// The next bucket in the order that all ranks keep.
   void Enqueue() {
-    const Bucket& bucket = buckets_[next_];
-    if (weight_ != 1) Scale(bucket);
-    Tell(next_++);
+    const Bucket& bucket = buckets_[next_++];
+    // Ranks with fewer examples than others weigh less.
+    if (weight_ != 1) Scale(Gradient(bucket), static_cast<float>(weight_));
+    thread_.Do([this, &bucket](SideThread::Endpoint& here) { Sum(here.world(), bucket); });
   }
 
-  /// Ranks with fewer examples than others weigh less.
-  void Scale(const Bucket& bucket) {
-    float* gradient = context_.gradients.dense();
-    for (int64_t i = bucket.begin; i < bucket.end; ++i) gradient[i] *= static_cast<float>(weight_);
+  void Sum(const Communicator& world, const Bucket& bucket) {
+    if (compressor_.kind() == Compression::kNone) return world.AllReduce(Gradient(bucket));
+    SumCompressed(world, compressor_, Gradient(bucket), bucket.begin);
   }
 
-  void Tell(int bucket) {
-    channel_.Send(std::as_bytes(std::span(&bucket, 1)), world_.rank(), kTodo);
-  }
-
-  /// The thread beside the training thread.
-  void Exchange(const Communicator& own) {
-    const Communicator inside = channel_.For(own);
-    for (;;) {
-      const Message message = ReceiveWithoutTimeout(inside, world_.rank(), kTodo);
-      int which = 0;
-      std::memcpy(&which, message.bytes.data(), sizeof which);
-      if (which == kStop) return;
-      const Bucket& bucket = buckets_[which];
-      Sum(own, bucket);
-      const Traffic traffic = own.traffic();
-      inside.Send(std::as_bytes(std::span(&traffic, 1)), world_.rank(), kDone);
-    }
-  }
-
-  void Sum(const Communicator& own, const Bucket& bucket) {
-    const std::span gradient(context_.gradients.dense() + bucket.begin,
-                             static_cast<size_t>(bucket.end - bucket.begin));
-    if (compressor_.kind() == Compression::kNone) return own.AllReduce(gradient);
-    SumCompressed(own, compressor_, gradient, bucket.begin);
-  }
-
-  void AwaitBuckets() {
-    const double began = world_.Now();
-    for (size_t i = 0; i < buckets_.size(); ++i)
-      std::memcpy(&beside_, ReceiveWithoutTimeout(channel_, world_.rank(), kDone).bytes.data(),
-                  sizeof beside_);
-    seconds_waited_ += world_.Now() - began;
-  }
-
-  /// Touched rows of all ranks, summed.
-  void ExchangeRows() {
-    const std::vector<Slice>& slices = context_.params.layout().slices();
-    for (int i = 0; i < static_cast<int>(slices.size()); ++i)
-      if (slices[i].kind == SliceKind::kRowSparse)
-        SumRows(world_, slices[i].Count() / slices[i].shape[0], weight_,
-                context_.gradients.rows(i));
+  Values Gradient(const Bucket& bucket) const {
+    return {context_.gradients.dense() + bucket.begin,
+            static_cast<size_t>(bucket.end - bucket.begin)};
   }
 
   /// Adds this step's gradient to those before it, each example's with the same weight; true when
   /// it is time to exchange the mean over the steps, which then is the gradient.
   bool Accumulate(const StrategyStep& step) {
-    float* gradient = context_.gradients.dense();
+    const Values gradient(context_.gradients.dense(), sum_.size());
     const auto examples = static_cast<float>(step.examples);
-    for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += examples * gradient[i];
+    AddScaled(sum_, examples, gradient);
     for (RowSum& sum : row_sums_) sum.Add(context_.gradients.rows(sum.slice), examples);
     accumulated_examples_ += step.team_examples;
     if (++accumulated_ < accumulate_) return false;
@@ -230,7 +173,9 @@ class AllReduce : public Strategy {
         static_cast<float>(world_.size()) /
         static_cast<float>(std::max<int64_t>(std::exchange(accumulated_examples_, 0), 1));
     for (RowSum& sum : row_sums_) sum.Move(context_.gradients.rows(sum.slice), scale);
-    for (size_t i = 0; i < sum_.size(); ++i) gradient[i] = scale * std::exchange(sum_[i], 0.0F);
+    std::ranges::copy(sum_, gradient.begin());
+    Scale(gradient, scale);
+    std::ranges::fill(sum_, 0.0F);
     accumulated_ = 0;
     weight_ = 1;  // is in the sum
     return true;
@@ -239,17 +184,16 @@ class AllReduce : public Strategy {
   /// A checkpoint may hold sums that do not say how many examples they are of.
   void DropSums() {
     std::ranges::fill(sum_, 0.0F);
-    for (RowSum& sum : row_sums_) {
-      std::ranges::fill(sum.values, 0.0F);
-      std::ranges::fill(sum.touched, 0.0F);
-    }
+    for (RowSum& sum : row_sums_) sum.Reset();
   }
 
   StrategyContext context_;
-  Communicator world_;    // all collectives of the training thread
-  Communicator channel_;  // between the two threads of a rank
+  Communicator world_;  // all collectives of the training thread
   int64_t accumulate_;
   Compressor compressor_;
+  Update update_;
+  RunningStatistics statistics_;
+  RowExchange rows_;
   std::vector<Bucket> buckets_;
   std::vector<int> bucket_of_;  // by slice; -1: of none
   int next_ = 0;
@@ -259,9 +203,7 @@ class AllReduce : public Strategy {
   std::vector<RowSum> row_sums_;
   int64_t accumulated_ = 0, accumulated_examples_ = 0;
   int64_t updates_ = 0, examples_ = 0;
-  Traffic beside_ = {};        // of the thread beside, as it last said
-  double seconds_waited_ = 0;  // for it
-  std::shared_ptr<void> thread_;
+  SideThread thread_;  // last: it ends first
 };
 
 Cost Estimate(const Options& options, const ExchangeSize& size) {
@@ -303,7 +245,6 @@ StrategyEntry allreduce() {
               "Every step uses the mean gradient of all replicas, summed during the backward pass",
           .options = AllOptions(),
           .deterministic = true,
-          .supports = [](int) { return std::string(); },
           .estimate = Estimate,
           .make = [](const Options& options,
                      const StrategyContext& context) -> std::unique_ptr<Strategy> {

@@ -12,11 +12,10 @@
 #include "strategy/rows.h"
 #include "strategy/served.h"
 #include "strategy/served_head.h"
+#include "strategy/statistics.h"
 
 namespace yoke::strategy {
 namespace {
-
-constexpr int kRows = 0;
 
 /// Options that say how many groups the workers form.
 int GroupsOf(const Options& options, int workers) {
@@ -40,7 +39,9 @@ class ComputeGroups : public Strategy {
       : context_(context),
         group_(context.world.Split(GroupOf(context, settings), 0)),
         leaders_(context.world.Split(group_.rank() == 0 ? 0 : 1, 0)),
-        exchanged_(context.params.layout(), settings.head_slice) {
+        exchanged_(context.params.layout(), settings.head_slice),
+        statistics_(context.params.layout()),
+        rows_(context.params.layout()) {
     StrategyContext leaders = context;
     leaders.world = leaders_;
     if (group_.rank() == 0) leader_ = std::make_unique<Served>(leaders, settings);
@@ -130,41 +131,24 @@ class ComputeGroups : public Strategy {
   /// The group's first rank gets the mean, of which a member has this share, in the places of its
   /// own gradient and statistics.
   void Average(float share) {
-    const ParamLayout& layout = context_.params.layout();
-    const std::span gradient(context_.gradients.dense(), exchanged_.dense());
-    const int64_t begin = layout.statistics_begin();
-    const std::span statistics(context_.params.values() + begin, layout.size() - begin);
-    sums_.clear();
-    for (const std::span<float> part : {gradient, statistics})
-      for (const float x : part) sums_.push_back(share * x);
+    const Values gradient(context_.gradients.dense(), exchanged_.dense());
+    const Values statistics = statistics_.Of(context_.params.values());
+    sums_.assign(gradient.begin(), gradient.end());
+    sums_.insert(sums_.end(), statistics.begin(), statistics.end());
+    Scale(sums_, share);
     group_.Reduce(sums_, 0);
-    AverageRows(share);
+    rows_.SumToFirst(group_, share, context_.gradients);
     if (group_.rank() > 0) return;
     std::copy_n(sums_.begin(), gradient.size(), gradient.begin());
     std::copy_n(sums_.begin() + exchanged_.dense(), statistics.size(), statistics.begin());
-  }
-
-  /// Touched rows, each member's in a message.
-  void AverageRows(float share) {
-    const std::vector<Slice>& slices = context_.params.layout().slices();
-    for (int i = 0; i < static_cast<int>(slices.size()); ++i) {
-      if (slices[i].kind != SliceKind::kRowSparse) continue;
-      const int64_t width = slices[i].Count() / slices[i].shape[0];
-      RowGradient& rows = context_.gradients.rows(i);
-      if (group_.rank() > 0) {
-        group_.Send(PackRows(rows, share), 0, kRows);
-        continue;
-      }
-      for (float& x : rows.values) x *= share;
-      for (int member = 1; member < group_.size(); ++member)
-        AddRows(UnpackRows(group_.Receive(member, kRows).bytes, width), width, 1, rows);
-    }
   }
 
   StrategyContext context_;
   Communicator group_;
   Communicator leaders_;  // of all groups; not of a member
   Exchanged exchanged_;
+  RunningStatistics statistics_;
+  RowExchange rows_;
   std::unique_ptr<Served> leader_;    // of a group's first rank
   std::unique_ptr<ServedHead> head_;  // null: everybody has a copy of it
   std::vector<float> sums_;
@@ -223,7 +207,6 @@ StrategyEntry compute_groups() {
           .servers = ServersOf,
           .team = [](const Options& options,
                      int workers) { return workers / GroupsOf(options, workers); },
-          .supports = [](int) { return std::string(); },
           .estimate = EstimateGroups,
           .make = [](const Options& options,
                      const StrategyContext& context) -> std::unique_ptr<Strategy> {

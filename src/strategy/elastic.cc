@@ -20,23 +20,6 @@ void RunOn(Stream& stream, std::function<void()> work) {
   stream.Wait();
 }
 
-/// force = rate (own - centre); `force` may be `centre`.
-void ComputeForce(float* force, const float* own, const float* centre, float rate, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) force[i] = rate * (own[i] - centre[i]);
-}
-
-/// centre += rate (sum - ranks centre)
-void Attract(float* centre, const float* sum, float rate, float ranks, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) centre[i] += rate * (sum[i] - ranks * centre[i]);
-}
-
-void Subtract(float* values, const float* other, int64_t count) {
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) values[i] -= other[i];
-}
-
 /// Each slice with the gap behind it.
 std::vector<std::pair<int64_t, int64_t>> Slices(const ParamLayout& layout) {
   std::vector<int64_t> offsets = {layout.size()};
@@ -68,6 +51,8 @@ Elastic::Elastic(const Options& options, const StrategyContext& context, Elastic
       period_(options.Int("period")),
       size_(context.params.layout().size()),
       weights_(context.params.layout().statistics_begin()),
+      update_(context),
+      statistics_(context.params.layout()),
       device_(context.device ? *context.device : Cpu()),
       memory_(memory == ElasticMemory::kHost ? Cpu() : device_),
       value_work_(device_.NewStream()),
@@ -98,13 +83,7 @@ ParamView Elastic::View(const StrategyStep& step) {
 }
 
 void Elastic::Step(const StrategyStep& step) {
-  if (!context_.updated_in_place && step.examples > 0) {
-    Apply(context_.params, {.rule = context_.rule,
-                            .state = context_.state,
-                            .gradients = context_.gradients,
-                            .learning_rate = step.learning_rate,
-                            .clip_norm = context_.clip_norm});
-  }
+  if (step.examples > 0) update_.Step(step);
   if (due_) {
     Complete();
     AddForce();
@@ -147,8 +126,8 @@ void Elastic::Exchange(const Communicator& world) {
     const std::span<float> centre = Part(centre_, piece), own = Part(own_, piece);
     Await(world, [&] { world.Broadcast(std::as_writable_bytes(centre), 0); });
     RunOn(*work_, [&] {
-      ComputeForce(force() + piece.first, own.data(), centre.data(),
-                   static_cast<float>(moving_rate_), piece.second);
+      const Values force(this->force() + piece.first, own.size());
+      ScaledDifference(force, static_cast<float>(moving_rate_), own, centre);
     });
     Await(world, [&] { world.Reduce(own, 0); });
   }
@@ -161,10 +140,11 @@ void Elastic::Exchange(const Communicator& world) {
 void Elastic::MoveCentre(const Communicator& world) {
   const auto ranks = static_cast<float>(world.size());
   RunOn(*work_, [this, ranks] {
-    float* centre = centre_.As<float>();
-    const float* sum = own_.As<float>();
-    Attract(centre, sum, static_cast<float>(moving_rate_), ranks, weights_);
-    for (int64_t i = weights_; i < size_; ++i) centre[i] = sum[i] / ranks;
+    const auto rate = static_cast<float>(moving_rate_);
+    MoveTowardsAll(Part(centre_, {0, weights_}), rate, Part(own_, {0, weights_}), ranks);
+    const Values statistics = statistics_.Of(centre_.As<float>());
+    std::ranges::copy(statistics_.Of(own_.As<float>()), statistics.begin());
+    Divide(statistics, ranks);
   });
   world.Charge({.operations = 4.0 * static_cast<double>(size_),
                 .bytes = 3.0 * static_cast<double>(own_.bytes())});
@@ -176,7 +156,10 @@ void Elastic::AddForce() {
     device_.CopyIn(landed_force_.data(), force, landed_force_.bytes(), *value_work_);
     force = landed_force_.As<float>();
   }
-  RunOn(*value_work_, [&] { Subtract(context_.params.values(), force, weights_); });
+  RunOn(*value_work_, [&] {
+    const auto count = static_cast<size_t>(weights_);
+    Subtract({context_.params.values(), count}, {force, count});
+  });
   context_.world.Charge({.operations = static_cast<double>(weights_),
                          .bytes = 3.0 * static_cast<double>(own_.bytes())});
 }
@@ -227,7 +210,6 @@ StrategyEntry ElasticEntry() {
           .deterministic = true,
           .in_place = true,
           .replicas_differ = true,
-          .supports = [](int /*world*/) { return std::string(); },
           .estimate = [](const Options& options,
                          const ExchangeSize& size) { return ElasticCost(options, size); },
           .make = nullptr};

@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "strategy/strategy.h"
+#include "strategy/statistics.h"
+#include "strategy/update.h"
 
 namespace yoke::strategy {
 
@@ -75,9 +76,11 @@ class Elastic : public Strategy {
   double moving_rate_ = 0;
   int64_t period_ = 1;
   int64_t size_ = 0, weights_ = 0;  // all elements, and those before the running statistics
-  std::vector<Piece> messages_;     // the pieces sent as one message each
-  Device& device_;                  // of the values
-  Device& memory_;                  // of the other buffers
+  Update update_;
+  RunningStatistics statistics_;
+  std::vector<Piece> messages_;  // the pieces sent as one message each
+  Device& device_;               // of the values
+  Device& memory_;               // of the other buffers
   std::unique_ptr<Stream> value_work_, work_;
   Buffer own_;                // W_i before the step; on rank 0 their sum after the exchange
   Buffer centre_;             // on rank 0 W; elsewhere the received W, then the force

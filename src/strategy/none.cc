@@ -1,32 +1,26 @@
 // None: one replica alone; each step applies the rule to its own gradient. Cost: no message.
 #include <fmt/core.h>
 
-#include "strategy/strategy.h"
+#include "strategy/update.h"
 
 namespace yoke::strategy {
 namespace {
 
 class None : public Strategy {
  public:
-  explicit None(const StrategyContext& context) : context_(context) {}
+  explicit None(const StrategyContext& context) : context_(context), update_(context) {}
 
   ParamView View(const StrategyStep& /*step*/) override {
     return context_.params.View(&context_.gradients);
   }
 
-  void Step(const StrategyStep& step) override {
-    if (context_.updated_in_place) return context_.params.Publish();
-    Apply(context_.params, {.rule = context_.rule,
-                            .state = context_.state,
-                            .gradients = context_.gradients,
-                            .learning_rate = step.learning_rate,
-                            .clip_norm = context_.clip_norm});
-  }
+  void Step(const StrategyStep& step) override { update_.Step(step); }
 
   const float* Model() override { return context_.params.values(); }
 
  private:
   StrategyContext context_;
+  Update update_;
 };
 
 std::string Supports(int world) {

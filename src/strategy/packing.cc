@@ -4,13 +4,9 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernels/vectors.h"
 
 namespace yoke {
-namespace {
-
-int64_t WidthOf(const Slice& slice) { return slice.Count() / slice.shape[0]; }
-
-}  // namespace
 
 void AppendRows(std::vector<std::byte>& message, const RowGradient& rows, double weight) {
   const int32_t count[] = {static_cast<int32_t>(rows.ids.size())};
@@ -18,7 +14,7 @@ void AppendRows(std::vector<std::byte>& message, const RowGradient& rows, double
   Append(message, std::span<const int32_t>(rows.ids));
   if (weight == 1) return Append(message, std::span<const float>(rows.values));
   std::vector<float> values = rows.values;
-  for (float& value : values) value *= static_cast<float>(weight);
+  Scale(values, static_cast<float>(weight));
   Append(message, std::span<const float>(values));
 }
 
@@ -79,7 +75,7 @@ void Unpacker::TakeGradient(const Exchanged& exchanged, const Compressor& compre
   Take(std::span(statistics));
   for (size_t i = 0; i < layout.slices().size(); ++i)
     if (const Slice& slice = layout.slices()[i]; slice.kind == SliceKind::kRowSparse)
-      TakeRows(WidthOf(slice), gradients.rows(static_cast<int>(i)));
+      TakeRows(slice.RowWidth(), gradients.rows(static_cast<int>(i)));
 }
 
 void Unpacker::End() const { Check(rest_.empty(), "ranks disagree about the length of a message"); }

@@ -1,42 +1,18 @@
-// Rows: merges of sorted lists.
+// Rows: messages of touched rows, merged.
 #include "strategy/rows.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "kernels/vectors.h"
 #include "strategy/packing.h"
 
 namespace yoke {
 namespace {
 
-void AppendRow(RowGradient& to, int32_t id, const float* values, int64_t width, float weight) {
-  to.ids.push_back(id);
-  for (int64_t i = 0; i < width; ++i) to.values.push_back(weight * values[i]);
-}
+constexpr int kRows = 0;
 
 }  // namespace
-
-void AddRows(const RowGradient& rows, int64_t width, double weight, RowGradient& sum) {
-  const RowGradient before = std::exchange(sum, {});
-  sum.ids.reserve(before.ids.size() + rows.ids.size());
-  sum.values.reserve(before.values.size() + rows.values.size());
-  const auto scale = static_cast<float>(weight);
-  for (size_t a = 0, b = 0; a < before.ids.size() || b < rows.ids.size();) {
-    const bool old =
-        b == rows.ids.size() || (a < before.ids.size() && before.ids[a] <= rows.ids[b]);
-    const bool both = old && b < rows.ids.size() && before.ids[a] == rows.ids[b];
-    if (old) {
-      AppendRow(sum, before.ids[a], &before.values[a * width], width, 1);
-      ++a;
-    } else {
-      AppendRow(sum, rows.ids[b], &rows.values[b * width], width, scale);
-    }
-    if (both)
-      for (int64_t i = 0; i < width; ++i)
-        sum.values[sum.values.size() - width + i] += scale * rows.values[b * width + i];
-    if (both || !old) ++b;
-  }
-}
 
 std::vector<std::byte> PackRows(const RowGradient& rows, double weight) {
   std::vector<std::byte> message;
@@ -44,43 +20,83 @@ std::vector<std::byte> PackRows(const RowGradient& rows, double weight) {
   return message;
 }
 
-RowGradient UnpackRows(std::span<const std::byte> message, int64_t width) {
+void UnpackRows(std::span<const std::byte> message, int64_t width, RowGradient& rows) {
   Unpacker rest(message);
-  RowGradient rows;
   rest.TakeRows(width, rows);
   rest.End();
-  return rows;
 }
 
-void SumRows(const Communicator& world, int64_t width, double weight, RowGradient& rows) {
-  const auto all = world.AllGather(PackRows(rows, weight));
-  rows.Clear();
-  for (const auto& bytes : all) AddRows(UnpackRows(bytes, width), width, 1, rows);
+RowExchange::RowExchange(const ParamLayout& layout) {
+  const std::vector<Slice>& slices = layout.slices();
+  for (size_t i = 0; i < slices.size(); ++i)
+    if (slices[i].kind == SliceKind::kRowSparse)
+      tables_.push_back({.slice = static_cast<int>(i), .width = slices[i].RowWidth()});
+}
+
+void RowExchange::Sum(const Communicator& world, double weight, Gradients& gradients) {
+  for (const Table& table : tables_) {
+    RowGradient& rows = gradients.rows(table.slice);
+    Merge(world.AllGather(PackRows(rows, weight)), table, rows);
+  }
+}
+
+void RowExchange::SumToFirst(const Communicator& world, double weight, Gradients& gradients) {
+  for (const Table& table : tables_) {
+    RowGradient& rows = gradients.rows(table.slice);
+    if (world.rank() > 0) {
+      world.Send(PackRows(rows, weight), 0, kRows);
+      continue;
+    }
+    std::vector<std::vector<std::byte>> messages = {PackRows(rows, weight)};
+    for (int rank = 1; rank < world.size(); ++rank)
+      messages.push_back(world.Receive(rank, kRows).bytes);
+    Merge(messages, table, rows);
+  }
+}
+
+void RowExchange::Merge(std::span<const std::vector<std::byte>> messages, const Table& table,
+                        RowGradient& sum) {
+  theirs_.resize(messages.size());
+  blocks_.clear();
+  for (size_t i = 0; i < messages.size(); ++i) {
+    UnpackRows(messages[i], table.width, theirs_[i]);
+    blocks_.push_back(
+        {.rows = theirs_[i].ids, .values = theirs_[i].values.data(), .stride = table.width});
+  }
+  merge_.Run(blocks_, table.width, sum.ids, sum.values);
 }
 
 RowSum::RowSum(int which, const ParamLayout& layout)
     : slice(which),
       name(layout.slices()[which].name),
-      width(layout.slices()[which].Count() / layout.slices()[which].shape[0]),
+      width(layout.slices()[which].RowWidth()),
       values(layout.slices()[which].Count()),
       touched(layout.slices()[which].shape[0]) {}
 
 void RowSum::Add(const RowGradient& rows, float weight) {
+  const auto n = static_cast<size_t>(width);
   for (size_t i = 0; i < rows.ids.size(); ++i) {
     touched[rows.ids[i]] = 1;
-    float* row = &values[rows.ids[i] * width];
-    for (int64_t j = 0; j < width; ++j) row[j] += weight * rows.values[i * width + j];
+    AddScaled(Values(values).subspan(rows.ids[i] * width, n), weight,
+              ConstValues(rows.values).subspan(i * n, n));
   }
 }
 
 void RowSum::Move(RowGradient& rows, float weight) {
   rows.Clear();
   for (size_t id = 0; id < touched.size(); ++id) {
-    if (std::exchange(touched[id], 0.0F) == 0) continue;
-    float* row = &values[id * width];
-    AppendRow(rows, static_cast<int32_t>(id), row, width, weight);
-    std::fill_n(row, width, 0.0F);
+    if (touched[id] == 0) continue;
+    const float* row = &values[id * width];
+    rows.ids.push_back(static_cast<int32_t>(id));
+    rows.values.insert(rows.values.end(), row, row + width);
   }
+  Scale(rows.values, weight);
+  Reset();
+}
+
+void RowSum::Reset() {
+  std::ranges::fill(values, 0.0F);
+  std::ranges::fill(touched, 0.0F);
 }
 
 }  // namespace yoke

@@ -127,7 +127,6 @@ StrategyEntry ServedEntry(bool racing) {
           .options = ServerOptions(racing),
           .servers = ServersOf,
           .team = EachAlone,
-          .supports = [](int) { return std::string(); },
           .estimate =
               [](const Options& options, const ExchangeSize& size) {
                 return CostOfServed(options, size.world - ServersOf(options, size.world),

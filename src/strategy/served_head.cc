@@ -6,9 +6,11 @@
 
 #include "base/check.h"
 #include "kernels/threads.h"
+#include "kernels/vectors.h"
 #include "strategy/packing.h"
-#include "strategy/receive_without_timeout.h"
+#include "strategy/side_thread.h"
 #include "strategy/traffic_mirror.h"
+#include "strategy/update.h"
 
 namespace yoke {
 namespace {
@@ -71,7 +73,7 @@ class HeadService {
   /// Until all ranks have finished.
   void Run(const Communicator& world) {
     while (serving_ > 0) {
-      Handle(world, strategy::ReceiveWithoutTimeout(world, kAnySource, kToHead));
+      Handle(world, ReceiveWithoutTimeout(world, kAnySource, kToHead));
       traffic_.Show(world.traffic());
     }
   }
@@ -125,7 +127,8 @@ class HeadService {
                     .slices = {.begin = context_.head->first_slice},
                     .steps = &steps_});
     world.Charge(context_.head->price(batch_.size));
-    world.Charge(CostOfUpdate());
+    const auto [begin, end] = NumbersOf(context_);
+    world.Charge(CostOfUpdate(context_.state, end - begin));
     const float* from = gradient_.data();
     for (const Share& share : shares) from = Answer(world, share, loss, from);
   }
@@ -173,20 +176,12 @@ class HeadService {
     const float scale =
         static_cast<float>(share.head.of_team) / static_cast<float>(share.head.examples);
     scaled_.assign(from, from + count);
-    for (float& x : scaled_) x *= scale;
+    Scale(scaled_, scale);
     answer_.clear();
     Append(answer_, std::span<const LossHeader>(&loss, 1));
     AppendAll(answer_, scaled_);
     world.Send(answer_, share.rank, kFromHead);
     return from + count;
-  }
-
-  /// As the server's (ServedModel::CostOfUpdate).
-  Cost CostOfUpdate() const {
-    const auto [begin, end] = NumbersOf(context_);
-    const auto n = static_cast<double>(end - begin);
-    const auto arrays = 1.0 + static_cast<double>(context_.state.names().size());
-    return {.operations = 2 * arrays * n, .bytes = 4 * n * (2 * arrays + 1)};
   }
 
   StrategyContext context_;

@@ -8,25 +8,10 @@
 #include "base/check.h"
 #include "kernels/shared.h"
 #include "kernels/threads.h"
-#include "strategy/receive_without_timeout.h"
+#include "strategy/side_thread.h"
+#include "strategy/update.h"
 
 namespace yoke {
-namespace {
-
-void CountStaleness(std::vector<int64_t>& histogram, int64_t staleness) {
-  if (staleness >= static_cast<int64_t>(histogram.size())) histogram.resize(staleness + 1);
-  ++histogram[staleness];
-}
-
-void Add(ExchangeCounts& sums, const ExchangeCounts& counts) {
-  sums.updates += counts.updates;
-  sums.examples += counts.examples;
-  sums.staleness.resize(std::max(sums.staleness.size(), counts.staleness.size()));
-  for (size_t s = 0; s < counts.staleness.size(); ++s) sums.staleness[s] += counts.staleness[s];
-}
-
-}  // namespace
-
 // The model.
 
 ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& settings)
@@ -34,6 +19,7 @@ ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& s
       settings_(settings),
       values_(context.params.layout(), Cpu()),
       exchanged_(values_.layout(), settings.head_slice),
+      statistics_(values_.layout()),
       spread_(settings.predict_weights ? context.rule.Spread(settings.workers) : nullptr),
       rule_(spread_ ? *spread_ : context.rule),
       racing_(context.params.layout(), rule_, context.state, &context.rule) {
@@ -57,7 +43,8 @@ int64_t ServedModel::Update(const RequestHeader& push, const Gradients& gradient
                     .gradient_scale = scale,
                     .slices = exchanged_.slices(),
                     .row_rule = &context_.rule});
-  MoveStatistics(statistics);
+  RunningStatistics::MoveShared(statistics_.Of(values()),
+                                1.0F / static_cast<float>(settings_.workers), statistics);
   ++version_;
   return staleness;
 }
@@ -76,18 +63,6 @@ void ServedModel::UpdateRacing(const Gradients& gradients, const UpdateStep& ste
   for (size_t i = 0; i < layout().slices().size(); ++i)
     if (layout().slices()[i].kind != SliceKind::kBuffer)
       racing_.Apply(static_cast<int>(i), values(), gradients, step);
-}
-
-/// Through memory of its own, so that where threads race no more than copies do.
-void ServedModel::MoveStatistics(const std::vector<float>& theirs) {
-  const auto count = static_cast<int64_t>(theirs.size());
-  if (count == 0) return;
-  const float share = 1.0F / static_cast<float>(settings_.workers), rest = 1 - share;
-  float* ours = values() + layout().statistics_begin();
-  std::vector<float> moved(theirs.size());
-  CopyShared(ours, count, moved.data());
-  for (int64_t i = 0; i < count; ++i) moved[i] = rest * moved[i] + share * theirs[i];
-  CopyShared(moved.data(), count, ours);
 }
 
 void ServedModel::Read(float* exchanged, double learning_rate) const {
@@ -118,13 +93,13 @@ void ServedModel::Predict(float* dense, double learning_rate) const {
   }
 }
 
-/// Values and the rule's arrays are read and written, the gradient read; for a prediction the
-/// arrays are read once more.
-Cost ServedModel::CostOfUpdate() const {
-  const auto n = static_cast<double>(exchanged_.count());
-  const auto arrays = 1.0 + static_cast<double>(context_.state.names().size());
-  const double again = spread_ ? arrays - 1 : 0;
-  return {.operations = 2 * (arrays + again) * n, .bytes = 4 * n * (2 * arrays + 1 + again)};
+/// For a prediction the rule's arrays are read once more.
+Cost ServedModel::PriceOfUpdate() const {
+  Cost cost = CostOfUpdate(context_.state, exchanged_.count());
+  if (!spread_) return cost;
+  const auto again = static_cast<double>(context_.state.names().size() * exchanged_.count());
+  cost += {.operations = 2 * again, .bytes = 4 * again};
+  return cost;
 }
 
 // One thread.
@@ -145,7 +120,7 @@ Service::Service(ServedModel& model, const ServerSettings& settings, int worker)
 
 void Service::Run(const Communicator& world) {
   while (serving_ > 0) {
-    Handle(world, strategy::ReceiveWithoutTimeout(world, source_, kToServer));
+    Handle(world, ReceiveWithoutTimeout(world, source_, kToServer));
     traffic_.Show(world.traffic());
   }
 }
@@ -175,7 +150,7 @@ void Service::Push(const Communicator& world, const RequestHeader& head, Unpacke
   CountStaleness(counts_.staleness, model_.Update(head, gradients_, statistics_));
   ++counts_.updates;
   counts_.examples += head.examples;
-  world.Charge(model_.CostOfUpdate());
+  world.Charge(model_.PriceOfUpdate());
 }
 
 void Service::Leave(const Communicator& world, int source, bool for_good) {
@@ -229,7 +204,7 @@ Server::Server(const StrategyContext& context, const ServerSettings& settings) {
 
 ExchangeCounts Server::Counts() const {
   ExchangeCounts sums;
-  for (const auto& service : services_) Add(sums, service->counts());
+  for (const auto& service : services_) AddCounts(service->counts(), sums);
   return sums;
 }
 

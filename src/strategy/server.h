@@ -10,8 +10,9 @@
 
 #include "optim/racing.h"
 #include "strategy/packing.h"
-#include "strategy/strategy.h"
+#include "strategy/statistics.h"
 #include "strategy/traffic_mirror.h"
+#include "strategy/update.h"
 
 namespace yoke {
 
@@ -83,7 +84,7 @@ class ServedModel {
                  const std::vector<float>& statistics);
   /// The values for a worker that trains at this rate.
   void Read(float* exchanged, double learning_rate) const;
-  Cost CostOfUpdate() const;
+  Cost PriceOfUpdate() const;
 
  private:
   /// Moves dense values to where the rule's averages alone will have taken them.
@@ -95,12 +96,12 @@ class ServedModel {
   /// What this gradient is multiplied by: for its staleness and by clip_norm.
   double GradientScale(const Gradients& gradients, int64_t staleness) const;
   void UpdateRacing(const Gradients& gradients, const UpdateStep& step);
-  void MoveStatistics(const std::vector<float>& theirs);
 
   StrategyContext context_;
   ServerSettings settings_;
   ParamStore values_;
   Exchanged exchanged_;
+  RunningStatistics statistics_;
   std::unique_ptr<UpdateRule> spread_;  // null: the context's rule as it is
   const UpdateRule& rule_;              // of dense slices
   RacingUpdates racing_;

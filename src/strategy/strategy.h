@@ -119,6 +119,7 @@ struct ExchangeSize {
 
 inline int WholeWorld(const Options& /*options*/, int world) { return world; }
 inline int EachAlone(const Options& /*options*/, int /*world*/) { return 1; }
+inline std::string AnyWorld(int /*world*/) { return ""; }
 inline int NoServers(const Options& /*options*/, int /*world*/) { return 0; }
 
 struct StrategyEntry {
@@ -137,7 +138,7 @@ struct StrategyEntry {
   bool in_place = false;         ///< Supports executors that update in place.
   bool replicas_differ = false;  ///< Each rank has its own values (and rule state).
   /// Empty if it supports this number of replicas, otherwise a sentence with the reason.
-  std::string (*supports)(int world);
+  std::string (*supports)(int world) = AnyWorld;
   /// Messages and bytes sent by all ranks together in one step of each.
   Cost (*estimate)(const Options& options, const ExchangeSize& size);
   std::unique_ptr<Strategy> (*make)(const Options& options, const StrategyContext& context);

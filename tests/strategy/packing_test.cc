@@ -81,19 +81,22 @@ TEST(Packing, CompressesTheDenseGradientAlone) {
 
 TEST(Packing, RowsTravelWeighed) {
   const auto message = PackRows({.ids = {4, 7}, .values = {1, 2, 3, 4}}, 0.5);
-  const RowGradient rows = UnpackRows(message, 2);
+  RowGradient rows;
+  UnpackRows(message, 2, rows);
   EXPECT_EQ(rows.ids, (std::vector<int32_t>{4, 7}));
   EXPECT_EQ(rows.values, (std::vector<float>{0.5, 1, 1.5, 2}));
-  EXPECT_TRUE(UnpackRows(PackRows({}, 0.5), 2).ids.empty());
+  UnpackRows(PackRows({}, 0.5), 2, rows);
+  EXPECT_TRUE(rows.ids.empty());
 }
 
 TEST(Packing, RefusesRowsOfAnotherWidthOrNumber) {
   std::vector<std::byte> message = PackRows({.ids = {4, 7}, .values = {1, 2, 3, 4}}, 1);
-  EXPECT_THROW(UnpackRows(message, 1), Error);  // something is left over
-  EXPECT_THROW(UnpackRows(message, 3), Error);
+  RowGradient rows;
+  EXPECT_THROW(UnpackRows(message, 1, rows), Error);  // something is left over
+  EXPECT_THROW(UnpackRows(message, 3, rows), Error);
   const int32_t fewer_than_none = -1;
   std::memcpy(message.data(), &fewer_than_none, sizeof fewer_than_none);
-  EXPECT_THROW(UnpackRows(message, 2), Error);
+  EXPECT_THROW(UnpackRows(message, 2, rows), Error);
 }
 
 }  // namespace

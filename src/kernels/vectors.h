@@ -1,0 +1,23 @@
+// Vectors: named operations on whole arrays of values, for code that averages, moves and scales
+// parameters. Arrays of one call are equally long; the first may be any of the others.
+#pragma once
+
+#include <span>
+
+namespace yoke {
+
+using Values = std::span<float>;
+using ConstValues = std::span<const float>;
+
+void Scale(Values y, float a);                                           ///< y = a y
+void Divide(Values y, float a);                                          ///< y = y / a
+void Add(Values y, ConstValues x);                                       ///< y += x
+void AddScaled(Values y, float a, ConstValues x);                        ///< y += a x
+void Subtract(Values y, ConstValues x);                                  ///< y -= x
+void AddDifference(Values y, float a, ConstValues p, ConstValues q);     ///< y += a (p - q)
+void ScaledDifference(Values y, float a, ConstValues p, ConstValues q);  ///< y = a (p - q)
+void MoveTowards(Values y, float a, ConstValues x);                      ///< y = (1 - a) y + a x
+/// y += a (sum - n y): towards n values with this sum, by a each.
+void MoveTowardsAll(Values y, float a, ConstValues sum, float n);
+
+}  // namespace yoke

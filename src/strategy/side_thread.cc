@@ -1,0 +1,120 @@
+// SideThread: a queue of jobs, and empty messages of a rank to itself that announce them.
+#include "strategy/side_thread.h"
+
+#include <exception>
+#include <utility>
+
+#include "base/check.h"
+
+namespace yoke {
+namespace {
+
+enum SideTag : int { kInbox, kAllDone };
+
+}  // namespace
+
+Message ReceiveWithoutTimeout(const Communicator& channel, int from, int tag) {
+  constexpr double kHour = 3600;
+  Message message;
+  while (!channel.TryReceive(from, tag, message, kHour)) continue;
+  return message;
+}
+
+SideThread::Endpoint::Endpoint(SideThread& owner, const Communicator& own)
+    : own_(own), inbox_(owner.inbox_.For(own)) {}
+
+void SideThread::Endpoint::Offer(std::span<const std::byte> bytes, int to) {
+  inbox_.Send(bytes, to, kInbox);
+  ++offers_.messages_sent;
+  offers_.bytes_sent += static_cast<int64_t>(bytes.size());
+}
+
+SideThread::SideThread(const Communicator& world, Handler handler)
+    : inbox_(world.Duplicate()), handler_(std::move(handler)) {}
+
+SideThread::~SideThread() {
+  if (std::uncaught_exceptions() > 0) return;
+  try {
+    Finish();
+  } catch (const Error&) {  // another rank's failure, which the world reports
+  }
+}
+
+void SideThread::Begin() {
+  thread_ = inbox_.Spawn([this](const Communicator& own) { Run(own); });
+}
+
+void SideThread::Do(Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.push_back(std::move(job));
+  }
+  inbox_.Send({}, inbox_.rank(), kInbox);
+}
+
+void SideThread::Wait() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (jobs_.empty() && !running_) return;
+    awaited_ = true;
+  }
+  const double began = inbox_.Now();
+  ReceiveWithoutTimeout(inbox_, inbox_.rank(), kAllDone);
+  seconds_waited_ += inbox_.Now() - began;
+}
+
+void SideThread::Finish() {
+  if (thread_) Do(nullptr);
+  thread_.reset();
+}
+
+Traffic SideThread::traffic() const {
+  const std::lock_guard lock(mutex_);
+  return traffic_;
+}
+
+void SideThread::Run(const Communicator& own) {
+  Endpoint endpoint(*this, own);
+  for (;;) {
+    const Message message = ReceiveWithoutTimeout(endpoint.inbox_, kAnySource, kInbox);
+    if (message.source == own.rank()) {
+      if (!RunNext(endpoint)) return;
+    } else {
+      ++endpoint.offers_.messages_received;
+      endpoint.offers_.bytes_received += static_cast<int64_t>(message.bytes.size());
+      handler_(endpoint, message);
+      Show(endpoint);
+    }
+  }
+}
+
+/// False at the end.
+bool SideThread::RunNext(Endpoint& endpoint) {
+  Job job;
+  {
+    const std::lock_guard lock(mutex_);
+    job = std::move(jobs_.front());
+    jobs_.pop_front();
+    running_ = static_cast<bool>(job);
+  }
+  if (!job) return false;
+  job(endpoint);
+  Show(endpoint);
+  bool tell = false;
+  {
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+    tell = awaited_ && jobs_.empty();
+    if (tell) awaited_ = false;
+  }
+  if (tell) endpoint.inbox_.Send({}, endpoint.own_.rank(), kAllDone);
+  return true;
+}
+
+void SideThread::Show(const Endpoint& endpoint) {
+  const std::lock_guard lock(mutex_);
+  traffic_ = endpoint.own_.traffic();
+  traffic_ += endpoint.offers_;
+}
+
+}  // namespace yoke

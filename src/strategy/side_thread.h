@@ -1,0 +1,76 @@
+// SideThread: the thread beside a rank's training thread. It exchanges while training goes on.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "comm/communicator.h"
+
+namespace yoke {
+
+/// Receives the next message without a timeout, for a rank's own threads and for peers that may be
+/// silent for long. Throws Error if a rank has failed.
+Message ReceiveWithoutTimeout(const Communicator& channel, int from, int tag);
+
+/// Runs jobs in the order given and, if it has a handler, handles other ranks' offers between them.
+/// All functions except Endpoint's are the training thread's. Both threads block in communicator
+/// calls only, so that they also run in virtual time.
+class SideThread {
+ public:
+  /// What jobs and the handler communicate with. Messages between side threads use its tags.
+  class Endpoint {
+   public:
+    explicit Endpoint(SideThread& owner, const Communicator& own);
+    const Communicator& world() const { return own_; }
+    /// Sends a message to the handler of another rank's side thread.
+    void Offer(std::span<const std::byte> bytes, int to);
+
+   private:
+    friend class SideThread;
+    Communicator own_, inbox_;
+    Traffic offers_ = {};
+  };
+  using Job = std::function<void(Endpoint&)>;
+  using Handler = std::function<void(Endpoint&, const Message&)>;
+
+  /// All ranks construct it in the same order; likewise Begin.
+  explicit SideThread(const Communicator& world, Handler handler = nullptr);
+  /// Finishes, unless an exception is under way: then the end of the world wakes the thread.
+  ~SideThread();
+  SideThread(const SideThread&) = delete;
+  SideThread& operator=(const SideThread&) = delete;
+
+  void Begin();
+  void Do(Job job);
+  /// Waits until all jobs are done.
+  void Wait();
+  /// Ends the thread after the jobs given.
+  void Finish();
+  /// Ends the thread after a rank is lost.
+  void Abandon() { thread_.reset(); }
+
+  double seconds_waited() const { return seconds_waited_; }  ///< In Wait.
+  /// Messages between side threads, up to the last job or offer that is done.
+  Traffic traffic() const;
+
+ private:
+  void Run(const Communicator& own);
+  bool RunNext(Endpoint& endpoint);
+  void Show(const Endpoint& endpoint);
+
+  Communicator inbox_;
+  Handler handler_;
+  double seconds_waited_ = 0;
+  mutable std::mutex mutex_;  // of what follows; held for a moment only
+  std::deque<Job> jobs_;      // a null one is the end
+  bool running_ = false;      // a job
+  bool awaited_ = false;      // the training thread waits for the last job
+  Traffic traffic_ = {};
+  std::shared_ptr<void> thread_;  // last: it ends before the other members are destroyed
+};
+
+}  // namespace yoke

@@ -1,0 +1,40 @@
+// Running statistics: how replicas agree on values that no gradient reaches.
+#pragma once
+
+#include <vector>
+
+#include "comm/communicator.h"
+#include "kernels/vectors.h"
+#include "params/store.h"
+
+namespace yoke {
+
+/// The running statistics at the end of packed values. A layer's forward pass moves those of the
+/// values at which it computes.
+class RunningStatistics {
+ public:
+  explicit RunningStatistics(const ParamLayout& layout)
+      : begin_(layout.statistics_begin()), count_(layout.size() - begin_) {}
+
+  int64_t begin() const { return begin_; }
+  bool empty() const { return count_ == 0; }
+  Values Of(float* packed) const { return {packed + begin_, static_cast<size_t>(count_)}; }
+  ConstValues Of(const float* packed) const {
+    return {packed + begin_, static_cast<size_t>(count_)};
+  }
+
+  /// All ranks call it: their statistics become the mean over the ranks.
+  void Average(const Communicator& world, float* packed) const;
+  /// Remembers those of a copy at which a gradient is about to be computed.
+  void Remember(const float* copy);
+  /// Adds to `packed` what has changed in the copy since.
+  void AddChanges(const float* copy, float* packed) const;
+  /// Moves those of shared values, which other threads write too, by `fraction` towards `theirs`.
+  static void MoveShared(Values ours, float fraction, ConstValues theirs);
+
+ private:
+  int64_t begin_, count_;
+  std::vector<float> before_;
+};
+
+}  // namespace yoke

@@ -1,0 +1,42 @@
+// Update: a strategy's use of the rule: one step with a gradient, its price, and what is counted.
+#pragma once
+
+#include "strategy/strategy.h"
+
+namespace yoke {
+
+/// Makes and counts the updates of one rank's values.
+class Update {
+ public:
+  explicit Update(const StrategyContext& context) : context_(context) {}
+
+  /// One step of the rule from `context.params` with `context.gradients` times `scale`, after it is
+  /// charged. If the executor has updated in place, only publishes the values.
+  void Step(const StrategyStep& step, double scale = 1) {
+    Charge();
+    ApplyUncharged(step, scale);
+  }
+  /// The two halves of Step, for values under a lock: a charge may wait.
+  void Charge() const;
+  void ApplyUncharged(const StrategyStep& step, double scale = 1);
+  /// Counts an update that uses a gradient computed `staleness` updates earlier.
+  void Count(int64_t examples, int64_t staleness = 0);
+
+  /// `updates`, `examples` and `staleness` so far.
+  const ExchangeCounts& counts() const { return counts_; }
+
+ private:
+  StrategyContext context_;
+  ExchangeCounts counts_ = {};
+};
+
+/// Adds one more update with this staleness to a histogram.
+void CountStaleness(std::vector<int64_t>& histogram, int64_t staleness);
+/// Adds updates, examples and staleness, not traffic.
+void AddCounts(const ExchangeCounts& counts, ExchangeCounts& sums);
+
+/// The arithmetic of an update of `count` elements: values and the rule's arrays are read and
+/// written, the gradient is read.
+Cost CostOfUpdate(const RuleState& state, int64_t count);
+
+}  // namespace yoke

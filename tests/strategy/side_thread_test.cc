@@ -1,0 +1,89 @@
+// SideThread: jobs in order, offers between them, waits, and ends.
+#include "strategy/side_thread.h"
+
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "strategy/support/worlds.h"
+
+namespace yoke {
+namespace {
+
+class SideThreads : public testing::TestWithParam<test::WorldKind> {};
+INSTANTIATE_TEST_SUITE_P(Worlds, SideThreads, test::Worlds(),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+std::vector<std::byte> AsMessage(int number) {
+  const auto bytes = std::as_bytes(std::span(&number, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST_P(SideThreads, RunJobsInOrderAndWaitForAll) {
+  GetParam().run(2, [](const Communicator& world) {
+    std::vector<int> done;
+    SideThread thread(world);
+    thread.Begin();
+    thread.Wait();  // nothing to wait for
+    for (int round = 0; round < 3; ++round) {
+      done.clear();
+      for (int i = 0; i < 5; ++i)
+        thread.Do([&done, i](SideThread::Endpoint& here) {
+          std::vector<float> one = {1};
+          here.world().AllReduce(one);
+          done.push_back(i * static_cast<int>(one[0]));
+        });
+      thread.Wait();
+      EXPECT_EQ(done, (std::vector<int>{0, 2, 4, 6, 8}));
+      EXPECT_EQ(thread.traffic().messages_sent, 10 * (round + 1));
+    }
+    thread.Do([&done](SideThread::Endpoint&) { done.push_back(-1); });
+    thread.Finish();
+    EXPECT_EQ(done.back(), -1);
+  });
+}
+
+TEST_P(SideThreads, HandleOffersOfOthers) {
+  GetParam().run(3, [](const Communicator& world) {
+    std::vector<int> sources;
+    SideThread thread(world, [&sources](SideThread::Endpoint& here, const Message& offer) {
+      sources.push_back(offer.source);
+      here.world().Send(offer.bytes, offer.source, 0);
+    });
+    thread.Begin();
+    if (world.rank() > 0) {
+      thread.Do([](SideThread::Endpoint& here) {
+        here.Offer(AsMessage(7), 0);
+        EXPECT_EQ(here.world().Receive(0, 0).bytes, AsMessage(7));
+      });
+      thread.Wait();
+      EXPECT_EQ(thread.traffic().messages_sent, 1);
+    }
+    world.Barrier();
+    thread.Finish();
+    EXPECT_EQ(sources.size(), world.rank() == 0 ? 2U : 0U);
+    if (world.rank() == 0) {
+      EXPECT_EQ(thread.traffic().messages_received, 2);
+    }
+  });
+}
+
+TEST_P(SideThreads, EndWithTheReasonOfAJobThatFails) {
+  try {
+    GetParam().run(2, [](const Communicator& world) {
+      SideThread thread(world);
+      thread.Begin();
+      thread.Do([](SideThread::Endpoint& here) {
+        if (here.world().rank() == 1) throw UserError("its own reason");
+      });
+      world.Barrier();
+      thread.Wait();
+      world.Barrier();
+    });
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_TRUE(std::string_view(error.what()).ends_with("its own reason")) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace yoke
