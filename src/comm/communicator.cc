@@ -88,6 +88,7 @@ int Communicator::size() const { return static_cast<int>(group_->members.size())
 Traffic Communicator::traffic() const { return group_->traffic; }
 double Communicator::timeout() const { return group_->transport->timeout(); }
 double Communicator::Now() const { return group_->transport->Now(); }
+bool Communicator::InVirtualTime() const { return group_->transport->InVirtualTime(); }
 void Communicator::Sleep(double seconds) const { group_->transport->Sleep(seconds); }
 void Communicator::Charge(const Cost& cost) const { group_->transport->Charge(cost); }
 

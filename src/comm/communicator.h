@@ -93,6 +93,7 @@ class Communicator {
 
   double timeout() const;  ///< Seconds that one wait may last.
   double Now() const;
+  bool InVirtualTime() const;  ///< Work then takes time only where it is charged.
   void Sleep(double seconds) const;
   void Charge(const Cost& cost) const;
   /// Runs body(communicator) concurrently, with a duplicate of this one; all ranks call it in the

@@ -3,6 +3,7 @@
 // the running task cannot miss one.
 #include "comm/simulated.h"
 
+#include <algorithm>
 #include <cmath>
 #include <condition_variable>
 #include <exception>
@@ -20,6 +21,7 @@ namespace yoke {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kCopiesAreFree = 1e18;  // bytes per second
 
 /// A thread of execution with its own clock.
 struct Task {
@@ -33,10 +35,18 @@ struct Task {
   std::thread thread;
 };
 
+/// When the parts of a machine are free again.
+struct Node {
+  double sends = 0, receives = 0;  // its network card
+  std::vector<double> cores = {};  // empty: as many as are asked for
+};
+
 class Simulation {
  public:
   explicit Simulation(const SimulatedRanks& options)
-      : options_(options), mail_(options.ranks), last_arrival_(options.ranks * options.ranks) {}
+      : options_(options), mail_(options.ranks), nodes_(options.Nodes()) {
+    for (Node& node : nodes_) node.cores.resize(options.cores);
+  }
 
   const SimulatedRanks& options() const { return options_; }
   int failed() const { return failed_; }
@@ -91,11 +101,28 @@ class Simulation {
     AwaitTurn(task);
   }
 
-  void Send(const Task& from, int to, Letter letter) {
-    double& last = last_arrival_[from.rank * options_.ranks + to];  // messages stay in order
-    last = std::max(last, from.now + options_.latency +
-                              static_cast<double>(letter.bytes.size()) / options_.bytes_per_second);
-    letter.arrival = last;
+  /// Computes for so long: on a core of its node that is free, or taking turns with others.
+  void Work(Task& task, double seconds) {
+    std::vector<double>& cores = nodes_[options_.NodeOf(task.rank)].cores;
+    if (cores.empty()) return Wait(task, task.now + seconds);
+    while (seconds > 0 && failed_ < 0) {
+      double& core = *std::min_element(cores.begin(), cores.end());
+      const double turn = std::min(seconds, SimulatedRanks::kTurn);
+      core = std::max(core, task.now) + turn;
+      seconds -= turn;
+      Wait(task, core);
+    }
+  }
+
+  /// What it costs a task to copy a message from or to another rank.
+  void Copy(Task& task, int other, size_t bytes) {
+    if (other != task.rank && options_.copy_bytes_per_second < kCopiesAreFree)
+      Work(task, static_cast<double>(bytes) / options_.copy_bytes_per_second);
+  }
+
+  void Send(Task& from, int to, Letter letter) {
+    Copy(from, to, letter.bytes.size());
+    letter.arrival = Deliver(from, to, static_cast<double>(letter.bytes.size()));
     for (const auto& task : tasks_)
       if (task->rank == to && task->wants && Mailbox::Fits(*task->wants, letter.key))
         task->wake = std::min(task->wake, std::max(letter.arrival, task->now));
@@ -111,6 +138,7 @@ class Simulation {
       const double arrival = place == mail.End() ? kNever : place->arrival;
       if (arrival <= task.now) {
         message = mail.Take(place);
+        Copy(task, message.source, message.bytes.size());
         return true;
       }
       if (task.now >= deadline || failed_ >= 0) return false;
@@ -136,6 +164,19 @@ class Simulation {
   }
 
  private:
+  /// When a message arrives that is sent now. Both cards are booked in the order of sending, so
+  /// that no arrival moves and no message overtakes another.
+  double Deliver(const Task& from, int to, double bytes) {
+    Node& sender = nodes_[options_.NodeOf(from.rank)];
+    Node& receiver = nodes_[options_.NodeOf(to)];
+    if (&sender == &receiver) return from.now;
+    const double seconds = bytes / options_.bytes_per_second;
+    const double left = std::max(sender.sends, from.now);
+    sender.sends = left + seconds;
+    receiver.receives = std::max(receiver.receives, left + options_.latency) + seconds;
+    return receiver.receives;
+  }
+
   void AwaitTurn(Task& task) {
     std::unique_lock lock(mutex_);
     task.turn.wait(lock, [&] { return running_ == &task; });
@@ -171,7 +212,7 @@ class Simulation {
 
   SimulatedRanks options_;
   std::vector<Mailbox> mail_;
-  std::vector<double> last_arrival_;  // of each pair of ranks
+  std::vector<Node> nodes_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::mutex mutex_;
   std::condition_variable all_ended_;
@@ -210,11 +251,12 @@ class SimulatedTransport : public Transport {
     return false;
   }
 
+  bool InVirtualTime() const override { return true; }
   double Now() override { return task_.now; }
   void Sleep(double seconds) override { simulation_.Wait(task_, task_.now + seconds); }
   void Charge(const Cost& cost) override {
     const ServiceTime& service = simulation_.options().service;
-    if (service) Sleep(service(task_.rank, cost));
+    if (service) simulation_.Work(task_, service(task_.rank, cost));
   }
 
   std::shared_ptr<void> Spawn(Body body) override {

@@ -1,5 +1,6 @@
 // Ranks in virtual time: one runs at a time, in the order of their clocks, so a run is
-// deterministic and its times are those of the simulated machines.
+// deterministic and its times are those of the simulated machines. Ranks share the cores and the
+// network card of their node.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,26 @@ ServiceTime SteadyService(double operations_per_second, double bytes_per_second)
 ServiceTime ExponentialService(const ServiceTime& mean, uint64_t seed, int ranks);
 ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t seed, int ranks);
 
+/// Neighbouring ranks share a node, with its cores and its network card. The card sends one message
+/// at a time and receives one at a time, in the order of sending: a message of n bytes takes
+/// n / bytes_per_second of the sender's card and, `latency` later, of the receiver's. What a rank
+/// sends to itself arrives at once; what ranks of a node send each other is copied in its memory.
+/// Not simulated: writes that are lost to races, because one task runs at a time.
 struct SimulatedRanks {
   int ranks = 1;
   double timeout = 60;             ///< Maximum virtual seconds of one wait.
-  double latency = 0;              ///< Latency of a message in seconds.
-  double bytes_per_second = 1e18;  ///< Bandwidth of a message.
+  double latency = 0;              ///< From card to card, in seconds.
+  double bytes_per_second = 1e18;  ///< Of a card, in each direction.
   ServiceTime service = nullptr;   ///< Null: work takes no time.
+  int ranks_per_node = 1;
+  /// Charges of a node that run at once; others take turns of kTurn seconds. 0: any number.
+  int cores = 0;
+  /// Sending and receiving a message of another rank each copy it once, on a core, at this speed.
+  double copy_bytes_per_second = 1e18;
+
+  static constexpr double kTurn = 1e-3;
+  int Nodes() const { return (ranks + ranks_per_node - 1) / ranks_per_node; }
+  int NodeOf(int rank) const { return rank / ranks_per_node; }
 };
 
 /// Runs body(world) once per rank and returns the virtual time at which the last one ended.

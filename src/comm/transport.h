@@ -72,6 +72,8 @@ class Transport {
     return nullptr;
   }
 
+  /// Whether Now is virtual: work then takes time only where it is charged.
+  virtual bool InVirtualTime() const { return false; }
   virtual double Now() = 0;
   virtual void Sleep(double seconds) = 0;
   /// Accounts for work of this rank in a simulation; elsewhere it does nothing.

@@ -34,7 +34,8 @@ Member::Member(const Job& job, const RunRequest& request, RunContext& context,
       binding_(threads_),
       roles_(RolesIn(StrategyOf(job), job.cluster, world.size())),
       cursor_(job, *data_.train, PlaceOf(world.rank(), roles_), threads_.threads),
-      position_(cursor_.position) {
+      position_(cursor_.position),
+      clock_(world) {
   rounds_.emplace(
       world, Rounds::Settings{
                  .servers = roles_.servers,
@@ -45,10 +46,11 @@ Member::Member(const Job& job, const RunRequest& request, RunContext& context,
 
 void Member::Begin(const SurvivorState* survivor) {
   SetKernelThreads(threads_.threads);
-  replica_.emplace(
-      job_, data_.train->Info(),
-      ReplicaPlace{
-          .world = world_, .threads = threads_, .steps_per_epoch = cursor_.StepsPerEpoch()});
+  replica_.emplace(job_, data_.train->Info(),
+                   ReplicaPlace{.world = world_,
+                                .threads = threads_,
+                                .steps_per_epoch = cursor_.StepsPerEpoch(),
+                                .shared = &context_.shared});
   const std::optional<RecoveryPlan> recovery = PlanRecovery(world_, survivor);
   if (!leads()) log_.emplace(world_, context_.folder, threads_.threads);
   if (request_.guard_lost) peers_.emplace(world_, *request_.guard_lost);
@@ -134,7 +136,7 @@ StepTotals Member::Before() const {
 }
 
 std::vector<StepTotals> Member::Work(const Order& order) {
-  const double began = Now();
+  const double began = clock_.Now();
   totals_ = Before();
   for (Lease lease; !(lease = rounds_->Next(totals_)).empty();) {
     for (int64_t s = lease.begin; s < lease.end; ++s) TakeStep(s, position_.step + s - order.first);
@@ -148,7 +150,7 @@ std::vector<StepTotals> Member::Work(const Order& order) {
     log_->Round({.epoch = position_.epoch + 1,
                  .step = position_.step + all_totals[0].dealt - order.first,
                  .totals = totals_,
-                 .seconds = Now() - began,
+                 .seconds = clock_.Now() - began,
                  .waited = replica_->SecondsWaiting()});
   if (FirstBad(all_totals)) return all_totals;  // nothing to settle
   for (const StepTotals& theirs : all_totals)
@@ -157,7 +159,7 @@ std::vector<StepTotals> Member::Work(const Order& order) {
   totals_ = Before();
   taken_.clear();
   replica_->Settle();
-  worked_ += Now() - began;
+  worked_ += clock_.Now() - began;
   exchange_ = replica_->Exchange(worked_);
   return all_totals;
 }

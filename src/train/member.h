@@ -82,7 +82,7 @@ class Member {
       {};             ///< Of this rank since the last meeting; rank 0 also adds to the epoch's.
   Metrics exchange_;  ///< Of all ranks, at the last meeting.
   double rate_ = 0;
-  SessionClock clock_;
+  SessionClock clock_;            ///< The world's.
   std::optional<Rounds> rounds_;  ///< Its thread asks rank 0 whether it is Due.
 
  private:

@@ -242,7 +242,7 @@ class Leader : public Member {
     context_.pending = due;
     if (!replica_->BadParameter().empty())
       return Diverged("the weights became infinite", position_.step);
-    const double begin = Now();
+    const double begin = clock_.Now();
     position_.seconds = clock_.OfTraining();
     CheckpointHeader header = {.job = job_.resolved,
                                .data = data_.train->Info(),

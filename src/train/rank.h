@@ -21,8 +21,9 @@ struct RunContext {
   std::optional<Checkpoint> checkpoint = {};
   std::vector<std::string> messages = {};
   DataSets data = {};
-  int64_t before_model = 0;  ///< Bytes of memory before the replica was made.
-  bool began = false;        ///< Training has begun, so the run is not abandoned.
+  int64_t before_model = 0;    ///< Bytes of memory before the replica was made.
+  SharedExecutor shared = {};  ///< In virtual time.
+  bool began = false;          ///< Training has begun, so the run is not abandoned.
   /// Number of worlds this process has been in, each smaller than the one before.
   int64_t worlds = 0;
   /// A checkpoint that was due when a rank was lost.

@@ -8,6 +8,7 @@
 #include "base/registry.h"
 #include "kernels/threads.h"
 #include "node/local_head.h"
+#include "train/charged_executor.h"
 #include "train/exchange.h"
 #include "train/fit.h"
 
@@ -69,17 +70,8 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
   CheckPrecision(job);
   Initialize(params_, job.seed(), KernelThreads());
   CopyFileWeights(job.model(), TaskOf(data), layout(), params_.values());
-  const ExecutorContext at_work = {.graph = graph_,
-                                   .batch = job.train.Int("batch"),
-                                   .arithmetic = ArithmeticOf(job),
-                                   .reference_kernels = job.ReferenceKernels(),
-                                   .threads = setting.threads,
-                                   .rule = rule_.get(),
-                                   .state = &state_,
-                                   .clip_norm = job.train.Float("clip_norm")};
-  executor_ =
-      FindEntry(executors(), "executor", job.node.String("executor")).make(job.node, at_work);
-  head_ = OfferHead(at_work);
+  executor_ = MakeExecutor(WorkOf(graph_));
+  head_ = OfferHead(WorkOf(graph_));
   const StrategyContext context = {.world = setting.world.Duplicate(),
                                    .params = params_,
                                    .gradients = gradients_,
@@ -96,8 +88,34 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       "executor single or split",
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
+  if (world_.InVirtualTime()) WorkInVirtualTime(data, *setting.shared);
   work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
   work_.head = strategy_->RemoteHead();
+}
+
+ExecutorContext Replica::WorkOf(const Graph& graph) {
+  return {.graph = graph,
+          .batch = job_.train.Int("batch"),
+          .arithmetic = ArithmeticOf(job_),
+          .reference_kernels = job_.ReferenceKernels(),
+          .threads = threads_,
+          .rule = rule_.get(),
+          .state = &state_,
+          .clip_norm = job_.train.Float("clip_norm")};
+}
+
+std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) const {
+  return FindEntry(executors(), "executor", job_.node.String("executor")).make(job_.node, work);
+}
+
+void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
+  std::shared_ptr<Executor> inner = std::move(executor_);
+  if (!inner->in_place() && !strategy_->RemoteHead()) {
+    if (!shared.executor)
+      shared.executor = MakeExecutor(WorkOf(shared.graph.emplace(layers_, TaskOf(data))));
+    inner = shared.executor;
+  }
+  executor_ = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_);
 }
 
 std::vector<std::span<std::byte>> Replica::Portable() {

@@ -27,11 +27,18 @@ const StrategyEntry& StrategyOf(const Job& job);
 /// [node] precision.
 DType ArithmeticOf(const Job& job);
 
+/// In virtual time: the executor with which all replicas of this process compute, one at a time.
+struct SharedExecutor {
+  std::optional<Graph> graph;
+  std::shared_ptr<Executor> executor;
+};
+
 /// A replica's place among the others.
 struct ReplicaPlace {
   Communicator world;  ///< All replicas.
   ThreadPlan threads = {};
   int64_t steps_per_epoch = 0;
+  SharedExecutor* shared = nullptr;  ///< Used in virtual time only.
 };
 
 class Replica {
@@ -98,6 +105,9 @@ class Replica {
   void Restore(const CheckpointHeader& header);
 
  private:
+  ExecutorContext WorkOf(const Graph& graph);
+  std::unique_ptr<Executor> MakeExecutor(const ExecutorContext& work) const;
+  void WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared);
   std::vector<std::span<std::byte>> Portable();
   void BroadcastFrom(int from);
   void TakeMean(bool counts);

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
+#include "comm/communicator.h"
 
 namespace yoke {
 
-/// All times are in seconds. A session is the training of one command.
+/// All times are in seconds, on the world's clock, which may be virtual. A session is the training
+/// of one command.
 class SessionClock {
  public:
+  explicit SessionClock(const Communicator& world) : world_(world) {}
+
   /// Adds time that this session spent in a larger world.
   void EnterAfter(double seconds) { entered_ -= seconds; }
   double OfSession() const { return Now() - entered_; }
@@ -32,12 +35,14 @@ class SessionClock {
     paused_ += saved_ - began;
   }
   double SinceSaved() const { return Now() - saved_; }
+  double Now() const { return world_.Now(); }
   /// Epochs per second since BeginEpoch.
   double Speed(double epochs_done) const {
     return (epochs_done - epochs_then_) / std::max(1e-9, Now() - epoch_began_ - paused_);
   }
 
  private:
+  Communicator world_;
   double entered_ = Now();
   double began_ = Now();
   double before_ = 0;

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "comm/launcher.h"
 #include "comm/lost.h"
+#include "comm/simulated.h"
 #include "comm/threads.h"
 #include "train/agreement.h"
 #include "train/epoch_cursor.h"
@@ -193,13 +194,22 @@ EndEvent Train(const Job& job, const RunRequest& request) {
     ReadData(job, request, context);
     CheckRanks(job, *context.data.train, ranks);
   });
-  RunThreads({.ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = algorithm},
-             [&](const Communicator& world) {
-               std::optional<SurvivorState> none;  // threads cannot be lost
-               EndEvent mine = TrainRank(job, request, context, world,
-                                         {.rank = world.rank(), .size = world.size()}, none);
-               if (world.rank() == 0) end = std::move(mine);
-             });
+  const auto body = [&](const Communicator& world) {
+    std::optional<SurvivorState> none;  // threads are lost together
+    const LocalRank inside = {.rank = world.rank(), .size = world.size()};
+    EndEvent mine =
+        TrainRank(job, request, context, world, request.cluster ? LocalRank{} : inside, none);
+    if (world.rank() == 0) end = std::move(mine);
+  };
+  const double timeout = job.cluster.Float("timeout");
+  if (!request.cluster) {
+    RunThreads({.ranks = ranks, .timeout = timeout, .all_reduce = algorithm}, body);
+    return end;
+  }
+  SimulatedRanks cluster = *request.cluster;
+  cluster.ranks = ranks;
+  cluster.timeout = timeout;
+  end.virtual_seconds = Simulate(cluster, body);
   return end;
 }
 

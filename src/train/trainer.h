@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/simulated.h"
 #include "train/job.h"
 #include "train/machine.h"
 #include "train/metrics.h"
@@ -68,7 +69,8 @@ struct EndEvent {
   std::string sentence;  ///< What to do next (how to resume, why it diverged), for the user.
   int exit_status = 0;
   MemoryUse memory = {};
-  Metrics exchange = {};  ///< As in EpochEvent.
+  Metrics exchange = {};       ///< As in EpochEvent.
+  double virtual_seconds = 0;  ///< On a simulated cluster: when its last rank ended.
 };
 
 /// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called in order,
@@ -94,6 +96,8 @@ struct RunRequest {
   /// watches the launcher.
   const std::atomic<bool>* guard_lost = nullptr;
   std::vector<Observer*> observers;
+  /// Not null: the replicas run in virtual time on this cluster, as many as the job says.
+  const SimulatedRanks* cluster = nullptr;
 };
 
 /// Trains, and writes the run directory with its lock, job.toml, metrics, events and checkpoints.

@@ -1,0 +1,42 @@
+// ChargedExecutor: an executor in virtual time, where work takes the time that it is charged.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "node/executor.h"
+
+namespace yoke {
+
+/// Computes a rank's whole gradient at the instant of the call, so that ranks can share the plans
+/// and the memory of one executor; then charges forward and backward layer by layer, and announces
+/// each slice once its layer's backward pass is charged. An executor that updates in place works on
+/// a copy, whose change is added to the values after the charge.
+class ChargedExecutor : public Executor {
+ public:
+  /// `shared` is used by one rank at a time. With a remote head a step waits in the middle, so the
+  /// executor must not be shared.
+  ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph, const Communicator& world);
+
+  bool in_place() const override { return inner_->in_place(); }
+  StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
+  std::string FirstNonFinite() const override { return inner_->FirstNonFinite(); }
+  Value State() const override { return inner_->State(); }
+  void Restore(const Value& state) override { inner_->Restore(state); }
+
+ private:
+  StepResult StepInPlace(const Batch& batch, const ParamView& params, const ExecutorStep& step);
+  void ChargeForward(int64_t examples) const;
+  void Announce(int64_t examples, const GradientReady& ready) const;
+
+  std::shared_ptr<Executor> inner_;
+  const Graph& graph_;
+  Communicator world_;
+  std::vector<double> fractions_;  // of the model's cost, by layer
+  std::vector<int> layer_of_;      // by slice; -1: none
+  std::vector<int> announced_;     // slices, in the order of the last backward pass
+  std::vector<float> copy_;
+};
+
+}  // namespace yoke
