@@ -21,12 +21,22 @@ Message ReceiveWithoutTimeout(const Communicator& channel, int from, int tag) {
 }
 
 SideThread::Endpoint::Endpoint(SideThread& owner, const Communicator& own)
-    : own_(own), inbox_(owner.inbox_.For(own)) {}
+    : owner_(owner), own_(own), inbox_(owner.inbox_.For(own)) {}
 
 void SideThread::Endpoint::Offer(std::span<const std::byte> bytes, int to) {
   inbox_.Send(bytes, to, kInbox);
   ++offers_.messages_sent;
   offers_.bytes_sent += static_cast<int64_t>(bytes.size());
+}
+
+void SideThread::Endpoint::HandleOffersUntil(const std::function<bool()>& done) {
+  while (!done()) {
+    const Message message = inbox_.Receive(kAnySource, kInbox);
+    if (message.source == own_.rank())
+      ++announced_;
+    else
+      owner_.Handle(*this, message);
+  }
 }
 
 SideThread::SideThread(const Communicator& world, Handler handler)
@@ -76,16 +86,24 @@ Traffic SideThread::traffic() const {
 void SideThread::Run(const Communicator& own) {
   Endpoint endpoint(*this, own);
   for (;;) {
-    const Message message = ReceiveWithoutTimeout(endpoint.inbox_, kAnySource, kInbox);
-    if (message.source == own.rank()) {
+    if (endpoint.announced_ > 0) {
+      --endpoint.announced_;
       if (!RunNext(endpoint)) return;
-    } else {
-      ++endpoint.offers_.messages_received;
-      endpoint.offers_.bytes_received += static_cast<int64_t>(message.bytes.size());
-      handler_(endpoint, message);
-      Show(endpoint);
+      continue;
     }
+    const Message message = ReceiveWithoutTimeout(endpoint.inbox_, kAnySource, kInbox);
+    if (message.source == own.rank())
+      ++endpoint.announced_;
+    else
+      Handle(endpoint, message);
   }
+}
+
+void SideThread::Handle(Endpoint& endpoint, const Message& offer) {
+  ++endpoint.offers_.messages_received;
+  endpoint.offers_.bytes_received += static_cast<int64_t>(offer.bytes.size());
+  handler_(endpoint, offer);
+  Show(endpoint);
 }
 
 /// False at the end.

@@ -28,11 +28,15 @@ class SideThread {
     const Communicator& world() const { return own_; }
     /// Sends a message to the handler of another rank's side thread.
     void Offer(std::span<const std::byte> bytes, int to);
+    /// In a job: handles offers until `done()`, so that no two ranks' jobs wait for each other.
+    void HandleOffersUntil(const std::function<bool()>& done);
 
    private:
     friend class SideThread;
+    SideThread& owner_;
     Communicator own_, inbox_;
     Traffic offers_ = {};
+    int64_t announced_ = 0;  // jobs whose messages HandleOffers has taken
   };
   using Job = std::function<void(Endpoint&)>;
   using Handler = std::function<void(Endpoint&, const Message&)>;
@@ -60,6 +64,7 @@ class SideThread {
  private:
   void Run(const Communicator& own);
   bool RunNext(Endpoint& endpoint);
+  void Handle(Endpoint& endpoint, const Message& offer);
   void Show(const Endpoint& endpoint);
 
   Communicator inbox_;

@@ -52,6 +52,7 @@ struct LabSettings {
   double rate = 0.1;
   double clip_norm = 0;
   int64_t steps = 1;  ///< Of each rank.
+  uint64_t seed = 1;
   int64_t steps_per_epoch = 0;
   /// Of each rank's step; null: 1.
   std::function<int64_t(int64_t step)> examples = {};
@@ -119,7 +120,7 @@ class Lab {
                                       .rule = *rule_,
                                       .state = state,
                                       .clip_norm = settings_.clip_norm,
-                                      .seed = 1,
+                                      .seed = settings_.seed,
                                       .steps_per_epoch = settings_.steps_per_epoch,
                                       .device = settings_.device,
                                       .head = settings_.head ? &offer_ : nullptr});

@@ -1,0 +1,62 @@
+// Pull gossip: rank i asks a random rank j for its values: x_i <- (x_i + x_j) / 2 - step; j's stay
+// as they are. Jin, Yuan, Iandola, Keutzer, "How to Scale Distributed Deep Learning?" (2016, arXiv
+// 1611.04581). Cost of a step of a rank: an empty message to j and |W| bytes back.
+#include "strategy/gossip.h"
+
+namespace yoke::strategy {
+namespace {
+
+class GossipPull : public Gossip {
+ public:
+  using Gossip::Gossip;
+
+ protected:
+  void Exchange(Endpoint& here, int peer) override {
+    here.Offer({}, peer);
+    here.HandleOffersUntil([this] { return !answer_.bytes.empty(); });
+  }
+  /// An empty message asks for the values; any other brings them.
+  void Handle(Endpoint& here, const Message& offer) override {
+    if (!offer.bytes.empty()) {
+      answer_ = offer;
+      return;
+    }
+    {
+      const std::lock_guard lock(mutex());
+      sent_ = published();
+    }
+    here.Offer(std::as_bytes(std::span(sent_)), offer.source);
+  }
+  bool TakeChange(std::vector<float>& change) override {
+    if (answer_.bytes.empty()) return false;
+    change.resize(published().size());
+    ScaledDifference(change, 0.5F, ValuesIn(answer_), published());
+    answer_ = {};
+    return true;
+  }
+
+ private:
+  Message answer_;  // empty: none has come
+  std::vector<float> sent_;
+};
+
+}  // namespace
+
+StrategyEntry gossip_pull() {
+  StrategyEntry entry = GossipEntry();
+  entry.name = "gossip_pull";
+  entry.summary = "Each replica averages with a random other's values, which stay as they are";
+  entry.estimate = [](const Options& options, const ExchangeSize& size) -> Cost {
+    if (size.world == 1) return {};
+    const double exchanges = size.world / static_cast<double>(options.Int("period"));
+    return {.messages = 2 * exchanges,
+            .message_bytes = exchanges * static_cast<double>(size.bytes)};
+  };
+  entry.make = [](const Options& options,
+                  const StrategyContext& context) -> std::unique_ptr<Strategy> {
+    return std::make_unique<GossipPull>(options, context);
+  };
+  return entry;
+}
+
+}  // namespace yoke::strategy
