@@ -2,12 +2,19 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "node/executor.h"
 
 namespace yoke {
+
+/// In virtual time: the executor with which all replicas of this process compute, one at a time.
+struct SharedExecutor {
+  std::optional<Graph> graph;
+  std::shared_ptr<Executor> executor;
+};
 
 /// Computes a rank's whole gradient at the instant of the call, so that ranks can share the plans
 /// and the memory of one executor; then charges forward and backward layer by layer, and announces

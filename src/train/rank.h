@@ -7,6 +7,7 @@
 
 #include "base/topology.h"
 #include "comm/communicator.h"
+#include "train/charged_executor.h"
 #include "train/checkpoint.h"
 #include "train/recovery.h"
 #include "train/run_directory.h"

@@ -8,7 +8,6 @@
 #include "base/registry.h"
 #include "kernels/threads.h"
 #include "node/local_head.h"
-#include "train/charged_executor.h"
 #include "train/exchange.h"
 #include "train/fit.h"
 

@@ -12,6 +12,7 @@
 #include "model/graph.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
+#include "train/charged_executor.h"
 #include "train/checkpoint.h"
 #include "train/job.h"
 #include "train/machine.h"
@@ -26,12 +27,6 @@ ModelTask TaskOf(const DataInfo& data);
 const StrategyEntry& StrategyOf(const Job& job);
 /// [node] precision.
 DType ArithmeticOf(const Job& job);
-
-/// In virtual time: the executor with which all replicas of this process compute, one at a time.
-struct SharedExecutor {
-  std::optional<Graph> graph;
-  std::shared_ptr<Executor> executor;
-};
 
 /// A replica's place among the others.
 struct ReplicaPlace {

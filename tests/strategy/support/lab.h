@@ -150,6 +150,7 @@ class Lab {
     strategy->Step(step);
     ++steps_;
   }
+  void SetRate(double rate) { settings_.rate = rate; }
   void Steps() {
     for (int64_t i = 0; i < settings_.steps; ++i) Step();
   }

@@ -1,0 +1,51 @@
+// gossip_push: what weights keep, and that replicas come together.
+#include <gtest/gtest.h>
+
+#include "strategy/support/cloud.h"
+
+namespace yoke {
+namespace {
+
+using test::Cloud;
+using test::kCount;
+using test::Lab;
+using test::Noise;
+using test::Rounds;
+
+TEST(GossipPushLaw, WeightsKeepTheWeightedMean) {
+  constexpr int kRanks = 8;
+  std::vector<double> before(kCount), after(kCount);
+  double weights = 0;
+  Simulate({.ranks = kRanks, .latency = 1e-3}, [&](const Communicator& world) {
+    Lab lab(world, {.strategy = "gossip_push",
+                    .options = Table{{"weights", true}},
+                    .rate = 0,
+                    .steps = 30,
+                    .gradient = test::PullToRank,
+                    .seconds_of_gradient = 1});
+    for (int64_t i = 0; i < kCount; ++i) {
+      lab.params.values()[i] = Lab::Padding(i) ? 0 : Noise(world.rank(), i, 1);
+      before[i] += lab.params.values()[i] / static_cast<double>(kRanks);
+    }
+    lab.Steps();
+    lab.strategy->Quiesce();
+    const Value state = lab.strategy->State();
+    const double weight = *state.Find("weight")->AsFloat();
+    weights += weight;
+    for (int64_t i = 0; i < kCount; ++i) after[i] += weight * lab.Values()[i];
+    lab.strategy->Finish();
+  });
+  EXPECT_NEAR(weights, 1, 1e-12);
+  for (int64_t i = 0; i < kCount; ++i) EXPECT_NEAR(after[i], before[i], 1e-5);
+}
+
+TEST(GossipPushLaw, BringsReplicasTogether) {
+  for (const bool weights : {false, true}) {
+    Cloud before, after;
+    Rounds(8, "gossip_push", Table{{"weights", weights}}, 40, 1, before, after);
+    EXPECT_LT(after.Consensus(), 0.05 * before.Consensus()) << weights;
+  }
+}
+
+}  // namespace
+}  // namespace yoke

@@ -1,0 +1,63 @@
+// local_sgd: its recurrence restated, the post-local switch, and a restart between two averages.
+#include <gtest/gtest.h>
+
+#include "comm/threads.h"
+#include "strategy/support/lab.h"
+
+namespace yoke {
+namespace {
+
+using test::kCount;
+using test::Lab;
+
+using Replicas = std::vector<std::vector<double>>;
+
+void LocalSteps(Replicas& x, double rate) {
+  for (size_t rank = 0; rank < x.size(); ++rank)
+    for (int64_t i = 0; i < kCount; ++i)
+      if (!Lab::Padding(i))
+        x[rank][i] -= rate * (x[rank][i] - static_cast<double>(rank) - static_cast<double>(i) / 10);
+}
+
+void Average(Replicas& x) {
+  for (int64_t i = 0; i < kCount; ++i) {
+    double sum = 0;
+    for (const auto& replica : x) sum += replica[i];
+    for (auto& replica : x) replica[i] = sum / static_cast<double>(x.size());
+  }
+}
+
+/// Runs steps at these rates, one call of Step each, and compares with the restatement.
+void Compare(const Table& options, const std::vector<double>& rates,
+             const std::vector<bool>& averages) {
+  RunThreads({.ranks = 3}, [&](const Communicator& world) {
+    Lab lab(world, {.strategy = "local_sgd", .options = options, .gradient = test::PullToRank});
+    Replicas x(3);
+    for (auto& replica : x) {
+      const std::vector<float> start = lab.Values();
+      replica.assign(start.begin(), start.end());
+    }
+    for (size_t step = 0; step < rates.size(); ++step) {
+      lab.SetRate(rates[step]);
+      lab.Step();
+      LocalSteps(x, rates[step]);
+      if (averages[step]) Average(x);
+      for (int64_t i = 0; i < kCount; ++i)
+        ASSERT_NEAR(lab.Values()[i], x[world.rank()][i], 1e-5) << step;
+    }
+    lab.strategy->Finish();
+  });
+}
+
+TEST(LocalSgd, IsItsRecurrence) {
+  Compare(Table{{"period", 3}}, std::vector<double>(7, 0.1),
+          {false, false, true, false, false, true, false});
+}
+
+TEST(LocalSgd, AveragesEveryStepUntilTheRateIsCut) {
+  Compare(Table{{"period", 2}, {"post_local", true}}, {0.1, 0.2, 0.15, 0.1, 0.1, 0.1},
+          {true, true, true, false, true, false});
+}
+
+}  // namespace
+}  // namespace yoke
