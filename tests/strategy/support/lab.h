@@ -52,7 +52,6 @@ struct LabSettings {
   double rate = 0.1;
   double clip_norm = 0;
   int64_t steps = 1;  ///< Of each rank.
-  uint64_t seed = 1;
   int64_t steps_per_epoch = 0;
   /// Of each rank's step; null: 1.
   std::function<int64_t(int64_t step)> examples = {};
@@ -61,6 +60,7 @@ struct LabSettings {
   double seconds_of_gradient =
       0;                     ///< Charged as so many operations (a simulated world prices them).
   Device* device = nullptr;  ///< Of the values; null: the CPU.
+  uint64_t seed = 1;
   const std::vector<LabKept>* from = nullptr;  ///< Where to go on: by rank, what Keep returned.
 };
 
