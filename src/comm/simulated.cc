@@ -10,6 +10,7 @@
 #include <limits>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
@@ -165,16 +166,20 @@ class Simulation {
 
  private:
   /// When a message arrives that is sent now. Both cards are booked in the order of sending, so
-  /// that no arrival moves and no message overtakes another.
+  /// that no arrival moves. A message of one packet slips in between the packets of others, but
+  /// does not overtake an earlier message of its sender.
   double Deliver(const Task& from, int to, double bytes) {
     Node& sender = nodes_[options_.NodeOf(from.rank)];
     Node& receiver = nodes_[options_.NodeOf(to)];
     if (&sender == &receiver) return from.now;
     const double seconds = bytes / options_.bytes_per_second;
+    double& last = last_arrival_[int64_t{from.rank} * options_.ranks + to];
+    if (bytes <= SimulatedRanks::kPacket)
+      return last = std::max(last, from.now + options_.latency + seconds);
     const double left = std::max(sender.sends, from.now);
     sender.sends = left + seconds;
     receiver.receives = std::max(receiver.receives, left + options_.latency) + seconds;
-    return receiver.receives;
+    return last = receiver.receives;
   }
 
   void AwaitTurn(Task& task) {
@@ -213,6 +218,7 @@ class Simulation {
   SimulatedRanks options_;
   std::vector<Mailbox> mail_;
   std::vector<Node> nodes_;
+  std::unordered_map<int64_t, double> last_arrival_;  // by pair of ranks that have exchanged
   std::vector<std::unique_ptr<Task>> tasks_;
   std::mutex mutex_;
   std::condition_variable all_ended_;
@@ -229,6 +235,7 @@ class SimulatedTransport : public Transport {
   int rank() const override { return task_.rank; }
   int size() const override { return simulation_.options().ranks; }
   double timeout() const override { return simulation_.options().timeout; }
+  AllReduceAlgorithm all_reduce() const override { return simulation_.options().all_reduce; }
 
   void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) override {
     simulation_.Send(task_, to,

@@ -21,7 +21,8 @@ ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t see
 
 /// Neighbouring ranks share a node, with its cores and its network card. The card sends one message
 /// at a time and receives one at a time, in the order of sending: a message of n bytes takes
-/// n / bytes_per_second of the sender's card and, `latency` later, of the receiver's. What a rank
+/// n / bytes_per_second of the sender's card and, `latency` later, of the receiver's. One packet
+/// (kPacket bytes) does not queue. What a rank
 /// sends to itself arrives at once; what ranks of a node send each other is copied in its memory.
 /// Not simulated: writes that are lost to races, because one task runs at a time.
 struct SimulatedRanks {
@@ -30,6 +31,7 @@ struct SimulatedRanks {
   double latency = 0;              ///< From card to card, in seconds.
   double bytes_per_second = 1e18;  ///< Of a card, in each direction.
   ServiceTime service = nullptr;   ///< Null: work takes no time.
+  AllReduceAlgorithm all_reduce = AllReduceAlgorithm::kAuto;  ///< The world's default.
   int ranks_per_node = 1;
   /// Charges of a node that run at once; others take turns of kTurn seconds. 0: any number.
   int cores = 0;
@@ -37,6 +39,7 @@ struct SimulatedRanks {
   double copy_bytes_per_second = 1e18;
 
   static constexpr double kTurn = 1e-3;
+  static constexpr double kPacket = 1500;
   int Nodes() const { return (ranks + ranks_per_node - 1) / ranks_per_node; }
   int NodeOf(int rank) const { return rank / ranks_per_node; }
 };

@@ -119,8 +119,22 @@ std::vector<OptionSpec> CompressionOptions() {
        .exclusive_minimum = true}};
 }
 
+OptionSpec DenseCompressionOption() {
+  return {.name = "compression",
+          .type = OptionType::kString,
+          .fallback = "none",
+          .help = "Encoding of what is sent: bf16 halves it; int8 sends its error later.",
+          .choices = {"none", "bf16", "int8"}};
+}
+
 CompressionSettings ReadCompression(const Options& options) {
-  CompressionSettings settings = {.top_share = options.Float("top_share")};
+  CompressionSettings settings = ReadDenseCompression(options);
+  settings.top_share = options.Float("top_share");
+  return settings;
+}
+
+CompressionSettings ReadDenseCompression(const Options& options) {
+  CompressionSettings settings;
   const std::string& name = options.String("compression");
   if (name == "bf16") settings.kind = Compression::kBf16;
   if (name == "int8") settings.kind = Compression::kInt8;

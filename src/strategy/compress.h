@@ -24,6 +24,10 @@ struct CompressionSettings {
 
 /// The options compression and top_share.
 std::vector<OptionSpec> CompressionOptions();
+/// The option compression without topk, for what is sent too rarely to make good a large error.
+OptionSpec DenseCompressionOption();
+/// Those of a strategy with DenseCompressionOption alone.
+CompressionSettings ReadDenseCompression(const Options& options);
 CompressionSettings ReadCompression(const Options& options);
 
 /// Error feedback (Seide et al., "1-bit SGD", Interspeech 2014; Karimireddy et al., 2019, arXiv

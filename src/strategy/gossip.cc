@@ -1,8 +1,8 @@
 // Gossip: peers, the order of exchange and gradient, and ends.
 #include "strategy/gossip.h"
 
-#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -15,41 +15,50 @@ constexpr uint64_t kPeers = 0x676f737369700001;  // tells these draws from all o
 
 }  // namespace
 
-Gossip::Gossip(const Options& options, const StrategyContext& context)
+void GossipExchange::Publish(ConstValues values) {
+  const std::lock_guard lock(mutex_);
+  published_.assign(values.begin(), values.end());
+}
+
+bool GossipExchange::TakeChange(std::vector<float>& change) {
+  const std::lock_guard lock(mutex_);
+  return Take(change);
+}
+
+ConstValues GossipExchange::ValuesIn(const Message& message, size_t header) const {
+  Check(message.bytes.size() == header + 4 * published_.size(),
+        "ranks disagree about the size of a model");
+  return {reinterpret_cast<const float*>(message.bytes.data() + header), published_.size()};
+}
+
+Gossip::Gossip(const Options& options, const StrategyContext& context,
+               std::unique_ptr<GossipExchange> exchange)
     : context_(context),
       period_(options.Int("period")),
       update_(context),
-      statistics_(context.params.layout()),
+      exchange_(std::move(exchange)),
       offered_(context.world.size()),
-      thread_(context.world, [this](Endpoint& here, const Message& offer) {
-        Handle(here, offer);
+      thread_(context.world, [this](SideThread::Endpoint& here, const Message& offer) {
+        exchange_->Handle(here, offer);
         ++handled_;
       }) {}
 
 void Gossip::Prepare() {
   if (alone()) return;
-  published_.resize(context_.params.layout().size());
-  PublishNow();
+  exchange_->Publish(All());
   thread_.Begin();
 }
 
 ParamView Gossip::View(const StrategyStep& /*step*/) {
   if (!alone()) {
-    {
-      const std::lock_guard lock(mutex_);
-      PublishNow();
-    }
+    exchange_->Publish(All());
     if (++steps_ % period_ == 0) {
       const int peer = DrawPeer();
       ++offered_[peer];
-      thread_.Do([this, peer](Endpoint& here) { Exchange(here, peer); });
+      thread_.Do([this, peer](SideThread::Endpoint& here) { exchange_->Begin(here, peer); });
     }
   }
   return context_.params.View(&context_.gradients);
-}
-
-void Gossip::PublishNow() {
-  std::copy_n(context_.params.values(), published_.size(), published_.begin());
 }
 
 int Gossip::DrawPeer() {
@@ -62,33 +71,23 @@ int Gossip::DrawPeer() {
 
 void Gossip::Step(const StrategyStep& step) {
   if (!alone()) thread_.Wait();
-  bool moves = false;
-  if (!alone()) {
-    const std::lock_guard lock(mutex_);
-    moves = TakeChange(change_);
-  }
+  const bool moves = !alone() && exchange_->TakeChange(change_);
   if (step.examples > 0) {
     update_.Step(step);
     update_.Count(step.examples);
   }
   if (!moves) return;
-  Add({context_.params.values(), change_.size()}, change_);
   context_.world.Charge({.operations = 3.0 * static_cast<double>(change_.size()),
                          .bytes = 24.0 * static_cast<double>(change_.size())});
+  Add(All(), change_);
   context_.params.Publish();
-}
-
-ConstValues Gossip::ValuesIn(const Message& message, size_t header) const {
-  Check(message.bytes.size() == header + 4 * published_.size(),
-        "ranks disagree about the size of a model");
-  return {reinterpret_cast<const float*>(message.bytes.data() + header), published_.size()};
 }
 
 /// Jobs are over once each rank has waited for its own; offers without answer are counted.
 void Gossip::Quiesce() {
   if (alone()) return;
   thread_.Wait();
-  if (OffersNeedNoAnswer()) AwaitOffers();
+  if (exchange_->NeedsNoAnswer()) AwaitOffers();
   context_.world.Barrier();
 }
 
@@ -100,16 +99,20 @@ void Gossip::AwaitOffers() {
     std::memcpy(&to_this, bytes.data() + sizeof(int64_t) * world.rank(), sizeof to_this);
     expected += to_this;
   }
-  thread_.Do([this, expected](Endpoint& here) {
+  thread_.Do([this, expected](SideThread::Endpoint& here) {
     here.HandleOffersUntil([this, expected] { return handled_ == expected; });
   });
   thread_.Wait();
+  exchange_->Publish(All());  // the step has moved them since
+  if (!exchange_->TakeChange(change_)) return;
+  Add(All(), change_);
+  context_.params.Publish();
 }
 
 const float* Gossip::Model() {
   if (alone()) return context_.params.values();
-  const float* values = context_.params.values();
-  model_.assign(values, values + published_.size());
+  const Values mine = All();
+  model_.assign(mine.begin(), mine.end());
   context_.world.Reduce(model_, 0);
   Divide(model_, static_cast<float>(context_.world.size()));
   return model_.data();
@@ -123,7 +126,9 @@ ExchangeCounts Gossip::Counts() const {
   return counts;
 }
 
-Value Gossip::State() const { return Table{{"steps", steps_}, {"drawn", drawn_}}; }
+Value Gossip::State() const {
+  return Table{{"steps", steps_}, {"drawn", drawn_}, {"weight", exchange_->weight()}};
+}
 
 void Gossip::Restore(const Value& state) {
   const auto number = [&state](const char* key) {
@@ -132,6 +137,8 @@ void Gossip::Restore(const Value& state) {
   };
   steps_ = number("steps");
   drawn_ = number("drawn");
+  if (const Value* weight = state.Find("weight"); weight && weight->AsFloat())
+    exchange_->Restore(*weight->AsFloat());
 }
 
 void Gossip::Finish() {

@@ -1,6 +1,7 @@
 // Gossip: strategies in which each rank exchanges with one random other rank at a time.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -10,12 +11,47 @@
 
 namespace yoke::strategy {
 
-/// Rank i has values x_i and a rule's state of its own. Every `period` steps it begins an exchange
-/// at its values from before the step, while the gradient is computed at the same values; the step
-/// applies both. Peers are drawn from the seed. The model is the mean of the replicas.
+/// What two ranks exchange. The side thread calls Begin and Handle; the lock is held for moments.
+class GossipExchange {
+ public:
+  using Endpoint = SideThread::Endpoint;
+
+  virtual ~GossipExchange() = default;
+  /// A rank's values from before its current step.
+  void Publish(ConstValues values);
+  /// In a job: the exchange that this rank begins with `peer`.
+  virtual void Begin(Endpoint& here, int peer) = 0;
+  /// A message of another rank.
+  virtual void Handle(Endpoint& here, const Message& offer) = 0;
+  /// Writes what has been received since the last call, as a change of the published values; false:
+  /// nothing.
+  bool TakeChange(std::vector<float>& change);
+  /// Whether messages may still be under way when all ranks' jobs are done.
+  virtual bool NeedsNoAnswer() const { return false; }
+  /// What a checkpoint keeps.
+  virtual double weight() const { return 1; }
+  virtual void Restore(double /*weight*/) {}
+
+ protected:
+  /// Under the lock.
+  virtual bool Take(std::vector<float>& change) = 0;
+  const std::vector<float>& published() const { return published_; }
+  /// The elements of a message. Throws Error if its size is not the model's.
+  ConstValues ValuesIn(const Message& message, size_t header = 0) const;
+
+  std::mutex mutex_;
+
+ private:
+  std::vector<float> published_;
+};
+
+/// Rank i has its own values x_i and rule state. Every `period` steps it begins an exchange at its
+/// values from before the step, while the gradient is computed at the same values; the step applies
+/// both. Peers are drawn from the seed. The model is the mean of the replicas.
 class Gossip : public Strategy {
  public:
-  Gossip(const Options& options, const StrategyContext& context);
+  Gossip(const Options& options, const StrategyContext& context,
+         std::unique_ptr<GossipExchange> exchange);
 
   void Prepare() override;
   ParamView View(const StrategyStep& step) override;
@@ -28,42 +64,23 @@ class Gossip : public Strategy {
   void Finish() override;
   Rescued Recover() override;
 
- protected:
-  using Endpoint = SideThread::Endpoint;
-
-  /// On the side thread: begins the exchange of a step, with this rank.
-  virtual void Exchange(Endpoint& here, int peer) = 0;
-  /// On the side thread: another rank's message.
-  virtual void Handle(Endpoint& here, const Message& offer) = 0;
-  /// On the training thread, under the mutex: turns `values()` into the change that what was
-  /// received makes to the values from before the step; false: none.
-  virtual bool TakeChange(std::vector<float>& change) = 0;
-  /// Whether offers may still be under way when all ranks' jobs are done.
-  virtual bool OffersNeedNoAnswer() const { return false; }
-
-  const StrategyContext& context() const { return context_; }
-  bool alone() const { return context_.world.size() == 1; }
-  /// The values from before the current step, for the side thread to send. Under the mutex.
-  const std::vector<float>& published() const { return published_; }
-  void PublishNow();
-  std::mutex& mutex() { return mutex_; }
-  /// The elements of a message. Throws Error if its size is not the model's.
-  ConstValues ValuesIn(const Message& message, size_t header = 0) const;
-
  private:
+  bool alone() const { return context_.world.size() == 1; }
+  Values All() const {
+    return {context_.params.values(), static_cast<size_t>(context_.params.layout().size())};
+  }
   int DrawPeer();
   void AwaitOffers();
 
   StrategyContext context_;
   const int64_t period_;
   Update update_;
-  RunningStatistics statistics_;
-  std::vector<float> published_, change_, model_;
+  std::unique_ptr<GossipExchange> exchange_;
+  std::vector<float> change_, model_;
   std::vector<int64_t> offered_;  // by rank, since the start
   int64_t steps_ = 0, drawn_ = 0;
   int64_t handled_ = 0;  // offers, on the side thread
-  std::mutex mutex_;
-  SideThread thread_;  // last: it ends first
+  SideThread thread_;    // last: it ends first
 };
 
 /// The common part of the entries.

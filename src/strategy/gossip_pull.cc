@@ -6,15 +6,13 @@
 namespace yoke::strategy {
 namespace {
 
-class GossipPull : public Gossip {
+class Pull : public GossipExchange {
  public:
-  using Gossip::Gossip;
-
- protected:
-  void Exchange(Endpoint& here, int peer) override {
+  void Begin(Endpoint& here, int peer) override {
     here.Offer({}, peer);
     here.HandleOffersUntil([this] { return !answer_.bytes.empty(); });
   }
+
   /// An empty message asks for the values; any other brings them.
   void Handle(Endpoint& here, const Message& offer) override {
     if (!offer.bytes.empty()) {
@@ -22,12 +20,14 @@ class GossipPull : public Gossip {
       return;
     }
     {
-      const std::lock_guard lock(mutex());
+      const std::lock_guard lock(mutex_);
       sent_ = published();
     }
     here.Offer(std::as_bytes(std::span(sent_)), offer.source);
   }
-  bool TakeChange(std::vector<float>& change) override {
+
+ protected:
+  bool Take(std::vector<float>& change) override {
     if (answer_.bytes.empty()) return false;
     change.resize(published().size());
     ScaledDifference(change, 0.5F, ValuesIn(answer_), published());
@@ -36,7 +36,7 @@ class GossipPull : public Gossip {
   }
 
  private:
-  Message answer_;  // empty: none has come
+  Message answer_;  // of this rank's own request; empty: none
   std::vector<float> sent_;
 };
 
@@ -54,7 +54,7 @@ StrategyEntry gossip_pull() {
   };
   entry.make = [](const Options& options,
                   const StrategyContext& context) -> std::unique_ptr<Strategy> {
-    return std::make_unique<GossipPull>(options, context);
+    return std::make_unique<Gossip>(options, context, std::make_unique<Pull>());
   };
   return entry;
 }

@@ -5,65 +5,50 @@
 // receiver takes
 //   x <- (w x + sum w' x') / (w + sum w'),   w <- w + sum w':
 // the weighted mean is kept. Cost of a step of a rank: a message of |W| bytes.
+#include <algorithm>
+
 #include "strategy/gossip.h"
 #include "strategy/packing.h"
 
 namespace yoke::strategy {
 namespace {
 
-class GossipPush : public Gossip {
+class Push : public GossipExchange {
  public:
-  GossipPush(const Options& options, const StrategyContext& context)
-      : Gossip(options, context),
-        weighted_(options.Bool("weights")),
-        weight_(1.0 / context.world.size()) {}
+  /// With weights, `weight` is the rank's first one; 0: without.
+  explicit Push(double weight) : weighted_(weight > 0), weight_(weighted_ ? weight : 1) {}
 
-  void Quiesce() override {
-    Gossip::Quiesce();
-    Merge();
-  }
-  Value State() const override {
-    Value state = Gossip::State();
-    state.Set("weight", weight_);
-    return state;
-  }
-  void Restore(const Value& state) override {
-    Gossip::Restore(state);
-    if (const Value* weight = state.Find("weight"); weight && weight->AsFloat())
-      weight_ = *weight->AsFloat();
-  }
+  bool NeedsNoAnswer() const override { return true; }
+  double weight() const override { return weight_; }
+  void Restore(double weight) override { weight_ = weight; }
 
- protected:
-  bool OffersNeedNoAnswer() const override { return true; }
-
-  void Exchange(Endpoint& here, int peer) override {
+  void Begin(Endpoint& here, int peer) override {
     message_.clear();
     {
-      const std::lock_guard lock(mutex());
+      const std::lock_guard lock(mutex_);
       if (weighted_) weight_ /= 2;
-      const double weight = weighted_ ? weight_ : 1;
-      Append(message_, std::span(&weight, 1));
+      Append(message_, std::span<const double>(&weight_, 1));
       Append(message_, std::span<const float>(published()));
     }
     here.Offer(message_, peer);
   }
 
   void Handle(Endpoint& /*here*/, const Message& offer) override {
-    double weight = 0;
-    Unpacker(offer.bytes).Take(std::span(&weight, 1));
-    const std::lock_guard lock(mutex());
+    const auto weight = Unpacker(offer.bytes).Take<double>();
+    const std::lock_guard lock(mutex_);
     sum_.resize(published().size());
     AddScaled(sum_, static_cast<float>(weight), ValuesIn(offer, sizeof weight));
     received_ += weight;
   }
 
-  /// (sum - received x) / (own + received), of what has come since the last step.
-  bool TakeChange(std::vector<float>& change) override {
+ protected:
+  /// (sum - received x) / (own + received)
+  bool Take(std::vector<float>& change) override {
     if (received_ == 0) return false;
-    const double own = weighted_ ? weight_ : 1, all = own + received_;
-    change.assign(sum_.begin(), sum_.end());
+    const double all = weight_ + received_;
+    change = sum_;
+    AddScaled(change, static_cast<float>(-received_), published());
     Scale(change, static_cast<float>(1 / all));
-    AddScaled(change, static_cast<float>(-received_ / all), published());
     if (weighted_) weight_ = all;
     std::ranges::fill(sum_, 0.0F);
     received_ = 0;
@@ -71,19 +56,8 @@ class GossipPush : public Gossip {
   }
 
  private:
-  /// What has landed in Quiesce joins the values at once: nothing is left out of the model.
-  void Merge() {
-    if (alone()) return;
-    const Values values(context().params.values(), published().size());
-    std::vector<float> change;
-    const std::lock_guard lock(mutex());
-    PublishNow();
-    if (TakeChange(change)) Add(values, change);
-    context().params.Publish();
-  }
-
   const bool weighted_;
-  double weight_;
+  double weight_;           // without weights: 1
   std::vector<float> sum_;  // of weighted values received since the last step
   double received_ = 0;     // and of their weights
   std::vector<std::byte> message_;
@@ -108,7 +82,8 @@ StrategyEntry gossip_push() {
   };
   entry.make = [](const Options& options,
                   const StrategyContext& context) -> std::unique_ptr<Strategy> {
-    return std::make_unique<GossipPush>(options, context);
+    const double weight = options.Bool("weights") ? 1.0 / context.world.size() : 0;
+    return std::make_unique<Gossip>(options, context, std::make_unique<Push>(weight));
   };
   return entry;
 }

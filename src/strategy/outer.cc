@@ -2,7 +2,6 @@
 #include "strategy/outer.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "base/limits.h"
@@ -12,7 +11,7 @@ namespace yoke::strategy {
 Outer::Outer(const Options& options, const StrategyContext& context, OuterSettings settings)
     : context_(context),
       settings_(std::move(settings)),
-      compressor_(context.world.size() > 1 ? ReadCompression(options) : CompressionSettings{},
+      compressor_(context.world.size() > 1 ? ReadDenseCompression(options) : CompressionSettings{},
                   context.params.layout().statistics_begin()),
       update_(context),
       statistics_(context.params.layout()) {
@@ -136,7 +135,7 @@ StrategyEntry OuterEntry(int64_t period) {
                          .estimate = [](const Options& options, const ExchangeSize& size) -> Cost {
                            if (size.world == 1) return {};
                            Cost cost = CostOfAllReduce(size.bytes, size.world);
-                           if (const Compressor compressor(options, 0);
+                           if (const Compressor compressor(ReadDenseCompression(options));
                                compressor.kind() != Compression::kNone)
                              cost = CostOfSumCompressed(compressor, size.bytes / 4, size.world);
                            const auto period_of = static_cast<double>(options.Int("period"));
@@ -144,7 +143,7 @@ StrategyEntry OuterEntry(int64_t period) {
                                    .message_bytes = cost.message_bytes / period_of};
                          },
                          .make = nullptr};
-  std::ranges::move(CompressionOptions(), std::back_inserter(entry.options));
+  entry.options.push_back(DenseCompressionOption());
   return entry;
 }
 

@@ -30,8 +30,8 @@ struct Case {
     Table options;
     if (serves_head) options.emplace_back("served_head", true);
     if (serves_apart) options.emplace_back("servers", 1);
-    if (!compression.empty())
-      options.insert(options.end(), {{"compression", compression}, {"top_share", 0.2}});
+    if (!compression.empty()) options.emplace_back("compression", compression);
+    if (compression == "topk") options.emplace_back("top_share", 0.2);
     return options;
   }
 };
@@ -55,6 +55,14 @@ bool InStep(const Case& c) {
 
 constexpr int kMostRanks = 4;
 
+/// The kinds of compression that it takes.
+std::vector<std::string> Kinds(const StrategyEntry& entry) {
+  std::vector<std::string> kinds =
+      std::ranges::find(entry.options, "compression", &OptionSpec::name)->choices;
+  std::erase(kinds, "none");
+  return kinds;
+}
+
 /// The cases that an entry supports and `asked` picks.
 std::vector<Case> Cases(const std::function<bool(const Case&)>& asked) {
   std::vector<Case> cases;
@@ -72,8 +80,8 @@ std::vector<Case> Cases(const std::function<bool(const Case&)>& asked) {
         if (asked(one)) cases.push_back(one);
         const bool largest = &world == &test::kMpi || ranks == kMostRanks;  // a part stands for all
         if (head || !largest || !Takes(entry, "compression")) continue;
-        for (const char* kind : {"bf16", "int8", "topk"}) {
-          if (apart && kind != std::string_view("int8")) continue;
+        for (const std::string& kind : Kinds(entry)) {
+          if (apart && kind != "int8") continue;
           Case compressed = one;
           compressed.compression = kind;
           if (asked(compressed)) cases.push_back(compressed);

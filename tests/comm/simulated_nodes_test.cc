@@ -1,0 +1,127 @@
+// Simulated nodes: what nodes, cores and network cards do to messages and work.
+#include "comm/simulated.h"
+
+#include <gtest/gtest.h>
+
+namespace yoke {
+namespace {
+
+std::vector<std::byte> Of(int64_t bytes) { return std::vector<std::byte>(bytes); }
+
+/// When rank 0 has received a message of 10,000 bytes from each other rank, all sent at 0.
+std::vector<double> ArrivalsAtRank0(const SimulatedRanks& ranks) {
+  std::vector<double> arrivals;
+  Simulate(ranks, [&](const Communicator& world) {
+    if (world.rank() > 0) return world.Send(Of(10000), 0, 0);
+    for (int i = 1; i < world.size(); ++i) {
+      world.Receive(kAnySource, 0);
+      arrivals.push_back(world.Now());
+    }
+  });
+  return arrivals;
+}
+
+TEST(SimulatedCards, PushesQueueAtAServer) {
+  const std::vector<double> arrivals =
+      ArrivalsAtRank0({.ranks = 129, .timeout = 1e3, .latency = 0.5, .bytes_per_second = 10000});
+  for (int i = 0; i < 128; ++i) EXPECT_DOUBLE_EQ(arrivals[i], 1.5 + i);
+}
+
+TEST(SimulatedCards, AnswersQueueAtTheSender) {
+  std::vector<double> arrivals(4);
+  Simulate({.ranks = 4, .latency = 0.5, .bytes_per_second = 10000}, [&](const Communicator& world) {
+    if (world.rank() > 0) {
+      world.Receive(0, 0);
+    } else {
+      for (int rank : {1, 2, 3}) world.Send(Of(10000), rank, 0);
+      EXPECT_EQ(world.Now(), 0);  // a sender does not wait
+    }
+    arrivals[world.rank()] = world.Now();
+  });
+  EXPECT_EQ(arrivals, (std::vector<double>{0, 1.5, 2.5, 3.5}));
+}
+
+TEST(SimulatedCards, BothDirectionsRunAtOnce) {
+  const double end =
+      Simulate({.ranks = 2, .bytes_per_second = 10000}, [](const Communicator& world) {
+        world.Send(Of(10000), 1 - world.rank(), 0);
+        world.Receive(1 - world.rank(), 0);
+      });
+  EXPECT_DOUBLE_EQ(end, 1);
+}
+
+TEST(SimulatedCards, APacketDoesNotQueueButOvertakesNoneOfItsSender) {
+  std::vector<double> arrivals(3);
+  Simulate({.ranks = 3, .latency = 0.5, .bytes_per_second = 10000}, [&](const Communicator& world) {
+    if (world.rank() > 0) {
+      if (world.rank() == 1) world.Send(Of(10000), 0, 0);
+      return world.Send(Of(1000), 0, 1);
+    }
+    world.Receive(2, 1);
+    arrivals[0] = world.Now();
+    world.Receive(1, 0);
+    arrivals[1] = world.Now();
+    world.Receive(1, 1);
+    arrivals[2] = world.Now();
+  });
+  EXPECT_DOUBLE_EQ(arrivals[0], 0.6);
+  EXPECT_DOUBLE_EQ(arrivals[1], 1.5);
+  EXPECT_DOUBLE_EQ(arrivals[2], 1.5);
+}
+
+TEST(SimulatedNodes, MessagesInsideARankOrANodeUseNoCard) {
+  const SimulatedRanks pairs{
+      .ranks = 4, .latency = 0.5, .bytes_per_second = 10000, .ranks_per_node = 2};
+  EXPECT_EQ(ArrivalsAtRank0(pairs), (std::vector<double>{0, 1.5, 2.5}));
+  EXPECT_EQ(Simulate(pairs,
+                     [](const Communicator& world) {
+                       world.Send(Of(10000), world.rank(), 0);
+                       world.Receive(world.rank(), 0);
+                     }),
+            0);
+}
+
+double SecondsOfWork(int ranks, int per_node, int cores) {
+  return Simulate({.ranks = ranks,
+                   .service = SteadyService(1, 1e18),
+                   .ranks_per_node = per_node,
+                   .cores = cores},
+                  [](const Communicator& world) { world.Charge({.operations = 2}); });
+}
+
+TEST(SimulatedNodes, RanksShareTheCores) {
+  EXPECT_NEAR(SecondsOfWork(4, 4, 0), 2, 1e-9);  // as many as are asked for
+  EXPECT_NEAR(SecondsOfWork(4, 4, 4), 2, 1e-9);
+  EXPECT_NEAR(SecondsOfWork(4, 4, 2), 4, 1e-9);
+  EXPECT_NEAR(SecondsOfWork(3, 3, 2), 3, 0.01);  // they take turns
+  EXPECT_NEAR(SecondsOfWork(4, 2, 1), 4, 1e-9);
+  EXPECT_NEAR(SecondsOfWork(5, 2, 1), 4, 1e-9);  // the last node has one
+}
+
+TEST(SimulatedNodes, TurnsAreFair) {
+  // 1 s and 3 s of work on one core: the first ends when both have had a second.
+  std::vector<double> ends(2);
+  Simulate({.ranks = 2, .service = SteadyService(1, 1e18), .ranks_per_node = 2, .cores = 1},
+           [&](const Communicator& world) {
+             world.Charge({.operations = world.rank() == 0 ? 1.0 : 3.0});
+             ends[world.rank()] = world.Now();
+           });
+  EXPECT_NEAR(ends[0], 2, 0.01);
+  EXPECT_NEAR(ends[1], 4, 0.01);
+}
+
+TEST(SimulatedNodes, CopiesTakeACore) {
+  const double end =
+      Simulate({.ranks = 2, .copy_bytes_per_second = 10000}, [](const Communicator& world) {
+        if (world.rank() == 0) {
+          world.Send(Of(10000), 1, 0);
+          EXPECT_DOUBLE_EQ(world.Now(), 1);
+        } else {
+          world.Receive(0, 0);
+        }
+      });
+  EXPECT_DOUBLE_EQ(end, 2);
+}
+
+}  // namespace
+}  // namespace yoke
