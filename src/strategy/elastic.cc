@@ -32,6 +32,8 @@ std::vector<std::pair<int64_t, int64_t>> Slices(const ParamLayout& layout) {
   return pieces;
 }
 
+}  // namespace
+
 double MovingRate(const Options& options, int ranks) {
   if (!options.Has("moving_rate")) return kTotalRate / ranks;
   const double rate = options.Float("moving_rate");
@@ -41,8 +43,6 @@ double MovingRate(const Options& options, int ranks) {
           options.Where("moving_rate"), rate, ranks, 1.0 / ranks);
   return rate;
 }
-
-}  // namespace
 
 Elastic::Elastic(const Options& options, const StrategyContext& context, ElasticMemory memory,
                  bool packed)

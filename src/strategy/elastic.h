@@ -94,6 +94,8 @@ class Elastic : public Strategy {
   ExchangeCounts counts_ = {};
 };
 
+/// The option moving_rate, or 0.9 / ranks. Throws UserError if ranks times it is above 1.
+double MovingRate(const Options& options, int ranks);
 /// The common part of the entries of synchronous elastic strategies.
 StrategyEntry ElasticEntry();
 /// Cost of a broadcast and a reduce with this many messages each, every `period` steps.

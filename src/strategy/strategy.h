@@ -138,6 +138,8 @@ struct StrategyEntry {
   bool in_place = false;         ///< Supports executors that update in place.
   bool replicas_differ = false;  ///< Each rank has its own values (and rule state).
   bool rule_alone = true;        ///< With one rank, the values are the rule's bit for bit.
+  /// Ranks in step that have different data meet at the optimum of their mean loss.
+  bool weighs_equally = true;
   /// Empty if it supports this number of replicas, otherwise a sentence with the reason.
   std::string (*supports)(int world) = AnyWorld;
   /// Messages and bytes sent by all ranks together in one step of each.

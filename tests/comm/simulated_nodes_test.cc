@@ -120,7 +120,7 @@ TEST(SimulatedNodes, CopiesTakeACore) {
           world.Receive(0, 0);
         }
       });
-  EXPECT_DOUBLE_EQ(end, 2);
+  EXPECT_NEAR(end, 2, 1e-9);
 }
 
 }  // namespace

@@ -1,0 +1,220 @@
+// ElasticServer: what worker and centre send each other in each order.
+#include "strategy/elastic_server.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "kernels/shared.h"
+#include "strategy/elastic.h"
+
+namespace yoke::strategy {
+namespace {
+
+template <ElasticOrder order>
+std::unique_ptr<Strategy> MakeElasticServer(const Options& options,
+                                            const StrategyContext& context) {
+  return std::make_unique<ElasticServer>(options, context, order);
+}
+
+}  // namespace
+
+ElasticServer::ElasticServer(const Options& options, const StrategyContext& context,
+                             ElasticOrder order)
+    : context_(context),
+      order_(order),
+      moving_rate_(static_cast<float>(MovingRate(options, context.world.size()))),
+      period_(options.Int("period")),
+      size_(context.params.layout().size()),
+      weights_(context.params.layout().statistics_begin()),
+      update_(context),
+      statistics_(context.params.layout()),
+      waiting_(context.world.size()) {
+  if (!Exchanges()) return;
+  own_.resize(size_);
+  if (Serves()) centre_.resize(size_);
+  const int threads = order == ElasticOrder::kNoLock ? context.world.size() : 1;
+  for (int i = 0; i < threads; ++i)
+    threads_.push_back(std::make_unique<SideThread>(
+        context.world, [this](Endpoint& here, const Message& offer) { Handle(here, offer); }));
+}
+
+/// Rank i's own thread is the i-th, which rank 0 serves; others have no work.
+void ElasticServer::Prepare() {
+  if (!Exchanges()) return;
+  if (Serves() && !restored_) std::copy_n(context_.params.values(), size_, centre_.begin());
+  for (const auto& each : threads_) each->Begin();
+}
+
+ParamView ElasticServer::View(const StrategyStep& /*step*/) {
+  if (Exchanges() && ++steps_ % period_ == 0) {
+    std::copy_n(context_.params.values(), size_, own_.begin());
+    under_way_ = true;
+    const bool waits = order_ == ElasticOrder::kRoundRobin;
+    thread().Do([this, waits](Endpoint& here) { waits ? TakeTurn(here) : Exchange(here); });
+    if (waits) thread().Wait();
+  }
+  return context_.params.View(&context_.gradients);
+}
+
+void ElasticServer::Step(const StrategyStep& step) {
+  if (step.examples > 0) {
+    update_.Step(step);
+    update_.Count(step.examples);
+  }
+  if (!std::exchange(under_way_, false)) return;
+  thread().Wait();
+  context_.world.Charge(
+      {.operations = static_cast<double>(weights_), .bytes = 12.0 * static_cast<double>(weights_)});
+  Subtract(Weights(context_.params.values()), force_);
+  context_.params.Publish();
+}
+
+// The side threads.
+
+void ElasticServer::Exchange(Endpoint& here) {
+  if (Serves()) return Meet(here.world(), own_, force_);
+  here.Offer(std::as_bytes(std::span(own_)), 0);
+  force_.resize(weights_);
+  here.world().Receive(std::as_writable_bytes(std::span(force_)), 0, kForce);
+}
+
+/// The master sends W to the worker whose turn it is, and waits for its W_i.
+void ElasticServer::TakeTurn(Endpoint& here) {
+  if (Serves()) {
+    waiting_[0] = true;
+    ServeInTurn(here);
+    return here.HandleOffersUntil([this] { return !waiting_[0]; });
+  }
+  here.Offer({}, 0);
+  const Message centre = here.world().Receive(0, kCentre);
+  here.world().Send(std::as_bytes(std::span(own_)), 0, kReplica);
+  force_.resize(weights_);
+  ScaledDifference(force_, moving_rate_, Weights(own_.data()), ReplicaIn(centre).first(weights_));
+}
+
+void ElasticServer::Handle(Endpoint& here, const Message& offer) {
+  if (order_ == ElasticOrder::kRoundRobin) {
+    waiting_[offer.source] = true;
+    return ServeInTurn(here);
+  }
+  std::vector<float> force;
+  if (order_ == ElasticOrder::kNoLock)
+    MeetRacing(ReplicaIn(offer), force);
+  else
+    Meet(here.world(), ReplicaIn(offer), force);
+  here.world().Send(std::as_bytes(std::span(force)), offer.source, kForce);
+}
+
+void ElasticServer::ServeInTurn(Endpoint& here) {
+  while (waiting_[turn_]) {
+    if (turn_ == 0) {
+      Meet(here.world(), own_, force_);
+    } else {
+      here.world().Send(std::as_bytes(std::span(centre_)), turn_, kCentre);
+      const Message replica = here.world().Receive(turn_, kReplica);
+      std::vector<float> force;
+      Meet(here.world(), ReplicaIn(replica), force);
+    }
+    waiting_[turn_] = false;
+    turn_ = (turn_ + 1) % context_.world.size();
+  }
+}
+
+void ElasticServer::Meet(const Communicator& world, ConstValues replica,
+                         std::vector<float>& force) {
+  if (order_ == ElasticOrder::kNoLock) return MeetRacing(replica, force);
+  force.resize(weights_);
+  world.Charge(
+      {.operations = 3.0 * static_cast<double>(size_), .bytes = 20.0 * static_cast<double>(size_)});
+  ScaledDifference(force, moving_rate_, replica.first(weights_), Weights(centre_.data()));
+  Add(Weights(centre_.data()), force);
+  MoveTowards(statistics_.Of(centre_.data()), 1 / static_cast<float>(context_.world.size()),
+              statistics_.Of(replica.data()));
+}
+
+void ElasticServer::MeetRacing(ConstValues replica, std::vector<float>& force) {
+  force.resize(weights_);
+  CopyShared(centre_.data(), weights_, force.data());
+  ScaledDifference(force, moving_rate_, replica.first(weights_), force);
+  AddShared(centre_.data(), 1, force.data(), weights_);
+  RunningStatistics::MoveShared(statistics_.Of(centre_.data()),
+                                1 / static_cast<float>(context_.world.size()),
+                                statistics_.Of(replica.data()));
+}
+
+ConstValues ElasticServer::ReplicaIn(const Message& message) const {
+  Check(message.bytes.size() == sizeof(float) * size_, "ranks disagree about the size of a model");
+  return {reinterpret_cast<const float*>(message.bytes.data()), static_cast<size_t>(size_)};
+}
+
+// Between steps.
+
+void ElasticServer::Quiesce() {
+  if (!Exchanges()) return;
+  thread().Wait();
+  context_.world.Barrier();
+  if (!Serves() || order_ != ElasticOrder::kRoundRobin) return;
+  thread().Do([](Endpoint&) {});  // after the last worker's replica, which it has sent before
+  thread().Wait();
+}
+
+const float* ElasticServer::Model() {
+  return Exchanges() && Serves() ? centre_.data() : context_.params.values();
+}
+
+ExchangeCounts ElasticServer::Counts() const {
+  ExchangeCounts counts = update_.counts();
+  counts.traffic = context_.world.traffic();
+  for (const auto& each : threads_) counts.traffic += each->traffic();
+  if (Exchanges()) counts.seconds_waiting = thread().seconds_waited();
+  return counts;
+}
+
+Value ElasticServer::State() const { return Table{{"centre", Exchanges()}, {"steps", steps_}}; }
+
+void ElasticServer::Restore(const Value& state) {
+  const Value* centre = state.Find("centre");
+  restored_ = centre && centre->AsBool() && *centre->AsBool();
+  if (const Value* steps = state.Find("steps"); steps && steps->AsInt()) steps_ = *steps->AsInt();
+}
+
+std::vector<Strategy::KeptTensor> ElasticServer::Tensors() {
+  if (centre_.empty()) return {};
+  return {{.name = "centre", .values = centre_.data(), .count = size_}};
+}
+
+void ElasticServer::Finish() {
+  Quiesce();
+  for (const auto& each : threads_) each->Finish();
+}
+
+Strategy::Rescued ElasticServer::Recover() {
+  for (const auto& each : threads_) each->Abandon();
+  return {.values = Exchanges() && Serves() ? centre_.data() : nullptr};
+}
+
+StrategyEntry ElasticServerEntry(ElasticOrder order) {
+  StrategyEntry entry = ElasticEntry();
+  const bool in_turn = order == ElasticOrder::kRoundRobin;
+  entry.deterministic = in_turn;
+  entry.weighs_equally = false;  // the last one served has moved the centre last
+  entry.in_place = false;
+  if (!in_turn) entry.team = EachAlone;
+  entry.estimate = in_turn ? [](const Options& options, const ExchangeSize& size) -> Cost {
+    const double workers = (size.world - 1.0) / static_cast<double>(options.Int("period"));
+    return {.messages = 3 * workers,
+            .message_bytes = 2 * workers * static_cast<double>(size.bytes)};
+  }
+  : [](const Options& options, const ExchangeSize& size) -> Cost {
+      const double workers = (size.world - 1.0) / static_cast<double>(options.Int("period"));
+      return {.messages = 2 * workers,
+              .message_bytes = 2 * workers * static_cast<double>(size.bytes)};
+    };
+  entry.make = in_turn                             ? MakeElasticServer<ElasticOrder::kRoundRobin>
+               : order == ElasticOrder::kFirstCome ? MakeElasticServer<ElasticOrder::kFirstCome>
+                                                   : MakeElasticServer<ElasticOrder::kNoLock>;
+  return entry;
+}
+
+}  // namespace yoke::strategy
