@@ -95,7 +95,11 @@ class Communicator {
   double Now() const;
   bool InVirtualTime() const;  ///< Work then takes time only where it is charged.
   void Sleep(double seconds) const;
-  void Charge(const Cost& cost) const;
+  /// Accounts for work of this rank in a simulation; elsewhere it does nothing.
+  void Charge(const Cost& cost) const { Work(Price(cost)); }
+  /// The two halves of Charge, for work in pieces that vary together: its seconds, and their use.
+  double Price(const Cost& cost) const;
+  void Work(double seconds) const;
   /// Runs body(communicator) concurrently, with a duplicate of this one; all ranks call it in the
   /// same order. Destroying the handle waits for its end.
   std::shared_ptr<void> Spawn(std::function<void(const Communicator&)> body) const;

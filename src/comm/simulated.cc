@@ -36,9 +36,31 @@ struct Task {
   std::thread thread;
 };
 
+/// When one thing is done at a time, and by what it is booked.
+class Bookings {
+ public:
+  /// Books the first free time of this length from `earliest` on; returns its end. Nothing will be
+  /// booked before `now` any more.
+  double Book(double now, double earliest, double seconds) {
+    std::erase_if(busy_, [now](const Busy& busy) { return busy.end <= now; });
+    auto at = busy_.begin();
+    for (; at != busy_.end() && earliest + seconds > at->begin; ++at)
+      earliest = std::max(earliest, at->end);
+    busy_.insert(at, {.begin = earliest, .end = earliest + seconds});
+    return earliest + seconds;
+  }
+
+ private:
+  struct Busy {
+    double begin = 0, end = 0;
+  };
+  std::vector<Busy> busy_;  // in order
+};
+
 /// When the parts of a machine are free again.
 struct Node {
-  double sends = 0, receives = 0;  // its network card
+  double sends = 0;                // its network card
+  Bookings receives = {};          // likewise
   std::vector<double> cores = {};  // empty: as many as are asked for
 };
 
@@ -165,21 +187,22 @@ class Simulation {
   }
 
  private:
-  /// When a message arrives that is sent now. Both cards are booked in the order of sending, so
-  /// that no arrival moves. A message of one packet slips in between the packets of others, but
-  /// does not overtake an earlier message of its sender.
+  /// When a message arrives that is sent now. Cards are booked in the order of sending, so that no
+  /// arrival moves. A message of one packet slips in between the packets of others. None overtakes
+  /// an earlier message of its sender.
   double Deliver(const Task& from, int to, double bytes) {
     Node& sender = nodes_[options_.NodeOf(from.rank)];
     Node& receiver = nodes_[options_.NodeOf(to)];
     if (&sender == &receiver) return from.now;
     const double seconds = bytes / options_.bytes_per_second;
+    double arrival = from.now + options_.latency + seconds;
+    if (bytes > SimulatedRanks::kPacket) {
+      const double left = std::max(sender.sends, from.now);
+      sender.sends = left + seconds;
+      arrival = receiver.receives.Book(from.now, left + options_.latency, seconds);
+    }
     double& last = last_arrival_[int64_t{from.rank} * options_.ranks + to];
-    if (bytes <= SimulatedRanks::kPacket)
-      return last = std::max(last, from.now + options_.latency + seconds);
-    const double left = std::max(sender.sends, from.now);
-    sender.sends = left + seconds;
-    receiver.receives = std::max(receiver.receives, left + options_.latency) + seconds;
-    return last = receiver.receives;
+    return last = std::max(last, arrival);
   }
 
   void AwaitTurn(Task& task) {
@@ -261,9 +284,12 @@ class SimulatedTransport : public Transport {
   bool InVirtualTime() const override { return true; }
   double Now() override { return task_.now; }
   void Sleep(double seconds) override { simulation_.Wait(task_, task_.now + seconds); }
-  void Charge(const Cost& cost) override {
+  double Price(const Cost& cost) override {
     const ServiceTime& service = simulation_.options().service;
-    if (service) simulation_.Work(task_, service(task_.rank, cost));
+    return service ? service(task_.rank, cost) : 0;
+  }
+  void Work(double seconds) override {
+    if (simulation_.options().service) simulation_.Work(task_, seconds);
   }
 
   std::shared_ptr<void> Spawn(Body body) override {

@@ -76,8 +76,10 @@ class Transport {
   virtual bool InVirtualTime() const { return false; }
   virtual double Now() = 0;
   virtual void Sleep(double seconds) = 0;
-  /// Accounts for work of this rank in a simulation; elsewhere it does nothing.
-  virtual void Charge(const Cost& /*cost*/) {}
+  /// In a simulation: the seconds that this work takes here, and a wait of so long on a core.
+  /// Elsewhere 0, and nothing.
+  virtual double Price(const Cost& /*cost*/) { return 0; }
+  virtual void Work(double /*seconds*/) {}
   /// Runs `body` concurrently with a transport of the same rank. Destroying the handle waits for
   /// its end.
   using Body = std::function<void(const std::shared_ptr<Transport>&)>;

@@ -1,5 +1,6 @@
 // Original elastic averaging: the master exchanges with one worker after the other, by rank: the
-// baseline of You, Buluç, Demmel (SC17). Cost of a step: P (2 a + 2 |W| b), one worker at a time.
+// baseline of You, Buluç, Demmel (SC17). Cost of a step: 2 (P - 1) (a + |W| b), one worker at a
+// time.
 #include "strategy/elastic_server.h"
 
 namespace yoke::strategy {

@@ -43,7 +43,9 @@ ElasticServer::ElasticServer(const Options& options, const StrategyContext& cont
 void ElasticServer::Prepare() {
   if (!Exchanges()) return;
   if (Serves() && !restored_) std::copy_n(context_.params.values(), size_, centre_.begin());
-  for (const auto& each : threads_) each->Begin();
+  for (size_t i = 0; i < threads_.size(); ++i)
+    if (Serves() || threads_.size() == 1 || static_cast<int>(i) == context_.world.rank())
+      threads_[i]->Begin();
 }
 
 ParamView ElasticServer::View(const StrategyStep& /*step*/) {
@@ -99,10 +101,7 @@ void ElasticServer::Handle(Endpoint& here, const Message& offer) {
     return ServeInTurn(here);
   }
   std::vector<float> force;
-  if (order_ == ElasticOrder::kNoLock)
-    MeetRacing(ReplicaIn(offer), force);
-  else
-    Meet(here.world(), ReplicaIn(offer), force);
+  Meet(here.world(), ReplicaIn(offer), force);
   here.world().Send(std::as_bytes(std::span(force)), offer.source, kForce);
 }
 
@@ -123,10 +122,10 @@ void ElasticServer::ServeInTurn(Endpoint& here) {
 
 void ElasticServer::Meet(const Communicator& world, ConstValues replica,
                          std::vector<float>& force) {
-  if (order_ == ElasticOrder::kNoLock) return MeetRacing(replica, force);
   force.resize(weights_);
   world.Charge(
       {.operations = 3.0 * static_cast<double>(size_), .bytes = 20.0 * static_cast<double>(size_)});
+  if (order_ == ElasticOrder::kNoLock) return MeetRacing(replica, force);
   ScaledDifference(force, moving_rate_, replica.first(weights_), Weights(centre_.data()));
   Add(Weights(centre_.data()), force);
   MoveTowards(statistics_.Of(centre_.data()), 1 / static_cast<float>(context_.world.size()),
@@ -134,7 +133,6 @@ void ElasticServer::Meet(const Communicator& world, ConstValues replica,
 }
 
 void ElasticServer::MeetRacing(ConstValues replica, std::vector<float>& force) {
-  force.resize(weights_);
   CopyShared(centre_.data(), weights_, force.data());
   ScaledDifference(force, moving_rate_, replica.first(weights_), force);
   AddShared(centre_.data(), 1, force.data(), weights_);

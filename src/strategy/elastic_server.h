@@ -68,7 +68,7 @@ class ElasticServer : public Strategy {
   std::vector<float> own_;     // W_i before the step
   std::vector<float> force_;   // E_i
   std::vector<bool> waiting_;  // for its turn, by rank
-  int turn_ = 0;               // whose
+  int turn_ = 0;               // whose turn it is
   bool restored_ = false, under_way_ = false;
   int64_t steps_ = 0;
   std::vector<std::unique_ptr<SideThread>> threads_;  // last: they end first

@@ -87,7 +87,7 @@ void Gossip::Step(const StrategyStep& step) {
 void Gossip::Quiesce() {
   if (alone()) return;
   thread_.Wait();
-  if (exchange_->NeedsNoAnswer()) AwaitOffers();
+  if (exchange_->MayBeUnderWay()) AwaitOffers();
   context_.world.Barrier();
 }
 
@@ -126,8 +126,13 @@ ExchangeCounts Gossip::Counts() const {
   return counts;
 }
 
-Value Gossip::State() const {
-  return Table{{"steps", steps_}, {"drawn", drawn_}, {"weight", exchange_->weight()}};
+Value Gossip::State() const { return Table{{"steps", steps_}, {"drawn", drawn_}}; }
+
+/// Tensors are of floats; a weight is kept by its eight bytes.
+std::vector<Strategy::KeptTensor> Gossip::Tensors() {
+  double* kept = exchange_->Kept();
+  if (!kept) return {};
+  return {{"weight", reinterpret_cast<float*>(kept), sizeof(double) / sizeof(float)}};
 }
 
 void Gossip::Restore(const Value& state) {
@@ -137,8 +142,6 @@ void Gossip::Restore(const Value& state) {
   };
   steps_ = number("steps");
   drawn_ = number("drawn");
-  if (const Value* weight = state.Find("weight"); weight && weight->AsFloat())
-    exchange_->Restore(*weight->AsFloat());
 }
 
 void Gossip::Finish() {

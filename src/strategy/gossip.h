@@ -27,10 +27,9 @@ class GossipExchange {
   /// nothing.
   bool TakeChange(std::vector<float>& change);
   /// Whether messages may still be under way when all ranks' jobs are done.
-  virtual bool NeedsNoAnswer() const { return false; }
-  /// What a checkpoint keeps.
-  virtual double weight() const { return 1; }
-  virtual void Restore(double /*weight*/) {}
+  virtual bool MayBeUnderWay() const { return false; }
+  /// What each rank's checkpoint keeps beside its values; null: nothing.
+  virtual double* Kept() { return nullptr; }
 
  protected:
   /// Under the lock.
@@ -61,6 +60,7 @@ class Gossip : public Strategy {
   ExchangeCounts Counts() const override;
   Value State() const override;
   void Restore(const Value& state) override;
+  std::vector<KeptTensor> Tensors() override;
   void Finish() override;
   Rescued Recover() override;
 

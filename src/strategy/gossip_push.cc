@@ -18,9 +18,8 @@ class Push : public GossipExchange {
   /// With weights, `weight` is the rank's first one; 0: without.
   explicit Push(double weight) : weighted_(weight > 0), weight_(weighted_ ? weight : 1) {}
 
-  bool NeedsNoAnswer() const override { return true; }
-  double weight() const override { return weight_; }
-  void Restore(double weight) override { weight_ = weight; }
+  bool MayBeUnderWay() const override { return true; }
+  double* Kept() override { return weighted_ ? &weight_ : nullptr; }
 
   void Begin(Endpoint& here, int peer) override {
     message_.clear();

@@ -6,21 +6,30 @@
 #include "strategy/outer.h"
 
 namespace yoke::strategy {
+namespace {
+
+constexpr int64_t kLongestLocal = 8;
+
+}  // namespace
 
 StrategyEntry local_sgd() {
-  StrategyEntry entry = OuterEntry(8);
+  StrategyEntry entry = OuterEntry("8");
   entry.name = "local_sgd";
   entry.summary = "Replicas train alone for a period, then average";
   entry.options.push_back({.name = "post_local",
                            .type = OptionType::kBool,
                            .fallback = false,
                            .help = "Average after every step until the learning rate is first "
-                                   "cut (to 0.55 or less of its highest)."});
+                                   "cut (to less than 0.55 of its highest)."});
+  entry.estimate = [](const Options& options, const ExchangeSize& size) {
+    return CostOfOuter(options, size,
+                       options.Bool("post_local") ? 1 : OuterPeriod(options, kLongestLocal, 0));
+  };
   entry.make = [](const Options& options,
                   const StrategyContext& context) -> std::unique_ptr<Strategy> {
     return std::make_unique<Outer>(
         options, context,
-        OuterSettings{.period = options.Int("period"),
+        OuterSettings{.period = OuterPeriod(options, kLongestLocal, context.steps_per_epoch),
                       .after_cut = options.Bool("post_local"),
                       .alone = false,
                       .step = [](const OuterState& s) { Subtract(s.values, s.change); }});

@@ -7,6 +7,21 @@
 #include "base/limits.h"
 
 namespace yoke::strategy {
+int64_t OuterPeriod(const Options& options, int64_t longest, int64_t steps_per_epoch) {
+  if (options.Has("period")) return options.Int("period");
+  if (steps_per_epoch == 0) return longest;
+  return std::clamp<int64_t>(steps_per_epoch / 4, 1, longest);
+}
+
+Cost CostOfOuter(const Options& options, const ExchangeSize& size, int64_t period) {
+  if (size.world == 1) return {};
+  Cost cost = CostOfAllReduce(size.bytes, size.world);
+  if (const Compressor compressor(ReadDenseCompression(options));
+      compressor.kind() != Compression::kNone)
+    cost = CostOfSumCompressed(compressor, size.bytes / 4, size.world);
+  const auto steps = static_cast<double>(period);
+  return {.messages = cost.messages / steps, .message_bytes = cost.message_bytes / steps};
+}
 
 Outer::Outer(const Options& options, const StrategyContext& context, OuterSettings settings)
     : context_(context),
@@ -120,31 +135,21 @@ std::vector<Strategy::KeptTensor> Outer::Tensors() {
   return kept;
 }
 
-StrategyEntry OuterEntry(int64_t period) {
-  StrategyEntry entry = {.name = {},
-                         .summary = {},
-                         .options = {{.name = "period",
-                                      .type = OptionType::kInt,
-                                      .fallback = period,
-                                      .help = "Steps of each replica between two meetings.",
-                                      .minimum = 1,
-                                      .maximum = kMostCount}},
-                         .deterministic = true,
-                         .in_place = true,
-                         .replicas_differ = true,
-                         .estimate = [](const Options& options, const ExchangeSize& size) -> Cost {
-                           if (size.world == 1) return {};
-                           Cost cost = CostOfAllReduce(size.bytes, size.world);
-                           if (const Compressor compressor(ReadDenseCompression(options));
-                               compressor.kind() != Compression::kNone)
-                             cost = CostOfSumCompressed(compressor, size.bytes / 4, size.world);
-                           const auto period_of = static_cast<double>(options.Int("period"));
-                           return {.messages = cost.messages / period_of,
-                                   .message_bytes = cost.message_bytes / period_of};
-                         },
-                         .make = nullptr};
-  entry.options.push_back(DenseCompressionOption());
-  return entry;
+StrategyEntry OuterEntry(const std::string& longest) {
+  return {.name = {},
+          .summary = {},
+          .options = {{.name = "period",
+                       .type = OptionType::kInt,
+                       .help = "Steps of each replica between two meetings; by default " + longest +
+                               ", or a quarter of an epoch if that is less.",
+                       .minimum = 1,
+                       .maximum = kMostCount},
+                      DenseCompressionOption()},
+          .deterministic = true,
+          .in_place = true,
+          .replicas_differ = true,
+          .estimate = nullptr,
+          .make = nullptr};
 }
 
 }  // namespace yoke::strategy

@@ -67,7 +67,12 @@ class Outer : public Strategy {
   int64_t updates_ = 0, examples_ = 0;
 };
 
-/// The entry's common part, with the options period and those of compression.
-StrategyEntry OuterEntry(int64_t period);
+/// The option period, or its default: `longest`, or a quarter of an epoch if that is less.
+int64_t OuterPeriod(const Options& options, int64_t longest, int64_t steps_per_epoch);
+/// An all-reduce of the model, possibly compressed, every `period` steps.
+Cost CostOfOuter(const Options& options, const ExchangeSize& size, int64_t period);
+/// The common part of the entries, with the options period and compression; `longest` is for its
+/// help.
+StrategyEntry OuterEntry(const std::string& longest);
 
 }  // namespace yoke::strategy

@@ -41,7 +41,7 @@ class SideThread {
   using Job = std::function<void(Endpoint&)>;
   using Handler = std::function<void(Endpoint&, const Message&)>;
 
-  /// All ranks construct it in the same order; likewise Begin.
+  /// All ranks construct it in the same order, and begin those that have work in the same order.
   explicit SideThread(const Communicator& world, Handler handler = nullptr);
   /// Finishes, unless an exception is under way: then the end of the world wakes the thread.
   ~SideThread();

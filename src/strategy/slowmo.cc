@@ -8,13 +8,15 @@
 namespace yoke::strategy {
 namespace {
 
+constexpr int64_t kLongestSlow = 12;
+
 /// Rules of one velocity start anew; Adam's averages are kept.
 bool HasOneVelocity(const RuleState& state) { return state.names().size() == 1; }
 
 }  // namespace
 
 StrategyEntry slowmo() {
-  StrategyEntry entry = OuterEntry(12);
+  StrategyEntry entry = OuterEntry("12");
   entry.name = "slowmo";
   entry.summary = "local_sgd with a slow momentum over its averages";
   entry.rule_alone = false;
@@ -30,6 +32,9 @@ StrategyEntry slowmo() {
                            .help = "Factor on the slow step, the paper's alpha.",
                            .minimum = 0,
                            .exclusive_minimum = true});
+  entry.estimate = [](const Options& options, const ExchangeSize& size) {
+    return CostOfOuter(options, size, OuterPeriod(options, kLongestSlow, 0));
+  };
   entry.make = [](const Options& options,
                   const StrategyContext& context) -> std::unique_ptr<Strategy> {
     const auto beta = static_cast<float>(options.Float("slow_momentum"));
@@ -41,11 +46,12 @@ StrategyEntry slowmo() {
       AddScaled(s.momentum, 1 / gamma, s.change);
       AddScaled(s.values, -alpha * gamma, s.momentum);
     };
-    return std::make_unique<Outer>(options, context,
-                                   OuterSettings{.period = options.Int("period"),
-                                                 .momentum = true,
-                                                 .resets_rule = HasOneVelocity(context.state),
-                                                 .step = step});
+    return std::make_unique<Outer>(
+        options, context,
+        OuterSettings{.period = OuterPeriod(options, kLongestSlow, context.steps_per_epoch),
+                      .momentum = true,
+                      .resets_rule = HasOneVelocity(context.state),
+                      .step = step});
   };
   return entry;
 }

@@ -21,8 +21,8 @@ void RunningStatistics::Remember(const float* copy) {
   before_.assign(now.begin(), now.end());
 }
 
-void RunningStatistics::AddChanges(const float* copy, float* packed) const {
-  AddDifference(Of(packed), 1, Of(copy), before_);
+void RunningStatistics::AddChanges(const float* copy, float* packed, float factor) const {
+  AddDifference(Of(packed), factor, Of(copy), before_);
 }
 
 /// Through memory of its own, so that racing threads only copy.

@@ -27,8 +27,8 @@ class RunningStatistics {
   void Average(const Communicator& world, float* packed) const;
   /// Remembers those of a copy at which a gradient is about to be computed.
   void Remember(const float* copy);
-  /// Adds to `packed` what has changed in the copy since.
-  void AddChanges(const float* copy, float* packed) const;
+  /// Adds to `packed` `factor` times what has changed in the copy since.
+  void AddChanges(const float* copy, float* packed, float factor = 1) const;
   /// Moves those of shared values, which other threads write too, by `fraction` towards `theirs`.
   static void MoveShared(Values ours, float fraction, ConstValues theirs);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <optional>
 
 #include "kernels/vectors.h"
@@ -11,12 +12,6 @@ namespace yoke {
 namespace {
 
 constexpr double kForward = 1.0 / 3;  // of a training step's operations
-
-Cost Scaled(Cost cost, double factor) {
-  cost.operations *= factor;
-  cost.bytes *= factor;
-  return cost;
-}
 
 /// A remote head, with the time of the body's forward pass before it.
 class HeadAfterForward : public Head {
@@ -39,63 +34,64 @@ ChargedExecutor::ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& 
                                  const Communicator& world)
     : inner_(std::move(shared)), graph_(graph), world_(world) {
   const std::vector<LayerInfo> layers = graph.Info();
-  double sum = 0;
-  for (const LayerInfo& layer : layers) sum += layer.cost.operations;
-  for (const LayerInfo& layer : layers)
-    fractions_.push_back(sum > 0 ? layer.cost.operations / sum : 0);
+  for (const LayerInfo& layer : layers) operations_.push_back(layer.cost.operations);
   for (const Slice& slice : graph.layout().slices()) {
     const std::string layer = slice.name.substr(0, slice.name.rfind('.'));
     const auto at = std::ranges::find(layers, layer, &LayerInfo::name);
     layer_of_.push_back(at == layers.end() ? -1 : static_cast<int>(at - layers.begin()));
   }
+  body_ = static_cast<int>(layers.size());
+  if (const std::optional<GraphCut> cut = graph.Cut(); cut && layer_of_[cut->first_slice] >= 0)
+    body_ = layer_of_[cut->first_slice];
 }
 
+/// One draw for the whole step, however many pieces it is charged in.
 StepResult ChargedExecutor::Step(const Batch& batch, const ParamView& params,
                                  const ExecutorStep& step) {
   if (in_place()) return StepInPlace(batch, params, step);
+  const GraphPart part = step.head ? GraphPart::kBody : GraphPart::kWhole;
+  const double seconds = world_.Price(graph_.Price(batch.size, part));
   announced_.clear();
   ExecutorStep inner = step;
   inner.ready = [this](int slice) { announced_.push_back(slice); };
   std::optional<HeadAfterForward> head;
-  if (step.head) inner.head = &head.emplace(*step.head, [&] { ChargeForward(batch.size); });
+  if (step.head) inner.head = &head.emplace(*step.head, [&] { world_.Work(kForward * seconds); });
   const StepResult result = inner_->Step(batch, params, inner);
-  if (!step.head) ChargeForward(batch.size);
-  Announce(batch.size, step.ready);
+  if (!step.head) world_.Work(kForward * seconds);
+  const auto layers = static_cast<int>(operations_.size());
+  Announce((1 - kForward) * seconds, step.head ? body_ : layers, step.ready);
   return result;
 }
 
-void ChargedExecutor::ChargeForward(int64_t examples) const {
-  world_.Charge(Scaled(graph_.Price(examples), kForward));
-}
-
 /// From the last layer to the first: each slice when its layer and all above have had their time.
-void ChargedExecutor::Announce(int64_t examples, const GradientReady& ready) const {
-  const std::vector<int> announced = announced_;  // others use the member while this one waits
-  const Cost backward = Scaled(graph_.Price(examples), 1 - kForward);
-  int above = static_cast<int>(fractions_.size());
-  const auto charge_down_to = [&](int layer) {
-    double fraction = 0;
-    while (above > layer) fraction += fractions_[--above];
-    if (fraction > 0) world_.Charge(Scaled(backward, fraction));
+void ChargedExecutor::Announce(double seconds, int above, const GradientReady& ready) const {
+  const double sum = std::accumulate(operations_.begin(), operations_.begin() + above, 0.0);
+  const auto work_down_to = [&](int layer) {
+    double operations = 0;
+    while (above > layer) operations += operations_[--above];
+    if (operations > 0) world_.Work(seconds * operations / sum);
   };
-  for (const int slice : announced) {
-    if (layer_of_[slice] >= 0) charge_down_to(layer_of_[slice]);
+  for (const int slice : announced_) {
+    if (layer_of_[slice] >= 0) work_down_to(layer_of_[slice]);
     if (ready) ready(slice);
   }
-  charge_down_to(0);
+  work_down_to(0);
 }
 
 StepResult ChargedExecutor::StepInPlace(const Batch& batch, const ParamView& params,
                                         const ExecutorStep& step) {
   const auto count = static_cast<size_t>(params.layout->size());
-  const std::vector<float> before(params.values, params.values + count);
-  copy_ = before;
+  const Values values(params.values, count);
+  before_.assign(values.begin(), values.end());
+  after_ = before_;
   ParamView view = params;
-  view.values = copy_.data();
+  view.values = after_.data();
   const StepResult result = inner_->Step(batch, view, step);
-  const std::vector<float> after = copy_;
   world_.Charge(graph_.Price(batch.size));
-  AddDifference({params.values, count}, 1, after, before);
+  if (std::ranges::equal(values, before_))
+    std::ranges::copy(after_, values.begin());
+  else
+    AddDifference(values, 1, after_, before_);
   return result;
 }
 

@@ -34,16 +34,16 @@ class ChargedExecutor : public Executor {
 
  private:
   StepResult StepInPlace(const Batch& batch, const ParamView& params, const ExecutorStep& step);
-  void ChargeForward(int64_t examples) const;
-  void Announce(int64_t examples, const GradientReady& ready) const;
+  void Announce(double seconds, int above, const GradientReady& ready) const;
 
   std::shared_ptr<Executor> inner_;
   const Graph& graph_;
   Communicator world_;
-  std::vector<double> fractions_;  // of the model's cost, by layer
-  std::vector<int> layer_of_;      // by slice; -1: none
-  std::vector<int> announced_;     // slices, in the order of the last backward pass
-  std::vector<float> copy_;
+  std::vector<double> operations_;  // by layer
+  std::vector<int> layer_of_;       // by slice; -1: none
+  int body_ = 0;                    // layers below a head that is computed elsewhere
+  std::vector<int> announced_;      // slices, in the order of the last backward pass
+  std::vector<float> before_, after_;
 };
 
 }  // namespace yoke

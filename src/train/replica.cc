@@ -110,8 +110,12 @@ std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) con
 void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
   std::shared_ptr<Executor> inner = std::move(executor_);
   if (!inner->in_place() && !strategy_->RemoteHead()) {
-    if (!shared.executor)
-      shared.executor = MakeExecutor(WorkOf(shared.graph.emplace(layers_, TaskOf(data))));
+    if (!shared.executor) {
+      ExecutorContext work = WorkOf(shared.graph.emplace(layers_, TaskOf(data)));
+      work.rule = nullptr;  // it outlives this replica
+      work.state = nullptr;
+      shared.executor = MakeExecutor(work);
+    }
     inner = shared.executor;
   }
   executor_ = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_);

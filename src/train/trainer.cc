@@ -197,8 +197,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   const auto body = [&](const Communicator& world) {
     std::optional<SurvivorState> none;  // threads are lost together
     const LocalRank inside = {.rank = world.rank(), .size = world.size()};
-    EndEvent mine =
-        TrainRank(job, request, context, world, request.cluster ? LocalRank{} : inside, none);
+    EndEvent mine = TrainRank(job, request, context, world, inside, none);
     if (world.rank() == 0) end = std::move(mine);
   };
   const double timeout = job.cluster.Float("timeout");
@@ -209,6 +208,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   SimulatedRanks cluster = *request.cluster;
   cluster.ranks = ranks;
   cluster.timeout = timeout;
+  cluster.all_reduce = algorithm;
   end.virtual_seconds = Simulate(cluster, body);
   return end;
 }

@@ -69,6 +69,27 @@ TEST(SimulatedCards, APacketDoesNotQueueButOvertakesNoneOfItsSender) {
   EXPECT_DOUBLE_EQ(arrivals[2], 1.5);
 }
 
+TEST(SimulatedCards, AnIdleCardReceivesWhatComesFirst) {
+  // Rank 0's second message is sent first, but its card is busy for three seconds.
+  std::vector<double> arrivals;
+  Simulate({.ranks = 3, .bytes_per_second = 10000}, [&](const Communicator& world) {
+    if (world.rank() == 0) {
+      world.Send(Of(30000), 1, 0);
+      return world.Send(Of(10000), 2, 0);
+    }
+    if (world.rank() == 1) {
+      world.Sleep(0.5);
+      world.Send(Of(10000), 2, 0);
+      return static_cast<void>(world.Receive(0, 0));
+    }
+    for (int i = 0; i < 2; ++i) {
+      world.Receive(kAnySource, 0);
+      arrivals.push_back(world.Now());
+    }
+  });
+  EXPECT_EQ(arrivals, (std::vector<double>{1.5, 4}));
+}
+
 TEST(SimulatedNodes, MessagesInsideARankOrANodeUseNoCard) {
   const SimulatedRanks pairs{
       .ranks = 4, .latency = 0.5, .bytes_per_second = 10000, .ranks_per_node = 2};

@@ -1,5 +1,7 @@
-// gossip_push: what weights keep, and that replicas come together.
+// gossip_push: its recurrence restated, what weights keep, and that replicas come together.
 #include <gtest/gtest.h>
+
+#include <cstring>
 
 #include "strategy/support/cloud.h"
 
@@ -11,6 +13,9 @@ using test::kCount;
 using test::Lab;
 using test::Noise;
 using test::Rounds;
+
+// Two ranks in step: what one sends lands in the same step of the other.
+TEST(GossipPush, IsItsRecurrence) { test::ExpectHalfway("gossip_push"); }
 
 TEST(GossipPushLaw, WeightsKeepTheWeightedMean) {
   constexpr int kRanks = 8;
@@ -29,8 +34,8 @@ TEST(GossipPushLaw, WeightsKeepTheWeightedMean) {
     }
     lab.Steps();
     lab.strategy->Quiesce();
-    const Value state = lab.strategy->State();
-    const double weight = *state.Find("weight")->AsFloat();
+    double weight = 0;
+    std::memcpy(&weight, lab.strategy->Tensors().at(0).values, sizeof weight);
     weights += weight;
     for (int64_t i = 0; i < kCount; ++i) after[i] += weight * lab.Values()[i];
     lab.strategy->Finish();

@@ -1,4 +1,4 @@
-// local_sgd: its recurrence restated, the post-local switch, and a restart between two averages.
+// local_sgd: its recurrence restated, the post-local switch, and its default period.
 #include <gtest/gtest.h>
 
 #include "comm/threads.h"
@@ -57,6 +57,21 @@ TEST(LocalSgd, IsItsRecurrence) {
 TEST(LocalSgd, AveragesEveryStepUntilTheRateIsCut) {
   Compare(Table{{"period", 2}, {"post_local", true}}, {0.1, 0.2, 0.15, 0.1, 0.1, 0.1},
           {true, true, true, false, true, false});
+}
+
+TEST(LocalSgd, AveragesFourTimesAnEpochThatIsShort) {
+  for (const auto& [steps_per_epoch, updates] : {std::pair(12, 8), std::pair(400, 3)})
+    RunThreads({.ranks = 2}, [&](const Communicator& world) {
+      Lab lab(world, {.strategy = "local_sgd",
+                      .steps = 24,
+                      .steps_per_epoch = steps_per_epoch,
+                      .gradient = test::PullToRank});
+      lab.Steps();
+      if (world.rank() == 0) {
+        EXPECT_EQ(lab.strategy->Counts().updates, updates);
+      }
+      lab.strategy->Finish();
+    });
 }
 
 }  // namespace

@@ -67,6 +67,33 @@ TEST_P(SideThreads, HandleOffersOfOthers) {
   });
 }
 
+// Each rank's job waits for the other's answer, which the other's job gives while it waits; a job
+// that is announced meanwhile runs afterwards.
+TEST_P(SideThreads, AnswerEachOtherInsideJobs) {
+  GetParam().run(2, [](const Communicator& world) {
+    int answers = 0, after = 0;
+    SideThread thread(world, [&answers](SideThread::Endpoint& here, const Message& offer) {
+      if (offer.bytes.empty())
+        here.Offer(AsMessage(1), offer.source);
+      else
+        ++answers;
+    });
+    thread.Begin();
+    for (int round = 1; round <= 20; ++round) {
+      thread.Do([&answers, round](SideThread::Endpoint& here) {
+        here.Offer({}, 1 - here.world().rank());
+        here.HandleOffersUntil([&answers, round] { return answers == round; });
+      });
+      thread.Do([&after](SideThread::Endpoint&) { ++after; });
+      thread.Wait();
+      EXPECT_EQ(after, round);
+    }
+    world.Barrier();
+    thread.Finish();
+    EXPECT_EQ(answers, 20);
+  });
+}
+
 TEST_P(SideThreads, EndWithTheReasonOfAJobThatFails) {
   try {
     GetParam().run(2, [](const Communicator& world) {

@@ -26,12 +26,18 @@ struct Case {
   bool serves_apart = false;  ///< The first rank only serves.
   std::string compression = {};
 
+  /// One that follows from an epoch's length, and is longer than these tests.
+  bool HasLongPeriod() const {
+    const auto period = std::ranges::find(entry->options, "period", &OptionSpec::name);
+    return period != entry->options.end() && period->fallback.IsNone();
+  }
   Table options() const {
     Table options;
     if (serves_head) options.emplace_back("served_head", true);
     if (serves_apart) options.emplace_back("servers", 1);
     if (!compression.empty()) options.emplace_back("compression", compression);
     if (compression == "topk") options.emplace_back("top_share", 0.2);
+    if (HasLongPeriod()) options.emplace_back("period", 8);
     return options;
   }
 };

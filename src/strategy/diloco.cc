@@ -1,0 +1,55 @@
+// DiLoCo: many inner steps of each replica, then one outer step of Nesterov's momentum for all.
+// Douillard et al., "DiLoCo: Distributed Low-Communication Training of Language Models" (2023,
+// arXiv 2311.08105). With Delta the mean over the replicas of theta_prev - theta_i:
+//   v <- mu v + Delta,   theta <- theta_prev - rate (Delta + mu v).
+// The inner rule is the job's (the paper's is adamw); its state is local and kept. Cost: that of
+// local_sgd.
+#include "strategy/outer.h"
+
+namespace yoke::strategy {
+namespace {
+
+constexpr int64_t kLongestInner = 500;
+
+}  // namespace
+
+StrategyEntry diloco() {
+  StrategyEntry entry = OuterEntry("500");
+  entry.name = "diloco";
+  entry.summary = "Replicas train alone for a long period, then take an outer Nesterov step";
+  entry.rule_alone = false;
+  entry.options.push_back({.name = "outer_rate",
+                           .type = OptionType::kFloat,
+                           .fallback = 0.7,
+                           .help = "Learning rate of the outer step.",
+                           .minimum = 0,
+                           .exclusive_minimum = true});
+  entry.options.push_back({.name = "outer_momentum",
+                           .type = OptionType::kFloat,
+                           .fallback = 0.9,
+                           .help = "Momentum of the outer step.",
+                           .minimum = 0,
+                           .maximum = 0.999});
+  entry.estimate = [](const Options& options, const ExchangeSize& size) {
+    return CostOfOuter(options, size, OuterPeriod(options, kLongestInner, 0));
+  };
+  entry.make = [](const Options& options,
+                  const StrategyContext& context) -> std::unique_ptr<Strategy> {
+    const auto rate = static_cast<float>(options.Float("outer_rate"));
+    const auto mu = static_cast<float>(options.Float("outer_momentum"));
+    const auto step = [rate, mu](const OuterState& s) {
+      Scale(s.momentum, mu);
+      Add(s.momentum, s.change);
+      AddScaled(s.values, -rate, s.change);
+      AddScaled(s.values, -rate * mu, s.momentum);
+    };
+    return std::make_unique<Outer>(
+        options, context,
+        OuterSettings{.period = OuterPeriod(options, kLongestInner, context.steps_per_epoch),
+                      .momentum = true,
+                      .step = step});
+  };
+  return entry;
+}
+
+}  // namespace yoke::strategy
