@@ -52,8 +52,8 @@ TEST(DiLoCo, MeetsFourTimesAnEpochThatIsShort) {
   RunThreads({.ranks = 2}, [](const Communicator& world) {
     Lab lab(world, {.strategy = "diloco",
                     .rate = 0.01,
-                    .steps = 40,
-                    .steps_per_epoch = 40,
+                    .steps = 80,
+                    .steps_per_epoch = 80,
                     .gradient = test::PullToRank});
     lab.Steps();
     if (world.rank() == 0) {

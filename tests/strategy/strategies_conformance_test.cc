@@ -37,7 +37,7 @@ struct Case {
     if (serves_apart) options.emplace_back("servers", 1);
     if (!compression.empty()) options.emplace_back("compression", compression);
     if (compression == "topk") options.emplace_back("top_share", 0.2);
-    if (HasLongPeriod()) options.emplace_back("period", 8);
+    if (HasLongPeriod()) options.emplace_back("period", 12);
     return options;
   }
 };
