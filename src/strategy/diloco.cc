@@ -16,6 +16,13 @@ constexpr int64_t kLongestInner = 500;
 /// curvature of 1, periods below 8 do.
 constexpr int64_t kShortestInner = 12;
 
+/// An inner velocity amplifies the outer one: LeNet at an inner momentum of 0.9, a rate of 0.02 and
+/// a period of 23 diverges at an outer 0.9.
+double OuterMomentum(const Options& options, const RuleState& state) {
+  if (options.Has("outer_momentum")) return options.Float("outer_momentum");
+  return state.names().size() == 2 ? 0.9 : 0.6;
+}
+
 int64_t PeriodOf(const Options& options, int64_t steps_per_epoch) {
   if (options.Has("period")) return options.Int("period");
   return std::max(kShortestInner, OuterPeriod(options, kLongestInner, steps_per_epoch));
@@ -37,8 +44,8 @@ StrategyEntry diloco() {
                            .exclusive_minimum = true});
   entry.options.push_back({.name = "outer_momentum",
                            .type = OptionType::kFloat,
-                           .fallback = 0.9,
-                           .help = "Momentum of the outer step.",
+                           .help = "Momentum of the outer step; by default 0.9 with rules that "
+                                   "have two averages (adam, adamw), otherwise 0.6.",
                            .minimum = 0,
                            .maximum = 0.999});
   entry.estimate = [](const Options& options, const ExchangeSize& size) {
@@ -47,7 +54,7 @@ StrategyEntry diloco() {
   entry.make = [](const Options& options,
                   const StrategyContext& context) -> std::unique_ptr<Strategy> {
     const auto rate = static_cast<float>(options.Float("outer_rate"));
-    const auto mu = static_cast<float>(options.Float("outer_momentum"));
+    const auto mu = static_cast<float>(OuterMomentum(options, context.state));
     const auto step = [rate, mu](const OuterState& s) {
       Scale(s.momentum, mu);
       Add(s.momentum, s.change);
