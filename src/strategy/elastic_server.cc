@@ -11,10 +11,10 @@
 namespace yoke::strategy {
 namespace {
 
-template <ElasticOrder order>
+template <ElasticOrder Order>
 std::unique_ptr<Strategy> MakeElasticServer(const Options& options,
                                             const StrategyContext& context) {
-  return std::make_unique<ElasticServer>(options, context, order);
+  return std::make_unique<ElasticServer>(options, context, Order);
 }
 
 }  // namespace
