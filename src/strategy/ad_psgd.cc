@@ -65,6 +65,7 @@ class AdPsgd : public Strategy {
     if (alone_) return;
     thread_.Wait();
     context_.world.Barrier();
+    thread_.Settle();
   }
 
   const float* Model() override {

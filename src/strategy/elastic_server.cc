@@ -152,9 +152,8 @@ void ElasticServer::Quiesce() {
   if (!Exchanges()) return;
   thread().Wait();
   context_.world.Barrier();
-  if (!Serves() || order_ != ElasticOrder::kRoundRobin) return;
-  thread().Do([](Endpoint&) {});  // after the last worker's replica, which it has sent before
-  thread().Wait();
+  if (!Serves()) return;
+  for (const auto& each : threads_) each->Settle();
 }
 
 const float* ElasticServer::Model() {

@@ -89,6 +89,7 @@ void Gossip::Quiesce() {
   thread_.Wait();
   if (exchange_->MayBeUnderWay()) AwaitOffers();
   context_.world.Barrier();
+  thread_.Settle();
 }
 
 void Gossip::AwaitOffers() {

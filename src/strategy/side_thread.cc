@@ -73,6 +73,11 @@ void SideThread::Wait() {
   seconds_waited_ += inbox_.Now() - began;
 }
 
+void SideThread::Settle() {
+  Do([](Endpoint&) {});
+  Wait();
+}
+
 void SideThread::Finish() {
   if (thread_) Do(nullptr);
   thread_.reset();

@@ -52,6 +52,9 @@ class SideThread {
   void Do(Job job);
   /// Waits until all jobs are done.
   void Wait();
+  /// Waits for the jobs and for what was under way when it was called: when all ranks' jobs are
+  /// done, an answer may have been sent whose handler has not returned.
+  void Settle();
   /// Ends the thread after the jobs given.
   void Finish();
   /// Ends the thread after a rank is lost.
