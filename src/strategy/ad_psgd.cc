@@ -5,6 +5,8 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/random.h"
+#include "strategy/kept.h"
+#include "strategy/replicas.h"
 #include "strategy/side_thread.h"
 #include "strategy/statistics.h"
 #include "strategy/update.h"
@@ -68,13 +70,7 @@ class AdPsgd : public Strategy {
     thread_.Settle();
   }
 
-  const float* Model() override {
-    if (alone_) return context_.params.values();
-    model_.assign(context_.params.values(), context_.params.values() + size_);
-    context_.world.Reduce(model_, 0);
-    Divide(model_, static_cast<float>(context_.world.size()));
-    return model_.data();
-  }
+  const float* Model() override { return MeanOfReplicas(context_.world, context_.params, model_); }
 
   ExchangeCounts Counts() const override {
     ExchangeCounts counts = update_.counts();
@@ -87,12 +83,8 @@ class AdPsgd : public Strategy {
   /// Draws go on where they ended.
   Value State() const override { return Table{{"steps", steps_}, {"averagings", drawn_}}; }
   void Restore(const Value& state) override {
-    const auto number = [&state](const char* key) {
-      const Value* value = state.Find(key);
-      return value && value->AsInt() ? *value->AsInt() : 0;
-    };
-    steps_ = number("steps");
-    drawn_ = number("averagings");
+    ReadKept(state, "steps", steps_);
+    ReadKept(state, "averagings", drawn_);
   }
 
   void Finish() override {

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "strategy/compressed_sum.h"
+#include "strategy/kept.h"
 #include "strategy/rows.h"
 #include "strategy/side_thread.h"
 #include "strategy/statistics.h"
@@ -105,16 +106,12 @@ class AllReduce : public Strategy {
   }
   std::vector<KeptTensor> Tensors() override {
     std::vector<KeptTensor> kept;
-    const auto keep = [&kept](const std::string& name, std::vector<float>& numbers) {
-      if (!numbers.empty())
-        kept.push_back({name, numbers.data(), static_cast<int64_t>(numbers.size())});
-    };
-    keep("accumulated", sum_);
+    Keep(kept, "accumulated", sum_);
     for (RowSum& sum : row_sums_) {
-      keep("accumulated." + sum.name, sum.values);
-      keep("touched." + sum.name, sum.touched);
+      Keep(kept, "accumulated." + sum.name, sum.values);
+      Keep(kept, "touched." + sum.name, sum.touched);
     }
-    keep("residual", compressor_.residual());
+    Keep(kept, "residual", compressor_.residual());
     return kept;
   }
 

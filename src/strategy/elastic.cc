@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "strategy/kept.h"
 
 namespace yoke::strategy {
 namespace {
@@ -181,10 +182,7 @@ ExchangeCounts Elastic::Counts() const {
 
 Value Elastic::State() const { return Table{{"centre", Exchanges()}}; }
 
-void Elastic::Restore(const Value& state) {
-  const Value* centre = state.Find("centre");
-  restored_ = centre && centre->AsBool() && *centre->AsBool();
-}
+void Elastic::Restore(const Value& state) { ReadKept(state, "centre", restored_); }
 
 std::vector<Strategy::KeptTensor> Elastic::Tensors() {
   if (!IsCentre()) return {};

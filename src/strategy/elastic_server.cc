@@ -7,9 +7,17 @@
 #include "base/check.h"
 #include "kernels/shared.h"
 #include "strategy/elastic.h"
+#include "strategy/kept.h"
 
 namespace yoke::strategy {
 namespace {
+
+/// Every worker but rank 0's meets the centre: |W| bytes each way.
+Cost CostOfMeetings(const Options& options, const ExchangeSize& size, int messages) {
+  const double workers = (size.world - 1.0) / static_cast<double>(options.Int("period"));
+  return {.messages = messages * workers,
+          .message_bytes = 2 * workers * static_cast<double>(size.bytes)};
+}
 
 template <ElasticOrder Order>
 std::unique_ptr<Strategy> MakeElasticServer(const Options& options,
@@ -171,14 +179,14 @@ ExchangeCounts ElasticServer::Counts() const {
 Value ElasticServer::State() const { return Table{{"centre", Exchanges()}, {"steps", steps_}}; }
 
 void ElasticServer::Restore(const Value& state) {
-  const Value* centre = state.Find("centre");
-  restored_ = centre && centre->AsBool() && *centre->AsBool();
-  if (const Value* steps = state.Find("steps"); steps && steps->AsInt()) steps_ = *steps->AsInt();
+  ReadKept(state, "centre", restored_);
+  ReadKept(state, "steps", steps_);
 }
 
 std::vector<Strategy::KeptTensor> ElasticServer::Tensors() {
-  if (centre_.empty()) return {};
-  return {{.name = "centre", .values = centre_.data(), .count = size_}};
+  std::vector<KeptTensor> kept;
+  Keep(kept, "centre", centre_);
+  return kept;
 }
 
 void ElasticServer::Finish() {
@@ -198,15 +206,12 @@ StrategyEntry ElasticServerEntry(ElasticOrder order) {
   entry.weighs_equally = false;  // the last one served has moved the centre last
   entry.in_place = false;
   if (!in_turn) entry.team = EachAlone;
-  entry.estimate = in_turn ? [](const Options& options, const ExchangeSize& size) -> Cost {
-    const double workers = (size.world - 1.0) / static_cast<double>(options.Int("period"));
-    return {.messages = 3 * workers,
-            .message_bytes = 2 * workers * static_cast<double>(size.bytes)};
-  }
-  : [](const Options& options, const ExchangeSize& size) -> Cost {
-      const double workers = (size.world - 1.0) / static_cast<double>(options.Int("period"));
-      return {.messages = 2 * workers,
-              .message_bytes = 2 * workers * static_cast<double>(size.bytes)};
+  entry.estimate = [](const Options& options, const ExchangeSize& size) {
+    return CostOfMeetings(options, size, 2);
+  };
+  if (in_turn)  // a worker first says that it is ready
+    entry.estimate = [](const Options& options, const ExchangeSize& size) {
+      return CostOfMeetings(options, size, 3);
     };
   entry.make = in_turn                             ? MakeElasticServer<ElasticOrder::kRoundRobin>
                : order == ElasticOrder::kFirstCome ? MakeElasticServer<ElasticOrder::kFirstCome>

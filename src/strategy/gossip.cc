@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/random.h"
+#include "strategy/kept.h"
 
 namespace yoke::strategy {
 namespace {
@@ -110,14 +111,7 @@ void Gossip::AwaitOffers() {
   context_.params.Publish();
 }
 
-const float* Gossip::Model() {
-  if (alone()) return context_.params.values();
-  const Values mine = All();
-  model_.assign(mine.begin(), mine.end());
-  context_.world.Reduce(model_, 0);
-  Divide(model_, static_cast<float>(context_.world.size()));
-  return model_.data();
-}
+const float* Gossip::Model() { return MeanOfReplicas(context_.world, context_.params, model_); }
 
 ExchangeCounts Gossip::Counts() const {
   ExchangeCounts counts = update_.counts();
@@ -137,12 +131,8 @@ std::vector<Strategy::KeptTensor> Gossip::Tensors() {
 }
 
 void Gossip::Restore(const Value& state) {
-  const auto number = [&state](const char* key) {
-    const Value* value = state.Find(key);
-    return value && value->AsInt() ? *value->AsInt() : 0;
-  };
-  steps_ = number("steps");
-  drawn_ = number("drawn");
+  ReadKept(state, "steps", steps_);
+  ReadKept(state, "drawn", drawn_);
 }
 
 void Gossip::Finish() {

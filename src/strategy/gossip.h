@@ -5,8 +5,8 @@
 #include <mutex>
 #include <vector>
 
+#include "strategy/replicas.h"
 #include "strategy/side_thread.h"
-#include "strategy/statistics.h"
 #include "strategy/update.h"
 
 namespace yoke::strategy {
@@ -66,9 +66,7 @@ class Gossip : public Strategy {
 
  private:
   bool alone() const { return context_.world.size() == 1; }
-  Values All() const {
-    return {context_.params.values(), static_cast<size_t>(context_.params.layout().size())};
-  }
+  Values All() const { return AllValues(context_.params); }
   int DrawPeer();
   void AwaitOffers();
 

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "strategy/kept.h"
+#include "strategy/replicas.h"
 
 namespace yoke::strategy {
 int64_t OuterPeriod(const Options& options, int64_t longest, int64_t steps_per_epoch) {
@@ -93,12 +95,8 @@ void Outer::ResetRule() {
 }
 
 const float* Outer::Model() {
-  if (since_ == 0 || context_.world.size() == 1) return context_.params.values();
-  const float* values = context_.params.values();
-  model_.assign(values, values + context_.params.layout().size());
-  context_.world.Reduce(model_, 0);
-  Divide(model_, static_cast<float>(context_.world.size()));
-  return model_.data();
+  if (since_ == 0) return context_.params.values();
+  return MeanOfReplicas(context_.world, context_.params, model_);
 }
 
 ExchangeCounts Outer::Counts() const {
@@ -116,22 +114,17 @@ Value Outer::State() const {
 }
 
 void Outer::Restore(const Value& state) {
-  if (const Value* since = state.Find("since"); since && since->AsInt()) since_ = *since->AsInt();
-  if (const Value* rate = state.Find("highest_rate"); rate && rate->AsFloat())
-    highest_rate_ = *rate->AsFloat();
-  if (const Value* cut = state.Find("cut"); cut && cut->AsBool()) cut_ = *cut->AsBool();
-  const Value* common = state.Find("common");
-  restored_ = common && common->AsBool() && *common->AsBool();
+  ReadKept(state, "since", since_);
+  ReadKept(state, "highest_rate", highest_rate_);
+  ReadKept(state, "cut", cut_);
+  ReadKept(state, "common", restored_);
 }
 
 std::vector<Strategy::KeptTensor> Outer::Tensors() {
   std::vector<KeptTensor> kept;
-  const auto keep = [&kept](const char* name, std::vector<float>& values) {
-    if (!values.empty()) kept.push_back({name, values.data(), static_cast<int64_t>(values.size())});
-  };
-  keep("common", common_);
-  keep("momentum", momentum_);
-  keep("residual", compressor_.residual());
+  Keep(kept, "common", common_);
+  Keep(kept, "momentum", momentum_);
+  Keep(kept, "residual", compressor_.residual());
   return kept;
 }
 

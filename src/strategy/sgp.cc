@@ -5,11 +5,11 @@
 //   half of (x_i, w_i) goes to rank i + 2^(k mod (floor(log2(n - 1)) + 1)), what arrives is added.
 // Cost of a step of a rank: one message of |W| + 8 bytes.
 #include <bit>
-#include <cstring>
 #include <utility>
 
-#include "base/check.h"
+#include "strategy/kept.h"
 #include "strategy/packing.h"
+#include "strategy/replicas.h"
 #include "strategy/side_thread.h"
 #include "strategy/statistics.h"
 #include "strategy/update.h"
@@ -64,14 +64,7 @@ class Sgp : public Strategy {
   }
 
   /// The sum of the weights is the number of ranks.
-  const float* Model() override {
-    if (alone_) return context_.params.values();
-    const Values x = All();
-    model_.assign(x.begin(), x.end());
-    context_.world.Reduce(model_, 0);
-    Divide(model_, static_cast<float>(context_.world.size()));
-    return model_.data();
-  }
+  const float* Model() override { return MeanOfReplicas(context_.world, context_.params, model_); }
 
   ExchangeCounts Counts() const override {
     ExchangeCounts counts = update_.counts();
@@ -83,9 +76,8 @@ class Sgp : public Strategy {
 
   Value State() const override { return Table{{"steps", steps_}, {"weight", weight_}}; }
   void Restore(const Value& state) override {
-    if (const Value* steps = state.Find("steps"); steps && steps->AsInt()) steps_ = *steps->AsInt();
-    if (const Value* weight = state.Find("weight"); weight && weight->AsFloat())
-      weight_ = *weight->AsFloat();
+    ReadKept(state, "steps", steps_);
+    ReadKept(state, "weight", weight_);
   }
 
   void Finish() override {
@@ -101,9 +93,7 @@ class Sgp : public Strategy {
  private:
   static constexpr int kHalf = 0;
 
-  Values All() const {
-    return {context_.params.values(), static_cast<size_t>(context_.params.layout().size())};
-  }
+  Values All() const { return AllValues(context_.params); }
 
   void Push() {
     const int ranks = context_.world.size(), rank = context_.world.rank();
