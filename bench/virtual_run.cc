@@ -1,0 +1,123 @@
+// Trains a job on a simulated cluster, in virtual time with real gradients: the instrument of the
+// strategies' tables. The run directory is that of `yoke train`, with virtual seconds.
+//
+// usage: virtual_run JOB --run DIR [--set KEY=VALUE]... [a cluster; see --help]
+//
+// Prints one line of JSON: the virtual seconds of the run, and the real ones.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/simulated.h"
+#include "data/reader.h"
+#include "model/graph.h"
+#include "train/job.h"
+#include "train/replica.h"
+#include "train/trainer.h"
+
+namespace {
+
+using namespace yoke;  // NOLINT(google-build-using-namespace): a program of one file
+
+struct Settings {
+  std::string job, run;
+  std::vector<std::string> set;
+  double latency = 50e-6, bandwidth = 1.25e9;
+  double step_seconds = 0, operations = 1e11, memory = 1e10, copies = 1e10;
+  int ranks_per_node = 1, cores = 0;
+  int slow_rank = -1;
+  double slow_factor = 2, jitter = 0;
+};
+
+void Declare(CLI::App& app, Settings& to) {
+  app.add_option("JOB", to.job, "Job file")->required();
+  app.add_option("--run", to.run, "Run directory")->required();
+  app.add_option("--set", to.set, "KEY=VALUE of the job");
+  app.add_option("--latency", to.latency, "Seconds from card to card");
+  app.add_option("--bandwidth", to.bandwidth, "Bytes per second of a card");
+  app.add_option("--step-seconds", to.step_seconds,
+                 "Of forward and backward for the job's batch; instead of --operations");
+  app.add_option("--operations", to.operations, "Per second of a rank");
+  app.add_option("--memory", to.memory, "Bytes per second of a rank's arithmetic on values");
+  app.add_option("--copies", to.copies, "Bytes per second of a message's copies");
+  app.add_option("--ranks-per-node", to.ranks_per_node);
+  app.add_option("--cores", to.cores, "Of a node; 0: one for each charge");
+  app.add_option("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
+  app.add_option("--slow-factor", to.slow_factor);
+  app.add_option("--jitter", to.jitter, "Sigma of the logarithm of a charge's time");
+}
+
+Overrides OverridesOf(const std::vector<std::string>& words) {
+  Overrides overrides;
+  for (const std::string& word : words) {
+    const size_t equals = std::min(word.find('='), word.size() - 1);
+    overrides.push_back({.key = word.substr(0, equals), .value = word.substr(equals + 1)});
+  }
+  return overrides;
+}
+
+/// The price of forward and backward for the job's batch.
+Cost CostOfStep(const Job& job) {
+  const DataSets data = OpenData(job.data(), job.seed());
+  const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()));
+  return graph.Price(job.train.Int("batch"));
+}
+
+/// Operations per second at which a step takes the stated time, its bytes included.
+double OperationsPerSecond(const Settings& settings, const Job& job) {
+  if (settings.step_seconds == 0) return settings.operations;
+  const Cost step = CostOfStep(job);
+  const double bytes = step.bytes / settings.memory;
+  return step.operations / std::max(settings.step_seconds - bytes, 0.1 * settings.step_seconds);
+}
+
+ServiceTime ServiceOf(const Settings& settings, const Job& job) {
+  const ServiceTime steady = SteadyService(OperationsPerSecond(settings, job), settings.memory);
+  const ServiceTime mean = [=, &settings](int rank, const Cost& cost) {
+    return (rank == settings.slow_rank ? settings.slow_factor : 1) * steady(rank, cost);
+  };
+  if (settings.jitter == 0) return mean;
+  return LogNormalService(mean, settings.jitter, job.seed(),
+                          static_cast<int>(job.cluster.Int("replicas")));
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Trains a job on a simulated cluster");
+  Settings settings;
+  Declare(app, settings);
+  CLI11_PARSE(app, argc, argv);
+  const Job job = LoadJob(settings.job, OverridesOf(settings.set));
+  const SimulatedRanks cluster = {.latency = settings.latency,
+                                  .bytes_per_second = settings.bandwidth,
+                                  .service = ServiceOf(settings, job),
+                                  .ranks_per_node = settings.ranks_per_node,
+                                  .cores = settings.cores,
+                                  .copy_bytes_per_second = settings.copies};
+  const auto began = std::chrono::steady_clock::now();
+  RunRequest request = {.run = settings.run};
+  request.cluster = &cluster;
+  const EndEvent end = Train(job, request);
+  const std::chrono::duration<double> real = std::chrono::steady_clock::now() - began;
+  fmt::print("{{\"reason\": \"{}\", \"virtual_seconds\": {}, \"real_seconds\": {}}}\n", end.reason,
+             end.virtual_seconds, real.count());
+  return end.exit_status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Main(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "virtual_run: {}\n", error.what());
+    return 2;
+  }
+}
