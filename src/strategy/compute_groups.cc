@@ -128,16 +128,16 @@ class ComputeGroups : public Strategy {
     if (!leader_) context_.params.Publish();
   }
 
-  /// The group's first rank gets the mean, of which a member has this share, in the places of its
-  /// own gradient and statistics.
-  void Average(float share) {
+  /// The group's first rank gets the mean, of which a member has this fraction, in the places of
+  /// its own gradient and statistics.
+  void Average(float fraction) {
     const Values gradient(context_.gradients.dense(), exchanged_.dense());
     const Values statistics = statistics_.Of(context_.params.values());
     sums_.assign(gradient.begin(), gradient.end());
     sums_.insert(sums_.end(), statistics.begin(), statistics.end());
-    Scale(sums_, share);
+    Scale(sums_, fraction);
     group_.Reduce(sums_, 0);
-    rows_.SumToFirst(group_, share, context_.gradients);
+    rows_.SumToFirst(group_, fraction, context_.gradients);
     if (group_.rank() > 0) return;
     std::copy_n(sums_.begin(), gradient.size(), gradient.begin());
     std::copy_n(sums_.begin() + exchanged_.dense(), statistics.size(), statistics.begin());

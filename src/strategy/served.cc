@@ -142,13 +142,7 @@ Cost CostOfServed(const Options& options, int workers, int64_t bytes) {
   return {.messages = 2.0 * workers, .message_bytes = workers * both};
 }
 
-Served::~Served() {
-  if (std::uncaught_exceptions() > 0) return;  // the server's thread learns of it
-  try {
-    Finish();
-  } catch (const Error&) {  // another rank's failure, which the world reports
-  }
-}
+Served::~Served() { FinishUnlessFailing(*this); }
 
 ParamView Served::View(const StrategyStep& step) {
   Open();

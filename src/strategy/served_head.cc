@@ -1,4 +1,4 @@
-// ServedHead: shares of a batch on their way to the head, and its service.
+// ServedHead: parts of a batch on their way to the head, and its service.
 #include "strategy/served_head.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr int kToHead = 0, kFromHead = 1;
 
-/// Before a share's ids, labels and activations; alone: this rank has no more.
-struct ShareHeader {
+/// Before a part's ids, labels and activations; alone: this rank has no more.
+struct PartHeader {
   int64_t examples = 0, of_team = 0;
   int64_t epoch = 0;
   uint64_t seed = 0;
@@ -42,7 +42,7 @@ void TakeMore(Unpacker& message, int64_t count, std::vector<T>& to) {
 }
 
 /// The head's place in packed values.
-std::pair<int64_t, int64_t> NumbersOf(const StrategyContext& context) {
+std::pair<int64_t, int64_t> HeadRange(const StrategyContext& context) {
   const ParamLayout& layout = context.params.layout();
   return {Exchanged(layout, context.head->first_slice).dense(), layout.dense_size()};
 }
@@ -53,7 +53,7 @@ bool HasLabelSets(const Batch& batch) {
 
 }  // namespace
 
-/// Rank 0's part: gathers the shares of each team, and computes once they are a batch.
+/// Rank 0's part: gathers the parts of each team, and computes once they are a batch.
 class HeadService {
  public:
   HeadService(const StrategyContext& context, const ServerSettings& settings)
@@ -65,7 +65,7 @@ class HeadService {
         values_(context.params.layout(), Cpu()),
         gradients_(values_.layout(), Cpu()),
         head_(context.head->make(values_.View(&gradients_))) {
-    const auto [begin, end] = NumbersOf(context_);
+    const auto [begin, end] = HeadRange(context_);
     std::copy(context.params.values() + begin, context.params.values() + end,
               values_.values() + begin);
   }
@@ -79,114 +79,114 @@ class HeadService {
   }
 
   void Read(float* packed) const {
-    const auto [begin, end] = NumbersOf(context_);
+    const auto [begin, end] = HeadRange(context_);
     std::copy(values_.values() + begin, values_.values() + end, packed + begin);
   }
   Traffic traffic() const { return traffic_.Read(); }
 
  private:
-  struct Share {
+  struct Part {
     int rank = 0;
-    ShareHeader head;
+    PartHeader head;
     std::vector<std::byte> message;
   };
 
   void Handle(const Communicator& world, Message message) {
-    Share share{.rank = message.source, .head = Unpacker(message.bytes).Take<ShareHeader>()};
-    if (share.head.examples == 0) {
+    Part part{.rank = message.source, .head = Unpacker(message.bytes).Take<PartHeader>()};
+    if (part.head.examples == 0) {
       --serving_;
       return;
     }
-    share.message = std::move(message.bytes);
-    std::vector<Share>& shares = TeamOf(share.rank);
-    shares.push_back(std::move(share));
+    part.message = std::move(message.bytes);
+    std::vector<Part>& parts = TeamOf(part.rank);
+    parts.push_back(std::move(part));
     int64_t here = 0;
-    for (const Share& s : shares) here += s.head.examples;
-    if (here < shares[0].head.of_team) return;
-    std::ranges::sort(shares, {}, &Share::rank);  // not as they came
-    Compute(world, shares);
-    shares.clear();
+    for (const Part& each : parts) here += each.head.examples;
+    if (here < parts[0].head.of_team) return;
+    std::ranges::sort(parts, {}, &Part::rank);  // not as they came
+    Compute(world, parts);
+    parts.clear();
   }
 
-  std::vector<Share>& TeamOf(int rank) {
+  std::vector<Part>& TeamOf(int rank) {
     const int ranks = context_.world.size() - settings_.servers;
     return teams_[(rank - settings_.servers) * settings_.workers / ranks];
   }
 
-  void Compute(const Communicator& world, const std::vector<Share>& shares) {
-    Assemble(shares);
+  void Compute(const Communicator& world, const std::vector<Part>& parts) {
+    Assemble(parts);
     gradient_.resize(batch_.dense.Count());
     const double loss = head_->Step(batch_, gradient_.data());
     Apply(values_, {.rule = context_.rule,
                     .state = context_.state,
                     .gradients = gradients_,
                     .learning_rate =
-                        settings_.Scaled(shares[0].head.learning_rate, settings_.head_rate_scale) *
+                        settings_.Scaled(parts[0].head.learning_rate, settings_.head_rate_scale) *
                         settings_.Risen(steps_),
                     .clip_norm = context_.clip_norm,
                     .slices = {.begin = context_.head->first_slice},
                     .steps = &steps_});
     world.Charge(context_.head->price(batch_.size));
-    const auto [begin, end] = NumbersOf(context_);
+    const auto [begin, end] = HeadRange(context_);
     world.Charge(CostOfUpdate(context_.state, end - begin));
     const float* from = gradient_.data();
-    for (const Share& share : shares) from = Answer(world, share, loss, from);
+    for (const Part& part : parts) from = Answer(world, part, loss, from);
   }
 
-  /// The shares one behind the other.
-  void Assemble(const std::vector<Share>& shares) {
-    batch_.size = shares[0].head.of_team;
-    batch_.seed = shares[0].head.seed;
-    batch_.epoch = shares[0].head.epoch;
+  /// The parts one after the other.
+  void Assemble(const std::vector<Part>& parts) {
+    batch_.size = parts[0].head.of_team;
+    batch_.seed = parts[0].head.seed;
+    batch_.epoch = parts[0].head.epoch;
     batch_.examples.clear();
     batch_.classes.clear();
     batch_.labels.Clear();
     batch_.ResizeDense({context_.head->width});
     std::span activations(batch_.dense.As<float>(), batch_.dense.Count());
-    for (const Share& share : shares) {
-      const int64_t numbers = share.head.examples * context_.head->width;
-      Take(share, activations.first(numbers));
-      activations = activations.subspan(numbers);
+    for (const Part& part : parts) {
+      const int64_t count = part.head.examples * context_.head->width;
+      Take(part, activations.first(count));
+      activations = activations.subspan(count);
     }
-    Check(activations.empty(), "the shares of a served head's batch are not the batch");
-    if (shares[0].head.classes > 0) batch_.labels.offsets.clear();
+    Check(activations.empty(), "the parts of a served head's batch are not the batch");
+    if (parts[0].head.classes > 0) batch_.labels.offsets.clear();
   }
 
-  void Take(const Share& share, std::span<float> activations) {
-    Unpacker message(share.message);
-    message.Take<ShareHeader>();
-    TakeMore(message, share.head.examples, batch_.examples);
-    TakeMore(message, share.head.classes, batch_.classes);
-    if (share.head.classes == 0) {
+  void Take(const Part& part, std::span<float> activations) {
+    Unpacker message(part.message);
+    message.Take<PartHeader>();
+    TakeMore(message, part.head.examples, batch_.examples);
+    TakeMore(message, part.head.classes, batch_.classes);
+    if (part.head.classes == 0) {
       std::vector<int64_t>& offsets = batch_.labels.offsets;
       const int64_t before = offsets.back();
       const size_t first = offsets.size();
-      TakeMore(message, share.head.examples, offsets);
+      TakeMore(message, part.head.examples, offsets);
       for (size_t i = first; i < offsets.size(); ++i) offsets[i] += before;
-      TakeMore(message, share.head.labels, batch_.labels.ids);
+      TakeMore(message, part.head.labels, batch_.labels.ids);
     }
     message.Take(activations);
     message.End();
   }
 
-  /// A share's gradient, of the mean over the share; returns where the next one's begins.
-  const float* Answer(const Communicator& world, const Share& share, LossHeader loss,
+  /// A part's gradient, of the mean over the part; returns where the next one's begins.
+  const float* Answer(const Communicator& world, const Part& part, LossHeader loss,
                       const float* from) {
-    const int64_t count = share.head.examples * context_.head->width;
+    const int64_t count = part.head.examples * context_.head->width;
     const float scale =
-        static_cast<float>(share.head.of_team) / static_cast<float>(share.head.examples);
+        static_cast<float>(part.head.of_team) / static_cast<float>(part.head.examples);
     scaled_.assign(from, from + count);
     Scale(scaled_, scale);
     answer_.clear();
     Append(answer_, std::span<const LossHeader>(&loss, 1));
     AppendAll(answer_, scaled_);
-    world.Send(answer_, share.rank, kFromHead);
+    world.Send(answer_, part.rank, kFromHead);
     return from + count;
   }
 
   StrategyContext context_;
   ServerSettings settings_;
-  std::vector<std::vector<Share>> teams_;  // shares of the batch that is gathered, by team
+  std::vector<std::vector<Part>> teams_;  // parts of the batch that is gathered, by team
   int serving_;
   int64_t steps_;  // updates; state.steps counts the rest's
   ParamStore values_;
@@ -201,13 +201,7 @@ class HeadService {
 ServedHead::ServedHead(const StrategyContext& context, const ServerSettings& settings)
     : context_(context), settings_(settings) {}
 
-ServedHead::~ServedHead() {
-  if (std::uncaught_exceptions() > 0) return;  // the service learns of it
-  try {
-    Finish();
-  } catch (const Error&) {  // another rank's failure, which the world reports
-  }
-}
+ServedHead::~ServedHead() { FinishUnlessFailing(*this); }
 
 void ServedHead::Prepare() {
   if (context_.world.rank() == 0) service_ = std::make_unique<HeadService>(context_, settings_);
@@ -222,13 +216,13 @@ void ServedHead::Prepare() {
 
 double ServedHead::Step(const Batch& batch, float* gradient) {
   const bool sets = HasLabelSets(batch);
-  const ShareHeader head = {.examples = batch.size,
-                            .of_team = step_.team_examples,
-                            .epoch = batch.epoch,
-                            .seed = batch.seed,
-                            .classes = static_cast<int64_t>(batch.classes.size()),
-                            .labels = sets ? batch.labels.offsets.back() : 0,
-                            .learning_rate = step_.learning_rate};
+  const PartHeader head = {.examples = batch.size,
+                           .of_team = step_.team_examples,
+                           .epoch = batch.epoch,
+                           .seed = batch.seed,
+                           .classes = static_cast<int64_t>(batch.classes.size()),
+                           .labels = sets ? batch.labels.offsets.back() : 0,
+                           .learning_rate = step_.learning_rate};
   message_.clear();
   Append(message_, std::span(&head, 1));
   AppendAll(message_, batch.examples);
@@ -249,7 +243,7 @@ double ServedHead::Step(const Batch& batch, float* gradient) {
 
 void ServedHead::Mirror(float* packed) const {
   if (service_) service_->Read(packed);
-  const auto [begin, end] = NumbersOf(context_);
+  const auto [begin, end] = HeadRange(context_);
   context_.world.Broadcast(std::as_writable_bytes(std::span(packed + begin, packed + end)), 0);
 }
 
@@ -268,13 +262,13 @@ Traffic ServedHead::traffic() const {
 void ServedHead::Finish() {
   if (!serves_) return;
   serves_ = false;
-  const ShareHeader no_more;
+  const PartHeader no_more;
   context_.world.Send(std::as_bytes(std::span(&no_more, 1)), 0, kToHead);
   thread_.reset();
 }
 
 Cost CostOfServedHead(int workers, const ExchangeSize& size) {
-  const auto up = static_cast<double>(sizeof(ShareHeader)) + static_cast<double>(size.label_bytes);
+  const auto up = static_cast<double>(sizeof(PartHeader)) + static_cast<double>(size.label_bytes);
   const auto down = static_cast<double>(sizeof(LossHeader));
   return {
       .messages = 2.0 * workers,

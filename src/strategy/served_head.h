@@ -29,8 +29,8 @@ class ServedHead : public Head {
   void Prepare();
   /// Sets the settings of the next Step.
   void Begin(const StrategyStep& step) { step_ = step; }
-  /// Processes this rank's share of the team's step. The loss is that of the team; the gradient is
-  /// that of the mean over the share.
+  /// Processes this rank's part of the team's step. The loss is that of the team; the gradient is
+  /// that of the mean over the part.
   double Step(const Batch& batch, float* gradient) override;
   /// Called by all ranks while no step is in progress: copies the newest head values into a model's
   /// packed values, so that the survivors have a recent head if rank 0 is lost.

@@ -1,10 +1,7 @@
 // SideThread: a queue of jobs, and empty messages of a rank to itself that announce them.
 #include "strategy/side_thread.h"
 
-#include <exception>
 #include <utility>
-
-#include "base/check.h"
 
 namespace yoke {
 namespace {
@@ -41,14 +38,6 @@ void SideThread::Endpoint::HandleOffersUntil(const std::function<bool()>& done) 
 
 SideThread::SideThread(const Communicator& world, Handler handler)
     : inbox_(world.Duplicate()), handler_(std::move(handler)) {}
-
-SideThread::~SideThread() {
-  if (std::uncaught_exceptions() > 0) return;
-  try {
-    Finish();
-  } catch (const Error&) {  // another rank's failure, which the world reports
-  }
-}
 
 void SideThread::Begin() {
   thread_ = inbox_.Spawn([this](const Communicator& own) { Run(own); });

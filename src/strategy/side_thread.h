@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 
+#include "base/check.h"
 #include "comm/communicator.h"
 
 namespace yoke {
@@ -15,6 +17,17 @@ namespace yoke {
 /// Receives the next message without a timeout, for a rank's own threads and for peers that may be
 /// silent for long. Throws Error if a rank has failed.
 Message ReceiveWithoutTimeout(const Communicator& channel, int from, int tag);
+
+/// For the destructor of what has a thread: calls its Finish, unless an exception is under way.
+/// Then the end of the world wakes the thread.
+template <typename Owner>
+void FinishUnlessFailing(Owner& owner) noexcept {
+  if (std::uncaught_exceptions() > 0) return;
+  try {
+    owner.Finish();
+  } catch (const Error&) {  // another rank's failure, which the world reports
+  }
+}
 
 /// Runs jobs in the order given and, if it has a handler, handles other ranks' offers between them.
 /// All functions except Endpoint's are the training thread's. Both threads block in communicator
@@ -43,8 +56,7 @@ class SideThread {
 
   /// All ranks construct it in the same order, and begin those that have work in the same order.
   explicit SideThread(const Communicator& world, Handler handler = nullptr);
-  /// Finishes, unless an exception is under way: then the end of the world wakes the thread.
-  ~SideThread();
+  ~SideThread() { FinishUnlessFailing(*this); }
   SideThread(const SideThread&) = delete;
   SideThread& operator=(const SideThread&) = delete;
 
