@@ -1,7 +1,14 @@
 # One call makes the library of a folder of src/, one the test programs that mirror it.
-# YOKE_UNITY compiles several sources of a library at once: a cold build takes half the time, a change compiles its
-# neighbours too. Local names must then be unique in a folder.
+# YOKE_UNITY compiles several sources of a target at once: a cold build takes half the time, a change compiles its
+# neighbours too. Local names must then be unique in a folder; a test file has a namespace of its own.
 option(YOKE_UNITY "Compile several sources at once (the presets that CI builds cold)" OFF)
+
+function(yoke_unity target)
+  if(YOKE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
 
 # yoke_folder(tensor ON base PUBLIC fmt::fmt PRIVATE PNG::PNG): the library yoke_tensor out of src/tensor, which may
 # include the folders after ON (and theirs). A folder with no source yet only passes on what it stands on.
@@ -15,9 +22,8 @@ function(yoke_folder folder)
     add_library(${library} STATIC ${sources})
     target_include_directories(${library} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(${library} PUBLIC ${arg_ON} ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+    yoke_unity(${library})
     if(YOKE_UNITY)
-      set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-      target_compile_options(${library} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
       list(FILTER sources INCLUDE REGEX "(_avx2|_avx512|_tiles)\\.cc$")  # each states its own target
       set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
@@ -48,8 +54,10 @@ function(yoke_test_program folder label shards)
   add_executable(${program} ${sources} ${support})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${program} PRIVATE yoke_${folder} GTest::gmock_main)
+  yoke_unity(${program})
   # What is tested is optimized and instrumented; what tests it less. -O2 rounds as -O3 does (it contracts to FMA), -O1 does not.
-  target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-O2> $<$<CONFIG:Sanitize>:-fno-sanitize=undefined>)
+  target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-O2> $<$<CONFIG:Sanitize>:-fno-sanitize=undefined>
+                                            $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # g++ 12: false alarms on std::variant
   math(EXPR last "${shards} - 1")
   foreach(shard RANGE ${last})
     set(name ${folder}.${label})

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "strategy/side_thread.h"
 
 namespace yoke {
 namespace {

@@ -3,8 +3,7 @@
 
 #include <gmock/gmock.h>
 
-namespace yoke {
-namespace {
+namespace yoke::check_test {
 
 TEST(Check, NamesThePlaceAndExitsWithOne) {
   Check(true, "fine");
@@ -28,5 +27,4 @@ TEST(Require, IsTheCallersMistake) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::check_test

@@ -8,8 +8,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::exists_test {
 
 TEST(Exists, FollowsLinks) {
   namespace fs = std::filesystem;
@@ -27,5 +26,4 @@ TEST(Exists, FollowsLinks) {
 
 TEST(Exists, RefusesWhatIsNoPath) { EXPECT_THROW(Exists(std::string(5000, 'x')), UserError); }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::exists_test

@@ -9,8 +9,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::log_test {
 
 TEST(Log, MessagesReachTheFile) {
   const std::string path = testing::TempDir() + "/yoke_log_test.txt";
@@ -45,5 +44,4 @@ TEST(LogFile, DropsWhatCannotBeWritten) {
   LogFile().Info("nothing");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::log_test

@@ -6,8 +6,7 @@
 #include "base/check.h"
 #include "base/registry.h"
 
-namespace yoke {
-namespace {
+namespace yoke::options_test {
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -87,5 +86,4 @@ TEST(Registry, UnknownNamesListTheKnownOnes) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::options_test

@@ -8,8 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace yoke {
-namespace {
+namespace yoke::parallel_test {
 
 TEST(ParallelFor, CoversEveryIndexOnce) {
   for (int64_t n : {0, 1, 5, 1000}) {
@@ -43,5 +42,4 @@ TEST(UsableCores, FollowsTheAffinityMask) {
   sched_setaffinity(0, sizeof all, &all);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::parallel_test

@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace yoke {
-namespace {
+namespace yoke::random_test {
 
 TEST(Random, DependsOnEveryWordAndOnNothingElse) {
   Random a{1, 2}, b{1, 2}, c{1, 3}, d{2, 1};
@@ -54,5 +53,4 @@ TEST(Random, PermutationHoldsEachOnce) {
   for (int64_t i = 0; i < 1000; ++i) ASSERT_EQ(p[i], i);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::random_test

@@ -4,8 +4,7 @@
 
 #include <cerrno>
 
-namespace yoke {
-namespace {
+namespace yoke::reason_test {
 
 TEST(Reason, SaysWhatToDo) {
   EXPECT_EQ(ReasonOf(ENOSPC), "No space left on device");
@@ -13,5 +12,4 @@ TEST(Reason, SaysWhatToDo) {
   EXPECT_EQ(ReasonOf(0), "is the disk full?");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::reason_test

@@ -6,8 +6,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::thread_test {
 
 TEST(Thread, RunsItsWork) {
   int done = 0;
@@ -32,5 +31,4 @@ TEST(Thread, ARefusalSaysHowManyAndWhatToDo) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::thread_test

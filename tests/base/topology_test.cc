@@ -8,8 +8,7 @@
 #include <numeric>
 #include <thread>
 
-namespace yoke {
-namespace {
+namespace yoke::topology_test {
 
 /// Two memory nodes of `cores` cores, each core of two hardware threads: ids as Linux counts them,
 /// the second threads of all cores behind the first ones.
@@ -190,5 +189,4 @@ TEST(FindTopology, CountsThisMachine) {
   EXPECT_GE(static_cast<int>(machine.places.size()), machine.allowed);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::topology_test

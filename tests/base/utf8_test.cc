@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace yoke {
-namespace {
+namespace yoke::utf8_test {
 
 TEST(Utf8, KnowsWellFormedTexts) {
   for (const char* text : {"", "plain", "caf\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\n"})
@@ -56,5 +55,4 @@ TEST(Utf8, ShortensTheMiddle) {
   EXPECT_EQ(Shortened("äääää", 8), "ä..ä") << "whole letters";
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::utf8_test

@@ -5,8 +5,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::value_test {
 
 using testing::HasSubstr;
 
@@ -69,5 +68,4 @@ TEST(Value, DotsInTextDivideNoKey) {
   EXPECT_EQ(v.AsTable()->size(), 4U);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::value_test

@@ -4,8 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace yoke {
-namespace {
+namespace yoke::progress_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -58,5 +57,4 @@ TEST(WrapTest, BreaksBetweenWords) {
   EXPECT_THAT(Wrap("unbreakable", 4, 0), ElementsAre("unbreakable"));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::progress_test

@@ -11,8 +11,7 @@
 #include "comm/support/values.h"
 #include "comm/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::communicator_test {
 
 class CommunicatorTest : public testing::TestWithParam<WorldKind> {
  protected:
@@ -322,5 +321,4 @@ TEST_P(CommunicatorTest, ARankThatFailsEndsTheOthersWaitsAndItsReasonIsTold) {
     }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::communicator_test

@@ -14,8 +14,7 @@
 #include "comm/communicator.h"
 #include "comm/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::large_slow_test {
 
 constexpr int64_t kGibibyte = int64_t{1} << 30;
 constexpr int64_t kLong = (int64_t{2} << 30) + 4097;  // bytes: no whole number of MPI's blocks
@@ -178,5 +177,4 @@ TEST_P(LargeTest, ReducesMoreThan2To31Numbers) {
   }));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::large_slow_test

@@ -8,8 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace yoke {
-namespace {
+namespace yoke::launcher_test {
 
 using testing::HasSubstr;
 
@@ -141,5 +140,4 @@ TEST_F(LauncherTest, SaysWhatIsMissingWhereNoLibraryFits) {
   std::filesystem::remove_all(folder);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::launcher_test

@@ -7,8 +7,7 @@
 #include "comm/simulated.h"
 #include "comm/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::network_test {
 
 using testing::HasSubstr;
 
@@ -100,5 +99,4 @@ TEST(Network, KnowsWhatASlowNetworkLooksLike) {
   EXPECT_THAT(Verdict(Pairs(1, 0, 0)), HasSubstr("one rank"));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::network_test

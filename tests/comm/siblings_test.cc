@@ -9,8 +9,7 @@
 #include <cstdlib>
 #include <thread>
 
-namespace yoke {
-namespace {
+namespace yoke::siblings_test {
 
 Launch Ranks(int size, int local_size) {
   return {.rank = 0, .size = size, .rank_variable = "PMI_RANK", .local_size = local_size};
@@ -77,5 +76,4 @@ TEST(Siblings, RanksOfTheSameLauncherAreFound) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::siblings_test

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace yoke {
-namespace {
+namespace yoke::simulated_nodes_test {
 
 std::vector<std::byte> Of(int64_t bytes) { return std::vector<std::byte>(bytes); }
 
@@ -144,5 +143,4 @@ TEST(SimulatedNodes, CopiesTakeACore) {
   EXPECT_NEAR(end, 2, 1e-9);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::simulated_nodes_test

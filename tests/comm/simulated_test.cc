@@ -7,8 +7,7 @@
 
 #include "comm/support/values.h"
 
-namespace yoke {
-namespace {
+namespace yoke::simulated_test {
 
 TEST(Simulation, TimesFollowLatencyBandwidthAndService) {
   const double end = Simulate(
@@ -69,5 +68,4 @@ TEST(Simulation, ServiceTimesHaveTheMeanTheyAreGiven) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::simulated_test

@@ -12,8 +12,7 @@
 #include "comm/support/values.h"
 #include "comm/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::spawned_test {
 
 class SpawnedTest : public testing::TestWithParam<WorldKind> {
  protected:
@@ -95,5 +94,4 @@ TEST_P(SpawnedTest, AThreadEndsWhereItsOwnerFails) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::spawned_test

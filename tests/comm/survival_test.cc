@@ -12,8 +12,7 @@
 #include "comm/support/threaded_wire.h"
 #include "comm/wire_transport.h"
 
-namespace yoke {
-namespace {
+namespace yoke::survival_test {
 
 /// The end of a process, which no code of it sees.
 struct Killed {};
@@ -141,5 +140,4 @@ TEST(Survival, AMistakeBesideALossEndsTheJob) {
   EXPECT_THAT(ends, testing::ElementsAre("killed", "aborted"));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::survival_test

@@ -7,8 +7,7 @@
 
 #include "comm/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::wire_transport_test {
 
 /// The wire of one rank among others that never say a word.
 class SilentWire : public Wire {
@@ -84,5 +83,4 @@ TEST(WireTransport, OfSeveralFailuresTheLowestRanksIsTold) {
     }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::wire_transport_test

@@ -8,17 +8,16 @@
 #include "base/check.h"
 #include "data/support/archives.h"
 
-namespace yoke {
-namespace {
+namespace yoke::archive_test {
 
-using testing::ArchiveOf;
-using testing::Compressed;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::Noise;
 using ::testing::StartsWith;
-using testing::Tar;
-using testing::TestFolder;
+using testing_support::ArchiveOf;
+using testing_support::Compressed;
+using testing_support::Noise;
+using testing_support::Tar;
+using testing_support::TestFolder;
 
 struct Found {
   std::vector<std::string> files;  // "name=content", "name+name=content"
@@ -140,5 +139,4 @@ TEST(Archive, ReportsChangedBitsOfCompressedContent) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::archive_test

@@ -9,8 +9,7 @@
 #include "base/check.h"
 #include "data/memory_reader.h"
 
-namespace yoke {
-namespace {
+namespace yoke::augment_test {
 
 constexpr int kSide = 6;
 constexpr int64_t kPlane = kSide * kSide;
@@ -120,5 +119,4 @@ TEST(Augment, RefusesWhatItDoesNotKnow) {
       UserError);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::augment_test

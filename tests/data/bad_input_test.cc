@@ -9,8 +9,7 @@
 #include "data/support/binary_files.h"
 #include "data/support/memory_files.h"
 
-namespace yoke::testing {
-namespace {
+namespace yoke::testing_support::bad_input_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -221,5 +220,4 @@ TEST_P(AnyFormat, NamesEmptyFilesNoiseAndCutArchives) {
 INSTANTIATE_TEST_SUITE_P(All, AnyFormat,
                          ::testing::Values("idx", "cifar", "libsvm", "xmc", "xmc-binary", "csv"));
 
-}  // namespace
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support::bad_input_test

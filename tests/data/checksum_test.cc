@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace yoke {
-namespace {
+namespace yoke::checksum_test {
 
 constexpr int64_t kExamples = 200, kFeatures = 3;
 
@@ -76,5 +75,4 @@ TEST(DataChecksum, AnEmptySetHasOneToo) {
   EXPECT_NE(ChecksumOf(Dense(), Numbers()).inputs, sum.inputs);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::checksum_test

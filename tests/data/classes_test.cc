@@ -6,8 +6,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::classes_test {
 
 GrowingArray<int32_t> Indices(ClassLabels& classes, std::initializer_list<const char*> labels) {
   GrowingArray<int32_t> result;
@@ -51,5 +50,4 @@ TEST(ClassLabels, ThoseOfAModelStay) {
   EXPECT_EQ(classes.Known(), "b, a");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::classes_test

@@ -11,8 +11,7 @@
 
 #include "data/digit_strokes.h"
 
-namespace yoke {
-namespace {
+namespace yoke::digits_test {
 
 using Image = std::array<uint8_t, kDigitPixels>;
 
@@ -78,5 +77,4 @@ TEST(DigitStrokes, EveryDigitHasSeveralGlyphsInsideTheBox) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::digits_test

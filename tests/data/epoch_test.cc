@@ -9,8 +9,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::epoch_test {
 
 using ::testing::ElementsAre;
 using ::testing::Pair;
@@ -117,5 +116,4 @@ TEST(EpochPlan, ConsumesAcrossHoles) {
   EXPECT_THROW(plan.Consume(2, taken), Error);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::epoch_test

@@ -5,8 +5,7 @@
 
 #include "data/reader.h"
 
-namespace yoke {
-namespace {
+namespace yoke::formats_conformance_test {
 
 TEST(Formats, DescribeThemselvesAndTheirKeys) {
   std::set<std::string> common;
@@ -27,5 +26,4 @@ TEST(Formats, DescribeThemselvesAndTheirKeys) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::formats_conformance_test

@@ -8,8 +8,7 @@
 #include "base/clock.h"
 #include "data/reader.h"
 
-namespace yoke {
-namespace {
+namespace yoke::formats_data_test {
 
 List In(const std::string& folder, const std::vector<std::string>& names) {
   List paths;
@@ -124,5 +123,4 @@ INSTANTIATE_TEST_SUITE_P(
                 {20000},
                 52946}));
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::formats_data_test

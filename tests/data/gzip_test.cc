@@ -7,12 +7,11 @@
 #include "base/check.h"
 #include "data/support/archives.h"
 
-namespace yoke {
-namespace {
+namespace yoke::gzip_test {
 
-using testing::Compressed;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using testing_support::Compressed;
 
 constexpr char kText[] = "label,width\n1,0.25\n0,17\n1,3.5\n1,3.5\n1,3.5\n";
 constexpr size_t kNameFlag = 3;  // the byte of the flags
@@ -107,5 +106,4 @@ TEST(IsGzip, KnowsTwoBytes) {
   EXPECT_FALSE(IsGzip("PK"));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::gzip_test

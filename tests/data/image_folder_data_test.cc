@@ -8,8 +8,7 @@
 #include "base/clock.h"
 #include "data/reader.h"
 
-namespace yoke {
-namespace {
+namespace yoke::image_folder_data_test {
 
 std::string Root() {
   const char* root = std::getenv("YOKE_DATA");
@@ -70,5 +69,4 @@ TEST(ImageFolderData, CifarTestSet) {
   EXPECT_NEAR(MeanOf(*data.train), 0.475, 0.01);  // CIFAR-10's known mean
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::image_folder_data_test

@@ -11,14 +11,13 @@
 #include "data/support/archives.h"
 #include "data/support/images.h"
 
-namespace yoke {
-namespace {
+namespace yoke::image_folder_test {
 
-using testing::Jpeg;
-using testing::PlainImage;
-using testing::Png;
-using testing::Tar;
-using testing::TestFolder;
+using testing_support::Jpeg;
+using testing_support::PlainImage;
+using testing_support::Png;
+using testing_support::Tar;
+using testing_support::TestFolder;
 using Files = std::vector<std::pair<std::string, std::string>>;
 
 // A 4x6 image told by its red value.
@@ -101,13 +100,15 @@ TEST_F(ImageFolder, ArchivesOfAnyCompressionGiveTheSame) {
   const std::string tar = Tar(Mixed());
   ExpectMixed(Load({.train = {Write("a.tar", tar)}, .test = {}}));
   for (const char* filter : {"gzip", "bzip2", "xz", "zstd"})
-    ExpectMixed(Load({.train = {Write("b", testing::Compressed(filter, tar))}, .test = {}}));
+    ExpectMixed(
+        Load({.train = {Write("b", testing_support::Compressed(filter, tar))}, .test = {}}));
 }
 
 TEST_F(ImageFolder, ZipArchivesGiveTheSame) {
-  std::vector<testing::Member> members;
+  std::vector<testing_support::Member> members;
   for (const auto& [name, bytes] : Mixed()) members.push_back({name, bytes});
-  ExpectMixed(Load({.train = {Write("a.zip", testing::ArchiveOf("zip", members))}, .test = {}}));
+  ExpectMixed(
+      Load({.train = {Write("a.zip", testing_support::ArchiveOf("zip", members))}, .test = {}}));
 }
 
 TEST_F(ImageFolder, LinksAreFollowedOrToldOf) {
@@ -132,12 +133,12 @@ TEST_F(ImageFolder, LinksAreFollowedOrToldOf) {
 }
 
 TEST_F(ImageFolder, LinksInArchivesAreFollowedOrToldOf) {
-  const std::vector<testing::Member> members = {{"b/2.png", Red(2)},
-                                                {"c/3.png", {}, {}, "../a/1.png"},
-                                                {"a/1.png", Red(1)},
-                                                {"b/1.png", {}, "a/1.png"},
-                                                {"a/0.png", {}, {}, "../../annex/9"}};
-  const std::string path = Write("a.tar", testing::ArchiveOf("gnutar", members));
+  const std::vector<testing_support::Member> members = {{"b/2.png", Red(2)},
+                                                        {"c/3.png", {}, {}, "../a/1.png"},
+                                                        {"a/1.png", Red(1)},
+                                                        {"b/1.png", {}, "a/1.png"},
+                                                        {"a/0.png", {}, {}, "../../annex/9"}};
+  const std::string path = Write("a.tar", testing_support::ArchiveOf("gnutar", members));
   const LoadedData data = Load({.train = {path}, .test = {}});
   EXPECT_EQ(Reds(data, data.train), (std::vector<int>{1, 1, 2, 1}));
   EXPECT_EQ(Classes(data.train), (std::vector<int>{0, 1, 1, 2}));
@@ -259,7 +260,9 @@ TEST_F(ImageFolder, BadInputIsOneSentenceThatNamesTheFile) {
       {"wrong magic", {{"a/1.png", png}, {"b/2.jpeg", "GIF89a"}}, "b/2.jpeg"},
       {"cut JPEG", {{"a/1.jpg", jpeg}, {"b/2.jpg", jpeg.substr(0, jpeg.size() - 60)}}, "b/2.jpg"},
       {"cut PNG", {{"a/1.png", png}, {"b/2.png", png.substr(0, png.size() - 20)}}, "b/2.png"},
-      {"bomb", {{"a/1.png", png}, {"b/2.png", testing::PngThatPromises(50000, 50000)}}, "b/2.png"},
+      {"bomb",
+       {{"a/1.png", png}, {"b/2.png", testing_support::PngThatPromises(50000, 50000)}},
+       "b/2.png"},
   };
   for (const BadFolder& bad : cases) {
     const std::string root = WriteTree("root", bad.files);
@@ -284,7 +287,7 @@ TEST_F(ImageFolder, ClassesAreUtf8) {
 TEST_F(ImageFolder, BadArchivesAndOptions) {
   const std::string tar = Tar({{"a/1.png", Red(1)}, {"b/2.png", Red(2)}});
   const std::string cut = Write("cut.tar", tar.substr(0, 1200));
-  const std::string packed = testing::Compressed("xz", tar);
+  const std::string packed = testing_support::Compressed("xz", tar);
   const std::string cut_xz = Write("cut.tar.xz", packed.substr(0, packed.size() / 2));
   const std::string noise = Write("noise.tar", std::string(3000, 'x'));
   const std::string nothing = Write("nothing.tar", "");
@@ -297,5 +300,4 @@ TEST_F(ImageFolder, BadArchivesAndOptions) {
   EXPECT_NE(Failure({.train = {good}, .test = {}}, {{"channels", 2}}), "");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::image_folder_test

@@ -10,13 +10,12 @@
 #include "base/check.h"
 #include "data/support/images.h"
 
-namespace yoke {
-namespace {
+namespace yoke::image_test {
 
-using testing::Jpeg;
-using testing::MakeImage;
-using testing::PlainImage;
-using testing::Png;
+using testing_support::Jpeg;
+using testing_support::MakeImage;
+using testing_support::PlainImage;
+using testing_support::Png;
 
 Image Stripes(const ImageSize& size, int channels) {
   return MakeImage(size, channels,
@@ -128,10 +127,10 @@ TEST(DecodeImage, DamageIsOneSentenceThatNamesTheFile) {
       {"cut JPEG header", jpeg.substr(0, 100), "JPEG"},
       {"only JPEG's magic", jpeg.substr(0, 3), "JPEG"},
       {"JPEG without a table", no_tables, "JPEG"},
-      {"PNG bomb", testing::PngThatPromises(60000, 60000), "100 million"},
-      {"JPEG bomb", testing::JpegThatPromises(65000, 65000), "100 million"},
-      {"PNG larger than its data", testing::PngThatPromises(9000, 9000), "PNG"},
-      {"JPEG larger than its data", testing::JpegThatPromises(500, 500), "truncated"},
+      {"PNG bomb", testing_support::PngThatPromises(60000, 60000), "100 million"},
+      {"JPEG bomb", testing_support::JpegThatPromises(65000, 65000), "100 million"},
+      {"PNG larger than its data", testing_support::PngThatPromises(9000, 9000), "PNG"},
+      {"JPEG larger than its data", testing_support::JpegThatPromises(500, 500), "truncated"},
   };
   for (const BadImage& bad : cases) {
     ::testing::internal::CaptureStderr();
@@ -155,5 +154,4 @@ TEST(DecodeImage, SurvivesAnyAlteredByte) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::image_test

@@ -4,8 +4,7 @@
 #include "base/check.h"
 #include "data/reader.h"
 
-namespace yoke {
-namespace {
+namespace yoke::info_test {
 
 TEST(Info, SurvivesAsAValue) {
   const DataInfo info{.input = {3, 32, 32},
@@ -33,5 +32,4 @@ TEST(Info, NamesWhatIsMissing) {
   EXPECT_THROW(InfoFromValue(value), UserError);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::info_test

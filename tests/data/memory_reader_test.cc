@@ -6,8 +6,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::memory_reader_test {
 
 using ::testing::ElementsAre;
 
@@ -97,5 +96,4 @@ TEST(MemoryReader, RefusesWhatDoesNotExist) {
   EXPECT_THROW(MemoryReader({.input = {4}}, std::move(short_data)), Error);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::memory_reader_test

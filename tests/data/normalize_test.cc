@@ -7,8 +7,7 @@
 #include "base/check.h"
 #include "data/memory_reader.h"
 
-namespace yoke {
-namespace {
+namespace yoke::normalize_test {
 
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
@@ -57,5 +56,4 @@ TEST(Normalize, RefusesWhatDoesNotFitF32) {
   EXPECT_EQ(chosen({{"deviation", List{1e-30}}}).deviation[0], 1e-30);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::normalize_test

@@ -9,8 +9,7 @@
 #include "data/reader.h"
 #include "data/support/archives.h"
 
-namespace yoke {
-namespace {
+namespace yoke::open_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -49,7 +48,7 @@ class Open : public ::testing::Test {
     }
     return "";
   }
-  testing::TestFolder folder_;
+  testing_support::TestFolder folder_;
 };
 
 TEST_F(Open, SplitsSharesBySeed) {
@@ -162,5 +161,4 @@ TEST_F(Open, LikeRefusesAnotherShape) {
                UserError);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::open_test

@@ -9,8 +9,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-namespace yoke {
-namespace {
+namespace yoke::prefetch_test {
 
 // Example i is the number i; the one called `bad` cannot be read.
 class Counting : public Reader {
@@ -93,5 +92,4 @@ TEST_P(PrefetchThreads, MayBeLeftEarlyOrEmpty) {
 
 INSTANTIATE_TEST_SUITE_P(All, PrefetchThreads, ::testing::Values(0, 1, 3));
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::prefetch_test

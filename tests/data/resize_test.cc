@@ -7,11 +7,10 @@
 
 #include "data/support/images.h"
 
-namespace yoke {
-namespace {
+namespace yoke::resize_test {
 
-using testing::MakeImage;
-using testing::PlainImage;
+using testing_support::MakeImage;
+using testing_support::PlainImage;
 
 TEST(Resize, SameSizeIsTheSameImage) {
   const Image image =
@@ -61,5 +60,4 @@ TEST(Resize, ChannelsStayApart) {
   EXPECT_EQ(resized.pixels[(2 * 3 + 0) * 3 + 2], 99);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::resize_test

@@ -12,14 +12,13 @@
 #include "base/check.h"
 #include "data/support/archives.h"
 
-namespace yoke {
-namespace {
+namespace yoke::source_test {
 
-using testing::ArchiveOf;
-using testing::Compressed;
 using ::testing::HasSubstr;
-using testing::Noise;
-using testing::TestFolder;
+using testing_support::ArchiveOf;
+using testing_support::Compressed;
+using testing_support::Noise;
+using testing_support::TestFolder;
 
 std::string ErrorOf(const std::string& path) {
   try {
@@ -118,5 +117,4 @@ TEST(Source, TellsMissingFromForbidden) {
   fs::permissions(folder.path() + "/closed", fs::perms::owner_all);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::source_test

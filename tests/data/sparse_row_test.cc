@@ -5,8 +5,7 @@
 
 #include "data/support/memory_files.h"
 
-namespace yoke {
-namespace {
+namespace yoke::sparse_row_test {
 
 TEST(SparseRow, IsSortedAndHoldsNoIdTwice) {
   const auto source = MemorySource("x", "x");
@@ -15,10 +14,9 @@ TEST(SparseRow, IsSortedAndHoldsNoIdTwice) {
   for (int32_t id : {5, 1, 3})
     rows.ids.push_back(id), rows.values.push_back(static_cast<float>(id));
   EndSparseRow(lines, 0, rows);
-  EXPECT_EQ(testing::RowText(rows, 0), "1:1 3:3 5:5");
+  EXPECT_EQ(testing_support::RowText(rows, 0), "1:1 3:3 5:5");
   for (int32_t id : {2, 9, 2}) rows.ids.push_back(id), rows.values.push_back(0);
   EXPECT_THROW(EndSparseRow(lines, 3, rows), UserError);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::sparse_row_test

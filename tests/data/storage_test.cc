@@ -11,8 +11,7 @@
 #include "base/check.h"
 #include "data/support/archives.h"
 
-namespace yoke {
-namespace {
+namespace yoke::storage_test {
 
 void ExpectCounting(const GrowingArray<int64_t>& array, int64_t count) {
   ASSERT_EQ(array.size(), count);
@@ -71,7 +70,7 @@ TEST(GrowingArray, AdoptsWithoutCopyAndCopiesToGrow) {
 }
 
 TEST(MapFile, ShowsAFileAsLongAsItsOwnerLives) {
-  const testing::TestFolder folder;
+  const testing_support::TestFolder folder;
   const std::string path = folder.Write("a", std::string(100000, 'x'));
   SharedBytes file = MapFile(path);
   std::filesystem::remove(path);
@@ -82,5 +81,4 @@ TEST(MapFile, ShowsAFileAsLongAsItsOwnerLives) {
 
 TEST(MemoryLimit, IsPositive) { EXPECT_GT(DefaultMemoryLimit(), int64_t{16} << 20); }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::storage_test

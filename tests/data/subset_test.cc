@@ -5,8 +5,7 @@
 #include "base/check.h"
 #include "data/memory_reader.h"
 
-namespace yoke {
-namespace {
+namespace yoke::subset_test {
 
 std::shared_ptr<const Reader> Numbers() {
   MemoryData data;
@@ -31,5 +30,4 @@ TEST(Subset, RenumbersExamples) {
   EXPECT_THROW(nested->Read({.examples = outside}, batch), Error);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::subset_test

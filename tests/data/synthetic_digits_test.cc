@@ -7,8 +7,7 @@
 #include "data/digits.h"
 #include "data/memory_reader.h"
 
-namespace yoke {
-namespace {
+namespace yoke::synthetic_digits_test {
 
 LoadedData Load(const Table& table, const DataInfo* like = nullptr) {
   const FormatEntry& format = FindEntry(formats(), "format", "synthetic-digits");
@@ -57,5 +56,4 @@ TEST(SyntheticDigits, RefusesBadSizes) {
   EXPECT_THROW(Load({{"seed", -1}}), UserError);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::synthetic_digits_test

@@ -4,8 +4,7 @@
 #include "base/registry.h"
 #include "data/memory_reader.h"
 
-namespace yoke {
-namespace {
+namespace yoke::synthetic_xmc_test {
 
 LoadedData Load(const Table& table) {
   const FormatEntry& format = FindEntry(formats(), "format", "synthetic-xmc");
@@ -39,5 +38,4 @@ TEST(SyntheticXmc, RefusesBadNumbers) {
     EXPECT_THROW(Load({{key, -1}}), UserError) << key;
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::synthetic_xmc_test

@@ -6,8 +6,7 @@
 
 #include <vector>
 
-namespace yoke {
-namespace {
+namespace yoke::text_test {
 
 std::vector<std::string> LinesOf(std::string_view text, size_t piece) {
   const auto source = MemorySource(text, "memory", piece);
@@ -96,5 +95,4 @@ TEST(Trimmed, TakesBlanksAway) {
   EXPECT_EQ(Trimmed("  "), "");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::text_test

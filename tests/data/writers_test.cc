@@ -14,8 +14,7 @@
 #include "data/memory_reader.h"
 #include "data/xmc_generator.h"
 
-namespace yoke {
-namespace {
+namespace yoke::writers_test {
 
 class WritersTest : public testing::Test {
  protected:
@@ -169,5 +168,4 @@ TEST_F(WritersTest, FullDiskIsSaidAndLeavesNothing) {
   EXPECT_EQ(Files(), 0U);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::writers_test

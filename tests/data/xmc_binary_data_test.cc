@@ -8,8 +8,7 @@
 #include "data/support/xmc_files.h"
 #include "data/writers.h"
 
-namespace yoke::testing {
-namespace {
+namespace yoke::testing_support::xmc_binary_data_test {
 
 class RealXmc : public ::testing::TestWithParam<std::string> {};
 
@@ -34,5 +33,4 @@ TEST_P(RealXmc, TextAndBinaryAreTheSameData) {
 
 INSTANTIATE_TEST_SUITE_P(Sets, RealXmc, ::testing::Values("delicious", "citeulike-t"));
 
-}  // namespace
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support::xmc_binary_data_test

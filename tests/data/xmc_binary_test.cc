@@ -11,8 +11,7 @@
 #include "data/writers.h"
 #include "data/xmc_generator.h"
 
-namespace yoke::testing {
-namespace {
+namespace yoke::testing_support::xmc_binary_test {
 
 LoadedData Generated() {
   LoadedData data;
@@ -98,5 +97,4 @@ TEST(XmcBinary, RefusesDataOfAnotherKind) {
   EXPECT_THROW(WriteXmcBinary({.input = {3}}, MemoryData(), folder.path() + "/a"), UserError);
 }
 
-}  // namespace
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support::xmc_binary_test

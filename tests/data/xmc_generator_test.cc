@@ -12,8 +12,7 @@
 
 #include "base/registry.h"
 
-namespace yoke {
-namespace {
+namespace yoke::xmc_generator_test {
 
 MemoryData Generated(const XmcShape& shape, bool test, int64_t size) {
   MemoryData data;
@@ -131,5 +130,4 @@ TEST(XmcGenerator, NearestCentroidFindsALabelOfMostTestExamples) {
   EXPECT_GT(hits, 240);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::xmc_generator_test

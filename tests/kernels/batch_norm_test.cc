@@ -10,8 +10,7 @@
 #include "kernels/convert.h"
 #include "tensor/device.h"
 
-namespace yoke {
-namespace {
+namespace yoke::batch_norm_test {
 
 /// Everything that forward and backward write, as f32 in channels last.
 struct Result {
@@ -193,5 +192,4 @@ TEST(BatchNorm, RunningStatisticsAreTorchs) {
   EXPECT_NEAR(y[1], 1, 1e-5);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::batch_norm_test

@@ -7,8 +7,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::convert_test {
 
 TEST(Convert, ChannelsLastAndBack) {
   std::vector<float> plain(2 * 3 * 4 * 5), last(plain.size()), back(plain.size());
@@ -40,5 +39,4 @@ TEST(Convert, RefusesOtherShapes) {
       Error);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::convert_test

@@ -13,8 +13,7 @@
 #include "kernels/threads.h"
 #include "tensor/device.h"
 
-namespace yoke {
-namespace {
+namespace yoke::convolution_test {
 
 /// Numbers of either type in memory of their own, read and written as f32.
 class Numbers {
@@ -271,5 +270,4 @@ TEST(Convolution, LoweredByImageEqualsLoops) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::convolution_test

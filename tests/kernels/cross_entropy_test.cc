@@ -8,8 +8,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::cross_entropy_test {
 
 class CrossEntropies : public ::testing::TestWithParam<bool> {};
 
@@ -85,5 +84,4 @@ TEST(CheckLabels, RefusesWhatIsNotAnOutput) {
   EXPECT_THROW(CheckLabels(none, shape), Error);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::cross_entropy_test

@@ -6,8 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace yoke {
-namespace {
+namespace yoke::dropout_test {
 
 std::vector<uint8_t> Mask(uint64_t key, double keep, int64_t count) {
   std::vector<uint8_t> mask(count);
@@ -40,5 +39,4 @@ TEST(Dropout, ScalesWhatStays) {
   EXPECT_EQ(y, (std::vector<float>{4, 0, 0, 16}));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::dropout_test

@@ -5,8 +5,7 @@
 
 #include <cmath>
 
-namespace yoke::cpu {
-namespace {
+namespace yoke::cpu::exponential_test {
 
 TEST(Exponential, IsWithinTwoUnits) {
   for (double x = -87; x <= 88; x += 0.00731) {
@@ -24,5 +23,4 @@ TEST(Exponential, EndsAndNan) {
   EXPECT_TRUE(std::isnan(Exponential(NAN)));
 }
 
-}  // namespace
-}  // namespace yoke::cpu
+}  // namespace yoke::cpu::exponential_test

@@ -6,8 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace yoke::cpu {
-namespace {
+namespace yoke::cpu::gradient_test {
 
 struct Case {
   int64_t rows, columns;
@@ -52,5 +51,4 @@ TEST(MaskAndSum, FollowsPlainLoops) {
           }
 }
 
-}  // namespace
-}  // namespace yoke::cpu
+}  // namespace yoke::cpu::gradient_test

@@ -7,8 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace yoke {
-namespace {
+namespace yoke::join_test {
 
 template <typename T>
 void ExpectSums(DType type) {
@@ -41,5 +40,4 @@ TEST(Sums, OfF32) { ExpectSums<float>(DType::kF32); }
 
 TEST(Sums, OfBf16) { ExpectSums<Bf16>(DType::kBf16); }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::join_test

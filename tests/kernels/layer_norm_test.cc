@@ -6,8 +6,7 @@
 #include <cmath>
 #include <vector>
 
-namespace yoke {
-namespace {
+namespace yoke::layer_norm_test {
 
 TEST(LayerNorm, EachRowHasMeanZeroAndVarianceOne) {
   const LayerNormShape shape{.rows = 2, .columns = 4, .epsilon = 0};
@@ -47,5 +46,4 @@ TEST(LayerNorm, TheGradientTakesAwayShiftAndScale) {
   EXPECT_NEAR(along, 0, 1e-6);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::layer_norm_test

@@ -7,8 +7,7 @@
 #include "kernels/threads.h"
 #include "tensor/device.h"
 
-namespace yoke {
-namespace {
+namespace yoke::linear_rows_test {
 
 /// What one forward and backward pass of a kernel gives.
 struct Results {
@@ -74,5 +73,4 @@ TEST(LinearRows, AgreeWithTheReference) {
   SetKernelThreads(before);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::linear_rows_test

@@ -8,8 +8,7 @@
 #include "kernels/threads.h"
 #include "tensor/device.h"
 
-namespace yoke {
-namespace {
+namespace yoke::linear_test {
 
 constexpr float kFactor = -0.3F;
 
@@ -108,5 +107,4 @@ TEST(LinearOnTheSpot, MovesF32WeightsByGradientsOfBf16) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::linear_test

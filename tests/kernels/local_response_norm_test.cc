@@ -8,8 +8,7 @@
 #include "base/random.h"
 #include "tensor/device.h"
 
-namespace yoke {
-namespace {
+namespace yoke::local_response_norm_test {
 
 std::vector<float> Forward(const LocalResponseNormShape& shape, const std::vector<float>& input,
                            bool reference) {
@@ -59,5 +58,4 @@ TEST(LocalResponseNorm, BlocksAgreeWithTheReference) {
     }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::local_response_norm_test

@@ -6,8 +6,7 @@
 
 #include <cmath>
 
-namespace yoke {
-namespace {
+namespace yoke::pooling_test {
 
 TEST(Window, CountsAsCaffeAndPyTorch) {
   const Window caffe{.size = 3, .stride = 2, .padding = 0, .round_up = true};
@@ -136,5 +135,4 @@ TEST(PoolLoops, VectorsFollowTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(FastAndReference, Pools, ::testing::Bool());
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::pooling_test

@@ -11,8 +11,7 @@
 #include "base/random.h"
 #include "kernels/support/threads.h"
 
-namespace yoke {
-namespace {
+namespace yoke::rows_test {
 
 using Ids = std::vector<int32_t>;
 using Numbers = std::vector<float>;
@@ -218,5 +217,4 @@ TEST(RowMerge, ForgetsItsLastRun) {
   EXPECT_EQ(Merge(merge, {}, 6), Merged{});
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::rows_test

@@ -7,8 +7,7 @@
 
 #include "base/random.h"
 
-namespace yoke {
-namespace {
+namespace yoke::sort_by_id_test {
 
 struct Entry {
   int32_t id;
@@ -49,5 +48,4 @@ TEST(SortById, RunsBeginWhereIdsChange) {
   EXPECT_EQ(starts, (std::vector<int64_t>{0, 2, 3, 5}));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::sort_by_id_test

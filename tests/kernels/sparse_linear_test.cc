@@ -7,8 +7,7 @@
 #include "base/random.h"
 #include "kernels/threads.h"
 
-namespace yoke {
-namespace {
+namespace yoke::sparse_linear_test {
 
 struct Rows {
   std::vector<int64_t> offsets = {0};
@@ -89,5 +88,4 @@ TEST(CheckIds, RefusesWhatIsNotAFeature) {
   EXPECT_THROW(CheckIds(rows.View(100), 100), Error);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::sparse_linear_test

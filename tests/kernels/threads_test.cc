@@ -10,8 +10,7 @@
 
 #include "kernels/support/threads.h"
 
-namespace yoke {
-namespace {
+namespace yoke::threads_test {
 
 TEST(ForEachOnTeam, CallsEachIndexOnceWithKernelsOfOneThread) {
   const Threads threads(2);
@@ -51,5 +50,4 @@ TEST(ForEachOnTeam, ThrowsWhatABodyThrew) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::threads_test

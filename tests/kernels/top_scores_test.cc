@@ -10,8 +10,7 @@
 #include "kernels/threads.h"
 #include "tensor/batch.h"
 
-namespace yoke {
-namespace {
+namespace yoke::top_scores_test {
 
 struct Found {
   std::vector<int32_t> ids;
@@ -149,5 +148,4 @@ TEST(TopScoresKernel, SoftplusOfManyUnlikelyOutputsKeepsItsDigits) {
   EXPECT_NEAR(Known(scores, 1, ScoreSum::kSoftplus).Run(false).sums[0], expected, 1e-5 * expected);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::top_scores_test

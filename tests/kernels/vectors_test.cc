@@ -5,8 +5,7 @@
 
 #include <vector>
 
-namespace yoke {
-namespace {
+namespace yoke::vectors_test {
 
 using Array = std::vector<float>;
 
@@ -29,5 +28,4 @@ TEST(Vectors, AreTheirFormulas) {
   EXPECT_EQ(after([&](Array& y) { AddDifference(y, 1, p, y); }), (Array{8, 6, 4}));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::vectors_test

@@ -12,8 +12,7 @@
 #include "base/registry.h"
 #include "lsh/family.h"
 
-namespace yoke {
-namespace {
+namespace yoke::families_conformance_test {
 
 std::unique_ptr<Hasher> Make(const std::string& name, const HashShape& shape) {
   return FindEntry(hash_families(), "family", name).make(shape);
@@ -242,5 +241,4 @@ TEST(HashFamilies, RefuseShapesThatCannotBe) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::families_conformance_test

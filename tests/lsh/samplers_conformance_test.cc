@@ -10,8 +10,7 @@
 #include "base/registry.h"
 #include "lsh/sampler.h"
 
-namespace yoke {
-namespace {
+namespace yoke::samplers_conformance_test {
 
 constexpr int64_t kRows = 300;
 constexpr int64_t kExamples = 7;
@@ -150,5 +149,4 @@ TEST(Samplers, UniformDrawsEveryOpenIdEquallyOften) {
   EXPECT_EQ(Drawn(*sampler, {.rows = 3, .wanted = 9}, 1, {0, 1, 2}).size(), 0U);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::samplers_conformance_test

@@ -12,8 +12,7 @@
 #include "base/random.h"
 #include "kernels/threads.h"
 
-namespace yoke {
-namespace {
+namespace yoke::tables_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -171,5 +170,4 @@ TEST(HashTables, RefuseShapesThatCannotBe) {
   EXPECT_THROW(HashTables({.bucket = 0}), UserError);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::tables_test

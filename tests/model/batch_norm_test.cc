@@ -8,8 +8,7 @@
 #include "base/registry.h"
 #include "model/layer.h"
 
-namespace yoke {
-namespace {
+namespace yoke::batch_norm_test {
 
 std::unique_ptr<Layer> Make(const std::string& settings, const Shape& input) {
   const LayerEntry& entry = FindEntry(layers(), "layer", "batch_norm");
@@ -67,5 +66,4 @@ TEST(BatchNormLayer, EvaluatesByRunningStatistics) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::batch_norm_test

@@ -7,18 +7,17 @@
 
 #include "model/support/model.h"
 
-namespace yoke {
-namespace {
+namespace yoke::branches_test {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using testing::ExpectGradientsAgree;
 using ::testing::HasSubstr;
-using testing::kTask;
-using testing::Layer;
-using testing::Linear;
-using testing::Model;
-using testing::Refusal;
+using testing_support::ExpectGradientsAgree;
+using testing_support::kTask;
+using testing_support::LayerTable;
+using testing_support::Linear;
+using testing_support::Model;
+using testing_support::Refusal;
 
 Value From(Value layer, const std::vector<std::string>& inputs) {
   layer.AsTable()->emplace_back("inputs", List(inputs.begin(), inputs.end()));
@@ -33,22 +32,22 @@ Value Named(const std::string& name, Value layer) {
 /// A block whose input has three readers, one of them a flatten that shares its memory, and whose
 /// sum reads one edge twice.
 const List kBranches = {Named("below", Linear(5)),
-                        Layer("tanh"),
+                        LayerTable("tanh"),
                         Named("left", Linear(5)),
                         Named("right", From(Linear(5), {"tanh1"})),
-                        Named("same", From(Layer("flatten"), {"tanh1"})),
-                        Named("sum", From(Layer("add"), {"left", "same", "right", "left"})),
-                        Layer("sigmoid"),
-                        Named("both", From(Layer("concat"), {"sigmoid1", "tanh1", "below"})),
+                        Named("same", From(LayerTable("flatten"), {"tanh1"})),
+                        Named("sum", From(LayerTable("add"), {"left", "same", "right", "left"})),
+                        LayerTable("sigmoid"),
+                        Named("both", From(LayerTable("concat"), {"sigmoid1", "tanh1", "below"})),
                         Linear(3)};
 
 const List kResidual = {Named("low", Linear(4)),
-                        Named("norm1", Layer("batch_norm")),
-                        Layer("relu"),
+                        Named("norm1", LayerTable("batch_norm")),
+                        LayerTable("relu"),
                         Linear(4),
-                        Layer("batch_norm"),
-                        From(Layer("add"), {"batch_norm2", "relu1"}),
-                        Named("top", Layer("relu")),
+                        LayerTable("batch_norm"),
+                        From(LayerTable("add"), {"batch_norm2", "relu1"}),
+                        Named("top", LayerTable("relu")),
                         Linear(3)};
 
 TEST(Branches, GradientsAgreeWithDifferences) {
@@ -67,15 +66,15 @@ TEST(Branches, ResidualGradientsAgreeWithDifferences) {
 
 /// Two residual blocks: the first one's output has two readers, and absorbed addition and ReLU.
 const List kTwoBlocks = {Named("low", Linear(4)),
-                         Named("norm1", Layer("batch_norm")),
-                         From(Layer("add"), {"norm1", "low"}),
-                         Named("block1", Layer("relu")),
+                         Named("norm1", LayerTable("batch_norm")),
+                         From(LayerTable("add"), {"norm1", "low"}),
+                         Named("block1", LayerTable("relu")),
                          Linear(4),
-                         Named("norm2", Layer("batch_norm")),
-                         Named("block2", From(Layer("add"), {"norm2", "block1"})),
+                         Named("norm2", LayerTable("batch_norm")),
+                         Named("block2", From(LayerTable("add"), {"norm2", "block1"})),
                          Linear(4),
-                         Named("norm3", Layer("batch_norm")),
-                         From(Layer("add"), {"norm3", "block2", "block1"}),
+                         Named("norm3", LayerTable("batch_norm")),
+                         From(LayerTable("add"), {"norm3", "block2", "block1"}),
                          Linear(3)};
 
 TEST(Branches, GradientsOfTwoBlocksAgreeWithDifferences) {
@@ -89,17 +88,18 @@ TEST(Branches, GradientsOfTwoBlocksAgreeWithDifferences) {
 TEST(Branches, ConcatenationsTakeUntrainedInputs) {
   const ModelTask images = {.input = {.shape = {2, 4, 4}}, .outputs = 3};
   const auto conv = [](const char* name) {
-    return From(Named(name, Layer("convolution",
-                                  {{"outputs", 3}, {"kernel", List{3}}, {"padding", List{1}}})),
-                {"data"});
+    return From(
+        Named(name, LayerTable("convolution",
+                               {{"outputs", 3}, {"kernel", List{3}}, {"padding", List{1}}})),
+        {"data"});
   };
   for (const std::vector<std::string>& order :
        {std::vector<std::string>{"data", "a"}, {"a", "data", "b"}, {"a", "untrained", "b"}}) {
     List layers = {conv("a")};
     if (order.back() == "b") layers.push_back(conv("b"));
     if (order.size() > 2 && order[1] == "untrained")
-      layers.push_back(From(Named("untrained", Layer("tanh")), {"data"}));
-    for (const Value& layer : {From(Layer("concat"), order), Layer("flatten"), Linear(3)})
+      layers.push_back(From(Named("untrained", LayerTable("tanh")), {"data"}));
+    for (const Value& layer : {From(LayerTable("concat"), order), LayerTable("flatten"), Linear(3)})
       layers.push_back(layer);
     for (const bool reference : {false, true}) {
       Model m(layers, 4, images);
@@ -126,19 +126,20 @@ TEST(Branches, TheLaterInputAbsorbsAnAddition) {
 }
 
 TEST(Branches, NothingIsAbsorbedThatSomebodyElseReads) {
-  const Graph graph(
-      {Named("a", Linear(4)), Layer("relu"), From(Layer("add"), {"a", "relu1"}), Linear(3)}, kTask);
+  const Graph graph({Named("a", Linear(4)), LayerTable("relu"),
+                     From(LayerTable("add"), {"a", "relu1"}), Linear(3)},
+                    kTask);
   EXPECT_EQ(graph.Info()[0].type, "linear");
   EXPECT_EQ(graph.Info()[1].type, "relu");
 }
 
 /// A head in the middle, whose loss counts half.
 const List kHeads = {Named("low", Linear(5)),
-                     Layer("tanh"),
+                     LayerTable("tanh"),
                      Named("head", Linear(3)),
-                     Layer("softmax_cross_entropy", {{"weight", 0.5}}),
+                     LayerTable("softmax_cross_entropy", {{"weight", 0.5}}),
                      From(Linear(4), {"tanh1"}),
-                     Layer("tanh"),
+                     LayerTable("tanh"),
                      Linear(3)};
 
 TEST(Branches, AuxiliaryHeadsCountInTrainingOnly) {
@@ -154,16 +155,16 @@ TEST(Branches, RefusesWhatDoesNotFit) {
   EXPECT_THAT(Refusal({Linear(3), From(Linear(3), {"later"})}), HasSubstr("'later'"));
   EXPECT_THAT(Refusal({Linear(4), Linear(3), From(Linear(3), {"linear1"})}),
               HasSubstr("nothing takes the output of layer 'linear2'"));
-  EXPECT_THAT(Refusal({Linear(3), Layer("add")}), HasSubstr("two or more inputs"));
+  EXPECT_THAT(Refusal({Linear(3), LayerTable("add")}), HasSubstr("two or more inputs"));
   EXPECT_THAT(Refusal({Linear(3), Linear(4), From(Linear(3), {"linear1", "linear2"})}),
               HasSubstr("one input, not 2"));
-  EXPECT_THAT(Refusal({Linear(3), Layer("multiply")}), HasSubstr("two inputs, not 1"));
-  EXPECT_THAT(Refusal({Linear(3), From(Layer("multiply"), {"linear1", "linear1", "linear1"})}),
+  EXPECT_THAT(Refusal({Linear(3), LayerTable("multiply")}), HasSubstr("two inputs, not 1"));
+  EXPECT_THAT(Refusal({Linear(3), From(LayerTable("multiply"), {"linear1", "linear1", "linear1"})}),
               HasSubstr("two inputs, not 3"));
-  EXPECT_THAT(Refusal({Linear(3), Linear(4), From(Layer("add"), {"linear1", "linear2"})}),
+  EXPECT_THAT(Refusal({Linear(3), Linear(4), From(LayerTable("add"), {"linear1", "linear2"})}),
               AllOf(HasSubstr("add1"), HasSubstr("4")));
   EXPECT_THAT(Refusal({Named("data", Linear(3))}), HasSubstr("'data'"));
-  EXPECT_THAT(Refusal({Linear(3), Layer("softmax_cross_entropy"),
+  EXPECT_THAT(Refusal({Linear(3), LayerTable("softmax_cross_entropy"),
                        From(Linear(3), {"softmax_cross_entropy1"})}),
               HasSubstr("takes the output of the loss"));
   Value bad = Linear(3);
@@ -171,5 +172,4 @@ TEST(Branches, RefusesWhatDoesNotFit) {
   EXPECT_THAT(Refusal({bad}), HasSubstr("list"));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::branches_test

@@ -6,24 +6,27 @@
 
 #include "model/support/model.h"
 
-namespace yoke {
-namespace {
+namespace yoke::cut_test {
 
-using testing::Layer;
-using testing::Linear;
+using testing_support::LayerTable;
+using testing_support::Linear;
 
 const ModelTask kImage = {.input = {.shape = {2, 9, 9}}, .outputs = 3};
 
 Value Convolution(int outputs) {
-  return Layer("convolution", {{"outputs", outputs}, {"kernel", List{3}}});
+  return LayerTable("convolution", {{"outputs", outputs}, {"kernel", List{3}}});
 }
 
 /// Convolutions with statistics, then a dense tail with draws of its own.
 List Layers() {
-  return {Convolution(4),   Layer("batch_norm"),
-          Layer("relu"),    Layer("max_pool", {{"kernel", List{2}}, {"stride", List{2}}}),
-          Layer("flatten"), Linear(7),
-          Layer("relu"),    Layer("dropout"),
+  return {Convolution(4),
+          LayerTable("batch_norm"),
+          LayerTable("relu"),
+          LayerTable("max_pool", {{"kernel", List{2}}, {"stride", List{2}}}),
+          LayerTable("flatten"),
+          Linear(7),
+          LayerTable("relu"),
+          LayerTable("dropout"),
           Linear(3)};
 }
 
@@ -41,24 +44,24 @@ TEST(Cut, IsBelowTheFirstFullyConnectedLayerOfTheChain) {
 }
 
 TEST(Cut, IsNoneWithoutAHeadOrABody) {
-  EXPECT_FALSE(Graph({Layer("flatten"), Linear(5), Linear(3)}, kImage).Cut());  // all is head
-  EXPECT_FALSE(Graph({Convolution(3), Layer("global_average_pool")}, kImage).Cut());
-  EXPECT_FALSE(Graph({Convolution(4), Layer("flatten", {{"name", "f"}}), Linear(3),
-                      Layer("softmax_cross_entropy"),
-                      Layer("linear", {{"outputs", 3}, {"inputs", List{"f"}}})},
+  EXPECT_FALSE(Graph({LayerTable("flatten"), Linear(5), Linear(3)}, kImage).Cut());  // all is head
+  EXPECT_FALSE(Graph({Convolution(3), LayerTable("global_average_pool")}, kImage).Cut());
+  EXPECT_FALSE(Graph({Convolution(4), LayerTable("flatten", {{"name", "f"}}), Linear(3),
+                      LayerTable("softmax_cross_entropy"),
+                      LayerTable("linear", {{"outputs", 3}, {"inputs", List{"f"}}})},
                      kImage)
                    .Cut());  // an auxiliary head
-  EXPECT_FALSE(
-      Graph({Convolution(4), Layer("flatten"), Linear(3), Layer("lsh_linear", {{"outputs", 3}})},
-            ModelTask{.input = kImage.input, .outputs = 3, .multi_label = true})
-          .Cut());  // the last layer keeps tables
+  EXPECT_FALSE(Graph({Convolution(4), LayerTable("flatten"), Linear(3),
+                      LayerTable("lsh_linear", {{"outputs", 3}})},
+                     ModelTask{.input = kImage.input, .outputs = 3, .multi_label = true})
+                   .Cut());  // the last layer keeps tables
 }
 
 TEST(Cut, MayLieAboveABranch) {
-  const Graph graph({Convolution(4), Layer("relu", {{"name", "a"}}),
-                     Layer("convolution", {{"outputs", 4}, {"kernel", List{1}}}),
-                     Layer("add", {{"inputs", List{"a", "convolution2"}}}),
-                     Layer("global_average_pool"), Linear(3)},
+  const Graph graph({Convolution(4), LayerTable("relu", {{"name", "a"}}),
+                     LayerTable("convolution", {{"outputs", 4}, {"kernel", List{1}}}),
+                     LayerTable("add", {{"inputs", List{"a", "convolution2"}}}),
+                     LayerTable("global_average_pool"), Linear(3)},
                     kImage);
   ASSERT_TRUE(graph.Cut());
   EXPECT_EQ(graph.Info()[graph.Cut()->node].name, "linear1");
@@ -121,5 +124,4 @@ TEST(Cut, GivesPartsThatAreTheWhole) {
 
 TEST(Cut, GivesPartsInBf16) { ExpectPartsAreTheWhole(DType::kBf16, false, 2e-2); }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::cut_test

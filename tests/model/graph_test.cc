@@ -12,18 +12,17 @@
 #include "base/check.h"
 #include "model/support/model.h"
 
-namespace yoke {
-namespace {
+namespace yoke::graph_test {
 
 using ::testing::ElementsAre;
-using testing::ExpectGradientsAgree;
 using ::testing::HasSubstr;
-using testing::kTask;
-using testing::Layer;
-using testing::Linear;
-using testing::Model;
-using testing::Refusal;
 using ::testing::StartsWith;
+using testing_support::ExpectGradientsAgree;
+using testing_support::kTask;
+using testing_support::LayerTable;
+using testing_support::Linear;
+using testing_support::Model;
+using testing_support::Refusal;
 
 std::vector<std::string> Names(const Graph& graph) {
   std::vector<std::string> names;
@@ -32,13 +31,13 @@ std::vector<std::string> Names(const Graph& graph) {
 }
 
 TEST(Graph, NamesLayersByTypeAndNumber) {
-  const Graph graph({Linear(4), Layer("tanh"), Linear(3)}, kTask);
+  const Graph graph({Linear(4), LayerTable("tanh"), Linear(3)}, kTask);
   EXPECT_THAT(Names(graph), ElementsAre("linear1", "tanh1", "linear2", "softmax_cross_entropy1"));
   EXPECT_EQ(graph.layout().slices()[2].name, "linear2.weight");
 }
 
 TEST(Graph, AbsorbsARelu) {
-  const Graph graph({Linear(4), Layer("relu"), Layer("relu"), Linear(3)}, kTask);
+  const Graph graph({Linear(4), LayerTable("relu"), LayerTable("relu"), Linear(3)}, kTask);
   EXPECT_THAT(Names(graph), ElementsAre("linear1", "relu2", "linear2", "softmax_cross_entropy1"));
   EXPECT_EQ(graph.Info()[0].type, "linear+relu");
 }
@@ -55,17 +54,17 @@ TEST(Graph, TellsOutputsParametersAndCost) {
 TEST(Graph, RefusesWhatDoesNotFit) {
   EXPECT_THAT(Refusal({Linear(4)}), AllOf(HasSubstr("linear1"), HasSubstr("3 classes")));
   EXPECT_THAT(Refusal({}), HasSubstr("no layers"));
-  EXPECT_THAT(Refusal({Layer("liner")}), HasSubstr("linear"));
+  EXPECT_THAT(Refusal({LayerTable("liner")}), HasSubstr("linear"));
   EXPECT_THAT(Refusal({Table{{"outputs", 3}}}), HasSubstr("no type"));
-  EXPECT_THAT(Refusal({Linear(3), Layer("linear", {{"output", 3}})}),
+  EXPECT_THAT(Refusal({Linear(3), LayerTable("linear", {{"output", 3}})}),
               AllOf(HasSubstr("model.layer[1]"), HasSubstr("outputs")));
-  EXPECT_THAT(Refusal({Linear(3), Layer("softmax_cross_entropy"), Linear(3)}),
+  EXPECT_THAT(Refusal({Linear(3), LayerTable("softmax_cross_entropy"), Linear(3)}),
               HasSubstr("follows the loss"));
-  EXPECT_THAT(Refusal({Layer("softmax_cross_entropy")}), HasSubstr("below"));
-  EXPECT_THAT(Refusal({Layer("linear", {{"outputs", 3}, {"name", "a"}}),
-                       Layer("linear", {{"outputs", 3}, {"name", "a"}})}),
+  EXPECT_THAT(Refusal({LayerTable("softmax_cross_entropy")}), HasSubstr("below"));
+  EXPECT_THAT(Refusal({LayerTable("linear", {{"outputs", 3}, {"name", "a"}}),
+                       LayerTable("linear", {{"outputs", 3}, {"name", "a"}})}),
               HasSubstr("'a'"));
-  EXPECT_THAT(Refusal({Layer("linear", {{"outputs", 3}, {"name", "a.b"}})}), HasSubstr("a.b"));
+  EXPECT_THAT(Refusal({LayerTable("linear", {{"outputs", 3}, {"name", "a.b"}})}), HasSubstr("a.b"));
 }
 
 /// The layers of a job file, whose first line is line 1.
@@ -98,8 +97,8 @@ TEST(Graph, SaysWhereALayerIsWrittenThatItsPlanRefuses) {
   }
 }
 
-const List kLayers = {Linear(5), Layer("relu"),    Layer("tanh"),
-                      Linear(7), Layer("sigmoid"), Linear(3)};
+const List kLayers = {Linear(5), LayerTable("relu"),    LayerTable("tanh"),
+                      Linear(7), LayerTable("sigmoid"), Linear(3)};
 
 class GraphPlanKernels : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Reference, GraphPlanKernels, ::testing::Bool());
@@ -148,7 +147,7 @@ TEST(GraphPlan, Bf16MakesItsOwnCopyOfTheParameters) {
 }
 
 TEST(GraphPlan, AnInPlaceFirstLayerLeavesTheBatchAlone) {
-  const Model m({Layer("flatten"), Layer("relu"), Linear(3)});
+  const Model m({LayerTable("flatten"), LayerTable("relu"), Linear(3)});
   const std::vector<float> before(m.batch.dense.As<float>(), m.batch.dense.As<float>() + 24);
   const auto plan = m.Compile(true);
   m.Scores(*plan, m.batch);
@@ -174,9 +173,9 @@ TEST(Graph, DescribesItsOutputProduct) {
   EXPECT_EQ(output->inputs, 7);
   EXPECT_EQ(output->outputs, 3);
   const Table plain = {{"outputs", 3}, {"bias", false}};
-  EXPECT_EQ(Graph({Layer("linear", plain)}, kTask).Output()->bias, -1);
-  EXPECT_FALSE(Graph({Linear(3), Layer("relu")}, kTask).Output());
-  EXPECT_FALSE(Graph({Linear(3), Layer("tanh")}, kTask).Output());
+  EXPECT_EQ(Graph({LayerTable("linear", plain)}, kTask).Output()->bias, -1);
+  EXPECT_FALSE(Graph({Linear(3), LayerTable("relu")}, kTask).Output());
+  EXPECT_FALSE(Graph({Linear(3), LayerTable("tanh")}, kTask).Output());
 }
 
 /// Scores by hand from a plan that stops below the output.
@@ -200,8 +199,10 @@ std::vector<float> FinishedScores(const Model& m, DType type) {
 }
 
 TEST(GraphPlan, StopsBelowTheOutput) {
-  const std::vector<List> models = {
-      kLayers, {Linear(3)}, {Layer("flatten"), Linear(3)}, {Linear(5), Layer("relu"), Linear(3)}};
+  const std::vector<List> models = {kLayers,
+                                    {Linear(3)},
+                                    {LayerTable("flatten"), Linear(3)},
+                                    {Linear(5), LayerTable("relu"), Linear(3)}};
   for (const List& layers : models)
     for (DType type : {DType::kF32, DType::kBf16}) {
       const Model m(layers);
@@ -219,5 +220,4 @@ TEST(GraphPlan, RefusesABatchOfAnotherSize) {
   EXPECT_THROW(plan->Forward(other.batch, m.params.View()), Error);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::graph_test

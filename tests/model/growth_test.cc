@@ -6,8 +6,7 @@
 #include "model/graph.h"
 #include "model/onnx/onnx.h"
 
-namespace yoke {
-namespace {
+namespace yoke::growth_test {
 
 // Just enough of protobuf's wire format for a chain of nodes (field numbers are those of
 // onnx.proto).
@@ -63,5 +62,4 @@ TEST(Growth, OfAChainFromOnnxIsNearlyLinear) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::growth_test

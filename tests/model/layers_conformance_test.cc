@@ -8,11 +8,11 @@
 
 #include "model/support/layer_harness.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 
 void PrintTo(const LayerCase& layer_case, std::ostream* out) { *out << NameOf(layer_case); }
 
-namespace {
+namespace layers_conformance_test {
 
 const std::vector<LayerCase>& Cases() {
   static const std::vector<LayerCase> cases = {
@@ -357,5 +357,5 @@ TEST_P(LayerConformance, NanIsPassedOn) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, LayerConformance, ::testing::ValuesIn(Cases()));
 
-}  // namespace
-}  // namespace yoke::testing
+}  // namespace layers_conformance_test
+}  // namespace yoke::testing_support

@@ -7,8 +7,7 @@
 
 #include "base/random.h"
 
-namespace yoke {
-namespace {
+namespace yoke::lifetimes_test {
 
 TEST(Lifetimes, LaysBlocksOfDifferentStepsOverEachOther) {
   Lifetimes lives;
@@ -74,5 +73,4 @@ TEST(Lifetimes, VeryManyBlocksArePlacedAsWell) {
   EXPECT_LT(lives.bytes(), lives.sum() / 50);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::lifetimes_test

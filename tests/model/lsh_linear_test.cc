@@ -11,8 +11,7 @@
 #include "base/random.h"
 #include "model/graph.h"
 
-namespace yoke {
-namespace {
+namespace yoke::lsh_linear_test {
 
 using ::testing::HasSubstr;
 
@@ -277,5 +276,4 @@ TEST(LshLinear, RefusesWhatDoesNotFit) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::lsh_linear_test

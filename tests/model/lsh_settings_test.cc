@@ -12,8 +12,7 @@
 #include "lsh/family.h"
 #include "model/layer.h"
 
-namespace yoke::layer {
-namespace {
+namespace yoke::layer::lsh_settings_test {
 
 using ::testing::HasSubstr;
 
@@ -188,5 +187,4 @@ TEST(LshSettings, ThresholdIsOfItsSampler) {
               HasSubstr("model.layer[1].threshold"));
 }
 
-}  // namespace
-}  // namespace yoke::layer
+}  // namespace yoke::layer::lsh_settings_test

@@ -9,8 +9,7 @@
 
 #include "base/random.h"
 
-namespace yoke::layer {
-namespace {
+namespace yoke::layer::lsh_state_test {
 
 constexpr int64_t kInputs = 8, kOutputs = 50;
 
@@ -94,5 +93,4 @@ TEST(LshState, TablesOfOtherFunctionsAreBuiltAnew) {
   EXPECT_EQ(BuildSteps(same, 5), std::vector<int>()) << "its own tables serve on";
 }
 
-}  // namespace
-}  // namespace yoke::layer
+}  // namespace yoke::layer::lsh_state_test

@@ -12,8 +12,7 @@
 #include "kernels/support/threads.h"
 #include "model/layer.h"
 
-namespace yoke {
-namespace {
+namespace yoke::lsh_threads_test {
 
 constexpr int64_t kBatch = 64, kFeatures = 96, kLabels = 3000;
 constexpr int kSteps = 4;  // with new tables and new hash functions at the third
@@ -199,5 +198,4 @@ TEST(LshThreadsOfAPlan, MayChangeFromStepToStep) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::lsh_threads_test

@@ -11,8 +11,7 @@
 #include "base/check.h"
 #include "params/store.h"
 
-namespace yoke {
-namespace {
+namespace yoke::onnx_test {
 
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -178,5 +177,4 @@ TEST(Onnx, WeightsMustBeThoseOfTheModel) {
   EXPECT_THROW(CopyWeights(model, "m.onnx", other.layout(), params.values()), UserError);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::onnx_test

@@ -12,8 +12,7 @@
 #include "kernels/threads.h"
 #include "model/ranking.h"
 
-namespace yoke {
-namespace {
+namespace yoke::output_tables_test {
 
 constexpr int64_t kInputs = 24, kOutputs = 5000;
 
@@ -183,5 +182,4 @@ TEST(OutputTables, RefuseWhatTheyCannotSearch) {
     }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::output_tables_test

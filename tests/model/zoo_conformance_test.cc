@@ -12,8 +12,7 @@
 #include "kernels/threads.h"
 #include "model/graph.h"
 
-namespace yoke {
-namespace {
+namespace yoke::zoo_conformance_test {
 
 ModelTask Images(int64_t channels, int64_t size) {
   return {.input = {.shape = {channels, size, size}}, .outputs = 10};
@@ -180,5 +179,4 @@ TEST(Zoo, SmallModelsLearnABatchByHeart) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::zoo_conformance_test

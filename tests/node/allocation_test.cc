@@ -66,8 +66,7 @@ int posix_memalign(void** memory, size_t alignment, size_t bytes) {  // NOLINT
 
 }  // extern "C"
 
-namespace yoke {
-namespace {
+namespace yoke::allocation_test {
 
 struct Counts {
   int64_t large = 0;
@@ -112,7 +111,6 @@ TEST(Allocations, NoneOfOurs) {  // reference kernels: without the library's own
   EXPECT_EQ(Allocations({.model = "mlp", .batch = 2, .reference = true}).all, 0);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::allocation_test
 
 #endif

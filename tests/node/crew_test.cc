@@ -9,8 +9,7 @@
 
 #include "kernels/threads.h"
 
-namespace yoke {
-namespace {
+namespace yoke::crew_test {
 
 TEST(Crew, CallsEachMemberOnceARun) {
   Crew crew({{.threads = 1}, {.threads = 1}, {.threads = 1}});
@@ -42,5 +41,4 @@ TEST(Crew, ThrowsWhatAMemberThrewAndGoesOn) {
   EXPECT_EQ(calls, 2);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::crew_test

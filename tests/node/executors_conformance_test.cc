@@ -9,8 +9,7 @@
 #include "node/sub_batch.h"
 #include "node/support/job.h"
 
-namespace yoke {
-namespace {
+namespace yoke::executors_conformance_test {
 
 using testing_support::DrawnBatch;
 using testing_support::DrawnSparseBatch;
@@ -267,5 +266,4 @@ TEST(Hogwild, ClipsEachSmallBatch) {
   ExpectSequential({.rule = "momentum", .clip_norm = 0.1, .widths = {12}}, true, 0);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::executors_conformance_test

@@ -4,8 +4,7 @@
 
 #include "node/support/job.h"
 
-namespace yoke {
-namespace {
+namespace yoke::golden_trace_test {
 
 using testing_support::DrawnBatch;
 using testing_support::Job;
@@ -28,5 +27,4 @@ TEST(GoldenTrace, LenetOnReferenceKernels) { ExpectTrace("lenet", true); }
 TEST(GoldenTrace, Mlp) { ExpectTrace("mlp", false); }
 TEST(GoldenTrace, MlpOnReferenceKernels) { ExpectTrace("mlp", true); }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::golden_trace_test

@@ -8,8 +8,7 @@
 #include "node/sub_batch.h"
 #include "node/support/job.h"
 
-namespace yoke {
-namespace {
+namespace yoke::hogwild_test {
 
 using testing_support::DrawnBatch;
 using testing_support::Job;
@@ -104,5 +103,4 @@ TEST(Hogwild, ThreadsMoveRunningStatisticsTogether) {
   for (size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(four[i], one[i], 0.1) << i;
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::hogwild_test

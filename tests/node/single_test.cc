@@ -8,8 +8,7 @@
 #include "base/registry.h"
 #include "node/support/job.h"
 
-namespace yoke {
-namespace {
+namespace yoke::single_test {
 
 using testing_support::DrawnBatch;
 using testing_support::Job;
@@ -73,5 +72,4 @@ TEST(Single, NamesTheLayerWhereALossWentWrong) {
   EXPECT_EQ(job.executor().FirstNonFinite(), "linear2");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::single_test

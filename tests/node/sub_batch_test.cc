@@ -5,8 +5,7 @@
 
 #include "node/support/job.h"
 
-namespace yoke {
-namespace {
+namespace yoke::sub_batch_test {
 
 TEST(TakeSubBatch, OfDenseRowsIsAWindow) {
   const Batch batch = testing_support::DrawnBatch(5, 0);
@@ -48,5 +47,4 @@ TEST(TakeSubBatch, LeavesOutWhatABatchDoesNotHave) {
   EXPECT_TRUE(share.labels.offsets.empty()) << "else they would count as the example's labels";
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::sub_batch_test

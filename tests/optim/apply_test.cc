@@ -9,8 +9,7 @@
 #include "base/random.h"
 #include "base/registry.h"
 
-namespace yoke {
-namespace {
+namespace yoke::apply_test {
 
 constexpr int64_t kRows = 6, kWidth = 5;
 
@@ -156,5 +155,4 @@ TEST(GradientNorm, IsTheSameForAnyNumberOfThreads) {
   EXPECT_NEAR(one, 1000, 2);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::apply_test

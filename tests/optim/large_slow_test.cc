@@ -12,8 +12,7 @@
 #include "optim/racing.h"
 #include "optim/rule.h"
 
-namespace yoke {
-namespace {
+namespace yoke::large_slow_test {
 
 constexpr int64_t kBorder = int64_t{1} << 31;
 constexpr int64_t kWidth = 512, kRows = kBorder / kWidth + 3;
@@ -110,5 +109,4 @@ TEST(LargeModel, EachNumberIsDrawnByItsPlace) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::large_slow_test

@@ -10,8 +10,7 @@
 #include "base/registry.h"
 #include "optim/rule.h"
 
-namespace yoke {
-namespace {
+namespace yoke::rules_conformance_test {
 
 constexpr double kDecay = 0.1, kMomentum = 0.8, kBeta1 = 0.85, kBeta2 = 0.95, kEpsilon = 1e-6;
 
@@ -196,5 +195,4 @@ TEST(Rules, AdamKeepsItsWeightsWhereAnUpdateOfItsStateWasLost) {  // as where th
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::rules_conformance_test

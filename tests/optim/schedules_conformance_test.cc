@@ -7,8 +7,7 @@
 #include "base/check.h"
 #include "optim/schedule.h"
 
-namespace yoke {
-namespace {
+namespace yoke::schedules_conformance_test {
 
 double FactorAt(const char* toml, double epoch, double epochs = 10) {
   return MakeSchedule(ParseToml(toml, "job.toml"))->Factor({.epoch = epoch, .epochs = epochs});
@@ -68,5 +67,4 @@ TEST(Schedules, RefuseWhatTheyDoNotKnow) {
   EXPECT_THAT(Refusal("name = 3"), HasSubstr("string"));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::schedules_conformance_test

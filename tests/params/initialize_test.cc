@@ -9,8 +9,7 @@
 #include "base/check.h"
 #include "params/store.h"
 
-namespace yoke {
-namespace {
+namespace yoke::initialize_test {
 
 constexpr int64_t kCount = 20'000, kFanIn = 50, kFanOut = 30;
 
@@ -96,5 +95,4 @@ TEST(Initialize, NamesTheKnownOnesForAnUnknownName) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::initialize_test

@@ -5,8 +5,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::layout_test {
 
 TEST(ParamLayout, PacksDenseSlicesFirstAndAligned) {
   ParamLayout layout;
@@ -40,5 +39,4 @@ TEST(ParamLayout, RefusesTwoSlicesOfOneName) {
   EXPECT_THROW(layout.Pack(), UserError);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::layout_test

@@ -7,8 +7,7 @@
 #include "strategy/support/small_part.h"
 #include "strategy/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::ad_psgd_test {
 
 using test::kCount;
 using test::Lab;
@@ -219,5 +218,4 @@ TEST_P(AdPsgd, SendsTwoMessagesAnAveraging) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::ad_psgd_test

@@ -6,8 +6,7 @@
 #include "strategy/rows.h"
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::allreduce_test {
 
 using test::kCount;
 using test::Lab;
@@ -163,5 +162,4 @@ TEST(AllReduce, CountsTheWaitForSlowerRanks) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::allreduce_test

@@ -1,8 +1,7 @@
 // async_msgd: one velocity at the server for all workers.
 #include "strategy/support/served_tests.h"
 
-namespace yoke {
-namespace {
+namespace yoke::async_msgd_test {
 
 test::LabSettings Settings() {
   return {.strategy = "async_msgd", .rule = "momentum", .rate = 0.03};
@@ -107,5 +106,4 @@ TEST(AsyncMsgd, ReachesTheOptimumOverThreads) {
   test::ExpectOptimumOverThreads(settings, 3);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::async_msgd_test

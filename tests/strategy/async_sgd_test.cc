@@ -1,8 +1,7 @@
 // async_sgd: the server's order restated, its options, its manners.
 #include "strategy/support/served_tests.h"
 
-namespace yoke {
-namespace {
+namespace yoke::async_sgd_test {
 
 using test::ExpectAsTold;
 
@@ -166,5 +165,4 @@ TEST(AsyncSgd, CarriesRowsAndStatistics) {
   EXPECT_FLOAT_EQ(model[layout.slices()[2].offset], ((1 + 5) / 2.0F + 9) / 2);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::async_sgd_test

@@ -10,8 +10,7 @@
 #include "base/random.h"
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::compress_test {
 
 Compressor Make(const std::string& kind, int64_t count, double share = 0.1) {
   const Table keys = {{"compression", kind}, {"top_share", share}};
@@ -142,5 +141,4 @@ TEST(Compressor, RefusesWhatIsNoMessage) {
   EXPECT_THROW(compressor.AddTo(sum, std::vector<std::byte>(80, std::byte{0xFF})), Error);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::compress_test

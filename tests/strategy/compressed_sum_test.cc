@@ -10,8 +10,7 @@
 #include "base/random.h"
 #include "comm/threads.h"
 
-namespace yoke {
-namespace {
+namespace yoke::compressed_sum_test {
 
 Compressor Make(const std::string& kind, int64_t count, double share) {
   const Table keys = {{"compression", kind}, {"top_share", share}};
@@ -95,5 +94,4 @@ TEST_P(CompressedSums, HaveTheSameBitsEverywhereAndSendLaterWhatTheyLose) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::compressed_sum_test

@@ -1,8 +1,7 @@
 // compute_groups: means inside a group, a server's order between groups.
 #include "strategy/support/served_tests.h"
 
-namespace yoke {
-namespace {
+namespace yoke::compute_groups_test {
 
 test::LabSettings Settings(int groups) {
   return {.strategy = "compute_groups",
@@ -128,5 +127,4 @@ TEST(ComputeGroups, SendWhatTheySay) {
 
 TEST(ComputeGroups, EndWithARankThatFails) { test::ExpectFailureEndsAll(Settings(2), 4); }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::compute_groups_test

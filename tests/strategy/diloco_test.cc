@@ -4,8 +4,7 @@
 #include "comm/threads.h"
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::diloco_test {
 
 using test::kCount;
 using test::Lab;
@@ -63,5 +62,4 @@ TEST(DiLoCo, MeetsFourTimesAnEpochThatIsShort) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::diloco_test

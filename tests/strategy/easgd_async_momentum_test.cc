@@ -4,8 +4,7 @@
 #include "base/registry.h"
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::easgd_async_momentum_test {
 
 using test::kCount;
 using test::Lab;
@@ -42,5 +41,4 @@ TEST(EasgdAsyncMomentum, KeepsTheForceOutOfTheVelocity) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::easgd_async_momentum_test

@@ -3,8 +3,7 @@
 
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::easgd_async_test {
 
 using test::kCount;
 using test::Lab;
@@ -66,5 +65,4 @@ TEST(EasgdAsync, IsItsRecurrenceInAScriptedOrder) {
            });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::easgd_async_test

@@ -3,8 +3,7 @@
 
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::easgd_hogwild_test {
 
 using test::kCount;
 using test::Lab;
@@ -52,5 +51,4 @@ TEST(EasgdHogwild, ServesAllAtOnce) {
   EXPECT_NEAR(seconds("easgd_hogwild"), 1, 0.01);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::easgd_hogwild_test

@@ -4,8 +4,7 @@
 #include "comm/threads.h"
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::easgd_original_test {
 
 using test::kCount;
 using test::Lab;
@@ -55,5 +54,4 @@ TEST(EasgdOriginal, TakesTheTimeOfAllTurns) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::easgd_original_test

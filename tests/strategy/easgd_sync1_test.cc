@@ -6,8 +6,7 @@
 #include "strategy/support/small_part.h"
 #include "strategy/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::easgd_sync1_test {
 
 using test::kCount;
 using test::Lab;
@@ -181,5 +180,4 @@ TEST(EasgdSync1Counts, AreThoseOfTheExchanges) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::easgd_sync1_test

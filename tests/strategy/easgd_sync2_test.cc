@@ -5,8 +5,7 @@
 #include "strategy/support/lab.h"
 #include "strategy/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::easgd_sync2_test {
 
 using test::Lab;
 
@@ -52,5 +51,4 @@ TEST(EasgdSync2Devices, NothingCrossesBetweenDeviceAndHost) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::easgd_sync2_test

@@ -5,8 +5,7 @@
 #include "strategy/support/lab.h"
 #include "strategy/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::easgd_sync3_test {
 
 using test::Lab;
 
@@ -115,5 +114,4 @@ TEST(EasgdSync3Ends, WithoutAStep) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::easgd_sync3_test

@@ -8,8 +8,7 @@
 #include "strategy/support/lab.h"
 #include "strategy/support/small_part.h"
 
-namespace yoke {
-namespace {
+namespace yoke::elastic_laws_test {
 
 using test::Lab;
 
@@ -129,5 +128,4 @@ TEST(ElasticLaws, VolumesAreThoseOfThePages) {
     }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::elastic_laws_test

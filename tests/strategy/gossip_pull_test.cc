@@ -3,8 +3,7 @@
 
 #include "strategy/support/cloud.h"
 
-namespace yoke {
-namespace {
+namespace yoke::gossip_pull_test {
 
 using test::Cloud;
 using test::kCount;
@@ -34,5 +33,4 @@ TEST(GossipPullLaw, HalvesTheConsensusErrorAndInjectsAQuarterOverP) {
 
 TEST(GossipPull, IsItsRecurrence) { test::ExpectHalfway("gossip_pull"); }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::gossip_pull_test

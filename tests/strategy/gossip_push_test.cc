@@ -5,8 +5,7 @@
 
 #include "strategy/support/cloud.h"
 
-namespace yoke {
-namespace {
+namespace yoke::gossip_push_test {
 
 using test::Cloud;
 using test::kCount;
@@ -52,5 +51,4 @@ TEST(GossipPushLaw, BringsReplicasTogether) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::gossip_push_test

@@ -1,8 +1,7 @@
 // hogwild_sgd: in an order it is async_sgd; without one it still arrives.
 #include "strategy/support/served_tests.h"
 
-namespace yoke {
-namespace {
+namespace yoke::hogwild_sgd_test {
 
 test::LabSettings Settings(Table options = {}) {
   return {.strategy = "hogwild_sgd", .options = std::move(options), .rate = 0.3};
@@ -65,5 +64,4 @@ TEST(HogwildSgd, CarriesRowsAndStatistics) {
   EXPECT_EQ(test::AfterTwoMixedPushes(Settings(), 0.02), test::AfterTwoMixedPushes(async, 0.02));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::hogwild_sgd_test

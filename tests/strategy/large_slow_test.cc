@@ -10,8 +10,7 @@
 #include "base/support/large.h"
 #include "strategy/compress.h"
 
-namespace yoke {
-namespace {
+namespace yoke::large_slow_test {
 
 constexpr int64_t kBorder = int64_t{1} << 31;
 constexpr int64_t kCount = kBorder + 1000;
@@ -55,5 +54,4 @@ TEST(LargeGradient, TheErrorOfTheLastPartIsKeptAtItsPlace) {
   EXPECT_EQ(compressor.residual()[kBorder + 999], 1);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::large_slow_test

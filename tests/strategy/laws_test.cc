@@ -3,8 +3,7 @@
 
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::laws_test {
 
 /// A quadratic whose curvature and optimum differ from number to number.
 void Quadratic(const test::Asked& asked) {
@@ -72,5 +71,4 @@ TEST(Laws, AsynchronyIsMomentum) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::laws_test

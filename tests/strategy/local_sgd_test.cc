@@ -4,8 +4,7 @@
 #include "comm/threads.h"
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::local_sgd_test {
 
 using test::kCount;
 using test::Lab;
@@ -74,5 +73,4 @@ TEST(LocalSgd, AveragesFourTimesAnEpochThatIsShort) {
     });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::local_sgd_test

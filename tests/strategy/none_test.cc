@@ -3,8 +3,7 @@
 
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::none_test {
 
 TEST(None, IsTheRuleOnOneReplicasGradient) {
   RunThreads({.ranks = 1}, [](const Communicator& world) {
@@ -31,5 +30,4 @@ TEST(None, TrainsOneReplicaOnlyAndSendsNothing) {
   EXPECT_EQ(entry.estimate(Options(), {.bytes = 1000, .world = 1}).messages, 0);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::none_test

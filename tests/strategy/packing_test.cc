@@ -8,8 +8,7 @@
 #include "base/check.h"
 #include "strategy/rows.h"
 
-namespace yoke {
-namespace {
+namespace yoke::packing_test {
 
 ParamLayout Layout(int64_t width) {
   ParamLayout layout;
@@ -99,5 +98,4 @@ TEST(Packing, RefusesRowsOfAnotherWidthOrNumber) {
   EXPECT_THROW(UnpackRows(message, 2, rows), Error);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::packing_test

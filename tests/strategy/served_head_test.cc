@@ -9,8 +9,7 @@
 #include "base/check.h"
 #include "strategy/support/server_story.h"
 
-namespace yoke {
-namespace {
+namespace yoke::served_head_test {
 
 using test::Asked;
 using test::kCount;
@@ -315,5 +314,4 @@ TEST(ServedHead, IsRefusedWhereTheModelHasNone) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::served_head_test

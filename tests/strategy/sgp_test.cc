@@ -4,8 +4,7 @@
 #include "comm/threads.h"
 #include "strategy/support/cloud.h"
 
-namespace yoke {
-namespace {
+namespace yoke::sgp_test {
 
 using test::kCount;
 using test::Lab;
@@ -96,5 +95,4 @@ TEST(Sgp, OverlapHidesTheExchange) {
   EXPECT_NEAR(seconds(true), 20, 3);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::sgp_test

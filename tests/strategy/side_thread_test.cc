@@ -6,8 +6,7 @@
 #include "base/check.h"
 #include "strategy/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::side_thread_test {
 
 class SideThreads : public testing::TestWithParam<test::WorldKind> {};
 INSTANTIATE_TEST_SUITE_P(Worlds, SideThreads, test::Worlds(),
@@ -112,5 +111,4 @@ TEST_P(SideThreads, EndWithTheReasonOfAJobThatFails) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::side_thread_test

@@ -4,8 +4,7 @@
 #include "comm/threads.h"
 #include "strategy/support/lab.h"
 
-namespace yoke {
-namespace {
+namespace yoke::slowmo_test {
 
 using test::kCount;
 using test::Lab;
@@ -62,5 +61,4 @@ TEST(SlowMo, WithoutSlowMomentumItAverages) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::slowmo_test

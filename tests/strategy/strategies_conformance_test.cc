@@ -10,8 +10,7 @@
 #include "strategy/support/lab.h"
 #include "strategy/support/worlds.h"
 
-namespace yoke {
-namespace {
+namespace yoke::strategies_conformance_test {
 
 using test::kCount;
 using test::Lab;
@@ -335,5 +334,4 @@ TEST_P(OfDeterministic, GoOnFromACheckpointAsIfNothingHadHappened) {
   EXPECT_EQ(After(4, &kept, nullptr), After(9, nullptr, nullptr));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::strategies_conformance_test

@@ -11,8 +11,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 
-namespace yoke {
-namespace {
+namespace yoke::device_test {
 
 class DeviceTest : public testing::TestWithParam<bool> {
  protected:
@@ -83,5 +82,4 @@ TEST(EmulatedDevice, IsAsynchronousAndAsSlowAsAsked) {
   EXPECT_GE(Now() - start, 0.05);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::device_test

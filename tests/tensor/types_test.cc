@@ -6,8 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace yoke {
-namespace {
+namespace yoke::types_test {
 
 TEST(Bf16, RoundsToNearestEven) {
   EXPECT_EQ(float(Bf16(1.0F)), 1.0F);
@@ -35,5 +34,4 @@ TEST(DType, SizesAndNames) {
   EXPECT_EQ(NameOf(DType::kU8), "u8");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::types_test

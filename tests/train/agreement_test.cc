@@ -10,8 +10,7 @@
 #include "base/check.h"
 #include "comm/threads.h"
 
-namespace yoke {
-namespace {
+namespace yoke::agreement_test {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
@@ -193,5 +192,4 @@ TEST_F(AgreementTest, EqualFactsCostOneSmallExchange) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::agreement_test

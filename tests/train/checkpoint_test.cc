@@ -11,8 +11,7 @@
 #include "base/check.h"
 #include "train/files.h"
 
-namespace yoke {
-namespace {
+namespace yoke::checkpoint_test {
 
 namespace fs = std::filesystem;
 
@@ -280,5 +279,4 @@ TEST_F(CheckpointTest, FullDiskKeepsTheLastGoodOne) {
   EXPECT_EQ(Checkpoint::Open(run_ + "/last").header().position.step, 1);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::checkpoint_test

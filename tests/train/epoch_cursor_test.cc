@@ -7,8 +7,7 @@
 #include "base/check.h"
 #include "train/files.h"
 
-namespace yoke {
-namespace {
+namespace yoke::epoch_cursor_test {
 
 using testing::HasSubstr;
 
@@ -52,5 +51,4 @@ TEST(EpochCursor, RefusesMoreReplicasThanExamples) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::epoch_cursor_test

@@ -8,8 +8,7 @@
 
 #include "comm/threads.h"
 
-namespace yoke {
-namespace {
+namespace yoke::exchange_test {
 
 std::map<std::string, double> ByName(const Metrics& metrics) {
   return {metrics.begin(), metrics.end()};
@@ -59,5 +58,4 @@ TEST(Exchange, TravelsWhole) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::exchange_test

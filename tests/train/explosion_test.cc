@@ -5,8 +5,7 @@
 
 #include <cmath>
 
-namespace yoke {
-namespace {
+namespace yoke::explosion_test {
 
 const double kClasses = std::log(10.0);
 
@@ -39,5 +38,4 @@ TEST(Explosion, GoesByTheScaleOfTheLoss) {
 
 TEST(Explosion, IsUnknownWhereTheBeginningIs) { EXPECT_FALSE(Exploded(0, 4e22, Measured(4e22))); }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::explosion_test

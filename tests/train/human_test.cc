@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace yoke {
-namespace {
+namespace yoke::human_test {
 
 TEST(HumanTest, Counts) {
   EXPECT_EQ(Count(0), "0");
@@ -42,5 +41,4 @@ TEST(HumanTest, MetricsNeverRoundToNothing) {
   EXPECT_EQ(Metric(1.25e-7), "1.25e-07");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::human_test

@@ -11,8 +11,7 @@
 #include "base/check.h"
 #include "train/files.h"
 
-namespace yoke {
-namespace {
+namespace yoke::job_test {
 
 namespace fs = std::filesystem;
 
@@ -275,5 +274,4 @@ TEST_F(JobTest, TheEnvironmentsKernelsAreInTheJob) {
   unsetenv("YOKE_KERNELS");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::job_test

@@ -11,8 +11,7 @@
 #include "base/random.h"
 #include "train/replica.h"
 
-namespace yoke {
-namespace {
+namespace yoke::metrics_test {
 
 double CurveByPairs(const std::vector<std::pair<float, bool>>& scored) {
   double wins = 0;
@@ -286,5 +285,4 @@ TEST(EvaluateSearchTest, GivesWhatTheRankingsGive) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::metrics_test

@@ -12,8 +12,7 @@
 #include "comm/threads.h"
 #include "train/files.h"
 
-namespace yoke {
-namespace {
+namespace yoke::rank_log_test {
 
 namespace fs = std::filesystem;
 using testing::ContainsRegex;
@@ -80,5 +79,4 @@ TEST_F(RankLogTest, IsSilentWhereThereIsNoSuchFolder) {
   EXPECT_FALSE(fs::exists(elsewhere));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::rank_log_test

@@ -11,8 +11,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::record_test {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
@@ -222,5 +221,4 @@ TEST(RecordTextTest, EpochLine) {
   EXPECT_EQ(ToText(event), "epoch  3/10  train loss 0.5000  12,345 examples/s  3:07");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::record_test

@@ -8,8 +8,7 @@
 
 #include "comm/threads.h"
 
-namespace yoke {
-namespace {
+namespace yoke::recovery_test {
 
 /// In a world of 4 whose ranks met at step 10, 80 examples into the epoch.
 SurvivorState Left(int rank, int64_t own_begin, int64_t own_end, int64_t version = 0) {
@@ -126,5 +125,4 @@ TEST(SurvivorState, OnlyWhoLedKnowsTheBestValue) {
   EXPECT_FALSE(Agree({other})->position.has_best);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::recovery_test

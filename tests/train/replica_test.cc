@@ -1,8 +1,7 @@
 // Replica: what it says of several.
 #include "train/support/runs_test.h"
 
-namespace yoke {
-namespace {
+namespace yoke::replica_test {
 
 constexpr const char* kJob = R"([data]
 format = "synthetic-digits"
@@ -33,5 +32,4 @@ TEST_F(ReplicaTest, DistanceIsThatOfWeights) {
   EXPECT_LT(MetricOf(Run("run", {}).exchange, "consensus_distance"), 1e-20);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::replica_test

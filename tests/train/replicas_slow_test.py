@@ -211,7 +211,7 @@ class Replicas(unittest.TestCase):
                             (("--replicas", 3, "--strategy", "compute_groups", "--set", "cluster.groups=2"), "groups"),
                             (("--replicas", 1, "--strategy", "async_sgd", "--set", "cluster.servers=1"), "servers"),
                             (("--replicas", 0), "replicas"),
-                            (("--replicas", 9, "--set", "data.train_size=8"), "9 replicas that train, but an epoch has 8 examples")):
+                            (("--replicas", 9, "--set", "data.train_size=8"), "9 replicas train, and an epoch has only 8 examples")):
             with self.subTest(words=words):
                 done = self.yoke("train", "job.toml", *words, status=2)
                 self.assertIn(said, done.stderr)

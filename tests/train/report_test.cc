@@ -12,8 +12,7 @@
 #include "train/report_chart.h"
 #include "train/report_run.h"
 
-namespace yoke {
-namespace {
+namespace yoke::report_test {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
@@ -140,5 +139,4 @@ TEST_F(ReportTest, RefusesWhatIsNoRun) {
   EXPECT_THROW(ReportPage({testing::TempDir()}), UserError);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::report_test

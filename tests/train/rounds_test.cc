@@ -9,8 +9,7 @@
 #include "base/check.h"
 #include "comm/simulated.h"
 
-namespace yoke {
-namespace {
+namespace yoke::rounds_test {
 
 struct Dealt {
   std::vector<std::vector<int64_t>> steps;  ///< By rank.
@@ -124,5 +123,4 @@ TEST(Rounds, NameTheOneWorkerThatStandsStill) {
   }
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::rounds_test

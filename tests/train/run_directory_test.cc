@@ -9,8 +9,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::run_directory_test {
 
 namespace fs = std::filesystem;
 
@@ -94,5 +93,4 @@ TEST_F(RunDirectoryTest, ARefusedRunLeavesTheOneThatIsThere) {
   EXPECT_TRUE(fs::exists(folder_ + "/run/job.toml"));
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::run_directory_test

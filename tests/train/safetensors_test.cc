@@ -12,8 +12,7 @@
 #include "base/support/growth.h"
 #include "train/files.h"
 
-namespace yoke {
-namespace {
+namespace yoke::safetensors_test {
 
 std::string Example() {
   static const std::vector<float> weight = {1, 2, 3, 4, 5, 6};
@@ -196,5 +195,4 @@ TEST(SafetensorsTest, FindingEachOfManyTensorsTakesNearlyLinearTime) {
   });
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::safetensors_test

@@ -5,8 +5,7 @@
 #include "train/files.h"
 #include "train/support/runs_test.h"
 
-namespace yoke {
-namespace {
+namespace yoke::served_head_test {
 
 constexpr const char* kJob = R"([data]
 format = "synthetic-digits"
@@ -109,5 +108,4 @@ TEST_F(ServedHeadTest, IsRefusedInASentence) {
             std::string::npos);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::served_head_test

@@ -7,8 +7,7 @@
 #include "base/check.h"
 #include "train/support/runs_test.h"
 
-namespace yoke {
-namespace {
+namespace yoke::servers_test {
 
 constexpr const char* kJob = R"([data]
 format = "synthetic-digits"
@@ -148,5 +147,4 @@ TEST_F(ServersTest, DivergesWithASentence) {
   EXPECT_EQ(end.exit_status, 3);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::servers_test

@@ -9,8 +9,7 @@
 #include "train/job.h"
 #include "train/replica.h"
 
-namespace yoke {
-namespace {
+namespace yoke::sizes_test {
 
 constexpr int64_t kHuge[] = {INT32_MAX, int64_t{1} << 31, int64_t{1} << 32, int64_t{1} << 62,
                              INT64_MAX};
@@ -145,5 +144,4 @@ TEST(Sizes, AProductThatIsTooLargeNamesItsLayer) {
             std::string::npos);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::sizes_test

@@ -5,8 +5,7 @@
 
 #include "train/replica.h"
 
-namespace yoke {
-namespace {
+namespace yoke::staleness_note_test {
 
 std::string NoteFor(const std::string& strategy, const std::string& train,
                     const std::string& cluster = "", int world = 8) {
@@ -53,5 +52,4 @@ TEST(StalenessNote, IsSilentWhereNoGradientIsLate) {
   EXPECT_EQ(NoteFor("compute_groups", "learning_rate = 1", "groups = 1"), "");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::staleness_note_test

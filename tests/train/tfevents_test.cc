@@ -10,8 +10,7 @@
 
 #include "base/check.h"
 
-namespace yoke {
-namespace {
+namespace yoke::tfevents_test {
 
 using namespace std::string_literals;
 
@@ -52,5 +51,4 @@ TEST(EventFileTest, WritesOneRecordAnEvent) {
 
 TEST(EventFileTest, SaysWhereItCannotWrite) { EXPECT_THROW(EventFile("/proc/nowhere", 0), Error); }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::tfevents_test

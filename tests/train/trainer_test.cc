@@ -16,8 +16,7 @@
 #include "train/files.h"
 #include "train/run_directory.h"
 
-namespace yoke {
-namespace {
+namespace yoke::trainer_test {
 
 namespace fs = std::filesystem;
 
@@ -403,5 +402,4 @@ TEST_F(TrainerTest, AnotherRuleStartsItsStateAnew) {
   EXPECT_EQ(Resume("a", {{"train.epochs", "2"}, {"train.rule", "sgd"}}).reason, "finished");
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::trainer_test

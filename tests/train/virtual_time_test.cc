@@ -5,8 +5,7 @@
 #include "train/replica.h"
 #include "train/support/runs_test.h"
 
-namespace yoke {
-namespace {
+namespace yoke::virtual_time_test {
 
 constexpr const char* kSmallJob = R"([data]
 format = "synthetic-digits"
@@ -159,5 +158,4 @@ TEST_F(VirtualTime, ATimeLimitIsInVirtualSeconds) {
   EXPECT_NEAR(end.virtual_seconds, 10 + step, 2 * step);
 }
 
-}  // namespace
-}  // namespace yoke
+}  // namespace yoke::virtual_time_test

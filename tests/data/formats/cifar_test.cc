@@ -5,8 +5,7 @@
 #include "data/support/binary_files.h"
 #include "data/support/memory_files.h"
 
-namespace yoke::testing {
-namespace {
+namespace yoke::testing_support::cifar_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -48,5 +47,4 @@ TEST(Cifar, NamesTheRecordOfAnUnknownLabel) {
               HasSubstr("test: the label 8 of the record at byte 3073 is none of the training"));
 }
 
-}  // namespace
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support::cifar_test

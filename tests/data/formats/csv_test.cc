@@ -4,8 +4,7 @@
 
 #include "data/support/memory_files.h"
 
-namespace yoke::testing {
-namespace {
+namespace yoke::testing_support::csv_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -56,5 +55,4 @@ TEST(Csv, NeedsNoClassToPredict) {
   EXPECT_THAT(LoadError(load), HasSubstr("test:1: 3 columns besides the label; expected 2"));
 }
 
-}  // namespace
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support::csv_test

@@ -5,8 +5,7 @@
 #include "data/support/binary_files.h"
 #include "data/support/memory_files.h"
 
-namespace yoke::testing {
-namespace {
+namespace yoke::testing_support::idx_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -82,5 +81,4 @@ TEST(Idx, NeedsNoLabelsToPredict) {
   EXPECT_THAT(LoadError(load), HasSubstr("1 examples but 0 labels"));
 }
 
-}  // namespace
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support::idx_test

@@ -4,8 +4,7 @@
 
 #include "data/support/memory_files.h"
 
-namespace yoke::testing {
-namespace {
+namespace yoke::testing_support::libsvm_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -101,5 +100,4 @@ TEST(Libsvm, KeepsToTheClassesAndFeaturesOfAModel) {
   EXPECT_EQ(RowText(data.test.sparse, 0), "0:1 1:1");
 }
 
-}  // namespace
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support::libsvm_test

@@ -9,8 +9,7 @@
 #include "data/support/memory_files.h"
 #include "data/support/xmc_files.h"
 
-namespace yoke::testing {
-namespace {
+namespace yoke::testing_support::xmc_binary_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -158,5 +157,4 @@ TEST(XmcBinaryFormat, NoBitMayChange) {
   EXPECT_THAT(LoadError(TrainCase("xmc-binary", value)), StartsWith("train: the checksum is not"));
 }
 
-}  // namespace
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support::xmc_binary_test

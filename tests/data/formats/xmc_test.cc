@@ -4,8 +4,7 @@
 
 #include "data/support/memory_files.h"
 
-namespace yoke::testing {
-namespace {
+namespace yoke::testing_support::xmc_test {
 
 using ::testing::HasSubstr;
 
@@ -50,5 +49,4 @@ TEST(Xmc, KeepsToTheWidthsOfAModel) {
   EXPECT_THAT(LoadError(load), HasSubstr("test:2: feature 6 is outside"));
 }
 
-}  // namespace
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support::xmc_test

@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 namespace {
 
 la_ssize_t AppendTo(archive*, void* target, const void* bytes, size_t size) {
@@ -84,4 +84,4 @@ std::string Tar(const std::vector<std::pair<std::string, std::string>>& files) {
   return ArchiveOf("pax", members);
 }
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 
 /// A folder below the system's temporary one, removed with all it holds in the end.
 class TestFolder {
@@ -43,4 +43,4 @@ struct Member {
 /// An archive in one of libarchive's formats: "pax", "gnutar", "zip".
 std::string ArchiveOf(const std::string& format, const std::vector<Member>& members);
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

@@ -1,7 +1,7 @@
 // Big-endian headers and counting pixels.
 #include "data/support/binary_files.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 
 std::string Idx(int type, const std::vector<uint32_t>& axes, const std::string& numbers) {
   std::string file = {0, 0, static_cast<char>(type), static_cast<char>(axes.size())};
@@ -22,4 +22,4 @@ std::string CifarRecord(const std::vector<int>& labels, int first_pixel) {
   return record + Pixels(3072, first_pixel);
 }
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

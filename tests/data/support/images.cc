@@ -10,7 +10,7 @@
 
 #include <array>
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 namespace {
 
 void AppendBigEndian(uint32_t number, std::string& text) {
@@ -100,4 +100,4 @@ std::string JpegThatPromises(uint16_t height, uint16_t width) {
   return file.replace(frame, 4, sides.data(), 4);
 }
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

@@ -6,7 +6,7 @@
 
 #include "data/image.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 
 /// An image of `size` whose value at (row, column, channel) is pixel(...).
 Image MakeImage(const ImageSize& size, int channels,
@@ -24,4 +24,4 @@ std::string PngThatPromises(uint32_t height, uint32_t width);
 /// A whole JPEG file of 8x8 pixels whose head promises this size.
 std::string JpegThatPromises(uint16_t height, uint16_t width);
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/registry.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 
 LoadedData LoadMemory(const LoadCase& load) {
   const FormatEntry& format = FindEntry(formats(), "format", load.format);
@@ -45,4 +45,4 @@ std::string RowText(const SparseArrays& rows, int64_t row) {
   return text;
 }
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

@@ -7,7 +7,7 @@
 
 #include "data/memory_reader.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 
 /// File names and what they hold.
 using MemoryFiles = std::map<std::string, std::string>;
@@ -32,4 +32,4 @@ LoadCase TrainCase(const std::string& format, const std::string& text, Table opt
 /// Row r of a sparse matrix as text: "0:1 5:0.25".
 std::string RowText(const SparseArrays& rows, int64_t row);
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

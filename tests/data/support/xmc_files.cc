@@ -9,7 +9,7 @@
 
 #include "base/registry.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 namespace {
 
 template <typename T>
@@ -58,4 +58,4 @@ void ExpectSameSet(const MemoryData& a, const MemoryData& b) {
   ExpectSameBits(a.labels.ids, b.labels.ids);
 }
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

@@ -6,7 +6,7 @@
 
 #include "data/xmc_binary.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 
 /// What an xmc-binary file is to hold, right or wrong: two examples, with features 1 and 4, and 0,
 /// of 5; labels 2, and 0 and 1, of 3.
@@ -31,4 +31,4 @@ std::string FileBytes(const std::string& path);
 /// Fails the test unless both hold the same examples, bit for bit.
 void ExpectSameSet(const MemoryData& a, const MemoryData& b);
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

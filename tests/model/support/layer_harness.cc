@@ -10,7 +10,7 @@
 #include "base/registry.h"
 #include "kernels/convert.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 namespace {
 
 /// Memory of `bytes`, aligned as plans expect it.
@@ -282,4 +282,4 @@ double LayerHarness::Objective() const {
   return layer_->IsLoss() ? sum / double(batch.size) : sum;
 }
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

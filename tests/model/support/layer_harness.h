@@ -6,7 +6,7 @@
 
 #include "model/layer.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 
 /// One layer to run: what it is made from, and the data it meets.
 struct LayerCase {
@@ -81,4 +81,4 @@ std::string NameOf(const LayerCase& layer_case);
 /// or a NaN is in one only.
 double RelativeError(const std::vector<float>& a, const std::vector<float>& b);
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support

@@ -11,16 +11,16 @@
 #include "base/check.h"
 #include "model/graph.h"
 
-namespace yoke::testing {
+namespace yoke::testing_support {
 
 inline const ModelTask kTask = {.input = {.shape = {6}}, .outputs = 3};
 
-inline Value Layer(const char* type, Table options = {}) {
+inline Value LayerTable(const char* type, Table options = {}) {
   options.insert(options.begin(), {"type", type});
   return Value(std::move(options));
 }
 
-inline Value Linear(int outputs) { return Layer("linear", {{"outputs", outputs}}); }
+inline Value Linear(int outputs) { return LayerTable("linear", {{"outputs", outputs}}); }
 
 /// What a graph of these layers is refused with; "" when it is not.
 inline std::string Refusal(const List& layers, const ModelTask& task = kTask) {
@@ -85,4 +85,4 @@ inline void ExpectGradientsAgree(Model& m, GraphPlan& plan, float step, double t
   }
 }
 
-}  // namespace yoke::testing
+}  // namespace yoke::testing_support
