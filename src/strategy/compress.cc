@@ -13,14 +13,24 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kBlock = 256;  // numbers that share a scale
+/// Blocks of numbers that share a scale, each number a code of so many bits.
+struct BlockFormat {
+  int64_t block = 0;
+  int bits = 0;
+
+  float Steps() const { return static_cast<float>((1 << (bits - 1)) - 1); }  // on either side of 0
+  int64_t Blocks(int64_t count) const { return (count + block - 1) / block; }
+  int64_t Bytes(int64_t count) const { return 4 * Blocks(count) + (count * bits + 7) / 8; }
+};
+constexpr BlockFormat kInt8 = {.block = 256, .bits = 8};
+constexpr BlockFormat kInt4 = {.block = 64, .bits = 4};
+constexpr int kHalfByte = 4;  // bits
+constexpr int kZero = 8;      // a code of 4 bits is stored with this added
+
 /// A longer gradient is encoded in pieces of so many numbers, one after the other: places in a
 /// piece fit 32 bits, and the memory that choosing takes is bounded.
 constexpr int64_t kPiece = int64_t{1} << 24;
-constexpr float kSteps = 127;  // on either side of 0
 constexpr float kNothing = 1e-30F;
-
-int64_t Blocks(int64_t count) { return (count + kBlock - 1) / kBlock; }
 
 template <typename T>
 T* At(std::span<std::byte> bytes, int64_t offset) {
@@ -38,13 +48,38 @@ void ForPieces(int64_t count, const Work& work) {
     work(begin, std::min(kPiece, count - begin));
 }
 
+/// Codes of one format, one after the other.
+template <BlockFormat Format, typename Byte>
+class Codes {
+ public:
+  explicit Codes(Byte* bytes) : bytes_(bytes) {}
+
+  void Put(int64_t i, int code) const {
+    if constexpr (Format.bits == kInt8.bits)
+      bytes_[i] = static_cast<Byte>(code);
+    else if (i % 2 == 0)
+      bytes_[i / 2] = static_cast<Byte>(code + kZero);
+    else
+      bytes_[i / 2] |= static_cast<Byte>((code + kZero) << kHalfByte);
+  }
+  float At(int64_t i) const {
+    if constexpr (Format.bits == kInt8.bits) return static_cast<float>(bytes_[i]);
+    const int both = static_cast<uint8_t>(bytes_[i / 2]);
+    return static_cast<float>((i % 2 == 0 ? both & 15 : both >> kHalfByte) - kZero);
+  }
+
+ private:
+  Byte* bytes_;
+};
+
 /// `x` becomes what is lost.
-void EncodeInt8(std::span<float> x, std::span<std::byte> bytes) {
+template <BlockFormat Format>
+void EncodeBlocks(std::span<float> x, std::span<std::byte> bytes) {
   const auto count = static_cast<int64_t>(x.size());
   auto* scales = At<float>(bytes, 0);
-  auto* codes = At<int8_t>(bytes, 4 * Blocks(count));
-  for (int64_t block = 0; block < Blocks(count); ++block) {
-    const int64_t begin = block * kBlock, end = std::min(begin + kBlock, count);
+  const Codes<Format, int8_t> codes(At<int8_t>(bytes, 4 * Format.Blocks(count)));
+  for (int64_t block = 0; block < Format.Blocks(count); ++block) {
+    const int64_t begin = block * Format.block, end = std::min(begin + Format.block, count);
     float largest = 0;
     bool finite = true;
     for (int64_t i = begin; i < end; ++i) {
@@ -53,24 +88,26 @@ void EncodeInt8(std::span<float> x, std::span<std::byte> bytes) {
     }
     if (!finite) {  // the sum is not finite either, and the run ends as diverged
       scales[block] = std::numeric_limits<float>::quiet_NaN();
-      std::fill(codes + begin, codes + end, int8_t{0});
+      for (int64_t i = begin; i < end; ++i) codes.Put(i, 0);
       continue;
     }
     if (largest < kNothing) largest = 0;  // its inverse has no number; it stays behind
-    scales[block] = largest / kSteps;
-    const float inverse = largest > 0 ? kSteps / largest : 0;
+    scales[block] = largest / Format.Steps();
+    const float inverse = largest > 0 ? Format.Steps() / largest : 0;
     for (int64_t i = begin; i < end; ++i) {
-      codes[i] = static_cast<int8_t>(std::nearbyint(x[i] * inverse));
-      x[i] -= scales[block] * static_cast<float>(codes[i]);
+      const auto code = static_cast<int>(std::nearbyint(x[i] * inverse));
+      codes.Put(i, code);
+      x[i] -= scales[block] * static_cast<float>(code);
     }
   }
 }
 
-void AddInt8(std::span<float> sum, std::span<const std::byte> bytes) {
+template <BlockFormat Format>
+void AddBlocks(std::span<float> sum, std::span<const std::byte> bytes) {
   const auto count = static_cast<int64_t>(sum.size());
   const auto* scales = At<float>(bytes, 0);
-  const auto* codes = At<int8_t>(bytes, 4 * Blocks(count));
-  for (int64_t i = 0; i < count; ++i) sum[i] += scales[i / kBlock] * static_cast<float>(codes[i]);
+  const Codes<Format, const int8_t> codes(At<int8_t>(bytes, 4 * Format.Blocks(count)));
+  for (int64_t i = 0; i < count; ++i) sum[i] += scales[i / Format.block] * codes.At(i);
 }
 
 /// `x` becomes what is lost. Of equal ones the first are sent.
@@ -107,9 +144,9 @@ std::vector<OptionSpec> CompressionOptions() {
       {.name = "compression",
        .type = OptionType::kString,
        .fallback = "none",
-       .help =
-           "Encoding of sent gradients: bf16 halves them; int8 and topk send their error later.",
-       .choices = {"none", "bf16", "int8", "topk"}},
+       .help = "Encoding of sent gradients: bf16 halves them; int8, int4 and topk send their error "
+               "later.",
+       .choices = {"none", "bf16", "int8", "int4", "topk"}},
       {.name = "top_share",
        .type = OptionType::kFloat,
        .fallback = 0.01,
@@ -123,8 +160,8 @@ OptionSpec DenseCompressionOption() {
   return {.name = "compression",
           .type = OptionType::kString,
           .fallback = "none",
-          .help = "Encoding of what is sent: bf16 halves it; int8 sends its error later.",
-          .choices = {"none", "bf16", "int8"}};
+          .help = "Encoding of what is sent: bf16 halves it; int8 and int4 send their error later.",
+          .choices = {"none", "bf16", "int8", "int4"}};
 }
 
 CompressionSettings ReadCompression(const Options& options) {
@@ -138,12 +175,13 @@ CompressionSettings ReadDenseCompression(const Options& options) {
   const std::string& name = options.String("compression");
   if (name == "bf16") settings.kind = Compression::kBf16;
   if (name == "int8") settings.kind = Compression::kInt8;
+  if (name == "int4") settings.kind = Compression::kInt4;
   if (name == "topk") settings.kind = Compression::kTopK;
   return settings;
 }
 
 Compressor::Compressor(const CompressionSettings& settings, int64_t count) : settings_(settings) {
-  if (kind() == Compression::kInt8 || kind() == Compression::kTopK) residual_.resize(count);
+  if (kind() != Compression::kNone && kind() != Compression::kBf16) residual_.resize(count);
 }
 
 int64_t Compressor::Kept(int64_t count) const {
@@ -160,7 +198,9 @@ int64_t Compressor::CompressedBytes(int64_t count) const {
     case Compression::kBf16:
       return 2 * count;
     case Compression::kInt8:
-      return count + 4 * Blocks(count);
+      return kInt8.Bytes(count);
+    case Compression::kInt4:
+      return kInt4.Bytes(count);
     case Compression::kTopK:
       return 8 * Kept(count);
     default:
@@ -192,7 +232,9 @@ void Compressor::EncodePiece(std::span<const float> values, int64_t offset,
     std::memcpy(bytes.data(), x.data(), bytes.size());
     std::ranges::fill(x, 0.0F);
   } else if (kind() == Compression::kInt8) {
-    EncodeInt8(x, bytes);
+    EncodeBlocks<kInt8>(x, bytes);
+  } else if (kind() == Compression::kInt4) {
+    EncodeBlocks<kInt4>(x, bytes);
   } else {
     EncodeTopK(x, Kept(count), bytes);
   }
@@ -209,7 +251,8 @@ void Compressor::AddTo(std::span<float> sum, std::span<const std::byte> message)
 
 void Compressor::AddPiece(std::span<float> sum, std::span<const std::byte> bytes) const {
   const auto count = static_cast<int64_t>(sum.size());
-  if (Shrinks(count) && kind() == Compression::kInt8) return AddInt8(sum, bytes);
+  if (Shrinks(count) && kind() == Compression::kInt8) return AddBlocks<kInt8>(sum, bytes);
+  if (Shrinks(count) && kind() == Compression::kInt4) return AddBlocks<kInt4>(sum, bytes);
   if (Shrinks(count) && kind() == Compression::kTopK) return AddTopK(sum, Kept(count), bytes);
   if (kind() == Compression::kBf16)
     for (int64_t i = 0; i < count; ++i) sum[i] += static_cast<float>(At<Bf16>(bytes, 0)[i]);

@@ -14,6 +14,7 @@ enum class Compression {
   kNone,
   kBf16,  ///< bf16, rounded to nearest: 2 bytes per element.
   kInt8,  ///< Blocks of 256 elements, each in 254 steps of the largest: 1 + 1/64 bytes per element.
+  kInt4,  ///< Blocks of 64 elements, each in 14 steps of the largest: 1/2 + 1/16 bytes per element.
   kTopK,  ///< The largest elements with their positions: 8 bytes each.
 };
 
@@ -31,7 +32,7 @@ CompressionSettings ReadDenseCompression(const Options& options);
 CompressionSettings ReadCompression(const Options& options);
 
 /// Error feedback (Seide et al., "1-bit SGD", Interspeech 2014; Karimireddy et al., 2019, arXiv
-/// 1901.09847): the part of x that an int8 or top-k message loses is added to the next x.
+/// 1901.09847): the part of x that an int8, int4 or top-k message loses is added to the next x.
 class Compressor {
  public:
   /// For a gradient of `count` elements; with 0, only for decoding and sizes.
@@ -44,8 +45,8 @@ class Compressor {
   std::vector<std::byte> Encode(std::span<const float> values, int64_t offset);
   /// Adds a message of this many elements to `sum`. Throws Error if it is not such a message.
   void AddTo(std::span<float> sum, std::span<const std::byte> message) const;
-  /// Bytes of a message of `count` elements: never more than in f32. (A few elements that int8 or
-  /// top-k would not shrink are sent as they are.)
+  /// Bytes of a message of `count` elements: never more than in f32. (A few elements that int8,
+  /// int4 or top-k would not shrink are sent as they are.)
   int64_t BytesOf(int64_t count) const;
   /// The error so far; empty without error feedback.
   std::vector<float>& residual() { return residual_; }

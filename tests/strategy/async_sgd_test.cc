@@ -60,7 +60,12 @@ TEST(AsyncSgd, StartsSlowly) {
 TEST(AsyncSgd, SendsLaterWhatCompressionLeavesOut) {
   ExpectAsTold(
       {.settings = Settings({{"compression", "int8"}}),
-       .story = {.seconds = kSeconds, .steps = 12, .rate = 0.1, .arrives = test::ArrivesInSteps}});
+       .story = {
+           .seconds = kSeconds, .steps = 12, .rate = 0.1, .arrives = test::ArrivesInSteps<127>}});
+  ExpectAsTold(
+      {.settings = Settings({{"compression", "int4"}}),
+       .story = {
+           .seconds = kSeconds, .steps = 12, .rate = 0.1, .arrives = test::ArrivesInSteps<7>}});
   ExpectAsTold(
       {.settings = Settings({{"compression", "topk"}, {"top_share", 0.2}}),
        .story = {
@@ -74,7 +79,7 @@ TEST(AsyncSgd, GoesOnFromACheckpoint) {
 }
 
 TEST(AsyncSgd, KeepsWhatCompressionLeavesOut) {
-  for (const char* kind : {"int8", "topk"})
+  for (const char* kind : {"int8", "int4", "topk"})
     test::ExpectGoesOnFromACheckpoint(Settings({{"compression", kind}}), kSeconds);
 }
 

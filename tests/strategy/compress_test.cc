@@ -25,7 +25,8 @@ std::vector<float> Draws(int64_t count, uint64_t seed) {
 }
 
 class Kinds : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Compression, Kinds, testing::Values("none", "bf16", "int8", "topk"));
+INSTANTIATE_TEST_SUITE_P(Compression, Kinds,
+                         testing::Values("none", "bf16", "int8", "int4", "topk"));
 
 TEST_P(Kinds, WhatIsNotSentNowIsSentLater) {
   for (int64_t count : {1, 255, 257, 1000}) {
@@ -72,6 +73,7 @@ TEST_P(Kinds, TakesFewerBytes) {
   EXPECT_EQ(bytes, kind == "none"   ? 4 << 16
                    : kind == "bf16" ? 2 << 16
                    : kind == "int8" ? (1 << 16) + 4 * 256
+                   : kind == "int4" ? (1 << 15) + 4 * 1024
                                     : 8 * std::llround(0.1 * (1 << 16)));
 }
 
@@ -132,6 +134,22 @@ TEST(Compressor, TheErrorOfAPartIsKeptAtItsPlace) {
   EXPECT_EQ(compressor.residual()[kBegin + 199], 1);
   compressor.AddTo(sum, compressor.Encode(std::vector<float>(200), kBegin));
   EXPECT_EQ(sum[199], 1);
+}
+
+/// Whole numbers up to 7 are codes of 4 bits, and those between are rounded by at most half a step.
+TEST(Compressor, FourBitsHaveFourteenStepsABlock) {
+  Compressor compressor = Make("int4", 67);
+  std::vector<float> values(67), arrived(67);
+  for (int i = 0; i < 64; ++i) values[i] = static_cast<float>(i % 15 - 7);
+  values[3] += 0.25F;
+  values[64] = 700, values[65] = -349, values[66] = -1000;  // a block of its own
+  const auto message = compressor.Encode(values, 0);
+  EXPECT_EQ(message.size(), 2 * 4 + 34U);
+  compressor.AddTo(arrived, message);
+  for (int i = 0; i < 64; ++i) EXPECT_FLOAT_EQ(arrived[i], static_cast<float>(i % 15 - 7)) << i;
+  EXPECT_FLOAT_EQ(compressor.residual()[3], 0.25F);
+  for (int i = 64; i < 67; ++i) EXPECT_NEAR(arrived[i], values[i], 500.1 / 7) << i;
+  EXPECT_FLOAT_EQ(arrived[66], -1000);
 }
 
 TEST(Compressor, RefusesWhatIsNoMessage) {

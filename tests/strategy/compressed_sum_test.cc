@@ -25,7 +25,7 @@ std::vector<float> Draws(int64_t count, uint64_t rank, uint64_t step) {
 }
 
 class CompressedSums : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Kinds, CompressedSums, testing::Values("bf16", "int8", "topk"));
+INSTANTIATE_TEST_SUITE_P(Kinds, CompressedSums, testing::Values("bf16", "int8", "int4", "topk"));
 
 TEST_P(CompressedSums, SendWhatTheyPriceAndNeverMoreThanAnAllReduce) {
   for (const int ranks : {2, 3, 4, 8})
@@ -54,9 +54,10 @@ TEST(CompressedSumsTable, IsThatOfThePage) {
     double share;
     std::array<double, 3> megabytes;  // of 2, 4 and 8 ranks
   };
-  const Row rows[] = {{"none", 1, {8, 24, 56}},         {"bf16", 1, {4, 12, 28}},
-                      {"int8", 1, {2.03, 6.09, 14.22}}, {"topk", 0.01, {0.16, 0.96, 4.48}},
-                      {"topk", 0.1, {1.6, 9.6, 33.6}},  {"topk", 0.5, {8, 24, 56}}};
+  const Row rows[] = {{"none", 1, {8, 24, 56}},           {"bf16", 1, {4, 12, 28}},
+                      {"int8", 1, {2.03, 6.09, 14.22}},   {"int4", 1, {1.125, 3.375, 7.875}},
+                      {"topk", 0.01, {0.16, 0.96, 4.48}}, {"topk", 0.1, {1.6, 9.6, 33.6}},
+                      {"topk", 0.5, {8, 24, 56}}};
   for (const Row& row : rows)
     for (int i = 0; i < 3; ++i) {
       const Cost cost = CostOfSumCompressed(Make(row.kind, 0, row.share), 1000000, 2 << i);

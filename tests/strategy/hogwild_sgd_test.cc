@@ -33,7 +33,7 @@ TEST(HogwildSgd, SendsLaterWhatCompressionLeavesOut) {
                       .story = {.seconds = {1, 1.3717, 0.4931},
                                 .steps = 12,
                                 .rate = 0.1,
-                                .arrives = test::ArrivesInSteps}});
+                                .arrives = test::ArrivesInSteps<127>}});
 }
 
 TEST(HogwildSgd, ReachesTheOptimumOverThreads) { test::ExpectOptimumOverThreads(Settings(), 4); }

@@ -114,7 +114,7 @@ inline void ExpectEstimatedTraffic(LabSettings settings, int ranks) {
 
 /// By each compression.
 inline void ExpectEstimatedTrafficCompressed(const LabSettings& settings, int ranks) {
-  for (const char* kind : {"bf16", "int8", "topk"}) {
+  for (const char* kind : {"bf16", "int8", "int4", "topk"}) {
     SCOPED_TRACE(kind);
     LabSettings compressed = settings;
     compressed.options.emplace_back("compression", kind);

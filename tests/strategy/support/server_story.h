@@ -28,15 +28,17 @@ struct ServerStory {
   std::function<void(std::vector<float>& gradient, std::vector<float>& left_out)> arrives = {};
 };
 
-/// int8: a step is a 127th of the largest number of 256 neighbours, here of all.
-inline void ArrivesInSteps(std::vector<float>& gradient, std::vector<float>& left_out) {
+/// int8: a step is a 127th of the largest number of 256 neighbours, here of all; int4: a 7th of
+/// that of 64.
+template <int Steps>
+void ArrivesInSteps(std::vector<float>& gradient, std::vector<float>& left_out) {
   float largest = 0;
   for (size_t i = 0; i < gradient.size(); ++i) {
     left_out[i] += gradient[i];
     largest = std::max(largest, std::abs(left_out[i]));
   }
   for (size_t i = 0; i < gradient.size(); ++i) {
-    gradient[i] = largest > 0 ? largest / 127 * std::round(left_out[i] / largest * 127) : 0;
+    gradient[i] = largest > 0 ? largest / Steps * std::round(left_out[i] / largest * Steps) : 0;
     left_out[i] -= gradient[i];
   }
 }
