@@ -2,40 +2,84 @@
 #include "strategy/outer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "strategy/kept.h"
-#include "strategy/replicas.h"
 
 namespace yoke::strategy {
+namespace {
+
+/// Where slices of weights begin, and the end of the last.
+std::vector<int64_t> SliceBorders(const ParamLayout& layout) {
+  std::vector<int64_t> borders;
+  for (const Slice& slice : layout.slices())
+    if (slice.kind != SliceKind::kBuffer && slice.Count() > 0) borders.push_back(slice.offset);
+  std::ranges::sort(borders);
+  borders.push_back(layout.statistics_begin());
+  return borders;
+}
+
+/// Borders of so many fragments: of the slices' borders, those nearest to equal parts.
+std::vector<int64_t> FragmentBorders(const ParamLayout& layout, int64_t fragments) {
+  const std::vector<int64_t> slices = SliceBorders(layout);
+  const auto count = static_cast<int64_t>(slices.size()) - 1;
+  Check(fragments == 1 || fragments <= count, "more fragments than parameters");
+  std::vector<int64_t> borders = {0};
+  auto next = slices.begin() + 1;
+  for (int64_t f = 1; f < fragments; ++f) {
+    const int64_t equal = PieceBegin(layout.statistics_begin(), f, fragments);
+    const auto last = slices.end() - 1 - (fragments - f);  // so that each later one has a slice
+    const auto nearest = std::min_element(next, last + 1, [equal](int64_t a, int64_t b) {
+      return std::abs(a - equal) < std::abs(b - equal);
+    });
+    borders.push_back(*nearest);
+    next = nearest + 1;
+  }
+  borders.push_back(layout.statistics_begin());
+  return borders;
+}
+
+}  // namespace
+
 int64_t OuterPeriod(const Options& options, int64_t longest, int64_t steps_per_epoch) {
   if (options.Has("period")) return options.Int("period");
   if (steps_per_epoch == 0) return longest;
   return std::clamp<int64_t>(steps_per_epoch / 4, 1, longest);
 }
 
-Cost CostOfOuter(const Options& options, const ExchangeSize& size, int64_t period) {
+Cost CostOfOuter(const Options& options, const ExchangeSize& size, int64_t period,
+                 int64_t fragments) {
   if (size.world == 1) return {};
-  Cost cost = CostOfAllReduce(size.bytes, size.world);
+  const int64_t bytes = size.bytes / fragments;
+  Cost cost = CostOfAllReduce(bytes, size.world);
   if (const Compressor compressor(ReadDenseCompression(options));
       compressor.kind() != Compression::kNone)
-    cost = CostOfSumCompressed(compressor, size.bytes / 4, size.world);
-  const auto steps = static_cast<double>(period);
-  return {.messages = cost.messages / steps, .message_bytes = cost.message_bytes / steps};
+    cost = CostOfSumCompressed(compressor, bytes / 4, size.world);
+  const double exchanges = static_cast<double>(fragments) / static_cast<double>(period);
+  return {.messages = cost.messages * exchanges, .message_bytes = cost.message_bytes * exchanges};
 }
 
 Outer::Outer(const Options& options, const StrategyContext& context, OuterSettings settings)
     : context_(context),
       settings_(std::move(settings)),
-      compressor_(context.world.size() > 1 ? ReadDenseCompression(options) : CompressionSettings{},
-                  context.params.layout().statistics_begin()),
       update_(context),
-      statistics_(context.params.layout()) {
+      statistics_(context.params.layout()),
+      sum_({.compression = ReadDenseCompression(options), .beside = settings_.overlap > 0},
+           context) {
   if (!Meets()) return;
   common_.resize(statistics_.begin());
-  change_.resize(statistics_.begin());
   if (settings_.momentum) momentum_.resize(statistics_.begin());
+  const std::vector<int64_t> borders =
+      FragmentBorders(context.params.layout(), settings_.fragments);
+  int64_t largest = 0;
+  for (size_t i = 0; i + 1 < borders.size(); ++i) {
+    fragments_.push_back({.begin = borders[i], .end = borders[i + 1]});
+    largest = std::max(largest, borders[i + 1] - borders[i]);
+  }
+  sum_.Allocate(largest);
 }
 
 Values Outer::Weights() const {
@@ -43,22 +87,36 @@ Values Outer::Weights() const {
 }
 
 void Outer::Prepare() {
-  if (Meets() && !restored_) std::ranges::copy(Weights(), common_.begin());
+  if (settings_.base) settings_.base->Prepare();
+  if (!Meets()) return;
+  if (!restored_) std::ranges::copy(Weights(), common_.begin());
+  sum_.Prepare();
 }
 
-ParamView Outer::View(const StrategyStep& /*step*/) {
+ParamView Outer::View(const StrategyStep& step) {
+  if (settings_.base) return settings_.base->View(step);
   return context_.params.View(&context_.gradients);
 }
 
 void Outer::Step(const StrategyStep& step) {
-  if (step.examples > 0) update_.Step(step);
-  examples_ += step.examples;
-  if (Meets() && IsDue(step)) {
-    Meet(step.learning_rate);
+  StepInside(step);
+  if (!Meets()) {
     ++updates_;
-  } else if (!Meets()) {
-    ++updates_;
+    return;
   }
+  if (arrives_in_ > 0 && --arrives_in_ == 0) Take(step.learning_rate);
+  if (!IsDue(step) || arrives_in_ > 0) return;
+  Send();
+  arrives_in_ = settings_.overlap;
+  if (arrives_in_ == 0) Take(step.learning_rate);
+}
+
+void Outer::StepInside(const StrategyStep& step) {
+  examples_ += step.examples;
+  if (settings_.base)
+    settings_.base->Step(step);
+  else if (step.examples > 0)
+    update_.Step(step);
 }
 
 bool Outer::IsDue(const StrategyStep& step) {
@@ -66,27 +124,42 @@ bool Outer::IsDue(const StrategyStep& step) {
   highest_rate_ = std::max(highest_rate_, step.learning_rate);
   cut_ = cut_ || step.learning_rate < kCut * highest_rate_;
   const int64_t period = settings_.after_cut && !cut_ ? 1 : settings_.period;
-  return ++since_ >= period;
+  return ++since_ >= period * (fragment_ + 1) / settings_.fragments;
 }
 
-void Outer::Meet(double learning_rate) {
-  const Communicator& world = context_.world;
-  since_ = 0;
-  ScaledDifference(change_, 1 / static_cast<float>(world.size()), common_, Weights());
-  if (compressor_.kind() == Compression::kNone)
-    world.AllReduce(change_);
-  else
-    SumCompressed(world, compressor_, change_, 0);
-  settings_.step({.values = common_,
-                  .change = change_,
-                  .momentum = momentum_,
+void Outer::Send() {
+  if (settings_.base) settings_.base->Quiesce();
+  const Fragment& fragment = fragments_[fragment_];
+  if (IsLast()) since_ = 0;
+  sum_.Begin(fragment.Of(common_), fragment.Of(Weights()), fragment.begin, IsLast());
+}
+
+void Outer::Take(double learning_rate) {
+  sum_.Wait();
+  const Fragment& fragment = fragments_[fragment_];
+  const Values common = fragment.Of(common_);
+  settings_.step({.values = common,
+                  .change = sum_.Change(common.size()),
+                  .momentum = momentum_.empty() ? Values() : fragment.Of(momentum_),
                   .learning_rate = learning_rate});
-  std::ranges::copy(common_, context_.params.values());
-  statistics_.Average(world, context_.params.values());
+  MixIn(fragment.Of(Weights()), common);
+  if (IsLast()) {
+    MixIn(statistics_.Of(context_.params.values()), sum_.Statistics());
+    ++updates_;
+  }
+  fragment_ = (fragment_ + 1) % settings_.fragments;
+  if (settings_.base) settings_.base->StartAnew();
   if (settings_.resets_rule) ResetRule();
   context_.params.Publish();
-  const auto bytes = static_cast<double>(4 * statistics_.begin());
-  world.Charge({.operations = 1.5 * bytes, .bytes = 6 * bytes});
+  const auto bytes = static_cast<double>(common.size_bytes());
+  context_.world.Charge({.operations = 1.5 * bytes, .bytes = 6 * bytes});
+}
+
+void Outer::MixIn(Values own, ConstValues common) const {
+  if (settings_.mix == 0)
+    std::ranges::copy(common, own.begin());
+  else
+    MoveTowards(own, 1 - settings_.mix, common);
 }
 
 void Outer::ResetRule() {
@@ -94,14 +167,27 @@ void Outer::ResetRule() {
     std::fill_n(context_.state.array(static_cast<int>(i)), context_.params.layout().size(), 0.0F);
 }
 
+void Outer::Quiesce() {
+  if (settings_.base) settings_.base->Quiesce();
+  sum_.Wait();
+}
+
+/// Replicas are equal after they all have met in one piece.
 const float* Outer::Model() {
-  if (since_ == 0) return context_.params.values();
+  if (since_ == 0 && settings_.fragments == 1 && settings_.overlap == 0)
+    return context_.params.values();
   return MeanOfReplicas(context_.world, context_.params, model_);
 }
 
 ExchangeCounts Outer::Counts() const {
   ExchangeCounts counts = {.traffic = context_.world.traffic(), .examples = examples_};
-  counts.seconds_waiting = counts.traffic.seconds_waited;
+  counts.seconds_waiting = counts.traffic.seconds_waited + sum_.seconds_waited();
+  counts.traffic += sum_.traffic();
+  if (settings_.base) {
+    const ExchangeCounts inside = settings_.base->Counts();
+    counts.seconds_waiting += inside.seconds_waiting;
+    counts.traffic += inside.traffic;
+  }
   if (context_.world.rank() > 0) return counts;
   counts.updates = updates_;
   counts.staleness = {updates_};
@@ -109,23 +195,50 @@ ExchangeCounts Outer::Counts() const {
 }
 
 Value Outer::State() const {
-  return Table{
-      {"since", since_}, {"highest_rate", highest_rate_}, {"cut", cut_}, {"common", Meets()}};
+  return Table{{"since", since_},
+               {"highest_rate", highest_rate_},
+               {"cut", cut_},
+               {"common", Meets()},
+               {"fragments", settings_.fragments},
+               {"fragment", fragment_},
+               {"arrives_in", arrives_in_},
+               {"base", settings_.base ? settings_.base->State() : Value()}};
 }
 
+/// A sum under way that no longer fits is dropped: what it held is in the next one of its fragment.
 void Outer::Restore(const Value& state) {
   ReadKept(state, "since", since_);
   ReadKept(state, "highest_rate", highest_rate_);
   ReadKept(state, "cut", cut_);
   ReadKept(state, "common", restored_);
+  int64_t fragments = 1;
+  ReadKept(state, "fragments", fragments);
+  if (fragments == settings_.fragments) {
+    ReadKept(state, "fragment", fragment_);
+    if (settings_.overlap > 0) ReadKept(state, "arrives_in", arrives_in_);
+  }
+  if (const Value* base = state.Find("base"); base && settings_.base)
+    settings_.base->Restore(*base);
 }
 
 std::vector<Strategy::KeptTensor> Outer::Tensors() {
   std::vector<KeptTensor> kept;
+  if (settings_.base) kept = settings_.base->Tensors();
   Keep(kept, "common", common_);
   Keep(kept, "momentum", momentum_);
-  Keep(kept, "residual", compressor_.residual());
+  sum_.KeepIn(kept);
   return kept;
+}
+
+void Outer::Finish() {
+  Quiesce();
+  if (settings_.base) settings_.base->Finish();
+  sum_.Finish();
+}
+
+Strategy::Rescued Outer::Recover() {
+  sum_.Abandon();
+  return settings_.base ? settings_.base->Recover() : Rescued();
 }
 
 StrategyEntry OuterEntry(const std::string& longest) {

@@ -61,4 +61,111 @@ TEST(SlowMo, WithoutSlowMomentumItAverages) {
   });
 }
 
+// Replicas x_i with weights w_i, of which each sends half to rank i + 1, or i + 2, and so on. What
+// is late arrives with the next step, and everything before the slow one.
+class PushRestated {
+ public:
+  static constexpr int kRanks = 3;
+  static constexpr double kRate = 0.1, kMomentum = 0.9, kBeta = 0.6;
+
+  PushRestated(const std::vector<float>& start, bool late)
+      : late_(late),
+        x_(kRanks, {start.begin(), start.end()}),
+        velocity_(kRanks, std::vector<double>(kCount)),
+        common_(start.begin(), start.end()),
+        slow_(kCount) {}
+
+  void Step(bool slow) {
+    for (int rank = 0; rank < kRanks; ++rank)
+      for (int64_t i = 0; i < kCount; ++i) {
+        if (Lab::Padding(i)) continue;
+        const double gradient = x_[rank][i] / w_ - rank - static_cast<double>(i) / 10;
+        velocity_[rank][i] = kMomentum * velocity_[rank][i] + gradient;
+        x_[rank][i] -= kRate * velocity_[rank][i];
+      }
+    Land();
+    const int distance = 1 << (step_++ % 2);
+    for (auto& x : x_)
+      for (double& value : x) value /= 2;
+    w_ /= 2;
+    on_its_way_.resize(kRanks);
+    for (int rank = 0; rank < kRanks; ++rank)
+      on_its_way_[rank] = x_[(rank - distance + kRanks) % kRanks];
+    if (!late_ || slow) Land();
+    if (slow) TakeSlowStep();
+  }
+  const std::vector<double>& x(int rank) const { return x_[rank]; }
+
+ private:
+  void Land() {
+    if (on_its_way_.empty()) return;
+    for (int rank = 0; rank < kRanks; ++rank)
+      for (int64_t i = 0; i < kCount; ++i) x_[rank][i] += on_its_way_[rank][i];
+    w_ *= 2;  // all send at once
+    on_its_way_.clear();
+  }
+  void TakeSlowStep() {
+    for (int64_t i = 0; i < kCount; ++i) {
+      double mean = 0;
+      for (const auto& x : x_) mean += x[i] / kRanks;
+      slow_[i] = kBeta * slow_[i] + (common_[i] - mean) / kRate;
+      common_[i] -= kRate * slow_[i];
+      for (int rank = 0; rank < kRanks; ++rank) x_[rank][i] = common_[i], velocity_[rank][i] = 0;
+    }
+  }
+
+  bool late_;
+  std::vector<std::vector<double>> x_, velocity_, on_its_way_;
+  std::vector<double> common_, slow_;
+  double w_ = 1;
+  int step_ = 0;
+};
+
+TEST(SlowMo, OverPushesIsItsRecurrence) {
+  for (const bool late : {false, true})
+    RunThreads({.ranks = PushRestated::kRanks}, [late](const Communicator& world) {
+      constexpr int kPeriod = 5;
+      Lab lab(world, {.strategy = "slowmo",
+                      .options = Table{{"period", kPeriod},
+                                       {"slow_momentum", PushRestated::kBeta},
+                                       {"base", "sgp"},
+                                       {"overlap", late}},
+                      .rule = "momentum",
+                      .rule_options = Table{{"momentum", PushRestated::kMomentum}},
+                      .rate = PushRestated::kRate,
+                      .gradient = test::PullToRank});
+      PushRestated restated(lab.Values(), late);
+      for (int step = 1; step <= 2 * kPeriod + 2; ++step) {
+        lab.Step();
+        restated.Step(step % kPeriod == 0);
+        for (int64_t i = 0; i < kCount; ++i)
+          ASSERT_NEAR(lab.Values()[i], restated.x(world.rank())[i], 1e-4) << step << late;
+      }
+      lab.strategy->Finish();
+    });
+}
+
+TEST(SlowMo, MeetsLessOftenOverPushes) {
+  for (const char* base : {"local_sgd", "sgp"})
+    RunThreads({.ranks = 2}, [base](const Communicator& world) {
+      Lab lab(world, {.strategy = "slowmo",
+                      .options = Table{{"base", base}},
+                      .rate = 0.01,
+                      .steps = 96,
+                      .gradient = test::PullToRank});
+      lab.Steps();
+      if (world.rank() == 0) {
+        EXPECT_EQ(lab.strategy->Counts().updates, base == std::string("sgp") ? 2 : 8);
+      }
+      lab.strategy->Finish();
+    });
+}
+
+TEST(SlowMo, RefusesAnOverlapOfNothing) {
+  RunThreads({.ranks = 2}, [](const Communicator& world) {
+    EXPECT_THROW(Lab(world, {.strategy = "slowmo", .options = Table{{"overlap", true}}}),
+                 UserError);
+  });
+}
+
 }  // namespace yoke::slowmo_test

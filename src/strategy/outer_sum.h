@@ -1,0 +1,54 @@
+// OuterSum: the mean change of the replicas that meet, summed while they wait or beside training.
+#pragma once
+
+#include <vector>
+
+#include "strategy/compressed_sum.h"
+#include "strategy/side_thread.h"
+#include "strategy/statistics.h"
+#include "strategy/strategy.h"
+
+namespace yoke::strategy {
+
+/// One sum at a time. All functions are called by all ranks in the same order.
+class OuterSum {
+ public:
+  struct Settings {
+    CompressionSettings compression = {};
+    bool beside = false;  ///< A side thread sums.
+  };
+  OuterSum(const Settings& settings, const StrategyContext& context);
+
+  /// For parts of the weights of at most so many elements.
+  void Allocate(int64_t largest);
+  void Prepare();
+  /// Begins to sum (x_0 - x_i) / ranks over the ranks, for the part of the weights that begins at
+  /// `offset`, and with it the mean of the running statistics if it is asked for.
+  void Begin(ConstValues x_0, ConstValues x_i, int64_t offset, bool with_statistics);
+  /// Waits for the sum.
+  void Wait() { thread_.Wait(); }
+  /// The mean change of a part of `count` elements. After Wait.
+  ConstValues Change(size_t count) const { return ConstValues(change_).first(count); }
+  /// The mean of the running statistics when the sum began. After Wait.
+  ConstValues Statistics() const { return statistics_sum_; }
+
+  Traffic traffic() const { return thread_.traffic(); }  ///< Of the side thread.
+  double seconds_waited() const { return thread_.seconds_waited(); }
+  /// What a checkpoint keeps: the error of the compression, and the sum if training goes on beside.
+  void KeepIn(std::vector<Strategy::KeptTensor>& kept);
+  void Finish() { thread_.Finish(); }
+  void Abandon() { thread_.Abandon(); }
+
+ private:
+  void Sum(const Communicator& world, Values change, int64_t offset);
+
+  StrategyContext context_;
+  const bool beside_;
+  Compressor compressor_;
+  RunningStatistics statistics_;
+  std::vector<float> change_, statistics_sum_;
+  bool with_statistics_ = false;
+  SideThread thread_;  // last: it ends first
+};
+
+}  // namespace yoke::strategy
