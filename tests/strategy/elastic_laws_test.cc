@@ -5,12 +5,10 @@
 
 #include <cmath>
 
-#include "strategy/support/lab.h"
+#include "strategy/support/sent.h"
 #include "strategy/support/small_part.h"
 
 namespace yoke::elastic_laws_test {
-
-using test::Lab;
 
 constexpr double kLatency = 1e-3;
 constexpr double kBytesPerSecond = 1e6;
@@ -87,30 +85,6 @@ TEST(ElasticLaws, MessagesASliceCostALatencyEach) {
   }
 }
 
-/// What all ranks send in a step of each.
-Cost Sent(const char* strategy, const Table& options, int ranks, int64_t steps) {
-  std::vector<Traffic> sent(ranks);
-  Simulate({.ranks = ranks, .latency = kLatency, .bytes_per_second = kBytesPerSecond},
-           [&](const Communicator& world) {
-             Lab lab(world, {.strategy = strategy,
-                             .options = options,
-                             .steps = steps,
-                             .gradient = test::PullToRank});
-             const Traffic before = lab.strategy->Counts().traffic;
-             lab.Steps();
-             world.Sleep(1);  // what is under way lands
-             const Traffic after = lab.strategy->Counts().traffic;
-             sent[world.rank()] = {.messages_sent = after.messages_sent - before.messages_sent,
-                                   .bytes_sent = after.bytes_sent - before.bytes_sent};
-             lab.strategy->Finish();
-           });
-  Cost sum;
-  for (const Traffic& one : sent)
-    sum += {.messages = static_cast<double>(one.messages_sent) / static_cast<double>(steps),
-            .message_bytes = static_cast<double>(one.bytes_sent) / static_cast<double>(steps)};
-  return sum;
-}
-
 TEST(ElasticLaws, VolumesAreThoseOfThePages) {
   constexpr double kBytes = (test::kCount + 11) * 4;
   for (int ranks : {2, 3, 4, 8})
@@ -120,11 +94,15 @@ TEST(ElasticLaws, VolumesAreThoseOfThePages) {
         EXPECT_NEAR(sent.messages, expected, 0.05 * expected);
         EXPECT_NEAR(sent.message_bytes, expected * kBytes, 0.05 * expected * kBytes);
       };
-      const Table options = {{"period", period}};
+      const SimulatedRanks cluster = {
+          .ranks = ranks, .latency = kLatency, .bytes_per_second = kBytesPerSecond};
+      const auto sent = [&](const char* strategy) {
+        return test::Sent(strategy, {{"period", period}}, cluster, 16);
+      };
       for (const char* strategy : {"easgd_sync1", "easgd_sync2", "easgd_sync3"})
-        near(Sent(strategy, options, ranks, 16), 2.0 * (ranks - 1));
+        near(sent(strategy), 2.0 * (ranks - 1));
       const int active = (ranks + 1) / 2;
-      near(Sent("ad_psgd", options, ranks, 16), 2.0 * active);
+      near(sent("ad_psgd"), 2.0 * active);
     }
 }
 
