@@ -160,7 +160,9 @@ std::vector<StepTotals> Member::Work(const Order& order) {
   taken_.clear();
   replica_->Settle();
   worked_ += clock_.Now() - began;
+  stepped_ += rounds_->met_at() - began;
   exchange_ = replica_->Exchange(worked_);
+  if (!exchange_.empty()) exchange_.emplace_back("step_seconds", stepped_);
   return all_totals;
 }
 

@@ -98,6 +98,7 @@ class Member {
   std::vector<int64_t> taken_;  // steps of the plan done by this rank since the last meeting
   int signal_ = 0;              // received by any rank
   double worked_ = 0;           // seconds in rounds, without evaluation and checkpoints
+  double stepped_ = 0;          // of these, until all ranks had done their steps
 };
 
 }  // namespace yoke

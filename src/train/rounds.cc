@@ -254,6 +254,7 @@ std::vector<StepTotals> Rounds::Meet(StepTotals mine) {
     Ask(kArrived, mine);
     AwaitTheOthers();
   }
+  met_at_ = channel_.Now();
   mine.dealt = dealt_;
   std::vector<StepTotals> all_totals;
   for (const auto& bytes : channel_.AllGather(BytesOf(mine)))

@@ -74,6 +74,8 @@ class Rounds {
   void AskToMeet();
   /// Call when Next() is empty: returns the step totals of all ranks, by rank.
   std::vector<StepTotals> Meet(StepTotals mine);
+  /// When the last rank had arrived at the last meeting.
+  double met_at() const { return met_at_; }
 
  private:
   class Service;
@@ -86,6 +88,7 @@ class Rounds {
   std::shared_ptr<void> service_;  // on rank 0, in a world of several ranks
   Order order_ = {};
   int64_t dealt_ = 0;
+  double met_at_ = 0;
   bool asked_ = false;  // a request is pending
   bool wants_end_ = false;
 };
