@@ -32,7 +32,7 @@ struct Settings {
   std::vector<std::string> set;
   double latency = 50e-6, bandwidth = 1.25e9;
   double step_seconds = 0, operations = 1e11, memory = 1e10, copies = 1e10;
-  int ranks_per_node = 1, cores = 0;
+  int ranks_per_node = 1, cores = 0, shared_cores = 0;
   int slow_rank = -1;
   double slow_factor = 2, jitter = 0;
 };
@@ -50,6 +50,7 @@ void Declare(CLI::App& app, Settings& to) {
   app.add_option("--copies", to.copies, "Bytes per second of a message's copies");
   app.add_option("--ranks-per-node", to.ranks_per_node);
   app.add_option("--cores", to.cores, "Of a node; 0: one for each charge");
+  app.add_option("--shared-cores", to.shared_cores, "Of all nodes together, in place of --cores");
   app.add_option("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
   app.add_option("--slow-factor", to.slow_factor);
   app.add_option("--jitter", to.jitter, "Sigma of the logarithm of a charge's time");
@@ -100,6 +101,7 @@ int Main(int argc, char** argv) {
                                   .service = ServiceOf(settings, job),
                                   .ranks_per_node = settings.ranks_per_node,
                                   .cores = settings.cores,
+                                  .shared_cores = settings.shared_cores,
                                   .copy_bytes_per_second = settings.copies};
   const auto began = std::chrono::steady_clock::now();
   RunRequest request = {.run = settings.run};

@@ -69,6 +69,7 @@ class Simulation {
   explicit Simulation(const SimulatedRanks& options)
       : options_(options), mail_(options.ranks), nodes_(options.Nodes()) {
     for (Node& node : nodes_) node.cores.resize(options.cores);
+    shared_cores_.resize(options.shared_cores);
   }
 
   const SimulatedRanks& options() const { return options_; }
@@ -124,9 +125,9 @@ class Simulation {
     AwaitTurn(task);
   }
 
-  /// Computes for so long: on a core of its node that is free, or taking turns with others.
+  /// Computes for so long: on a core that is free, or taking turns with others.
   void Work(Task& task, double seconds) {
-    std::vector<double>& cores = nodes_[options_.NodeOf(task.rank)].cores;
+    std::vector<double>& cores = CoresOf(task.rank);
     if (cores.empty()) return Wait(task, task.now + seconds);
     while (seconds > 0 && failed_ < 0) {
       double& core = *std::min_element(cores.begin(), cores.end());
@@ -205,6 +206,10 @@ class Simulation {
     return last = std::max(last, arrival);
   }
 
+  std::vector<double>& CoresOf(int rank) {
+    return shared_cores_.empty() ? nodes_[options_.NodeOf(rank)].cores : shared_cores_;
+  }
+
   void AwaitTurn(Task& task) {
     std::unique_lock lock(mutex_);
     task.turn.wait(lock, [&] { return running_ == &task; });
@@ -241,6 +246,7 @@ class Simulation {
   SimulatedRanks options_;
   std::vector<Mailbox> mail_;
   std::vector<Node> nodes_;
+  std::vector<double> shared_cores_;  // when each is free again; empty: nodes have their own
   std::unordered_map<int64_t, double> last_arrival_;  // by pair of ranks that have exchanged
   std::vector<std::unique_ptr<Task>> tasks_;
   std::mutex mutex_;

@@ -35,6 +35,9 @@ struct SimulatedRanks {
   int ranks_per_node = 1;
   /// Charges of a node that run at once; others take turns of kTurn seconds. 0: any number.
   int cores = 0;
+  /// As cores, but of all nodes together: for nodes that are namespaces of one machine, with cards
+  /// of their own. Then `cores` has no effect.
+  int shared_cores = 0;
   /// Sending and receiving a message of another rank each copy it once, on a core, at this speed.
   double copy_bytes_per_second = 1e18;
 
