@@ -179,7 +179,9 @@ TEST_P(OfAll, ReachTheCommonOptimum) {
     const std::vector<float> model = lab.Model();
     const double center = mean ? (ranks() - 1) / 2.0 : 0;
     const bool lossy = !GetParam().compression.empty() && ranks() > 1;
-    const double tolerance = !in_step ? 1e-2 : lossy ? 0.15 : 1e-3;
+    // A step of 4 bits is a 7th of what replicas drift apart between two meetings.
+    const double loss = GetParam().compression == "int4" ? 0.3 : 0.15;
+    const double tolerance = !in_step ? 1e-2 : lossy ? loss : 1e-3;
     for (int64_t i = 0; i < kCount; ++i)
       if (!Lab::Padding(i)) {
         ASSERT_NEAR(model[i], center + static_cast<double>(i) / 10, tolerance);
