@@ -98,11 +98,9 @@ class AllReduce : public Strategy {
         Table{{"accumulated", accumulated_}, {"accumulated_examples", accumulated_examples_}});
   }
   void Restore(const Value& state) override {
-    const Value* steps = state.Find("accumulated");
-    const Value* examples = state.Find("accumulated_examples");
-    if (accumulate_ == 1 || !steps || !examples) return;
-    accumulated_ = *steps->AsInt();
-    accumulated_examples_ = *examples->AsInt();
+    if (accumulate_ == 1) return;
+    ReadKept(state, "accumulated", accumulated_);
+    ReadKept(state, "accumulated_examples", accumulated_examples_);
   }
   std::vector<KeptTensor> Tensors() override {
     std::vector<KeptTensor> kept;
@@ -123,13 +121,13 @@ class AllReduce : public Strategy {
 
  private:
   /// From the last slice to the first, as the backward pass completes them.
-  void MakeBuckets(const ParamLayout& layout, int64_t numbers) {
+  void MakeBuckets(const ParamLayout& layout, int64_t elements) {
     const std::vector<Slice>& slices = layout.slices();
     bucket_of_.assign(slices.size(), -1);
     int64_t end = layout.dense_size();
     for (int i = static_cast<int>(slices.size()) - 1; i >= 0; --i) {
       if (slices[i].kind != SliceKind::kDense) continue;
-      if (buckets_.empty() || buckets_.back().end - buckets_.back().begin >= numbers) {
+      if (buckets_.empty() || buckets_.back().end - buckets_.back().begin >= elements) {
         if (!buckets_.empty()) end = buckets_.back().begin;
         buckets_.push_back({.begin = end, .end = end});
       }

@@ -13,7 +13,7 @@
 namespace yoke {
 namespace {
 
-/// Blocks of numbers that share a scale, each number a code of so many bits.
+/// Blocks of elements that share a scale, each element a code of so many bits.
 struct BlockFormat {
   int64_t block = 0;
   int bits = 0;
@@ -27,7 +27,7 @@ constexpr BlockFormat kInt4 = {.block = 64, .bits = 4};
 constexpr int kHalfByte = 4;  // bits
 constexpr int kZero = 8;      // a code of 4 bits is stored with this added
 
-/// A longer gradient is encoded in pieces of so many numbers, one after the other: places in a
+/// A longer gradient is encoded in pieces of so many elements, one after the other: places in a
 /// piece fit 32 bits, and the memory that choosing takes is bounded.
 constexpr int64_t kPiece = int64_t{1} << 24;
 constexpr float kNothing = 1e-30F;
@@ -41,7 +41,7 @@ const T* At(std::span<const std::byte> bytes, int64_t offset) {
   return reinterpret_cast<const T*>(bytes.data() + offset);
 }
 
-/// work(first, piece) for each piece of so many numbers.
+/// work(first, piece) for each piece of so many elements.
 template <typename Work>
 void ForPieces(int64_t count, const Work& work) {
   for (int64_t begin = 0; begin < count; begin += kPiece)

@@ -25,7 +25,7 @@ struct CompressionSettings {
 
 /// The options compression and top_share.
 std::vector<OptionSpec> CompressionOptions();
-/// The option compression without topk, for what is sent too rarely to make good a large error.
+/// The option compression without topk, for what is sent too rarely to correct a large error.
 OptionSpec DenseCompressionOption();
 /// Those of a strategy with DenseCompressionOption alone.
 CompressionSettings ReadDenseCompression(const Options& options);

@@ -11,12 +11,12 @@ namespace yoke {
 /// All ranks: `values`, which begin at `offset` of the gradient, become their sum over the ranks,
 /// up to what compression loses, and the same bits everywhere.
 ///
-/// Where few ranks meet, all gather all messages. Else each rank owns one of P parts: it sends
+/// Where few ranks meet, all gather all messages. Otherwise each rank owns one of P parts: it sends
 /// every other owner that one's part, compressed; adds up, in f32, what it is sent of its own;
 /// compresses the sum (a top-k sum travels as it is); and all gather the sums. What is lost of a
 /// part on its way up stays with its sender, what is lost of a sum with its owner, and both are
-/// sent with the next gradient (DoubleSqueeze: Tang et al., ICML 2019, arXiv 1905.05957). It takes
-/// the way of fewer bytes, never more than an all-reduce of the numbers themselves.
+/// sent with the next gradient (DoubleSqueeze: Tang et al., ICML 2019, arXiv 1905.05957). It uses
+/// the algorithm of fewer bytes, never more than an all-reduce of the numbers themselves.
 void SumCompressed(const Communicator& world, Compressor& compressor, std::span<float> values,
                    int64_t offset);
 

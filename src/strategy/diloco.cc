@@ -114,7 +114,7 @@ StrategyEntry diloco() {
   entry.name = "diloco";
   entry.summary = "Replicas train alone for a long period, then take an outer Nesterov step";
   entry.rule_alone = false;
-  entry.options.front().help += " At least 12.";
+  entry.options.front().help += " The default is never below 12; short periods diverge.";
   for (const OptionSpec& option : DilocoOptions()) entry.options.push_back(option);
   entry.estimate = [](const Options& options, const ExchangeSize& size) {
     return CostOfOuter(options, size, OuterPeriod(options, kLongestInner, 0),

@@ -38,10 +38,11 @@ std::vector<std::pair<int64_t, int64_t>> Slices(const ParamLayout& layout) {
 double MovingRate(const Options& options, int ranks) {
   if (!options.Has("moving_rate")) return kTotalRate / ranks;
   const double rate = options.Float("moving_rate");
-  Require(rate * ranks <= 1 + 1e-9,
-          "{}: {} for each of {} replicas draws the centre past them; replicas times moving_rate "
-          "may be at most 1, here {:.3g} each",
-          options.Where("moving_rate"), rate, ranks, 1.0 / ranks);
+  Require(
+      rate * ranks <= 1 + 1e-9,
+      "{}: {} times {} replicas is more than 1, with which the centre overshoots them; expected "
+      "at most {:.3g}",
+      options.Where("moving_rate"), rate, ranks, 1.0 / ranks);
   return rate;
 }
 

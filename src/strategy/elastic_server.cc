@@ -70,7 +70,8 @@ ParamView ElasticServer::View(const StrategyStep& /*step*/) {
 void ElasticServer::Step(const StrategyStep& step) {
   if (step.examples > 0) {
     update_.Step(step);
-    update_.Count(step.examples);
+    examples_ += step.examples;
+    if (!Exchanges()) ++meetings_;
   }
   if (!std::exchange(under_way_, false)) return;
   thread().Wait();
@@ -131,6 +132,7 @@ void ElasticServer::ServeInTurn(Endpoint& here) {
 void ElasticServer::Meet(const Communicator& world, ConstValues replica,
                          std::vector<float>& force) {
   force.resize(weights_);
+  ++meetings_;
   world.Charge(
       {.operations = 3.0 * static_cast<double>(size_), .bytes = 20.0 * static_cast<double>(size_)});
   if (order_ == ElasticOrder::kNoLock) return MeetRacing(replica, force);
@@ -169,8 +171,8 @@ const float* ElasticServer::Model() {
 }
 
 ExchangeCounts ElasticServer::Counts() const {
-  ExchangeCounts counts = update_.counts();
-  counts.traffic = context_.world.traffic();
+  ExchangeCounts counts = {
+      .traffic = context_.world.traffic(), .updates = meetings_, .examples = examples_};
   for (const auto& each : threads_) counts.traffic += each->traffic();
   if (Exchanges()) counts.seconds_waiting = thread().seconds_waited();
   return counts;

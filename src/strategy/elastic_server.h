@@ -2,6 +2,7 @@
 // time or without a lock (You, Buluç, Demmel, SC17, arXiv 1708.02983).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -70,7 +71,8 @@ class ElasticServer : public Strategy {
   std::vector<bool> waiting_;  // for its turn, by rank
   int turn_ = 0;               // whose turn it is
   bool restored_ = false, under_way_ = false;
-  int64_t steps_ = 0;
+  int64_t steps_ = 0, examples_ = 0;
+  std::atomic<int64_t> meetings_ = 0;                 // of the centre, which rank 0's threads count
   std::vector<std::unique_ptr<SideThread>> threads_;  // last: they end first
 };
 

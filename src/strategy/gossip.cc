@@ -111,7 +111,12 @@ void Gossip::AwaitOffers() {
   context_.params.Publish();
 }
 
-const float* Gossip::Model() { return MeanOfReplicas(context_.world, context_.params, model_); }
+/// With weights, whose sum is 1: their mean.
+const float* Gossip::Model() {
+  const double* weight = exchange_->Weight();
+  return MeanOfReplicas(context_.world, context_.params, model_,
+                        weight ? static_cast<float>(*weight * context_.world.size()) : 1);
+}
 
 ExchangeCounts Gossip::Counts() const {
   ExchangeCounts counts = update_.counts();
@@ -125,7 +130,7 @@ Value Gossip::State() const { return Table{{"steps", steps_}, {"drawn", drawn_}}
 
 /// Tensors are of floats; a weight is kept by its eight bytes.
 std::vector<Strategy::KeptTensor> Gossip::Tensors() {
-  double* kept = exchange_->Kept();
+  double* kept = exchange_->Weight();
   if (!kept) return {};
   return {{"weight", reinterpret_cast<float*>(kept), sizeof(double) / sizeof(float)}};
 }

@@ -28,8 +28,8 @@ class GossipExchange {
   bool TakeChange(std::vector<float>& change);
   /// Whether messages may still be under way when all ranks' jobs are done.
   virtual bool MayBeUnderWay() const { return false; }
-  /// What each rank's checkpoint keeps beside its values; null: nothing.
-  virtual double* Kept() { return nullptr; }
+  /// This rank's weight, which its checkpoint keeps; null: all weigh the same.
+  virtual double* Weight() { return nullptr; }
 
  protected:
   /// Under the lock.
@@ -46,7 +46,8 @@ class GossipExchange {
 
 /// Rank i has its own values x_i and rule state. Every `period` steps it begins an exchange at its
 /// values from before the step, while the gradient is computed at the same values; the step applies
-/// both. Peers are drawn from the seed. The model is the mean of the replicas.
+/// both. Peers are drawn from the seed. The model is the mean of the replicas,
+/// weighted if they have weights.
 class Gossip : public Strategy {
  public:
   Gossip(const Options& options, const StrategyContext& context,

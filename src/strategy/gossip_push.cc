@@ -9,6 +9,7 @@
 
 #include "strategy/gossip.h"
 #include "strategy/packing.h"
+#include "strategy/sgp.h"
 
 namespace yoke::strategy {
 namespace {
@@ -19,7 +20,7 @@ class Push : public GossipExchange {
   explicit Push(double weight) : weighted_(weight > 0), weight_(weighted_ ? weight : 1) {}
 
   bool MayBeUnderWay() const override { return true; }
-  double* Kept() override { return weighted_ ? &weight_ : nullptr; }
+  double* Weight() override { return weighted_ ? &weight_ : nullptr; }
 
   void Begin(Endpoint& here, int peer) override {
     message_.clear();
@@ -74,10 +75,7 @@ StrategyEntry gossip_push() {
                            .help = "Replicas have weights, which are halved and sent with the "
                                    "values, so that the weighted mean is kept."});
   entry.estimate = [](const Options& options, const ExchangeSize& size) -> Cost {
-    if (size.world == 1) return {};
-    const double exchanges = size.world / static_cast<double>(options.Int("period"));
-    return {.messages = exchanges,
-            .message_bytes = exchanges * (8.0 + static_cast<double>(size.bytes))};
+    return CostOfPushes(size, options.Int("period"));
   };
   entry.make = [](const Options& options,
                   const StrategyContext& context) -> std::unique_ptr<Strategy> {

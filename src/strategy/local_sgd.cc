@@ -16,11 +16,12 @@ StrategyEntry local_sgd() {
   StrategyEntry entry = OuterEntry("8");
   entry.name = "local_sgd";
   entry.summary = "Replicas train alone for a period, then average";
-  entry.options.push_back({.name = "post_local",
-                           .type = OptionType::kBool,
-                           .fallback = false,
-                           .help = "Average after every step until the learning rate is first "
-                                   "cut (to less than 0.55 of its highest)."});
+  entry.options.push_back(
+      {.name = "post_local",
+       .type = OptionType::kBool,
+       .fallback = false,
+       .help = "Average after every step until the learning rate is first "
+               "cut (to less than 0.55 of its highest); at a constant rate always."});
   entry.estimate = [](const Options& options, const ExchangeSize& size) {
     return CostOfOuter(options, size,
                        options.Bool("post_local") ? 1 : OuterPeriod(options, kLongestLocal, 0));

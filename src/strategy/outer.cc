@@ -121,7 +121,7 @@ void Outer::StepInside(const StrategyStep& step) {
 
 bool Outer::IsDue(const StrategyStep& step) {
   constexpr double kCut = 0.55;  // schedules that fall step by step cut to a half or less
-  highest_rate_ = std::max(highest_rate_, step.learning_rate);
+  highest_rate_ = std::max({highest_rate_, step.highest_rate, step.learning_rate});
   cut_ = cut_ || step.learning_rate < kCut * highest_rate_;
   const int64_t period = settings_.after_cut && !cut_ ? 1 : settings_.period;
   return ++since_ >= period * (fragment_ + 1) / settings_.fragments;
@@ -172,16 +172,16 @@ void Outer::Quiesce() {
   sum_.Wait();
 }
 
-/// Replicas are equal after they all have met in one piece.
+/// Replicas are equal after they all have met in one piece and kept nothing of their own.
 const float* Outer::Model() {
-  if (since_ == 0 && settings_.fragments == 1 && settings_.overlap == 0)
+  if (since_ == 0 && settings_.fragments == 1 && settings_.overlap == 0 && settings_.mix == 0)
     return context_.params.values();
   return MeanOfReplicas(context_.world, context_.params, model_);
 }
 
 ExchangeCounts Outer::Counts() const {
   ExchangeCounts counts = {.traffic = context_.world.traffic(), .examples = examples_};
-  counts.seconds_waiting = counts.traffic.seconds_waited + sum_.seconds_waited();
+  counts.seconds_waiting = sum_.seconds_waited();
   counts.traffic += sum_.traffic();
   if (settings_.base) {
     const ExchangeCounts inside = settings_.base->Counts();
@@ -205,7 +205,7 @@ Value Outer::State() const {
                {"base", settings_.base ? settings_.base->State() : Value()}};
 }
 
-/// A sum under way that no longer fits is dropped: what it held is in the next one of its fragment.
+/// A sum under way that no longer fits is dropped: the fragment's next sum includes its change.
 void Outer::Restore(const Value& state) {
   ReadKept(state, "since", since_);
   ReadKept(state, "highest_rate", highest_rate_);
@@ -215,7 +215,11 @@ void Outer::Restore(const Value& state) {
   ReadKept(state, "fragments", fragments);
   if (fragments == settings_.fragments) {
     ReadKept(state, "fragment", fragment_);
-    if (settings_.overlap > 0) ReadKept(state, "arrives_in", arrives_in_);
+    ReadKept(state, "arrives_in", arrives_in_);
+    if (arrives_in_ > 0 && settings_.overlap == 0) {
+      arrives_in_ = 0;
+      fragment_ = (fragment_ + 1) % settings_.fragments;
+    }
   }
   if (const Value* base = state.Find("base"); base && settings_.base)
     settings_.base->Restore(*base);

@@ -28,7 +28,12 @@ void OuterSum::Begin(ConstValues x_0, ConstValues x_i, int64_t offset, bool with
   with_statistics_ = with_statistics && !statistics_.empty();
   if (with_statistics_)
     std::ranges::copy(statistics_.Of(context_.params.values()), statistics_sum_.begin());
-  if (!beside_) return Sum(context_.world, change, offset);
+  if (!beside_) {
+    const double before = context_.world.traffic().seconds_waited;
+    Sum(context_.world, change, offset);
+    seconds_waited_ += context_.world.traffic().seconds_waited - before;
+    return;
+  }
   thread_.Do(
       [this, change, offset](SideThread::Endpoint& here) { Sum(here.world(), change, offset); });
 }

@@ -33,7 +33,7 @@ class OuterSum {
   ConstValues Statistics() const { return statistics_sum_; }
 
   Traffic traffic() const { return thread_.traffic(); }  ///< Of the side thread.
-  double seconds_waited() const { return thread_.seconds_waited(); }
+  double seconds_waited() const { return seconds_waited_ + thread_.seconds_waited(); }
   /// What a checkpoint keeps: the error of the compression, and the sum if training goes on beside.
   void KeepIn(std::vector<Strategy::KeptTensor>& kept);
   void Finish() { thread_.Finish(); }
@@ -48,7 +48,8 @@ class OuterSum {
   RunningStatistics statistics_;
   std::vector<float> change_, statistics_sum_;
   bool with_statistics_ = false;
-  SideThread thread_;  // last: it ends first
+  double seconds_waited_ = 0;  // on the training thread
+  SideThread thread_;          // last: it ends first
 };
 
 }  // namespace yoke::strategy

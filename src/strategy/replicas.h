@@ -15,13 +15,14 @@ inline Values AllValues(const ParamStore& params) {
 }
 
 /// Called by all ranks: writes the mean of their values to `mean`, on rank 0 (elsewhere `mean` is
-/// overwritten), and returns it. A single rank's values are returned as they are. No replica
-/// changes.
+/// overwritten), and returns it. Each rank's counts `weight` times; the mean of the weights is 1. A
+/// single rank's values are returned as they are. No replica changes.
 inline const float* MeanOfReplicas(const Communicator& world, const ParamStore& params,
-                                   std::vector<float>& mean) {
+                                   std::vector<float>& mean, float weight = 1) {
   if (world.size() == 1) return params.values();
   const Values mine = AllValues(params);
   mean.assign(mine.begin(), mine.end());
+  if (weight != 1) Scale(mean, weight);
   world.Reduce(mean, 0);
   Divide(mean, static_cast<float>(world.size()));
   return mean.data();

@@ -68,7 +68,7 @@ class Sgp : public Strategy {
   SideThread thread_;  // last: it ends first
 };
 
-/// One message of each rank every `period` steps.
+/// One message of each rank, its values and a weight, every `period` steps.
 Cost CostOfPushes(const ExchangeSize& size, int64_t period);
 
 }  // namespace yoke::strategy

@@ -36,6 +36,7 @@ struct StrategyStep {
   int64_t step = 0;  ///< Steps done before this one: by this replica, or by all teams together if
                      ///< work is dealt on demand.
   double learning_rate = 0;
+  double highest_rate = 0;    ///< The highest learning rate of the run so far.
   int64_t examples = 0;       ///< Examples in this replica's gradient; if 0, the gradient is 0.
   int64_t team_examples = 0;  ///< Examples in the gradients of its whole team.
 };
@@ -80,8 +81,9 @@ class Strategy {
   virtual const float* Model() = 0;
   /// Counters of updates, messages and waits.
   virtual ExchangeCounts Counts() const { return {}; }
-  /// This rank's exact part of a checkpoint, besides its values and the rule's state: a table, and
-  /// tensors owned by the strategy (a checkpoint is read into them before Prepare).
+  /// Exact parts of a checkpoint, besides the values and the rule's state: a table, rank 0's, which
+  /// all ranks get back; and each rank's own tensors (a checkpoint is read into them before
+  /// Prepare).
   virtual Value State() const { return Value(Table{}); }
   virtual void Restore(const Value& /*state*/) {}
   struct KeptTensor {

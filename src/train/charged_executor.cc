@@ -2,6 +2,7 @@
 #include "train/charged_executor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -57,6 +58,7 @@ StepResult ChargedExecutor::Step(const Batch& batch, const ParamView& params,
   std::optional<HeadAfterForward> head;
   if (step.head) inner.head = &head.emplace(*step.head, [&] { world_.Work(kForward * seconds); });
   const StepResult result = inner_->Step(batch, params, inner);
+  if (!std::isfinite(result.loss)) non_finite_ = inner_->FirstNonFinite();
   if (!step.head) world_.Work(kForward * seconds);
   const auto layers = static_cast<int>(operations_.size());
   Announce((1 - kForward) * seconds, step.head ? body_ : layers, step.ready);
@@ -87,6 +89,7 @@ StepResult ChargedExecutor::StepInPlace(const Batch& batch, const ParamView& par
   ParamView view = params;
   view.values = after_.data();
   const StepResult result = inner_->Step(batch, view, step);
+  if (!std::isfinite(result.loss)) non_finite_ = inner_->FirstNonFinite();
   world_.Charge(graph_.Price(batch.size));
   if (std::ranges::equal(values, before_))
     std::ranges::copy(after_, values.begin());

@@ -28,7 +28,8 @@ class ChargedExecutor : public Executor {
 
   bool in_place() const override { return inner_->in_place(); }
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
-  std::string FirstNonFinite() const override { return inner_->FirstNonFinite(); }
+  /// Of this rank's last step that was not finite: others have computed on the executor since.
+  std::string FirstNonFinite() const override { return non_finite_; }
   Value State() const override { return inner_->State(); }
   void Restore(const Value& state) override { inner_->Restore(state); }
 
@@ -44,6 +45,7 @@ class ChargedExecutor : public Executor {
   int body_ = 0;                    // layers below a head that is computed elsewhere
   std::vector<int> announced_;      // slices, in the order of the last backward pass
   std::vector<float> before_, after_;
+  std::string non_finite_;
 };
 
 }  // namespace yoke

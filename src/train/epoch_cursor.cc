@@ -92,9 +92,20 @@ double EpochCursor::EpochsAt(int64_t step) const {
   return static_cast<double>(position.epoch) + static_cast<double>(consumed) / examples;
 }
 
-double EpochCursor::LearningRateAt(int64_t step) const {
+double EpochCursor::RateAt(double epochs_done) const {
   return job_.train.Float("learning_rate") *
-         schedule_->Factor({.epoch = EpochsAt(step), .epochs = static_cast<double>(epochs())});
+         schedule_->Factor({.epoch = epochs_done, .epochs = static_cast<double>(epochs())});
+}
+
+double EpochCursor::LearningRateAt(int64_t step) const { return RateAt(EpochsAt(step)); }
+
+/// The time since the last call, which is long after a resume, in a hundred parts an epoch.
+double EpochCursor::HighestRateUpTo(int64_t step) {
+  constexpr double kPart = 0.01;
+  const double until = EpochsAt(step);
+  for (; highest_until_ < until; highest_until_ += kPart)
+    highest_rate_ = std::max(highest_rate_, RateAt(highest_until_));
+  return highest_rate_ = std::max(highest_rate_, RateAt(until));
 }
 
 void EpochCursor::Advance(int64_t dealt, std::span<const StepTotals> all_totals) {

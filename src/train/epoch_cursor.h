@@ -59,6 +59,8 @@ class EpochCursor {
   /// Epochs done (fractional) at the start of the step, and its learning rate.
   double EpochsAt(int64_t step) const;
   double LearningRateAt(int64_t step) const;
+  /// The highest learning rate of the schedule up to the step. Call with increasing steps.
+  double HighestRateUpTo(int64_t step);
 
   /// Records that all ranks have done the steps up to `dealt`, with their totals of the epoch so
   /// far.
@@ -70,6 +72,8 @@ class EpochCursor {
   void FinishEpoch();
 
  private:
+  double RateAt(double epochs_done) const;
+
   const Job& job_;
   const Reader& data_;
   TeamPlace place_;
@@ -80,6 +84,8 @@ class EpochCursor {
   Batch batch_;
   int64_t done_ = 0;
   int64_t consumed_before_ = 0;  // examples consumed when the plan began
+  double highest_rate_ = 0;      // up to these epochs:
+  double highest_until_ = 0;
 };
 
 }  // namespace yoke

@@ -169,9 +169,11 @@ std::vector<StepTotals> Member::Work(const Order& order) {
 /// Step s of the epoch's plan, after `done` steps in total.
 void Member::TakeStep(int64_t s, int64_t done) {
   rate_ = cursor_.LearningRateAt(s);
-  const StepResult result = replica_->Step(
-      cursor_.Read(s),
-      {.step = done, .learning_rate = rate_, .team_examples = cursor_.TeamExamples(s)});
+  const StepResult result =
+      replica_->Step(cursor_.Read(s), {.step = done,
+                                       .learning_rate = rate_,
+                                       .highest_rate = cursor_.HighestRateUpTo(s),
+                                       .team_examples = cursor_.TeamExamples(s)});
   taken_.push_back(s);
   if (leads()) context_.began = true;
   if (!std::isfinite(result.loss)) {
