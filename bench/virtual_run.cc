@@ -31,7 +31,7 @@ struct Settings {
   std::string job, run;
   std::vector<std::string> set;
   double latency = 50e-6, bandwidth = 1.25e9;
-  double step_seconds = 0, operations = 1e11, memory = 1e10, copies = 1e10;
+  double step_seconds = 0, operations = 1e11, memory = 1e10, copies = 1e10, device_link = 0;
   int ranks_per_node = 1, cores = 0, shared_cores = 0;
   int slow_rank = -1;
   double slow_factor = 2, jitter = 0;
@@ -48,6 +48,9 @@ void Declare(CLI::App& app, Settings& to) {
   app.add_option("--operations", to.operations, "Per second of a rank");
   app.add_option("--memory", to.memory, "Bytes per second of a rank's arithmetic on values");
   app.add_option("--copies", to.copies, "Bytes per second of a message's copies");
+  app.add_option(
+      "--device-link", to.device_link,
+      "Bytes per second between a rank's device and its host; 0: it computes in the host");
   app.add_option("--ranks-per-node", to.ranks_per_node);
   app.add_option("--cores", to.cores, "Of a node; 0: one for each charge");
   app.add_option("--shared-cores", to.shared_cores, "Of all nodes together, in place of --cores");
@@ -102,7 +105,8 @@ int Main(int argc, char** argv) {
                                   .ranks_per_node = settings.ranks_per_node,
                                   .cores = settings.cores,
                                   .shared_cores = settings.shared_cores,
-                                  .copy_bytes_per_second = settings.copies};
+                                  .copy_bytes_per_second = settings.copies,
+                                  .device_bytes_per_second = settings.device_link};
   const auto began = std::chrono::steady_clock::now();
   RunRequest request = {.run = settings.run};
   request.cluster = &cluster;

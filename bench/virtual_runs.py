@@ -20,7 +20,7 @@ VIRTUAL_RUN = pathlib.Path(os.environ.get("YOKE_VIRTUAL_RUN", ROOT / "build/rele
 JOBS = ROOT / "examples/strategies"
 GIGABIT = 1.25e8  # bytes a second
 
-# A core of the machine of docs/benchmarks.md, by model and batch: `yoke bench JOB --set node.threads=1 --with train.batch=N
+# A core of an Intel Xeon with AVX-512, by model and batch: `yoke bench JOB --set node.threads=1 --with train.batch=N
 # --rounds 3` at commit 06f69f9, the fastest round, less the update of the rule momentum at MEMORY.
 MEMORY = 2.5e10  # bytes a second of arithmetic on values
 STEP_SECONDS = {"lenet": {64: 11.39e-3, 16: 2.105e-3, 8: 1.043e-3}, "alexnet-cifar": {64: 23.9e-3, 16: 5.658e-3, 8: 2.904e-3}}
@@ -34,6 +34,7 @@ class Cluster:
     step_seconds: float | None = None   # forward and backward of the job's batch
     device_link: float | None = None    # bytes a second between host and device
     memory: float | None = None         # bytes a second of arithmetic on values
+    copies: float | None = None         # bytes a second of a message's copies
     ranks_per_node: int | None = None
     cores: int | None = None
     slow_rank: int | None = None

@@ -9,13 +9,15 @@ struct Cost {
   double bytes = 0;       ///< Bytes moved between memory and cores.
   double messages = 0;    ///< Messages sent to other ranks.
   double message_bytes = 0;
-  double memory = 0;  ///< Bytes that must be held at once.
+  double device_bytes = 0;  ///< Bytes copied between the host's memory and a device's.
+  double memory = 0;        ///< Bytes that must be held at once.
 
   Cost& operator+=(const Cost& other) {
     operations += other.operations;
     bytes += other.bytes;
     messages += other.messages;
     message_bytes += other.message_bytes;
+    device_bytes += other.device_bytes;
     memory += other.memory;
     return *this;
   }

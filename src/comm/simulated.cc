@@ -291,11 +291,13 @@ class SimulatedTransport : public Transport {
   double Now() override { return task_.now; }
   void Sleep(double seconds) override { simulation_.Wait(task_, task_.now + seconds); }
   double Price(const Cost& cost) override {
+    const double link = simulation_.options().device_bytes_per_second;
+    const double copying = link > 0 ? cost.device_bytes / link : 0;
     const ServiceTime& service = simulation_.options().service;
-    return service ? service(task_.rank, cost) : 0;
+    return service ? copying + service(task_.rank, cost) : copying;
   }
   void Work(double seconds) override {
-    if (simulation_.options().service) simulation_.Work(task_, seconds);
+    if (simulation_.options().service || seconds > 0) simulation_.Work(task_, seconds);
   }
 
   std::shared_ptr<void> Spawn(Body body) override {
@@ -328,7 +330,8 @@ ServiceTime ExponentialService(const ServiceTime& mean, uint64_t seed, int ranks
   for (int rank = 0; rank < ranks; ++rank)
     draws->push_back(Random({seed, static_cast<uint64_t>(rank)}));
   return [=](int rank, const Cost& cost) {
-    return -std::log(1 - (*draws)[rank].Uniform()) * mean(rank, cost);
+    const double seconds = mean(rank, cost);
+    return seconds == 0 ? 0 : -std::log(1 - (*draws)[rank].Uniform()) * seconds;
   };
 }
 
@@ -337,8 +340,9 @@ ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t see
   for (int rank = 0; rank < ranks; ++rank)
     draws->push_back(Random({seed, static_cast<uint64_t>(rank)}));
   return [=](int rank, const Cost& cost) {
-    const double draw = std::exp(sigma * (*draws)[rank].Normal() - sigma * sigma / 2);
-    return draw * mean(rank, cost);
+    const double seconds = mean(rank, cost);
+    if (seconds == 0) return 0.0;
+    return seconds * std::exp(sigma * (*draws)[rank].Normal() - sigma * sigma / 2);
   };
 }
 

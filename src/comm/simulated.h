@@ -15,7 +15,7 @@ using ServiceTime = std::function<double(int rank, const Cost& cost)>;
 /// Service time from operations and bytes at given rates.
 ServiceTime SteadyService(double operations_per_second, double bytes_per_second);
 /// The given mean times a random factor with mean 1: exponential, or log-normal with this sigma (of
-/// the logarithm). Draws depend on seed, rank and count.
+/// the logarithm). Draws depend on seed, rank and count; work that takes no time draws nothing.
 ServiceTime ExponentialService(const ServiceTime& mean, uint64_t seed, int ranks);
 ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t seed, int ranks);
 
@@ -40,6 +40,9 @@ struct SimulatedRanks {
   int shared_cores = 0;
   /// Sending and receiving a message of another rank each copy it once, on a core, at this speed.
   double copy_bytes_per_second = 1e18;
+  /// Not 0: each rank computes on a device of its own, which copies to and from the host's memory
+  /// at this speed; `service` does not see these bytes. 0: ranks compute in the host's memory.
+  double device_bytes_per_second = 0;
 
   static constexpr double kTurn = 1e-3;
   static constexpr double kPacket = 1500;

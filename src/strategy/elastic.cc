@@ -56,7 +56,8 @@ Elastic::Elastic(const Options& options, const StrategyContext& context, Elastic
       update_(context),
       statistics_(context.params.layout()),
       device_(context.device ? *context.device : Cpu()),
-      memory_(memory == ElasticMemory::kHost ? Cpu() : device_),
+      in_host_(memory == ElasticMemory::kHost),
+      memory_(in_host_ ? Cpu() : device_),
       value_work_(device_.NewStream()),
       work_(memory_.NewStream()) {
   messages_ = packed ? std::vector<Piece>{{0, size_}} : Slices(context.params.layout());
@@ -79,6 +80,7 @@ ParamView Elastic::View(const StrategyStep& step) {
   due_ = Exchanges() && (step.step + 1) % period_ == 0;
   if (due_) {
     CopyValues(own_);
+    ChargeHostCopy();
     Begin();
   }
   return context_.params.View(&context_.gradients);
@@ -122,6 +124,11 @@ void Elastic::CopyValues(const Buffer& to) {
   RunOn(*value_work_, [&] { std::memcpy(to.data(), values, to.bytes()); });
 }
 
+/// Of W_i to the host, or of the force back.
+void Elastic::ChargeHostCopy() {
+  if (in_host_) counts_.seconds_waiting += ChargeCopy(context_.world, own_.bytes());
+}
+
 void Elastic::Exchange(const Communicator& world) {
   waits_.clear();
   for (const Piece& piece : messages_) {
@@ -154,6 +161,7 @@ void Elastic::MoveCentre(const Communicator& world) {
 
 void Elastic::AddForce() {
   const float* force = this->force();
+  ChargeHostCopy();
   if (&memory_ != &device_) {
     device_.CopyIn(landed_force_.data(), force, landed_force_.bytes(), *value_work_);
     force = landed_force_.As<float>();

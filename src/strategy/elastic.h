@@ -69,6 +69,7 @@ class Elastic : public Strategy {
   void Await(const Communicator& world, const Operation& operation);
   void Allocate();
   void CopyValues(const Buffer& to);
+  void ChargeHostCopy();
   void MoveCentre(const Communicator& world);
   void AddForce();
 
@@ -80,7 +81,8 @@ class Elastic : public Strategy {
   RunningStatistics statistics_;
   std::vector<Piece> messages_;  // the pieces sent as one message each
   Device& device_;               // of the values
-  Device& memory_;               // of the other buffers
+  bool in_host_;                 // the other buffers are in the CPU's memory by choice
+  Device& memory_;               // theirs
   std::unique_ptr<Stream> value_work_, work_;
   Buffer own_;                // W_i before the step; on rank 0 their sum after the exchange
   Buffer centre_;             // on rank 0 W; elsewhere the received W, then the force

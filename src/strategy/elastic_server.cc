@@ -59,6 +59,7 @@ void ElasticServer::Prepare() {
 ParamView ElasticServer::View(const StrategyStep& /*step*/) {
   if (Exchanges() && ++steps_ % period_ == 0) {
     std::copy_n(context_.params.values(), size_, own_.begin());
+    seconds_copying_ += ChargeCopy(context_.world, BytesOfModel());
     under_way_ = true;
     const bool waits = order_ == ElasticOrder::kRoundRobin;
     thread().Do([this, waits](Endpoint& here) { waits ? TakeTurn(here) : Exchange(here); });
@@ -75,6 +76,7 @@ void ElasticServer::Step(const StrategyStep& step) {
   }
   if (!std::exchange(under_way_, false)) return;
   thread().Wait();
+  seconds_copying_ += ChargeCopy(context_.world, BytesOfModel());
   context_.world.Charge(
       {.operations = static_cast<double>(weights_), .bytes = 12.0 * static_cast<double>(weights_)});
   Subtract(Weights(context_.params.values()), force_);
@@ -174,7 +176,7 @@ ExchangeCounts ElasticServer::Counts() const {
   ExchangeCounts counts = {
       .traffic = context_.world.traffic(), .updates = meetings_, .examples = examples_};
   for (const auto& each : threads_) counts.traffic += each->traffic();
-  if (Exchanges()) counts.seconds_waiting = thread().seconds_waited();
+  if (Exchanges()) counts.seconds_waiting = thread().seconds_waited() + seconds_copying_;
   return counts;
 }
 

@@ -47,6 +47,7 @@ class ElasticServer : public Strategy {
   enum Tag : int { kCentre, kReplica, kForce };
 
   bool Exchanges() const { return context_.world.size() > 1; }
+  int64_t BytesOfModel() const { return size_ * SizeOf(DType::kF32); }
   bool Serves() const { return context_.world.rank() == 0; }
   SideThread& thread() const { return *threads_[threads_.size() == 1 ? 0 : context_.world.rank()]; }
   void Exchange(Endpoint& here);
@@ -73,6 +74,7 @@ class ElasticServer : public Strategy {
   bool restored_ = false, under_way_ = false;
   int64_t steps_ = 0, examples_ = 0;
   std::atomic<int64_t> meetings_ = 0;                 // of the centre, which rank 0's threads count
+  double seconds_copying_ = 0;                        // between host and device
   std::vector<std::unique_ptr<SideThread>> threads_;  // last: they end first
 };
 

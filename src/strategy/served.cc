@@ -162,8 +162,10 @@ void Served::Step(const StrategyStep& step) {
 void Served::Ask(const RequestHeader& head) {
   message_.clear();
   Append(message_, std::span(&head, 1));
-  if (head.what == Request::kPush)
+  if (head.what == Request::kPush) {
+    ChargeModelCopy();
     AppendGradient(message_, context_.params.View(&context_.gradients), exchanged_, compressor_);
+  }
   context_.world.Send(message_, 0, kToServer);
   values_ = Values::kAskedFor;
 }
@@ -174,8 +176,14 @@ void Served::TakeAnswer() {
   version_ = answer.Take<AnswerHeader>();
   for (const std::span<float> part : exchanged_.Of(context_.params.values())) answer.Take(part);
   answer.End();
+  ChargeModelCopy();
   context_.params.Publish();
   values_ = Values::kHere;
+}
+
+/// Of a gradient to the host, or of values back.
+void Served::ChargeModelCopy() {
+  seconds_copying_ += ChargeCopy(context_.world, exchanged_.count() * SizeOf(DType::kF32));
 }
 
 /// Nothing is in flight to or from this worker afterwards.
@@ -230,7 +238,7 @@ ExchangeCounts Served::Counts() const {
   const Traffic own = context_.world.traffic();
   if (server_) counts.traffic = server_->traffic();
   counts.traffic += own;
-  counts.seconds_waiting = own.seconds_waited;
+  counts.seconds_waiting = own.seconds_waited + seconds_copying_;
   return counts;
 }
 

@@ -56,6 +56,7 @@ class Served : public Strategy {
   void TakeAnswer();
   void Leave(Request what);
   void Open();
+  void ChargeModelCopy();
   bool works() const { return context_.world.rank() >= settings_.servers; }
 
   StrategyContext context_;
@@ -67,7 +68,8 @@ class Served : public Strategy {
   int64_t version_ = 0;  // of the local values
   Values values_ = Values::kOld;
   bool at_rest_ = false;
-  ExchangeCounts counts_;  // of the server when it was last at rest; traffic after its end
+  double seconds_copying_ = 0;  // between host and device
+  ExchangeCounts counts_;       // of the server when it was last at rest; traffic after its end
 };
 
 }  // namespace yoke

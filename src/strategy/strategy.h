@@ -43,10 +43,12 @@ struct StrategyStep {
 
 /// Counters of one rank since its start.
 struct ExchangeCounts {
-  Traffic traffic = {};        ///< Traffic of all its communicators.
-  double seconds_waiting = 0;  ///< Time that the training thread waited for messages.
-  int64_t updates = 0;         ///< Updates of the model; each is counted on one rank.
-  int64_t examples = 0;        ///< Examples in those updates.
+  Traffic traffic = {};  ///< Traffic of all its communicators.
+  /// Time that the training thread waited for messages, in virtual time also for copies between
+  /// host and device.
+  double seconds_waiting = 0;
+  int64_t updates = 0;   ///< Updates of the model; each is counted on one rank.
+  int64_t examples = 0;  ///< Examples in those updates.
   /// [s]: number of updates with a gradient that was computed s updates earlier; counted where the
   /// update is made.
   std::vector<int64_t> staleness = {};

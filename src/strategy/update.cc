@@ -38,6 +38,12 @@ void AddCounts(const ExchangeCounts& counts, ExchangeCounts& sums) {
   for (size_t s = 0; s < counts.staleness.size(); ++s) sums.staleness[s] += counts.staleness[s];
 }
 
+double ChargeCopy(const Communicator& world, int64_t bytes) {
+  const double seconds = world.Price({.device_bytes = static_cast<double>(bytes)});
+  if (seconds > 0) world.Work(seconds);
+  return seconds;
+}
+
 Cost CostOfUpdate(const RuleState& state, int64_t count) {
   const auto n = static_cast<double>(count);
   const auto arrays = 1.0 + static_cast<double>(state.names().size());

@@ -39,4 +39,8 @@ void AddCounts(const ExchangeCounts& counts, ExchangeCounts& sums);
 /// written, the gradient is read.
 Cost CostOfUpdate(const RuleState& state, int64_t count);
 
+/// Charges a copy between the host's memory and the device that computes, and returns its virtual
+/// seconds: 0 without such a device, and on a real machine, whose copies take time of their own.
+double ChargeCopy(const Communicator& world, int64_t bytes);
+
 }  // namespace yoke

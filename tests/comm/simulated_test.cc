@@ -27,6 +27,19 @@ TEST(Simulation, TimesFollowLatencyBandwidthAndService) {
   EXPECT_DOUBLE_EQ(end, 5.5);
 }
 
+TEST(Simulation, CopiesToADeviceTakeTimeWhereThereIsOne) {
+  for (const double link : {0.0, 8.0})
+    Simulate({.ranks = 1, .device_bytes_per_second = link}, [link](const Communicator& world) {
+      world.Charge({.operations = 300, .device_bytes = 16});
+      EXPECT_DOUBLE_EQ(world.Now(), link > 0 ? 2 : 0);
+    });
+  Simulate({.ranks = 1, .service = SteadyService(100, 1e18), .device_bytes_per_second = 8},
+           [](const Communicator& world) {
+             world.Charge({.operations = 300, .device_bytes = 16});
+             EXPECT_DOUBLE_EQ(world.Now(), 5);
+           });
+}
+
 TEST(Simulation, OfAnySourceTheFirstToArriveIsTakenFirst) {
   Simulate({.ranks = 4, .latency = 0.1}, [](const Communicator& world) {
     if (world.rank() > 0) {
@@ -66,6 +79,21 @@ TEST(Simulation, ServiceTimesHaveTheMeanTheyAreGiven) {
     for (int i = 0; i < 20000; ++i) sum += service(0, {.operations = 4});
     EXPECT_NEAR(sum / 20000, 2, 0.05);
   }
+}
+
+TEST(Simulation, WorkThatTakesNoTimeDrawsNothing) {
+  const auto second = [](const ServiceTime& service, bool idle) {
+    service(0, {.operations = 1});
+    if (idle) {
+      EXPECT_EQ(service(0, {}), 0);
+    }
+    return service(0, {.operations = 1});
+  };
+  const ServiceTime steady = SteadyService(1, 1e18);
+  EXPECT_EQ(second(ExponentialService(steady, 1, 1), false),
+            second(ExponentialService(steady, 1, 1), true));
+  EXPECT_EQ(second(LogNormalService(steady, 0.5, 1, 1), false),
+            second(LogNormalService(steady, 0.5, 1, 1), true));
 }
 
 }  // namespace yoke::simulated_test

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "strategy/support/sent.h"
 #include "strategy/support/small_part.h"
@@ -82,6 +83,41 @@ TEST(ElasticLaws, MessagesASliceCostALatencyEach) {
           SecondsOfExchange(ranks, false, latency) / SecondsOfExchange(ranks, true, latency);
       EXPECT_NEAR(measured / law, 1, 0.2) << latency << " s, " << ranks << " ranks";
     }
+  }
+}
+
+/// What a step of nothing but the exchange takes longer on a device behind a link, in copies of the
+/// model; and how long training waits more for it.
+std::pair<double, double> CopiesOfAModel(const char* strategy) {
+  constexpr double kLink = 2e6;
+  double seconds[2] = {}, waiting[2] = {};
+  for (const bool behind_link : {false, true})
+    seconds[behind_link] =
+        Simulate({.ranks = 4,
+                  .latency = kLatency,
+                  .bytes_per_second = kBytesPerSecond,
+                  .device_bytes_per_second = behind_link ? kLink : 0},
+                 [&](const Communicator& world) {
+                   test::SmallPart part(world, {.strategy = strategy, .slices = Layers()});
+                   for (int64_t step = 0; step < kSteps; ++step) part.Step(step);
+                   if (world.rank() == 3)
+                     waiting[behind_link] = part.strategy->Counts().seconds_waiting;
+                   part.strategy->Finish();
+                 });
+  const double copy = kSteps * static_cast<double>(Bytes()) / kLink;
+  return {(seconds[1] - seconds[0]) / copy, (waiting[1] - waiting[0]) / copy};
+}
+
+TEST(ElasticLaws, ValuesInTheHostsMemoryAreCopiedOutAndForcesBack) {
+  const auto [seconds, waiting] = CopiesOfAModel("easgd_sync1");
+  EXPECT_NEAR(seconds, 2, 0.05);
+  EXPECT_NEAR(waiting, 2, 0.05);
+  for (const char* strategy : {"easgd_sync2", "easgd_sync3"})
+    EXPECT_EQ(CopiesOfAModel(strategy).first, 0) << strategy;
+  // A rank copies while another has its turn.
+  for (const char* strategy : {"easgd_original", "easgd_async", "easgd_hogwild", "async_sgd"}) {
+    EXPECT_GT(CopiesOfAModel(strategy).first, 0.2) << strategy;
+    EXPECT_LT(CopiesOfAModel(strategy).first, 2.5) << strategy;
   }
 }
 
