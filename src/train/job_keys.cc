@@ -196,8 +196,9 @@ const std::vector<OptionSpec>& cluster_keys() {
        .type = kString,
        .fallback = "auto",
        .help =
-           "How strategy `allreduce` sums uncompressed gradients: `auto` (by size), an algorithm "
-           "of `docs/communicators.md`, or `mpi`: MPI's own, for processes of a launcher.",
+           "How uncompressed values are summed over all ranks (allreduce, local_sgd, slowmo, "
+           "diloco): `auto` (by size), an algorithm of `docs/communicators.md`, or `mpi`: MPI's "
+           "own, for processes of a launcher.",
        .choices = {"auto", "ring", "tree", "halving", "mpi"}},
       {.name = "timeout",
        .type = kFloat,
