@@ -13,9 +13,9 @@
 #include <exception>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "base/check.h"
+#include "cli/job_options.h"
 #include "comm/simulated.h"
 #include "data/reader.h"
 #include "model/graph.h"
@@ -29,7 +29,7 @@ using namespace yoke;  // NOLINT(google-build-using-namespace): a program of one
 
 struct Settings {
   std::string job, run;
-  std::vector<std::string> set;
+  JobOptions set;
   double latency = 50e-6, bandwidth = 1.25e9;
   double step_seconds = 0, operations = 1e11, memory = 1e10, copies = 1e10, device_link = 0;
   int ranks_per_node = 1, cores = 0, shared_cores = 0;
@@ -40,32 +40,29 @@ struct Settings {
 void Declare(CLI::App& app, Settings& to) {
   app.add_option("JOB", to.job, "Job file")->required();
   app.add_option("--run", to.run, "Run directory")->required();
-  app.add_option("--set", to.set, "KEY=VALUE of the job");
-  app.add_option("--latency", to.latency, "Seconds from card to card");
-  app.add_option("--bandwidth", to.bandwidth, "Bytes per second of a card");
-  app.add_option("--step-seconds", to.step_seconds,
-                 "Of forward and backward for the job's batch; instead of --operations");
-  app.add_option("--operations", to.operations, "Per second of a rank");
-  app.add_option("--memory", to.memory, "Bytes per second of a rank's arithmetic on values");
-  app.add_option("--copies", to.copies, "Bytes per second of a message's copies");
-  app.add_option(
-      "--device-link", to.device_link,
-      "Bytes per second between a rank's device and its host; 0: it computes in the host");
-  app.add_option("--ranks-per-node", to.ranks_per_node);
-  app.add_option("--cores", to.cores, "Of a node; 0: one for each charge");
-  app.add_option("--shared-cores", to.shared_cores, "Of all nodes together, in place of --cores");
-  app.add_option("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
-  app.add_option("--slow-factor", to.slow_factor);
-  app.add_option("--jitter", to.jitter, "Sigma of the logarithm of a charge's time");
-}
-
-Overrides OverridesOf(const std::vector<std::string>& words) {
-  Overrides overrides;
-  for (const std::string& word : words) {
-    const size_t equals = std::min(word.find('='), word.size() - 1);
-    overrides.push_back({.key = word.substr(0, equals), .value = word.substr(equals + 1)});
-  }
-  return overrides;
+  to.set.Declare(app);
+  const auto number = [&app](const char* flag, auto& value, const char* help) {
+    app.add_option(flag, value, help)->check(CLI::NonNegativeNumber);
+  };
+  const auto rate = [&app](const char* flag, double& value, const char* help) {
+    app.add_option(flag, value, help)->check(CLI::PositiveNumber);
+  };
+  number("--latency", to.latency, "Seconds from card to card");
+  rate("--bandwidth", to.bandwidth, "Bytes per second of a card");
+  number("--step-seconds", to.step_seconds,
+         "Of forward and backward for the job's batch, if its bytes take no longer; instead of "
+         "--operations");
+  rate("--operations", to.operations, "Per second of a rank");
+  rate("--memory", to.memory, "Bytes per second of a rank's arithmetic on values");
+  rate("--copies", to.copies, "Bytes per second of a message's copies");
+  number("--device-link", to.device_link,
+         "Bytes per second between a rank's device and its host; 0: it computes in the host");
+  app.add_option("--ranks-per-node", to.ranks_per_node)->check(CLI::PositiveNumber);
+  number("--cores", to.cores, "Of a node; 0: one for each charge");
+  number("--shared-cores", to.shared_cores, "Of all nodes together, in place of --cores");
+  number("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
+  rate("--slow-factor", to.slow_factor, "Of --slow-rank");
+  number("--jitter", to.jitter, "Sigma of the logarithm of a charge's time");
 }
 
 /// The price of forward and backward for the job's batch.
@@ -84,13 +81,15 @@ double OperationsPerSecond(const Settings& settings, const Job& job) {
 }
 
 ServiceTime ServiceOf(const Settings& settings, const Job& job) {
+  const auto ranks = static_cast<int>(job.cluster.Int("replicas"));
+  Require(settings.slow_rank < ranks, "--slow-rank: {} of {} replicas; they count from 0",
+          settings.slow_rank, ranks);
   const ServiceTime steady = SteadyService(OperationsPerSecond(settings, job), settings.memory);
   const ServiceTime mean = [=, &settings](int rank, const Cost& cost) {
     return (rank == settings.slow_rank ? settings.slow_factor : 1) * steady(rank, cost);
   };
   if (settings.jitter == 0) return mean;
-  return LogNormalService(mean, settings.jitter, job.seed(),
-                          static_cast<int>(job.cluster.Int("replicas")));
+  return LogNormalService(mean, settings.jitter, job.seed(), ranks);
 }
 
 int Main(int argc, char** argv) {
@@ -98,7 +97,7 @@ int Main(int argc, char** argv) {
   Settings settings;
   Declare(app, settings);
   CLI11_PARSE(app, argc, argv);
-  const Job job = LoadJob(settings.job, OverridesOf(settings.set));
+  const Job job = LoadJob(settings.job, settings.set.Read());
   const SimulatedRanks cluster = {.latency = settings.latency,
                                   .bytes_per_second = settings.bandwidth,
                                   .service = ServiceOf(settings, job),

@@ -63,6 +63,27 @@ TEST(DiLoCo, MeetsFourTimesAnEpochThatIsShort) {
   });
 }
 
+TEST(DiLoCo, ModelIsTheMeanOfReplicasThatKeepPartOfTheirOwn) {
+  RunThreads({.ranks = 2}, [](const Communicator& world) {
+    Lab lab(world, {.strategy = "diloco",
+                    .options = Table{{"period", 4}, {"mix", 0.5}},
+                    .rate = 0.1,
+                    .steps = 4,
+                    .gradient = test::PullToRank});
+    lab.Steps();
+    std::vector<float> mean = lab.Values();
+    world.AllReduce(mean);
+    lab.strategy->Quiesce();
+    const float* model = lab.strategy->Model();
+    if (world.rank() == 0) {
+      EXPECT_NE(model[0], lab.Values()[0]);
+      for (int64_t i = 0; i < kCount; ++i) EXPECT_NEAR(model[i], mean[i] / 2, 1e-6);
+    }
+    world.Barrier();
+    lab.strategy->Finish();
+  });
+}
+
 /// Three replicas of two fragments, the parameters of the lab.
 class StreamRestated {
  public:

@@ -95,7 +95,7 @@ TEST(EasgdSync1Options, RefuseACentreDrawnPastItsReplicas) {
   } catch (const UserError& error) {
     const std::string said = error.what();
     EXPECT_NE(said.find("cluster.moving_rate"), said.npos) << said;
-    EXPECT_NE(said.find("here 0.25 each"), said.npos) << said;
+    EXPECT_NE(said.find("at most 0.25"), said.npos) << said;
   }
 }
 

@@ -41,6 +41,21 @@ TEST(EpochCursor, TellsWhenAnEpochIsTooShortForAllReplicas) {
   EXPECT_NE(NoteFor(40), "");
 }
 
+TEST(EpochCursor, RemembersTheHighestRateOfAResumedRun) {
+  const std::string path = testing::TempDir() + "/yoke-course.toml";
+  WriteDurably(path, kJob);
+  const Job job = LoadJob(path, {{.key = "train.epochs", .value = "4"},
+                                 {.key = "train.learning_rate", .value = "0.5"},
+                                 {.key = "train.schedule", .value = "{ name = \"cosine\" }"}});
+  const DataSets data = OpenData(job.data(), job.seed());
+  EpochCursor cursor(job, *data.train, {.world = 2}, 1);
+  cursor.position.epoch = 3;
+  cursor.position.examples = 40;
+  cursor.PlanEpoch();
+  EXPECT_LT(cursor.LearningRateAt(0), 0.1);
+  EXPECT_DOUBLE_EQ(cursor.HighestRateUpTo(0), 0.5);
+}
+
 TEST(EpochCursor, RefusesMoreReplicasThanExamples) {
   try {
     NoteFor(41);
