@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string>
@@ -37,15 +38,26 @@ struct Settings {
   double slow_factor = 2, jitter = 0;
 };
 
+/// Empty for a number that is positive, or at least 0 if that is allowed.
+std::string Refusal(const std::string& text, bool zero) {
+  const double value = std::atof(text.c_str());
+  if (value > 0 || (zero && value == 0)) return "";
+  return fmt::format("expected a number {} 0, got {}", zero ? "of at least" : "above", text);
+}
+
 void Declare(CLI::App& app, Settings& to) {
   app.add_option("JOB", to.job, "Job file")->required();
   app.add_option("--run", to.run, "Run directory")->required();
   to.set.Declare(app);
   const auto number = [&app](const char* flag, auto& value, const char* help) {
-    app.add_option(flag, value, help)->check(CLI::NonNegativeNumber);
+    app.add_option(flag, value, help)->check([](const std::string& text) {
+      return Refusal(text, true);
+    });
   };
   const auto rate = [&app](const char* flag, double& value, const char* help) {
-    app.add_option(flag, value, help)->check(CLI::PositiveNumber);
+    app.add_option(flag, value, help)->check([](const std::string& text) {
+      return Refusal(text, false);
+    });
   };
   number("--latency", to.latency, "Seconds from card to card");
   rate("--bandwidth", to.bandwidth, "Bytes per second of a card");
@@ -57,7 +69,9 @@ void Declare(CLI::App& app, Settings& to) {
   rate("--copies", to.copies, "Bytes per second of a message's copies");
   number("--device-link", to.device_link,
          "Bytes per second between a rank's device and its host; 0: it computes in the host");
-  app.add_option("--ranks-per-node", to.ranks_per_node)->check(CLI::PositiveNumber);
+  app.add_option("--ranks-per-node", to.ranks_per_node)->check([](const std::string& text) {
+    return Refusal(text, false);
+  });
   number("--cores", to.cores, "Of a node; 0: one for each charge");
   number("--shared-cores", to.shared_cores, "Of all nodes together, in place of --cores");
   number("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
