@@ -34,6 +34,7 @@ struct Settings {
   double latency = 50e-6, bandwidth = 1.25e9;
   double step_seconds = 0, operations = 1e11, memory = 1e10, copies = 1e10, device_link = 0;
   int ranks_per_node = 1, cores = 0, shared_cores = 0;
+  bool fair_links = false;
   int slow_rank = -1;
   double slow_factor = 2, jitter = 0;
 };
@@ -77,6 +78,7 @@ void Declare(CLI::App& app, Settings& to) {
   number("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
   rate("--slow-factor", to.slow_factor, "Of --slow-rank");
   number("--jitter", to.jitter, "Sigma of the logarithm of a charge's time");
+  app.add_flag("--fair-links", to.fair_links, "Messages share a card evenly, as over TCP");
 }
 
 /// The price of forward and backward for the job's batch.
@@ -115,6 +117,7 @@ int Main(int argc, char** argv) {
   const SimulatedRanks cluster = {.latency = settings.latency,
                                   .bytes_per_second = settings.bandwidth,
                                   .service = ServiceOf(settings, job),
+                                  .fair_links = settings.fair_links,
                                   .ranks_per_node = settings.ranks_per_node,
                                   .cores = settings.cores,
                                   .shared_cores = settings.shared_cores,

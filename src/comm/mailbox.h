@@ -25,7 +25,8 @@ class Mailbox {
  public:
   using Place = std::list<Letter>::iterator;
 
-  void Put(Letter letter) { letters_.push_back(std::move(letter)); }
+  /// The letter stays where it is until it is taken.
+  Letter& Put(Letter letter) { return letters_.emplace_back(std::move(letter)); }
   /// The matching letter that arrives first (of equal ones, the one sent first), or End().
   Place Find(const MessageKey& key);
   Place End() { return letters_.end(); }

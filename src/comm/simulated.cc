@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "comm/fair_links.h"
 #include "comm/mailbox.h"
 
 namespace yoke {
@@ -67,7 +68,10 @@ struct Node {
 class Simulation {
  public:
   explicit Simulation(const SimulatedRanks& options)
-      : options_(options), mail_(options.ranks), nodes_(options.Nodes()) {
+      : options_(options),
+        mail_(options.ranks),
+        nodes_(options.Nodes()),
+        fair_links_(options.Nodes(), options.bytes_per_second, options.latency) {
     for (Node& node : nodes_) node.cores.resize(options.cores);
     shared_cores_.resize(options.shared_cores);
   }
@@ -146,11 +150,11 @@ class Simulation {
 
   void Send(Task& from, int to, Letter letter) {
     Copy(from, to, letter.bytes.size());
-    letter.arrival = Deliver(from, to, static_cast<double>(letter.bytes.size()));
+    Letter& sent = mail_[to].Put(std::move(letter));
+    Deliver(from, to, sent);
     for (const auto& task : tasks_)
-      if (task->rank == to && task->wants && Mailbox::Fits(*task->wants, letter.key))
-        task->wake = std::min(task->wake, std::max(letter.arrival, task->now));
-    mail_[to].Put(std::move(letter));
+      if (task->rank == to && task->wants && Mailbox::Fits(*task->wants, sent.key))
+        task->wake = std::min(task->wake, std::max(sent.arrival, task->now));
   }
 
   /// Returns false if no message arrived in time.
@@ -188,21 +192,32 @@ class Simulation {
   }
 
  private:
-  /// When a message arrives that is sent now. Cards are booked in the order of sending, so that no
-  /// arrival moves. A message of one packet slips in between the packets of others. None overtakes
-  /// an earlier message of its sender.
-  double Deliver(const Task& from, int to, double bytes) {
-    Node& sender = nodes_[options_.NodeOf(from.rank)];
-    Node& receiver = nodes_[options_.NodeOf(to)];
-    if (&sender == &receiver) return from.now;
+  /// Sets when a message arrives that is sent now.
+  void Deliver(const Task& from, int to, Letter& letter) {
+    const Route route = {.connection = int64_t{from.rank} * options_.ranks + to,
+                         .sender = options_.NodeOf(from.rank),
+                         .receiver = options_.NodeOf(to)};
+    const auto bytes = static_cast<double>(letter.bytes.size());
+    if (route.sender == route.receiver)
+      letter.arrival = from.now;
+    else if (options_.fair_links)
+      fair_links_.Send(from.now, route, bytes, letter.arrival);
+    else
+      letter.arrival = InTurn(from.now, route, bytes);
+  }
+
+  /// Cards are booked in the order of sending, so that no arrival moves. A message of one packet
+  /// slips in between the packets of others. None overtakes an earlier message of its sender.
+  double InTurn(double now, const Route& route, double bytes) {
     const double seconds = bytes / options_.bytes_per_second;
-    double arrival = from.now + options_.latency + seconds;
+    double arrival = now + options_.latency + seconds;
     if (bytes > SimulatedRanks::kPacket) {
-      const double left = std::max(sender.sends, from.now);
+      Node& sender = nodes_[route.sender];
+      const double left = std::max(sender.sends, now);
       sender.sends = left + seconds;
-      arrival = receiver.receives.Book(from.now, left + options_.latency, seconds);
+      arrival = nodes_[route.receiver].receives.Book(now, left + options_.latency, seconds);
     }
-    double& last = last_arrival_[int64_t{from.rank} * options_.ranks + to];
+    double& last = last_arrival_[route.connection];
     return last = std::max(last, arrival);
   }
 
@@ -246,6 +261,7 @@ class Simulation {
   SimulatedRanks options_;
   std::vector<Mailbox> mail_;
   std::vector<Node> nodes_;
+  FairLinks fair_links_;
   std::vector<double> shared_cores_;  // when each is free again; empty: nodes have their own
   std::unordered_map<int64_t, double> last_arrival_;  // by pair of ranks that have exchanged
   std::vector<std::unique_ptr<Task>> tasks_;

@@ -31,6 +31,9 @@ struct SimulatedRanks {
   double latency = 0;              ///< From card to card, in seconds.
   double bytes_per_second = 1e18;  ///< Of a card, in each direction.
   ServiceTime service = nullptr;   ///< Null: work takes no time.
+  /// Messages that leave or reach a card at once share it evenly, as connections of TCP do, in
+  /// place of one after another. For some dozens of nodes: see FairLinks for its cost.
+  bool fair_links = false;
   AllReduceAlgorithm all_reduce = AllReduceAlgorithm::kAuto;  ///< The world's default.
   int ranks_per_node = 1;
   /// Charges of a node that run at once; others take turns of kTurn seconds. 0: any number.

@@ -89,6 +89,34 @@ TEST(SimulatedCards, AnIdleCardReceivesWhatComesFirst) {
   EXPECT_EQ(arrivals, (std::vector<double>{1.5, 4}));
 }
 
+TEST(SimulatedCards, FairLinksAreSharedByConnections) {
+  // To 1 and 2 from the start; to 2 once more behind the first; from 3 to 2 a second later.
+  std::vector<double> arrivals(4);
+  Simulate({.ranks = 4, .latency = 0.5, .bytes_per_second = 10000, .fair_links = true},
+           [&](const Communicator& world) {
+             if (world.rank() == 0) {
+               world.Send(Of(10000), 1, 0);
+               world.Send(Of(10000), 2, 0);
+               return world.Send(Of(100), 2, 1);
+             }
+             if (world.rank() == 3) {
+               world.Sleep(1);
+               return world.Send(Of(10000), 2, 2);
+             }
+             world.Receive(0, 0);
+             arrivals[world.rank()] = world.Now();
+             if (world.rank() == 1) return;
+             world.Receive(0, 1);
+             arrivals[0] = world.Now();
+             world.Receive(3, 2);
+             arrivals[3] = world.Now();
+           });
+  EXPECT_NEAR(arrivals[1], 2.5, 1e-6);   // half of rank 0's card
+  EXPECT_NEAR(arrivals[2], 2.5, 1e-6);   // the other half, as much as is left beside rank 3's
+  EXPECT_NEAR(arrivals[0], 2.52, 1e-6);  // then half of rank 2's card
+  EXPECT_NEAR(arrivals[3], 3.01, 1e-6);
+}
+
 TEST(SimulatedNodes, MessagesInsideARankOrANodeUseNoCard) {
   const SimulatedRanks pairs{
       .ranks = 4, .latency = 0.5, .bytes_per_second = 10000, .ranks_per_node = 2};
