@@ -95,7 +95,8 @@ class HostsTest(ProgramTest):
         with tempfile.TemporaryDirectory() as folder:  # that others may read
             os.chmod(folder, 0o755)
             copy = shutil.copy(HOSTS, folder)
-            done = subprocess.run(["/usr/bin/env", "python3", copy, "2", "--", "true"], capture_output=True, text=True, check=False, user=65534, cwd="/")
+            done = subprocess.run(["/usr/bin/env", "python3", copy, "2", "--", "true"], capture_output=True, text=True, check=False, user=65534,
+                                  cwd="/")
         self.assertEqual((done.returncode, done.stderr), (1, "hosts: only root may make network namespaces: use sudo\n"))
         process = self.start_hosts(2, "--rate", "fast", "--", "true")
         self.assertIn("expected a rate such as 100mbit", process.communicate(timeout=60)[1])
