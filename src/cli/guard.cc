@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -66,8 +67,8 @@ class Guard {
   }
 
   /// The output for the stop message. Open MPI 5's mpirun passes nothing on once it stops, so its
-  /// own standard output is used unless that is a file, in which two writers would overwrite each
-  /// other.
+  /// own standard output is used unless that is a file to which it does not append (`>`): two
+  /// writers would overwrite each other there.
   int Reader() const {
     const std::string launchers = fmt::format("/proc/{}/fd/1", launcher_);
     const int direct = launch_.library == "openmpi5"
@@ -75,7 +76,14 @@ class Guard {
                            : -1;
     struct stat about {};
     const bool file = direct >= 0 && fstat(direct, &about) == 0 && S_ISREG(about.st_mode);
-    return direct >= 0 && !file ? direct : STDOUT_FILENO;
+    return direct >= 0 && (!file || LauncherAppends()) ? direct : STDOUT_FILENO;
+  }
+
+  bool LauncherAppends() const {
+    std::ifstream about(fmt::format("/proc/{}/fdinfo/1", launcher_));
+    for (std::string key, value; about >> key >> value;)
+      if (key == "flags:") return (std::stoul(value, nullptr, 8) & O_APPEND) != 0;
+    return false;
   }
 
   void Tell() const try {

@@ -47,7 +47,7 @@ class Run:
         self.launcher, self.path = launcher, pathlib.Path(folder, name)
         self.said, self.errors = pathlib.Path(folder, name + ".out"), pathlib.Path(folder, name + ".err")
         command = [*launcher.split(), *LAUNCHERS[launcher], "-n", "2", YOKE, "train", "job.toml", "--run", name, "--json"]
-        self.process = subprocess.Popen(command, cwd=folder, stdout=open(self.said, "w"), stderr=open(self.errors, "w"))
+        self.process = subprocess.Popen(command, cwd=folder, stdout=open(self.said, "a"), stderr=open(self.errors, "w"))
         deadline = time.monotonic() + PATIENCE
         while not (self.path / "last").exists():
             check(time.monotonic() < deadline and self.process.poll() is None, f"{launcher}: no checkpoint: {self.error()}")
