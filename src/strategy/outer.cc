@@ -172,10 +172,10 @@ void Outer::Quiesce() {
   sum_.Wait();
 }
 
-/// Replicas are equal after they all have met in one piece and kept nothing of their own.
 const float* Outer::Model() {
-  if (since_ == 0 && settings_.fragments == 1 && settings_.overlap == 0 && settings_.mix == 0)
-    return context_.params.values();
+  const bool become_equal =
+      settings_.fragments == 1 && settings_.overlap == 0 && settings_.mix == 0;
+  if (since_ == 0 && become_equal) return context_.params.values();
   return MeanOfReplicas(context_.world, context_.params, model_);
 }
 

@@ -29,6 +29,7 @@ const std::vector<Form>& Forms() {
       {"sgp", "late_and_rarely", {{"period", 3}, {"overlap", true}}},
       {"slowmo", "over_sgp", {{"period", 12}, {"base", "sgp"}}},
       {"slowmo", "over_late_sgp", {{"period", 12}, {"base", "sgp"}, {"overlap", true}}},
+      {"diloco", "mixed", {{"period", 6}, {"mix", 0.5}}},
       {"diloco", "late", {{"period", 6}, {"overlap", 2}}},
       {"diloco", "streaming", {{"period", 12}, {"fragments", 2}, {"overlap", 3}}}};
   return forms;
