@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Test accuracy of each strategy at other rates, rules and batches than the examples', beside one replica's, as Markdown tables.
 
-usage: bench/strategy_settings.py [--model mlp] [--replicas 4,8] [--batches 8,64] [--only NAMES] [--epochs N] [--threads N]
-                                  [--set KEY=VALUE] [--runs DIR]
+usage: bench/strategy_settings.py [--model mlp] [--replicas 4,8] [--batches 8,64] [--settings sgd:0.1,...] [--only NAMES]
+                                  [--epochs N] [--threads N] [--set KEY=VALUE] [--runs DIR]
 
 A perceptron (784-128-10) or lenet on the drawn digits of examples/demo.toml, defaults of every strategy, equal passes over the data.
 A table a batch of each replica; a cell is the accuracy in percent after the last epoch with each number of replicas, or "diverged". `allreduce`
@@ -16,7 +16,7 @@ from conditions import conditions, heading, row
 from job_runs import ROOT, add_options, events, trained
 
 JOB = ROOT / "examples/demo.toml"
-SETTINGS = [("sgd", 0.005), ("sgd", 0.02), ("sgd", 0.1), ("momentum", 0.005), ("momentum", 0.02), ("momentum", 0.1), ("adam", 0.001)]
+SETTINGS = "sgd:0.005,sgd:0.02,sgd:0.1,momentum:0.005,momentum:0.02,momentum:0.1,adam:0.001"
 STRATEGIES = ["none", "allreduce", "easgd_original", "easgd_async", "easgd_async_momentum", "easgd_hogwild", "gossip_pull", "gossip_push",
               "sgp", "local_sgd", "slowmo", "diloco"]
 MODELS = {"mlp": ["model.name=mlp", "model.widths=[128]"], "lenet": ["model.name=lenet"]}
@@ -43,10 +43,11 @@ def cell(arguments, strategy, changes):
 
 
 def table(arguments, batch):
-    print(heading([f"batch {batch}", *(f"{rule} {rate:g}" for rule, rate in SETTINGS)]), flush=True)
+    settings = [setting.split(":") for setting in arguments.settings.split(",")]
+    print(heading([f"batch {batch}", *(f"{rule} {rate}" for rule, rate in settings)]), flush=True)
     for strategy in arguments.only.split(","):
         cells = [cell(arguments, strategy, [f"train.batch={batch}", f"train.rule={rule}", f"train.learning_rate={rate}"])
-                 for rule, rate in SETTINGS]
+                 for rule, rate in settings]
         print(row(["one replica" if strategy == "none" else strategy, *cells]), flush=True)
 
 
@@ -57,6 +58,7 @@ def main():
     parser.add_argument("--model", choices=MODELS, default="mlp")
     parser.add_argument("--replicas", default="4,8")
     parser.add_argument("--batches", default="8,64")
+    parser.add_argument("--settings", default=SETTINGS)
     parser.add_argument("--only", default=",".join(STRATEGIES))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
