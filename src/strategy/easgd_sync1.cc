@@ -5,7 +5,7 @@
 namespace yoke::strategy {
 
 StrategyEntry easgd_sync1() {
-  StrategyEntry entry = ElasticEntry();
+  StrategyEntry entry = SynchronousElasticEntry();
   entry.name = "easgd_sync1";
   entry.summary =
       "Replicas and a centre pull each other, exchanged over trees before each gradient";

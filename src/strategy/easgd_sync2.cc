@@ -5,7 +5,7 @@
 namespace yoke::strategy {
 
 StrategyEntry easgd_sync2() {
-  StrategyEntry entry = ElasticEntry();
+  StrategyEntry entry = SynchronousElasticEntry();
   entry.name = "easgd_sync2";
   entry.summary = "easgd_sync1 with the centre on the weights' device";
   entry.make = [](const Options& options,

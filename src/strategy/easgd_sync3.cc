@@ -51,7 +51,7 @@ class EasgdSync3 : public Elastic {
 }  // namespace
 
 StrategyEntry easgd_sync3() {
-  StrategyEntry entry = ElasticEntry();
+  StrategyEntry entry = SynchronousElasticEntry();
   entry.name = "easgd_sync3";
   entry.summary = "easgd_sync2 with the exchange overlapped with the gradient's computation";
   entry.make = [](const Options& options,

@@ -51,6 +51,7 @@ Elastic::Elastic(const Options& options, const StrategyContext& context, Elastic
     : context_(context),
       moving_rate_(MovingRate(options, context.world.size())),
       period_(options.Int("period")),
+      everywhere_(options.Bool("centre_everywhere")),
       size_(context.params.layout().size()),
       weights_(context.params.layout().statistics_begin()),
       update_(context),
@@ -68,12 +69,14 @@ void Elastic::Allocate() {
   const int64_t bytes = size_ * SizeOf(DType::kF32);
   own_ = Buffer(memory_, bytes);
   centre_ = Buffer(memory_, bytes);
-  if (IsCentre()) centre_force_ = Buffer(memory_, bytes);
+  if (HasCentre()) centre_force_ = Buffer(memory_, bytes);
   if (&memory_ != &device_) landed_force_ = Buffer(device_, bytes);
 }
 
 void Elastic::Prepare() {
   if (IsCentre() && !restored_) CopyValues(centre_);
+  if (everywhere_ && Exchanges())
+    context_.world.Broadcast(std::as_writable_bytes(Part(centre_, {0, size_})), 0);
 }
 
 ParamView Elastic::View(const StrategyStep& step) {
@@ -133,16 +136,16 @@ void Elastic::Exchange(const Communicator& world) {
   waits_.clear();
   for (const Piece& piece : messages_) {
     const std::span<float> centre = Part(centre_, piece), own = Part(own_, piece);
-    Await(world, [&] { world.Broadcast(std::as_writable_bytes(centre), 0); });
+    if (!everywhere_) Await(world, [&] { world.Broadcast(std::as_writable_bytes(centre), 0); });
     RunOn(*work_, [&] {
       const Values force(this->force() + piece.first, own.size());
       ScaledDifference(force, static_cast<float>(moving_rate_), own, centre);
     });
-    Await(world, [&] { world.Reduce(own, 0); });
+    Await(world, [&] { everywhere_ ? world.AllReduce(own) : world.Reduce(own, 0); });
   }
   world.Charge({.operations = 2.0 * static_cast<double>(size_),
                 .bytes = 3.0 * static_cast<double>(own_.bytes())});
-  if (IsCentre()) MoveCentre(world);
+  if (HasCentre()) MoveCentre(world);
   traffic_ = world.traffic();
 }
 
@@ -222,11 +225,28 @@ StrategyEntry ElasticEntry() {
           .make = nullptr};
 }
 
+StrategyEntry SynchronousElasticEntry() {
+  StrategyEntry entry = ElasticEntry();
+  entry.options.push_back({.name = "centre_everywhere",
+                           .type = OptionType::kBool,
+                           .fallback = false,
+                           .help =
+                               "Every replica keeps the centre, and one all-reduce replaces the "
+                               "broadcast and the reduction over trees."});
+  return entry;
+}
+
 Cost ElasticCost(const Options& options, const ExchangeSize& size, int64_t messages) {
   if (size.world == 1) return {};
-  const Cost tree = CostOfTree(size.bytes, size.world);
   const auto period = static_cast<double>(options.Int("period"));
-  return {.messages = 2 * tree.messages * static_cast<double>(messages) / period,
+  const auto pieces = static_cast<double>(messages);
+  if (options.Bool("centre_everywhere")) {
+    const Cost all = CostOfAllReduce(size.bytes, size.world);
+    return {.messages = all.messages * pieces / period,
+            .message_bytes = all.message_bytes / period};
+  }
+  const Cost tree = CostOfTree(size.bytes, size.world);
+  return {.messages = 2 * tree.messages * pieces / period,
           .message_bytes = 2 * tree.message_bytes / period};
 }
 

@@ -23,6 +23,9 @@ enum class ElasticMemory {
 ///   E_i = a (W_i - W),   W_i <- (the rule's step from W_i) - E_i,   W <- W + a sum_i (W_i - W).
 /// Running statistics are not pulled: the centre has the mean of the replicas' statistics. A single
 /// rank has no centre and takes the rule's steps.
+///
+/// With `centre_everywhere` every rank has W and moves it by the same sum: an all-reduce of the W_i
+/// replaces the broadcast of W and the reduction to rank 0.
 class Elastic : public Strategy {
  public:
   /// `packed`: send the model as one message; otherwise slice by slice.
@@ -57,7 +60,8 @@ class Elastic : public Strategy {
   using Piece = std::pair<int64_t, int64_t>;  // offset and count
 
   bool IsCentre() const { return Exchanges() && context_.world.rank() == 0; }
-  float* force() const { return (IsCentre() ? centre_force_ : centre_).As<float>(); }
+  bool HasCentre() const { return IsCentre() || (Exchanges() && everywhere_); }
+  float* force() const { return (HasCentre() ? centre_force_ : centre_).As<float>(); }
   std::span<float> Part(const Buffer& buffer, const Piece& piece) const {
     return {buffer.As<float>() + piece.first, static_cast<size_t>(piece.second)};
   }
@@ -76,6 +80,7 @@ class Elastic : public Strategy {
   StrategyContext context_;
   double moving_rate_ = 0;
   int64_t period_ = 1;
+  bool everywhere_ = false;         // every rank has the centre
   int64_t size_ = 0, weights_ = 0;  // all elements, and those before the running statistics
   Update update_;
   RunningStatistics statistics_;
@@ -84,9 +89,9 @@ class Elastic : public Strategy {
   bool in_host_;                 // the other buffers are in the CPU's memory by choice
   Device& memory_;               // theirs
   std::unique_ptr<Stream> value_work_, work_;
-  Buffer own_;                // W_i before the step; on rank 0 their sum after the exchange
-  Buffer centre_;             // on rank 0 W; elsewhere the received W, then the force
-  Buffer centre_force_;       // on rank 0
+  Buffer own_;                // W_i before the step; their sum after the exchange, where W is
+  Buffer centre_;             // W; where it is only received, then the force
+  Buffer centre_force_;       // where W is kept
   Buffer landed_force_;       // on the values' device, if the other buffers are elsewhere
   std::vector<float> model_;  // copy of a centre that the CPU cannot read
   bool restored_ = false;
@@ -98,9 +103,12 @@ class Elastic : public Strategy {
 
 /// The option moving_rate, or 0.9 / ranks. Throws UserError if ranks times it is above 1.
 double MovingRate(const Options& options, int ranks);
-/// The common part of the entries of synchronous elastic strategies.
+/// The common part of the entries of elastic strategies.
 StrategyEntry ElasticEntry();
-/// Cost of a broadcast and a reduce with this many messages each, every `period` steps.
+/// The same of synchronous ones.
+StrategyEntry SynchronousElasticEntry();
+/// Cost of a broadcast and a reduce, or of an all-reduce, with this many messages for one, every
+/// `period` steps.
 Cost ElasticCost(const Options& options, const ExchangeSize& size, int64_t messages = 1);
 
 }  // namespace yoke::strategy

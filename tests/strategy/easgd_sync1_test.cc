@@ -1,6 +1,8 @@
 // easgd_sync1: the recurrence of ALGORITHMS.md step by step, beside a plain restatement of it.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "strategy/support/counting_device.h"
 #include "strategy/support/lab.h"
 #include "strategy/support/small_part.h"
@@ -49,10 +51,12 @@ INSTANTIATE_TEST_SUITE_P(Worlds, EasgdSync1, test::Worlds(),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(EasgdSync1, IsItsRecurrenceStepByStep) {
-  for (int64_t period : {1, 3})
-    GetParam().run(3, [period](const Communicator& world) {
+  using Case = std::pair<int64_t, bool>;
+  for (const auto& [period, everywhere] :
+       {Case(1, false), Case(3, false), Case(1, true), Case(3, true)})
+    GetParam().run(3, [period = period, everywhere = everywhere](const Communicator& world) {
       Lab lab(world, {.strategy = "easgd_sync1",
-                      .options = {{"period", period}},
+                      .options = {{"period", period}, {"centre_everywhere", everywhere}},
                       .rule = "momentum",
                       .gradient = test::PullToRank});
       Restated restated(3, lab.Values());

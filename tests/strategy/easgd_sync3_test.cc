@@ -1,6 +1,8 @@
 // easgd_sync3: the bits of easgd_sync1, with the exchange hidden behind the gradient.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "strategy/support/counting_device.h"
 #include "strategy/support/lab.h"
 #include "strategy/support/worlds.h"
@@ -31,6 +33,54 @@ TEST_P(EasgdSync3, HasTheBitsOfTheFirst) {
       }
       third.strategy->Finish();
     });
+}
+
+TEST_P(EasgdSync3, HasTheBitsOfTheFirstWithTheCentreEverywhere) {
+  for (int ranks : {1, 3, 4})
+    GetParam().run(ranks, [](const Communicator& world) {
+      const auto settings = [](const char* strategy) {
+        return test::LabSettings{.strategy = strategy,
+                                 .options = {{"centre_everywhere", true}},
+                                 .rule = "momentum",
+                                 .steps = 6,
+                                 .gradient = test::PullToRank};
+      };
+      Lab first(world, settings("easgd_sync1")), third(world, settings("easgd_sync3"));
+      first.Steps();
+      third.Steps();
+      EXPECT_EQ(first.Values(), third.Values());
+      EXPECT_EQ(first.Model(), third.Model());
+      third.strategy->Finish();
+    });
+}
+
+TEST(EasgdSync3Centre, ContinuesFromWhatRank0Kept) {
+  constexpr int kRanks = 3;
+  for (const bool everywhere : {false, true}) {
+    test::LabSettings settings = {.strategy = "easgd_sync3",
+                                  .options = {{"centre_everywhere", everywhere}},
+                                  .rule = "momentum",
+                                  .steps = 4,
+                                  .gradient = test::PullToRank};
+    std::vector<test::LabKept> kept(kRanks);
+    std::vector<std::vector<float>> whole(kRanks), continued(kRanks);
+    RunThreads({.ranks = kRanks}, [&](const Communicator& world) {
+      Lab lab(world, settings);
+      lab.Steps();
+      kept[world.rank()] = lab.Keep();
+      lab.Steps();
+      whole[world.rank()] = lab.Values();
+      lab.strategy->Finish();
+    });
+    settings.from = &kept;
+    RunThreads({.ranks = kRanks}, [&](const Communicator& world) {
+      Lab lab(world, settings);
+      lab.Steps();
+      continued[world.rank()] = lab.Values();
+      lab.strategy->Finish();
+    });
+    EXPECT_EQ(whole, continued) << everywhere;
+  }
 }
 
 TEST(EasgdSync3Devices, NothingCrossesBetweenDeviceAndHost) {

@@ -31,15 +31,17 @@ int64_t Bytes() {
 }
 
 /// Virtual seconds of a step that is nothing but the exchange.
-double SecondsOfExchange(int ranks, bool packed = true, double latency = kLatency) {
-  const double seconds = Simulate(
-      {.ranks = ranks, .latency = latency, .bytes_per_second = kBytesPerSecond},
-      [&](const Communicator& world) {
-        test::SmallPart part(
-            world,
-            {.strategy = "easgd_sync1", .options = {{"packed", packed}}, .slices = Layers()});
-        for (int64_t step = 0; step < kSteps; ++step) part.Step(step);
-      });
+double SecondsOfExchange(int ranks, bool packed = true, double latency = kLatency,
+                         bool everywhere = false) {
+  const double seconds =
+      Simulate({.ranks = ranks, .latency = latency, .bytes_per_second = kBytesPerSecond},
+               [&](const Communicator& world) {
+                 test::SmallPart part(
+                     world, {.strategy = "easgd_sync1",
+                             .options = {{"packed", packed}, {"centre_everywhere", everywhere}},
+                             .slices = Layers()});
+                 for (int64_t step = 0; step < kSteps; ++step) part.Step(step);
+               });
   return seconds / kSteps;
 }
 
@@ -71,6 +73,16 @@ TEST(ElasticLaws, TheTimeOfAnExchangeGrowsWithTheLogarithmOfTheRanks) {
   const double message = kLatency + static_cast<double>(Bytes()) / kBytesPerSecond;
   for (int p : {2, 4, 8, 16, 32})
     EXPECT_NEAR(SecondsOfExchange(p) / (2 * std::log2(p) * message), 1, 0.05) << p << " ranks";
+}
+
+TEST(ElasticLaws, WithTheCentreEverywhereAnExchangeIsAnAllReduce) {
+  const double transfer = static_cast<double>(Bytes()) / kBytesPerSecond;
+  for (int p : {2, 4, 8, 16}) {
+    const double law = 2 * std::log2(p) * kLatency + 2 * transfer * (p - 1) / p;
+    // And once, before the first step, a broadcast of the centre.
+    const double start = std::log2(p) * (kLatency + transfer) / kSteps;
+    EXPECT_NEAR(SecondsOfExchange(p, true, kLatency, true) / (law + start), 1, 0.05) << p;
+  }
 }
 
 TEST(ElasticLaws, MessagesASliceCostALatencyEach) {
