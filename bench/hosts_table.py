@@ -6,15 +6,16 @@ usage: bench/hosts_table.py [--hosts 2,4] [--rates 100mbit,1gbit] [--only NAMES]
 LeNet on a part of Fashion-MNIST, batch 64 of each replica, one thread each. The prediction is the virtual clock of bench/virtual_run.cc
 for as many nodes, which share this machine's cores, and whose messages share a card that several use at once. What it is given is
 measured apart: the step of one rank alone (yoke bench), latency and bandwidth between two hosts with and without the limit (yoke doctor
---network), the speed of arithmetic on values (step_bench). A step's time is that of all ranks together: batch x replicas / examples per
-second, without the first epoch. --keep stores what was found and uses what is there, so that the parts can run at different times; only
-calibrate and measure need an otherwise idle machine.
+--network), the speed of arithmetic on values (step_bench), and the part of a core that a waiting rank takes. A step's time is that of
+all ranks together: batch x replicas / examples per second, without the first epoch. --keep stores what was found and uses what is
+there, so that the parts can run at different times; only calibrate and measure need an otherwise idle machine.
 """
 import argparse
 import gzip
 import json
 import os
 import pathlib
+import re
 import statistics
 import struct
 import subprocess
@@ -69,8 +70,22 @@ def calibrate(rate, folder):
         return {"latency": network["median_latency"], "bandwidth": network["median_bytes_per_second"]}
     bench = yoke("bench", write_job(folder, 100 * BATCH), "--with", "node.threads=1", "--rounds", 3)["choices"][0]
     network = json.loads(lines_of(HOSTS, 2, "--", PROGRAM, "doctor", "--network", "--json")[-1])["network"]
-    return {"step": BATCH / bench["examples_per_second"], "memory": json.loads(lines_of(BENCH / "step_bench", "limits", 1)[-1])["cache_bandwidth"],
-            "bandwidth": network["median_bytes_per_second"]}
+    short, long = waited(2, folder), waited(10, folder)
+    return {"step": BATCH / bench["examples_per_second"],
+            "memory": json.loads(lines_of(BENCH / "step_bench", "limits", 1)[-1])["cache_bandwidth"],
+            "bandwidth": network["median_bytes_per_second"],
+            "polling": (long[0] - short[0]) / (long[1] - short[1])}
+
+
+def waited(steps, folder):
+    """CPU seconds and seconds of a rank that waits for so many long steps of another: a server of gradients that rarely come."""
+    job, run = write_job(folder, 4096 * steps), folder / f"waited-{steps}"
+    script = 'date +%s.%N; "$@" >/dev/null; date +%s.%N; [ "$OMPI_COMM_WORLD_RANK" = 1 ] || times'
+    settings = [f"--set={one}" for one in ("cluster.strategy=async_sgd", "cluster.servers=1", "train.batch=4096", "train.epochs=1")]
+    out = lines_of(HOSTS, 2, "--", "bash", "-c", script, "bash", PROGRAM, "train", job, "--run", run, *settings)
+    clock = [float(line) for line in out if re.fullmatch(r"[0-9.]+", line)]
+    used = re.findall(r"(\d+)m([0-9.]+)s", "\n".join(out))
+    return sum(60 * int(minutes) + float(seconds) for minutes, seconds in used), max(clock) - min(clock)
 
 
 def cluster(machine, link):
@@ -78,13 +93,14 @@ def cluster(machine, link):
     card = 1 / (1 / link["bandwidth"] - 1 / machine["bandwidth"])
     update = 20 * PARAMETERS / machine["memory"]  # of the step that was measured; strategies charge it themselves
     return ["--latency", link["latency"], "--bandwidth", card, "--copies", 2 * machine["bandwidth"], "--memory", machine["memory"],
-            "--step-seconds", machine["step"] - update, "--shared-cores", len(os.sched_getaffinity(0)), "--fair-links"]
+            "--step-seconds", machine["step"] - update, "--polling", machine["polling"], "--shared-cores", len(os.sched_getaffinity(0)),
+            "--fair-links"]
 
 
 def examples(hosts, rate):
-    """Of an epoch: about two seconds of steps."""
+    """Of an epoch: about six seconds of steps that send the model twice for each rank; at least one period."""
     step = 2 * hosts * 4 * PARAMETERS * 8 / (float(rate[:-4]) * BITS[rate[-4:]])
-    return BATCH * hosts * PERIOD * max(1, min(12, round(2 / step / PERIOD)))
+    return BATCH * hosts * PERIOD * max(1, min(12, round(6 / step / PERIOD)))
 
 
 def seconds_per_step(run, hosts):

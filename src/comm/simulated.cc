@@ -9,6 +9,7 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -31,6 +32,7 @@ struct Task {
   double now = 0;
   double wake = 0;  // when it runs next
   bool ended = false;
+  bool works = false;                 // or wants a core
   const MessageKey* wants = nullptr;  // while it waits for a message
   Task* awaited_by = nullptr;         // while another waits for its end
   std::condition_variable turn;
@@ -133,13 +135,15 @@ class Simulation {
   void Work(Task& task, double seconds) {
     std::vector<double>& cores = CoresOf(task.rank);
     if (cores.empty()) return Wait(task, task.now + seconds);
+    task.works = true;
     while (seconds > 0 && failed_ < 0) {
       double& core = *std::min_element(cores.begin(), cores.end());
       const double turn = std::min(seconds, SimulatedRanks::kTurn);
-      core = std::max(core, task.now) + turn;
+      core = std::max(core, task.now) + turn * SlowedByPolling(task.rank, cores.size());
       seconds -= turn;
       Wait(task, core);
     }
+    task.works = false;
   }
 
   /// What it costs a task to copy a message from or to another rank.
@@ -219,6 +223,25 @@ class Simulation {
     }
     double& last = last_arrival_[route.connection];
     return last = std::max(last, arrival);
+  }
+
+  /// What a charge's time is multiplied by.
+  double SlowedByPolling(int rank, size_t cores) const {
+    if (options_.polling == 0) return 1;
+    size_t working = 0;
+    std::set<int> waiting;
+    for (const auto& task : tasks_) {
+      if (task->ended || !ShareCores(task->rank, rank)) continue;
+      working += task->works ? 1 : 0;
+      if (task->wants) waiting.insert(task->rank);
+    }
+    const auto all = static_cast<double>(cores);
+    const double free = all - options_.polling * static_cast<double>(waiting.size());
+    return std::max(1.0, std::min(static_cast<double>(working), all) / std::max(free, all / 10));
+  }
+
+  bool ShareCores(int a, int b) const {
+    return !shared_cores_.empty() || options_.NodeOf(a) == options_.NodeOf(b);
   }
 
   std::vector<double>& CoresOf(int rank) {

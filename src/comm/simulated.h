@@ -41,6 +41,9 @@ struct SimulatedRanks {
   /// As cores, but of all nodes together: for nodes that are namespaces of one machine, with cards
   /// of their own. Then `cores` has no effect.
   int shared_cores = 0;
+  /// The fraction of a core that a rank's waiting threads take, because they poll (one at a time,
+  /// as over MPI). It slows charges down where no core is free.
+  double polling = 0;
   /// Sending and receiving a message of another rank each copy it once, on a core, at this speed.
   double copy_bytes_per_second = 1e18;
   /// Not 0: each rank computes on a device of its own, which copies to and from the host's memory

@@ -160,6 +160,33 @@ TEST(SimulatedNodes, NodesShareTheCoresOfOneMachine) {
       (std::vector<double>{1.5, 2.5}));
 }
 
+/// Seconds that rank 0 works for, while rank 1 and two threads of rank 2 wait for it.
+double SecondsBesideWaiters(int cores) {
+  double seconds = 0;
+  const SimulatedRanks ranks{
+      .ranks = 3, .service = SteadyService(1, 1e18), .shared_cores = cores, .polling = 0.25};
+  Simulate(ranks, [&](const Communicator& world) {
+    if (world.rank() == 0) {
+      world.Sleep(0.001);
+      world.Charge({.operations = 2});
+      seconds = world.Now() - 0.001;
+      world.Send({}, 1, 0);
+      world.Send({}, 2, 0);
+      return world.Send({}, 2, 1);
+    }
+    const auto beside = world.Spawn([&world](const Communicator& own) {
+      if (world.rank() == 2) world.For(own).Receive(0, 1);
+    });
+    world.Receive(0, 0);
+  });
+  return seconds;
+}
+
+TEST(SimulatedNodes, WaitingRanksPoll) {
+  EXPECT_NEAR(SecondsBesideWaiters(1), 4, 0.01);  // half of the only core
+  EXPECT_NEAR(SecondsBesideWaiters(2), 2, 0.01);  // on the other core
+}
+
 TEST(SimulatedNodes, TurnsAreFair) {
   // 1 s and 3 s of work on one core: the first ends when both have had a second.
   std::vector<double> ends(2);
