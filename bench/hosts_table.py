@@ -98,9 +98,9 @@ def cluster(machine, link):
 
 
 def examples(hosts, rate):
-    """Of an epoch: about six seconds of steps that send the model twice for each rank; at least one period."""
+    """Of an epoch: about two seconds of steps that send the model twice for each rank; at least one period."""
     step = 2 * hosts * 4 * PARAMETERS * 8 / (float(rate[:-4]) * BITS[rate[-4:]])
-    return BATCH * hosts * PERIOD * max(1, min(12, round(6 / step / PERIOD)))
+    return BATCH * hosts * PERIOD * max(1, min(12, round(2 / step / PERIOD)))
 
 
 def seconds_per_step(run, hosts):

@@ -103,7 +103,7 @@ ServiceTime ServiceOf(const Settings& settings, const Job& job) {
   Require(settings.slow_rank < ranks, "--slow-rank: {} of {} replicas; they count from 0",
           settings.slow_rank, ranks);
   const ServiceTime steady = SteadyService(OperationsPerSecond(settings, job), settings.memory);
-  const ServiceTime mean = [=, &settings](int rank, const Cost& cost) {
+  ServiceTime mean = [=, &settings](int rank, const Cost& cost) {
     return (rank == settings.slow_rank ? settings.slow_factor : 1) * steady(rank, cost);
   };
   if (settings.jitter == 0) return mean;

@@ -1,6 +1,7 @@
 // FairLinks: network cards that messages share evenly, as connections of TCP do.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
