@@ -107,7 +107,8 @@ class Loader {
     const std::vector<std::string> sentences = passed_over.Sentences();
     Require(data.size > first, "{}: holds no JPEG or PNG image{}{}", path,
             sentences.empty() ? "" : "; ", fmt::join(sentences, "; "));
-    for (const std::string& sentence : sentences) notes_.push_back(path + ": " + sentence);
+    for (const std::string& sentence : sentences)
+      notes_.push_back(fmt::format("{}: {}", path, sentence));
     SortByPath(first, data);
   }
 

@@ -140,7 +140,7 @@ void Exporter::AddTensor(const std::string& name, const Shape& shape, const floa
 
 std::string Exporter::AddNumber(const ListedLayer& layer, const char* what, double number) {
   const auto value = static_cast<float>(number);
-  const std::string name = layer.name + "." + what;
+  std::string name = layer.name + "." + what;
   AddTensor(name, Shape{}, &value);
   return name;
 }
