@@ -23,6 +23,7 @@ import tempfile
 
 from conditions import conditions, heading, row
 from job_runs import DATA, PROGRAM, ROOT, events, yoke
+from virtual_runs import VIRTUAL_RUN
 
 STRATEGIES = "allreduce,easgd_sync1,easgd_sync3,easgd_original,gossip_pull,local_sgd,async_sgd"
 HOSTS = ROOT / "tools/hosts"
@@ -146,7 +147,7 @@ def main():
             measured = once("measure", f"measured {label}",
                             lambda: trained("real", case, folder, [HOSTS, hosts, "--rate", rate, "--", PROGRAM, "train"]))
             predicted = once("predict", f"predicted {label}",
-                             lambda: trained("virtual", case, folder, [BENCH / "virtual_run"],
+                             lambda: trained("virtual", case, folder, [VIRTUAL_RUN],
                                              [*cluster(machine, links[rate]), f"--set=cluster.replicas={hosts}"]))
             shown = [f"{1e3 * value:.1f}" if value else "" for value in (measured, predicted)]
             print(row([rate, hosts, strategy, *shown, f"{predicted / measured:.2f}" if measured and predicted else ""]), flush=True)

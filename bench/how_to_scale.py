@@ -13,7 +13,6 @@ import concurrent.futures
 import itertools
 import json
 import math
-import os
 import pathlib
 import shutil
 import subprocess
@@ -24,8 +23,8 @@ from conditions import conditions
 from how_to_scale_tables import TITLES, print_tables, series
 from job_runs import DATA, ROOT, events
 from scale_plot import draw
+from virtual_runs import VIRTUAL_RUN, first_at
 
-PROGRAM = pathlib.Path(os.environ.get("YOKE_BENCH_BUILD", ROOT / "build/release")) / "bench/virtual_run"
 EXAMPLES, BATCH, TARGET, MOST_EPOCHS = 60000, 16, 0.86, 24
 SEEDED = 16  # most nodes with several seeds
 CHECKED = (16,)  # nodes whose passes are measured in every condition
@@ -95,7 +94,7 @@ class Runs:
     def train(self, job, words):
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         try:
-            done = subprocess.run([str(PROGRAM), str(self.folder / f"{job}.toml"), "--run", str(folder / "run"), *words], stdout=subprocess.PIPE,
+            done = subprocess.run([str(VIRTUAL_RUN), str(self.folder / f"{job}.toml"), "--run", str(folder / "run"), *words], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, check=False)
             if done.returncode not in (0, 3):  # 3: it diverged
                 raise RuntimeError(f"{' '.join(done.args)} ended with {done.returncode}: {done.stderr}")
@@ -110,12 +109,8 @@ class Runs:
 
 def passes_to(record, target=TARGET):
     """Passes over the data until the target, on a straight line between two evaluations; infinite where it was not reached."""
-    before, accuracy = 0, 0.1
-    for one in record["epochs"]:
-        if one["accuracy"] >= target:
-            return before + (one["epoch"] - before) * (target - accuracy) / (one["accuracy"] - accuracy)
-        before, accuracy = one["epoch"], one["accuracy"]
-    return math.inf
+    passes = first_at([(0, 0.1), *((one["epoch"], one["accuracy"]) for one in record["epochs"])], target)
+    return math.inf if passes is None else passes
 
 
 def search(runs, method, nodes, first):

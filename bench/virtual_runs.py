@@ -4,19 +4,20 @@
     run = train(JOBS / "allreduce.toml", cluster, {"train.epochs": 4}, folder)
     print(run.seconds, run.accuracy, run.seconds_to(0.89))
 
-The program is build/release/bench/virtual_run; YOKE_VIRTUAL_RUN names another.
+The program is build/release/bench/virtual_run; YOKE_BENCH_BUILD names another build folder.
 """
 import concurrent.futures
 import dataclasses
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import zlib
 
 from job_runs import DATA, ROOT, events
 
-VIRTUAL_RUN = pathlib.Path(os.environ.get("YOKE_VIRTUAL_RUN", ROOT / "build/release/bench/virtual_run"))
+VIRTUAL_RUN = pathlib.Path(os.environ.get("YOKE_BENCH_BUILD", ROOT / "build/release")) / "bench/virtual_run"
 JOBS = ROOT / "examples/strategies"
 GIGABIT = 1.25e8  # bytes a second
 
@@ -95,12 +96,12 @@ def first_at(curve, value):
 
 
 def train(job, cluster, settings, folder):
-    """The run of this job with these settings ({key: value}) on this cluster; one that `folder` holds already is read."""
+    """The run of this job with these settings ({key: value}) on this cluster; one of the same program that `folder` holds is read."""
     words = cluster.words() + [f"--set={key}={value}" for key, value in settings.items()]
-    name = zlib.crc32("\n".join([job.read_text(encoding="utf-8"), *words]).encode())
+    name = zlib.crc32("\n".join([job.read_text(encoding="utf-8"), *words]).encode(), zlib.crc32(VIRTUAL_RUN.read_bytes()))
     run = pathlib.Path(folder) / f"{job.stem}-{name:08x}"
     if not (run / "finished").exists():
-        subprocess.run(["rm", "-rf", str(run)], check=True)
+        shutil.rmtree(run, ignore_errors=True)
         done = subprocess.run([str(VIRTUAL_RUN), str(job), "--run", str(run), *words], check=False, capture_output=True, text=True,
                               env={**os.environ, "YOKE_DATA": str(DATA)})
         if done.returncode != 0:
