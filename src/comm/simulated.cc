@@ -4,7 +4,6 @@
 #include "comm/simulated.h"
 
 #include <algorithm>
-#include <cmath>
 #include <condition_variable>
 #include <exception>
 #include <limits>
@@ -15,7 +14,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/random.h"
 #include "base/thread.h"
 #include "comm/fair_links.h"
 #include "comm/mailbox.h"
@@ -357,33 +355,6 @@ class SimulatedTransport : public Transport {
 };
 
 }  // namespace
-
-ServiceTime SteadyService(double operations_per_second, double bytes_per_second) {
-  return [=](int /*rank*/, const Cost& cost) {
-    return cost.operations / operations_per_second + cost.bytes / bytes_per_second;
-  };
-}
-
-ServiceTime ExponentialService(const ServiceTime& mean, uint64_t seed, int ranks) {
-  auto draws = std::make_shared<std::vector<Random>>();
-  for (int rank = 0; rank < ranks; ++rank)
-    draws->push_back(Random({seed, static_cast<uint64_t>(rank)}));
-  return [=](int rank, const Cost& cost) {
-    const double seconds = mean(rank, cost);
-    return seconds == 0 ? 0 : -std::log(1 - (*draws)[rank].Uniform()) * seconds;
-  };
-}
-
-ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t seed, int ranks) {
-  auto draws = std::make_shared<std::vector<Random>>();
-  for (int rank = 0; rank < ranks; ++rank)
-    draws->push_back(Random({seed, static_cast<uint64_t>(rank)}));
-  return [=](int rank, const Cost& cost) {
-    const double seconds = mean(rank, cost);
-    if (seconds == 0) return 0.0;
-    return seconds * std::exp(sigma * (*draws)[rank].Normal() - sigma * sigma / 2);
-  };
-}
 
 double Simulate(const SimulatedRanks& options,
                 const std::function<void(const Communicator&)>& body) {

@@ -3,21 +3,10 @@
 // network card of their node.
 #pragma once
 
-#include <cstdint>
-
 #include "comm/communicator.h"
+#include "comm/service_time.h"
 
 namespace yoke {
-
-/// Seconds that a piece of work takes on a rank; used by Charge.
-using ServiceTime = std::function<double(int rank, const Cost& cost)>;
-
-/// Service time from operations and bytes at given rates.
-ServiceTime SteadyService(double operations_per_second, double bytes_per_second);
-/// The given mean times a random factor with mean 1: exponential, or log-normal with this sigma (of
-/// the logarithm). Draws depend on seed, rank and count; work that takes no time draws nothing.
-ServiceTime ExponentialService(const ServiceTime& mean, uint64_t seed, int ranks);
-ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t seed, int ranks);
 
 /// Neighbouring ranks share a node, with its cores and its network card. The card sends one message
 /// at a time and receives one at a time, in the order of sending: a message of n bytes takes
