@@ -2,7 +2,6 @@
 // weights of its own, and a thread beside it averages them with one neighbour at a time.
 #include <mutex>
 
-#include "base/check.h"
 #include "base/limits.h"
 #include "base/random.h"
 #include "strategy/kept.h"
@@ -73,11 +72,7 @@ class AdPsgd : public Strategy {
   const float* Model() override { return MeanOfReplicas(context_.world, context_.params, model_); }
 
   ExchangeCounts Counts() const override {
-    ExchangeCounts counts = update_.counts();
-    counts.traffic = context_.world.traffic();  // barriers and models
-    counts.traffic += thread_.traffic();
-    counts.seconds_waiting = thread_.seconds_waited();
-    return counts;
+    return CountsOfReplica(update_, context_.world, thread_);
   }
 
   /// Draws go on where they ended.
@@ -134,14 +129,12 @@ class AdPsgd : public Strategy {
   /// By half the difference of the two snapshots, whatever happened since: what one of the ranks
   /// gains the other loses.
   void MoveHalfway(const Message& snapshot, const Communicator& world) {
-    Check(static_cast<int64_t>(snapshot.bytes.size()) == size_ * SizeOf(DType::kF32),
-          "ranks disagree about the size of a model");
-    const auto* theirs = reinterpret_cast<const float*>(snapshot.bytes.data());
+    const auto count = static_cast<size_t>(size_);
+    const ConstValues theirs = ValuesIn(snapshot, count);
     world.Charge({.operations = 3.0 * static_cast<double>(size_),
                   .bytes = 4.0 * static_cast<double>(snapshot.bytes.size())});
     const std::lock_guard lock(mutex_);
-    const auto count = static_cast<size_t>(size_);
-    AddDifference({context_.params.values(), count}, 0.5F, {theirs, count}, mine_);
+    AddDifference({context_.params.values(), count}, 0.5F, theirs, mine_);
     ++landed_;
   }
 

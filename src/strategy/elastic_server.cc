@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
 #include "kernels/shared.h"
 #include "strategy/elastic.h"
 #include "strategy/kept.h"
+#include "strategy/replicas.h"
 
 namespace yoke::strategy {
 namespace {
@@ -103,7 +103,8 @@ void ElasticServer::TakeTurn(Endpoint& here) {
   const Message centre = here.world().Receive(0, kCentre);
   here.world().Send(std::as_bytes(std::span(own_)), 0, kReplica);
   force_.resize(weights_);
-  ScaledDifference(force_, moving_rate_, Weights(own_.data()), ReplicaIn(centre).first(weights_));
+  ScaledDifference(force_, moving_rate_, Weights(own_.data()),
+                   ValuesIn(centre, own_.size()).first(weights_));
 }
 
 void ElasticServer::Handle(Endpoint& here, const Message& offer) {
@@ -112,7 +113,7 @@ void ElasticServer::Handle(Endpoint& here, const Message& offer) {
     return ServeInTurn(here);
   }
   std::vector<float> force;
-  Meet(here.world(), ReplicaIn(offer), force);
+  Meet(here.world(), ValuesIn(offer, own_.size()), force);
   here.world().Send(std::as_bytes(std::span(force)), offer.source, kForce);
 }
 
@@ -124,7 +125,7 @@ void ElasticServer::ServeInTurn(Endpoint& here) {
       here.world().Send(std::as_bytes(std::span(centre_)), turn_, kCentre);
       const Message replica = here.world().Receive(turn_, kReplica);
       std::vector<float> force;
-      Meet(here.world(), ReplicaIn(replica), force);
+      Meet(here.world(), ValuesIn(replica, own_.size()), force);
     }
     waiting_[turn_] = false;
     turn_ = (turn_ + 1) % context_.world.size();
@@ -151,11 +152,6 @@ void ElasticServer::MeetRacing(ConstValues replica, std::vector<float>& force) {
   RunningStatistics::MoveShared(statistics_.Of(centre_.data()),
                                 1 / static_cast<float>(context_.world.size()),
                                 statistics_.Of(replica.data()));
-}
-
-ConstValues ElasticServer::ReplicaIn(const Message& message) const {
-  Check(message.bytes.size() == sizeof(float) * size_, "ranks disagree about the size of a model");
-  return {reinterpret_cast<const float*>(message.bytes.data()), static_cast<size_t>(size_)};
 }
 
 // Between steps.

@@ -57,7 +57,6 @@ class ElasticServer : public Strategy {
   void Meet(const Communicator& world, ConstValues replica, std::vector<float>& force);
   void MeetRacing(ConstValues replica, std::vector<float>& force);
   Values Weights(float* packed) const { return {packed, static_cast<size_t>(weights_)}; }
-  ConstValues ReplicaIn(const Message& message) const;
 
   StrategyContext context_;
   const ElasticOrder order_;

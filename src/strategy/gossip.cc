@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/check.h"
 #include "base/limits.h"
 #include "base/random.h"
 #include "strategy/kept.h"
@@ -24,12 +23,6 @@ void GossipExchange::Publish(ConstValues values) {
 bool GossipExchange::TakeChange(std::vector<float>& change) {
   const std::lock_guard lock(mutex_);
   return Take(change);
-}
-
-ConstValues GossipExchange::ValuesIn(const Message& message, size_t header) const {
-  Check(message.bytes.size() == header + 4 * published_.size(),
-        "ranks disagree about the size of a model");
-  return {reinterpret_cast<const float*>(message.bytes.data() + header), published_.size()};
 }
 
 Gossip::Gossip(const Options& options, const StrategyContext& context,
@@ -118,13 +111,7 @@ const float* Gossip::Model() {
                         weight ? static_cast<float>(*weight * context_.world.size()) : 1);
 }
 
-ExchangeCounts Gossip::Counts() const {
-  ExchangeCounts counts = update_.counts();
-  counts.traffic = context_.world.traffic();
-  counts.traffic += thread_.traffic();
-  counts.seconds_waiting = thread_.seconds_waited();
-  return counts;
-}
+ExchangeCounts Gossip::Counts() const { return CountsOfReplica(update_, context_.world, thread_); }
 
 Value Gossip::State() const { return Table{{"steps", steps_}, {"drawn", drawn_}}; }
 

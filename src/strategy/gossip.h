@@ -35,8 +35,6 @@ class GossipExchange {
   /// Under the lock.
   virtual bool Take(std::vector<float>& change) = 0;
   const std::vector<float>& published() const { return published_; }
-  /// The elements of a message. Throws Error if its size is not the model's.
-  ConstValues ValuesIn(const Message& message, size_t header = 0) const;
 
   std::mutex mutex_;
 

@@ -30,7 +30,7 @@ class Pull : public GossipExchange {
   bool Take(std::vector<float>& change) override {
     if (answer_.bytes.empty()) return false;
     change.resize(published().size());
-    ScaledDifference(change, 0.5F, ValuesIn(answer_), published());
+    ScaledDifference(change, 0.5F, ValuesIn(answer_, published().size()), published());
     answer_ = {};
     return true;
   }

@@ -37,7 +37,7 @@ class Push : public GossipExchange {
     const auto weight = Unpacker(offer.bytes).Take<double>();
     const std::lock_guard lock(mutex_);
     sum_.resize(published().size());
-    AddScaled(sum_, static_cast<float>(weight), ValuesIn(offer, sizeof weight));
+    AddScaled(sum_, static_cast<float>(weight), ValuesIn(offer, sum_.size(), sizeof weight));
     received_ += weight;
   }
 

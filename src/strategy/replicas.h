@@ -1,17 +1,39 @@
-// Replicas: the values of a rank as an array, and the mean of all ranks' values.
+// Replicas: the values of a rank as an array and in a message, the mean of all ranks' values, and
+// what a rank counts.
 #pragma once
 
 #include <vector>
 
+#include "base/check.h"
 #include "comm/communicator.h"
 #include "kernels/vectors.h"
 #include "params/store.h"
+#include "strategy/side_thread.h"
+#include "strategy/update.h"
 
 namespace yoke::strategy {
 
 /// A replica's packed values, running statistics included.
 inline Values AllValues(const ParamStore& params) {
   return {params.values(), static_cast<size_t>(params.layout().size())};
+}
+
+/// The values of another rank's replica in a message, behind a header of so many bytes. Throws
+/// Error if it does not hold `count` of them.
+inline ConstValues ValuesIn(const Message& message, size_t count, size_t header = 0) {
+  Check(message.bytes.size() == header + count * sizeof(float),
+        "ranks disagree about the size of a model");
+  return {reinterpret_cast<const float*>(message.bytes.data() + header), count};
+}
+
+/// Updates, traffic and waits of a rank that exchanges on a side thread only.
+inline ExchangeCounts CountsOfReplica(const Update& update, const Communicator& world,
+                                      const SideThread& thread) {
+  ExchangeCounts counts = update.counts();
+  counts.traffic = world.traffic();  // barriers and models
+  counts.traffic += thread.traffic();
+  counts.seconds_waiting = thread.seconds_waited();
+  return counts;
 }
 
 /// Called by all ranks: writes the mean of their values to `mean`, on rank 0 (elsewhere `mean` is

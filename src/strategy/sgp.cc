@@ -103,13 +103,7 @@ void Sgp::TakeBack() {
   context_.params.Publish();
 }
 
-ExchangeCounts Sgp::Counts() const {
-  ExchangeCounts counts = update_.counts();
-  counts.traffic = context_.world.traffic();
-  counts.traffic += thread_.traffic();
-  counts.seconds_waiting = thread_.seconds_waited();
-  return counts;
-}
+ExchangeCounts Sgp::Counts() const { return CountsOfReplica(update_, context_.world, thread_); }
 
 Value Sgp::State() const {
   return Table{{"steps", steps_},
