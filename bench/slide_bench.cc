@@ -99,7 +99,8 @@ class Step {
                                     .hashes = settings_.hashes,
                                     .tables = settings_.tables,
                                     .reference = plain}));
-      input_.push_back(MakeSparseLinear({.features = features, .outputs = kHidden}, plain));
+      input_.push_back(
+          MakeSparseLinear({.features = features, .outputs = kHidden}, {.reference = plain}));
     }
     FillTables();
     GenerateXmc({.features = features, .labels = outputs}, false, kBatches * batch, data_);
@@ -320,11 +321,15 @@ class Step {
 
   void Loss(int64_t n, bool plain) {
     ForGroups(n, [&](Work& work, int64_t) {
-      const auto loss =
-          MakeCrossEntropy({.batch = settings_.group, .outputs = Columns(work)}, plain);
+      const auto loss = MakeCrossEntropy({.batch = settings_.group, .outputs = Columns(work)},
+                                         {.reference = plain});
       std::vector<float> losses(settings_.group);
-      loss->Forward(work.values.As<float>(), work.labels, losses.data());
-      loss->Backward(work.values.As<float>(), work.labels, work.gradient.As<float>());
+      const CrossEntropyCall call{.scores = work.values.As<float>(),
+                                  .labels = work.labels.Targets(),
+                                  .losses = losses.data(),
+                                  .gradient = work.gradient.As<float>()};
+      loss->Forward(call);
+      loss->Backward(call);
     });
   }
 

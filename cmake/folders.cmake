@@ -56,7 +56,7 @@ function(yoke_test_program folder label shards)
   target_link_libraries(${program} PRIVATE yoke_${folder} GTest::gmock_main)
   yoke_unity(${program})
   # What is tested is optimized and instrumented; what tests it less. -O2 rounds as -O3 does (it contracts to FMA), -O1 does not.
-  target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-O2> $<$<CONFIG:Sanitize>:-fno-sanitize=undefined>
+  target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-O2> "$<$<CONFIG:Sanitize>:-O0;-fno-sanitize=undefined>"
                                             $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # g++ 12: false alarms on std::variant
   math(EXPR last "${shards} - 1")
   foreach(shard RANGE ${last})

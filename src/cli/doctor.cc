@@ -13,7 +13,7 @@
 #include "cli/hardware.h"
 #include "cli/network.h"
 #include "comm/launcher.h"
-#include "kernels/cpu/library.h"
+#include "kernels/threads.h"
 #include "train/human.h"
 #include "train/machine.h"
 
@@ -37,7 +37,7 @@ Finding ProcessorFinding() {
 }
 
 Finding InstructionsFinding() {
-  const std::string used = OneDnnInstructions();
+  const std::string used = DescribeKernelLibrary().isa;
   const bool wide = used.rfind("avx512", 0) == 0 || used.rfind("newer", 0) == 0;
   const bool bf16 = wide && used != "avx512_core" && used != "avx512_core_vnni";
   std::string meaning = wide ? "Sixteen elements per instruction: full speed in f32. "
@@ -191,7 +191,7 @@ class DoctorCommand : public Command {
                    {"commit", Commit()},
                    {"cpu", CpuModel()},
                    {"features", CpuFeatures()},
-                   {"instructions", OneDnnInstructions()}};
+                   {"instructions", DescribeKernelLibrary().isa}};
     object.update(ToObject(hardware));
     for (const auto& [name, version] : Libraries()) object["libraries"][name] = version;
     object["findings"] = ToObject(findings);

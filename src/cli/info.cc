@@ -76,7 +76,7 @@ class Description {
         plan_(subject.graph.Compile({.batch = batch_,
                                      .training = true,
                                      .arithmetic = ArithmeticOf(subject.job),
-                                     .reference = subject.job.ReferenceKernels()})),
+                                     .target = {.reference = subject.job.ReferenceKernels()}})),
         kernels_(plan_->Kernels()),
         need_(NeedOf(subject.job, subject.graph, *plan_)) {
     kernels_.resize(layers_.size());

@@ -78,14 +78,17 @@ class Predictor {
     const DType arithmetic = ArithmeticOf(model_.job());
     const bool reference = model_.job().ReferenceKernels();
     if (ranked_)
-      ranking_ = std::make_unique<Ranking>(model_.graph(), RankingRequest{.batch = size,
-                                                                          .arithmetic = arithmetic,
-                                                                          .reference = reference,
-                                                                          .top = top_,
-                                                                          .tables = tables_});
+      ranking_ = std::make_unique<Ranking>(model_.graph(),
+                                           RankingRequest{.batch = size,
+                                                          .arithmetic = arithmetic,
+                                                          .target = {.reference = reference},
+                                                          .top = top_,
+                                                          .tables = tables_});
     else
-      plan_ = model_.graph().Compile(
-          {.batch = size, .training = false, .arithmetic = arithmetic, .reference = reference});
+      plan_ = model_.graph().Compile({.batch = size,
+                                      .training = false,
+                                      .arithmetic = arithmetic,
+                                      .target = {.reference = reference}});
   }
 
   std::vector<Guess> Sorted(int64_t i) const {

@@ -11,9 +11,10 @@ namespace reference {
 std::unique_ptr<ActivationKernel> Activations(const ActivationShape& shape);
 }
 
-std::unique_ptr<ActivationKernel> MakeActivation(const ActivationShape& shape, bool reference) {
-  return MakeFirst<ActivationKernel, ActivationShape>({cpu::Activations, reference::Activations},
-                                                      shape, reference);
+std::unique_ptr<ActivationKernel> MakeActivation(const ActivationShape& shape,
+                                                 const Target& target) {
+  return MakeFirst<ActivationCall, ActivationShape>({cpu::Activations, reference::Activations},
+                                                    shape, target);
 }
 
 }  // namespace yoke

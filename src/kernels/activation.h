@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/kernel.h"
 #include "tensor/types.h"
 
 namespace yoke {
@@ -20,16 +21,21 @@ struct ActivationShape {
   DType type = DType::kF32;  ///< f32 or bf16, of input and output.
 };
 
-class ActivationKernel {
- public:
-  virtual ~ActivationKernel() = default;
-  virtual void Forward(const void* input, void* output) = 0;
-  /// input_gradient = output_gradient * derivative; may be in place.
-  virtual void Backward(const void* output, const void* output_gradient, void* input_gradient) = 0;
-  virtual std::string name() const = 0;
+struct ActivationCall {
+  const void* input = nullptr;
+  void* output = nullptr;  ///< Written by Forward; read by Backward.
+  const void* output_gradient = nullptr;
+  void* input_gradient = nullptr;  ///< output_gradient * derivative; may be its memory.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(input, output, output_gradient, input_gradient);
+  }
 };
 
+using ActivationKernel = Kernel<ActivationCall>;
+
 std::unique_ptr<ActivationKernel> MakeActivation(const ActivationShape& shape,
-                                                 bool reference = false);
+                                                 const Target& target = {});
 
 }  // namespace yoke

@@ -15,9 +15,9 @@ namespace reference {
 std::unique_ptr<BatchNormKernel> BatchNorm(const BatchNormShape& shape);
 }
 
-std::unique_ptr<BatchNormKernel> MakeBatchNorm(const BatchNormShape& shape, bool reference) {
-  return MakeFirst<BatchNormKernel, BatchNormShape>({cpu::BatchNorm, reference::BatchNorm}, shape,
-                                                    reference);
+std::unique_ptr<BatchNormKernel> MakeBatchNorm(const BatchNormShape& shape, const Target& target) {
+  return MakeFirst<BatchNormCall, BatchNormShape>({cpu::BatchNorm, reference::BatchNorm}, shape,
+                                                  target);
 }
 
 void SaveMoments(const BatchNormShape& shape, const BatchNormCall& call, int64_t channel,

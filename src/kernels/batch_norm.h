@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/kernel.h"
 #include "tensor/tensor.h"
 
 namespace yoke {
@@ -44,18 +45,19 @@ struct BatchNormCall {
   float* saved = nullptr;   ///< [4, channels], kept from Forward to Backward: mean, 1 / standard
                             ///< deviation, scale and bias.
   void* scratch = nullptr;  ///< scratch_bytes() of the kernel, 64-byte aligned.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(input, addend, output, weight, bias, running_mean, running_variance, weight_gradient,
+          bias_gradient, output_gradient, more_gradient, input_gradient, addend_gradient, saved,
+          scratch);
+  }
 };
 
-class BatchNormKernel {
- public:
-  virtual ~BatchNormKernel() = default;
-  virtual void Forward(const BatchNormCall& call) = 0;
-  virtual void Backward(const BatchNormCall& call) = 0;
-  virtual int64_t scratch_bytes() const { return 0; }
-  virtual std::string name() const = 0;
-};
+using BatchNormKernel = Kernel<BatchNormCall>;
 
-std::unique_ptr<BatchNormKernel> MakeBatchNorm(const BatchNormShape& shape, bool reference = false);
+std::unique_ptr<BatchNormKernel> MakeBatchNorm(const BatchNormShape& shape,
+                                               const Target& target = {});
 
 /// Mean and variance of one channel of a batch.
 struct Moments {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernels/loops.h"
 
 namespace yoke {
 namespace {
@@ -57,6 +58,11 @@ void Convert(const Tensor& from, const Tensor& to) {
   if (from_f32)
     return to_f32 ? ConvertTyped<float, float>(from, to) : ConvertTyped<float, Bf16>(from, to);
   return to_f32 ? ConvertTyped<Bf16, float>(from, to) : ConvertTyped<Bf16, Bf16>(from, to);
+}
+
+std::unique_ptr<ConvertKernel> MakeConvert(const Target& target) {
+  return MakeLoops<ConvertCall>(target,
+                                [](const ConvertCall& call) { Convert(call.from, call.to); });
 }
 
 }  // namespace yoke

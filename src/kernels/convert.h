@@ -1,13 +1,30 @@
 // Convert: converts tensors between types and image layouts.
 #pragma once
 
+#include <memory>
+
+#include "kernels/kernel.h"
 #include "tensor/tensor.h"
 
 namespace yoke {
 
+struct ConvertCall {
+  Tensor from, to;
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(from.data, to.data);
+  }
+};
+
+using ConvertKernel = Kernel<ConvertCall>;
+
 /// Copies `from` to `to`, which has the same shape but may have another type (f32, bf16) or layout.
 /// Layouts may differ only for [batch, channels, height, width]. Runs on the caller's kernel
 /// threads.
+std::unique_ptr<ConvertKernel> MakeConvert(const Target& target = {});
+
+/// The same on the host, at once.
 void Convert(const Tensor& from, const Tensor& to);
 
 }  // namespace yoke

@@ -68,20 +68,21 @@ const std::vector<std::string>& ConvolutionAlgorithmNames() {
   return names;
 }
 
-Layout PreferredLayout(const ConvolutionShape& shape, bool reference) {
-  const bool last =
-      !reference && (Lowers(shape) || TakesWinograd(shape) || cpu::ConvolvesChannelsLast(shape));
+Layout PreferredLayout(const ConvolutionShape& shape, const Target& target) {
+  const bool last = !target.reference &&
+                    (Lowers(shape) || TakesWinograd(shape) || cpu::ConvolvesChannelsLast(shape));
   return last ? Layout::kChannelsLast : Layout::kPlain;
 }
 
-std::unique_ptr<ConvolutionKernel> MakeConvolution(const ConvolutionShape& shape, bool reference) {
-  using Way = Maker<ConvolutionKernel, ConvolutionShape>;
-  const Way first = TakesWinograd(shape)          ? cpu::WinogradOf
-                    : Lowers(shape)               ? cpu::LoweredConvolution
-                    : PaysLoweredGradients(shape) ? cpu::ConvolutionWithLoweredGradients
-                                                  : cpu::Convolution;
-  return MakeFirst<ConvolutionKernel, ConvolutionShape>(
-      {first, cpu::Convolution, reference::Convolution}, shape, reference);
+std::unique_ptr<ConvolutionKernel> MakeConvolution(const ConvolutionShape& shape,
+                                                   const Target& target) {
+  using Choice = Maker<ConvolutionCall, ConvolutionShape>;
+  const Choice first = TakesWinograd(shape)          ? cpu::WinogradOf
+                       : Lowers(shape)               ? cpu::LoweredConvolution
+                       : PaysLoweredGradients(shape) ? cpu::ConvolutionWithLoweredGradients
+                                                     : cpu::Convolution;
+  return MakeFirst<ConvolutionCall, ConvolutionShape>(
+      {first, cpu::Convolution, reference::Convolution}, shape, target);
 }
 
 }  // namespace yoke

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/image.h"
+#include "kernels/kernel.h"
 
 namespace yoke {
 
@@ -60,26 +61,24 @@ struct ConvolutionCall {
   float* weight_gradient = nullptr;
   float* bias_gradient = nullptr;
   void* scratch = nullptr;  ///< scratch_bytes() of the kernel, 64-byte aligned.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(input, weight, bias, output, output_gradient, input_gradient, weight_gradient,
+          bias_gradient, scratch);
+  }
 };
 
-class ConvolutionKernel {
- public:
-  virtual ~ConvolutionKernel() = default;
-  virtual void Forward(const ConvolutionCall& call) = 0;
-  /// Writes all gradients that the shape and the call request.
-  virtual void Backward(const ConvolutionCall& call) = 0;
-  virtual int64_t scratch_bytes() const { return 0; }
-  virtual std::string name() const = 0;
-};
+using ConvolutionKernel = Kernel<ConvolutionCall>;
 
 /// Whether the Winograd algorithm applies: f32, 3x3 windows of stride 1, one group, and input and
 /// output channels in multiples of 16.
 bool FitsWinograd(const ConvolutionShape& shape);
 
 /// The fastest image layout of this convolution: a fixed function of shape, algorithm and CPU.
-Layout PreferredLayout(const ConvolutionShape& shape, bool reference = false);
+Layout PreferredLayout(const ConvolutionShape& shape, const Target& target = {});
 
 std::unique_ptr<ConvolutionKernel> MakeConvolution(const ConvolutionShape& shape,
-                                                   bool reference = false);
+                                                   const Target& target = {});
 
 }  // namespace yoke

@@ -12,9 +12,9 @@ std::unique_ptr<CrossEntropyKernel> CrossEntropies(const CrossEntropyShape& shap
 }
 
 std::unique_ptr<CrossEntropyKernel> MakeCrossEntropy(const CrossEntropyShape& shape,
-                                                     bool reference) {
-  return MakeFirst<CrossEntropyKernel, CrossEntropyShape>(
-      {cpu::CrossEntropies, reference::CrossEntropies}, shape, reference);
+                                                     const Target& target) {
+  return MakeFirst<CrossEntropyCall, CrossEntropyShape>(
+      {cpu::CrossEntropies, reference::CrossEntropies}, shape, target);
 }
 
 void CheckLabels(const Batch& batch, const CrossEntropyShape& shape) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/kernel.h"
 #include "tensor/batch.h"
 
 namespace yoke {
@@ -22,21 +23,24 @@ struct CrossEntropyShape {
   int64_t MeanOver() const { return mean_over > 0 ? mean_over : batch; }
 };
 
-/// Scores are f32 [batch, outputs]. Targets are the batch's label sets if it has any, otherwise its
-/// classes; for kSigmoid with one output, the class itself, 0 or 1. Finite scores give finite
-/// losses; a NaN score gives a NaN loss.
-class CrossEntropyKernel {
- public:
-  virtual ~CrossEntropyKernel() = default;
-  /// losses: [batch]
-  virtual void Forward(const float* scores, const Batch& labels, float* losses) = 0;
-  /// gradient: [batch, outputs], the gradient of the mean loss.
-  virtual void Backward(const float* scores, const Batch& labels, float* gradient) = 0;
-  virtual std::string name() const = 0;
+/// Scores are f32 [batch, outputs]. For kSigmoid with one output the target is the class itself, 0
+/// or 1. Finite scores give finite losses; a NaN score gives a NaN loss.
+struct CrossEntropyCall {
+  const float* scores = nullptr;
+  Labels labels;
+  float* losses = nullptr;    ///< [batch], written by Forward.
+  float* gradient = nullptr;  ///< [batch, outputs], written by Backward: of the mean loss.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(scores, labels.classes, labels.sets.offsets, labels.sets.ids, losses, gradient);
+  }
 };
 
+using CrossEntropyKernel = Kernel<CrossEntropyCall>;
+
 std::unique_ptr<CrossEntropyKernel> MakeCrossEntropy(const CrossEntropyShape& shape,
-                                                     bool reference = false);
+                                                     const Target& target = {});
 
 /// Throws Error unless `batch` has a class or a label set for each example, all within the outputs.
 void CheckLabels(const Batch& batch, const CrossEntropyShape& shape);
@@ -46,15 +50,15 @@ struct Targets {
   const int32_t* ids = nullptr;
   int64_t count = 0;
 };
-inline Targets TargetsOf(const Batch& batch, const CrossEntropyShape& shape, int64_t example) {
+inline Targets TargetsOf(const Labels& labels, const CrossEntropyShape& shape, int64_t example) {
   static constexpr int32_t kZero = 0;
-  if (!batch.classes.empty()) {
-    const int32_t* id = &batch.classes[example];
+  if (labels.classes) {
+    const int32_t* id = labels.classes + example;
     if (shape.outputs == 1 && shape.function == CrossEntropy::kSigmoid) return {&kZero, *id};
     return {id, 1};
   }
-  const auto& offsets = batch.labels.offsets;
-  return {batch.labels.ids.data() + offsets[example], offsets[example + 1] - offsets[example]};
+  const int64_t* offsets = labels.sets.offsets;
+  return {labels.sets.ids + offsets[example], offsets[example + 1] - offsets[example]};
 }
 
 }  // namespace yoke

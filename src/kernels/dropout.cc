@@ -5,12 +5,13 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "kernels/loops.h"
 
 namespace yoke {
 namespace {
 
 template <typename T>
-void Apply(const DropoutShape& s, const T* from, const uint8_t* mask, T* to) {
+void ApplyMask(const DropoutShape& s, const T* from, const uint8_t* mask, T* to) {
   const float scale = static_cast<float>(1 / s.keep);
 #pragma omp parallel for schedule(static) if (s.batch * s.count > 16384)
   for (int64_t n = 0; n < s.batch; ++n)
@@ -27,20 +28,32 @@ void DrawMask(uint64_t key, uint64_t threshold, int64_t count, uint8_t* mask) {
   }
 }
 
-}  // namespace
-
-void DrawMasks(const DropoutShape& shape, std::span<const uint64_t> keys, uint8_t* mask) {
-  const auto threshold = static_cast<uint64_t>(std::lround(shape.keep * 65536));
-#pragma omp parallel for schedule(static) if (shape.batch * shape.count > 16384)
-  for (int64_t n = 0; n < shape.batch; ++n)
-    DrawMask(keys[n], threshold, shape.count, mask + n * shape.count);
+void DrawMasks(const DropoutShape& s, const DropoutCall& call) {
+  const auto threshold = static_cast<uint64_t>(std::lround(s.keep * 65536));
+#pragma omp parallel for schedule(static) if (s.batch * s.count > 16384)
+  for (int64_t n = 0; n < s.batch; ++n) {
+    const auto example = static_cast<uint64_t>(call.examples ? call.examples[n] : n);
+    Random key{call.seed, Word(Draw::kDropout), call.epoch, example, call.layer};
+    DrawMask(key.Bits(), threshold, s.count, call.mask + n * s.count);
+  }
 }
 
-void ApplyMask(const DropoutShape& shape, const void* from, const uint8_t* mask, void* to) {
-  if (shape.type == DType::kBf16)
-    Apply(shape, static_cast<const Bf16*>(from), mask, static_cast<Bf16*>(to));
-  else
-    Apply(shape, static_cast<const float*>(from), mask, static_cast<float*>(to));
+template <typename T>
+void Apply(const DropoutShape& s, const DropoutCall& call) {
+  ApplyMask(s, static_cast<const T*>(call.from), call.mask, static_cast<T*>(call.to));
+}
+
+}  // namespace
+
+std::unique_ptr<DropoutKernel> MakeDropout(const DropoutShape& shape, const Target& target) {
+  const auto apply = shape.type == DType::kBf16 ? Apply<Bf16> : Apply<float>;
+  return MakeLoops<DropoutCall>(
+      target,
+      [shape, apply](const DropoutCall& call) {
+        DrawMasks(shape, call);
+        apply(shape, call);
+      },
+      [shape, apply](const DropoutCall& call) { apply(shape, call); });
 }
 
 }  // namespace yoke

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 
+#include "kernels/kernel.h"
 #include "tensor/types.h"
 
 namespace yoke {
@@ -16,12 +17,24 @@ struct DropoutShape {
   double keep = 0.5;
 };
 
-/// Fills mask [batch, count] with 1 for kept elements. A draw depends only on the example's key and
-/// the position. The probability is rounded to a multiple of 2^-16.
-void DrawMasks(const DropoutShape& shape, std::span<const uint64_t> keys, uint8_t* mask);
+struct DropoutCall {
+  /// With the ids of the batch's examples the key of their draws. A draw depends only on these
+  /// and the element's position.
+  uint64_t seed = 0, epoch = 0, layer = 0;
+  const int64_t* examples = nullptr;  ///< [batch]; null: 0, 1, 2, ...
+  uint8_t* mask = nullptr;     ///< [batch, count]: written by Forward (1: kept), read by Backward.
+  const void* from = nullptr;  ///< The input, or the output's gradient.
+  void* to = nullptr;          ///< from * mask / keep; may be in place.
 
-/// to = from * mask / keep for the whole batch; may be in place. Forward and backward are
-/// identical.
-void ApplyMask(const DropoutShape& shape, const void* from, const uint8_t* mask, void* to);
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(examples, mask, from, to);
+  }
+};
+
+using DropoutKernel = Kernel<DropoutCall>;
+
+/// The probability is rounded to a multiple of 2^-16.
+std::unique_ptr<DropoutKernel> MakeDropout(const DropoutShape& shape, const Target& target = {});
 
 }  // namespace yoke

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "kernels/loops.h"
 #include "tensor/tensor.h"
 
 namespace yoke {
@@ -42,6 +44,30 @@ void ApplySlope(const Function& function, const Tensor& input, const Tensor& out
     run(input.As<Bf16>());
   else
     run(input.As<float>());
+}
+
+struct ElementwiseCall {
+  Tensor input, output, output_gradient;
+  Tensor input_gradient;  ///< May use output_gradient's memory.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(input.data, output.data, output_gradient.data, input_gradient.data);
+  }
+};
+
+using ElementwiseKernel = Kernel<ElementwiseCall>;
+
+/// `Function` has `float Value(float x) const` and its derivative `float Slope(float x) const`.
+template <typename Function>
+std::unique_ptr<ElementwiseKernel> MakeElementwise(const Function& function,
+                                                   const Target& target = {}) {
+  return MakeLoops<ElementwiseCall>(
+      target,
+      [function](const ElementwiseCall& call) { ApplyEach(function, call.input, call.output); },
+      [function](const ElementwiseCall& call) {
+        ApplySlope(function, call.input, call.output_gradient, call.input_gradient);
+      });
 }
 
 }  // namespace yoke

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "kernels/image.h"
+#include "kernels/loops.h"
 
 namespace yoke {
 namespace {
@@ -65,17 +66,21 @@ void Spread(const Tensor& output, const Tensor& image) {
                 image.As<T>() + n * size.channels * size.pixels);
 }
 
-}  // namespace
-
-void AverageImages(const Tensor& image, const Tensor& output) {
-  if (image.type == DType::kF32) return Average<float>(image, output);
-  Check(image.type == DType::kBf16, "averages are of f32 or bf16");
-  Average<Bf16>(image, output);
+void AverageImages(const GlobalAverageCall& call) {
+  if (call.image.type == DType::kF32) return Average<float>(call.image, call.average);
+  Check(call.image.type == DType::kBf16, "averages are of f32 or bf16");
+  Average<Bf16>(call.image, call.average);
 }
 
-void SpreadAverages(const Tensor& output_gradient, const Tensor& image_gradient) {
-  if (image_gradient.type == DType::kF32) return Spread<float>(output_gradient, image_gradient);
-  Spread<Bf16>(output_gradient, image_gradient);
+void SpreadAverages(const GlobalAverageCall& call) {
+  if (call.image.type == DType::kF32) return Spread<float>(call.average, call.image);
+  Spread<Bf16>(call.average, call.image);
+}
+
+}  // namespace
+
+std::unique_ptr<GlobalAverageKernel> MakeGlobalAverage(const Target& target) {
+  return MakeLoops<GlobalAverageCall>(target, AverageImages, SpreadAverages);
 }
 
 }  // namespace yoke

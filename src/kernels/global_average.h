@@ -1,15 +1,28 @@
 // GlobalAverage: the mean of each channel over all pixels of an image.
 #pragma once
 
+#include <memory>
+
+#include "kernels/kernel.h"
 #include "tensor/tensor.h"
 
 namespace yoke {
 
-/// output [batch, channels] = mean over pixels of image [batch, channels, height, width], in either
-/// layout; both f32 or both bf16, with f32 sums. One pass, on the caller's kernel threads.
-void AverageImages(const Tensor& image, const Tensor& output);
-/// Sets each pixel's gradient to the gradient of its channel's mean divided by the number of
-/// pixels.
-void SpreadAverages(const Tensor& output_gradient, const Tensor& image_gradient);
+struct GlobalAverageCall {
+  Tensor image;    ///< [batch, channels, height, width], in either layout.
+  Tensor average;  ///< [batch, channels]
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(image.data, average.data);
+  }
+};
+
+using GlobalAverageKernel = Kernel<GlobalAverageCall>;
+
+/// Forward writes the average: both f32 or both bf16, with f32 sums. Backward, where both are
+/// gradients, sets each pixel's to that of its channel's mean divided by the number of pixels. One
+/// pass, on the caller's kernel threads.
+std::unique_ptr<GlobalAverageKernel> MakeGlobalAverage(const Target& target = {});
 
 }  // namespace yoke

@@ -1,21 +1,48 @@
 // Join: sums tensors, or concatenates them along channels.
 #pragma once
 
-#include <span>
+#include <memory>
+#include <vector>
 
+#include "kernels/kernel.h"
 #include "tensor/tensor.h"
 
 namespace yoke {
 
-/// output = sum of the inputs, or max(0, sum) with `relu`. All have the same shape, type (f32 or
-/// bf16) and layout; output may be one of the inputs. One pass over memory, on the caller's kernel
-/// threads.
-void Sum(std::span<const Tensor> inputs, bool relu, const Tensor& output);
+/// All have the same shape, type (f32 or bf16) and layout; output may be one of the inputs.
+struct SumCall {
+  std::vector<Tensor> inputs;
+  Tensor output;
 
-/// Concatenates the inputs [batch, channels, ...] along channels; TakeApart does the reverse. They
-/// have the same type, layout and axes except channels.
-void Concatenate(std::span<const Tensor> inputs, const Tensor& output);
-/// Skips tensors of `parts` with null data.
-void TakeApart(const Tensor& whole, std::span<const Tensor> parts);
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    for (Tensor& input : inputs) reach(input.data);
+    reach(output.data);
+  }
+};
+
+using SumKernel = Kernel<SumCall>;
+
+/// output = sum of the inputs, or max(0, sum) with `relu`. One pass over memory, on the caller's
+/// kernel threads. It has no Backward.
+std::unique_ptr<SumKernel> MakeSum(bool relu, const Target& target = {});
+
+/// The parts [batch, channels, ...] have the same type, layout and axes except channels.
+struct ConcatenateCall {
+  std::vector<Tensor> parts;
+  Tensor whole;
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    for (Tensor& part : parts) reach(part.data);
+    reach(whole.data);
+  }
+};
+
+using ConcatenateKernel = Kernel<ConcatenateCall>;
+
+/// Forward concatenates the parts along channels, Backward takes the whole apart. Parts with null
+/// data are skipped.
+std::unique_ptr<ConcatenateKernel> MakeConcatenate(const Target& target = {});
 
 }  // namespace yoke

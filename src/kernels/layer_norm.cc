@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/loops.h"
+
 namespace yoke {
 namespace {
 
@@ -98,14 +100,13 @@ void Backward(const LayerNormShape& shape, const LayerNormCall& call) {
 
 }  // namespace
 
-void LayerNorm(const LayerNormShape& shape, const LayerNormCall& call) {
-  if (shape.type == DType::kBf16) return Forward<Bf16>(shape, call);
-  Forward<float>(shape, call);
-}
-
-void LayerNormBack(const LayerNormShape& shape, const LayerNormCall& call) {
-  if (shape.type == DType::kBf16) return Backward<Bf16>(shape, call);
-  Backward<float>(shape, call);
+std::unique_ptr<LayerNormKernel> MakeLayerNorm(const LayerNormShape& shape, const Target& target) {
+  const auto make = [&]<typename T>(T /*type*/) {
+    return MakeLoops<LayerNormCall>(
+        target, [shape](const LayerNormCall& call) { Forward<T>(shape, call); },
+        [shape](const LayerNormCall& call) { Backward<T>(shape, call); });
+  };
+  return shape.type == DType::kBf16 ? make(Bf16()) : make(float());
 }
 
 }  // namespace yoke

@@ -2,6 +2,9 @@
 // weight and bias (Ba, Kiros and Hinton 2016).
 #pragma once
 
+#include <memory>
+
+#include "kernels/kernel.h"
 #include "tensor/tensor.h"
 
 namespace yoke {
@@ -25,11 +28,18 @@ struct LayerNormCall {
   float* bias_gradient = nullptr;    ///< Null: not needed.
   const void* output_gradient = nullptr;
   void* input_gradient = nullptr;  ///< Null: not needed. May be output_gradient's memory.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(input, output, weight, bias, saved, weight_gradient, bias_gradient, output_gradient,
+          input_gradient);
+  }
 };
 
-/// Writes output and, if not null, saved.
-void LayerNorm(const LayerNormShape& shape, const LayerNormCall& call);
-/// Writes the gradients.
-void LayerNormBack(const LayerNormShape& shape, const LayerNormCall& call);
+using LayerNormKernel = Kernel<LayerNormCall>;
+
+/// Forward writes output and, if not null, saved.
+std::unique_ptr<LayerNormKernel> MakeLayerNorm(const LayerNormShape& shape,
+                                               const Target& target = {});
 
 }  // namespace yoke

@@ -20,9 +20,9 @@ bool AddsFaster(const LinearShape& shape) {
   return shape.batch >= kMany && shape.inputs * shape.outputs >= kWeights;
 }
 
-std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, bool reference) {
-  return MakeFirst<LinearKernel, LinearShape>({cpu::LinearOfFew, cpu::Linear, reference::Linear},
-                                              shape, reference);
+std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, const Target& target) {
+  return MakeFirst<LinearCall, LinearShape>({cpu::LinearOfFew, cpu::Linear, reference::Linear},
+                                            shape, target);
 }
 
 }  // namespace yoke

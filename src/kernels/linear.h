@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/kernel.h"
 #include "tensor/types.h"
 
 namespace yoke {
@@ -38,22 +39,20 @@ struct LinearCall {
   int writer = 0;  ///< Writers with different indices start at different rows of a shared weight.
   float* bias_gradient = nullptr;
   void* scratch = nullptr;  ///< scratch_bytes() of the kernel, 64-byte aligned.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(input, weight, bias, output, output_gradient, input_gradient, weight_gradient,
+          bias_gradient, scratch);
+  }
 };
 
-class LinearKernel {
- public:
-  virtual ~LinearKernel() = default;
-  virtual void Forward(const LinearCall& call) = 0;
-  /// Writes all gradients that the shape and the call request.
-  virtual void Backward(const LinearCall& call) = 0;
-  virtual int64_t scratch_bytes() const { return 0; }
-  virtual std::string name() const = 0;
-};
+using LinearKernel = Kernel<LinearCall>;
 
 /// Whether a kernel that `adds` is faster for this shape than writing a gradient and applying it in
 /// a second pass. Depends only on batch, inputs and outputs (measured: docs/executors/hogwild.md).
 bool AddsFaster(const LinearShape& shape);
 
-std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, bool reference = false);
+std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, const Target& target = {});
 
 }  // namespace yoke

@@ -12,9 +12,9 @@ std::unique_ptr<LocalResponseNormKernel> LocalResponseNorm(const LocalResponseNo
 }
 
 std::unique_ptr<LocalResponseNormKernel> MakeLocalResponseNorm(const LocalResponseNormShape& shape,
-                                                               bool reference) {
-  return MakeFirst<LocalResponseNormKernel, LocalResponseNormShape>(
-      {cpu::LocalResponseNorm, reference::LocalResponseNorm}, shape, reference);
+                                                               const Target& target) {
+  return MakeFirst<LocalResponseNormCall, LocalResponseNormShape>(
+      {cpu::LocalResponseNorm, reference::LocalResponseNorm}, shape, target);
 }
 
 }  // namespace yoke

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/kernel.h"
 #include "tensor/tensor.h"
 
 namespace yoke {
@@ -25,19 +26,22 @@ struct LocalResponseNormShape {
   int64_t Count() const { return batch * channels * pixels; }
 };
 
-class LocalResponseNormKernel {
- public:
-  virtual ~LocalResponseNormKernel() = default;
-  /// `scratch` has scratch_bytes() bytes, 64-byte aligned.
-  virtual void Forward(const void* input, void* output, void* scratch) = 0;
-  /// input_gradient may be output_gradient's memory.
-  virtual void Backward(const void* input, const void* output_gradient, void* input_gradient,
-                        void* scratch) = 0;
-  virtual int64_t scratch_bytes() const { return 0; }
-  virtual std::string name() const = 0;
+struct LocalResponseNormCall {
+  const void* input = nullptr;
+  void* output = nullptr;
+  const void* output_gradient = nullptr;
+  void* input_gradient = nullptr;  ///< May be output_gradient's memory.
+  void* scratch = nullptr;         ///< scratch_bytes() of the kernel, 64-byte aligned.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(input, output, output_gradient, input_gradient, scratch);
+  }
 };
 
+using LocalResponseNormKernel = Kernel<LocalResponseNormCall>;
+
 std::unique_ptr<LocalResponseNormKernel> MakeLocalResponseNorm(const LocalResponseNormShape& shape,
-                                                               bool reference = false);
+                                                               const Target& target = {});
 
 }  // namespace yoke

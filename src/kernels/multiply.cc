@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "kernels/elementwise.h"
 #include "kernels/image.h"
+#include "kernels/loops.h"
 
 namespace yoke {
 namespace {
@@ -54,7 +55,7 @@ void Gate(const Tensor& x, const Tensor& gate, const Tensor& output) {
 
 /// Of channels [begin, begin + count) of image n.
 template <typename T>
-void GateBack(const MultiplyGradients& call, int64_t n, int64_t begin, int64_t count) {
+void GateBack(const MultiplyCall& call, int64_t n, int64_t begin, int64_t count) {
   const ImageRuns runs(call.x);
   float sums[kGatedChannels] = {};
   const T* factors = call.gate.As<T>() + n * runs.channels + begin;
@@ -75,7 +76,7 @@ void GateBack(const MultiplyGradients& call, int64_t n, int64_t begin, int64_t c
 }
 
 template <typename T>
-void AllGateBack(const MultiplyGradients& call) {
+void AllGateBack(const MultiplyCall& call) {
   const int64_t channels = call.x.shape[1];
 #pragma omp parallel for schedule(static) collapse(2)
   for (int64_t n = 0; n < call.x.shape[0]; ++n)
@@ -92,14 +93,13 @@ void MultiplyEach(const Tensor& a, const Tensor& b, const Tensor& to) {
 
 /// The gate's first: the other may overwrite what both read.
 template <typename T>
-void EachBack(const MultiplyGradients& call) {
+void EachBack(const MultiplyCall& call) {
   if (call.gate_gradient.data) MultiplyEach<T>(call.output_gradient, call.x, call.gate_gradient);
   if (call.x_gradient.data) MultiplyEach<T>(call.output_gradient, call.gate, call.x_gradient);
 }
 
-}  // namespace
-
-void Multiply(const Tensor& x, const Tensor& gate, const Tensor& output) {
+void Multiply(const MultiplyCall& call) {
+  const Tensor &x = call.x, &gate = call.gate, &output = call.output;
   Check(x.type == gate.type && x.type == output.type, "products are of one type");
   const bool each = gate.Count() == x.Count();
   if (x.type == DType::kF32)
@@ -108,10 +108,16 @@ void Multiply(const Tensor& x, const Tensor& gate, const Tensor& output) {
   each ? MultiplyEach<Bf16>(x, gate, output) : Gate<Bf16>(x, gate, output);
 }
 
-void MultiplyBack(const MultiplyGradients& call) {
+void MultiplyBack(const MultiplyCall& call) {
   const bool each = call.gate.Count() == call.x.Count();
   if (call.x.type == DType::kF32) return each ? EachBack<float>(call) : AllGateBack<float>(call);
   each ? EachBack<Bf16>(call) : AllGateBack<Bf16>(call);
+}
+
+}  // namespace
+
+std::unique_ptr<MultiplyKernel> MakeMultiply(const Target& target) {
+  return MakeLoops<MultiplyCall>(target, Multiply, MultiplyBack);
 }
 
 }  // namespace yoke

@@ -11,8 +11,8 @@ namespace reference {
 std::unique_ptr<PoolingKernel> Pool(const PoolingShape& shape);
 }
 
-std::unique_ptr<PoolingKernel> MakePooling(const PoolingShape& shape, bool reference) {
-  return MakeFirst<PoolingKernel, PoolingShape>({cpu::Pool, reference::Pool}, shape, reference);
+std::unique_ptr<PoolingKernel> MakePooling(const PoolingShape& shape, const Target& target) {
+  return MakeFirst<PoolingCall, PoolingShape>({cpu::Pool, reference::Pool}, shape, target);
 }
 
 }  // namespace yoke

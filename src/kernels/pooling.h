@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/image.h"
+#include "kernels/kernel.h"
 
 namespace yoke {
 
@@ -32,16 +33,21 @@ struct PoolingShape {
   Shape Output() const { return {batch, channels, rows.Count(height), columns.Count(width)}; }
 };
 
-class PoolingKernel {
- public:
-  virtual ~PoolingKernel() = default;
-  /// `saved` has saved_bytes() bytes for Backward of the same step; null when not training.
-  virtual void Forward(const void* input, void* output, void* saved) = 0;
-  virtual void Backward(const void* output_gradient, const void* saved, void* input_gradient) = 0;
-  virtual int64_t saved_bytes() const { return 0; }
-  virtual std::string name() const = 0;
+struct PoolingCall {
+  const void* input = nullptr;
+  void* output = nullptr;
+  const void* output_gradient = nullptr;
+  void* input_gradient = nullptr;
+  void* saved = nullptr;  ///< saved_bytes() of the kernel; null when not training.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(input, output, output_gradient, input_gradient, saved);
+  }
 };
 
-std::unique_ptr<PoolingKernel> MakePooling(const PoolingShape& shape, bool reference = false);
+using PoolingKernel = Kernel<PoolingCall>;
+
+std::unique_ptr<PoolingKernel> MakePooling(const PoolingShape& shape, const Target& target = {});
 
 }  // namespace yoke

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernels/loops.h"
 
 namespace yoke {
 namespace {
@@ -67,23 +68,34 @@ void Shuffle(const Tensor& input, int64_t groups, const Tensor& output) {
                     output.As<T>() + (b * channels + j * groups + i) * run);
 }
 
+void ShuffleChannels(const ShuffleCall& call, int64_t groups) {
+  if (call.input.type == DType::kF32) return Shuffle<float>(call.input, groups, call.output);
+  Check(call.input.type == DType::kBf16, "channels are of f32 or bf16");
+  Shuffle<Bf16>(call.input, groups, call.output);
+}
+
 }  // namespace
 
-void PadImages(const Tensor& input, int64_t top, int64_t left, float value, const Tensor& output) {
-  if (input.type == DType::kF32) return Pad<float>(input, top, left, value, output);
-  Check(input.type == DType::kBf16, "images are of f32 or bf16");
-  Pad<Bf16>(input, top, left, value, output);
+std::unique_ptr<PadKernel> MakePad(const PadShape& s, const Target& target) {
+  return MakeLoops<PadCall>(
+      target,
+      [s](const PadCall& call) {
+        if (call.image.type == DType::kF32)
+          return Pad<float>(call.image, s.top, s.left, s.value, call.padded);
+        Check(call.image.type == DType::kBf16, "images are of f32 or bf16");
+        Pad<Bf16>(call.image, s.top, s.left, s.value, call.padded);
+      },
+      [s](const PadCall& call) {
+        if (call.image.type == DType::kF32)
+          return Crop<float>(call.padded, s.top, s.left, call.image);
+        Crop<Bf16>(call.padded, s.top, s.left, call.image);
+      });
 }
 
-void CropImages(const Tensor& input, int64_t top, int64_t left, const Tensor& output) {
-  if (input.type == DType::kF32) return Crop<float>(input, top, left, output);
-  Crop<Bf16>(input, top, left, output);
-}
-
-void ShuffleChannels(const Tensor& input, int64_t groups, const Tensor& output) {
-  if (input.type == DType::kF32) return Shuffle<float>(input, groups, output);
-  Check(input.type == DType::kBf16, "channels are of f32 or bf16");
-  Shuffle<Bf16>(input, groups, output);
+std::unique_ptr<ShuffleKernel> MakeShuffle(int64_t groups, const Target& target) {
+  return MakeLoops<ShuffleCall>(
+      target, [groups](const ShuffleCall& call) { ShuffleChannels(call, groups); },
+      [groups](const ShuffleCall& call) { ShuffleChannels(call, call.input.shape[1] / groups); });
 }
 
 }  // namespace yoke

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/loops.h"
+
 namespace yoke {
 namespace {
 
@@ -43,15 +45,15 @@ void Backward(const ShortcutShape& s, const void* output, void* input) {
 
 }  // namespace
 
-void TakeShortcut(const ShortcutShape& shape, const void* input, void* output) {
-  if (shape.type == DType::kBf16) return Forward<Bf16>(shape, input, output);
-  Forward<float>(shape, input, output);
-}
-
-void TakeShortcutBack(const ShortcutShape& shape, const void* output_gradient,
-                      void* input_gradient) {
-  if (shape.type == DType::kBf16) return Backward<Bf16>(shape, output_gradient, input_gradient);
-  Backward<float>(shape, output_gradient, input_gradient);
+std::unique_ptr<ShortcutKernel> MakeShortcut(const ShortcutShape& shape, const Target& target) {
+  const auto make = [&]<typename T>(T /*type*/) {
+    return MakeLoops<ShortcutCall>(
+        target, [shape](const ShortcutCall& call) { Forward<T>(shape, call.input, call.output); },
+        [shape](const ShortcutCall& call) {
+          Backward<T>(shape, call.output_gradient, call.input_gradient);
+        });
+  };
+  return shape.type == DType::kBf16 ? make(Bf16()) : make(float());
 }
 
 }  // namespace yoke

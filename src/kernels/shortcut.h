@@ -1,7 +1,10 @@
 // Shortcut: every stride-th pixel of an image, with additional channels of zeros.
 #pragma once
 
+#include <memory>
+
 #include "kernels/image.h"
+#include "kernels/kernel.h"
 
 namespace yoke {
 
@@ -21,10 +24,21 @@ struct ShortcutShape {
   }
 };
 
+struct ShortcutCall {
+  const void* input = nullptr;
+  void* output = nullptr;
+  const void* output_gradient = nullptr;
+  void* input_gradient = nullptr;  ///< Zero at skipped pixels.
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(input, output, output_gradient, input_gradient);
+  }
+};
+
+using ShortcutKernel = Kernel<ShortcutCall>;
+
 /// One pass over memory, on the caller's kernel threads.
-void TakeShortcut(const ShortcutShape& shape, const void* input, void* output);
-/// The gradient of the input, zero at skipped pixels.
-void TakeShortcutBack(const ShortcutShape& shape, const void* output_gradient,
-                      void* input_gradient);
+std::unique_ptr<ShortcutKernel> MakeShortcut(const ShortcutShape& shape, const Target& target = {});
 
 }  // namespace yoke

@@ -12,9 +12,9 @@ std::unique_ptr<SparseLinearKernel> SparseLinear(const SparseLinearShape& shape)
 }
 
 std::unique_ptr<SparseLinearKernel> MakeSparseLinear(const SparseLinearShape& shape,
-                                                     bool reference) {
-  return MakeFirst<SparseLinearKernel, SparseLinearShape>(
-      {cpu::SparseLinear, reference::SparseLinear}, shape, reference);
+                                                     const Target& target) {
+  return MakeFirst<SparseLinearCall, SparseLinearShape>(
+      {cpu::SparseLinear, reference::SparseLinear}, shape, target);
 }
 
 void CheckIds(const SparseRows& rows, int64_t features) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/kernel.h"
 #include "tensor/tensor.h"
 
 namespace yoke {
@@ -30,16 +31,10 @@ struct SparseLinearCall {
   std::vector<float>* row_values = nullptr;  ///< The gradients of these rows, [row_ids, outputs].
 };
 
-class SparseLinearKernel {
- public:
-  virtual ~SparseLinearKernel() = default;
-  virtual void Forward(const SparseLinearCall& call) = 0;
-  virtual void Backward(const SparseLinearCall& call) = 0;
-  virtual std::string name() const = 0;
-};
+using SparseLinearKernel = Kernel<SparseLinearCall>;
 
 std::unique_ptr<SparseLinearKernel> MakeSparseLinear(const SparseLinearShape& shape,
-                                                     bool reference = false);
+                                                     const Target& target = {});
 
 /// Throws Error unless all ids are in [0, features).
 void CheckIds(const SparseRows& rows, int64_t features);

@@ -11,10 +11,10 @@ namespace reference {
 std::unique_ptr<TopScoresKernel> TopScores(const TopScoresShape& shape);
 }
 
-std::unique_ptr<TopScoresKernel> MakeTopScores(const TopScoresShape& shape, bool reference) {
+std::unique_ptr<TopScoresKernel> MakeTopScores(const TopScoresShape& shape, const Target& target) {
   Check(shape.top <= shape.outputs, "no more top scores than outputs");
-  return MakeFirst<TopScoresKernel, TopScoresShape>({cpu::TopScores, reference::TopScores}, shape,
-                                                    reference);
+  return MakeFirst<TopScoresCall, TopScoresShape>({cpu::TopScores, reference::TopScores}, shape,
+                                                  target);
 }
 
 }  // namespace yoke

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/kernel.h"
 #include "tensor/tensor.h"
 
 namespace yoke {
@@ -39,15 +40,9 @@ struct TopScoresCall {
 };
 
 /// Results do not depend on the number of threads.
-class TopScoresKernel {
- public:
-  virtual ~TopScoresKernel() = default;
-  /// One pass over the weights, on the caller's kernel threads (the same number as when it was
-  /// made).
-  virtual void Forward(const TopScoresCall& call) = 0;
-  virtual std::string name() const = 0;
-};
+using TopScoresKernel = Kernel<TopScoresCall>;
 
-std::unique_ptr<TopScoresKernel> MakeTopScores(const TopScoresShape& shape, bool reference = false);
+std::unique_ptr<TopScoresKernel> MakeTopScores(const TopScoresShape& shape,
+                                               const Target& target = {});
 
 }  // namespace yoke

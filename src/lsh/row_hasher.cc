@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "kernels/cpu/avx512.h"
+#include "kernels/instructions.h"
 
 namespace yoke {
 namespace {

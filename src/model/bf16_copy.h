@@ -8,19 +8,23 @@ namespace yoke {
 
 class Bf16Copy {
  public:
+  explicit Bf16Copy(const Target& target = {}) : target_(target), convert_(MakeConvert(target)) {}
+
   /// Copies the dense values of `params` in one pass and returns the view with `bf16` set. Valid
   /// until the next call.
   ParamView Refresh(const ParamView& params) {
     const int64_t count = params.layout->dense_size();
-    if (copy_.bytes() == 0) copy_ = Buffer(Cpu(), count * SizeOf(DType::kBf16));
-    Convert({.shape = {count}, .type = DType::kF32, .data = params.values},
-            {.shape = {count}, .type = DType::kBf16, .data = copy_.data()});
+    if (copy_.bytes() == 0) copy_ = Buffer(*target_.device, count * SizeOf(DType::kBf16));
+    convert_->Forward({{.shape = {count}, .type = DType::kF32, .data = params.values},
+                       {.shape = {count}, .type = DType::kBf16, .data = copy_.data()}});
     ParamView view = params;
     view.bf16 = copy_.As<Bf16>();
     return view;
   }
 
  private:
+  Target target_;
+  std::unique_ptr<ConvertKernel> convert_;
   Buffer copy_;
 };
 

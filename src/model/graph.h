@@ -39,7 +39,7 @@ struct CompileRequest {
   int64_t batch = 0;
   bool training = false;
   DType arithmetic = DType::kF32;
-  bool reference = false;
+  Target target = {};         ///< Where the plan runs and has its memory.
   bool below_output = false;  ///< Stop below the product that Graph::Output describes; its input is
                               ///< then the scores [batch, inputs]. Not for training.
   /// Layers that can do so update their weights by ParamView::immediate_rate times the gradient

@@ -1,14 +1,16 @@
 // GraphPlan of a graph of layers: runs its stages forward and backward.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "kernels/join.h"
 #include "model/bf16_copy.h"
 #include "model/stages.h"
+#include "tensor/batch_arrays.h"
 
 namespace yoke {
 namespace {
@@ -27,14 +29,9 @@ bool AllFinite(const Tensor& tensor) {
                      [](float x) { return std::isfinite(x); });
 }
 
-bool IsFinite(const Stage& stage) {
-  if (!stage.plan->output.active) return AllFinite(stage.output);
-  return std::all_of(stage.active.values.begin(), stage.active.values.end(),
+bool AllFinite(const ActiveSet& active) {
+  return std::all_of(active.values.begin(), active.values.end(),
                      [](float x) { return std::isfinite(x); });
-}
-
-void AddTo(const Tensor& sum, const Tensor& what) {
-  Sum(std::array{sum, what}, /*relu=*/false, sum);
 }
 
 class StagedPlan : public GraphPlan {
@@ -45,22 +42,37 @@ class StagedPlan : public GraphPlan {
         input_(input),
         request_(request),
         stages_(std::move(stages)),
-        list_(stages_.list) {
+        list_(stages_.list),
+        arrays_(request.target),
+        sum_(MakeSum(/*relu=*/false, request.target)),
+        bf16_(request.target),
+        losses_(static_cast<size_t>(request.batch)) {
     size_t most = 0;
     for (const Stage& stage : list_) most = std::max(most, stage.sources.size());
     others_.resize(most);
     other_gradients_.resize(most);
   }
 
+  ~StagedPlan() override {
+    try {
+      stream().Wait();  // its memory goes
+    } catch (const std::exception& error) {
+      LogWarning(error.what());
+    }
+  }
+  StagedPlan(const StagedPlan&) = delete;
+  StagedPlan& operator=(const StagedPlan&) = delete;
+
   void Forward(const Batch& batch, const ParamView& params) override {
     Check(batch.size == request_.batch, "the plan was compiled for another batch size");
-    Allocate(stages_);
+    Allocate(stages_, request_.target);
+    arrays_.Take(batch);
     view_ = request_.arithmetic == DType::kBf16 && !params.bf16 ? bf16_.Refresh(params) : params;
     scored_only_ = request_.below_output || body() || !HasLabels(batch);
     non_finite_.clear();
     for (size_t i = 0; i < list_.size(); ++i)
       if (!Skipped(i)) RunForward(i, batch);
-    scores_ = OutputOf(stages_.scores, batch);
+    scores_ = OutputOf(stages_.scores);
     if (!scored_only_ && !std::isfinite(Loss())) FindNonFinite(batch);
   }
 
@@ -88,10 +100,8 @@ class StagedPlan : public GraphPlan {
   double Loss() const override {
     if (scored_only_) return std::numeric_limits<double>::quiet_NaN();
     double sum = 0;
-    for (const int loss : stages_.losses) {
-      const float* losses = list_[loss].output.As<float>();
-      for (int64_t i = 0; i < request_.batch; ++i) sum += losses[i];
-    }
+    for (const int loss : stages_.losses)
+      for (const float value : OnHost(list_[loss].output, losses_)) sum += value;
     return sum / static_cast<double>(request_.batch);
   }
 
@@ -111,6 +121,37 @@ class StagedPlan : public GraphPlan {
 
  private:
   bool body() const { return request_.part == GraphPart::kBody; }
+  Stream& stream() const { return *request_.target.stream; }
+
+  /// A tensor's elements, copied to `copy` if they are on another device.
+  template <typename T>
+  std::span<const T> OnHost(const Tensor& tensor, std::vector<T>& copy) const {
+    const auto count = static_cast<size_t>(tensor.Count());
+    if (request_.target.device->IsHost()) return {tensor.As<T>(), count};
+    copy.resize(count);
+    stream().Copy(copy.data(), tensor.data, tensor.Bytes());
+    stream().Wait();
+    return copy;
+  }
+
+  bool IsFinite(const Stage& stage) const {
+    if (stage.plan->output.active) return AllFinite(stage.active);
+    std::vector<std::byte> copy;
+    Tensor output = stage.output;
+    if (!request_.target.device->IsHost()) {
+      copy.resize(static_cast<size_t>(output.Bytes()));
+      stream().Copy(copy.data(), output.data, output.Bytes());
+      stream().Wait();
+      output.data = copy.data();
+    }
+    return AllFinite(output);
+  }
+
+  void AddTo(const Tensor& sum, const Tensor& what) {
+    add_.inputs.assign({sum, what});
+    add_.output = sum;
+    sum_->Forward(add_);
+  }
 
   bool Skipped(size_t i) const {
     return scored_only_ && !list_[i].converts && list_[i].node->layer->IsLoss();
@@ -158,8 +199,8 @@ class StagedPlan : public GraphPlan {
   }
 
   /// The output of a stage, or the data, for this batch.
-  Tensor OutputOf(int stage, const Batch& batch) const {
-    void* data = input_.sparse ? nullptr : batch.dense.data;
+  Tensor OutputOf(int stage) const {
+    void* data = input_.sparse ? nullptr : arrays_.dense().data;
     if (stage == kData) return TensorOf(input_, request_.batch, data);
     Tensor output = list_[stage].output;
     if (!output.data && OnData(list_, stage)) output.data = data;
@@ -170,14 +211,16 @@ class StagedPlan : public GraphPlan {
     Stage& stage = list_[i];
     const Source& first = stage.sources[0];
     for (size_t k = 1; k < stage.sources.size(); ++k) {
-      others_[k - 1] = OutputOf(stage.sources[k].stage, batch);
+      others_[k - 1] = OutputOf(stage.sources[k].stage);
       other_gradients_[k - 1] = GradientOf(stage.sources[k], others_[k - 1]);
     }
-    const Tensor input = OutputOf(first.stage, batch);
+    const Tensor input = OutputOf(first.stage);
     ActiveSet* const below = first.stage == kData ? nullptr : ActiveOf(list_[first.stage]);
     return {.batch = batch,
+            .labels = arrays_.labels(),
+            .examples = arrays_.examples(),
             .input = input,
-            .output = OutputOf(static_cast<int>(i), batch),
+            .output = OutputOf(static_cast<int>(i)),
             .input_gradient = GradientOf(first, input),
             .output_gradient = stage.gradient,
             .params = stage.params,
@@ -208,7 +251,11 @@ class StagedPlan : public GraphPlan {
   Stages stages_;
   std::vector<Stage>& list_;
   std::vector<Tensor> others_, other_gradients_;  // of the current call
+  BatchArrays arrays_;
+  std::unique_ptr<SumKernel> sum_;
+  SumCall add_;
   Bf16Copy bf16_;
+  mutable std::vector<float> losses_;  // of a device's plan, on the host
   ParamView view_;
   Tensor scores_;
   std::string non_finite_;

@@ -12,6 +12,7 @@
 #include "params/store.h"
 #include "tensor/active_set.h"
 #include "tensor/batch.h"
+#include "tensor/target.h"
 
 namespace yoke {
 
@@ -34,7 +35,7 @@ struct PlanRequest {
                                    ///< weight gradients in f32.
   bool training = false;           ///< Backward will be called.
   bool input_gradient = false;     ///< A layer below needs the gradient of an input.
-  bool reference = false;          ///< Use only reference kernels (tests, old CPUs).
+  Target target = {};              ///< Where it runs.
   bool scores = false;             ///< The loss is directly above: true labels must be active.
   /// The plan may update its weight during Backward (LayerPlan::updates_weight).
   bool immediate = false;
@@ -94,7 +95,9 @@ class LayerStates {
 
 /// The arguments of one call. Tensors carry the batch axis in front.
 struct LayerCall {
-  const Batch& batch;
+  const Batch& batch;                 ///< In the host's memory.
+  Labels labels = {};                 ///< The batch's, on the target's device.
+  const int64_t* examples = nullptr;  ///< Likewise Batch::examples; null: not known.
   Tensor input;
   Tensor output;
   Tensor input_gradient;   ///< Written by Backward; null data if not needed.

@@ -65,7 +65,7 @@ Ranking::Ranking(const Graph& graph, const RankingRequest& request)
   type_ = dense ? request.arithmetic : DType::kF32;
   below_ = graph.Compile({.batch = request.batch,
                           .arithmetic = request.arithmetic,
-                          .reference = request.reference,
+                          .target = request.target,
                           .below_output = true});
   std::iota(one_each_.begin(), one_each_.end(), int64_t{0});
   if (request.tables) {
@@ -79,7 +79,7 @@ Ranking::Ranking(const Graph& graph, const RankingRequest& request)
                            .type = type_,
                            .top = top_,
                            .sum = SumFor(softmax_, request.losses)},
-                          request.reference);
+                          request.target);
 }
 
 Ranking::~Ranking() = default;

@@ -24,7 +24,7 @@ bool IsRanked(const Graph& graph);
 struct RankingRequest {
   int64_t batch = 0;
   DType arithmetic = DType::kF32;
-  bool reference = false;
+  Target target = {};
   int64_t top = 1;      ///< Outputs to return per example, at most all.
   bool losses = false;  ///< Batches have labels, and losses are to be computed.
   /// If set, only outputs found in these tables are scored, and there are no losses. Must outlive

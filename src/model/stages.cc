@@ -16,18 +16,21 @@ namespace {
 /// Converts scores to plain f32, and their gradient back; in place if they already are.
 class ScoresPlan : public LayerPlan {
  public:
-  explicit ScoresPlan(const Edge& input) {
+  ScoresPlan(const Edge& input, const Target& target) : convert_(MakeConvert(target)) {
     output = {.shape = input.shape};
     output_is_input = input.type == DType::kF32 && input.layout == Layout::kPlain;
     reads_input = reads_output = false;
   }
   void Forward(const LayerCall& call) override {
-    if (!output_is_input) Convert(call.input, call.output);
+    if (!output_is_input) convert_->Forward({call.input, call.output});
   }
   void Backward(const LayerCall& call) override {
     if (!output_is_input && call.input_gradient.data)
-      Convert(call.output_gradient, call.input_gradient);
+      convert_->Forward({call.output_gradient, call.input_gradient});
   }
+
+ private:
+  std::unique_ptr<ConvertKernel> convert_;
 };
 
 /// Bytes of an edge for a batch.
@@ -49,6 +52,15 @@ void RequireMemory(const GraphNode& node, const ParamLayout& layout,
   fits(BytesOf({.shape = node.output, .active = active}, request.batch), "outputs");
   for (const int slice : node.slices)
     fits(layout.slices()[slice].Count() * SizeOf(DType::kF32), "parameters");
+}
+
+/// Refuses a layer that touches rows of its weights (sparse input, hashed outputs) on a device
+/// other than the CPU.
+void RequireDevice(const GraphNode& node, const ParamLayout& layout, const Device& device) {
+  for (const int slice : node.slices)
+    Require(device.IsHost() || layout.slices()[slice].kind != SliceKind::kRowSparse,
+            "layer '{}' ({}) runs on the CPU only, not on {}: set node.devices = [\"cpu\"]",
+            node.name, node.type, device.name());
 }
 
 /// Compiles nodes to stages, without memory.
@@ -105,6 +117,7 @@ class Compiler {
     Stage stage{.node = &node, .plan = AtPlace(node.place, [&] {
                                  return OfLayer(node.name, node.type, [&] {
                                    RequireMemory(node, layout_, request_);
+                                   RequireDevice(node, layout_, *request_.target.device);
                                    return node.layer->Plan(RequestFor(sources, scores));
                                  });
                                })};
@@ -119,7 +132,7 @@ class Compiler {
                         .input = EdgeOf(sources[0].stage),
                         .arithmetic = request_.arithmetic,
                         .training = request_.training,
-                        .reference = request_.reference,
+                        .target = request_.target,
                         .scores = scores,
                         .immediate = request_.immediate};
     for (size_t k = 0; k < sources.size(); ++k) {
@@ -130,8 +143,9 @@ class Compiler {
   }
 
   int AddConversion(const GraphNode& node, int source) {
-    Stage stage{
-        .node = &node, .converts = true, .plan = std::make_unique<ScoresPlan>(EdgeOf(source))};
+    Stage stage{.node = &node,
+                .converts = true,
+                .plan = std::make_unique<ScoresPlan>(EdgeOf(source), request_.target)};
     stage.sources = {{.stage = source}};
     return Append(std::move(stage));
   }
@@ -319,9 +333,9 @@ Tensor TensorOf(const Edge& edge, int64_t batch, void* data) {
       .shape = edge.shape.Batched(batch), .type = edge.type, .data = data, .layout = edge.layout};
 }
 
-void Allocate(Stages& stages) {
+void Allocate(Stages& stages, const Target& target) {
   if (stages.memory.data() || stages.bytes == 0) return;
-  stages.memory = Buffer(Cpu(), stages.bytes);
+  stages.memory = Buffer(*target.device, stages.bytes);
   const auto begin = reinterpret_cast<uintptr_t>(stages.memory.data());
   const auto move = [begin](void*& place) {
     if (place) place = AtAddress(reinterpret_cast<uintptr_t>(place) - kUnplaced + begin);

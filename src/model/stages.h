@@ -57,7 +57,7 @@ Tensor TensorOf(const Edge& edge, int64_t batch, void* data);
 Stages MakeStages(const std::vector<GraphNode>& nodes, const ParamLayout& layout, const Edge& input,
                   const CompileRequest& request);
 
-/// Allocates the memory, unless it is already allocated.
-void Allocate(Stages& stages);
+/// Allocates the memory on the target's device, unless it is already allocated.
+void Allocate(Stages& stages, const Target& target);
 
 }  // namespace yoke

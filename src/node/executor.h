@@ -19,7 +19,8 @@ struct ExecutorContext {
   const Graph& graph;
   int64_t batch = 0;  ///< Examples of most steps; an epoch's last one may have fewer.
   DType arithmetic = DType::kF32;
-  bool reference_kernels = false;
+  bool reference_kernels = false;  ///< Target::reference.
+  std::vector<Device*> devices = {&Cpu()};
   /// The computing threads and their cores. The caller has already set its own.
   ThreadPlan threads = {};
   /// For executors that update in place; others do not use them and may get null.

@@ -25,7 +25,7 @@ class LocalHead : public Head {
  private:
   ExecutorContext context_;
   ParamView params_;
-  Plans plans_{context_, context_.batch, /*immediate=*/false, GraphPart::kHead};
+  Plans plans_{context_, context_.batch, {.part = GraphPart::kHead}};
 };
 
 }  // namespace

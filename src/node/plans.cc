@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/check.h"
+
 namespace yoke {
 namespace {
 
@@ -15,8 +17,10 @@ std::mutex compiling;
 
 }  // namespace
 
-Plans::Plans(const ExecutorContext& context, int64_t usual, bool immediate, GraphPart part)
-    : context_(context), usual_(usual), immediate_(immediate), part_(part) {}
+Plans::Plans(const ExecutorContext& context, int64_t usual, PlanSettings settings)
+    : context_(context), usual_(usual), settings_(settings) {
+  settings_.target.reference = context.reference_kernels;
+}
 
 GraphPlan& Plans::For(int64_t batch) {
   for (Sized& sized : plans_)
@@ -28,10 +32,18 @@ GraphPlan& Plans::For(int64_t batch) {
   plans_.push_back({batch, context_.graph.Compile({.batch = batch,
                                                    .training = true,
                                                    .arithmetic = context_.arithmetic,
-                                                   .reference = context_.reference_kernels,
-                                                   .immediate = immediate_,
-                                                   .part = part_})});
+                                                   .target = settings_.target,
+                                                   .immediate = settings_.immediate,
+                                                   .part = settings_.part})});
   return *(last_ = plans_.back().plan.get());
+}
+
+void RequireCpu(const ExecutorContext& context, const char* executor) {
+  for (const Device* device : context.devices)
+    Require(device->IsHost(),
+            "executor {} computes on the CPU only, not on {}: set node.devices = "
+            "\"cpu\"",
+            executor, device->name());
 }
 
 StepResult StepOfNothing(const ParamView& params, const GradientReady& ready) {

@@ -9,11 +9,17 @@
 
 namespace yoke {
 
+/// As in CompileRequest.
+struct PlanSettings {
+  bool immediate = false;
+  GraphPart part = GraphPart::kWhole;
+  Target target = {};
+};
+
 class Plans {
  public:
-  /// The plan for batch size `usual` is always kept. For `immediate` and `part` see CompileRequest.
-  Plans(const ExecutorContext& context, int64_t usual, bool immediate = false,
-        GraphPart part = GraphPart::kWhole);
+  /// The plan for batch size `usual` is always kept.
+  Plans(const ExecutorContext& context, int64_t usual, PlanSettings settings = {});
   /// The plan for `batch` examples, compiled on first use; valid until the next call.
   GraphPlan& For(int64_t batch);
   /// For the last plan returned: the layer where values became non-finite, or "".
@@ -27,11 +33,13 @@ class Plans {
 
   const ExecutorContext& context_;
   int64_t usual_;
-  bool immediate_;
-  GraphPart part_;
+  PlanSettings settings_;
   std::vector<Sized> plans_;
   GraphPlan* last_ = nullptr;
 };
+
+/// Throws UserError unless the context's only device is the CPU.
+void RequireCpu(const ExecutorContext& context, const char* executor);
 
 /// The result of a step without examples: the gradient is zero.
 StepResult StepOfNothing(const ParamView& params, const GradientReady& ready);

@@ -15,12 +15,6 @@ namespace {
 
 constexpr double kTotalRate = 0.9;  // of all replicas together, by default: stable up to 1
 
-/// Runs on a device, and is done on return.
-void RunOn(Stream& stream, std::function<void()> work) {
-  stream.Enqueue(std::move(work));
-  stream.Wait();
-}
-
 /// Each slice with the gap behind it.
 std::vector<std::pair<int64_t, int64_t>> Slices(const ParamLayout& layout) {
   std::vector<int64_t> offsets = {layout.size()};
@@ -56,21 +50,16 @@ Elastic::Elastic(const Options& options, const StrategyContext& context, Elastic
       weights_(context.params.layout().statistics_begin()),
       update_(context),
       statistics_(context.params.layout()),
-      device_(context.device ? *context.device : Cpu()),
-      in_host_(memory == ElasticMemory::kHost),
-      memory_(in_host_ ? Cpu() : device_),
-      value_work_(device_.NewStream()),
-      work_(memory_.NewStream()) {
+      in_host_(memory == ElasticMemory::kHost) {
   messages_ = packed ? std::vector<Piece>{{0, size_}} : Slices(context.params.layout());
   if (Exchanges()) Allocate();
 }
 
 void Elastic::Allocate() {
   const int64_t bytes = size_ * SizeOf(DType::kF32);
-  own_ = Buffer(memory_, bytes);
-  centre_ = Buffer(memory_, bytes);
-  if (HasCentre()) centre_force_ = Buffer(memory_, bytes);
-  if (&memory_ != &device_) landed_force_ = Buffer(device_, bytes);
+  own_ = Buffer(Cpu(), bytes);
+  centre_ = Buffer(Cpu(), bytes);
+  if (HasCentre()) centre_force_ = Buffer(Cpu(), bytes);
 }
 
 void Elastic::Prepare() {
@@ -119,12 +108,7 @@ void Elastic::Await(const Communicator& world, const Operation& operation) {
 }
 
 void Elastic::CopyValues(const Buffer& to) {
-  const float* values = context_.params.values();
-  if (&memory_ != &device_) {
-    device_.CopyOut(to.data(), values, to.bytes(), *value_work_);
-    return value_work_->Wait();
-  }
-  RunOn(*value_work_, [&] { std::memcpy(to.data(), values, to.bytes()); });
+  std::memcpy(to.data(), context_.params.values(), static_cast<size_t>(to.bytes()));
 }
 
 /// Of W_i to the host, or of the force back.
@@ -137,10 +121,8 @@ void Elastic::Exchange(const Communicator& world) {
   for (const Piece& piece : messages_) {
     const std::span<float> centre = Part(centre_, piece), own = Part(own_, piece);
     if (!everywhere_) Await(world, [&] { world.Broadcast(std::as_writable_bytes(centre), 0); });
-    RunOn(*work_, [&] {
-      const Values force(this->force() + piece.first, own.size());
-      ScaledDifference(force, static_cast<float>(moving_rate_), own, centre);
-    });
+    const Values force(this->force() + piece.first, own.size());
+    ScaledDifference(force, static_cast<float>(moving_rate_), own, centre);
     Await(world, [&] { everywhere_ ? world.AllReduce(own) : world.Reduce(own, 0); });
   }
   world.Charge({.operations = 2.0 * static_cast<double>(size_),
@@ -151,39 +133,25 @@ void Elastic::Exchange(const Communicator& world) {
 
 void Elastic::MoveCentre(const Communicator& world) {
   const auto ranks = static_cast<float>(world.size());
-  RunOn(*work_, [this, ranks] {
-    const auto rate = static_cast<float>(moving_rate_);
-    MoveTowardsAll(Part(centre_, {0, weights_}), rate, Part(own_, {0, weights_}), ranks);
-    const Values statistics = statistics_.Of(centre_.As<float>());
-    std::ranges::copy(statistics_.Of(own_.As<float>()), statistics.begin());
-    Divide(statistics, ranks);
-  });
+  const auto rate = static_cast<float>(moving_rate_);
+  MoveTowardsAll(Part(centre_, {0, weights_}), rate, Part(own_, {0, weights_}), ranks);
+  const Values statistics = statistics_.Of(centre_.As<float>());
+  std::ranges::copy(statistics_.Of(own_.As<float>()), statistics.begin());
+  Divide(statistics, ranks);
   world.Charge({.operations = 4.0 * static_cast<double>(size_),
                 .bytes = 3.0 * static_cast<double>(own_.bytes())});
 }
 
 void Elastic::AddForce() {
-  const float* force = this->force();
   ChargeHostCopy();
-  if (&memory_ != &device_) {
-    device_.CopyIn(landed_force_.data(), force, landed_force_.bytes(), *value_work_);
-    force = landed_force_.As<float>();
-  }
-  RunOn(*value_work_, [&] {
-    const auto count = static_cast<size_t>(weights_);
-    Subtract({context_.params.values(), count}, {force, count});
-  });
+  const auto count = static_cast<size_t>(weights_);
+  Subtract({context_.params.values(), count}, {force(), count});
   context_.world.Charge({.operations = static_cast<double>(weights_),
                          .bytes = 3.0 * static_cast<double>(own_.bytes())});
 }
 
 const float* Elastic::Model() {
-  if (!Exchanges()) return context_.params.values();
-  if (!IsCentre() || memory_.IsHost()) return centre_.As<float>();
-  model_.resize(size_);
-  memory_.CopyOut(model_.data(), centre_.data(), centre_.bytes(), *work_);
-  work_->Wait();
-  return model_.data();
+  return Exchanges() ? centre_.As<float>() : context_.params.values();
 }
 
 ExchangeCounts Elastic::Counts() const {

@@ -12,7 +12,8 @@
 
 namespace yoke::strategy {
 
-/// The memory of the centre, the force and the exchanged buffers.
+/// The memory of the centre, the force and the exchanged buffers, where virtual time has devices
+/// (Cost::device_bytes). On a real machine all of it is the host's.
 enum class ElasticMemory {
   kHost,      ///< The CPU's: values are copied from their device, and forces back.
   kOfValues,  ///< That of the values: only the network reads from there.
@@ -85,15 +86,10 @@ class Elastic : public Strategy {
   Update update_;
   RunningStatistics statistics_;
   std::vector<Piece> messages_;  // the pieces sent as one message each
-  Device& device_;               // of the values
-  bool in_host_;                 // the other buffers are in the CPU's memory by choice
-  Device& memory_;               // theirs
-  std::unique_ptr<Stream> value_work_, work_;
-  Buffer own_;                // W_i before the step; their sum after the exchange, where W is
-  Buffer centre_;             // W; where it is only received, then the force
-  Buffer centre_force_;       // where W is kept
-  Buffer landed_force_;       // on the values' device, if the other buffers are elsewhere
-  std::vector<float> model_;  // copy of a centre that the CPU cannot read
+  bool in_host_;                 // values and forces are charged for the way to a device and back
+  Buffer own_;                   // W_i before the step; their sum after the exchange, where W is
+  Buffer centre_;                // W; where it is only received, then the force
+  Buffer centre_force_;          // where W is kept
   bool restored_ = false;
   bool due_ = false;
   std::vector<Wait> waits_;  // for messages of the last exchange

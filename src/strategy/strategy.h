@@ -27,7 +27,6 @@ struct StrategyContext {
                                     ///< called, so Step only exchanges.
   uint64_t seed = 1;                ///< Seed of all draws.
   int64_t steps_per_epoch = 0;      ///< Steps of one replica; 0: unknown. Limits default periods.
-  Device* device = nullptr;         ///< Device of the values; null: the CPU.
   const HeadOffer* head = nullptr;  ///< The head it may serve; null: the model has none.
 };
 

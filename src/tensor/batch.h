@@ -27,6 +27,12 @@ struct SparseStorage {
   }
 };
 
+/// A batch's targets, wherever they lie: one class an example, or a set of labels each.
+struct Labels {
+  const int32_t* classes = nullptr;
+  SparseRows sets = {};
+};
+
 class Batch {
  public:
   int64_t size = 0;  ///< Examples in this batch.
@@ -44,6 +50,11 @@ class Batch {
   SparseStorage labels;          ///< Label sets (values empty), or empty.
 
   std::vector<int64_t> scratch;  ///< For a reader that wraps another one, while it reads.
+
+  Labels Targets() const {
+    if (!classes.empty()) return {.classes = classes.data()};
+    return {.sets = labels.View()};
+  }
 
   /// Makes `dense` a tensor of [size, axes...] in this batch's storage, which only grows.
   void ResizeDense(const Shape& example) {

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/round_up.h"
-#include "tensor/device.h"
+#include "tensor/reserve.h"
 
 namespace yoke {
 namespace {
@@ -40,9 +40,14 @@ char* MapHugePages(int64_t bytes) {
   return begin + before;
 }
 
-class CpuStream : public Stream {
+class ImmediateStream : public Stream {
  public:
-  void Enqueue(std::function<void()> work) override { work(); }
+  void Copy(void* to, const void* from, int64_t bytes) override {
+    if (bytes > 0) std::memmove(to, from, bytes);
+  }
+  void Clear(void* memory, int64_t bytes) override {
+    if (bytes > 0) std::memset(memory, 0, bytes);
+  }
   void Wait() override {}
 };
 
@@ -50,43 +55,25 @@ class CpuDevice : public Device {
  public:
   const std::string& name() const override { return name_; }
   void* Allocate(int64_t bytes) override {
-    Reserve(bytes);
+    ReserveMemory(bytes);
     try {
       return Take(bytes);
     } catch (...) {
-      reserved_ -= bytes;
+      ReturnMemory(bytes);
       throw;
     }
   }
   void Free(void* memory, int64_t bytes) override {
-    reserved_ -= bytes;
+    ReturnMemory(bytes);
     if (bytes >= kLarge)
       munmap(memory, RoundUp(bytes, kHugePage));
     else
       std::free(memory);
   }
-  std::unique_ptr<Stream> NewStream() override { return std::make_unique<CpuStream>(); }
-  void CopyIn(void* device, const void* host, int64_t bytes, Stream&) override {
-    std::memcpy(device, host, bytes);
-  }
-  void CopyOut(void* host, const void* device, int64_t bytes, Stream&) override {
-    std::memcpy(host, device, bytes);
-  }
+  std::unique_ptr<Stream> NewStream() override { return std::make_unique<ImmediateStream>(); }
   bool IsHost() const override { return true; }
 
  private:
-  /// The system would promise more than it has, and end the process when that is touched.
-  void Reserve(int64_t bytes) {
-    static const int64_t usable = UsableMemory();
-    const int64_t before = reserved_.fetch_add(bytes);
-    if (bytes <= usable - before) return;
-    reserved_ -= bytes;
-    throw UserError(fmt::format(
-        "the model needs {} of memory beside the {} that it has, and this process may use {}: take "
-        "a smaller model, a smaller batch or fewer replicas (`yoke info JOB` says what takes it)",
-        Gigabytes(bytes), Gigabytes(before), Gigabytes(usable)));
-  }
-
   static void* Take(int64_t bytes) {
     if (bytes >= kLarge) return MapHugePages(bytes);
     void* memory = std::aligned_alloc(64, RoundUp(bytes, 64));
@@ -94,15 +81,34 @@ class CpuDevice : public Device {
     return std::memset(memory, 0, bytes);
   }
 
-  std::atomic<int64_t> reserved_ = 0;
   std::string name_ = "cpu";
 };
 
+std::atomic<int64_t> reserved = 0;
+
 }  // namespace
+
+void ReserveMemory(int64_t bytes) {
+  static const int64_t usable = UsableMemory();
+  const int64_t before = reserved.fetch_add(bytes);
+  if (bytes <= usable - before) return;
+  reserved -= bytes;
+  throw UserError(fmt::format(
+      "the model needs {} of memory beside the {} that it has, and this process may use {}: take "
+      "a smaller model, a smaller batch or fewer replicas (`yoke info JOB` says what takes it)",
+      Gigabytes(bytes), Gigabytes(before), Gigabytes(usable)));
+}
+
+void ReturnMemory(int64_t bytes) { reserved -= bytes; }
 
 Device& Cpu() {
   static CpuDevice device;
   return device;
+}
+
+Stream& CpuStream() {
+  static ImmediateStream stream;
+  return stream;
 }
 
 }  // namespace yoke

@@ -2,22 +2,28 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 namespace yoke {
 
-/// An ordered queue of work on one device. The CPU runs work immediately in the calling thread;
-/// other devices run it later, in order.
+class WorkQueue;
+
+/// An ordered queue of copies and kernels on one device. The CPU runs them immediately in the
+/// calling thread; other devices run them later, in order.
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// Runs `work` after everything enqueued before. `work` may only touch memory that outlives it.
-  virtual void Enqueue(std::function<void()> work) = 0;
-  /// Returns when everything enqueued so far has run; rethrows an exception of the work.
+  /// Copies after everything enqueued before; both are the host's memory or that of the stream's
+  /// device, and the host's must stay as it is until Wait.
+  virtual void Copy(void* to, const void* from, int64_t bytes) = 0;
+  /// Fills with zeros, likewise.
+  virtual void Clear(void* memory, int64_t bytes) = 0;
+  /// Returns when everything enqueued so far has run; rethrows the first exception of the work.
   virtual void Wait() = 0;
+  /// Where CPU kernels for this stream run later (an emulated device); null: not there.
+  virtual WorkQueue* work_queue() { return nullptr; }
 };
 
 /// A device with its own memory. Allocations are 64-byte aligned and zeroed. Large allocations on
@@ -30,24 +36,13 @@ class Device {
   virtual void* Allocate(int64_t bytes) = 0;
   virtual void Free(void* memory, int64_t bytes) = 0;  ///< `bytes` as allocated.
   virtual std::unique_ptr<Stream> NewStream() = 0;
-  /// Copies between host memory and this device's, ordered on `stream`.
-  virtual void CopyIn(void* device, const void* host, int64_t bytes, Stream& stream) = 0;
-  virtual void CopyOut(void* host, const void* device, int64_t bytes, Stream& stream) = 0;
   virtual bool IsHost() const { return false; }  ///< The CPU can read its memory directly.
 };
 
 /// The host's memory: one stateless instance for the process.
 Device& Cpu();
-
-/// Speed of an emulated device.
-struct EmulatedSpeed {
-  double copy_bytes_per_second = 0;  ///< 0: as fast as the CPU.
-  double slowdown = 1;               ///< Factor on the CPU's time for the same work.
-};
-
-/// A device that computes on the CPU but has separate memory, an asynchronous queue and a settable
-/// speed. It tests every heterogeneous path without a GPU.
-std::unique_ptr<Device> NewEmulatedDevice(int index, EmulatedSpeed speed);
+/// Its stream, which has no state either.
+Stream& CpuStream();
 
 /// Owns an allocation on one device.
 class Buffer {

@@ -1,19 +1,25 @@
 // An emulated device: separate memory, an asynchronous queue and a settable speed, computed on the
 // CPU.
+#include "tensor/emulated.h"
+
+#include <sys/mman.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/round_up.h"
 #include "base/thread.h"
 #include "base/wait_time.h"
-#include "tensor/device.h"
+#include "tensor/reserve.h"
 
 namespace yoke {
 namespace {
@@ -22,12 +28,80 @@ void SleepFor(double seconds) {
   if (seconds > 0) std::this_thread::sleep_for(WaitTime(seconds));
 }
 
+/// Address space in two halves: the addresses that are handed out, which nobody may touch, and as
+/// far behind each of them the memory itself. Only what is allocated takes memory.
+class SeparateMemory {
+ public:
+  SeparateMemory() {
+    void* const mapped =
+        mmap(nullptr, 2 * kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    Check(mapped != MAP_FAILED, "the system has no address space for an emulated device");
+    begin_ = static_cast<char*>(mapped);
+    free_[0] = kSize;
+  }
+  ~SeparateMemory() { munmap(begin_, 2 * kSize); }
+  SeparateMemory(const SeparateMemory&) = delete;
+  SeparateMemory& operator=(const SeparateMemory&) = delete;
+
+  /// The first free piece that is large enough.
+  void* Allocate(int64_t bytes) {
+    const int64_t size = SizeOf(bytes);
+    const std::lock_guard lock(mutex_);
+    auto piece = free_.begin();
+    while (piece != free_.end() && piece->second < size) ++piece;
+    Check(piece != free_.end(), "an emulated device is out of address space");
+    const auto [at, room] = *piece;
+    free_.erase(piece);
+    if (room > size) free_[at + size] = room - size;
+    Check(mprotect(begin_ + kSize + at, size, PROT_READ | PROT_WRITE) == 0,
+          "the system has no memory for an emulated device");
+    return begin_ + at;
+  }
+
+  void Free(void* memory, int64_t bytes) {
+    const int64_t size = SizeOf(bytes), at = static_cast<char*>(memory) - begin_;
+    const std::lock_guard lock(mutex_);
+    madvise(begin_ + kSize + at, size, MADV_DONTNEED);  // zeros when it is taken again
+    mprotect(begin_ + kSize + at, size, PROT_NONE);
+    const auto piece = free_.emplace(at, size).first;
+    Join(piece);
+    if (piece != free_.begin()) Join(std::prev(piece));
+  }
+
+  const char* begin() const { return begin_; }
+  static constexpr int64_t kSize = int64_t{1} << 37;
+
+ private:
+  using Pieces = std::map<int64_t, int64_t>;
+
+  static int64_t SizeOf(int64_t bytes) {
+    constexpr int64_t kPage = 4096;
+    return RoundUp(bytes, kPage) + kPage;  // a page that faults behind each
+  }
+
+  /// With the next piece, if it follows at once.
+  void Join(Pieces::iterator piece) {
+    const auto next = std::next(piece);
+    if (next == free_.end() || piece->first + piece->second != next->first) return;
+    piece->second += next->second;
+    free_.erase(next);
+  }
+
+  std::mutex mutex_;
+  char* begin_ = nullptr;
+  Pieces free_;  // offsets and sizes
+};
+
 /// One worker thread runs what is enqueued, in order; work takes `slowdown` times as long as it
 /// really does.
-class EmulatedStream : public Stream {
+class EmulatedStream : public Stream, public WorkQueue {
  public:
-  explicit EmulatedStream(double slowdown)
-      : slowdown_(slowdown), worker_(StartThread<std::jthread>([this] { Work(); })) {}
+  EmulatedStream(const SeparateMemory& memory, EmulatedSpeed speed)
+      : speed_(speed), worker_(StartThread<std::jthread>([this] { Work(); })) {
+    begin_ = memory.begin();
+    end_ = begin_ + SeparateMemory::kSize;
+    distance_ = SeparateMemory::kSize;
+  }
   ~EmulatedStream() override {
     {
       const std::lock_guard lock(mutex_);
@@ -45,6 +119,20 @@ class EmulatedStream : public Stream {
     changed_.notify_all();
   }
 
+  void Copy(void* to, const void* from, int64_t bytes) override {
+    if (bytes == 0) return;
+    Enqueue([to = Reach(to), from = Reach(from), bytes, rate = speed_.copy_bytes_per_second] {
+      std::memmove(to, from, bytes);
+      if (rate > 0) SleepFor(static_cast<double>(bytes) / rate);
+    });
+  }
+
+  void Clear(void* memory, int64_t bytes) override {
+    if (bytes > 0) Enqueue([to = Reach(memory), bytes] { std::memset(to, 0, bytes); });
+  }
+
+  WorkQueue* work_queue() override { return this; }
+
   void Wait() override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return pending_ == 0; });
@@ -61,7 +149,7 @@ class EmulatedStream : public Stream {
         const std::lock_guard lock(mutex_);
         if (!failure_) failure_ = std::current_exception();
       }
-      SleepFor((slowdown_ - 1) * (Now() - start));
+      SleepFor((speed_.slowdown - 1) * (Now() - start));
       {
         const std::lock_guard lock(mutex_);
         --pending_;
@@ -80,7 +168,7 @@ class EmulatedStream : public Stream {
     return work;
   }
 
-  const double slowdown_;
+  const EmulatedSpeed speed_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
@@ -96,29 +184,27 @@ class EmulatedDevice : public Device {
       : name_(fmt::format("emulated:{}", index)), speed_(speed) {}
 
   const std::string& name() const override { return name_; }
-  void* Allocate(int64_t bytes) override { return Cpu().Allocate(bytes); }
-  void Free(void* memory, int64_t bytes) override { Cpu().Free(memory, bytes); }
+  void* Allocate(int64_t bytes) override {
+    ReserveMemory(bytes);
+    try {
+      return memory_.Allocate(bytes);
+    } catch (...) {
+      ReturnMemory(bytes);
+      throw;
+    }
+  }
+  void Free(void* memory, int64_t bytes) override {
+    ReturnMemory(bytes);
+    memory_.Free(memory, bytes);
+  }
   std::unique_ptr<Stream> NewStream() override {
-    return std::make_unique<EmulatedStream>(speed_.slowdown);
-  }
-  void CopyIn(void* device, const void* host, int64_t bytes, Stream& stream) override {
-    Copy(device, host, bytes, stream);
-  }
-  void CopyOut(void* host, const void* device, int64_t bytes, Stream& stream) override {
-    Copy(host, device, bytes, stream);
+    return std::make_unique<EmulatedStream>(memory_, speed_);
   }
 
  private:
-  void Copy(void* to, const void* from, int64_t bytes, Stream& stream) {
-    const double rate = speed_.copy_bytes_per_second;
-    stream.Enqueue([=] {
-      std::memcpy(to, from, bytes);
-      if (rate > 0) SleepFor(static_cast<double>(bytes) / rate);
-    });
-  }
-
   std::string name_;
   EmulatedSpeed speed_;
+  SeparateMemory memory_;
 };
 
 }  // namespace

@@ -147,10 +147,10 @@ const std::vector<OptionSpec>& target_keys() {
 const std::vector<OptionSpec>& node_keys() {
   static const std::vector<OptionSpec> keys = {
       {.name = "devices",
-       .type = kString,
+       .type = kStrings,
        .fallback = "all",
-       .help = "Devices that compute.",
-       .choices = {"all", "cpu"}},
+       .help = "Devices that compute: `all` (what the machine has), `cpu`, or `emulated:0`, a "
+               "second memory on the CPU for tests. A list for several."},
       {.name = "executor",
        .type = kString,
        .fallback = "single",

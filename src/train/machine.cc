@@ -12,7 +12,7 @@
 
 #include "base/topology.h"
 #include "data/libraries.h"
-#include "kernels/cpu/library.h"
+#include "kernels/threads.h"
 
 namespace yoke {
 namespace {
@@ -67,7 +67,8 @@ int64_t BytesRead() { return NumberIn("/proc/self/io", "rchar:"); }
 int64_t BytesReadByOthers() { return BytesRead() - NumberIn("/proc/thread-self/io", "rchar:"); }
 
 std::vector<std::pair<std::string, std::string>> Libraries() {
-  std::vector<std::pair<std::string, std::string>> all = {{"oneDNN", OneDnnVersion()}};
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"oneDNN", DescribeKernelLibrary().version}};
   for (auto& library : DataLibraries()) all.push_back(std::move(library));
   all.emplace_back("hwloc", HwlocVersion());
   all.emplace_back("fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,

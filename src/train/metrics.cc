@@ -182,7 +182,7 @@ class Evaluation {
     const Graph& graph = request_.graph;
     RankingRequest ranking = {.batch = size,
                               .arithmetic = request_.arithmetic,
-                              .reference = request_.reference_kernels,
+                              .target = {.reference = request_.reference_kernels},
                               .top = kRanksJudged,
                               .losses = !tables_};
     Plans plans;
@@ -190,7 +190,7 @@ class Evaluation {
       plans.scores = graph.Compile({.batch = size,
                                     .training = false,
                                     .arithmetic = request_.arithmetic,
-                                    .reference = request_.reference_kernels});
+                                    .target = {.reference = request_.reference_kernels}});
     else
       plans.ranking = std::make_unique<Ranking>(graph, ranking);
     ranking.tables = tables_;

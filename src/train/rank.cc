@@ -87,7 +87,9 @@ class Leader : public Member {
 
   std::string Devices() const {
     const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
-    return fmt::format("cpu ({}{} thread{}{})", ranks, threads_.threads,
+    std::vector<std::string> names;
+    for (const Device* device : replica_->devices()) names.push_back(device->name());
+    return fmt::format("{} ({}{} thread{}{})", fmt::join(names, " + "), ranks, threads_.threads,
                        threads_.threads == 1 ? "" : "s", ranks.empty() ? "" : " each");
   }
 

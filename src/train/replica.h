@@ -12,6 +12,7 @@
 #include "model/graph.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
+#include "tensor/devices.h"
 #include "train/charged_executor.h"
 #include "train/checkpoint.h"
 #include "train/job.h"
@@ -45,6 +46,7 @@ class Replica {
   Replica& operator=(const Replica&) = delete;
 
   const ParamLayout& layout() const { return graph_.layout(); }
+  const std::vector<Device*>& devices() const { return devices_.all(); }
   const RuleState& state() const { return state_; }
   /// The layers' state, for a checkpoint.
   std::vector<StateTensor> LayerTensors() const { return graph_.StateTensors(states_); }
@@ -116,6 +118,7 @@ class Replica {
   Communicator world_;
   const StrategyEntry& entry_;
   ThreadPlan threads_;
+  Devices devices_;
   List layers_;  // the model's
   Graph graph_;
   ParamStore params_;

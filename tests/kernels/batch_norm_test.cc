@@ -35,7 +35,7 @@ class Problem {
   }
 
   Result Compute(bool reference, bool in_place = false) const {
-    const auto kernel = MakeBatchNorm(s_, reference);
+    const auto kernel = MakeBatchNorm(s_, {.reference = reference});
     const Buffer x = Take(x_), z = Take(z_), dy = Take(dy_), y = Take(x_), dx = Take(x_),
                  dz = Take(x_), scratch(Cpu(), std::max<int64_t>(kernel->scratch_bytes(), 64));
     Result run;

@@ -95,7 +95,7 @@ void Compare(ConvolutionShape shape) {
   const auto kernel = MakeConvolution(shape);
   EXPECT_NE(kernel->name(), "reference");
   got.With(*kernel);
-  wanted.With(*MakeConvolution(shape, true));
+  wanted.With(*MakeConvolution(shape, {.reference = true}));
   const bool winograd = shape.algorithm == ConvolutionAlgorithm::kWinograd;
   const double tolerance = shape.type == DType::kBf16 ? 1e-2 : winograd ? 5e-5 : 1e-5;
   ExpectNear(got.output, wanted.output, tolerance, "output");

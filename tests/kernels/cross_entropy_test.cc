@@ -26,12 +26,16 @@ struct Outcome {
 
 Outcome Compute(CrossEntropy function, const std::vector<float>& scores, int32_t id,
                 bool reference) {
-  const auto kernel = MakeCrossEntropy(
-      {.function = function, .batch = 1, .outputs = int64_t(scores.size())}, reference);
+  const auto kernel =
+      MakeCrossEntropy({.function = function, .batch = 1, .outputs = int64_t(scores.size())},
+                       {.reference = reference});
   Outcome run{.loss = NAN, .gradient = std::vector<float>(scores.size())};
-  const Batch batch = OneClass(id);
-  kernel->Forward(scores.data(), batch, &run.loss);
-  kernel->Backward(scores.data(), batch, run.gradient.data());
+  const CrossEntropyCall call{.scores = scores.data(),
+                              .labels = {.classes = &id},
+                              .losses = &run.loss,
+                              .gradient = run.gradient.data()};
+  kernel->Forward(call);
+  kernel->Backward(call);
   return run;
 }
 

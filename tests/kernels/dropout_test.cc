@@ -8,10 +8,12 @@
 
 namespace yoke::dropout_test {
 
-std::vector<uint8_t> Mask(uint64_t key, double keep, int64_t count) {
+std::vector<uint8_t> Mask(uint64_t seed, double keep, int64_t count) {
   std::vector<uint8_t> mask(count);
-  const std::vector<uint64_t> keys = {key};
-  DrawMasks({.batch = 1, .count = count, .keep = keep}, keys, mask.data());
+  const std::vector<float> x(count);
+  std::vector<float> y(count);
+  MakeDropout({.batch = 1, .count = count, .keep = keep})
+      ->Forward({.seed = seed, .mask = mask.data(), .from = x.data(), .to = y.data()});
   return mask;
 }
 
@@ -33,9 +35,10 @@ TEST(Dropout, FollowsFromTheKeyAndThePosition) {
 
 TEST(Dropout, ScalesWhatStays) {
   const std::vector<float> x = {1, 2, 3, 4};
-  const std::vector<uint8_t> mask = {1, 0, 0, 1};
+  std::vector<uint8_t> mask = {1, 0, 0, 1};
   std::vector<float> y(4);
-  ApplyMask({.batch = 2, .count = 2, .keep = 0.25}, x.data(), mask.data(), y.data());
+  MakeDropout({.batch = 2, .count = 2, .keep = 0.25})
+      ->Backward({.mask = mask.data(), .from = x.data(), .to = y.data()});
   EXPECT_EQ(y, (std::vector<float>{4, 0, 0, 16}));
 }
 

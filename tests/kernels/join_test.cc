@@ -24,7 +24,8 @@ void ExpectSums(DType type) {
         }
         inputs[0][n / 2] = T(std::numeric_limits<float>::quiet_NaN());
         std::vector<T> output(n);
-        Sum(tensors, relu, {.shape = {n}, .type = type, .data = output.data()});
+        MakeSum(relu)->Forward(
+            {.inputs = tensors, .output = {.shape = {n}, .type = type, .data = output.data()}});
         for (int64_t i = 0; i < n; ++i) {
           float sum = 0;
           for (const std::vector<T>& input : inputs) sum += float(input[i]);

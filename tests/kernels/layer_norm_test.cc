@@ -12,7 +12,7 @@ TEST(LayerNorm, EachRowHasMeanZeroAndVarianceOne) {
   const LayerNormShape shape{.rows = 2, .columns = 4, .epsilon = 0};
   const std::vector<float> x = {1, 2, 3, 4, -10, 10, -10, 10};
   std::vector<float> y(8), saved(4);
-  LayerNorm(shape, {.input = x.data(), .output = y.data(), .saved = saved.data()});
+  MakeLayerNorm(shape)->Forward({.input = x.data(), .output = y.data(), .saved = saved.data()});
   EXPECT_NEAR(y[0], -1.5 / std::sqrt(1.25), 1e-6);
   EXPECT_NEAR(y[3], 1.5 / std::sqrt(1.25), 1e-6);
   EXPECT_NEAR(y[4], -1, 1e-6);
@@ -24,8 +24,8 @@ TEST(LayerNorm, WeightAndBiasAreOfColumns) {
   const LayerNormShape shape{.rows = 1, .columns = 2, .epsilon = 0};
   const std::vector<float> x = {5, 7}, weight = {2, 3}, bias = {10, 20};
   std::vector<float> y(2);
-  LayerNorm(shape,
-            {.input = x.data(), .output = y.data(), .weight = weight.data(), .bias = bias.data()});
+  MakeLayerNorm(shape)->Forward(
+      {.input = x.data(), .output = y.data(), .weight = weight.data(), .bias = bias.data()});
   EXPECT_FLOAT_EQ(y[0], 8);
   EXPECT_FLOAT_EQ(y[1], 23);
 }
@@ -35,11 +35,11 @@ TEST(LayerNorm, TheGradientTakesAwayShiftAndScale) {
   const LayerNormShape shape{.rows = 1, .columns = 5, .epsilon = 0};
   const std::vector<float> x = {1, -2, 4, 0.5F, 3}, dy = {0.1F, 2, -1, 0.3F, 0.7F};
   std::vector<float> y(5), saved(2), dx(5);
-  LayerNorm(shape, {.input = x.data(), .output = y.data(), .saved = saved.data()});
-  LayerNormBack(shape, {.input = x.data(),
-                        .saved = saved.data(),
-                        .output_gradient = dy.data(),
-                        .input_gradient = dx.data()});
+  MakeLayerNorm(shape)->Forward({.input = x.data(), .output = y.data(), .saved = saved.data()});
+  MakeLayerNorm(shape)->Backward({.input = x.data(),
+                                  .saved = saved.data(),
+                                  .output_gradient = dy.data(),
+                                  .input_gradient = dx.data()});
   double sum = 0, along = 0;
   for (size_t i = 0; i < x.size(); ++i) sum += dx[i], along += double(dx[i]) * double(y[i]);
   EXPECT_NEAR(sum, 0, 1e-6);

@@ -22,7 +22,7 @@ std::vector<float> Draw(int64_t count, uint64_t stream) {
 }
 
 Results PassesOf(const LinearShape& s, bool reference) {
-  const auto kernel = MakeLinear(s, reference);
+  const auto kernel = MakeLinear(s, {.reference = reference});
   EXPECT_EQ(kernel->name() == "vector rows", !reference);
   const std::vector<float> x = Draw(s.batch * s.inputs, 1), w = Draw(s.outputs * s.inputs, 2);
   const std::vector<float> bias = Draw(s.outputs, 3);

@@ -29,7 +29,7 @@ struct Results {
 /// where the shape `adds`, else from the gradient.
 template <typename T>
 Results PassesOf(const LinearShape& s, bool reference) {
-  const auto kernel = MakeLinear(s, reference);
+  const auto kernel = MakeLinear(s, {.reference = reference});
   const std::vector<T> x = Draw<T>(s.batch * s.inputs, 1), bias = Draw<T>(s.outputs, 3);
   std::vector<T> y(s.batch * s.outputs), dy = Draw<T>(s.batch * s.outputs, 4);
   std::vector<T> dx(s.batch * s.inputs), low = Draw<T>(s.outputs * s.inputs, 2);

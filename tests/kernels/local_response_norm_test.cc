@@ -12,18 +12,21 @@ namespace yoke::local_response_norm_test {
 
 std::vector<float> Forward(const LocalResponseNormShape& shape, const std::vector<float>& input,
                            bool reference) {
-  const auto kernel = MakeLocalResponseNorm(shape, reference);
+  const auto kernel = MakeLocalResponseNorm(shape, {.reference = reference});
   const Buffer scratch(Cpu(), kernel->scratch_bytes() + 64);
   std::vector<float> output(input.size());
-  kernel->Forward(input.data(), output.data(), scratch.data());
+  kernel->Forward({.input = input.data(), .output = output.data(), .scratch = scratch.data()});
   return output;
 }
 
 std::vector<float> Backward(const LocalResponseNormShape& shape, const std::vector<float>& input,
                             std::vector<float> gradient, bool reference) {
-  const auto kernel = MakeLocalResponseNorm(shape, reference);
+  const auto kernel = MakeLocalResponseNorm(shape, {.reference = reference});
   const Buffer scratch(Cpu(), kernel->scratch_bytes() + 64);
-  kernel->Backward(input.data(), gradient.data(), gradient.data(), scratch.data());
+  kernel->Backward({.input = input.data(),
+                    .output_gradient = gradient.data(),
+                    .input_gradient = gradient.data(),
+                    .scratch = scratch.data()});
   return gradient;
 }
 

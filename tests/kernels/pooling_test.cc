@@ -22,9 +22,9 @@ TEST(Window, CountsAsCaffeAndPyTorch) {
 
 std::vector<float> Pool(const PoolingShape& shape, const std::vector<float>& input,
                         bool reference) {
-  const auto kernel = MakePooling(shape, reference);
+  const auto kernel = MakePooling(shape, {.reference = reference});
   std::vector<float> output(shape.Output().Count());
-  kernel->Forward(input.data(), output.data(), nullptr);
+  kernel->Forward({.input = input.data(), .output = output.data()});
   return output;
 }
 
@@ -74,14 +74,19 @@ struct Pooled {
 
 template <typename T>
 Pooled ForwardAndBackward(const PoolingShape& shape, bool reference) {
-  const auto kernel = MakePooling(shape, reference);
+  const auto kernel = MakePooling(shape, {.reference = reference});
   const int64_t in = shape.Input().Count(), out = shape.Output().Count();
   std::vector<T> input(in), gradient(out), output(out), input_gradient(in, T(NAN));
   for (int64_t i = 0; i < in; ++i) input[i] = T(static_cast<float>(i * 37 % 101 - 50));
   for (int64_t i = 0; i < out; ++i) gradient[i] = T(static_cast<float>(i * 11 % 37 + 1));
   std::vector<char> saved(kernel->saved_bytes());
-  kernel->Forward(input.data(), output.data(), saved.data());
-  kernel->Backward(gradient.data(), saved.data(), input_gradient.data());
+  const PoolingCall call{.input = input.data(),
+                         .output = output.data(),
+                         .output_gradient = gradient.data(),
+                         .input_gradient = input_gradient.data(),
+                         .saved = saved.data()};
+  kernel->Forward(call);
+  kernel->Backward(call);
   return {{output.begin(), output.end()}, {input_gradient.begin(), input_gradient.end()}};
 }
 

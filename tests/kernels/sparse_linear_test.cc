@@ -42,7 +42,7 @@ struct Gradient {
 };
 
 Gradient Backward(const SparseRows& input, const SparseLinearShape& shape, bool reference) {
-  const auto kernel = MakeSparseLinear(shape, reference);
+  const auto kernel = MakeSparseLinear(shape, {.reference = reference});
   std::vector<float> output_gradient(input.rows * shape.outputs);
   Random random{8};
   for (float& g : output_gradient) g = float(random.Uniform(-1, 1));

@@ -39,7 +39,7 @@ struct Case {
   }
 
   Found Run(bool reference, bool with_bias = true) const {
-    const auto kernel = MakeTopScores(shape, reference);
+    const auto kernel = MakeTopScores(shape, {.reference = reference});
     Found found{std::vector<int32_t>(shape.batch * shape.top),
                 std::vector<float>(shape.batch * shape.top), std::vector<float>(wanted.ids.size()),
                 std::vector<double>(shape.batch)};

@@ -49,7 +49,8 @@ TEST(BatchNormLayer, EvaluatesByRunningStatistics) {
   float x[] = {3, 8, 5, -4}, y[4], weight[] = {2, 1}, bias[] = {0, 1}, mean[] = {1, 2},
         variance[] = {4, 9};
   for (const bool reference : {false, true}) {
-    const auto plan = layer->Plan({.batch = 2, .input = {.shape = {2}}, .reference = reference});
+    const auto plan =
+        layer->Plan({.batch = 2, .input = {.shape = {2}}, .target = {.reference = reference}});
     std::vector<char> scratch(plan->scratch_bytes + 64);
     EXPECT_EQ(plan->saved_bytes, 0);
     std::vector<ParamRef> params(4);

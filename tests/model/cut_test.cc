@@ -82,8 +82,10 @@ void ExpectPartsAreTheWhole(DType arithmetic, bool reference, double tolerance) 
     batch.dense.As<float>()[i] = static_cast<float>(i * 31 % 17) / 17;
   for (int i = 0; i < kBatch; ++i) batch.classes.push_back(i % 3), batch.examples.push_back(7 * i);
 
-  CompileRequest request = {
-      .batch = kBatch, .training = true, .arithmetic = arithmetic, .reference = reference};
+  CompileRequest request = {.batch = kBatch,
+                            .training = true,
+                            .arithmetic = arithmetic,
+                            .target = {.reference = reference}};
   const auto plan = graph.Compile(request);
   plan->Forward(batch, params.View(&whole));
   plan->Backward(batch, params.View(&whole), {});

@@ -55,7 +55,8 @@ TEST(Growth, OfAChainFromOnnxIsNearlyLinear) {
     return ProcessorSeconds([&] {
       const OnnxModel model = ParseOnnx(bytes, "chain.onnx", "");
       const Graph graph(model.layers, {.input = {.shape = model.input}, .outputs = model.outputs});
-      const auto plan = graph.Compile({.batch = 4, .training = true, .reference = true});
+      const auto plan =
+          graph.Compile({.batch = 4, .training = true, .target = {.reference = true}});
       EXPECT_GT(plan->MemoryBytes(), 0);
       EXPECT_EQ(graph.Info().size(), static_cast<size_t>(nodes) + 1);  // and the loss
     });

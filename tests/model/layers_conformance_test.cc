@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/support/layer_harness.h"
+#include "tensor/emulated.h"
 
 namespace yoke::testing_support {
 
@@ -268,7 +269,7 @@ TEST_P(LayerConformance, ReferenceGradientsAreDifferences) {
   const bool relu = GetParam().fuse_relu;
   if (relu && harness.output_gradient.size() > 100)
     return;  // hardly an entry moves without a switch
-  const LayerRun run = harness.Run({.reference = true});
+  const LayerRun run = harness.Run({.target = {.reference = true}});
   if (!GetParam().sparse) ExpectDifferences(harness, harness.input, run.input_gradient, relu);
   for (size_t k = 0; k < harness.others.size(); ++k)
     ExpectDifferences(harness, harness.others[k], run.other_gradients[k], relu);
@@ -293,7 +294,7 @@ void ExpectSame(const LayerRun& run, const LayerRun& reference, double tolerance
 /// largest.
 TEST_P(LayerConformance, FastKernelsAgreeWithTheReference) {
   const LayerHarness harness(GetParam(), 2);
-  ExpectSame(harness.Run({}), harness.Run({.reference = true}), 1e-5);
+  ExpectSame(harness.Run({}), harness.Run({.target = {.reference = true}}), 1e-5);
 }
 
 /// Both round inputs, weights and results to bf16 (8 bits: half a unit is 2^-9 of a number) and sum
@@ -302,7 +303,7 @@ TEST_P(LayerConformance, FastKernelsAgreeWithTheReference) {
 TEST_P(LayerConformance, FastKernelsAgreeInBf16) {
   const LayerHarness harness(GetParam(), 3);
   ExpectSame(harness.Run({.arithmetic = DType::kBf16}),
-             harness.Run({.arithmetic = DType::kBf16, .reference = true}), 1.0 / 128);
+             harness.Run({.arithmetic = DType::kBf16, .target = {.reference = true}}), 1.0 / 128);
 }
 
 /// Rounding the operands of a sum errs by 2^-9 of each; 3 % of the largest covers sums that cancel.
@@ -313,18 +314,41 @@ TEST_P(LayerConformance, Bf16IsNearF32) {
   ExpectSame(harness.Run({.arithmetic = DType::kBf16,
                           .edge = {.type = DType::kBf16},
                           .other_edge = {.type = DType::kBf16}}),
-             harness.Run({.reference = true}), 0.03);
+             harness.Run({.target = {.reference = true}}), 0.03);
 }
 
 TEST_P(LayerConformance, ChannelsLastInputGivesTheSame) {
   if (GetParam().input.rank() != 3 || GetParam().type == "dropout") return;  // draws follow memory
   const LayerHarness harness(GetParam(), 5);
-  const LayerRun plain = harness.Run({.reference = true});
+  const LayerRun plain = harness.Run({.target = {.reference = true}});
   const Edge edge{.layout = Layout::kChannelsLast};
-  ExpectSame(harness.Run({.reference = true, .edge = edge}), plain, 1e-5);
+  ExpectSame(harness.Run({.target = {.reference = true}, .edge = edge}), plain, 1e-5);
   ExpectSame(harness.Run({.edge = edge}), plain, 1e-5);
   ExpectSame(harness.Run({.edge = edge, .other_edge = edge}), plain, 1e-5);
   ExpectSame(harness.Run({.other_edge = edge}), plain, 1e-5);
+}
+
+/// On a device with memory of its own each layer gives the CPU's bits; one that takes rows of its
+/// weights is refused there (graph_test.cc).
+TEST_P(LayerConformance, AnEmulatedDeviceGivesTheSameBits) {
+  if (GetParam().sparse || GetParam().type == "lsh_linear") return;
+  const auto device = NewEmulatedDevice(0, {});
+  const auto stream = device->NewStream();
+  const LayerHarness harness(GetParam(), 8);
+  for (const DType type : {DType::kF32, DType::kBf16})
+    for (const bool reference : {false, true}) {
+      RunOptions options{.arithmetic = type,
+                         .target = {.reference = reference},
+                         .edge = {.type = type},
+                         .other_edge = {.type = type}};
+      const LayerRun here = harness.Run(options);
+      options.target = {.device = device.get(), .stream = stream.get(), .reference = reference};
+      const LayerRun there = harness.Run(options);
+      EXPECT_EQ(there.output, here.output) << here.kernel;
+      EXPECT_EQ(there.input_gradient, here.input_gradient) << here.kernel;
+      EXPECT_EQ(there.other_gradients, here.other_gradients) << here.kernel;
+      EXPECT_EQ(there.gradients, here.gradients) << here.kernel;
+    }
 }
 
 /// A gradient that may lie where the output's does is the same there.
@@ -333,7 +357,7 @@ TEST_P(LayerConformance, GradientsInPlaceAreTheSame) {
   for (const DType type : {DType::kF32, DType::kBf16})
     for (const bool reference : {false, true}) {
       RunOptions options{.arithmetic = type,
-                         .reference = reference,
+                         .target = {.reference = reference},
                          .edge = {.type = type},
                          .other_edge = {.type = type}};
       const LayerRun apart = harness.Run(options);
@@ -349,7 +373,7 @@ TEST_P(LayerConformance, NanIsPassedOn) {
   std::fill(harness.input.begin(), harness.input.end(), NAN);
   for (const DType type : {DType::kF32, DType::kBf16})
     for (const bool reference : {false, true}) {
-      const LayerRun run = harness.Run({.arithmetic = type, .reference = reference});
+      const LayerRun run = harness.Run({.arithmetic = type, .target = {.reference = reference}});
       const auto is_nan = [](float y) { return std::isnan(y); };
       EXPECT_TRUE(std::any_of(run.output.begin(), run.output.end(), is_nan)) << run.kernel;
     }

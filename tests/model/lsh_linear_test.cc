@@ -121,8 +121,10 @@ TEST(LshLinear, WithEverythingActiveItIsTheDenseLayer) {
     for (const bool reference : {true, false}) {
       SCOPED_TRACE(loss);
       ExpectSame(
-          Step(Model(first, true, kEverything, loss, false), batch, {.reference = reference}),
-          Step(Model(first, false, {}, loss, false), batch, {.reference = reference}), 1e-5);
+          Step(Model(first, true, kEverything, loss, false), batch,
+               {.target = {.reference = reference}}),
+          Step(Model(first, false, {}, loss, false), batch, {.target = {.reference = reference}}),
+          1e-5);
     }
 }
 

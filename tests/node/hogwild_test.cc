@@ -29,7 +29,7 @@ TEST(ImmediatePlans, MoveWeightsAndAnnounceTheRest) {
   Gradients expected(graph.layout(), Cpu()), gradients(graph.layout(), Cpu());
   std::fill_n(gradients.dense(), gradients.dense_size(), 7.0F);
   const ExecutorContext context{.graph = graph, .batch = 16};
-  Plans plain(context, 16), immediate(context, 16, true);
+  Plans plain(context, 16), immediate(context, 16, {.immediate = true});
   const Batch batch = DrawnBatch(16, 0);
   plain.For(16).Forward(batch, params.View());
   plain.For(16).Backward(batch, params.View(&expected), {});

@@ -7,6 +7,7 @@
 
 #include "base/registry.h"
 #include "node/support/job.h"
+#include "tensor/emulated.h"
 
 namespace yoke::single_test {
 
@@ -47,6 +48,45 @@ TEST(Single, Bf16FollowsF32) {
       EXPECT_NEAR(low.Step(batch), loss, 0.03 * loss) << model << " step " << step;
     }
   }
+}
+
+TEST(SingleOnADevice, GivesTheSameBitsAsOnTheCpu) {
+  const auto device = NewEmulatedDevice(0, {});
+  for (const char* model : {"mlp", "lenet", "resnet20"})
+    for (const DType type : {DType::kF32, DType::kBf16}) {
+      Job here({.model = model, .arithmetic = type}),
+          there({.model = model, .arithmetic = type, .device = device.get()});
+      for (const int64_t size : {8, 3, 8}) {
+        const Batch batch = DrawnBatch(size, 0);
+        EXPECT_EQ(there.Step(batch), here.Step(batch)) << model;
+      }
+      EXPECT_EQ(there.Values(), here.Values()) << model;
+    }
+}
+
+TEST(SingleOnADevice, NamesTheLayerOfANan) {
+  const auto device = NewEmulatedDevice(0, {});
+  Job job({.model = "mlp", .device = device.get()});
+  Batch batch = DrawnBatch(4, 0);
+  batch.dense.As<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(job.Step(batch)));
+  EXPECT_EQ(job.executor().FirstNonFinite(), "linear1");
+}
+
+TEST(SingleOnADevice, RefusesWhatRunsOnTheCpuOnly) {
+  const auto device = NewEmulatedDevice(0, {});
+  Job sparse({.device = device.get(), .widths = {12}, .sparse = true});
+  try {
+    sparse.Step(testing_support::DrawnSparseBatch(4, 0));
+    FAIL() << "not refused";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("runs on the CPU only, not on "
+                        "emulated:0"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_THROW(Job({.device = device.get(), .executor = "hogwild"}), UserError);
 }
 
 TEST(Single, AShareOfNoExamplesGivesAZeroGradient) {

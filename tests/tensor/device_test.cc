@@ -10,6 +10,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "tensor/batch_arrays.h"
+#include "tensor/devices.h"
+#include "tensor/emulated.h"
 
 namespace yoke::device_test {
 
@@ -17,6 +20,13 @@ class DeviceTest : public testing::TestWithParam<bool> {
  protected:
   DeviceTest() : emulated_(NewEmulatedDevice(0, {})) {}
   Device& device() { return GetParam() ? *emulated_ : Cpu(); }
+  std::vector<char> OnHost(const Buffer& buffer) {
+    std::vector<char> copy(buffer.bytes(), 7);
+    const auto stream = device().NewStream();
+    stream->Copy(copy.data(), buffer.data(), buffer.bytes());
+    stream->Wait();
+    return copy;
+  }
 
  private:
   std::unique_ptr<Device> emulated_;
@@ -25,31 +35,33 @@ class DeviceTest : public testing::TestWithParam<bool> {
 TEST_P(DeviceTest, MemoryIsAlignedAndZero) {
   const Buffer buffer(device(), 100);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % 64, 0U);
-  EXPECT_EQ(std::vector<char>(100), std::vector<char>(buffer.As<char>(), buffer.As<char>() + 100));
+  EXPECT_EQ(OnHost(buffer), std::vector<char>(100));
 }
 
-TEST_P(DeviceTest, LargeMemoryBeginsAtAHugePageAndIsZero) {
+TEST_P(DeviceTest, LargeMemoryIsZeroAgain) {
   constexpr int64_t kBytes = (5 << 20) + 100;
+  const std::vector<char> ones(kBytes, 1);
   for (int again = 0; again < 2; ++again) {
     const Buffer buffer(device(), kBytes);
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % (2 << 20), 0U);
-    char* const bytes = buffer.As<char>();
-    EXPECT_EQ(std::count(bytes, bytes + kBytes, 0), kBytes);
-    std::memset(bytes, 1, kBytes);
+    EXPECT_EQ(OnHost(buffer), std::vector<char>(kBytes));
+    const auto stream = device().NewStream();
+    stream->Copy(buffer.data(), ones.data(), kBytes);
+    stream->Wait();
+    EXPECT_EQ(OnHost(buffer), ones);
   }
   EXPECT_THROW(Buffer(device(), int64_t{1} << 60), Error);
 }
 
-TEST_P(DeviceTest, CopiesAndWorkRunInOrder) {
+TEST_P(DeviceTest, CopiesRunInOrder) {
   const auto stream = device().NewStream();
   const Buffer buffer(device(), 4 * sizeof(int));
   const std::vector<int> in = {1, 2, 3, 4};
   std::vector<int> out(4);
-  device().CopyIn(buffer.data(), in.data(), buffer.bytes(), *stream);
-  stream->Enqueue([&] { buffer.As<int>()[0] = 10; });
-  device().CopyOut(out.data(), buffer.data(), buffer.bytes(), *stream);
+  stream->Copy(buffer.data(), in.data(), buffer.bytes());
+  stream->Clear(buffer.data(), sizeof(int));
+  stream->Copy(out.data(), buffer.data(), buffer.bytes());
   stream->Wait();
-  EXPECT_EQ(out, (std::vector<int>{10, 2, 3, 4}));
+  EXPECT_EQ(out, (std::vector<int>{0, 2, 3, 4}));
 }
 
 TEST_P(DeviceTest, BuffersMove) {
@@ -59,13 +71,63 @@ TEST_P(DeviceTest, BuffersMove) {
   EXPECT_EQ(b.data(), data);
 }
 
+TEST_P(DeviceTest, ABatchsArraysFollowIt) {
+  const auto stream = device().NewStream();
+  BatchArrays arrays({.device = &device(), .stream = stream.get()});
+  for (const int64_t size : {2, 5, 3}) {
+    Batch batch;
+    batch.size = size;
+    batch.ResizeDense({2});
+    for (int64_t i = 0; i < size; ++i) {
+      batch.examples.push_back(10 * i);
+      batch.classes.push_back(static_cast<int32_t>(i));
+      batch.dense.As<float>()[2 * i] = static_cast<float>(i);
+    }
+    arrays.Take(batch);
+    std::vector<float> dense(2 * size);
+    std::vector<int32_t> classes(size);
+    std::vector<int64_t> examples(size);
+    stream->Copy(dense.data(), arrays.dense().data, 8 * size);
+    stream->Copy(classes.data(), arrays.labels().classes, 4 * size);
+    stream->Copy(examples.data(), arrays.examples(), 8 * size);
+    stream->Wait();
+    EXPECT_EQ(dense,
+              std::vector<float>(batch.dense.As<float>(), batch.dense.As<float>() + 2 * size));
+    EXPECT_EQ(classes, batch.classes);
+    EXPECT_EQ(examples, batch.examples);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, DeviceTest, testing::Bool(),
                          [](const auto& info) { return info.param ? "emulated" : "cpu"; });
+
+TEST(CpuDevice, LargeMemoryBeginsAtAHugePage) {
+  const Buffer buffer(Cpu(), 5 << 20);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % (2 << 20), 0U);
+}
+
+TEST(EmulatedDevice, FaultsWhereTheHostTouchesItsMemory) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto device = NewEmulatedDevice(0, {});
+  const Buffer buffer(*device, 64);
+  EXPECT_DEATH(std::memset(buffer.data(), 1, 1), "");
+  EXPECT_DEATH(static_cast<void>(*buffer.As<volatile char>()), "");
+}
+
+TEST(EmulatedDevice, GivesFreedMemoryOutAgain) {
+  const auto device = NewEmulatedDevice(0, {});
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < 8; ++i) buffers.emplace_back(*device, 100 << 10);
+  void* const first = buffers[0].data();
+  buffers.clear();
+  const Buffer large(*device, 800 << 10);  // the pieces are one again
+  EXPECT_EQ(large.data(), first);
+}
 
 TEST(EmulatedDevice, WaitThrowsWhatWorkThrew) {
   const auto device = NewEmulatedDevice(1, {});
   const auto stream = device->NewStream();
-  stream->Enqueue([] { throw std::runtime_error("work failed"); });
+  stream->work_queue()->Enqueue([] { throw std::runtime_error("work failed"); });
   EXPECT_THROW(stream->Wait(), std::runtime_error);
   stream->Wait();  // told once
 }
@@ -76,10 +138,38 @@ TEST(EmulatedDevice, IsAsynchronousAndAsSlowAsAsked) {
   std::vector<char> host(50000);
   const Buffer buffer(*device, 50000);
   const double start = Now();
-  device->CopyIn(buffer.data(), host.data(), 50000, *stream);
+  stream->Copy(buffer.data(), host.data(), 50000);
   EXPECT_LT(Now() - start, 0.04);  // enqueued, not done
   stream->Wait();
   EXPECT_GE(Now() - start, 0.05);
+}
+
+/// The sentence with which a job's devices are refused.
+std::string Refusal(const std::vector<std::string>& names) {
+  try {
+    const Devices devices(names, "job.toml:3: node.devices");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Devices, AreFoundByName) {
+  const Devices devices({"cpu", "emulated:0", "emulated:12"}, "");
+  ASSERT_EQ(devices.all().size(), 3U);
+  EXPECT_EQ(devices.all()[0], &Cpu());
+  EXPECT_EQ(devices.all()[2]->name(), "emulated:12");
+  EXPECT_EQ(Devices({"all"}, "").all(), std::vector<Device*>{&Cpu()});
+}
+
+TEST(Devices, AreRefusedInASentence) {
+  EXPECT_EQ(Refusal({"gpu"}),
+            "job.toml:3: node.devices: there is no device 'gpu': expected all, cpu or emulated:0");
+  for (const char* name : {"emulated:", "emulated:-1", "emulated:1x", "emulated"})
+    EXPECT_NE(Refusal({name}), "") << name;
+  EXPECT_NE(Refusal({"cpu", "cpu"}), "");
+  EXPECT_NE(Refusal({"all", "cpu"}), "");
+  EXPECT_NE(Refusal({}), "");
 }
 
 }  // namespace yoke::device_test

@@ -30,19 +30,19 @@ class ActivationBlocks : public ActivationKernel {
  public:
   explicit ActivationBlocks(int64_t count) : count_(count) {}
 
-  void Forward(const void* input, void* output) override {
-    const T* x = static_cast<const T*>(input);
-    T* y = static_cast<T*>(output);
+  void Forward(const ActivationCall& call) override {
+    const T* x = static_cast<const T*>(call.input);
+    T* y = static_cast<T*>(call.output);
 #pragma omp parallel for schedule(static) if (count_ > kActivationBlock)
     for (int64_t begin = 0; begin < count_; begin += kActivationBlock)
       for (int64_t i = begin; i < std::min(begin + kActivationBlock, count_); ++i)
         y[i] = T(Function::Value(float(x[i])));
   }
 
-  void Backward(const void* output, const void* output_gradient, void* input_gradient) override {
-    const T* y = static_cast<const T*>(output);
-    const T* dy = static_cast<const T*>(output_gradient);
-    T* dx = static_cast<T*>(input_gradient);
+  void Backward(const ActivationCall& call) override {
+    const T* y = static_cast<const T*>(call.output);
+    const T* dy = static_cast<const T*>(call.output_gradient);
+    T* dx = static_cast<T*>(call.input_gradient);
 #pragma omp parallel for schedule(static) if (count_ > kActivationBlock)
     for (int64_t begin = 0; begin < count_; begin += kActivationBlock)
       for (int64_t i = begin; i < std::min(begin + kActivationBlock, count_); ++i)

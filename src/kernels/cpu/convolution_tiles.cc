@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-#include "kernels/cpu/avx512.h"
+#include "kernels/instructions.h"
 
 namespace yoke::cpu {
 namespace {

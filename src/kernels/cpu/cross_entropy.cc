@@ -16,16 +16,17 @@ class RowLoss : public CrossEntropyKernel {
  public:
   explicit RowLoss(const CrossEntropyShape& shape) : s_(shape) {}
 
-  void Forward(const float* scores, const Batch& labels, float* losses) override {
+  void Forward(const CrossEntropyCall& call) override {
 #pragma omp parallel for schedule(static) if (s_.batch * s_.outputs > 2048)
     for (int64_t n = 0; n < s_.batch; ++n)
-      losses[n] = Loss(scores + n * s_.outputs, TargetsOf(labels, s_, n));
+      call.losses[n] = Loss(call.scores + n * s_.outputs, TargetsOf(call.labels, s_, n));
   }
 
-  void Backward(const float* scores, const Batch& labels, float* gradient) override {
+  void Backward(const CrossEntropyCall& call) override {
 #pragma omp parallel for schedule(static) if (s_.batch * s_.outputs > 2048)
     for (int64_t n = 0; n < s_.batch; ++n)
-      Gradient(scores + n * s_.outputs, TargetsOf(labels, s_, n), gradient + n * s_.outputs);
+      Gradient(call.scores + n * s_.outputs, TargetsOf(call.labels, s_, n),
+               call.gradient + n * s_.outputs);
   }
 
   std::string name() const override { return "vector loops"; }

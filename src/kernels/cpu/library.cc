@@ -1,20 +1,22 @@
 // Library: asks oneDNN about itself.
-#include "kernels/cpu/library.h"
-
 #include <fmt/core.h>
 
 #include <dnnl.hpp>
+#include <string>
 
-#include "kernels/cpu/avx512.h"
+#include "kernels/instructions.h"
 #include "kernels/threads.h"
 
 namespace yoke {
+namespace {
 
+/// Of the loaded library: "3.2.0".
 std::string OneDnnVersion() {
   const dnnl_version_t* version = dnnl_version();
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
 }
 
+/// The instruction set it uses, limited by ONEDNN_MAX_CPU_ISA.
 std::string OneDnnInstructions() {
   switch (dnnl_get_effective_cpu_isa()) {
     case dnnl_cpu_isa_sse41:
@@ -40,6 +42,8 @@ std::string OneDnnInstructions() {
       return "newer than avx512_core_amx";
   }
 }
+
+}  // namespace
 
 KernelLibrary DescribeKernelLibrary() {
   return {.name = "oneDNN",

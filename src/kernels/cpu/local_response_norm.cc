@@ -31,14 +31,16 @@ class LocalResponseNormBlocks : public LocalResponseNormKernel {
     lines_ = plain_ ? 1 : std::max<int64_t>(1, kNormBlock / stride_);
   }
 
-  void Forward(const void* input, void* output, void* scratch) override {
-    Run(loops_.forward, {.input = input, .result = output}, scratch);
+  void Forward(const LocalResponseNormCall& call) override {
+    Run(loops_.forward, {.input = call.input, .result = call.output}, call.scratch);
   }
 
-  void Backward(const void* input, const void* output_gradient, void* input_gradient,
-                void* scratch) override {
+  void Backward(const LocalResponseNormCall& call) override {
     Run(loops_.backward,
-        {.input = input, .output_gradient = output_gradient, .result = input_gradient}, scratch);
+        {.input = call.input,
+         .output_gradient = call.output_gradient,
+         .result = call.input_gradient},
+        call.scratch);
   }
 
   int64_t scratch_bytes() const override {

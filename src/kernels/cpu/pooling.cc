@@ -70,13 +70,14 @@ class VectorPool : public PoolingKernel {
     row_.maximum = s_.function == Pooling::kMaximum;
   }
 
-  void Forward(const void* input, void* output, void* saved) override {
-    Run(loops_.forward, {row_.rows.outputs, input, output, static_cast<uint8_t*>(saved)});
+  void Forward(const PoolingCall& call) override {
+    Run(loops_.forward,
+        {row_.rows.outputs, call.input, call.output, static_cast<uint8_t*>(call.saved)});
   }
 
-  void Backward(const void* output_gradient, const void* saved, void* input_gradient) override {
-    Run(loops_.backward, {row_.rows.inputs, output_gradient, input_gradient,
-                          static_cast<uint8_t*>(const_cast<void*>(saved))});
+  void Backward(const PoolingCall& call) override {
+    Run(loops_.backward, {row_.rows.inputs, call.output_gradient, call.input_gradient,
+                          static_cast<uint8_t*>(call.saved)});
   }
 
   int64_t saved_bytes() const override {

@@ -6,8 +6,8 @@
 
 #include <immintrin.h>
 
-#include "kernels/cpu/avx512.h"
 #include "kernels/cpu/vector.h"
+#include "kernels/instructions.h"
 
 namespace yoke::cpu {
 

@@ -26,16 +26,16 @@ class ActivationLoop : public ActivationKernel {
  public:
   explicit ActivationLoop(int64_t count) : count_(count) {}
 
-  void Forward(const void* input, void* output) override {
-    const T* x = static_cast<const T*>(input);
-    T* y = static_cast<T*>(output);
+  void Forward(const ActivationCall& call) override {
+    const T* x = static_cast<const T*>(call.input);
+    T* y = static_cast<T*>(call.output);
     for (int64_t i = 0; i < count_; ++i) y[i] = T(Function::Value(float(x[i])));
   }
 
-  void Backward(const void* output, const void* output_gradient, void* input_gradient) override {
-    const T* y = static_cast<const T*>(output);
-    const T* dy = static_cast<const T*>(output_gradient);
-    T* dx = static_cast<T*>(input_gradient);
+  void Backward(const ActivationCall& call) override {
+    const T* y = static_cast<const T*>(call.output);
+    const T* dy = static_cast<const T*>(call.output_gradient);
+    T* dx = static_cast<T*>(call.input_gradient);
     for (int64_t i = 0; i < count_; ++i) dx[i] = T(float(dy[i]) * Function::Slope(float(y[i])));
   }
 

@@ -12,23 +12,23 @@ class Softmax : public CrossEntropyKernel {
  public:
   explicit Softmax(const CrossEntropyShape& shape) : s_(shape) {}
 
-  void Forward(const float* scores, const Batch& labels, float* losses) override {
+  void Forward(const CrossEntropyCall& call) override {
     for (int64_t n = 0; n < s_.batch; ++n) {
-      const float* row = scores + n * s_.outputs;
-      const Targets targets = TargetsOf(labels, s_, n);
+      const float* row = call.scores + n * s_.outputs;
+      const Targets targets = TargetsOf(call.labels, s_, n);
       const double log_sum = LogSum(row);
       double loss = 0;
       for (int64_t k = 0; k < targets.count; ++k)
         loss += (log_sum - row[targets.ids[k]]) / static_cast<double>(targets.count);
-      losses[n] = static_cast<float>(loss);
+      call.losses[n] = static_cast<float>(loss);
     }
   }
 
-  void Backward(const float* scores, const Batch& labels, float* gradient) override {
+  void Backward(const CrossEntropyCall& call) override {
     for (int64_t n = 0; n < s_.batch; ++n) {
-      const float* row = scores + n * s_.outputs;
-      float* g = gradient + n * s_.outputs;
-      const Targets targets = TargetsOf(labels, s_, n);
+      const float* row = call.scores + n * s_.outputs;
+      float* g = call.gradient + n * s_.outputs;
+      const Targets targets = TargetsOf(call.labels, s_, n);
       const double log_sum = LogSum(row), scale = 1.0 / static_cast<double>(s_.MeanOver());
       for (int64_t o = 0; o < s_.outputs; ++o)
         g[o] = targets.count ? static_cast<float>(scale * std::exp(row[o] - log_sum)) : 0.0F;
@@ -54,24 +54,24 @@ class SigmoidLoss : public CrossEntropyKernel {
  public:
   explicit SigmoidLoss(const CrossEntropyShape& shape) : s_(shape) {}
 
-  void Forward(const float* scores, const Batch& labels, float* losses) override {
+  void Forward(const CrossEntropyCall& call) override {
     for (int64_t n = 0; n < s_.batch; ++n) {
-      const float* row = scores + n * s_.outputs;
-      const Targets targets = TargetsOf(labels, s_, n);
+      const float* row = call.scores + n * s_.outputs;
+      const Targets targets = TargetsOf(call.labels, s_, n);
       double loss = 0;
       for (int64_t o = 0; o < s_.outputs; ++o)
         loss += (row[o] > 0 ? row[o] : 0.0) + std::log1p(std::exp(-std::abs(double(row[o]))));
       for (int64_t k = 0; k < targets.count; ++k) loss -= row[targets.ids[k]];
-      losses[n] = static_cast<float>(loss);
+      call.losses[n] = static_cast<float>(loss);
     }
   }
 
-  void Backward(const float* scores, const Batch& labels, float* gradient) override {
+  void Backward(const CrossEntropyCall& call) override {
     const double scale = 1.0 / static_cast<double>(s_.MeanOver());
     for (int64_t n = 0; n < s_.batch; ++n) {
-      const float* row = scores + n * s_.outputs;
-      float* g = gradient + n * s_.outputs;
-      const Targets targets = TargetsOf(labels, s_, n);
+      const float* row = call.scores + n * s_.outputs;
+      float* g = call.gradient + n * s_.outputs;
+      const Targets targets = TargetsOf(call.labels, s_, n);
       for (int64_t o = 0; o < s_.outputs; ++o)
         g[o] = static_cast<float>(scale / (1 + std::exp(-double(row[o]))));
       for (int64_t k = 0; k < targets.count; ++k) g[targets.ids[k]] -= static_cast<float>(scale);

@@ -14,21 +14,20 @@ class LocalResponseNormLoops : public LocalResponseNormKernel {
  public:
   explicit LocalResponseNormLoops(const LocalResponseNormShape& shape) : s_(shape) {}
 
-  void Forward(const void* input, void* output, void* /*scratch*/) override {
-    const T* x = static_cast<const T*>(input);
+  void Forward(const LocalResponseNormCall& call) override {
+    const T* x = static_cast<const T*>(call.input);
     ForEachPixel([&](int64_t first, int64_t apart) {
       for (int64_t c = 0; c < s_.channels; ++c) {
         const int64_t i = first + c * apart;
         const double scale = std::pow(SumOfSquares(x + first, c, apart), -s_.beta);
-        static_cast<T*>(output)[i] = T(float(float(x[i]) * scale));
+        static_cast<T*>(call.output)[i] = T(float(float(x[i]) * scale));
       }
     });
   }
 
-  void Backward(const void* input, const void* output_gradient, void* input_gradient,
-                void* /*scratch*/) override {
-    const T* x = static_cast<const T*>(input);
-    const T* dy = static_cast<const T*>(output_gradient);
+  void Backward(const LocalResponseNormCall& call) override {
+    const T* x = static_cast<const T*>(call.input);
+    const T* dy = static_cast<const T*>(call.output_gradient);
     std::vector<double> sums(s_.channels), shares(s_.channels), gradient(s_.channels);
     ForEachPixel([&](int64_t first, int64_t apart) {
       for (int64_t c = 0; c < s_.channels; ++c) {
@@ -42,7 +41,8 @@ class LocalResponseNormLoops : public LocalResponseNormKernel {
         ForEachNeighbour(c, [&](int64_t j) { share += shares[j]; });
         const int64_t i = first + c * apart;
         const double factor = 2 * s_.alpha * s_.beta / double(s_.size);
-        static_cast<T*>(input_gradient)[i] = T(float(gradient[c] - factor * float(x[i]) * share));
+        static_cast<T*>(call.input_gradient)[i] =
+            T(float(gradient[c] - factor * float(x[i]) * share));
       }
     });
   }

@@ -28,9 +28,9 @@ class PoolLoops : public PoolingKernel {
         input_index_(shape.Input(), shape.layout),
         output_index_(out_, shape.layout) {}
 
-  void Forward(const void* input, void* output, void* saved) override {
-    const T* x = static_cast<const T*>(input);
-    T* y = static_cast<T*>(output);
+  void Forward(const PoolingCall& call) override {
+    const T* x = static_cast<const T*>(call.input);
+    T* y = static_cast<T*>(call.output);
     ForEachWindow(
         [&](int64_t n, int64_t c, int64_t out, const Extent& rows, const Extent& columns) {
           if (s_.function == Pooling::kAverage) {
@@ -44,24 +44,24 @@ class PoolLoops : public PoolingKernel {
             if (float(x[in]) > float(x[best]) || std::isnan(float(x[in]))) best = in;
           });
           y[out] = x[best];
-          if (saved) static_cast<int64_t*>(saved)[out] = best;
+          if (call.saved) static_cast<int64_t*>(call.saved)[out] = best;
         });
   }
 
-  void Backward(const void* output_gradient, const void* saved, void* input_gradient) override {
-    const T* dy = static_cast<const T*>(output_gradient);
+  void Backward(const PoolingCall& call) override {
+    const T* dy = static_cast<const T*>(call.output_gradient);
     std::vector<float> dx(s_.Input().Count());
     ForEachWindow(
         [&](int64_t n, int64_t c, int64_t out, const Extent& rows, const Extent& columns) {
           const float g = float(dy[out]);
           if (s_.function == Pooling::kMaximum) {
-            dx[static_cast<const int64_t*>(saved)[out]] += g;
+            dx[static_cast<const int64_t*>(call.saved)[out]] += g;
             return;
           }
           const float share = g / float(rows.counted * columns.counted);
           ForEachInput(n, c, rows, columns, [&](int64_t in) { dx[in] += share; });
         });
-    for (size_t i = 0; i < dx.size(); ++i) static_cast<T*>(input_gradient)[i] = T(dx[i]);
+    for (size_t i = 0; i < dx.size(); ++i) static_cast<T*>(call.input_gradient)[i] = T(dx[i]);
   }
 
   int64_t saved_bytes() const override {

@@ -9,18 +9,20 @@ namespace {
 class ActivationPlan : public LayerPlan {
  public:
   ActivationPlan(const ActivationShape& shape, const PlanRequest& request)
-      : kernel_(MakeActivation(shape, request.reference)) {
+      : kernel_(MakeActivation(shape, request.target)) {
     output = request.input;
     gradient_in_place = 0;
     reads_input = false;
     kernel = kernel_->name();
   }
   void Forward(const LayerCall& call) override {
-    kernel_->Forward(call.input.data, call.output.data);
+    kernel_->Forward({.input = call.input.data, .output = call.output.data});
   }
   void Backward(const LayerCall& call) override {
     if (call.input_gradient.data)
-      kernel_->Backward(call.output.data, call.output_gradient.data, call.input_gradient.data);
+      kernel_->Backward({.output = call.output.data,
+                         .output_gradient = call.output_gradient.data,
+                         .input_gradient = call.input_gradient.data});
   }
 
  private:

@@ -11,35 +11,42 @@ namespace {
 
 class AddPlan : public LayerPlan {
  public:
-  AddPlan(const PlanRequest& request, bool relu) {
+  AddPlan(const PlanRequest& request, bool relu)
+      : sum_(MakeSum(relu, request.target)), convert_(MakeConvert(request.target)) {
     output = request.input;
     gradient_in_place = 0;
     reads_input = false;
     reads_output = relu;
-    kernel = "loops";
+    kernel = sum_->name();
     if (relu)
       relu_ = MakeActivation({.function = Activation::kRelu,
                               .count = request.batch * output.shape.Count(),
                               .type = output.type},
-                             request.reference);
+                             request.target);
   }
 
   void Forward(const LayerCall& call) override {
-    Gather(call.input, call.others, all_);
-    Sum(all_, relu_ != nullptr, call.output);
+    Gather(call.input, call.others, call_.inputs);
+    call_.output = call.output;
+    sum_->Forward(call_);
   }
 
   void Backward(const LayerCall& call) override {
     void* const gradient = call.output_gradient.data;
-    if (relu_) relu_->Backward(call.output.data, gradient, gradient);
-    Gather(call.input_gradient, call.other_gradients, all_);
-    for (const Tensor& input : all_)
-      if (input.data && input.data != gradient) Convert(call.output_gradient, input);
+    if (relu_)
+      relu_->Backward(
+          {.output = call.output.data, .output_gradient = gradient, .input_gradient = gradient});
+    Gather(call.input_gradient, call.other_gradients, call_.inputs);
+    for (const Tensor& input : call_.inputs)
+      if (input.data && input.data != gradient)
+        convert_->Forward({.from = call.output_gradient, .to = input});
   }
 
  private:
+  std::unique_ptr<SumKernel> sum_;
+  std::unique_ptr<ConvertKernel> convert_;
   std::unique_ptr<ActivationKernel> relu_;
-  std::vector<Tensor> all_;  // inputs, or their gradients
+  SumCall call_;  // its list holds inputs, or their gradients
 };
 
 class Add : public Layer {

@@ -12,7 +12,7 @@ namespace {
 class BatchNormPlan : public LayerPlan {
  public:
   BatchNormPlan(const BatchNormShape& shape, const PlanRequest& request)
-      : kernel_(MakeBatchNorm(shape, request.reference)) {
+      : kernel_(MakeBatchNorm(shape, request.target)) {
     output = request.input;
     gradient_in_place = shape.add ? 1 : 0;
     adds_gradient = true;

@@ -10,22 +10,22 @@ namespace {
 
 class ShufflePlan : public LayerPlan {
  public:
-  ShufflePlan(int64_t groups, const PlanRequest& request) : groups_(groups) {
+  ShufflePlan(int64_t groups, const PlanRequest& request)
+      : shuffle_(MakeShuffle(groups, request.target)) {
     output = request.input;
     reads_input = reads_output = false;
-    kernel = "loops";
+    kernel = shuffle_->name();
   }
   void Forward(const LayerCall& call) override {
-    ShuffleChannels(call.input, groups_, call.output);
+    shuffle_->Forward({.input = call.input, .output = call.output});
   }
   void Backward(const LayerCall& call) override {
     if (call.input_gradient.data)
-      ShuffleChannels(call.output_gradient, call.output_gradient.shape[1] / groups_,
-                      call.input_gradient);
+      shuffle_->Backward({.input = call.output_gradient, .output = call.input_gradient});
   }
 
  private:
-  int64_t groups_;
+  std::unique_ptr<ShuffleKernel> shuffle_;
 };
 
 class ChannelShuffle : public Layer {

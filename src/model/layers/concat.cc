@@ -9,25 +9,29 @@ namespace {
 
 class ConcatPlan : public LayerPlan {
  public:
-  ConcatPlan(const PlanRequest& request, const Shape& shape) {
+  ConcatPlan(const PlanRequest& request, const Shape& shape)
+      : concatenate_(MakeConcatenate(request.target)) {
     output = request.input;
     output.shape = shape;
     reads_input = reads_output = false;
-    kernel = "loops";
+    kernel = concatenate_->name();
   }
 
   void Forward(const LayerCall& call) override {
-    Gather(call.input, call.others, all_);
-    Concatenate(all_, call.output);
+    Gather(call.input, call.others, call_.parts);
+    call_.whole = call.output;
+    concatenate_->Forward(call_);
   }
 
   void Backward(const LayerCall& call) override {
-    Gather(call.input_gradient, call.other_gradients, all_);
-    TakeApart(call.output_gradient, all_);
+    Gather(call.input_gradient, call.other_gradients, call_.parts);
+    call_.whole = call.output_gradient;
+    concatenate_->Backward(call_);
   }
 
  private:
-  std::vector<Tensor> all_;  // inputs, or their gradients
+  std::unique_ptr<ConcatenateKernel> concatenate_;
+  ConcatenateCall call_;  // its parts are inputs, or their gradients
 };
 
 class Concat : public Layer {

@@ -21,7 +21,10 @@ Edge In(Edge edge, InputFormat format) {
 class ConvertedPlan : public LayerPlan {
  public:
   ConvertedPlan(const PlanRequest& outside, InputFormat format, std::unique_ptr<LayerPlan> inner)
-      : inner_(std::move(inner)), others_(outside.others.size()), gradients_(others_.size()) {
+      : inner_(std::move(inner)),
+        convert_(MakeConvert(outside.target)),
+        others_(outside.others.size()),
+        gradients_(others_.size()) {
     bool all = Add(outside.input, outside.batch, format);
     for (const Edge& edge : outside.others) all = Add(edge, outside.batch, format) && all;
     kept_ = outside.training && inner_->reads_input;
@@ -40,9 +43,9 @@ class ConvertedPlan : public LayerPlan {
 
   void Forward(const LayerCall& call) override {
     const LayerCall inside = Inside(call, false);
-    if (inputs_[0].converts) Convert(call.input, inside.input);
+    if (inputs_[0].converts) convert_->Forward({call.input, inside.input});
     for (size_t k = 0; k < others_.size(); ++k)
-      if (inputs_[k + 1].converts) Convert(call.others[k], others_[k]);
+      if (inputs_[k + 1].converts) convert_->Forward({call.others[k], others_[k]});
     inner_->Forward(inside);
   }
 
@@ -50,10 +53,10 @@ class ConvertedPlan : public LayerPlan {
     const LayerCall inside = Inside(call, true);
     inner_->Backward(inside);
     if (inputs_[0].converts && call.input_gradient.data)
-      Convert(inside.input_gradient, call.input_gradient);
+      convert_->Forward({inside.input_gradient, call.input_gradient});
     for (size_t k = 0; k < inside.other_gradients.size(); ++k)
       if (inputs_[k + 1].converts && call.other_gradients[k].data)
-        Convert(gradients_[k], call.other_gradients[k]);
+        convert_->Forward({gradients_[k], call.other_gradients[k]});
   }
 
  private:
@@ -99,6 +102,7 @@ class ConvertedPlan : public LayerPlan {
   }
 
   std::unique_ptr<LayerPlan> inner_;
+  std::unique_ptr<ConvertKernel> convert_;
   std::vector<Input> inputs_;
   std::vector<Tensor> others_, gradients_;  // of the current call
   bool kept_ = false;                       // converted inputs are kept until Backward

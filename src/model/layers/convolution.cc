@@ -59,11 +59,11 @@ class Convolution : public Layer {
             "\"bf16\" "
             "leave it \"auto\" or \"direct\"",
             name_, ConvolutionAlgorithmNames()[static_cast<size_t>(shape.algorithm)]);
-    shape.layout = PreferredLayout(shape, request.reference);
+    shape.layout = PreferredLayout(shape, request.target);
     return ConvertInput(
         request, {.type = request.arithmetic, .layout = shape.layout}, [&](const PlanRequest& r) {
           return std::make_unique<ConvolutionPlan>(
-              MakeConvolution(shape, r.reference),
+              MakeConvolution(shape, r.target),
               Edge{.shape = OutputShape(), .type = shape.type, .layout = shape.layout}, shape.relu);
         });
   }

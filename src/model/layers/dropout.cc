@@ -4,8 +4,6 @@
 #include "kernels/dropout.h"
 
 #include "base/check.h"
-
-#include "base/random.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {
@@ -14,40 +12,36 @@ namespace {
 class DropoutPlan : public LayerPlan {
  public:
   DropoutPlan(const DropoutShape& shape, const PlanRequest& request, int layer)
-      : shape_(shape), layer_(static_cast<uint64_t>(layer)), keys_(shape.batch) {
+      : kernel_(MakeDropout(shape, request.target)), layer_(static_cast<uint64_t>(layer)) {
     output = request.input;
     output_is_input = !request.training;
     gradient_in_place = 0;
     reads_input = reads_output = false;  // the mask is saved
     saved_bytes = request.training ? shape.batch * shape.count : 0;
-    kernel = request.training ? "loops" : "none";
+    kernel = request.training ? kernel_->name() : "none";
   }
 
   void Forward(const LayerCall& call) override {
     if (output_is_input) return;
-    auto* mask = static_cast<uint8_t*>(call.saved);
-    for (int64_t n = 0; n < shape_.batch; ++n) keys_[n] = Key(call.batch, n);
-    DrawMasks(shape_, keys_, mask);
-    ApplyMask(shape_, call.input.data, mask, call.output.data);
+    kernel_->Forward({.seed = call.batch.seed,
+                      .epoch = static_cast<uint64_t>(call.batch.epoch),
+                      .layer = layer_,
+                      .examples = call.examples,
+                      .mask = static_cast<uint8_t*>(call.saved),
+                      .from = call.input.data,
+                      .to = call.output.data});
   }
 
   void Backward(const LayerCall& call) override {
     if (call.input_gradient.data && !output_is_input)
-      ApplyMask(shape_, call.output_gradient.data, static_cast<uint8_t*>(call.saved),
-                call.input_gradient.data);
+      kernel_->Backward({.mask = static_cast<uint8_t*>(call.saved),
+                         .from = call.output_gradient.data,
+                         .to = call.input_gradient.data});
   }
 
  private:
-  uint64_t Key(const Batch& batch, int64_t n) const {
-    const int64_t example = batch.examples.empty() ? n : batch.examples[n];
-    return Random{batch.seed, Word(Draw::kDropout), static_cast<uint64_t>(batch.epoch),
-                  static_cast<uint64_t>(example), layer_}
-        .Bits();
-  }
-
-  DropoutShape shape_;
+  std::unique_ptr<DropoutKernel> kernel_;
   uint64_t layer_;
-  std::vector<uint64_t> keys_;  // one per example of the batch
 };
 
 class Dropout : public Layer {

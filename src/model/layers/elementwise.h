@@ -28,20 +28,25 @@ class ElementwiseLayer : public Layer {
  private:
   class ElementwisePlan : public LayerPlan {
    public:
-    ElementwisePlan(Function function, const PlanRequest& request) : function_(function) {
+    ElementwisePlan(Function function, const PlanRequest& request)
+        : kernel_(MakeElementwise(function, request.target)) {
       output = request.input;
       gradient_in_place = 0;
       reads_output = false;
-      kernel = "loops";
+      kernel = kernel_->name();
     }
-    void Forward(const LayerCall& call) override { ApplyEach(function_, call.input, call.output); }
+    void Forward(const LayerCall& call) override {
+      kernel_->Forward({.input = call.input, .output = call.output});
+    }
     void Backward(const LayerCall& call) override {
       if (call.input_gradient.data)
-        ApplySlope(function_, call.input, call.output_gradient, call.input_gradient);
+        kernel_->Backward({.input = call.input,
+                           .output_gradient = call.output_gradient,
+                           .input_gradient = call.input_gradient});
     }
 
    private:
-    Function function_;
+    std::unique_ptr<ElementwiseKernel> kernel_;
   };
 
   Function function_;

@@ -23,24 +23,25 @@ class SharedPlan : public LayerPlan {
 class ReorderPlan : public LayerPlan {
  public:
   explicit ReorderPlan(const PlanRequest& request)
-      : input_(BatchTensor(request.input, request.batch)) {
+      : convert_(MakeConvert(request.target)), input_(BatchTensor(request.input, request.batch)) {
     output = {.shape = {request.input.shape.Count()}, .type = request.input.type};
     reads_input = reads_output = false;
     kernel = "reorder";
   }
   void Forward(const LayerCall& call) override {
-    Convert(call.input, As(Layout::kPlain, call.output.data));
+    convert_->Forward({call.input, As(Layout::kPlain, call.output.data)});
   }
   void Backward(const LayerCall& call) override {
     if (call.input_gradient.data)
-      Convert(As(Layout::kPlain, call.output_gradient.data),
-              As(input_.layout, call.input_gradient.data));
+      convert_->Forward({As(Layout::kPlain, call.output_gradient.data),
+                         As(input_.layout, call.input_gradient.data)});
   }
 
  private:
   Tensor As(Layout layout, void* data) const {
     return {.shape = input_.shape, .type = input_.type, .data = data, .layout = layout};
   }
+  std::unique_ptr<ConvertKernel> convert_;
   Tensor input_;
 };
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "kernels/cpu/exponential.h"
+#include "kernels/exponential.h"
 #include "model/layers/elementwise.h"
 
 namespace yoke::layer {
@@ -23,9 +23,7 @@ struct TanhGelu {
   static constexpr float kScale =
       2 * std::numbers::sqrt2_v<float> * std::numbers::inv_sqrtpi_v<float>;
   static constexpr float kCubic = 0.044715F;
-  static float Share(float x) {
-    return 1 / (1 + cpu::Exponential(-kScale * (x + kCubic * x * x * x)));
-  }
+  static float Share(float x) { return 1 / (1 + Exponential(-kScale * (x + kCubic * x * x * x))); }
   float Value(float x) const { return x * Share(x); }
   float Slope(float x) const {
     const float share = Share(x);

@@ -7,16 +7,23 @@ namespace {
 
 class GlobalAveragePlan : public LayerPlan {
  public:
-  GlobalAveragePlan(const PlanRequest& request, const Shape& shape) {
+  GlobalAveragePlan(const PlanRequest& request, const Shape& shape)
+      : kernel_(MakeGlobalAverage(request.target)) {
     output = {.shape = shape, .type = request.input.type};
     if (shape.rank() == 3) output.layout = request.input.layout;
     reads_input = reads_output = false;
-    kernel = "loops";
+    kernel = kernel_->name();
   }
-  void Forward(const LayerCall& call) override { AverageImages(call.input, call.output); }
+  void Forward(const LayerCall& call) override {
+    kernel_->Forward({.image = call.input, .average = call.output});
+  }
   void Backward(const LayerCall& call) override {
-    if (call.input_gradient.data) SpreadAverages(call.output_gradient, call.input_gradient);
+    if (call.input_gradient.data)
+      kernel_->Backward({.image = call.input_gradient, .average = call.output_gradient});
   }
+
+ private:
+  std::unique_ptr<GlobalAverageKernel> kernel_;
 };
 
 class GlobalAverage : public Layer {

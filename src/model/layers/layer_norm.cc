@@ -10,15 +10,16 @@ namespace {
 
 class LayerNormPlan : public LayerPlan {
  public:
-  LayerNormPlan(const LayerNormShape& shape, const PlanRequest& request) : shape_(shape) {
+  LayerNormPlan(const LayerNormShape& shape, const PlanRequest& request)
+      : kernel_(MakeLayerNorm(shape, request.target)) {
     output = request.input;
     gradient_in_place = 0;
     reads_output = false;
     saved_bytes = request.training ? 2 * shape.rows * SizeOf(DType::kF32) : 0;
-    kernel = "loops";
+    kernel = kernel_->name();
   }
-  void Forward(const LayerCall& call) override { LayerNorm(shape_, Arguments(call)); }
-  void Backward(const LayerCall& call) override { LayerNormBack(shape_, Arguments(call)); }
+  void Forward(const LayerCall& call) override { kernel_->Forward(Arguments(call)); }
+  void Backward(const LayerCall& call) override { kernel_->Backward(Arguments(call)); }
 
  private:
   static LayerNormCall Arguments(const LayerCall& call) {
@@ -34,7 +35,7 @@ class LayerNormPlan : public LayerPlan {
             .input_gradient = call.input_gradient.data};
   }
 
-  LayerNormShape shape_;
+  std::unique_ptr<LayerNormKernel> kernel_;
 };
 
 class LayerNormLayer : public Layer {

@@ -41,7 +41,7 @@ class Linear : public Layer {
                         .training = r.training,
                         .input_gradient = r.input_gradient};
       shape.adds = r.training && r.immediate && AddsFaster(shape);
-      return std::make_unique<LinearPlan>(MakeLinear(shape, r.reference),
+      return std::make_unique<LinearPlan>(MakeLinear(shape, r.target),
                                           Edge{.shape = {shape.outputs}, .type = shape.type}, relu_,
                                           shape.adds);
     });

@@ -12,7 +12,7 @@ namespace {
 class LocalResponseNormPlan : public LayerPlan {
  public:
   LocalResponseNormPlan(const LocalResponseNormShape& shape, const PlanRequest& request)
-      : kernel_(MakeLocalResponseNorm(shape, request.reference)) {
+      : kernel_(MakeLocalResponseNorm(shape, request.target)) {
     output = request.input;
     gradient_in_place = 0;
     reads_output = false;
@@ -20,12 +20,15 @@ class LocalResponseNormPlan : public LayerPlan {
     kernel = kernel_->name();
   }
   void Forward(const LayerCall& call) override {
-    kernel_->Forward(call.input.data, call.output.data, call.scratch);
+    kernel_->Forward(
+        {.input = call.input.data, .output = call.output.data, .scratch = call.scratch});
   }
   void Backward(const LayerCall& call) override {
     if (call.input_gradient.data)
-      kernel_->Backward(call.input.data, call.output_gradient.data, call.input_gradient.data,
-                        call.scratch);
+      kernel_->Backward({.input = call.input.data,
+                         .output_gradient = call.output_gradient.data,
+                         .input_gradient = call.input_gradient.data,
+                         .scratch = call.scratch});
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "kernels/threads.h"
+#include "kernels/vectors.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/support.h"
 
@@ -16,19 +17,23 @@ namespace {
 
 class LossPlan : public LayerPlan {
  public:
-  LossPlan(const CrossEntropyShape& shape, bool reference)
-      : shape_(shape), kernel_(MakeCrossEntropy(shape, reference)) {
+  LossPlan(const CrossEntropyShape& shape, const Target& target)
+      : shape_(shape), kernel_(MakeCrossEntropy(shape, target)) {
     output = {.shape = {1}};
     reads_output = false;
     kernel = kernel_->name();
   }
   void Forward(const LayerCall& call) override {
     CheckLabels(call.batch, shape_);
-    kernel_->Forward(call.input.As<float>(), call.batch, call.output.As<float>());
+    kernel_->Forward({.scores = call.input.As<float>(),
+                      .labels = call.labels,
+                      .losses = call.output.As<float>()});
   }
   void Backward(const LayerCall& call) override {
     if (call.input_gradient.data)
-      kernel_->Backward(call.input.As<float>(), call.batch, call.input_gradient.As<float>());
+      kernel_->Backward({.scores = call.input.As<float>(),
+                         .labels = call.labels,
+                         .gradient = call.input_gradient.As<float>()});
   }
 
  private:
@@ -39,8 +44,8 @@ class LossPlan : public LayerPlan {
 /// The loss times a weight other than 1 (an auxiliary head).
 class WeightedLossPlan : public LayerPlan {
  public:
-  WeightedLossPlan(std::unique_ptr<LayerPlan> plan, double weight)
-      : plan_(std::move(plan)), weight_(static_cast<float>(weight)) {
+  WeightedLossPlan(std::unique_ptr<LayerPlan> plan, double weight, const Target& target)
+      : plan_(std::move(plan)), vectors_(target), weight_(static_cast<float>(weight)) {
     output = plan_->output;
     saved_bytes = plan_->saved_bytes;
     scratch_bytes = plan_->scratch_bytes;
@@ -58,19 +63,20 @@ class WeightedLossPlan : public LayerPlan {
   }
 
  private:
-  void Scale(const Tensor& numbers) const {
-    for (int64_t i = 0; i < numbers.Count(); ++i) numbers.As<float>()[i] *= weight_;
+  void Scale(const Tensor& values) const {
+    vectors_.Scale({values.As<float>(), static_cast<size_t>(values.Count())}, weight_);
   }
 
   std::unique_ptr<LayerPlan> plan_;
+  Vectors vectors_;
   float weight_;
 };
 
 /// The loss over active scores: each group is a small batch whose labels are columns of its block.
 class ActiveLossPlan : public LayerPlan {
  public:
-  ActiveLossPlan(const CrossEntropyShape& shape, bool reference)
-      : shape_(shape), reference_(reference) {
+  ActiveLossPlan(const CrossEntropyShape& shape, const Target& target)
+      : shape_(shape), target_(target) {
     output = {.shape = {1}};
     kernel = "active scores";
   }
@@ -82,7 +88,9 @@ class ActiveLossPlan : public LayerPlan {
     ForEachOnTeam(static_cast<int64_t>(set.groups.size()), [&](int64_t g) {
       Group& own = groups_[g];
       Prepare(call.batch, set, set.groups[g], own);
-      own.kernel->Forward(set.values.data() + set.groups[g].value, own.labels, own.losses.data());
+      own.kernel->Forward({.scores = set.values.data() + set.groups[g].value,
+                           .labels = own.labels.Targets(),
+                           .losses = own.losses.data()});
       const auto examples = set.ExamplesOf(set.groups[g]);
       for (size_t i = 0; i < examples.size(); ++i)
         call.output.As<float>()[examples[i]] = own.losses[i];
@@ -93,8 +101,9 @@ class ActiveLossPlan : public LayerPlan {
     ActiveSet& set = *call.active_input;
     ForEachOnTeam(static_cast<int64_t>(set.groups.size()), [&](int64_t g) {
       const int64_t at = set.groups[g].value;
-      groups_[g].kernel->Backward(set.values.data() + at, groups_[g].labels,
-                                  set.gradient.data() + at);
+      groups_[g].kernel->Backward({.scores = set.values.data() + at,
+                                   .labels = groups_[g].labels.Targets(),
+                                   .gradient = set.gradient.data() + at});
     });
   }
 
@@ -112,7 +121,7 @@ class ActiveLossPlan : public LayerPlan {
     own.labels.labels.Clear();
     const int32_t* first = set.ids.data() + group.id;
     for (const int32_t example : set.ExamplesOf(group)) {
-      const Targets targets = TargetsOf(batch, shape_, example);
+      const Targets targets = TargetsOf(batch.Targets(), shape_, example);
       for (int64_t k = 0; k < targets.count; ++k)
         own.labels.labels.ids.push_back(static_cast<int32_t>(
             std::lower_bound(first, first + group.labels, targets.ids[k]) - first));
@@ -122,11 +131,11 @@ class ActiveLossPlan : public LayerPlan {
                                    .batch = group.examples,
                                    .outputs = group.columns,
                                    .mean_over = batch.size},
-                                  reference_);
+                                  target_);
   }
 
   CrossEntropyShape shape_;
-  bool reference_;
+  Target target_;
   std::vector<Group> groups_;
 };
 
@@ -145,14 +154,14 @@ class Loss : public Layer {
     if (request.input.active)
       return std::make_unique<ActiveLossPlan>(
           CrossEntropyShape{.function = function_, .batch = request.batch, .outputs = outputs_},
-          request.reference);
+          request.target);
     auto plan = ConvertInput(request, {}, [this](const PlanRequest& r) {
       return std::make_unique<LossPlan>(
           CrossEntropyShape{.function = function_, .batch = r.batch, .outputs = outputs_},
-          r.reference);
+          r.target);
     });
     if (weight_ == 1) return plan;
-    return std::make_unique<WeightedLossPlan>(std::move(plan), weight_);
+    return std::make_unique<WeightedLossPlan>(std::move(plan), weight_, request.target);
   }
 
  private:

@@ -102,7 +102,7 @@ class LshLinear : public Layer {
                             .bias = shape_.bias,
                             .relu = shape_.relu};
     return std::make_unique<WeightedPlan<LinearKernel, LinearCall>>(
-        MakeLinear(shape, request.reference), Edge{.shape = {shape.outputs}}, shape.relu);
+        MakeLinear(shape, request.target), Edge{.shape = {shape.outputs}}, shape.relu);
   }
 
   LshPlanShape shape_;

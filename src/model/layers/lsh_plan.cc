@@ -174,7 +174,7 @@ void LshPlan::AddLabels(const LayerCall& call, const ActiveGroup& group,
                         std::vector<int32_t>& ids) const {
   const CrossEntropyShape labels{.batch = call.batch.size, .outputs = shape_.settings.outputs};
   for (const int32_t example : call.active_output->ExamplesOf(group)) {
-    const Targets targets = TargetsOf(call.batch, labels, example);
+    const Targets targets = TargetsOf(call.batch.Targets(), labels, example);
     for (int64_t k = 0; k < targets.count; ++k)  // with one output, class 1 is that output
       ids.push_back(std::min(targets.ids[k], static_cast<int32_t>(labels.outputs) - 1));
   }
@@ -391,7 +391,7 @@ LinearKernel& LshPlan::KernelFor(const ActiveGroup& group, int64_t inputs) {
                                       .relu = shape_.relu,
                                       .training = true,
                                       .input_gradient = request_.input_gradient},
-                                     request_.reference));
+                                     request_.target));
 }
 
 }  // namespace yoke::layer

@@ -11,22 +11,25 @@ namespace {
 
 class MultiplyPlan : public LayerPlan {
  public:
-  explicit MultiplyPlan(const PlanRequest& request) {
+  explicit MultiplyPlan(const PlanRequest& request) : kernel_(MakeMultiply(request.target)) {
     output = request.input;
     gradient_in_place = 0;
     reads_output = false;
-    kernel = "loops";
+    kernel = kernel_->name();
   }
   void Forward(const LayerCall& call) override {
-    Multiply(call.input, call.others[0], call.output);
+    kernel_->Forward({.x = call.input, .gate = call.others[0], .output = call.output});
   }
   void Backward(const LayerCall& call) override {
-    MultiplyBack({.x = call.input,
-                  .gate = call.others[0],
-                  .output_gradient = call.output_gradient,
-                  .x_gradient = call.input_gradient,
-                  .gate_gradient = call.other_gradients[0]});
+    kernel_->Backward({.x = call.input,
+                       .gate = call.others[0],
+                       .output_gradient = call.output_gradient,
+                       .x_gradient = call.input_gradient,
+                       .gate_gradient = call.other_gradients[0]});
   }
+
+ private:
+  std::unique_ptr<MultiplyKernel> kernel_;
 };
 
 class MultiplyLayer : public Layer {

@@ -14,24 +14,25 @@ struct PadSettings {
 
 class PadPlan : public LayerPlan {
  public:
-  PadPlan(const PadSettings& settings, const PlanRequest& request) : settings_(settings) {
+  PadPlan(const PadSettings& settings, const PlanRequest& request)
+      : kernel_(MakePad(
+            {.top = settings.border.top, .left = settings.border.left, .value = settings.value},
+            request.target)) {
     output = request.input;
     output.shape = settings.output;
     reads_input = reads_output = false;
-    kernel = "loops";
+    kernel = kernel_->name();
   }
   void Forward(const LayerCall& call) override {
-    PadImages(call.input, settings_.border.top, settings_.border.left, settings_.value,
-              call.output);
+    kernel_->Forward({.image = call.input, .padded = call.output});
   }
   void Backward(const LayerCall& call) override {
     if (call.input_gradient.data)
-      CropImages(call.output_gradient, settings_.border.top, settings_.border.left,
-                 call.input_gradient);
+      kernel_->Backward({.image = call.input_gradient, .padded = call.output_gradient});
   }
 
  private:
-  PadSettings settings_;
+  std::unique_ptr<PadKernel> kernel_;
 };
 
 class PadLayer : public Layer {

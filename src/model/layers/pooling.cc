@@ -14,7 +14,7 @@ namespace {
 class PoolingPlan : public LayerPlan {
  public:
   PoolingPlan(const PoolingShape& shape, const PlanRequest& request)
-      : kernel_(MakePooling(shape, request.reference)) {
+      : kernel_(MakePooling(shape, request.target)) {
     const Shape out = shape.Output();
     output = {.shape = {out[1], out[2], out[3]}, .type = shape.type, .layout = shape.layout};
     reads_input = reads_output = false;  // the place of each maximum is saved
@@ -22,11 +22,13 @@ class PoolingPlan : public LayerPlan {
     kernel = kernel_->name();
   }
   void Forward(const LayerCall& call) override {
-    kernel_->Forward(call.input.data, call.output.data, call.saved);
+    kernel_->Forward({.input = call.input.data, .output = call.output.data, .saved = call.saved});
   }
   void Backward(const LayerCall& call) override {
     if (call.input_gradient.data)
-      kernel_->Backward(call.output_gradient.data, call.saved, call.input_gradient.data);
+      kernel_->Backward({.output_gradient = call.output_gradient.data,
+                         .input_gradient = call.input_gradient.data,
+                         .saved = call.saved});
   }
 
  private:

@@ -11,22 +11,24 @@ namespace {
 
 class ShortcutPlan : public LayerPlan {
  public:
-  explicit ShortcutPlan(const ShortcutShape& shape) : shape_(shape) {
+  ShortcutPlan(const ShortcutShape& shape, const Target& target)
+      : kernel_(MakeShortcut(shape, target)) {
     const Shape out = shape.Output();
     output = {.shape = {out[1], out[2], out[3]}, .type = shape.type, .layout = shape.layout};
     reads_input = reads_output = false;
-    kernel = "loops";
+    kernel = kernel_->name();
   }
   void Forward(const LayerCall& call) override {
-    TakeShortcut(shape_, call.input.data, call.output.data);
+    kernel_->Forward({.input = call.input.data, .output = call.output.data});
   }
   void Backward(const LayerCall& call) override {
     if (call.input_gradient.data)
-      TakeShortcutBack(shape_, call.output_gradient.data, call.input_gradient.data);
+      kernel_->Backward({.output_gradient = call.output_gradient.data,
+                         .input_gradient = call.input_gradient.data});
   }
 
  private:
-  ShortcutShape shape_;
+  std::unique_ptr<ShortcutKernel> kernel_;
 };
 
 class Shortcut : public Layer {
@@ -45,7 +47,7 @@ class Shortcut : public Layer {
     shape.batch = request.batch;
     shape.type = request.input.type;
     shape.layout = request.input.layout;
-    return std::make_unique<ShortcutPlan>(shape);
+    return std::make_unique<ShortcutPlan>(shape, request.target);
   }
 
  private:

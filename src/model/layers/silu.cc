@@ -1,13 +1,13 @@
 // The layer `silu`: x * sigmoid(x), also called swish (Elfwing et al. 2017; Ramachandran et al.
 // 2017).
-#include "kernels/cpu/exponential.h"
+#include "kernels/exponential.h"
 #include "model/layers/elementwise.h"
 
 namespace yoke::layer {
 namespace {
 
 struct Silu {
-  static float Sigmoid(float x) { return 1 / (1 + cpu::Exponential(-x)); }
+  static float Sigmoid(float x) { return 1 / (1 + Exponential(-x)); }
   float Value(float x) const { return x * Sigmoid(x); }
   float Slope(float x) const {
     const float s = Sigmoid(x);

@@ -1,7 +1,4 @@
 // The layer `slice`: a contiguous range of channels.
-#include <array>
-#include <cstring>
-
 #include "base/check.h"
 #include "base/limits.h"
 #include "kernels/join.h"
@@ -17,28 +14,36 @@ struct Piece {
 
 class SlicePlan : public LayerPlan {
  public:
-  SlicePlan(const Piece& piece, const Shape& shape, const PlanRequest& request) : piece_(piece) {
+  SlicePlan(const Piece& piece, const Shape& shape, const PlanRequest& request)
+      : concatenate_(MakeConcatenate(request.target)), stream_(*request.target.stream) {
+    call_.parts = {Tensor{.shape = {1, piece.begin}}, Tensor{},
+                   Tensor{.shape = {1, piece.all - piece.begin - piece.count}}};
     output = request.input;
     output.shape = shape;
     reads_input = reads_output = false;
-    kernel = "loops";
+    kernel = concatenate_->name();
   }
-  void Forward(const LayerCall& call) override { TakeApart(call.input, Parts(call.output)); }
+  void Forward(const LayerCall& call) override {
+    concatenate_->Backward(Parts(call.input, call.output));
+  }
   void Backward(const LayerCall& call) override {
     const Tensor& gradient = call.input_gradient;
     if (!gradient.data) return;
-    std::memset(gradient.data, 0, static_cast<size_t>(gradient.Bytes()));
-    Concatenate(Parts(call.output_gradient), gradient);
+    stream_.Clear(gradient.data, gradient.Bytes());
+    concatenate_->Forward(Parts(gradient, call.output_gradient));
   }
 
  private:
   /// The piece and the channels before and after it, of which only the shapes are set.
-  std::array<Tensor, 3> Parts(const Tensor& piece) const {
-    const int64_t behind = piece_.all - piece_.begin - piece_.count;
-    return {Tensor{.shape = {1, piece_.begin}}, piece, Tensor{.shape = {1, behind}}};
+  const ConcatenateCall& Parts(const Tensor& whole, const Tensor& piece) {
+    call_.whole = whole;
+    call_.parts[1] = piece;
+    return call_;
   }
 
-  Piece piece_;
+  std::unique_ptr<ConcatenateKernel> concatenate_;
+  Stream& stream_;
+  ConcatenateCall call_;
 };
 
 class SliceLayer : public Layer {

@@ -12,8 +12,8 @@ namespace {
 
 class SparseLinearPlan : public LayerPlan {
  public:
-  SparseLinearPlan(const SparseLinearShape& shape, bool reference)
-      : shape_(shape), kernel_(MakeSparseLinear(shape, reference)) {
+  SparseLinearPlan(const SparseLinearShape& shape, const Target& target)
+      : shape_(shape), kernel_(MakeSparseLinear(shape, target)) {
     output = {.shape = {shape.outputs}};
     reads_output = shape.relu;
     scratch_bytes = shape.outputs * SizeOf(DType::kF32);
@@ -75,7 +75,7 @@ class SparseLinear : public Layer {
   }
 
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
-    return std::make_unique<SparseLinearPlan>(shape_, request.reference);
+    return std::make_unique<SparseLinearPlan>(shape_, request.target);
   }
 
   bool Fuse(std::string_view activation) override {

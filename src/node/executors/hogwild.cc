@@ -25,7 +25,7 @@ constexpr int64_t kFullSpeed = 16;
 /// The data of one thread.
 struct Worker {
   Worker(const ExecutorContext& context, int64_t small, bool immediate)
-      : plans(context, small, immediate), gradients(context.graph.layout(), Cpu()) {}
+      : plans(context, small, {.immediate = immediate}), gradients(context.graph.layout(), Cpu()) {}
 
   Plans plans;
   Gradients gradients;
@@ -177,6 +177,7 @@ ExecutorEntry hogwild() {
                                "its fraction of it; false: each update takes the whole rate."}},
           .make = [](const Options& options,
                      const ExecutorContext& context) -> std::unique_ptr<Executor> {
+            RequireCpu(context, "hogwild");
             Check(context.rule && context.state, "hogwild needs a rule and its state");
             return std::make_unique<Hogwild>(options, context);
           }};

@@ -1,6 +1,8 @@
 // Single: one device computes the whole batch; on a CPU all threads of the caller work on each
 // layer together.
+#include "base/check.h"
 #include "model/bf16_copy.h"
+#include "node/device_replica.h"
 #include "node/plans.h"
 #include "node/sub_batch.h"
 
@@ -38,10 +40,38 @@ class Single : public Executor {
 
   ExecutorContext context_;
   Plans plans_{context_, context_.batch};
-  Plans bodies_{context_, context_.batch, /*immediate=*/false, GraphPart::kBody};
+  Plans bodies_{context_, context_.batch, {.part = GraphPart::kBody}};
   Batch above_;  // activations with the batch's labels
   Bf16Copy low_;
 };
+
+/// The same on a device with memory of its own.
+class SingleOnDevice : public Executor {
+ public:
+  SingleOnDevice(const ExecutorContext& context, Device& device)
+      : context_(context), replica_(context_, device, context.batch) {}
+
+  StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
+    if (batch.size == 0) return StepOfNothing(params, step.ready);
+    Require(!step.head, "a served head needs node.devices = [\"cpu\"]");
+    const StepResult result = replica_.Step(batch, params);
+    AnnounceAll(*params.layout, step.ready);
+    return result;
+  }
+  std::string FirstNonFinite() const override { return replica_.FirstNonFinite(); }
+
+ private:
+  ExecutorContext context_;
+  DeviceReplica replica_;
+};
+
+std::unique_ptr<Executor> MakeSingle(const Options& /*options*/, const ExecutorContext& context) {
+  Require(context.devices.size() == 1, "executor single takes one device, not {}",
+          context.devices.size());
+  Device& device = *context.devices[0];
+  if (device.IsHost()) return std::make_unique<Single>(context);
+  return std::make_unique<SingleOnDevice>(context, device);
+}
 
 }  // namespace
 
@@ -49,9 +79,7 @@ ExecutorEntry single() {
   return {.name = "single",
           .summary = "One device computes the whole batch",
           .options = {},
-          .make = [](const Options&, const ExecutorContext& context) -> std::unique_ptr<Executor> {
-            return std::make_unique<Single>(context);
-          }};
+          .make = MakeSingle};
 }
 
 }  // namespace yoke::executor

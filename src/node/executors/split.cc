@@ -25,7 +25,7 @@ constexpr int64_t kBlock = 1024;
 struct Part {
   Part(const ExecutorContext& context, int64_t share)
       : plans(context, share),
-        bodies(context, share, /*immediate=*/false, GraphPart::kBody),
+        bodies(context, share, {.part = GraphPart::kBody}),
         values(Cpu(), context.graph.layout().size() * SizeOf(DType::kF32)),
         gradients(context.graph.layout(), Cpu()) {}
 
@@ -225,6 +225,7 @@ ExecutorEntry split() {
             .maximum = 1024}},
       .make = [](const Options& options,
                  const ExecutorContext& context) -> std::unique_ptr<Executor> {
+        RequireCpu(context, "split");
         const int parts = options.Has("parts") ? static_cast<int>(options.Int("parts"))
                                                : UsualParts(context.threads);
         if (parts == 1) return FindEntry(executors(), "executor", "single").make({}, context);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 
 #include "base/random.h"
 #include "base/registry.h"
@@ -134,6 +135,68 @@ class Parameters {
   std::vector<RowGradient> rows_;
 };
 
+/// A call's memory: on the host itself, on another device copies, taken there before a pass and
+/// back after it. What shares memory here shares it there.
+class Mirror {
+ public:
+  Mirror(const Target& target, const LayerCall& call, const LayerPlan& plan)
+      : target_(target),
+        params_(call.params.begin(), call.params.end()),
+        others_(call.others.begin(), call.others.end()),
+        other_gradients_(call.other_gradients.begin(), call.other_gradients.end()),
+        there_(call) {
+    if (target.device->IsHost()) return;
+    for (Tensor* tensor :
+         {&there_.input, &there_.output, &there_.input_gradient, &there_.output_gradient})
+      Move(*tensor);
+    for (std::vector<Tensor>* tensors : {&others_, &other_gradients_})
+      for (Tensor& tensor : *tensors) Move(tensor);
+    for (ParamRef& param : params_) {
+      param.gradient = static_cast<float*>(At(param.gradient, 4 * param.value.Count()));
+      Move(param.value);
+    }
+    const Batch& batch = call.batch;
+    Move(there_.labels.classes, batch.classes.size());
+    Move(there_.labels.sets.offsets, batch.labels.offsets.size());
+    Move(there_.labels.sets.ids, batch.labels.ids.size());
+    Move(there_.examples, batch.examples.size());
+    there_.saved = At(there_.saved, plan.saved_bytes);
+    there_.scratch = At(there_.scratch, plan.scratch_bytes);
+    there_.params = params_;
+    there_.others = others_;
+    there_.other_gradients = other_gradients_;
+  }
+
+  template <typename Run>
+  void Pass(const Run& run) {
+    for (const auto& [here, there] : copies_)
+      target_.stream->Copy(there.data(), here, there.bytes());
+    run(there_);
+    for (const auto& [here, there] : copies_)
+      target_.stream->Copy(here, there.data(), there.bytes());
+    target_.stream->Wait();
+  }
+
+ private:
+  void* At(const void* here, int64_t bytes) {
+    if (!here || bytes == 0) return nullptr;
+    Buffer& there = copies_[const_cast<void*>(here)];
+    if (there.bytes() == 0) there = Buffer(*target_.device, bytes);
+    return there.data();
+  }
+  void Move(Tensor& tensor) { tensor.data = At(tensor.data, tensor.Bytes()); }
+  template <typename T>
+  void Move(const T*& values, size_t count) {
+    values = static_cast<T*>(At(values, static_cast<int64_t>(count * sizeof(T))));
+  }
+
+  Target target_;
+  std::map<void*, Buffer> copies_;
+  std::vector<ParamRef> params_;
+  std::vector<Tensor> others_, other_gradients_;
+  LayerCall there_;
+};
+
 }  // namespace
 
 std::string NameOf(const LayerCase& c) {
@@ -230,7 +293,7 @@ std::unique_ptr<LayerPlan> LayerHarness::MakePlan(const RunOptions& options,
                        .arithmetic = options.arithmetic,
                        .training = true,
                        .input_gradient = !case_.sparse,
-                       .reference = options.reference});
+                       .target = options.target});
 }
 
 LayerRun LayerHarness::Run(const RunOptions& options) const {
@@ -245,6 +308,8 @@ LayerRun LayerHarness::Run(const RunOptions& options) const {
   Parameters parameters(specs_, params, options.arithmetic);
   const Memory saved(plan->saved_bytes), scratch(plan->scratch_bytes);
   LayerCall call{.batch = batch,
+                 .labels = batch.Targets(),
+                 .examples = batch.examples.empty() ? nullptr : batch.examples.data(),
                  .input = tensors.inputs[0],
                  .output = tensors.output,
                  .input_gradient = tensors.gradients[0],
@@ -254,18 +319,19 @@ LayerRun LayerHarness::Run(const RunOptions& options) const {
                  .other_gradients = std::span(tensors.gradients).subspan(1),
                  .saved = saved.data(),
                  .scratch = scratch.data()};
+  Mirror mirror(options.target, call, *plan);
   LayerRun run{.edge = plan->output, .kernel = plan->kernel};
   for (int repeat = 0; repeat < 2; ++repeat) {  // a plan is used again and again
     if (!case_.sparse) Convert(Plain(call.input.shape, input.data()), call.input);
     for (size_t k = 0; k < others.size(); ++k)
       Convert(Plain(call.others[k].shape, others[k].data()), call.others[k]);
     Spoil(scratch.data(), plan->scratch_bytes);
-    plan->Forward(call);
+    mirror.Pass([&](const LayerCall& there) { plan->Forward(there); });
     run.output = ToFloats(call.output);
     Convert(Plain(call.output.shape, output_gradient.data()), call.output_gradient);
     Spoil(scratch.data(), plan->scratch_bytes);
-    tensors.SpoilUnread(*plan, options.reference ? 0xFF : 0);
-    plan->Backward(call);
+    tensors.SpoilUnread(*plan, options.target.reference ? 0xFF : 0);
+    mirror.Pass([&](const LayerCall& there) { plan->Backward(there); });
   }
   if (!case_.sparse) run.input_gradient = ToFloats(call.input_gradient);
   for (const Tensor& gradient : call.other_gradients)
@@ -275,7 +341,7 @@ LayerRun LayerHarness::Run(const RunOptions& options) const {
 }
 
 double LayerHarness::Objective() const {
-  const std::vector<float> y = Run({.reference = true}).output;
+  const std::vector<float> y = Run({.target = {.reference = true}}).output;
   double sum = 0;
   for (size_t i = 0; i < y.size(); ++i)
     sum += layer_->IsLoss() ? y[i] : double(y[i]) * output_gradient[i];

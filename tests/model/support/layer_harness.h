@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/layer.h"
+#include "tensor/target.h"
 
 namespace yoke::testing_support {
 
@@ -24,7 +25,7 @@ struct LayerCase {
 /// How it is run.
 struct RunOptions {
   DType arithmetic = DType::kF32;
-  bool reference = false;
+  Target target = {};
   Edge edge = {};         ///< Type and layout of the input.
   Edge other_edge = {};   ///< The same of the other inputs.
   bool in_place = false;  ///< A gradient lies where the output's does if the plan allows it.

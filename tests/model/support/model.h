@@ -48,8 +48,10 @@ struct Model {
   }
   std::unique_ptr<GraphPlan> Compile(bool training, DType type = DType::kF32,
                                      bool reference = false) const {
-    return graph.Compile(
-        {.batch = batch.size, .training = training, .arithmetic = type, .reference = reference});
+    return graph.Compile({.batch = batch.size,
+                          .training = training,
+                          .arithmetic = type,
+                          .target = {.reference = reference}});
   }
   std::vector<float> Scores(GraphPlan& plan, const Batch& of) const {
     plan.Forward(of, params.View());

@@ -58,8 +58,7 @@ struct LabSettings {
   std::function<void(const Asked&)> gradient = {};
   const LabHead* head = nullptr;
   double seconds_of_gradient =
-      0;                     ///< Charged as so many operations (a simulated world prices them).
-  Device* device = nullptr;  ///< Of the values; null: the CPU.
+      0;  ///< Charged as so many operations (a simulated world prices them).
   uint64_t seed = 1;
   const std::vector<LabKept>* from = nullptr;  ///< Where to go on: by rank, what Keep returned.
 };
@@ -101,7 +100,7 @@ class Lab {
         options_("cluster", settings_.options, entry_.options),
         roles_(RolesIn(entry_, options_, world.size())),
         layout_(Layout()),
-        params(layout_, settings_.device ? *settings_.device : Cpu()),
+        params(layout_, Cpu()),
         gradients(layout_, Cpu()),
         rule_(MakeRule(settings_)),
         state(layout_, *rule_, Cpu()) {
@@ -122,7 +121,6 @@ class Lab {
                                       .clip_norm = settings_.clip_norm,
                                       .seed = settings_.seed,
                                       .steps_per_epoch = settings_.steps_per_epoch,
-                                      .device = settings_.device,
                                       .head = settings_.head ? &offer_ : nullptr});
     if (settings_.from) Restore((*settings_.from)[world.rank()]);
     strategy->Prepare();

@@ -1,4 +1,4 @@
-// Whether our loops may use AVX-512.
+// Instructions: which of the CPU's our loops may use.
 #pragma once
 
 namespace yoke::cpu {

@@ -1,0 +1,70 @@
+"""A device with memory of its own trains as the CPU does, bit for bit, under every deterministic strategy; what it does not take is refused."""
+import pathlib
+import unittest
+
+from program import ProgramTest
+
+JOB = """[data]
+format = "synthetic-digits"
+train_size = 160
+test_size = 40
+[model]
+layer = [{ type = "convolution", outputs = 4, kernel = 5, stride = 2 }, { type = "batch_norm" }, { type = "relu" }, { type = "flatten" },
+         { type = "dropout" }, { type = "linear", outputs = 12 }, { type = "relu" }, { type = "linear", outputs = 10 }]
+[train]
+epochs = 2
+batch = 16
+learning_rate = 0.05
+[node]
+threads = 1
+"""
+DETERMINISTIC = ["allreduce", "easgd_original", "easgd_sync1", "easgd_sync3", "local_sgd", "slowmo", "diloco", "sgp"]
+ON_DEMAND = ["async_sgd", "gossip_pull", "ad_psgd"]
+
+
+class DevicesTest(ProgramTest):
+    def model(self, devices, *words):
+        """The weights after training on these devices."""
+        run = "-".join((devices, *words)).replace(":", "")
+        self.good("train", self.job(), "--run", run, "--set", f"node.devices={devices}", *words)
+        return self.weights(run)
+
+    def weights(self, run):
+        return pathlib.Path(self.path(run), "last/model.safetensors").read_bytes()
+
+    def job(self):
+        return self.write("job.toml", JOB)
+
+    def test_one_replica(self):
+        for words in ((), ("--set", "train.rule=adam"), ("--set", "train.clip_norm=0.5")):
+            self.assertEqual(self.model("emulated:0", *words), self.model("cpu", *words), words)
+
+    def test_every_deterministic_strategy(self):
+        for strategy in DETERMINISTIC:
+            words = ("--replicas", "2", "--strategy", strategy)
+            self.assertEqual(self.model("emulated:0", *words), self.model("cpu", *words), strategy)
+
+    def test_strategies_on_demand(self):
+        for strategy in ON_DEMAND:
+            self.model("emulated:0", "--replicas", "2", "--strategy", strategy)
+
+    def test_resumes_on_the_other_device(self):
+        whole = self.model("cpu")
+        self.good("train", self.job(), "--run", "half", "--set", "node.devices=emulated:0", "--set", "train.epochs=1")
+        self.good("train", "--resume", "half", "--set", "node.devices=cpu", "--set", "train.epochs=2")
+        self.assertEqual(self.weights("half"), whole)
+
+    def refused(self, *words):
+        result = self.yoke("train", self.job(), *words)
+        self.assertEqual(result.code, 2, result.error)
+        return result.error
+
+    def test_refusals(self):
+        self.assertIn("there is no device 'gpu': expected all, cpu or emulated:0", self.refused("--set", "node.devices=gpu"))
+        self.assertIn("executor single takes one device, not 2", self.refused("--set", 'node.devices=["cpu", "emulated:0"]'))
+        for executor in ("hogwild", "split"):
+            self.assertIn(f"executor {executor} computes on the CPU only", self.refused("--set", "node.devices=emulated:0", "--executor", executor))
+
+
+if __name__ == "__main__":
+    unittest.main()
