@@ -11,7 +11,7 @@ endif
 cpp_files = git ls-files '*.cc' '*.h'
 
 contract = [ ! -f ../shared/acceptance/contract.py ] || \
-  ../shared/acceptance/contract.py --groups foundation,slide,engine,replicas,strategies
+  ../shared/acceptance/contract.py --groups foundation,slide,engine,replicas,strategies,devices
 
 .PHONY: help setup build demo test test-all build-tests bench bench-slide format tidy gpu-check install clean
 

@@ -285,7 +285,7 @@ class Step {
                            .bias = false,
                            .training = true,
                            .input_gradient = true},
-                          plain);
+                          {.reference = plain});
     return *kernel;
   }
   static void Grow(Buffer& buffer, int64_t bytes) {

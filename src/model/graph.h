@@ -85,8 +85,8 @@ class GraphPlan {
   /// Bytes that they would take without sharing.
   virtual int64_t UnsharedBytes() const = 0;
   /// After a Forward with a non-finite loss: the name of the first layer with a non-finite output,
-  /// or "".
-  virtual std::string FirstNonFinite() const = 0;
+  /// or "". On a device it is looked for only now, so the batch must still be there.
+  virtual std::string FirstNonFinite() = 0;
   /// Kernel names by layer, for `info`.
   virtual std::vector<std::string> Kernels() const = 0;
 };

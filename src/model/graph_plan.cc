@@ -73,7 +73,8 @@ class StagedPlan : public GraphPlan {
     for (size_t i = 0; i < list_.size(); ++i)
       if (!Skipped(i)) RunForward(i, batch);
     scores_ = OutputOf(stages_.scores);
-    if (!scored_only_ && !std::isfinite(Loss())) FindNonFinite(batch);
+    batch_ = &batch;
+    if (on_host() && !scored_only_ && !std::isfinite(Loss())) FindNonFinite(batch);
   }
 
   void Backward(const Batch& batch, const ParamView& params, const GradientReady& ready) override {
@@ -107,7 +108,11 @@ class StagedPlan : public GraphPlan {
 
   int64_t MemoryBytes() const override { return stages_.bytes; }
   int64_t UnsharedBytes() const override { return stages_.unshared_bytes; }
-  std::string FirstNonFinite() const override { return non_finite_; }
+  std::string FirstNonFinite() override {
+    if (!on_host() && batch_ && non_finite_.empty() && !scored_only_ && !std::isfinite(Loss()))
+      FindNonFinite(*batch_);
+    return non_finite_;
+  }
 
   std::vector<std::string> Kernels() const override {
     std::vector<std::string> kernels;
@@ -122,12 +127,13 @@ class StagedPlan : public GraphPlan {
  private:
   bool body() const { return request_.part == GraphPart::kBody; }
   Stream& stream() const { return *request_.target.stream; }
+  bool on_host() const { return request_.target.device->IsHost(); }
 
   /// A tensor's elements, copied to `copy` if they are on another device.
   template <typename T>
   std::span<const T> OnHost(const Tensor& tensor, std::vector<T>& copy) const {
     const auto count = static_cast<size_t>(tensor.Count());
-    if (request_.target.device->IsHost()) return {tensor.As<T>(), count};
+    if (on_host()) return {tensor.As<T>(), count};
     copy.resize(count);
     stream().Copy(copy.data(), tensor.data, tensor.Bytes());
     stream().Wait();
@@ -138,7 +144,7 @@ class StagedPlan : public GraphPlan {
     if (stage.plan->output.active) return AllFinite(stage.active);
     std::vector<std::byte> copy;
     Tensor output = stage.output;
-    if (!request_.target.device->IsHost()) {
+    if (!on_host()) {
       copy.resize(static_cast<size_t>(output.Bytes()));
       stream().Copy(copy.data(), output.data, output.Bytes());
       stream().Wait();
@@ -257,6 +263,7 @@ class StagedPlan : public GraphPlan {
   Bf16Copy bf16_;
   mutable std::vector<float> losses_;  // of a device's plan, on the host
   ParamView view_;
+  const Batch* batch_ = nullptr;  // of the last Forward
   Tensor scores_;
   std::string non_finite_;
   bool scored_only_ = true;  ///< The last Forward had no labels.

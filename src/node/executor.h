@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/topology.h"
 #include "model/graph.h"
+#include "node/device_work.h"
 #include "optim/rule.h"
 #include "params/head.h"
 
@@ -54,6 +55,8 @@ class Executor {
                           const ExecutorStep& step) = 0;
   /// After a non-finite loss: the layer where it began, or "".
   virtual std::string FirstNonFinite() const { return ""; }
+  /// By device, in the order of ExecutorContext::devices; empty for a single one.
+  virtual std::vector<DeviceWork> Work() const { return {}; }
   /// The state (a table) that a checkpoint needs for an identical continuation, and its
   /// restoration.
   virtual Value State() const { return Value(Table{}); }
@@ -65,6 +68,8 @@ struct ExecutorEntry {
   std::string summary;
   std::vector<OptionSpec> options;  ///< Keys of [node] that belong to this executor.
   std::unique_ptr<Executor> (*make)(const Options& options, const ExecutorContext& context);
+  /// Examples of a step, of which each device takes what it wants; null: train.batch.
+  int64_t (*step_examples)(const Options& options, int64_t batch) = nullptr;
 };
 const std::vector<ExecutorEntry>& executors();
 

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "tensor/emulated.h"
 
 namespace yoke {
 namespace {
@@ -26,7 +25,8 @@ std::optional<int> EmulatedIndex(const std::string& name) {
 
 }  // namespace
 
-Devices::Devices(const std::vector<std::string>& names, const std::string& where) {
+Devices::Devices(const std::vector<std::string>& names, const std::string& where,
+                 EmulatedSpeed emulated) {
   Require(!names.empty(), "{}: expected a device: cpu, emulated:0", where);
   Require(names.size() == 1 || std::ranges::find(names, "all") == names.end(),
           "{}: \"all\" stands alone", where);
@@ -39,7 +39,7 @@ Devices::Devices(const std::vector<std::string>& names, const std::string& where
     const std::optional<int> index = EmulatedIndex(name);
     Require(index.has_value(), "{}: there is no device '{}': expected all, cpu or emulated:0",
             where, name);
-    all_.push_back(owned_.emplace_back(NewEmulatedDevice(*index, {})).get());
+    all_.push_back(owned_.emplace_back(NewEmulatedDevice(*index, emulated)).get());
   }
 }
 

@@ -5,15 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "tensor/device.h"
+#include "tensor/emulated.h"
 
 namespace yoke {
 
 class Devices {
  public:
   /// `names`: "all" (what this machine has: the CPU), "cpu", "emulated:N". Throws UserError, which
-  /// begins with `where`, for an unknown name or one that occurs twice.
-  Devices(const std::vector<std::string>& names, const std::string& where);
+  /// begins with `where`, for an unknown name or one that occurs twice. `emulated`: the speed
+  /// of emulated ones.
+  Devices(const std::vector<std::string>& names, const std::string& where,
+          EmulatedSpeed emulated = {});
   const std::vector<Device*>& all() const { return all_; }
 
  private:

@@ -131,6 +131,10 @@ class EmulatedStream : public Stream, public WorkQueue {
     if (bytes > 0) Enqueue([to = Reach(memory), bytes] { std::memset(to, 0, bytes); });
   }
 
+  double busy_seconds() const override {
+    const std::lock_guard lock(mutex_);
+    return busy_seconds_;
+  }
   WorkQueue* work_queue() override { return this; }
 
   void Wait() override {
@@ -152,6 +156,7 @@ class EmulatedStream : public Stream, public WorkQueue {
       SleepFor((speed_.slowdown - 1) * (Now() - start));
       {
         const std::lock_guard lock(mutex_);
+        busy_seconds_ += Now() - start;
         --pending_;
       }
       changed_.notify_all();
@@ -169,10 +174,11 @@ class EmulatedStream : public Stream, public WorkQueue {
   }
 
   const EmulatedSpeed speed_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
   int64_t pending_ = 0;
+  double busy_seconds_ = 0;
   bool closing_ = false;
   std::exception_ptr failure_;
   std::jthread worker_;  // last: it starts when all the rest is there, and is joined first

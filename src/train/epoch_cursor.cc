@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/registry.h"
+#include "node/executor.h"
 
 namespace yoke {
 namespace {
@@ -19,6 +21,12 @@ double UntrainedLoss(std::span<const StepTotals> all_totals) {
 }
 
 }  // namespace
+
+int64_t StepExamples(const Job& job) {
+  const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
+  const int64_t batch = job.train.Int("batch");
+  return executor.step_examples ? executor.step_examples(job.node, batch) : batch;
+}
 
 void RequireExamples(const Job& job, const Reader& data, int replicas) {
   Require(
@@ -44,7 +52,7 @@ EpochCursor::EpochCursor(const Job& job, const Reader& data, const TeamPlace& pl
 }
 
 std::string EpochCursor::Note() const {
-  const int64_t batch = job_.train.Int("batch");
+  const int64_t batch = StepExamples(job_);
   if (place_.world == 1 || data_.Size() >= batch * place_.world) return "";
   return fmt::format(
       "an epoch has {} examples, fewer than a batch of {} for each of {} replicas: some replicas "
@@ -53,7 +61,7 @@ std::string EpochCursor::Note() const {
 }
 
 int64_t EpochCursor::StepsPerEpoch() const {
-  const int64_t step = job_.train.Int("batch") * place_.world;
+  const int64_t step = StepExamples(job_) * place_.world;
   return (data_.Size() + step - 1) / step;
 }
 
@@ -64,7 +72,7 @@ void EpochCursor::PlanEpoch() {
   plan_.emplace(EpochDeal{.seed = job_.seed(),
                           .epoch = position.epoch,
                           .examples = position.examples,
-                          .batch = job_.train.Int("batch"),
+                          .batch = StepExamples(job_),
                           .rank = place_.rank,
                           .world = place_.team},
                 position.consumed);
@@ -86,9 +94,9 @@ const Batch& EpochCursor::Read(int64_t step) {
 double EpochCursor::EpochsAt(int64_t step) const {
   const auto examples = static_cast<double>(std::max<int64_t>(1, position.examples));
   const int64_t consumed =
-      plan_ ? std::min(consumed_before_ + step * job_.train.Int("batch") * place_.team,
-                       position.examples)
-            : position.consumed.Count();
+      plan_
+          ? std::min(consumed_before_ + step * StepExamples(job_) * place_.team, position.examples)
+          : position.consumed.Count();
   return static_cast<double>(position.epoch) + static_cast<double>(consumed) / examples;
 }
 

@@ -22,6 +22,8 @@ struct TeamPlace {
   bool reads = true;  ///< False: this rank only follows the progress of the others.
 };
 
+/// Examples of a replica's step: train.batch, or what the executor takes at a time.
+int64_t StepExamples(const Job& job);
 /// Throws UserError if more replicas train than there are examples.
 void RequireExamples(const Job& job, const Reader& data, int replicas);
 

@@ -89,7 +89,7 @@ std::optional<SurvivorState> Member::Rescue() {
                             .consumed = cursor_.ConsumedWith(taken_),
                             .loss_sum = totals_.loss_sum - Before().loss_sum,
                             .loss_examples = totals_.examples - Before().examples,
-                            .step_examples = job_.train.Int("batch") * roles_.team,
+                            .step_examples = StepExamples(job_) * roles_.team,
                             .seconds_since = clock_.OfSession()};
   survivor.position.seconds = clock_.OfTraining();
   replica_->Rescue(survivor);

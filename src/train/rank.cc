@@ -85,11 +85,14 @@ class Leader : public Member {
                          std::filesystem::exists(run_ + "/best");
   }
 
-  std::string Devices() const {
-    const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
+  std::vector<std::string> Devices() const {
     std::vector<std::string> names;
     for (const Device* device : replica_->devices()) names.push_back(device->name());
-    return fmt::format("{} ({}{} thread{}{})", fmt::join(names, " + "), ranks, threads_.threads,
+    return names;
+  }
+  std::string Hardware() const {
+    const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
+    return fmt::format("{} ({}{} thread{}{})", fmt::join(Devices(), " + "), ranks, threads_.threads,
                        threads_.threads == 1 ? "" : "s", ranks.empty() ? "" : " each");
   }
 
@@ -101,6 +104,7 @@ class Leader : public Member {
     const StartEvent event = {.run = run_,
                               .parameters = replica_->layout().Parameters(),
                               .devices = Devices(),
+                              .hardware = Hardware(),
                               .executor = job_.node.String("executor"),
                               .strategy = job_.cluster.String("strategy"),
                               .world = world_.size(),
@@ -341,7 +345,8 @@ class Leader : public Member {
                                      : reason == "interrupted" ? 128 + Signal()
                                                                : 0,
                       .memory = Memory(),
-                      .exchange = exchange_};
+                      .exchange = exchange_,
+                      .node = replica_->Work()};
     for (Observer* observer : observers_) observer->End(event);
     return event;
   }

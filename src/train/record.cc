@@ -44,6 +44,7 @@ Json ToObject(const StartEvent& e) {
           {"run", e.run},
           {"parameters", e.parameters},
           {"devices", e.devices},
+          {"hardware", e.hardware},
           {"executor", e.executor},
           {"strategy", e.strategy},
           {"world", e.world},
@@ -91,6 +92,11 @@ Json ToObject(const EndEvent& e) {
                  {"exit_status", e.exit_status},
                  {"memory", ToObject(e.memory)}};
   if (!e.exchange.empty()) object["exchange"] = ToObject(e.exchange);
+  for (const DeviceWork& work : e.node) {
+    object["node"]["examples"][work.name] = work.examples;
+    object["node"]["updates"][work.name] = work.updates;
+    object["node"]["busy"][work.name] = work.busy;
+  }
   return object;
 }
 
@@ -258,7 +264,7 @@ std::string ToText(const StartEvent& e) {
       e.epochs_done > 0 ? fmt::format(" (resumed after {:.4g})", e.epochs_done) : "";
   return fmt::format(
       "{} parameters on {}, executor {}, strategy {}; {} training and {} test examples, {} {}{}",
-      Count(e.parameters), e.devices, e.executor, e.strategy, Count(e.train_examples),
+      Count(e.parameters), e.hardware, e.executor, e.strategy, Count(e.train_examples),
       Count(e.test_examples), e.epochs, e.epochs == 1 ? "epoch" : "epochs", resumed);
 }
 

@@ -47,6 +47,7 @@ class Replica {
 
   const ParamLayout& layout() const { return graph_.layout(); }
   const std::vector<Device*>& devices() const { return devices_.all(); }
+  std::vector<DeviceWork> Work() const { return executor_->Work(); }
   const RuleState& state() const { return state_; }
   /// The layers' state, for a checkpoint.
   std::vector<StateTensor> LayerTensors() const { return graph_.StateTensors(states_); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
@@ -38,13 +39,25 @@ void TakeStart(const Json& line, ReportRun& run) {
                {"examples", fmt::format("{} for training, {} for testing",
                                         Count(line.value("train_examples", int64_t{0})),
                                         Count(line.value("test_examples", int64_t{0})))},
-               {"devices", text("devices")},
+               {"devices", line.contains("hardware") ? text("hardware") : text("devices")},
                {"executor, strategy", text("executor") + ", " + text("strategy")},
                {"processor", text("cpu")},
                {"yoke", fmt::format("{} ({})", text("version"), text("commit"))}};
   const Json libraries = line.value("libraries", Json::object());
   if (libraries.contains("oneDNN"))
     run.facts.emplace_back("oneDNN", libraries["oneDNN"].get<std::string>());
+}
+
+/// What each device has done, where a node has several.
+void AddDevices(const Json& line, ReportRun& run) {
+  if (!line.contains("node")) return;
+  const Json& node = line["node"];
+  const auto updates = node["updates"].get<std::map<std::string, int64_t>>();
+  const auto busy = node["busy"].get<std::map<std::string, double>>();
+  for (const auto& [device, examples] : node["examples"].get<std::map<std::string, int64_t>>())
+    run.facts.emplace_back(device,
+                           fmt::format("{} examples, {} updates, busy {:.0f} %", Count(examples),
+                                       Count(updates.at(device)), 100 * busy.at(device)));
 }
 
 void TakeEnd(const Json& line, ReportRun& run) {
@@ -57,6 +70,7 @@ void TakeEnd(const Json& line, ReportRun& run) {
         "peak memory",
         fmt::format("{} (parameters, rule's state and tables {})", Bytes(memory.value("peak", 0.0)),
                     Bytes(memory.value("peak", 0.0) / memory.value("ratio", 1.0))));
+  AddDevices(line, run);
   const Json test = line.value("test", Json::object());
   for (const auto& [name, value] : test.items())
     if (value.is_number()) run.test.emplace_back(name, value);

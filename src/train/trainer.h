@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/simulated.h"
+#include "node/device_work.h"
 #include "train/job.h"
 #include "train/machine.h"
 #include "train/metrics.h"
@@ -16,7 +17,8 @@ namespace yoke {
 struct StartEvent {
   std::string run;  ///< Run directory as given or generated.
   int64_t parameters = 0;
-  std::string devices;  ///< "cpu (2 threads)"
+  std::vector<std::string> devices;  ///< "cpu", "emulated:0"
+  std::string hardware;              ///< "cpu (2 threads)"
   std::string executor;
   std::string strategy;
   int world = 1;
@@ -69,8 +71,9 @@ struct EndEvent {
   std::string sentence;  ///< What to do next (how to resume, why it diverged), for the user.
   int exit_status = 0;
   MemoryUse memory = {};
-  Metrics exchange = {};       ///< As in EpochEvent.
-  double virtual_seconds = 0;  ///< On a simulated cluster: when its last rank ended.
+  Metrics exchange = {};              ///< As in EpochEvent.
+  std::vector<DeviceWork> node = {};  ///< By device of rank 0's node, if it has several.
+  double virtual_seconds = 0;         ///< On a simulated cluster: when its last rank ended.
 };
 
 /// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called in order,

@@ -54,6 +54,16 @@ class DevicesTest(ProgramTest):
         self.good("train", "--resume", "half", "--set", "node.devices=cpu", "--set", "train.epochs=2")
         self.assertEqual(self.weights("half"), whole)
 
+    def test_two_devices(self):
+        for executor in ("split", "hogbatch", "adaptive_hogbatch"):
+            end = self.good("train", self.job(), "--run", executor, "--json", "--executor", executor,
+                            "--set", 'node.devices=["cpu", "emulated:0"]').events()[-1]
+            self.assertEqual(sum(end["node"]["examples"].values()), 320, executor)
+            self.assertEqual(set(end["node"]["busy"]), {"cpu", "emulated:0"})
+            self.good("report", executor)
+            self.assertIn("emulated:0", self.read(f"{executor}/report.html"))
+            self.good("train", "--resume", executor, "--set", "train.epochs=3", "--set", "node.devices=cpu", "--executor", "single")
+
     def refused(self, *words):
         result = self.yoke("train", self.job(), *words)
         self.assertEqual(result.code, 2, result.error)
@@ -62,8 +72,7 @@ class DevicesTest(ProgramTest):
     def test_refusals(self):
         self.assertIn("there is no device 'gpu': expected all, cpu or emulated:0", self.refused("--set", "node.devices=gpu"))
         self.assertIn("executor single takes one device, not 2", self.refused("--set", 'node.devices=["cpu", "emulated:0"]'))
-        for executor in ("hogwild", "split"):
-            self.assertIn(f"executor {executor} computes on the CPU only", self.refused("--set", "node.devices=emulated:0", "--executor", executor))
+        self.assertIn("executor hogwild computes on the CPU only", self.refused("--set", "node.devices=emulated:0", "--executor", "hogwild"))
 
 
 if __name__ == "__main__":

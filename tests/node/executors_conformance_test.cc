@@ -1,5 +1,5 @@
-// Conformance: what every executor of the list (single, split, hogwild) promises. The updates
-// applied equal the work handed out.
+// Conformance: what every executor of the list (single, split, hogwild, hogbatch,
+// adaptive_hogbatch) promises. The updates applied equal the work handed out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,17 +16,26 @@ using testing_support::DrawnSparseBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
 
-/// A small job; hogwild takes two examples an update.
+/// Whether threads update without locks, so that two runs of several threads differ.
+bool Lockless(const std::string& executor) {
+  return executor == "hogwild" || executor.ends_with("hogbatch");
+}
+
+/// A small job; those without locks take two examples an update.
 JobSettings Small(const std::string& executor, int threads) {
   JobSettings settings{.executor = executor, .threads = threads, .widths = {12}};
   if (executor == "hogwild") settings.node = {{"hogwild_batch", 2}};
+  if (executor == "hogbatch") settings.node = {{"hogbatch_cpu_batch", 2}};
+  if (executor == "adaptive_hogbatch")
+    settings.node = {{"adaptive_cpu_least", 2}, {"adaptive_cpu_most", 2}};
+  if (executor.ends_with("hogbatch")) settings.batch = 16;  // for which the rate is meant
   if (executor == "split") settings.node = {{"parts", threads}};
   return settings;
 }
 
 /// Updates of a step on `size` examples by the settings above.
 int64_t UpdatesOf(const std::string& executor, int64_t size) {
-  return executor == "hogwild" ? (size + 1) / 2 : 1;
+  return Lockless(executor) ? (size + 1) / 2 : 1;
 }
 
 void ExpectNear(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
@@ -56,7 +65,7 @@ TEST_P(Executors, CountTheRowsTheyTouch) {
   job.Run(batch);
   int64_t touches = 0, expected = 0;
   for (const int32_t clock : job.state().row_steps(0)) touches += clock;
-  const int64_t small = GetParam() == "hogwild" ? 2 : 8;
+  const int64_t small = Lockless(GetParam()) ? 2 : 8;
   for (int64_t begin = 0; begin < 8; begin += small) {
     std::vector<int32_t> ids(batch.sparse.ids.begin() + batch.sparse.offsets[begin],
                              batch.sparse.ids.begin() + batch.sparse.offsets[begin + small]);
@@ -94,7 +103,7 @@ TEST_P(Executors, GiveTheMeanLossOfTheBatch) {
 
 TEST_P(Executors, RepeatBitForBit) {
   // Updates without locks come in another order each time: there with one thread.
-  const int threads = GetParam() == "hogwild" ? 1 : 2;
+  const int threads = Lockless(GetParam()) ? 1 : 2;
   Job one(Small(GetParam(), threads)), other(Small(GetParam(), threads));
   for (uint64_t step = 0; step < 5; ++step) {
     EXPECT_EQ(one.Step(DrawnBatch(8, step)), other.Step(DrawnBatch(8, step)));
@@ -103,7 +112,7 @@ TEST_P(Executors, RepeatBitForBit) {
 }
 
 TEST_P(Executors, GoOnIdenticallyFromACheckpoint) {
-  JobSettings settings = Small(GetParam(), GetParam() == "hogwild" ? 1 : 2);
+  JobSettings settings = Small(GetParam(), Lockless(GetParam()) ? 1 : 2);
   for (const char* rule : {"momentum", "adam"}) {
     settings.rule = rule;
     Job whole(settings), first(settings), second(settings);
@@ -122,7 +131,7 @@ TEST_P(Executors, GoOnIdenticallyFromACheckpoint) {
 
 TEST_P(Executors, FollowF32InBf16) {
   // Beside a run that may not come out the same twice, a difference would not be bf16's.
-  JobSettings settings = Small(GetParam(), GetParam() == "hogwild" ? 1 : 2);
+  JobSettings settings = Small(GetParam(), Lockless(GetParam()) ? 1 : 2);
   Job exact(settings);
   settings.arithmetic = DType::kBf16;
   Job low(settings);

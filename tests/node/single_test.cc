@@ -55,7 +55,7 @@ TEST(SingleOnADevice, GivesTheSameBitsAsOnTheCpu) {
   for (const char* model : {"mlp", "lenet", "resnet20"})
     for (const DType type : {DType::kF32, DType::kBf16}) {
       Job here({.model = model, .arithmetic = type}),
-          there({.model = model, .arithmetic = type, .device = device.get()});
+          there({.model = model, .arithmetic = type, .devices = {device.get()}});
       for (const int64_t size : {8, 3, 8}) {
         const Batch batch = DrawnBatch(size, 0);
         EXPECT_EQ(there.Step(batch), here.Step(batch)) << model;
@@ -66,7 +66,7 @@ TEST(SingleOnADevice, GivesTheSameBitsAsOnTheCpu) {
 
 TEST(SingleOnADevice, NamesTheLayerOfANan) {
   const auto device = NewEmulatedDevice(0, {});
-  Job job({.model = "mlp", .device = device.get()});
+  Job job({.model = "mlp", .devices = {device.get()}});
   Batch batch = DrawnBatch(4, 0);
   batch.dense.As<float>()[5] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(std::isnan(job.Step(batch)));
@@ -75,7 +75,7 @@ TEST(SingleOnADevice, NamesTheLayerOfANan) {
 
 TEST(SingleOnADevice, RefusesWhatRunsOnTheCpuOnly) {
   const auto device = NewEmulatedDevice(0, {});
-  Job sparse({.device = device.get(), .widths = {12}, .sparse = true});
+  Job sparse({.devices = {device.get()}, .widths = {12}, .sparse = true});
   try {
     sparse.Step(testing_support::DrawnSparseBatch(4, 0));
     FAIL() << "not refused";
@@ -86,7 +86,7 @@ TEST(SingleOnADevice, RefusesWhatRunsOnTheCpuOnly) {
               std::string::npos)
         << error.what();
   }
-  EXPECT_THROW(Job({.device = device.get(), .executor = "hogwild"}), UserError);
+  EXPECT_THROW(Job({.devices = {device.get()}, .executor = "hogwild"}), UserError);
 }
 
 TEST(Single, AShareOfNoExamplesGivesAZeroGradient) {

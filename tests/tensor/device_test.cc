@@ -117,6 +117,7 @@ TEST(EmulatedDevice, FaultsWhereTheHostTouchesItsMemory) {
 TEST(EmulatedDevice, GivesFreedMemoryOutAgain) {
   const auto device = NewEmulatedDevice(0, {});
   std::vector<Buffer> buffers;
+  buffers.reserve(8);
   for (int i = 0; i < 8; ++i) buffers.emplace_back(*device, 100 << 10);
   void* const first = buffers[0].data();
   buffers.clear();

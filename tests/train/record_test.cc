@@ -32,7 +32,8 @@ class RecordTest : public testing::Test {
     start.parameters = 431080;
     start.executor = "single";
     start.strategy = "none";
-    start.devices = "cpu (2 threads)";
+    start.devices = {"cpu"};
+    start.hardware = "cpu (2 threads)";
     start.epochs = 5;
     start.epochs_done = epochs_done;
     record->Start(start);

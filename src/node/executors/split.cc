@@ -8,10 +8,12 @@
 #include <array>
 #include <memory>
 
+#include "base/check.h"
 #include "base/registry.h"
 #include "kernels/rows.h"
 #include "node/crew.h"
 #include "node/plans.h"
+#include "node/split_devices.h"
 #include "node/sub_batch.h"
 #include "node/team_states.h"
 
@@ -215,7 +217,7 @@ int UsualParts(const ThreadPlan& threads) {
 ExecutorEntry split() {
   return {
       .name = "split",
-      .summary = "Divides the batch over parts of the CPU, each with its own weights and cores",
+      .summary = "Divides the batch over devices by their speed, or over parts of the CPU",
       .options =
           {{.name = "parts",
             .type = OptionType::kInt,
@@ -225,7 +227,12 @@ ExecutorEntry split() {
             .maximum = 1024}},
       .make = [](const Options& options,
                  const ExecutorContext& context) -> std::unique_ptr<Executor> {
-        RequireCpu(context, "split");
+        if (context.devices != std::vector<Device*>{&Cpu()}) {
+          Require(!options.Has("parts"),
+                  "{}: parts are of the CPU alone, and node.devices has others",
+                  options.Where("parts"));
+          return std::make_unique<SplitDevices>(context);
+        }
         const int parts = options.Has("parts") ? static_cast<int>(options.Int("parts"))
                                                : UsualParts(context.threads);
         if (parts == 1) return FindEntry(executors(), "executor", "single").make({}, context);

@@ -44,7 +44,7 @@ Job::Job(const JobSettings& settings)
                           .batch = settings.batch,
                           .arithmetic = settings.arithmetic,
                           .reference_kernels = settings.reference,
-                          .devices = {settings.device},
+                          .devices = settings.devices,
                           .threads = {.threads = std::max(1, settings.threads)},
                           .rule = rule_.get(),
                           .state = &state_,

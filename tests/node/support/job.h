@@ -15,7 +15,7 @@ struct JobSettings {
   int64_t batch = 8;
   DType arithmetic = DType::kF32;
   bool reference = false;
-  Device* device = &Cpu();
+  std::vector<Device*> devices = {&Cpu()};
   double learning_rate = 0.02;
   std::string executor = "single";
   Table node = {};  ///< The executor's options.

@@ -1,0 +1,83 @@
+// BatchSizes: how many examples each device takes at a time, fixed or balanced by the numbers of
+// updates (Adaptive Hogbatch: Ma and Rusu, 2020).
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "base/options.h"
+
+namespace yoke {
+
+/// When device E asks for work, with u_i the updates of device i so far:
+///   u_E < min over the others:  b_E <- max(b_E / alpha, least_E)   it is behind: smaller batches
+///   u_E > max over the others:  b_E <- min(b_E * alpha, most_E)    it is ahead: larger ones
+/// An update of a CPU thread counts `beta`, any other 1.
+class BatchSizes {
+ public:
+  struct Limits {
+    int64_t least = 1, most = 1;
+    bool cpu = false;
+  };
+  struct Settings {
+    std::vector<Limits> limits =
+        {};  ///< By device. CPU threads start at `least`, others at `most`.
+    bool adaptive = false;
+    double alpha = 2;
+    double beta = 1;
+  };
+
+  explicit BatchSizes(const Settings& settings) : s_(settings), updates_(s_.limits.size()) {
+    for (const Limits& limits : s_.limits)
+      sizes_.push_back(limits.cpu ? limits.least : limits.most);
+  }
+
+  int64_t of(size_t device) const { return sizes_[device]; }
+  const std::vector<int64_t>& all() const { return sizes_; }
+  void SetLeast(size_t device, int64_t least) { s_.limits[device].least = least; }
+
+  /// The size of the device's next batch.
+  int64_t Ask(size_t device) {
+    int64_t& size = sizes_[device];
+    if (!s_.adaptive || sizes_.size() < 2) return size;
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    for (size_t i = 0; i < updates_.size(); ++i)
+      if (i != device) least = std::min(least, updates_[i]), most = std::max(most, updates_[i]);
+    const Limits& limits = s_.limits[device];
+    const auto scaled = [&](double factor) { return static_cast<int64_t>(double(size) * factor); };
+    if (updates_[device] < least)
+      size = std::max(scaled(1 / s_.alpha), limits.least);
+    else if (updates_[device] > most)
+      size = std::min(scaled(s_.alpha), limits.most);
+    return size;
+  }
+  void Updated(size_t device) { updates_[device] += s_.limits[device].cpu ? s_.beta : 1; }
+
+  Value State() const {
+    List sizes, updates;
+    for (const int64_t size : sizes_) sizes.emplace_back(size);
+    for (const double count : updates_) updates.emplace_back(count);
+    return Table{{"sizes", sizes}, {"updates", updates}};
+  }
+  /// What another number of devices has kept is ignored.
+  void Restore(const Value& state) {
+    const Value *sizes = state.Find("sizes"), *updates = state.Find("updates");
+    if (!sizes || !updates || !sizes->AsList() || !updates->AsList() ||
+        sizes->AsList()->size() != sizes_.size() || updates->AsList()->size() != sizes_.size())
+      return;
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      const Limits& limits = s_.limits[i];
+      if (const int64_t* size = (*sizes->AsList())[i].AsInt())
+        sizes_[i] = std::clamp(*size, limits.least, limits.most);
+      if (const double* count = (*updates->AsList())[i].AsFloat()) updates_[i] = *count;
+    }
+  }
+
+ private:
+  Settings s_;
+  std::vector<int64_t> sizes_;
+  std::vector<double> updates_;
+};
+
+}  // namespace yoke

@@ -1,0 +1,66 @@
+// Hogbatch with batches that follow the numbers of updates (Ma and Rusu 2020, Adaptive Hogbatch).
+#include "base/check.h"
+#include "node/executors/hogbatch_options.h"
+
+namespace yoke::executor {
+
+ExecutorEntry adaptive_hogbatch() {
+  return {
+      .name = "adaptive_hogbatch",
+      .summary = "hogbatch with batch sizes that balance the numbers of updates",
+      .options = HogbatchOptions(
+          {{.name = "adaptive_cpu_least",
+            .type = OptionType::kInt,
+            .fallback = 1,
+            .help = "Least examples per update of a CPU thread, where it starts.",
+            .minimum = 1,
+            .maximum = 1e6},
+           {.name = "adaptive_cpu_most",
+            .type = OptionType::kInt,
+            .fallback = 64,
+            .help = "Most examples per update of a CPU thread.",
+            .minimum = 1,
+            .maximum = 1e6},
+           {.name = "adaptive_device_least",
+            .type = OptionType::kInt,
+            .help = "Least examples per update of a device; by default what still keeps it at half "
+                    "of its speed, measured in the first step.",
+            .minimum = 1,
+            .maximum = 1e6},
+           {.name = "adaptive_alpha",
+            .type = OptionType::kFloat,
+            .fallback = 2.0,
+            .help = "Factor by which a batch grows or shrinks.",
+            .minimum = 1,
+            .maximum = 16,
+            .exclusive_minimum = true},
+           {.name = "adaptive_beta",
+            .type = OptionType::kFloat,
+            .fallback = 1.0,
+            .help =
+                "Weight of a CPU thread's update in the comparison: below 1 if threads overwrite "
+                "each other's updates.",
+            .minimum = 0,
+            .maximum = 1,
+            .exclusive_minimum = true}}),
+      .make = [](const Options& options,
+                 const ExecutorContext& context) -> std::unique_ptr<Executor> {
+        Check(context.rule && context.state, "adaptive_hogbatch needs a rule and its state");
+        const int64_t least = options.Int("adaptive_cpu_least"),
+                      most = options.Int("adaptive_cpu_most");
+        Require(least <= most, "{}: {} is more than adaptive_cpu_most = {}",
+                options.Where("adaptive_cpu_least"), least, most);
+        const bool given = options.Has("adaptive_device_least");
+        HogbatchSettings settings =
+            HogbatchSettingsOf(options, context, {.least = least, .most = most, .cpu = true},
+                               given ? options.Int("adaptive_device_least") : 1);
+        settings.sizes.adaptive = true;
+        settings.sizes.alpha = options.Float("adaptive_alpha");
+        settings.sizes.beta = options.Float("adaptive_beta");
+        settings.measure_least = !given;
+        return std::make_unique<Hogbatch>(settings, context);
+      },
+      .step_examples = RoundOf};
+}
+
+}  // namespace yoke::executor

@@ -1,0 +1,32 @@
+// Hogbatch with fixed batches: small ones on each CPU thread, large ones on each device (Ma and
+// Rusu 2020, CPU+GPU Hogbatch). Cost of a device's batch: the values to it and the gradient back.
+#include "base/check.h"
+#include "node/executors/hogbatch_options.h"
+
+namespace yoke::executor {
+
+ExecutorEntry hogbatch() {
+  return {.name = "hogbatch",
+          .summary = "CPU threads and devices update shared weights from small and large batches",
+          .options = HogbatchOptions(
+              {{.name = "hogbatch_cpu_batch",
+                .type = OptionType::kInt,
+                .help = "Examples per update of a CPU thread; by default 16, or a thread's part of "
+                        "train.batch if that is less.",
+                .minimum = 1,
+                .maximum = 1e6}}),
+          .make = [](const Options& options,
+                     const ExecutorContext& context) -> std::unique_ptr<Executor> {
+            Check(context.rule && context.state, "hogbatch needs a rule and its state");
+            const int64_t small = options.Has("hogbatch_cpu_batch")
+                                      ? options.Int("hogbatch_cpu_batch")
+                                      : SmallBatch(context);
+            return std::make_unique<Hogbatch>(
+                HogbatchSettingsOf(options, context, {.least = small, .most = small, .cpu = true},
+                                   kLargest),
+                context);
+          },
+          .step_examples = RoundOf};
+}
+
+}  // namespace yoke::executor

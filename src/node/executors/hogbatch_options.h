@@ -1,0 +1,79 @@
+// What the entries of hogwild, hogbatch and adaptive_hogbatch share: options and default sizes.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "node/hogbatch.h"
+
+namespace yoke::executor {
+
+/// Batch size from which on products run at full speed (measured).
+inline constexpr int64_t kFullSpeed = 16;
+/// The largest batch of a device by default (the paper's).
+inline constexpr int64_t kLargest = 8192;
+
+/// Examples per update of a CPU thread by default.
+inline int64_t SmallBatch(const ExecutorContext& context) {
+  return std::clamp<int64_t>(context.batch / context.threads.threads, 1, kFullSpeed);
+}
+
+/// Examples of a step.
+inline int64_t RoundOf(const Options& options, int64_t batch) {
+  constexpr int64_t kBatches = 64;
+  return options.Has("hogbatch_round") ? options.Int("hogbatch_round") : kBatches * batch;
+}
+
+/// Examples per update of a device: enough to keep it busy, and several in a step.
+inline int64_t DeviceBatch(const Options& options, int64_t batch) {
+  constexpr int64_t kBatches = 8, kInAStep = 4;
+  if (options.Has("hogbatch_device_batch")) return options.Int("hogbatch_device_batch");
+  return std::clamp<int64_t>(std::min(kBatches * batch, RoundOf(options, batch) / kInAStep), 1,
+                             kLargest);
+}
+
+/// The options of both, and each one's own.
+inline std::vector<OptionSpec> HogbatchOptions(std::vector<OptionSpec> own) {
+  std::vector<OptionSpec> options = {
+      {.name = "hogbatch_device_batch",
+       .type = OptionType::kInt,
+       .help = "Examples per update of a device other than the CPU, for adaptive_hogbatch at most; "
+               "by default 8 batches, at most 8192 and a quarter of a round.",
+       .minimum = 1,
+       .maximum = 1e6},
+      {.name = "hogbatch_round",
+       .type = OptionType::kInt,
+       .help = "Examples of a step, which devices take piece by piece; all wait for its last one. "
+               "By default 64 batches.",
+       .minimum = 1,
+       .maximum = 1e9},
+      {.name = "hogbatch_scale_rate",
+       .type = OptionType::kBool,
+       .fallback = true,
+       .help = "An update of fewer examples than train.batch takes that fraction of the learning "
+               "rate; false: each update takes the whole rate."},
+      {.name = "merge",
+       .fallback = "add",
+       .help = "What a device does with its update: add it to the shared values, or overwrite them "
+               "by its own, which loses updates of others (for comparison).",
+       .choices = {"add", "overwrite"}}};
+  options.insert(options.end(), own.begin(), own.end());
+  return options;
+}
+
+/// `cpu`: of the CPU's threads.
+inline HogbatchSettings HogbatchSettingsOf(const Options& options, const ExecutorContext& context,
+                                           const BatchSizes::Limits& cpu, int64_t device_least) {
+  HogbatchSettings settings;
+  settings.rate_examples = context.batch;
+  settings.scale_rate = options.Bool("hogbatch_scale_rate");
+  settings.overwrite = options.String("merge") == "overwrite";
+  const int64_t most = DeviceBatch(options, context.batch);
+  for (const Device* device : context.devices)
+    settings.sizes.limits.push_back(
+        device->IsHost() ? cpu
+                         : BatchSizes::Limits{.least = std::min(device_least, most), .most = most});
+  return settings;
+}
+
+}  // namespace yoke::executor

@@ -1,0 +1,247 @@
+// Hogbatch: a member of the crew for each CPU thread and for each device.
+#include "node/hogbatch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "kernels/shared.h"
+#include "node/sub_batch.h"
+
+namespace yoke {
+namespace {
+
+/// One thread per member, free to move within its memory node: a round waits for every small batch,
+/// and a thread bound to one core would wait as long as another program holds that core. Then one
+/// for each device, which mostly waits.
+std::vector<ThreadPlan> Members(const ThreadPlan& plan, int cpu_threads, size_t devices) {
+  std::vector<ThreadPlan> members;
+  if (cpu_threads > 0) members = Divide(plan, cpu_threads);
+  for (ThreadPlan& member : members) {
+    const std::vector<Place> own = std::exchange(member.places, {});
+    for (const Place& place : plan.places)
+      if (!own.empty() && place.node == own[0].node) member.places.push_back(place);
+  }
+  members.resize(members.size() + devices);
+  return members;
+}
+
+bool UsesCpu(const ExecutorContext& context) {
+  return std::ranges::any_of(context.devices, &Device::IsHost);
+}
+
+}  // namespace
+
+/// The data of one CPU thread, or of one device.
+struct Hogbatch::Worker {
+  Worker(const ExecutorContext& context, size_t which, int64_t usual, bool immediate)
+      : device(which), gradients(context.graph.layout(), Cpu()) {
+    Device& own = *context.devices[which];
+    if (own.IsHost()) {
+      plans = std::make_unique<Plans>(context, usual, PlanSettings{.immediate = immediate});
+      return;
+    }
+    replica = std::make_unique<DeviceReplica>(context, own, usual);
+    values.resize(static_cast<size_t>(context.graph.layout().size()));
+  }
+
+  size_t device;  ///< In ExecutorContext::devices.
+  std::unique_ptr<Plans> plans;
+  std::unique_ptr<DeviceReplica> replica;
+  std::vector<float> values;  ///< Of a device: a copy of the shared ones.
+  Gradients gradients;
+  Batch batch;
+  double loss = 0;  ///< Sum over this worker's examples of the round.
+  int64_t examples = 0;
+};
+
+/// A round: the batch to deal, and the settings of its updates.
+struct Hogbatch::Round {
+  const Batch& batch;
+  const ParamView& params;
+  double learning_rate = 0;
+  int64_t first_step = 0;                ///< Updates before the round.
+  int64_t next = 0;                      ///< The next example to deal.
+  std::atomic<int64_t> updates = 0;      ///< Updates so far.
+  std::atomic<bool> broken_off = false;  ///< A loss was not finite.
+};
+
+Hogbatch::Hogbatch(const HogbatchSettings& settings, const ExecutorContext& context)
+    : context_(context),
+      settings_(settings),
+      immediate_(context.rule->IsPlainDescent() && context.clip_norm <= 0),
+      cpu_threads_(UsesCpu(context) ? context.threads.threads : 0),
+      states_(context.graph, std::max(1, cpu_threads_)),
+      updates_(context.graph.layout(), *context.rule, *context.state),
+      sizes_(settings.sizes),
+      times_(context.devices) {
+  std::vector<size_t> devices;  // by member
+  for (size_t d = 0; d < context_.devices.size(); ++d)
+    if (context_.devices[d]->IsHost()) devices.insert(devices.begin(), cpu_threads_, d);
+  for (size_t d = 0; d < context_.devices.size(); ++d)
+    if (!context_.devices[d]->IsHost()) devices.push_back(d);
+  workers_.resize(devices.size());
+  crew_ = std::make_unique<Crew>(
+      Members(context_.threads, cpu_threads_, devices.size() - cpu_threads_));
+  crew_->Run([&](int i) {
+    workers_[i] = std::make_unique<Worker>(context_, devices[i], sizes_.of(devices[i]), immediate_);
+  });
+}
+
+Hogbatch::~Hogbatch() = default;
+
+StepResult Hogbatch::Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) {
+  states_.Follow(params.states);
+  Round round{.batch = batch,
+              .params = params,
+              .learning_rate = step.learning_rate,
+              .first_step = context_.state->steps};
+  if (settings_.measure_least && !std::exchange(measured_, true))
+    crew_->Run([&](int i) { FindLeast(i, round); });
+  const double began = Now();
+  crew_->Run([&](int i) { Serve(i, round); });
+  times_.Passed(Now() - began);
+  context_.state->steps += round.updates;
+  StepResult result;
+  for (const auto& worker : workers_) {
+    result.loss += worker->loss;
+    result.examples += worker->examples;
+  }
+  if (result.examples > 0) result.loss /= static_cast<double>(result.examples);
+  return result;
+}
+
+/// The least batch of a device: the smallest half, quarter, ... of its largest one at which it
+/// still computes at half the speed. The gradients are discarded.
+void Hogbatch::FindLeast(int i, const Round& round) {
+  constexpr int kHalvings = 6;
+  Worker& worker = *workers_[i];
+  if (!worker.replica) return;
+  CopyShared(round.params.values, round.params.layout->size(), worker.values.data());
+  ParamView view = round.params;
+  view.values = worker.values.data();
+  view.gradients = &worker.gradients;
+  view.states = nullptr;
+  double full = 0;
+  int64_t least = 0, size = std::min(sizes_.of(worker.device), round.batch.size);
+  for (int halving = 0; halving <= kHalvings && size > 0; ++halving, size /= 2) {
+    TakeSubBatch(round.batch, 0, size, worker.batch);
+    worker.replica->Step(worker.batch, view);  // compiles
+    const double began = Now();
+    worker.replica->Step(worker.batch, view);
+    const double speed = double(size) / std::max(Now() - began, 1e-9);
+    full = std::max(full, speed);
+    if (speed < full / 2) break;
+    least = size;
+  }
+  const std::lock_guard lock(mutex_);
+  sizes_.SetLeast(worker.device, std::max<int64_t>(least, 1));
+}
+
+void Hogbatch::Serve(int i, Round& round) {
+  Worker& worker = *workers_[i];
+  worker.loss = 0;
+  worker.examples = 0;
+  while (!round.broken_off && Take(worker, round)) {
+    const double began = Now();
+    if (!Update(i, round)) round.broken_off = true;
+    const double seconds = (Now() - began) / (worker.plans ? cpu_threads_ : 1);
+    const std::lock_guard lock(mutex_);
+    times_.Count(worker.device, worker.batch.size, 1, seconds);
+    sizes_.Updated(worker.device);
+  }
+}
+
+/// The coordinator's answer to a worker that asks for work: a range of examples that nobody else
+/// gets. False when the round has no more.
+bool Hogbatch::Take(Worker& worker, Round& round) {
+  int64_t begin = 0, end = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (round.next >= round.batch.size) return false;
+    begin = round.next;
+    end = round.next = std::min(begin + sizes_.Ask(worker.device), round.batch.size);
+  }
+  TakeSubBatch(round.batch, begin, end, worker.batch);
+  return true;
+}
+
+/// One update. Returns false if the loss is not finite; then nothing has changed.
+bool Hogbatch::Update(int i, Round& round) {
+  Worker& worker = *workers_[i];
+  const double size = static_cast<double>(worker.batch.size);
+  const int64_t meant = settings_.rate_examples > 0 ? settings_.rate_examples : round.batch.size;
+  const double share = settings_.scale_rate ? std::min(1.0, size / static_cast<double>(meant)) : 1;
+  const double loss = Gradient(i, round, {.learning_rate = round.learning_rate * share});
+  worker.loss += loss * size;
+  worker.examples += worker.batch.size;
+  return std::isfinite(loss);
+}
+
+/// Computes a gradient and applies it, unless the loss is not finite. Returns the loss.
+double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
+  Worker& worker = *workers_[i];
+  const ParamLayout& layout = *round.params.layout;
+  UpdateStep step = settings;
+  ParamView view = round.params;
+  view.gradients = &worker.gradients;
+  view.states = worker.plans ? states_.of(i) : nullptr;
+  view.writer = i;
+  view.immediate_rate = step.learning_rate;
+  float* target = view.values;
+  GraphPlan* plan = nullptr;
+  double loss = 0;
+  if (worker.plans) {
+    plan = &worker.plans->For(worker.batch.size);
+    plan->Forward(worker.batch, view);
+    loss = plan->Loss();
+  } else {
+    CopyShared(round.params.values, layout.size(), worker.values.data());
+    view.values = worker.values.data();
+    loss = worker.replica->Step(worker.batch, view).loss;
+    if (settings_.overwrite) target = worker.values.data();
+  }
+  if (!std::isfinite(loss)) return loss;
+  step.step = round.first_step + ++round.updates;
+  const GradientReady apply = [&](int slice) {
+    updates_.Apply(slice, target, worker.gradients, step);
+  };
+  if (plan) plan->Backward(worker.batch, view, context_.clip_norm > 0 ? GradientReady() : apply);
+  if (plan && context_.clip_norm <= 0) return loss;  // each slice while its gradient is in cache
+  if (context_.clip_norm > 0) {
+    const double norm = GradientNorm(layout, worker.gradients);
+    if (norm > context_.clip_norm) step.gradient_scale = context_.clip_norm / norm;
+  }
+  AnnounceAll(layout, apply);
+  if (plan) return loss;
+  const int64_t first = settings_.overwrite ? 0 : layout.statistics_begin();
+  CopyShared(worker.values.data() + first, layout.size() - first, round.params.values + first);
+  return loss;
+}
+
+std::string Hogbatch::FirstNonFinite() const {
+  for (const auto& worker : workers_)
+    if (!std::isfinite(worker->loss))
+      return worker->plans ? worker->plans->FirstNonFinite() : worker->replica->FirstNonFinite();
+  return "";
+}
+
+std::vector<DeviceWork> Hogbatch::Work() const {
+  return context_.devices.size() > 1 ? times_.Work() : std::vector<DeviceWork>();
+}
+
+Value Hogbatch::State() const {
+  if (context_.devices.size() < 2) return Value(Table{});
+  return Table{{"devices", times_.State()}, {"batches", sizes_.State()}};
+}
+
+void Hogbatch::Restore(const Value& state) {
+  states_.Renew();
+  if (const Value* devices = state.Find("devices")) times_.Restore(*devices);
+  if (const Value* batches = state.Find("batches")) sizes_.Restore(*batches);
+}
+
+}  // namespace yoke

@@ -1,0 +1,140 @@
+// Hogbatch: CPU threads and an emulated device on one shared model: every example is handed out and
+// counted once, updates are merged, batch sizes follow the rule.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "node/batch_sizes.h"
+#include "node/sub_batch.h"
+#include "node/support/job.h"
+#include "tensor/emulated.h"
+
+namespace yoke::hogbatch_test {
+
+using testing_support::DrawnBatch;
+using testing_support::Job;
+using testing_support::JobSettings;
+
+class HogbatchTest : public testing::TestWithParam<std::string> {
+ protected:
+  JobSettings Settings(int threads = 2) const {
+    return {.devices = {&Cpu(), device_.get()},
+            .executor = GetParam(),
+            .node = {{"hogbatch_device_batch", 12}},
+            .threads = threads,
+            .widths = {12}};
+  }
+  std::unique_ptr<Device> device_ = NewEmulatedDevice(0, {});
+};
+
+TEST_P(HogbatchTest, HandsOutAndCountsEveryExampleOnce) {
+  Job job(Settings());
+  int64_t examples = 0;
+  for (const int64_t size : {200, 37, 1, 500}) {
+    EXPECT_EQ(job.Run(DrawnBatch(size, 0)).examples, size);
+    examples += size;
+  }
+  const std::vector<DeviceWork> work = job.executor().Work();
+  ASSERT_EQ(work.size(), 2U);
+  EXPECT_EQ(work[0].name, "cpu");
+  EXPECT_EQ(work[1].name, "emulated:0");
+  EXPECT_EQ(work[0].examples + work[1].examples, examples);
+  EXPECT_EQ(work[0].updates + work[1].updates, job.state().steps);
+  for (const DeviceWork& device : work) {
+    EXPECT_GT(device.examples, 0) << device.name;
+    EXPECT_GT(device.busy, 0) << device.name;
+    EXPECT_LE(device.busy, 1) << device.name;
+  }
+}
+
+TEST_P(HogbatchTest, LearnsByEveryRule) {
+  for (const char* rule : {"sgd", "momentum", "nesterov", "adam", "adamw"}) {
+    JobSettings settings = Settings();
+    settings.rule = rule;
+    settings.learning_rate = settings.rule.starts_with("adam") ? 0.005 : 0.05;
+    settings.batch = 48;  // for which the rate is meant
+    Job job(settings);
+    const Batch batch = DrawnBatch(24, 0);
+    const double first = job.Step(batch);
+    for (int step = 0; step < 120; ++step) job.Step(batch);
+    EXPECT_LT(job.Step(batch), 0.9 * first) << rule;
+  }
+}
+
+TEST_P(HogbatchTest, NamesTheLayerOfANanAndStops) {
+  Job job(Settings());
+  Batch batch = DrawnBatch(100, 0);
+  std::fill_n(batch.dense.As<float>(), batch.dense.Count(),
+              std::numeric_limits<float>::quiet_NaN());
+  EXPECT_TRUE(std::isnan(job.Step(batch)));
+  EXPECT_EQ(job.executor().FirstNonFinite(), "linear1");
+  EXPECT_EQ(job.state().steps, 0);
+}
+
+TEST_P(HogbatchTest, KeepsCountsAndSizesInACheckpoint) {
+  Job job(Settings()), again(Settings());
+  for (uint64_t step = 0; step < 4; ++step) job.Step(DrawnBatch(120, step));
+  again.executor().Restore(job.executor().State());
+  EXPECT_EQ(again.executor().State(), job.executor().State());
+  again.executor().Restore(Value(Table{}));  // of another executor
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HogbatchTest, testing::Values("hogbatch", "adaptive_hogbatch"));
+
+/// A device alone takes its batches one after the other, so `add` and `overwrite` are steps of
+/// single on these.
+TEST(HogbatchOnOneDevice, IsSequential) {
+  const auto device = NewEmulatedDevice(0, {});
+  for (const char* merge : {"add", "overwrite"})
+    for (const char* rule : {"sgd", "adam"})
+      for (const double clip : {0.0, 0.1}) {
+        JobSettings settings{.devices = {device.get()},
+                             .executor = "hogbatch",
+                             .node = {{"hogbatch_device_batch", 4}, {"merge", merge}},
+                             .rule = rule,
+                             .clip_norm = clip,
+                             .widths = {12}};
+        settings.batch = 4;  // for which the rate is meant
+        JobSettings plain{.batch = 4, .rule = rule, .clip_norm = clip, .widths = {12}};
+        Job hogbatch(settings), single(plain);
+        const Batch batch = DrawnBatch(12, 0);
+        hogbatch.Step(batch);
+        for (const int64_t begin : {0, 4, 8}) {
+          Batch small;
+          TakeSubBatch(batch, begin, begin + 4, small);
+          single.Step(small);
+        }
+        EXPECT_EQ(hogbatch.Values(), single.Values()) << merge << " " << rule << " " << clip;
+      }
+}
+
+TEST(BatchSizes, FollowTheRuleOfThePaper) {
+  BatchSizes sizes({.limits = {{.least = 1, .most = 4, .cpu = true}, {.least = 16, .most = 64}},
+                    .adaptive = true,
+                    .alpha = 2,
+                    .beta = 0.5});
+  EXPECT_EQ(sizes.all(), (std::vector<int64_t>{1, 64}));  // where they start
+  sizes.Updated(1);
+  EXPECT_EQ(sizes.Ask(1), 64);  // ahead, but at its most
+  EXPECT_EQ(sizes.Ask(0), 1);   // behind, but at its least
+  for (int i = 0; i < 3; ++i) sizes.Updated(0);
+  EXPECT_EQ(sizes.Ask(0), 2);   // 1.5 updates, ahead
+  EXPECT_EQ(sizes.Ask(1), 32);  // 1, behind
+  EXPECT_EQ(sizes.Ask(1), 16);
+  EXPECT_EQ(sizes.Ask(1), 16);
+  sizes.Updated(1);
+  sizes.Updated(0);
+  EXPECT_EQ(sizes.Ask(0), 2);  // level
+  EXPECT_EQ(sizes.Ask(1), 16);
+}
+
+TEST(BatchSizes, StayWhereTheyAreFixed) {
+  BatchSizes sizes({.limits = {{.least = 3, .most = 3, .cpu = true}, {.least = 50, .most = 50}}});
+  for (int i = 0; i < 5; ++i) sizes.Updated(0);
+  EXPECT_EQ(sizes.Ask(0), 3);
+  EXPECT_EQ(sizes.Ask(1), 50);
+}
+
+}  // namespace yoke::hogbatch_test

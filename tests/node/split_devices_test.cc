@@ -1,0 +1,101 @@
+// Split over unlike devices: the gradient of the whole batch, shares by measured speed, and a
+// device that fails.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "node/support/job.h"
+#include "tensor/emulated.h"
+
+namespace yoke::split_devices_test {
+
+using testing_support::DrawnBatch;
+using testing_support::Job;
+using testing_support::JobSettings;
+
+JobSettings OnBoth(Device& device, const char* model = "mlp") {
+  return {.model = model, .devices = {&Cpu(), &device}, .executor = "split"};
+}
+
+TEST(SplitDevices, GiveTheGradientOfTheWholeBatch) {
+  const auto device = NewEmulatedDevice(0, {});
+  for (const char* model : {"mlp", "lenet"})
+    for (const std::vector<Device*>& devices :
+         {std::vector<Device*>{&Cpu(), device.get()}, {device.get(), &Cpu()}, {device.get()}}) {
+      Job split({.model = model, .devices = devices, .executor = "split"}),
+          single({.model = model});
+      for (const int64_t size : {8, 3, 1, 8}) {
+        const Batch batch = DrawnBatch(size, 0);
+        EXPECT_NEAR(split.Step(batch), single.Step(batch), 1e-5) << model << " " << size;
+      }
+      const std::vector<float> a = split.Values(), b = single.Values();
+      for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5) << model << " " << i;
+      int64_t examples = 0;
+      for (const DeviceWork& work : split.executor().Work()) examples += work.examples;
+      EXPECT_EQ(examples, 20);
+    }
+}
+
+TEST(SplitDevices, TakeTheMeanOfRunningStatistics) {
+  const auto device = NewEmulatedDevice(0, {});
+  Job job(OnBoth(*device, "resnet20"));
+  for (uint64_t step = 0; step < 2; ++step)
+    EXPECT_TRUE(std::isfinite(job.Step(DrawnBatch(8, step))));
+  for (const float value : job.Values()) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(SplitDevices, GiveASlowDeviceLess) {
+  const auto device = NewEmulatedDevice(0, {.slowdown = 10});
+  JobSettings settings = OnBoth(*device);
+  settings.widths = {256, 256};
+  Job job(settings);
+  for (uint64_t step = 0; step < 12; ++step) job.Step(DrawnBatch(256, 0));
+  const std::vector<DeviceWork> work = job.executor().Work();
+  EXPECT_LT(work[1].examples, work[0].examples / 2);
+  EXPECT_GT(work[1].examples, 0);
+}
+
+/// A stream that breaks at its n-th wait.
+class Breaking : public Stream {
+ public:
+  Breaking(std::unique_ptr<Stream> inner, int waits) : inner_(std::move(inner)), left_(waits) {}
+  void Copy(void* to, const void* from, int64_t bytes) override { inner_->Copy(to, from, bytes); }
+  void Clear(void* memory, int64_t bytes) override { inner_->Clear(memory, bytes); }
+  void Wait() override {
+    inner_->Wait();
+    if (--left_ == 0) throw std::runtime_error("the cable is out");
+  }
+  double busy_seconds() const override { return inner_->busy_seconds(); }
+  WorkQueue* work_queue() override { return inner_->work_queue(); }
+
+ private:
+  std::unique_ptr<Stream> inner_;
+  int left_;
+};
+
+class BreakingDevice : public Device {
+ public:
+  const std::string& name() const override { return inner_->name(); }
+  void* Allocate(int64_t bytes) override { return inner_->Allocate(bytes); }
+  void Free(void* memory, int64_t bytes) override { inner_->Free(memory, bytes); }
+  std::unique_ptr<Stream> NewStream() override {
+    return std::make_unique<Breaking>(inner_->NewStream(), 8);
+  }
+
+ private:
+  std::unique_ptr<Device> inner_ = NewEmulatedDevice(0, {});
+};
+
+TEST(SplitDevices, GoOnWithoutADeviceThatFails) {
+  BreakingDevice device;
+  Job split(OnBoth(device)), single({});
+  for (int step = 0; step < 6; ++step) {
+    const Batch batch = DrawnBatch(8, 0);
+    EXPECT_NEAR(split.Step(batch), single.Step(batch), 1e-5) << step;
+  }
+  const std::vector<DeviceWork> work = split.executor().Work();
+  EXPECT_LT(work[1].examples, work[0].examples);
+}
+
+}  // namespace yoke::split_devices_test
