@@ -15,7 +15,6 @@
 #include <mutex>
 #include <new>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -26,6 +25,7 @@
 #include "comm/mailbox.h"
 #include "comm/patience.h"
 #include "comm/spawned.h"
+#include "comm/wire_failure.h"
 #include "comm/wire_letter.h"
 
 namespace yoke {
@@ -34,43 +34,6 @@ namespace {
 /// The context of the messages at the end of a world; no communicator has it.
 constexpr uint64_t kEnding = std::numeric_limits<uint64_t>::max();
 enum EndingTag : int { kFailed, kFarewell };
-
-/// A wait that timed out.
-class TimedOut : public Error {
- public:
-  TimedOut(const std::string& sentence, int source) : Error(sentence), source_(source) {}
-  int source() const { return source_; }  ///< The silent rank.
-
- private:
-  int source_;
-};
-
-struct Failure {
-  int rank = 0;
-  int status = 1;
-  std::string sentence;
-  int blames = kAnySource;  ///< The rank held responsible, if known.
-};
-
-/// Adds the rank to a sentence, except for rank 0.
-std::string Named(int rank, const std::string& sentence) {
-  return rank == 0 || sentence.starts_with("rank ") ? sentence
-                                                    : fmt::format("rank {}: {}", rank, sentence);
-}
-
-Failure Describe(int rank, const std::exception_ptr& what) {
-  try {
-    std::rethrow_exception(what);
-  } catch (const TimedOut& error) {
-    return {rank, error.exit_status(), error.what(), error.source()};
-  } catch (const Error& error) {
-    return {rank, error.exit_status(), Named(rank, error.what())};
-  } catch (const std::bad_alloc&) {
-    return {rank, 1, fmt::format("rank {} is out of memory", rank)};
-  } catch (const std::exception& error) {
-    return {rank, 1, Named(rank, error.what())};
-  }
-}
 
 class WireTransport : public RealTransport<WireTransport> {
  public:
@@ -355,11 +318,7 @@ class WireTransport : public RealTransport<WireTransport> {
     } else if (letter.key.tag == kFarewell) {
       ended_[letter.key.source] = true;
     } else {
-      int32_t head[2] = {};
-      std::memcpy(head, letter.bytes.data(), sizeof head);
-      const auto* text = reinterpret_cast<const char*>(letter.bytes.data()) + sizeof head;
-      failures_.push_back({letter.key.source, head[0],
-                           std::string(text, letter.bytes.size() - sizeof head), head[1]});
+      failures_.push_back(UnpackFailure(letter.key.source, letter.bytes));
       if (failed_ < 0) failed_ = letter.key.source;
     }
     changed_.notify_all();
@@ -373,18 +332,14 @@ class WireTransport : public RealTransport<WireTransport> {
 
   /// This rank has failed; only its first reason counts.
   void Fail(const std::exception_ptr& what) {
-    const Failure failure = Describe(rank(), what);
+    const Failure failure = DescribeFailure(rank(), what);
     EndWaits(rank());
     {
       const std::lock_guard lock(mutex_);
       if (std::exchange(told_, true)) return;
       failures_.push_back(failure);
     }
-    const int32_t head[] = {failure.status, failure.blames};
-    std::vector<std::byte> bytes(sizeof head + failure.sentence.size());
-    std::memcpy(bytes.data(), head, sizeof head);
-    std::memcpy(bytes.data() + sizeof head, failure.sentence.data(), failure.sentence.size());
-    Tell(kFailed, bytes);
+    Tell(kFailed, PackFailure(failure));
   }
 
   /// Sends to all processes, including those that are not ranks. One that cannot be reached counts
@@ -401,16 +356,7 @@ class WireTransport : public RealTransport<WireTransport> {
   int FirstSilent() const {
     return static_cast<int>(std::find(ended_.begin(), ended_.end(), false) - ended_.begin());
   }
-  /// The failure of the lowest rank among those that blame a silent rank; otherwise among those
-  /// that blame nobody, because a rank that others waited for knows the reason better.
-  const Failure& First() const {
-    const auto place = [this](const Failure& failure) {
-      const bool alone = failure.blames < 0, silent = !alone && !ended_[failure.blames];
-      return std::tuple(!silent, !alone, failure.rank);
-    };
-    return *std::min_element(failures_.begin(), failures_.end(),
-                             [&](const auto& a, const auto& b) { return place(a) < place(b); });
-  }
+  const Failure& First() const { return FirstFailure(failures_, ended_); }
 
   Wire& wire_;
   WireRanks options_;
