@@ -16,7 +16,9 @@ class Loops : public Kernel<Call> {
   Loops(Pass forward, Pass backward)
       : forward_(std::move(forward)), backward_(std::move(backward)) {}
   void Forward(const Call& call) override { forward_(call); }
-  void Backward(const Call& call) override { backward_(call); }
+  void Backward(const Call& call) override {
+    backward_ ? backward_(call) : Kernel<Call>::Backward(call);
+  }
   std::string name() const override { return "loops"; }
 
  private:

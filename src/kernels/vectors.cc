@@ -1,7 +1,7 @@
 // Vectors: one loop each.
 #include "kernels/vectors.h"
 
-#include <cstdint>
+#include "kernels/loops.h"
 
 namespace yoke {
 
@@ -57,6 +57,12 @@ void MoveTowardsAll(Values y, float a, ConstValues sum, float n) {
   const auto count = static_cast<int64_t>(y.size());
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) y[i] += a * (sum[i] - n * y[i]);
+}
+
+std::unique_ptr<Kernel<ScaleCall>> MakeScale(const Target& target) {
+  return MakeLoops<ScaleCall>(target, [](const ScaleCall& call) {
+    Scale({call.values, static_cast<size_t>(call.count)}, call.factor);
+  });
 }
 
 }  // namespace yoke

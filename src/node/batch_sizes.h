@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -35,7 +36,11 @@ class BatchSizes {
 
   int64_t of(size_t device) const { return sizes_[device]; }
   const std::vector<int64_t>& all() const { return sizes_; }
-  void SetLeast(size_t device, int64_t least) { s_.limits[device].least = least; }
+  int64_t most(size_t device) const { return s_.limits[device].most; }
+  void SetLeast(size_t device, int64_t least) {
+    s_.limits[device].least = least;
+    sizes_[device] = std::max(sizes_[device], least);
+  }
 
   /// The size of the device's next batch.
   int64_t Ask(size_t device) {
@@ -45,33 +50,29 @@ class BatchSizes {
     for (size_t i = 0; i < updates_.size(); ++i)
       if (i != device) least = std::min(least, updates_[i]), most = std::max(most, updates_[i]);
     const Limits& limits = s_.limits[device];
-    const auto scaled = [&](double factor) { return static_cast<int64_t>(double(size) * factor); };
+    const auto now = static_cast<double>(size);
     if (updates_[device] < least)
-      size = std::max(scaled(1 / s_.alpha), limits.least);
+      size = std::max(static_cast<int64_t>(now / s_.alpha), limits.least);
     else if (updates_[device] > most)
-      size = std::min(scaled(s_.alpha), limits.most);
+      size = std::min(static_cast<int64_t>(std::ceil(now * s_.alpha)), limits.most);
     return size;
   }
   void Updated(size_t device) { updates_[device] += s_.limits[device].cpu ? s_.beta : 1; }
 
-  Value State() const {
-    List sizes, updates;
-    for (const int64_t size : sizes_) sizes.emplace_back(size);
-    for (const double count : updates_) updates.emplace_back(count);
-    return Table{{"sizes", sizes}, {"updates", updates}};
+  Value State(size_t device) const {
+    return Table{{"size", sizes_[device]},
+                 {"least", s_.limits[device].least},
+                 {"updates", updates_[device]}};
   }
-  /// What another number of devices has kept is ignored.
-  void Restore(const Value& state) {
-    const Value *sizes = state.Find("sizes"), *updates = state.Find("updates");
-    if (!sizes || !updates || !sizes->AsList() || !updates->AsList() ||
-        sizes->AsList()->size() != sizes_.size() || updates->AsList()->size() != sizes_.size())
-      return;
-    for (size_t i = 0; i < sizes_.size(); ++i) {
-      const Limits& limits = s_.limits[i];
-      if (const int64_t* size = (*sizes->AsList())[i].AsInt())
-        sizes_[i] = std::clamp(*size, limits.least, limits.most);
-      if (const double* count = (*updates->AsList())[i].AsFloat()) updates_[i] = *count;
-    }
+  void Restore(size_t device, const Value& state) {
+    Limits& limits = s_.limits[device];
+    const Value *size = state.Find("size"), *least = state.Find("least"),
+                *updates = state.Find("updates");
+    if (least && least->AsInt())
+      limits.least = std::clamp<int64_t>(*least->AsInt(), 1, limits.most);
+    if (size && size->AsInt())
+      sizes_[device] = std::clamp(*size->AsInt(), limits.least, limits.most);
+    if (updates && updates->AsFloat()) updates_[device] = *updates->AsFloat();
   }
 
  private:

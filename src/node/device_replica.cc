@@ -6,34 +6,50 @@ namespace yoke {
 DeviceReplica::DeviceReplica(const ExecutorContext& context, Device& device, int64_t usual)
     : context_(context),
       device_(device),
+      statistics_(static_cast<size_t>(context.graph.layout().size() -
+                                      context.graph.layout().statistics_begin())),
       stream_(device.NewStream()),
       values_(device, context.graph.layout().size() * SizeOf(DType::kF32)),
       gradients_(context.graph.layout(), device),
-      plans_(context, usual, {.target = {.device = &device, .stream = stream_.get()}}) {}
+      plans_(context, usual, {.target = {.device = &device, .stream = stream_.get()}}) {
+  plans_.For(usual);
+}
 
 void DeviceReplica::Begin(const Batch& batch, const ParamView& params) {
   plan_ = &plans_.For(batch.size);
-  params_ = params;
+  target_ = params.gradients;
   examples_ = batch.size;
-  stream_->Copy(values_.data(), params.values, values_.bytes());
-  stream_->Wait();
+  busy_before_ = stream_->busy_seconds();
   ParamView view = params;
   view.values = values_.As<float>();
   view.bf16 = nullptr;
   view.gradients = &gradients_;
-  plan_->Forward(batch, view);
-  plan_->Backward(batch, view, {});
+  try {
+    stream_->Copy(values_.data(), params.values, values_.bytes());
+    stream_->Wait();
+    plan_->Forward(batch, view);
+    plan_->Backward(batch, view, {});
+  } catch (...) {
+    Drain();
+    throw;
+  }
 }
 
 StepResult DeviceReplica::Finish() {
   const ParamLayout& layout = context_.graph.layout();
-  const int64_t statistics = layout.statistics_begin();
-  stream_->Copy(params_.gradients->dense(), gradients_.dense(),
-                layout.dense_size() * SizeOf(DType::kF32));
-  stream_->Copy(params_.values + statistics, values_.As<float>() + statistics,
-                (layout.size() - statistics) * SizeOf(DType::kF32));
+  stream_->Copy(target_->dense(), gradients_.dense(), layout.dense_size() * SizeOf(DType::kF32));
+  stream_->Copy(statistics_.data(), values_.As<float>() + layout.statistics_begin(),
+                static_cast<int64_t>(statistics_.size() * sizeof(float)));
   stream_->Wait();
+  busy_seconds_ = stream_->busy_seconds() - busy_before_;
   return {.loss = plan_->Loss(), .examples = examples_};
+}
+
+void DeviceReplica::Drain() noexcept {
+  try {
+    stream_->Wait();
+  } catch (...) {  // its reason has been told
+  }
 }
 
 }  // namespace yoke

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "node/plans.h"
 
@@ -11,32 +12,40 @@ namespace yoke {
 /// work between Begin and Finish. One caller at a time.
 class DeviceReplica {
  public:
-  /// Compiles plans for batches of `usual` examples.
+  /// Compiles the plan for batches of `usual` examples. Throws UserError for a layer that the
+  /// device does not take.
   DeviceReplica(const ExecutorContext& context, Device& device, int64_t usual);
 
   /// Copies the values there and starts the gradient of the batch's mean loss. Until Finish the
-  /// batch and the gradients of `params` must stay; the values need not.
+  /// batch and the gradients of `params` must stay as they are; the values need not.
   void Begin(const Batch& batch, const ParamView& params);
-  /// Waits until params.gradients and the running statistics in params.values are there.
+  /// Waits until params.gradients are there.
   StepResult Finish();
   StepResult Step(const Batch& batch, const ParamView& params) {
     Begin(batch, params);
     return Finish();
   }
+  /// After a failure: waits for what is still under way, so that its memory may go.
+  void Drain() noexcept;
+
+  /// The running statistics after the last pass.
+  const std::vector<float>& statistics() const { return statistics_; }
   const Device& device() const { return device_; }
-  double busy_seconds() const { return stream_->busy_seconds(); }  ///< As of the last Finish.
+  double busy_seconds() const { return busy_seconds_; }  ///< Of the last pass.
   std::string FirstNonFinite() const { return plans_.FirstNonFinite(); }
 
  private:
   const ExecutorContext& context_;
   Device& device_;
+  std::vector<float> statistics_;
   std::unique_ptr<Stream> stream_;
   Buffer values_;
   Gradients gradients_;
   Plans plans_;
   GraphPlan* plan_ = nullptr;  // of the pass under way
-  ParamView params_;
+  Gradients* target_ = nullptr;
   int64_t examples_ = 0;
+  double busy_before_ = 0, busy_seconds_ = 0;
 };
 
 }  // namespace yoke

@@ -23,7 +23,9 @@ class DeviceTimes {
   void Passed(double seconds) { seconds_ += seconds; }
   int64_t updates(size_t device) const { return work_[device].updates; }
 
+  /// Empty for a single device.
   std::vector<DeviceWork> Work() const {
+    if (work_.size() < 2) return {};
     std::vector<DeviceWork> work = work_;
     for (size_t i = 0; i < work.size(); ++i) work[i].busy = seconds_ > 0 ? busy_[i] / seconds_ : 0;
     return work;

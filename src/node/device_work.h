@@ -6,12 +6,14 @@
 
 namespace yoke {
 
-/// What a device has done since the start of training.
+/// What a device has done.
 struct DeviceWork {
   std::string name;
-  int64_t examples = 0;
-  int64_t updates = 0;  ///< Updates of the values, or gradients that went into one.
-  double busy = 0;      ///< Fraction of the executor's time in which it computed.
+  int64_t examples = 0;  ///< Since the run began with these devices, like updates.
+  int64_t updates = 0;   ///< Updates of the values, or gradients that went into one.
+  /// Fraction of the executor's time, since the session began, in which it worked on a batch,
+  /// copies included.
+  double busy = 0;
 };
 
 }  // namespace yoke

@@ -18,7 +18,8 @@ namespace yoke {
 /// The environment of an executor; everything in it outlives the executor.
 struct ExecutorContext {
   const Graph& graph;
-  int64_t batch = 0;  ///< Examples of most steps; an epoch's last one may have fewer.
+  int64_t batch = 0;  ///< train.batch: the examples of most steps, unless step_examples says more.
+  int64_t step_examples = 0;  ///< Of most steps; 0: `batch`.
   DType arithmetic = DType::kF32;
   bool reference_kernels = false;  ///< Target::reference.
   std::vector<Device*> devices = {&Cpu()};
@@ -68,8 +69,9 @@ struct ExecutorEntry {
   std::string summary;
   std::vector<OptionSpec> options;  ///< Keys of [node] that belong to this executor.
   std::unique_ptr<Executor> (*make)(const Options& options, const ExecutorContext& context);
-  /// Examples of a step, of which each device takes what it wants; null: train.batch.
-  int64_t (*step_examples)(const Options& options, int64_t batch) = nullptr;
+  /// Examples of a step, of which each device takes what it wants, if each replica has so many in
+  /// an epoch; null: train.batch.
+  int64_t (*step_examples)(const Options& options, int64_t batch, int64_t epoch) = nullptr;
 };
 const std::vector<ExecutorEntry>& executors();
 

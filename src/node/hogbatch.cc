@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "kernels/shared.h"
 #include "node/sub_batch.h"
 
@@ -48,14 +49,14 @@ struct Hogbatch::Worker {
     values.resize(static_cast<size_t>(context.graph.layout().size()));
   }
 
-  size_t device;  ///< In ExecutorContext::devices.
-  std::unique_ptr<Plans> plans;
-  std::unique_ptr<DeviceReplica> replica;
+  size_t device;              ///< In ExecutorContext::devices.
   std::vector<float> values;  ///< Of a device: a copy of the shared ones.
   Gradients gradients;
   Batch batch;
   double loss = 0;  ///< Sum over this worker's examples of the round.
   int64_t examples = 0;
+  std::unique_ptr<Plans> plans;            ///< Of a CPU thread.
+  std::unique_ptr<DeviceReplica> replica;  ///< Null: a CPU thread, or a device that has failed.
 };
 
 /// A round: the batch to deal, and the settings of its updates.
@@ -63,10 +64,11 @@ struct Hogbatch::Round {
   const Batch& batch;
   const ParamView& params;
   double learning_rate = 0;
-  int64_t first_step = 0;                ///< Updates before the round.
-  int64_t next = 0;                      ///< The next example to deal.
-  std::atomic<int64_t> updates = 0;      ///< Updates so far.
-  std::atomic<bool> broken_off = false;  ///< A loss was not finite.
+  int64_t first_step = 0;                                  ///< Updates before the round.
+  int64_t next = 0;                                        ///< The next example to deal.
+  std::vector<std::pair<int64_t, int64_t>> returned = {};  ///< By devices that have failed.
+  std::atomic<int64_t> updates = 0;                        ///< Updates so far.
+  std::atomic<bool> broken_off = false;                    ///< A loss was not finite.
 };
 
 Hogbatch::Hogbatch(const HogbatchSettings& settings, const ExecutorContext& context)
@@ -99,10 +101,13 @@ StepResult Hogbatch::Step(const Batch& batch, const ParamView& params, const Exe
               .params = params,
               .learning_rate = step.learning_rate,
               .first_step = context_.state->steps};
-  if (settings_.measure_least && !std::exchange(measured_, true))
+  if (settings_.measure_least && batch.size > 0 && !std::exchange(measured_, true))
     crew_->Run([&](int i) { FindLeast(i, round); });
   const double began = Now();
-  crew_->Run([&](int i) { Serve(i, round); });
+  for (const auto& worker : workers_) worker->loss = 0, worker->examples = 0;
+  do  // once more if a device failed after the others had ended
+    crew_->Run([&](int i) { Serve(i, round); });
+  while (!round.returned.empty() && !round.broken_off);
   times_.Passed(Now() - began);
   context_.state->steps += round.updates;
   StepResult result;
@@ -126,16 +131,20 @@ void Hogbatch::FindLeast(int i, const Round& round) {
   view.gradients = &worker.gradients;
   view.states = nullptr;
   double full = 0;
-  int64_t least = 0, size = std::min(sizes_.of(worker.device), round.batch.size);
-  for (int halving = 0; halving <= kHalvings && size > 0; ++halving, size /= 2) {
-    TakeSubBatch(round.batch, 0, size, worker.batch);
-    worker.replica->Step(worker.batch, view);  // compiles
-    const double began = Now();
-    worker.replica->Step(worker.batch, view);
-    const double speed = double(size) / std::max(Now() - began, 1e-9);
-    full = std::max(full, speed);
-    if (speed < full / 2) break;
-    least = size;
+  int64_t least = 0, size = std::min(sizes_.most(worker.device), round.batch.size);
+  try {
+    for (int halving = 0; halving <= kHalvings && size > 0; ++halving, size /= 2) {
+      TakeSubBatch(round.batch, 0, size, worker.batch);
+      worker.replica->Step(worker.batch, view);  // compiles
+      const double began = Now();
+      worker.replica->Step(worker.batch, view);
+      const double speed = double(size) / std::max(Now() - began, 1e-9);
+      full = std::max(full, speed);
+      if (speed < full / 2) break;
+      least = size;
+    }
+  } catch (const std::exception&) {
+    return;  // it fails again with its first range
   }
   const std::lock_guard lock(mutex_);
   sizes_.SetLeast(worker.device, std::max<int64_t>(least, 1));
@@ -143,11 +152,19 @@ void Hogbatch::FindLeast(int i, const Round& round) {
 
 void Hogbatch::Serve(int i, Round& round) {
   Worker& worker = *workers_[i];
-  worker.loss = 0;
-  worker.examples = 0;
-  while (!round.broken_off && Take(worker, round)) {
+  std::pair<int64_t, int64_t> range;
+  while (!round.broken_off && (worker.plans || worker.replica) && Take(worker, round, range)) {
     const double began = Now();
-    if (!Update(i, round)) round.broken_off = true;
+    try {
+      if (!Update(i, round)) {
+        round.broken_off = true;
+        return;
+      }
+    } catch (const std::exception& error) {
+      if (Drop(worker, round, range, error.what())) return;
+      round.broken_off = true;
+      throw;
+    }
     const double seconds = (Now() - began) / (worker.plans ? cpu_threads_ : 1);
     const std::lock_guard lock(mutex_);
     times_.Count(worker.device, worker.batch.size, 1, seconds);
@@ -157,15 +174,39 @@ void Hogbatch::Serve(int i, Round& round) {
 
 /// The coordinator's answer to a worker that asks for work: a range of examples that nobody else
 /// gets. False when the round has no more.
-bool Hogbatch::Take(Worker& worker, Round& round) {
-  int64_t begin = 0, end = 0;
+bool Hogbatch::Take(Worker& worker, Round& round, std::pair<int64_t, int64_t>& range) {
   {
     const std::lock_guard lock(mutex_);
-    if (round.next >= round.batch.size) return false;
-    begin = round.next;
-    end = round.next = std::min(begin + sizes_.Ask(worker.device), round.batch.size);
+    const int64_t size = sizes_.Ask(worker.device);
+    if (!round.returned.empty()) {
+      auto& [begin, end] = round.returned.back();
+      range = {begin, std::min(begin + size, end)};
+      begin = range.second;
+      if (begin == end) round.returned.pop_back();
+    } else {
+      if (round.next >= round.batch.size) return false;
+      range = {round.next, std::min(round.next + size, round.batch.size)};
+      round.next = range.second;
+    }
   }
-  TakeSubBatch(round.batch, begin, end, worker.batch);
+  TakeSubBatch(round.batch, range.first, range.second, worker.batch);
+  return true;
+}
+
+/// A device has failed: the others take its range and go on. False if there is no other, or if it
+/// was a CPU thread.
+bool Hogbatch::Drop(Worker& worker, Round& round, std::pair<int64_t, int64_t> range,
+                    const char* why) {
+  if (worker.plans) return false;
+  const std::lock_guard lock(mutex_);
+  const auto left = std::ranges::count_if(
+      workers_, [](const auto& each) { return each->plans || each->replica; });
+  if (left < 2) return false;
+  LogWarning(fmt::format("device {} failed ({}): training goes on without it",
+                         worker.replica->device().name(), why));
+  worker.replica->Drain();
+  worker.replica.reset();
+  round.returned.push_back(range);
   return true;
 }
 
@@ -176,7 +217,7 @@ bool Hogbatch::Update(int i, Round& round) {
   const int64_t meant = settings_.rate_examples > 0 ? settings_.rate_examples : round.batch.size;
   const double share = settings_.scale_rate ? std::min(1.0, size / static_cast<double>(meant)) : 1;
   const double loss = Gradient(i, round, {.learning_rate = round.learning_rate * share});
-  worker.loss += loss * size;
+  worker.loss += loss * size;  // not finite: it stays so
   worker.examples += worker.batch.size;
   return std::isfinite(loss);
 }
@@ -217,8 +258,10 @@ double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
   }
   AnnounceAll(layout, apply);
   if (plan) return loss;
-  const int64_t first = settings_.overwrite ? 0 : layout.statistics_begin();
-  CopyShared(worker.values.data() + first, layout.size() - first, round.params.values + first);
+  const int64_t first = layout.statistics_begin();
+  if (settings_.overwrite) CopyShared(worker.values.data(), first, round.params.values);
+  CopyShared(worker.replica->statistics().data(), layout.size() - first,
+             round.params.values + first);
   return loss;
 }
 
@@ -229,19 +272,25 @@ std::string Hogbatch::FirstNonFinite() const {
   return "";
 }
 
-std::vector<DeviceWork> Hogbatch::Work() const {
-  return context_.devices.size() > 1 ? times_.Work() : std::vector<DeviceWork>();
-}
-
 Value Hogbatch::State() const {
   if (context_.devices.size() < 2) return Value(Table{});
-  return Table{{"devices", times_.State()}, {"batches", sizes_.State()}};
+  Table batches;
+  for (size_t d = 0; d < context_.devices.size(); ++d)
+    batches.push_back({context_.devices[d]->name(), sizes_.State(d)});
+  return Table{{"devices", times_.State()}, {"batches", batches}};
 }
 
 void Hogbatch::Restore(const Value& state) {
   states_.Renew();
   if (const Value* devices = state.Find("devices")) times_.Restore(*devices);
-  if (const Value* batches = state.Find("batches")) sizes_.Restore(*batches);
+  const Value* batches = state.Find("batches");
+  if (!batches) return;
+  measured_ = true;
+  for (size_t d = 0; d < context_.devices.size(); ++d)
+    if (const Value* kept = batches->Find(context_.devices[d]->name()))
+      sizes_.Restore(d, *kept);
+    else
+      measured_ = false;
 }
 
 }  // namespace yoke

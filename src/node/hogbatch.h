@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node/batch_sizes.h"
@@ -41,7 +42,7 @@ class Hogbatch : public Executor {
   bool in_place() const override { return true; }
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
   std::string FirstNonFinite() const override;
-  std::vector<DeviceWork> Work() const override;
+  std::vector<DeviceWork> Work() const override { return times_.Work(); }
   Value State() const override;
   void Restore(const Value& state) override;
 
@@ -50,7 +51,8 @@ class Hogbatch : public Executor {
   struct Round;
 
   void Serve(int i, Round& round);
-  bool Take(Worker& worker, Round& round);
+  bool Take(Worker& worker, Round& round, std::pair<int64_t, int64_t>& range);
+  bool Drop(Worker& worker, Round& round, std::pair<int64_t, int64_t> range, const char* why);
   bool Update(int i, Round& round);
   double Gradient(int i, Round& round, const UpdateStep& step);
   void FindLeast(int i, const Round& round);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -13,46 +14,70 @@
 namespace yoke {
 namespace {
 
-constexpr double kNewest = 0.3;  // weight of a step's measurement in a device's speed
+constexpr double kNewest = 0.3;     // weight of a step's measurement in a device's speed
+constexpr double kWorthMore = 1.1;  // a division takes so many times longer than the best one
 
 }  // namespace
 
-SplitDevices::Part::Part(const ExecutorContext& context, Device* device)
-    : gradients(context.graph.layout(), Cpu()) {
-  if (device->IsHost()) {
-    plans = std::make_unique<Plans>(context, context.batch);
-    return;
+/// A device and its part of the batch.
+struct SplitDevices::Part {
+  Part(const ExecutorContext& context, Device* device)
+      : gradients(context.graph.layout(), Cpu()), cpu(device->IsHost()) {
+    if (!cpu) replica = std::make_unique<DeviceReplica>(context, *device, context.batch);
   }
-  replica = std::make_unique<DeviceReplica>(context, *device, context.batch);
-  values.resize(static_cast<size_t>(context.graph.layout().size()));
-}
+  bool works() const { return cpu || replica; }
+  /// Whether it is computed from a copy of the values, with running statistics of its own.
+  bool apart() const { return replica != nullptr; }
+
+  Batch batch;
+  Gradients gradients;
+  bool cpu;
+  double speed = 0;  ///< Examples per second; 0: not measured yet.
+  StepResult result;
+  std::string failure;                     ///< Why it failed in this step, or "".
+  std::unique_ptr<DeviceReplica> replica;  ///< Null: the CPU, or a device that has failed.
+};
 
 SplitDevices::SplitDevices(const ExecutorContext& context)
     : context_(context), times_(context.devices) {
   for (Device* device : context_.devices) {
     parts_.push_back(std::make_unique<Part>(context_, device));
-    if (device->IsHost()) cpu_ = parts_.back().get();
+    if (device->IsHost()) cpu_plans_ = std::make_unique<Plans>(context_, context_.batch);
   }
+}
+
+SplitDevices::~SplitDevices() { Drain(); }
+
+void SplitDevices::Drain() noexcept {
+  for (const auto& part : parts_)
+    if (part->replica) part->replica->Drain();
 }
 
 StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
                               const ExecutorStep& step) {
   if (batch.size == 0) return StepOfNothing(params, step.ready);
-  Require(!step.head, "a served head needs node.devices = \"cpu\"");
   const double began = Now();
-  Divide(batch);
-  for (const auto& part : parts_)
-    if (part->replica && part->batch.size > 0) Begin(*part, params);
-  for (size_t i = 0; i < parts_.size(); ++i)
-    if (parts_[i].get() == cpu_ && cpu_->batch.size > 0) {
-      const double start = Now();
-      Compute(*cpu_, params);
-      Measure(i, Now() - start);
-    }
-  for (size_t i = 0; i < parts_.size(); ++i)
-    if (parts_[i]->replica && parts_[i]->batch.size > 0) Finish(i, params);
-  times_.Passed(Now() - began);
+  Divide(batch.size);
+  int64_t at = 0;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    TakeSubBatch(batch, at, at + sizes_[i], parts_[i]->batch);
+    at += sizes_[i];
+  }
   StepResult result{.examples = batch.size};
+  try {
+    for (const auto& part : parts_)
+      if (part->apart() && part->batch.size > 0) Begin(*part, params);
+    for (const auto& part : parts_)
+      if (part->cpu && part->batch.size > 0) ComputeOnCpu(*part, params);
+    for (size_t i = 0; i < parts_.size(); ++i)
+      if (parts_[i]->apart() && parts_[i]->batch.size > 0) Finish(i);
+    for (const auto& part : parts_)
+      if (!part->failure.empty()) TakeOver(*part, params);
+  } catch (...) {
+    Drain();  // what is under way reads the batch
+    throw;
+  }
+  times_.Passed(Now() - began);
   for (const auto& part : parts_)
     if (part->batch.size > 0)
       result.loss += part->result.loss * double(part->batch.size) / double(batch.size);
@@ -62,119 +87,129 @@ StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
 }
 
 /// In proportion to speed; devices whose speed is not known yet count like the slowest known one.
-/// Every device that has not failed gets an example where there are enough.
-void SplitDevices::Divide(const Batch& batch) {
-  double least = 0, sum = 0;
+/// Every device gets an example where there are enough.
+void SplitDevices::Divide(int64_t examples) {
+  std::vector<double> speeds;
+  double least = 0;
   for (const auto& part : parts_)
-    if (part->speed > 0) least = least > 0 ? std::min(least, part->speed) : part->speed;
-  std::vector<double> weights;
-  for (const auto& part : parts_) {
-    const bool works = part->replica || part.get() == cpu_;
-    weights.push_back(!works ? 0 : part->speed > 0 ? part->speed : least > 0 ? least : 1);
-    sum += weights.back();
-  }
-  Check(sum > 0, "all devices have failed");
-  int64_t begin = 0, left = batch.size;
-  auto working = std::ranges::count_if(weights, [](double w) { return w > 0; });
+    if (part->works() && part->speed > 0)
+      least = least > 0 ? std::min(least, part->speed) : part->speed;
+  for (const auto& part : parts_)
+    speeds.push_back(!part->works() ? 0 : part->speed > 0 ? part->speed : std::max(least, 1.0));
+  double sum = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  if (Balanced(examples, sum)) return;
+  sizes_.assign(parts_.size(), 0);
+  auto behind = std::ranges::count_if(speeds, [](double speed) { return speed > 0; });
+  int64_t left = examples;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    int64_t size = 0;
-    if (weights[i] > 0) {
-      --working;  // of those behind
-      const auto wanted =
-          static_cast<int64_t>(std::lround(double(left) * weights[i] / std::max(sum, weights[i])));
-      size = working == 0 ? left
-                          : std::clamp<int64_t>(wanted, std::min<int64_t>(1, left),
-                                                std::max<int64_t>(left - working, 0));
-      sum -= weights[i];
-    }
-    TakeSubBatch(batch, begin, begin + size, parts_[i]->batch);
-    begin += size, left -= size;
+    if (speeds[i] == 0) continue;
+    --behind;
+    const int64_t wanted = std::lround(double(left) * speeds[i] / sum);
+    const int64_t most = std::max<int64_t>(left - behind, std::min<int64_t>(left, 1));
+    sizes_[i] = behind == 0 ? left : std::clamp(wanted, std::min<int64_t>(left, 1), most);
+    sum -= speeds[i];
+    left -= sizes_[i];
   }
 }
 
-void SplitDevices::Begin(Part& part, const ParamView& params) {
-  std::copy_n(params.values, part.values.size(), part.values.data());
+/// Whether the present division is of so many examples, and takes hardly longer than the best one
+/// by all devices, whose speeds sum up to `speed`.
+bool SplitDevices::Balanced(int64_t examples, double speed) const {
+  if (std::accumulate(sizes_.begin(), sizes_.end(), int64_t{0}) != examples) return false;
+  double longest = 0;
+  for (size_t i = 0; i < sizes_.size(); ++i) {
+    if (sizes_[i] == 0) continue;
+    if (!parts_[i]->works() || parts_[i]->speed == 0) return false;
+    longest = std::max(longest, double(sizes_[i]) / parts_[i]->speed);
+  }
+  return longest <= kWorthMore * double(examples) / speed;
+}
+
+void SplitDevices::Begin(Part& part, const ParamView& params) const {
   ParamView view = params;
-  view.values = part.values.data();
   view.gradients = &part.gradients;
   try {
     part.replica->Begin(part.batch, view);
-  } catch (const UserError&) {
-    throw;  // a layer that the device does not take
   } catch (const std::exception& error) {
     part.failure = error.what();
   }
 }
 
-void SplitDevices::Finish(size_t i, const ParamView& params) {
+void SplitDevices::Finish(size_t i) {
   Part& part = *parts_[i];
-  const double before = part.replica->busy_seconds();
-  if (part.failure.empty()) try {
-      part.result = part.replica->Finish();
-    } catch (const std::exception& error) {
-      part.failure = error.what();
-    }
-  if (!part.failure.empty()) return TakeOver(part, params);
-  Measure(i, part.replica->busy_seconds() - before);
-}
-
-/// On the CPU, with the caller's threads.
-void SplitDevices::Compute(Part& part, const ParamView& params) {
-  GraphPlan& plan = cpu_->plans->For(part.batch.size);
-  ParamView view = params;
-  view.gradients = &part.gradients;
-  plan.Forward(part.batch, view);
-  plan.Backward(part.batch, view, {});
-  part.result = {.loss = plan.Loss(), .examples = part.batch.size};
-}
-
-void SplitDevices::Measure(size_t i, double seconds) {
-  Part& part = *parts_[i];
+  if (!part.failure.empty()) return;
+  try {
+    part.result = part.replica->Finish();
+  } catch (const std::exception& error) {
+    part.failure = error.what();
+    return;
+  }
+  const double seconds = part.replica->busy_seconds();
   times_.Count(i, part.batch.size, 1, seconds);
   if (seconds <= 0) return;
   const double speed = double(part.batch.size) / seconds;
   part.speed = part.speed > 0 ? (1 - kNewest) * part.speed + kNewest * speed : speed;
 }
 
-/// The CPU computes the part of a device that has failed, and all later ones.
+/// With the caller's threads.
+void SplitDevices::ComputeOnCpu(Part& part, const ParamView& params) {
+  GraphPlan& plan = cpu_plans_->For(part.batch.size);  // compiling does not count
+  const double began = Now();
+  ParamView view = params;
+  view.gradients = &part.gradients;
+  plan.Forward(part.batch, view);
+  plan.Backward(part.batch, view, {});
+  part.result = {.loss = plan.Loss(), .examples = part.batch.size};
+  const double seconds = std::max(Now() - began, 1e-9);
+  const auto cpu = std::ranges::find_if(parts_, [](const auto& each) { return each->cpu; });
+  times_.Count(cpu - parts_.begin(), part.batch.size, 1, seconds);
+  if (!part.cpu) return;
+  const double speed = double(part.batch.size) / seconds;
+  part.speed = part.speed > 0 ? (1 - kNewest) * part.speed + kNewest * speed : speed;
+}
+
+/// A device has failed: the CPU, or else the first other device, computes its part now, and the
+/// others all later ones.
 void SplitDevices::TakeOver(Part& part, const ParamView& params) {
-  const std::string name = part.replica->device().name();
-  Require(cpu_, "device {} failed ({}), and node.devices has no cpu to go on", name, part.failure);
-  LogWarning(fmt::format("device {} failed ({}): training goes on without it", name, part.failure));
+  const std::string name = part.replica->device().name(), why = part.failure;
+  part.replica->Drain();
   part.replica.reset();
   part.failure.clear();
-  part.speed = 0;
-  const size_t cpu = static_cast<size_t>(
-      std::ranges::find(parts_, cpu_, &std::unique_ptr<Part>::get) - parts_.begin());
-  const double start = Now();
-  Compute(part, params);
-  times_.Count(cpu, part.batch.size, 1, Now() - start);
+  const auto other = std::ranges::find_if(
+      parts_, [](const auto& each) { return each->works() && each->failure.empty(); });
+  if (other == parts_.end())
+    throw Error(fmt::format("device {} failed ({}), and no other is left", name, why));
+  LogWarning(fmt::format("device {} failed ({}): training goes on without it", name, why));
+  if (cpu_plans_) return ComputeOnCpu(part, params);
+  ParamView view = params;
+  view.gradients = &part.gradients;
+  part.result = (*other)->replica->Step(part.batch, view);
+  times_.Count(other - parts_.begin(), part.batch.size, 1, (*other)->replica->busy_seconds());
 }
 
 /// The gradients' weighted sum, and the weighted mean of the running statistics. The CPU's are in
 /// params.values already.
 void SplitDevices::Sum(const ParamView& params, int64_t size) const {
-  const auto statistics = static_cast<size_t>(params.layout->statistics_begin());
   const Values sum(params.gradients->dense(), static_cast<size_t>(params.layout->dense_size()));
-  const Values means =
-      Values(params.values, static_cast<size_t>(params.layout->size())).subspan(statistics);
+  const Values means = Values(params.values, static_cast<size_t>(params.layout->size()))
+                           .subspan(static_cast<size_t>(params.layout->statistics_begin()));
   std::ranges::fill(sum, 0.0F);
   float counted = 0;
-  for (const bool copied : {false, true})
+  for (const bool apart : {false, true})
     for (const auto& part : parts_) {
-      if (part->batch.size == 0 || (part->replica != nullptr) != copied) continue;
+      if (part->batch.size == 0 || part->apart() != apart) continue;
       const auto share = static_cast<float>(double(part->batch.size) / double(size));
       AddScaled(sum, share, ConstValues(part->gradients.dense(), sum.size()));
       counted += share;
-      if (copied)
-        MoveTowards(means, share / counted, ConstValues(part->values).subspan(statistics));
+      if (apart) MoveTowards(means, share / counted, part->replica->statistics());
     }
 }
 
 std::string SplitDevices::FirstNonFinite() const {
   for (const auto& part : parts_) {
     if (part->batch.size == 0 || std::isfinite(part->result.loss)) continue;
-    return part->replica ? part->replica->FirstNonFinite() : cpu_->plans->FirstNonFinite();
+    if (part->replica) return part->replica->FirstNonFinite();
+    return cpu_plans_ ? cpu_plans_->FirstNonFinite() : "";
   }
   return "";
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "node/device_replica.h"
@@ -11,11 +12,13 @@
 namespace yoke {
 
 ///   g = sum over d of (b_d / b) g_d,   b_d proportional to the examples per second of device d,
-/// so that all are ready at the same time: t = 1 / (sum of 1 / t_d). Speeds are measured anew in
-/// every step. A device that fails is left out from then on, and the CPU computes its part.
+/// so that all are ready at the same time: t = 1 / (sum of 1 / t_d). Speeds are measured in every
+/// step; the division changes when that saves time, because new sizes need new plans. A device that
+/// fails is left out from then on, and another one computes its part.
 class SplitDevices : public Executor {
  public:
   explicit SplitDevices(const ExecutorContext& context);
+  ~SplitDevices() override;
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
   std::string FirstNonFinite() const override;
   std::vector<DeviceWork> Work() const override { return times_.Work(); }
@@ -23,31 +26,21 @@ class SplitDevices : public Executor {
   void Restore(const Value& state) override { times_.Restore(state); }
 
  private:
-  /// A device and its part of the batch.
-  struct Part {
-    Part(const ExecutorContext& context, Device* device);
+  struct Part;
 
-    std::unique_ptr<DeviceReplica> replica;  ///< Null: the CPU, or a device that has failed.
-    std::unique_ptr<Plans> plans;            ///< Of the CPU.
-    std::vector<float> values;               ///< Of another device: holds running statistics.
-    Gradients gradients;
-    Batch batch;
-    double speed = 0;  ///< Examples per second; 0: not measured, or failed.
-    StepResult result;
-    std::string failure;  ///< Why it failed in this step, or "".
-  };
-
-  void Divide(const Batch& batch);
-  static void Begin(Part& part, const ParamView& params);
-  void Finish(size_t i, const ParamView& params);
-  void Compute(Part& part, const ParamView& params);
-  void Measure(size_t i, double seconds);
+  void Divide(int64_t examples);
+  bool Balanced(int64_t examples, double speed) const;
+  void Begin(Part& part, const ParamView& params) const;
+  void Finish(size_t i);
+  void ComputeOnCpu(Part& part, const ParamView& params);
   void TakeOver(Part& part, const ParamView& params);
+  void Drain() noexcept;
   void Sum(const ParamView& params, int64_t size) const;
 
   ExecutorContext context_;
+  std::unique_ptr<Plans> cpu_plans_;  ///< Null: the CPU is not used.
   std::vector<std::unique_ptr<Part>> parts_;
-  Part* cpu_ = nullptr;  ///< Computes for a device that has failed; null: the CPU is not used.
+  std::vector<int64_t> sizes_;  ///< Of the parts.
   DeviceTimes times_;
 };
 

@@ -22,7 +22,7 @@ class Stream {
   virtual void Clear(void* memory, int64_t bytes) = 0;
   /// Returns when everything enqueued so far has run; rethrows the first exception of the work.
   virtual void Wait() = 0;
-  /// Seconds in which its work ran so far, as of the last Wait; 0 where that is not measured.
+  /// Seconds in which its work ran so far, copies included; 0 where that is not measured.
   virtual double busy_seconds() const { return 0; }
   /// Where CPU kernels for this stream run later (an emulated device); null: not there.
   virtual WorkQueue* work_queue() { return nullptr; }

@@ -20,6 +20,7 @@ std::optional<int> EmulatedIndex(const std::string& name) {
   const char* const end = name.data() + name.size();
   const auto [stop, failure] = std::from_chars(name.data() + kEmulated.size(), end, index);
   if (failure != std::errc() || stop != end || index < 0) return {};
+  if (name != std::string(kEmulated) + std::to_string(index)) return {};  // "emulated:00"
   return index;
 }
 

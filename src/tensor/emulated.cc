@@ -51,10 +51,10 @@ class SeparateMemory {
     while (piece != free_.end() && piece->second < size) ++piece;
     Check(piece != free_.end(), "an emulated device is out of address space");
     const auto [at, room] = *piece;
+    Check(mprotect(begin_ + kSize + at, size - kPage, PROT_READ | PROT_WRITE) == 0,
+          "the system has no memory for an emulated device");
     free_.erase(piece);
     if (room > size) free_[at + size] = room - size;
-    Check(mprotect(begin_ + kSize + at, size, PROT_READ | PROT_WRITE) == 0,
-          "the system has no memory for an emulated device");
     return begin_ + at;
   }
 
@@ -74,10 +74,9 @@ class SeparateMemory {
  private:
   using Pieces = std::map<int64_t, int64_t>;
 
-  static int64_t SizeOf(int64_t bytes) {
-    constexpr int64_t kPage = 4096;
-    return RoundUp(bytes, kPage) + kPage;  // a page that faults behind each
-  }
+  static constexpr int64_t kPage = 4096;
+  /// With a page behind it that faults.
+  static int64_t SizeOf(int64_t bytes) { return RoundUp(bytes, kPage) + kPage; }
 
   /// With the next piece, if it follows at once.
   void Join(Pieces::iterator piece) {
@@ -92,8 +91,8 @@ class SeparateMemory {
   Pieces free_;  // offsets and sizes
 };
 
-/// One worker thread runs what is enqueued, in order; work takes `slowdown` times as long as it
-/// really does.
+/// One worker thread runs what is enqueued, in order; kernels take `slowdown` times as long as they
+/// really do.
 class EmulatedStream : public Stream, public WorkQueue {
  public:
   EmulatedStream(const SeparateMemory& memory, EmulatedSpeed speed)
@@ -111,24 +110,19 @@ class EmulatedStream : public Stream, public WorkQueue {
   }
 
   void Enqueue(std::function<void()> work) override {
-    {
-      const std::lock_guard lock(mutex_);
-      queue_.push_back(std::move(work));
-      ++pending_;
-    }
-    changed_.notify_all();
+    Push({.run = std::move(work), .slowdown = speed_.slowdown});
   }
 
   void Copy(void* to, const void* from, int64_t bytes) override {
     if (bytes == 0) return;
-    Enqueue([to = Reach(to), from = Reach(from), bytes, rate = speed_.copy_bytes_per_second] {
+    Push({[to = Reach(to), from = Reach(from), bytes, rate = speed_.copy_bytes_per_second] {
       std::memmove(to, from, bytes);
       if (rate > 0) SleepFor(static_cast<double>(bytes) / rate);
-    });
+    }});
   }
 
   void Clear(void* memory, int64_t bytes) override {
-    if (bytes > 0) Enqueue([to = Reach(memory), bytes] { std::memset(to, 0, bytes); });
+    if (bytes > 0) Push({[to = Reach(memory), bytes] { std::memset(to, 0, bytes); }});
   }
 
   double busy_seconds() const override {
@@ -144,16 +138,30 @@ class EmulatedStream : public Stream, public WorkQueue {
   }
 
  private:
+  struct Item {
+    std::function<void()> run;
+    double slowdown = 1;  ///< Of kernels; copies have a speed of their own.
+  };
+
+  void Push(Item item) {
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.push_back(std::move(item));
+      ++pending_;
+    }
+    changed_.notify_all();
+  }
+
   void Work() {
-    while (std::function<void()> work = Next()) {
+    for (Item work = Next(); work.run; work = Next()) {
       const double start = Now();
       try {
-        work();
+        work.run();
       } catch (...) {
         const std::lock_guard lock(mutex_);
         if (!failure_) failure_ = std::current_exception();
       }
-      SleepFor((speed_.slowdown - 1) * (Now() - start));
+      SleepFor((work.slowdown - 1) * (Now() - start));
       {
         const std::lock_guard lock(mutex_);
         busy_seconds_ += Now() - start;
@@ -163,12 +171,12 @@ class EmulatedStream : public Stream, public WorkQueue {
     }
   }
 
-  /// The next piece of work; an empty function when the stream closes and nothing is left.
-  std::function<void()> Next() {
+  /// The next piece of work; an empty one when the stream closes and nothing is left.
+  Item Next() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
-    if (queue_.empty()) return nullptr;
-    std::function<void()> work = std::move(queue_.front());
+    if (queue_.empty()) return {};
+    Item work = std::move(queue_.front());
     queue_.pop_front();
     return work;
   }
@@ -176,7 +184,7 @@ class EmulatedStream : public Stream, public WorkQueue {
   const EmulatedSpeed speed_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
+  std::deque<Item> queue_;
   int64_t pending_ = 0;
   double busy_seconds_ = 0;
   bool closing_ = false;

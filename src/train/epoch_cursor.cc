@@ -20,13 +20,13 @@ double UntrainedLoss(std::span<const StepTotals> all_totals) {
   return least;
 }
 
-}  // namespace
-
-int64_t StepExamples(const Job& job) {
+int64_t StepExamplesOf(const Job& job, int64_t epoch) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
   const int64_t batch = job.train.Int("batch");
-  return executor.step_examples ? executor.step_examples(job.node, batch) : batch;
+  return executor.step_examples ? executor.step_examples(job.node, batch, epoch) : batch;
 }
+
+}  // namespace
 
 void RequireExamples(const Job& job, const Reader& data, int replicas) {
   Require(
@@ -46,22 +46,23 @@ EpochCursor::EpochCursor(const Job& job, const Reader& data, const TeamPlace& pl
       data_(data),
       place_(place),
       threads_(ThreadsReadingAhead(threads)),
+      step_examples_(StepExamplesOf(job, data.Size() / std::max(1, place.world))),
       schedule_(MakeSchedule(job.train.Has("schedule") ? job.train.Raw("schedule") : Value())) {
   position.examples = data.Size();
   RequireExamples(job, data, place.world);
 }
 
 std::string EpochCursor::Note() const {
-  const int64_t batch = StepExamples(job_);
+  const int64_t batch = step_examples_;
   if (place_.world == 1 || data_.Size() >= batch * place_.world) return "";
   return fmt::format(
-      "an epoch has {} examples, fewer than a batch of {} for each of {} replicas: some replicas "
+      "an epoch has {} examples, fewer than a step of {} for each of {} replicas: some replicas "
       "have little or no work; a smaller train.batch gives work to all",
       data_.Size(), batch, place_.world);
 }
 
 int64_t EpochCursor::StepsPerEpoch() const {
-  const int64_t step = StepExamples(job_) * place_.world;
+  const int64_t step = step_examples_ * place_.world;
   return (data_.Size() + step - 1) / step;
 }
 
@@ -72,7 +73,7 @@ void EpochCursor::PlanEpoch() {
   plan_.emplace(EpochDeal{.seed = job_.seed(),
                           .epoch = position.epoch,
                           .examples = position.examples,
-                          .batch = StepExamples(job_),
+                          .batch = step_examples_,
                           .rank = place_.rank,
                           .world = place_.team},
                 position.consumed);
@@ -94,9 +95,8 @@ const Batch& EpochCursor::Read(int64_t step) {
 double EpochCursor::EpochsAt(int64_t step) const {
   const auto examples = static_cast<double>(std::max<int64_t>(1, position.examples));
   const int64_t consumed =
-      plan_
-          ? std::min(consumed_before_ + step * StepExamples(job_) * place_.team, position.examples)
-          : position.consumed.Count();
+      plan_ ? std::min(consumed_before_ + step * step_examples_ * place_.team, position.examples)
+            : position.consumed.Count();
   return static_cast<double>(position.epoch) + static_cast<double>(consumed) / examples;
 }
 

@@ -22,8 +22,6 @@ struct TeamPlace {
   bool reads = true;  ///< False: this rank only follows the progress of the others.
 };
 
-/// Examples of a replica's step: train.batch, or what the executor takes at a time.
-int64_t StepExamples(const Job& job);
 /// Throws UserError if more replicas train than there are examples.
 void RequireExamples(const Job& job, const Reader& data, int replicas);
 
@@ -35,6 +33,9 @@ class EpochCursor {
   /// `threads` read ahead. The arguments must outlive it. Throws UserError if there are more
   /// replicas than examples.
   EpochCursor(const Job& job, const Reader& data, const TeamPlace& place, int threads);
+
+  /// Examples of a rank's step: train.batch, or what the executor takes at a time.
+  int64_t StepExamples() const { return step_examples_; }
 
   /// A sentence for the user if an epoch has too little work for all replicas, or "".
   std::string Note() const;
@@ -80,6 +81,7 @@ class EpochCursor {
   const Reader& data_;
   TeamPlace place_;
   int threads_;
+  int64_t step_examples_;
   std::unique_ptr<Schedule> schedule_;
   std::optional<EpochPlan> plan_;
   std::optional<Prefetch> ahead_;  // used if every step is this rank's

@@ -49,6 +49,7 @@ void Member::Begin(const SurvivorState* survivor) {
   replica_.emplace(job_, data_.train->Info(),
                    ReplicaPlace{.world = world_,
                                 .threads = threads_,
+                                .step_examples = cursor_.StepExamples(),
                                 .steps_per_epoch = cursor_.StepsPerEpoch(),
                                 .shared = &context_.shared});
   const std::optional<RecoveryPlan> recovery = PlanRecovery(world_, survivor);
@@ -89,7 +90,7 @@ std::optional<SurvivorState> Member::Rescue() {
                             .consumed = cursor_.ConsumedWith(taken_),
                             .loss_sum = totals_.loss_sum - Before().loss_sum,
                             .loss_examples = totals_.examples - Before().examples,
-                            .step_examples = StepExamples(job_) * roles_.team,
+                            .step_examples = cursor_.StepExamples() * roles_.team,
                             .seconds_since = clock_.OfSession()};
   survivor.position.seconds = clock_.OfTraining();
   replica_->Rescue(survivor);

@@ -59,6 +59,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       world_(setting.world.Duplicate()),
       entry_(StrategyOf(job)),
       threads_(setting.threads),
+      step_examples_(setting.step_examples),
       devices_(job.node.Strings("devices"), job.node.Where("devices"),
                {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
                 .slowdown = job.node.Float("emulated_slowdown")}),
@@ -90,14 +91,20 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       "executor single or split",
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
+  const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
+  Require(cpu_only || !world_.InVirtualTime(), "{}: virtual time has no devices besides the CPU",
+          job.node.Where("devices"));
   if (world_.InVirtualTime()) WorkInVirtualTime(data, *setting.shared);
   work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
   work_.head = strategy_->RemoteHead();
+  Require(cpu_only || !work_.head, "{}: a served head needs node.devices = \"cpu\"",
+          job.node.Where("devices"));
 }
 
 ExecutorContext Replica::WorkOf(const Graph& graph) {
   return {.graph = graph,
           .batch = job_.train.Int("batch"),
+          .step_examples = step_examples_,
           .arithmetic = ArithmeticOf(job_),
           .reference_kernels = job_.ReferenceKernels(),
           .devices = devices_.all(),

@@ -33,6 +33,7 @@ DType ArithmeticOf(const Job& job);
 struct ReplicaPlace {
   Communicator world;  ///< All replicas.
   ThreadPlan threads = {};
+  int64_t step_examples = 0;  ///< Of most steps; 0: train.batch.
   int64_t steps_per_epoch = 0;
   SharedExecutor* shared = nullptr;  ///< Used in virtual time only.
 };
@@ -119,6 +120,7 @@ class Replica {
   Communicator world_;
   const StrategyEntry& entry_;
   ThreadPlan threads_;
+  int64_t step_examples_;
   Devices devices_;
   List layers_;  // the model's
   Graph graph_;

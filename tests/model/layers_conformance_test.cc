@@ -329,7 +329,7 @@ TEST_P(LayerConformance, ChannelsLastInputGivesTheSame) {
 }
 
 /// On a device with memory of its own each layer gives the CPU's bits; one that takes rows of its
-/// weights is refused there (graph_test.cc).
+/// weights is refused there (tests/node/single_test.cc).
 TEST_P(LayerConformance, AnEmulatedDeviceGivesTheSameBits) {
   if (GetParam().sparse || GetParam().type == "lsh_linear") return;
   const auto device = NewEmulatedDevice(0, {});

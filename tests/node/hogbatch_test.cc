@@ -8,6 +8,7 @@
 
 #include "node/batch_sizes.h"
 #include "node/sub_batch.h"
+#include "node/support/breaking_device.h"
 #include "node/support/job.h"
 #include "tensor/emulated.h"
 
@@ -73,6 +74,24 @@ TEST_P(HogbatchTest, NamesTheLayerOfANanAndStops) {
   EXPECT_EQ(job.state().steps, 0);
 }
 
+TEST_P(HogbatchTest, GoesOnWithoutADeviceThatFails) {
+  testing_support::BreakingDevice device(12);
+  JobSettings settings = Settings();
+  settings.devices = {&Cpu(), &device};
+  Job job(settings);
+  for (int step = 0; step < 4; ++step) EXPECT_EQ(job.Run(DrawnBatch(100, 0)).examples, 100) << step;
+  const std::vector<DeviceWork> work = job.executor().Work();
+  EXPECT_EQ(work[0].examples + work[1].examples, 400);
+  EXPECT_EQ(work[0].updates + work[1].updates, job.state().steps);
+}
+
+TEST(HogbatchOnOneDevice, EndsWithWhatTheDeviceThrew) {
+  testing_support::BreakingDevice device(6);
+  Job job({.devices = {&device}, .executor = "hogbatch", .node = {{"hogbatch_device_batch", 12}}});
+  EXPECT_THROW(for (int step = 0; step < 9; ++step) job.Run(DrawnBatch(100, 0)),
+               std::runtime_error);
+}
+
 TEST_P(HogbatchTest, KeepsCountsAndSizesInACheckpoint) {
   Job job(Settings()), again(Settings());
   for (uint64_t step = 0; step < 4; ++step) job.Step(DrawnBatch(120, step));
@@ -128,6 +147,17 @@ TEST(BatchSizes, FollowTheRuleOfThePaper) {
   sizes.Updated(0);
   EXPECT_EQ(sizes.Ask(0), 2);  // level
   EXPECT_EQ(sizes.Ask(1), 16);
+}
+
+TEST(BatchSizes, GrowByASmallFactorToo) {
+  BatchSizes sizes({.limits = {{.least = 1, .most = 4, .cpu = true}, {.least = 1, .most = 9}},
+                    .adaptive = true,
+                    .alpha = 1.5});
+  for (int i = 0; i < 3; ++i) sizes.Updated(0);
+  EXPECT_EQ(sizes.Ask(0), 2);
+  EXPECT_EQ(sizes.Ask(0), 3);
+  EXPECT_EQ(sizes.Ask(0), 4);
+  EXPECT_EQ(sizes.Ask(0), 4);
 }
 
 TEST(BatchSizes, StayWhereTheyAreFixed) {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <stdexcept>
 
+#include "node/support/breaking_device.h"
 #include "node/support/job.h"
 #include "tensor/emulated.h"
 
@@ -33,7 +33,7 @@ TEST(SplitDevices, GiveTheGradientOfTheWholeBatch) {
       for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5) << model << " " << i;
       int64_t examples = 0;
       for (const DeviceWork& work : split.executor().Work()) examples += work.examples;
-      EXPECT_EQ(examples, 20);
+      EXPECT_EQ(examples, devices.size() > 1 ? 20 : 0);
     }
 }
 
@@ -43,6 +43,28 @@ TEST(SplitDevices, TakeTheMeanOfRunningStatistics) {
   for (uint64_t step = 0; step < 2; ++step)
     EXPECT_TRUE(std::isfinite(job.Step(DrawnBatch(8, step))));
   for (const float value : job.Values()) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST(SplitDevices, ShareEvenlyBetweenEqualOnesAndSettle) {
+  const auto one = NewEmulatedDevice(0, {.slowdown = 4}),
+             two = NewEmulatedDevice(1, {.slowdown = 4});
+  Job job({.devices = {one.get(), two.get()}, .executor = "split", .widths = {256, 256}});
+  for (int step = 0; step < 40; ++step) job.Step(DrawnBatch(128, 0));
+  const std::vector<DeviceWork> work = job.executor().Work();
+  const double share = double(work[0].examples) / (40 * 128);
+  EXPECT_GT(share, 0.3);
+  EXPECT_LT(share, 0.7);
+  for (const DeviceWork& device : work) EXPECT_GT(device.busy, 0.4) << device.name;
+}
+
+TEST(SplitDevices, GoOnWithTheOtherDeviceWhereThereIsNoCpu) {
+  const auto whole = NewEmulatedDevice(1, {});
+  testing_support::BreakingDevice breaking(8);
+  Job split({.devices = {&breaking, whole.get()}, .executor = "split"}), single({});
+  for (int step = 0; step < 6; ++step) {
+    const Batch batch = DrawnBatch(8, 0);
+    EXPECT_NEAR(split.Step(batch), single.Step(batch), 1e-5) << step;
+  }
 }
 
 TEST(SplitDevices, GiveASlowDeviceLess) {
@@ -56,39 +78,8 @@ TEST(SplitDevices, GiveASlowDeviceLess) {
   EXPECT_GT(work[1].examples, 0);
 }
 
-/// A stream that breaks at its n-th wait.
-class Breaking : public Stream {
- public:
-  Breaking(std::unique_ptr<Stream> inner, int waits) : inner_(std::move(inner)), left_(waits) {}
-  void Copy(void* to, const void* from, int64_t bytes) override { inner_->Copy(to, from, bytes); }
-  void Clear(void* memory, int64_t bytes) override { inner_->Clear(memory, bytes); }
-  void Wait() override {
-    inner_->Wait();
-    if (--left_ == 0) throw std::runtime_error("the cable is out");
-  }
-  double busy_seconds() const override { return inner_->busy_seconds(); }
-  WorkQueue* work_queue() override { return inner_->work_queue(); }
-
- private:
-  std::unique_ptr<Stream> inner_;
-  int left_;
-};
-
-class BreakingDevice : public Device {
- public:
-  const std::string& name() const override { return inner_->name(); }
-  void* Allocate(int64_t bytes) override { return inner_->Allocate(bytes); }
-  void Free(void* memory, int64_t bytes) override { inner_->Free(memory, bytes); }
-  std::unique_ptr<Stream> NewStream() override {
-    return std::make_unique<Breaking>(inner_->NewStream(), 8);
-  }
-
- private:
-  std::unique_ptr<Device> inner_ = NewEmulatedDevice(0, {});
-};
-
 TEST(SplitDevices, GoOnWithoutADeviceThatFails) {
-  BreakingDevice device;
+  testing_support::BreakingDevice device(8);
   Job split(OnBoth(device)), single({});
   for (int step = 0; step < 6; ++step) {
     const Batch batch = DrawnBatch(8, 0);

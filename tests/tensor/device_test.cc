@@ -145,6 +145,23 @@ TEST(EmulatedDevice, IsAsynchronousAndAsSlowAsAsked) {
   EXPECT_GE(Now() - start, 0.05);
 }
 
+TEST(EmulatedDevice, SlowsKernelsDownAndNotCopies) {
+  const auto device = NewEmulatedDevice(2, {.copy_bytes_per_second = 1e6, .slowdown = 50});
+  const auto stream = device->NewStream();
+  std::vector<char> host(20000);
+  const Buffer buffer(*device, 20000);
+  stream->Copy(buffer.data(), host.data(), 20000);
+  stream->Wait();
+  EXPECT_GE(stream->busy_seconds(), 0.02);
+  EXPECT_LT(stream->busy_seconds(), 0.5);
+  const double copied = stream->busy_seconds(), start = Now();
+  stream->work_queue()->Enqueue([start] {
+    while (Now() < start + 0.002) continue;
+  });
+  stream->Wait();
+  EXPECT_GE(stream->busy_seconds() - copied, 0.05);
+}
+
 /// The sentence with which a job's devices are refused.
 std::string Refusal(const std::vector<std::string>& names) {
   try {
@@ -166,7 +183,7 @@ TEST(Devices, AreFoundByName) {
 TEST(Devices, AreRefusedInASentence) {
   EXPECT_EQ(Refusal({"gpu"}),
             "job.toml:3: node.devices: there is no device 'gpu': expected all, cpu or emulated:0");
-  for (const char* name : {"emulated:", "emulated:-1", "emulated:1x", "emulated"})
+  for (const char* name : {"emulated:", "emulated:-1", "emulated:1x", "emulated:00", "emulated"})
     EXPECT_NE(Refusal({name}), "") << name;
   EXPECT_NE(Refusal({"cpu", "cpu"}), "");
   EXPECT_NE(Refusal({"all", "cpu"}), "");

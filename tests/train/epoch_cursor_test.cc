@@ -37,7 +37,7 @@ TEST(EpochCursor, TellsWhenAnEpochIsTooShortForAllReplicas) {
   EXPECT_EQ(NoteFor(1), "");
   EXPECT_EQ(NoteFor(4), "");
   EXPECT_THAT(NoteFor(5),
-              HasSubstr("40 examples, fewer than a batch of 10 for each of 5 replicas"));
+              HasSubstr("40 examples, fewer than a step of 10 for each of 5 replicas"));
   EXPECT_NE(NoteFor(40), "");
 }
 

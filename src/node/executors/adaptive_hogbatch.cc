@@ -51,6 +51,10 @@ ExecutorEntry adaptive_hogbatch() {
         Require(least <= most, "{}: {} is more than adaptive_cpu_most = {}",
                 options.Where("adaptive_cpu_least"), least, most);
         const bool given = options.Has("adaptive_device_least");
+        const int64_t largest = DeviceBatch(options, context);
+        Require(!given || options.Int("adaptive_device_least") <= largest,
+                "{}: more than the devices' largest batch, {} (hogbatch_device_batch)",
+                options.Where("adaptive_device_least"), largest);
         HogbatchSettings settings =
             HogbatchSettingsOf(options, context, {.least = least, .most = most, .cpu = true},
                                given ? options.Int("adaptive_device_least") : 1);

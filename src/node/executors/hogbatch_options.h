@@ -18,18 +18,19 @@ inline int64_t SmallBatch(const ExecutorContext& context) {
   return std::clamp<int64_t>(context.batch / context.threads.threads, 1, kFullSpeed);
 }
 
-/// Examples of a step.
-inline int64_t RoundOf(const Options& options, int64_t batch) {
-  constexpr int64_t kBatches = 64;
-  return options.Has("hogbatch_round") ? options.Int("hogbatch_round") : kBatches * batch;
+/// Examples of a step: several in an epoch, because strategies exchange between steps.
+inline int64_t RoundOf(const Options& options, int64_t batch, int64_t epoch) {
+  constexpr int64_t kBatches = 64, kInAnEpoch = 4;
+  if (options.Has("hogbatch_round")) return options.Int("hogbatch_round");
+  return std::max(batch, std::min(kBatches * batch, epoch / kInAnEpoch));
 }
 
 /// Examples per update of a device: enough to keep it busy, and several in a step.
-inline int64_t DeviceBatch(const Options& options, int64_t batch) {
+inline int64_t DeviceBatch(const Options& options, const ExecutorContext& context) {
   constexpr int64_t kBatches = 8, kInAStep = 4;
   if (options.Has("hogbatch_device_batch")) return options.Int("hogbatch_device_batch");
-  return std::clamp<int64_t>(std::min(kBatches * batch, RoundOf(options, batch) / kInAStep), 1,
-                             kLargest);
+  const int64_t round = std::max(context.step_examples, context.batch);
+  return std::clamp<int64_t>(std::min(kBatches * context.batch, round / kInAStep), 1, kLargest);
 }
 
 /// The options of both, and each one's own.
@@ -44,7 +45,7 @@ inline std::vector<OptionSpec> HogbatchOptions(std::vector<OptionSpec> own) {
       {.name = "hogbatch_round",
        .type = OptionType::kInt,
        .help = "Examples of a step, which devices take piece by piece; all wait for its last one. "
-               "By default 64 batches.",
+               "By default 64 batches, at most a quarter of an epoch.",
        .minimum = 1,
        .maximum = 1e9},
       {.name = "hogbatch_scale_rate",
@@ -68,7 +69,7 @@ inline HogbatchSettings HogbatchSettingsOf(const Options& options, const Executo
   settings.rate_examples = context.batch;
   settings.scale_rate = options.Bool("hogbatch_scale_rate");
   settings.overwrite = options.String("merge") == "overwrite";
-  const int64_t most = DeviceBatch(options, context.batch);
+  const int64_t most = DeviceBatch(options, context);
   for (const Device* device : context.devices)
     settings.sizes.limits.push_back(
         device->IsHost() ? cpu

@@ -1,5 +1,7 @@
 // Single: one device computes the whole batch; on a CPU all threads of the caller work on each
 // layer together.
+#include <algorithm>
+
 #include "base/check.h"
 #include "model/bf16_copy.h"
 #include "node/device_replica.h"
@@ -53,8 +55,8 @@ class SingleOnDevice : public Executor {
 
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
     if (batch.size == 0) return StepOfNothing(params, step.ready);
-    Require(!step.head, "a served head needs node.devices = [\"cpu\"]");
     const StepResult result = replica_.Step(batch, params);
+    std::ranges::copy(replica_.statistics(), params.values + params.layout->statistics_begin());
     AnnounceAll(*params.layout, step.ready);
     return result;
   }
