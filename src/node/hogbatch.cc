@@ -53,7 +53,8 @@ struct Hogbatch::Worker {
   std::vector<float> values;  ///< Of a device: a copy of the shared ones.
   Gradients gradients;
   Batch batch;
-  double loss = 0;  ///< Sum over this worker's examples of the round.
+  std::pair<int64_t, int64_t> first;  ///< Of a device: its first range of the round, or empty.
+  double loss = 0;                    ///< Sum over this worker's examples of the round.
   int64_t examples = 0;
   std::unique_ptr<Plans> plans;            ///< Of a CPU thread.
   std::unique_ptr<DeviceReplica> replica;  ///< Null: a CPU thread, or a device that has failed.
@@ -104,7 +105,7 @@ StepResult Hogbatch::Step(const Batch& batch, const ParamView& params, const Exe
   if (settings_.measure_least && batch.size > 0 && !std::exchange(measured_, true))
     crew_->Run([&](int i) { FindLeast(i, round); });
   const double began = Now();
-  for (const auto& worker : workers_) worker->loss = 0, worker->examples = 0;
+  DealFirst(round);
   do  // once more if a device failed after the others had ended
     crew_->Run([&](int i) { Serve(i, round); });
   while (!round.returned.empty() && !round.broken_off);
@@ -172,13 +173,28 @@ void Hogbatch::Serve(int i, Round& round) {
   }
 }
 
+/// Each device's first range is set aside: a fast CPU could end the round before a device's thread
+/// is awake.
+void Hogbatch::DealFirst(Round& round) {
+  const int64_t most = round.batch.size / std::ssize(workers_);
+  for (const auto& worker : workers_) {
+    worker->loss = 0;
+    worker->examples = 0;
+    const int64_t size = worker->replica ? std::min(sizes_.of(worker->device), most) : 0;
+    worker->first = {round.next, round.next + size};
+    round.next += size;
+  }
+}
+
 /// The coordinator's answer to a worker that asks for work: a range of examples that nobody else
 /// gets. False when the round has no more.
 bool Hogbatch::Take(Worker& worker, Round& round, std::pair<int64_t, int64_t>& range) {
   {
     const std::lock_guard lock(mutex_);
     const int64_t size = sizes_.Ask(worker.device);
-    if (!round.returned.empty()) {
+    if (worker.first.first < worker.first.second) {
+      range = std::exchange(worker.first, {});
+    } else if (!round.returned.empty()) {
       auto& [begin, end] = round.returned.back();
       range = {begin, std::min(begin + size, end)};
       begin = range.second;

@@ -51,6 +51,7 @@ class Hogbatch : public Executor {
   struct Round;
 
   void Serve(int i, Round& round);
+  void DealFirst(Round& round);
   bool Take(Worker& worker, Round& round, std::pair<int64_t, int64_t>& range);
   bool Drop(Worker& worker, Round& round, std::pair<int64_t, int64_t> range, const char* why);
   bool Update(int i, Round& round);
