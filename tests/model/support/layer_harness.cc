@@ -45,7 +45,8 @@ std::vector<float> Spread(int64_t n, Random random) {
   const auto order = Permutation(n, random);
   std::vector<float> numbers(n);
   const float step = std::max(0.03F, 3.0F / float(n));
-  for (int64_t i = 0; i < n; ++i) numbers[i] = (float(order[i] - n / 2) + 0.5F) * step;
+  const int64_t middle = n / 2;
+  for (int64_t i = 0; i < n; ++i) numbers[i] = (float(order[i] - middle) + 0.5F) * step;
   return numbers;
 }
 
