@@ -17,7 +17,7 @@ class BenchTest(ProgramTest):
     def test_json_is_one_object(self):
         (event,) = self.good("bench", "tiny.toml", "--rounds", 2, "--set", "train.rule=sgd", "--json").events()
         self.assertEqual((event["event"], event["rounds"]), ("bench", 2))
-        self.assertEqual([choice["name"] for choice in event["choices"]], ["single", "split", "hogwild"])
+        self.assertEqual([choice["name"] for choice in event["choices"]], ["single", "split", "hogwild", "hogbatch", "adaptive_hogbatch"])
         for choice in event["choices"]:
             self.assertEqual(choice["epochs"], 2)
             self.assertEqual(len(choice["runs"]), 2)
