@@ -28,6 +28,12 @@ struct SplitDevices::Part {
   bool works() const { return cpu || replica; }
   /// Whether it is computed from a copy of the values, with running statistics of its own.
   bool apart() const { return replica != nullptr; }
+  /// It took so long for its batch.
+  void Measure(double seconds) {
+    if (seconds <= 0) return;
+    const double now = double(batch.size) / seconds;
+    speed = speed > 0 ? (1 - kNewest) * speed + kNewest * now : now;
+  }
 
   Batch batch;
   Gradients gradients;
@@ -146,9 +152,7 @@ void SplitDevices::Finish(size_t i) {
   }
   const double seconds = part.replica->busy_seconds();
   times_.Count(i, part.batch.size, 1, seconds);
-  if (seconds <= 0) return;
-  const double speed = double(part.batch.size) / seconds;
-  part.speed = part.speed > 0 ? (1 - kNewest) * part.speed + kNewest * speed : speed;
+  part.Measure(seconds);
 }
 
 /// With the caller's threads.
@@ -160,12 +164,10 @@ void SplitDevices::ComputeOnCpu(Part& part, const ParamView& params) {
   plan.Forward(part.batch, view);
   plan.Backward(part.batch, view, {});
   part.result = {.loss = plan.Loss(), .examples = part.batch.size};
-  const double seconds = std::max(Now() - began, 1e-9);
+  const double seconds = Now() - began;
   const auto cpu = std::ranges::find_if(parts_, [](const auto& each) { return each->cpu; });
   times_.Count(cpu - parts_.begin(), part.batch.size, 1, seconds);
-  if (!part.cpu) return;
-  const double speed = double(part.batch.size) / seconds;
-  part.speed = part.speed > 0 ? (1 - kNewest) * part.speed + kNewest * speed : speed;
+  if (part.cpu) part.Measure(seconds);
 }
 
 /// A device has failed: the CPU, or else the first other device, computes its part now, and the

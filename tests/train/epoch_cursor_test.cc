@@ -36,8 +36,7 @@ std::string NoteFor(int world) {
 TEST(EpochCursor, TellsWhenAnEpochIsTooShortForAllReplicas) {
   EXPECT_EQ(NoteFor(1), "");
   EXPECT_EQ(NoteFor(4), "");
-  EXPECT_THAT(NoteFor(5),
-              HasSubstr("40 examples, fewer than a step of 10 for each of 5 replicas"));
+  EXPECT_THAT(NoteFor(5), HasSubstr("40 examples, fewer than a step of 10 for each of 5 replicas"));
   EXPECT_NE(NoteFor(40), "");
 }
 
