@@ -4,7 +4,7 @@
 usage: bench/strategies_table.py [--replicas 4,8] [--epochs N] [--seed N] [--only NAMES] [--gbits N] [--at-once N] [--runs DIR]
 
 The jobs are examples/strategies/*.toml: rate 0.02 falling by a cosine, momentum 0.9, and a whole batch of 64, of which each
-replica has its part. Times are virtual: one replica a node, and computing as STEP_SECONDS says. NAMES are strategies, separated
+replica has its part; diloco has adamw at 0.001. Times are virtual: one replica a node, and computing as STEP_SECONDS says. NAMES are strategies, separated
 by commas, and none. easgd_sync3 is trained twice, and the models are compared bit for bit.
 """
 import argparse
