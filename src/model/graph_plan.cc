@@ -1,8 +1,8 @@
 // GraphPlan of a graph of layers: runs its stages forward and backward.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "base/check.h"
@@ -45,8 +45,7 @@ class StagedPlan : public GraphPlan {
         list_(stages_.list),
         arrays_(request.target),
         sum_(MakeSum(/*relu=*/false, request.target)),
-        bf16_(request.target),
-        losses_(static_cast<size_t>(request.batch)) {
+        bf16_(request.target) {
     size_t most = 0;
     for (const Stage& stage : list_) most = std::max(most, stage.sources.size());
     others_.resize(most);
@@ -101,8 +100,10 @@ class StagedPlan : public GraphPlan {
   double Loss() const override {
     if (scored_only_) return std::numeric_limits<double>::quiet_NaN();
     double sum = 0;
-    for (const int loss : stages_.losses)
-      for (const float value : OnHost(list_[loss].output, losses_)) sum += value;
+    for (const int loss : stages_.losses) {
+      const auto* losses = OnHost(list_[loss].output, losses_).As<float>();
+      for (int64_t i = 0; i < request_.batch; ++i) sum += losses[i];
+    }
     return sum / static_cast<double>(request_.batch);
   }
 
@@ -129,28 +130,20 @@ class StagedPlan : public GraphPlan {
   Stream& stream() const { return *request_.target.stream; }
   bool on_host() const { return request_.target.device->IsHost(); }
 
-  /// A tensor's elements, copied to `copy` if they are on another device.
-  template <typename T>
-  std::span<const T> OnHost(const Tensor& tensor, std::vector<T>& copy) const {
-    const auto count = static_cast<size_t>(tensor.Count());
-    if (on_host()) return {tensor.As<T>(), count};
-    copy.resize(count);
+  /// The tensor, or if it is on another device its copy in `copy`.
+  Tensor OnHost(Tensor tensor, std::vector<std::byte>& copy) const {
+    if (on_host()) return tensor;
+    copy.resize(static_cast<size_t>(tensor.Bytes()));
     stream().Copy(copy.data(), tensor.data, tensor.Bytes());
     stream().Wait();
-    return copy;
+    tensor.data = copy.data();
+    return tensor;
   }
 
   bool IsFinite(const Stage& stage) const {
     if (stage.plan->output.active) return AllFinite(stage.active);
     std::vector<std::byte> copy;
-    Tensor output = stage.output;
-    if (!on_host()) {
-      copy.resize(static_cast<size_t>(output.Bytes()));
-      stream().Copy(copy.data(), output.data, output.Bytes());
-      stream().Wait();
-      output.data = copy.data();
-    }
-    return AllFinite(output);
+    return AllFinite(OnHost(stage.output, copy));
   }
 
   void AddTo(const Tensor& sum, const Tensor& what) {
@@ -261,7 +254,7 @@ class StagedPlan : public GraphPlan {
   std::unique_ptr<SumKernel> sum_;
   SumCall add_;
   Bf16Copy bf16_;
-  mutable std::vector<float> losses_;  // of a device's plan, on the host
+  mutable std::vector<std::byte> losses_;  // of a device's plan, on the host
   ParamView view_;
   const Batch* batch_ = nullptr;  // of the last Forward
   Tensor scores_;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/options.h"
+#include "base/kept.h"
 
 namespace yoke {
 
@@ -66,13 +66,11 @@ class BatchSizes {
   }
   void Restore(size_t device, const Value& state) {
     Limits& limits = s_.limits[device];
-    const Value *size = state.Find("size"), *least = state.Find("least"),
-                *updates = state.Find("updates");
-    if (least && least->AsInt())
-      limits.least = std::clamp<int64_t>(*least->AsInt(), 1, limits.most);
-    if (size && size->AsInt())
-      sizes_[device] = std::clamp(*size->AsInt(), limits.least, limits.most);
-    if (updates && updates->AsFloat()) updates_[device] = *updates->AsFloat();
+    ReadKept(state, "least", limits.least);
+    limits.least = std::clamp<int64_t>(limits.least, 1, limits.most);
+    ReadKept(state, "size", sizes_[device]);
+    sizes_[device] = std::clamp(sizes_[device], limits.least, limits.most);
+    ReadKept(state, "updates", updates_[device]);
   }
 
  private:

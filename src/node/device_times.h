@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/kept.h"
 #include "node/executor.h"
 
 namespace yoke {
@@ -21,7 +22,6 @@ class DeviceTimes {
     busy_[device] += busy_seconds;
   }
   void Passed(double seconds) { seconds_ += seconds; }
-  int64_t updates(size_t device) const { return work_[device].updates; }
 
   /// Empty for a single device.
   std::vector<DeviceWork> Work() const {
@@ -41,16 +41,12 @@ class DeviceTimes {
   void Restore(const Value& state) {
     for (DeviceWork& work : work_)
       if (const Value* const kept = state.Find(work.name)) {
-        Take(*kept, "examples", work.examples);
-        Take(*kept, "updates", work.updates);
+        ReadKept(*kept, "examples", work.examples);
+        ReadKept(*kept, "updates", work.updates);
       }
   }
 
  private:
-  static void Take(const Value& kept, const char* key, int64_t& into) {
-    if (const Value* value = kept.Find(key); value && value->AsInt()) into = *value->AsInt();
-  }
-
   std::vector<DeviceWork> work_;
   std::vector<double> busy_;  // seconds
   double seconds_ = 0;

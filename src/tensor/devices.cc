@@ -44,4 +44,10 @@ Devices::Devices(const std::vector<std::string>& names, const std::string& where
   }
 }
 
+std::vector<std::string> Devices::names() const {
+  std::vector<std::string> names;
+  for (const Device* device : all_) names.push_back(device->name());
+  return names;
+}
+
 }  // namespace yoke

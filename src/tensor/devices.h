@@ -17,6 +17,7 @@ class Devices {
   Devices(const std::vector<std::string>& names, const std::string& where,
           EmulatedSpeed emulated = {});
   const std::vector<Device*>& all() const { return all_; }
+  std::vector<std::string> names() const;
 
  private:
   std::vector<std::unique_ptr<Device>> owned_;

@@ -30,7 +30,6 @@ class ChargedExecutor : public Executor {
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
   /// Of this rank's last step that was not finite: others have computed on the executor since.
   std::string FirstNonFinite() const override { return non_finite_; }
-  std::vector<DeviceWork> Work() const override { return inner_->Work(); }
   Value State() const override { return inner_->State(); }
   void Restore(const Value& state) override { inner_->Restore(state); }
 

@@ -85,15 +85,11 @@ class Leader : public Member {
                          std::filesystem::exists(run_ + "/best");
   }
 
-  std::vector<std::string> Devices() const {
-    std::vector<std::string> names;
-    for (const Device* device : replica_->devices()) names.push_back(device->name());
-    return names;
-  }
   std::string Hardware() const {
     const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
-    return fmt::format("{} ({}{} thread{}{})", fmt::join(Devices(), " + "), ranks, threads_.threads,
-                       threads_.threads == 1 ? "" : "s", ranks.empty() ? "" : " each");
+    return fmt::format("{} ({}{} thread{}{})", fmt::join(replica_->devices().names(), " + "), ranks,
+                       threads_.threads, threads_.threads == 1 ? "" : "s",
+                       ranks.empty() ? "" : " each");
   }
 
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
@@ -103,7 +99,7 @@ class Leader : public Member {
     saved_ = std::filesystem::exists(run_ + "/last");
     const StartEvent event = {.run = run_,
                               .parameters = replica_->layout().Parameters(),
-                              .devices = Devices(),
+                              .devices = replica_->devices().names(),
                               .hardware = Hardware(),
                               .executor = job_.node.String("executor"),
                               .strategy = job_.cluster.String("strategy"),

@@ -47,7 +47,7 @@ class Replica {
   Replica& operator=(const Replica&) = delete;
 
   const ParamLayout& layout() const { return graph_.layout(); }
-  const std::vector<Device*>& devices() const { return devices_.all(); }
+  const Devices& devices() const { return devices_; }
   std::vector<DeviceWork> Work() const { return executor_->Work(); }
   const RuleState& state() const { return state_; }
   /// The layers' state, for a checkpoint.
