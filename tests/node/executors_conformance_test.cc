@@ -81,7 +81,7 @@ TEST_P(Executors, LearnByEveryRuleFromDenseAndSparseInput) {
       JobSettings settings = Small(GetParam(), 2);
       settings.rule = rule;
       settings.sparse = sparse;
-      settings.learning_rate = settings.rule.starts_with("adam") ? 0.01 : sparse ? 0.2 : 0.05;
+      settings.learning_rate = settings.rule.starts_with("adam") ? 0.01 : sparse ? 0.2 : 0.02;
       Job job(settings);
       const Batch batch = sparse ? DrawnSparseBatch(16, 0) : DrawnBatch(16, 0);
       const double first = job.Step(batch);

@@ -263,7 +263,7 @@ TEST(EvaluateSearchTest, GivesWhatTheRankingsGive) {
       return EvaluateSearch(c.reader, {.graph = c.graph, .params = view, .threads = threads},
                             tables);
     };
-    const OutputTables all(c.graph, view, sample, {.hashes = 1, .tables = 32, .bucket = 4099});
+    const OutputTables all(c.graph, view, sample, {.hashes = 1, .tables = 16, .bucket = 4099});
     const SearchResult whole = search(1, all);
     const Metrics exact = c.Measure(1, false);
     for (const auto& [name, value] : exact) {

@@ -183,7 +183,7 @@ TEST(SafetensorsTest, ManyTensorsTakeNearlyLinearTime) {
 }
 
 TEST(SafetensorsTest, FindingEachOfManyTensorsTakesNearlyLinearTime) {
-  ExpectNearlyLinear(20'000, 1, [](int count) {
+  ExpectNearlyLinear(10'000, 1, [](int count) {
     const std::vector<StoredTensor> all = ManyTensors(count);
     const Safetensors file(EncodeSafetensors(all), "many");
     return ProcessorSeconds([&] {
