@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/median.h"
 #include "bench/convolution_table.h"
-#include "kernels/linear.h"
+#include "kernels/linear/linear.h"
 #include "kernels/threads.h"
 #include "tensor/device.h"
 

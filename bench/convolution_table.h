@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/convolution.h"
+#include "kernels/convolution/convolution.h"
 
 namespace yoke {
 

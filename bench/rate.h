@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/clock.h"
-#include "kernels/linear.h"
+#include "kernels/linear/linear.h"
 #include "tensor/device.h"
 
 namespace yoke {

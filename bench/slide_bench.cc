@@ -19,14 +19,14 @@
 #include "base/registry.h"
 #include "bench/rate.h"
 #include "data/xmc_generator.h"
-#include "kernels/cross_entropy.h"
-#include "kernels/linear.h"
+#include "kernels/cross_entropy/cross_entropy.h"
+#include "kernels/linear/linear.h"
 #include "kernels/rows.h"
-#include "kernels/sparse_linear.h"
+#include "kernels/sparse_linear/sparse_linear.h"
 #include "kernels/threads.h"
 #include "lsh/family.h"
 #include "lsh/sampler.h"
-#include "model/layers/lsh_settings.h"
+#include "model/layers/lsh_linear/settings.h"
 #include "optim/rule.h"
 
 namespace {

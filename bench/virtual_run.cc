@@ -20,7 +20,7 @@
 #include "comm/simulated.h"
 #include "data/reader.h"
 #include "model/graph.h"
-#include "train/job.h"
+#include "train/job/job.h"
 #include "train/replica.h"
 #include "train/trainer.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/check.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/safetensors.h"
 #include "train/files.h"
-#include "train/safetensors.h"
 
 namespace yoke {
 namespace {

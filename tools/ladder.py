@@ -11,13 +11,13 @@ import check
 
 # Where a foreign header may be included: pattern of the header -> pattern of the file below src/.
 HOMES = {
-    r"(oneapi/dnnl/)?dnnl.*\.hp*": r"kernels/cpu/.*",
+    r"(oneapi/dnnl/)?dnnl.*\.hp*": r"kernels/(cpu/|\w+/cpu).*",
     r"mpi\.h": r"comm/mpi(_\w+)?\.(cc|h)",
     r"hwloc.*\.h": r"base/topology\.cc",
     r"nccl\.h": r"comm/nccl\.cc",
-    r"cu(da|blas|dnn|rand|sparse).*\.h": r"tensor/cuda.*|kernels/cuda/.*|comm/nccl\.cc",
+    r"cu(da|blas|dnn|rand|sparse).*\.h": r"tensor/cuda.*|kernels/(cuda/|\w+/cuda).*|comm/nccl\.cc",
     # What only one backend may use.
-    **{rf"kernels/{backend}/.*": rf"kernels/{backend}/.*" for backend in ("cpu", "reference", "cuda")},
+    **{rf"kernels/({backend}/|\w+/{backend}).*": rf"kernels/({backend}/|\w+/{backend}).*" for backend in ("cpu", "reference", "cuda")},
     # Heavy to parse: never in a header that others include.
     r"(toml\+\+/|nlohmann/(?!json_fwd)|CLI/|spdlog/).*": r".*\.cc",
 }
@@ -81,8 +81,8 @@ def self_test():
     good = {"kernels/cpu/a.cc": "#include <dnnl.hpp>", "model/a.h": '#include "base/b.h"', "base/a.cc": "#include <toml++/toml.h>"}
     bad = {"base/b.cc": '#include "model/a.h"', "optim/a.cc": '#include "model/a.h"', "model/b.cc": "#include <dnnl.hpp>",
            "base/b.h": "#include <nlohmann/json.hpp>", "comm/a.cc": "#include <mpi.h>", "tensor/a.h": "#ifdef __linux__",
-           "other/a.cc": "", "tensor/b.h": '#include "a.h"', "kernels/cpu/b.cc": "#include <cuda_runtime.h>", "model/c.cc": '#include "kernels/cpu/a.h"',
-           "kernels/b.cc": '#include "kernels/reference/a.h"'}
+           "other/a.cc": "", "tensor/b.h": '#include "a.h"', "kernels/linear/cpu.cc": "#include <cuda_runtime.h>", "model/c.cc": '#include "kernels/cpu/a.h"',
+           "kernels/linear/linear.cc": '#include "kernels/linear/reference_a.h"'}
     ladder = ("yoke_folder(base PUBLIC x::x)\nyoke_folder(tensor ON base)\nyoke_folder(kernels ON tensor)\nyoke_folder(comm ON kernels)\n"
               "yoke_folder(model ON kernels\n PRIVATE y::y)\nyoke_folder(optim ON kernels)\n")
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@
 #include "comm/launcher.h"
 #include "kernels/threads.h"
 #include "train/human.h"
-#include "train/machine.h"
+#include "train/record/machine.h"
 
 namespace yoke {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "base/check.h"
 #include "comm/launcher.h"
-#include "train/machine.h"
+#include "train/record/machine.h"
 
 namespace yoke {
 namespace {

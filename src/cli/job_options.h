@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "train/job.h"
+#include "train/job/job.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;

@@ -14,7 +14,7 @@
 #include "optim/schedule.h"
 #include "params/store.h"
 #include "strategy/strategy.h"
-#include "train/job.h"
+#include "train/job/job.h"
 
 namespace yoke {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "model/bf16_copy.h"
 #include "model/output_tables.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/replica.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's

@@ -20,7 +20,7 @@
 #include "cli/shipped_files.h"
 #include "comm/launcher.h"
 #include "comm/siblings.h"
-#include "train/job.h"
+#include "train/job/job.h"
 
 namespace yoke {
 namespace {

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "comm/launcher.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/human.h"
-#include "train/record.h"
+#include "train/record/record.h"
 
 namespace yoke {
 namespace {

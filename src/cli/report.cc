@@ -1,5 +1,5 @@
 // yoke report: draws runs on an HTML page.
-#include "train/report.h"
+#include "train/report/report.h"
 
 #include <CLI/CLI.hpp>
 #include <cerrno>

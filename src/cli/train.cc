@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "comm/launcher.h"
-#include "train/run_directory.h"
+#include "train/record/run_directory.h"
 #include "train/trainer.h"
 
 namespace yoke {

@@ -9,8 +9,8 @@
 #include "base/median.h"
 #include "base/random.h"
 #include "base/registry.h"
-#include "kernels/convolution.h"
-#include "kernels/linear.h"
+#include "kernels/convolution/convolution.h"
+#include "kernels/linear/linear.h"
 #include "tensor/device.h"
 
 namespace yoke {

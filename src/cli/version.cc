@@ -5,7 +5,7 @@
 
 #include "base/version.h"
 #include "cli/command.h"
-#include "train/machine.h"
+#include "train/record/machine.h"
 
 namespace yoke {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "kernels/join.h"
+#include "kernels/join/join.h"
 #include "model/bf16_copy.h"
 #include "model/stages.h"
 #include "tensor/batch_arrays.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/best_scores.h"
-#include "kernels/cross_entropy.h"
-#include "kernels/top_scores.h"
+#include "kernels/cross_entropy/cross_entropy.h"
+#include "kernels/top_scores/top_scores.h"
 #include "model/bf16_copy.h"
 #include "model/graph.h"
 #include "model/output_tables.h"

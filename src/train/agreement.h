@@ -6,7 +6,7 @@
 
 #include "comm/communicator.h"
 #include "data/reader.h"
-#include "train/job.h"
+#include "train/job/job.h"
 
 namespace yoke {
 

@@ -8,8 +8,8 @@
 
 #include "data/prefetch.h"
 #include "optim/schedule.h"
-#include "train/checkpoint.h"
-#include "train/job.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/job/job.h"
 #include "train/rounds.h"
 
 namespace yoke {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "train/machine.h"
+#include "train/record/machine.h"
 
 namespace yoke {
 namespace {

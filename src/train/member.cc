@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "comm/lost.h"
 #include "kernels/threads.h"
+#include "train/checkpoint/rank_state.h"
 #include "train/explosion.h"
-#include "train/rank_state.h"
 
 namespace yoke {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "train/epoch_cursor.h"
-#include "train/peers.h"
 #include "train/rank.h"
-#include "train/rank_log.h"
+#include "train/record/rank_log.h"
+#include "train/recovery/peers.h"
 #include "train/replica.h"
 #include "train/rounds.h"
 #include "train/session_clock.h"

@@ -8,9 +8,9 @@
 #include "base/topology.h"
 #include "comm/communicator.h"
 #include "train/charged_executor.h"
-#include "train/checkpoint.h"
-#include "train/recovery.h"
-#include "train/run_directory.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/record/run_directory.h"
+#include "train/recovery/recovery.h"
 #include "train/trainer.h"
 
 namespace yoke {

@@ -8,8 +8,8 @@
 #include "base/registry.h"
 #include "kernels/threads.h"
 #include "node/local_head.h"
+#include "train/checkpoint/fit.h"
 #include "train/exchange.h"
-#include "train/fit.h"
 
 namespace yoke {
 namespace {

@@ -14,11 +14,11 @@
 #include "strategy/strategy.h"
 #include "tensor/devices.h"
 #include "train/charged_executor.h"
-#include "train/checkpoint.h"
-#include "train/job.h"
-#include "train/machine.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/job/job.h"
 #include "train/metrics.h"
-#include "train/recovery.h"
+#include "train/record/machine.h"
+#include "train/recovery/recovery.h"
 
 namespace yoke {
 

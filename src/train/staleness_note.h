@@ -4,7 +4,7 @@
 #include <string>
 
 #include "strategy/strategy.h"
-#include "train/job.h"
+#include "train/job/job.h"
 
 namespace yoke {
 

@@ -13,10 +13,10 @@
 #include "comm/simulated.h"
 #include "comm/threads.h"
 #include "train/agreement.h"
+#include "train/checkpoint/rank_state.h"
 #include "train/epoch_cursor.h"
 #include "train/load_watch.h"
 #include "train/rank.h"
-#include "train/rank_state.h"
 #include "train/replica.h"
 
 namespace yoke {

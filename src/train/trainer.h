@@ -8,9 +8,9 @@
 
 #include "comm/simulated.h"
 #include "node/device_work.h"
-#include "train/job.h"
-#include "train/machine.h"
+#include "train/job/job.h"
 #include "train/metrics.h"
+#include "train/record/machine.h"
 
 namespace yoke {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "train/job_keys.h"
+#include "train/job/keys.h"
 
 namespace yoke {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "train/checkpoint.h"
-#include "train/job.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/job/job.h"
 #include "train/metrics.h"
 
 namespace yoke {

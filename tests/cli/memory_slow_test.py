@@ -1,7 +1,7 @@
 """What the program takes of memory, measured from outside: training a wide output layer takes little more than its
 weights, the rule's state and its tables; describing it takes none of them; evaluating it takes the weights once.
 
-guards: src/params src/lsh src/model/layers/lsh src/train/fit src/train/safetensors (30 s)"""
+guards: src/params src/lsh src/model/layers/lsh src/train/checkpoint (30 s)"""
 import os
 import subprocess
 import sys

@@ -1,6 +1,6 @@
 // Batch normalization: the fast passes against plain loops, in every layout and type, with what is
 // fused; moments of numbers far from zero; running statistics as PyTorch keeps them.
-#include "kernels/batch_norm.h"
+#include "kernels/batch_norm/batch_norm.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Every way to convolve against the plain loops: output and all gradients, over windows, strides,
 // padding, groups, widths that fill no register, and both types.
-#include "kernels/convolution.h"
+#include "kernels/convolution/convolution.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

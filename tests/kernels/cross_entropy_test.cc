@@ -1,5 +1,5 @@
 // Losses stay finite for large scores, and show a NaN.
-#include "kernels/cross_entropy.h"
+#include "kernels/cross_entropy/cross_entropy.h"
 
 #include <gtest/gtest.h>
 

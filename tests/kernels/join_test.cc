@@ -1,5 +1,5 @@
 // Sums of tensors: one number at a time is the measure; whole vectors and their ends, a NaN.
-#include "kernels/join.h"
+#include "kernels/join/join.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "kernels/linear.h"
+#include "kernels/linear/linear.h"
 #include "kernels/threads.h"
 #include "tensor/device.h"
 

@@ -1,6 +1,6 @@
 // Linear that updates its weight on the spot: what it adds is the factor times the gradient, and
 // the input's gradient is that of the weight as it was.
-#include "kernels/linear.h"
+#include "kernels/linear/linear.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Local response normalization: the published formula by hand, and blocks against plain loops.
-#include "kernels/local_response_norm.h"
+#include "kernels/local_response_norm/local_response_norm.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Pools: the number of windows as Caffe and PyTorch count them, what an average divides by, a NaN
 // that wins, and vectors of channels beside the reference.
-#include "kernels/pooling.h"
+#include "kernels/pooling/pooling.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The gradient of touched rows: each once, in increasing order, the same for any number of threads.
-#include "kernels/sparse_linear.h"
+#include "kernels/sparse_linear/sparse_linear.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Top scores: the blocked kernel against the reference, and both against scores that are known.
-#include "kernels/top_scores.h"
+#include "kernels/top_scores/top_scores.h"
 
 #include <gtest/gtest.h>
 

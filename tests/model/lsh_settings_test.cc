@@ -1,6 +1,6 @@
 // LshSettings: what follows from a hashed layer's size, what options put in its place, and what is
 // refused.
-#include "model/layers/lsh_settings.h"
+#include "model/layers/lsh_linear/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // LshState: when tables are built anew, and what becomes of tables of other hash functions.
-#include "model/layers/lsh_state.h"
+#include "model/layers/lsh_linear/state.h"
 
 #include <gtest/gtest.h>
 

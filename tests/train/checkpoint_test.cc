@@ -1,5 +1,5 @@
 // Checkpoint: whole or absent, checked on reading, the last good one survives.
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

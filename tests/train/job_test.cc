@@ -1,5 +1,5 @@
 // Job: what a job file may say, what is refused and how, and the page of all keys.
-#include "train/job.h"
+#include "train/job/job.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

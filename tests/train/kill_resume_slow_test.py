@@ -2,7 +2,7 @@
 """Kills a run at 20 random moments and resumes it each time: weights and optimizer state equal those of a run left alone, byte for
 byte. A full disk (a small tmpfs, where one may be mounted; else a limit on file sizes): exit status 1, the last checkpoint is good.
 
-guards: src/train/checkpoint src/train/files src/train/run_directory src/train/record (60 s)"""
+guards: src/train/checkpoint src/train/files src/train/record (60 s)"""
 import os, random, resource, shutil, signal, subprocess, sys, tempfile, time
 
 YOKE = os.environ.get("YOKE", "build/bin/yoke")

@@ -1,5 +1,5 @@
 // RankLog: each rank but 0 writes its own file, where it sees the run's folder.
-#include "train/rank_log.h"
+#include "train/record/rank_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

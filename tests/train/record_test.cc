@@ -1,5 +1,5 @@
 // The record of a run: lines, summary, what is dropped on resuming, and torn lines.
-#include "train/record.h"
+#include "train/record/record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What ranks that are left of a world agree to go on from.
-#include "train/recovery.h"
+#include "train/recovery/recovery.h"
 
 #include <gmock/gmock.h>
 

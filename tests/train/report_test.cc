@@ -1,5 +1,5 @@
 // The report: round ticks, what charts and the page hold, and what is refused.
-#include "train/report.h"
+#include "train/report/report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "base/check.h"
-#include "train/report_chart.h"
-#include "train/report_run.h"
+#include "train/report/chart.h"
+#include "train/report/run.h"
 
 namespace yoke::report_test {
 

@@ -1,5 +1,5 @@
 // RunDirectory: a run that could not begin takes what it made with it, and nothing else.
-#include "train/run_directory.h"
+#include "train/record/run_directory.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // Safetensors: what is written is read; whatever is cut, altered or promised wrongly is refused.
-#include "train/safetensors.h"
+#include "train/checkpoint/safetensors.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "model/graph.h"
-#include "train/job.h"
+#include "train/job/job.h"
 #include "train/replica.h"
 
 namespace yoke::sizes_test {

@@ -1,6 +1,6 @@
 // Event files: framing and encoding byte by byte (TensorBoard's own reader checks them in
 // tfevents_test.py).
-#include "train/tfevents.h"
+#include "train/record/tfevents.h"
 
 #include <gtest/gtest.h>
 

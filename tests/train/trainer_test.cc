@@ -12,9 +12,9 @@
 
 #include "base/check.h"
 #include "kernels/threads.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/files.h"
-#include "train/run_directory.h"
+#include "train/record/run_directory.h"
 
 namespace yoke::trainer_test {
 

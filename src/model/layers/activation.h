@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "kernels/activation.h"
+#include "kernels/activation/activation.h"
 #include "model/layer.h"
 
 namespace yoke::layer {

@@ -1,8 +1,8 @@
 // The layer `add`: the sum of its inputs.
 #include "base/check.h"
-#include "kernels/activation.h"
+#include "kernels/activation/activation.h"
 #include "kernels/convert.h"
-#include "kernels/join.h"
+#include "kernels/join/join.h"
 #include "model/layers/joined.h"
 #include "model/layers/support.h"
 

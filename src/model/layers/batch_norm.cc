@@ -1,6 +1,6 @@
 // The layer `batch_norm`: normalizes each channel of an image, or feature of a row, over the batch
 // (Ioffe and Szegedy 2015). Absorbs the addition of a residual and a ReLU.
-#include "kernels/batch_norm.h"
+#include "kernels/batch_norm/batch_norm.h"
 
 #include "base/check.h"
 #include "model/layers/convert_input.h"

@@ -1,6 +1,6 @@
 // The layer `concat`: concatenates its inputs along channels.
 #include "base/check.h"
-#include "kernels/join.h"
+#include "kernels/join/join.h"
 #include "model/layers/joined.h"
 #include "model/layers/support.h"
 

@@ -1,6 +1,6 @@
 // The layer `convolution`: each output pixel is a weighted sum of a window of the input, with the
 // same weights everywhere.
-#include "kernels/convolution.h"
+#include "kernels/convolution/convolution.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The layer `linear`: every output is a weighted sum of all inputs and a bias.
-#include "kernels/linear.h"
+#include "kernels/linear/linear.h"
 
 #include "base/limits.h"
 #include "model/layers/convert_input.h"

@@ -1,6 +1,6 @@
 // The layer `local_response_norm`: divides each element by a power of the sum of squares over
 // neighbouring channels (Krizhevsky et al. 2012).
-#include "kernels/local_response_norm.h"
+#include "kernels/local_response_norm/local_response_norm.h"
 
 #include "base/check.h"
 #include "base/limits.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "kernels/cross_entropy.h"
+#include "kernels/cross_entropy/cross_entropy.h"
 #include "model/layer.h"
 
 namespace yoke::layer {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "kernels/pooling.h"
+#include "kernels/pooling/pooling.h"
 #include "model/layer.h"
 
 namespace yoke::layer {

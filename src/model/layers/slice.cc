@@ -1,7 +1,7 @@
 // The layer `slice`: a contiguous range of channels.
 #include "base/check.h"
 #include "base/limits.h"
-#include "kernels/join.h"
+#include "kernels/join/join.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {

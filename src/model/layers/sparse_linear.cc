@@ -1,6 +1,6 @@
 // The layer `sparse_linear`: like linear, for sparse input. Stores one row of weights per feature;
 // only rows of features in the batch are read or have a gradient. Always computes in f32.
-#include "kernels/sparse_linear.h"
+#include "kernels/sparse_linear/sparse_linear.h"
 
 #include "base/check.h"
 #include "base/limits.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "train/job.h"
+#include "train/job/job.h"
 #include "train/trainer.h"
 
 namespace yoke {

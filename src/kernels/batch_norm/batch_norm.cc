@@ -1,0 +1,47 @@
+// The kernels of batch normalization, best first, and the arithmetic of one channel.
+#include "kernels/batch_norm/batch_norm.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+
+#include "kernels/makers.h"
+
+namespace yoke {
+namespace cpu {
+std::unique_ptr<BatchNormKernel> BatchNorm(const BatchNormShape& shape);
+}
+namespace reference {
+std::unique_ptr<BatchNormKernel> BatchNorm(const BatchNormShape& shape);
+}
+
+std::unique_ptr<BatchNormKernel> MakeBatchNorm(const BatchNormShape& shape, const Target& target) {
+  return MakeFirst<BatchNormCall, BatchNormShape>({cpu::BatchNorm, reference::BatchNorm}, shape,
+                                                  target);
+}
+
+void SaveMoments(const BatchNormShape& shape, const BatchNormCall& call, int64_t channel,
+                 const Moments& moments) {
+  const int64_t c = channel, channels = shape.channels, rows = shape.Rows();
+  const double inverse = 1 / std::sqrt(moments.variance + shape.epsilon);
+  call.saved[c] = static_cast<float>(moments.mean);
+  call.saved[channels + c] = static_cast<float>(inverse);
+  call.saved[2 * channels + c] =
+      static_cast<float>(call.weight ? inverse * double(call.weight[c]) : inverse);
+  call.saved[3 * channels + c] = call.bias ? call.bias[c] : 0.0F;
+  const double unbiased = moments.variance * double(rows) / double(std::max<int64_t>(rows - 1, 1));
+  // Passes that share the statistics (hogwild) may move them at the same time. Numbers are read and
+  // written whole; of two moves at once one may be lost, and the mean over many batches is then one
+  // of a batch less, which is as good: nothing in training reads it, and it weighs old batches off
+  // anyway. So no lock and no exchange, which every training step would pay for.
+  const auto move = [&](float& running, double now) {
+    const std::atomic_ref<float> shared(running);
+    const double before = shared.load(std::memory_order_relaxed);
+    shared.store(static_cast<float>((1 - shape.momentum) * before + shape.momentum * now),
+                 std::memory_order_relaxed);
+  };
+  move(call.running_mean[c], moments.mean);
+  move(call.running_variance[c], unbiased);
+}
+
+}  // namespace yoke

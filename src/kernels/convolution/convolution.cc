@@ -1,0 +1,88 @@
+// The kernels of convolution, best first.
+#include "kernels/convolution/convolution.h"
+
+#include <algorithm>
+
+#include "base/round_up.h"
+#include "kernels/makers.h"
+
+namespace yoke {
+namespace cpu {
+std::unique_ptr<ConvolutionKernel> Convolution(const ConvolutionShape& shape);
+std::unique_ptr<ConvolutionKernel> LoweredConvolution(const ConvolutionShape& shape);
+std::unique_ptr<ConvolutionKernel> ConvolutionWithLoweredGradients(const ConvolutionShape& shape);
+std::unique_ptr<ConvolutionKernel> WinogradOf(const ConvolutionShape& shape);
+bool ConvolvesChannelsLast(ConvolutionShape shape);
+}  // namespace cpu
+namespace reference {
+std::unique_ptr<ConvolutionKernel> Convolution(const ConvolutionShape& shape);
+}
+
+namespace {
+bool Lowers(const ConvolutionShape& shape) {
+  return shape.algorithm == ConvolutionAlgorithm::kLowerBatch ||
+         shape.algorithm == ConvolutionAlgorithm::kLowerImage;
+}
+
+/// With fewer channels transforms cost what products save; with fewer tiles those of the weights
+/// do.
+bool PaysWinograd(const ConvolutionShape& s) {
+  constexpr int64_t kChannels = 64, kTiles = 192;
+  const Shape out = s.Output();
+  const int64_t tiles = s.batch * ((out[2] + 3) / 4) * ((out[3] + 3) / 4);
+  return FitsWinograd(s) && std::min(s.channels, s.outputs) >= kChannels && tiles >= kTiles;
+}
+
+/// Where channels fill vectors badly, of the input by a fifth and more: the windows of a lowered
+/// image fill them. With few outputs adding the windows up costs more than that; so do windows in
+/// the padding, and large images, whose rows a core's second cache does not hold.
+bool PaysLoweredGradients(const ConvolutionShape& s) {
+  constexpr int64_t kLanes = 16, kOutputs = 20, kNumbers = 1 << 16;
+  if (s.algorithm != ConvolutionAlgorithm::kAuto || !s.training || !s.input_gradient ||
+      s.type != DType::kF32 || s.layout != Layout::kChannelsLast || s.groups > 1)
+    return false;
+  const Shape out = s.Output();
+  const int64_t window = s.rows.size * s.columns.size;
+  return 5 * s.channels <= 4 * RoundUp(s.channels, kLanes) && s.outputs % kLanes > 0 &&
+         s.outputs >= kOutputs && window > 1 && s.rows.padding + s.columns.padding == 0 &&
+         out[2] * out[3] * window * s.channels <= kNumbers;
+}
+
+bool TakesWinograd(const ConvolutionShape& s) {
+  return s.algorithm == ConvolutionAlgorithm::kWinograd ||
+         (s.algorithm == ConvolutionAlgorithm::kAuto && PaysWinograd(s));
+}
+}  // namespace
+
+bool FitsWinograd(const ConvolutionShape& s) {
+  const auto fits = [](const Window& w) {
+    return w.size == 3 && w.stride == 1 && w.padding <= 2 && !w.round_up && w.IsPlain();
+  };
+  return s.type == DType::kF32 && s.groups == 1 && fits(s.rows) && fits(s.columns) &&
+         s.channels % 16 == 0 && s.outputs % 16 == 0;
+}
+
+const std::vector<std::string>& ConvolutionAlgorithmNames() {
+  static const std::vector<std::string> names = {"auto", "direct", "lower_batch", "lower_image",
+                                                 "winograd"};
+  return names;
+}
+
+Layout PreferredLayout(const ConvolutionShape& shape, const Target& target) {
+  const bool last = !target.reference &&
+                    (Lowers(shape) || TakesWinograd(shape) || cpu::ConvolvesChannelsLast(shape));
+  return last ? Layout::kChannelsLast : Layout::kPlain;
+}
+
+std::unique_ptr<ConvolutionKernel> MakeConvolution(const ConvolutionShape& shape,
+                                                   const Target& target) {
+  using Choice = Maker<ConvolutionCall, ConvolutionShape>;
+  const Choice first = TakesWinograd(shape)          ? cpu::WinogradOf
+                       : Lowers(shape)               ? cpu::LoweredConvolution
+                       : PaysLoweredGradients(shape) ? cpu::ConvolutionWithLoweredGradients
+                                                     : cpu::Convolution;
+  return MakeFirst<ConvolutionCall, ConvolutionShape>(
+      {first, cpu::Convolution, reference::Convolution}, shape, target);
+}
+
+}  // namespace yoke

@@ -1,0 +1,215 @@
+// LshState: rebuilds tables in slices, on a fixed, growing or change-driven schedule.
+#include "model/layers/lsh_linear/state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "base/registry.h"
+
+namespace yoke::layer {
+namespace {
+
+constexpr int64_t kLeastSlice = 16384;  // rows per step; fewer are not worth spreading
+constexpr int64_t kRowsAtOnce = 256;    // rows that a thread hashes at a time
+constexpr int64_t kWatched = 1024;
+
+TableShape ShapeOf(const LshSettings& s) {
+  return {.tables = s.tables,
+          .key_bits = s.hashes * FindEntry(hash_families(), "hash family", s.family).bits,
+          .bucket = s.bucket,
+          .policy = s.policy};
+}
+
+template <typename T>
+StateTensor TensorOf(const char* name, std::span<T> numbers) {
+  return {name, DType::kI32, Shape{static_cast<int64_t>(numbers.size())}, numbers.data()};
+}
+
+}  // namespace
+
+LshState::LshState(const LshSettings& settings) : settings_(settings), position_(kPlaces, 0) {
+  position_[kProgress] = -1;
+  watched_.resize(std::min(kWatched, settings_.outputs));
+  for (size_t i = 0; i < watched_.size(); ++i)
+    watched_[i] = static_cast<int32_t>(static_cast<int64_t>(i) * settings_.outputs /
+                                       static_cast<int64_t>(watched_.size()));
+  watched_keys_.resize(watched_.size() * settings_.tables);
+}
+
+void LshState::Allocate() {
+  if (!tables_.empty()) return;
+  for (int i = 0; i < sets(); ++i) tables_.emplace_back(ShapeOf(settings_));
+  if (!settings_.rehash_touched) return;
+  keys_.resize(settings_.outputs * settings_.tables);
+  touched_.resize(settings_.outputs);
+}
+
+void LshState::Prepare(const float* weights, uint64_t seed) {
+  Allocate();
+  const bool first = position_[kStep] == 0;
+  if (first) position_[kSeed] = static_cast<int32_t>(seed);
+  if (first) position_[kFunctions] = Functions();
+  if (first) hasher_ = MakeHasher(0);
+  ++position_[kStep];
+  if (first) tables_.front().Clear();
+  if (first || (!Building() && Due(weights))) Start();
+  if (!Building()) return;
+  if (settings_.rehash_touched && !first && !next_) return MoveTouched(weights);
+  const int64_t share = 2 * settings_.outputs / std::max<int64_t>(1, Interval());
+  do Advance(weights, std::max(kLeastSlice, share));
+  while (first && Building());
+}
+
+void LshState::Touch(std::span<const int32_t> ids) {
+  if (touched_.empty()) return;
+  for (const int32_t id : ids) touched_[id] = 1;
+}
+
+bool LshState::Due(const float* weights) {
+  if (position_[kStep] < position_[kDue]) return false;
+  if (settings_.rehash != "changed" || Moved(weights) >= settings_.rehash_share) return true;
+  position_[kDue] += static_cast<int32_t>(settings_.rehash_every);
+  return false;
+}
+
+int64_t LshState::Interval() const {
+  double steps = static_cast<double>(settings_.rehash_every);
+  if (settings_.rehash == "growing")
+    steps *= std::exp(settings_.rehash_growth * position_[kRebuilds]);
+  return static_cast<int64_t>(std::min(steps, 1e9));
+}
+
+void LshState::Start() {
+  position_[kProgress] = 0;
+  position_[kDue] = position_[kStep] + static_cast<int32_t>(Interval());
+  const int64_t every = settings_.redraw_every;
+  const bool redraw = every > 0 && position_[kRebuilds] > 0 && position_[kRebuilds] % every == 0;
+  position_[kNextGeneration] = position_[kGeneration] + (redraw ? 1 : 0);
+  if (redraw) next_ = MakeHasher(position_[kNextGeneration]);
+  if (!settings_.rehash_touched || redraw) tables_.back().Clear();
+}
+
+void LshState::Advance(const float* weights, int64_t count) {
+  const int64_t begin = position_[kProgress];
+  // With a single set of tables, there is nothing to query until it has all rows.
+  if (settings_.rehash_touched) count = settings_.outputs;
+  count = std::min(count, settings_.outputs - begin);
+  std::vector<int32_t> rows(static_cast<size_t>(count));
+  std::iota(rows.begin(), rows.end(), static_cast<int32_t>(begin));
+  slice_.resize(count * settings_.tables);
+  KeysOf(next_ ? *next_ : *hasher_, weights, rows, slice_.data());
+  tables_.back().InsertMany(slice_.data(), static_cast<int32_t>(begin), count);
+  if (!keys_.empty())
+    std::copy(slice_.begin(), slice_.end(), keys_.begin() + begin * settings_.tables);
+  position_[kProgress] += static_cast<int32_t>(count);
+  if (position_[kProgress] < settings_.outputs) return;
+  TakeOver();
+  WatchRows(weights);
+}
+
+void LshState::TakeOver() {
+  std::swap(tables_.front(), tables_.back());
+  if (next_) hasher_ = std::move(next_);
+  position_[kGeneration] = position_[kNextGeneration];
+  position_[kProgress] = -1;
+  ++position_[kRebuilds];
+  std::fill(touched_.begin(), touched_.end(), 0);
+}
+
+void LshState::MoveTouched(const float* weights) {
+  std::vector<int32_t> rows;
+  for (size_t i = 0; i < touched_.size(); ++i)
+    if (touched_[i]) rows.push_back(static_cast<int32_t>(i));
+  slice_.resize(rows.size() * settings_.tables);
+  KeysOf(*hasher_, weights, rows, slice_.data());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    uint32_t* old_keys = keys_.data() + int64_t{rows[i]} * settings_.tables;
+    const uint32_t* new_keys = slice_.data() + i * settings_.tables;
+    tables_.front().Move(old_keys, new_keys, rows[i]);
+    std::copy_n(new_keys, settings_.tables, old_keys);
+  }
+  TakeOver();
+  WatchRows(weights);
+}
+
+double LshState::Moved(const float* weights) const {
+  std::vector<uint32_t> now(watched_keys_.size());
+  KeysOf(*hasher_, weights, watched_, now.data());
+  int64_t moved = 0;
+  for (size_t i = 0; i < now.size(); ++i) moved += now[i] != watched_keys_[i];
+  return static_cast<double>(moved) / static_cast<double>(now.size());
+}
+
+void LshState::WatchRows(const float* weights) {
+  if (settings_.rehash == "changed") KeysOf(*hasher_, weights, watched_, watched_keys_.data());
+}
+
+void LshState::KeysOf(const Hasher& hasher, const float* weights, std::span<const int32_t> rows,
+                      uint32_t* keys) const {
+  const int64_t count = static_cast<int64_t>(rows.size());
+  const int64_t blocks = (count + kRowsAtOnce - 1) / kRowsAtOnce;
+#pragma omp parallel for schedule(dynamic, 1) if (blocks > 1)
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t end = std::min(count, (b + 1) * kRowsAtOnce);
+    for (int64_t i = b * kRowsAtOnce, run = 0; i < end; i += run) {
+      for (run = 1; i + run < end && rows[i + run] == rows[i] + run;) ++run;
+      hasher.Keys(weights + rows[i] * settings_.inputs, run, settings_.inputs,
+                  keys + i * settings_.tables);
+    }
+  }
+}
+
+int32_t LshState::Functions() const {
+  uint64_t word = static_cast<uint64_t>(settings_.hashes);
+  for (const char c : settings_.family)
+    word = Random::Mix(word + static_cast<uint64_t>(static_cast<unsigned char>(c)));
+  return static_cast<int32_t>(word);
+}
+
+std::unique_ptr<Hasher> LshState::MakeHasher(int32_t generation) const {
+  const uint64_t seed =
+      Random::Mix(static_cast<uint32_t>(position_[kSeed])) + static_cast<uint64_t>(generation);
+  return FindEntry(hash_families(), "hash family", settings_.family)
+      .make({.inputs = settings_.inputs,
+             .hashes = settings_.hashes,
+             .tables = settings_.tables,
+             .seed = seed});
+}
+
+int64_t LshState::Bytes() const {
+  const int64_t kept =
+      settings_.rehash_touched ? settings_.outputs * (settings_.tables + 1) : 0;  // keys_, touched_
+  const auto small = static_cast<int64_t>(position_.size() + watched_keys_.size());
+  return sets() * HashTables::BytesOf(ShapeOf(settings_)) +
+         (kept + small) * static_cast<int64_t>(sizeof(int32_t));
+}
+
+std::vector<StateTensor> LshState::Tensors() {
+  Allocate();
+  std::vector<StateTensor> tensors = {TensorOf<int32_t>("position", position_),
+                                      TensorOf<int32_t>("table_ids", tables_.front().ids()),
+                                      TensorOf<int32_t>("table_counts", tables_.front().counts()),
+                                      TensorOf<uint32_t>("watched_keys", watched_keys_)};
+  if (settings_.rehash_touched) {
+    tensors.push_back(TensorOf<uint32_t>("keys", keys_));
+    tensors.push_back(TensorOf<int32_t>("touched", touched_));
+  } else {
+    tensors.push_back(TensorOf<int32_t>("next_ids", tables_.back().ids()));
+    tensors.push_back(TensorOf<int32_t>("next_counts", tables_.back().counts()));
+  }
+  return tensors;
+}
+
+void LshState::Restored() {
+  // Tables of other hash functions cannot be used: rebuild.
+  if (position_[kFunctions] != Functions()) position_.assign(kPlaces, 0), position_[kProgress] = -1;
+  if (position_[kStep] == 0) return;
+  hasher_ = MakeHasher(position_[kGeneration]);
+  next_ = nullptr;
+  if (position_[kNextGeneration] != position_[kGeneration])
+    next_ = MakeHasher(position_[kNextGeneration]);
+}
+
+}  // namespace yoke::layer

@@ -1,0 +1,130 @@
+// Checkpoint: a folder with the model, the rule's state and the position in the data. It is written
+// atomically: complete or absent.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/epoch.h"
+#include "data/reader.h"
+#include "model/graph.h"
+#include "optim/rule.h"
+#include "train/checkpoint/safetensors.h"
+#include "train/job/job.h"
+#include "train/metrics.h"
+
+namespace yoke {
+
+/// The progress of training.
+struct Position {
+  int64_t epoch = 0;          ///< Epochs completed.
+  int64_t step = 0;           ///< Total steps done.
+  int64_t examples = 0;       ///< Examples of an epoch; 0 before any is read.
+  Ranges consumed;            ///< Positions consumed in the current epoch.
+  double loss_sum = 0;        ///< In the current epoch: sum of losses over examples,
+  int64_t loss_examples = 0;  ///< and number of examples.
+  double seconds = 0;         ///< Training time so far, including earlier sessions.
+  double untrained_loss = 0;  ///< Loss of the run's first examples; 0: unknown.
+  double best = 0;            ///< Best value of the watched metric so far; valid if has_best.
+  bool has_best = false;
+};
+
+/// The contents of a checkpoint besides tensors: everything that eval, predict and resume need.
+struct CheckpointHeader {
+  Value job;      ///< The resolved job.
+  DataInfo data;  ///< Shapes, label map, normalization.
+  Position position;
+  int64_t rule_steps = 0;  ///< RuleState::steps.
+  Value executor;          ///< State of the executor and of the strategy.
+  Value strategy;
+  Metrics test;             ///< Metrics of these weights, if known.
+  std::string reason = {};  ///< Why the run ended with these weights ("finished", "target", ...);
+                            ///< empty while it continues.
+  /// Checksums of each rank's own state, by rank; empty if no rank has any.
+  std::vector<std::string> replicas = {};
+};
+
+/// Encodes `checkpoint.json` from a header and the checksums of the two tensor files. DecodeHeader
+/// does the reverse (throws UserError with the file).
+std::string EncodeHeader(const CheckpointHeader& header, const std::string& model,
+                         const std::string& optimizer);
+struct DecodedHeader {
+  CheckpointHeader header;
+  std::string model;
+  std::string optimizer;
+};
+DecodedHeader DecodeHeader(std::string bytes, const std::string& name);
+
+struct CheckpointParts {
+  const CheckpointHeader& header;
+  const ParamLayout& layout;
+  const float* values;
+  const RuleState& state;
+  std::vector<StateTensor> layers = {};  ///< Graph::StateTensors: the layers' state.
+  int replicas = 0;                      ///< Ranks with their own state, and that state.
+  std::function<std::vector<StoredTensor>(int rank)> own = {};
+};
+
+/// Where to write a checkpoint, and which others to keep.
+struct CheckpointPlace {
+  std::string run;    ///< The run directory.
+  int keep = 2;       ///< Number of newest checkpoints to keep, besides the target of `run/best`.
+  bool best = false;  ///< Also point `run/best` at this one.
+};
+
+/// Writes `run/checkpoints/<step>/` atomically (temporary folder, fsync, rename), points `run/last`
+/// at it and removes older ones according to `place`. Returns its folder. Throws Error on failure
+/// (full disk); the previous checkpoint stays valid.
+std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts);
+
+/// The end of a message when the run's folder cannot be written: what to do.
+std::string HowToGoOn(const std::string& run);
+
+/// A checkpoint with its header and weights read and verified; the rule's state is read on demand.
+class Checkpoint {
+ public:
+  /// `folder` may be a link to it (`run/last`). Throws DamagedError (train/files.h) with the
+  /// damaged file, UserError if it cannot be read or another version wrote it.
+  static Checkpoint Open(const std::string& folder);
+  const CheckpointHeader& header() const { return header_; }
+  const std::string& folder() const { return folder_; }
+  /// Copies the weights to a store. Names and shapes of the layout must match (UserError
+  /// otherwise).
+  void Load(ParamStore& params) const;
+  /// The same for the rule's state. Returns false and copies nothing if the checkpoint has the
+  /// state of another rule (a strategy may change the rule); the state then starts from zero.
+  bool Load(const ParamLayout& layout, RuleState& state) const;
+  /// The same for the layers' state. Returns false and copies nothing if the checkpoint has other
+  /// tensors (a layer's settings were changed); the state is then rebuilt.
+  bool Load(const std::vector<StateTensor>& layers) const;
+  /// A rank's own state. Throws DamagedError, UserError.
+  Safetensors OpenOwn(int rank) const;
+  /// Reads and verifies everything that Open does not. Throws UserError.
+  void Verify() const;
+
+ private:
+  Checkpoint(std::string folder, DecodedHeader decoded, Safetensors model);
+  /// Read and verified on first use.
+  const Safetensors& Optimizer() const;
+
+  std::string folder_;
+  CheckpointHeader header_;
+  std::string optimizer_checksum_;
+  Safetensors model_;
+  mutable std::optional<Safetensors> optimizer_;
+};
+
+/// The newest header of a run that is intact, if any. Changes nothing.
+std::optional<CheckpointHeader> NewestHeader(const std::string& run);
+
+/// Prepares a run's folder for resuming: removes leftovers of a killed writer, renames checkpoints
+/// that are newer than the newest intact one (reported in `messages`), points `last` at that one
+/// and returns it; nothing if the run has none yet. Throws UserError and renames nothing if all are
+/// damaged or one cannot be read.
+std::optional<Checkpoint> RecoverNewest(const std::string& run, std::vector<std::string>& messages);
+
+}  // namespace yoke

@@ -1,0 +1,233 @@
+// Safetensors: u64 length of the header, the header (JSON), the data; little-endian, without gaps.
+#include "train/checkpoint/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "tensor/sizes.h"
+#include "train/files.h"
+
+namespace yoke {
+namespace {
+
+using PlainJson = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;  // linear lookup: for small objects only
+
+constexpr size_t kLengthBytes = 8;
+constexpr uint64_t kMaxHeader = 100'000'000;  // the format's limit
+/// The beginning of our headers, so that the checksum has a known position.
+constexpr std::string_view kHeaderBegin = R"({"__metadata__":{"checksum":")";
+constexpr size_t kSealAt = kLengthBytes + kHeaderBegin.size();
+constexpr std::string_view kNoSeal = "0000000000000000";
+constexpr size_t kPiece = 8 << 20;  ///< Bytes of a mapped file held at once.
+
+constexpr std::array<std::pair<DType, const char*>, 4> kTypes = {
+    {{DType::kF32, "F32"}, {DType::kBf16, "BF16"}, {DType::kI32, "I32"}, {DType::kU8, "U8"}}};
+
+const char* TypeText(DType type) {
+  for (const auto& [known, text] : kTypes)
+    if (known == type) return text;
+  return "";
+}
+
+[[noreturn]] void Damaged(const std::string& name, const std::string& what) {
+  throw DamagedError(fmt::format("{} is damaged: {}", name, what));
+}
+
+SharedBytes Shared(std::string bytes) {
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return {*owner, owner};
+}
+
+std::string HeaderOf(std::span<const StoredTensor> tensors) {
+  std::string text = std::string(kHeaderBegin) + std::string(kNoSeal) + "\"}";
+  int64_t offset = 0;
+  for (const StoredTensor& tensor : tensors) {
+    const OrderedJson entry = {{"dtype", TypeText(tensor.type)},
+                               {"shape", tensor.shape.axes()},
+                               {"data_offsets", {offset, offset + tensor.Bytes()}}};
+    text += "," + PlainJson(tensor.name).dump() + ":" + entry.dump();
+    offset += tensor.Bytes();
+  }
+  text += '}';
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+/// A file in pieces: its header with the checksum, then the tensors in place.
+struct SealedFile {
+  explicit SealedFile(std::span<const StoredTensor> tensors) {
+    const std::string header = HeaderOf(tensors);
+    const uint64_t length = header.size();
+    beginning.assign(reinterpret_cast<const char*>(&length), kLengthBytes);
+    beginning += header;
+    pieces.push_back(beginning);
+    for (const StoredTensor& tensor : tensors)
+      pieces.emplace_back(static_cast<const char*>(tensor.data),
+                          static_cast<size_t>(tensor.Bytes()));
+    checksum = ChecksumOf(pieces);
+    beginning.replace(kSealAt, checksum.size(), checksum);
+  }
+  SealedFile(const SealedFile&) = delete;
+  SealedFile& operator=(const SealedFile&) = delete;
+
+  std::string beginning, checksum;
+  std::vector<std::string_view> pieces;
+};
+
+int64_t WholeNumber(const PlainJson& json, const std::string& name) {
+  if (json.is_number_unsigned() && json.get<uint64_t>() >> 62)
+    Damaged(name, "a size in its header is too large");
+  if (!json.is_number_integer() || json.get<int64_t>() < 0)
+    Damaged(name, "a size in its header is not a whole number");
+  return json.get<int64_t>();
+}
+
+Shape ParseShape(const PlainJson& json, const std::string& name) try {
+  if (json.size() > Shape::kMaxRank) Damaged(name, "a shape in its header has too many axes");
+  std::vector<int64_t> axes;
+  for (const PlainJson& axis : json) axes.push_back(WholeNumber(axis, name));
+  return Shape(axes);
+} catch (const TooLarge&) {
+  Damaged(name, "a shape in its header is too large");
+}
+
+TensorAt ParseTensor(const std::string& tensor, const PlainJson& json, const std::string& name) {
+  if (!json.is_object() || !json.contains("dtype") || !json.contains("shape") ||
+      !json.contains("data_offsets"))
+    Damaged(name, fmt::format("its header does not describe '{}'", tensor));
+  const auto type = std::find_if(kTypes.begin(), kTypes.end(),
+                                 [&](const auto& known) { return json["dtype"] == known.second; });
+  if (type == kTypes.end()) Damaged(name, fmt::format("the type of '{}' is unknown", tensor));
+  if (!json["shape"].is_array() || !json["data_offsets"].is_array() ||
+      json["data_offsets"].size() != 2)
+    Damaged(name, fmt::format("its header has no offsets for '{}'", tensor));
+  TensorAt at = {{tensor, type->first, ParseShape(json["shape"], name)},
+                 WholeNumber(json["data_offsets"][0], name)};
+  if (WholeNumber(json["data_offsets"][1], name) - at.offset != at.tensor.Bytes())
+    Damaged(name, fmt::format("the shape of '{}' does not fit its bytes", tensor));
+  return at;
+}
+
+}  // namespace
+
+std::string EncodeSafetensors(std::span<const StoredTensor> tensors) {
+  const SealedFile file(tensors);
+  std::string bytes;
+  for (std::string_view piece : file.pieces) bytes += piece;
+  return bytes;
+}
+
+std::string WriteSafetensors(const std::string& path, std::span<const StoredTensor> tensors) {
+  const SealedFile file(tensors);
+  WriteDurably(path, file.pieces);
+  return file.checksum;
+}
+
+std::vector<TensorAt> ParseSafetensorsHeader(std::string_view header, int64_t data_bytes,
+                                             const std::string& name) {
+  const PlainJson json = PlainJson::parse(header, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) Damaged(name, "its header is not JSON");
+  std::vector<TensorAt> found;
+  for (const auto& [key, value] : json.items())
+    if (key != "__metadata__") found.push_back(ParseTensor(key, value, name));
+  std::sort(found.begin(), found.end(),
+            [](const TensorAt& a, const TensorAt& b) { return a.offset < b.offset; });
+  int64_t end = 0;
+  for (const TensorAt& at : found) {
+    if (at.offset != end)
+      Damaged(name,
+              fmt::format("'{}' does not begin where the one before it ends", at.tensor.name));
+    if (__builtin_add_overflow(end, at.tensor.Bytes(), &end))
+      Damaged(name, "its tensors are too large");
+  }
+  if (end != data_bytes)
+    Damaged(name,
+            fmt::format("it has {} bytes of data, but its header declares {}", data_bytes, end));
+  return found;
+}
+
+Safetensors Safetensors::Open(const std::string& path) { return {MapWhole(path), true, path}; }
+
+Safetensors::Safetensors(std::string bytes, std::string name)
+    : Safetensors(Shared(std::move(bytes)), false, std::move(name)) {}
+
+Safetensors::Safetensors(SharedBytes file, bool mapped, std::string name)
+    : file_(std::move(file)), mapped_(mapped), name_(std::move(name)) {
+  const std::string_view bytes = file_.bytes;
+  if (bytes.size() < kLengthBytes)
+    Damaged(name_, fmt::format("it holds only {} bytes", bytes.size()));
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), kLengthBytes);
+  if (length > bytes.size() - kLengthBytes || length > kMaxHeader)
+    Damaged(name_, "its header is longer than the file");
+  const std::string_view header = bytes.substr(kLengthBytes, length);
+  if (!header.starts_with(kHeaderBegin))
+    Damaged(name_, "its header does not begin with yoke's checksum");
+  const size_t data = kLengthBytes + length;
+  const auto found =
+      ParseSafetensorsHeader(header, static_cast<int64_t>(bytes.size() - data), name_);
+  checksum_ = bytes.substr(kSealAt, kNoSeal.size());
+  if (ComputedChecksum() != checksum_) Damaged(name_, "its checksum does not match");
+  tensors_.reserve(found.size());
+  by_name_.reserve(found.size());
+  for (const TensorAt& at : found) {
+    StoredTensor& tensor = tensors_.emplace_back(at.tensor);
+    tensor.data = bytes.data() + data + at.offset;
+    by_name_.emplace(tensor.name, &tensor);
+  }
+}
+
+template <typename Use>
+void Safetensors::InPieces(std::string_view part, const Use& use) const {
+  while (!part.empty()) {
+    const std::string_view piece = part.substr(0, kPiece);
+    use(piece);
+    if (mapped_) DropPages(piece);
+    part.remove_prefix(piece.size());
+  }
+}
+
+std::string Safetensors::ComputedChecksum() const {
+  const std::string_view bytes = file_.bytes;
+  Checksum checksum(bytes.size());
+  checksum.Add(bytes.substr(0, kSealAt));
+  checksum.Add(kNoSeal);
+  InPieces(bytes.substr(std::min(bytes.size(), kSealAt + kNoSeal.size())),
+           [&](std::string_view piece) { checksum.Add(piece); });
+  return checksum.Text();
+}
+
+void Safetensors::CopyTo(const StoredTensor& wanted) const {
+  const StoredTensor& found = Find(wanted.name, wanted.type, wanted.shape);
+  auto* to = static_cast<char*>(const_cast<void*>(wanted.data));
+  InPieces({static_cast<const char*>(found.data), static_cast<size_t>(found.Bytes())},
+           [&](std::string_view piece) {
+             std::memcpy(to, piece.data(), piece.size());
+             to += piece.size();
+           });
+}
+
+bool Safetensors::Has(const StoredTensor& wanted) const {
+  const auto found = by_name_.find(wanted.name);
+  return found != by_name_.end() && found->second->type == wanted.type &&
+         found->second->shape == wanted.shape;
+}
+
+const StoredTensor& Safetensors::Find(const std::string& name, DType type,
+                                      const Shape& shape) const {
+  const auto found = by_name_.find(name);
+  Require(found != by_name_.end(), "{} has no tensor '{}': it belongs to another model", name_,
+          name);
+  const StoredTensor& tensor = *found->second;
+  Require(tensor.shape == shape && tensor.type == type, "{}: '{}' is {} {}, expected {} {}", name_,
+          name, NameOf(tensor.type), tensor.shape.Text(), NameOf(type), shape.Text());
+  return tensor;
+}
+
+}  // namespace yoke

@@ -1,0 +1,238 @@
+// Job: sections one by one, each checked against the keys of the parts that it names.
+#include "train/job/job.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/registry.h"
+#include "data/reader.h"
+#include "model/graph.h"
+#include "node/executor.h"
+#include "optim/rule.h"
+#include "optim/schedule.h"
+#include "strategy/strategy.h"
+#include "train/job/keys.h"
+#include "train/job/values.h"
+
+namespace yoke {
+namespace {
+
+const std::vector<std::string> kSections = {"data", "model",   "train",
+                                            "node", "cluster", "checkpoint"};
+
+/// A section and what is checked about it.
+struct Section {
+  const std::string& name;
+  Value& value;
+  const std::string& folder;  ///< Base of relative paths.
+};
+
+/// The entry that `section.key` names (or `fallback`). An error begins with the key's place.
+template <typename Entry>
+const Entry& Named(const std::vector<Entry>& entries, const Section& section,
+                   const std::string& key, const std::string& fallback) {
+  const Value* value = section.value.Find(key);
+  const std::string where = Where(value ? *value : Value(), section.name + "." + key);
+  Require(value || !fallback.empty(), "[{}] lacks the key '{}'", section.name, key);
+  Require(!value || value->AsString(), "{}: expected a string in quotes, got {}", where,
+          value ? FormatValue(*value) : "");
+  try {
+    return FindEntry(entries, key, value ? *value->AsString() : fallback);
+  } catch (const UserError& unknown) {
+    throw UserError(where + ": " + unknown.what());
+  }
+}
+
+/// Stands for a list's entry where the section names none.
+struct Part {
+  std::string name;
+  std::vector<OptionSpec> options = {};
+};
+
+bool Has(const std::vector<OptionSpec>& keys, const std::string& key) {
+  return std::any_of(keys.begin(), keys.end(), [&](const auto& spec) { return spec.name == key; });
+}
+
+/// The parts that have such a key ("rule adam or adamw"), or "". A section of a layer ends in its
+/// number.
+std::string OwnersOf(const std::string& key, const std::string& section) {
+  std::string owners;
+  for (const KeyGroup& group : AllKeys())
+    if (!group.part.empty() && group.section == section.substr(0, section.find('[')) &&
+        Has(group.options, key))
+      owners += owners.empty() ? group.part : " or " + group.part.substr(group.part.find(' ') + 1);
+  return owners;
+}
+
+/// Refuses keys that belong to parts other than the section's own `part`.
+void RefuseForeign(const Section& section, const std::vector<OptionSpec>& keys,
+                   const std::string& part) {
+  for (const auto& [key, value] : *section.value.AsTable()) {
+    const std::string owners = Has(keys, key) ? "" : OwnersOf(key, section.name);
+    Require(owners.empty(), "{} belongs to {}, and this {} {}",
+            Where(value, section.name + "." + key), owners,
+            section.name.ends_with(']') ? "layer's type is" : "job uses", part);
+  }
+}
+
+/// Checks a section against the common keys and those of its part; makes paths absolute.
+template <typename Entry>
+Options Checked(const Section& section, std::vector<OptionSpec> keys, const Entry& part) {
+  keys.insert(keys.end(), part.options.begin(), part.options.end());
+  RefuseForeign(section, keys, part.name);
+  ResolvePaths(section.value, keys, section.folder);
+  return {section.name, section.value, keys};
+}
+
+void CheckTarget(const Value& table) {
+  const Options target("train.target", table, target_keys());
+  Require(target.Has("at_least") != target.Has("at_most"),
+          "{}: expected metric with either at_least or at_most", Where(table, "train.target"));
+}
+
+void CheckSchedule(Value table) {
+  const Value* name = table.Find("name");
+  for (const ScheduleEntry& entry : schedules())
+    if (Value(entry.name) == (name ? *name : Value("constant")))
+      Checked({"train.schedule", table, ""}, common_schedule_options(), entry);
+  MakeSchedule(table);
+}
+
+Options CheckTrain(const Section& section) {
+  const RuleEntry& rule = Named(rules(), section, "rule", "momentum");
+  Options options = Checked(section, train_keys(), rule);
+  rule.make(options);
+  if (options.Has("schedule")) CheckSchedule(options.Raw("schedule"));
+  if (options.Has("target")) CheckTarget(options.Raw("target"));
+  if (options.Has("time_limit"))
+    ParseDuration(options.String("time_limit"), options.Where("time_limit"));
+  return options;
+}
+
+Options CheckCluster(const Section& section) {
+  const Value* replicas = section.value.Find("replicas");
+  const bool several = replicas && replicas->AsInt() && *replicas->AsInt() > 1;
+  if (several && !section.value.Find("strategy")) section.value.Set("strategy", "allreduce");
+  const StrategyEntry& strategy = Named(strategies(), section, "strategy", "none");
+  Options options = Checked(section, cluster_keys(), strategy);
+  const std::string reason = strategy.supports(static_cast<int>(options.Int("replicas")));
+  Require(reason.empty(), "{}: {}", options.Where("strategy"), reason);
+  return options;
+}
+
+Value CheckData(const Section& section) {
+  const FormatEntry& format = Named(formats(), section, "format", "");
+  return Checked(section, common_data_options(), format).Resolved();
+}
+
+/// Checks one `[[model.layer]]` table: its type and that type's keys.
+void CheckLayer(Value layer, const std::string& name) {
+  const LayerEntry& entry = Named(layers(), {name, layer, name}, "type", "");
+  for (const char* common : {"type", "name", "inputs"}) layer.Erase(common);
+  Checked({name, layer, ""}, {}, entry);
+}
+
+Value CheckModel(const Section& section) {
+  const Value *layers = section.value.Find("layer"), *file = section.value.Find("file");
+  const Value *name = section.value.Find("name"), *anew = section.value.Find("initialize");
+  for (const auto& [first, second] :
+       {std::pair("name", "layer"), {"name", "file"}, {"layer", "file"}})
+    Require(!section.value.Find(first) || !section.value.Find(second),
+            "[model] has both '{}' and '{}': expected one of them", first, second);
+  Require(file || !anew, "{}: needs model.file, whose weights it replaces by random ones",
+          Where(anew ? *anew : Value(), "model.initialize"));
+  if (file) return Checked(section, model_keys(), Part{"a file"}).Resolved();
+  Require(layers || name, "[model] lacks the key 'name', 'file' or 'layer'");
+  if (!layers)
+    return Checked(section, model_keys(), Named(models(), section, "name", "")).Resolved();
+  const Options options = Checked(section, model_keys(), Part{"layers of its own"});
+  const List& list = *options.Raw("layer").AsList();
+  Require(!list.empty(), "{}: the list of layers is empty", options.Where("layer"));
+  for (size_t i = 0; i < list.size(); ++i) CheckLayer(list[i], fmt::format("model.layer[{}]", i));
+  return options.Resolved();
+}
+
+void CheckSections(const Value& root) {
+  for (const auto& [name, value] : *root.AsTable()) {
+    if (std::find(kSections.begin(), kSections.end(), name) == kSections.end())
+      throw UserError(Where(value, UnknownName("section", name, kSections)));
+    Require(value.AsTable(), "{}: expected a table", Where(value, "[" + name + "]"));
+  }
+  for (const char* needed : {"data", "model"})
+    Require(root.Find(needed), "the job has no [{}] section", needed);
+}
+
+/// Removes the keys of a part that an override replaces; they do not apply to the new part.
+void ForgetPart(Value& root, const Override& given) {
+  const auto& [key, text, flag, is_text] = given;
+  const size_t dot = key.find('.');
+  Value* section = root.Find(key.substr(0, dot));
+  const Value* old = section && dot != key.npos ? section->Find(key.substr(dot + 1)) : nullptr;
+  if (!old || !old->AsString() || text == *old->AsString() || text == FormatValue(*old)) return;
+  const std::string kind = key == "model.name" ? "model" : key.substr(dot + 1);
+  const std::string part = kind + " " + *old->AsString();
+  for (const KeyGroup& group : AllKeys())
+    if (group.section == key.substr(0, dot) && group.part == part)
+      for (const OptionSpec& option : group.options) section->Erase(option.name);
+}
+
+Value WithOverrides(Value root, const Overrides& overrides) {
+  for (const Override& given : overrides) ForgetPart(root, given);
+  for (const Override& given : overrides) ApplyOverride(root, given);
+  return root;
+}
+
+/// Applies the environment variable YOKE_KERNELS to [node] kernels.
+void AskEnvironment(Value& node) {
+  const char* variable = std::getenv("YOKE_KERNELS");
+  const std::string kernels = variable ? variable : "";
+  Require(kernels.empty() || kernels == "auto" || kernels == "reference",
+          "the environment variable YOKE_KERNELS is '{}', expected auto or reference", kernels);
+  if (kernels == "reference") node.Set("kernels", kernels);
+}
+
+}  // namespace
+
+Job MakeJob(Value root, const std::string& name, const std::string& folder) {
+  CheckSections(root);
+  for (const std::string& section : kSections)
+    if (!root.Find(section)) root.Set(section, Table{});
+  AskEnvironment(*root.Find("node"));
+  auto at = [&](int i) { return Section{kSections[i], *root.Find(kSections[i]), folder}; };
+  Job job;
+  job.name = name;
+  root.Set("data", CheckData(at(0)));
+  root.Set("model", CheckModel(at(1)));
+  root.Set("train", (job.train = CheckTrain(at(2))).Resolved());
+  const ExecutorEntry& executor = Named(executors(), at(3), "executor", "single");
+  root.Set("node", (job.node = Checked(at(3), node_keys(), executor)).Resolved());
+  root.Set("cluster", (job.cluster = CheckCluster(at(4))).Resolved());
+  root.Set("checkpoint", (job.checkpoint = Checked(at(5), checkpoint_keys(), Part{})).Resolved());
+  RequireText(root, "");
+  job.resolved = std::move(root);
+  return job;
+}
+
+Job LoadJob(const std::string& path, const Overrides& overrides) {
+  Require(!path.ends_with(".onnx"),
+          "{} is a network, not a job: name it in the [model] of a job file, file = \"{}\" (`yoke "
+          "info {}` shows it)",
+          path, path, path);
+  const std::filesystem::path file = std::filesystem::absolute(path);
+  return MakeJob(WithOverrides(ReadToml(path), overrides), file.stem(), file.parent_path());
+}
+
+Job MakeResolvedJob(Value root, const Overrides& overrides) {
+  return MakeJob(WithOverrides(std::move(root), overrides), "job", "");
+}
+
+bool Job::ReferenceKernels() const { return node.String("kernels") == "reference"; }
+
+ThreadPlan Job::Plan(const LocalRank& inside) const {
+  return PlanThreads({.threads = node.Has("threads") ? static_cast<int>(node.Int("threads")) : 0,
+                      .pin = node.Bool("pin"),
+                      .inside = inside});
+}
+
+}  // namespace yoke

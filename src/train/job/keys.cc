@@ -1,0 +1,311 @@
+// The keys that every job has, and the page that lists all keys.
+#include "train/job/keys.h"
+
+#include <fmt/core.h>
+
+#include "base/limits.h"
+#include "data/reader.h"
+#include "model/graph.h"
+#include "node/executor.h"
+#include "optim/rule.h"
+#include "optim/schedule.h"
+#include "strategy/strategy.h"
+#include "train/job/job.h"
+
+namespace yoke {
+namespace {
+
+using enum OptionType;
+
+std::string TypeText(const OptionSpec& spec) {
+  switch (spec.type) {
+    case kBool:
+      return "true or false";
+    case kInt:
+      return "whole number";
+    case kFloat:
+      return "number";
+    case kString:
+      return "string";
+    case kPath:
+      return "path";
+    case kInts:
+      return "list of whole numbers";
+    case kFloats:
+      return "list of numbers";
+    case kStrings:
+      return "string or list of strings";
+    case kPaths:
+      return "path or list of paths";
+    case kTable:
+      return "table";
+    case kTables:
+      return "list of tables";
+  }
+  return "";
+}
+
+std::string RangeText(const OptionSpec& spec) {
+  std::string text;
+  if (spec.minimum > -1e300)
+    text = fmt::format("{} {}", spec.exclusive_minimum ? "above" : "at least", spec.minimum);
+  if (spec.maximum < 1e300)
+    text += fmt::format("{}at most {}", text.empty() ? "" : ", ", spec.maximum);
+  for (const std::string& choice : spec.choices)
+    text += fmt::format("{}`{}`", text.empty() ? "" : ", ", choice);
+  return text.empty() ? "" : fmt::format(" ({})", text);
+}
+
+std::string DefaultText(const OptionSpec& spec) {
+  if (spec.required) return "required";
+  return spec.fallback.IsNone() ? "" : "`" + FormatValue(spec.fallback) + "`";
+}
+
+/// The keys of each part in a list, for a section.
+template <typename Entry>
+void AddParts(std::vector<KeyGroup>& groups, const std::string& section, const std::string& kind,
+              const std::vector<Entry>& entries) {
+  for (const Entry& entry : entries)
+    if (!entry.options.empty()) groups.push_back({section, kind + " " + entry.name, entry.options});
+}
+
+}  // namespace
+
+const std::vector<std::string>& metric_names() {
+  static const std::vector<std::string> names = {"loss",   "accuracy", "p_at_1",
+                                                 "p_at_3", "p_at_5",   "auc"};
+  return names;
+}
+
+const std::vector<OptionSpec>& train_keys() {
+  static const std::vector<OptionSpec> keys = {
+      {.name = "epochs",
+       .type = kInt,
+       .fallback = 10,
+       .help = "Passes over the training data.",
+       .minimum = 1,
+       .maximum = kMostCount},
+      {.name = "batch",
+       .type = kInt,
+       .fallback = 64,
+       .help = "Examples per step and replica.",
+       .minimum = 1,
+       .maximum = 1e6},
+      {.name = "rule",
+       .type = kString,
+       .fallback = "momentum",
+       .help = "Update rule; `yoke list rules`."},
+      {.name = "learning_rate",
+       .type = kFloat,
+       .fallback = 0.01,
+       .help = "Size of an update, before the schedule's factor. The default suits sgd, momentum "
+               "and nesterov; for adam and adamw start with 0.001.",
+       .minimum = 0,
+       .exclusive_minimum = true},
+      {.name = "seed",
+       .type = kInt,
+       .fallback = 1,
+       .help = "Seed of all random draws: initial weights, order, dropout.",
+       .minimum = 0},
+      {.name = "clip_norm",
+       .type = kFloat,
+       .fallback = 0.0,
+       .help = "Maximum Euclidean norm of a step's gradient; 0: no limit.",
+       .minimum = 0},
+      {.name = "schedule",
+       .type = kTable,
+       .help = "Learning rate over the epochs, such as `{ name = \"cosine\" }`."},
+      {.name = "target",
+       .type = kTable,
+       .help = "Ends training early, such as `{ metric = \"accuracy\", at_least = 0.90 }`; "
+               "measured on the validation share if there is one, otherwise on the test data."},
+      {.name = "time_limit",
+       .type = kString,
+       .help = "Stops training in order after this time, such as `90s`, `10m`, `2h`; starts again "
+               "when a run is resumed."},
+      {.name = "evaluate_every",
+       .type = kInt,
+       .fallback = 1,
+       .help = "Epochs between evaluations (the last epoch is always evaluated).",
+       .minimum = 1,
+       .maximum = kMostCount}};
+  return keys;
+}
+
+const std::vector<OptionSpec>& target_keys() {
+  static const std::vector<OptionSpec> keys = {
+      {.name = "metric",
+       .type = kString,
+       .help = "The metric to reach.",
+       .choices = metric_names(),
+       .required = true},
+      {.name = "at_least", .type = kFloat, .help = "Reached when the metric is at least this."},
+      {.name = "at_most", .type = kFloat, .help = "Reached when the metric is at most this."}};
+  return keys;
+}
+
+const std::vector<OptionSpec>& node_keys() {
+  static const std::vector<OptionSpec> keys = {
+      {.name = "devices",
+       .type = kStrings,
+       .fallback = "all",
+       .help = "Devices that compute: `all` (what the machine has), `cpu`, or `emulated:0`, a "
+               "second memory on the CPU for tests. A list for several."},
+      {.name = "emulated_slowdown",
+       .type = kFloat,
+       .fallback = 1.0,
+       .help = "How many times longer kernels of emulated devices take.",
+       .minimum = 1,
+       .maximum = 1e6},
+      {.name = "emulated_bytes_per_second",
+       .type = kFloat,
+       .fallback = 0.0,
+       .help = "Speed of copies to and from emulated devices; 0: the CPU's.",
+       .minimum = 0},
+      {.name = "executor",
+       .type = kString,
+       .fallback = "single",
+       .help = "How the devices divide the work; `yoke list executors`."},
+      {.name = "precision",
+       .type = kString,
+       .fallback = "f32",
+       .help = "`bf16`: bf16 arithmetic with f32 master weights.",
+       .choices = {"f32", "bf16"}},
+      {.name = "threads",
+       .type = kInt,
+       .help = "Number of compute threads; by default, all cores this process may use.",
+       .minimum = 1,
+       .maximum = 4096},
+      {.name = "pin",
+       .type = kBool,
+       .fallback = true,
+       .help = "Whether to bind threads to cores if they fill all cores this process may use; "
+               "`yoke doctor` shows the result."},
+      {.name = "kernels",
+       .type = kString,
+       .fallback = "auto",
+       .help = "`reference`: plain loops only, slow and simple (also the environment's "
+               "`YOKE_KERNELS=reference`).",
+       .choices = {"auto", "reference"}}};
+  return keys;
+}
+
+const std::vector<OptionSpec>& cluster_keys() {
+  static const std::vector<OptionSpec> keys = {
+      {.name = "strategy",
+       .type = kString,
+       .fallback = "none",
+       .help = "What replicas exchange, and when; `yoke list strategies`. The default for several "
+               "replicas is allreduce."},
+      {.name = "replicas",
+       .type = kInt,
+       .fallback = 1,
+       .help = "Copies of the model that train together.",
+       .minimum = 1,
+       .maximum = 65536},
+      {.name = "all_reduce",
+       .type = kString,
+       .fallback = "auto",
+       .help =
+           "How uncompressed values are summed over all ranks (allreduce, local_sgd, slowmo, "
+           "diloco): `auto` (by size), an algorithm of `docs/communicators.md`, or `mpi`: MPI's "
+           "own, for processes of a launcher.",
+       .choices = {"auto", "ring", "tree", "halving", "mpi"}},
+      {.name = "timeout",
+       .type = kFloat,
+       .fallback = 60.0,
+       .help = "Seconds that a rank waits for another before it gives up; longer than one step may "
+               "take.",
+       .minimum = 1}};
+  return keys;
+}
+
+const std::vector<OptionSpec>& checkpoint_keys() {
+  static const std::vector<OptionSpec> keys = {
+      {.name = "every_epochs",
+       .type = kInt,
+       .fallback = 1,
+       .help = "Epochs between checkpoints; 0: no checkpoint at the end of epochs.",
+       .minimum = 0,
+       .maximum = kMostCount},
+      {.name = "every_steps",
+       .type = kInt,
+       .fallback = 0,
+       .help = "Steps between checkpoints; 0: none by steps.",
+       .minimum = 0,
+       .maximum = kMostCount},
+      {.name = "every_minutes",
+       .type = kFloat,
+       .fallback = 0.0,
+       .help = "Minutes between checkpoints; 0: none by time.",
+       .minimum = 0},
+      {.name = "keep",
+       .type = kInt,
+       .fallback = 2,
+       .help = "Number of newest checkpoints to keep.",
+       .minimum = 1,
+       .maximum = kMostCount},
+      {.name = "best",
+       .type = kString,
+       .help = "Keeps the checkpoint with the best value of this metric as `best` (on the "
+               "validation share if there is one, otherwise on the test data).",
+       .choices = metric_names()}};
+  return keys;
+}
+
+const std::vector<OptionSpec>& model_keys() {
+  static const std::vector<OptionSpec> keys = {
+      {.name = "name", .type = kString, .help = "A model of the zoo; `yoke list models`."},
+      {.name = "file",
+       .type = kPath,
+       .help = "Instead of `name`: an ONNX file; training starts from its weights."},
+      {.name = "initialize", .type = kBool, .help = "With `file`: true draws the weights anew."},
+      {.name = "algorithms",
+       .type = kTable,
+       .help = "Convolution algorithms by layer: `{convolution1 = \"direct\"}`; "
+               "`yoke info --tune-to` writes it."},
+      {.name = "layer",
+       .type = kTables,
+       .help = "Instead of `name`: the layers in order, each with `type`, `name`, `inputs` (names "
+               "of earlier layers; by default the preceding one) and its keys."}};
+  return keys;
+}
+
+std::vector<KeyGroup> AllKeys() {
+  std::vector<KeyGroup> groups = {{"data", "", common_data_options()}};
+  AddParts(groups, "data", "format", formats());
+  groups.push_back({"model", "", model_keys()});
+  AddParts(groups, "model", "model", models());
+  AddParts(groups, "model.layer", "layer", layers());
+  groups.push_back({"train", "", train_keys()});
+  AddParts(groups, "train", "rule", rules());
+  groups.push_back({"train.target", "", target_keys()});
+  groups.push_back({"train.schedule", "", common_schedule_options()});
+  AddParts(groups, "train.schedule", "schedule", schedules());
+  groups.push_back({"node", "", node_keys()});
+  AddParts(groups, "node", "executor", executors());
+  groups.push_back({"cluster", "", cluster_keys()});
+  AddParts(groups, "cluster", "strategy", strategies());
+  groups.push_back({"checkpoint", "", checkpoint_keys()});
+  return groups;
+}
+
+std::string KeysPage() {
+  std::string page =
+      "# All keys of a job file\n\n"
+      "Made from the code by `YOKE_WRITE_PAGES=1 ctest --preset dev -R KeysPage`; a test "
+      "compares.\n"
+      "A key is set in the job file or by `--set section.key=value`. Paths may hold `$NAME` and\n"
+      "`${NAME}` of the environment; relative ones start at the job file.\n";
+  for (const KeyGroup& group : AllKeys()) {
+    page += fmt::format(
+        "\n## [{}]{}\n\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n",
+        group.section, group.part.empty() ? "" : " with " + group.part);
+    for (const OptionSpec& key : group.options)
+      page += fmt::format("| `{}` | {}{} | {} | {} |\n", key.name, TypeText(key), RangeText(key),
+                          DefaultText(key), key.help);
+  }
+  return page;
+}
+
+}  // namespace yoke

@@ -1,0 +1,183 @@
+// RunDirectory: creates, locks and resumes the folder of a run.
+#include "train/record/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "base/utf8.h"
+#include "base/version.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/files.h"
+
+namespace yoke {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string TimeText() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  localtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &parts);
+  return text;
+}
+
+/// The files of a run before its first checkpoint. The TensorBoard file's name ends in time and
+/// host name, a rank's log in its number.
+constexpr const char* kFiles[] = {"job.toml", "lock", "metrics.jsonl", "log.txt", "summary.json"};
+constexpr const char* kEventFile = "events.out.tfevents.";
+constexpr const char* kLogOfRank = "log-";  // followed by the rank
+
+bool IsOurs(std::string name) {
+  if (name.ends_with(".new")) name.resize(name.size() - 4);  // left by an interrupted ReplaceFile
+  return name.starts_with(kEventFile) || (name.starts_with(kLogOfRank) && name.ends_with(".txt")) ||
+         std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
+}
+
+std::vector<fs::path> Entries(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) entries.push_back(entry.path());
+  return entries;
+}
+
+constexpr const char* kJobFile = "/job.toml";
+
+/// A file that prevents a run from starting in `folder`, or "". The folder may hold only the files
+/// of a process that was killed before it wrote its job.
+std::string InTheWay(const std::string& folder) {
+  for (const fs::path& entry : Entries(folder))
+    if (std::string name = entry.filename(); name != "lock" && name != "job.toml.new") return name;
+  return "";
+}
+
+void RequireFree(const std::string& folder) {
+  const std::string file = InTheWay(folder);
+  const bool holds_run = fs::exists(folder + kJobFile) || fs::exists(folder + "/checkpoints");
+  Require(
+      !holds_run,
+      "{} holds a run already; continue it with --resume {}, or name another directory with --run",
+      folder, folder);
+  Require(file.empty(), "{} holds other files ({}); name a new or empty directory with --run",
+          folder, file);
+}
+
+/// `text` as part of a file name: '_' replaces bytes that are not plain ASCII.
+std::string AsName(std::string text) {
+  if (!IsPlain(text))
+    std::replace_if(
+        text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c >= 0x7F; }, '_');
+  return text;
+}
+
+/// The folder and its parents that do not exist, innermost first.
+std::vector<fs::path> Missing(fs::path folder) {
+  std::vector<fs::path> missing;
+  for (; !folder.empty() && !fs::exists(folder); folder = folder.parent_path())
+    missing.push_back(folder);
+  return missing;
+}
+
+/// Makes a new folder runs/<job>-<time>, with a number appended if it exists.
+std::string MakeNew(const std::string& job) {
+  fs::create_directories("runs");
+  const std::string name = fmt::format("runs/{}-{}", AsName(job), TimeText());
+  for (int i = 1;; ++i) {
+    std::string path = i == 1 ? name : fmt::format("{}-{}", name, i);
+    if (fs::create_directory(path)) return path;
+  }
+}
+
+std::string CannotMake(const std::string& path, const std::error_code& why) {
+  return fmt::format("cannot make the run directory {}: {}", path, why.message());
+}
+
+void RequireRun(const std::string& folder) {
+  Require(fs::exists(folder), "there is no run directory {}", folder);
+  Require(fs::exists(folder + kJobFile) || fs::exists(folder + "/checkpoints"),
+          "{} holds no run: it has neither job.toml nor checkpoints", folder);
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(std::string path) : path_(std::move(path)) {
+  const std::string file = path_ + "/lock";
+  lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_ < 0) throw UserError(fmt::format("cannot write {}: {}", file, std::strerror(errno)));
+  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+  close(std::exchange(lock_, -1));
+  throw UserError(fmt::format(
+      "another process is writing the run {}; wait for it, or name another directory with --run",
+      path_));
+}
+
+RunDirectory::RunDirectory(RunDirectory&& other) noexcept
+    : path_(std::move(other.path_)),
+      lock_(std::exchange(other.lock_, -1)),
+      made_(std::move(other.made_)) {}
+
+RunDirectory::~RunDirectory() {
+  if (lock_ >= 0) close(lock_);
+}
+
+RunDirectory RunDirectory::Create(const std::string& path, const Job& job) {
+  Require(IsPlain(path),
+          "the run directory '{}' has a control character or is not UTF-8; expected a plain name",
+          OneLine(path));
+  try {
+    std::vector<fs::path> made = Missing(path.empty() ? "runs" : path);
+    if (!path.empty()) fs::create_directories(path);
+    const std::string folder = path.empty() ? MakeNew(job.name) : path;
+    if (path.empty()) made.insert(made.begin(), folder);
+    if (!fs::exists(folder + "/lock")) RequireFree(folder);  // before writing a lock
+    RunDirectory run(folder);
+    RequireFree(folder);
+    run.made_ = std::move(made);
+    run.WriteJob(job);
+    return run;
+  } catch (const fs::filesystem_error& problem) {
+    throw UserError(CannotMake(path.empty() ? problem.path1().string() : path, problem.code()));
+  }
+}
+
+RunDirectory RunDirectory::Resume(const std::string& path) {
+  RequireRun(path);
+  return RunDirectory(path);
+}
+
+void RunDirectory::Abandon() {
+  std::error_code none;
+  for (const fs::path& entry : Entries(path_))
+    if (IsOurs(entry.filename())) fs::remove(entry, none);
+  for (const fs::path& folder : made_) fs::remove(folder, none);  // removes only empty folders
+}
+
+void RunDirectory::WriteJob(const Job& job) const {
+  const std::string text =
+      fmt::format("# The job as it ran, by yoke {} ({}). Continue: yoke train --resume {}\n{}",
+                  Version(), Commit(), OneLine(path_), FormatToml(job.resolved));
+  ReplaceFile(path_ + kJobFile, text);
+}
+
+bool RunDirectory::HasJob() const { return fs::exists(path_ + kJobFile); }
+
+Job LoadRunJob(const std::string& run, const Overrides& overrides) {
+  RequireRun(run);
+  if (fs::exists(run + kJobFile)) return MakeResolvedJob(ReadToml(run + kJobFile), overrides);
+  const std::optional<CheckpointHeader> header = NewestHeader(run);
+  Require(header.has_value(),
+          "{} cannot be resumed: it has no job.toml, and no checkpoint is whole", run);
+  return MakeResolvedJob(header->job, overrides);
+}
+
+}  // namespace yoke
