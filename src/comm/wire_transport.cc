@@ -1,32 +1,25 @@
-// A world over a wire. There is no receiving thread: a waiting thread makes progress on the wire,
-// one thread at a time for its whole rank, with longer and longer pauses while nothing arrives.
+// A world over a wire: its messages, its native all-reduce, and the end of all ranks.
 #include "comm/wire_transport.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <limits>
 #include <mutex>
-#include <new>
-#include <thread>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/wait_time.h"
 #include "comm/join_watch.h"
 #include "comm/lost.h"
 #include "comm/mailbox.h"
-#include "comm/patience.h"
 #include "comm/spawned.h"
 #include "comm/wire_failure.h"
 #include "comm/wire_letter.h"
+#include "comm/wire_waits.h"
 
 namespace yoke {
 namespace {
@@ -38,7 +31,10 @@ enum EndingTag : int { kFailed, kFarewell };
 class WireTransport : public RealTransport<WireTransport> {
  public:
   WireTransport(Wire& wire, const WireRanks& options)
-      : wire_(wire), options_(options), ended_(wire.size()) {
+      : wire_(wire),
+        options_(options),
+        waits_(wire, [this](Letter letter) { Deliver(std::move(letter)); }),
+        ended_(wire.size()) {
     ended_[wire.rank()] = true;
   }
 
@@ -49,13 +45,13 @@ class WireTransport : public RealTransport<WireTransport> {
 
   void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) override {
     if (to != rank())
-      return OnWire([&] {
+      return waits_.OnWire([&] {
         wire_.Send(to, Pack({context, static_cast<int64_t>(bytes.size()), tag}, bytes));
       });
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(waits_.mutex());
     mail_.Put({.key = {.context = context, .source = to, .tag = tag},
                .bytes = {bytes.begin(), bytes.end()}});
-    changed_.notify_all();
+    waits_.Changed();
   }
 
   Message Receive(const MessageKey& key, const char* operation) override {
@@ -73,7 +69,7 @@ class WireTransport : public RealTransport<WireTransport> {
                                                              std::span<const int> ranks) override {
     const JoinWatch watch(timeout());
     std::unique_ptr<WireGroup> group;
-    OnWire([&] { group = wire_.Group(ranks, context); });
+    waits_.OnWire([&] { group = wire_.Group(ranks, context); });
     if (!group) return nullptr;
     return std::make_unique<NativeAllReduce>(*this, context, ranks, std::move(group));
   }
@@ -86,10 +82,10 @@ class WireTransport : public RealTransport<WireTransport> {
     try {
       work();
     } catch (const RankLost&) {
-      Lose();
+      waits_.Lose();
     } catch (const GaveUp&) {
       GiveUp();
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(waits_.mutex());
       consequence_ = std::current_exception();
     } catch (...) {
       Fail(std::current_exception());
@@ -99,7 +95,7 @@ class WireTransport : public RealTransport<WireTransport> {
   /// Waits until all ranks have said farewell and everything sent has arrived; false if a rank does
   /// not answer.
   bool End() {
-    if (lost_) return false;
+    if (waits_.lost()) return false;
     if (consequence_ && failures_.empty()) Fail(consequence_);
     Tell(kFarewell, {});
     bool well = false;
@@ -108,7 +104,7 @@ class WireTransport : public RealTransport<WireTransport> {
   }
 
   /// A process is lost and no rank has failed, so the survivors can continue.
-  bool LostOne() const { return lost_ && failures_.empty(); }
+  bool LostOne() const { return waits_.lost() && failures_.empty(); }
 
   /// Throws the world's failure, if any.
   void Rethrow() {
@@ -166,9 +162,9 @@ class WireTransport : public RealTransport<WireTransport> {
         return !ended_[rank] && mail_.Find(here) == mail_.End();
       });
     };
-    if (Wait(Now() + options_.farewell / 2, [&] { return missing() == ranks.end(); }))
+    if (waits_.Wait(Now() + options_.farewell / 2, [&] { return missing() == ranks.end(); }))
       return kAnySource;
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(waits_.mutex());
     const auto one = missing();
     return one == ranks.end() ? kAnySource : *one;
   }
@@ -177,39 +173,22 @@ class WireTransport : public RealTransport<WireTransport> {
   /// must not be left in it.
   bool Sum(WireGroup& group, std::span<float> values) {
     bool done = false;
-    OnWire([&] {
+    waits_.OnWire([&] {
       group.Begin(values);
-      done = Wait(
+      done = waits_.Wait(
           Now() + timeout(), [&] { return group.Done(); }, /*asks=*/true);
     });
     if (done) group.Take(values);
     return done;
   }
 
-  /// Runs work(); if the wire reports a lost process, all waits of this rank end.
-  template <typename Work>
-  void OnWire(const Work& work) {
-    try {
-      work();
-    } catch (const RankLost&) {
-      Lose();
-      throw;
-    }
-  }
-
-  void Lose() {
-    const std::lock_guard lock(mutex_);
-    lost_ = true;
-    changed_.notify_all();
-  }
-
   /// Allows long: another rank may be in its own wait, and notice only when that times out.
   bool AwaitFarewells() {
     const double began = Now(), patience = 2 * timeout() + options_.farewell;
-    Wait(began + patience, [&] { return failed_ >= 0 || AllEnded(); });
-    if (Wait(failed_ >= 0 ? Now() + options_.farewell : Now(), [&] { return AllEnded(); }))
+    waits_.Wait(began + patience, [&] { return failed_ >= 0 || AllEnded(); });
+    if (waits_.Wait(failed_ >= 0 ? Now() + options_.farewell : Now(), [&] { return AllEnded(); }))
       return true;
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(waits_.mutex());
     if (failures_.empty())
       failures_.push_back({rank(), 1,
                            fmt::format("rank {} waited {:.3g} s for rank {} at the end: it has "
@@ -223,10 +202,10 @@ class WireTransport : public RealTransport<WireTransport> {
   /// without a message; such a wait blames no rank.
   bool Take(const MessageKey& key, double seconds, const char* operation, Message& message) {
     const double began = Now();
-    return Wait(began + seconds, [&] {
+    return waits_.Wait(began + seconds, [&] {
       const Mailbox::Place place = mail_.Find(key);
       if (place == mail_.End()) {
-        if (failed_ >= 0 && !lost_) EndWait(key, operation, Now() - began);
+        if (failed_ >= 0 && !waits_.lost()) EndWait(key, operation, Now() - began);
         return false;
       }
       message = mail_.Take(place);
@@ -242,77 +221,8 @@ class WireTransport : public RealTransport<WireTransport> {
     throw GaveUp(FailureSentence(*this, failed_, operation ? operation : "a wait"));
   }
 
-  /// Waits until `done()`, which is called with the lock held, is true; false at the deadline.
-  /// Looks at the wire at least once. `asks`: calling `done` makes progress.
-  template <typename Done>
-  bool Wait(double deadline, const Done& done, bool asks = false) {
-    std::unique_lock lock(mutex_);
-    Turn turn(*this);
-    Patience patience;
-    for (bool last = false;; last = Now() >= deadline) {
-      if (done()) return true;
-      if (lost_) throw RankLost(fmt::format("rank {} has lost another in a wait", rank()));
-      if (last) return false;
-      if (!turn.Mine() && !asks)
-        changed_.wait_for(lock, WaitTime(deadline - Now()));
-      else if (!turn.Mine() || !Look(lock))
-        Rest(lock, patience, asks);
-      else
-        patience = {};
-    }
-  }
-
-  /// One thread at a time polls the wire; when it leaves, another takes over. Requires the lock.
-  class Turn {
-   public:
-    explicit Turn(WireTransport& transport) : transport_(transport) {}
-    ~Turn() {
-      if (!mine_) return;
-      transport_.turn_taken_ = false;
-      transport_.changed_.notify_all();
-    }
-    Turn(const Turn&) = delete;
-    Turn& operator=(const Turn&) = delete;
-    bool Mine() {
-      if (!transport_.turn_taken_) mine_ = transport_.turn_taken_ = true;
-      return mine_;
-    }
-
-   private:
-    WireTransport& transport_;
-    bool mine_ = false;
-  };
-
-  /// Delivers what has arrived on the wire; false if nothing has.
-  bool Look(std::unique_lock<std::mutex>& lock) {
-    const Unlocked unlocked(lock);
-    int from = 0;
-    Packet bytes;
-    bool any = false;
-    OnWire([&] {
-      while (wire_.Receive(from, bytes)) {
-        Deliver(Unpack(from, std::move(bytes)));
-        any = true;
-      }
-    });
-    return any;
-  }
-
-  void Rest(std::unique_lock<std::mutex>& lock, Patience& patience, bool moving) {
-    const Unlocked unlocked(lock);
-    patience.Pause(moving || wire_.Receiving());
-  }
-
-  struct Unlocked {
-    explicit Unlocked(std::unique_lock<std::mutex>& held) : lock(held) { lock.unlock(); }
-    ~Unlocked() { lock.lock(); }
-    Unlocked(const Unlocked&) = delete;
-    Unlocked& operator=(const Unlocked&) = delete;
-    std::unique_lock<std::mutex>& lock;
-  };
-
   void Deliver(Letter letter) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(waits_.mutex());
     if (letter.key.context != kEnding) {
       mail_.Put(std::move(letter));
     } else if (letter.key.tag == kFarewell) {
@@ -321,13 +231,13 @@ class WireTransport : public RealTransport<WireTransport> {
       failures_.push_back(UnpackFailure(letter.key.source, letter.bytes));
       if (failed_ < 0) failed_ = letter.key.source;
     }
-    changed_.notify_all();
+    waits_.Changed();
   }
 
   void EndWaits(int failed) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(waits_.mutex());
     if (failed_ < 0) failed_ = failed;
-    changed_.notify_all();
+    waits_.Changed();
   }
 
   /// This rank has failed; only its first reason counts.
@@ -335,7 +245,7 @@ class WireTransport : public RealTransport<WireTransport> {
     const Failure failure = DescribeFailure(rank(), what);
     EndWaits(rank());
     {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(waits_.mutex());
       if (std::exchange(told_, true)) return;
       failures_.push_back(failure);
     }
@@ -360,11 +270,8 @@ class WireTransport : public RealTransport<WireTransport> {
 
   Wire& wire_;
   WireRanks options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  WireWaits waits_;
   Mailbox mail_;
-  bool turn_taken_ = false;
-  std::atomic<bool> lost_ = false;  // a process is lost
   int failed_ = -1;                 // a rank that sends no more messages
   bool told_ = false;               // this rank's failure has been sent
   std::exception_ptr consequence_;  // of another rank's failure

@@ -1,108 +1,23 @@
-// Trainer: real short runs; ends for every reason, and goes on as if never interrupted.
+// Trainer: real short runs; ends for every reason.
 #include "train/trainer.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
-#include <functional>
 
 #include "base/check.h"
 #include "kernels/threads.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/files.h"
 #include "train/record/run_directory.h"
+#include "train/support/trainer_fixture.h"
 
 namespace yoke::trainer_test {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kJob = R"([data]
-format = "synthetic-digits"
-train_size = 200
-test_size = 50
-[model]
-layer = [{ type = "flatten" }, { type = "dropout" }, { type = "linear", outputs = 16 }, { type = "relu" }, { type = "linear", outputs = 10 }]
-[train]
-epochs = 3
-batch = 32
-rule = "adam"
-learning_rate = 0.01
-[node]
-threads = 1
-)";
-
-/// Notes what happens, and does something at a step's or an epoch's end.
-class Notes : public Observer {
- public:
-  void Start(const StartEvent& event) override {
-    start = event;
-    if (at_start) at_start();
-  }
-  void Step(const StepEvent&) override {
-    if (at_step) at_step();
-  }
-  void Epoch(const EpochEvent& event) override {
-    epochs.push_back(event);
-    if (at_epoch) at_epoch(event);
-  }
-  void Message(const std::string& sentence) override { messages.push_back(sentence); }
-  void End(const EndEvent& event) override { ends.push_back(event); }
-
-  StartEvent start;
-  std::vector<EpochEvent> epochs;
-  std::vector<std::string> messages;
-  std::vector<EndEvent> ends;
-  std::function<void()> at_start;
-  std::function<void()> at_step;
-  std::function<void(const EpochEvent&)> at_epoch;
-};
-
-class TrainerTest : public testing::Test {
- protected:
-  TrainerTest() : folder_(fs::temp_directory_path() / fmt::format("yoke-trainer-{}", getpid())) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~TrainerTest() override { fs::remove_all(folder_); }
-
-  std::string Path(const std::string& run) const { return folder_ + "/" + run; }
-
-  Job MakeNew(const Overrides& overrides = {}) const {
-    WriteDurably(folder_ + "/job.toml", kJob);
-    return LoadJob(folder_ + "/job.toml", overrides);
-  }
-  EndEvent Begin(const std::string& run, const Overrides& overrides = {}) {
-    notes_ = {};
-    SignalAtFirstStep();
-    return Train(MakeNew(overrides),
-                 {.run = Path(run), .stop_signal = &signal_, .observers = {&notes_}});
-  }
-  EndEvent Resume(const std::string& run, const Overrides& overrides = {}) {
-    notes_ = {};
-    signal_ = 0;
-    return Train(
-        LoadRunJob(Path(run), overrides),
-        {.run = Path(run), .resume = true, .stop_signal = &signal_, .observers = {&notes_}});
-  }
-  /// Moves a signal set beforehand to the session's first step.
-  void SignalAtFirstStep() {
-    notes_.at_step = [this, number = signal_.exchange(0)] { signal_ = number; };
-  }
-  std::string Weights(const std::string& run) const {
-    return ReadWhole(Path(run) + "/last/model.safetensors");
-  }
-  std::string RuleStateOf(const std::string& run) const {
-    return ReadWhole(Path(run) + "/last/optimizer.safetensors");
-  }
-
-  std::string folder_;
-  std::atomic<int> signal_ = 0;
-  Notes notes_;
-};
+using test::TrainerTest;
 
 TEST_F(TrainerTest, TellsWhatHappens) {
   const EndEvent end = Begin("a");
@@ -132,33 +47,6 @@ TEST_F(TrainerTest, SameSeedSameWeights) {
 }
 
 // A run that is stopped in the middle of an epoch, several times, ends with the same bytes.
-TEST_F(TrainerTest, ResumesBitForBit) {
-  Begin("a");
-  signal_ = SIGTERM;  // Each session makes one step.
-  EXPECT_EQ(Begin("b").reason, "interrupted");
-  int sessions = 1;
-  for (EndEvent end{.reason = "interrupted"}; end.reason == "interrupted"; ++sessions) {
-    notes_ = {};
-    signal_ = sessions < 12 ? SIGTERM : 0;
-    SignalAtFirstStep();
-    end =
-        Train(LoadJob(Path("b") + "/job.toml", {}),
-              {.run = Path("b"), .resume = true, .stop_signal = &signal_, .observers = {&notes_}});
-  }
-  EXPECT_EQ(sessions, 13);
-  EXPECT_EQ(Weights("a"), Weights("b"));
-  EXPECT_EQ(RuleStateOf("a"), RuleStateOf("b"));
-}
-
-TEST_F(TrainerTest, LossOfAnInterruptedEpochIsWhole) {
-  Begin("a");
-  const double loss = notes_.epochs[0].train_loss;
-  signal_ = SIGINT;
-  Begin("b");
-  Resume("b");
-  EXPECT_EQ(notes_.epochs[0].train_loss, loss);
-}
-
 TEST_F(TrainerTest, InterruptedInOrder) {
   signal_ = SIGINT;
   const EndEvent end = Begin("a");
@@ -262,72 +150,6 @@ TEST_F(TrainerTest, ALossThatIsFarAboveTheUntrainedModelsIsDivergence) {
 }
 
 // The loss of the untrained model is in the checkpoint.
-TEST_F(TrainerTest, AResumedRunKnowsWhereItBegan) {
-  Begin("a", {{"train.epochs", "1"}});
-  const EndEvent end = Resume(
-      "a", {{"train.epochs", "2"}, {"train.learning_rate", "1e6"}, {"train.clip_norm", "1"}});
-  EXPECT_EQ(end.reason, "diverged");
-  EXPECT_NE(end.sentence.find("(epoch 2)"), std::string::npos) << end.sentence;
-}
-
-TEST_F(TrainerTest, FinishedRunStaysAsItIs) {
-  Begin("a");
-  const std::string weights = Weights("a");
-  const EndEvent end = Resume("a");
-  EXPECT_EQ(end.reason, "finished");
-  EXPECT_EQ(end.exit_status, 0);
-  EXPECT_FALSE(end.test.empty());
-  EXPECT_TRUE(notes_.epochs.empty());
-  EXPECT_EQ(Weights("a"), weights);
-}
-
-TEST_F(TrainerTest, MoreEpochsGoOn) {
-  Begin("a", {{"train.epochs", "1"}});
-  EXPECT_EQ(Resume("a", {{"train.epochs", "3"}}).epochs, 3);
-  Begin("b");
-  EXPECT_EQ(Weights("a"), Weights("b"));
-}
-
-TEST_F(TrainerTest, ResumeWithoutCheckpointBeginsAnew) {
-  Begin("a");
-  const Job job = MakeNew();
-  RunDirectory::Create(Path("b"), job);
-  Resume("b");
-  EXPECT_EQ(Weights("a"), Weights("b"));
-}
-
-TEST_F(TrainerTest, ALostJobIsTakenFromTheCheckpoint) {
-  Begin("a", {{"train.epochs", "2"}, {"checkpoint.keep", "2"}});
-  const std::string job = ReadWhole(Path("a") + "/job.toml");
-  fs::remove(Path("a") + "/job.toml");
-  WriteDurably(Path("a") + "/last/checkpoint.json", "{");  // That of the first epoch is whole.
-  EXPECT_EQ(Resume("a").epochs, 2);
-  EXPECT_EQ(notes_.messages.at(0), "job.toml is missing: the job is that of the newest checkpoint");
-  EXPECT_EQ(ReadWhole(Path("a") + "/job.toml"), job);
-  fs::remove(Path("a") + "/job.toml");
-  fs::remove_all(Path("a") + "/checkpoints");
-  EXPECT_THROW(Resume("a"), UserError);
-}
-
-TEST_F(TrainerTest, DamagedCheckpointFallsBack) {
-  Begin("a");
-  const std::string weights = Weights("a");
-  WriteDurably(Path("a") + "/last/model.safetensors", weights.substr(0, 1000));
-  Resume("a");
-  EXPECT_NE(notes_.messages.at(0).find("model.safetensors is damaged"), std::string::npos);
-  EXPECT_EQ(Weights("a"), weights);
-}
-
-TEST_F(TrainerTest, ARefusedResumeLeavesTheJob) {
-  Begin("a");
-  const std::string job = ReadWhole(Path("a") + "/job.toml");
-  EXPECT_THROW(Resume("a", {{"data.train_size", "300"}}), UserError);
-  EXPECT_THROW(Resume("a", {{"checkpoint.best", "auc"}}), UserError);
-  EXPECT_EQ(ReadWhole(Path("a") + "/job.toml"), job);
-  EXPECT_EQ(Resume("a", {{"train.epochs", "4"}}).epochs, 4);
-  EXPECT_NE(ReadWhole(Path("a") + "/job.toml"), job);
-}
-
 TEST_F(TrainerTest, WhatDiesBeforeTrainingLeavesItsNameFree) {
   notes_.at_start = [] { throw std::runtime_error("dies"); };
   EXPECT_THROW(
@@ -395,11 +217,6 @@ TEST_F(TrainerTest, GroupsKeepWhatCompressionLeavesOut) {
     EXPECT_EQ(ReadWhole(kept).find("strategy.residual") != std::string::npos, keeps) << rank;
   }
   EXPECT_EQ(Resume("a", {{"train.epochs", "2"}}).reason, "finished");
-}
-
-TEST_F(TrainerTest, AnotherRuleStartsItsStateAnew) {
-  Begin("a", {{"train.epochs", "1"}});
-  EXPECT_EQ(Resume("a", {{"train.epochs", "2"}, {"train.rule", "sgd"}}).reason, "finished");
 }
 
 }  // namespace yoke::trainer_test

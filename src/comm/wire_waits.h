@@ -1,0 +1,130 @@
+// WireWaits: the waits of a rank's threads on a wire. There is no receiving thread: a waiting
+// thread makes progress on the wire, one at a time for its whole rank, with longer and longer
+// pauses while nothing arrives.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/wait_time.h"
+#include "comm/lost.h"
+#include "comm/patience.h"
+#include "comm/wire.h"
+#include "comm/wire_letter.h"
+
+namespace yoke {
+
+class WireWaits {
+ public:
+  /// `deliver` takes each letter that arrives, without the lock.
+  WireWaits(Wire& wire, std::function<void(Letter)> deliver)
+      : wire_(wire), deliver_(std::move(deliver)) {}
+
+  /// The lock of all that waits look at. Call Changed() after a change.
+  std::mutex& mutex() { return mutex_; }
+  void Changed() { changed_.notify_all(); }
+
+  /// A process is lost: all waits of this rank end with RankLost.
+  void Lose() {
+    const std::lock_guard lock(mutex_);
+    lost_ = true;
+    Changed();
+  }
+  bool lost() const { return lost_; }
+
+  /// Runs work(); if the wire reports a lost process, all waits of this rank end.
+  template <typename Work>
+  void OnWire(const Work& work) {
+    try {
+      work();
+    } catch (const RankLost&) {
+      Lose();
+      throw;
+    }
+  }
+
+  /// Waits until `done()`, which is called with the lock held, is true; false at the deadline.
+  /// Looks at the wire at least once. `asks`: calling `done` makes progress.
+  template <typename Done>
+  bool Wait(double deadline, const Done& done, bool asks = false) {
+    std::unique_lock lock(mutex_);
+    Turn turn(*this);
+    Patience patience;
+    for (bool last = false;; last = Now() >= deadline) {
+      if (done()) return true;
+      if (lost_) throw RankLost(fmt::format("rank {} has lost another in a wait", wire_.rank()));
+      if (last) return false;
+      if (!turn.Mine() && !asks)
+        changed_.wait_for(lock, WaitTime(deadline - Now()));
+      else if (!turn.Mine() || !Look(lock))
+        Rest(lock, patience, asks);
+      else
+        patience = {};
+    }
+  }
+
+ private:
+  /// One thread at a time polls the wire; when it leaves, another takes over. Requires the lock.
+  class Turn {
+   public:
+    explicit Turn(WireWaits& waits) : waits_(waits) {}
+    ~Turn() {
+      if (!mine_) return;
+      waits_.turn_taken_ = false;
+      waits_.Changed();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    bool Mine() {
+      if (!waits_.turn_taken_) mine_ = waits_.turn_taken_ = true;
+      return mine_;
+    }
+
+   private:
+    WireWaits& waits_;
+    bool mine_ = false;
+  };
+
+  /// Delivers what has arrived on the wire; false if nothing has.
+  bool Look(std::unique_lock<std::mutex>& lock) {
+    const Unlocked unlocked(lock);
+    int from = 0;
+    Packet bytes;
+    bool any = false;
+    OnWire([&] {
+      while (wire_.Receive(from, bytes)) {
+        deliver_(Unpack(from, std::move(bytes)));
+        any = true;
+      }
+    });
+    return any;
+  }
+
+  void Rest(std::unique_lock<std::mutex>& lock, Patience& patience, bool moving) {
+    const Unlocked unlocked(lock);
+    patience.Pause(moving || wire_.Receiving());
+  }
+
+  struct Unlocked {
+    explicit Unlocked(std::unique_lock<std::mutex>& held) : lock(held) { lock.unlock(); }
+    ~Unlocked() { lock.lock(); }
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+    std::unique_lock<std::mutex>& lock;
+  };
+
+  Wire& wire_;
+  std::function<void(Letter)> deliver_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool turn_taken_ = false;
+  std::atomic<bool> lost_ = false;  ///< A process is lost.
+};
+
+}  // namespace yoke

@@ -1,0 +1,369 @@
+// Leader: rank 0 decides when to stop, evaluates, saves and reports.
+#include "train/leader.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "train/checkpoint/fit.h"
+#include "train/checkpoint/rank_state.h"
+#include "train/explosion.h"
+#include "train/record/record.h"
+#include "train/staleness_note.h"
+#include "train/watch.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kSecondsBetweenStepEvents = 0.1;
+constexpr int kDivergedStatus = 3;
+
+class LeadingMember : public Leader {
+ public:
+  LeadingMember(const Job& job, const RunRequest& request, RunContext& context,
+                const Communicator& world, const LocalRank& inside)
+      : Leader(job, request, context, world, inside),
+        run_(context.run->path()),
+        record_(MakeRecord(run_)),
+        observers_(request.observers),
+        watch_(job, data_) {
+    observers_.insert(observers_.begin(), record_.get());
+    if (job.train.Has("time_limit"))
+      time_limit_ = ParseDuration(job.train.String("time_limit"), "train.time_limit");
+  }
+  ~LeadingMember() override { rounds_.reset(); }
+  LeadingMember(const LeadingMember&) = delete;
+  LeadingMember& operator=(const LeadingMember&) = delete;
+
+  EndEvent Lead() override {
+    std::string reason = ended_before_;
+    if (reason.empty() && position_.epoch >= cursor_.epochs()) reason = "finished";
+    if (!reason.empty() && !inherits_)
+      Tell(fmt::format("{} has already ended ({}): there is nothing left to train", run_, reason));
+    if (reason.empty() && !inherits_ && Interrupted())
+      reason = "interrupted";  // while reading data
+    if (!reason.empty() || context_.pending) {
+      rounds_->Give({.kind = Order::kSettle});
+      replica_->Settle();
+    }
+    if (context_.pending) reason = Save(RunContext::PendingCheckpoint(*context_.pending));
+    while (reason.empty()) reason = RunRound();
+    EndEvent end = End(reason);
+    rounds_->Give({.kind = Order::kEnd, .exit_status = end.exit_status});
+    Finish();
+    return end;
+  }
+
+ private:
+  // Start.
+
+  void TakeUp(const Checkpoint& checkpoint) override {
+    const CheckpointHeader& header = checkpoint.header();
+    CheckSameData(job_, *data_.train, header, run_);
+    replica_->Restore(checkpoint);
+    position_ = header.position;
+    TakeBest(header);
+    saved_test_ = header.test;
+    if (header.reason == "target" && job_.train.Has("target") &&
+        SameKey(job_, header, "train", "target"))
+      ended_before_ = header.reason;
+  }
+
+  /// The best value so far counts only for the same metric, and if its weights still exist.
+  void TakeBest(const CheckpointHeader& header) {
+    position_.best = header.position.best;
+    position_.has_best = header.position.has_best && SameKey(job_, header, "checkpoint", "best") &&
+                         std::filesystem::exists(run_ + "/best");
+  }
+
+  std::string Hardware() const {
+    const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
+    return fmt::format("{} ({}{} thread{}{})", fmt::join(replica_->devices().names(), " + "), ranks,
+                       threads_.threads, threads_.threads == 1 ? "" : "s",
+                       ranks.empty() ? "" : " each");
+  }
+
+  void Begun(const std::optional<RecoveryPlan>& recovery) override {
+    inherits_ = recovery && recovery->trained();
+    if (inherits_ && !position_.has_best && context_.checkpoint)
+      TakeBest(context_.checkpoint->header());  // the lost leader's
+    saved_ = std::filesystem::exists(run_ + "/last");
+    const StartEvent event = {.run = run_,
+                              .parameters = replica_->layout().Parameters(),
+                              .devices = replica_->devices().names(),
+                              .hardware = Hardware(),
+                              .executor = job_.node.String("executor"),
+                              .strategy = job_.cluster.String("strategy"),
+                              .world = world_.size(),
+                              .train_examples = data_.train->Size(),
+                              .test_examples = data_.test ? data_.test->Size() : 0,
+                              .epochs_done = cursor_.EpochsDone(),
+                              .epochs = cursor_.epochs()};
+    if (inherits_) told_ = EpochsTold(run_, event.epochs_done);
+    for (Observer* observer : observers_) observer->Start(event);
+    for (const std::string& place : Places()) LogInfo(place);
+    for (const std::string& message : context_.messages) Tell(message);
+    context_.messages.clear();
+    if (recovery)
+      Tell(fmt::format("rank {} of {} is lost{}: {} continue from step {}",
+                       fmt::join(recovery->lost, ", "), recovery->world,
+                       inherits_ ? "" : " before the first step", world_.size(), position_.step));
+    if (inherits_) return;
+    for (const std::string& note : data_.notes) Tell(note);
+    if (const std::string note = cursor_.Note(); !note.empty()) Tell(note);
+    if (const std::string note = StalenessNote(job_, StrategyOf(job_), world_.size());
+        !note.empty())
+      Tell(note);
+    if (context_.checkpoint)
+      Tell(
+          fmt::format("resumed from {} at step {}", context_.checkpoint->folder(), position_.step));
+    if (request_.resume && !context_.checkpoint)
+      Tell("there is no checkpoint yet: starting from the beginning");
+  }
+
+  void Tell(const std::string& sentence) {
+    for (Observer* observer : observers_) observer->Message(sentence);
+  }
+
+  // The loop. Functions that may end it return the reason, or "".
+
+  /// One round on rank 0: steps until all meet, then what is due.
+  std::string RunRound() {
+    if (!cursor_.planned()) {
+      cursor_.PlanEpoch();
+      clock_.BeginEpoch(cursor_.EpochsDone());
+    }
+    const Order order = {.kind = Order::kTrain, .first = cursor_.done(), .last = LastStepOfRound()};
+    rounds_->Give(order);
+    rate_ = cursor_.LearningRateAt(cursor_.done());
+    const std::vector<StepTotals> all_totals = Work(order);
+    if (const auto bad = FirstBad(all_totals))
+      return Diverged(std::isnan(bad->bad_loss) ? "the loss became nan"
+                                                : fmt::format("the loss became {}", bad->bad_loss),
+                      bad->bad_step);
+    return cursor_.EpochIsOver() ? FinishEpoch(RecentLoss(all_totals)) : BetweenSteps();
+  }
+
+  static double RecentLoss(const std::vector<StepTotals>& all_totals) {
+    double logs = 0, steps = 0;
+    for (const StepTotals& totals : all_totals) {
+      logs += totals.recent_log * static_cast<double>(totals.recent);
+      steps += static_cast<double>(totals.recent);
+    }
+    return steps > 0 ? std::exp(logs / steps) : 0;
+  }
+
+  /// A checkpoint due by steps ends a round.
+  int64_t LastStepOfRound() const {
+    const int64_t every = job_.checkpoint.Int("every_steps");
+    if (every == 0) return cursor_.steps();
+    return std::min(cursor_.steps(), cursor_.done() + every - position_.step % every);
+  }
+
+  std::string BetweenSteps() {
+    const std::string reason = ReasonToStop();
+    return CheckpointIsDue() || !reason.empty() ? Save({.reason = reason}) : "";
+  }
+
+  /// `recent`: the loss of the epoch's last steps.
+  std::string FinishEpoch(double recent) {
+    EpochEvent event = {
+        .epoch = position_.epoch + 1,
+        .epochs = cursor_.epochs(),
+        .seconds = 0,
+        .examples_per_second = ExamplesPerSecond(cursor_.done()),
+        .learning_rate = rate_,
+        .step = position_.step,
+        .train_loss = position_.loss_sum / static_cast<double>(position_.loss_examples),
+        .validation = {},
+        .test = {},
+        .exchange = exchange_};
+    cursor_.FinishEpoch();
+    totals_ = Before();
+    const std::string bad = replica_->BadParameter();
+    if (!bad.empty()) return Diverged("the weights became infinite", position_.step);
+    const bool measure = position_.epoch % job_.train.Int("evaluate_every") == 0 ||
+                         position_.epoch >= cursor_.epochs();
+    if (measure && data_.validation)
+      event.validation = replica_->Evaluate(*data_.validation, request_.stop_signal);
+    if (measure && data_.test) event.test = replica_->Evaluate(*data_.test, request_.stop_signal);
+    event.seconds = clock_.OfTraining();
+    if (event.epoch > told_)
+      for (Observer* observer : observers_) observer->Epoch(event);
+    if (Exploded(position_.untrained_loss, recent,
+                 event.test.empty() ? event.validation : event.test))
+      return Diverged(fmt::format("the loss became {:.3g}, from {:.3g} before training", recent,
+                                  position_.untrained_loss),
+                      position_.step);
+    return Decide(measure ? (data_.validation ? event.validation : event.test) : Metrics{},
+                  event.test);
+  }
+
+  /// After an epoch: decides whether to stop, and saves if that is due.
+  std::string Decide(const Metrics& watched, const Metrics& test) {
+    const bool best = watch_.IsBest(watched, position_);
+    const bool measured = !data_.test || !test.empty();  // not interrupted
+    std::string reason = watch_.ReachesTarget(watched)                     ? "target"
+                         : position_.epoch >= cursor_.epochs() && measured ? "finished"
+                                                                           : ReasonToStop();
+    const int64_t every = job_.checkpoint.Int("every_epochs");
+    const bool due = (every > 0 && position_.epoch % every == 0) || CheckpointIsDue();
+    if (!due && !best && reason.empty()) return "";
+    return Save({.reason = reason, .test = test, .best = best});
+  }
+
+  /// Due by steps or minutes.
+  bool CheckpointIsDue() const {
+    const int64_t every = job_.checkpoint.Int("every_steps");
+    return (every > 0 && position_.step % every == 0) || MinutesAreOver();
+  }
+
+  std::string ReasonToStop() const {
+    if (Interrupted()) return "interrupted";
+    return time_limit_ > 0 && clock_.OfSession() >= time_limit_ ? "time_limit" : "";
+  }
+
+  bool MinutesAreOver() const {
+    const double minutes = job_.checkpoint.Float("every_minutes");
+    return minutes > 0 && clock_.SinceSaved() >= minutes * 60;
+  }
+
+  bool Due() const override { return !ReasonToStop().empty() || MinutesAreOver(); }
+
+  /// Writes a checkpoint; returns `reason`, or "diverged" if the weights are not finite.
+  std::string Save(const RunContext::PendingCheckpoint& due) {
+    context_.pending = due;
+    if (!replica_->BadParameter().empty())
+      return Diverged("the weights became infinite", position_.step);
+    const double begin = clock_.Now();
+    position_.seconds = clock_.OfTraining();
+    CheckpointHeader header = {.job = job_.resolved,
+                               .data = data_.train->Info(),
+                               .position = position_,
+                               .rule_steps = 0,
+                               .executor = {},
+                               .strategy = {},
+                               .test = due.test,
+                               .reason = due.reason};
+    replica_->Describe(header);
+    const bool own = replica_->KeepsOwn();
+    if (own) rounds_->Give({.kind = Order::kKeep});
+    RankStateCollector collector(world_, *replica_);
+    WriteCheckpoint(
+        {.run = run_, .keep = static_cast<int>(job_.checkpoint.Int("keep")), .best = due.best},
+        {.header = header,
+         .layout = replica_->layout(),
+         .values = replica_->Model(),
+         .state = replica_->state(),
+         .layers = replica_->LayerTensors(),
+         .replicas = own ? world_.size() : 0,
+         .own = [&collector](int rank) { return collector.Of(rank); }});
+    context_.pending.reset();
+    saved_test_ = due.test;
+    saved_ = true;
+    clock_.Saved(begin);
+    return due.reason;
+  }
+
+  std::string Diverged(const std::string& what, int64_t step) {
+    const std::string where = replica_->FirstNonFinite();
+    // The current epoch, or the one that has just ended.
+    const int64_t epoch = cursor_.planned() ? position_.epoch + 1 : position_.epoch;
+    sentence_ = fmt::format(
+        "{} at step {} (epoch {}){}; try a smaller train.learning_rate (now {:.3g}), "
+        "train.clip_norm = 1, or "
+        "a warm-up (train.schedule)",
+        what, step, std::max<int64_t>(1, epoch),
+        where.empty() ? "" : fmt::format(", first in '{}'", where), rate_);
+    if (saved_) sentence_ += fmt::format("; the last good checkpoint is {}/last", run_);
+    return "diverged";
+  }
+
+  // Reports.
+
+  /// The rate after `done` steps of the epoch's plan.
+  double ExamplesPerSecond(int64_t done) const {
+    return clock_.Speed(cursor_.EpochsAt(done)) * static_cast<double>(position_.examples);
+  }
+
+  void Stepped(int64_t done, int64_t step, const StepTotals& so_far) override {
+    if (Now() - step_told_ < kSecondsBetweenStepEvents) return;
+    step_told_ = Now();
+    const double speed = ExamplesPerSecond(done), epoch = cursor_.EpochsAt(done);
+    const double left =
+        (static_cast<double>(cursor_.epochs()) - epoch) * static_cast<double>(position_.examples);
+    const StepEvent event = {.step = step,
+                             .epoch = epoch,
+                             .epochs = cursor_.epochs(),
+                             .loss = so_far.loss_sum / static_cast<double>(so_far.examples),
+                             .learning_rate = rate_,
+                             .examples_per_second = speed,
+                             .seconds_left = left / speed};
+    for (Observer* observer : observers_) observer->Step(event);
+  }
+
+  std::string SentenceOf(const std::string& reason) const {
+    if (reason == "finished" || reason == "target")
+      return fmt::format("the weights are in {}/last", run_);
+    return fmt::format("stopped at step {}; continue with: yoke train --resume {}", position_.step,
+                       run_);
+  }
+
+  MemoryUse Memory() const {
+    MemoryUse memory = replica_->Memory();
+    memory.peak = PeakMemory();
+    memory.before_model = context_.before_model;
+    return memory;
+  }
+
+  EndEvent End(const std::string& reason) {
+    const bool diverged = reason == "diverged";
+    if (saved_test_.empty() && data_.test && !diverged && reason != "interrupted")
+      saved_test_ = replica_->Evaluate(*data_.test, request_.stop_signal);
+    EndEvent event = {.run = run_,
+                      // As in the checkpoint, from which a resumed run continues.
+                      .seconds = diverged ? clock_.OfTraining() : position_.seconds,
+                      .epochs = cursor_.EpochsDone(),
+                      .step = position_.step,
+                      .test = saved_test_,
+                      .reason = reason,
+                      .sentence = diverged ? sentence_ : SentenceOf(reason),
+                      .exit_status = diverged                  ? kDivergedStatus
+                                     : reason == "interrupted" ? 128 + Signal()
+                                                               : 0,
+                      .memory = Memory(),
+                      .exchange = exchange_,
+                      .node = replica_->Work()};
+    for (Observer* observer : observers_) observer->End(event);
+    return event;
+  }
+
+  std::string run_;
+  std::unique_ptr<Observer> record_;
+  std::vector<Observer*> observers_;
+  Watch watch_;
+  double time_limit_ = 0;
+  bool inherits_ = false;     ///< Continues from a larger world.
+  int64_t told_ = 0;          ///< The last epoch that a lost leader recorded.
+  std::string ended_before_;  ///< Why the resumed run had ended, if the job is the same.
+  Metrics saved_test_;        ///< Test metrics of the weights in `last`, if known.
+  bool saved_ = false;        ///< A checkpoint exists.
+  std::string sentence_;
+  double step_told_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Leader> MakeLeader(const Job& job, const RunRequest& request, RunContext& context,
+                                   const Communicator& world, const LocalRank& inside) {
+  return std::make_unique<LeadingMember>(job, request, context, world, inside);
+}
+
+}  // namespace yoke

@@ -1,0 +1,120 @@
+// Resuming: a run goes on as if never interrupted.
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+
+#include "base/check.h"
+#include "kernels/threads.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/files.h"
+#include "train/record/run_directory.h"
+#include "train/support/trainer_fixture.h"
+
+namespace yoke::resume_test {
+
+namespace fs = std::filesystem;
+class ResumeTest : public test::TrainerTest {};
+
+TEST_F(ResumeTest, ResumesBitForBit) {
+  Begin("a");
+  signal_ = SIGTERM;  // Each session makes one step.
+  EXPECT_EQ(Begin("b").reason, "interrupted");
+  int sessions = 1;
+  for (EndEvent end{.reason = "interrupted"}; end.reason == "interrupted"; ++sessions) {
+    notes_ = {};
+    signal_ = sessions < 12 ? SIGTERM : 0;
+    SignalAtFirstStep();
+    end =
+        Train(LoadJob(Path("b") + "/job.toml", {}),
+              {.run = Path("b"), .resume = true, .stop_signal = &signal_, .observers = {&notes_}});
+  }
+  EXPECT_EQ(sessions, 13);
+  EXPECT_EQ(Weights("a"), Weights("b"));
+  EXPECT_EQ(RuleStateOf("a"), RuleStateOf("b"));
+}
+
+TEST_F(ResumeTest, LossOfAnInterruptedEpochIsWhole) {
+  Begin("a");
+  const double loss = notes_.epochs[0].train_loss;
+  signal_ = SIGINT;
+  Begin("b");
+  Resume("b");
+  EXPECT_EQ(notes_.epochs[0].train_loss, loss);
+}
+
+TEST_F(ResumeTest, AResumedRunKnowsWhereItBegan) {
+  Begin("a", {{"train.epochs", "1"}});
+  const EndEvent end = Resume(
+      "a", {{"train.epochs", "2"}, {"train.learning_rate", "1e6"}, {"train.clip_norm", "1"}});
+  EXPECT_EQ(end.reason, "diverged");
+  EXPECT_NE(end.sentence.find("(epoch 2)"), std::string::npos) << end.sentence;
+}
+
+TEST_F(ResumeTest, FinishedRunStaysAsItIs) {
+  Begin("a");
+  const std::string weights = Weights("a");
+  const EndEvent end = Resume("a");
+  EXPECT_EQ(end.reason, "finished");
+  EXPECT_EQ(end.exit_status, 0);
+  EXPECT_FALSE(end.test.empty());
+  EXPECT_TRUE(notes_.epochs.empty());
+  EXPECT_EQ(Weights("a"), weights);
+}
+
+TEST_F(ResumeTest, MoreEpochsGoOn) {
+  Begin("a", {{"train.epochs", "1"}});
+  EXPECT_EQ(Resume("a", {{"train.epochs", "3"}}).epochs, 3);
+  Begin("b");
+  EXPECT_EQ(Weights("a"), Weights("b"));
+}
+
+TEST_F(ResumeTest, ResumeWithoutCheckpointBeginsAnew) {
+  Begin("a");
+  const Job job = MakeNew();
+  RunDirectory::Create(Path("b"), job);
+  Resume("b");
+  EXPECT_EQ(Weights("a"), Weights("b"));
+}
+
+TEST_F(ResumeTest, ALostJobIsTakenFromTheCheckpoint) {
+  Begin("a", {{"train.epochs", "2"}, {"checkpoint.keep", "2"}});
+  const std::string job = ReadWhole(Path("a") + "/job.toml");
+  fs::remove(Path("a") + "/job.toml");
+  WriteDurably(Path("a") + "/last/checkpoint.json", "{");  // That of the first epoch is whole.
+  EXPECT_EQ(Resume("a").epochs, 2);
+  EXPECT_EQ(notes_.messages.at(0), "job.toml is missing: the job is that of the newest checkpoint");
+  EXPECT_EQ(ReadWhole(Path("a") + "/job.toml"), job);
+  fs::remove(Path("a") + "/job.toml");
+  fs::remove_all(Path("a") + "/checkpoints");
+  EXPECT_THROW(Resume("a"), UserError);
+}
+
+TEST_F(ResumeTest, DamagedCheckpointFallsBack) {
+  Begin("a");
+  const std::string weights = Weights("a");
+  WriteDurably(Path("a") + "/last/model.safetensors", weights.substr(0, 1000));
+  Resume("a");
+  EXPECT_NE(notes_.messages.at(0).find("model.safetensors is damaged"), std::string::npos);
+  EXPECT_EQ(Weights("a"), weights);
+}
+
+TEST_F(ResumeTest, ARefusedResumeLeavesTheJob) {
+  Begin("a");
+  const std::string job = ReadWhole(Path("a") + "/job.toml");
+  EXPECT_THROW(Resume("a", {{"data.train_size", "300"}}), UserError);
+  EXPECT_THROW(Resume("a", {{"checkpoint.best", "auc"}}), UserError);
+  EXPECT_EQ(ReadWhole(Path("a") + "/job.toml"), job);
+  EXPECT_EQ(Resume("a", {{"train.epochs", "4"}}).epochs, 4);
+  EXPECT_NE(ReadWhole(Path("a") + "/job.toml"), job);
+}
+
+TEST_F(ResumeTest, AnotherRuleStartsItsStateAnew) {
+  Begin("a", {{"train.epochs", "1"}});
+  EXPECT_EQ(Resume("a", {{"train.epochs", "2"}, {"train.rule", "sgd"}}).reason, "finished");
+}
+
+}  // namespace yoke::resume_test
