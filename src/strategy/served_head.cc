@@ -9,7 +9,6 @@
 #include "kernels/vectors.h"
 #include "strategy/packing.h"
 #include "strategy/side_thread.h"
-#include "strategy/traffic_mirror.h"
 #include "strategy/update.h"
 
 namespace yoke {
@@ -70,19 +69,27 @@ class HeadService {
               values_.values() + begin);
   }
 
-  /// Until all ranks have finished.
-  void Run(const Communicator& world) {
-    while (serving_ > 0) {
-      Handle(world, ReceiveWithoutTimeout(world, kAnySource, kToHead));
-      traffic_.Show(world.traffic());
-    }
+  /// Takes a part, and answers its team once their parts are a batch. False once all ranks have
+  /// finished.
+  bool Handle(const Communicator& world, Message message) {
+    Part part{.rank = message.source, .head = Unpacker(message.bytes).Take<PartHeader>()};
+    if (part.head.examples == 0) return --serving_ > 0;
+    part.message = std::move(message.bytes);
+    std::vector<Part>& parts = TeamOf(part.rank);
+    parts.push_back(std::move(part));
+    int64_t here = 0;
+    for (const Part& each : parts) here += each.head.examples;
+    if (here < parts[0].head.of_team) return true;
+    std::ranges::sort(parts, {}, &Part::rank);  // not as they came
+    Compute(world, parts);
+    parts.clear();
+    return true;
   }
 
   void Read(float* packed) const {
     const auto [begin, end] = HeadRange(context_);
     std::copy(values_.values() + begin, values_.values() + end, packed + begin);
   }
-  Traffic traffic() const { return traffic_.Read(); }
 
  private:
   struct Part {
@@ -90,23 +97,6 @@ class HeadService {
     PartHeader head;
     std::vector<std::byte> message;
   };
-
-  void Handle(const Communicator& world, Message message) {
-    Part part{.rank = message.source, .head = Unpacker(message.bytes).Take<PartHeader>()};
-    if (part.head.examples == 0) {
-      --serving_;
-      return;
-    }
-    part.message = std::move(message.bytes);
-    std::vector<Part>& parts = TeamOf(part.rank);
-    parts.push_back(std::move(part));
-    int64_t here = 0;
-    for (const Part& each : parts) here += each.head.examples;
-    if (here < parts[0].head.of_team) return;
-    std::ranges::sort(parts, {}, &Part::rank);  // not as they came
-    Compute(world, parts);
-    parts.clear();
-  }
 
   std::vector<Part>& TeamOf(int rank) {
     const int ranks = context_.world.size() - settings_.servers;
@@ -195,7 +185,6 @@ class HeadService {
   Batch batch_;
   std::vector<float> gradient_, scaled_;
   std::vector<std::byte> answer_;
-  TrafficMirror traffic_;
 };
 
 ServedHead::ServedHead(const StrategyContext& context, const ServerSettings& settings)
@@ -204,14 +193,17 @@ ServedHead::ServedHead(const StrategyContext& context, const ServerSettings& set
 ServedHead::~ServedHead() { FinishUnlessFailing(*this); }
 
 void ServedHead::Prepare() {
-  if (context_.world.rank() == 0) service_ = std::make_unique<HeadService>(context_, settings_);
+  ServingThread::Handler handler;
+  if (context_.world.rank() == 0) {
+    service_ = std::make_unique<HeadService>(context_, settings_);
+    handler = [service = service_.get()](const Communicator& world, Message part) {
+      return service->Handle(world, std::move(part));
+    };
+  }
   serves_ = true;
-  thread_ = context_.world.Spawn([service = service_.get(), threads = KernelThreads(),
-                                  world = context_.world](const Communicator& own) {
-    if (!service) return;
-    SetKernelThreads(threads);
-    service->Run(world.For(own));
-  });
+  thread_ = std::make_unique<ServingThread>(
+      context_.world, ServingSettings{.tag = kToHead, .kernel_threads = KernelThreads()},
+      std::move(handler));
 }
 
 double ServedHead::Step(const Batch& batch, float* gradient) {
@@ -249,13 +241,13 @@ void ServedHead::Mirror(float* packed) const {
 
 void ServedHead::Recover(float* packed) {
   serves_ = false;
-  thread_.reset();
+  if (thread_) thread_->Join();
   if (service_) service_->Read(packed);
 }
 
 Traffic ServedHead::traffic() const {
   Traffic sum = context_.world.traffic();
-  if (service_) sum += service_->traffic();
+  if (service_) sum += thread_->traffic();
   return sum;
 }
 
@@ -264,7 +256,7 @@ void ServedHead::Finish() {
   serves_ = false;
   const PartHeader no_more;
   context_.world.Send(std::as_bytes(std::span(&no_more, 1)), 0, kToHead);
-  thread_.reset();
+  thread_->Join();
 }
 
 Cost CostOfServedHead(int workers, const ExchangeSize& size) {

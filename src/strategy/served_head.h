@@ -48,9 +48,9 @@ class ServedHead : public Head {
   ServerSettings settings_;
   StrategyStep step_;
   std::vector<std::byte> message_;
-  bool serves_ = false;                   // true between Prepare and Finish
-  std::unique_ptr<HeadService> service_;  // on rank 0
-  std::shared_ptr<void> thread_;          // last: it ends before the other members are destroyed
+  bool serves_ = false;                    // true between Prepare and Finish
+  std::unique_ptr<HeadService> service_;   // on rank 0
+  std::unique_ptr<ServingThread> thread_;  // last: it ends before the other members are destroyed
 };
 
 /// Messages and bytes between this many workers and a served head in one step of each.

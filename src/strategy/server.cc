@@ -1,14 +1,14 @@
-// Server: a loop that takes requests, in a thread beside rank 0's training.
+// Server: one update for each push, and the answers to those who may go on.
 #include "strategy/server.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "base/check.h"
 #include "kernels/shared.h"
 #include "kernels/threads.h"
-#include "strategy/side_thread.h"
 #include "strategy/update.h"
 
 namespace yoke {
@@ -102,11 +102,10 @@ Cost ServedModel::PriceOfUpdate() const {
   return cost;
 }
 
-// One thread.
+// The service.
 
 Service::Service(ServedModel& model, const ServerSettings& settings, int worker)
     : model_(model),
-      source_(worker),
       bound_(settings.staleness_bound),
       compressor_(settings.compression),
       workers_(settings.servers + settings.workers),
@@ -118,14 +117,7 @@ Service::Service(ServedModel& model, const ServerSettings& settings, int worker)
       workers_[i].done = workers_[i].stopped = true;
 }
 
-void Service::Run(const Communicator& world) {
-  while (serving_ > 0) {
-    Handle(world, ReceiveWithoutTimeout(world, source_, kToServer));
-    traffic_.Show(world.traffic());
-  }
-}
-
-void Service::Handle(const Communicator& world, const Message& message) {
+bool Service::Handle(const Communicator& world, const Message& message) {
   Unpacker rest(message.bytes);
   const auto head = rest.Take<RequestHeader>();
   Worker& worker = workers_[message.source];
@@ -142,6 +134,7 @@ void Service::Handle(const Communicator& world, const Message& message) {
     worker.awaits = true;
   }
   AnswerThoseInTime(world);
+  return serving_ > 0;
 }
 
 void Service::Push(const Communicator& world, const RequestHeader& head, Unpacker& rest) {
@@ -189,16 +182,18 @@ Server::Server(const StrategyContext& context, const ServerSettings& settings) {
   const int threads = settings.racing ? settings.workers : 1;
   const int kernel_threads = settings.racing ? 1 : KernelThreads();
   for (int i = 0; i < threads; ++i) {
-    if (model_)
-      services_.push_back(std::make_unique<Service>(
-          *model_, settings, settings.racing ? settings.servers + i : kAnySource));
-    Service* service = model_ ? services_.back().get() : nullptr;
-    threads_.push_back(context.world.Spawn(
-        [service, kernel_threads, world = context.world](const Communicator& own) {
-          if (!service) return;
-          SetKernelThreads(kernel_threads);
-          service->Run(world.For(own));
-        }));
+    const int worker = settings.racing ? settings.servers + i : kAnySource;
+    ServingThread::Handler handler;
+    if (model_) {
+      services_.push_back(std::make_unique<Service>(*model_, settings, worker));
+      handler = [service = services_.back().get()](const Communicator& world, const Message& push) {
+        return service->Handle(world, push);
+      };
+    }
+    threads_.push_back(std::make_unique<ServingThread>(
+        context.world,
+        ServingSettings{.from = worker, .tag = kToServer, .kernel_threads = kernel_threads},
+        std::move(handler)));
   }
 }
 
@@ -210,7 +205,7 @@ ExchangeCounts Server::Counts() const {
 
 Traffic Server::traffic() const {
   Traffic sums;
-  for (const auto& service : services_) sums += service->traffic();
+  for (const auto& thread : threads_) sums += thread->traffic();
   return sums;
 }
 

@@ -10,8 +10,8 @@
 
 #include "optim/racing.h"
 #include "strategy/packing.h"
+#include "strategy/serving_thread.h"
 #include "strategy/statistics.h"
-#include "strategy/traffic_mirror.h"
 #include "strategy/update.h"
 
 namespace yoke {
@@ -108,17 +108,15 @@ class ServedModel {
   std::atomic<int64_t> version_ = 0;
 };
 
-/// The service of one thread for one worker or for all of them.
+/// The service of one worker or of all of them.
 class Service {
  public:
   /// `worker` is one worker, or kAnySource.
   Service(ServedModel& model, const ServerSettings& settings, int worker);
-  /// Serves until its workers have stopped.
-  void Run(const Communicator& world);
+  /// Handles a worker's request; false once its workers have stopped.
+  bool Handle(const Communicator& world, const Message& message);
   /// Its counters except traffic; may be read while all workers are done.
   const ExchangeCounts& counts() const { return counts_; }
-  /// May be read at any time.
-  Traffic traffic() const { return traffic_.Read(); }
 
  private:
   struct Worker {
@@ -129,13 +127,11 @@ class Service {
     bool done = false;         // done, until all are
     bool stopped = false;      // permanently
   };
-  void Handle(const Communicator& world, const Message& message);
   void Push(const Communicator& world, const RequestHeader& head, Unpacker& rest);
   void Leave(const Communicator& world, int source, bool for_good);
   void AnswerThoseInTime(const Communicator& world);
 
   ServedModel& model_;
-  int source_;
   int64_t bound_;
   Compressor compressor_;        // decodes
   std::vector<Worker> workers_;  // by rank
@@ -144,7 +140,6 @@ class Service {
   std::vector<float> statistics_;
   std::vector<std::byte> answer_;
   ExchangeCounts counts_;
-  TrafficMirror traffic_;
 };
 
 /// Rank 0's part: the model and the serving threads.
@@ -158,13 +153,14 @@ class Server {
   ExchangeCounts Counts() const;
   Traffic traffic() const;
   /// Waits until all workers have stopped.
-  void Join() { threads_.clear(); }
+  void Join() {
+    for (const auto& thread : threads_) thread->Join();
+  }
 
  private:
   std::unique_ptr<ServedModel> model_;
   std::vector<std::unique_ptr<Service>> services_;
-  std::vector<std::shared_ptr<void>>
-      threads_;  // last: they end before the other members are destroyed
+  std::vector<std::unique_ptr<ServingThread>> threads_;
 };
 
 }  // namespace yoke
