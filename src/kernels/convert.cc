@@ -37,7 +37,7 @@ void Transpose(const From* from, To* to, const Shape& size) {
 }
 
 template <typename From, typename To>
-void ConvertTyped(const Tensor& from, const Tensor& to) {
+void ConvertTyped(const ConstTensor& from, const Tensor& to) {
   const Shape& shape = from.shape;
   if (from.layout == to.layout || shape.rank() != 4)
     return ConvertFlat(from.As<From>(), to.As<To>(), from.Count());
@@ -50,7 +50,7 @@ void ConvertTyped(const Tensor& from, const Tensor& to) {
 
 }  // namespace
 
-void Convert(const Tensor& from, const Tensor& to) {
+void Convert(const ConstTensor& from, const Tensor& to) {
   Check(from.Count() == to.Count(), "a conversion keeps the shape");
   const bool from_f32 = from.type == DType::kF32, to_f32 = to.type == DType::kF32;
   Check((from_f32 || from.type == DType::kBf16) && (to_f32 || to.type == DType::kBf16),

@@ -9,7 +9,8 @@
 namespace yoke {
 
 struct ConvertCall {
-  Tensor from, to;
+  ConstTensor from;
+  Tensor to;
 
   template <typename Reach>
   void Addresses(const Reach& reach) {
@@ -25,6 +26,6 @@ using ConvertKernel = Kernel<ConvertCall>;
 std::unique_ptr<ConvertKernel> MakeConvert(const Target& target = {});
 
 /// The same on the host, at once.
-void Convert(const Tensor& from, const Tensor& to);
+void Convert(const ConstTensor& from, const Tensor& to);
 
 }  // namespace yoke

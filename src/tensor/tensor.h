@@ -12,6 +12,20 @@ enum class Layout : uint8_t {
   kChannelsLast,  ///< batch, height, width, channels (NHWC).
 };
 
+/// A view of elements on a device that are only read.
+struct ConstTensor {
+  Shape shape;
+  DType type = DType::kF32;
+  const void* data = nullptr;
+  Layout layout = Layout::kPlain;
+
+  int64_t Count() const { return shape.Count(); }
+  template <typename T>
+  const T* As() const {
+    return static_cast<const T*>(data);
+  }
+};
+
 /// A view of elements on a device; `data` may be null (when only times are simulated).
 struct Tensor {
   Shape shape;
@@ -25,6 +39,7 @@ struct Tensor {
   T* As() const {
     return static_cast<T*>(data);
   }
+  operator ConstTensor() const { return {shape, type, data, layout}; }
 };
 
 /// Sparse rows in CSR form: row r has the entries offsets[r] to offsets[r + 1] of `ids` and
