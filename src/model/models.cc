@@ -33,16 +33,8 @@ Options FileOptions(Value section) {
                                   {.name = "initialize", .type = OptionType::kBool}}};
 }
 
-/// Checks an algorithm like the convolution's own option, named `name` in messages.
-void CheckAlgorithm(const std::string& name, const Value& algorithm) {
-  for (OptionSpec option : FindEntry(layers(), "layer", "convolution").options) {
-    if (option.name != "algorithm") continue;
-    option.name = name;
-    Options("model.algorithms", Table{{name, algorithm}}, std::vector{option});
-  }
-}
-
-/// Sets the algorithm of each convolution that `algorithms` names.
+/// Sets the algorithm of each convolution that `algorithms` names, checked like the layer's own
+/// option.
 void ChooseAlgorithms(const Value& algorithms, List& layers) {
   Require(algorithms.AsTable(), "{}: model.algorithms must be a table of layers and algorithms",
           algorithms.place());
@@ -51,10 +43,15 @@ void ChooseAlgorithms(const Value& algorithms, List& layers) {
     const auto at = std::find(names.begin(), names.end(), name);
     const bool known = at != names.end();
     Value* layer = known ? &layers[at - names.begin()] : nullptr;
-    Require(known && *layer->Find("type")->AsString() == "convolution",
+    std::vector<OptionSpec> options;
+    if (known)
+      options = FindEntry(yoke::layers(), "layer", *layer->Find("type")->AsString()).options;
+    std::erase_if(options, [](const OptionSpec& option) { return option.name != "algorithm"; });
+    Require(!options.empty(),
             "{}: model.algorithms names '{}', which is no convolution of this model",
             algorithm.place(), name);
-    CheckAlgorithm(name, algorithm);
+    options[0].name = name;
+    Options("model.algorithms", Table{{name, algorithm}}, options);
     layer->Set("algorithm", algorithm);
   }
 }
