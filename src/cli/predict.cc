@@ -55,7 +55,7 @@ class Predictor {
         top_(top),
         tables_(tables),
         ranked_(IsRanked(model.graph())) {
-    softmax_ = model.graph().Info().back().type == "softmax_cross_entropy";
+    softmax_ = model.graph().Loss() == CrossEntropy::kSoftmax;
   }
 
   /// Reads examples [begin, begin + size) and computes their scores.

@@ -76,7 +76,7 @@ class LayerAlone {
   LayerAlone(const Layer& layer, const PlanRequest& request)
       : plan_(layer.Plan(request)),
         input_(request.input.shape.Batched(request.batch), request.input),
-        output_(layer.OutputShape().Batched(request.batch), plan_->output),
+        output_(layer.Output().shape.Batched(request.batch), plan_->output),
         saved_(Cpu(), plan_->saved_bytes + 64),
         scratch_(Cpu(), plan_->scratch_bytes + 64) {
     for (const ParamSpec& spec : layer.Params()) {
@@ -169,7 +169,7 @@ class Tuner {
     const LayerEntry& entry = FindEntry(yoke::layers(), "layer", "convolution");
     const LayerContext context{.name = info.name, .input = {.shape = shapes_.at(info.inputs[0])}};
     const auto layer = entry.make(Options(info.name, options, entry.options), context);
-    if (info.type.find("+relu") != std::string::npos) layer->Fuse("relu");
+    if (info.type.find("+relu") != std::string::npos) layer->Fuse(Fusion::kRelu);
     LayerAlone alone(*layer, RequestFor(info));
     alone.Run();
     std::vector<double> seconds, rates;

@@ -42,7 +42,7 @@ std::vector<LayerInfo> Graph::Info() const {
     rows.push_back({.name = node.name,
                     .type = node.type,
                     .inputs = std::move(inputs),
-                    .output = node.output,
+                    .output = node.output.shape,
                     .parameters = parameters,
                     .cost = node.layer->Price(1),
                     .explanation = node.layer->Explain()});
@@ -79,10 +79,12 @@ std::vector<StateTensor> Graph::StateTensors(const LayerStates& states) const {
   return all;
 }
 
+CrossEntropy Graph::Loss() const { return state_->nodes.back().loss.value(); }
+
 std::optional<OutputProduct> Graph::Output() const {
   const int below = state_->nodes.back().inputs[0];
   const GraphNode& node = state_->nodes[below];
-  if (!node.layer->IsOutputProduct()) return {};
+  if (!node.fully_connected || !node.fully_connected->IsProduct()) return {};
   const Shape& weight = state_->layout.slices()[node.slices[0]].shape;
   return OutputProduct{.weight = node.slices[0],
                        .bias = node.slices.size() > 1 ? node.slices[1] : -1,

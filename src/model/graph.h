@@ -42,8 +42,8 @@ struct CompileRequest {
   Target target = {};         ///< Where the plan runs and has its memory.
   bool below_output = false;  ///< Stop below the product that Graph::Output describes; its input is
                               ///< then the scores [batch, inputs]. Not for training.
-  /// Layers that can do so update their weights by ParamView::immediate_rate times the gradient
-  /// during Backward, and do not announce them.
+  /// Layers that can do so update their weights by ParamView::update times the gradient during
+  /// Backward, and do not announce them.
   bool immediate = false;
   GraphPart part = GraphPart::kWhole;
 };
@@ -118,6 +118,7 @@ class Graph {
   const ModelTask& task() const;
   std::vector<LayerInfo> Info() const;
   Cost Price(int64_t batch, GraphPart part = GraphPart::kWhole) const;
+  CrossEntropy Loss() const;  ///< The main loss.
   /// The layer below the loss, if it is a plain linear layer.
   std::optional<OutputProduct> Output() const;
   /// None if the loss's chain has no fully connected layer, nothing below it is trained, or there

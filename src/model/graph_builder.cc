@@ -46,7 +46,7 @@ std::string InputsOf(const LayerEntry& entry) {
   return number + more + (entry.most_inputs == 1 ? " input" : " inputs");
 }
 
-bool IsLoss(const LayerTable& table) { return EntryOf(table).loss; }
+bool IsLoss(const LayerTable& table) { return EntryOf(table).loss.has_value(); }
 
 /// Reads the tables one by one: names and inputs.
 class TableReader {
@@ -178,8 +178,7 @@ class NodeMaker {
 
   Edge EdgeOf(int table) const {
     const int node = NodeOf(table);
-    if (node == kData) return task_.input;
-    return {.shape = nodes_[node].output, .active = nodes_[node].layer->Active()};
+    return node == kData ? task_.input : nodes_[node].output;
   }
 
   /// Whether the layer that outputs a table's value may absorb its only reader.
@@ -187,17 +186,18 @@ class NodeMaker {
 
   /// The later input of an addition absorbs it, so that the other one is computed before.
   bool Absorbed(LayerTable& table) {
-    if (table.type != "relu" && (table.type != "add" || table.inputs.size() != 2)) return false;
+    const std::optional<Fusion> what = EntryOf(table).fusion;
+    if (!what || table.inputs.size() > 2) return false;
     const int into = std::ranges::max(table.inputs, {}, [&](int t) { return NodeOf(t); });
     if (!MayAbsorb(into)) return false;
     GraphNode& node = nodes_[NodeOf(into)];
-    if (table.type == "add") {
+    if (table.inputs.size() == 2) {
       const int other = table.inputs[table.inputs[0] == into ? 1 : 0];
       const Edge edge = EdgeOf(other);
-      if (edge.sparse || edge.active || edge.shape != node.output || !node.layer->Fuse("add"))
+      if (edge.sparse || edge.active || edge.shape != node.output.shape || !node.layer->Fuse(*what))
         return false;
       node.inputs.push_back(NodeOf(other));
-    } else if (!node.layer->Fuse("relu")) {
+    } else if (!node.layer->Fuse(*what)) {
       return false;
     }
     node.type += "+" + table.type;
@@ -206,14 +206,16 @@ class NodeMaker {
   }
 
   void Append(LayerTable& table, std::unique_ptr<Layer> layer) {
-    if (layer->IsLoss()) CheckScores(table);
+    if (IsLoss(table)) CheckScores(table);
     GraphNode node{.name = table.name,
                    .type = table.type,
                    .layer = std::move(layer),
                    .inputs = {},
                    .place = table.place};
     for (const int input : table.inputs) node.inputs.push_back(NodeOf(input));
-    node.output = node.layer->OutputShape();
+    node.fully_connected = dynamic_cast<const FullyConnected*>(node.layer.get());
+    node.loss = EntryOf(table).loss;
+    node.output = node.layer->Output();
     node.index = nodes_.size();
     for (ParamSpec& spec : node.layer->Params())
       node.slices.push_back(layout_.Add({.name = table.name + "." + spec.name,
@@ -233,11 +235,11 @@ class NodeMaker {
   }
 
   void CheckOutput(const GraphNode& last) const {
-    Require(last.output == Shape{task_.outputs},
+    Require(last.output.shape == Shape{task_.outputs},
             "layer '{}' has output {}, but the data has {} {}: the layer below the loss must "
             "output one score for each (such as a linear layer with outputs = {})",
-            last.name, last.output.Text(), task_.outputs, task_.multi_label ? "labels" : "classes",
-            task_.outputs);
+            last.name, last.output.shape.Text(), task_.outputs,
+            task_.multi_label ? "labels" : "classes", task_.outputs);
   }
 
   const ModelTask& task_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "model/fully_connected.h"
 #include "model/graph.h"
 #include "tensor/sizes.h"
 
@@ -20,11 +21,13 @@ struct GraphNode {
   std::string name;
   std::string type;  ///< "linear", or "linear+relu" if it absorbed the next layer.
   std::unique_ptr<Layer> layer;
-  std::vector<int> inputs;       ///< Nodes before this one, or kData.
-  Shape output = {};             ///< For one example.
-  size_t index = 0;              ///< Position in the graph's list.
-  std::vector<int> slices = {};  ///< Indices of its parameters in the layout.
-  std::string place = {};        ///< Place of its table ("job.toml:12"), or "".
+  std::vector<int> inputs;                          ///< Nodes before this one, or kData.
+  const FullyConnected* fully_connected = nullptr;  ///< The layer, if it is one.
+  std::optional<CrossEntropy> loss = {};            ///< As LayerEntry::loss.
+  Edge output = {};                                 ///< As Layer::Output.
+  size_t index = 0;                                 ///< Position in the graph's list.
+  std::vector<int> slices = {};                     ///< Indices of its parameters in the layout.
+  std::string place = {};                           ///< Place of its table ("job.toml:12"), or "".
 };
 
 /// Returns the result of `work`. A UserError of `work` is prefixed with `place`, unless it already

@@ -80,8 +80,8 @@ class StagedPlan : public GraphPlan {
     Check(request_.training && (body() || !scored_only_) && params.gradients,
           "backward needs a training plan, labels and a place for gradients");
     view_.gradients = params.gradients;
-    view_.immediate_rate = params.immediate_rate;
-    view_.writer = params.writer;
+    view_.writable = params.writable;
+    view_.update = params.update;
     for (size_t i = list_.size(); i-- > 0;) {
       Stage& stage = list_[i];
       if (!stage.trained) continue;
@@ -152,9 +152,7 @@ class StagedPlan : public GraphPlan {
     sum_->Forward(add_);
   }
 
-  bool Skipped(size_t i) const {
-    return scored_only_ && !list_[i].converts && list_[i].node->layer->IsLoss();
-  }
+  bool Skipped(size_t i) const { return scored_only_ && !list_[i].converts && list_[i].node->loss; }
 
   void RunForward(size_t i, const Batch& batch) {
     Bind(list_[i]);
@@ -172,7 +170,7 @@ class StagedPlan : public GraphPlan {
 
   static void Announce(const Stage& stage, const GradientReady& ready) {
     if (!ready || stage.converts) return;
-    for (size_t p = stage.plan->updates_weight ? 1 : 0; p < stage.params.size(); ++p)
+    for (size_t p = 0; p < stage.params.size(); ++p)
       if (stage.params[p].gradient || stage.params[p].rows) ready(stage.node->slices[p]);
   }
 
@@ -182,15 +180,15 @@ class StagedPlan : public GraphPlan {
       const Slice& slice = layout_.slices()[index];
       ParamRef& ref = stage.params[p];
       if (ref.value.type == DType::kBf16)
-        ref.value.data = const_cast<Bf16*>(view_.bf16) + slice.offset;
+        ref.value.data = view_.bf16 + slice.offset;
       else
         ref.value.data = view_.values + slice.offset;
-      if (!view_.gradients) continue;
-      if (p == 0 && stage.plan->updates_weight) {
-        ref.gradient = view_.values + slice.offset;
-        ref.factor = static_cast<float>(-view_.immediate_rate);
-        ref.writer = view_.writer;
-      } else if (slice.kind == SliceKind::kDense)
+      const bool in_place = p == 0 && stage.in_place;
+      const bool changes = view_.writable && (in_place || slice.kind == SliceKind::kBuffer);
+      ref.writable = changes ? view_.writable + slice.offset : nullptr;
+      ref.update = view_.update;
+      if (!view_.gradients || in_place) continue;
+      if (slice.kind == SliceKind::kDense)
         ref.gradient = view_.gradients->dense() + slice.offset;
       else if (slice.kind == SliceKind::kRowSparse)
         ref.rows = &view_.gradients->rows(index);

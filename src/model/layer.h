@@ -3,12 +3,14 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/cost.h"
 #include "base/options.h"
+#include "kernels/cross_entropy.h"
 #include "params/store.h"
 #include "tensor/active_set.h"
 #include "tensor/batch.h"
@@ -36,21 +38,19 @@ struct PlanRequest {
   bool training = false;           ///< Backward will be called.
   bool input_gradient = false;     ///< A layer below needs the gradient of an input.
   Target target = {};              ///< Where it runs.
-  bool scores = false;             ///< The loss is directly above: true labels must be active.
-  /// The plan may update its weight during Backward (LayerPlan::updates_weight).
-  bool immediate = false;
 };
 
 /// One parameter in a call.
 struct ParamRef {
   /// f32, or bf16 if the plan computes in bf16 and the slice is dense and not keep_f32.
-  Tensor value;
+  ConstTensor value;
   /// Written (not added to) by Backward; null when not differentiating.
   float* gradient = nullptr;
   RowGradient* rows = nullptr;  ///< The same for a row-sparse slice; Backward replaces it.
-  float factor = 0;  ///< If the plan updates_weight: `gradient` points to the values, and Backward
-                     ///< adds `factor` times the gradient to them after reading them.
-  int writer = 0;    ///< If the plan updates_weight: ParamView::writer.
+  /// The f32 value where the call may change it: a buffer, or a weight that Backward, after its
+  /// last read, updates in place instead of writing the gradient. Else null.
+  float* writable = nullptr;
+  InPlaceUpdate update = {};  ///< Of such a weight.
 };
 
 /// A tensor of a layer's state, for checkpoints.
@@ -128,43 +128,38 @@ class LayerPlan {
   /// Index of the input whose gradient may use output_gradient's memory, because it has the same
   /// type and layout; -1: none.
   int gradient_in_place = -1;
-  bool updates_weight = false;  ///< Backward adds to its first parameter (ParamRef::factor) instead
-                                ///< of writing the gradient; only if the request is immediate.
-  bool adds_gradient = false;   ///< Backward accepts more_gradient, which saves a pass over memory.
-  bool reads_input = true;      ///< Backward reads the inputs, so their memory is kept until then.
-  bool reads_output = true;     ///< Backward reads the output.
+  bool adds_gradient = false;  ///< Backward accepts more_gradient, which saves a pass over memory.
+  bool reads_input = true;     ///< Backward reads the inputs, so their memory is kept until then.
+  bool reads_output = true;    ///< Backward reads the output.
   int64_t saved_bytes = 0;
   int64_t scratch_bytes = 0;
   std::string kernel;  ///< The chosen kernel, for `info`: "onednn brgemm", "reference".
+};
+
+/// A layer that the one before it may absorb.
+enum class Fusion : uint8_t {
+  kRelu,  ///< A ReLU of its output.
+  kAdd,   ///< The sum of its output and another edge of the same shape, which then becomes the last
+          ///< of its inputs.
 };
 
 /// The description of one layer of a model. Owns no parameters; threads may share it.
 class Layer {
  public:
   virtual ~Layer() = default;
-  /// Shape of the output for one example. Throws UserError with the layer's name if the input does
-  /// not fit.
-  virtual Shape OutputShape() const = 0;
+  /// The output in training, as far as it is known before planning (type and layout are not).
+  virtual Edge Output() const = 0;
   virtual std::vector<ParamSpec> Params() const { return {}; }
   /// Cost of forward and backward together for `batch` examples, counting the operations of the
   /// direct algorithm.
   virtual Cost Price(int64_t batch) const = 0;
   virtual std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const = 0;
-  /// Absorbs the next layer into this layer's kernels; returns false if it cannot. `type` is
-  /// "relu", or "add" of this layer's output and another edge of the same shape, which then becomes
-  /// the last of this layer's inputs.
-  virtual bool Fuse(std::string_view /*type*/) { return false; }
-  /// Nonzero: in training its output is an active set with about this many ids besides labels.
-  virtual int64_t Active() const { return 0; }
+  /// Absorbs the next layer into this layer's kernels; returns false if it cannot.
+  virtual bool Fuse(Fusion /*what*/) { return false; }
   /// Makes its state; null for stateless layers.
   virtual std::unique_ptr<LayerState> MakeState() const { return nullptr; }
   /// A line for `info` on how its settings were chosen, or "".
   virtual std::string Explain() const { return ""; }
-  /// True if in evaluation it computes exactly input * weight^T + bias of a dense input. Its
-  /// parameters are then weight [outputs, inputs] and optionally bias [outputs].
-  virtual bool IsOutputProduct() const { return false; }
-  /// True for a loss: its input is the model's scores, its output one value per example.
-  virtual bool IsLoss() const { return false; }
 };
 
 /// The context in which a layer is made.
@@ -187,7 +182,8 @@ struct LayerEntry {
   std::unique_ptr<Layer> (*make)(const Options& options, const LayerContext& context);
   size_t least_inputs = 1;  ///< Number of inputs, checked by the graph.
   size_t most_inputs = 1;
-  bool loss = false;  ///< True for losses (Layer::IsLoss).
+  std::optional<Fusion> fusion = {};      ///< As what the layer before may absorb it.
+  std::optional<CrossEntropy> loss = {};  ///< Of a loss: from scores to one value per example.
 };
 
 /// All layers, in the order of layers.def.

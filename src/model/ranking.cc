@@ -19,8 +19,6 @@ namespace {
 constexpr int64_t kRankedAtOnce = 16;  // examples whose queries are hashed together
 constexpr size_t kAhead = 6;           // rows prefetched
 
-bool IsSoftmax(const Graph& graph) { return graph.Info().back().type == "softmax_cross_entropy"; }
-
 ScoreSum SumFor(bool softmax, bool losses) {
   if (softmax) return ScoreSum::kLogExp;
   return losses ? ScoreSum::kSoftplus : ScoreSum::kNone;
@@ -53,7 +51,7 @@ Ranking::Ranking(const Graph& graph, const RankingRequest& request)
     : layout_(graph.layout()),
       output_(graph.Output().value()),
       request_(request),
-      softmax_(IsSoftmax(graph)),
+      softmax_(graph.Loss() == CrossEntropy::kSoftmax),
       top_(std::min(request.top, output_.outputs)),
       ids_(request.batch * top_),
       scores_(request.batch * top_),

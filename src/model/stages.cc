@@ -48,8 +48,9 @@ void RequireMemory(const GraphNode& node, const ParamLayout& layout,
             "{:.3g} GB of memory",
             node.name, node.type, what, double(bytes) / 1e9, request.batch, double(usable) / 1e9);
   };
-  const bool active = node.layer->Active() > 0 && request.training;
-  fits(BytesOf({.shape = node.output, .active = active}, request.batch), "outputs");
+  Edge output = node.output;
+  if (!request.training) output.active = 0;
+  fits(BytesOf(output, request.batch), "outputs");
   for (const int slice : node.slices)
     fits(layout.slices()[slice].Count() * SizeOf(DType::kF32), "parameters");
 }
@@ -94,7 +95,7 @@ class Compiler {
     const int main = static_cast<int>(nodes.size()) - 1;
     std::vector<int> losses = {main};
     for (int i = 0; request_.training && i < main; ++i)
-      if (nodes[i].layer->IsLoss()) losses.push_back(i);
+      if (nodes[i].loss) losses.push_back(i);
     return losses;
   }
 
@@ -110,31 +111,38 @@ class Compiler {
   void Add(const GraphNode& node, bool scores) {
     std::vector<Source> sources;
     for (const int input : node.inputs) sources.push_back({.stage = StageOf(input)});
-    const bool loss = node.layer->IsLoss();
+    const bool loss = node.loss.has_value();
     const Edge& below = EdgeOf(sources[0].stage);
     if (loss && !below.active && (below.type != DType::kF32 || below.layout != Layout::kPlain))
       sources[0].stage = AddConversion(node, sources[0].stage);
-    Stage stage{.node = &node, .plan = AtPlace(node.place, [&] {
-                                 return OfLayer(node.name, node.type, [&] {
-                                   RequireMemory(node, layout_, request_);
-                                   RequireDevice(node, layout_, *request_.target.device);
-                                   return node.layer->Plan(RequestFor(sources, scores));
-                                 });
-                               })};
+    Stage stage{.node = &node, .active = {.scores = scores}};
+    AtPlace(node.place, [&] {
+      OfLayer(node.name, node.type, [&] {
+        RequireMemory(node, layout_, request_);
+        RequireDevice(node, layout_, *request_.target.device);
+        Plan(stage, RequestFor(sources));
+      });
+    });
     stage.sources = std::move(sources);
     AddParams(stage);
     stage_of_[node.index] = Append(std::move(stage));
     if (loss) stages_.losses.push_back(stage_of_[node.index]);
   }
 
-  PlanRequest RequestFor(const std::vector<Source>& sources, bool scores) const {
+  void Plan(Stage& stage, const PlanRequest& request) const {
+    const GraphNode& node = *stage.node;
+    if (request_.immediate && node.fully_connected)
+      stage.plan = node.fully_connected->PlanInPlace(request);
+    stage.in_place = stage.plan != nullptr;
+    if (!stage.in_place) stage.plan = node.layer->Plan(request);
+  }
+
+  PlanRequest RequestFor(const std::vector<Source>& sources) const {
     PlanRequest request{.batch = request_.batch,
                         .input = EdgeOf(sources[0].stage),
                         .arithmetic = request_.arithmetic,
                         .training = request_.training,
-                        .target = request_.target,
-                        .scores = scores,
-                        .immediate = request_.immediate};
+                        .target = request_.target};
     for (size_t k = 0; k < sources.size(); ++k) {
       if (k > 0) request.others.push_back(EdgeOf(sources[k].stage));
       request.input_gradient |= Trained(sources[k].stage);

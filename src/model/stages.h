@@ -23,6 +23,7 @@ struct Stage {
   bool converts = false;
   bool trained = false;  ///< This stage or one below has parameters, so Backward runs.
   std::unique_ptr<LayerPlan> plan;
+  bool in_place = false;  ///< The plan is FullyConnected::PlanInPlace.
   std::vector<Source> sources;
   Tensor output = {};    ///< Null data if it is the batch's own memory (OnData).
   Tensor gradient = {};  ///< Gradient of the output; null data if not needed.

@@ -21,7 +21,7 @@ void DeviceReplica::Begin(const Batch& batch, const ParamView& params) {
   examples_ = batch.size;
   busy_before_ = stream_->busy_seconds();
   ParamView view = params;
-  view.values = values_.As<float>();
+  view.values = view.writable = values_.As<float>();
   view.bf16 = nullptr;
   view.gradients = &gradients_;
   try {

@@ -128,7 +128,7 @@ void Hogbatch::FindLeast(int i, const Round& round) {
   if (!worker.replica) return;
   CopyShared(round.params.values, round.params.layout->size(), worker.values.data());
   ParamView view = round.params;
-  view.values = worker.values.data();
+  view.values = view.writable = worker.values.data();
   view.gradients = &worker.gradients;
   view.states = nullptr;
   double full = 0;
@@ -246,9 +246,8 @@ double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
   ParamView view = round.params;
   view.gradients = &worker.gradients;
   view.states = worker.plans ? states_.of(i) : nullptr;
-  view.writer = i;
-  view.immediate_rate = step.learning_rate;
-  float* target = view.values;
+  view.update = {.factor = static_cast<float>(-step.learning_rate), .writer = i};
+  float* target = view.writable;
   GraphPlan* plan = nullptr;
   double loss = 0;
   if (worker.plans) {
@@ -257,7 +256,7 @@ double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
     loss = plan->Loss();
   } else {
     CopyShared(round.params.values, layout.size(), worker.values.data());
-    view.values = worker.values.data();
+    view.values = view.writable = worker.values.data();
     loss = worker.replica->Step(worker.batch, view).loss;
     if (settings_.overwrite) target = worker.values.data();
   }
@@ -275,9 +274,9 @@ double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
   AnnounceAll(layout, apply);
   if (plan) return loss;
   const int64_t first = layout.statistics_begin();
-  if (settings_.overwrite) CopyShared(worker.values.data(), first, round.params.values);
+  if (settings_.overwrite) CopyShared(worker.values.data(), first, round.params.writable);
   CopyShared(worker.replica->statistics().data(), layout.size() - first,
-             round.params.values + first);
+             round.params.writable + first);
   return loss;
 }
 

@@ -190,10 +190,10 @@ void SplitDevices::TakeOver(Part& part, const ParamView& params) {
 }
 
 /// The gradients' weighted sum, and the weighted mean of the running statistics. The CPU's are in
-/// params.values already.
+/// params already.
 void SplitDevices::Sum(const ParamView& params, int64_t size) const {
   const Values sum(params.gradients->dense(), static_cast<size_t>(params.layout->dense_size()));
-  const Values means = Values(params.values, static_cast<size_t>(params.layout->size()))
+  const Values means = Values(params.writable, static_cast<size_t>(params.layout->size()))
                            .subspan(static_cast<size_t>(params.layout->statistics_begin()));
   std::ranges::fill(sum, 0.0F);
   float counted = 0;

@@ -37,17 +37,24 @@ class Gradients {
 
 class LayerStates;
 
+/// Plain descent during Backward: `factor` times the gradient is added to the weight.
+struct InPlaceUpdate {
+  float factor = 0;
+  int writer = 0;  ///< Index of the concurrent writer: 0, 1, ...
+};
+
 /// The parameters of one graph call: values, and gradients if it differentiates. Owns nothing.
 struct ParamView {
   const ParamLayout* layout = nullptr;
-  float* values = nullptr;     ///< The packed buffer; running statistics are written through it.
-  const Bf16* bf16 = nullptr;  ///< A bf16 copy of the values at the same offsets, or null.
+  const float* values = nullptr;  ///< The packed buffer.
+  /// The same, for what a training pass changes: running statistics, and weights updated in place.
+  /// Null: nothing.
+  float* writable = nullptr;
+  const Bf16* bf16 = nullptr;      ///< A bf16 copy of the values at the same offsets, or null.
   Gradients* gradients = nullptr;  ///< Null: forward only.
   /// State that layers keep from step to step (model/layer.h), or null.
   LayerStates* states = nullptr;
-  /// Learning rate of the updates that an immediate plan makes in `values`.
-  double immediate_rate = 0;
-  int writer = 0;  ///< Index of the concurrent writer that makes them: 0, 1, ...
+  InPlaceUpdate update = {};  ///< By an immediate plan (CompileRequest).
 };
 
 /// Owns the packed values in canonical layout. Everything derived from them (bf16 copies, blocked
@@ -61,8 +68,12 @@ class ParamStore {
   int64_t bytes() const { return values_.bytes(); }
   float* values(int slice) const { return values() + layout_.slices()[slice].offset; }
   Tensor ValueOf(int slice) const;
+  /// For evaluation; with gradients for training, which also changes running statistics.
   ParamView View(Gradients* gradients = nullptr) const {
-    return {.layout = &layout_, .values = values(), .bf16 = nullptr, .gradients = gradients};
+    return {.layout = &layout_,
+            .values = values(),
+            .writable = gradients ? values() : nullptr,
+            .gradients = gradients};
   }
   uint64_t version() const { return version_; }
   void Publish() { ++version_; }  ///< Called by the only writer after it changes the values.

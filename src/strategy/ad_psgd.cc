@@ -46,7 +46,7 @@ class AdPsgd : public Strategy {
     thread_.Wait();
     landed_at_view_ = Snapshot(copy_);
     statistics_.Remember(copy_.data());
-    view.values = copy_.data();
+    view.values = view.writable = copy_.data();
     if (active_ && ++steps_ % period_ == 0)
       thread_.Do([this](Endpoint& here) { AverageWithNeighbour(here); });
     return view;

@@ -36,7 +36,7 @@ ParamView Sgp::View(const StrategyStep& /*step*/) {
   copy_.assign(x.begin(), x.end());
   Scale(copy_, static_cast<float>(1 / weight_));
   statistics_.Remember(copy_.data());
-  view.values = copy_.data();
+  view.values = view.writable = copy_.data();
   return view;
 }
 

@@ -22,6 +22,9 @@ struct ActiveGroup {
 
 /// Reused from step to step; its storage only grows.
 struct ActiveSet {
+  /// Set by the graph: the loss reads it, so the true labels must be active and padding must not
+  /// count.
+  bool scores = false;
   std::vector<int32_t> order;  ///< Positions of the examples in the batch, group by group.
   std::vector<ActiveGroup> groups;
   std::vector<int32_t> ids;

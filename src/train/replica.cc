@@ -280,8 +280,7 @@ std::string Replica::FirstNonFinite() const {
 }
 
 Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop) const {
-  ParamView view = params_.View();
-  view.values = const_cast<float*>(Model());
+  const ParamView view{.layout = &layout(), .values = Model()};
   return yoke::Evaluate(reader, {.graph = graph_,
                                  .params = view,
                                  .arithmetic = ArithmeticOf(job_),

@@ -49,6 +49,8 @@ class Problem {
                              .bias = bias_.data(),
                              .running_mean = run.mean.data(),
                              .running_variance = run.variance.data(),
+                             .moved_mean = run.mean.data(),
+                             .moved_variance = run.variance.data(),
                              .weight_gradient = run.weight_gradient.data(),
                              .bias_gradient = run.bias_gradient.data(),
                              .output_gradient = dy.data(),
@@ -183,8 +185,8 @@ TEST(BatchNorm, RunningStatisticsAreTorchs) {
   std::vector<char> scratch(kernel->scratch_bytes() + 64);
   kernel->Forward({.input = x,
                    .output = y,
-                   .running_mean = &mean,
-                   .running_variance = &variance,
+                   .moved_mean = &mean,
+                   .moved_variance = &variance,
                    .saved = saved,
                    .scratch = scratch.data()});
   EXPECT_FLOAT_EQ(mean, 0.75F * 2 + 0.25F * 3);

@@ -18,14 +18,13 @@ std::unique_ptr<Layer> Make(const std::string& settings, const Shape& input) {
 
 TEST(BatchNormLayer, AbsorbsAnAdditionAndThenARelu) {
   const auto both = Make("", {4, 3, 3});
-  EXPECT_TRUE(both->Fuse("add"));
-  EXPECT_FALSE(both->Fuse("add"));
-  EXPECT_TRUE(both->Fuse("relu"));
-  EXPECT_FALSE(both->Fuse("relu"));
+  EXPECT_TRUE(both->Fuse(Fusion::kAdd));
+  EXPECT_FALSE(both->Fuse(Fusion::kAdd));
+  EXPECT_TRUE(both->Fuse(Fusion::kRelu));
+  EXPECT_FALSE(both->Fuse(Fusion::kRelu));
   const auto relu = Make("", {4, 3, 3});
-  EXPECT_TRUE(relu->Fuse("relu"));
-  EXPECT_FALSE(relu->Fuse("add")) << "y + relu(x) is another sum";
-  EXPECT_FALSE(Make("", {4})->Fuse("tanh"));
+  EXPECT_TRUE(relu->Fuse(Fusion::kRelu));
+  EXPECT_FALSE(relu->Fuse(Fusion::kAdd)) << "y + relu(x) is another sum";
 }
 
 TEST(BatchNormLayer, WeightAndBiasStayExact) {

@@ -60,11 +60,8 @@ class Trainee {
     layer_ = entry.make(Options("layer", Value(given), entry.options),
                         {.name = "out", .input = input, .index = 1});
     state_ = layer_->MakeState();
-    plan_ = layer_->Plan({.batch = kBatch,
-                          .input = input,
-                          .training = true,
-                          .input_gradient = !sparse,
-                          .scores = true});
+    plan_ = layer_->Plan(
+        {.batch = kBatch, .input = input, .training = true, .input_gradient = !sparse});
     Random random{17};
     for (const ParamSpec& spec : layer_->Params()) {
       values_.emplace_back(spec.shape.Count());
@@ -79,7 +76,7 @@ class Trainee {
     std::vector<RowGradient> rows(refs_.size());
     for (size_t p = 0; p < refs_.size(); ++p) refs_[p].rows = &rows[p];
     std::vector<char> saved(plan_->saved_bytes + 64), scratch(plan_->scratch_bytes + 64);
-    ActiveSet set;
+    ActiveSet set{.scores = true};
     LayerCall call{.batch = batch,
                    .input = batch.dense,
                    .input_gradient = {.shape = batch.dense.shape, .data = input_gradient.data()},

@@ -34,7 +34,7 @@ TEST(ImmediatePlans, MoveWeightsAndAnnounceTheRest) {
   plain.For(16).Forward(batch, params.View());
   plain.For(16).Backward(batch, params.View(&expected), {});
   ParamView view = params.View(&gradients);
-  view.immediate_rate = 0.5;
+  view.update.factor = -0.5F;
   immediate.For(16).Forward(batch, view);
   std::set<int> announced;
   immediate.For(16).Backward(batch, view, [&](int slice) { announced.insert(slice); });

@@ -40,8 +40,9 @@ void SaveMoments(const BatchNormShape& shape, const BatchNormCall& call, int64_t
     shared.store(static_cast<float>((1 - shape.momentum) * before + shape.momentum * now),
                  std::memory_order_relaxed);
   };
-  move(call.running_mean[c], moments.mean);
-  move(call.running_variance[c], unbiased);
+  if (!call.moved_mean) return;
+  move(call.moved_mean[c], moments.mean);
+  move(call.moved_variance[c], unbiased);
 }
 
 }  // namespace yoke

@@ -28,14 +28,16 @@ struct BatchNormShape {
 
 struct BatchNormCall {
   const void* input = nullptr;
-  const void* addend = nullptr;       ///< Read when `add`.
-  void* output = nullptr;             ///< Read by Backward when `add` and `relu`.
-  const float* weight = nullptr;      ///< [channels]; null: ones.
-  const float* bias = nullptr;        ///< [channels]; null: zeros.
-  float* running_mean = nullptr;      ///< [channels], like the next three. Updated when training.
-  float* running_variance = nullptr;  ///< Unbiased, as in PyTorch.
-  float* weight_gradient = nullptr;   ///< Null: not needed.
-  float* bias_gradient = nullptr;     ///< Null: not needed.
+  const void* addend = nullptr;         ///< Read when `add`.
+  void* output = nullptr;               ///< Read by Backward when `add` and `relu`.
+  const float* weight = nullptr;        ///< [channels]; null: ones.
+  const float* bias = nullptr;          ///< [channels]; null: zeros.
+  const float* running_mean = nullptr;  ///< [channels], like the next five. Read unless training.
+  const float* running_variance = nullptr;  ///< Unbiased, as in PyTorch.
+  float* moved_mean = nullptr;  ///< Running statistics that training updates; null: none.
+  float* moved_variance = nullptr;
+  float* weight_gradient = nullptr;  ///< Null: not needed.
+  float* bias_gradient = nullptr;    ///< Null: not needed.
   void* output_gradient = nullptr;  ///< Overwritten if `add` and `relu` are set and addend_gradient
                                     ///< is null, and if more_gradient is set.
   const void* more_gradient = nullptr;  ///< Added to output_gradient; null: nothing.
@@ -48,9 +50,9 @@ struct BatchNormCall {
 
   template <typename Reach>
   void Addresses(const Reach& reach) {
-    reach(input, addend, output, weight, bias, running_mean, running_variance, weight_gradient,
-          bias_gradient, output_gradient, more_gradient, input_gradient, addend_gradient, saved,
-          scratch);
+    reach(input, addend, output, weight, bias, running_mean, running_variance, moved_mean,
+          moved_variance, weight_gradient, bias_gradient, output_gradient, more_gradient,
+          input_gradient, addend_gradient, saved, scratch);
   }
 };
 

@@ -34,7 +34,7 @@ class ActivationLayer : public Layer {
   ActivationLayer(Activation function, const LayerContext& context)
       : function_(function), shape_(context.input.shape) {}
 
-  Shape OutputShape() const override { return shape_; }
+  Edge Output() const override { return {.shape = shape_}; }
   Cost Price(int64_t batch) const override {
     return Elementwise(batch * shape_.Count(), function_ == Activation::kRelu ? 2 : 20);
   }

@@ -1,4 +1,6 @@
 // The layer `add`: the sum of its inputs.
+#include <utility>
+
 #include "base/check.h"
 #include "kernels/activation/activation.h"
 #include "kernels/convert.h"
@@ -54,7 +56,7 @@ class Add : public Layer {
   explicit Add(const LayerContext& context)
       : shape_(context.input.shape), inputs_(1 + static_cast<int64_t>(context.others.size())) {}
 
-  Shape OutputShape() const override { return shape_; }
+  Edge Output() const override { return {.shape = shape_}; }
   Cost Price(int64_t batch) const override {
     return Elementwise(batch * shape_.Count(), static_cast<double>(inputs_));
   }
@@ -62,10 +64,7 @@ class Add : public Layer {
     return LikeTheFirst(
         request, [this](const PlanRequest& r) { return std::make_unique<AddPlan>(r, relu_); });
   }
-  bool Fuse(std::string_view type) override {
-    if (type != "relu" || relu_) return false;
-    return relu_ = true;
-  }
+  bool Fuse(Fusion what) override { return what == Fusion::kRelu && !std::exchange(relu_, true); }
 
  private:
   Shape shape_;
@@ -90,7 +89,8 @@ LayerEntry add() {
           .options = {},
           .make = MakeAddLayer,
           .least_inputs = 2,
-          .most_inputs = kAnyNumber};
+          .most_inputs = kAnyNumber,
+          .fusion = Fusion::kAdd};
 }
 
 }  // namespace yoke::layer

@@ -2,6 +2,8 @@
 // (Ioffe and Szegedy 2015). Absorbs the addition of a residual and a ReLU.
 #include "kernels/batch_norm/batch_norm.h"
 
+#include <utility>
+
 #include "base/check.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/support.h"
@@ -37,6 +39,8 @@ class BatchNormPlan : public LayerPlan {
         .bias = affine ? call.params[1].value.As<float>() : nullptr,
         .running_mean = statistics[0].value.As<float>(),
         .running_variance = statistics[1].value.As<float>(),
+        .moved_mean = statistics[0].writable,
+        .moved_variance = statistics[1].writable,
         .weight_gradient = affine ? call.params[0].gradient : nullptr,
         .bias_gradient = affine ? call.params[1].gradient : nullptr,
         .output_gradient = call.output_gradient.data,
@@ -55,7 +59,7 @@ class BatchNorm : public Layer {
   BatchNorm(const BatchNormShape& shape, bool affine, const LayerContext& context)
       : shape_(shape), affine_(affine), image_(context.input.shape), name_(context.name) {}
 
-  Shape OutputShape() const override { return image_; }
+  Edge Output() const override { return {.shape = image_}; }
 
   std::vector<ParamSpec> Params() const override {
     const Shape channels{shape_.channels};
@@ -98,10 +102,8 @@ class BatchNorm : public Layer {
                         });
   }
 
-  bool Fuse(std::string_view type) override {
-    if (shape_.relu) return false;
-    if (type == "add" && !shape_.add) return shape_.add = true;
-    return type == "relu" && (shape_.relu = true);
+  bool Fuse(Fusion what) override {
+    return !shape_.relu && !std::exchange(what == Fusion::kAdd ? shape_.add : shape_.relu, true);
   }
 
  private:

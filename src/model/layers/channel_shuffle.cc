@@ -32,7 +32,7 @@ class ChannelShuffle : public Layer {
  public:
   ChannelShuffle(int64_t groups, const Shape& shape) : groups_(groups), shape_(shape) {}
 
-  Shape OutputShape() const override { return shape_; }
+  Edge Output() const override { return {.shape = shape_}; }
   Cost Price(int64_t batch) const override { return Elementwise(batch * shape_.Count(), 0); }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     return std::make_unique<ShufflePlan>(groups_, request);

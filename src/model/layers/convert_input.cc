@@ -35,7 +35,6 @@ class ConvertedPlan : public LayerPlan {
     scratch_bytes = scratch_inputs_ + inner_->scratch_bytes;
     reads_input = inner_->reads_input && !all;  // else the converted copies are kept
     reads_output = inner_->reads_output;
-    updates_weight = inner_->updates_weight;
     const int in_place = inner_->gradient_in_place;
     gradient_in_place = in_place >= 0 && !inputs_[in_place].converts ? in_place : -1;
     kernel = inner_->kernel + ", converted input";

@@ -3,6 +3,7 @@
 #include "kernels/convolution/convolution.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -20,9 +21,9 @@ class Convolution : public Layer {
   Convolution(const ConvolutionShape& shape, const Options& options, std::string name)
       : shape_(shape), initializers_(options), name_(std::move(name)) {}
 
-  Shape OutputShape() const override {
+  Edge Output() const override {
     const Shape out = shape_.Output();
-    return {out[1], out[2], out[3]};
+    return {.shape = {out[1], out[2], out[3]}};
   }
 
   std::vector<ParamSpec> Params() const override {
@@ -34,7 +35,7 @@ class Convolution : public Layer {
   }
 
   Cost Price(int64_t batch) const override {
-    const Shape out = OutputShape(), weight = shape_.Weight();
+    const Shape out = Output().shape, weight = shape_.Weight();
     const double pixels = double(batch) * double(out[1] * out[2]);
     const double image = double(batch) * double(shape_.channels * shape_.height * shape_.width);
     return {.operations = 6 * pixels * double(weight.Count()),
@@ -64,13 +65,13 @@ class Convolution : public Layer {
         request, {.type = request.arithmetic, .layout = shape.layout}, [&](const PlanRequest& r) {
           return std::make_unique<ConvolutionPlan>(
               MakeConvolution(shape, r.target),
-              Edge{.shape = OutputShape(), .type = shape.type, .layout = shape.layout}, shape.relu);
+              Edge{.shape = Output().shape, .type = shape.type, .layout = shape.layout},
+              shape.relu);
         });
   }
 
-  bool Fuse(std::string_view activation) override {
-    if (activation != "relu" || shape_.relu) return false;
-    return shape_.relu = true;
+  bool Fuse(Fusion what) override {
+    return what == Fusion::kRelu && !std::exchange(shape_.relu, true);
   }
 
  private:

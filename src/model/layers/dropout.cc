@@ -49,7 +49,7 @@ class Dropout : public Layer {
   Dropout(double probability, const LayerContext& context)
       : keep_(1 - probability), shape_(context.input.shape), index_(context.index) {}
 
-  Shape OutputShape() const override { return shape_; }
+  Edge Output() const override { return {.shape = shape_}; }
   Cost Price(int64_t batch) const override { return Elementwise(batch * shape_.Count(), 4); }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     const DropoutShape shape{

@@ -16,7 +16,7 @@ class ElementwiseLayer : public Layer {
  public:
   ElementwiseLayer(Function function, const Shape& shape) : function_(function), shape_(shape) {}
 
-  Shape OutputShape() const override { return shape_; }
+  Edge Output() const override { return {.shape = shape_}; }
   Cost Price(int64_t batch) const override {
     constexpr double kOperations = 20;
     return Elementwise(batch * shape_.Count(), kOperations);

@@ -49,7 +49,7 @@ class Flatten : public Layer {
  public:
   explicit Flatten(const LayerContext& context) : count_(context.input.shape.Count()) {}
 
-  Shape OutputShape() const override { return {count_}; }
+  Edge Output() const override { return {.shape = {count_}}; }
   Cost Price(int64_t /*batch*/) const override { return {}; }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     if (request.input.layout == Layout::kPlain) return std::make_unique<SharedPlan>(request);

@@ -30,15 +30,15 @@ class GlobalAverage : public Layer {
  public:
   GlobalAverage(const Shape& shape, bool keep_axes) : shape_(shape), keep_axes_(keep_axes) {}
 
-  Shape OutputShape() const override {
-    return keep_axes_ ? Shape{shape_[0], 1, 1} : Shape{shape_[0]};
+  Edge Output() const override {
+    return {.shape = keep_axes_ ? Shape{shape_[0], 1, 1} : Shape{shape_[0]}};
   }
   Cost Price(int64_t batch) const override {
     const double numbers = double(batch) * double(shape_.Count());
     return {.operations = 2 * numbers, .bytes = 8 * numbers};
   }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
-    return std::make_unique<GlobalAveragePlan>(request, OutputShape());
+    return std::make_unique<GlobalAveragePlan>(request, Output().shape);
   }
 
  private:

@@ -46,7 +46,7 @@ class LayerNormLayer : public Layer {
         epsilon_(options.Float("epsilon")),
         affine_(options.Bool("affine")) {}
 
-  Shape OutputShape() const override { return input_; }
+  Edge Output() const override { return {.shape = input_}; }
 
   std::vector<ParamSpec> Params() const override {
     if (!affine_) return {};

@@ -1,7 +1,10 @@
 // The layer `linear`: every output is a weighted sum of all inputs and a bias.
 #include "kernels/linear/linear.h"
 
+#include <utility>
+
 #include "base/limits.h"
+#include "model/fully_connected.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/weighted.h"
 
@@ -10,7 +13,7 @@ namespace {
 
 using LinearPlan = WeightedPlan<LinearKernel, LinearCall>;
 
-class Linear : public Layer {
+class Linear : public Layer, public FullyConnected {
  public:
   Linear(const Options& options, const LayerContext& context)
       : inputs_(context.input.shape.Count()),
@@ -18,7 +21,7 @@ class Linear : public Layer {
         bias_(options.Bool("bias")),
         initializers_(options) {}
 
-  Shape OutputShape() const override { return {outputs_}; }
+  Edge Output() const override { return {.shape = {outputs_}}; }
 
   std::vector<ParamSpec> Params() const override {
     return WeightAndBias({.shape = {outputs_, inputs_}, .fan_in = inputs_, .fan_out = outputs_},
@@ -31,31 +34,35 @@ class Linear : public Layer {
   }
 
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
-    return ConvertInput(request, {.type = request.arithmetic}, [this](const PlanRequest& r) {
-      LinearShape shape{.batch = r.batch,
-                        .inputs = inputs_,
-                        .outputs = outputs_,
-                        .type = r.arithmetic,
-                        .bias = bias_,
-                        .relu = relu_,
-                        .training = r.training,
-                        .input_gradient = r.input_gradient};
-      shape.adds = r.training && r.immediate && AddsFaster(shape);
-      return std::make_unique<LinearPlan>(MakeLinear(shape, r.target),
-                                          Edge{.shape = {shape.outputs}, .type = shape.type}, relu_,
-                                          shape.adds);
+    return PlanThat(/*adds=*/false, request);
+  }
+
+  bool IsProduct() const override { return !relu_; }
+
+  std::unique_ptr<LayerPlan> PlanInPlace(const PlanRequest& request) const override {
+    const LinearShape shape{.batch = request.batch, .inputs = inputs_, .outputs = outputs_};
+    return AddsFaster(shape) ? PlanThat(/*adds=*/true, request) : nullptr;
+  }
+
+  bool Fuse(Fusion what) override { return what == Fusion::kRelu && !std::exchange(relu_, true); }
+
+ private:
+  std::unique_ptr<LayerPlan> PlanThat(bool adds, const PlanRequest& request) const {
+    return ConvertInput(request, {.type = request.arithmetic}, [&](const PlanRequest& r) {
+      const LinearShape shape{.batch = r.batch,
+                              .inputs = inputs_,
+                              .outputs = outputs_,
+                              .type = r.arithmetic,
+                              .bias = bias_,
+                              .relu = relu_,
+                              .training = r.training,
+                              .input_gradient = r.input_gradient,
+                              .adds = adds};
+      return std::make_unique<LinearPlan>(
+          MakeLinear(shape, r.target), Edge{.shape = {shape.outputs}, .type = shape.type}, relu_);
     });
   }
 
-  bool IsOutputProduct() const override { return !relu_; }
-
-  bool Fuse(std::string_view activation) override {
-    if (activation != "relu" || relu_) return false;
-    relu_ = true;
-    return true;
-  }
-
- private:
   int64_t inputs_, outputs_;
   bool bias_, relu_ = false;
   WeightInitializers initializers_;

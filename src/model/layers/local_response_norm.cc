@@ -40,7 +40,7 @@ class LocalResponseNorm : public Layer {
   LocalResponseNorm(const LocalResponseNormShape& shape, const Shape& image)
       : shape_(shape), image_(image) {}
 
-  Shape OutputShape() const override { return image_; }
+  Edge Output() const override { return {.shape = image_}; }
   Cost Price(int64_t batch) const override {
     return Elementwise(batch * image_.Count(), 30 + 4 * double(shape_.size));
   }

@@ -147,8 +147,7 @@ class Loss : public Layer {
         outputs_(context.input.shape.Count()),
         looked_at_(context.input.active > 0 ? context.input.active : outputs_) {}
 
-  Shape OutputShape() const override { return {1}; }
-  bool IsLoss() const override { return true; }
+  Edge Output() const override { return {.shape = {1}}; }
   Cost Price(int64_t batch) const override { return Elementwise(batch * looked_at_, 40); }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     if (request.input.active)
@@ -182,7 +181,7 @@ std::unique_ptr<Layer> MakeLoss(CrossEntropy function, std::string_view type,
   return std::make_unique<Loss>(function, weight, context);
 }
 
-LayerEntry LossEntry(const char* type, const char* summary,
+LayerEntry LossEntry(CrossEntropy function, const char* type, const char* summary,
                      std::unique_ptr<Layer> (*make)(const Options&, const LayerContext&)) {
   return {.name = type,
           .summary = summary,
@@ -192,7 +191,7 @@ LayerEntry LossEntry(const char* type, const char* summary,
                        .help = "Factor on the loss (for auxiliary heads).",
                        .minimum = 0}},
           .make = make,
-          .loss = true};
+          .loss = function};
 }
 
 }  // namespace yoke::layer

@@ -10,7 +10,7 @@ namespace yoke::layer {
 
 /// The entry of a loss layer. Backward takes no output gradient: it writes the gradient of the mean
 /// loss.
-LayerEntry LossEntry(const char* type, const char* summary,
+LayerEntry LossEntry(CrossEntropy function, const char* type, const char* summary,
                      std::unique_ptr<Layer> (*make)(const Options&, const LayerContext&));
 
 /// A loss layer; `type` is its name in messages.

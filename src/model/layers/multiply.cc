@@ -36,7 +36,7 @@ class MultiplyLayer : public Layer {
  public:
   explicit MultiplyLayer(const Shape& shape) : shape_(shape) {}
 
-  Shape OutputShape() const override { return shape_; }
+  Edge Output() const override { return {.shape = shape_}; }
   Cost Price(int64_t batch) const override { return Elementwise(batch * shape_.Count(), 4); }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     return LikeTheFirst(request,

@@ -39,7 +39,7 @@ class PadLayer : public Layer {
  public:
   explicit PadLayer(const PadSettings& settings) : settings_(settings) {}
 
-  Shape OutputShape() const override { return settings_.output; }
+  Edge Output() const override { return {.shape = settings_.output}; }
   Cost Price(int64_t batch) const override {
     return Elementwise(batch * settings_.output.Count(), 0);
   }

@@ -39,14 +39,14 @@ class PoolingLayer : public Layer {
  public:
   explicit PoolingLayer(const PoolingShape& shape) : shape_(shape) {}
 
-  Shape OutputShape() const override {
+  Edge Output() const override {
     const Shape out = shape_.Output();
-    return {out[1], out[2], out[3]};
+    return {.shape = {out[1], out[2], out[3]}};
   }
   Cost Price(int64_t batch) const override {
     const double taps = double(shape_.rows.size) * double(shape_.columns.size);
-    return {.operations = 2.0 * double(batch * OutputShape().Count()) * taps,
-            .bytes = 8.0 * double(batch * (shape_.Input().Count() + OutputShape().Count()))};
+    return {.operations = 2.0 * double(batch * Output().shape.Count()) * taps,
+            .bytes = 8.0 * double(batch * (shape_.Input().Count() + Output().shape.Count()))};
   }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     PoolingShape shape = shape_;

@@ -35,9 +35,9 @@ class Shortcut : public Layer {
  public:
   explicit Shortcut(const ShortcutShape& shape) : shape_(shape) {}
 
-  Shape OutputShape() const override {
+  Edge Output() const override {
     const Shape out = shape_.Output();
-    return {out[1], out[2], out[3]};
+    return {.shape = {out[1], out[2], out[3]}};
   }
   Cost Price(int64_t batch) const override {
     return Elementwise(batch * shape_.Output().Count(), 0);

@@ -50,7 +50,7 @@ class SliceLayer : public Layer {
  public:
   SliceLayer(const Piece& piece, const Shape& shape) : piece_(piece), shape_(shape) {}
 
-  Shape OutputShape() const override { return shape_; }
+  Edge Output() const override { return {.shape = shape_}; }
   Cost Price(int64_t batch) const override { return Elementwise(batch * shape_.Count(), 0); }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     return std::make_unique<SlicePlan>(piece_, shape_, request);

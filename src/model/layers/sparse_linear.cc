@@ -2,6 +2,8 @@
 // only rows of features in the batch are read or have a gradient. Always computes in f32.
 #include "kernels/sparse_linear/sparse_linear.h"
 
+#include <utility>
+
 #include "base/check.h"
 #include "base/limits.h"
 #include "kernels/convert.h"
@@ -41,7 +43,7 @@ class SparseLinearPlan : public LayerPlan {
   }
 
   static const float* BiasOf(const LayerCall& call) {
-    const Tensor& bias = call.params[1].value;
+    const ConstTensor& bias = call.params[1].value;
     if (bias.type == DType::kF32) return bias.As<float>();
     Convert(bias, {.shape = bias.shape, .data = call.scratch});
     return static_cast<const float*>(call.scratch);
@@ -56,7 +58,7 @@ class SparseLinear : public Layer {
   SparseLinear(const SparseLinearShape& shape, const Options& options)
       : shape_(shape), initializers_(options) {}
 
-  Shape OutputShape() const override { return {shape_.outputs}; }
+  Edge Output() const override { return {.shape = {shape_.outputs}}; }
 
   std::vector<ParamSpec> Params() const override {
     return WeightAndBias({.shape = {shape_.features, shape_.outputs},
@@ -78,9 +80,8 @@ class SparseLinear : public Layer {
     return std::make_unique<SparseLinearPlan>(shape_, request.target);
   }
 
-  bool Fuse(std::string_view activation) override {
-    if (activation != "relu" || shape_.relu) return false;
-    return shape_.relu = true;
+  bool Fuse(Fusion what) override {
+    return what == Fusion::kRelu && !std::exchange(shape_.relu, true);
   }
 
  private:

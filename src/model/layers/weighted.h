@@ -30,13 +30,10 @@ std::vector<ParamSpec> WeightAndBias(ParamSpec weight, int64_t outputs,
 template <typename Kernel, typename Call>
 class WeightedPlan : public LayerPlan {
  public:
-  /// `relu`: the kernel includes a ReLU, so Backward reads the output. `adds`: the kernel updates
-  /// its weight during Backward.
-  WeightedPlan(std::unique_ptr<Kernel> chosen, Edge out, bool relu, bool adds = false)
-      : kernel_(std::move(chosen)) {
+  /// `relu`: the kernel includes a ReLU, so Backward reads the output.
+  WeightedPlan(std::unique_ptr<Kernel> chosen, Edge out, bool relu) : kernel_(std::move(chosen)) {
     output = out;
     reads_output = relu;
-    updates_weight = adds;
     scratch_bytes = kernel_->scratch_bytes();
     kernel = kernel_->name();
   }
@@ -46,18 +43,20 @@ class WeightedPlan : public LayerPlan {
  private:
   static Call Arguments(const LayerCall& call) {
     const bool bias = call.params.size() > 1;
+    const ParamRef& weight = call.params[0];
     Call arguments{.input = call.input.data,
-                   .weight = call.params[0].value.data,
+                   .weight = weight.value.data,
                    .bias = bias ? call.params[1].value.data : nullptr,
                    .output = call.output.data,
                    .output_gradient = call.output_gradient.data,
                    .input_gradient = call.input_gradient.data,
-                   .weight_gradient = call.params[0].gradient,
+                   .weight_gradient = weight.gradient,
                    .bias_gradient = bias ? call.params[1].gradient : nullptr,
                    .scratch = call.scratch};
     if constexpr (requires { arguments.factor; }) {
-      arguments.factor = call.params[0].factor;
-      arguments.writer = call.params[0].writer;
+      if (weight.writable) arguments.weight_gradient = weight.writable;
+      arguments.factor = weight.update.factor;
+      arguments.writer = weight.update.writer;
     }
     return arguments;
   }

@@ -36,9 +36,9 @@ const ListedLayer& LayerList::Add(const Value& table) {
   for (size_t i = 1; i < listed.inputs.size(); ++i)
     context.others.push_back(EdgeOf(listed.inputs[i]));
   const std::unique_ptr<Layer> layer = entry.make(listed.options, context);
-  listed.output = layer->OutputShape();
+  listed.output = layer->Output().shape;
   listed.params = layer->Params();
-  listed.loss = layer->IsLoss();
+  listed.loss = entry.loss.has_value();
   places_[listed.name] = layers_.size();
   return layers_.emplace_back(std::move(listed));
 }

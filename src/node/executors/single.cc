@@ -56,7 +56,7 @@ class SingleOnDevice : public Executor {
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
     if (batch.size == 0) return StepOfNothing(params, step.ready);
     const StepResult result = replica_.Step(batch, params);
-    std::ranges::copy(replica_.statistics(), params.values + params.layout->statistics_begin());
+    std::ranges::copy(replica_.statistics(), params.writable + params.layout->statistics_begin());
     AnnounceAll(*params.layout, step.ready);
     return result;
   }

@@ -104,9 +104,9 @@ class Split : public Executor {
     part.weight = static_cast<float>(part.batch.size) / static_cast<float>(batch.size);
     part.view = params;
     part.view.states = states_.of(p);
-    part.view.values = part.values.As<float>();
+    part.view.values = part.view.writable = part.values.As<float>();
     part.view.gradients = &part.gradients;
-    CopyValues(params, part.view.values);
+    CopyValues(params, part.view.writable);
     part.plan = &(body ? part.bodies : part.plans).For(part.batch.size);
     part.plan->Forward(part.batch, part.view);
   }
@@ -184,7 +184,7 @@ class Split : public Executor {
   void AverageBuffers(const ParamView& params) {
     for (const Slice& slice : params.layout->slices()) {
       if (slice.kind != SliceKind::kBuffer) continue;
-      float* to = params.values + slice.offset;
+      float* to = params.writable + slice.offset;
       std::fill_n(to, slice.Count(), 0.0F);
       for (const Part* part : working_) {
         const float* from = part->values.As<float>() + slice.offset;

@@ -24,18 +24,16 @@ class Memory {
   Buffer buffer_;
 };
 
-Tensor Plain(const Shape& shape, const float* data) {
-  return {.shape = shape, .data = const_cast<float*>(data)};
-}
+ConstTensor Plain(const Shape& shape, const float* data) { return {.shape = shape, .data = data}; }
 
 Tensor OfEdge(const Edge& edge, int64_t batch, void* data) {
   return {
       .shape = edge.shape.Batched(batch), .type = edge.type, .data = data, .layout = edge.layout};
 }
 
-std::vector<float> ToFloats(const Tensor& tensor) {
+std::vector<float> ToFloats(const ConstTensor& tensor) {
   std::vector<float> numbers(tensor.Count());
-  Convert(tensor, Plain(tensor.shape, numbers.data()));
+  Convert(tensor, {.shape = tensor.shape, .data = numbers.data()});
   return numbers;
 }
 
@@ -109,11 +107,13 @@ class Parameters {
       const bool dense = specs[p].kind == SliceKind::kDense;
       const DType type = dense && !specs[p].keep_f32 ? arithmetic : DType::kF32;
       values_.emplace_back(specs[p].shape.Count() * 4);
-      refs[p].value = {.shape = specs[p].shape, .type = type, .data = values_[p].data()};
-      Convert(Plain(specs[p].shape, numbers[p].data()), refs[p].value);
+      const Tensor value{.shape = specs[p].shape, .type = type, .data = values_[p].data()};
+      Convert(Plain(specs[p].shape, numbers[p].data()), value);
+      refs[p].value = value;
       gradients_.emplace_back(specs[p].shape.Count(), NAN);
       if (dense) refs[p].gradient = gradients_[p].data();
       if (specs[p].kind == SliceKind::kRowSparse) refs[p].rows = &rows_[p];
+      if (specs[p].kind == SliceKind::kBuffer) refs[p].writable = value.As<float>();
     }
   }
 
@@ -153,8 +153,10 @@ class Mirror {
     for (std::vector<Tensor>* tensors : {&others_, &other_gradients_})
       for (Tensor& tensor : *tensors) Move(tensor);
     for (ParamRef& param : params_) {
-      param.gradient = static_cast<float*>(At(param.gradient, 4 * param.value.Count()));
-      Move(param.value);
+      const int64_t count = param.value.Count();
+      param.gradient = static_cast<float*>(At(param.gradient, 4 * count));
+      param.writable = static_cast<float*>(At(param.writable, 4 * count));
+      param.value.data = At(param.value.data, count * SizeOf(param.value.type));
     }
     const Batch& batch = call.batch;
     Move(there_.labels.classes, batch.classes.size());
@@ -226,11 +228,12 @@ LayerHarness::LayerHarness(const LayerCase& layer_case, uint64_t seed) : case_(l
       .name = "layer", .input = {.shape = case_.input, .sparse = case_.sparse}, .index = 1};
   for (const Shape& shape : case_.others) context.others.push_back({.shape = shape});
   layer_ = entry.make(options, context);
+  loss_ = entry.loss.has_value();
   if (case_.fuse_add) {
-    Check(layer_->Fuse("add"), "the case's layer absorbs an addition");
-    case_.others.push_back(layer_->OutputShape());
+    Check(layer_->Fuse(Fusion::kAdd), "the case's layer absorbs an addition");
+    case_.others.push_back(layer_->Output().shape);
   }
-  if (case_.fuse_relu) Check(layer_->Fuse("relu"), "the case's layer absorbs a ReLU");
+  if (case_.fuse_relu) Check(layer_->Fuse(Fusion::kRelu), "the case's layer absorbs a ReLU");
   specs_ = layer_->Params();
   DrawData(seed);
   DrawLabels(seed);
@@ -246,7 +249,7 @@ void LayerHarness::DrawData(uint64_t seed) {
     for (float& w : params.back()) w = float(random.Uniform(-bound, bound));
   }
   Random random{seed, 2};
-  output_gradient.resize(batch.size * layer_->OutputShape().Count());
+  output_gradient.resize(batch.size * layer_->Output().shape.Count());
   for (float& g : output_gradient) g = float(random.Uniform(-1, 1));
   DrawInputs(seed);
 }
@@ -344,9 +347,8 @@ LayerRun LayerHarness::Run(const RunOptions& options) const {
 double LayerHarness::Objective() const {
   const std::vector<float> y = Run({.target = {.reference = true}}).output;
   double sum = 0;
-  for (size_t i = 0; i < y.size(); ++i)
-    sum += layer_->IsLoss() ? y[i] : double(y[i]) * output_gradient[i];
-  return layer_->IsLoss() ? sum / double(batch.size) : sum;
+  for (size_t i = 0; i < y.size(); ++i) sum += loss_ ? y[i] : double(y[i]) * output_gradient[i];
+  return loss_ ? sum / double(batch.size) : sum;
 }
 
 }  // namespace yoke::testing_support

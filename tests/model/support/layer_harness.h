@@ -72,6 +72,7 @@ class LayerHarness {
 
   LayerCase case_;
   std::unique_ptr<Layer> layer_;
+  bool loss_ = false;
   std::vector<ParamSpec> specs_;
 };
 

@@ -281,7 +281,7 @@ inline std::vector<float> AfterTwoMixedPushes(const LabSettings& settings, doubl
     rows.ids = {worker, 3};
     rows.values.assign(4, 10 * factor);
     const int64_t statistics = parts.params.layout().slices()[2].offset;
-    std::fill_n(view.values + statistics, 2, 4 * factor + 1);
+    std::fill_n(view.writable + statistics, 2, 4 * factor + 1);
     world.Charge({.operations = static_cast<double>(factor)});
     parts.strategy->Step(step);
   };

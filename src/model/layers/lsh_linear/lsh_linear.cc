@@ -1,11 +1,13 @@
 // The layer `lsh_linear`: like linear, but training computes only the outputs that hashing finds or
 // that are drawn at random, and the true labels. Evaluation computes all outputs.
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 #include "base/limits.h"
 #include "kernels/linear/linear.h"
 #include "kernels/sparse_linear/sparse_linear.h"
+#include "model/fully_connected.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/lsh_linear/plan.h"
 #include "model/layers/weighted.h"
@@ -43,7 +45,7 @@ class SparseRowsPlan : public LayerPlan {
   LshPlanShape shape_;
 };
 
-class LshLinear : public Layer {
+class LshLinear : public Layer, public FullyConnected {
  public:
   LshLinear(const Options& options, const LayerContext& context)
       : shape_{.settings = SettingsOf(options, context.input.shape.Count()),
@@ -52,9 +54,10 @@ class LshLinear : public Layer {
         sparse_input_(context.input.sparse),
         initializers_(options) {}
 
-  Shape OutputShape() const override { return {shape_.settings.outputs}; }
-  int64_t Active() const override { return shape_.settings.wanted(); }
-  bool IsOutputProduct() const override { return !shape_.relu && !sparse_input_; }
+  Edge Output() const override {
+    return {.shape = {shape_.settings.outputs}, .active = shape_.settings.wanted()};
+  }
+  bool IsProduct() const override { return !shape_.relu && !sparse_input_; }
   std::string Explain() const override { return layer::Explain(shape_.settings); }
 
   std::vector<ParamSpec> Params() const override {
@@ -89,9 +92,12 @@ class LshLinear : public Layer {
     });
   }
 
-  bool Fuse(std::string_view activation) override {
-    if (activation != "relu" || shape_.relu) return false;
-    return shape_.relu = true;
+  bool Fuse(Fusion what) override {
+    Require(
+        what != Fusion::kRelu || !shape_.settings.correct,
+        "lsh_linear below a relu cannot have correct = true: the correction is of scores, and a "
+        "relu's are no longer that; leave out one of the two");
+    return what == Fusion::kRelu && !std::exchange(shape_.relu, true);
   }
 
  private:

@@ -21,10 +21,6 @@ constexpr size_t kMostKernels = 256;  // the cache of kernels is cleared beyond 
 constexpr int64_t kQueries = 16;      // examples that a thread hashes at a time
 constexpr float kNothing = -1e30F;    // the score of padding: no loss, no gradient
 
-Tensor Matrix(int64_t rows, int64_t columns, DType type, const void* data) {
-  return {.shape = {rows, columns}, .type = type, .data = const_cast<void*>(data)};
-}
-
 /// The sparse rows of one example, for a group's block.
 SparseRows RowOf(const std::span<const int32_t> ids, const float* values,
                  std::array<int64_t, 2>& offsets, int64_t width) {
@@ -39,14 +35,12 @@ LshPlan::LshPlan(const LshPlanShape& shape, const PlanRequest& request)
     : shape_(shape), request_(request), type_(request.arithmetic) {
   output = {.shape = {shape.settings.outputs}, .active = shape.settings.wanted()};
   kernel = "active rows";
-  Require(!(shape.relu && request.scores && shape.settings.correct),
-          "lsh_linear below a relu and the loss cannot have correct = true: the correction is of "
-          "scores, and a relu's are no longer that; leave out one of the two");
 }
 
 void LshPlan::Forward(const LayerCall& call) {
   if (request_.input.sparse) CheckIds(call.batch.sparse.View(), shape_.settings.inputs);
-  LshState* state = PrepareState(call);
+  LshState* state = StateOf(call);
+  if (state) state->Prepare(call.params[0].value.As<float>(), call.batch.seed);
   if (state) FindKeys(call, *state);
   MakeGroups(call);
   ChooseIds(call, state);
@@ -61,13 +55,11 @@ void LshPlan::Forward(const LayerCall& call) {
 
 LshPlan::Local& LshPlan::local() { return locals_[static_cast<size_t>(TeamThread())]; }
 
-LshState* LshPlan::PrepareState(const LayerCall& call) {
+LshState* LshPlan::StateOf(const LayerCall& call) {
   if (!shape_.settings.hashed()) return nullptr;
-  auto* state = static_cast<LshState*>(call.state);
-  if (!state && !own_state_) own_state_ = std::make_unique<LshState>(shape_.settings);
-  if (!state) state = own_state_.get();
-  state->Prepare(call.params[0].value.As<float>(), call.batch.seed);
-  return state;
+  if (call.state) return static_cast<LshState*>(call.state);
+  if (!own_state_) own_state_ = std::make_unique<LshState>(shape_.settings);
+  return own_state_.get();
 }
 
 void LshPlan::FindKeys(const LayerCall& call, const LshState& state) {
@@ -144,7 +136,7 @@ void LshPlan::ChooseFor(const LayerCall& call, const LshState* state, size_t g) 
   Local& own = local();
   std::vector<int32_t>& ids = chosen_[g];
   ids.clear();
-  if (request_.scores) AddLabels(call, group, ids);
+  if (call.active_output->scores) AddLabels(call, group, ids);
   label_counts_[g] = static_cast<int64_t>(ids.size());
   const auto draws = [&](uint64_t purpose) {
     return Random({call.batch.seed, Word(Draw::kActive), purpose,
@@ -281,7 +273,7 @@ void LshPlan::Multiply(const LayerCall& call, size_t g) {
                   .output = result,
                   .scratch = local().scratch.Get<char>(kernel.scratch_bytes())});
   if (bf16()) ToF32(result, count, values);
-  if (request_.scores) FinishScores(call, group);
+  if (set.scores) FinishScores(call, group);
 }
 
 /// Corrects the scores of random ids, and excludes padding from the loss.
@@ -303,9 +295,7 @@ void LshPlan::Backward(const LayerCall& call) {
   ForEachOnTeam(static_cast<int64_t>(call.active_output->groups.size()),
                 [&](int64_t g) { GradientsOf(call, static_cast<size_t>(g)); });
   Merge(call);
-  if (!shape_.settings.hashed()) return;
-  auto* state = call.state ? static_cast<LshState*>(call.state) : own_state_.get();
-  state->Touch(call.params[0].rows->ids);
+  if (LshState* state = StateOf(call)) state->Touch(call.params[0].rows->ids);
 }
 
 void LshPlan::GradientsOf(const LayerCall& call, size_t g) {
@@ -314,7 +304,7 @@ void LshPlan::GradientsOf(const LayerCall& call, size_t g) {
   Work& work = works_[g];
   const int64_t count = group.examples * group.columns;
   Local& own = local();
-  const void* gradient = ToOperands(set.gradient.data() + group.value, count, work.output_gradient);
+  void* gradient = ToOperands(set.gradient.data() + group.value, count, work.output_gradient);
   void* input_gradient = request_.input_gradient
                              ? own.input_gradient.Get<float>(group.examples * work.width)
                              : nullptr;
@@ -324,7 +314,7 @@ void LshPlan::GradientsOf(const LayerCall& call, size_t g) {
        .weight = work.weight.As<float>(),
        .output =
            bf16() ? work.output.As<void>() : static_cast<void*>(set.values.data() + group.value),
-       .output_gradient = const_cast<void*>(gradient),
+       .output_gradient = gradient,
        .input_gradient = input_gradient,
        .weight_gradient = work.weight_gradient.Get<float>(group.columns * work.width),
        .bias_gradient = shape_.bias ? work.bias_gradient.Get<float>(group.columns) : nullptr,
@@ -346,16 +336,16 @@ void LshPlan::ReturnInputGradient(const LayerCall& call, size_t g, const void* g
     ToF32(row, width, call.input_gradient.As<float>() + examples[i] * width);
 }
 
-const void* LshPlan::ToOperands(const float* from, int64_t count, ScratchBuffer& scratch) const {
+void* LshPlan::ToOperands(float* from, int64_t count, ScratchBuffer& scratch) const {
   if (!bf16()) return from;
   Bf16* to = scratch.Get<Bf16>(count);
-  Convert(Matrix(1, count, DType::kF32, from), Matrix(1, count, type_, to));
+  Convert({.shape = {count}, .data = from}, {.shape = {count}, .type = type_, .data = to});
   return to;
 }
 
 void LshPlan::ToF32(const void* from, int64_t count, float* to) const {
   if (bf16())
-    Convert(Matrix(1, count, type_, from), Matrix(1, count, DType::kF32, to));
+    Convert({.shape = {count}, .type = type_, .data = from}, {.shape = {count}, .data = to});
   else
     std::copy_n(static_cast<const float*>(from), count, to);
 }

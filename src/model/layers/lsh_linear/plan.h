@@ -59,7 +59,8 @@ class LshPlan : public LayerPlan {
         bias_gradient;
   };
 
-  LshState* PrepareState(const LayerCall& call);
+  /// The state that the layer made, or the plan's own; null without hashing.
+  LshState* StateOf(const LayerCall& call);
   void FindKeys(const LayerCall& call, const LshState& state);
   void KeysOfActive(const ActiveSet& input, const Hasher& hasher);
   void MakeGroups(const LayerCall& call);
@@ -76,7 +77,7 @@ class LshPlan : public LayerPlan {
   void Merge(const LayerCall& call);
   bool bf16() const { return type_ == DType::kBf16; }
   /// `from` in the products' type: itself, or converted into `scratch`.
-  const void* ToOperands(const float* from, int64_t count, ScratchBuffer& scratch) const;
+  void* ToOperands(float* from, int64_t count, ScratchBuffer& scratch) const;
   /// Copies elements of the products' type to f32.
   void ToF32(const void* from, int64_t count, float* to) const;
 
