@@ -10,7 +10,7 @@
 
 #include "base/cost.h"
 #include "base/options.h"
-#include "kernels/cross_entropy.h"
+#include "kernels/cross_entropy/cross_entropy.h"
 #include "params/store.h"
 #include "tensor/active_set.h"
 #include "tensor/batch.h"

@@ -138,7 +138,7 @@ TEST(EasgdSync1InPlace, AddsTheForceOfThePreStepValuesToWhatTheExecutorLeft) {
   RunThreads({.ranks = 2}, [](const Communicator& world) {
     test::SmallPart part(world, {.strategy = "easgd_sync1", .in_place = true});
     const ParamView view = part.strategy->View({.examples = 1});
-    for (int i = 0; i < 3; ++i) view.values[i] += 5;
+    for (int i = 0; i < 3; ++i) view.writable[i] += 5;
     part.strategy->Step({.learning_rate = 0.1, .examples = 1});
     const auto before = static_cast<float>(world.rank());
     EXPECT_FLOAT_EQ(part.params.values()[0], before + 5 - 0.45F * before);  // the centre was 0
