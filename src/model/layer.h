@@ -162,7 +162,7 @@ class Layer {
   virtual std::string Explain() const { return ""; }
 };
 
-/// The context in which a layer is made.
+/// The context in which a layer is made. Input that does not fit is refused by a UserError.
 struct LayerContext {
   std::string name;  ///< Unique in the model; the first part of its parameters' names.
   Edge input;        ///< Shape and sparsity of the input (type and layout are decided later).
