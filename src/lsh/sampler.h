@@ -34,7 +34,8 @@ class Sampler {
 struct SamplerEntry {
   std::string name;
   std::string summary;
-  bool hashes = true;  ///< Needs tables.
+  bool hashes = true;            ///< Needs tables.
+  bool takes_threshold = false;  ///< Reads SampleRequest::threshold.
   std::unique_ptr<Sampler> (*make)();
 };
 const std::vector<SamplerEntry>& samplers();

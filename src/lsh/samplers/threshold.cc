@@ -20,6 +20,7 @@ namespace sampler {
 SamplerEntry threshold() {
   return {.name = "threshold",
           .summary = "the ids found at least `threshold` times in the group's buckets",
+          .takes_threshold = true,
           .make = []() -> std::unique_ptr<Sampler> { return std::make_unique<Threshold>(); }};
 }
 }  // namespace sampler

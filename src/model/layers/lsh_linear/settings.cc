@@ -77,7 +77,7 @@ void CheckEffects(const Options& options, bool hashes, const LshSettings& s) {
         hashes || !options.Has(name),
         "{} is of hash tables, and sampler \"{}\" has none: leave it out or name another sampler",
         options.Where(name), s.sampler);
-  Require(!options.Has("threshold") || s.sampler == "threshold",
+  Require(!options.Has("threshold") || FindEntry(samplers(), "sampler", s.sampler).takes_threshold,
           "{} is of sampler \"threshold\", and the sampler is \"{}\": leave it out",
           options.Where("threshold"), s.sampler);
   Require(!options.Has("correct_from") || s.correct,
