@@ -23,15 +23,6 @@ void CheckPrecision(const Job& job) {
           job.node.Where("precision"), library.isa);
 }
 
-/// The job's rule; a strategy may force momentum.
-std::unique_ptr<UpdateRule> MakeRule(const Job& job, bool forces_momentum) {
-  const std::string& name = job.train.String("rule");
-  if (!forces_momentum || name != "sgd") return FindEntry(rules(), "rule", name).make(job.train);
-  const RuleEntry& entry = FindEntry(rules(), "rule", "momentum");
-  const Table keys = {{"weight_decay", job.train.Float("weight_decay")}};
-  return entry.make(Options("train", keys, entry.options));
-}
-
 template <typename T>
 std::span<std::byte> BytesOf(T* values, int64_t count) {
   return std::as_writable_bytes(std::span(values, static_cast<size_t>(count)));
@@ -48,6 +39,14 @@ ModelTask TaskOf(const DataInfo& data) {
 
 const StrategyEntry& StrategyOf(const Job& job) {
   return FindEntry(strategies(), "strategy", job.cluster.String("strategy"));
+}
+
+std::unique_ptr<UpdateRule> RuleOf(const Job& job) {
+  auto rule = FindEntry(rules(), "rule", job.train.String("rule")).make(job.train);
+  if (!StrategyOf(job).forces_momentum || !rule->StateNames().empty()) return rule;
+  const RuleEntry& entry = FindEntry(rules(), "rule", "momentum");
+  const Table keys = {{"weight_decay", job.train.Float("weight_decay")}};
+  return entry.make(Options("train", keys, entry.options));
 }
 
 DType ArithmeticOf(const Job& job) {
@@ -68,7 +67,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       params_(graph_.layout(), Cpu()),
       states_(graph_.MakeStates()),
       gradients_(graph_.layout(), Cpu()),
-      rule_(MakeRule(job, entry_.forces_momentum)),
+      rule_(RuleOf(job)),
       state_(graph_.layout(), *rule_, Cpu()) {
   CheckPrecision(job);
   Initialize(params_, job.seed(), KernelThreads());

@@ -26,6 +26,8 @@ namespace yoke {
 ModelTask TaskOf(const DataInfo& data);
 /// [cluster] strategy.
 const StrategyEntry& StrategyOf(const Job& job);
+/// [train] rule, or momentum in its place if it is stateless and the strategy forces momentum.
+std::unique_ptr<UpdateRule> RuleOf(const Job& job);
 /// [node] precision.
 DType ArithmeticOf(const Job& job);
 
