@@ -137,16 +137,19 @@ class Tuner {
     const std::vector<std::string> names = LayerNames(request_.layers);
     for (const LayerInfo& info : infos_) {
       const auto at = std::find(names.begin(), names.end(), info.name);
-      if (!info.type.starts_with("convolution") || at == names.end()) continue;
-      layers.push_back(TuneLayer(info, request_.layers[at - names.begin()]));
+      if (at == names.end()) continue;
+      const Value& table = request_.layers[at - names.begin()];
+      if (const OptionSpec* option = AlgorithmOption(table))
+        layers.push_back(TuneLayer(info, table, option->choices));
     }
     return layers;
   }
 
  private:
-  TunedLayer TuneLayer(const LayerInfo& info, const Value& table) {
+  TunedLayer TuneLayer(const LayerInfo& info, const Value& table,
+                       const std::vector<std::string>& algorithms) {
     TunedLayer layer{.name = info.name};
-    for (const std::string& algorithm : ConvolutionAlgorithmNames()) {
+    for (const std::string& algorithm : algorithms) {
       try {
         layer.algorithms.push_back(Measure(info, table, algorithm));
       } catch (const UserError&) {  // this algorithm does not support the layer
@@ -166,10 +169,10 @@ class Tuner {
     Value options = table;
     for (const char* key : {"type", "name", "inputs"}) options.Erase(key);
     options.Set("algorithm", algorithm);
-    const LayerEntry& entry = FindEntry(yoke::layers(), "layer", "convolution");
+    const LayerEntry& entry = FindEntry(yoke::layers(), "layer", *table.Find("type")->AsString());
     const LayerContext context{.name = info.name, .input = {.shape = shapes_.at(info.inputs[0])}};
     const auto layer = entry.make(Options(info.name, options, entry.options), context);
-    if (info.type.find("+relu") != std::string::npos) layer->Fuse(Fusion::kRelu);
+    for (const Fusion what : info.absorbed) layer->Fuse(what);
     LayerAlone alone(*layer, RequestFor(info));
     alone.Run();
     std::vector<double> seconds, rates;

@@ -41,6 +41,7 @@ std::vector<LayerInfo> Graph::Info() const {
       inputs.push_back(input == kData ? "data" : state_->nodes[input].name);
     rows.push_back({.name = node.name,
                     .type = node.type,
+                    .absorbed = node.absorbed,
                     .inputs = std::move(inputs),
                     .output = node.output.shape,
                     .parameters = parameters,

@@ -94,7 +94,8 @@ class GraphPlan {
 /// One layer's row in `yoke info`.
 struct LayerInfo {
   std::string name;
-  std::string type;
+  std::string type;                 ///< "linear", or "linear+relu" if it absorbed the next layer.
+  std::vector<Fusion> absorbed;     ///< The layers that it absorbed, in order.
   std::vector<std::string> inputs;  ///< Layers, or "data".
   Shape output;
   int64_t parameters = 0;
@@ -149,6 +150,8 @@ const std::vector<ModelEntry>& models();
 List ModelLayers(const Value& model_section, const ModelTask& task);
 /// The names that a graph gives these layers: their own, or type and number ("convolution2").
 std::vector<std::string> LayerNames(const List& layers);
+/// The option `algorithm` of a layer's table, or null if its type has none.
+const OptionSpec* AlgorithmOption(const Value& layer);
 /// Builds the graph of these layers.
 Graph BuildModel(const Value& model_section, const ModelTask& task);
 

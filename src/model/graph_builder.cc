@@ -201,6 +201,7 @@ class NodeMaker {
       return false;
     }
     node.type += "+" + table.type;
+    node.absorbed.push_back(*what);
     table.node = NodeOf(into);
     return true;
   }

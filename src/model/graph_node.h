@@ -19,7 +19,8 @@ inline constexpr int kData = -1;
 
 struct GraphNode {
   std::string name;
-  std::string type;  ///< "linear", or "linear+relu" if it absorbed the next layer.
+  std::string type;                   ///< "linear", or "linear+relu" if it absorbed the next layer.
+  std::vector<Fusion> absorbed = {};  ///< The layers that it absorbed, in order.
   std::unique_ptr<Layer> layer;
   std::vector<int> inputs;                          ///< Nodes before this one, or kData.
   const FullyConnected* fully_connected = nullptr;  ///< The layer, if it is one.

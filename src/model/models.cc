@@ -41,17 +41,13 @@ void ChooseAlgorithms(const Value& algorithms, List& layers) {
   const std::vector<std::string> names = LayerNames(layers);
   for (const auto& [name, algorithm] : *algorithms.AsTable()) {
     const auto at = std::find(names.begin(), names.end(), name);
-    const bool known = at != names.end();
-    Value* layer = known ? &layers[at - names.begin()] : nullptr;
-    std::vector<OptionSpec> options;
-    if (known)
-      options = FindEntry(yoke::layers(), "layer", *layer->Find("type")->AsString()).options;
-    std::erase_if(options, [](const OptionSpec& option) { return option.name != "algorithm"; });
-    Require(!options.empty(),
-            "{}: model.algorithms names '{}', which is no convolution of this model",
+    Value* layer = at != names.end() ? &layers[at - names.begin()] : nullptr;
+    const OptionSpec* option = layer ? AlgorithmOption(*layer) : nullptr;
+    Require(option, "{}: model.algorithms names '{}', which is no convolution of this model",
             algorithm.place(), name);
-    options[0].name = name;
-    Options("model.algorithms", Table{{name, algorithm}}, options);
+    OptionSpec named = *option;
+    named.name = name;
+    Options("model.algorithms", Table{{name, algorithm}}, std::vector{named});
     layer->Set("algorithm", algorithm);
   }
 }
@@ -106,6 +102,13 @@ List ModelLayers(const Value& model_section, const ModelTask& task) {
   if (const Value* algorithms = model_section.Find("algorithms"))
     ChooseAlgorithms(*algorithms, layers);
   return layers;
+}
+
+const OptionSpec* AlgorithmOption(const Value& layer) {
+  const std::string& type = *layer.Find("type")->AsString();
+  const std::vector<OptionSpec>& options = FindEntry(layers(), "layer", type).options;
+  const auto at = std::ranges::find(options, "algorithm", &OptionSpec::name);
+  return at == options.end() ? nullptr : &*at;
 }
 
 Graph BuildModel(const Value& model_section, const ModelTask& task) {
