@@ -64,7 +64,7 @@ class IdlePlan : public LayerPlan {
 class Idle : public Layer {
  public:
   explicit Idle(const LayerContext& context) : shape_(context.input.shape) {}
-  Shape OutputShape() const override { return shape_; }
+  Edge Output() const override { return {.shape = shape_}; }
   Cost Price(int64_t /*batch*/) const override { return {}; }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     return std::make_unique<IdlePlan>(request);
@@ -289,7 +289,7 @@ TEST(Idle, HasTwoExamples) {
         "src/tensor/idle.h": DEVICE_HEADER, "src/tensor/idle.cc": DEVICE,
         "src/tensor/devices.cc": [('\nnamespace yoke {\nnamespace', '#include "tensor/idle.h"\n'),
                                   ('    if (name == "all" || name', DEVICE_BY_NAME)],
-        "src/train/job_keys.cc": [("or `emulated:0`, a", "`idle`, ")], "docs/job-keys.md": [("or `emulated:0`, a", "`idle`, ")],
+        "src/train/job/keys.cc": [("or `emulated:0`, a", "`idle`, ")], "docs/job-keys.md": [("or `emulated:0`, a", "`idle`, ")],
         "tests/tensor/idle_test.cc": test("tensor/devices.h", """
 TEST(IdleDevice, IsKnownByItsName) {
   EXPECT_EQ(Devices({"idle"}, "node.devices").names(), std::vector<std::string>{"idle"});
