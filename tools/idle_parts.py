@@ -243,7 +243,7 @@ PAGE = "# idle\n\nDoes nothing.\n"
 
 PARTS = {
     "layer": {
-        "src/model/layers/idle.cc": LAYER, **line_of("src/model/layers.def", "LAYER"), "docs/layers/idle.md": PAGE,
+        "src/model/layers/idle.cc": LAYER, **line_of("src/model/layers.def", "LAYER"), "docs/layers/idle.md": PAGE + "It has no counterpart in ONNX.\n",
         "tests/model/layers_conformance_test.cc": [('      {.type = "linear", .options = "outputs = 5",', '      {.type = "idle", .input = {7}},\n')]},
     "strategy": {
         "src/strategy/idle.cc": STRATEGY, **line_of("src/strategy/strategies.def", "STRATEGY"), "docs/strategies/idle.md": PAGE,

@@ -2,6 +2,7 @@
 // sizes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -111,7 +112,10 @@ struct Course {
 };
 
 std::unique_ptr<UpdateRule> MakeWithoutDecay(const RuleEntry& entry) {
-  return entry.make(Options("train", Table{{"weight_decay", 0.0}}, entry.options));
+  Table given;
+  if (std::ranges::count(entry.options, "weight_decay", &OptionSpec::name) > 0)
+    given.emplace_back("weight_decay", 0.0);
+  return entry.make(Options("train", given, entry.options));
 }
 
 TEST(Rules, CoastAsUpdatesWithoutGradientsGo) {
