@@ -47,8 +47,8 @@ void ChooseAlgorithms(const Value& algorithms, List& layers) {
             algorithm.place(), name);
     OptionSpec named = *option;
     named.name = name;
-    Options("model.algorithms", Table{{name, algorithm}}, std::vector{named});
     layer->Set("algorithm", algorithm);
+    Options("model.algorithms", Table{{name, algorithm}}, std::vector{named});
   }
 }
 

@@ -39,7 +39,9 @@ struct Tensor {
   T* As() const {
     return static_cast<T*>(data);
   }
-  operator ConstTensor() const { return {shape, type, data, layout}; }
+  operator ConstTensor() const {  // NOLINT(google-explicit-constructor)
+    return {shape, type, data, layout};
+  }
 };
 
 /// Sparse rows in CSR form: row r has the entries offsets[r] to offsets[r + 1] of `ids` and
