@@ -5,7 +5,7 @@ usage: bench/hosts_table.py [--hosts 2,4] [--rates 100mbit,1gbit] [--only NAMES]
 
 LeNet on a part of Fashion-MNIST, batch 64 of each replica, one thread each. The prediction is the virtual clock of bench/virtual_run.cc
 for as many nodes, which share this machine's cores, and whose messages share a card that several use at once. What it is given is
-measured apart: the step of one rank alone (yoke bench), latency and bandwidth between two hosts with and without the limit (yoke doctor
+measured apart: a step where each core computes one (yoke bench), latency and bandwidth between two hosts with and without the limit (yoke doctor
 --network), the speed of arithmetic on values (step_bench), and the part of a core that a waiting rank takes. A step's time is that of
 all ranks together: batch x replicas / examples per second, without the first epoch. --keep stores what was found and uses what is
 there, so that the parts can run at different times; only calibrate and measure need an otherwise idle machine.
@@ -69,13 +69,21 @@ def calibrate(rate, folder):
     if rate:
         network = json.loads(lines_of(HOSTS, 2, "--rate", rate, "--", PROGRAM, "doctor", "--network", "--json")[-1])["network"]
         return {"latency": network["median_latency"], "bandwidth": network["median_bytes_per_second"]}
-    bench = yoke("bench", write_job(folder, 100 * BATCH), "--with", "node.threads=1", "--rounds", 3)["choices"][0]
     network = json.loads(lines_of(HOSTS, 2, "--", PROGRAM, "doctor", "--network", "--json")[-1])["network"]
     short, long = waited(2, folder), waited(10, folder)
-    return {"step": BATCH / bench["examples_per_second"],
+    return {"step": step_of_each(len(os.sched_getaffinity(0)), folder),
             "memory": json.loads(lines_of(BENCH / "step_bench", "limits", 1)[-1])["cache_bandwidth"],
             "bandwidth": network["median_bytes_per_second"],
             "polling": (long[0] - short[0]) / (long[1] - short[1])}
+
+
+def step_of_each(ranks, folder):
+    """Seconds of a step where a rank on each core computes at once: they share caches and memory."""
+    job = write_job(folder, 100 * BATCH)
+    words = [str(word) for word in (PROGRAM, "bench", job, "--with", "node.threads=1", "--rounds", 9, "--json")]
+    side_by_side = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(ranks)]
+    benches = [json.loads(one.communicate()[0].splitlines()[-1])["choices"][0] for one in side_by_side]
+    return statistics.mean(BATCH / bench["examples_per_second"] for bench in benches)
 
 
 def waited(steps, folder):

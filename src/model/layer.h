@@ -154,7 +154,8 @@ class Layer {
   /// direct algorithm.
   virtual Cost Price(int64_t batch) const = 0;
   virtual std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const = 0;
-  /// Absorbs the next layer into this layer's kernels; returns false if it cannot.
+  /// Absorbs the next layer into this layer's kernels; returns false if it cannot. Throws UserError
+  /// if the two contradict each other.
   virtual bool Fuse(Fusion /*what*/) { return false; }
   /// Makes its state; null for stateless layers.
   virtual std::unique_ptr<LayerState> MakeState() const { return nullptr; }
@@ -182,7 +183,7 @@ struct LayerEntry {
   std::unique_ptr<Layer> (*make)(const Options& options, const LayerContext& context);
   size_t least_inputs = 1;  ///< Number of inputs, checked by the graph.
   size_t most_inputs = 1;
-  std::optional<Fusion> fusion = {};      ///< As what the layer before may absorb it.
+  std::optional<Fusion> fusion = {};      ///< How the layer before may absorb it; none: it cannot.
   std::optional<CrossEntropy> loss = {};  ///< Of a loss: from scores to one value per example.
 };
 

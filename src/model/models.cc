@@ -43,7 +43,8 @@ void ChooseAlgorithms(const Value& algorithms, List& layers) {
     const auto at = std::find(names.begin(), names.end(), name);
     Value* layer = at != names.end() ? &layers[at - names.begin()] : nullptr;
     const OptionSpec* option = layer ? AlgorithmOption(*layer) : nullptr;
-    Require(option, "{}: model.algorithms names '{}', which is no convolution of this model",
+    Require(option,
+            "{}: model.algorithms names '{}', which is no layer of this model with an algorithm",
             algorithm.place(), name);
     OptionSpec named = *option;
     named.name = name;

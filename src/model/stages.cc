@@ -131,7 +131,7 @@ class Compiler {
 
   void Plan(Stage& stage, const PlanRequest& request) const {
     const GraphNode& node = *stage.node;
-    if (request_.immediate && node.fully_connected)
+    if (request_.training && request_.immediate && node.fully_connected)
       stage.plan = node.fully_connected->PlanInPlace(request);
     stage.in_place = stage.plan != nullptr;
     if (!stage.in_place) stage.plan = node.layer->Plan(request);

@@ -48,7 +48,7 @@ struct ParamView {
   const ParamLayout* layout = nullptr;
   const float* values = nullptr;  ///< The packed buffer.
   /// The same, for what a training pass changes: running statistics, and weights updated in place.
-  /// Null: nothing.
+  /// Null: nothing, where there are no gradients.
   float* writable = nullptr;
   const Bf16* bf16 = nullptr;      ///< A bf16 copy of the values at the same offsets, or null.
   Gradients* gradients = nullptr;  ///< Null: forward only.

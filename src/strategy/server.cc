@@ -186,8 +186,9 @@ Server::Server(const StrategyContext& context, const ServerSettings& settings) {
     ServingThread::Handler handler;
     if (model_) {
       services_.push_back(std::make_unique<Service>(*model_, settings, worker));
-      handler = [service = services_.back().get()](const Communicator& world, const Message& push) {
-        return service->Handle(world, push);
+      handler = [service = services_.back().get()](const Communicator& world,
+                                                   const Message& request) {
+        return service->Handle(world, request);
       };
     }
     threads_.push_back(std::make_unique<ServingThread>(

@@ -160,7 +160,8 @@ class Server {
  private:
   std::unique_ptr<ServedModel> model_;
   std::vector<std::unique_ptr<Service>> services_;
-  std::vector<std::unique_ptr<ServingThread>> threads_;
+  std::vector<std::unique_ptr<ServingThread>>
+      threads_;  // last: they end before the other members are destroyed
 };
 
 }  // namespace yoke

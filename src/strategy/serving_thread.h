@@ -1,9 +1,10 @@
-// ServingThread: a thread of rank 0 that handles requests, beside rank 0's training.
+// ServingThread: a thread that handles requests beside the training of its rank.
 #pragma once
 
 #include <functional>
 #include <memory>
 
+#include "comm/communicator.h"
 #include "strategy/traffic_mirror.h"
 
 namespace yoke {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <ctime>
 #include <deque>
 #include <exception>
 #include <map>
@@ -26,6 +27,13 @@ namespace {
 
 void SleepFor(double seconds) {
   if (seconds > 0) std::this_thread::sleep_for(WaitTime(seconds));
+}
+
+/// Seconds that this thread has had a core: they do not grow while others have it.
+double ComputingSeconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
 /// Address space in two halves: the addresses that are handed out, which nobody may touch, and as
@@ -154,14 +162,14 @@ class EmulatedStream : public Stream, public WorkQueue {
 
   void Work() {
     for (Item work = Next(); work.run; work = Next()) {
-      const double start = Now();
+      const double start = Now(), computing = ComputingSeconds();
       try {
         work.run();
       } catch (...) {
         const std::lock_guard lock(mutex_);
         if (!failure_) failure_ = std::current_exception();
       }
-      SleepFor((work.slowdown - 1) * (Now() - start));
+      SleepFor((work.slowdown - 1) * (ComputingSeconds() - computing));
       {
         const std::lock_guard lock(mutex_);
         busy_seconds_ += Now() - start;

@@ -38,7 +38,7 @@ class LeadingMember : public Leader {
     if (job.train.Has("time_limit"))
       time_limit_ = ParseDuration(job.train.String("time_limit"), "train.time_limit");
   }
-  ~LeadingMember() override { rounds_.reset(); }
+  ~LeadingMember() override { rounds_.reset(); }  // its thread asks Due
   LeadingMember(const LeadingMember&) = delete;
   LeadingMember& operator=(const LeadingMember&) = delete;
 

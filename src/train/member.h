@@ -1,5 +1,5 @@
 // Member: every rank's part in a run: starts, takes the steps dealt to it, and meets the others.
-// Rank 0 also leads (train/rank.cc).
+// Rank 0 also leads (train/leader.h).
 #pragma once
 
 #include <exception>

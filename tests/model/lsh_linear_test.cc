@@ -265,10 +265,13 @@ TEST(LshLinear, RefusesWhatDoesNotFit) {
     EXPECT_THAT(Refusal({{"sampler", "uniform"}, {name, 5}}), HasSubstr("leave it out"));
   EXPECT_THAT(Refusal({{"threshold", 3}}), HasSubstr("leave it out"));
   EXPECT_THAT(Refusal({{"correct_from", 2}}), HasSubstr("correct = true"));
-  EXPECT_THROW(
-      Graph({Layer("lsh_linear", {{"outputs", kLabels}, {"correct", true}}), Layer("relu")},
-            Task(true)),
-      UserError);
+  try {
+    Graph({Layer("lsh_linear", {{"outputs", kLabels}, {"correct", true}}), Layer("relu")},
+          Task(true));
+    ADD_FAILURE() << "a relu above corrected scores";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("cannot have correct = true"));
+  }
   EXPECT_THAT(Refusal({{"family", "dwta"}, {"hashes", 20}}), HasSubstr("hashes"));
   EXPECT_THAT(Refusal({{"sampler", "topk"}}), HasSubstr("top_k"));
   const List layers = {Layer("sparse_linear", {{"outputs", 10}}),

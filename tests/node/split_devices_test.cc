@@ -46,8 +46,8 @@ TEST(SplitDevices, TakeTheMeanOfRunningStatistics) {
 }
 
 TEST(SplitDevices, ShareEvenlyBetweenEqualOnesAndSettle) {
-  const auto one = NewEmulatedDevice(0, {.slowdown = 4}),
-             two = NewEmulatedDevice(1, {.slowdown = 4});
+  const auto one = NewEmulatedDevice(0, {.slowdown = 8}),
+             two = NewEmulatedDevice(1, {.slowdown = 8});
   Job job({.devices = {one.get(), two.get()}, .executor = "split", .widths = {256, 256}});
   for (int step = 0; step < 40; ++step) job.Step(DrawnBatch(128, 0));
   const std::vector<DeviceWork> work = job.executor().Work();

@@ -3,7 +3,7 @@
 
 usage: faults_slow_test.py [TRIALS [STRATEGY]]      TRIALS kills for each launcher (1), each at another moment
 
-guards: src/comm src/cli/signals src/train/rounds src/train/rank (120 s)
+guards: src/comm src/cli/signals src/train/rounds src/train/rank src/train/leader (120 s)
 """
 import ctypes
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Several replicas in one process: every strategy trains, goes on exactly, changes hands, stops in order, diverges with a sentence.
 
-guards: src/strategy src/train/rounds src/train/member src/train/rank (90 s)"""
+guards: src/strategy src/train/rounds src/train/member src/train/rank src/train/leader (90 s)"""
 import json
 import os
 import pathlib

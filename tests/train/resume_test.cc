@@ -19,6 +19,7 @@ namespace yoke::resume_test {
 namespace fs = std::filesystem;
 class ResumeTest : public test::TrainerTest {};
 
+// A run that is stopped in the middle of an epoch, several times, ends with the same bytes.
 TEST_F(ResumeTest, ResumesBitForBit) {
   Begin("a");
   signal_ = SIGTERM;  // Each session makes one step.

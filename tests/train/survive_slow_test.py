@@ -5,7 +5,7 @@ usage: survive_slow_test.py [TRIALS [STRATEGY...]]      TRIALS runs of each stra
 A strategy may carry an option: async_sgd:servers=1.
 With served_head=true it is the head of a small convolutional network that is served, and the first run loses rank 0, where it is computed.
 
-guards: src/comm src/strategy src/train/recovery src/train/rank src/train/member src/train/trainer src/train/replica (120 s)
+guards: src/comm src/strategy src/train/recovery src/train/rank src/train/leader src/train/member src/train/trainer src/train/replica (120 s)
 """
 import json
 import os

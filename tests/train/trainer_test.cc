@@ -46,7 +46,6 @@ TEST_F(TrainerTest, SameSeedSameWeights) {
   EXPECT_NE(Weights("a"), Weights("c"));
 }
 
-// A run that is stopped in the middle of an epoch, several times, ends with the same bytes.
 TEST_F(TrainerTest, InterruptedInOrder) {
   signal_ = SIGINT;
   const EndEvent end = Begin("a");
@@ -149,7 +148,6 @@ TEST_F(TrainerTest, ALossThatIsFarAboveTheUntrainedModelsIsDivergence) {
     EXPECT_NE(end.sentence.find(word), std::string::npos) << end.sentence;
 }
 
-// The loss of the untrained model is in the checkpoint.
 TEST_F(TrainerTest, WhatDiesBeforeTrainingLeavesItsNameFree) {
   notes_.at_start = [] { throw std::runtime_error("dies"); };
   EXPECT_THROW(
