@@ -39,7 +39,7 @@ class TuneTest(ProgramTest):
         self.assertNotIn("lowered", kernels["convolution1"])
 
     def test_mistakes(self):
-        for algorithms, said in (('{convolution9 = "direct"}', "convolution9"), ('{linear1 = "direct"}', "no convolution"),
+        for algorithms, said in (('{convolution9 = "direct"}', "convolution9"), ('{linear1 = "direct"}', "no layer of this model with an algorithm"),
                                  ('{convolution1 = "fast"}', "model.algorithms.convolution1: unknown value 'fast'")):
             self.write("wrong.toml", LENET.replace('"lenet"', '"lenet"\nalgorithms = ' + algorithms))
             result = self.yoke("info", "wrong.toml")
