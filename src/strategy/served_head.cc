@@ -72,14 +72,14 @@ class HeadService {
   /// Takes a part, and answers its team once their parts are a batch. False once all ranks have
   /// finished.
   bool Handle(const Communicator& world, Message message) {
-    Part part{.rank = message.source, .head = Unpacker(message.bytes).Take<PartHeader>()};
-    if (part.head.examples == 0) return --serving_ > 0;
+    Part part{.rank = message.source, .header = Unpacker(message.bytes).Take<PartHeader>()};
+    if (part.header.examples == 0) return --serving_ > 0;
     part.message = std::move(message.bytes);
     std::vector<Part>& parts = TeamOf(part.rank);
     parts.push_back(std::move(part));
     int64_t here = 0;
-    for (const Part& each : parts) here += each.head.examples;
-    if (here < parts[0].head.of_team) return true;
+    for (const Part& each : parts) here += each.header.examples;
+    if (here < parts[0].header.of_team) return true;
     std::ranges::sort(parts, {}, &Part::rank);  // not as they came
     Compute(world, parts);
     parts.clear();
@@ -94,7 +94,7 @@ class HeadService {
  private:
   struct Part {
     int rank = 0;
-    PartHeader head;
+    PartHeader header;
     std::vector<std::byte> message;
   };
 
@@ -111,7 +111,7 @@ class HeadService {
                     .state = context_.state,
                     .gradients = gradients_,
                     .learning_rate =
-                        settings_.Scaled(parts[0].head.learning_rate, settings_.head_rate_scale) *
+                        settings_.Scaled(parts[0].header.learning_rate, settings_.head_rate_scale) *
                         settings_.Risen(steps_),
                     .clip_norm = context_.clip_norm,
                     .slices = {.begin = context_.head->first_slice},
@@ -125,35 +125,35 @@ class HeadService {
 
   /// The parts one after the other.
   void Assemble(const std::vector<Part>& parts) {
-    batch_.size = parts[0].head.of_team;
-    batch_.seed = parts[0].head.seed;
-    batch_.epoch = parts[0].head.epoch;
+    batch_.size = parts[0].header.of_team;
+    batch_.seed = parts[0].header.seed;
+    batch_.epoch = parts[0].header.epoch;
     batch_.examples.clear();
     batch_.classes.clear();
     batch_.labels.Clear();
     batch_.ResizeDense({context_.head->width});
     std::span activations(batch_.dense.As<float>(), batch_.dense.Count());
     for (const Part& part : parts) {
-      const int64_t count = part.head.examples * context_.head->width;
+      const int64_t count = part.header.examples * context_.head->width;
       Take(part, activations.first(count));
       activations = activations.subspan(count);
     }
     Check(activations.empty(), "the parts of a served head's batch are not the batch");
-    if (parts[0].head.classes > 0) batch_.labels.offsets.clear();
+    if (parts[0].header.classes > 0) batch_.labels.offsets.clear();
   }
 
   void Take(const Part& part, std::span<float> activations) {
     Unpacker message(part.message);
     message.Take<PartHeader>();
-    TakeMore(message, part.head.examples, batch_.examples);
-    TakeMore(message, part.head.classes, batch_.classes);
-    if (part.head.classes == 0) {
+    TakeMore(message, part.header.examples, batch_.examples);
+    TakeMore(message, part.header.classes, batch_.classes);
+    if (part.header.classes == 0) {
       std::vector<int64_t>& offsets = batch_.labels.offsets;
       const int64_t before = offsets.back();
       const size_t first = offsets.size();
-      TakeMore(message, part.head.examples, offsets);
+      TakeMore(message, part.header.examples, offsets);
       for (size_t i = first; i < offsets.size(); ++i) offsets[i] += before;
-      TakeMore(message, part.head.labels, batch_.labels.ids);
+      TakeMore(message, part.header.labels, batch_.labels.ids);
     }
     message.Take(activations);
     message.End();
@@ -162,9 +162,9 @@ class HeadService {
   /// A part's gradient, of the mean over the part; returns where the next one's begins.
   const float* Answer(const Communicator& world, const Part& part, LossHeader loss,
                       const float* from) {
-    const int64_t count = part.head.examples * context_.head->width;
+    const int64_t count = part.header.examples * context_.head->width;
     const float scale =
-        static_cast<float>(part.head.of_team) / static_cast<float>(part.head.examples);
+        static_cast<float>(part.header.of_team) / static_cast<float>(part.header.examples);
     scaled_.assign(from, from + count);
     Scale(scaled_, scale);
     answer_.clear();
@@ -208,7 +208,7 @@ void ServedHead::Prepare() {
 
 double ServedHead::Step(const Batch& batch, float* gradient) {
   const bool sets = HasLabelSets(batch);
-  const PartHeader head = {.examples = batch.size,
+  const PartHeader header = {.examples = batch.size,
                            .of_team = step_.team_examples,
                            .epoch = batch.epoch,
                            .seed = batch.seed,
@@ -216,7 +216,7 @@ double ServedHead::Step(const Batch& batch, float* gradient) {
                            .labels = sets ? batch.labels.offsets.back() : 0,
                            .learning_rate = step_.learning_rate};
   message_.clear();
-  Append(message_, std::span(&head, 1));
+  Append(message_, std::span(&header, 1));
   AppendAll(message_, batch.examples);
   AppendAll(message_, batch.classes);
   if (sets) {

@@ -119,16 +119,16 @@ Service::Service(ServedModel& model, const ServerSettings& settings, int worker)
 
 bool Service::Handle(const Communicator& world, const Message& message) {
   Unpacker rest(message.bytes);
-  const auto head = rest.Take<RequestHeader>();
+  const auto header = rest.Take<RequestHeader>();
   Worker& worker = workers_[message.source];
-  worker.learning_rate = head.learning_rate;
-  if (head.what == Request::kIdle) {
+  worker.learning_rate = header.learning_rate;
+  if (header.what == Request::kIdle) {
     worker.idle = true;
-  } else if (head.what == Request::kDone || head.what == Request::kStop) {
-    Leave(world, message.source, head.what == Request::kStop);
+  } else if (header.what == Request::kDone || header.what == Request::kStop) {
+    Leave(world, message.source, header.what == Request::kStop);
   } else {
-    if (head.what == Request::kPush) {
-      Push(world, head, rest);
+    if (header.what == Request::kPush) {
+      Push(world, header, rest);
       ++worker.pushes;
     }
     worker.awaits = true;
@@ -137,12 +137,12 @@ bool Service::Handle(const Communicator& world, const Message& message) {
   return serving_ > 0;
 }
 
-void Service::Push(const Communicator& world, const RequestHeader& head, Unpacker& rest) {
+void Service::Push(const Communicator& world, const RequestHeader& header, Unpacker& rest) {
   rest.TakeGradient(model_.exchanged(), compressor_, gradients_, statistics_);
   rest.End();
-  CountStaleness(counts_.staleness, model_.Update(head, gradients_, statistics_));
+  CountStaleness(counts_.staleness, model_.Update(header, gradients_, statistics_));
   ++counts_.updates;
-  counts_.examples += head.examples;
+  counts_.examples += header.examples;
   world.Charge(model_.PriceOfUpdate());
 }
 
