@@ -209,12 +209,12 @@ void ServedHead::Prepare() {
 double ServedHead::Step(const Batch& batch, float* gradient) {
   const bool sets = HasLabelSets(batch);
   const PartHeader header = {.examples = batch.size,
-                           .of_team = step_.team_examples,
-                           .epoch = batch.epoch,
-                           .seed = batch.seed,
-                           .classes = static_cast<int64_t>(batch.classes.size()),
-                           .labels = sets ? batch.labels.offsets.back() : 0,
-                           .learning_rate = step_.learning_rate};
+                             .of_team = step_.team_examples,
+                             .epoch = batch.epoch,
+                             .seed = batch.seed,
+                             .classes = static_cast<int64_t>(batch.classes.size()),
+                             .labels = sets ? batch.labels.offsets.back() : 0,
+                             .learning_rate = step_.learning_rate};
   message_.clear();
   Append(message_, std::span(&header, 1));
   AppendAll(message_, batch.examples);

@@ -30,9 +30,9 @@ void SaveMoments(const BatchNormShape& shape, const BatchNormCall& call, int64_t
       static_cast<float>(call.weight ? inverse * double(call.weight[c]) : inverse);
   call.saved[3 * channels + c] = call.bias ? call.bias[c] : 0.0F;
   const double unbiased = moments.variance * double(rows) / double(std::max<int64_t>(rows - 1, 1));
-  // Passes that share the statistics (hogwild) may move them at the same time. Each element is read and
-  // written whole. One of two moves at once may be lost: the running mean then misses one batch of
-  // many, and nothing in training reads it. A lock would cost every training step.
+  // Passes that share the statistics (hogwild) may move them at the same time. Each element is read
+  // and written whole. One of two moves at once may be lost: the running mean then misses one batch
+  // of many, and nothing in training reads it. A lock would cost every training step.
   const auto move = [&](float& running, double now) {
     const std::atomic_ref<float> shared(running);
     const double before = shared.load(std::memory_order_relaxed);
