@@ -1,8 +1,20 @@
 // Hogbatch with batches that follow the numbers of updates (Ma and Rusu 2020, Adaptive Hogbatch).
+#include <algorithm>
+
 #include "base/check.h"
 #include "node/executors/hogbatch_options.h"
 
 namespace yoke::executor {
+namespace {
+
+/// Threads whose late gradients together are of more examples than the learning rate is meant for
+/// diverge with momentum.
+int64_t UsualMost(int64_t least, const ExecutorContext& context) {
+  constexpr int64_t kMost = 64;  // the paper's
+  return std::max(least, std::min(kMost, context.batch / context.threads.threads));
+}
+
+}  // namespace
 
 ExecutorEntry adaptive_hogbatch() {
   return {
@@ -17,8 +29,8 @@ ExecutorEntry adaptive_hogbatch() {
             .maximum = 1e6},
            {.name = "adaptive_cpu_most",
             .type = OptionType::kInt,
-            .fallback = 64,
-            .help = "Most examples per update of a CPU thread.",
+            .help = "Most examples per update of a CPU thread; by default as many as are "
+                    "train.batch on all threads together, at most 64.",
             .minimum = 1,
             .maximum = 1e6},
            {.name = "adaptive_device_least",
@@ -46,8 +58,9 @@ ExecutorEntry adaptive_hogbatch() {
       .make = [](const Options& options,
                  const ExecutorContext& context) -> std::unique_ptr<Executor> {
         Check(context.rule && context.state, "adaptive_hogbatch needs a rule and its state");
-        const int64_t least = options.Int("adaptive_cpu_least"),
-                      most = options.Int("adaptive_cpu_most");
+        const int64_t least = options.Int("adaptive_cpu_least");
+        const int64_t most = options.Has("adaptive_cpu_most") ? options.Int("adaptive_cpu_most")
+                                                              : UsualMost(least, context);
         Require(least <= most, "{}: {} is more than adaptive_cpu_most = {}",
                 options.Where("adaptive_cpu_least"), least, most);
         const bool given = options.Has("adaptive_device_least");
