@@ -81,7 +81,7 @@ class Worker {
         rule_(MakeSgd()),
         state_(problem.layout(), *rule_, Cpu()),
         gradient_(problem) {
-    std::copy(from.begin(), from.end(), params_.values());
+    std::copy(from.begin(), from.end(), params_.values().Host().data());
     const StrategyEntry& entry =
         FindEntry(strategies(), "strategy", world.size() > 1 ? "async_sgd" : "none");
     strategy_ = entry.make(Options("cluster", Table{}, entry.options), {.world = world.Duplicate(),
@@ -103,7 +103,7 @@ class Worker {
     world_.Charge({.operations = 1});
     strategy_->Step(step);
   }
-  const float* values() const { return params_.values(); }
+  const float* values() const { return params_.values().Host().data(); }
 
   static std::unique_ptr<UpdateRule> MakeSgd() {
     const RuleEntry& entry = FindEntry(rules(), "rule", "sgd");
@@ -165,9 +165,9 @@ double FitMomentum(const Problem& problem, const Trajectory& w) {
   for (size_t t = 1; t + 1 < w.size(); ++t) {
     std::copy(w[t].begin(), w[t].end(), at.values());
     gradient.At(at.View(&gradients));
-    for (int64_t i = 0; i < gradients.dense_size(); ++i) {
+    for (int64_t i = 0; i < gradients.dense().count; ++i) {
       const double y = w[t + 1][i] - w[t][i], d = w[t][i] - w[t - 1][i];
-      const double g = gradients.dense()[i];
+      const double g = gradients.dense().Host()[i];
       dd += d * d, gg += g * g, dg += d * g, yd += y * d, yg += y * g;
     }
   }

@@ -13,11 +13,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     const Graph graph(model.layers, task);
     if (graph.layout().size() > kSmall) return 0;
     ParamStore params(graph.layout(), Cpu());
-    CopyWeights(model, "file", graph.layout(), params.values());
+    CopyWeights(model, "file", graph.layout(), params.values().Host().data());
     fuzz::Insist(!WriteOnnx({.layers = model.layers,
                              .task = task,
                              .layout = graph.layout(),
-                             .values = params.values()})
+                             .values = params.values().Host().data()})
                       .empty());
   } catch (const UserError&) {
     return 0;

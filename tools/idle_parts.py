@@ -83,7 +83,7 @@ class Idle : public Strategy {
     return context_.params.View(&context_.gradients);
   }
   void Step(const StrategyStep& /*step*/) override {}
-  const float* Model() override { return context_.params.values(); }
+  Array<const float> Model() override { return context_.params.values(); }
 
  private:
   StrategyContext context_;

@@ -68,7 +68,7 @@ class ExportCommand : public Command {
     const std::string bytes = WriteOnnx({.layers = layers,
                                          .task = task,
                                          .layout = model.graph().layout(),
-                                         .values = model.params().values,
+                                         .values = model.params().values.Host().data(),
                                          .metadata = metadata});
     OutputFile file(file_);
     file.Write(bytes);

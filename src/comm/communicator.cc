@@ -187,6 +187,28 @@ void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorit
   Broadcast(std::as_writable_bytes(values), 0);
 }
 
+void Communicator::Broadcast(Array<float> values, int root) const {
+  Staged<float> staged(values);
+  if (rank() == root) staged.Read();
+  Broadcast(std::as_writable_bytes(staged.Host()), root);
+  if (rank() != root) staged.Write();
+}
+
+void Communicator::Reduce(Array<float> values, int root) const {
+  Staged<float> staged(values);
+  staged.Read();
+  Reduce(staged.Host(), root);
+  if (rank() == root) staged.Write();
+}
+
+void Communicator::AllReduce(Array<float> values) const {
+  if (size() == 1) return;
+  Staged<float> staged(values);
+  staged.Read();
+  AllReduce(staged.Host());
+  staged.Write();
+}
+
 /// Each piece goes around the ring twice: to be summed, then to distribute the sum.
 void Communicator::RingAllReduce(std::span<float> values) const {
   const int p = size(), right = (rank() + 1) % p, left = (rank() + p - 1) % p;

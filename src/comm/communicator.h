@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/transport.h"
+#include "tensor/array.h"
 
 namespace yoke {
 
@@ -80,6 +81,12 @@ class Communicator {
   /// without it, and its messages are counted by the formula of kAuto.
   void AllReduce(std::span<float> values,
                  AllReduceAlgorithm algorithm = AllReduceAlgorithm::kAuto) const;
+  // The same of arrays. Those on a device go through the host's memory.
+
+  void Broadcast(Array<float> values, int root) const;
+  void Reduce(Array<float> values, int root) const;
+  void AllReduce(Array<float> values) const;
+
   /// Whether the world has its own all-reduce; all ranks call it.
   bool HasMpiAllReduce() const;
   /// The bytes of all ranks, by rank; lengths may differ.

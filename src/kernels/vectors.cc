@@ -1,9 +1,70 @@
 // Vectors: one loop each.
 #include "kernels/vectors.h"
 
+#include <algorithm>
+#include <array>
+
 #include "kernels/loops.h"
 
 namespace yoke {
+namespace {
+
+using Operation = VectorCall::Operation;
+
+double SquareSumOf(const float* x, int64_t count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * x[i];
+  return sum;
+}
+
+void RunOnHost(const VectorCall& call) {
+  const auto count = static_cast<size_t>(call.count);
+  const Values y(call.y, count);
+  const ConstValues p(call.p, count), q(call.q, count);
+  switch (call.operation) {
+    case Operation::kFill:
+      std::ranges::fill(y, call.a);
+      return;
+    case Operation::kScale:
+      return Scale(y, call.a);
+    case Operation::kDivide:
+      return Divide(y, call.a);
+    case Operation::kAdd:
+      return Add(y, p);
+    case Operation::kAddScaled:
+      return AddScaled(y, call.a, p);
+    case Operation::kSubtract:
+      return Subtract(y, p);
+    case Operation::kAddDifference:
+      return AddDifference(y, call.a, p, q);
+    case Operation::kScaledDifference:
+      return ScaledDifference(y, call.a, p, q);
+    case Operation::kMoveTowards:
+      return MoveTowards(y, call.a, p);
+    case Operation::kMoveTowardsAll:
+      return MoveTowardsAll(y, call.a, p, call.n);
+    case Operation::kSquareSum:
+      *call.sum = SquareSum(p);
+  }
+}
+
+/// Runs the call on the arrays' device and waits for its end.
+void Run(VectorCall call, Array<float> y, Array<const float> p = {}, Array<const float> q = {}) {
+  call.y = y.data;
+  call.p = p.data;
+  call.q = q.data;
+  call.count = y.count;
+  for (const Array<const float>& other : {p, q})
+    Check(!other.data || (other.device == y.device && other.count == y.count),
+          "the arrays of a call are equally long and on one device");
+  if (y.OnHost()) return RunOnHost(call);
+  Stream& stream = y.device->stream();
+  MakeVectors({.device = y.device, .stream = &stream})->Forward(call);
+  stream.Wait();
+}
+
+}  // namespace
 
 void Scale(Values y, float a) {
   const auto count = static_cast<int64_t>(y.size());
@@ -59,10 +120,71 @@ void MoveTowardsAll(Values y, float a, ConstValues sum, float n) {
   for (int64_t i = 0; i < count; ++i) y[i] += a * (sum[i] - n * y[i]);
 }
 
-std::unique_ptr<Kernel<ScaleCall>> MakeScale(const Target& target) {
-  return MakeLoops<ScaleCall>(target, [](const ScaleCall& call) {
-    Scale({call.values, static_cast<size_t>(call.count)}, call.factor);
-  });
+/// Block sizes depend only on the count, and blocks are added in order.
+double SquareSum(ConstValues x) {
+  constexpr int64_t kBlocks = 64;
+  std::array<double, kBlocks> sums = {};
+  const auto count = static_cast<int64_t>(x.size());
+  const int64_t block = std::max<int64_t>(count / kBlocks + 1, 4096);
+#pragma omp parallel for schedule(static) if (count > 4 * block)
+  for (int64_t b = 0; b < kBlocks; ++b) {
+    const int64_t begin = std::min(b * block, count);
+    sums[b] = SquareSumOf(x.data() + begin, std::min(block, count - begin));
+  }
+  double sum = 0;
+  for (const double s : sums) sum += s;
+  return sum;
+}
+
+void Fill(Array<float> y, float a) { Run({.operation = Operation::kFill, .a = a}, y); }
+
+void Scale(Array<float> y, float a) { Run({.operation = Operation::kScale, .a = a}, y); }
+
+void Divide(Array<float> y, float a) { Run({.operation = Operation::kDivide, .a = a}, y); }
+
+void Add(Array<float> y, Array<const float> x) { Run({.operation = Operation::kAdd}, y, x); }
+
+void AddScaled(Array<float> y, float a, Array<const float> x) {
+  Run({.operation = Operation::kAddScaled, .a = a}, y, x);
+}
+
+void Subtract(Array<float> y, Array<const float> x) {
+  Run({.operation = Operation::kSubtract}, y, x);
+}
+
+void AddDifference(Array<float> y, float a, Array<const float> p, Array<const float> q) {
+  Run({.operation = Operation::kAddDifference, .a = a}, y, p, q);
+}
+
+void ScaledDifference(Array<float> y, float a, Array<const float> p, Array<const float> q) {
+  Run({.operation = Operation::kScaledDifference, .a = a}, y, p, q);
+}
+
+void MoveTowards(Array<float> y, float a, Array<const float> x) {
+  Run({.operation = Operation::kMoveTowards, .a = a}, y, x);
+}
+
+void MoveTowardsAll(Array<float> y, float a, Array<const float> sum, float n) {
+  Run({.operation = Operation::kMoveTowardsAll, .a = a, .n = n}, y, sum);
+}
+
+double SquareSum(Array<const float> x) {
+  if (x.OnHost()) return SquareSum(x.Host());
+  const Buffer sum(*x.device, sizeof(double));
+  Stream& stream = x.device->stream();
+  MakeVectors({.device = x.device, .stream = &stream})
+      ->Forward({.operation = Operation::kSquareSum,
+                 .p = x.data,
+                 .count = x.count,
+                 .sum = sum.As<double>()});
+  double result = 0;
+  stream.Copy(&result, sum.data(), sizeof result);
+  stream.Wait();
+  return result;
+}
+
+std::unique_ptr<Kernel<VectorCall>> MakeVectors(const Target& target) {
+  return MakeLoops<VectorCall>(target, RunOnHost);
 }
 
 }  // namespace yoke

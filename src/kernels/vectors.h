@@ -7,8 +7,11 @@
 #include <span>
 
 #include "kernels/kernel.h"
+#include "tensor/array.h"
 
 namespace yoke {
+
+// On the host, in the calling thread.
 
 using Values = std::span<float>;
 using ConstValues = std::span<const float>;
@@ -23,20 +26,54 @@ void ScaledDifference(Values y, float a, ConstValues p, ConstValues q);  ///< y 
 void MoveTowards(Values y, float a, ConstValues x);                      ///< y = (1 - a) y + a x
 /// y += a (sum - n y): towards n values with this sum, by a each.
 void MoveTowardsAll(Values y, float a, ConstValues sum, float n);
+/// The sum of squares, the same for any number of threads.
+double SquareSum(ConstValues x);
 
-/// Of a target's values.
-struct ScaleCall {
-  float* values = nullptr;
+// The same on the device that holds the arrays, which all lie on the same one. The results are
+// there on return.
+
+void Fill(Array<float> y, float a);  ///< y = a
+void Scale(Array<float> y, float a);
+void Divide(Array<float> y, float a);
+void Add(Array<float> y, Array<const float> x);
+void AddScaled(Array<float> y, float a, Array<const float> x);
+void Subtract(Array<float> y, Array<const float> x);
+void AddDifference(Array<float> y, float a, Array<const float> p, Array<const float> q);
+void ScaledDifference(Array<float> y, float a, Array<const float> p, Array<const float> q);
+void MoveTowards(Array<float> y, float a, Array<const float> x);
+void MoveTowardsAll(Array<float> y, float a, Array<const float> sum, float n);
+double SquareSum(Array<const float> x);
+
+/// One of these operations, as a device's kernel gets it: y, and x or p and q.
+struct VectorCall {
+  enum class Operation : uint8_t {
+    kFill,
+    kScale,
+    kDivide,
+    kAdd,
+    kAddScaled,
+    kSubtract,
+    kAddDifference,
+    kScaledDifference,
+    kMoveTowards,
+    kMoveTowardsAll,
+    kSquareSum,  ///< Of p, to *sum.
+  };
+  Operation operation = Operation::kFill;
+  float* y = nullptr;
+  float a = 0;
+  const float* p = nullptr;
+  const float* q = nullptr;
+  float n = 0;
   int64_t count = 0;
-  float factor = 1;
+  double* sum = nullptr;
 
   template <typename Reach>
   void Addresses(const Reach& reach) {
-    reach(values);
+    reach(y, p, q, sum);
   }
 };
 
-/// values = factor * values
-std::unique_ptr<Kernel<ScaleCall>> MakeScale(const Target& target = {});
+std::unique_ptr<Kernel<VectorCall>> MakeVectors(const Target& target = {});
 
 }  // namespace yoke

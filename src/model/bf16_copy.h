@@ -15,7 +15,7 @@ class Bf16Copy {
   ParamView Refresh(const ParamView& params) {
     const int64_t count = params.layout->dense_size();
     if (copy_.bytes() == 0) copy_ = Buffer(*target_.device, count * SizeOf(DType::kBf16));
-    convert_->Forward({{.shape = {count}, .type = DType::kF32, .data = params.values},
+    convert_->Forward({{.shape = {count}, .type = DType::kF32, .data = params.values.data},
                        {.shape = {count}, .type = DType::kBf16, .data = copy_.data()}});
     ParamView view = params;
     view.bf16 = copy_.As<Bf16>();

@@ -64,6 +64,8 @@ class StagedPlan : public GraphPlan {
 
   void Forward(const Batch& batch, const ParamView& params) override {
     Check(batch.size == request_.batch, "the plan was compiled for another batch size");
+    Check(params.values.device == request_.target.device,
+          "a plan computes with values in its own device's memory");
     Allocate(stages_, request_.target);
     arrays_.Take(batch);
     view_ = request_.arithmetic == DType::kBf16 && !params.bf16 ? bf16_.Refresh(params) : params;
@@ -77,7 +79,7 @@ class StagedPlan : public GraphPlan {
   }
 
   void Backward(const Batch& batch, const ParamView& params, const GradientReady& ready) override {
-    Check(request_.training && (body() || !scored_only_) && params.gradients && params.writable,
+    Check(request_.training && (body() || !scored_only_) && params.gradients && params.writable.data,
           "backward needs a training plan, labels, a place for gradients and writable values");
     view_.gradients = params.gradients;
     view_.writable = params.writable;
@@ -182,14 +184,14 @@ class StagedPlan : public GraphPlan {
       if (ref.value.type == DType::kBf16)
         ref.value.data = view_.bf16 + slice.offset;
       else
-        ref.value.data = view_.values + slice.offset;
+        ref.value.data = view_.values.data + slice.offset;
       const bool in_place = p == 0 && stage.in_place;
-      const bool changes = view_.writable && (in_place || slice.kind == SliceKind::kBuffer);
-      ref.writable = changes ? view_.writable + slice.offset : nullptr;
+      const bool changes = view_.writable.data && (in_place || slice.kind == SliceKind::kBuffer);
+      ref.writable = changes ? view_.writable.data + slice.offset : nullptr;
       ref.update = view_.update;
       if (!view_.gradients || in_place) continue;
       if (slice.kind == SliceKind::kDense)
-        ref.gradient = view_.gradients->dense() + slice.offset;
+        ref.gradient = view_.gradients->dense().data + slice.offset;
       else if (slice.kind == SliceKind::kRowSparse)
         ref.rows = &view_.gradients->rows(index);
     }

@@ -37,9 +37,9 @@ struct OutputTables::Rows {
   double mean_bias = 0;
 
   Rows(const ParamView& params, const OutputProduct& output)
-      : weight(params.values + params.layout->slices()[output.weight].offset),
+      : weight(params.values.Host().data() + params.layout->slices()[output.weight].offset),
         bias(output.bias < 0 ? nullptr
-                             : params.values + params.layout->slices()[output.bias].offset),
+                             : params.values.Host().data() + params.layout->slices()[output.bias].offset),
         inputs(output.inputs),
         count(output.outputs),
         mean(inputs) {

@@ -156,7 +156,7 @@ void Ranking::SearchOne(int64_t example, const T* weight, const T* bias, Searche
 const void* Ranking::Values(int slice, const ParamView& params) const {
   const int64_t offset = layout_.slices()[slice].offset;
   if (type_ == DType::kBf16) return params.bf16 + offset;
-  return params.values + offset;
+  return params.values.Host().data() + offset;
 }
 
 SparseRows Ranking::Labels(const Batch& batch) {

@@ -21,11 +21,11 @@ void DeviceReplica::Begin(const Batch& batch, const ParamView& params) {
   examples_ = batch.size;
   busy_before_ = stream_->busy_seconds();
   ParamView view = params;
-  view.values = view.writable = values_.As<float>();
+  view.values = view.writable = AllOf<float>(values_);
   view.bf16 = nullptr;
   view.gradients = &gradients_;
   try {
-    stream_->Copy(values_.data(), params.values, values_.bytes());
+    stream_->Copy(values_.data(), params.values.Host().data(), values_.bytes());
     stream_->Wait();
     plan_->Forward(batch, view);
     plan_->Backward(batch, view, {});
@@ -37,7 +37,8 @@ void DeviceReplica::Begin(const Batch& batch, const ParamView& params) {
 
 StepResult DeviceReplica::Finish() {
   const ParamLayout& layout = context_.graph.layout();
-  stream_->Copy(target_->dense(), gradients_.dense(), layout.dense_size() * SizeOf(DType::kF32));
+  const Array<float> gradient = gradients_.dense();
+  stream_->Copy(target_->dense().Host().data(), gradient.data, gradient.Bytes());
   stream_->Copy(statistics_.data(), values_.As<float>() + layout.statistics_begin(),
                 static_cast<int64_t>(statistics_.size() * sizeof(float)));
   stream_->Wait();

@@ -23,6 +23,7 @@ struct ExecutorContext {
   DType arithmetic = DType::kF32;
   bool reference_kernels = false;  ///< Target::reference.
   std::vector<Device*> devices = {&Cpu()};
+  Device* values = &Cpu();  ///< Holds values, gradients and rule state: the CPU, or the only device.
   /// The computing threads and their cores. The caller has already set its own.
   ThreadPlan threads = {};
   /// For executors that update in place; others do not use them and may get null.
@@ -69,6 +70,8 @@ struct ExecutorEntry {
   std::string summary;
   std::vector<OptionSpec> options;  ///< Keys of [node] that belong to this executor.
   std::unique_ptr<Executor> (*make)(const Options& options, const ExecutorContext& context);
+  /// The values may lie on the only device, if it has a memory of its own.
+  bool values_on_device = false;
   /// Examples of a step, of which each device takes what it wants, if each replica has so many in
   /// an epoch; null: train.batch.
   int64_t (*step_examples)(const Options& options, int64_t batch, int64_t epoch) = nullptr;

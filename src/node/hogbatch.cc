@@ -126,9 +126,10 @@ void Hogbatch::FindLeast(int i, const Round& round) {
   constexpr int kHalvings = 6;
   Worker& worker = *workers_[i];
   if (!worker.replica) return;
-  CopyShared(round.params.values, round.params.layout->size(), worker.values.data());
+  CopyShared(round.params.values.Host().data(), round.params.layout->size(),
+             worker.values.data());
   ParamView view = round.params;
-  view.values = view.writable = worker.values.data();
+  view.values = view.writable = OnHost(std::span(worker.values));
   view.gradients = &worker.gradients;
   view.states = nullptr;
   double full = 0;
@@ -247,7 +248,7 @@ double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
   view.gradients = &worker.gradients;
   view.states = worker.plans ? states_.of(i) : nullptr;
   view.update = {.factor = static_cast<float>(-step.learning_rate), .writer = i};
-  float* target = view.writable;
+  float* target = view.writable.Host().data();
   GraphPlan* plan = nullptr;
   double loss = 0;
   if (worker.plans) {
@@ -255,8 +256,8 @@ double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
     plan->Forward(worker.batch, view);
     loss = plan->Loss();
   } else {
-    CopyShared(round.params.values, layout.size(), worker.values.data());
-    view.values = view.writable = worker.values.data();
+    CopyShared(round.params.values.Host().data(), layout.size(), worker.values.data());
+    view.values = view.writable = OnHost(std::span(worker.values));
     loss = worker.replica->Step(worker.batch, view).loss;
     if (settings_.overwrite) target = worker.values.data();
   }
@@ -274,9 +275,9 @@ double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
   AnnounceAll(layout, apply);
   if (plan) return loss;
   const int64_t first = layout.statistics_begin();
-  if (settings_.overwrite) CopyShared(worker.values.data(), first, round.params.writable);
-  CopyShared(worker.replica->statistics().data(), layout.size() - first,
-             round.params.writable + first);
+  float* const shared = round.params.writable.Host().data();
+  if (settings_.overwrite) CopyShared(worker.values.data(), first, shared);
+  CopyShared(worker.replica->statistics().data(), layout.size() - first, shared + first);
   return loss;
 }
 

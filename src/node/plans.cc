@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/check.h"
+#include "kernels/vectors.h"
 
 namespace yoke {
 namespace {
@@ -48,7 +49,7 @@ void RequireCpu(const ExecutorContext& context, const char* executor) {
 
 StepResult StepOfNothing(const ParamView& params, const GradientReady& ready) {
   Gradients& gradients = *params.gradients;
-  std::fill_n(gradients.dense(), params.layout->dense_size(), 0.0F);
+  Fill(gradients.dense(), 0);
   for (size_t slice = 0; slice < params.layout->slices().size(); ++slice)
     gradients.rows(static_cast<int>(slice)).Clear();
   AnnounceAll(*params.layout, ready);

@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "base/fetch_ahead.h"
 #include "base/round_up.h"
+#include "kernels/loops.h"
+#include "kernels/vectors.h"
 #include "optim/rule.h"
 
 namespace yoke {
@@ -20,40 +22,32 @@ constexpr int64_t kParallelCount = 1 << 14;
 /// Rows prefetched before their update.
 constexpr int64_t kAhead = 4;
 
-double SquareSum(const float* x, int64_t count) {
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * x[i];
-  return sum;
-}
-
-/// The same sum for any number of threads: block sizes depend only on `count`, and blocks are added
-/// in order.
-double SquareSumInBlocks(const float* x, int64_t count) {
-  constexpr int64_t kBlocks = 64;
-  std::array<double, kBlocks> sums = {};
-  const int64_t block = std::max<int64_t>(count / kBlocks + 1, 4096);
-#pragma omp parallel for schedule(static) if (count > 4 * block)
-  for (int64_t b = 0; b < kBlocks; ++b) {
-    const int64_t begin = std::min(b * block, count);
-    sums[b] = SquareSum(x + begin, std::min(block, count - begin));
+/// The addresses of a model's values, gradient and state arrays.
+struct Addresses {
+  explicit Addresses(const ParamStore& params, const ApplyRequest& request)
+      : all{.values = params.values().data, .gradient = request.gradients.dense().data} {
+    for (size_t i = 0; i < request.state.names().size(); ++i)
+      all.state[i] = request.state.array(static_cast<int>(i)).data;
   }
-  double sum = 0;
-  for (double s : sums) sum += s;
-  return sum;
-}
+  /// Elements [offset, offset + count).
+  UpdateSpan At(int64_t offset, int64_t count) const {
+    UpdateSpan span = all;
+    span.values += offset;
+    span.gradient += offset;
+    for (float*& state : span.state)
+      if (state) state += offset;
+    span.count = count;
+    return span;
+  }
 
-UpdateSpan SpanAt(const ApplyRequest& request, float* values, int64_t offset, int64_t count) {
-  UpdateSpan span{.values = values + offset, .count = count};
-  for (size_t i = 0; i < request.state.names().size(); ++i)
-    span.state[i] = request.state.array(static_cast<int>(i)) + offset;
-  return span;
-}
+  UpdateSpan all;
+};
 
 /// Each thread updates its part of every slice, the first thread the first rows and so on, like the
 /// kernels that use weights and gradients: elements stay in the cache of one core.
 void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
   const ParamLayout& layout = params.layout();
+  const Addresses addresses(params, request);
 #pragma omp parallel if (layout.dense_size() >= kParallelCount)
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
@@ -62,10 +56,22 @@ void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateSte
     const int64_t thread = omp_get_thread_num();
     const int64_t begin = 16 * (lines * thread / threads);
     const int64_t end = 16 * (lines * (thread + 1) / threads);
-    UpdateSpan span = SpanAt(request, params.values(), slice.offset + begin, end - begin);
-    span.gradient = request.gradients.dense() + slice.offset + begin;
-    if (span.count > 0) request.rule.Update(span, step);
+    if (end > begin) request.rule.Update(addresses.At(slice.offset + begin, end - begin), step);
   }
+}
+
+/// On a device: a kernel for each slice.
+void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
+  Device& device = *params.values().device;
+  Stream& stream = device.stream();
+  const auto kernel = request.rule.MakeKernel({.device = &device, .stream = &stream});
+  const Addresses addresses(params, request);
+  for (size_t i = 0; i < params.layout().slices().size(); ++i) {
+    const Slice& slice = params.layout().slices()[i];
+    if (slice.kind == SliceKind::kDense && request.slices.Has(i))
+      kernel->Forward({.span = addresses.At(slice.offset, RoundUp(slice.Count(), 16)), .step = step});
+  }
+  stream.Wait();
 }
 
 /// Rows are disjoint, so threads share nothing; each row has its own step count.
@@ -76,10 +82,11 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
   const int64_t touched = static_cast<int64_t>(rows.ids.size());
   std::vector<int32_t>& clocks = request.state.row_steps(index);
   const UpdateRule& rule = request.row_rule ? *request.row_rule : request.rule;
+  const Addresses addresses(params, request);
 #pragma omp parallel for schedule(static) firstprivate(step) if (touched * width > 8192)
   for (int64_t r = 0; r < touched; ++r) {
     const auto span_of = [&](int64_t at) {
-      return SpanAt(request, params.values(), slice.offset + rows.ids[at] * width, width);
+      return addresses.At(slice.offset + rows.ids[at] * width, width);
     };
     if (r + kAhead < touched) {  // rows are scattered in memory
       const UpdateSpan next = span_of(r + kAhead);
@@ -97,7 +104,7 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
 }
 
 /// The range of dense elements that these slices cover.
-std::pair<int64_t, int64_t> DenseNumbers(const ParamLayout& layout, const SliceRange& slices) {
+std::pair<int64_t, int64_t> DenseElements(const ParamLayout& layout, const SliceRange& slices) {
   int64_t begin = layout.dense_size(), end = 0;
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
@@ -116,6 +123,11 @@ double GradientScale(const ParamStore& params, const ApplyRequest& request) {
 }
 
 }  // namespace
+
+std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target) const {
+  return MakeLoops<UpdateCall>(target,
+                               [this](const UpdateCall& call) { Update(call.span, call.step); });
+}
 
 RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device)
     : names_(rule.StateNames()), row_steps_(layout.slices().size()) {
@@ -138,12 +150,11 @@ int64_t RuleState::bytes() const {
 
 double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
                     const SliceRange& slices) {
-  const auto [begin, end] = DenseNumbers(layout, slices);
-  double sum = SquareSumInBlocks(gradients.dense() + begin, end - begin);
+  const auto [begin, end] = DenseElements(layout, slices);
+  double sum = SquareSum(gradients.dense().Part(begin, end));
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     if (!slices.Has(i)) continue;
-    const std::vector<float>& values = gradients.rows(static_cast<int>(i)).values;
-    sum += SquareSumInBlocks(values.data(), static_cast<int64_t>(values.size()));
+    sum += SquareSum(ConstValues(gradients.rows(static_cast<int>(i)).values));
   }
   return std::sqrt(sum);
 }
@@ -153,7 +164,7 @@ void Apply(ParamStore& params, const ApplyRequest& request) {
   const UpdateStep step{.learning_rate = request.learning_rate,
                         .step = ++(request.steps ? *request.steps : request.state.steps),
                         .gradient_scale = GradientScale(params, request)};
-  ApplyDense(params, request, step);
+  (params.values().OnHost() ? ApplyDense : ApplyOnDevice)(params, request, step);
   for (size_t i = 0; i < layout.slices().size(); ++i)
     if (layout.slices()[i].kind == SliceKind::kRowSparse && request.slices.Has(i))
       ApplyRows(params, request, static_cast<int>(i), step);

@@ -27,19 +27,19 @@ void RacingUpdates::ApplyRun(const UpdateRule& rule, float* values, const float*
     CopyShared(values + offset + at, n, own[0].data());
     for (size_t i = 0; i < arrays; ++i) {
       span.state[i] = own[i + 1].data();
-      CopyShared(state_.array(static_cast<int>(i)) + offset + at, n, span.state[i]);
+      CopyShared(StateAt(i, offset + at), n, span.state[i]);
     }
     rule.Update(span, step);
     CopyShared(own[0].data(), n, values + offset + at);
     for (size_t i = 0; i < arrays; ++i)
-      CopyShared(span.state[i], n, state_.array(static_cast<int>(i)) + offset + at);
+      CopyShared(span.state[i], n, StateAt(i, offset + at));
   }
 }
 
 void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, UpdateStep step) {
   const Slice& slice = layout_.slices()[index];
   if (slice.kind == SliceKind::kDense)
-    return ApplyRun(rule_, values, gradients.dense() + slice.offset, slice.offset, slice.Count(),
+    return ApplyRun(rule_, values, gradients.dense().Host().data() + slice.offset, slice.offset, slice.Count(),
                     step);
   const RowGradient& rows = gradients.rows(index);
   const int64_t width = slice.RowWidth();

@@ -38,6 +38,9 @@ class RacingUpdates {
  private:
   void ApplyRun(const UpdateRule& rule, float* values, const float* gradient, int64_t offset,
                 int64_t count, const UpdateStep& step);
+  float* StateAt(size_t array, int64_t offset) const {
+    return state_.array(static_cast<int>(array)).Host().data() + offset;
+  }
 
   const ParamLayout& layout_;
   const UpdateRule& rule_;

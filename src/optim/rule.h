@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/options.h"
+#include "kernels/kernel.h"
 #include "params/store.h"
 
 namespace yoke {
@@ -30,6 +31,18 @@ struct UpdateStep {
   double gradient_scale = 1;  ///< Factor applied to gradients first (clipping).
 };
 
+/// One run, as a device's kernel gets it.
+struct UpdateCall {
+  UpdateSpan span;
+  UpdateStep step;
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(span.values, span.gradient);
+    for (float*& state : span.state) reach(state);
+  }
+};
+
 /// An optimizer's update rule. Stateless: the arrays belong to the caller (RuleState).
 class UpdateRule {
  public:
@@ -40,6 +53,9 @@ class UpdateRule {
   /// Updates a run in one pass over memory, in the calling thread. Apply divides a model among
   /// threads.
   virtual void Update(const UpdateSpan& span, const UpdateStep& step) const = 0;
+  /// The same for a target; it must not outlive the rule. Throws Error for a device that this rule
+  /// does not take.
+  virtual std::unique_ptr<Kernel<UpdateCall>> MakeKernel(const Target& target) const;
   /// True if Update only computes values -= learning_rate * gradient_scale * gradient. Code that
   /// computes a gradient may then update the values directly.
   virtual bool IsPlainDescent() const { return false; }
@@ -68,7 +84,7 @@ const std::vector<RuleEntry>& rules();
 class RuleState {
  public:
   RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device);
-  float* array(int i) const { return arrays_[i].As<float>(); }
+  Array<float> array(int i) const { return AllOf<float>(arrays_[i]); }
   const std::vector<std::string>& names() const { return names_; }
   /// Number of updates so far of each row of a row-sparse slice; empty for other slices.
   std::vector<int32_t>& row_steps(int slice) { return row_steps_[slice]; }
@@ -97,7 +113,8 @@ double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
                     const SliceRange& slices = {});
 
 /// One update of the whole model, or of some slices: the dense part in one pass, row-sparse slices
-/// row by row. Each row has its own step count; an untouched row neither decays nor ages.
+/// row by row. Each row has its own step count; an untouched row neither decays nor ages. On a
+/// device that holds values, gradients and state, there are no row-sparse slices.
 /// `clip_norm` <= 0: no clipping. Increments state.steps (or *steps).
 struct ApplyRequest {
   const UpdateRule& rule;

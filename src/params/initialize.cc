@@ -70,14 +70,16 @@ void Initialize(ParamStore& store, uint64_t seed, int threads) {
     const auto& [name, summary, law, size] =
         FindEntry(AllInitializers(), "initializer", slices[i].initializer);
     const Random random{seed, Word(Draw::kInitialize), HashOf(slices[i].name)};
-    float* const values = store.values(static_cast<int>(i));
+    Staged staged(store.values(static_cast<int>(i)));
+    const std::span<float> values = staged.Host();
     const int64_t count = slices[i].Count();
     const auto fill = [&, law = law, scale = size(slices[i])](int64_t begin, int64_t end) {
       Random part = random;
       part.Skip(DrawsPerNumber(law) * static_cast<uint64_t>(begin));
-      Fill(law, scale, part, {values + begin, values + end});
+      Fill(law, scale, part, values.subspan(begin, end - begin));
     };
     ParallelFor(count, count < kWorthThreads ? 1 : threads, fill);
+    staged.Write();
   }
   store.Publish();
 }

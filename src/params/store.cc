@@ -18,7 +18,7 @@ ParamStore::ParamStore(ParamLayout layout, Device& device)
     : layout_(std::move(layout)), values_(device, layout_.size() * SizeOf(DType::kF32)) {}
 
 Tensor ParamStore::ValueOf(int slice) const {
-  return {.shape = layout_.slices()[slice].shape, .type = DType::kF32, .data = values(slice)};
+  return {.shape = layout_.slices()[slice].shape, .type = DType::kF32, .data = values(slice).data};
 }
 
 }  // namespace yoke

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "params/layout.h"
-#include "tensor/device.h"
+#include "tensor/array.h"
 #include "tensor/tensor.h"
 
 namespace yoke {
@@ -24,8 +24,7 @@ struct RowGradient {
 class Gradients {
  public:
   Gradients(const ParamLayout& layout, Device& device);
-  float* dense() const { return dense_.As<float>(); }
-  int64_t dense_size() const { return dense_.bytes() / 4; }
+  Array<float> dense() const { return AllOf<float>(dense_); }
   RowGradient& rows(int slice) { return rows_[slice]; }
   const RowGradient& rows(int slice) const { return rows_[slice]; }
   int64_t bytes() const;  ///< All memory held for gradients.
@@ -46,10 +45,10 @@ struct InPlaceUpdate {
 /// The parameters of one graph call: values, and gradients if it differentiates. Owns nothing.
 struct ParamView {
   const ParamLayout* layout = nullptr;
-  const float* values = nullptr;  ///< The packed buffer.
+  Array<const float> values = {};  ///< The packed buffer.
   /// The same, for what a training pass changes: running statistics, and weights updated in place.
-  /// Null: nothing, where there are no gradients.
-  float* writable = nullptr;
+  /// Empty where there are no gradients.
+  Array<float> writable = {};
   const Bf16* bf16 = nullptr;      ///< A bf16 copy of the values at the same offsets, or null.
   Gradients* gradients = nullptr;  ///< Null: forward only.
   /// State that layers keep from step to step (model/layer.h), or null.
@@ -64,15 +63,18 @@ class ParamStore {
   ParamStore(ParamLayout layout, Device& device);
 
   const ParamLayout& layout() const { return layout_; }
-  float* values() const { return values_.As<float>(); }
+  Array<float> values() const { return AllOf<float>(values_); }
   int64_t bytes() const { return values_.bytes(); }
-  float* values(int slice) const { return values() + layout_.slices()[slice].offset; }
+  Array<float> values(int slice) const {
+    const Slice& part = layout_.slices()[slice];
+    return values().Part(part.offset, part.offset + part.Count());
+  }
   Tensor ValueOf(int slice) const;
   /// For evaluation; with gradients for training, which also changes running statistics.
   ParamView View(Gradients* gradients = nullptr) const {
     return {.layout = &layout_,
             .values = values(),
-            .writable = gradients ? values() : nullptr,
+            .writable = gradients ? values() : Array<float>(),
             .gradients = gradients};
   }
   uint64_t version() const { return version_; }

@@ -45,8 +45,9 @@ class AdPsgd : public Strategy {
     if (alone_) return view;
     thread_.Wait();
     landed_at_view_ = Snapshot(copy_);
-    statistics_.Remember(copy_.data());
-    view.values = view.writable = copy_.data();
+    const Array<float> copy = OnHost(std::span(copy_));
+    statistics_.Remember(copy);
+    view.values = view.writable = copy;
     if (active_ && ++steps_ % period_ == 0)
       thread_.Do([this](Endpoint& here) { AverageWithNeighbour(here); });
     return view;
@@ -55,7 +56,7 @@ class AdPsgd : public Strategy {
   void Step(const StrategyStep& step) override {
     update_.Charge();
     const std::lock_guard lock(mutex_);
-    if (!alone_) statistics_.AddChanges(copy_.data(), context_.params.values());
+    if (!alone_) statistics_.AddChanges(OnHost(std::span(copy_)), context_.params.values());
     update_.ApplyUncharged(step);
     update_.Count(step.examples, landed_ - landed_at_view_);
   }
@@ -69,7 +70,9 @@ class AdPsgd : public Strategy {
     thread_.Settle();
   }
 
-  const float* Model() override { return MeanOfReplicas(context_.world, context_.params, model_); }
+  Array<const float> Model() override {
+    return MeanOfReplicas(context_.world, context_.params, model_);
+  }
 
   ExchangeCounts Counts() const override {
     return CountsOfReplica(update_, context_.world, thread_);
@@ -99,8 +102,8 @@ class AdPsgd : public Strategy {
   /// Copies the weights; returns how many averagings have changed them.
   int64_t Snapshot(std::vector<float>& to) {
     const std::lock_guard lock(mutex_);
-    const float* values = context_.params.values();
-    to.assign(values, values + size_);
+    const ConstValues values = AllValues(context_.params);
+    to.assign(values.begin(), values.end());
     return landed_;
   }
 
@@ -134,7 +137,7 @@ class AdPsgd : public Strategy {
     world.Charge({.operations = 3.0 * static_cast<double>(size_),
                   .bytes = 4.0 * static_cast<double>(snapshot.bytes.size())});
     const std::lock_guard lock(mutex_);
-    AddDifference({context_.params.values(), count}, 0.5F, theirs, mine_);
+    AddDifference(AllValues(context_.params), 0.5F, theirs, mine_);
     ++landed_;
   }
 
@@ -145,7 +148,7 @@ class AdPsgd : public Strategy {
   Update update_;
   RunningStatistics statistics_;  // of the copy as it was made
   std::vector<float> copy_;       // where the gradient is taken
-  std::vector<float> model_;
+  Buffer model_;
   int64_t steps_ = 0, landed_at_view_ = 0;
   int64_t drawn_ = 0;        // neighbours; of the thread while it averages
   std::vector<float> mine_;  // the thread's snapshot

@@ -38,7 +38,7 @@ class AllReduce : public Strategy {
     const ParamLayout& layout = context.params.layout();
     MakeBuckets(layout, static_cast<int64_t>(options.Float("bucket_mb") * (1 << 20) / 4));
     if (accumulate_ == 1) return;
-    sum_.resize(layout.dense_size());
+    sum_ = Buffer(*context.gradients.dense().device, layout.dense_size() * SizeOf(DType::kF32));
     for (int i = 0; i < static_cast<int>(layout.slices().size()); ++i)
       if (layout.slices()[i].kind == SliceKind::kRowSparse) row_sums_.emplace_back(i, layout);
   }
@@ -79,7 +79,7 @@ class AllReduce : public Strategy {
   /// Running statistics become those of all replicas.
   void Quiesce() override { statistics_.Average(world_, context_.params.values()); }
 
-  const float* Model() override { return context_.params.values(); }
+  Array<const float> Model() override { return context_.params.values(); }
 
   ExchangeCounts Counts() const override {
     const Traffic here = world_.traffic();
@@ -150,17 +150,16 @@ class AllReduce : public Strategy {
     SumCompressed(world, compressor_, Gradient(bucket), bucket.begin);
   }
 
-  Values Gradient(const Bucket& bucket) const {
-    return {context_.gradients.dense() + bucket.begin,
-            static_cast<size_t>(bucket.end - bucket.begin)};
+  Array<float> Gradient(const Bucket& bucket) const {
+    return context_.gradients.dense().Part(bucket.begin, bucket.end);
   }
 
   /// Adds this step's gradient to those before it, each example's with the same weight; true when
   /// it is time to exchange the mean over the steps, which then is the gradient.
   bool Accumulate(const StrategyStep& step) {
-    const Values gradient(context_.gradients.dense(), sum_.size());
+    const Array<float> gradient = context_.gradients.dense(), sums = AllOf<float>(sum_);
     const auto examples = static_cast<float>(step.examples);
-    AddScaled(sum_, examples, gradient);
+    AddScaled(sums, examples, gradient);
     for (RowSum& sum : row_sums_) sum.Add(context_.gradients.rows(sum.slice), examples);
     accumulated_examples_ += step.team_examples;
     if (++accumulated_ < accumulate_) return false;
@@ -168,9 +167,9 @@ class AllReduce : public Strategy {
         static_cast<float>(world_.size()) /
         static_cast<float>(std::max<int64_t>(std::exchange(accumulated_examples_, 0), 1));
     for (RowSum& sum : row_sums_) sum.Move(context_.gradients.rows(sum.slice), scale);
-    std::ranges::copy(sum_, gradient.begin());
+    Copy(gradient, sums);
     Scale(gradient, scale);
-    std::ranges::fill(sum_, 0.0F);
+    Fill(sums, 0);
     accumulated_ = 0;
     weight_ = 1;  // is in the sum
     return true;
@@ -178,7 +177,7 @@ class AllReduce : public Strategy {
 
   /// A checkpoint may hold sums that do not say how many examples they are of.
   void DropSums() {
-    std::ranges::fill(sum_, 0.0F);
+    Fill(AllOf<float>(sum_), 0);
     for (RowSum& sum : row_sums_) sum.Reset();
   }
 
@@ -194,7 +193,7 @@ class AllReduce : public Strategy {
   int next_ = 0;
   double weight_ = 1;
   bool overlap_ = false;
-  std::vector<float> sum_;  // of the steps since the last exchange
+  Buffer sum_;  // of the steps since the last exchange
   std::vector<RowSum> row_sums_;
   int64_t accumulated_ = 0, accumulated_examples_ = 0;
   int64_t updates_ = 0, examples_ = 0;
@@ -240,6 +239,7 @@ StrategyEntry allreduce() {
               "Every step uses the mean gradient of all replicas, summed during the backward pass",
           .options = AllOptions(),
           .deterministic = true,
+          .values_on_device = true,
           .estimate = Estimate,
           .make = [](const Options& options,
                      const StrategyContext& context) -> std::unique_ptr<Strategy> {

@@ -65,10 +65,13 @@ void SumParts(const Communicator& world, Compressor& compressor, std::span<float
 
 }  // namespace
 
-void SumCompressed(const Communicator& world, Compressor& compressor, std::span<float> values,
+void SumCompressed(const Communicator& world, Compressor& compressor, Array<float> values,
                    int64_t offset) {
-  const bool gathers = Gathers(compressor, static_cast<int64_t>(values.size()), world.size());
-  (gathers ? SumGathered : SumParts)(world, compressor, values, offset);
+  Staged<float> staged(values);
+  staged.Read();
+  const bool gathers = Gathers(compressor, values.count, world.size());
+  (gathers ? SumGathered : SumParts)(world, compressor, staged.Host(), offset);
+  staged.Write();
 }
 
 Cost CostOfSumCompressed(const Compressor& compressor, int64_t count, int ranks) {

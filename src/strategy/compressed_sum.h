@@ -1,8 +1,6 @@
 // Compressed sums: an all-reduce of gradients in compressed messages, of fewer bytes than without.
 #pragma once
 
-#include <span>
-
 #include "comm/communicator.h"
 #include "strategy/compress.h"
 
@@ -17,7 +15,7 @@ namespace yoke {
 /// part on its way up stays with its sender, what is lost of a sum with its owner, and both are
 /// sent with the next gradient (DoubleSqueeze: Tang et al., ICML 2019, arXiv 1905.05957). It uses
 /// the algorithm of fewer bytes, never more than an all-reduce of the numbers themselves.
-void SumCompressed(const Communicator& world, Compressor& compressor, std::span<float> values,
+void SumCompressed(const Communicator& world, Compressor& compressor, Array<float> values,
                    int64_t offset);
 
 /// The messages and bytes that all ranks together send for `count` numbers.

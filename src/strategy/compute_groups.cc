@@ -80,21 +80,20 @@ class ComputeGroups : public Strategy {
     if (leader_) leader_->Quiesce();
     if (group_.size() == context_.world.size()) Share();  // replicas in step are equal
     if (!head_) return;
-    head_->Mirror(context_.params.values());
+    head_->Mirror(context_.params.values().Host());
     context_.params.Publish();
   }
 
   Rescued Recover() override {
     const Rescued rescued = leader_ ? leader_->Recover() : Rescued{};
     if (!head_) return rescued;
-    if (rescued.values)
-      std::copy_n(rescued.values, exchanged_.layout().size(), context_.params.values());
-    head_->Recover(context_.params.values());
+    if (rescued.values.data) Copy(context_.params.values(), rescued.values);
+    head_->Recover(context_.params.values().Host());
     return {.version = rescued.version};
   }
 
   /// Rank 0's values are the server's and the head's since Quiesce.
-  const float* Model() override { return context_.params.values(); }
+  Array<const float> Model() override { return context_.params.values(); }
 
   ExchangeCounts Counts() const override {
     ExchangeCounts counts = leader_ ? leader_->Counts() : ExchangeCounts{};
@@ -119,10 +118,9 @@ class ComputeGroups : public Strategy {
   void Share() {
     if (group_.size() == 1) return;
     if (exchanged_.dense() == exchanged_.layout().dense_size()) {
-      const std::span all(context_.params.values(), exchanged_.count());
-      group_.Broadcast(std::as_writable_bytes(all), 0);
+      group_.Broadcast(context_.params.values(), 0);
     } else {
-      for (const std::span<float> part : exchanged_.Of(context_.params.values()))
+      for (const std::span<float> part : exchanged_.Of(context_.params.values().Host()))
         if (!part.empty()) group_.Broadcast(std::as_writable_bytes(part), 0);
     }
     if (!leader_) context_.params.Publish();
@@ -131,8 +129,8 @@ class ComputeGroups : public Strategy {
   /// The group's first rank gets the mean, of which a member has this fraction, in the places of
   /// its own gradient and statistics.
   void Average(float fraction) {
-    const Values gradient(context_.gradients.dense(), exchanged_.dense());
-    const Values statistics = statistics_.Of(context_.params.values());
+    const Values gradient = context_.gradients.dense().Host().first(exchanged_.dense());
+    const Values statistics = statistics_.Of(context_.params.values().Host());
     sums_.assign(gradient.begin(), gradient.end());
     sums_.insert(sums_.end(), statistics.begin(), statistics.end());
     Scale(sums_, fraction);

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -56,22 +55,22 @@ Elastic::Elastic(const Options& options, const StrategyContext& context, Elastic
 }
 
 void Elastic::Allocate() {
-  const int64_t bytes = size_ * SizeOf(DType::kF32);
-  own_ = Buffer(Cpu(), bytes);
-  centre_ = Buffer(Cpu(), bytes);
-  if (HasCentre()) centre_force_ = Buffer(Cpu(), bytes);
+  const Array<float> values = context_.params.values();
+  const auto like_values = [&] { return Buffer(*values.device, values.Bytes()); };
+  own_ = like_values();
+  centre_ = like_values();
+  if (HasCentre()) centre_force_ = like_values();
 }
 
 void Elastic::Prepare() {
-  if (IsCentre() && !restored_) CopyValues(centre_);
-  if (everywhere_ && Exchanges())
-    context_.world.Broadcast(std::as_writable_bytes(Part(centre_, {0, size_})), 0);
+  if (IsCentre() && !restored_) Copy(AllOf<float>(centre_), context_.params.values());
+  if (everywhere_ && Exchanges()) context_.world.Broadcast(AllOf<float>(centre_), 0);
 }
 
 ParamView Elastic::View(const StrategyStep& step) {
   due_ = Exchanges() && (step.step + 1) % period_ == 0;
   if (due_) {
-    CopyValues(own_);
+    Copy(AllOf<float>(own_), context_.params.values());
     ChargeHostCopy();
     Begin();
   }
@@ -107,10 +106,6 @@ void Elastic::Await(const Communicator& world, const Operation& operation) {
   waits_.push_back({.ended = world.Now(), .seconds = world.traffic().seconds_waited - before});
 }
 
-void Elastic::CopyValues(const Buffer& to) {
-  std::memcpy(to.data(), context_.params.values(), static_cast<size_t>(to.bytes()));
-}
-
 /// Of W_i to the host, or of the force back.
 void Elastic::ChargeHostCopy() {
   if (in_host_) counts_.seconds_waiting += ChargeCopy(context_.world, own_.bytes());
@@ -119,10 +114,10 @@ void Elastic::ChargeHostCopy() {
 void Elastic::Exchange(const Communicator& world) {
   waits_.clear();
   for (const Piece& piece : messages_) {
-    const std::span<float> centre = Part(centre_, piece), own = Part(own_, piece);
-    if (!everywhere_) Await(world, [&] { world.Broadcast(std::as_writable_bytes(centre), 0); });
-    const Values force(this->force() + piece.first, own.size());
-    ScaledDifference(force, static_cast<float>(moving_rate_), own, centre);
+    const Array<float> centre = Part(AllOf<float>(centre_), piece);
+    const Array<float> own = Part(AllOf<float>(own_), piece);
+    if (!everywhere_) Await(world, [&] { world.Broadcast(centre, 0); });
+    ScaledDifference(Part(force(), piece), static_cast<float>(moving_rate_), own, centre);
     Await(world, [&] { everywhere_ ? world.AllReduce(own) : world.Reduce(own, 0); });
   }
   world.Charge({.operations = 2.0 * static_cast<double>(size_),
@@ -134,24 +129,23 @@ void Elastic::Exchange(const Communicator& world) {
 void Elastic::MoveCentre(const Communicator& world) {
   const auto ranks = static_cast<float>(world.size());
   const auto rate = static_cast<float>(moving_rate_);
-  MoveTowardsAll(Part(centre_, {0, weights_}), rate, Part(own_, {0, weights_}), ranks);
-  const Values statistics = statistics_.Of(centre_.As<float>());
-  std::ranges::copy(statistics_.Of(own_.As<float>()), statistics.begin());
-  Divide(statistics, ranks);
+  const Array<float> centre = AllOf<float>(centre_), own = AllOf<float>(own_);
+  MoveTowardsAll(centre.First(weights_), rate, own.First(weights_), ranks);
+  Copy(statistics_.Of(centre), statistics_.Of(own));
+  Divide(statistics_.Of(centre), ranks);
   world.Charge({.operations = 4.0 * static_cast<double>(size_),
                 .bytes = 3.0 * static_cast<double>(own_.bytes())});
 }
 
 void Elastic::AddForce() {
   ChargeHostCopy();
-  const auto count = static_cast<size_t>(weights_);
-  Subtract({context_.params.values(), count}, {force(), count});
+  Subtract(context_.params.values().First(weights_), force().First(weights_));
   context_.world.Charge({.operations = static_cast<double>(weights_),
                          .bytes = 3.0 * static_cast<double>(own_.bytes())});
 }
 
-const float* Elastic::Model() {
-  return Exchanges() ? centre_.As<float>() : context_.params.values();
+Array<const float> Elastic::Model() {
+  return Exchanges() ? AllOf<float>(centre_) : context_.params.values();
 }
 
 ExchangeCounts Elastic::Counts() const {
@@ -166,7 +160,7 @@ void Elastic::Restore(const Value& state) { ReadKept(state, "centre", restored_)
 
 std::vector<Strategy::KeptTensor> Elastic::Tensors() {
   if (!IsCentre()) return {};
-  return {{.name = "centre", .values = centre_.As<float>(), .count = size_}};
+  return {{.name = "centre", .values = AllOf<float>(centre_)}};
 }
 
 StrategyEntry ElasticEntry() {
@@ -195,6 +189,7 @@ StrategyEntry ElasticEntry() {
 
 StrategyEntry SynchronousElasticEntry() {
   StrategyEntry entry = ElasticEntry();
+  entry.values_on_device = true;
   entry.options.push_back({.name = "centre_everywhere",
                            .type = OptionType::kBool,
                            .fallback = false,

@@ -13,7 +13,7 @@
 namespace yoke::strategy {
 
 /// The memory of the centre, the force and the exchanged buffers, where virtual time has devices
-/// (Cost::device_bytes). On a real machine all of it is the host's.
+/// (Cost::device_bytes). On a real machine all of it is where the values are.
 enum class ElasticMemory {
   kHost,      ///< The CPU's: values are copied from their device, and forces back.
   kOfValues,  ///< That of the values: only the network reads from there.
@@ -36,12 +36,14 @@ class Elastic : public Strategy {
   void Prepare() override;
   ParamView View(const StrategyStep& step) override;
   void Step(const StrategyStep& step) override;
-  const float* Model() override;
+  Array<const float> Model() override;
   ExchangeCounts Counts() const override;
   Value State() const override;
   void Restore(const Value& state) override;
   std::vector<KeptTensor> Tensors() override;
-  Rescued Recover() override { return {.values = IsCentre() ? Model() : nullptr}; }
+  Rescued Recover() override {
+    return {.values = IsCentre() ? Model() : Array<const float>()};
+  }
 
  protected:
   /// Starts the exchange of a step whose W_i have been copied.
@@ -62,9 +64,9 @@ class Elastic : public Strategy {
 
   bool IsCentre() const { return Exchanges() && context_.world.rank() == 0; }
   bool HasCentre() const { return IsCentre() || (Exchanges() && everywhere_); }
-  float* force() const { return (HasCentre() ? centre_force_ : centre_).As<float>(); }
-  std::span<float> Part(const Buffer& buffer, const Piece& piece) const {
-    return {buffer.As<float>() + piece.first, static_cast<size_t>(piece.second)};
+  Array<float> force() const { return AllOf<float>(HasCentre() ? centre_force_ : centre_); }
+  static Array<float> Part(Array<float> all, const Piece& piece) {
+    return all.Part(piece.first, piece.first + piece.second);
   }
   struct Wait {
     double ended = 0;
@@ -73,7 +75,6 @@ class Elastic : public Strategy {
   template <typename Operation>
   void Await(const Communicator& world, const Operation& operation);
   void Allocate();
-  void CopyValues(const Buffer& to);
   void ChargeHostCopy();
   void MoveCentre(const Communicator& world);
   void AddForce();

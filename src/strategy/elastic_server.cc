@@ -50,7 +50,7 @@ ElasticServer::ElasticServer(const Options& options, const StrategyContext& cont
 /// Rank i's own thread is the i-th, which rank 0 serves; others have no work.
 void ElasticServer::Prepare() {
   if (!Exchanges()) return;
-  if (Serves() && !restored_) std::copy_n(context_.params.values(), size_, centre_.begin());
+  if (Serves() && !restored_) std::ranges::copy(AllValues(context_.params), centre_.begin());
   for (size_t i = 0; i < threads_.size(); ++i)
     if (Serves() || threads_.size() == 1 || static_cast<int>(i) == context_.world.rank())
       threads_[i]->Begin();
@@ -58,7 +58,7 @@ void ElasticServer::Prepare() {
 
 ParamView ElasticServer::View(const StrategyStep& /*step*/) {
   if (Exchanges() && ++steps_ % period_ == 0) {
-    std::copy_n(context_.params.values(), size_, own_.begin());
+    std::ranges::copy(AllValues(context_.params), own_.begin());
     seconds_copying_ += ChargeCopy(context_.world, BytesOfModel());
     under_way_ = true;
     const bool waits = order_ == ElasticOrder::kRoundRobin;
@@ -79,7 +79,7 @@ void ElasticServer::Step(const StrategyStep& step) {
   seconds_copying_ += ChargeCopy(context_.world, BytesOfModel());
   context_.world.Charge(
       {.operations = static_cast<double>(weights_), .bytes = 12.0 * static_cast<double>(weights_)});
-  Subtract(Weights(context_.params.values()), force_);
+  Subtract(Weights(AllValues(context_.params)), force_);
   context_.params.Publish();
 }
 
@@ -103,7 +103,7 @@ void ElasticServer::TakeTurn(Endpoint& here) {
   const Message centre = here.world().Receive(0, kCentre);
   here.world().Send(std::as_bytes(std::span(own_)), 0, kReplica);
   force_.resize(weights_);
-  ScaledDifference(force_, moving_rate_, Weights(own_.data()),
+  ScaledDifference(force_, moving_rate_, Weights(own_),
                    ValuesIn(centre, own_.size()).first(weights_));
 }
 
@@ -139,19 +139,19 @@ void ElasticServer::Meet(const Communicator& world, ConstValues replica,
   world.Charge(
       {.operations = 3.0 * static_cast<double>(size_), .bytes = 20.0 * static_cast<double>(size_)});
   if (order_ == ElasticOrder::kNoLock) return MeetRacing(replica, force);
-  ScaledDifference(force, moving_rate_, replica.first(weights_), Weights(centre_.data()));
-  Add(Weights(centre_.data()), force);
-  MoveTowards(statistics_.Of(centre_.data()), 1 / static_cast<float>(context_.world.size()),
-              statistics_.Of(replica.data()));
+  ScaledDifference(force, moving_rate_, replica.first(weights_), Weights(centre_));
+  Add(Weights(centre_), force);
+  MoveTowards(statistics_.Of(Values(centre_)), 1 / static_cast<float>(context_.world.size()),
+              statistics_.Of(replica));
 }
 
 void ElasticServer::MeetRacing(ConstValues replica, std::vector<float>& force) {
   CopyShared(centre_.data(), weights_, force.data());
   ScaledDifference(force, moving_rate_, replica.first(weights_), force);
   AddShared(centre_.data(), 1, force.data(), weights_);
-  RunningStatistics::MoveShared(statistics_.Of(centre_.data()),
+  RunningStatistics::MoveShared(statistics_.Of(Values(centre_)),
                                 1 / static_cast<float>(context_.world.size()),
-                                statistics_.Of(replica.data()));
+                                statistics_.Of(replica));
 }
 
 // Between steps.
@@ -164,8 +164,9 @@ void ElasticServer::Quiesce() {
   for (const auto& each : threads_) each->Settle();
 }
 
-const float* ElasticServer::Model() {
-  return Exchanges() && Serves() ? centre_.data() : context_.params.values();
+Array<const float> ElasticServer::Model() {
+  if (Exchanges() && Serves()) return OnHost(std::span<const float>(centre_));
+  return context_.params.values();
 }
 
 ExchangeCounts ElasticServer::Counts() const {
@@ -196,7 +197,7 @@ void ElasticServer::Finish() {
 
 Strategy::Rescued ElasticServer::Recover() {
   for (const auto& each : threads_) each->Abandon();
-  return {.values = Exchanges() && Serves() ? centre_.data() : nullptr};
+  return {.values = Exchanges() && Serves() ? Model() : Array<const float>()};
 }
 
 StrategyEntry ElasticServerEntry(ElasticOrder order) {

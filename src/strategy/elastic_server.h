@@ -34,7 +34,7 @@ class ElasticServer : public Strategy {
   ParamView View(const StrategyStep& step) override;
   void Step(const StrategyStep& step) override;
   void Quiesce() override;
-  const float* Model() override;
+  Array<const float> Model() override;
   ExchangeCounts Counts() const override;
   Value State() const override;
   void Restore(const Value& state) override;
@@ -56,7 +56,7 @@ class ElasticServer : public Strategy {
   void ServeInTurn(Endpoint& here);
   void Meet(const Communicator& world, ConstValues replica, std::vector<float>& force);
   void MeetRacing(ConstValues replica, std::vector<float>& force);
-  Values Weights(float* packed) const { return {packed, static_cast<size_t>(weights_)}; }
+  Values Weights(Values packed) const { return packed.first(weights_); }
 
   StrategyContext context_;
   const ElasticOrder order_;

@@ -105,7 +105,7 @@ void Gossip::AwaitOffers() {
 }
 
 /// With weights, whose sum is 1: their mean.
-const float* Gossip::Model() {
+Array<const float> Gossip::Model() {
   const double* weight = exchange_->Weight();
   return MeanOfReplicas(context_.world, context_.params, model_,
                         weight ? static_cast<float>(*weight * context_.world.size()) : 1);
@@ -119,7 +119,8 @@ Value Gossip::State() const { return Table{{"steps", steps_}, {"drawn", drawn_}}
 std::vector<Strategy::KeptTensor> Gossip::Tensors() {
   double* kept = exchange_->Weight();
   if (!kept) return {};
-  return {{"weight", reinterpret_cast<float*>(kept), sizeof(double) / sizeof(float)}};
+  return {{"weight",
+           {.data = reinterpret_cast<float*>(kept), .count = sizeof(double) / sizeof(float)}}};
 }
 
 void Gossip::Restore(const Value& state) {

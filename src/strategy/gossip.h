@@ -55,7 +55,7 @@ class Gossip : public Strategy {
   ParamView View(const StrategyStep& step) override;
   void Step(const StrategyStep& step) override;
   void Quiesce() override;
-  const float* Model() override;
+  Array<const float> Model() override;
   ExchangeCounts Counts() const override;
   Value State() const override;
   void Restore(const Value& state) override;
@@ -73,7 +73,8 @@ class Gossip : public Strategy {
   const int64_t period_;
   Update update_;
   std::unique_ptr<GossipExchange> exchange_;
-  std::vector<float> change_, model_;
+  std::vector<float> change_;
+  Buffer model_;
   std::vector<int64_t> offered_;  // by rank, since the start
   int64_t steps_ = 0, drawn_ = 0;
   int64_t handled_ = 0;  // offers, on the side thread

@@ -16,7 +16,7 @@ class None : public Strategy {
 
   void Step(const StrategyStep& step) override { update_.Step(step); }
 
-  const float* Model() override { return context_.params.values(); }
+  Array<const float> Model() override { return context_.params.values(); }
 
  private:
   StrategyContext context_;
@@ -39,6 +39,7 @@ StrategyEntry none() {
           .options = {},
           .deterministic = true,
           .in_place = true,
+          .values_on_device = true,
           .supports = Supports,
           .estimate = [](const Options&, const ExchangeSize&) { return Cost{}; },
           .make = [](const Options&, const StrategyContext& context) -> std::unique_ptr<Strategy> {

@@ -70,8 +70,11 @@ Outer::Outer(const Options& options, const StrategyContext& context, OuterSettin
       sum_({.compression = ReadDenseCompression(options), .beside = settings_.overlap > 0},
            context) {
   if (!Meets()) return;
-  common_.resize(statistics_.begin());
-  if (settings_.momentum) momentum_.resize(statistics_.begin());
+  const auto like_weights = [weights = Weights()] {
+    return Buffer(*weights.device, weights.Bytes());
+  };
+  common_ = like_weights();
+  if (settings_.momentum) momentum_ = like_weights();
   const std::vector<int64_t> borders =
       FragmentBorders(context.params.layout(), settings_.fragments);
   int64_t largest = 0;
@@ -82,14 +85,14 @@ Outer::Outer(const Options& options, const StrategyContext& context, OuterSettin
   sum_.Allocate(largest);
 }
 
-Values Outer::Weights() const {
-  return {context_.params.values(), static_cast<size_t>(statistics_.begin())};
+Array<float> Outer::Weights() const {
+  return context_.params.values().First(statistics_.begin());
 }
 
 void Outer::Prepare() {
   if (settings_.base) settings_.base->Prepare();
   if (!Meets()) return;
-  if (!restored_) std::ranges::copy(Weights(), common_.begin());
+  if (!restored_) Copy(AllOf<float>(common_), Weights());
   sum_.Prepare();
 }
 
@@ -131,16 +134,17 @@ void Outer::Send() {
   if (settings_.base) settings_.base->Quiesce();
   const Fragment& fragment = fragments_[fragment_];
   if (IsLast()) since_ = 0;
-  sum_.Begin(fragment.Of(common_), fragment.Of(Weights()), fragment.begin, IsLast());
+  sum_.Begin(fragment.Of(AllOf<float>(common_)), fragment.Of(Weights()), fragment.begin, IsLast());
 }
 
 void Outer::Take(double learning_rate) {
   sum_.Wait();
   const Fragment& fragment = fragments_[fragment_];
-  const Values common = fragment.Of(common_);
+  const Array<float> common = fragment.Of(AllOf<float>(common_));
   settings_.step({.values = common,
-                  .change = sum_.Change(common.size()),
-                  .momentum = momentum_.empty() ? Values() : fragment.Of(momentum_),
+                  .change = sum_.Change(common.count),
+                  .momentum = momentum_.bytes() == 0 ? Array<float>()
+                                                    : fragment.Of(AllOf<float>(momentum_)),
                   .learning_rate = learning_rate});
   MixIn(fragment.Of(Weights()), common);
   if (IsLast()) {
@@ -151,20 +155,20 @@ void Outer::Take(double learning_rate) {
   if (settings_.base) settings_.base->StartAnew();
   if (settings_.resets_rule) ResetRule();
   context_.params.Publish();
-  const auto bytes = static_cast<double>(common.size_bytes());
+  const auto bytes = static_cast<double>(common.Bytes());
   context_.world.Charge({.operations = 1.5 * bytes, .bytes = 6 * bytes});
 }
 
-void Outer::MixIn(Values own, ConstValues common) const {
+void Outer::MixIn(Array<float> own, Array<const float> common) const {
   if (settings_.mix == 0)
-    std::ranges::copy(common, own.begin());
+    Copy(own, common);
   else
     MoveTowards(own, 1 - settings_.mix, common);
 }
 
 void Outer::ResetRule() {
   for (size_t i = 0; i < context_.state.names().size(); ++i)
-    std::fill_n(context_.state.array(static_cast<int>(i)), context_.params.layout().size(), 0.0F);
+    Fill(context_.state.array(static_cast<int>(i)), 0);
 }
 
 void Outer::Quiesce() {
@@ -172,7 +176,7 @@ void Outer::Quiesce() {
   sum_.Wait();
 }
 
-const float* Outer::Model() {
+Array<const float> Outer::Model() {
   const bool become_equal =
       settings_.fragments == 1 && settings_.overlap == 0 && settings_.mix == 0;
   if (since_ == 0 && become_equal) return context_.params.values();
@@ -257,6 +261,7 @@ StrategyEntry OuterEntry(const std::string& longest) {
                       DenseCompressionOption()},
           .deterministic = true,
           .in_place = true,
+          .values_on_device = true,
           .replicas_differ = true,
           .estimate = nullptr,
           .make = nullptr};

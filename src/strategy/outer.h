@@ -13,10 +13,10 @@ namespace yoke::strategy {
 
 /// The state of an outer step: x_0, the values at which all replicas last met, and a momentum.
 struct OuterState {
-  Values values;             ///< x_0 on entry; the new common values on return.
-  ConstValues change;        ///< The mean over the replicas of x_0 - x_i, the outer gradient.
-  Values momentum;           ///< Empty if the outer step has none.
-  double learning_rate = 0;  ///< Of the last inner step.
+  Array<float> values;        ///< x_0 on entry; the new common values on return.
+  Array<const float> change;  ///< The mean over the replicas of x_0 - x_i, the outer gradient.
+  Array<float> momentum;      ///< Empty if the outer step has none.
+  double learning_rate = 0;   ///< Of the last inner step.
 };
 using OuterStep = std::function<void(const OuterState&)>;
 
@@ -51,7 +51,7 @@ class Outer : public Strategy {
   ParamView View(const StrategyStep& step) override;
   void Step(const StrategyStep& step) override;
   void Quiesce() override;
-  const float* Model() override;
+  Array<const float> Model() override;
   ExchangeCounts Counts() const override;
   Value State() const override;
   void Restore(const Value& state) override;
@@ -63,7 +63,7 @@ class Outer : public Strategy {
   /// A fragment's elements: a contiguous part of the weights, which begins and ends with a slice.
   struct Fragment {
     int64_t begin = 0, end = 0;
-    Values Of(Values weights) const { return weights.subspan(begin, end - begin); }
+    Array<float> Of(Array<float> weights) const { return weights.Part(begin, end); }
   };
 
   bool Meets() const { return settings_.alone || context_.world.size() > 1; }
@@ -72,16 +72,16 @@ class Outer : public Strategy {
   bool IsDue(const StrategyStep& step);
   void Send();
   void Take(double learning_rate);
-  void MixIn(Values own, ConstValues common) const;
+  void MixIn(Array<float> own, Array<const float> common) const;
   void ResetRule();
-  Values Weights() const;
+  Array<float> Weights() const;
 
   StrategyContext context_;
   OuterSettings settings_;
   Update update_;
   RunningStatistics statistics_;
   std::vector<Fragment> fragments_;
-  std::vector<float> common_, momentum_, model_;  // common_ is x_0
+  Buffer common_, momentum_, model_;  // common_ is x_0
   bool restored_ = false;
   int64_t since_ = 0;        // steps since the period began
   int64_t fragment_ = 0;     // the one that is under way, or meets next

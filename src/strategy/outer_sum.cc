@@ -14,20 +14,22 @@ OuterSum::OuterSum(const Settings& settings, const StrategyContext& context)
       thread_(context.world) {}
 
 void OuterSum::Allocate(int64_t largest) {
-  change_.resize(largest);
-  statistics_sum_.resize(context_.params.layout().size() - statistics_.begin());
+  Device& device = *context_.params.values().device;
+  change_ = Buffer(device, largest * SizeOf(DType::kF32));
+  statistics_sum_ = Buffer(device, statistics_.count() * SizeOf(DType::kF32));
 }
 
 void OuterSum::Prepare() {
   if (beside_) thread_.Begin();
 }
 
-void OuterSum::Begin(ConstValues x_0, ConstValues x_i, int64_t offset, bool with_statistics) {
-  const Values change = Values(change_).first(x_0.size());
+void OuterSum::Begin(Array<const float> x_0, Array<const float> x_i, int64_t offset,
+                     bool with_statistics) {
+  const Array<float> change = AllOf<float>(change_).First(x_0.count);
   ScaledDifference(change, 1 / static_cast<float>(context_.world.size()), x_0, x_i);
   with_statistics_ = with_statistics && !statistics_.empty();
   if (with_statistics_)
-    std::ranges::copy(statistics_.Of(context_.params.values()), statistics_sum_.begin());
+    Copy(AllOf<float>(statistics_sum_), statistics_.Of(context_.params.values()));
   if (!beside_) {
     const double before = context_.world.traffic().seconds_waited;
     Sum(context_.world, change, offset);
@@ -38,14 +40,15 @@ void OuterSum::Begin(ConstValues x_0, ConstValues x_i, int64_t offset, bool with
       [this, change, offset](SideThread::Endpoint& here) { Sum(here.world(), change, offset); });
 }
 
-void OuterSum::Sum(const Communicator& world, Values change, int64_t offset) {
+void OuterSum::Sum(const Communicator& world, Array<float> change, int64_t offset) {
   if (compressor_.kind() == Compression::kNone)
     world.AllReduce(change);
   else
     SumCompressed(world, compressor_, change, offset);
   if (!with_statistics_) return;
-  world.AllReduce(statistics_sum_);
-  Divide(statistics_sum_, static_cast<float>(world.size()));
+  const Array<float> statistics = AllOf<float>(statistics_sum_);
+  world.AllReduce(statistics);
+  Divide(statistics, static_cast<float>(world.size()));
 }
 
 void OuterSum::KeepIn(std::vector<Strategy::KeptTensor>& kept) {

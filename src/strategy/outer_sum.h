@@ -24,13 +24,13 @@ class OuterSum {
   void Prepare();
   /// Begins to sum (x_0 - x_i) / ranks over the ranks, for the part of the weights that begins at
   /// `offset`, and with it the mean of the running statistics if it is asked for.
-  void Begin(ConstValues x_0, ConstValues x_i, int64_t offset, bool with_statistics);
+  void Begin(Array<const float> x_0, Array<const float> x_i, int64_t offset, bool with_statistics);
   /// Waits for the sum.
   void Wait() { thread_.Wait(); }
   /// The mean change of a part of `count` elements. After Wait.
-  ConstValues Change(size_t count) const { return ConstValues(change_).first(count); }
+  Array<const float> Change(int64_t count) const { return AllOf<float>(change_).First(count); }
   /// The mean of the running statistics when the sum began. After Wait.
-  ConstValues Statistics() const { return statistics_sum_; }
+  Array<const float> Statistics() const { return AllOf<float>(statistics_sum_); }
 
   Traffic traffic() const { return thread_.traffic(); }  ///< Of the side thread.
   double seconds_waited() const { return seconds_waited_ + thread_.seconds_waited(); }
@@ -40,13 +40,13 @@ class OuterSum {
   void Abandon() { thread_.Abandon(); }
 
  private:
-  void Sum(const Communicator& world, Values change, int64_t offset);
+  void Sum(const Communicator& world, Array<float> change, int64_t offset);
 
   StrategyContext context_;
   const bool beside_;
   Compressor compressor_;
   RunningStatistics statistics_;
-  std::vector<float> change_, statistics_sum_;
+  Buffer change_, statistics_sum_;
   bool with_statistics_ = false;
   double seconds_waited_ = 0;  // on the training thread
   SideThread thread_;          // last: it ends first

@@ -24,21 +24,20 @@ Exchanged::Exchanged(const ParamLayout& layout, int head_slice)
     dense_ = layout.slices()[head_slice].offset;
 }
 
-std::array<std::span<float>, 2> Exchanged::Of(float* values) const {
-  const int64_t rest = layout_->dense_size();
-  return {std::span(values, dense_), std::span(values + rest, layout_->size() - rest)};
+std::array<std::span<float>, 2> Exchanged::Of(std::span<float> values) const {
+  return {values.first(dense_), values.subspan(layout_->dense_size())};
 }
 
 void AppendGradient(std::vector<std::byte>& message, const ParamView& view,
                     const Exchanged& exchanged, Compressor& compressor) {
   const ParamLayout& layout = *view.layout;
   const int64_t begin = layout.statistics_begin();
-  const std::span<const float> dense(view.gradients->dense(), exchanged.dense());
+  const std::span<const float> dense = view.gradients->dense().Host().first(exchanged.dense());
   if (compressor.kind() == Compression::kNone)
     Append(message, dense);
   else
     Append(message, std::span<const std::byte>(compressor.Encode(dense, 0)));
-  Append(message, std::span<const float>(view.values + begin, layout.size() - begin));
+  Append(message, view.values.Host().subspan(begin));
   for (size_t i = 0; i < layout.slices().size(); ++i)
     if (layout.slices()[i].kind == SliceKind::kRowSparse)
       AppendRows(message, view.gradients->rows(static_cast<int>(i)));
@@ -65,7 +64,7 @@ void Unpacker::TakeGradient(const Exchanged& exchanged, const Compressor& compre
                             Gradients& gradients, std::vector<float>& statistics) {
   const ParamLayout& layout = exchanged.layout();
   statistics.resize(layout.size() - layout.statistics_begin());
-  const std::span dense(gradients.dense(), static_cast<size_t>(exchanged.dense()));
+  const std::span<float> dense = gradients.dense().Host().first(exchanged.dense());
   if (compressor.kind() == Compression::kNone) {
     Take(dense);
   } else {

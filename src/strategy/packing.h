@@ -32,7 +32,7 @@ class Exchanged {
   int64_t dense() const { return dense_; }  ///< The dense elements are [0, dense).
   int64_t count() const { return dense_ + layout_->size() - layout_->dense_size(); }
   /// The dense elements, and those of rows and statistics.
-  std::array<std::span<float>, 2> Of(float* values) const;
+  std::array<std::span<float>, 2> Of(std::span<float> values) const;
 
  private:
   const ParamLayout* layout_;

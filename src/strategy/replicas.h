@@ -13,10 +13,8 @@
 
 namespace yoke::strategy {
 
-/// A replica's packed values, running statistics included.
-inline Values AllValues(const ParamStore& params) {
-  return {params.values(), static_cast<size_t>(params.layout().size())};
-}
+/// A replica's packed values on the host, running statistics included.
+inline Values AllValues(const ParamStore& params) { return params.values().Host(); }
 
 /// The values of another rank's replica in a message, behind a header of so many bytes. Throws
 /// Error if it does not hold `count` of them.
@@ -39,15 +37,17 @@ inline ExchangeCounts CountsOfReplica(const Update& update, const Communicator& 
 /// Called by all ranks: writes the mean of their values to `mean`, on rank 0 (elsewhere `mean` is
 /// overwritten), and returns it. Each rank's counts `weight` times; the mean of the weights is 1. A
 /// single rank's values are returned as they are. No replica changes.
-inline const float* MeanOfReplicas(const Communicator& world, const ParamStore& params,
-                                   std::vector<float>& mean, float weight = 1) {
+inline Array<const float> MeanOfReplicas(const Communicator& world, const ParamStore& params,
+                                         Buffer& mean, float weight = 1) {
   if (world.size() == 1) return params.values();
-  const Values mine = AllValues(params);
-  mean.assign(mine.begin(), mine.end());
-  if (weight != 1) Scale(mean, weight);
-  world.Reduce(mean, 0);
-  Divide(mean, static_cast<float>(world.size()));
-  return mean.data();
+  const Array<float> values = params.values();
+  if (mean.bytes() == 0) mean = Buffer(*values.device, values.Bytes());
+  const Array<float> sum = AllOf<float>(mean);
+  Copy(sum, values);
+  if (weight != 1) Scale(sum, weight);
+  world.Reduce(sum, 0);
+  Divide(sum, static_cast<float>(world.size()));
+  return sum;
 }
 
 }  // namespace yoke::strategy

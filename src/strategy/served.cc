@@ -174,7 +174,7 @@ void Served::TakeAnswer() {
   const Message message = context_.world.Receive(0, kToWorker);
   Unpacker answer(message.bytes);
   version_ = answer.Take<AnswerHeader>();
-  for (const std::span<float> part : exchanged_.Of(context_.params.values())) answer.Take(part);
+  for (const std::span<float> part : exchanged_.Of(context_.params.values().Host())) answer.Take(part);
   answer.End();
   ChargeModelCopy();
   context_.params.Publish();
@@ -223,13 +223,13 @@ void Served::Quiesce() {
   for (int rank = 1; rank < world.size(); ++rank)
     world.Receive(std::span<std::byte>(), rank, kLanded);
   counts_ = server_->Counts();
-  std::copy_n(server_->model().values(), context_.params.layout().size(), context_.params.values());
+  Copy(context_.params.values(), server_->model().values());
   context_.params.Publish();
   version_ = server_->model().version();
   values_ = Values::kOld;  // the answers to the others are ahead of these
 }
 
-const float* Served::Model() {
+Array<const float> Served::Model() {
   return context_.world.rank() == 0 ? server_->model().values() : context_.params.values();
 }
 
@@ -245,7 +245,7 @@ ExchangeCounts Served::Counts() const {
 std::vector<Strategy::KeptTensor> Served::Tensors() {
   std::vector<float>& residual = compressor_.residual();
   if (residual.empty()) return {};
-  return {{"residual", residual.data(), static_cast<int64_t>(residual.size())}};
+  return {{"residual", OnHost(std::span(residual))}};
 }
 
 void Served::Finish() {

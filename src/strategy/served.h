@@ -41,7 +41,7 @@ class Served : public Strategy {
   void Idle() override;
   void Quiesce() override;
   /// The server's values.
-  const float* Model() override;
+  Array<const float> Model() override;
   ExchangeCounts Counts() const override;
   /// The compression error of this worker's gradients.
   std::vector<KeptTensor> Tensors() override;

@@ -65,8 +65,7 @@ class HeadService {
         gradients_(values_.layout(), Cpu()),
         head_(context.head->make(values_.View(&gradients_))) {
     const auto [begin, end] = HeadRange(context_);
-    std::copy(context.params.values() + begin, context.params.values() + end,
-              values_.values() + begin);
+    Copy(values_.values().Part(begin, end), context.params.values().Part(begin, end));
   }
 
   /// Takes a part, and answers its team once their parts are a batch. False once all ranks have
@@ -86,9 +85,9 @@ class HeadService {
     return true;
   }
 
-  void Read(float* packed) const {
+  void Read(Values packed) const {
     const auto [begin, end] = HeadRange(context_);
-    std::copy(values_.values() + begin, values_.values() + end, packed + begin);
+    Copy(OnHost(packed).Part(begin, end), values_.values().Part(begin, end));
   }
 
  private:
@@ -233,13 +232,13 @@ double ServedHead::Step(const Batch& batch, float* gradient) {
   return loss;
 }
 
-void ServedHead::Mirror(float* packed) const {
+void ServedHead::Mirror(Values packed) const {
   if (service_) service_->Read(packed);
   const auto [begin, end] = HeadRange(context_);
-  context_.world.Broadcast(std::as_writable_bytes(std::span(packed + begin, packed + end)), 0);
+  context_.world.Broadcast(std::as_writable_bytes(packed.subspan(begin, end - begin)), 0);
 }
 
-void ServedHead::Recover(float* packed) {
+void ServedHead::Recover(Values packed) {
   serves_ = false;
   if (thread_) thread_->Join();
   if (service_) service_->Read(packed);

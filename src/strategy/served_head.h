@@ -34,10 +34,10 @@ class ServedHead : public Head {
   double Step(const Batch& batch, float* gradient) override;
   /// Called by all ranks while no step is in progress: copies the newest head values into a model's
   /// packed values, so that the survivors have a recent head if rank 0 is lost.
-  void Mirror(float* packed) const;
+  void Mirror(std::span<float> packed) const;
   /// Called after a rank is lost: ends the thread, and on rank 0 writes the newest values to
   /// `packed`.
-  void Recover(float* packed);
+  void Recover(std::span<float> packed);
   /// Traffic of this rank, and on rank 0 also of the thread; waits of this rank only.
   Traffic traffic() const;
   /// No more steps from this rank. Rank 0 waits for all ranks.

@@ -23,7 +23,7 @@ ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& s
       spread_(settings.predict_weights ? context.rule.Spread(settings.workers) : nullptr),
       rule_(spread_ ? *spread_ : context.rule),
       racing_(context.params.layout(), rule_, context.state, &context.rule) {
-  std::copy_n(context.params.values(), layout().size(), values());
+  Copy(values(), context.params.values());
 }
 
 int64_t ServedModel::Update(const RequestHeader& push, const Gradients& gradients,
@@ -43,7 +43,7 @@ int64_t ServedModel::Update(const RequestHeader& push, const Gradients& gradient
                     .gradient_scale = scale,
                     .slices = exchanged_.slices(),
                     .row_rule = &context_.rule});
-  RunningStatistics::MoveShared(statistics_.Of(values()),
+  RunningStatistics::MoveShared(statistics_.Of(values().Host()),
                                 1.0F / static_cast<float>(settings_.workers), statistics);
   ++version_;
   return staleness;
@@ -62,12 +62,12 @@ double ServedModel::GradientScale(const Gradients& gradients, int64_t staleness)
 void ServedModel::UpdateRacing(const Gradients& gradients, const UpdateStep& step) {
   for (size_t i = 0; i < layout().slices().size(); ++i)
     if (layout().slices()[i].kind != SliceKind::kBuffer)
-      racing_.Apply(static_cast<int>(i), values(), gradients, step);
+      racing_.Apply(static_cast<int>(i), values().Host().data(), gradients, step);
 }
 
 void ServedModel::Read(float* exchanged, double learning_rate) const {
   float* const dense = exchanged;
-  for (const std::span<float> part : exchanged_.Of(values())) {
+  for (const std::span<float> part : exchanged_.Of(values().Host())) {
     CopyShared(part.data(), static_cast<int64_t>(part.size()), exchanged);
     exchanged += part.size();
   }
@@ -86,7 +86,7 @@ void ServedModel::Predict(float* dense, double learning_rate) const {
     const int64_t n = std::min(kRun, exchanged_.dense() - at);
     UpdateSpan span{.values = dense + at, .count = n};
     for (size_t i = 0; i < context_.state.names().size(); ++i) {
-      CopyShared(context_.state.array(static_cast<int>(i)) + at, n, state[i].data());
+      CopyShared(context_.state.array(static_cast<int>(i)).Host().data() + at, n, state[i].data());
       span.state[i] = state[i].data();
     }
     rule_.Coast(span, step, ahead);

@@ -75,7 +75,7 @@ class ServedModel {
 
   const ParamLayout& layout() const { return values_.layout(); }
   const Exchanged& exchanged() const { return exchanged_; }
-  float* values() const { return values_.values(); }
+  Array<float> values() const { return values_.values(); }
   int64_t version() const { return version_; }
   /// Makes one update with a worker's gradient and statistics. Returns the staleness: the number of
   /// updates since the values at which the gradient was computed. Statistics move by 1 / workers

@@ -1,7 +1,6 @@
 // Stochastic gradient push. Cost of a push of a rank: one message of |W| + 8 bytes.
 #include "strategy/sgp.h"
 
-#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -18,8 +17,8 @@ Sgp::Sgp(const SgpSettings& settings, const StrategyContext& context)
       statistics_(context.params.layout()),
       thread_(context.world) {
   if (alone()) return;
-  half_.resize(All().size());
-  if (settings.overlaps) copy_.resize(All().size());
+  half_ = Buffer(*All().device, All().Bytes());
+  if (settings.overlaps) copy_ = Buffer(*All().device, All().Bytes());
 }
 
 void Sgp::Prepare() {
@@ -32,17 +31,18 @@ ParamView Sgp::View(const StrategyStep& /*step*/) {
   ParamView view = context_.params.View(&context_.gradients);
   copied_ = weight_ != 1;
   if (!copied_) return view;
-  const Values x = All();
-  copy_.assign(x.begin(), x.end());
-  Scale(copy_, static_cast<float>(1 / weight_));
-  statistics_.Remember(copy_.data());
-  view.values = view.writable = copy_.data();
+  if (copy_.bytes() == 0) copy_ = Buffer(*All().device, All().Bytes());
+  const Array<float> copy = AllOf<float>(copy_);
+  Copy(copy, All());
+  Scale(copy, static_cast<float>(1 / weight_));
+  statistics_.Remember(copy);
+  view.values = view.writable = copy;
   return view;
 }
 
 void Sgp::Step(const StrategyStep& step) {
   if (copied_)
-    statistics_.AddChanges(copy_.data(), context_.params.values(), static_cast<float>(weight_));
+    statistics_.AddChanges(AllOf<float>(copy_), All(), static_cast<float>(weight_));
   if (step.examples > 0) {
     update_.Step(step);
     update_.Count(step.examples);
@@ -63,7 +63,9 @@ void Sgp::Push() {
   weight_ /= 2;
   message_.clear();
   Append(message_, std::span<const double>(&weight_, 1));
-  Append(message_, std::span<const float>(All()));
+  Staged<float> values(All());
+  values.Read();
+  Append(message_, std::span<const float>(values.Host()));
   under_way_ = true;
   thread_.Do([this, to = (rank + distance) % ranks,
               from = (rank - distance + ranks) % ranks](SideThread::Endpoint& here) {
@@ -71,7 +73,9 @@ void Sgp::Push() {
     const Message arrived = here.world().Receive(from, kHalf);
     Unpacker rest(arrived.bytes);
     half_weight_ = rest.Take<double>();
-    rest.Take(std::span(half_));
+    Staged<float> half(AllOf<float>(half_));
+    rest.Take(half.Host());
+    half.Write();
     rest.End();
   });
 }
@@ -81,15 +85,15 @@ void Sgp::Land() {
   if (!std::exchange(under_way_, false)) return;
   thread_.Wait();
   weight_ += half_weight_;
-  Add(All(), half_);
+  Add(All(), AllOf<float>(half_));
   context_.params.Publish();
-  context_.world.Charge({.operations = 2.0 * static_cast<double>(half_.size()),
-                         .bytes = 20.0 * static_cast<double>(half_.size())});
+  const auto count = static_cast<double>(All().count);
+  context_.world.Charge({.operations = 2 * count, .bytes = 20 * count});
 }
 
 void Sgp::Quiesce() {
   if (!under_way_) return;
-  std::ranges::copy(All(), copy_.begin());
+  Copy(AllOf<float>(copy_), All());
   weight_before_ = weight_;
   Land();
   taken_early_ = true;
@@ -97,7 +101,7 @@ void Sgp::Quiesce() {
 
 void Sgp::TakeBack() {
   if (!std::exchange(taken_early_, false)) return;
-  std::ranges::copy(copy_, All().begin());
+  Copy(All(), AllOf<float>(copy_));
   weight_ = weight_before_;
   under_way_ = true;
   context_.params.Publish();
@@ -162,6 +166,7 @@ StrategyEntry sgp() {
                        .help = "Use what arrives one step later, so that it travels beside the "
                                "next gradient."}},
           .deterministic = true,
+          .values_on_device = true,
           .replicas_differ = true,
           .estimate =
               [](const Options& options, const ExchangeSize& size) {

@@ -32,7 +32,9 @@ class Sgp : public Strategy {
   /// complete. The next View takes it back, to be used when it is due.
   void Quiesce() override;
   /// The sum of the weights is the number of ranks.
-  const float* Model() override { return MeanOfReplicas(context_.world, context_.params, model_); }
+  Array<const float> Model() override {
+    return MeanOfReplicas(context_.world, context_.params, model_);
+  }
   ExchangeCounts Counts() const override;
   Value State() const override;
   void Restore(const Value& state) override;
@@ -47,7 +49,7 @@ class Sgp : public Strategy {
   static constexpr int kHalf = 0;  // tag
 
   bool alone() const { return context_.world.size() == 1; }
-  Values All() const { return AllValues(context_.params); }
+  Array<float> All() const { return context_.params.values(); }
   void Push();
   void Land();
   void TakeBack();
@@ -61,8 +63,8 @@ class Sgp : public Strategy {
   bool copied_ = false;
   bool under_way_ = false;           // a message, or arrived and not yet due
   bool taken_early_ = false;         // by Quiesce
-  std::vector<float> copy_;          // z_i; x_i before Quiesce if it took something early
-  std::vector<float> half_, model_;  // what arrives
+  Buffer copy_;          // z_i; x_i before Quiesce if it took something early
+  Buffer half_, model_;  // what arrives
   double half_weight_ = 0, weight_before_ = 1;
   std::vector<std::byte> message_;
   SideThread thread_;  // last: it ends first

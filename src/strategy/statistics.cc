@@ -1,28 +1,31 @@
 // Running statistics: means, and changes made elsewhere.
 #include "strategy/statistics.h"
 
-#include <algorithm>
+#include <span>
+#include <vector>
 
 #include "kernels/shared.h"
 
 namespace yoke {
 
-void RunningStatistics::Average(const Communicator& world, float* packed) const {
+void RunningStatistics::Average(const Communicator& world, Array<float> packed) const {
   if (empty() || world.size() == 1) return;
-  const Values ours = Of(packed);
-  std::vector<float> sums(ours.begin(), ours.end());  // a lost rank leaves the values as they are
+  const Array<float> ours = Of(packed);
+  std::vector<float> sums(static_cast<size_t>(count_));
+  Copy(OnHost(std::span(sums)), ours);  // a lost rank leaves the values as they are
   world.AllReduce(sums);
   Divide(sums, static_cast<float>(world.size()));
-  std::ranges::copy(sums, ours.begin());
+  Copy(ours, OnHost(std::span(sums)));
 }
 
-void RunningStatistics::Remember(const float* copy) {
-  const ConstValues now = Of(copy);
-  before_.assign(now.begin(), now.end());
+void RunningStatistics::Remember(Array<const float> copy) {
+  if (before_.bytes() == 0) before_ = Buffer(*copy.device, count_ * SizeOf(DType::kF32));
+  Copy(AllOf<float>(before_), Of(copy));
 }
 
-void RunningStatistics::AddChanges(const float* copy, float* packed, float factor) const {
-  AddDifference(Of(packed), factor, Of(copy), before_);
+void RunningStatistics::AddChanges(Array<const float> copy, Array<float> packed,
+                                   float factor) const {
+  if (!empty()) AddDifference(Of(packed), factor, Of(copy), AllOf<float>(before_));
 }
 
 /// Through memory of its own, so that racing threads only copy.

@@ -1,8 +1,6 @@
 // Running statistics: how replicas agree on values that no gradient reaches.
 #pragma once
 
-#include <vector>
-
 #include "comm/communicator.h"
 #include "kernels/vectors.h"
 #include "params/store.h"
@@ -17,24 +15,28 @@ class RunningStatistics {
       : begin_(layout.statistics_begin()), count_(layout.size() - begin_) {}
 
   int64_t begin() const { return begin_; }
+  int64_t count() const { return count_; }
   bool empty() const { return count_ == 0; }
-  Values Of(float* packed) const { return {packed + begin_, static_cast<size_t>(count_)}; }
-  ConstValues Of(const float* packed) const {
-    return {packed + begin_, static_cast<size_t>(count_)};
+  /// Those of packed values.
+  Values Of(Values packed) const { return packed.subspan(begin_, count_); }
+  ConstValues Of(ConstValues packed) const { return packed.subspan(begin_, count_); }
+  template <typename T>
+  Array<T> Of(Array<T> packed) const {
+    return packed.Part(begin_, begin_ + count_);
   }
 
   /// All ranks call it: their statistics become the mean over the ranks.
-  void Average(const Communicator& world, float* packed) const;
+  void Average(const Communicator& world, Array<float> packed) const;
   /// Remembers those of a copy at which a gradient is about to be computed.
-  void Remember(const float* copy);
+  void Remember(Array<const float> copy);
   /// Adds to `packed` `factor` times what has changed in the copy since.
-  void AddChanges(const float* copy, float* packed, float factor = 1) const;
+  void AddChanges(Array<const float> copy, Array<float> packed, float factor = 1) const;
   /// Moves those of shared values, which other threads write too, by `fraction` towards `theirs`.
   static void MoveShared(Values ours, float fraction, ConstValues theirs);
 
  private:
   int64_t begin_, count_;
-  std::vector<float> before_;
+  Buffer before_;
 };
 
 }  // namespace yoke

@@ -79,7 +79,7 @@ class Strategy {
   virtual void Quiesce() {}
   /// The packed values that are "the model". Called by all ranks after Quiesce; valid on rank 0
   /// until the next View. Does not change the replicas.
-  virtual const float* Model() = 0;
+  virtual Array<const float> Model() = 0;
   /// Counters of updates, messages and waits.
   virtual ExchangeCounts Counts() const { return {}; }
   /// Exact parts of a checkpoint, besides the values and the rule's state: a table, rank 0's, which
@@ -89,8 +89,7 @@ class Strategy {
   virtual void Restore(const Value& /*state*/) {}
   struct KeptTensor {
     std::string name;
-    float* values = nullptr;
-    int64_t count = 0;
+    Array<float> values = {};
   };
   virtual std::vector<KeptTensor> Tensors() { return {}; }
   /// Ends background threads. Only Counts may be called afterwards.
@@ -98,8 +97,8 @@ class Strategy {
 
   /// The part of the model that is available here after another rank is lost.
   struct Rescued {
-    /// Packed values in CPU memory, valid as long as the strategy; null: the values of `params`.
-    const float* values = nullptr;
+    /// Packed values, valid as long as the strategy; empty: the values of `params`.
+    Array<const float> values = {};
     /// If not 0, `values` are a copy of the model, and a higher version is newer. If 0 and replicas
     /// differ, they are one replica of several.
     int64_t version = 0;
@@ -139,6 +138,9 @@ struct StrategyEntry {
   int (*team)(const Options& options, int workers) = WholeWorld;
   bool forces_momentum = false;  ///< Changes rule sgd to momentum; keeps other rules.
   bool in_place = false;         ///< Supports executors that update in place.
+  /// Values, gradients and the rule's state may lie on a device: it reaches them as arrays.
+  /// Otherwise they are on the host, and the executor copies.
+  bool values_on_device = false;
   bool replicas_differ = false;  ///< Each rank has its own values (and rule state).
   bool rule_alone = true;        ///< With one rank, the values are the rule's bit for bit.
   /// Ranks in step that have different data meet at the optimum of their mean loss.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -39,6 +40,18 @@ class Device {
   virtual void Free(void* memory, int64_t bytes) = 0;  ///< `bytes` as allocated.
   virtual std::unique_ptr<Stream> NewStream() = 0;
   virtual bool IsHost() const { return false; }  ///< The CPU can read its memory directly.
+  /// A stream that all threads share, for work whose end they wait for: copies, vectors, updates.
+  Stream& stream() {
+    std::call_once(once_, [this] { stream_ = NewStream(); });
+    return *stream_;
+  }
+
+ protected:
+  Device() = default;
+
+ private:
+  std::once_flag once_;
+  std::unique_ptr<Stream> stream_;
 };
 
 /// The host's memory: one stateless instance for the process.

@@ -82,12 +82,11 @@ void ChargedExecutor::Announce(double seconds, int above, const GradientReady& r
 
 StepResult ChargedExecutor::StepInPlace(const Batch& batch, const ParamView& params,
                                         const ExecutorStep& step) {
-  const auto count = static_cast<size_t>(params.layout->size());
-  const Values values(params.writable, count);
+  const Values values = params.writable.Host();
   before_.assign(values.begin(), values.end());
   after_ = before_;
   ParamView view = params;
-  view.values = view.writable = after_.data();
+  view.values = view.writable = OnHost(std::span(after_));
   const StepResult result = inner_->Step(batch, view, step);
   if (!std::isfinite(result.loss)) non_finite_ = inner_->FirstNonFinite();
   world_.Charge(graph_.Price(batch.size));

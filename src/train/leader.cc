@@ -260,7 +260,7 @@ class LeadingMember : public Leader {
         {.run = run_, .keep = static_cast<int>(job_.checkpoint.Int("keep")), .best = due.best},
         {.header = header,
          .layout = replica_->layout(),
-         .values = replica_->Model(),
+         .values = replica_->Model().data(),
          .state = replica_->state(),
          .layers = replica_->LayerTensors(),
          .replicas = own ? world_.size() : 0,

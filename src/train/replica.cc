@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/registry.h"
+#include "kernels/vectors.h"
 #include "kernels/threads.h"
 #include "node/local_head.h"
 #include "train/checkpoint/fit.h"
@@ -62,16 +64,22 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       devices_(job.node.Strings("devices"), job.node.Where("devices"),
                {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
                 .slowdown = job.node.Float("emulated_slowdown")}),
+      home_(Home()),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       graph_(layers_, TaskOf(data)),
-      params_(graph_.layout(), Cpu()),
+      params_(graph_.layout(), home_),
       states_(graph_.MakeStates()),
-      gradients_(graph_.layout(), Cpu()),
+      gradients_(graph_.layout(), home_),
       rule_(RuleOf(job)),
-      state_(graph_.layout(), *rule_, Cpu()) {
+      state_(graph_.layout(), *rule_, home_) {
   CheckPrecision(job);
+  host_.emplace_back(params_.values());
+  for (size_t i = 0; i < state_.names().size(); ++i)
+    host_.emplace_back(state_.array(static_cast<int>(i)));
   Initialize(params_, job.seed(), KernelThreads());
-  CopyFileWeights(job.model(), TaskOf(data), layout(), params_.values());
+  ReadHost();
+  CopyFileWeights(job.model(), TaskOf(data), layout(), host_[0].Host().data());
+  host_[0].Write();
   executor_ = MakeExecutor(WorkOf(graph_));
   head_ = OfferHead(WorkOf(graph_));
   const StrategyContext context = {.world = setting.world.Duplicate(),
@@ -100,6 +108,20 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
           job.node.Where("devices"));
 }
 
+/// The only device, if all that works with the values can reach them there; otherwise the CPU.
+Device& Replica::Home() const {
+  const ExecutorEntry& executor =
+      FindEntry(executors(), "executor", job_.node.String("executor"));
+  const bool there = devices_.all().size() == 1 && executor.values_on_device &&
+                     entry_.values_on_device && !world_.InVirtualTime();
+  return there ? *devices_.all()[0] : Cpu();
+}
+
+/// Copies values and rule's arrays to the host; Restored copies them back.
+void Replica::ReadHost() {
+  for (Staged<float>& array : host_) array.Read();
+}
+
 ExecutorContext Replica::WorkOf(const Graph& graph) {
   return {.graph = graph,
           .batch = job_.train.Int("batch"),
@@ -107,6 +129,7 @@ ExecutorContext Replica::WorkOf(const Graph& graph) {
           .arithmetic = ArithmeticOf(job_),
           .reference_kernels = job_.ReferenceKernels(),
           .devices = devices_.all(),
+          .values = &home_,
           .threads = threads_,
           .rule = rule_.get(),
           .state = &state_,
@@ -132,10 +155,9 @@ void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
 }
 
 std::vector<std::span<std::byte>> Replica::Portable() {
-  std::vector<std::span<std::byte>> parts = {BytesOf(params_.values(), layout().size()),
-                                             BytesOf(&state_.steps, 1)};
-  for (size_t i = 0; i < state_.names().size(); ++i)
-    parts.push_back(BytesOf(state_.array(static_cast<int>(i)), layout().size()));
+  std::vector<std::span<std::byte>> parts = {BytesOf(&state_.steps, 1)};
+  for (const Staged<float>& array : host_)
+    parts.push_back(std::as_writable_bytes(array.Host()));
   for (size_t i = 0; i < layout().slices().size(); ++i) {
     std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
     parts.push_back(BytesOf(clocks.data(), static_cast<int64_t>(clocks.size())));
@@ -154,17 +176,18 @@ std::vector<std::span<std::byte>> Replica::Layers() const {
 
 void Replica::BroadcastFrom(int from) {
   if (world_.size() == 1) return;
+  ReadHost();
   for (const std::span<std::byte> part : Portable()) world_.Broadcast(part, from);
   if (world_.rank() != from) Restored();
 }
 
 void Replica::Rescue(SurvivorState& survivor) {
   const Strategy::Rescued rescued = strategy_->Recover();
-  const std::vector<std::span<std::byte>> parts = Portable();
-  for (const std::span<std::byte> part : parts)
+  if (rescued.values.data) Copy(params_.values(), rescued.values);
+  ReadHost();
+  for (const std::span<std::byte> part : Portable())
     survivor.parts.emplace_back(part.begin(), part.end());
-  if (rescued.values) std::memcpy(survivor.parts[0].data(), rescued.values, parts[0].size());
-  survivor.model = rescued.values || !entry_.replicas_differ;
+  survivor.model = rescued.values.data || !entry_.replicas_differ;
   survivor.version = rescued.version;
   survivor.executor = executor_->State();
 }
@@ -184,15 +207,19 @@ void Replica::TakeUp(const SurvivorState* mine, const RecoveryPlan& recovery) {
 
 /// Replaces the values by the mean over the ranks with `counts`.
 void Replica::TakeMean(bool counts) {
-  const auto n = static_cast<size_t>(layout().size());
-  std::vector<float> sums(n + 1);
-  if (counts) std::copy_n(params_.values(), n, sums.begin());
-  sums[n] = counts ? 1 : 0;
+  const std::span<float> values = host_[0].Host();
+  std::vector<float> sums(values.begin(), values.end());
+  if (!counts) std::ranges::fill(sums, 0.0F);
+  sums.push_back(counts ? 1 : 0);
   world_.AllReduce(sums);
-  for (size_t i = 0; i < n; ++i) params_.values()[i] = sums[i] / sums[n];
+  std::ranges::copy(sums.begin(), sums.end() - 1, values.begin());
+  Divide(values, sums.back());
+  Restored();
 }
 
 void Replica::Restored() {
+  for (Staged<float>& array : host_) array.Write();
+  for (Staged<float>& kept : std::exchange(own_kept_, {})) kept.Write();
   params_.Publish();
   for (size_t node = 0; node < states_.size(); ++node)
     if (LayerState* state = states_.of(node)) state->Restored();
@@ -200,7 +227,7 @@ void Replica::Restored() {
 
 /// A step without examples: a gradient of zero.
 void Replica::Empty() {
-  std::fill_n(gradients_.dense(), gradients_.dense_size(), 0.0F);
+  Fill(gradients_.dense(), 0);
   const auto slices = static_cast<int>(layout().slices().size());
   for (int slice = 0; slice < slices; ++slice) gradients_.rows(slice).Clear();
   for (int slice = slices; slice-- > 0;)
@@ -224,7 +251,9 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
 
 void Replica::Settle() {
   strategy_->Quiesce();
-  model_ = strategy_->Model();
+  model_.emplace(strategy_->Model());
+  model_->Read();
+  ReadHost();
   TakeLayers();
 }
 
@@ -241,11 +270,12 @@ void Replica::TakeLayers() {
 double Replica::ConsensusDistance() const {
   if (!entry_.replicas_differ) return 0;
   const int64_t n = layout().statistics_begin();  // without running statistics
-  std::vector<float> mean(params_.values(), params_.values() + n);
+  const std::span<float> values = host_[0].Host();
+  std::vector<float> mean(values.begin(), values.begin() + n);
   world_.AllReduce(mean);
   double mine = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const double distance = params_.values()[i] - mean[i] / static_cast<float>(world_.size());
+    const double distance = values[i] - mean[i] / static_cast<float>(world_.size());
     mine += distance * distance;
   }
   double sum = 0;
@@ -265,21 +295,23 @@ Metrics Replica::Exchange(double seconds) const {
   return Summary(all, seconds, distance, entry_.servers(job_.cluster, world_.size()));
 }
 
-std::string Replica::BadIn(const float* values) const {
+std::string Replica::BadIn(std::span<const float> values) const {
   for (const Slice& slice : layout().slices())
-    if (!std::all_of(values + slice.offset, values + slice.offset + slice.Count(),
-                     [](float x) { return std::isfinite(x); }))
+    if (!std::ranges::all_of(values.subspan(slice.offset, slice.Count()),
+                             [](float x) { return std::isfinite(x); }))
       return slice.name;
   return "";
 }
 
 std::string Replica::FirstNonFinite() const {
-  const std::string parameter = BadIn(params_.values());
+  Staged<float> values(params_.values());
+  values.Read();
+  const std::string parameter = BadIn(values.Host());
   return parameter.empty() ? executor_->FirstNonFinite() : parameter;
 }
 
 Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop) const {
-  const ParamView view{.layout = &layout(), .values = Model()};
+  const ParamView view{.layout = &layout(), .values = OnHost(Model())};
   return yoke::Evaluate(reader, {.graph = graph_,
                                  .params = view,
                                  .arithmetic = ArithmeticOf(job_),
@@ -309,13 +341,14 @@ bool Replica::KeepsOwn() const {
 
 std::vector<StateTensor> Replica::OwnTensors() {
   std::vector<StateTensor> tensors;
-  const auto floats = [&tensors](const std::string& name, float* values, int64_t count) {
-    tensors.push_back({name, DType::kF32, Shape{count}, values});
+  const auto floats = [&tensors](const std::string& name, std::span<float> values) {
+    tensors.push_back({name, DType::kF32, Shape{std::ssize(values)}, values.data()});
   };
   if (entry_.replicas_differ) {
-    floats("values", params_.values(), layout().size());
+    ReadHost();
+    floats("values", host_[0].Host());
     for (size_t i = 0; i < state_.names().size(); ++i)
-      floats("rule." + state_.names()[i], state_.array(static_cast<int>(i)), layout().size());
+      floats("rule." + state_.names()[i], host_[i + 1].Host());
     for (size_t i = 0; i < layout().slices().size(); ++i) {
       std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
       if (!clocks.empty())
@@ -328,8 +361,12 @@ std::vector<StateTensor> Replica::OwnTensors() {
       tensor.name = "layers." + tensor.name;
       tensors.push_back(tensor);
     }
-  for (const Strategy::KeptTensor& kept : strategy_->Tensors())
-    floats("strategy." + kept.name, kept.values, kept.count);
+  own_kept_.clear();
+  for (const Strategy::KeptTensor& kept : strategy_->Tensors()) {
+    Staged<float>& values = own_kept_.emplace_back(kept.values);
+    values.Read();
+    floats("strategy." + kept.name, values.Host());
+  }
   return tensors;
 }
 
@@ -342,6 +379,7 @@ void Replica::Restore(const Checkpoint& checkpoint) {
   const CheckpointHeader& header = checkpoint.header();
   checkpoint.Load(params_);
   if (SameKey(job_, header, "train", "rule")) checkpoint.Load(layout(), state_);
+  ReadHost();
   if (checkpoint.Load(LayerTensors())) Restored();
   Restore(header);
 }

@@ -84,12 +84,12 @@ class Replica {
   /// The layer or parameter where values became non-finite, or "".
   std::string FirstNonFinite() const;
   /// The first parameter with a non-finite value, or "" (the model may then be saved).
-  std::string BadParameter() const { return BadIn(model_); }
+  std::string BadParameter() const { return BadIn(Model()); }
   /// Returns empty metrics if it was stopped because `stop` (may be null) became nonzero.
   Metrics Evaluate(const Reader& reader, const std::atomic<int>* stop) const;
 
   /// The model's packed values on rank 0, as Settle left them.
-  const float* Model() const { return model_; }
+  std::span<const float> Model() const { return model_->Host(); }
   /// Adds the state needed for resuming.
   void Describe(CheckpointHeader& header) const;
   /// Whether each rank has its own state that an exact continuation needs, and its tensors.
@@ -110,12 +110,14 @@ class Replica {
   std::unique_ptr<Executor> MakeExecutor(const ExecutorContext& work) const;
   void WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared);
   std::vector<std::span<std::byte>> Portable();
+  Device& Home() const;
+  void ReadHost();
   void BroadcastFrom(int from);
   void TakeMean(bool counts);
   void Empty();
   std::vector<std::span<std::byte>> Layers() const;
   void TakeLayers();
-  std::string BadIn(const float* values) const;
+  std::string BadIn(std::span<const float> values) const;
   double ConsensusDistance() const;
 
   const Job& job_;
@@ -124,6 +126,7 @@ class Replica {
   ThreadPlan threads_;
   int64_t step_examples_;
   Devices devices_;
+  Device& home_;  // of values, gradients and the rule's state
   List layers_;  // the model's
   Graph graph_;
   ParamStore params_;
@@ -131,11 +134,13 @@ class Replica {
   Gradients gradients_;
   std::unique_ptr<UpdateRule> rule_;
   RuleState state_;
+  std::vector<Staged<float>> host_;      // the values and the rule's arrays, for the host
+  std::vector<Staged<float>> own_kept_;  // the strategy's, in OwnTensors
   std::optional<HeadOffer> head_;
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<Executor> executor_;
   ExecutorStep work_;
-  const float* model_ = nullptr;
+  std::optional<Staged<const float>> model_;
 };
 
 }  // namespace yoke

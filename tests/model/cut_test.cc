@@ -73,7 +73,7 @@ void ExpectPartsAreTheWhole(DType arithmetic, bool reference, double tolerance) 
   const Graph graph(Layers(), kImage);
   ParamStore params(graph.layout(), Cpu()), again(graph.layout(), Cpu());
   Initialize(params, 3);
-  std::copy_n(params.values(), graph.layout().size(), again.values());
+  std::copy_n(params.values().Host().data(), graph.layout().size(), again.values().Host().data());
   Gradients whole(graph.layout(), Cpu()), parts(graph.layout(), Cpu());
   Batch batch;
   batch.size = kBatch;
@@ -112,7 +112,7 @@ void ExpectPartsAreTheWhole(DType arithmetic, bool reference, double tolerance) 
   }
   EXPECT_NEAR(head->Loss(), plan->Loss(), tolerance);
   for (int64_t i = 0; i < graph.layout().dense_size(); ++i)
-    ASSERT_NEAR(parts.dense()[i], whole.dense()[i], tolerance) << i;
+    ASSERT_NEAR(parts.dense().Host()[i], whole.dense().Host()[i], tolerance) << i;
   EXPECT_THAT(ready, ::testing::UnorderedElementsAre("convolution1.weight", "convolution1.bias",
                                                      "batch_norm1.weight", "batch_norm1.bias",
                                                      "linear1.weight", "linear1.bias",

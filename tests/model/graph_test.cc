@@ -159,7 +159,7 @@ TEST(GraphPlan, FindsWhereNumbersStopBeingFinite) {
   const auto plan = m.Compile(true);
   m.Scores(*plan, m.batch);
   EXPECT_EQ(plan->FirstNonFinite(), "");
-  m.params.values(3)[0] = std::numeric_limits<float>::quiet_NaN();  // linear2.bias
+  m.params.values(3).Host()[0] = std::numeric_limits<float>::quiet_NaN();  // linear2.bias
   m.Scores(*plan, m.batch);
   EXPECT_TRUE(std::isnan(plan->Loss()));
   EXPECT_EQ(plan->FirstNonFinite(), "linear2");
@@ -189,10 +189,10 @@ std::vector<float> FinishedScores(const Model& m, DType type) {
   std::vector<float> scores;
   for (int64_t n = 0; n < m.batch.size; ++n)
     for (int64_t o = 0; o < output.outputs; ++o) {
-      float score = m.params.values(output.bias)[o];
+      float score = m.params.values(output.bias).Host()[o];
       for (int64_t i = 0; i < output.inputs; ++i)
         score +=
-            below[n * output.inputs + i] * m.params.values(output.weight)[o * output.inputs + i];
+            below[n * output.inputs + i] * m.params.values(output.weight).Host()[o * output.inputs + i];
       scores.push_back(score);
     }
   return scores;

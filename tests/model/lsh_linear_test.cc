@@ -79,7 +79,7 @@ StepOf Step(const Graph& graph, const Batch& batch, CompileRequest request = {},
     const Slice& slice = graph.layout().slices()[i];
     std::vector<float> all(slice.Count(), 0.0F);
     if (slice.kind == SliceKind::kDense)
-      std::copy_n(gradients.dense() + slice.offset, slice.Count(), all.begin());
+      std::copy_n(gradients.dense().Host().data() + slice.offset, slice.Count(), all.begin());
     const RowGradient& rows = gradients.rows(static_cast<int>(i));
     const int64_t width = slice.Count() / slice.shape[0];
     for (size_t r = 0; r < rows.ids.size(); ++r)

@@ -47,10 +47,10 @@ void TrainStep(const Graph& graph, ParamStore& params, Batch batch, int64_t outp
   const double before = plan->Loss(), fall = before / 1000;
   double square = 0;
   ForEachNumber(graph.layout(), [&](int64_t i) {
-    square += double(gradients.dense()[i]) * double(gradients.dense()[i]);
+    square += double(gradients.dense().Host()[i]) * double(gradients.dense().Host()[i]);
   });
   ForEachNumber(graph.layout(), [&](int64_t i) {
-    params.values()[i] -= float(fall / square * double(gradients.dense()[i]));
+    params.values().Host()[i] -= float(fall / square * double(gradients.dense().Host()[i]));
   });
   plan->Forward(batch, view);
   const double fell = before - plan->Loss();
@@ -63,7 +63,7 @@ void Run(const std::vector<std::string>& words) {
   const ModelTask task{.input = {.shape = model.input}, .outputs = model.outputs};
   const Graph graph(model.layers, task);
   ParamStore params(graph.layout(), Cpu());
-  CopyWeights(model, words[0], graph.layout(), params.values());
+  CopyWeights(model, words[0], graph.layout(), params.values().Host().data());
   std::string input = ReadFile(words[1]);
   Batch batch;
   batch.size = static_cast<int64_t>(input.size()) / 4 / model.input.Count();
@@ -77,7 +77,7 @@ void Run(const std::vector<std::string>& words) {
     WriteFile(words[3], WriteOnnx({.layers = model.layers,
                                    .task = task,
                                    .layout = graph.layout(),
-                                   .values = params.values()}));
+                                   .values = params.values().Host().data()}));
   if (words.size() > 4) TrainStep(graph, params, std::move(batch), model.outputs);
 }
 

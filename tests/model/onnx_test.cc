@@ -29,7 +29,7 @@ std::string Written(const List& layers, const ModelTask& task) {
   ParamStore params(graph.layout(), Cpu());
   Initialize(params, 3);
   return WriteOnnx(
-      {.layers = layers, .task = task, .layout = graph.layout(), .values = params.values()});
+      {.layers = layers, .task = task, .layout = graph.layout(), .values = params.values().Host().data()});
 }
 
 std::string WrittenAgain(const std::string& bytes) {
@@ -37,9 +37,9 @@ std::string WrittenAgain(const std::string& bytes) {
   const ModelTask task{.input = {.shape = model.input}, .outputs = model.outputs};
   const Graph graph(model.layers, task);
   ParamStore params(graph.layout(), Cpu());
-  CopyWeights(model, "m.onnx", graph.layout(), params.values());
+  CopyWeights(model, "m.onnx", graph.layout(), params.values().Host().data());
   return WriteOnnx(
-      {.layers = model.layers, .task = task, .layout = graph.layout(), .values = params.values()});
+      {.layers = model.layers, .task = task, .layout = graph.layout(), .values = params.values().Host().data()});
 }
 
 std::string Refusal(const std::string& bytes) {
@@ -150,11 +150,11 @@ TEST(Onnx, NamesAnUnknownOperatorAndTheNearest) {
 TEST(Onnx, WeightsThatAreNoNumbersAreRefused) {
   const Graph graph(Small(), kRow);
   ParamStore params(graph.layout(), Cpu());
-  params.values()[3] = std::nanf("");
+  params.values().Host()[3] = std::nanf("");
   const List layers = Small();
   EXPECT_EQ(
       Refusal(WriteOnnx(
-          {.layers = layers, .task = kRow, .layout = graph.layout(), .values = params.values()})),
+          {.layers = layers, .task = kRow, .layout = graph.layout(), .values = params.values().Host().data()})),
       "m.onnx: node 'linear1' (Gemm): its weight holds nan: expected finite numbers");
 }
 
@@ -187,7 +187,7 @@ TEST(Onnx, WeightsMustBeThoseOfTheModel) {
   const OnnxModel model = ParseOnnx(Written(Small(), kRow), "m.onnx", "");
   const Graph other({Layer("linear", {{"outputs", 3}})}, kRow);
   ParamStore params(other.layout(), Cpu());
-  EXPECT_THROW(CopyWeights(model, "m.onnx", other.layout(), params.values()), UserError);
+  EXPECT_THROW(CopyWeights(model, "m.onnx", other.layout(), params.values().Host().data()), UserError);
 }
 
 }  // namespace yoke::onnx_test

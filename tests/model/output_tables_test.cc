@@ -101,7 +101,7 @@ TEST(OutputTables, ScoreFewAndFindTheBestAmongRowsOfOneLength) {
   Batch batch = Examples(kQueries, 3);
   for (int64_t n = 0; n < kMany; ++n) {
     const float* x = all.dense.As<float>() + n * kInputs;
-    float* row = model.params.values(0) + n * kInputs;
+    float* row = model.params.values(0).Host().data() + n * kInputs;
     double square = 0;
     for (int64_t i = 0; i < kInputs; ++i) row[i] = x[i] - 0.4F, square += row[i] * row[i];
     for (int64_t i = 0; i < kInputs; ++i) row[i] *= static_cast<float>(3 / std::sqrt(square));
@@ -155,7 +155,7 @@ TEST(OutputTables, GiveEachOutputOnce) {
 
 TEST(OutputTables, ThePopularAreAlwaysFound) {
   Model model("linear", "sigmoid_cross_entropy");
-  model.params.values(1)[4321] = 10;
+  model.params.values(1).Host()[4321] = 10;
   const OutputTables tables(model.graph, model.params.View(), /*sample=*/{},
                             {.hashes = 12, .tables = 1, .bucket = 1});
   const Ranked ranked = Rank(model, Examples(9, 5), DType::kF32, &tables);
@@ -164,7 +164,7 @@ TEST(OutputTables, ThePopularAreAlwaysFound) {
 
 TEST(OutputTables, ScoresThatAreNoNumbersAreLeftOut) {
   Model model("linear", "softmax_cross_entropy");
-  std::fill_n(model.params.values(1), kOutputs, NAN);
+  std::ranges::fill(model.params.values(1).Host(), NAN);
   const OutputTables tables(model.graph, model.params.View(), Examples(10, 1));
   const Ranked ranked = Rank(model, Examples(3, 5), DType::kF32, &tables);
   EXPECT_EQ(ranked.ids, std::vector<int32_t>(15, -1));

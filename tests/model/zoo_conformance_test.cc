@@ -158,7 +158,7 @@ std::vector<double> Losses(const Table& model, const ModelTask& task, int steps,
     plan->Backward(batch, params.View(&gradients), {});
     losses.push_back(plan->Loss());
     for (int64_t i = 0; i < graph.layout().dense_size(); ++i)
-      params.values()[i] -= rate * gradients.dense()[i];
+      params.values().Host()[i] -= rate * gradients.dense().Host()[i];
   }
   return losses;
 }

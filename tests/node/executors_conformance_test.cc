@@ -154,24 +154,24 @@ TEST_P(Executors, TakeAStepOfNothing) {
   Job job(Small(GetParam(), 2));
   const std::vector<float> before = job.Values();
   Gradients gradients(job.params().layout(), Cpu());
-  std::fill_n(gradients.dense(), gradients.dense_size(), 1.0F);
+  std::fill_n(gradients.dense().Host().data(), gradients.dense().count, 1.0F);
   const StepResult result = job.executor().Step(Batch(), job.params().View(&gradients), {});
   EXPECT_EQ(result.examples, 0);
   EXPECT_EQ(job.Values(), before);
   if (job.executor().in_place()) return;
-  for (int64_t i = 0; i < gradients.dense_size(); ++i) ASSERT_EQ(gradients.dense()[i], 0);
+  for (int64_t i = 0; i < gradients.dense().count; ++i) ASSERT_EQ(gradients.dense().Host()[i], 0);
 }
 
 TEST_P(Executors, NameTheLayerWhereALossWentWrong) {
   Job job(Small(GetParam(), 2));
   job.Step(DrawnBatch(8, 0));
   EXPECT_EQ(job.executor().FirstNonFinite(), "");
-  job.params().values(3)[5] = std::numeric_limits<float>::infinity();  // linear2.bias
+  job.params().values(3).Host()[5] = std::numeric_limits<float>::infinity();  // linear2.bias
   EXPECT_FALSE(std::isfinite(job.Step(DrawnBatch(8, 0))));
   EXPECT_EQ(job.executor().FirstNonFinite(), "linear2");
   if (!job.executor().in_place()) return;  // there the caller updates, or not
   for (int64_t i = 0; i < 12 * 784; ++i)
-    ASSERT_TRUE(std::isfinite(job.params().values(0)[i])) << "nothing is updated by it";
+    ASSERT_TRUE(std::isfinite(job.params().values(0).Host()[i])) << "nothing is updated by it";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Executors, testing::ValuesIn([] {

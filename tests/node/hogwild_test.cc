@@ -25,9 +25,9 @@ TEST(ImmediatePlans, MoveWeightsAndAnnounceTheRest) {
   const Graph graph = BuildModel(model, {.input = {.shape = {1, 28, 28}}, .outputs = 10});
   ParamStore params(graph.layout(), Cpu());
   Initialize(params, 1);
-  const std::vector<float> before(params.values(), params.values() + graph.layout().size());
+  const std::vector<float> before(params.values().Host().data(), params.values().Host().data() + graph.layout().size());
   Gradients expected(graph.layout(), Cpu()), gradients(graph.layout(), Cpu());
-  std::fill_n(gradients.dense(), gradients.dense_size(), 7.0F);
+  std::fill_n(gradients.dense().Host().data(), gradients.dense().count, 7.0F);
   const ExecutorContext context{.graph = graph, .batch = 16};
   Plans plain(context, 16), immediate(context, 16, {.immediate = true});
   const Batch batch = DrawnBatch(16, 0);
@@ -43,9 +43,9 @@ TEST(ImmediatePlans, MoveWeightsAndAnnounceTheRest) {
     const bool weight = slice.shape == Shape{32, 784};  // the small one keeps its gradient
     EXPECT_EQ(announced.contains(s), !weight) << slice.name;
     for (int64_t i = slice.offset; i < slice.offset + slice.Count(); ++i) {
-      const float moved = weight ? 0.5F * expected.dense()[i] : 0;
-      ASSERT_NEAR(params.values()[i], before[i] - moved, 1e-6) << slice.name;
-      ASSERT_EQ(gradients.dense()[i], weight ? 7.0F : expected.dense()[i]) << slice.name;
+      const float moved = weight ? 0.5F * expected.dense().Host()[i] : 0;
+      ASSERT_NEAR(params.values().Host()[i], before[i] - moved, 1e-6) << slice.name;
+      ASSERT_EQ(gradients.dense().Host()[i], weight ? 7.0F : expected.dense().Host()[i]) << slice.name;
     }
   }
 }
@@ -92,8 +92,8 @@ std::vector<float> Statistics(int threads) {
   std::vector<float> statistics;
   for (const Slice& slice : job.params().layout().slices())
     if (slice.kind == SliceKind::kBuffer)
-      statistics.insert(statistics.end(), job.params().values() + slice.offset,
-                        job.params().values() + slice.offset + slice.Count());
+      statistics.insert(statistics.end(), job.params().values().Host().data() + slice.offset,
+                        job.params().values().Host().data() + slice.offset + slice.Count());
   return statistics;
 }
 

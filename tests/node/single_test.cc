@@ -36,7 +36,7 @@ TEST(Single, GivesTheMeanOfTheExamplesGradients) {
   }
   EXPECT_NEAR(job.Step(one), copies.Step(three), 1e-6);
   for (int64_t i = 0; i < job.params().layout().size(); ++i)
-    ASSERT_NEAR(job.params().values()[i], copies.params().values()[i], 1e-6) << i;
+    ASSERT_NEAR(job.params().values().Host()[i], copies.params().values().Host()[i], 1e-6) << i;
 }
 
 TEST(Single, Bf16FollowsF32) {
@@ -92,13 +92,13 @@ TEST(Single, AShareOfNoExamplesGivesAZeroGradient) {
   Job job({.model = "mlp"});
   job.Step(DrawnBatch(8, 0));
   Gradients gradients(job.params().layout(), Cpu());
-  std::fill_n(gradients.dense(), gradients.dense_size(), 1.0F);
+  std::fill_n(gradients.dense().Host().data(), gradients.dense().count, 1.0F);
   int announced = 0;
   const StepResult result = job.executor().Step(Batch(), job.params().View(&gradients),
                                                 {.ready = [&](int) { ++announced; }});
   EXPECT_EQ(result.examples, 0);
   EXPECT_EQ(announced, 6);
-  for (int64_t i = 0; i < gradients.dense_size(); ++i) ASSERT_EQ(gradients.dense()[i], 0);
+  for (int64_t i = 0; i < gradients.dense().count; ++i) ASSERT_EQ(gradients.dense().Host()[i], 0);
 }
 
 TEST(Single, NamesTheLayerWhereALossWentWrong) {
@@ -106,7 +106,7 @@ TEST(Single, NamesTheLayerWhereALossWentWrong) {
   const Batch batch = DrawnBatch(8, 0);
   job.Step(batch);
   EXPECT_EQ(job.executor().FirstNonFinite(), "");
-  job.params().values(3)[5] = std::numeric_limits<float>::infinity();  // linear2.bias
+  job.params().values(3).Host()[5] = std::numeric_limits<float>::infinity();  // linear2.bias
   EXPECT_FALSE(std::isfinite(job.Step(batch)));
   EXPECT_EQ(job.executor().FirstNonFinite(), "linear2");
 }

@@ -33,7 +33,7 @@ struct Model {
         params(LayoutOf(kind), Cpu()),
         gradients(params.layout(), Cpu()),
         state(params.layout(), rule, Cpu()) {
-    for (int64_t i = 0; i < kRows * kWidth; ++i) params.values(0)[i] = Start(i);
+    for (int64_t i = 0; i < kRows * kWidth; ++i) params.values(0).Host()[i] = Start(i);
   }
   static float Start(int64_t i) { return static_cast<float>(i % 7) - 3; }
   void Touch(const std::vector<int32_t>& ids, uint64_t draw) {
@@ -44,7 +44,7 @@ struct Model {
       gradients.rows(0).ids.push_back(id);
       for (int64_t j = 0; j < kWidth; ++j) {
         const float g = static_cast<float>(random.Uniform(-1, 1));
-        if (slice.kind == SliceKind::kDense) gradients.dense()[slice.offset + id * kWidth + j] = g;
+        if (slice.kind == SliceKind::kDense) gradients.dense().Host()[slice.offset + id * kWidth + j] = g;
         gradients.rows(0).values.push_back(g);
       }
     }
@@ -57,7 +57,7 @@ struct Model {
                    .learning_rate = 0.1,
                    .clip_norm = clip_norm});
   }
-  float At(int64_t row, int64_t column) const { return params.values(0)[row * kWidth + column]; }
+  float At(int64_t row, int64_t column) const { return params.values(0).Host()[row * kWidth + column]; }
 
   const UpdateRule& rule;
   ParamStore params;
@@ -73,7 +73,7 @@ TEST(Apply, RowSparseEqualsDenseWhenEveryRowIsTouched) {
       for (Model* model : {&dense, &sparse}) model->Touch({0, 1, 2, 3, 4, 5}, step), model->Step();
     }
     for (int64_t i = 0; i < kRows * kWidth; ++i)
-      EXPECT_NEAR(dense.params.values(0)[i], sparse.params.values(0)[i], 1e-6) << entry.name;
+      EXPECT_NEAR(dense.params.values(0).Host()[i], sparse.params.values(0).Host()[i], 1e-6) << entry.name;
   }
 }
 
@@ -99,14 +99,14 @@ TEST(Apply, ClipsTheNormOfAllGradientsTogether) {
   const auto rule = Make("sgd");
   Model model(SliceKind::kRowSparse, *rule);
   model.gradients.rows(0) = {{1}, {3, 0, 0, 0, 0}};
-  model.gradients.dense()[model.params.layout().slices()[1].offset] = 4;
+  model.gradients.dense().Host()[model.params.layout().slices()[1].offset] = 4;
   EXPECT_DOUBLE_EQ(GradientNorm(model.params.layout(), model.gradients), 5);
   model.Step(2.5);
   EXPECT_FLOAT_EQ(model.At(1, 0), Model::Start(kWidth) - 0.1F * 1.5F);
-  EXPECT_FLOAT_EQ(model.params.values(1)[0], -0.1F * 2);
-  model.params.values(1)[0] = 0;
+  EXPECT_FLOAT_EQ(model.params.values(1).Host()[0], -0.1F * 2);
+  model.params.values(1).Host()[0] = 0;
   model.Step(5.5);  // below the bound: as it is
-  EXPECT_FLOAT_EQ(model.params.values(1)[0], -0.1F * 4);
+  EXPECT_FLOAT_EQ(model.params.values(1).Host()[0], -0.1F * 4);
 }
 
 TEST(Apply, UpdatesEveryNumberOfLargeSlicesOnceOnAnyNumberOfThreads) {
@@ -121,11 +121,11 @@ TEST(Apply, UpdatesEveryNumberOfLargeSlicesOnceOnAnyNumberOfThreads) {
     ParamStore params(layout, Cpu());
     Gradients gradients(layout, Cpu());
     RuleState state(layout, *rule, Cpu());
-    for (int64_t i = 0; i < layout.dense_size(); ++i) gradients.dense()[i] = static_cast<float>(i);
+    for (int64_t i = 0; i < layout.dense_size(); ++i) gradients.dense().Host()[i] = static_cast<float>(i);
     Apply(params, {.rule = *rule, .state = state, .gradients = gradients, .learning_rate = 2});
     for (const Slice& slice : layout.slices())
       for (int64_t i = slice.offset; i < slice.offset + slice.Count(); ++i)
-        ASSERT_EQ(params.values()[i], -2.0F * static_cast<float>(i)) << threads << " threads";
+        ASSERT_EQ(params.values().Host()[i], -2.0F * static_cast<float>(i)) << threads << " threads";
   }
   omp_set_num_threads(before);
 }
@@ -145,7 +145,7 @@ TEST(GradientNorm, IsTheSameForAnyNumberOfThreads) {
   Gradients gradients(layout, Cpu());
   Random random{1};
   for (int64_t i = 0; i < layout.dense_size(); ++i)
-    gradients.dense()[i] = static_cast<float>(random.Normal());
+    gradients.dense().Host()[i] = static_cast<float>(random.Normal());
   const int threads = omp_get_max_threads();
   omp_set_num_threads(1);
   const double one = GradientNorm(layout, gradients);

@@ -54,12 +54,12 @@ TEST(LargeModel, ADenseStepReachesTheLastNumber) {
   Gradients gradients(layout, Cpu());
   RuleState state(layout, *rule, Cpu());
   const std::vector<int64_t> places = {0, kBorder - 1, kBorder, kRows * kWidth - 1};
-  for (const int64_t at : places) gradients.dense()[at] = 3;
+  for (const int64_t at : places) gradients.dense().Host()[at] = 3;
   EXPECT_EQ(GradientNorm(layout, gradients), 6);
   Apply(params, {.rule = *rule, .state = state, .gradients = gradients, .learning_rate = 0.5});
-  for (const int64_t at : places) EXPECT_EQ(params.values(0)[at], -1.5F) << at;
+  for (const int64_t at : places) EXPECT_EQ(params.values(0).Host()[at], -1.5F) << at;
   double sum = 0;
-  for (int64_t i = 0; i < layout.size(); ++i) sum += params.values()[i];
+  for (int64_t i = 0; i < layout.size(); ++i) sum += params.values().Host()[i];
   EXPECT_EQ(sum, -6);
 }
 
@@ -69,7 +69,7 @@ TEST(LargeModel, AStepOfRowsReachesTheLastRow) {
   const auto rule = PlainDescent();
   ParamStore params(layout, Cpu());
   Initialize(params, 3, 2);
-  EXPECT_EQ(params.values(1)[16], 1);
+  EXPECT_EQ(params.values(1).Host()[16], 1);
   Gradients gradients(layout, Cpu());
   RuleState state(layout, *rule, Cpu());
   const auto touch = [&] {
@@ -79,15 +79,15 @@ TEST(LargeModel, AStepOfRowsReachesTheLastRow) {
   touch();
   Apply(params, {.rule = *rule, .state = state, .gradients = gradients, .learning_rate = 0.25});
   RacingUpdates racing(layout, *rule, state);
-  racing.Apply(0, params.values(), gradients, {.learning_rate = 0.25});
+  racing.Apply(0, params.values().Host().data(), gradients, {.learning_rate = 0.25});
   double sum = 0;
-  for (int64_t i = 0; i < kRows * kWidth; ++i) sum += params.values(0)[i];
+  for (int64_t i = 0; i < kRows * kWidth; ++i) sum += params.values(0).Host()[i];
   EXPECT_EQ(sum, -4 * kWidth);
   for (const int32_t row : gradients.rows(0).ids) {
-    EXPECT_EQ(params.values(0)[row * kWidth], -1) << row;
+    EXPECT_EQ(params.values(0).Host()[row * kWidth], -1) << row;
     EXPECT_EQ(state.row_steps(0)[row], 2);
   }
-  EXPECT_EQ(params.values(1)[16], 1);
+  EXPECT_EQ(params.values(1).Host()[16], 1);
 }
 
 TEST(LargeModel, EachNumberIsDrawnByItsPlace) {
@@ -101,7 +101,7 @@ TEST(LargeModel, EachNumberIsDrawnByItsPlace) {
   ParamStore params(layout, Cpu());
   Initialize(params, 3, 2);
   // No two runs of numbers are the same, and the last are drawn.
-  const float* values = params.values(0);
+  const float* values = params.values(0).Host().data();
   for (const int64_t at : {kBorder - kWidth, kBorder, (kRows - 1) * kWidth}) {
     EXPECT_FALSE(std::equal(values + at, values + at + kWidth, values)) << at;
     EXPECT_FALSE(std::equal(values + at, values + at + kWidth, values + at - kBorder / 2)) << at;

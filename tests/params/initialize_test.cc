@@ -28,7 +28,7 @@ ParamStore Drawn(const std::vector<std::string>& initializers, uint64_t seed) {
 }
 
 std::span<const float> Values(const ParamStore& store, int slice = 0) {
-  return {store.values(slice), kCount};
+  return store.values(slice).Host().first(kCount);
 }
 
 double Variance(std::span<const float> x) {
@@ -81,7 +81,7 @@ TEST(Initialize, IsTheSameForAnyNumberOfThreads) {
     ParamStore one(layout, Cpu()), three(layout, Cpu());
     Initialize(one, 7, 1);
     Initialize(three, 7, 3);
-    EXPECT_EQ(std::memcmp(one.values(), three.values(), static_cast<size_t>(one.bytes())), 0)
+    EXPECT_EQ(std::memcmp(one.values().Host().data(), three.values().Host().data(), static_cast<size_t>(one.bytes())), 0)
         << initializer.name;
   }
 }

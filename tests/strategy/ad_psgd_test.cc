@@ -86,7 +86,7 @@ TEST_P(AdPsgd, AveragingKeepsTheSumAndBringsReplicasTogether) {
     GetParam().run(ranks, [simulated](const Communicator& world) {
       Lab lab(world, {.strategy = "ad_psgd", .rate = 0, .steps = 40, .gradient = test::PullToRank});
       for (int64_t i = 0; i < kCount; ++i)
-        lab.params.values()[i] += static_cast<float>(world.rank() * (i % 3 - 1));
+        lab.params.values().Host()[i] += static_cast<float>(world.rank() * (i % 3 - 1));
       const auto moments = [&world](const std::vector<float>& values) {
         std::vector<float> sum = values, square(kCount);
         for (int64_t i = 0; i < kCount; ++i) square[i] = values[i] * values[i];
@@ -186,13 +186,13 @@ TEST(AdPsgdStatistics, KeepWhatTheGradientsComputationAdded) {
   Simulate({.ranks = 2, .latency = 1}, [](const Communicator& world) {
     test::SmallPart part(world, {.strategy = "ad_psgd"});
     const ParamView view = part.strategy->View({.examples = 1});
-    view.writable[16] += 3;  // as a layer moves its running mean
+    view.writable.Host()[16] += 3;  // as a layer moves its running mean
     world.Sleep(10);         // rank 0 and rank 1 average: 0 and 10 become 5
-    EXPECT_EQ(view.values[0], static_cast<float>(world.rank()));  // the gradient's stay
+    EXPECT_EQ(view.values.Host()[0], static_cast<float>(world.rank()));  // the gradient's stay
     part.strategy->Step({.learning_rate = 0.1, .examples = 1});
     part.strategy->Quiesce();
-    EXPECT_EQ(part.params.values(1)[0], 8);
-    EXPECT_EQ(part.params.values(0)[0], 0.5);
+    EXPECT_EQ(part.params.values(1).Host()[0], 8);
+    EXPECT_EQ(part.params.values(0).Host()[0], 0.5);
     part.strategy->Finish();
   });
 }

@@ -35,7 +35,7 @@ TEST_P(CompressedSums, SendWhatTheyPriceAndNeverMoreThanAnAllReduce) {
         RunThreads({.ranks = ranks}, [&](const Communicator& world) {
           Compressor compressor = Make(GetParam(), count, share);
           std::vector<float> values = Draws(count, world.rank(), 0);
-          SumCompressed(world, compressor, values, 0);
+          SumCompressed(world, compressor, OnHost(std::span(values)), 0);
           bytes += world.traffic().bytes_sent;
           messages += world.traffic().messages_sent;
         });
@@ -78,7 +78,7 @@ TEST_P(CompressedSums, HaveTheSameBitsEverywhereAndSendLaterWhatTheyLose) {
       for (uint64_t step = 0; step < kSteps; ++step) {
         std::vector<float> values = Draws(kCount, world.rank(), step);
         for (int64_t i = 0; i < kCount; ++i) mine[i] += values[i];
-        SumCompressed(world, compressor, values, kOffset);
+        SumCompressed(world, compressor, OnHost(std::span(values)), kOffset);
         for (const auto& theirs : world.AllGather(std::as_bytes(std::span(values))))
           ASSERT_TRUE(std::ranges::equal(theirs, std::as_bytes(std::span(values))));
         if (world.rank() == 0)

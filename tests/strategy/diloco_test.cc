@@ -74,7 +74,7 @@ TEST(DiLoCo, ModelIsTheMeanOfReplicasThatKeepPartOfTheirOwn) {
     std::vector<float> mean = lab.Values();
     world.AllReduce(mean);
     lab.strategy->Quiesce();
-    const float* model = lab.strategy->Model();
+    const float* model = lab.strategy->Model().Host().data();
     if (world.rank() == 0) {
       EXPECT_NE(model[0], lab.Values()[0]);
       for (int64_t i = 0; i < kCount; ++i) EXPECT_NEAR(model[i], mean[i] / 2, 1e-6);
@@ -167,12 +167,12 @@ TEST(StreamingDiLoCo, CutsAtSlicesNearEqualParts) {
                                             {.name = "d", .shape = {16}}}});
     const int fragment_of[] = {0, 0, 1, 2};
     for (int slice = 0; slice < 4; ++slice)
-      part.params.values(slice)[0] = static_cast<float>(world.rank());
+      part.params.values(slice).Host()[0] = static_cast<float>(world.rank());
     for (int step = 0; step < 3; ++step) {
       part.Step(step);
       for (int slice = 0; slice < 4; ++slice) {
         const bool met = fragment_of[slice] <= step;
-        EXPECT_EQ(part.params.values(slice)[0] != static_cast<float>(world.rank()), met)
+        EXPECT_EQ(part.params.values(slice).Host()[0] != static_cast<float>(world.rank()), met)
             << slice << " after step " << step;
       }
     }
@@ -184,7 +184,7 @@ TEST(StreamingDiLoCo, MixesRunningStatistics) {
   RunThreads({.ranks = 2}, [](const Communicator& world) {
     test::SmallPart part(
         world, {.strategy = "diloco", .options = {{"period", 2}, {"overlap", 1}, {"mix", 0.25}}});
-    const auto at = [&](int i) { return part.params.values(1)[i]; };
+    const auto at = [&](int i) { return part.params.values(1).Host()[i]; };
     const auto own = static_cast<float>(10 * world.rank());
     for (int step = 0; step < 2; ++step) part.Step(step);
     for (int i = 0; i < 2; ++i) EXPECT_EQ(at(i), own + static_cast<float>(i));

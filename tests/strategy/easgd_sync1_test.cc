@@ -126,11 +126,11 @@ TEST(EasgdSync1Statistics, AreTheMeanInTheCentreAndTheirOwnElsewhere) {
     test::SmallPart part(world, {.strategy = "easgd_sync1"});
     part.Step(0);
     for (int i = 0; i < 2; ++i)
-      EXPECT_EQ(part.params.values(1)[i], static_cast<float>(10 * world.rank() + i));
+      EXPECT_EQ(part.params.values(1).Host()[i], static_cast<float>(10 * world.rank() + i));
     if (world.rank() > 0) return;
     for (int i = 0; i < 2; ++i)
-      EXPECT_FLOAT_EQ(part.strategy->Model()[16 + i], static_cast<float>(10 + i));
-    EXPECT_FLOAT_EQ(part.strategy->Model()[0], 0.3F * (0 + 1 + 2));  // from 0 at the start
+      EXPECT_FLOAT_EQ(part.strategy->Model().Host()[16 + i], static_cast<float>(10 + i));
+    EXPECT_FLOAT_EQ(part.strategy->Model().Host()[0], 0.3F * (0 + 1 + 2));  // from 0 at the start
   });
 }
 
@@ -138,12 +138,12 @@ TEST(EasgdSync1InPlace, AddsTheForceOfThePreStepValuesToWhatTheExecutorLeft) {
   RunThreads({.ranks = 2}, [](const Communicator& world) {
     test::SmallPart part(world, {.strategy = "easgd_sync1", .in_place = true});
     const ParamView view = part.strategy->View({.examples = 1});
-    for (int i = 0; i < 3; ++i) view.writable[i] += 5;
+    for (int i = 0; i < 3; ++i) view.writable.Host()[i] += 5;
     part.strategy->Step({.learning_rate = 0.1, .examples = 1});
     const auto before = static_cast<float>(world.rank());
-    EXPECT_FLOAT_EQ(part.params.values()[0], before + 5 - 0.45F * before);  // the centre was 0
+    EXPECT_FLOAT_EQ(part.params.values().Host()[0], before + 5 - 0.45F * before);  // the centre was 0
     if (world.rank() == 0) {
-      EXPECT_FLOAT_EQ(part.strategy->Model()[0], 0.45F);
+      EXPECT_FLOAT_EQ(part.strategy->Model().Host()[0], 0.45F);
     }
   });
 }

@@ -80,7 +80,7 @@ TEST(ElasticStability, TheDistanceOfMeanAndCentreObeysItsLaw) {
                           .options = Table{{"moving_rate", force}},
                           .rate = 0,
                           .gradient = PullToZero});
-          lab.params.values()[0] = test::Noise(world.rank(), 0, 1);
+          lab.params.values().Host()[0] = test::Noise(world.rank(), 0, 1);
           const auto distance = [&] {
             std::vector<float> mean = {lab.Values()[0]};
             world.AllReduce(mean);

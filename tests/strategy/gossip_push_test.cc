@@ -28,13 +28,13 @@ TEST(GossipPushLaw, WeightsKeepTheWeightedMean) {
                     .gradient = test::PullToRank,
                     .seconds_of_gradient = 1});
     for (int64_t i = 0; i < kCount; ++i) {
-      lab.params.values()[i] = Lab::Padding(i) ? 0 : Noise(world.rank(), i, 1);
-      before[i] += lab.params.values()[i] / static_cast<double>(kRanks);
+      lab.params.values().Host()[i] = Lab::Padding(i) ? 0 : Noise(world.rank(), i, 1);
+      before[i] += lab.params.values().Host()[i] / static_cast<double>(kRanks);
     }
     lab.Steps();
     lab.strategy->Quiesce();
     double weight = 0;
-    std::memcpy(&weight, lab.strategy->Tensors().at(0).values, sizeof weight);
+    std::memcpy(&weight, lab.strategy->Tensors().at(0).values.data, sizeof weight);
     weights += weight;
     for (int64_t i = 0; i < kCount; ++i) after[i] += weight * lab.Values()[i];
     lab.strategy->Finish();

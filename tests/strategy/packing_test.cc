@@ -22,10 +22,10 @@ ParamLayout Layout(int64_t width) {
 TEST(Packing, GivesBackGradientRowsAndStatistics) {
   ParamStore params(Layout(2), Cpu());
   Gradients gradients(params.layout(), Cpu()), theirs(params.layout(), Cpu());
-  for (int i = 0; i < 5; ++i) gradients.dense()[i] = static_cast<float>(i);
+  for (int i = 0; i < 5; ++i) gradients.dense().Host()[i] = static_cast<float>(i);
   gradients.rows(1) = {.ids = {4, 7}, .values = {1, 2, 3, 4}};
   const int64_t begin = params.layout().statistics_begin();
-  std::fill_n(params.values() + begin, 3, 6.0F);
+  std::fill_n(params.values().Host().data() + begin, 3, 6.0F);
 
   std::vector<std::byte> message;
   Compressor plain({});
@@ -33,7 +33,7 @@ TEST(Packing, GivesBackGradientRowsAndStatistics) {
   Unpacker unpacker(message);
   std::vector<float> statistics;
   unpacker.TakeGradient(Exchanged(params.layout()), plain, theirs, statistics);
-  EXPECT_TRUE(std::equal(theirs.dense(), theirs.dense() + 5, gradients.dense()));
+  EXPECT_TRUE(std::equal(theirs.dense().Host().data(), theirs.dense().Host().data() + 5, gradients.dense().Host().data()));
   EXPECT_EQ(theirs.rows(1).ids, gradients.rows(1).ids);
   EXPECT_EQ(theirs.rows(1).values, gradients.rows(1).values);
   EXPECT_EQ(static_cast<int64_t>(statistics.size()), params.layout().size() - begin);
@@ -57,11 +57,11 @@ TEST(Packing, RefusesAMessageThatBreaksOff) {
 TEST(Packing, CompressesTheDenseGradientAlone) {
   ParamStore params(Layout(2), Cpu());
   Gradients gradients(params.layout(), Cpu()), theirs(params.layout(), Cpu());
-  gradients.dense()[1] = 3;
-  gradients.dense()[4] = -7;
-  theirs.dense()[2] = 100;  // of a message before
+  gradients.dense().Host()[1] = 3;
+  gradients.dense().Host()[4] = -7;
+  theirs.dense().Host()[2] = 100;  // of a message before
   gradients.rows(1) = {.ids = {4}, .values = {1, 1.0F / 3}};
-  std::fill_n(params.values() + params.layout().statistics_begin(), 3, 1.0F / 3);
+  std::fill_n(params.values().Host().data() + params.layout().statistics_begin(), 3, 1.0F / 3);
   const Exchanged exchanged(params.layout());
   Compressor largest({.kind = Compression::kTopK, .top_share = 1.0 / 16}, exchanged.dense());
   std::vector<float> statistics;
@@ -71,10 +71,10 @@ TEST(Packing, CompressesTheDenseGradientAlone) {
     Unpacker unpacker(message);
     unpacker.TakeGradient(exchanged, largest, theirs, statistics);
     unpacker.End();
-    EXPECT_TRUE(std::ranges::equal(wanted, std::span(theirs.dense(), 5)));
+    EXPECT_TRUE(std::ranges::equal(wanted, std::span(theirs.dense().Host().data(), 5)));
     EXPECT_EQ(theirs.rows(1).values, gradients.rows(1).values);
     EXPECT_EQ(statistics[2], 1.0F / 3);
-    gradients.dense()[4] = 0;
+    gradients.dense().Host()[4] = 0;
   }
 }
 

@@ -65,8 +65,8 @@ TEST(Sgp, WithDelaysKeepsTheSumOfWeightsAndFindsTheMean) {
                                .gradient = test::PullToRank,
                                .seconds_of_gradient = 1.0 + 0.3 * world.rank()});
                for (int64_t i = 0; i < kCount; ++i) {
-                 lab.params.values()[i] = Lab::Padding(i) ? 0 : Noise(world.rank(), i, 1);
-                 mean[i] += lab.params.values()[i] / kRanks;
+                 lab.params.values().Host()[i] = Lab::Padding(i) ? 0 : Noise(world.rank(), i, 1);
+                 mean[i] += lab.params.values().Host()[i] / kRanks;
                }
                lab.Steps();
                lab.strategy->Quiesce();

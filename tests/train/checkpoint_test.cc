@@ -50,7 +50,7 @@ class CheckpointTest : public testing::Test {
     header_.position.step = step;
     return WriteCheckpoint({.run = run_, .keep = keep, .best = best}, {.header = header_,
                                                                        .layout = params_.layout(),
-                                                                       .values = params_.values(),
+                                                                       .values = params_.values().Host().data(),
                                                                        .state = state_});
   }
 
@@ -84,8 +84,8 @@ class CheckpointTest : public testing::Test {
 TEST_F(CheckpointTest, KeepsEverything) {
   header_.position.consumed.Add(0, 4);
   header_.position.consumed.Add(7, 8);
-  params_.values()[0] = 42;
-  state_.array(1)[1] = 43;
+  params_.values().Host()[0] = 42;
+  state_.array(1).Host()[1] = 43;
   state_.row_steps(0)[2] = 44;
   EXPECT_EQ(Write(5), run_ + "/checkpoints/5");
   const Checkpoint read = Checkpoint::Open(run_ + "/last");
@@ -102,8 +102,8 @@ TEST_F(CheckpointTest, KeepsEverything) {
   read.Load(params);
   read.Load(params.layout(), state);
   EXPECT_TRUE(
-      std::equal(params.values(), params.values() + params.layout().size(), params_.values()));
-  EXPECT_EQ(state.array(1)[1], 43);
+      std::equal(params.values().Host().data(), params.values().Host().data() + params.layout().size(), params_.values().Host().data()));
+  EXPECT_EQ(state.array(1).Host()[1], 43);
   EXPECT_EQ(state.row_steps(0)[2], 44);
   EXPECT_EQ(state.steps, 9);
 }
@@ -111,7 +111,7 @@ TEST_F(CheckpointTest, KeepsEverything) {
 TEST_F(CheckpointTest, ModelFileDependsOnWeightsAlone) {
   Write(1);
   header_.position.seconds = 99;
-  state_.array(0)[0] = 1;
+  state_.array(0).Host()[0] = 1;
   Write(2);
   EXPECT_EQ(ReadWhole(run_ + "/checkpoints/1/model.safetensors"),
             ReadWhole(run_ + "/checkpoints/2/model.safetensors"));
@@ -127,11 +127,11 @@ TEST_F(CheckpointTest, KeepsTheNewestAndTheBest) {
 
 TEST_F(CheckpointTest, SameStepIsReplaced) {
   Write(1);
-  params_.values()[0] = 7;
+  params_.values().Host()[0] = 7;
   Write(1);
   ParamStore params(SmallLayout(), Cpu());
   Checkpoint::Open(run_ + "/last").Load(params);
-  EXPECT_EQ(params.values()[0], 7);
+  EXPECT_EQ(params.values().Host()[0], 7);
   EXPECT_EQ(Folders(), std::vector<std::string>{"1"});
 }
 
@@ -145,7 +145,7 @@ TEST_F(CheckpointTest, AnotherModelIsRefused) {
 }
 
 TEST_F(CheckpointTest, WeightsThatAreNoNumbersAreRefused) {
-  params_.values()[params_.layout().slices()[1].offset] = std::nanf("");
+  params_.values().Host()[params_.layout().slices()[1].offset] = std::nanf("");
   Write(1);
   try {
     Checkpoint::Open(run_ + "/last").Load(params_);
@@ -160,11 +160,11 @@ TEST_F(CheckpointTest, DamageIsRefusedAndTheOneBeforeIsTaken) {
   for (const char* file : {"model.safetensors", "optimizer.safetensors", "checkpoint.json"}) {
     for (const char* damage : {"cut", "altered", "empty", "absent", "of another step"}) {
       fs::remove_all(run_ + "/checkpoints");
-      params_.values()[0] = 1;
-      state_.array(0)[0] = 1;
+      params_.values().Host()[0] = 1;
+      state_.array(0).Host()[0] = 1;
       Write(1);
-      params_.values()[0] = 2;
-      state_.array(0)[0] = 2;
+      params_.values().Host()[0] = 2;
+      state_.array(0).Host()[0] = 2;
       const std::string path = Write(2) + "/" + file;
       const std::string good = ReadWhole(path);
       std::string bad = good;

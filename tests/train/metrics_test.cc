@@ -135,7 +135,7 @@ struct Case {
     for (int64_t o = 0; o < reader.Info().outputs; ++o) {
       double score = 0;
       for (size_t s = 0; s < graph.layout().slices().size(); ++s) {
-        const float* values = params.values(static_cast<int>(s));
+        const float* values = params.values(static_cast<int>(s)).Host().data();
         if (graph.layout().slices()[s].shape.rank() == 1)
           score += values[o];
         else
@@ -224,7 +224,7 @@ TEST(EvaluateTest, WideOutputsGiveWhatAllScoresGive) {
     for (const char* loss : {"softmax_cross_entropy", "sigmoid_cross_entropy"})
       for (DType arithmetic : {DType::kF32, DType::kBf16}) {
         Case c(multi_label, 4099, loss);
-        for (int o = 0; o < 7; ++o) c.params.values(1)[o] += 2;  // that some labels are found
+        for (int o = 0; o < 7; ++o) c.params.values(1).Host()[o] += 2;  // that some labels are found
         const Metrics expected = FromAllScores(c, arithmetic);
         const Metrics found = c.Measure(1, false, arithmetic);
         const bool exact = arithmetic == DType::kF32;
@@ -255,7 +255,7 @@ TEST(RecallTest, CountsTheExactBestThatAreFound) {
 TEST(EvaluateSearchTest, GivesWhatTheRankingsGive) {
   for (bool multi_label : {false, true}) {
     Case c(multi_label, 4099);
-    for (int o = 0; o < 7; ++o) c.params.values(1)[o] += 2;
+    for (int o = 0; o < 7; ++o) c.params.values(1).Host()[o] += 2;
     Batch sample;
     c.reader.Read({.examples = std::vector<int64_t>{1, 20, 300}}, sample);
     const ParamView view = c.params.View();

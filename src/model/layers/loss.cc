@@ -45,7 +45,7 @@ class LossPlan : public LayerPlan {
 class WeightedLossPlan : public LayerPlan {
  public:
   WeightedLossPlan(std::unique_ptr<LayerPlan> plan, double weight, const Target& target)
-      : plan_(std::move(plan)), scale_(MakeScale(target)), weight_(static_cast<float>(weight)) {
+      : plan_(std::move(plan)), scale_(MakeVectors(target)), weight_(static_cast<float>(weight)) {
     output = plan_->output;
     saved_bytes = plan_->saved_bytes;
     scratch_bytes = plan_->scratch_bytes;
@@ -64,11 +64,14 @@ class WeightedLossPlan : public LayerPlan {
 
  private:
   void Scale(const Tensor& values) const {
-    scale_->Forward({.values = values.As<float>(), .count = values.Count(), .factor = weight_});
+    scale_->Forward({.operation = VectorCall::Operation::kScale,
+                     .y = values.As<float>(),
+                     .a = weight_,
+                     .count = values.Count()});
   }
 
   std::unique_ptr<LayerPlan> plan_;
-  std::unique_ptr<Kernel<ScaleCall>> scale_;
+  std::unique_ptr<Kernel<VectorCall>> scale_;
   float weight_;
 };
 

@@ -11,9 +11,16 @@
 namespace yoke::executor {
 namespace {
 
+/// Where the values lie.
 class Single : public Executor {
  public:
-  explicit Single(const ExecutorContext& context) : context_(context) {}
+  explicit Single(const ExecutorContext& context)
+      : context_(context),
+        stream_(context.values->NewStream()),
+        plans_(context_, context.batch, {.target = target()}),
+        low_(target()) {
+    if (!on_host()) plans_.For(context.batch);  // says at once what the device does not take
+  }
 
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
     if (batch.size == 0) return StepOfNothing(params, step.ready);
@@ -21,8 +28,13 @@ class Single : public Executor {
     GraphPlan& plan = plans_.For(batch.size);
     const ParamView view = context_.arithmetic == DType::kBf16 ? low_.Refresh(params) : params;
     plan.Forward(batch, view);
-    plan.Backward(batch, view, step.ready);
-    return {.loss = plan.Loss(), .examples = batch.size};
+    plan.Backward(batch, view, on_host() ? step.ready : GradientReady());
+    const StepResult result{.loss = plan.Loss(), .examples = batch.size};
+    if (!on_host()) {
+      stream_->Wait();
+      AnnounceAll(*params.layout, step.ready);
+    }
+    return result;
   }
 
   std::string FirstNonFinite() const override {
@@ -31,6 +43,8 @@ class Single : public Executor {
   }
 
  private:
+  bool on_host() const { return context_.values->IsHost(); }
+  Target target() const { return {.device = context_.values, .stream = stream_.get()}; }
   StepResult StepOfBody(const Batch& batch, const ParamView& params, const ExecutorStep& step) {
     GraphPlan& body = bodies_.For(batch.size);
     body.Forward(batch, params);
@@ -41,13 +55,14 @@ class Single : public Executor {
   }
 
   ExecutorContext context_;
-  Plans plans_{context_, context_.batch};
+  std::unique_ptr<Stream> stream_;
+  Plans plans_;
   Plans bodies_{context_, context_.batch, {.part = GraphPart::kBody}};
   Batch above_;  // activations with the batch's labels
   Bf16Copy low_;
 };
 
-/// The same on a device with memory of its own.
+/// On a device with memory of its own, with values that lie on the host and are copied there.
 class SingleOnDevice : public Executor {
  public:
   SingleOnDevice(const ExecutorContext& context, Device& device)
@@ -56,7 +71,8 @@ class SingleOnDevice : public Executor {
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
     if (batch.size == 0) return StepOfNothing(params, step.ready);
     const StepResult result = replica_.Step(batch, params);
-    std::ranges::copy(replica_.statistics(), params.writable + params.layout->statistics_begin());
+    std::ranges::copy(replica_.statistics(),
+                      params.writable.Host().begin() + params.layout->statistics_begin());
     AnnounceAll(*params.layout, step.ready);
     return result;
   }
@@ -71,7 +87,7 @@ std::unique_ptr<Executor> MakeSingle(const Options& /*options*/, const ExecutorC
   Require(context.devices.size() == 1, "executor single takes one device, not {}",
           context.devices.size());
   Device& device = *context.devices[0];
-  if (device.IsHost()) return std::make_unique<Single>(context);
+  if (&device == context.values) return std::make_unique<Single>(context);
   return std::make_unique<SingleOnDevice>(context, device);
 }
 
@@ -81,7 +97,8 @@ ExecutorEntry single() {
   return {.name = "single",
           .summary = "One device computes the whole batch",
           .options = {},
-          .make = MakeSingle};
+          .make = MakeSingle,
+          .values_on_device = true};
 }
 
 }  // namespace yoke::executor

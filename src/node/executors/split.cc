@@ -43,7 +43,7 @@ struct Part {
 /// to = the weighted sum of the parts' gradients [offset, offset + count), count <= kBlock.
 void SumTree(std::span<Part* const> parts, int64_t offset, int64_t count, float* to) {
   if (parts.size() == 1) {
-    const float* from = parts[0]->gradients.dense() + offset;
+    const float* from = parts[0]->gradients.dense().data + offset;
     const float weight = parts[0]->weight;
     for (int64_t i = 0; i < count; ++i) to[i] = weight * from[i];
     return;
@@ -104,9 +104,9 @@ class Split : public Executor {
     part.weight = static_cast<float>(part.batch.size) / static_cast<float>(batch.size);
     part.view = params;
     part.view.states = states_.of(p);
-    part.view.values = part.view.writable = part.values.As<float>();
+    part.view.values = part.view.writable = AllOf<float>(part.values);
     part.view.gradients = &part.gradients;
-    CopyValues(params, part.view.writable);
+    CopyValues(params, part.values.As<float>());
     part.plan = &(body ? part.bodies : part.plans).For(part.batch.size);
     part.plan->Forward(part.batch, part.view);
   }
@@ -147,9 +147,10 @@ class Split : public Executor {
 
   static void CopyValues(const ParamView& params, float* to) {
     const int64_t count = params.layout->size();
+    const float* const values = params.values.Host().data();
 #pragma omp parallel for schedule(static) if (count > 64 * kBlock)
     for (int64_t at = 0; at < count; at += kBlock)
-      std::copy_n(params.values + at, std::min(kBlock, count - at), to + at);
+      std::copy_n(values + at, std::min(kBlock, count - at), to + at);
   }
 
   /// Sums part p's range of the dense gradient.
@@ -157,11 +158,12 @@ class Split : public Executor {
     const int64_t blocks = (params.layout->dense_size() + kBlock - 1) / kBlock;
     const auto parts = static_cast<int64_t>(parts_.size());
     const int64_t begin = blocks * p / parts, end = blocks * (p + 1) / parts;
+    float* const sum = params.gradients->dense().Host().data();
 #pragma omp parallel for schedule(static) if (end - begin > 64)
     for (int64_t block = begin; block < end; ++block) {
       const int64_t at = block * kBlock;
       SumTree(working_, at, std::min(kBlock, params.layout->dense_size() - at),
-              params.gradients->dense() + at);
+              sum + at);
     }
   }
 
@@ -184,7 +186,7 @@ class Split : public Executor {
   void AverageBuffers(const ParamView& params) {
     for (const Slice& slice : params.layout->slices()) {
       if (slice.kind != SliceKind::kBuffer) continue;
-      float* to = params.writable + slice.offset;
+      float* to = params.writable.Host().data() + slice.offset;
       std::fill_n(to, slice.Count(), 0.0F);
       for (const Part* part : working_) {
         const float* from = part->values.As<float>() + slice.offset;

@@ -38,16 +38,25 @@ void RequireFinite(const StoredTensor& tensor, const std::string& file) {
           bad == numbers.end() ? 0 : *bad);
 }
 
-/// Calls visit(tensor, destination) for each piece of the rule's state: `layer.parameter.momentum`,
-/// ..., and the clocks of rows.
+/// The rule's arrays, for the host.
+std::vector<Staged<float>> ArraysOf(const RuleState& state) {
+  std::vector<Staged<float>> arrays;
+  for (size_t i = 0; i < state.names().size(); ++i)
+    arrays.emplace_back(state.array(static_cast<int>(i)));
+  return arrays;
+}
+
+/// Calls visit(tensor) for each piece of the rule's state: `layer.parameter.momentum`, ..., in
+/// `arrays`, and the clocks of rows.
 template <typename State, typename Visit>
-void VisitState(const ParamLayout& layout, State& state, const Visit& visit) {
+void VisitState(const ParamLayout& layout, State& state, std::vector<Staged<float>>& arrays,
+                const Visit& visit) {
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
     if (slice.kind == SliceKind::kBuffer) continue;
     for (size_t a = 0; a < state.names().size(); ++a)
       visit(StoredTensor{slice.name + "." + state.names()[a], DType::kF32, slice.shape,
-                         state.array(static_cast<int>(a)) + slice.offset});
+                         arrays[a].Host().data() + slice.offset});
     const auto& clocks = state.row_steps(static_cast<int>(i));
     if (clocks.empty()) continue;
     visit(StoredTensor{slice.name + ".row_steps", DType::kI32,
@@ -59,9 +68,10 @@ StoredTensor Stored(const StateTensor& tensor) {
   return {"state." + tensor.name, tensor.type, tensor.shape, tensor.data};
 }
 
-std::vector<StoredTensor> StateTensors(const CheckpointParts& parts) {
+std::vector<StoredTensor> StateTensors(const CheckpointParts& parts,
+                                       std::vector<Staged<float>>& arrays) {
   std::vector<StoredTensor> tensors;
-  VisitState(parts.layout, parts.state,
+  VisitState(parts.layout, parts.state, arrays,
              [&](const StoredTensor& tensor) { tensors.push_back(tensor); });
   for (const StateTensor& tensor : parts.layers) tensors.push_back(Stored(tensor));
   return tensors;
@@ -113,7 +123,9 @@ void WriteParts(const std::string& folder, const CheckpointParts& parts) {
   fs::create_directories(folder);
   const std::string model =
       WriteSafetensors(folder + kModel, ModelTensors(parts.layout, parts.values));
-  const std::string optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts));
+  std::vector<Staged<float>> arrays = ArraysOf(parts.state);
+  for (Staged<float>& array : arrays) array.Read();
+  const std::string optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts, arrays));
   CheckpointHeader header = parts.header;
   for (int rank = 0; rank < parts.replicas; ++rank)
     header.replicas.push_back(WriteSafetensors(folder + OwnFile(rank), parts.own(rank)));
@@ -187,19 +199,24 @@ void Checkpoint::Verify() const {
 }
 
 void Checkpoint::Load(ParamStore& params) const {
-  for (const StoredTensor& tensor : ModelTensors(params.layout(), params.values())) {
+  Staged<float> values(params.values());
+  for (const StoredTensor& tensor : ModelTensors(params.layout(), values.Host().data())) {
     model_.CopyTo(tensor);
     RequireFinite(tensor, folder_ + kModel);
   }
+  values.Write();
   params.Publish();
 }
 
 bool Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
   const Safetensors& file = Optimizer();
+  std::vector<Staged<float>> arrays = ArraysOf(state);
   bool fits = true;
-  VisitState(layout, state, [&](const StoredTensor& tensor) { fits = fits && file.Has(tensor); });
+  VisitState(layout, state, arrays,
+             [&](const StoredTensor& tensor) { fits = fits && file.Has(tensor); });
   if (!fits) return false;
-  VisitState(layout, state, [&](const StoredTensor& tensor) { file.CopyTo(tensor); });
+  VisitState(layout, state, arrays, [&](const StoredTensor& tensor) { file.CopyTo(tensor); });
+  for (Staged<float>& array : arrays) array.Write();
   state.steps = header_.rule_steps;
   return true;
 }

@@ -70,12 +70,12 @@ struct Model {
 inline void ExpectGradientsAgree(Model& m, GraphPlan& plan, float step, double tolerance) {
   plan.Forward(m.batch, m.params.View(&m.gradients));
   plan.Backward(m.batch, m.params.View(&m.gradients), {});
-  const std::vector<float> gradient(m.gradients.dense(),
-                                    m.gradients.dense() + m.gradients.dense_size());
+  const std::vector<float> gradient(m.gradients.dense().Host().data(),
+                                    m.gradients.dense().Host().data() + m.gradients.dense().count);
   for (const Slice& slice : m.graph.layout().slices()) {
     if (slice.kind != SliceKind::kDense) continue;
     for (int64_t i = slice.offset; i < slice.offset + slice.Count(); ++i) {
-      float& w = m.params.values()[i];
+      float& w = m.params.values().Host()[i];
       const float at = w;
       w = at + step, plan.Forward(m.batch, m.params.View());
       const double above = plan.Loss();

@@ -53,7 +53,7 @@ inline void Rounds(int ranks, const std::string& strategy, const Table& options,
                     .seconds_of_gradient = 1,
                     .seed = seed});
     for (int64_t i = 0; i < kCount; ++i)
-      lab.params.values()[i] = Lab::Padding(i) ? 0 : Noise(world.rank(), i, seed);
+      lab.params.values().Host()[i] = Lab::Padding(i) ? 0 : Noise(world.rank(), i, seed);
     before.values[world.rank()] = lab.Values();
     lab.Steps();
     lab.strategy->Quiesce();

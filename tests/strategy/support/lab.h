@@ -71,14 +71,14 @@ class ComputedHead : public Head {
  public:
   ComputedHead(const LabHead& lab, const ParamView& params) : lab_(lab), params_(params) {}
   double Step(const Batch& batch, float* down) override {
-    float* sum = params_.gradients->dense() + (kCount - kSecond);
+    float* sum = params_.gradients->dense().Host().data() + (kCount - kSecond);
     std::fill_n(sum, kSecond, 0.0F);
     const auto share = 1 / static_cast<float>(batch.size);
     double loss = 0;
     for (int64_t n = 0; n < batch.size; ++n, down += lab_.width) {
       float gradient[kSecond] = {};
       loss += share * lab_.compute(batch.dense.As<float>() + n * lab_.width,
-                                   params_.values + (kCount - kSecond), gradient, down);
+                                   params_.values.Host().data() + (kCount - kSecond), gradient, down);
       for (int64_t i = 0; i < kSecond; ++i) sum[i] += share * gradient[i];
       for (int64_t i = 0; i < lab_.width; ++i) down[i] *= share;
     }
@@ -105,7 +105,7 @@ class Lab {
         rule_(MakeRule(settings_)),
         state(layout_, *rule_, Cpu()) {
     for (int64_t i = 0; i < kCount; ++i)
-      params.values()[i] = Padding(i) ? 0 : static_cast<float>((i * 7 + 3) % 11) / 11 - 0.5F;
+      params.values().Host()[i] = Padding(i) ? 0 : static_cast<float>((i * 7 + 3) % 11) / 11 - 0.5F;
     if (settings_.head)
       offer_ = {.first_slice = 1,
                 .width = settings_.head->width,
@@ -137,8 +137,8 @@ class Lab {
     const ParamView view = strategy->View(step);
     Asked asked = {.rank = world_.rank(),
                    .step = steps_,
-                   .values = view.values,
-                   .gradient = view.gradients->dense()};
+                   .values = view.values.Host().data(),
+                   .gradient = view.gradients->dense().Host().data()};
     if (Head* head = strategy->RemoteHead()) loss = AskHead(*head, asked);
     settings_.gradient(asked);
     if (settings_.seconds_of_gradient > 0)
@@ -156,7 +156,7 @@ class Lab {
   /// The model, on every rank (broadcast from rank 0).
   std::vector<float> Model() {
     strategy->Quiesce();
-    const float* model = strategy->Model();
+    const float* model = strategy->Model().Host().data();
     std::vector<float> values(kCount);
     if (world_.rank() == 0) values.assign(model, model + kCount);
     world_.Broadcast(std::as_writable_bytes(std::span(values)), 0);
@@ -168,12 +168,12 @@ class Lab {
     LabKept kept = {
         .steps = steps_, .rule_steps = state.steps, .values = Values(), .state = strategy->State()};
     for (size_t i = 0; i < state.names().size(); ++i)
-      kept.arrays.emplace_back(state.array(i), state.array(i) + kCount);
+      kept.arrays.emplace_back(state.array(i).Host().data(), state.array(i).Host().data() + kCount);
     for (const Strategy::KeptTensor& tensor : strategy->Tensors())
-      kept.tensors.emplace_back(tensor.values, tensor.values + tensor.count);
+      kept.tensors.emplace_back(tensor.values.Host().begin(), tensor.values.Host().end());
     return kept;
   }
-  std::vector<float> Values() const { return {params.values(), params.values() + kCount}; }
+  std::vector<float> Values() const { return {params.values().Host().data(), params.values().Host().data() + kCount}; }
 
   static bool Padding(int64_t i) { return i >= kFirst && i < 48; }
 
@@ -192,13 +192,13 @@ class Lab {
   void Restore(const LabKept& kept) {
     steps_ = kept.steps;
     state.steps = kept.rule_steps;
-    std::ranges::copy(kept.values, params.values());
+    std::ranges::copy(kept.values, params.values().Host().data());
     for (size_t i = 0; i < kept.arrays.size(); ++i)
-      std::ranges::copy(kept.arrays[i], state.array(i));
+      std::ranges::copy(kept.arrays[i], state.array(i).Host().data());
     strategy->Restore(kept.state);
     const std::vector<Strategy::KeptTensor> tensors = strategy->Tensors();
     for (size_t i = 0; i < tensors.size(); ++i)
-      std::ranges::copy(kept.tensors.at(i), tensors[i].values);
+      std::ranges::copy(kept.tensors.at(i), tensors[i].values.Host().begin());
   }
   static ParamLayout Layout() {
     ParamLayout layout;

@@ -216,12 +216,12 @@ inline void ExpectRest(const LabSettings& given, int ranks) {
       lab.Step();
       lab.strategy->Quiesce();
       if (world.rank() > 0) continue;  // on to its next step
-      const float* model = lab.strategy->Model();
+      const float* model = lab.strategy->Model().Host().data();
       const std::vector<float> before(model, model + kCount);
       const int64_t steps = lab.state.steps;
       EXPECT_EQ(lab.Values(), before);
       world.Sleep(4);
-      EXPECT_TRUE(std::equal(before.begin(), before.end(), lab.strategy->Model()));
+      EXPECT_TRUE(std::equal(before.begin(), before.end(), lab.strategy->Model().Host().data()));
       EXPECT_EQ(lab.state.steps, steps);
     }
   });
@@ -231,7 +231,7 @@ inline void ExpectRest(const LabSettings& given, int ranks) {
 struct MixedParts {
   explicit MixedParts(const Communicator& world, const LabSettings& settings)
       : params(Layout(), Cpu()), gradients(params.layout(), Cpu()), rule(Sgd()) {
-    std::fill_n(params.values(), params.layout().size(), 1.0F);
+    std::fill_n(params.values().Host().data(), params.layout().size(), 1.0F);
     state = std::make_unique<RuleState>(params.layout(), *rule, Cpu());
     const StrategyEntry& entry = FindEntry(strategies(), "strategy", settings.strategy);
     strategy =
@@ -276,12 +276,12 @@ inline std::vector<float> AfterTwoMixedPushes(const LabSettings& settings, doubl
                                .team_examples = 1 + examples_of_second};
     const ParamView view = parts.strategy->View(step);
     const auto factor = static_cast<float>(worker + 1);
-    std::fill_n(view.gradients->dense(), 3, factor);
+    std::fill_n(view.gradients->dense().Host().data(), 3, factor);
     RowGradient& rows = view.gradients->rows(1);
     rows.ids = {worker, 3};
     rows.values.assign(4, 10 * factor);
     const int64_t statistics = parts.params.layout().slices()[2].offset;
-    std::fill_n(view.writable + statistics, 2, 4 * factor + 1);
+    std::fill_n(view.writable.Host().data() + statistics, 2, 4 * factor + 1);
     world.Charge({.operations = static_cast<double>(factor)});
     parts.strategy->Step(step);
   };
@@ -289,7 +289,7 @@ inline std::vector<float> AfterTwoMixedPushes(const LabSettings& settings, doubl
     MixedParts parts(world, settings);
     if (world.rank() >= servers) push(world, parts);
     parts.strategy->Quiesce();
-    const float* values = parts.strategy->Model();
+    const float* values = parts.strategy->Model().Host().data();
     if (world.rank() == 0) model.assign(values, values + parts.params.layout().size());
     parts.strategy->Finish();
   };

@@ -44,9 +44,9 @@ class SmallPart {
                            .updated_in_place = settings.in_place});
     strategy->Prepare();
     const auto rank = static_cast<float>(world.rank());
-    std::fill_n(params.values(0), settings.slices[0].Count(), rank);
+    std::ranges::fill(params.values(0).Host(), rank);
     for (int i = 0; i < settings.slices[1].Count(); ++i)
-      params.values(1)[i] = 10 * rank + static_cast<float>(i);
+      params.values(1).Host()[i] = 10 * rank + static_cast<float>(i);
   }
 
   void Step(int64_t step) {
