@@ -188,23 +188,10 @@ void RunIdle(const std::function<void(const Communicator&)>& body) {
 """
 RUN_THREADS = "    RunThreads({.ranks = ranks, .timeout"
 
-DEVICE_HEADER = """// A device with memory and copies, without kernels.
-#pragma once
-
-#include <memory>
-
-#include "tensor/device.h"
-
-namespace yoke {
-
-std::unique_ptr<Device> NewIdleDevice();
-
-}  // namespace yoke
-"""
 DEVICE = """// A device with memory and copies, without kernels.
-#include "tensor/idle.h"
-
 #include <cstring>
+
+#include "tensor/devices.h"
 
 namespace yoke {
 namespace {
@@ -229,16 +216,21 @@ class IdleDevice : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> NewIdleDevice() { return std::make_unique<IdleDevice>(); }
+namespace device {
+
+DeviceEntry idle() {
+  return {.name = "idle",
+          .summary = "Does nothing",
+          .present = [] { return 0; },
+          .make = [](int, const DeviceSettings&) -> std::shared_ptr<Device> {
+            return std::make_shared<IdleDevice>();
+          }};
+}
+
+}  // namespace device
 
 }  // namespace yoke
 """
-DEVICE_BY_NAME = """    if (name == "idle") {
-      all_.push_back(owned_.emplace_back(NewIdleDevice()).get());
-      continue;
-    }
-"""
-
 PAGE = "# idle\n\nDoes nothing.\n"
 
 PARTS = {
@@ -286,13 +278,9 @@ TEST(Idle, HasTwoExamples) {
              '             if (ranks == 1) RunIdle(body);\n             return ranks == 1;\n           }},\n')],
         "docs/communicators.md": [("| `simulated` |", "| `idle` | one | the clock's | `RunIdle` |\n")]},
     "device": {
-        "src/tensor/idle.h": DEVICE_HEADER, "src/tensor/idle.cc": DEVICE,
-        "src/tensor/devices.cc": [('\nnamespace yoke {\nnamespace', '#include "tensor/idle.h"\n'),
-                                  ('    if (name == "all" || name', DEVICE_BY_NAME)],
-        "src/train/job/keys.cc": [("or `emulated:0`, a", "`idle`, ")], "docs/job-keys.md": [("or `emulated:0`, a", "`idle`, ")],
+        "src/tensor/devices/idle.cc": DEVICE, **line_of("src/tensor/devices.def", "DEVICE"), "docs/devices/idle.md": PAGE,
         "tests/tensor/idle_test.cc": test("tensor/devices.h", """
 TEST(IdleDevice, IsKnownByItsName) {
   EXPECT_EQ(Devices({"idle"}, "node.devices").names(), std::vector<std::string>{"idle"});
-}"""),
-        "docs/devices.md": [("\n| executor | devices | |", '\n`"idle"` has memory and no kernels.\n')]},
+}""")},
 }

@@ -151,7 +151,7 @@ def build_offences(root):
             return
     yoke, job = root / "build/bin/yoke", root / "job.toml"
     job.write_text(JOB)
-    for kind in ("layers", "strategies", "executors", "rules", "formats"):
+    for kind in ("layers", "strategies", "executors", "rules", "formats", "devices"):
         found = re.search("^idle .*", run(yoke, "list", kind).stdout, re.M)
         if not found:
             yield f"yoke list {kind} has no idle"

@@ -19,6 +19,7 @@ SOURCES = {
     "optim/schedules.def": "optim/schedules",
     "data/formats.def": "data/formats",
     "node/executors.def": "node/executors",
+    "tensor/devices.def": "tensor/devices",
     "strategy/strategies.def": "strategy",
     "lsh/families.def": "lsh/families",
     "lsh/samplers.def": "lsh/samplers",

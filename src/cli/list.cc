@@ -14,6 +14,7 @@
 #include "optim/schedule.h"
 #include "params/store.h"
 #include "strategy/strategy.h"
+#include "tensor/devices.h"
 #include "train/job/job.h"
 
 namespace yoke {
@@ -69,6 +70,7 @@ const std::vector<Kind>& Kinds() {
       {"rules", "update rules: names for train.rule", ItemsOf(rules)},
       {"schedules", "learning rates over time: names for train.schedule", ItemsOf(schedules)},
       {"initializers", "how initial weights are drawn", ItemsOf(initializers)},
+      {"devices", "kinds of devices: names for node.devices", ItemsOf(device_kinds)},
       {"executors", "how a node's devices work on one replica: names for node.executor",
        ItemsOf(executors)},
       {"strategies", "values of cluster.strategy", ItemsOf(strategies)},

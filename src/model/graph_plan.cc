@@ -79,8 +79,9 @@ class StagedPlan : public GraphPlan {
   }
 
   void Backward(const Batch& batch, const ParamView& params, const GradientReady& ready) override {
-    Check(request_.training && (body() || !scored_only_) && params.gradients && params.writable.data,
-          "backward needs a training plan, labels, a place for gradients and writable values");
+    Check(
+        request_.training && (body() || !scored_only_) && params.gradients && params.writable.data,
+        "backward needs a training plan, labels, a place for gradients and writable values");
     view_.gradients = params.gradients;
     view_.writable = params.writable;
     view_.update = params.update;

@@ -38,8 +38,9 @@ struct OutputTables::Rows {
 
   Rows(const ParamView& params, const OutputProduct& output)
       : weight(params.values.Host().data() + params.layout->slices()[output.weight].offset),
-        bias(output.bias < 0 ? nullptr
-                             : params.values.Host().data() + params.layout->slices()[output.bias].offset),
+        bias(output.bias < 0
+                 ? nullptr
+                 : params.values.Host().data() + params.layout->slices()[output.bias].offset),
         inputs(output.inputs),
         count(output.outputs),
         mean(inputs) {

@@ -126,8 +126,7 @@ void Hogbatch::FindLeast(int i, const Round& round) {
   constexpr int kHalvings = 6;
   Worker& worker = *workers_[i];
   if (!worker.replica) return;
-  CopyShared(round.params.values.Host().data(), round.params.layout->size(),
-             worker.values.data());
+  CopyShared(round.params.values.Host().data(), round.params.layout->size(), worker.values.data());
   ParamView view = round.params;
   view.values = view.writable = OnHost(std::span(worker.values));
   view.gradients = &worker.gradients;

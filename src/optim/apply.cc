@@ -69,7 +69,8 @@ void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const Update
   for (size_t i = 0; i < params.layout().slices().size(); ++i) {
     const Slice& slice = params.layout().slices()[i];
     if (slice.kind == SliceKind::kDense && request.slices.Has(i))
-      kernel->Forward({.span = addresses.At(slice.offset, RoundUp(slice.Count(), 16)), .step = step});
+      kernel->Forward(
+          {.span = addresses.At(slice.offset, RoundUp(slice.Count(), 16)), .step = step});
   }
   stream.Wait();
 }

@@ -31,16 +31,15 @@ void RacingUpdates::ApplyRun(const UpdateRule& rule, float* values, const float*
     }
     rule.Update(span, step);
     CopyShared(own[0].data(), n, values + offset + at);
-    for (size_t i = 0; i < arrays; ++i)
-      CopyShared(span.state[i], n, StateAt(i, offset + at));
+    for (size_t i = 0; i < arrays; ++i) CopyShared(span.state[i], n, StateAt(i, offset + at));
   }
 }
 
 void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, UpdateStep step) {
   const Slice& slice = layout_.slices()[index];
   if (slice.kind == SliceKind::kDense)
-    return ApplyRun(rule_, values, gradients.dense().Host().data() + slice.offset, slice.offset, slice.Count(),
-                    step);
+    return ApplyRun(rule_, values, gradients.dense().Host().data() + slice.offset, slice.offset,
+                    slice.Count(), step);
   const RowGradient& rows = gradients.rows(index);
   const int64_t width = slice.RowWidth();
   for (size_t r = 0; r < rows.ids.size(); ++r) {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "kernels/vectors.h"
 #include "tensor/types.h"
 
 namespace yoke {
@@ -227,7 +228,7 @@ void Compressor::EncodePiece(std::span<const float> values, int64_t offset,
   if (kind() == Compression::kNone) std::memcpy(bytes.data(), values.data(), bytes.size());
   if (residual_.empty()) return;
   const std::span x(residual_.data() + offset, values.size());
-  for (int64_t i = 0; i < count; ++i) x[i] += values[i];
+  Add(x, values);
   if (!Shrinks(count)) {
     std::memcpy(bytes.data(), x.data(), bytes.size());
     std::ranges::fill(x, 0.0F);

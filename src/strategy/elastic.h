@@ -41,9 +41,7 @@ class Elastic : public Strategy {
   Value State() const override;
   void Restore(const Value& state) override;
   std::vector<KeptTensor> Tensors() override;
-  Rescued Recover() override {
-    return {.values = IsCentre() ? Model() : Array<const float>()};
-  }
+  Rescued Recover() override { return {.values = IsCentre() ? Model() : Array<const float>()}; }
 
  protected:
   /// Starts the exchange of a step whose W_i have been copied.

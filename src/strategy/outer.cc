@@ -85,9 +85,7 @@ Outer::Outer(const Options& options, const StrategyContext& context, OuterSettin
   sum_.Allocate(largest);
 }
 
-Array<float> Outer::Weights() const {
-  return context_.params.values().First(statistics_.begin());
-}
+Array<float> Outer::Weights() const { return context_.params.values().First(statistics_.begin()); }
 
 void Outer::Prepare() {
   if (settings_.base) settings_.base->Prepare();
@@ -141,11 +139,11 @@ void Outer::Take(double learning_rate) {
   sum_.Wait();
   const Fragment& fragment = fragments_[fragment_];
   const Array<float> common = fragment.Of(AllOf<float>(common_));
-  settings_.step({.values = common,
-                  .change = sum_.Change(common.count),
-                  .momentum = momentum_.bytes() == 0 ? Array<float>()
-                                                    : fragment.Of(AllOf<float>(momentum_)),
-                  .learning_rate = learning_rate});
+  settings_.step(
+      {.values = common,
+       .change = sum_.Change(common.count),
+       .momentum = momentum_.bytes() == 0 ? Array<float>() : fragment.Of(AllOf<float>(momentum_)),
+       .learning_rate = learning_rate});
   MixIn(fragment.Of(Weights()), common);
   if (IsLast()) {
     MixIn(statistics_.Of(context_.params.values()), sum_.Statistics());

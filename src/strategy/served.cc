@@ -174,7 +174,8 @@ void Served::TakeAnswer() {
   const Message message = context_.world.Receive(0, kToWorker);
   Unpacker answer(message.bytes);
   version_ = answer.Take<AnswerHeader>();
-  for (const std::span<float> part : exchanged_.Of(context_.params.values().Host())) answer.Take(part);
+  for (const std::span<float> part : exchanged_.Of(context_.params.values().Host()))
+    answer.Take(part);
   answer.End();
   ChargeModelCopy();
   context_.params.Publish();

@@ -41,8 +41,7 @@ ParamView Sgp::View(const StrategyStep& /*step*/) {
 }
 
 void Sgp::Step(const StrategyStep& step) {
-  if (copied_)
-    statistics_.AddChanges(AllOf<float>(copy_), All(), static_cast<float>(weight_));
+  if (copied_) statistics_.AddChanges(AllOf<float>(copy_), All(), static_cast<float>(weight_));
   if (step.examples > 0) {
     update_.Step(step);
     update_.Count(step.examples);

@@ -61,10 +61,10 @@ class Sgp : public Strategy {
   double weight_ = 1;
   int64_t steps_ = 0;
   bool copied_ = false;
-  bool under_way_ = false;           // a message, or arrived and not yet due
-  bool taken_early_ = false;         // by Quiesce
-  Buffer copy_;          // z_i; x_i before Quiesce if it took something early
-  Buffer half_, model_;  // what arrives
+  bool under_way_ = false;    // a message, or arrived and not yet due
+  bool taken_early_ = false;  // by Quiesce
+  Buffer copy_;               // z_i; x_i before Quiesce if it took something early
+  Buffer half_, model_;       // what arrives
   double half_weight_ = 0, weight_before_ = 1;
   std::vector<std::byte> message_;
   SideThread thread_;  // last: it ends first

@@ -63,7 +63,7 @@ template <typename T>
 class Staged {
  public:
   explicit Staged(Array<T> array)
-      : array_(array), copy_(Cpu(), array.OnHost() ? 0 : array.Bytes()) {}
+      : array_(array), copy_(array.device->staging(), array.OnHost() ? 0 : array.Bytes()) {}
 
   /// Copies the elements from their device.
   void Read() {

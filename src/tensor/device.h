@@ -40,6 +40,8 @@ class Device {
   virtual void Free(void* memory, int64_t bytes) = 0;  ///< `bytes` as allocated.
   virtual std::unique_ptr<Stream> NewStream() = 0;
   virtual bool IsHost() const { return false; }  ///< The CPU can read its memory directly.
+  /// The host's memory from which its copies are fastest.
+  virtual Device& staging();
   /// A stream that all threads share, for work whose end they wait for: copies, vectors, updates.
   Stream& stream() {
     std::call_once(once_, [this] { stream_ = NewStream(); });

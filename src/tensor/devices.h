@@ -1,4 +1,4 @@
-// Devices: those that a job names.
+// Devices: the kinds that there are, and those that a job names.
 #pragma once
 
 #include <memory>
@@ -9,18 +9,36 @@
 
 namespace yoke {
 
+/// What a job says of devices besides their names.
+struct DeviceSettings {
+  EmulatedSpeed emulated = {};
+};
+
+/// A kind of device. A job names one by the kind's name, or, if there are several, NAME:0, NAME:1.
+struct DeviceEntry {
+  std::string name;
+  std::string summary;
+  bool numbered = false;
+  /// How many of them "all" takes: those that this machine has.
+  int (*present)() = nullptr;
+  /// Throws UserError with a sentence if there is none with this number.
+  std::shared_ptr<Device> (*make)(int number, const DeviceSettings& settings) = nullptr;
+};
+const std::vector<DeviceEntry>& device_kinds();
+
 class Devices {
  public:
-  /// `names`: "all" (what this machine has: the CPU), "cpu", "emulated:N". Throws UserError, which
-  /// begins with `where`, for an unknown name or one that occurs twice. `emulated`: the speed
-  /// of emulated ones.
+  /// `names`: "all" (what this machine has), "cpu", "emulated:0", ... Throws UserError, which
+  /// begins with `where`, for an unknown name or one that occurs twice.
   Devices(const std::vector<std::string>& names, const std::string& where,
-          EmulatedSpeed emulated = {});
+          const DeviceSettings& settings = {});
   const std::vector<Device*>& all() const { return all_; }
   std::vector<std::string> names() const;
 
  private:
-  std::vector<std::unique_ptr<Device>> owned_;
+  void Add(std::shared_ptr<Device> device);
+
+  std::vector<std::shared_ptr<Device>> owned_;
   std::vector<Device*> all_;
 };
 

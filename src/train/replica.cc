@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/registry.h"
-#include "kernels/vectors.h"
 #include "kernels/threads.h"
+#include "kernels/vectors.h"
 #include "node/local_head.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
@@ -62,8 +62,8 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       threads_(setting.threads),
       step_examples_(setting.step_examples),
       devices_(job.node.Strings("devices"), job.node.Where("devices"),
-               {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
-                .slowdown = job.node.Float("emulated_slowdown")}),
+               {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
+                             .slowdown = job.node.Float("emulated_slowdown")}}),
       home_(Home()),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       graph_(layers_, TaskOf(data)),
@@ -110,8 +110,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
 
 /// The only device, if all that works with the values can reach them there; otherwise the CPU.
 Device& Replica::Home() const {
-  const ExecutorEntry& executor =
-      FindEntry(executors(), "executor", job_.node.String("executor"));
+  const ExecutorEntry& executor = FindEntry(executors(), "executor", job_.node.String("executor"));
   const bool there = devices_.all().size() == 1 && executor.values_on_device &&
                      entry_.values_on_device && !world_.InVirtualTime();
   return there ? *devices_.all()[0] : Cpu();
@@ -156,8 +155,7 @@ void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
 
 std::vector<std::span<std::byte>> Replica::Portable() {
   std::vector<std::span<std::byte>> parts = {BytesOf(&state_.steps, 1)};
-  for (const Staged<float>& array : host_)
-    parts.push_back(std::as_writable_bytes(array.Host()));
+  for (const Staged<float>& array : host_) parts.push_back(std::as_writable_bytes(array.Host()));
   for (size_t i = 0; i < layout().slices().size(); ++i) {
     std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
     parts.push_back(BytesOf(clocks.data(), static_cast<int64_t>(clocks.size())));
@@ -269,15 +267,12 @@ void Replica::TakeLayers() {
 
 double Replica::ConsensusDistance() const {
   if (!entry_.replicas_differ) return 0;
-  const int64_t n = layout().statistics_begin();  // without running statistics
-  const std::span<float> values = host_[0].Host();
-  std::vector<float> mean(values.begin(), values.begin() + n);
+  const ConstValues weights = host_[0].Host().first(layout().statistics_begin());
+  std::vector<float> mean(weights.begin(), weights.end());
   world_.AllReduce(mean);
-  double mine = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const double distance = values[i] - mean[i] / static_cast<float>(world_.size());
-    mine += distance * distance;
-  }
+  Divide(mean, static_cast<float>(world_.size()));
+  Subtract(mean, weights);
+  const double mine = SquareSum(ConstValues(mean));
   double sum = 0;
   for (const auto& bytes : world_.AllGather(std::as_bytes(std::span(&mine, 1)))) {
     double theirs = 0;

@@ -127,7 +127,7 @@ class Replica {
   int64_t step_examples_;
   Devices devices_;
   Device& home_;  // of values, gradients and the rule's state
-  List layers_;  // the model's
+  List layers_;   // the model's
   Graph graph_;
   ParamStore params_;
   LayerStates states_;

@@ -18,7 +18,9 @@ learning_rate = 0.05
 [node]
 threads = 1
 """
-DETERMINISTIC = ["allreduce", "easgd_original", "easgd_sync1", "easgd_sync3", "local_sgd", "slowmo", "diloco", "sgp"]
+DETERMINISTIC = [["allreduce"], ["allreduce", "--set", "cluster.compression=int8"], ["allreduce", "--set", "cluster.accumulate=3"], ["easgd_original"],
+                 ["easgd_sync1"], ["easgd_sync2", "--set", "cluster.centre_everywhere=true"], ["easgd_sync3", "--set", "cluster.period=2"], ["local_sgd"],
+                 ["slowmo"], ["slowmo", "--set", "cluster.base=sgp"], ["diloco", "--set", "cluster.fragments=2"], ["sgp", "--set", "cluster.overlap=true"]]
 ON_DEMAND = ["async_sgd", "gossip_pull", "ad_psgd"]
 
 
@@ -41,8 +43,16 @@ class DevicesTest(ProgramTest):
 
     def test_every_deterministic_strategy(self):
         for strategy in DETERMINISTIC:
-            words = ("--replicas", "2", "--strategy", strategy)
+            words = ("--replicas", "2", "--strategy", *strategy)
             self.assertEqual(self.model("emulated:0", *words), self.model("cpu", *words), strategy)
+
+    def test_what_ranks_keep_moves_between_devices(self):
+        for strategy in (["diloco", "--set", "cluster.overlap=2"], ["easgd_sync1"], ["allreduce", "--set", "cluster.accumulate=3"]):
+            words = ("--replicas", "2", "--set", "train.rule=adam", "--strategy", *strategy)
+            whole, run = self.model("cpu", *words), "half-" + strategy[0]
+            self.good("train", self.job(), "--run", run, *words, "--set", "node.devices=emulated:0", "--set", "train.epochs=1")
+            self.good("train", "--resume", run, "--set", "train.epochs=2")
+            self.assertEqual(self.weights(run), whole, strategy)
 
     def test_strategies_on_demand(self):
         for strategy in ON_DEMAND:

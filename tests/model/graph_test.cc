@@ -191,8 +191,8 @@ std::vector<float> FinishedScores(const Model& m, DType type) {
     for (int64_t o = 0; o < output.outputs; ++o) {
       float score = m.params.values(output.bias).Host()[o];
       for (int64_t i = 0; i < output.inputs; ++i)
-        score +=
-            below[n * output.inputs + i] * m.params.values(output.weight).Host()[o * output.inputs + i];
+        score += below[n * output.inputs + i] *
+                 m.params.values(output.weight).Host()[o * output.inputs + i];
       scores.push_back(score);
     }
   return scores;

@@ -28,8 +28,10 @@ std::string Written(const List& layers, const ModelTask& task) {
   const Graph graph(layers, task);
   ParamStore params(graph.layout(), Cpu());
   Initialize(params, 3);
-  return WriteOnnx(
-      {.layers = layers, .task = task, .layout = graph.layout(), .values = params.values().Host().data()});
+  return WriteOnnx({.layers = layers,
+                    .task = task,
+                    .layout = graph.layout(),
+                    .values = params.values().Host().data()});
 }
 
 std::string WrittenAgain(const std::string& bytes) {
@@ -38,8 +40,10 @@ std::string WrittenAgain(const std::string& bytes) {
   const Graph graph(model.layers, task);
   ParamStore params(graph.layout(), Cpu());
   CopyWeights(model, "m.onnx", graph.layout(), params.values().Host().data());
-  return WriteOnnx(
-      {.layers = model.layers, .task = task, .layout = graph.layout(), .values = params.values().Host().data()});
+  return WriteOnnx({.layers = model.layers,
+                    .task = task,
+                    .layout = graph.layout(),
+                    .values = params.values().Host().data()});
 }
 
 std::string Refusal(const std::string& bytes) {
@@ -152,10 +156,11 @@ TEST(Onnx, WeightsThatAreNoNumbersAreRefused) {
   ParamStore params(graph.layout(), Cpu());
   params.values().Host()[3] = std::nanf("");
   const List layers = Small();
-  EXPECT_EQ(
-      Refusal(WriteOnnx(
-          {.layers = layers, .task = kRow, .layout = graph.layout(), .values = params.values().Host().data()})),
-      "m.onnx: node 'linear1' (Gemm): its weight holds nan: expected finite numbers");
+  EXPECT_EQ(Refusal(WriteOnnx({.layers = layers,
+                               .task = kRow,
+                               .layout = graph.layout(),
+                               .values = params.values().Host().data()})),
+            "m.onnx: node 'linear1' (Gemm): its weight holds nan: expected finite numbers");
 }
 
 TEST(Onnx, SaysWhatAFileLacks) {
@@ -187,7 +192,8 @@ TEST(Onnx, WeightsMustBeThoseOfTheModel) {
   const OnnxModel model = ParseOnnx(Written(Small(), kRow), "m.onnx", "");
   const Graph other({Layer("linear", {{"outputs", 3}})}, kRow);
   ParamStore params(other.layout(), Cpu());
-  EXPECT_THROW(CopyWeights(model, "m.onnx", other.layout(), params.values().Host().data()), UserError);
+  EXPECT_THROW(CopyWeights(model, "m.onnx", other.layout(), params.values().Host().data()),
+               UserError);
 }
 
 }  // namespace yoke::onnx_test

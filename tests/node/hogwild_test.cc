@@ -25,7 +25,8 @@ TEST(ImmediatePlans, MoveWeightsAndAnnounceTheRest) {
   const Graph graph = BuildModel(model, {.input = {.shape = {1, 28, 28}}, .outputs = 10});
   ParamStore params(graph.layout(), Cpu());
   Initialize(params, 1);
-  const std::vector<float> before(params.values().Host().data(), params.values().Host().data() + graph.layout().size());
+  const std::vector<float> before(params.values().Host().data(),
+                                  params.values().Host().data() + graph.layout().size());
   Gradients expected(graph.layout(), Cpu()), gradients(graph.layout(), Cpu());
   std::fill_n(gradients.dense().Host().data(), gradients.dense().count, 7.0F);
   const ExecutorContext context{.graph = graph, .batch = 16};
@@ -45,7 +46,8 @@ TEST(ImmediatePlans, MoveWeightsAndAnnounceTheRest) {
     for (int64_t i = slice.offset; i < slice.offset + slice.Count(); ++i) {
       const float moved = weight ? 0.5F * expected.dense().Host()[i] : 0;
       ASSERT_NEAR(params.values().Host()[i], before[i] - moved, 1e-6) << slice.name;
-      ASSERT_EQ(gradients.dense().Host()[i], weight ? 7.0F : expected.dense().Host()[i]) << slice.name;
+      ASSERT_EQ(gradients.dense().Host()[i], weight ? 7.0F : expected.dense().Host()[i])
+          << slice.name;
     }
   }
 }

@@ -44,7 +44,8 @@ struct Model {
       gradients.rows(0).ids.push_back(id);
       for (int64_t j = 0; j < kWidth; ++j) {
         const float g = static_cast<float>(random.Uniform(-1, 1));
-        if (slice.kind == SliceKind::kDense) gradients.dense().Host()[slice.offset + id * kWidth + j] = g;
+        if (slice.kind == SliceKind::kDense)
+          gradients.dense().Host()[slice.offset + id * kWidth + j] = g;
         gradients.rows(0).values.push_back(g);
       }
     }
@@ -57,7 +58,9 @@ struct Model {
                    .learning_rate = 0.1,
                    .clip_norm = clip_norm});
   }
-  float At(int64_t row, int64_t column) const { return params.values(0).Host()[row * kWidth + column]; }
+  float At(int64_t row, int64_t column) const {
+    return params.values(0).Host()[row * kWidth + column];
+  }
 
   const UpdateRule& rule;
   ParamStore params;
@@ -73,7 +76,8 @@ TEST(Apply, RowSparseEqualsDenseWhenEveryRowIsTouched) {
       for (Model* model : {&dense, &sparse}) model->Touch({0, 1, 2, 3, 4, 5}, step), model->Step();
     }
     for (int64_t i = 0; i < kRows * kWidth; ++i)
-      EXPECT_NEAR(dense.params.values(0).Host()[i], sparse.params.values(0).Host()[i], 1e-6) << entry.name;
+      EXPECT_NEAR(dense.params.values(0).Host()[i], sparse.params.values(0).Host()[i], 1e-6)
+          << entry.name;
   }
 }
 
@@ -121,11 +125,13 @@ TEST(Apply, UpdatesEveryNumberOfLargeSlicesOnceOnAnyNumberOfThreads) {
     ParamStore params(layout, Cpu());
     Gradients gradients(layout, Cpu());
     RuleState state(layout, *rule, Cpu());
-    for (int64_t i = 0; i < layout.dense_size(); ++i) gradients.dense().Host()[i] = static_cast<float>(i);
+    for (int64_t i = 0; i < layout.dense_size(); ++i)
+      gradients.dense().Host()[i] = static_cast<float>(i);
     Apply(params, {.rule = *rule, .state = state, .gradients = gradients, .learning_rate = 2});
     for (const Slice& slice : layout.slices())
       for (int64_t i = slice.offset; i < slice.offset + slice.Count(); ++i)
-        ASSERT_EQ(params.values().Host()[i], -2.0F * static_cast<float>(i)) << threads << " threads";
+        ASSERT_EQ(params.values().Host()[i], -2.0F * static_cast<float>(i))
+            << threads << " threads";
   }
   omp_set_num_threads(before);
 }

@@ -81,7 +81,9 @@ TEST(Initialize, IsTheSameForAnyNumberOfThreads) {
     ParamStore one(layout, Cpu()), three(layout, Cpu());
     Initialize(one, 7, 1);
     Initialize(three, 7, 3);
-    EXPECT_EQ(std::memcmp(one.values().Host().data(), three.values().Host().data(), static_cast<size_t>(one.bytes())), 0)
+    EXPECT_EQ(std::memcmp(one.values().Host().data(), three.values().Host().data(),
+                          static_cast<size_t>(one.bytes())),
+              0)
         << initializer.name;
   }
 }

@@ -187,7 +187,7 @@ TEST(AdPsgdStatistics, KeepWhatTheGradientsComputationAdded) {
     test::SmallPart part(world, {.strategy = "ad_psgd"});
     const ParamView view = part.strategy->View({.examples = 1});
     view.writable.Host()[16] += 3;  // as a layer moves its running mean
-    world.Sleep(10);         // rank 0 and rank 1 average: 0 and 10 become 5
+    world.Sleep(10);                // rank 0 and rank 1 average: 0 and 10 become 5
     EXPECT_EQ(view.values.Host()[0], static_cast<float>(world.rank()));  // the gradient's stay
     part.strategy->Step({.learning_rate = 0.1, .examples = 1});
     part.strategy->Quiesce();

@@ -141,7 +141,8 @@ TEST(EasgdSync1InPlace, AddsTheForceOfThePreStepValuesToWhatTheExecutorLeft) {
     for (int i = 0; i < 3; ++i) view.writable.Host()[i] += 5;
     part.strategy->Step({.learning_rate = 0.1, .examples = 1});
     const auto before = static_cast<float>(world.rank());
-    EXPECT_FLOAT_EQ(part.params.values().Host()[0], before + 5 - 0.45F * before);  // the centre was 0
+    EXPECT_FLOAT_EQ(part.params.values().Host()[0],
+                    before + 5 - 0.45F * before);  // the centre was 0
     if (world.rank() == 0) {
       EXPECT_FLOAT_EQ(part.strategy->Model().Host()[0], 0.45F);
     }

@@ -33,7 +33,8 @@ TEST(Packing, GivesBackGradientRowsAndStatistics) {
   Unpacker unpacker(message);
   std::vector<float> statistics;
   unpacker.TakeGradient(Exchanged(params.layout()), plain, theirs, statistics);
-  EXPECT_TRUE(std::equal(theirs.dense().Host().data(), theirs.dense().Host().data() + 5, gradients.dense().Host().data()));
+  EXPECT_TRUE(std::equal(theirs.dense().Host().data(), theirs.dense().Host().data() + 5,
+                         gradients.dense().Host().data()));
   EXPECT_EQ(theirs.rows(1).ids, gradients.rows(1).ids);
   EXPECT_EQ(theirs.rows(1).values, gradients.rows(1).values);
   EXPECT_EQ(static_cast<int64_t>(statistics.size()), params.layout().size() - begin);

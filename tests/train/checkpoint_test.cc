@@ -48,10 +48,11 @@ class CheckpointTest : public testing::Test {
 
   std::string Write(int64_t step, int keep = 2, bool best = false) {
     header_.position.step = step;
-    return WriteCheckpoint({.run = run_, .keep = keep, .best = best}, {.header = header_,
-                                                                       .layout = params_.layout(),
-                                                                       .values = params_.values().Host().data(),
-                                                                       .state = state_});
+    return WriteCheckpoint({.run = run_, .keep = keep, .best = best},
+                           {.header = header_,
+                            .layout = params_.layout(),
+                            .values = params_.values().Host().data(),
+                            .state = state_});
   }
 
   std::vector<std::string> Folders() const {
@@ -101,8 +102,9 @@ TEST_F(CheckpointTest, KeepsEverything) {
   RuleState state(params.layout(), *rule_, Cpu());
   read.Load(params);
   read.Load(params.layout(), state);
-  EXPECT_TRUE(
-      std::equal(params.values().Host().data(), params.values().Host().data() + params.layout().size(), params_.values().Host().data()));
+  EXPECT_TRUE(std::equal(params.values().Host().data(),
+                         params.values().Host().data() + params.layout().size(),
+                         params_.values().Host().data()));
   EXPECT_EQ(state.array(1).Host()[1], 43);
   EXPECT_EQ(state.row_steps(0)[2], 44);
   EXPECT_EQ(state.steps, 9);

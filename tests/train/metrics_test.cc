@@ -224,7 +224,8 @@ TEST(EvaluateTest, WideOutputsGiveWhatAllScoresGive) {
     for (const char* loss : {"softmax_cross_entropy", "sigmoid_cross_entropy"})
       for (DType arithmetic : {DType::kF32, DType::kBf16}) {
         Case c(multi_label, 4099, loss);
-        for (int o = 0; o < 7; ++o) c.params.values(1).Host()[o] += 2;  // that some labels are found
+        for (int o = 0; o < 7; ++o)
+          c.params.values(1).Host()[o] += 2;  // that some labels are found
         const Metrics expected = FromAllScores(c, arithmetic);
         const Metrics found = c.Measure(1, false, arithmetic);
         const bool exact = arithmetic == DType::kF32;

@@ -18,7 +18,7 @@ class Single : public Executor {
       : context_(context),
         stream_(context.values->NewStream()),
         plans_(context_, context.batch, {.target = target()}),
-        low_(target()) {
+        bf16_(target()) {
     if (!on_host()) plans_.For(context.batch);  // says at once what the device does not take
   }
 
@@ -26,7 +26,7 @@ class Single : public Executor {
     if (batch.size == 0) return StepOfNothing(params, step.ready);
     if (step.head) return StepOfBody(batch, params, step);
     GraphPlan& plan = plans_.For(batch.size);
-    const ParamView view = context_.arithmetic == DType::kBf16 ? low_.Refresh(params) : params;
+    const ParamView view = context_.arithmetic == DType::kBf16 ? bf16_.Refresh(params) : params;
     plan.Forward(batch, view);
     plan.Backward(batch, view, on_host() ? step.ready : GradientReady());
     const StepResult result{.loss = plan.Loss(), .examples = batch.size};
@@ -59,7 +59,7 @@ class Single : public Executor {
   Plans plans_;
   Plans bodies_{context_, context_.batch, {.part = GraphPart::kBody}};
   Batch above_;  // activations with the batch's labels
-  Bf16Copy low_;
+  Bf16Copy bf16_;
 };
 
 /// On a device with memory of its own, with values that lie on the host and are copied there.

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "kernels/rows.h"
+#include "kernels/vectors.h"
 #include "node/crew.h"
 #include "node/plans.h"
 #include "node/split_devices.h"
@@ -40,18 +41,19 @@ struct Part {
   float weight = 0;  ///< Its fraction of the batch's examples.
 };
 
-/// to = the weighted sum of the parts' gradients [offset, offset + count), count <= kBlock.
-void SumTree(std::span<Part* const> parts, int64_t offset, int64_t count, float* to) {
+/// to = the weighted sum of the parts' gradients from `offset` on, of at most kBlock elements.
+void SumTree(std::span<Part* const> parts, int64_t offset, Values to) {
+  const auto count = static_cast<int64_t>(to.size());
   if (parts.size() == 1) {
-    const float* from = parts[0]->gradients.dense().data + offset;
-    const float weight = parts[0]->weight;
-    for (int64_t i = 0; i < count; ++i) to[i] = weight * from[i];
+    std::copy_n(parts[0]->gradients.dense().data + offset, count, to.begin());
+    Scale(to, parts[0]->weight);
     return;
   }
   std::array<float, kBlock> right;
-  SumTree(parts.first(parts.size() / 2), offset, count, to);
-  SumTree(parts.subspan(parts.size() / 2), offset, count, right.data());
-  for (int64_t i = 0; i < count; ++i) to[i] += right[i];
+  const Values other(right.data(), to.size());
+  SumTree(parts.first(parts.size() / 2), offset, to);
+  SumTree(parts.subspan(parts.size() / 2), offset, other);
+  Add(to, other);
 }
 
 class Split : public Executor {
@@ -140,7 +142,10 @@ class Split : public Executor {
     const float* from = gradient_.data();
     for (const Part* part : working_) {
       const Tensor down = part->plan->CutGradient();
-      for (int64_t i = 0; i < down.Count(); ++i) down.As<float>()[i] = *from++ / part->weight;
+      const Values gradient(down.As<float>(), down.Count());
+      std::copy_n(from, down.Count(), gradient.begin());
+      Divide(gradient, part->weight);
+      from += down.Count();
     }
     return loss;
   }
@@ -158,12 +163,11 @@ class Split : public Executor {
     const int64_t blocks = (params.layout->dense_size() + kBlock - 1) / kBlock;
     const auto parts = static_cast<int64_t>(parts_.size());
     const int64_t begin = blocks * p / parts, end = blocks * (p + 1) / parts;
-    float* const sum = params.gradients->dense().Host().data();
+    const Values sum = params.gradients->dense().Host();
 #pragma omp parallel for schedule(static) if (end - begin > 64)
     for (int64_t block = begin; block < end; ++block) {
       const int64_t at = block * kBlock;
-      SumTree(working_, at, std::min(kBlock, params.layout->dense_size() - at),
-              sum + at);
+      SumTree(working_, at, sum.subspan(at, std::min(kBlock, params.layout->dense_size() - at)));
     }
   }
 
@@ -186,11 +190,10 @@ class Split : public Executor {
   void AverageBuffers(const ParamView& params) {
     for (const Slice& slice : params.layout->slices()) {
       if (slice.kind != SliceKind::kBuffer) continue;
-      float* to = params.writable.Host().data() + slice.offset;
-      std::fill_n(to, slice.Count(), 0.0F);
+      const Values to = params.writable.Host().subspan(slice.offset, slice.Count());
+      std::ranges::fill(to, 0.0F);
       for (const Part* part : working_) {
-        const float* from = part->values.As<float>() + slice.offset;
-        for (int64_t i = 0; i < slice.Count(); ++i) to[i] += part->weight * from[i];
+        AddScaled(to, part->weight, {part->values.As<float>() + slice.offset, to.size()});
       }
     }
   }

@@ -149,8 +149,8 @@ const std::vector<OptionSpec>& node_keys() {
       {.name = "devices",
        .type = kStrings,
        .fallback = "all",
-       .help = "Devices that compute: `all` (what the machine has), `cpu`, or `emulated:0`, a "
-               "second memory on the CPU for tests. A list for several."},
+       .help = "Devices that compute: `all` (what the machine has), or names from `yoke list "
+               "devices`, with a number where there are several of a kind: `emulated:0`."},
       {.name = "emulated_slowdown",
        .type = kFloat,
        .fallback = 1.0,

@@ -70,7 +70,8 @@ void Job::Restore(Job& other) {
   const int64_t count = graph_.layout().size();
   std::copy_n(other.params_.values().Host().data(), count, params_.values().Host().data());
   for (size_t i = 0; i < state_.names().size(); ++i)
-    std::copy_n(other.state_.array(static_cast<int>(i)).Host().data(), count, state_.array(static_cast<int>(i)).Host().data());
+    std::copy_n(other.state_.array(static_cast<int>(i)).Host().data(), count,
+                state_.array(static_cast<int>(i)).Host().data());
   for (size_t s = 0; s < graph_.layout().slices().size(); ++s)
     state_.row_steps(static_cast<int>(s)) = other.state_.row_steps(static_cast<int>(s));
   state_.steps = other.state_.steps;

@@ -77,8 +77,9 @@ class ComputedHead : public Head {
     double loss = 0;
     for (int64_t n = 0; n < batch.size; ++n, down += lab_.width) {
       float gradient[kSecond] = {};
-      loss += share * lab_.compute(batch.dense.As<float>() + n * lab_.width,
-                                   params_.values.Host().data() + (kCount - kSecond), gradient, down);
+      loss +=
+          share * lab_.compute(batch.dense.As<float>() + n * lab_.width,
+                               params_.values.Host().data() + (kCount - kSecond), gradient, down);
       for (int64_t i = 0; i < kSecond; ++i) sum[i] += share * gradient[i];
       for (int64_t i = 0; i < lab_.width; ++i) down[i] *= share;
     }
@@ -173,7 +174,9 @@ class Lab {
       kept.tensors.emplace_back(tensor.values.Host().begin(), tensor.values.Host().end());
     return kept;
   }
-  std::vector<float> Values() const { return {params.values().Host().data(), params.values().Host().data() + kCount}; }
+  std::vector<float> Values() const {
+    return {params.values().Host().data(), params.values().Host().data() + kCount};
+  }
 
   static bool Padding(int64_t i) { return i >= kFirst && i < 48; }
 

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/round_up.h"
+#include "tensor/devices.h"
 #include "tensor/reserve.h"
 
 namespace yoke {
@@ -101,6 +102,8 @@ void ReserveMemory(int64_t bytes) {
 
 void ReturnMemory(int64_t bytes) { reserved -= bytes; }
 
+Device& Device::staging() { return Cpu(); }
+
 Device& Cpu() {
   static CpuDevice device;
   return device;
@@ -110,5 +113,19 @@ Stream& CpuStream() {
   static ImmediateStream stream;
   return stream;
 }
+
+namespace device {
+
+DeviceEntry cpu() {
+  return {.name = "cpu",
+          .summary = "The cores of this machine",
+          .present = [] { return 1; },
+          .make =
+              [](int /*number*/, const DeviceSettings& /*settings*/) {
+                return std::shared_ptr<Device>(&Cpu(), [](Device* /*lives on*/) {});
+              }};
+}
+
+}  // namespace device
 
 }  // namespace yoke

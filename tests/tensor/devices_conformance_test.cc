@@ -1,4 +1,4 @@
-// Devices: memory, order of work, speed; one body for the CPU and the emulated device.
+// Devices: memory, order of work, speed; one body for all kinds (cpu, emulated).
 #include "tensor/device.h"
 
 #include <gtest/gtest.h>
@@ -14,12 +14,12 @@
 #include "tensor/devices.h"
 #include "tensor/emulated.h"
 
-namespace yoke::device_test {
+namespace yoke::devices_conformance_test {
 
-class DeviceTest : public testing::TestWithParam<bool> {
+class DeviceTest : public testing::TestWithParam<DeviceEntry> {
  protected:
-  DeviceTest() : emulated_(NewEmulatedDevice(0, {})) {}
-  Device& device() { return GetParam() ? *emulated_ : Cpu(); }
+  DeviceTest() : device_(GetParam().make(0, {})) {}
+  Device& device() { return *device_; }
   std::vector<char> OnHost(const Buffer& buffer) {
     std::vector<char> copy(buffer.bytes(), 7);
     const auto stream = device().NewStream();
@@ -29,7 +29,7 @@ class DeviceTest : public testing::TestWithParam<bool> {
   }
 
  private:
-  std::unique_ptr<Device> emulated_;
+  std::shared_ptr<Device> device_;
 };
 
 TEST_P(DeviceTest, MemoryIsAlignedAndZero) {
@@ -98,8 +98,8 @@ TEST_P(DeviceTest, ABatchsArraysFollowIt) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DeviceTest, testing::Bool(),
-                         [](const auto& info) { return info.param ? "emulated" : "cpu"; });
+INSTANTIATE_TEST_SUITE_P(All, DeviceTest, testing::ValuesIn(device_kinds()),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(CpuDevice, LargeMemoryBeginsAtAHugePage) {
   const Buffer buffer(Cpu(), 5 << 20);
@@ -190,4 +190,4 @@ TEST(Devices, AreRefusedInASentence) {
   EXPECT_NE(Refusal({}), "");
 }
 
-}  // namespace yoke::device_test
+}  // namespace yoke::devices_conformance_test

@@ -20,6 +20,7 @@
 #include "base/round_up.h"
 #include "base/thread.h"
 #include "base/wait_time.h"
+#include "tensor/devices.h"
 #include "tensor/reserve.h"
 
 namespace yoke {
@@ -234,5 +235,20 @@ class EmulatedDevice : public Device {
 std::unique_ptr<Device> NewEmulatedDevice(int index, EmulatedSpeed speed) {
   return std::make_unique<EmulatedDevice>(index, speed);
 }
+
+namespace device {
+
+DeviceEntry emulated() {
+  return {.name = "emulated",
+          .summary = "A second memory and an asynchronous queue, computed on the CPU",
+          .numbered = true,
+          .present = [] { return 0; },
+          .make =
+              [](int number, const DeviceSettings& settings) {
+                return std::shared_ptr<Device>(NewEmulatedDevice(number, settings.emulated));
+              }};
+}
+
+}  // namespace device
 
 }  // namespace yoke
