@@ -46,7 +46,7 @@ class Step {
     layout_.Pack();
     params_ = std::make_unique<ParamStore>(layout_, Cpu());
     const Buffer drawn = Numbers(layout_.size(), 0.2, 1);
-    std::copy_n(drawn.As<float>(), layout_.size(), params_->values());
+    std::copy_n(drawn.As<float>(), layout_.size(), params_->values().Host().data());
     gradients_ = std::make_unique<Gradients>(layout_, Cpu());
     const RuleEntry& adam = FindEntry(rules(), "rule", "adam");
     rule_ = adam.make(Options("train", Table{}, adam.options));
@@ -110,9 +110,10 @@ class Step {
 
   /// Adam on every row, touched or not: what a dense optimizer pays.
   void UpdateAll() {
-    const UpdateSpan span{.values = params_->values(),
-                          .gradient = params_->values(),
-                          .state = {state_->array(0), state_->array(1)}};
+    const UpdateSpan span{
+        .values = params_->values().Host().data(),
+        .gradient = params_->values().Host().data(),
+        .state = {state_->array(0).Host().data(), state_->array(1).Host().data()}};
     ForEachOnTeam(layout_.size() / kHidden / 64, [&](int64_t block) {
       UpdateSpan part = span;
       const int64_t at = block * 64 * kHidden;
@@ -142,7 +143,7 @@ class Step {
     }
   }
   const float* Weight(int64_t row) const {
-    return params_->values() + layout_.slices()[1].offset + row * kHidden;
+    return params_->values().Host().data() + layout_.slices()[1].offset + row * kHidden;
   }
   float* Hidden(int64_t n) const { return hidden_.As<float>() + n * batch_ * kHidden; }
   SparseRows Rows(int64_t n) const {
@@ -154,7 +155,7 @@ class Step {
   }
   SparseLinearCall InputCall(int64_t n) {
     return {.input = Rows(n),
-            .weight = params_->values(),
+            .weight = params_->values().Host().data(),
             .bias = bias_.As<float>(),
             .output = Hidden(n),
             .output_gradient = input_gradients_.As<float>(),
@@ -351,14 +352,15 @@ class Step {
         const int64_t at = layout_.slices()[slice].offset + int64_t{rows.ids[r]} * kHidden;
         const int t = ++state_->row_steps(slice)[rows.ids[r]];
         const double first = 1 - std::pow(0.9, t), second = std::sqrt(1 - std::pow(0.999, t));
+        float* const w = params_->values().Host().data() + at;
+        float* const first_moment = state_->array(0).Host().data() + at;
+        float* const second_moment = state_->array(1).Host().data() + at;
         for (int64_t i = 0; i < kHidden; ++i) {
           const float g = rows.values[r * kHidden + i];
-          float& m = state_->array(0)[at + i];
-          float& v = state_->array(1)[at + i];
+          float &m = first_moment[i], &v = second_moment[i];
           m = 0.9F * m + 0.1F * g;
           v = 0.999F * v + 0.001F * g * g;
-          params_->values()[at + i] -=
-              1e-9F / float(first) * m / (std::sqrt(v) / float(second) + 1e-8F);
+          w[i] -= 1e-9F / float(first) * m / (std::sqrt(v) / float(second) + 1e-8F);
         }
       }
     }
