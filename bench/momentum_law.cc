@@ -98,7 +98,7 @@ class Worker {
     const StrategyStep step = {
         .step = step_++, .learning_rate = rate, .examples = kExamples, .team_examples = kExamples};
     const ParamView view = strategy_->View(step);
-    read(view.values);
+    read(view.values.Host().data());
     gradient_.At(view);
     world_.Charge({.operations = 1});
     strategy_->Step(step);
@@ -125,7 +125,8 @@ class Worker {
 Values WarmedUp(const Problem& problem, double rate) {
   ParamStore drawn(problem.layout(), Cpu());
   Initialize(drawn, 1);
-  Values values(drawn.values(), drawn.values() + problem.layout().size());
+  const std::span<float> first = drawn.values().Host();
+  Values values(first.begin(), first.end());
   Simulate({}, [&](const Communicator& world) {
     Worker worker(problem, world, values);
     for (int i = 0; i < kWarmUp; ++i) worker.Step(rate, [](const float*) {});
@@ -163,7 +164,7 @@ double FitMomentum(const Problem& problem, const Trajectory& w) {
   Gradient gradient(problem);
   double dd = 0, gg = 0, dg = 0, yd = 0, yg = 0;
   for (size_t t = 1; t + 1 < w.size(); ++t) {
-    std::copy(w[t].begin(), w[t].end(), at.values());
+    std::copy(w[t].begin(), w[t].end(), at.values().Host().begin());
     gradient.At(at.View(&gradients));
     for (int64_t i = 0; i < gradients.dense().count; ++i) {
       const double y = w[t + 1][i] - w[t][i], d = w[t][i] - w[t - 1][i];
