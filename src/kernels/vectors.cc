@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <utility>
 
 #include "kernels/loops.h"
 
@@ -49,15 +51,17 @@ void RunOnHost(const VectorCall& call) {
   }
 }
 
-/// Runs the call on the arrays' device and waits for its end.
-void Run(VectorCall call, Array<float> y, Array<const float> p = {}, Array<const float> q = {}) {
+/// Runs the call on the arrays' device and waits for its end. `others`: p and q, as far as the
+/// operation has them.
+void Run(VectorCall call, Array<float> y, std::initializer_list<Array<const float>> others = {}) {
   call.y = y.data;
-  call.p = p.data;
-  call.q = q.data;
   call.count = y.count;
-  for (const Array<const float>& other : {p, q})
-    Check(!other.data || (other.device == y.device && other.count == y.count),
+  const float** operand = &call.p;
+  for (const Array<const float>& other : others) {
+    Check(other.count == y.count && (y.count == 0 || other.device == y.device),
           "the arrays of a call are equally long and on one device");
+    *std::exchange(operand, &call.q) = other.data;
+  }
   if (y.OnHost()) return RunOnHost(call);
   Stream& stream = y.device->stream();
   MakeVectors({.device = y.device, .stream = &stream})->Forward(call);
@@ -142,30 +146,30 @@ void Scale(Array<float> y, float a) { Run({.operation = Operation::kScale, .a = 
 
 void Divide(Array<float> y, float a) { Run({.operation = Operation::kDivide, .a = a}, y); }
 
-void Add(Array<float> y, Array<const float> x) { Run({.operation = Operation::kAdd}, y, x); }
+void Add(Array<float> y, Array<const float> x) { Run({.operation = Operation::kAdd}, y, {x}); }
 
 void AddScaled(Array<float> y, float a, Array<const float> x) {
-  Run({.operation = Operation::kAddScaled, .a = a}, y, x);
+  Run({.operation = Operation::kAddScaled, .a = a}, y, {x});
 }
 
 void Subtract(Array<float> y, Array<const float> x) {
-  Run({.operation = Operation::kSubtract}, y, x);
+  Run({.operation = Operation::kSubtract}, y, {x});
 }
 
 void AddDifference(Array<float> y, float a, Array<const float> p, Array<const float> q) {
-  Run({.operation = Operation::kAddDifference, .a = a}, y, p, q);
+  Run({.operation = Operation::kAddDifference, .a = a}, y, {p, q});
 }
 
 void ScaledDifference(Array<float> y, float a, Array<const float> p, Array<const float> q) {
-  Run({.operation = Operation::kScaledDifference, .a = a}, y, p, q);
+  Run({.operation = Operation::kScaledDifference, .a = a}, y, {p, q});
 }
 
 void MoveTowards(Array<float> y, float a, Array<const float> x) {
-  Run({.operation = Operation::kMoveTowards, .a = a}, y, x);
+  Run({.operation = Operation::kMoveTowards, .a = a}, y, {x});
 }
 
 void MoveTowardsAll(Array<float> y, float a, Array<const float> sum, float n) {
-  Run({.operation = Operation::kMoveTowardsAll, .a = a, .n = n}, y, sum);
+  Run({.operation = Operation::kMoveTowardsAll, .a = a, .n = n}, y, {sum});
 }
 
 double SquareSum(Array<const float> x) {

@@ -10,6 +10,8 @@
 #include "base/check.h"
 #include "comm/support/values.h"
 #include "comm/support/worlds.h"
+#include "tensor/emulated.h"
+#include "tensor/support/arrays.h"
 
 namespace yoke::communicator_test {
 
@@ -149,6 +151,35 @@ TEST_P(CommunicatorTest, EveryWayOfAllReduceGivesTheSumsAndTheSameBitsEverywhere
         }
       });
     }
+}
+
+TEST_P(CommunicatorTest, ArraysOnDevicesHaveTheHostsBits) {
+  for (int ranks : {1, 2, 3, 5})
+    for (int64_t count : {0, 1, 301})
+      Run(ranks, [&](const Communicator& world) {
+        const int root = world.size() - 1;
+        const auto device = NewEmulatedDevice(world.rank(), {});
+        const std::vector<float> mine = Numbers(world.rank(), count);
+        // At the root alone, at all others, everywhere.
+        for (const bool here : {world.rank() == root, world.rank() != root, true}) {
+          const Buffer buffer = CopyOn(here ? *device : Cpu(), mine);
+          const auto array = AllOf<float>(buffer);
+          std::vector<float> values = mine;
+          world.AllReduce(array);
+          world.AllReduce(values);
+          EXPECT_EQ(ValuesOf(array), values);
+          Copy(array, OnHost(std::span(mine)));
+          values = mine;
+          world.Reduce(array, root);
+          world.Reduce(values, root);
+          if (world.rank() == root) {
+            EXPECT_EQ(ValuesOf(array), values);
+          }
+          Copy(array, OnHost(std::span(mine)));
+          world.Broadcast(array, root);
+          EXPECT_EQ(ValuesOf(array), Numbers(root, count));
+        }
+      });
 }
 
 TEST_P(CommunicatorTest, GathersUnequalLengths) {

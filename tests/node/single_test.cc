@@ -1,18 +1,22 @@
-// The executor single: batches of several sizes, bf16, a share of no examples, and where a loss
-// went wrong.
+// The executor single: batches of several sizes, bf16, a share of no examples, where a loss went
+// wrong, and a device with the values on the host or there.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "base/registry.h"
+#include "kernels/vectors.h"
 #include "node/support/job.h"
 #include "tensor/emulated.h"
+#include "tensor/support/arrays.h"
 
 namespace yoke::single_test {
 
 using testing_support::DrawnBatch;
 using testing_support::Job;
+using testing_support::JobSettings;
 
 TEST(Single, TrainsOnBatchesOfAnySize) {
   Job job({.model = "mlp", .batch = 8});
@@ -54,37 +58,71 @@ TEST(SingleOnADevice, GivesTheSameBitsAsOnTheCpu) {
   const auto device = NewEmulatedDevice(0, {});
   for (const char* model : {"mlp", "lenet", "resnet20"})
     for (const DType type : {DType::kF32, DType::kBf16}) {
-      Job here({.model = model, .arithmetic = type}),
-          there({.model = model, .arithmetic = type, .devices = {device.get()}});
+      SCOPED_TRACE(model);
+      const JobSettings settings{.model = model, .arithmetic = type, .clip_norm = 0.5};
+      JobSettings copied = settings, lying = settings;
+      copied.devices = lying.devices = {device.get()};
+      lying.values = device.get();
+      Job here(settings), there(copied), wholly(lying);
       for (const int64_t size : {8, 3, 8}) {
         const Batch batch = DrawnBatch(size, 0);
-        EXPECT_EQ(there.Step(batch), here.Step(batch)) << model;
+        const double loss = here.Step(batch);
+        EXPECT_EQ(there.Step(batch), loss);
+        EXPECT_EQ(wholly.Step(batch), loss);
       }
-      EXPECT_EQ(there.Values(), here.Values()) << model;
+      EXPECT_EQ(there.Values(), here.Values());
+      EXPECT_EQ(wholly.Values(), here.Values());
     }
+}
+
+TEST(SingleOnADevice, AnnouncesGradientsThatAreThere) {
+  const auto device = NewEmulatedDevice(0, {.slowdown = 4});  // not there by chance
+  Job here({}), there({.devices = {device.get()}, .values = device.get()});
+  const ParamLayout& layout = here.params().layout();
+  for (const int64_t size : {8, 3, 0}) {
+    SCOPED_TRACE(size);
+    const Batch batch = size > 0 ? DrawnBatch(size, 0) : Batch();
+    Gradients expected(layout, Cpu()), gradients(layout, *device);
+    Fill(expected.dense(), 1);
+    Fill(gradients.dense(), 1);
+    std::vector<bool> announced(layout.slices().size());
+    const StepResult on_cpu = here.executor().Step(batch, here.params().View(&expected), {});
+    const StepResult result =
+        there.executor().Step(batch, there.params().View(&gradients), {.ready = [&](int i) {
+                                const Slice& slice = layout.slices()[i];
+                                const int64_t begin = slice.offset, end = begin + slice.Count();
+                                EXPECT_EQ(ValuesOf(gradients.dense().Part(begin, end)),
+                                          ValuesOf(expected.dense().Part(begin, end)));
+                                EXPECT_FALSE(announced[i]);
+                                announced[i] = true;
+                              }});
+    EXPECT_EQ(result.loss, on_cpu.loss);
+    EXPECT_EQ(result.examples, size);
+    EXPECT_EQ(announced, std::vector<bool>(layout.slices().size(), true));
+    if (size == 0) {
+      EXPECT_EQ(ValuesOf(gradients.dense()), std::vector<float>(layout.dense_size()));
+    }
+  }
 }
 
 TEST(SingleOnADevice, NamesTheLayerOfANan) {
   const auto device = NewEmulatedDevice(0, {});
-  Job job({.model = "mlp", .devices = {device.get()}});
-  Batch batch = DrawnBatch(4, 0);
-  batch.dense.As<float>()[5] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_TRUE(std::isnan(job.Step(batch)));
-  EXPECT_EQ(job.executor().FirstNonFinite(), "linear1");
+  for (Device* values : {&Cpu(), device.get()}) {
+    Job job({.model = "mlp", .devices = {device.get()}, .values = values});
+    Batch batch = DrawnBatch(4, 0);
+    batch.dense.As<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_TRUE(std::isnan(job.Step(batch)));
+    EXPECT_EQ(job.executor().FirstNonFinite(), "linear1") << values->name();
+  }
 }
 
 TEST(SingleOnADevice, RefusesWhatRunsOnTheCpuOnly) {
   const auto device = NewEmulatedDevice(0, {});
-  try {
-    const Job sparse({.devices = {device.get()}, .widths = {12}, .sparse = true});
-    FAIL() << "not refused";
-  } catch (const UserError& error) {
-    EXPECT_NE(std::string(error.what())
-                  .find("runs on the CPU only, not on "
-                        "emulated:0"),
-              std::string::npos)
-        << error.what();
-  }
+  for (Device* values : {&Cpu(), device.get()})
+    EXPECT_THAT(
+        [&] { Job({.devices = {device.get()}, .values = values, .widths = {12}, .sparse = true}); },
+        testing::ThrowsMessage<UserError>(
+            testing::HasSubstr("runs on the CPU only, not on emulated:0")));
   EXPECT_THROW(Job({.devices = {device.get()}, .executor = "hogwild"}), UserError);
 }
 

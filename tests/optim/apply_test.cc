@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/registry.h"
+#include "tensor/emulated.h"
 
 namespace yoke::apply_test {
 
@@ -159,6 +160,21 @@ TEST(GradientNorm, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(GradientNorm(layout, gradients), one);
   omp_set_num_threads(threads);
   EXPECT_NEAR(one, 1000, 2);
+}
+
+TEST(GradientNorm, IsTheSameOnADevice) {
+  ParamLayout layout;
+  for (int64_t count : {50'011, 1, 37})
+    layout.Add({.name = std::to_string(count), .shape = {count}});
+  layout.Pack();
+  const auto device = NewEmulatedDevice(0, {});
+  Gradients here(layout, Cpu()), there(layout, *device);
+  Random random{1};
+  for (float& g : here.dense().Host()) g = static_cast<float>(random.Normal());
+  Copy(there.dense(), here.dense());
+  for (const SliceRange slices : {SliceRange(), {0, 1}, {1, 3}, {3, 3}})
+    EXPECT_EQ(GradientNorm(layout, there, slices), GradientNorm(layout, here, slices))
+        << slices.begin;
 }
 
 }  // namespace yoke::apply_test

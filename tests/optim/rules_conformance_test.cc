@@ -1,5 +1,5 @@
 // Every update rule against a plain restatement of its recurrence in double, over several steps and
-// sizes.
+// sizes, and on a device against the host.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +10,8 @@
 #include "base/random.h"
 #include "base/registry.h"
 #include "optim/rule.h"
+#include "tensor/emulated.h"
+#include "tensor/support/arrays.h"
 
 namespace yoke::rules_conformance_test {
 
@@ -197,6 +199,57 @@ TEST(Rules, AdamKeepsItsWeightsWhereAnUpdateOfItsStateWasLost) {  // as where th
             {.learning_rate = 0.01, .step = 100});
     for (const float x : w) EXPECT_NEAR(x, 1, 0.1) << name;
   }
+}
+
+struct DeviceCase {
+  double clip_norm = 0;
+  SliceRange slices = {};
+};
+
+/// Values and state arrays on a device after four updates by Apply.
+std::vector<std::vector<float>> AfterUpdates(const UpdateRule& rule, Device& device,
+                                             const DeviceCase& settings) {
+  ParamLayout layout;
+  for (const int64_t count : {20'011, 1, 37, 40})
+    layout.Add({.name = std::to_string(count), .shape = {count}, .initializer = "ones"});
+  layout.Add({.name = "mean", .shape = {5}, .kind = SliceKind::kBuffer, .initializer = "ones"});
+  layout.Pack();
+  ParamStore params(layout, device);
+  Initialize(params, 1);
+  Gradients gradients(layout, device);
+  RuleState state(layout, rule, device);
+  for (uint64_t step = 1; step <= 4; ++step) {
+    Staged staged(gradients.dense());
+    Random random{step};
+    for (const Slice& slice : layout.slices())
+      for (int64_t i = 0; slice.kind == SliceKind::kDense && i < slice.Count(); ++i)
+        staged.Host()[slice.offset + i] = static_cast<float>(random.Normal());
+    staged.Write();
+    Apply(params, {.rule = rule,
+                   .state = state,
+                   .gradients = gradients,
+                   .learning_rate = 0.05,
+                   .clip_norm = settings.clip_norm,
+                   .gradient_scale = 0.5,
+                   .slices = settings.slices});
+  }
+  EXPECT_EQ(state.steps, 4);
+  std::vector<std::vector<float>> arrays = {ValuesOf(params.values())};
+  for (size_t i = 0; i < state.names().size(); ++i)
+    arrays.push_back(ValuesOf(state.array(static_cast<int>(i))));
+  return arrays;
+}
+
+TEST(Rules, HaveTheHostsBitsOnADevice) {
+  const auto device = NewEmulatedDevice(0, {});
+  for (const RuleEntry& entry : rules())
+    for (const double clip_norm : {0, 1})
+      for (const SliceRange slices : {SliceRange(), {1, 3}, {2, SliceRange::kEnd}}) {
+        const auto rule = Make(entry);
+        const DeviceCase settings{.clip_norm = clip_norm, .slices = slices};
+        EXPECT_EQ(AfterUpdates(*rule, *device, settings), AfterUpdates(*rule, Cpu(), settings))
+            << entry.name << " clip " << clip_norm << " from slice " << slices.begin;
+      }
 }
 
 }  // namespace yoke::rules_conformance_test

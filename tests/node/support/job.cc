@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "base/registry.h"
+#include "tensor/support/arrays.h"
 
 namespace yoke::testing_support {
 namespace {
@@ -33,11 +34,11 @@ Graph MakeGraph(const JobSettings& settings) {
 Job::Job(const JobSettings& settings)
     : settings_(settings),
       graph_(MakeGraph(settings)),
-      params_(graph_.layout(), Cpu()),
+      params_(graph_.layout(), *settings.values),
       states_(graph_.MakeStates()),
-      gradients_(graph_.layout(), Cpu()),
+      gradients_(graph_.layout(), *settings.values),
       rule_(MakeRule(settings)),
-      state_(graph_.layout(), *rule_, Cpu()) {
+      state_(graph_.layout(), *rule_, *settings.values) {
   const ExecutorEntry& entry = FindEntry(executors(), "executor", settings.executor);
   executor_ = entry.make(Options("node", settings.node, entry.options),
                          {.graph = graph_,
@@ -45,6 +46,7 @@ Job::Job(const JobSettings& settings)
                           .arithmetic = settings.arithmetic,
                           .reference_kernels = settings.reference,
                           .devices = settings.devices,
+                          .values = settings.values,
                           .threads = {.threads = std::max(1, settings.threads)},
                           .rule = rule_.get(),
                           .state = &state_,
@@ -67,20 +69,16 @@ StepResult Job::Run(const Batch& batch) {
 }
 
 void Job::Restore(Job& other) {
-  const int64_t count = graph_.layout().size();
-  std::copy_n(other.params_.values().Host().data(), count, params_.values().Host().data());
-  for (size_t i = 0; i < state_.names().size(); ++i)
-    std::copy_n(other.state_.array(static_cast<int>(i)).Host().data(), count,
-                state_.array(static_cast<int>(i)).Host().data());
+  Copy(params_.values(), other.params_.values());
+  for (int i = 0; i < static_cast<int>(state_.names().size()); ++i)
+    Copy(state_.array(i), other.state_.array(i));
   for (size_t s = 0; s < graph_.layout().slices().size(); ++s)
     state_.row_steps(static_cast<int>(s)) = other.state_.row_steps(static_cast<int>(s));
   state_.steps = other.state_.steps;
   executor_->Restore(other.executor_->State());
 }
 
-std::vector<float> Job::Values() const {
-  return {params_.values().Host().data(), params_.values().Host().data() + graph_.layout().size()};
-}
+std::vector<float> Job::Values() const { return ValuesOf(params_.values()); }
 
 Batch DrawnBatch(int64_t size, uint64_t number) {
   Random random{1, 99, number};

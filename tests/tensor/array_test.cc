@@ -1,0 +1,97 @@
+// Arrays: who may read them, copies between memories, and staging for the host.
+#include "tensor/array.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/check.h"
+#include "tensor/emulated.h"
+#include "tensor/support/arrays.h"
+
+namespace yoke::array_test {
+
+using Floats = std::vector<float>;
+
+/// One body for the host and a device.
+class ArrayTest : public testing::TestWithParam<bool> {
+ protected:
+  ArrayTest() : emulated_(NewEmulatedDevice(3, {})) {}
+  Device& device() { return GetParam() ? *emulated_ : Cpu(); }
+
+ private:
+  std::unique_ptr<Device> emulated_;
+};
+
+TEST_P(ArrayTest, ComesBackAsItWas) {
+  for (const Floats& values : {Floats{}, Floats{5}, Floats{1, 2, 3, 4, 5}}) {
+    const Buffer buffer = CopyOn(device(), values);
+    const auto array = AllOf<float>(buffer);
+    EXPECT_EQ(array.count, static_cast<int64_t>(values.size()));
+    EXPECT_EQ(array.Bytes(), buffer.bytes());
+    EXPECT_EQ(ValuesOf(array), values);
+  }
+}
+
+TEST_P(ArrayTest, HasParts) {
+  const Buffer buffer = CopyOn(device(), Floats{1, 2, 3, 4, 5});
+  const Array<const float> array = AllOf<float>(buffer);
+  EXPECT_EQ(ValuesOf(array.Part(1, 4)), (Floats{2, 3, 4}));
+  EXPECT_EQ(ValuesOf(array.Part(1, 4).Part(2, 3)), Floats{4});
+  EXPECT_EQ(ValuesOf(array.First(2)), (Floats{1, 2}));
+  EXPECT_EQ(ValuesOf(array.First(0)), Floats{});
+  EXPECT_EQ(array.Part(1, 4).device, &device());
+}
+
+TEST_P(ArrayTest, IsCopiedWithinItsDevice) {
+  const Buffer from = CopyOn(device(), Floats{1, 2, 3}), to = CopyOn(device(), Floats(5, 9));
+  Copy(AllOf<float>(to).Part(1, 4), AllOf<float>(from));
+  EXPECT_EQ(ValuesOf(AllOf<float>(to)), (Floats{9, 1, 2, 3, 9}));
+}
+
+TEST_P(ArrayTest, IsStagedForTheHost) {
+  const Buffer buffer = CopyOn(device(), Floats{1, 2, 3, 4});
+  const auto middle = AllOf<float>(buffer).Part(1, 3);
+  Staged staged(middle);
+  EXPECT_EQ(staged.Host().data() == middle.data, !GetParam());  // the array itself on the host
+  staged.Read();
+  EXPECT_EQ(Floats(staged.Host().begin(), staged.Host().end()), (Floats{2, 3}));
+  staged.Host()[0] = 7;
+  EXPECT_EQ(ValuesOf(middle), (GetParam() ? Floats{2, 3} : Floats{7, 3}));
+  staged.Write();
+  EXPECT_EQ(ValuesOf(AllOf<float>(buffer)), (Floats{1, 7, 3, 4}));
+
+  Staged<const float> read(middle);
+  read.Read();
+  EXPECT_EQ(read.Host()[1], 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ArrayTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "emulated" : "cpu"; });
+
+TEST(Array, IsReadByTheHostInTheHostsMemoryAlone) {
+  const auto device = NewEmulatedDevice(3, {});
+  const Buffer there(*device, 8), here(Cpu(), 8);
+  EXPECT_FALSE(AllOf<float>(there).OnHost());
+  EXPECT_THAT([&] { AllOf<float>(there).Host(); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("emulated:3")));
+  EXPECT_TRUE(AllOf<float>(here).OnHost());
+  EXPECT_EQ(AllOf<float>(here).Host().data(), here.As<float>());
+}
+
+TEST(Array, OfAnEmptyBufferIsEmpty) {
+  for (const Buffer& buffer : {Buffer(), Buffer(Cpu(), 0)}) {
+    EXPECT_EQ(AllOf<float>(buffer).count, 0);
+    EXPECT_TRUE(AllOf<float>(buffer).Host().empty());
+  }
+}
+
+TEST(Array, IsNotCopiedBetweenTwoDevices) {
+  const auto one = NewEmulatedDevice(0, {}), other = NewEmulatedDevice(1, {});
+  const Buffer from = CopyOn(*one, Floats{1, 2}), to = CopyOn(*other, Floats{3, 4});
+  EXPECT_THROW(Copy(AllOf<float>(to), AllOf<float>(from)), Error);
+  EXPECT_EQ(ValuesOf(AllOf<float>(to)), (Floats{3, 4}));
+}
+
+}  // namespace yoke::array_test
