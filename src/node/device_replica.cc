@@ -1,56 +1,96 @@
 // DeviceReplica: copies and passes in the order of one stream.
 #include "node/device_replica.h"
 
+#include <fmt/core.h>
+
+#include <mutex>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "node/sub_batch.h"
+
 namespace yoke {
 
+struct DeviceReplica::Queue {
+  Queue(const ExecutorContext& context, Device& device, int64_t usual)
+      : layout(context.graph.layout()),
+        host_values(device.staging(), layout.size() * SizeOf(DType::kF32)),
+        host_gradient(device.staging(), layout.dense_size() * SizeOf(DType::kF32)),
+        statistics(static_cast<size_t>(layout.size() - layout.statistics_begin())),
+        stream(device.NewStream()),
+        values(device, host_values.bytes()),
+        gradients(layout, device),
+        plans(context, usual, {.target = {.device = &device, .stream = stream.get()}}) {
+    plans.For(usual);
+  }
+
+  const ParamLayout layout;
+  Batch batch;
+  Buffer host_values, host_gradient;
+  std::vector<float> statistics;
+  std::unique_ptr<Stream> stream;
+  Buffer values;
+  Gradients gradients;
+  Plans plans;
+  GraphPlan* plan = nullptr;  ///< Of the pass under way.
+  bool stalled = false;
+};
+
 DeviceReplica::DeviceReplica(const ExecutorContext& context, Device& device, int64_t usual)
-    : context_(context),
-      device_(device),
-      statistics_(static_cast<size_t>(context.graph.layout().size() -
-                                      context.graph.layout().statistics_begin())),
-      stream_(device.NewStream()),
-      values_(device, context.graph.layout().size() * SizeOf(DType::kF32)),
-      gradients_(context.graph.layout(), device),
-      plans_(context, usual, {.target = {.device = &device, .stream = stream_.get()}}) {
-  plans_.For(usual);
+    : device_(device),
+      timeout_(context.device_timeout),
+      queue_(std::make_unique<Queue>(context, device, usual)) {}
+
+DeviceReplica::~DeviceReplica() {
+  try {
+    if (!queue_->stalled) Await();
+  } catch (const std::exception&) {  // its reason has been told
+  }
+  if (!queue_->stalled) return;
+  static std::mutex mutex;
+  static auto& left_alone = *new std::vector<std::unique_ptr<Queue>>;
+  const std::lock_guard lock(mutex);
+  left_alone.push_back(std::move(queue_));
+}
+
+void DeviceReplica::Await() {
+  if (!queue_->stalled && queue_->stream->WaitFor(timeout_)) return;
+  queue_->stalled = true;
+  throw Error(fmt::format("{} has not answered for {:.3g} s, node.device_timeout", device_.name(),
+                          timeout_));
 }
 
 void DeviceReplica::Begin(const Batch& batch, const ParamView& params) {
-  plan_ = &plans_.For(batch.size);
-  target_ = params.gradients;
-  examples_ = batch.size;
-  busy_before_ = stream_->busy_seconds();
+  Await();  // nothing of an earlier pass that failed is under way
+  Queue& queue = *queue_;
+  CopyBatch(batch, queue.batch);
+  Copy(AllOf<float>(queue.host_values), params.values);
+  queue.plan = &queue.plans.For(batch.size);
+  busy_before_ = queue.stream->busy_seconds();
   ParamView view = params;
-  view.values = view.writable = AllOf<float>(values_);
+  view.values = view.writable = AllOf<float>(queue.values);
   view.bf16 = nullptr;
-  view.gradients = &gradients_;
-  try {
-    stream_->Copy(values_.data(), params.values.Host().data(), values_.bytes());
-    stream_->Wait();
-    plan_->Forward(batch, view);
-    plan_->Backward(batch, view, {});
-  } catch (...) {
-    Drain();
-    throw;
-  }
+  view.gradients = &queue.gradients;
+  queue.stream->Copy(queue.values.data(), queue.host_values.data(), queue.values.bytes());
+  queue.plan->Forward(queue.batch, view);
+  queue.plan->Backward(queue.batch, view, {});
 }
 
-StepResult DeviceReplica::Finish() {
-  const ParamLayout& layout = context_.graph.layout();
-  const Array<float> gradient = gradients_.dense();
-  stream_->Copy(target_->dense().Host().data(), gradient.data, gradient.Bytes());
-  stream_->Copy(statistics_.data(), values_.As<float>() + layout.statistics_begin(),
-                static_cast<int64_t>(statistics_.size() * sizeof(float)));
-  stream_->Wait();
-  busy_seconds_ = stream_->busy_seconds() - busy_before_;
-  return {.loss = plan_->Loss(), .examples = examples_};
+StepResult DeviceReplica::Finish(Gradients& gradients) {
+  Queue& queue = *queue_;
+  queue.stream->Copy(queue.host_gradient.data(), queue.gradients.dense().data,
+                     queue.host_gradient.bytes());
+  queue.stream->Copy(queue.statistics.data(),
+                     queue.values.As<float>() + queue.layout.statistics_begin(),
+                     static_cast<int64_t>(queue.statistics.size() * sizeof(float)));
+  Await();
+  busy_seconds_ = queue.stream->busy_seconds() - busy_before_;
+  Copy(gradients.dense(), AllOf<float>(queue.host_gradient));
+  return {.loss = queue.plan->Loss(), .examples = queue.batch.size};
 }
 
-void DeviceReplica::Drain() noexcept {
-  try {
-    stream_->Wait();
-  } catch (...) {  // its reason has been told
-  }
-}
+const std::vector<float>& DeviceReplica::statistics() const { return queue_->statistics; }
+
+std::string DeviceReplica::FirstNonFinite() const { return queue_->plans.FirstNonFinite(); }
 
 }  // namespace yoke

@@ -8,43 +8,44 @@
 
 namespace yoke {
 
-/// Values and batches are copied to the device, gradients and running statistics back. The CPU may
-/// work between Begin and Finish. One caller at a time.
+/// Values and batches are copied to the device, gradients and running statistics back, all through
+/// memory of the replica, so that its device never touches that of the caller. The CPU may work
+/// between Begin and Finish. One caller at a time.
 class DeviceReplica {
  public:
   /// Compiles the plan for batches of `usual` examples. Throws UserError for a layer that the
   /// device does not take.
   DeviceReplica(const ExecutorContext& context, Device& device, int64_t usual);
+  /// Waits for what is under way. A device that has stalled is left alone: its queue and all memory
+  /// that it may still touch stay until the process ends.
+  ~DeviceReplica();
+  DeviceReplica(const DeviceReplica&) = delete;
+  DeviceReplica& operator=(const DeviceReplica&) = delete;
 
-  /// Copies the values there and starts the gradient of the batch's mean loss. Until Finish the
-  /// batch and the gradients of `params` must stay as they are; the values need not.
+  /// Copies the values there and starts the gradient of the batch's mean loss.
   void Begin(const Batch& batch, const ParamView& params);
-  /// Waits until params.gradients are there.
-  StepResult Finish();
+  /// Waits for the end of the pass and writes the gradient to `gradients`. Throws Error if the
+  /// device does not answer within the context's device_timeout.
+  StepResult Finish(Gradients& gradients);
   StepResult Step(const Batch& batch, const ParamView& params) {
     Begin(batch, params);
-    return Finish();
+    return Finish(*params.gradients);
   }
-  /// After a failure: waits for what is still under way, so that its memory may go.
-  void Drain() noexcept;
 
   /// The running statistics after the last pass.
-  const std::vector<float>& statistics() const { return statistics_; }
+  const std::vector<float>& statistics() const;
   const Device& device() const { return device_; }
   double busy_seconds() const { return busy_seconds_; }  ///< Of the last pass.
-  std::string FirstNonFinite() const { return plans_.FirstNonFinite(); }
+  std::string FirstNonFinite() const;
 
  private:
-  const ExecutorContext& context_;
+  struct Queue;
+
+  void Await();
+
   Device& device_;
-  std::vector<float> statistics_;
-  std::unique_ptr<Stream> stream_;
-  Buffer values_;
-  Gradients gradients_;
-  Plans plans_;
-  GraphPlan* plan_ = nullptr;  // of the pass under way
-  Gradients* target_ = nullptr;
-  int64_t examples_ = 0;
+  const double timeout_;
+  std::unique_ptr<Queue> queue_;  ///< All that the device touches.
   double busy_before_ = 0, busy_seconds_ = 0;
 };
 

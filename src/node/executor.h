@@ -23,8 +23,8 @@ struct ExecutorContext {
   DType arithmetic = DType::kF32;
   bool reference_kernels = false;  ///< Target::reference.
   std::vector<Device*> devices = {&Cpu()};
-  Device* values =
-      &Cpu();  ///< Holds values, gradients and rule state: the CPU, or the only device.
+  double device_timeout = 60;  ///< Seconds that one of several devices may take for a batch.
+  Device* values = &Cpu();     ///< Holds values, gradients and state: the CPU, or the only device.
   /// The computing threads and their cores. The caller has already set its own.
   ThreadPlan threads = {};
   /// For executors that update in place; others do not use them and may get null.

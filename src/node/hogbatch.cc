@@ -218,9 +218,7 @@ bool Hogbatch::Drop(Worker& worker, Round& round, std::pair<int64_t, int64_t> ra
   const auto left = std::ranges::count_if(
       workers_, [](const auto& each) { return each->plans || each->replica; });
   if (left < 2) return false;
-  LogWarning(fmt::format("device {} failed ({}): training goes on without it",
-                         worker.replica->device().name(), why));
-  worker.replica->Drain();
+  LogGoingOnWithout(worker.replica->device().name(), why);
   worker.replica.reset();
   round.returned.push_back(range);
   return true;

@@ -52,12 +52,7 @@ SplitDevices::SplitDevices(const ExecutorContext& context)
   }
 }
 
-SplitDevices::~SplitDevices() { Drain(); }
-
-void SplitDevices::Drain() noexcept {
-  for (const auto& part : parts_)
-    if (part->replica) part->replica->Drain();
-}
+SplitDevices::~SplitDevices() = default;
 
 StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
                               const ExecutorStep& step) {
@@ -70,19 +65,14 @@ StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
     at += sizes_[i];
   }
   StepResult result{.examples = batch.size};
-  try {
-    for (const auto& part : parts_)
-      if (part->apart() && part->batch.size > 0) Begin(*part, params);
-    for (const auto& part : parts_)
-      if (part->cpu && part->batch.size > 0) ComputeOnCpu(*part, params);
-    for (size_t i = 0; i < parts_.size(); ++i)
-      if (parts_[i]->apart() && parts_[i]->batch.size > 0) Finish(i);
-    for (const auto& part : parts_)
-      if (!part->failure.empty()) TakeOver(*part, params);
-  } catch (...) {
-    Drain();  // what is under way reads the batch
-    throw;
-  }
+  for (const auto& part : parts_)
+    if (part->apart() && part->batch.size > 0) Begin(*part, params);
+  for (const auto& part : parts_)
+    if (part->cpu && part->batch.size > 0) ComputeOnCpu(*part, params);
+  for (size_t i = 0; i < parts_.size(); ++i)
+    if (parts_[i]->apart() && parts_[i]->batch.size > 0) Finish(i);
+  for (const auto& part : parts_)
+    if (!part->failure.empty()) TakeOver(*part, params);
   times_.Passed(Now() - began);
   for (const auto& part : parts_)
     if (part->batch.size > 0)
@@ -145,7 +135,7 @@ void SplitDevices::Finish(size_t i) {
   Part& part = *parts_[i];
   if (!part.failure.empty()) return;
   try {
-    part.result = part.replica->Finish();
+    part.result = part.replica->Finish(part.gradients);
   } catch (const std::exception& error) {
     part.failure = error.what();
     return;
@@ -174,14 +164,13 @@ void SplitDevices::ComputeOnCpu(Part& part, const ParamView& params) {
 /// others all later ones.
 void SplitDevices::TakeOver(Part& part, const ParamView& params) {
   const std::string name = part.replica->device().name(), why = part.failure;
-  part.replica->Drain();
   part.replica.reset();
   part.failure.clear();
   const auto other = std::ranges::find_if(
       parts_, [](const auto& each) { return each->works() && each->failure.empty(); });
   if (other == parts_.end())
     throw Error(fmt::format("device {} failed ({}), and no other is left", name, why));
-  LogWarning(fmt::format("device {} failed ({}): training goes on without it", name, why));
+  LogGoingOnWithout(name, why);
   if (cpu_plans_) return ComputeOnCpu(part, params);
   ParamView view = params;
   view.gradients = &part.gradients;

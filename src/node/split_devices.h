@@ -14,7 +14,7 @@ namespace yoke {
 ///   g = sum over d of (b_d / b) g_d,   b_d proportional to the examples per second of device d,
 /// so that all are ready at the same time: t = 1 / (sum of 1 / t_d). Speeds are measured in every
 /// step; the division changes when that saves time, because new sizes need new plans. A device that
-/// fails is left out from then on, and another one computes its part.
+/// fails or stalls is left out from then on, and another one computes its part.
 class SplitDevices : public Executor {
  public:
   explicit SplitDevices(const ExecutorContext& context);
@@ -34,7 +34,6 @@ class SplitDevices : public Executor {
   void Finish(size_t i);
   void ComputeOnCpu(Part& part, const ParamView& params);
   void TakeOver(Part& part, const ParamView& params);
-  void Drain() noexcept;
   void Sum(const ParamView& params, int64_t size) const;
 
   ExecutorContext context_;

@@ -1,6 +1,8 @@
 // SubBatch: windows of dense rows, copies of sparse ones and labels.
 #include "node/sub_batch.h"
 
+#include <cstring>
+
 namespace yoke {
 namespace {
 
@@ -57,6 +59,13 @@ void TakeSubBatch(const Batch& from, int64_t begin, int64_t end, Batch& to) {
               .type = from.dense.type,
               .data = from.dense.As<float>() + begin * example,
               .layout = from.dense.layout};
+}
+
+void CopyBatch(const Batch& from, Batch& to) {
+  TakeSubBatch(from, 0, from.size, to);
+  if (!from.dense.data) return;
+  to.ResizeDense(Shape(from.dense.shape.axes().subspan(1)));
+  std::memcpy(to.dense.data, from.dense.data, static_cast<size_t>(from.dense.Bytes()));
 }
 
 }  // namespace yoke

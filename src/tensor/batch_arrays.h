@@ -1,7 +1,9 @@
 // BatchArrays: a batch's input and labels where they are computed with.
 #pragma once
 
-#include <span>
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "tensor/batch.h"
 #include "tensor/target.h"
@@ -35,8 +37,9 @@ class BatchArrays {
  private:
   void* Copy(Buffer& to, const void* from, int64_t bytes) {
     if (to.bytes() < bytes) {
-      target_.stream->Wait();  // the old memory may be in use
-      to = Buffer(*target_.device, bytes);
+      const int64_t more = std::max(bytes, to.bytes() + to.bytes() / 2);
+      outgrown_.push_back(std::move(to));  // work under way may use it
+      to = Buffer(*target_.device, more);
     }
     target_.stream->Copy(to.data(), from, bytes);
     return to.data();
@@ -52,6 +55,7 @@ class BatchArrays {
   Labels labels_;
   const int64_t* examples_ = nullptr;
   Buffer dense_copy_, classes_copy_, ids_copy_, offsets_copy_, examples_copy_;
+  std::vector<Buffer> outgrown_;
 };
 
 }  // namespace yoke

@@ -23,6 +23,11 @@ class Stream {
   virtual void Clear(void* memory, int64_t bytes) = 0;
   /// Returns when everything enqueued so far has run; rethrows the first exception of the work.
   virtual void Wait() = 0;
+  /// The same, but no longer than so many seconds; false if the work is not done by then.
+  virtual bool WaitFor(double /*seconds*/) {
+    Wait();
+    return true;
+  }
   /// Seconds in which its work ran so far, copies included; 0 where that is not measured.
   virtual double busy_seconds() const { return 0; }
   /// Where CPU kernels for this stream run later (an emulated device); null: not there.

@@ -128,6 +128,7 @@ ExecutorContext Replica::WorkOf(const Graph& graph) {
           .arithmetic = ArithmeticOf(job_),
           .reference_kernels = job_.ReferenceKernels(),
           .devices = devices_.all(),
+          .device_timeout = job_.node.Float("device_timeout"),
           .values = &home_,
           .threads = threads_,
           .rule = rule_.get(),

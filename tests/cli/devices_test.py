@@ -1,5 +1,6 @@
 """A device with memory of its own trains as the CPU does, bit for bit, under every deterministic strategy; what it does not take is refused."""
 import pathlib
+import shutil
 import unittest
 
 from program import ProgramTest
@@ -73,6 +74,20 @@ class DevicesTest(ProgramTest):
             self.good("report", executor)
             self.assertIn("emulated:0", self.read(f"{executor}/report.html"))
             self.good("train", "--resume", executor, "--set", "train.epochs=3", "--set", "node.devices=cpu", "--executor", "single")
+
+    def test_a_round_is_a_step_and_resumes_within_an_epoch(self):
+        for executor in ("hogbatch", "adaptive_hogbatch"):
+            words = ("--executor", executor, "--set", "node.hogbatch_round=40", "--set", 'node.devices=["cpu", "emulated:0"]',
+                     "--set", "checkpoint.every_steps=1", "--set", "checkpoint.keep=20")
+            run = f"rounds-{executor}"
+            end = self.good("train", self.job(), "--run", run, "--json", *words).events()[-1]
+            self.assertEqual(end["step"], 8, executor)
+            checkpoints = pathlib.Path(self.path(run), "checkpoints")
+            for step in range(3, 9):
+                shutil.rmtree(checkpoints / str(step))
+            again = self.good("train", "--resume", run, "--json").events()
+            self.assertEqual(again[-1]["step"], 8, executor)
+            self.assertEqual(sum(again[-1]["node"]["examples"].values()), 320, executor)
 
     def refused(self, *words):
         result = self.yoke("train", self.job(), *words)

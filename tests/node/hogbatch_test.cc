@@ -14,6 +14,7 @@
 
 namespace yoke::hogbatch_test {
 
+using testing_support::BreakingDevice;
 using testing_support::DrawnBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
@@ -75,7 +76,7 @@ TEST_P(HogbatchTest, NamesTheLayerOfANanAndStops) {
 }
 
 TEST_P(HogbatchTest, GoesOnWithoutADeviceThatFails) {
-  testing_support::BreakingDevice device(12);
+  BreakingDevice device(12);
   JobSettings settings = Settings();
   settings.devices = {&Cpu(), &device};
   Job job(settings);
@@ -85,8 +86,20 @@ TEST_P(HogbatchTest, GoesOnWithoutADeviceThatFails) {
   EXPECT_EQ(work[0].updates + work[1].updates, job.state().steps);
 }
 
+TEST_P(HogbatchTest, GoesOnWithoutADeviceThatStalls) {
+  BreakingDevice device(4, BreakingDevice::How::kStalls);
+  JobSettings settings = Settings();
+  settings.devices = {&Cpu(), &device};
+  settings.device_timeout = 0.3;
+  Job job(settings);
+  for (int step = 0; step < 4; ++step) EXPECT_EQ(job.Run(DrawnBatch(100, 0)).examples, 100) << step;
+  const std::vector<DeviceWork> work = job.executor().Work();
+  EXPECT_EQ(work[0].examples + work[1].examples, 400);
+  EXPECT_EQ(work[0].updates + work[1].updates, job.state().steps);
+}
+
 TEST(HogbatchOnOneDevice, EndsWithWhatTheDeviceThrew) {
-  testing_support::BreakingDevice device(6);
+  BreakingDevice device(6);
   Job job({.devices = {&device}, .executor = "hogbatch", .node = {{"hogbatch_device_batch", 12}}});
   EXPECT_THROW(for (int step = 0; step < 9; ++step) job.Run(DrawnBatch(100, 0)),
                std::runtime_error);

@@ -10,6 +10,7 @@
 
 namespace yoke::split_devices_test {
 
+using testing_support::BreakingDevice;
 using testing_support::DrawnBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
@@ -57,9 +58,22 @@ TEST(SplitDevices, ShareEvenlyBetweenEqualOnesAndSettle) {
   for (const DeviceWork& device : work) EXPECT_GT(device.busy, 0.4) << device.name;
 }
 
+TEST(SplitDevices, GoOnWithoutADeviceThatStalls) {
+  BreakingDevice device(3, BreakingDevice::How::kStalls);
+  JobSettings settings = OnBoth(device);
+  settings.device_timeout = 0.3;
+  Job split(settings), single({});
+  for (int step = 0; step < 6; ++step) {
+    const Batch batch = DrawnBatch(8, 0);
+    EXPECT_NEAR(split.Step(batch), single.Step(batch), 1e-5) << step;
+  }
+  const std::vector<DeviceWork> work = split.executor().Work();
+  EXPECT_LT(work[1].examples, work[0].examples);
+}
+
 TEST(SplitDevices, GoOnWithTheOtherDeviceWhereThereIsNoCpu) {
   const auto whole = NewEmulatedDevice(1, {});
-  testing_support::BreakingDevice breaking(8);
+  BreakingDevice breaking(3);
   Job split({.devices = {&breaking, whole.get()}, .executor = "split"}), single({});
   for (int step = 0; step < 6; ++step) {
     const Batch batch = DrawnBatch(8, 0);
@@ -79,7 +93,7 @@ TEST(SplitDevices, GiveASlowDeviceLess) {
 }
 
 TEST(SplitDevices, GoOnWithoutADeviceThatFails) {
-  testing_support::BreakingDevice device(8);
+  BreakingDevice device(3);
   Job split(OnBoth(device)), single({});
   for (int step = 0; step < 6; ++step) {
     const Batch batch = DrawnBatch(8, 0);

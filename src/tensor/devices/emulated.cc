@@ -104,9 +104,12 @@ class SeparateMemory {
 /// really do.
 class EmulatedStream : public Stream, public WorkQueue {
  public:
-  EmulatedStream(const SeparateMemory& memory, EmulatedSpeed speed)
-      : speed_(speed), worker_(StartThread<std::jthread>([this] { Work(); })) {
-    begin_ = memory.begin();
+  /// The memory stays as long as the stream, which may be left alone (DeviceReplica).
+  EmulatedStream(std::shared_ptr<const SeparateMemory> memory, EmulatedSpeed speed)
+      : speed_(speed),
+        memory_(std::move(memory)),
+        worker_(StartThread<std::jthread>([this] { Work(); })) {
+    begin_ = memory_->begin();
     end_ = begin_ + SeparateMemory::kSize;
     distance_ = SeparateMemory::kSize;
   }
@@ -143,7 +146,13 @@ class EmulatedStream : public Stream, public WorkQueue {
   void Wait() override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return pending_ == 0; });
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    ThrowFailure();
+  }
+  bool WaitFor(double seconds) override {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, WaitTime(seconds), [this] { return pending_ == 0; })) return false;
+    ThrowFailure();
+    return true;
   }
 
  private:
@@ -151,6 +160,10 @@ class EmulatedStream : public Stream, public WorkQueue {
     std::function<void()> run;
     double slowdown = 1;  ///< Of kernels; copies have a speed of their own.
   };
+
+  void ThrowFailure() {
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
 
   void Push(Item item) {
     {
@@ -191,6 +204,7 @@ class EmulatedStream : public Stream, public WorkQueue {
   }
 
   const EmulatedSpeed speed_;
+  const std::shared_ptr<const SeparateMemory> memory_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Item> queue_;
@@ -210,7 +224,7 @@ class EmulatedDevice : public Device {
   void* Allocate(int64_t bytes) override {
     ReserveMemory(bytes);
     try {
-      return memory_.Allocate(bytes);
+      return memory_->Allocate(bytes);
     } catch (...) {
       ReturnMemory(bytes);
       throw;
@@ -218,7 +232,7 @@ class EmulatedDevice : public Device {
   }
   void Free(void* memory, int64_t bytes) override {
     ReturnMemory(bytes);
-    memory_.Free(memory, bytes);
+    memory_->Free(memory, bytes);
   }
   std::unique_ptr<Stream> NewStream() override {
     return std::make_unique<EmulatedStream>(memory_, speed_);
@@ -227,7 +241,7 @@ class EmulatedDevice : public Device {
  private:
   std::string name_;
   EmulatedSpeed speed_;
-  SeparateMemory memory_;
+  std::shared_ptr<SeparateMemory> memory_ = std::make_shared<SeparateMemory>();
 };
 
 }  // namespace

@@ -151,6 +151,13 @@ const std::vector<OptionSpec>& node_keys() {
        .fallback = "all",
        .help = "Devices that compute: `all` (what the machine has), or names from `yoke list "
                "devices`, with a number where there are several of a kind: `emulated:0`."},
+      {.name = "device_timeout",
+       .type = kFloat,
+       .fallback = 60.0,
+       .help = "Seconds that one of several devices may take for a batch; then the run goes on "
+               "without it.",
+       .minimum = 0,
+       .exclusive_minimum = true},
       {.name = "emulated_slowdown",
        .type = kFloat,
        .fallback = 1.0,

@@ -46,6 +46,7 @@ Job::Job(const JobSettings& settings)
                           .arithmetic = settings.arithmetic,
                           .reference_kernels = settings.reference,
                           .devices = settings.devices,
+                          .device_timeout = settings.device_timeout,
                           .values = settings.values,
                           .threads = {.threads = std::max(1, settings.threads)},
                           .rule = rule_.get(),

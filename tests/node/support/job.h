@@ -16,6 +16,7 @@ struct JobSettings {
   DType arithmetic = DType::kF32;
   bool reference = false;
   std::vector<Device*> devices = {&Cpu()};
+  double device_timeout = 60;
   Device* values = &Cpu();  ///< Holds values, gradients and state.
   double learning_rate = 0.02;
   std::string executor = "single";
