@@ -201,6 +201,7 @@ class IdleStream : public Stream {
   void Copy(void* to, const void* from, int64_t bytes) override { std::memmove(to, from, bytes); }
   void Clear(void* memory, int64_t bytes) override { std::memset(memory, 0, bytes); }
   void Wait() override {}
+  bool WaitFor(double) override { return true; }
 };
 
 class IdleDevice : public Device {
@@ -221,7 +222,8 @@ namespace device {
 DeviceEntry idle() {
   return {.name = "idle",
           .summary = "Does nothing",
-          .present = [] { return 0; },
+          .in_all = false,
+          .count = [] { return 1; },
           .make = [](int, const DeviceSettings&) -> std::shared_ptr<Device> {
             return std::make_shared<IdleDevice>();
           }};

@@ -75,6 +75,7 @@ class StagedPlan : public GraphPlan {
       if (!Skipped(i)) RunForward(i, batch);
     scores_ = OutputOf(stages_.scores);
     batch_ = &batch;
+    if (!on_host() && !scored_only_) FetchLosses();
     if (on_host() && !scored_only_ && !std::isfinite(Loss())) FindNonFinite(batch);
   }
 
@@ -102,9 +103,10 @@ class StagedPlan : public GraphPlan {
 
   double Loss() const override {
     if (scored_only_) return std::numeric_limits<double>::quiet_NaN();
+    if (!on_host()) stream().Wait();
     double sum = 0;
     for (const int loss : stages_.losses) {
-      const auto* losses = OnHost(list_[loss].output, losses_).As<float>();
+      const float* const losses = on_host() ? list_[loss].output.As<float>() : HostLosses(loss);
       for (int64_t i = 0; i < request_.batch; ++i) sum += losses[i];
     }
     return sum / static_cast<double>(request_.batch);
@@ -133,20 +135,25 @@ class StagedPlan : public GraphPlan {
   Stream& stream() const { return *request_.target.stream; }
   bool on_host() const { return request_.target.device->IsHost(); }
 
-  /// The tensor, or if it is on another device its copy in `copy`.
-  Tensor OnHost(Tensor tensor, std::vector<std::byte>& copy) const {
-    if (on_host()) return tensor;
-    copy.resize(static_cast<size_t>(tensor.Bytes()));
-    stream().Copy(copy.data(), tensor.data, tensor.Bytes());
-    stream().Wait();
-    tensor.data = copy.data();
-    return tensor;
+  /// Copies the losses of this pass to the host, in the order of the stream.
+  void FetchLosses() {
+    const int64_t bytes = request_.batch * SizeOf(DType::kF32);
+    if (losses_.bytes() == 0)
+      losses_ = Buffer(request_.target.device->staging(), bytes * std::ssize(list_));
+    for (const int loss : stages_.losses)
+      stream().Copy(HostLosses(loss), list_[loss].output.data, bytes);
   }
+  float* HostLosses(int stage) const { return losses_.As<float>() + stage * request_.batch; }
 
   bool IsFinite(const Stage& stage) const {
     if (stage.plan->output.active) return AllFinite(stage.active);
-    std::vector<std::byte> copy;
-    return AllFinite(OnHost(stage.output, copy));
+    if (on_host()) return AllFinite(stage.output);
+    std::vector<std::byte> copy(static_cast<size_t>(stage.output.Bytes()));
+    stream().Copy(copy.data(), stage.output.data, stage.output.Bytes());
+    stream().Wait();
+    Tensor there = stage.output;
+    there.data = copy.data();
+    return AllFinite(there);
   }
 
   void AddTo(const Tensor& sum, const Tensor& what) {
@@ -255,7 +262,7 @@ class StagedPlan : public GraphPlan {
   std::unique_ptr<SumKernel> sum_;
   SumCall add_;
   Bf16Copy bf16_;
-  mutable std::vector<std::byte> losses_;  // of a device's plan, on the host
+  Buffer losses_;  // of a device's plan, on the host, by stage
   ParamView view_;
   const Batch* batch_ = nullptr;  // of the last Forward
   Tensor scores_;

@@ -3,7 +3,9 @@
 
 #include <fmt/core.h>
 
+#include <limits>
 #include <mutex>
+#include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -16,7 +18,8 @@ struct DeviceReplica::Queue {
       : layout(context.graph.layout()),
         host_values(device.staging(), layout.size() * SizeOf(DType::kF32)),
         host_gradient(device.staging(), layout.dense_size() * SizeOf(DType::kF32)),
-        statistics(static_cast<size_t>(layout.size() - layout.statistics_begin())),
+        host_statistics(device.staging(),
+                        (layout.size() - layout.statistics_begin()) * SizeOf(DType::kF32)),
         stream(device.NewStream()),
         values(device, host_values.bytes()),
         gradients(layout, device),
@@ -26,19 +29,20 @@ struct DeviceReplica::Queue {
 
   const ParamLayout layout;
   Batch batch;
-  Buffer host_values, host_gradient;
-  std::vector<float> statistics;
+  Buffer host_values, host_gradient, host_statistics;
   std::unique_ptr<Stream> stream;
   Buffer values;
   Gradients gradients;
   Plans plans;
   GraphPlan* plan = nullptr;  ///< Of the pass under way.
   bool stalled = false;
+  Queue* next_stalled = nullptr;
 };
 
 DeviceReplica::DeviceReplica(const ExecutorContext& context, Device& device, int64_t usual)
     : device_(device),
-      timeout_(context.device_timeout),
+      timeout_(context.devices.size() > 1 ? context.device_timeout
+                                          : std::numeric_limits<double>::infinity()),
       queue_(std::make_unique<Queue>(context, device, usual)) {}
 
 DeviceReplica::~DeviceReplica() {
@@ -47,10 +51,12 @@ DeviceReplica::~DeviceReplica() {
   } catch (const std::exception&) {  // its reason has been told
   }
   if (!queue_->stalled) return;
+  // Reachable, and never destroyed.
   static std::mutex mutex;
-  static auto& left_alone = *new std::vector<std::unique_ptr<Queue>>;
+  static Queue* stalled = nullptr;
   const std::lock_guard lock(mutex);
-  left_alone.push_back(std::move(queue_));
+  queue_->next_stalled = std::exchange(stalled, queue_.get());
+  (void)queue_.release();
 }
 
 void DeviceReplica::Await() {
@@ -60,17 +66,21 @@ void DeviceReplica::Await() {
                           timeout_));
 }
 
-void DeviceReplica::Begin(const Batch& batch, const ParamView& params) {
-  Await();  // nothing of an earlier pass that failed is under way
+std::span<float> DeviceReplica::values() {
+  Await();  // an earlier pass that failed may be under way
+  return AllOf<float>(queue_->host_values).Host();
+}
+
+void DeviceReplica::Begin(const Batch& batch) {
+  Await();
   Queue& queue = *queue_;
   CopyBatch(batch, queue.batch);
-  Copy(AllOf<float>(queue.host_values), params.values);
   queue.plan = &queue.plans.For(batch.size);
   busy_before_ = queue.stream->busy_seconds();
-  ParamView view = params;
-  view.values = view.writable = AllOf<float>(queue.values);
-  view.bf16 = nullptr;
-  view.gradients = &queue.gradients;
+  const ParamView view = {.layout = &queue.layout,
+                          .values = AllOf<float>(queue.values),
+                          .writable = AllOf<float>(queue.values),
+                          .gradients = &queue.gradients};
   queue.stream->Copy(queue.values.data(), queue.host_values.data(), queue.values.bytes());
   queue.plan->Forward(queue.batch, view);
   queue.plan->Backward(queue.batch, view, {});
@@ -80,17 +90,23 @@ StepResult DeviceReplica::Finish(Gradients& gradients) {
   Queue& queue = *queue_;
   queue.stream->Copy(queue.host_gradient.data(), queue.gradients.dense().data,
                      queue.host_gradient.bytes());
-  queue.stream->Copy(queue.statistics.data(),
+  queue.stream->Copy(queue.host_statistics.data(),
                      queue.values.As<float>() + queue.layout.statistics_begin(),
-                     static_cast<int64_t>(queue.statistics.size() * sizeof(float)));
+                     queue.host_statistics.bytes());
   Await();
   busy_seconds_ = queue.stream->busy_seconds() - busy_before_;
   Copy(gradients.dense(), AllOf<float>(queue.host_gradient));
   return {.loss = queue.plan->Loss(), .examples = queue.batch.size};
 }
 
-const std::vector<float>& DeviceReplica::statistics() const { return queue_->statistics; }
+std::span<const float> DeviceReplica::statistics() const {
+  return AllOf<float>(queue_->host_statistics).Host();
+}
 
 std::string DeviceReplica::FirstNonFinite() const { return queue_->plans.FirstNonFinite(); }
+
+void LogGoingOnWithout(const Device& device, const std::string& why) {
+  LogWarning(fmt::format("device {} failed ({}): training goes on without it", device.name(), why));
+}
 
 }  // namespace yoke

@@ -2,15 +2,16 @@
 #pragma once
 
 #include <memory>
-#include <vector>
+#include <span>
+#include <string>
 
 #include "node/plans.h"
 
 namespace yoke {
 
 /// Values and batches are copied to the device, gradients and running statistics back, all through
-/// memory of the replica, so that its device never touches that of the caller. The CPU may work
-/// between Begin and Finish. One caller at a time.
+/// host memory of the replica: the device never touches the caller's. The CPU may work between
+/// Begin and Finish. One caller at a time.
 class DeviceReplica {
  public:
   /// Compiles the plan for batches of `usual` examples. Throws UserError for a layer that the
@@ -22,18 +23,20 @@ class DeviceReplica {
   DeviceReplica(const DeviceReplica&) = delete;
   DeviceReplica& operator=(const DeviceReplica&) = delete;
 
-  /// Copies the values there and starts the gradient of the batch's mean loss.
-  void Begin(const Batch& batch, const ParamView& params);
-  /// Waits for the end of the pass and writes the gradient to `gradients`. Throws Error if the
-  /// device does not answer within the context's device_timeout.
+  /// The values of the next pass, on the host, for the caller to write.
+  std::span<float> values();
+  /// Copies values and batch there and starts the gradient of the batch's mean loss.
+  void Begin(const Batch& batch);
+  /// Waits for the end of the pass and writes the gradient to `gradients`. Throws Error if one of
+  /// several devices does not answer within the context's device_timeout.
   StepResult Finish(Gradients& gradients);
-  StepResult Step(const Batch& batch, const ParamView& params) {
-    Begin(batch, params);
-    return Finish(*params.gradients);
+  StepResult Step(const Batch& batch, Gradients& gradients) {
+    Begin(batch);
+    return Finish(gradients);
   }
 
   /// The running statistics after the last pass.
-  const std::vector<float>& statistics() const;
+  std::span<const float> statistics() const;
   const Device& device() const { return device_; }
   double busy_seconds() const { return busy_seconds_; }  ///< Of the last pass.
   std::string FirstNonFinite() const;
@@ -48,5 +51,8 @@ class DeviceReplica {
   std::unique_ptr<Queue> queue_;  ///< All that the device touches.
   double busy_before_ = 0, busy_seconds_ = 0;
 };
+
+/// Tells the user that a device has failed, and why.
+void LogGoingOnWithout(const Device& device, const std::string& why);
 
 }  // namespace yoke

@@ -6,15 +6,9 @@
 #include <vector>
 
 #include "base/kept.h"
-#include "base/log.h"
 #include "node/executor.h"
 
 namespace yoke {
-
-/// Tells the user that a device has failed, and why.
-inline void LogGoingOnWithout(const std::string& device, const std::string& why) {
-  LogWarning(fmt::format("device {} failed ({}): training goes on without it", device, why));
-}
 
 class DeviceTimes {
  public:

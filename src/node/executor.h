@@ -24,7 +24,8 @@ struct ExecutorContext {
   bool reference_kernels = false;  ///< Target::reference.
   std::vector<Device*> devices = {&Cpu()};
   double device_timeout = 60;  ///< Seconds that one of several devices may take for a batch.
-  Device* values = &Cpu();     ///< Holds values, gradients and state: the CPU, or the only device.
+  /// Holds values, gradients and the rule's state: the CPU, or the only device.
+  Device* values_device = &Cpu();
   /// The computing threads and their cores. The caller has already set its own.
   ThreadPlan threads = {};
   /// For executors that update in place; others do not use them and may get null.
@@ -66,11 +67,17 @@ class Executor {
   virtual void Restore(const Value& /*state*/) {}
 };
 
+inline std::string AnyDevices(const std::vector<Device*>& /*devices*/) { return ""; }
+/// For executors that compute on the CPU only.
+std::string OnlyTheCpu(const std::vector<Device*>& devices);
+
 struct ExecutorEntry {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options;  ///< Keys of [node] that belong to this executor.
   std::unique_ptr<Executor> (*make)(const Options& options, const ExecutorContext& context);
+  /// Empty if it works with these devices, otherwise the reason, which follows its name.
+  std::string (*supports)(const std::vector<Device*>& devices) = AnyDevices;
   /// The values may lie on the only device, if it has a memory of its own.
   bool values_on_device = false;
   /// Examples of a step, of which each device takes what it wants, if each replica has so many in

@@ -46,11 +46,9 @@ struct Hogbatch::Worker {
       return;
     }
     replica = std::make_unique<DeviceReplica>(context, own, usual);
-    values.resize(static_cast<size_t>(context.graph.layout().size()));
   }
 
-  size_t device;              ///< In ExecutorContext::devices.
-  std::vector<float> values;  ///< Of a device: a copy of the shared ones.
+  size_t device;  ///< In ExecutorContext::devices.
   Gradients gradients;
   Batch batch;
   std::pair<int64_t, int64_t> first;  ///< Of a device: its first range of the round, or empty.
@@ -126,19 +124,16 @@ void Hogbatch::FindLeast(int i, const Round& round) {
   constexpr int kHalvings = 6;
   Worker& worker = *workers_[i];
   if (!worker.replica) return;
-  CopyShared(round.params.values.Host().data(), round.params.layout->size(), worker.values.data());
-  ParamView view = round.params;
-  view.values = view.writable = OnHost(std::span(worker.values));
-  view.gradients = &worker.gradients;
-  view.states = nullptr;
   double full = 0;
   int64_t least = 0, size = std::min(sizes_.most(worker.device), round.batch.size);
   try {
+    CopyShared(round.params.values.Host().data(), round.params.layout->size(),
+               worker.replica->values().data());
     for (int halving = 0; halving <= kHalvings && size > 0; ++halving, size /= 2) {
       TakeSubBatch(round.batch, 0, size, worker.batch);
-      worker.replica->Step(worker.batch, view);  // compiles
+      worker.replica->Step(worker.batch, worker.gradients);  // compiles
       const double began = Now();
-      worker.replica->Step(worker.batch, view);
+      worker.replica->Step(worker.batch, worker.gradients);
       const double speed = double(size) / std::max(Now() - began, 1e-9);
       full = std::max(full, speed);
       if (speed < full / 2) break;
@@ -214,12 +209,13 @@ bool Hogbatch::Take(Worker& worker, Round& round, std::pair<int64_t, int64_t>& r
 bool Hogbatch::Drop(Worker& worker, Round& round, std::pair<int64_t, int64_t> range,
                     const char* why) {
   if (worker.plans) return false;
+  std::unique_ptr<DeviceReplica> dropped;  // waits for what is under way, without the lock
   const std::lock_guard lock(mutex_);
   const auto left = std::ranges::count_if(
       workers_, [](const auto& each) { return each->plans || each->replica; });
   if (left < 2) return false;
-  LogGoingOnWithout(worker.replica->device().name(), why);
-  worker.replica.reset();
+  LogGoingOnWithout(worker.replica->device(), why);
+  dropped = std::move(worker.replica);
   round.returned.push_back(range);
   return true;
 }
@@ -253,10 +249,10 @@ double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
     plan->Forward(worker.batch, view);
     loss = plan->Loss();
   } else {
-    CopyShared(round.params.values.Host().data(), layout.size(), worker.values.data());
-    view.values = view.writable = OnHost(std::span(worker.values));
-    loss = worker.replica->Step(worker.batch, view).loss;
-    if (settings_.overwrite) target = worker.values.data();
+    float* const own = worker.replica->values().data();
+    CopyShared(round.params.values.Host().data(), layout.size(), own);
+    loss = worker.replica->Step(worker.batch, worker.gradients).loss;
+    if (settings_.overwrite) target = own;
   }
   if (!std::isfinite(loss)) return loss;
   step.step = round.first_step + ++round.updates;
@@ -273,7 +269,7 @@ double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
   if (plan) return loss;
   const int64_t first = layout.statistics_begin();
   float* const shared = round.params.writable.Host().data();
-  if (settings_.overwrite) CopyShared(worker.values.data(), first, shared);
+  if (settings_.overwrite) CopyShared(target, first, shared);
   CopyShared(worker.replica->statistics().data(), layout.size() - first, shared + first);
   return loss;
 }

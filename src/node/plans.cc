@@ -39,12 +39,12 @@ GraphPlan& Plans::For(int64_t batch) {
   return *(last_ = plans_.back().plan.get());
 }
 
-void RequireCpu(const ExecutorContext& context, const char* executor) {
-  for (const Device* device : context.devices)
-    Require(device->IsHost(),
-            "executor {} computes on the CPU only, not on {}: set node.devices = "
-            "\"cpu\"",
-            executor, device->name());
+std::string OnlyTheCpu(const std::vector<Device*>& devices) {
+  for (const Device* device : devices)
+    if (!device->IsHost())
+      return fmt::format("computes on the CPU only, not on {}: set node.devices = \"cpu\"",
+                         device->name());
+  return "";
 }
 
 StepResult StepOfNothing(const ParamView& params, const GradientReady& ready) {

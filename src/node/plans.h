@@ -38,9 +38,6 @@ class Plans {
   GraphPlan* last_ = nullptr;
 };
 
-/// Throws UserError unless the context's only device is the CPU.
-void RequireCpu(const ExecutorContext& context, const char* executor);
-
 /// The result of a step without examples: the gradient is zero.
 StepResult StepOfNothing(const ParamView& params, const GradientReady& ready);
 /// Announces all slices with a gradient, in backward order.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -122,10 +123,9 @@ bool SplitDevices::Balanced(int64_t examples, double speed) const {
 }
 
 void SplitDevices::Begin(Part& part, const ParamView& params) const {
-  ParamView view = params;
-  view.gradients = &part.gradients;
   try {
-    part.replica->Begin(part.batch, view);
+    Copy(OnHost(part.replica->values()), params.values);
+    part.replica->Begin(part.batch);
   } catch (const std::exception& error) {
     part.failure = error.what();
   }
@@ -163,18 +163,17 @@ void SplitDevices::ComputeOnCpu(Part& part, const ParamView& params) {
 /// A device has failed: the CPU, or else the first other device, computes its part now, and the
 /// others all later ones.
 void SplitDevices::TakeOver(Part& part, const ParamView& params) {
-  const std::string name = part.replica->device().name(), why = part.failure;
+  const Device& device = part.replica->device();
+  const std::string why = std::exchange(part.failure, "");
   part.replica.reset();
-  part.failure.clear();
   const auto other = std::ranges::find_if(
       parts_, [](const auto& each) { return each->works() && each->failure.empty(); });
   if (other == parts_.end())
-    throw Error(fmt::format("device {} failed ({}), and no other is left", name, why));
-  LogGoingOnWithout(name, why);
+    throw Error(fmt::format("device {} failed ({}), and no other is left", device.name(), why));
+  LogGoingOnWithout(device, why);
   if (cpu_plans_) return ComputeOnCpu(part, params);
-  ParamView view = params;
-  view.gradients = &part.gradients;
-  part.result = (*other)->replica->Step(part.batch, view);
+  Copy(OnHost((*other)->replica->values()), params.values);
+  part.result = (*other)->replica->Step(part.batch, part.gradients);
   times_.Count(other - parts_.begin(), part.batch.size, 1, (*other)->replica->busy_seconds());
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "base/check.h"
+
 namespace yoke {
 namespace {
 
@@ -64,7 +66,9 @@ void TakeSubBatch(const Batch& from, int64_t begin, int64_t end, Batch& to) {
 void CopyBatch(const Batch& from, Batch& to) {
   TakeSubBatch(from, 0, from.size, to);
   if (!from.dense.data) return;
+  Check(from.dense.type == DType::kF32, "a batch's input is f32");
   to.ResizeDense(Shape(from.dense.shape.axes().subspan(1)));
+  to.dense.layout = from.dense.layout;
   std::memcpy(to.dense.data, from.dense.data, static_cast<size_t>(from.dense.Bytes()));
 }
 

@@ -22,10 +22,10 @@ constexpr int64_t kParallelCount = 1 << 14;
 /// Rows prefetched before their update.
 constexpr int64_t kAhead = 4;
 
-/// The addresses of a model's values, gradient and state arrays.
+/// The addresses of a model's values, state arrays and dense gradient.
 struct Addresses {
-  explicit Addresses(const ParamStore& params, const ApplyRequest& request)
-      : all{.values = params.values().data, .gradient = request.gradients.dense().data} {
+  Addresses(const ParamStore& params, const ApplyRequest& request)
+      : all{.values = params.values().data}, gradient(request.gradients.dense().data) {
     for (size_t i = 0; i < request.state.names().size(); ++i)
       all.state[i] = request.state.array(static_cast<int>(i)).data;
   }
@@ -33,14 +33,19 @@ struct Addresses {
   UpdateSpan At(int64_t offset, int64_t count) const {
     UpdateSpan span = all;
     span.values += offset;
-    span.gradient += offset;
     for (float*& state : span.state)
       if (state) state += offset;
     span.count = count;
     return span;
   }
+  UpdateSpan DenseAt(int64_t offset, int64_t count) const {
+    UpdateSpan span = At(offset, count);
+    span.gradient = gradient + offset;
+    return span;
+  }
 
   UpdateSpan all;
+  const float* gradient;
 };
 
 /// Each thread updates its part of every slice, the first thread the first rows and so on, like the
@@ -56,7 +61,8 @@ void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateSte
     const int64_t thread = omp_get_thread_num();
     const int64_t begin = 16 * (lines * thread / threads);
     const int64_t end = 16 * (lines * (thread + 1) / threads);
-    if (end > begin) request.rule.Update(addresses.At(slice.offset + begin, end - begin), step);
+    if (end > begin)
+      request.rule.Update(addresses.DenseAt(slice.offset + begin, end - begin), step);
   }
 }
 
@@ -70,7 +76,7 @@ void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const Update
     const Slice& slice = params.layout().slices()[i];
     if (slice.kind == SliceKind::kDense && request.slices.Has(i))
       kernel->Forward(
-          {.span = addresses.At(slice.offset, RoundUp(slice.Count(), 16)), .step = step});
+          {.span = addresses.DenseAt(slice.offset, RoundUp(slice.Count(), 16)), .step = step});
   }
   stream.Wait();
 }
@@ -162,6 +168,8 @@ double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
 
 void Apply(ParamStore& params, const ApplyRequest& request) {
   const ParamLayout& layout = params.layout();
+  Check(layout.dense_size() == 0 || request.gradients.dense().device == params.values().device,
+        "values and gradient lie on one device");
   const UpdateStep step{.learning_rate = request.learning_rate,
                         .step = ++(request.steps ? *request.steps : request.state.steps),
                         .gradient_scale = GradientScale(params, request)};

@@ -17,8 +17,4 @@ int64_t Gradients::bytes() const {
 ParamStore::ParamStore(ParamLayout layout, Device& device)
     : layout_(std::move(layout)), values_(device, layout_.size() * SizeOf(DType::kF32)) {}
 
-Tensor ParamStore::ValueOf(int slice) const {
-  return {.shape = layout_.slices()[slice].shape, .type = DType::kF32, .data = values(slice).data};
-}
-
 }  // namespace yoke

@@ -69,7 +69,6 @@ class ParamStore {
     const Slice& part = layout_.slices()[slice];
     return values().Part(part.offset, part.offset + part.Count());
   }
-  Tensor ValueOf(int slice) const;
   /// For evaluation; with gradients for training, which also changes running statistics.
   ParamView View(Gradients* gradients = nullptr) const {
     return {.layout = &layout_,

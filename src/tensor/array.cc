@@ -12,17 +12,18 @@ void RequireHost(const Device& device) {
     throw Error(fmt::format("the host cannot read the memory of {}", device.name()));
 }
 
-void CopyBytes(Device& to_device, void* to, Device& from_device, const void* from, int64_t bytes) {
-  if (bytes == 0) return;
-  if (to_device.IsHost() && from_device.IsHost()) {
-    std::memmove(to, from, static_cast<size_t>(bytes));
+void CopyBytes(Array<char> to, Array<const char> from) {
+  Check(to.count == from.count, "a copy is as long as what is copied");
+  if (to.count == 0) return;
+  if (to.OnHost() && from.OnHost()) {
+    std::memmove(to.data, from.data, static_cast<size_t>(to.count));
     return;
   }
-  Device& device = to_device.IsHost() ? from_device : to_device;
-  Check(to_device.IsHost() || from_device.IsHost() || &to_device == &from_device,
+  Check(to.OnHost() || from.OnHost() || to.device == from.device,
         "a copy between two devices goes through the host");
-  device.stream().Copy(to, from, bytes);
-  device.stream().Wait();
+  Stream& stream = (to.OnHost() ? from.device : to.device)->stream();
+  stream.Copy(to.data, from.data, to.count);
+  stream.Wait();
 }
 
 }  // namespace yoke

@@ -43,12 +43,13 @@ Array<T> OnHost(std::span<T> values) {
 
 /// Copies bytes between two memories, at least one of which is the host's or both the same
 /// device's. They are there when it returns.
-void CopyBytes(Device& to_device, void* to, Device& from_device, const void* from, int64_t bytes);
+void CopyBytes(Array<char> to, Array<const char> from);
 
 /// Copies all elements likewise; both arrays are equally long.
 template <typename T>
 void Copy(Array<T> to, std::type_identity_t<Array<const T>> from) {
-  CopyBytes(*to.device, to.data, *from.device, from.data, to.Bytes());
+  CopyBytes({to.device, reinterpret_cast<char*>(to.data), to.Bytes()},
+            {from.device, reinterpret_cast<const char*>(from.data), from.Bytes()});
 }
 
 /// All of a buffer's elements.

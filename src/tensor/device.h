@@ -21,13 +21,11 @@ class Stream {
   virtual void Copy(void* to, const void* from, int64_t bytes) = 0;
   /// Fills with zeros, likewise.
   virtual void Clear(void* memory, int64_t bytes) = 0;
-  /// Returns when everything enqueued so far has run; rethrows the first exception of the work.
+  /// Returns when everything enqueued so far has run; rethrows the first exception of the work,
+  /// again in every later wait.
   virtual void Wait() = 0;
   /// The same, but no longer than so many seconds; false if the work is not done by then.
-  virtual bool WaitFor(double /*seconds*/) {
-    Wait();
-    return true;
-  }
+  virtual bool WaitFor(double seconds) = 0;
   /// Seconds in which its work ran so far, copies included; 0 where that is not measured.
   virtual double busy_seconds() const { return 0; }
   /// Where CPU kernels for this stream run later (an emulated device); null: not there.
@@ -45,7 +43,7 @@ class Device {
   virtual void Free(void* memory, int64_t bytes) = 0;  ///< `bytes` as allocated.
   virtual std::unique_ptr<Stream> NewStream() = 0;
   virtual bool IsHost() const { return false; }  ///< The CPU can read its memory directly.
-  /// The host's memory from which its copies are fastest.
+  /// The host's memory from which its copies are fastest. Pieces are taken and returned often.
   virtual Device& staging();
   /// A stream that all threads share, for work whose end they wait for: copies, vectors, updates.
   Stream& stream() {
@@ -58,7 +56,7 @@ class Device {
 
  private:
   std::once_flag once_;
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Stream> stream_;  // destroyed after the members of a derived device
 };
 
 /// The host's memory: one stateless instance for the process.

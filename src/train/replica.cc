@@ -64,22 +64,19 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       devices_(job.node.Strings("devices"), job.node.Where("devices"),
                {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
                              .slowdown = job.node.Float("emulated_slowdown")}}),
-      home_(Home()),
+      values_device_(ValuesDevice()),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       graph_(layers_, TaskOf(data)),
-      params_(graph_.layout(), home_),
+      params_(graph_.layout(), values_device_),
       states_(graph_.MakeStates()),
-      gradients_(graph_.layout(), home_),
+      gradients_(graph_.layout(), values_device_),
       rule_(RuleOf(job)),
-      state_(graph_.layout(), *rule_, home_) {
+      state_(graph_.layout(), *rule_, values_device_) {
   CheckPrecision(job);
-  host_.emplace_back(params_.values());
-  for (size_t i = 0; i < state_.names().size(); ++i)
-    host_.emplace_back(state_.array(static_cast<int>(i)));
   Initialize(params_, job.seed(), KernelThreads());
-  ReadHost();
-  CopyFileWeights(job.model(), TaskOf(data), layout(), host_[0].Host().data());
-  host_[0].Write();
+  HostCopies copies;
+  CopyFileWeights(job.model(), TaskOf(data), layout(), copies.Of(params_.values()).data());
+  copies.Write();
   executor_ = MakeExecutor(WorkOf(graph_));
   head_ = OfferHead(WorkOf(graph_));
   const StrategyContext context = {.world = setting.world.Duplicate(),
@@ -109,16 +106,11 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
 }
 
 /// The only device, if all that works with the values can reach them there; otherwise the CPU.
-Device& Replica::Home() const {
+Device& Replica::ValuesDevice() const {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job_.node.String("executor"));
   const bool there = devices_.all().size() == 1 && executor.values_on_device &&
                      entry_.values_on_device && !world_.InVirtualTime();
   return there ? *devices_.all()[0] : Cpu();
-}
-
-/// Copies values and rule's arrays to the host; Restored copies them back.
-void Replica::ReadHost() {
-  for (Staged<float>& array : host_) array.Read();
 }
 
 ExecutorContext Replica::WorkOf(const Graph& graph) {
@@ -129,7 +121,7 @@ ExecutorContext Replica::WorkOf(const Graph& graph) {
           .reference_kernels = job_.ReferenceKernels(),
           .devices = devices_.all(),
           .device_timeout = job_.node.Float("device_timeout"),
-          .values = &home_,
+          .values_device = &values_device_,
           .threads = threads_,
           .rule = rule_.get(),
           .state = &state_,
@@ -137,7 +129,10 @@ ExecutorContext Replica::WorkOf(const Graph& graph) {
 }
 
 std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) const {
-  return FindEntry(executors(), "executor", job_.node.String("executor")).make(job_.node, work);
+  const ExecutorEntry& entry = FindEntry(executors(), "executor", job_.node.String("executor"));
+  const std::string reason = entry.supports(work.devices);
+  Require(reason.empty(), "{}: executor {} {}", job_.node.Where("executor"), entry.name, reason);
+  return entry.make(job_.node, work);
 }
 
 void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
@@ -154,9 +149,11 @@ void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
   executor_ = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_);
 }
 
-std::vector<std::span<std::byte>> Replica::Portable() {
-  std::vector<std::span<std::byte>> parts = {BytesOf(&state_.steps, 1)};
-  for (const Staged<float>& array : host_) parts.push_back(std::as_writable_bytes(array.Host()));
+std::vector<std::span<std::byte>> Replica::Portable(HostCopies& copies) {
+  std::vector<std::span<std::byte>> parts = {BytesOf(&state_.steps, 1),
+                                             std::as_writable_bytes(copies.Of(params_.values()))};
+  for (size_t i = 0; i < state_.names().size(); ++i)
+    parts.push_back(std::as_writable_bytes(copies.Of(state_.array(static_cast<int>(i)))));
   for (size_t i = 0; i < layout().slices().size(); ++i) {
     std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
     parts.push_back(BytesOf(clocks.data(), static_cast<int64_t>(clocks.size())));
@@ -173,18 +170,21 @@ std::vector<std::span<std::byte>> Replica::Layers() const {
   return layers;
 }
 
-void Replica::BroadcastFrom(int from) {
-  if (world_.size() == 1) return;
-  ReadHost();
-  for (const std::span<std::byte> part : Portable()) world_.Broadcast(part, from);
-  if (world_.rank() != from) Restored();
+/// True if they came from another rank.
+bool Replica::BroadcastFrom(int from) {
+  if (world_.size() == 1) return false;
+  HostCopies copies;
+  for (const std::span<std::byte> part : Portable(copies)) world_.Broadcast(part, from);
+  if (world_.rank() == from) return false;
+  copies.Write();
+  return true;
 }
 
 void Replica::Rescue(SurvivorState& survivor) {
   const Strategy::Rescued rescued = strategy_->Recover();
   if (rescued.values.data) Copy(params_.values(), rescued.values);
-  ReadHost();
-  for (const std::span<std::byte> part : Portable())
+  HostCopies copies;
+  for (const std::span<std::byte> part : Portable(copies))
     survivor.parts.emplace_back(part.begin(), part.end());
   survivor.model = rescued.values.data || !entry_.replicas_differ;
   survivor.version = rescued.version;
@@ -194,31 +194,32 @@ void Replica::Rescue(SurvivorState& survivor) {
 void Replica::TakeUp(const SurvivorState* mine, const RecoveryPlan& recovery) {
   const bool has = mine && mine->worlds > 0;
   if (has) {
-    const std::vector<std::span<std::byte>> parts = Portable();
+    HostCopies copies;
+    const std::vector<std::span<std::byte>> parts = Portable(copies);
     for (size_t i = 0; i < parts.size(); ++i)
       std::copy(mine->parts[i].begin(), mine->parts[i].end(), parts[i].begin());
+    copies.Write();
     executor_->Restore(mine->executor);
-    Restored();
   }
   if (recovery.mean) TakeMean(has);
   BroadcastFrom(recovery.source);
+  Restored();
 }
 
 /// Replaces the values by the mean over the ranks with `counts`.
 void Replica::TakeMean(bool counts) {
-  const std::span<float> values = host_[0].Host();
+  HostCopies copies;
+  const std::span<float> values = copies.Of(params_.values());
   std::vector<float> sums(values.begin(), values.end());
   if (!counts) std::ranges::fill(sums, 0.0F);
   sums.push_back(counts ? 1 : 0);
   world_.AllReduce(sums);
   std::ranges::copy(sums.begin(), sums.end() - 1, values.begin());
   Divide(values, sums.back());
-  Restored();
+  copies.Write();
 }
 
 void Replica::Restored() {
-  for (Staged<float>& array : host_) array.Write();
-  for (Staged<float>& kept : std::exchange(own_kept_, {})) kept.Write();
   params_.Publish();
   for (size_t node = 0; node < states_.size(); ++node)
     if (LayerState* state = states_.of(node)) state->Restored();
@@ -252,7 +253,6 @@ void Replica::Settle() {
   strategy_->Quiesce();
   model_.emplace(strategy_->Model());
   model_->Read();
-  ReadHost();
   TakeLayers();
 }
 
@@ -268,7 +268,8 @@ void Replica::TakeLayers() {
 
 double Replica::ConsensusDistance() const {
   if (!entry_.replicas_differ) return 0;
-  const ConstValues weights = host_[0].Host().first(layout().statistics_begin());
+  HostCopies copies;
+  const ConstValues weights = copies.Of(params_.values()).first(layout().statistics_begin());
   std::vector<float> mean(weights.begin(), weights.end());
   world_.AllReduce(mean);
   Divide(mean, static_cast<float>(world_.size()));
@@ -300,9 +301,8 @@ std::string Replica::BadIn(std::span<const float> values) const {
 }
 
 std::string Replica::FirstNonFinite() const {
-  Staged<float> values(params_.values());
-  values.Read();
-  const std::string parameter = BadIn(values.Host());
+  HostCopies copies;
+  const std::string parameter = BadIn(copies.Of(params_.values()));
   return parameter.empty() ? executor_->FirstNonFinite() : parameter;
 }
 
@@ -335,16 +335,15 @@ bool Replica::KeepsOwn() const {
   return (world_.size() > 1 && entry_.replicas_differ) || !strategy_->Tensors().empty();
 }
 
-std::vector<StateTensor> Replica::OwnTensors() {
+std::vector<StateTensor> Replica::OwnTensors(HostCopies& copies) {
   std::vector<StateTensor> tensors;
   const auto floats = [&tensors](const std::string& name, std::span<float> values) {
     tensors.push_back({name, DType::kF32, Shape{std::ssize(values)}, values.data()});
   };
   if (entry_.replicas_differ) {
-    ReadHost();
-    floats("values", host_[0].Host());
+    floats("values", copies.Of(params_.values()));
     for (size_t i = 0; i < state_.names().size(); ++i)
-      floats("rule." + state_.names()[i], host_[i + 1].Host());
+      floats("rule." + state_.names()[i], copies.Of(state_.array(static_cast<int>(i))));
     for (size_t i = 0; i < layout().slices().size(); ++i) {
       std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
       if (!clocks.empty())
@@ -357,12 +356,8 @@ std::vector<StateTensor> Replica::OwnTensors() {
       tensor.name = "layers." + tensor.name;
       tensors.push_back(tensor);
     }
-  own_kept_.clear();
-  for (const Strategy::KeptTensor& kept : strategy_->Tensors()) {
-    Staged<float>& values = own_kept_.emplace_back(kept.values);
-    values.Read();
-    floats("strategy." + kept.name, values.Host());
-  }
+  for (const Strategy::KeptTensor& kept : strategy_->Tensors())
+    floats("strategy." + kept.name, copies.Of(kept.values));
   return tensors;
 }
 
@@ -375,7 +370,6 @@ void Replica::Restore(const Checkpoint& checkpoint) {
   const CheckpointHeader& header = checkpoint.header();
   checkpoint.Load(params_);
   if (SameKey(job_, header, "train", "rule")) checkpoint.Load(layout(), state_);
-  ReadHost();
   if (checkpoint.Load(LayerTensors())) Restored();
   Restore(header);
 }

@@ -40,6 +40,23 @@ struct ReplicaPlace {
   SharedExecutor* shared = nullptr;  ///< Used in virtual time only.
 };
 
+/// Arrays for the host: themselves where they lie there, otherwise copies.
+class HostCopies {
+ public:
+  std::span<float> Of(Array<float> array) {
+    Staged<float>& copy = copies_.emplace_back(array);
+    copy.Read();
+    return copy.Host();
+  }
+  /// Copies all back.
+  void Write() {
+    for (Staged<float>& copy : copies_) copy.Write();
+  }
+
+ private:
+  std::vector<Staged<float>> copies_;
+};
+
 class Replica {
  public:
   /// Builds the model and draws its initial weights. Throws UserError if the job does not fit the
@@ -59,7 +76,9 @@ class Replica {
   MemoryUse Memory() const;
 
   /// Copies rank 0's initial values, or those of a checkpoint, to all ranks.
-  void Broadcast() { BroadcastFrom(0); }
+  void Broadcast() {
+    if (BroadcastFrom(0)) Restored();
+  }
   /// The same after a loss: all ranks continue from the state of the previous world in `mine` (or
   /// null).
   void TakeUp(const SurvivorState* mine, const RecoveryPlan& recovery);
@@ -94,8 +113,8 @@ class Replica {
   void Describe(CheckpointHeader& header) const;
   /// Whether each rank has its own state that an exact continuation needs, and its tensors.
   bool KeepsOwn() const;
-  std::vector<StateTensor> OwnTensors();
-  /// Call after copying into the replica's tensors.
+  std::vector<StateTensor> OwnTensors(HostCopies& copies);
+  /// Call after writing the replica's tensors.
   void Restored();
   /// This rank has no more steps until the next meeting.
   void Idle() { strategy_->Idle(); }
@@ -109,10 +128,9 @@ class Replica {
   ExecutorContext WorkOf(const Graph& graph);
   std::unique_ptr<Executor> MakeExecutor(const ExecutorContext& work) const;
   void WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared);
-  std::vector<std::span<std::byte>> Portable();
-  Device& Home() const;
-  void ReadHost();
-  void BroadcastFrom(int from);
+  std::vector<std::span<std::byte>> Portable(HostCopies& copies);
+  Device& ValuesDevice() const;
+  bool BroadcastFrom(int from);
   void TakeMean(bool counts);
   void Empty();
   std::vector<std::span<std::byte>> Layers() const;
@@ -126,16 +144,14 @@ class Replica {
   ThreadPlan threads_;
   int64_t step_examples_;
   Devices devices_;
-  Device& home_;  // of values, gradients and the rule's state
-  List layers_;   // the model's
+  Device& values_device_;  // of gradients and the rule's state, too
+  List layers_;            // the model's
   Graph graph_;
   ParamStore params_;
   LayerStates states_;
   Gradients gradients_;
   std::unique_ptr<UpdateRule> rule_;
   RuleState state_;
-  std::vector<Staged<float>> host_;      // the values and the rule's arrays, for the host
-  std::vector<Staged<float>> own_kept_;  // the strategy's, in OwnTensors
   std::optional<HeadOffer> head_;
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<Executor> executor_;

@@ -116,6 +116,14 @@ TEST(SingleOnADevice, NamesTheLayerOfANan) {
   }
 }
 
+TEST(SingleOnADevice, WaitsForASlowOne) {
+  const auto device = NewEmulatedDevice(0, {.copy_bytes_per_second = 1e6});
+  Job slow({.model = "mlp", .devices = {device.get()}, .device_timeout = 1e-3});
+  Job cpu({.model = "mlp"});
+  const Batch batch = DrawnBatch(4, 0);
+  EXPECT_EQ(slow.Step(batch), cpu.Step(batch));
+}
+
 TEST(SingleOnADevice, RefusesWhatRunsOnTheCpuOnly) {
   const auto device = NewEmulatedDevice(0, {});
   for (Device* values : {&Cpu(), device.get()})
@@ -123,7 +131,9 @@ TEST(SingleOnADevice, RefusesWhatRunsOnTheCpuOnly) {
         [&] { Job({.devices = {device.get()}, .values = values, .widths = {12}, .sparse = true}); },
         testing::ThrowsMessage<UserError>(
             testing::HasSubstr("runs on the CPU only, not on emulated:0")));
-  EXPECT_THROW(Job({.devices = {device.get()}, .executor = "hogwild"}), UserError);
+  EXPECT_NE(FindEntry(executors(), "executor", "hogwild").supports({device.get()}), "");
+  EXPECT_EQ(FindEntry(executors(), "executor", "hogwild").supports({&Cpu()}), "");
+  EXPECT_NE(FindEntry(executors(), "executor", "single").supports({&Cpu(), device.get()}), "");
 }
 
 TEST(Single, AShareOfNoExamplesGivesAZeroGradient) {

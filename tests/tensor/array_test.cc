@@ -87,6 +87,12 @@ TEST(Array, OfAnEmptyBufferIsEmpty) {
   }
 }
 
+TEST(Array, IsCopiedToOneAsLong) {
+  std::vector<float> three(3), four(4);
+  EXPECT_THROW(Copy(OnHost(std::span(three)), OnHost(std::span(four))), Error);
+  EXPECT_THROW(Copy(OnHost(std::span(four)), OnHost(std::span(three))), Error);
+}
+
 TEST(Array, IsNotCopiedBetweenTwoDevices) {
   const auto one = NewEmulatedDevice(0, {}), other = NewEmulatedDevice(1, {});
   const Buffer from = CopyOn(*one, Floats{1, 2}), to = CopyOn(*other, Floats{3, 4});

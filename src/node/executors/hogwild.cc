@@ -24,7 +24,6 @@ ExecutorEntry hogwild() {
                                "its fraction of it; false: each update takes the whole rate."}},
           .make = [](const Options& options,
                      const ExecutorContext& context) -> std::unique_ptr<Executor> {
-            RequireCpu(context, "hogwild");
             Check(context.rule && context.state, "hogwild needs a rule and its state");
             const int64_t small =
                 options.Has("hogwild_batch") ? options.Int("hogwild_batch") : SmallBatch(context);
@@ -32,7 +31,8 @@ ExecutorEntry hogwild() {
             settings.sizes.limits.push_back({.least = small, .most = small, .cpu = true});
             settings.scale_rate = options.Bool("hogwild_scale_rate");
             return std::make_unique<Hogbatch>(settings, context);
-          }};
+          },
+          .supports = OnlyTheCpu};
 }
 
 }  // namespace yoke::executor

@@ -11,14 +11,14 @@
 namespace yoke::executor {
 namespace {
 
-/// Where the values lie.
+/// Computes on the device that holds the values.
 class Single : public Executor {
  public:
   explicit Single(const ExecutorContext& context)
       : context_(context),
-        stream_(context.values->NewStream()),
-        plans_(context_, context.batch, {.target = target()}),
-        bf16_(target()) {
+        stream_(context.values_device->NewStream()),
+        bf16_(target()),
+        plans_(context_, context.batch, {.target = target()}) {
     if (!on_host()) plans_.For(context.batch);  // says at once what the device does not take
   }
 
@@ -43,8 +43,8 @@ class Single : public Executor {
   }
 
  private:
-  bool on_host() const { return context_.values->IsHost(); }
-  Target target() const { return {.device = context_.values, .stream = stream_.get()}; }
+  bool on_host() const { return context_.values_device->IsHost(); }
+  Target target() const { return {.device = context_.values_device, .stream = stream_.get()}; }
   StepResult StepOfBody(const Batch& batch, const ParamView& params, const ExecutorStep& step) {
     GraphPlan& body = bodies_.For(batch.size);
     body.Forward(batch, params);
@@ -56,10 +56,10 @@ class Single : public Executor {
 
   ExecutorContext context_;
   std::unique_ptr<Stream> stream_;
-  Plans plans_;
+  Bf16Copy bf16_;
+  Plans plans_;  // they wait for their work when they end, so they end first
   Plans bodies_{context_, context_.batch, {.part = GraphPart::kBody}};
   Batch above_;  // activations with the batch's labels
-  Bf16Copy bf16_;
 };
 
 /// On a device with memory of its own, with values that lie on the host and are copied there.
@@ -70,7 +70,8 @@ class SingleOnDevice : public Executor {
 
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
     if (batch.size == 0) return StepOfNothing(params, step.ready);
-    const StepResult result = replica_.Step(batch, params);
+    Copy(OnHost(replica_.values()), params.values);
+    const StepResult result = replica_.Step(batch, *params.gradients);
     std::ranges::copy(replica_.statistics(),
                       params.writable.Host().begin() + params.layout->statistics_begin());
     AnnounceAll(*params.layout, step.ready);
@@ -83,11 +84,13 @@ class SingleOnDevice : public Executor {
   DeviceReplica replica_;
 };
 
+std::string OneDevice(const std::vector<Device*>& devices) {
+  return devices.size() == 1 ? "" : fmt::format("takes one device, not {}", devices.size());
+}
+
 std::unique_ptr<Executor> MakeSingle(const Options& /*options*/, const ExecutorContext& context) {
-  Require(context.devices.size() == 1, "executor single takes one device, not {}",
-          context.devices.size());
   Device& device = *context.devices[0];
-  if (&device == context.values) return std::make_unique<Single>(context);
+  if (&device == context.values_device) return std::make_unique<Single>(context);
   return std::make_unique<SingleOnDevice>(context, device);
 }
 
@@ -98,6 +101,7 @@ ExecutorEntry single() {
           .summary = "One device computes the whole batch",
           .options = {},
           .make = MakeSingle,
+          .supports = OneDevice,
           .values_on_device = true};
 }
 

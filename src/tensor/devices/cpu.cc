@@ -50,6 +50,7 @@ class ImmediateStream : public Stream {
     if (bytes > 0) std::memset(memory, 0, bytes);
   }
   void Wait() override {}
+  bool WaitFor(double /*seconds*/) override { return true; }
 };
 
 class CpuDevice : public Device {
@@ -119,7 +120,7 @@ namespace device {
 DeviceEntry cpu() {
   return {.name = "cpu",
           .summary = "The cores of this machine",
-          .present = [] { return 1; },
+          .count = [] { return 1; },
           .make =
               [](int /*number*/, const DeviceSettings& /*settings*/) {
                 return std::shared_ptr<Device>(&Cpu(), [](Device* /*lives on*/) {});

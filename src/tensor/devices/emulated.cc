@@ -162,7 +162,7 @@ class EmulatedStream : public Stream, public WorkQueue {
   };
 
   void ThrowFailure() {
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    if (failure_) std::rethrow_exception(failure_);
   }
 
   void Push(Item item) {
@@ -256,7 +256,8 @@ DeviceEntry emulated() {
   return {.name = "emulated",
           .summary = "A second memory and an asynchronous queue, computed on the CPU",
           .numbered = true,
-          .present = [] { return 0; },
+          .in_all = false,
+          .count = [] { return 1; },
           .make =
               [](int number, const DeviceSettings& settings) {
                 return std::shared_ptr<Device>(NewEmulatedDevice(number, settings.emulated));

@@ -16,14 +16,17 @@ StoredTensor OwnTensor(const StateTensor& tensor) {
 /// A rank's tensors, encoded like a file.
 std::string Encoded(Replica& replica) {
   std::vector<StoredTensor> stored;
-  for (const StateTensor& tensor : replica.OwnTensors()) stored.push_back(OwnTensor(tensor));
+  HostCopies copies;
+  for (const StateTensor& tensor : replica.OwnTensors(copies)) stored.push_back(OwnTensor(tensor));
   return EncodeSafetensors(stored);
 }
 
 /// Tensors that the file does not have (it was written with other options) start anew.
 void CopyInto(Replica& replica, const Safetensors& file) {
-  for (const StateTensor& tensor : replica.OwnTensors())
+  HostCopies copies;
+  for (const StateTensor& tensor : replica.OwnTensors(copies))
     if (const StoredTensor wanted = OwnTensor(tensor); file.Has(wanted)) file.CopyTo(wanted);
+  copies.Write();
   replica.Restored();
 }
 

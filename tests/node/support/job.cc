@@ -47,7 +47,7 @@ Job::Job(const JobSettings& settings)
                           .reference_kernels = settings.reference,
                           .devices = settings.devices,
                           .device_timeout = settings.device_timeout,
-                          .values = settings.values,
+                          .values_device = settings.values,
                           .threads = {.threads = std::max(1, settings.threads)},
                           .rule = rule_.get(),
                           .state = &state_,
