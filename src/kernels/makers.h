@@ -9,34 +9,62 @@
 
 namespace yoke {
 
-/// Makes a CPU kernel for `Shape`, or returns null for a type, shape or CPU that it does not
-/// support.
-template <typename Call, typename Shape>
-using Maker = std::unique_ptr<Kernel<Call>> (*)(const Shape& shape);
+/// Whether a target runs the CPU's kernels for such calls: the host, and an emulated device if the
+/// call lists its addresses.
+template <typename Call>
+bool TakesCpuKernels(const Target& target) {
+  if (target.device->IsHost()) return true;
+  if constexpr (requires(Call call) { call.Addresses([](auto*&...) {}); })
+    return target.stream->work_queue() != nullptr;
+  return false;
+}
 
-/// `kernel` where the target is the host; for an emulated device, on its queue. Throws Error for an
-/// operation that other devices do not take (its Call has no Addresses).
+/// A CPU kernel where the target is the host; for an emulated device, on its queue. Throws Error
+/// for a device that does not take it.
 template <typename Call>
 std::unique_ptr<Kernel<Call>> OnTarget(std::unique_ptr<Kernel<Call>> kernel, const Target& target) {
   if (target.device->IsHost()) return kernel;
   if constexpr (requires(Call call) { call.Addresses([](auto*&...) {}); }) {
-    if (target.stream->work_queue())
+    if (TakesCpuKernels<Call>(target))
       return std::make_unique<Queued<Call>>(std::move(kernel), *target.stream);
   }
   throw Error(
       fmt::format("{} runs on the CPU only, not on {}", kernel->name(), target.device->name()));
 }
 
+/// An entry of an operation's list: a function that makes a kernel of the CPU for a shape, or one
+/// that makes a kernel for a target. It returns null for what it does not support.
+template <typename Call, typename Shape>
+class Maker {
+ public:
+  using Made = std::unique_ptr<Kernel<Call>>;
+  Maker(Made (*of_cpu)(const Shape&))  // NOLINT(google-explicit-constructor)
+      : of_cpu_(of_cpu) {}
+  Maker(Made (*of_target)(const Shape&, const Target&))  // NOLINT(google-explicit-constructor)
+      : of_target_(of_target) {}
+
+  Made Make(const Shape& shape, const Target& target) const {
+    if (of_target_) return of_target_(shape, target);
+    if (!TakesCpuKernels<Call>(target)) return nullptr;
+    Made kernel = of_cpu_(shape);
+    return kernel ? OnTarget(std::move(kernel), target) : nullptr;
+  }
+  Made OnCpu(const Shape& shape) const { return of_cpu_(shape); }
+
+ private:
+  Made (*of_cpu_)(const Shape&) = nullptr;
+  Made (*of_target_)(const Shape&, const Target&) = nullptr;
+};
+
 /// The first kernel in the list that does not decline. With `target.reference`, the last one, which
-/// never declines.
+/// is the CPU's and never declines. Throws Error for a device that no entry takes.
 template <typename Call, typename Shape>
 std::unique_ptr<Kernel<Call>> MakeFirst(std::initializer_list<Maker<Call, Shape>> makers,
                                         const Shape& shape, const Target& target) {
-  if (target.reference) return OnTarget((*(makers.end() - 1))(shape), target);
-  for (Maker<Call, Shape> make : makers)
-    if (auto kernel = make(shape)) return OnTarget(std::move(kernel), target);
-  Check(false, "the reference kernel never declines");
-  return nullptr;
+  if (!target.reference)
+    for (const Maker<Call, Shape>& maker : makers)
+      if (auto kernel = maker.Make(shape, target)) return kernel;
+  return OnTarget((makers.end() - 1)->OnCpu(shape), target);
 }
 
 }  // namespace yoke
