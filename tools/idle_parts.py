@@ -202,6 +202,8 @@ class IdleStream : public Stream {
   void Clear(void* memory, int64_t bytes) override { std::memset(memory, 0, bytes); }
   void Wait() override {}
   bool WaitFor(double) override { return true; }
+  std::shared_ptr<Event> Record() override { return CpuStream().Record(); }
+  void Await(std::shared_ptr<Event> event) override { event->Wait(); }
 };
 
 class IdleDevice : public Device {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
 #include <utility>
 
@@ -47,7 +48,10 @@ void RunOnHost(const VectorCall& call) {
     case Operation::kMoveTowardsAll:
       return MoveTowardsAll(y, call.a, p, call.n);
     case Operation::kSquareSum:
-      *call.sum = SquareSum(p);
+      *call.result = SquareSum(p);
+      return;
+    case Operation::kFirstNonFinite:
+      *call.result = static_cast<double>(FirstNonFinite(p));
   }
 }
 
@@ -140,6 +144,11 @@ double SquareSum(ConstValues x) {
   return sum;
 }
 
+int64_t FirstNonFinite(ConstValues x) {
+  const auto at = std::ranges::find_if_not(x, [](float value) { return std::isfinite(value); });
+  return at == x.end() ? -1 : at - x.begin();
+}
+
 void Fill(Array<float> y, float a) { Run({.operation = Operation::kFill, .a = a}, y); }
 
 void Scale(Array<float> y, float a) { Run({.operation = Operation::kScale, .a = a}, y); }
@@ -172,19 +181,30 @@ void MoveTowardsAll(Array<float> y, float a, Array<const float> sum, float n) {
   Run({.operation = Operation::kMoveTowardsAll, .a = a, .n = n}, y, {sum});
 }
 
-double SquareSum(Array<const float> x) {
-  if (x.OnHost()) return SquareSum(x.Host());
-  const Buffer sum(*x.device, sizeof(double));
+namespace {
+
+/// Runs an operation with one result on a device.
+double Reduce(Operation operation, Array<const float> x) {
+  const Buffer there(*x.device, sizeof(double));
   Stream& stream = x.device->stream();
   MakeVectors({.device = x.device, .stream = &stream})
-      ->Forward({.operation = Operation::kSquareSum,
-                 .p = x.data,
-                 .count = x.count,
-                 .sum = sum.As<double>()});
+      ->Forward(
+          {.operation = operation, .p = x.data, .count = x.count, .result = there.As<double>()});
   double result = 0;
-  stream.Copy(&result, sum.data(), sizeof result);
+  stream.Copy(&result, there.data(), sizeof result);
   stream.Wait();
   return result;
+}
+
+}  // namespace
+
+double SquareSum(Array<const float> x) {
+  return x.OnHost() ? SquareSum(x.Host()) : Reduce(Operation::kSquareSum, x);
+}
+
+int64_t FirstNonFinite(Array<const float> x) {
+  if (x.OnHost()) return FirstNonFinite(x.Host());
+  return static_cast<int64_t>(Reduce(Operation::kFirstNonFinite, x));
 }
 
 std::unique_ptr<Kernel<VectorCall>> MakeVectors(const Target& target) {

@@ -28,6 +28,8 @@ void MoveTowards(Values y, float a, ConstValues x);                      ///< y 
 void MoveTowardsAll(Values y, float a, ConstValues sum, float n);
 /// The sum of squares, the same for any number of threads.
 double SquareSum(ConstValues x);
+/// Index of the first element that is infinite or not a number; -1: none.
+int64_t FirstNonFinite(ConstValues x);
 
 // The same on the device that holds the arrays, which all lie on the same one. The results are
 // there on return.
@@ -43,6 +45,7 @@ void ScaledDifference(Array<float> y, float a, Array<const float> p, Array<const
 void MoveTowards(Array<float> y, float a, Array<const float> x);
 void MoveTowardsAll(Array<float> y, float a, Array<const float> sum, float n);
 double SquareSum(Array<const float> x);
+int64_t FirstNonFinite(Array<const float> x);
 
 /// One of these operations, as a device's kernel gets it: y, and x or p and q.
 struct VectorCall {
@@ -57,7 +60,8 @@ struct VectorCall {
     kScaledDifference,
     kMoveTowards,
     kMoveTowardsAll,
-    kSquareSum,  ///< Of p, to *sum.
+    kSquareSum,  ///< Of p, to *result.
+    kFirstNonFinite,
   };
   Operation operation = Operation::kFill;
   float* y = nullptr;
@@ -66,11 +70,11 @@ struct VectorCall {
   const float* q = nullptr;
   float n = 0;
   int64_t count = 0;
-  double* sum = nullptr;
+  double* result = nullptr;
 
   template <typename Reach>
   void Addresses(const Reach& reach) {
-    reach(y, p, q, sum);
+    reach(y, p, q, result);
   }
 };
 

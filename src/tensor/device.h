@@ -11,6 +11,14 @@ namespace yoke {
 
 class WorkQueue;
 
+/// A point in a stream's order.
+class Event {
+ public:
+  virtual ~Event() = default;
+  /// Returns when everything before it has run; rethrows what that threw.
+  virtual void Wait() = 0;
+};
+
 /// An ordered queue of copies and kernels on one device. The CPU runs them immediately in the
 /// calling thread; other devices run them later, in order.
 class Stream {
@@ -21,6 +29,11 @@ class Stream {
   virtual void Copy(void* to, const void* from, int64_t bytes) = 0;
   /// Fills with zeros, likewise.
   virtual void Clear(void* memory, int64_t bytes) = 0;
+  /// The point behind everything enqueued so far.
+  virtual std::shared_ptr<Event> Record() = 0;
+  /// What is enqueued from now on runs after the event, which may be of another stream. If what is
+  /// before the event threw, so does this stream's next wait.
+  virtual void Await(std::shared_ptr<Event> event) = 0;
   /// Returns when everything enqueued so far has run; rethrows the first exception of the work,
   /// again in every later wait.
   virtual void Wait() = 0;

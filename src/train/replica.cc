@@ -292,17 +292,18 @@ Metrics Replica::Exchange(double seconds) const {
   return Summary(all, seconds, distance, entry_.servers(job_.cluster, world_.size()));
 }
 
-std::string Replica::BadIn(std::span<const float> values) const {
-  for (const Slice& slice : layout().slices())
-    if (!std::ranges::all_of(values.subspan(slice.offset, slice.Count()),
-                             [](float x) { return std::isfinite(x); }))
-      return slice.name;
-  return "";
+/// The parameter with the first non-finite value, or "".
+std::string Replica::BadIn(Array<const float> values) const {
+  const int64_t at = yoke::FirstNonFinite(values);
+  if (at < 0) return "";
+  const auto slice = std::ranges::find_if(layout().slices(), [at](const Slice& each) {
+    return at >= each.offset && at < each.offset + each.Count();
+  });
+  return slice == layout().slices().end() ? "" : slice->name;
 }
 
 std::string Replica::FirstNonFinite() const {
-  HostCopies copies;
-  const std::string parameter = BadIn(copies.Of(params_.values()));
+  const std::string parameter = BadIn(params_.values());
   return parameter.empty() ? executor_->FirstNonFinite() : parameter;
 }
 

@@ -103,7 +103,7 @@ class Replica {
   /// The layer or parameter where values became non-finite, or "".
   std::string FirstNonFinite() const;
   /// The first parameter with a non-finite value, or "" (the model may then be saved).
-  std::string BadParameter() const { return BadIn(Model()); }
+  std::string BadParameter() const { return BadIn(OnHost(Model())); }
   /// Returns empty metrics if it was stopped because `stop` (may be null) became nonzero.
   Metrics Evaluate(const Reader& reader, const std::atomic<int>* stop) const;
 
@@ -135,7 +135,7 @@ class Replica {
   void Empty();
   std::vector<std::span<std::byte>> Layers() const;
   void TakeLayers();
-  std::string BadIn(std::span<const float> values) const;
+  std::string BadIn(Array<const float> values) const;
   double ConsensusDistance() const;
 
   const Job& job_;

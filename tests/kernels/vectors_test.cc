@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <vector>
 
@@ -93,6 +94,21 @@ TEST(VectorsOnADevice, SumTheSameSquares) {
       EXPECT_EQ(SquareSum(AllOf<float>(buffer).Part(begin, end)), SquareSum(part)) << begin << end;
       EXPECT_EQ(SquareSum(OnHost(part)), SquareSum(part));
     }
+}
+
+TEST(Vectors, FindTheFirstNonFiniteElement) {
+  const auto emulated = NewEmulatedDevice(0, {});
+  for (Device* device : {&Cpu(), emulated.get()}) {
+    SCOPED_TRACE(device->name());
+    Floats x = Drawn(301, 1);
+    EXPECT_EQ(FirstNonFinite(AllOf<float>(CopyOn(*device, x))), -1);
+    for (const int64_t at : {300, 17, 0}) {  // each before the last one
+      x[at] = at == 17 ? -INFINITY : NAN;
+      const Buffer buffer = CopyOn(*device, x);
+      EXPECT_EQ(FirstNonFinite(AllOf<float>(buffer)), at);
+      EXPECT_EQ(FirstNonFinite(AllOf<float>(buffer).First(at)), -1);
+    }
+  }
 }
 
 TEST(Vectors, RefuseArraysOfUnlikeLengthOrDevice) {

@@ -102,6 +102,26 @@ TEST_P(DeviceTest, ABatchsArraysFollowIt) {
   }
 }
 
+TEST_P(DeviceTest, OneStreamAwaitsAnother) {
+  const std::vector<char> ones(1 << 20, 1);
+  const Buffer first(device(), std::ssize(ones)), second(device(), std::ssize(ones));
+  const auto writer = device().NewStream(), reader = device().NewStream();
+  std::vector<char> read(ones.size());
+  for (int round = 0; round < 20; ++round) {
+    writer->Clear(first.data(), first.bytes());
+    writer->Copy(first.data(), ones.data(), first.bytes());
+    const std::shared_ptr<Event> written = writer->Record();
+    reader->Await(written);
+    reader->Copy(second.data(), first.data(), first.bytes());
+    reader->Copy(read.data(), second.data(), first.bytes());
+    writer->Await(reader->Record());  // the next round's writing
+    reader->Wait();
+    written->Wait();
+    ASSERT_EQ(read, ones) << round;
+  }
+  writer->Wait();
+}
+
 INSTANTIATE_TEST_SUITE_P(All, DeviceTest, testing::ValuesIn(device_kinds()),
                          [](const auto& info) { return info.param.name; });
 
@@ -136,6 +156,16 @@ TEST(EmulatedDevice, WaitThrowsWhatWorkThrew) {
   EXPECT_THROW(stream->Wait(), std::runtime_error);
   EXPECT_THROW(stream->Wait(), std::runtime_error);  // also in another thread of a shared one
   EXPECT_TRUE(device->NewStream()->WaitFor(1));
+}
+
+TEST(EmulatedDevice, AFailureReachesWhoAwaitsIt) {
+  const auto device = NewEmulatedDevice(1, {});
+  const auto fails = device->NewStream(), awaits = device->NewStream();
+  fails->work_queue()->Enqueue([] { throw std::runtime_error("work failed"); });
+  const std::shared_ptr<Event> event = fails->Record();
+  awaits->Await(event);
+  EXPECT_THROW(awaits->Wait(), std::runtime_error);
+  EXPECT_THROW(event->Wait(), std::runtime_error);
 }
 
 TEST(EmulatedDevice, IsAsynchronousAndAsSlowAsAsked) {

@@ -100,6 +100,30 @@ class SeparateMemory {
   Pieces free_;  // offsets and sizes
 };
 
+/// An event that a worker thread announces.
+class AnnouncedEvent : public Event {
+ public:
+  void Announce(std::exception_ptr failure) {
+    {
+      const std::lock_guard lock(mutex_);
+      past_ = true;
+      failure_ = std::move(failure);
+    }
+    changed_.notify_all();
+  }
+  void Wait() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return past_; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool past_ = false;
+  std::exception_ptr failure_;
+};
+
 /// One worker thread runs what is enqueued, in order; kernels take `slowdown` times as long as they
 /// really do.
 class EmulatedStream : public Stream, public WorkQueue {
@@ -137,6 +161,15 @@ class EmulatedStream : public Stream, public WorkQueue {
     if (bytes > 0) Push({[to = Reach(memory), bytes] { std::memset(to, 0, bytes); }});
   }
 
+  std::shared_ptr<Event> Record() override {
+    auto event = std::make_shared<AnnouncedEvent>();
+    Push({.run = [this, event] { event->Announce(Failure()); }});
+    return event;
+  }
+  void Await(std::shared_ptr<Event> event) override {
+    Push({.run = [event = std::move(event)] { event->Wait(); }, .works = false});
+  }
+
   double busy_seconds() const override {
     const std::lock_guard lock(mutex_);
     return busy_seconds_;
@@ -159,7 +192,13 @@ class EmulatedStream : public Stream, public WorkQueue {
   struct Item {
     std::function<void()> run;
     double slowdown = 1;  ///< Of kernels; copies have a speed of their own.
+    bool works = true;    ///< Not when it waits for another stream.
   };
+
+  std::exception_ptr Failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
 
   void ThrowFailure() {
     if (failure_) std::rethrow_exception(failure_);
@@ -186,7 +225,7 @@ class EmulatedStream : public Stream, public WorkQueue {
       SleepFor((work.slowdown - 1) * (ComputingSeconds() - computing));
       {
         const std::lock_guard lock(mutex_);
-        busy_seconds_ += Now() - start;
+        if (work.works) busy_seconds_ += Now() - start;
         --pending_;
       }
       changed_.notify_all();

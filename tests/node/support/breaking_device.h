@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "tensor/emulated.h"
 
@@ -42,6 +43,8 @@ class BreakingDevice : public Device {
       ThrowIfDue();
       return done;
     }
+    std::shared_ptr<Event> Record() override { return inner_->Record(); }
+    void Await(std::shared_ptr<Event> event) override { inner_->Await(std::move(event)); }
     double busy_seconds() const override { return inner_->busy_seconds(); }
     WorkQueue* work_queue() override { return inner_->work_queue(); }
 
