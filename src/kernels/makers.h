@@ -9,14 +9,16 @@
 
 namespace yoke {
 
-/// Whether a target runs the CPU's kernels for such calls: the host, and an emulated device if the
-/// call lists its addresses.
+/// A call that lists its addresses can run on an emulated device.
+template <typename Call>
+concept ListsAddresses = requires(Call call) {
+  call.Addresses([](auto*&...) {});
+};
+
+/// Whether a target runs the CPU's kernels for such calls.
 template <typename Call>
 bool TakesCpuKernels(const Target& target) {
-  if (target.device->IsHost()) return true;
-  if constexpr (requires(Call call) { call.Addresses([](auto*&...) {}); })
-    return target.stream->work_queue() != nullptr;
-  return false;
+  return target.device->IsHost() || (ListsAddresses<Call> && target.stream->work_queue());
 }
 
 /// A CPU kernel where the target is the host; for an emulated device, on its queue. Throws Error
@@ -24,7 +26,7 @@ bool TakesCpuKernels(const Target& target) {
 template <typename Call>
 std::unique_ptr<Kernel<Call>> OnTarget(std::unique_ptr<Kernel<Call>> kernel, const Target& target) {
   if (target.device->IsHost()) return kernel;
-  if constexpr (requires(Call call) { call.Addresses([](auto*&...) {}); }) {
+  if constexpr (ListsAddresses<Call>) {
     if (TakesCpuKernels<Call>(target))
       return std::make_unique<Queued<Call>>(std::move(kernel), *target.stream);
   }

@@ -55,6 +55,13 @@ void RunOnHost(const VectorCall& call) {
   }
 }
 
+/// Enqueues the call on a device's shared stream, and returns that.
+Stream& Enqueue(const VectorCall& call, Device& device) {
+  Stream& stream = device.stream();
+  MakeVectors({.device = &device, .stream = &stream})->Forward(call);
+  return stream;
+}
+
 /// Runs the call on the arrays' device and waits for its end. `others`: p and q, as far as the
 /// operation has them.
 void Run(VectorCall call, Array<float> y, std::initializer_list<Array<const float>> others = {}) {
@@ -67,9 +74,19 @@ void Run(VectorCall call, Array<float> y, std::initializer_list<Array<const floa
     *std::exchange(operand, &call.q) = other.data;
   }
   if (y.OnHost()) return RunOnHost(call);
-  Stream& stream = y.device->stream();
-  MakeVectors({.device = y.device, .stream = &stream})->Forward(call);
+  Enqueue(call, *y.device).Wait();
+}
+
+/// Runs an operation with one result on a device.
+double Reduce(Operation operation, Array<const float> x) {
+  const Buffer there(*x.device, sizeof(double));
+  Stream& stream =
+      Enqueue({.operation = operation, .p = x.data, .count = x.count, .result = there.As<double>()},
+              *x.device);
+  double result = 0;
+  stream.Copy(&result, there.data(), sizeof result);
   stream.Wait();
+  return result;
 }
 
 }  // namespace
@@ -180,23 +197,6 @@ void MoveTowards(Array<float> y, float a, Array<const float> x) {
 void MoveTowardsAll(Array<float> y, float a, Array<const float> sum, float n) {
   Run({.operation = Operation::kMoveTowardsAll, .a = a, .n = n}, y, {sum});
 }
-
-namespace {
-
-/// Runs an operation with one result on a device.
-double Reduce(Operation operation, Array<const float> x) {
-  const Buffer there(*x.device, sizeof(double));
-  Stream& stream = x.device->stream();
-  MakeVectors({.device = x.device, .stream = &stream})
-      ->Forward(
-          {.operation = operation, .p = x.data, .count = x.count, .result = there.As<double>()});
-  double result = 0;
-  stream.Copy(&result, there.data(), sizeof result);
-  stream.Wait();
-  return result;
-}
-
-}  // namespace
 
 double SquareSum(Array<const float> x) {
   return x.OnHost() ? SquareSum(x.Host()) : Reduce(Operation::kSquareSum, x);

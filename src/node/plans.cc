@@ -39,14 +39,6 @@ GraphPlan& Plans::For(int64_t batch) {
   return *(last_ = plans_.back().plan.get());
 }
 
-std::string OnlyTheCpu(const std::vector<Device*>& devices) {
-  for (const Device* device : devices)
-    if (!device->IsHost())
-      return fmt::format("computes on the CPU only, not on {}: set node.devices = \"cpu\"",
-                         device->name());
-  return "";
-}
-
 StepResult StepOfNothing(const ParamView& params, const GradientReady& ready) {
   Gradients& gradients = *params.gradients;
   Fill(gradients.dense(), 0);

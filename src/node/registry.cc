@@ -1,4 +1,6 @@
-// The list of executors: executors.def once as declarations, once as the table.
+// The list of executors: executors.def once as declarations, once as the table; what entries share.
+#include <fmt/core.h>
+
 #include "node/executor.h"
 
 namespace yoke {
@@ -16,6 +18,14 @@ const std::vector<ExecutorEntry>& executors() {
 #undef YOKE_EXECUTOR
   };
   return entries;
+}
+
+std::string OnlyTheCpu(const std::vector<Device*>& devices) {
+  for (const Device* device : devices)
+    if (!device->IsHost())
+      return fmt::format("computes on the CPU only, not on {}: set node.devices = \"cpu\"",
+                         device->name());
+  return "";
 }
 
 }  // namespace yoke

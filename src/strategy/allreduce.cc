@@ -38,7 +38,7 @@ class AllReduce : public Strategy {
     const ParamLayout& layout = context.params.layout();
     MakeBuckets(layout, static_cast<int64_t>(options.Float("bucket_mb") * (1 << 20) / 4));
     if (accumulate_ == 1) return;
-    sum_ = Buffer(*context.gradients.dense().device, layout.dense_size() * SizeOf(DType::kF32));
+    sum_ = BufferLike(context.gradients.dense());
     for (int i = 0; i < static_cast<int>(layout.slices().size()); ++i)
       if (layout.slices()[i].kind == SliceKind::kRowSparse) row_sums_.emplace_back(i, layout);
   }

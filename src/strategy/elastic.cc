@@ -56,10 +56,9 @@ Elastic::Elastic(const Options& options, const StrategyContext& context, Elastic
 
 void Elastic::Allocate() {
   const Array<float> values = context_.params.values();
-  const auto like_values = [&] { return Buffer(*values.device, values.Bytes()); };
-  own_ = like_values();
-  centre_ = like_values();
-  if (HasCentre()) centre_force_ = like_values();
+  own_ = BufferLike(values);
+  centre_ = BufferLike(values);
+  if (HasCentre()) centre_force_ = BufferLike(values);
 }
 
 void Elastic::Prepare() {

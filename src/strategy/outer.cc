@@ -70,11 +70,8 @@ Outer::Outer(const Options& options, const StrategyContext& context, OuterSettin
       sum_({.compression = ReadDenseCompression(options), .beside = settings_.overlap > 0},
            context) {
   if (!Meets()) return;
-  const auto like_weights = [weights = Weights()] {
-    return Buffer(*weights.device, weights.Bytes());
-  };
-  common_ = like_weights();
-  if (settings_.momentum) momentum_ = like_weights();
+  common_ = BufferLike(Weights());
+  if (settings_.momentum) momentum_ = BufferLike(Weights());
   const std::vector<int64_t> borders =
       FragmentBorders(context.params.layout(), settings_.fragments);
   int64_t largest = 0;

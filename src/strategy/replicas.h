@@ -41,7 +41,7 @@ inline Array<const float> MeanOfReplicas(const Communicator& world, const ParamS
                                          Buffer& mean, float weight = 1) {
   if (world.size() == 1) return params.values();
   const Array<float> values = params.values();
-  if (mean.bytes() == 0) mean = Buffer(*values.device, values.Bytes());
+  if (mean.bytes() == 0) mean = BufferLike(values);
   const Array<float> sum = AllOf<float>(mean);
   Copy(sum, values);
   if (weight != 1) Scale(sum, weight);

@@ -17,8 +17,8 @@ Sgp::Sgp(const SgpSettings& settings, const StrategyContext& context)
       statistics_(context.params.layout()),
       thread_(context.world) {
   if (alone()) return;
-  half_ = Buffer(*All().device, All().Bytes());
-  if (settings.overlaps) copy_ = Buffer(*All().device, All().Bytes());
+  half_ = BufferLike(All());
+  if (settings.overlaps) copy_ = BufferLike(All());
 }
 
 void Sgp::Prepare() {
@@ -31,7 +31,7 @@ ParamView Sgp::View(const StrategyStep& /*step*/) {
   ParamView view = context_.params.View(&context_.gradients);
   copied_ = weight_ != 1;
   if (!copied_) return view;
-  if (copy_.bytes() == 0) copy_ = Buffer(*All().device, All().Bytes());
+  if (copy_.bytes() == 0) copy_ = BufferLike(All());
   const Array<float> copy = AllOf<float>(copy_);
   Copy(copy, All());
   Scale(copy, static_cast<float>(1 / weight_));

@@ -19,7 +19,7 @@ void RunningStatistics::Average(const Communicator& world, Array<float> packed) 
 }
 
 void RunningStatistics::Remember(Array<const float> copy) {
-  if (before_.bytes() == 0) before_ = Buffer(*copy.device, count_ * SizeOf(DType::kF32));
+  if (before_.bytes() == 0) before_ = BufferLike(Of(copy));
   Copy(AllOf<float>(before_), Of(copy));
 }
 

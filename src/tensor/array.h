@@ -3,6 +3,7 @@
 
 #include <span>
 #include <type_traits>
+#include <vector>
 
 #include "tensor/device.h"
 
@@ -16,7 +17,7 @@ void RequireHost(const Device& device);
 template <typename T>
 struct Array {
   Device* device = &Cpu();
-  T* data = nullptr;  ///< An address of the device: nothing on the host reads it.
+  T* data = nullptr;  ///< An address of the device, for kernels; the host reads by Host().
   int64_t count = 0;
 
   /// The elements, for code that runs on the host. Throws Error elsewhere.
@@ -59,6 +60,12 @@ Array<T> AllOf(const Buffer& buffer) {
   return {&buffer.device(), buffer.As<T>(), buffer.bytes() / static_cast<int64_t>(sizeof(T))};
 }
 
+/// A zeroed buffer for as many elements, on the same device.
+template <typename T>
+Buffer BufferLike(Array<T> array) {
+  return Buffer(*array.device, array.Bytes());
+}
+
 /// An array's elements for the host: the array itself where it lies there, otherwise a copy.
 template <typename T>
 class Staged {
@@ -81,6 +88,24 @@ class Staged {
 
   Array<T> array_;
   Buffer copy_;
+};
+
+/// Several arrays, staged together.
+class HostCopies {
+ public:
+  /// The array's elements; valid as long as the copies.
+  std::span<float> Of(Array<float> array) {
+    Staged<float>& copy = copies_.emplace_back(array);
+    copy.Read();
+    return copy.Host();
+  }
+  /// Copies all back.
+  void Write() {
+    for (Staged<float>& copy : copies_) copy.Write();
+  }
+
+ private:
+  std::vector<Staged<float>> copies_;
 };
 
 }  // namespace yoke

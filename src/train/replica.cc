@@ -10,6 +10,7 @@
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "node/local_head.h"
+#include "node/plans.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
 
@@ -225,15 +226,6 @@ void Replica::Restored() {
     if (LayerState* state = states_.of(node)) state->Restored();
 }
 
-/// A step without examples: a gradient of zero.
-void Replica::Empty() {
-  Fill(gradients_.dense(), 0);
-  const auto slices = static_cast<int>(layout().slices().size());
-  for (int slice = 0; slice < slices; ++slice) gradients_.rows(slice).Clear();
-  for (int slice = slices; slice-- > 0;)
-    if (layout().slices()[slice].kind != SliceKind::kBuffer) strategy_->GradientReady(slice);
-}
-
 StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   step.examples = static_cast<int64_t>(batch.examples.size());
   ParamView view = strategy_->View(step);
@@ -243,7 +235,7 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   if (step.examples > 0)
     result = executor_->Step(batch, view, work_);
   else
-    Empty();
+    result = StepOfNothing(view, work_.ready);
   // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
   if (std::isfinite(result.loss) || world_.size() > 1) strategy_->Step(step);
   return result;

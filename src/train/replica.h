@@ -40,23 +40,6 @@ struct ReplicaPlace {
   SharedExecutor* shared = nullptr;  ///< Used in virtual time only.
 };
 
-/// Arrays for the host: themselves where they lie there, otherwise copies.
-class HostCopies {
- public:
-  std::span<float> Of(Array<float> array) {
-    Staged<float>& copy = copies_.emplace_back(array);
-    copy.Read();
-    return copy.Host();
-  }
-  /// Copies all back.
-  void Write() {
-    for (Staged<float>& copy : copies_) copy.Write();
-  }
-
- private:
-  std::vector<Staged<float>> copies_;
-};
-
 class Replica {
  public:
   /// Builds the model and draws its initial weights. Throws UserError if the job does not fit the
@@ -132,7 +115,6 @@ class Replica {
   Device& ValuesDevice() const;
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
-  void Empty();
   std::vector<std::span<std::byte>> Layers() const;
   void TakeLayers();
   std::string BadIn(Array<const float> values) const;

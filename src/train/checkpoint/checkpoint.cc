@@ -38,25 +38,19 @@ void RequireFinite(const StoredTensor& tensor, const std::string& file) {
           bad == numbers.end() ? 0 : *bad);
 }
 
-/// The rule's arrays, for the host.
-std::vector<Staged<float>> ArraysOf(const RuleState& state) {
-  std::vector<Staged<float>> arrays;
-  for (size_t i = 0; i < state.names().size(); ++i)
-    arrays.emplace_back(state.array(static_cast<int>(i)));
-  return arrays;
-}
-
 /// Calls visit(tensor) for each piece of the rule's state: `layer.parameter.momentum`, ..., in
-/// `arrays`, and the clocks of rows.
+/// `copies`, and the clocks of rows.
 template <typename State, typename Visit>
-void VisitState(const ParamLayout& layout, State& state, std::vector<Staged<float>>& arrays,
-                const Visit& visit) {
+void VisitState(const ParamLayout& layout, State& state, HostCopies& copies, const Visit& visit) {
+  std::vector<std::span<float>> arrays;
+  for (size_t a = 0; a < state.names().size(); ++a)
+    arrays.push_back(copies.Of(state.array(static_cast<int>(a))));
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
     if (slice.kind == SliceKind::kBuffer) continue;
     for (size_t a = 0; a < state.names().size(); ++a)
       visit(StoredTensor{slice.name + "." + state.names()[a], DType::kF32, slice.shape,
-                         arrays[a].Host().data() + slice.offset});
+                         arrays[a].data() + slice.offset});
     const auto& clocks = state.row_steps(static_cast<int>(i));
     if (clocks.empty()) continue;
     visit(StoredTensor{slice.name + ".row_steps", DType::kI32,
@@ -68,10 +62,9 @@ StoredTensor Stored(const StateTensor& tensor) {
   return {"state." + tensor.name, tensor.type, tensor.shape, tensor.data};
 }
 
-std::vector<StoredTensor> StateTensors(const CheckpointParts& parts,
-                                       std::vector<Staged<float>>& arrays) {
+std::vector<StoredTensor> StateTensors(const CheckpointParts& parts, HostCopies& copies) {
   std::vector<StoredTensor> tensors;
-  VisitState(parts.layout, parts.state, arrays,
+  VisitState(parts.layout, parts.state, copies,
              [&](const StoredTensor& tensor) { tensors.push_back(tensor); });
   for (const StateTensor& tensor : parts.layers) tensors.push_back(Stored(tensor));
   return tensors;
@@ -123,9 +116,8 @@ void WriteParts(const std::string& folder, const CheckpointParts& parts) {
   fs::create_directories(folder);
   const std::string model =
       WriteSafetensors(folder + kModel, ModelTensors(parts.layout, parts.values));
-  std::vector<Staged<float>> arrays = ArraysOf(parts.state);
-  for (Staged<float>& array : arrays) array.Read();
-  const std::string optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts, arrays));
+  HostCopies copies;
+  const std::string optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts, copies));
   CheckpointHeader header = parts.header;
   for (int rank = 0; rank < parts.replicas; ++rank)
     header.replicas.push_back(WriteSafetensors(folder + OwnFile(rank), parts.own(rank)));
@@ -210,13 +202,13 @@ void Checkpoint::Load(ParamStore& params) const {
 
 bool Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
   const Safetensors& file = Optimizer();
-  std::vector<Staged<float>> arrays = ArraysOf(state);
-  bool fits = true;
-  VisitState(layout, state, arrays,
-             [&](const StoredTensor& tensor) { fits = fits && file.Has(tensor); });
-  if (!fits) return false;
-  VisitState(layout, state, arrays, [&](const StoredTensor& tensor) { file.CopyTo(tensor); });
-  for (Staged<float>& array : arrays) array.Write();
+  HostCopies copies;
+  std::vector<StoredTensor> tensors;
+  VisitState(layout, state, copies, [&](const StoredTensor& tensor) { tensors.push_back(tensor); });
+  if (!std::ranges::all_of(tensors, [&](const StoredTensor& tensor) { return file.Has(tensor); }))
+    return false;
+  for (const StoredTensor& tensor : tensors) file.CopyTo(tensor);
+  copies.Write();
   state.steps = header_.rule_steps;
   return true;
 }
