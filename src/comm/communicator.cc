@@ -90,8 +90,13 @@ double Communicator::timeout() const { return group_->transport->timeout(); }
 double Communicator::Now() const { return group_->transport->Now(); }
 bool Communicator::InVirtualTime() const { return group_->transport->InVirtualTime(); }
 void Communicator::Sleep(double seconds) const { group_->transport->Sleep(seconds); }
-double Communicator::Price(const Cost& cost) const { return group_->transport->Price(cost); }
-void Communicator::Work(double seconds) const { group_->transport->Work(seconds); }
+double Communicator::Price(const Cost& cost, const WorkPlace& place) const {
+  return group_->transport->Price(cost, place);
+}
+void Communicator::Work(double seconds, const WorkPlace& place) const {
+  group_->transport->Work(seconds, place);
+}
+int Communicator::CpuThreads() const { return group_->transport->CpuThreads(); }
 
 void Communicator::Send(std::span<const std::byte> bytes, int to, int tag) const {
   Check(to >= 0 && to < size(), "a message goes to a rank of its communicator");

@@ -103,10 +103,15 @@ class Communicator {
   bool InVirtualTime() const;  ///< Work then takes time only where it is charged.
   void Sleep(double seconds) const;
   /// Accounts for work of this rank in a simulation; elsewhere it does nothing.
-  void Charge(const Cost& cost) const { Work(Price(cost)); }
+  void Charge(const Cost& cost, const WorkPlace& place = {}) const {
+    Work(Price(cost, place), place);
+  }
   /// The two halves of Charge, for work in pieces that vary together: its seconds, and their use.
-  double Price(const Cost& cost) const;
-  void Work(double seconds) const;
+  /// Throws UserError for a device whose speed the simulation does not know.
+  double Price(const Cost& cost, const WorkPlace& place = {}) const;
+  void Work(double seconds, const WorkPlace& place = {}) const;
+  /// The threads of a simulated CPU; 0: those of the machine.
+  int CpuThreads() const;
   /// Runs body(communicator) concurrently, with a duplicate of this one; all ranks call it in the
   /// same order. Destroying the handle waits for its end.
   std::shared_ptr<void> Spawn(std::function<void(const Communicator&)> body) const;

@@ -11,6 +11,9 @@ namespace yoke {
 /// Seconds that a piece of work takes on a rank; used by Charge.
 using ServiceTime = std::function<double(int rank, const Cost& cost)>;
 
+/// Seconds that a pass over examples takes on a device of a rank, copies over its link included.
+using DeviceTime = std::function<double(int rank, const Cost& cost, const WorkPlace& place)>;
+
 /// Service time from operations and bytes at given rates.
 ServiceTime SteadyService(double operations_per_second, double bytes_per_second);
 /// The given mean times a random factor with mean 1: exponential, or log-normal with this sigma (of

@@ -327,15 +327,23 @@ class SimulatedTransport : public Transport {
   bool InVirtualTime() const override { return true; }
   double Now() override { return task_.now; }
   void Sleep(double seconds) override { simulation_.Wait(task_, task_.now + seconds); }
-  double Price(const Cost& cost) override {
-    const double link = simulation_.options().device_bytes_per_second;
+  double Price(const Cost& cost, const WorkPlace& place) override {
+    const SimulatedRanks& options = simulation_.options();
+    if (options.devices && place.examples > 0) return options.devices(task_.rank, cost, place);
+    Require(place.device == "cpu", "virtual time does not know the speed of device {}",
+            place.device);
+    const double link = options.device_bytes_per_second;
     const double copying = link > 0 ? cost.device_bytes / link : 0;
-    const ServiceTime& service = simulation_.options().service;
-    return service ? copying + service(task_.rank, cost) : copying;
+    if (!options.service) return copying;
+    return copying + options.service(task_.rank, cost) * std::max(1, place.threads);
   }
-  void Work(double seconds) override {
-    if (simulation_.options().service || seconds > 0) simulation_.Work(task_, seconds);
+  void Work(double seconds, const WorkPlace& place) override {
+    if (place.device != "cpu")
+      simulation_.Wait(task_, task_.now + seconds);
+    else if (simulation_.options().service || seconds > 0)
+      simulation_.Work(task_, seconds);
   }
+  int CpuThreads() override { return simulation_.options().cpu_threads; }
 
   std::shared_ptr<void> Spawn(Body body) override {
     Simulation& simulation = simulation_;

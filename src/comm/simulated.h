@@ -35,6 +35,10 @@ struct SimulatedRanks {
   double polling = 0;
   /// Sending and receiving a message of another rank each copy it once, on a core, at this speed.
   double copy_bytes_per_second = 1e18;
+  /// The time of passes over examples on named devices; null: `service` times them all, as on one
+  /// CPU. Strategies' arithmetic is timed by `service` in any case.
+  DeviceTime devices = nullptr;
+  int cpu_threads = 0;  ///< Of a rank's CPU, for executors whose threads work apart.
   /// Not 0: each rank computes on a device of its own, which copies to and from the host's memory
   /// at this speed; `service` does not see these bytes. 0: ranks compute in the host's memory.
   double device_bytes_per_second = 0;

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <exception>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -52,17 +53,17 @@ struct World {
 
 class ThreadTransport : public RealTransport<ThreadTransport> {
  public:
-  ThreadTransport(World& world, int rank) : world_(world), rank_(rank) {}
+  ThreadTransport(std::shared_ptr<World> world, int rank) : world_(std::move(world)), rank_(rank) {}
 
   int rank() const override { return rank_; }
-  int size() const override { return world_.options.ranks; }
-  double timeout() const override { return world_.options.timeout; }
-  AllReduceAlgorithm all_reduce() const override { return world_.options.all_reduce; }
+  int size() const override { return world_->options.ranks; }
+  double timeout() const override { return world_->options.timeout; }
+  AllReduceAlgorithm all_reduce() const override { return world_->options.all_reduce; }
 
   void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) override {
     Letter letter{.key = {.context = context, .source = rank_, .tag = tag},
                   .bytes = {bytes.begin(), bytes.end()}};
-    Box& box = world_.boxes[to];
+    Box& box = world_->boxes[to];
     const std::lock_guard lock(box.mutex);
     box.mail.Put(std::move(letter));
     box.changed.notify_all();
@@ -79,7 +80,7 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
     return Await(key, seconds, "a wait", message);
   }
 
-  void GiveUp() { world_.Fail(rank_, nullptr); }
+  void GiveUp() { world_->Fail(rank_, nullptr); }
 
   /// Informs all ranks if work() throws.
   template <typename Work>
@@ -87,16 +88,16 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
     try {
       work();
     } catch (const GaveUp&) {
-      world_.Fail(rank_, std::current_exception(), false);
+      world_->Fail(rank_, std::current_exception(), false);
     } catch (...) {
-      world_.Fail(rank_, std::current_exception());
+      world_->Fail(rank_, std::current_exception());
     }
   }
 
  private:
   /// Returns false if no message arrived in time.
   bool Await(const MessageKey& key, double seconds, const char* operation, Message& message) {
-    Box& box = world_.boxes[rank_];
+    Box& box = world_->boxes[rank_];
     std::unique_lock lock(box.mutex);
     Mailbox::Place place;
     const bool over = !box.changed.wait_for(lock, WaitTime(seconds), [&] {
@@ -109,14 +110,14 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
     return true;
   }
 
-  World& world_;
+  std::shared_ptr<World> world_;
   int rank_;
 };
 
 }  // namespace
 
 void RunThreads(const ThreadRanks& options, const std::function<void(const Communicator&)>& body) {
-  World world(options);
+  const auto world = std::make_shared<World>(options);
   const auto run = [&world, &body](int rank) {
     const auto transport = std::make_shared<ThreadTransport>(world, rank);
     transport->Guard([&] { body(Communicator(transport)); });
@@ -138,7 +139,13 @@ void RunThreads(const ThreadRanks& options, const std::function<void(const Commu
     all_there.set_value(true);
     run(0);
   }
-  if (world.failure) std::rethrow_exception(world.failure);
+  if (world->failure) std::rethrow_exception(world->failure);
+}
+
+Communicator LocalWorld() {
+  constexpr double kForEver = 1e9;
+  return Communicator(std::make_shared<ThreadTransport>(
+      std::make_shared<World>(ThreadRanks{.timeout = kForEver}), 0));
 }
 
 }  // namespace yoke

@@ -16,4 +16,8 @@ struct ThreadRanks {
 /// is rethrown here.
 void RunThreads(const ThreadRanks& options, const std::function<void(const Communicator&)>& body);
 
+/// A world of one rank without a timeout, for the threads that it spawns. They end before the last
+/// copy of the communicator.
+Communicator LocalWorld();
+
 }  // namespace yoke

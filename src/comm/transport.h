@@ -76,10 +76,12 @@ class Transport {
   virtual bool InVirtualTime() const { return false; }
   virtual double Now() = 0;
   virtual void Sleep(double seconds) = 0;
-  /// In a simulation: the seconds that this work takes here, and a wait of so long on a core.
-  /// Elsewhere 0, and nothing.
-  virtual double Price(const Cost& /*cost*/) { return 0; }
-  virtual void Work(double /*seconds*/) {}
+  /// In a simulation: the seconds that this work takes there, and a wait of so long: of the CPU, on
+  /// a core. Elsewhere 0, and nothing.
+  virtual double Price(const Cost& /*cost*/, const WorkPlace& /*place*/) { return 0; }
+  virtual void Work(double /*seconds*/, const WorkPlace& /*place*/) {}
+  /// In a simulation: the CPU's threads, where it is stated. Elsewhere 0.
+  virtual int CpuThreads() { return 0; }
   /// Runs `body` concurrently with a transport of the same rank. Destroying the handle waits for
   /// its end.
   using Body = std::function<void(const std::shared_ptr<Transport>&)>;

@@ -55,8 +55,10 @@ Cost Graph::Price(int64_t batch, GraphPart part) const {
   const auto all = std::span(state_->nodes);
   const size_t cut = part == GraphPart::kWhole ? all.size() : Cut().value().node;
   Cost cost;
-  for (const GraphNode& node : part == GraphPart::kHead ? all.subspan(cut) : all.first(cut))
+  for (const GraphNode& node : part == GraphPart::kHead ? all.subspan(cut) : all.first(cut)) {
     cost += node.layer->Price(batch);
+    cost.kernels += node.slices.empty() ? 2 : 3;  // forward, and its gradients
+  }
   return cost;
 }
 

@@ -57,7 +57,9 @@ class BatchSizes {
       size = std::min(static_cast<int64_t>(std::ceil(now * s_.alpha)), limits.most);
     return size;
   }
-  void Updated(size_t device) { updates_[device] += s_.limits[device].cpu ? s_.beta : 1; }
+  void Updated(size_t device, int64_t updates) {
+    updates_[device] += double(updates) * (s_.limits[device].cpu ? s_.beta : 1);
+  }
 
   Value State(size_t device) const {
     return Table{{"size", sizes_[device]},

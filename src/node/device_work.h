@@ -14,6 +14,10 @@ struct DeviceWork {
   /// Fraction of the executor's time, since the session began, in which it worked on a batch,
   /// copies included.
   double busy = 0;
+  /// Updates by others between reading the values and writing them, since the session began: the
+  /// mean over its updates, and the most. 0 for gradients of one step.
+  double staleness = 0;
+  int64_t most_stale = 0;
 };
 
 }  // namespace yoke

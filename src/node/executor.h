@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/options.h"
 #include "base/topology.h"
+#include "comm/communicator.h"
 #include "model/graph.h"
 #include "node/device_work.h"
 #include "optim/rule.h"
@@ -28,10 +30,19 @@ struct ExecutorContext {
   Device* values_device = &Cpu();
   /// The computing threads and their cores. The caller has already set its own.
   ThreadPlan threads = {};
+  /// Of this rank alone, for an executor's own workers: a virtual world, in which they are tasks.
+  /// Empty: they are threads.
+  std::optional<Communicator> node = {};
   /// For executors that update in place; others do not use them and may get null.
   const UpdateRule* rule = nullptr;
   RuleState* state = nullptr;
   double clip_norm = 0;  ///< Maximum gradient norm of an update; 0: no limit.
+
+  /// CPU threads of an executor whose threads work apart.
+  int Workers() const {
+    const int simulated = node ? node->CpuThreads() : 0;
+    return simulated > 0 ? simulated : threads.threads;
+  }
 };
 
 /// Settings of one step.
@@ -47,6 +58,8 @@ struct StepResult {
   int64_t examples = 0;
 };
 
+class WorkSource;
+
 class Executor {
  public:
   virtual ~Executor() = default;
@@ -57,6 +70,8 @@ class Executor {
   /// updating at the first non-finite loss and returns that loss.
   virtual StepResult Step(const Batch& batch, const ParamView& params,
                           const ExecutorStep& step) = 0;
+  /// For in-place executors: works until `source` has no more examples, as Step does.
+  virtual StepResult RunRound(WorkSource& source, const ParamView& params);
   /// After a non-finite loss: the layer where it began, or "".
   virtual std::string FirstNonFinite() const { return ""; }
   /// By device, in the order of ExecutorContext::devices; empty for a single one.

@@ -1,32 +1,32 @@
-// Hogbatch: a member of the crew for each CPU thread and for each device.
+// Hogbatch: the coordinator.
 #include "node/hogbatch.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <utility>
 
 #include "base/check.h"
-#include "base/clock.h"
 #include "base/log.h"
-#include "kernels/shared.h"
-#include "node/sub_batch.h"
+#include "comm/threads.h"
+#include "kernels/threads.h"
 
 namespace yoke {
 namespace {
 
-/// One thread per member, free to move within its memory node: a round waits for every small batch,
-/// and a thread bound to one core would wait as long as another program holds that core. Then one
-/// for each device, which mostly waits.
-std::vector<ThreadPlan> Members(const ThreadPlan& plan, int cpu_threads, size_t devices) {
-  std::vector<ThreadPlan> members;
-  if (cpu_threads > 0) members = Divide(plan, cpu_threads);
+/// A CPU thread takes several batches at once if they are short, so that messages cost little.
+constexpr double kLease = 1e-3;  // seconds
+constexpr int64_t kMostBatches = 64;
+
+/// A plan for each CPU thread (in virtual time: all of the machine's), free to move within its memory node: a round waits for its last
+/// batch, and a thread bound to one core would wait as long as another program holds that core.
+std::vector<ThreadPlan> PlansOfThreads(const ThreadPlan& plan, int threads) {
+  if (threads != plan.threads) return std::vector<ThreadPlan>(threads, plan);  // one at a time
+  std::vector<ThreadPlan> members = Divide(plan, threads);
   for (ThreadPlan& member : members) {
     const std::vector<Place> own = std::exchange(member.places, {});
     for (const Place& place : plan.places)
       if (!own.empty() && place.node == own[0].node) member.places.push_back(place);
   }
-  members.resize(members.size() + devices);
   return members;
 }
 
@@ -36,249 +36,259 @@ bool UsesCpu(const ExecutorContext& context) {
 
 }  // namespace
 
-/// The data of one CPU thread, or of one device.
-struct Hogbatch::Worker {
-  Worker(const ExecutorContext& context, size_t which, int64_t usual, bool immediate)
-      : device(which), gradients(context.graph.layout(), Cpu()) {
-    Device& own = *context.devices[which];
-    if (own.IsHost()) {
-      plans = std::make_unique<Plans>(context, usual, PlanSettings{.immediate = immediate});
-      return;
-    }
-    replica = std::make_unique<DeviceReplica>(context, own, usual);
-  }
-
-  size_t device;  ///< In ExecutorContext::devices.
-  Gradients gradients;
-  Batch batch;
-  std::pair<int64_t, int64_t> first;  ///< Of a device: its first range of the round, or empty.
-  double loss = 0;                    ///< Sum over this worker's examples of the round.
-  int64_t examples = 0;
-  std::unique_ptr<Plans> plans;            ///< Of a CPU thread.
-  std::unique_ptr<DeviceReplica> replica;  ///< Null: a CPU thread, or a device that has failed.
-};
-
-/// A round: the batch to deal, and the settings of its updates.
-struct Hogbatch::Round {
-  const Batch& batch;
-  const ParamView& params;
-  double learning_rate = 0;
-  int64_t first_step = 0;                                  ///< Updates before the round.
-  int64_t next = 0;                                        ///< The next example to deal.
-  std::vector<std::pair<int64_t, int64_t>> returned = {};  ///< By devices that have failed.
-  std::atomic<int64_t> updates = 0;                        ///< Updates so far.
-  std::atomic<bool> broken_off = false;                    ///< A loss was not finite.
+/// A worker as the coordinator sees it.
+struct Hogbatch::Member {
+  int index = 0;
+  size_t device = 0;  ///< In ExecutorContext::devices.
+  bool on_cpu = true;
+  bool works = true;                   ///< False: it has failed.
+  std::deque<Examples> given = {};     ///< Work in hand, the one it computes first.
+  double seconds_a_batch = 0;          ///< Of a CPU thread's last lease.
+  std::unique_ptr<HogbatchWorker> worker = nullptr;
+  std::exception_ptr failure = nullptr;  ///< Of its start.
+  std::shared_ptr<void> thread = nullptr;
 };
 
 Hogbatch::Hogbatch(const HogbatchSettings& settings, const ExecutorContext& context)
     : context_(context),
       settings_(settings),
-      immediate_(context.rule->IsPlainDescent() && context.clip_norm <= 0),
-      cpu_threads_(UsesCpu(context) ? context.threads.threads : 0),
+      cpu_threads_(UsesCpu(context) ? context.Workers() : 0),
       states_(context.graph, std::max(1, cpu_threads_)),
-      updates_(context.graph.layout(), *context.rule, *context.state),
+      racing_(context.graph.layout(), *context.rule, *context.state),
+      shared_{.context = context_,
+              .rate_examples = settings.rate_examples,
+              .scale_rate = settings.scale_rate,
+              .overwrite = settings.overwrite,
+              .states = states_,
+              .racing = racing_},
+      channel_(context.node ? *context.node : LocalWorld()),
       sizes_(settings.sizes),
-      times_(context.devices) {
-  std::vector<size_t> devices;  // by member
-  for (size_t d = 0; d < context_.devices.size(); ++d)
-    if (context_.devices[d]->IsHost()) devices.insert(devices.begin(), cpu_threads_, d);
-  for (size_t d = 0; d < context_.devices.size(); ++d)
-    if (!context_.devices[d]->IsHost()) devices.push_back(d);
-  workers_.resize(devices.size());
-  crew_ = std::make_unique<Crew>(
-      Members(context_.threads, cpu_threads_, devices.size() - cpu_threads_));
-  crew_->Run([&](int i) {
-    workers_[i] = std::make_unique<Worker>(context_, devices[i], sizes_.of(devices[i]), immediate_);
+      usage_(context.devices) {
+  shared_.immediate =
+      context.rule->IsPlainDescent() && context.clip_norm <= 0 && !channel_.InVirtualTime();
+  try {
+    for (size_t d = 0; d < context_.devices.size(); ++d)
+      if (context_.devices[d]->IsHost())
+        for (ThreadPlan& plan : PlansOfThreads(context_.threads, cpu_threads_)) Start(d, plan);
+    for (size_t d = 0; d < context_.devices.size(); ++d)
+      if (!context_.devices[d]->IsHost()) Start(d, {});
+    for (size_t ready = 0; ready < members_.size(); ++ready) (void)Report();
+    for (const auto& member : members_)
+      if (member->failure) std::rethrow_exception(member->failure);
+  } catch (...) {
+    End();
+    throw;
+  }
+}
+
+Hogbatch::~Hogbatch() { End(); }
+
+/// Starts a worker; it reports when it is ready, or has failed.
+void Hogbatch::Start(size_t device, const ThreadPlan& plan) {
+  auto owned = std::make_unique<Member>(Member{.index = static_cast<int>(members_.size()),
+                                               .device = device,
+                                               .on_cpu = context_.devices[device]->IsHost()});
+  Member& member = *owned;
+  members_.push_back(std::move(owned));
+  member.thread = channel_.Spawn([this, &member, plan](const Communicator& spawned) {
+    const Communicator own = channel_.For(spawned);
+    const Binding binding(plan);
+    SetKernelThreads(plan.threads);
+    try {
+      member.worker = std::make_unique<HogbatchWorker>(shared_, member.index, member.device,
+                                                       sizes_.of(member.device));
+    } catch (...) {
+      member.failure = std::current_exception();
+    }
+    const ScheduleWork ready = {.worker = member.index};
+    own.Send(std::as_bytes(std::span(&ready, 1)), own.rank(), HogbatchWorker::kToCoordinator);
+    if (member.worker) member.worker->Serve(own);
   });
 }
 
-Hogbatch::~Hogbatch() = default;
+void Hogbatch::End() {
+  for (const auto& member : members_)
+    if (member->thread) Send(*member, {.kind = ExecuteWork::kEnd}, {});
+  for (const auto& member : members_) member->thread.reset();
+}
 
 StepResult Hogbatch::Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) {
+  BatchSource source(batch, step.learning_rate);
+  return RunRound(source, params);
+}
+
+StepResult Hogbatch::RunRound(WorkSource& source, const ParamView& params) {
   states_.Follow(params.states);
-  Round round{.batch = batch,
-              .params = params,
-              .learning_rate = step.learning_rate,
-              .first_step = context_.state->steps};
-  if (settings_.measure_least && batch.size > 0 && !std::exchange(measured_, true))
-    crew_->Run([&](int i) { FindLeast(i, round); });
-  const double began = Now();
-  DealFirst(round);
-  do  // once more if a device failed after the others had ended
-    crew_->Run([&](int i) { Serve(i, round); });
-  while (!round.returned.empty() && !round.broken_off);
-  times_.Passed(Now() - began);
-  context_.state->steps += round.updates;
-  StepResult result;
-  for (const auto& worker : workers_) {
-    result.loss += worker->loss;
-    result.examples += worker->examples;
+  shared_.round = {.source = &source, .params = params, .first_step = context_.state->steps};
+  shared_.updates = 0;
+  source_ = &source;
+  drained_ = broken_off_ = false;
+  loss_ = 0;
+  dealt_ = done_ = 0;
+  bad_ = -1;
+  returned_.clear();
+  const double began = channel_.Now();
+  AssignToAll();
+  while (AnyAtWork()) {
+    const ScheduleWork report = Report();
+    Member& member = *members_[report.worker];
+    if (report.kind == ScheduleWork::kReady)
+      Assign(member, true);
+    else
+      Note(member, report);
+    AssignToAll();
   }
-  if (result.examples > 0) result.loss /= static_cast<double>(result.examples);
-  return result;
+  usage_.Passed(channel_.Now() - began);
+  context_.state->steps += shared_.updates;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  Check(bad_ >= 0 || dealt_ == done_, "every example that is dealt is done once");
+  return {.loss = done_ > 0 ? loss_ / static_cast<double>(done_) : 0, .examples = done_};
 }
 
-/// The least batch of a device: the smallest half, quarter, ... of its largest one at which it
-/// still computes at half the speed. The gradients are discarded.
-void Hogbatch::FindLeast(int i, const Round& round) {
-  constexpr int kHalvings = 6;
-  Worker& worker = *workers_[i];
-  if (!worker.replica) return;
-  double full = 0;
-  int64_t least = 0, size = std::min(sizes_.most(worker.device), round.batch.size);
+/// However long a worker takes: a device that stalls is left to DeviceReplica.
+ScheduleWork Hogbatch::Report() const {
+  constexpr double kForEver = 1e9;
+  Message message;
+  while (!channel_.TryReceive(channel_.rank(), HogbatchWorker::kToCoordinator, message, kForEver)) {
+  }
+  ScheduleWork report;
+  std::memcpy(&report, message.bytes.data(), sizeof report);
+  return report;
+}
+
+/// Devices first: fast CPU threads could end the round before they have any.
+void Hogbatch::AssignToAll() {
+  for (const bool on_cpu : {false, true})
+    for (const auto& member : members_)
+      if (member->on_cpu == on_cpu && member->works && member->given.empty())
+        Assign(*member, false);
+}
+
+/// Gives a worker its next examples, if there are any: to a device also `beside` those that it
+/// computes.
+void Hogbatch::Assign(Member& member, bool beside) {
+  ExecuteWork work = {.kind = ExecuteWork::kNothing};
+  Examples examples;
+  const bool measures = settings_.measure_least && !measured_ && !member.on_cpu && !beside;
+  const bool any = !broken_off_ && (!drained_ || !returned_.empty());
+  if (any && (!beside || member.given.size() == 1)) {
+    work.batch = measures ? sizes_.most(member.device) : sizes_.Ask(member.device);
+    const int64_t most = SizeFor(member, work.batch, source_->Left());
+    if (!returned_.empty() && !measures) {
+      // A contiguous part of what one call of Take has added.
+      Examples& rest = returned_.back();
+      const auto end = rest.begin() + std::min<int64_t>(std::max<int64_t>(most, 1), std::ssize(rest));
+      examples.assign(rest.begin(), end);
+      rest.erase(rest.begin(), end);
+      if (rest.empty()) returned_.pop_back();
+      work.learning_rate = rate_;
+    } else if (most > 0) {
+      work.learning_rate = rate_ = source_->Take(most, examples);
+      drained_ = examples.empty();
+    }
+    if (!examples.empty()) work.kind = measures ? ExecuteWork::kMeasure : ExecuteWork::kTrain;
+  }
+  if (examples.empty() && !beside) return;
+  if (!examples.empty()) {
+    dealt_ += std::ssize(examples);
+    member.given.push_back(examples);
+  }
+  work.cpu_threads = CpuThreadsAtWork();
+  Send(member, work, examples);
+}
+
+/// Examples of a worker's next piece of work, of which one update takes `batch`. Near the end of a
+/// round a device takes no more than it computes while the others do the rest.
+int64_t Hogbatch::SizeFor(const Member& member, int64_t batch, int64_t left) const {
+  if (member.on_cpu) return batch * BatchesOfLease(member);
+  if (left < 0) return batch;
+  const double own = usage_.Speed(member.device);
+  double others = 0;
+  for (size_t d = 0; d < context_.devices.size(); ++d)
+    if (d != member.device) others += usage_.Speed(d);
+  if (own == 0 || others == 0) {
+    const auto workers = static_cast<int64_t>(members_.size());
+    return std::min(batch, std::max<int64_t>(1, left / workers));
+  }
+  const double in_hand = member.given.empty() ? 0 : double(member.given.front().size());
+  const double fair = (double(left) * own - in_hand * others) / (own + others);
+  const int64_t least = member.given.empty() ? 1 : 0;
+  return std::clamp<int64_t>(std::llround(fair), least, batch);
+}
+
+int64_t Hogbatch::BatchesOfLease(const Member& member) const {
+  if (member.seconds_a_batch <= 0) return 1;
+  return std::clamp<int64_t>(static_cast<int64_t>(kLease / member.seconds_a_batch), 1,
+                             kMostBatches);
+}
+
+void Hogbatch::Send(const Member& member, const ExecuteWork& work, const Examples& examples) const {
+  channel_.Send(Encode(work, examples), channel_.rank(), 1 + member.index);
+}
+
+/// Work that a worker has done, or not.
+void Hogbatch::Note(Member& member, const ScheduleWork& report) {
+  if (report.kind == ScheduleWork::kFailed) return Fail(member);
+  const Examples given = std::move(member.given.front());
+  member.given.pop_front();
+  if (report.kind == ScheduleWork::kMeasured) {
+    measured_ = true;
+    sizes_.SetLeast(member.device, report.least);
+    dealt_ -= std::ssize(given);
+    returned_.push_back(given);
+    return;
+  }
+  loss_ += report.loss;
+  done_ += report.examples;
+  source_->Done(report.loss, report.examples);
+  if (!std::isfinite(report.loss)) {
+    bad_ = member.index;
+    broken_off_ = true;
+  }
+  const double threads = member.on_cpu ? cpu_threads_ : 1;
+  usage_.Count(member.device, {.examples = report.examples,
+                               .updates = report.updates,
+                               .busy_seconds = report.seconds / threads,
+                               .missed = report.missed,
+                               .most_missed = report.most_missed});
+  sizes_.Updated(member.device, report.updates);
+  if (report.updates > 0) member.seconds_a_batch = report.seconds / double(report.updates);
+}
+
+/// A device has failed: the others take its examples and go on, if there are any. A CPU thread does
+/// not fail without a reason that ends the run.
+void Hogbatch::Fail(Member& member) {
+  const std::exception_ptr why = member.worker->failure();
+  std::deque<Examples> given = std::exchange(member.given, {});
+  member.works = false;
+  const bool others = std::ranges::any_of(members_, [](const auto& each) { return each->works; });
+  if (member.on_cpu || !others) {
+    broken_off_ = true;
+    failure_ = why;
+    return;
+  }
   try {
-    CopyShared(round.params.values.Host().data(), round.params.layout->size(),
-               worker.replica->values().data());
-    for (int halving = 0; halving <= kHalvings && size > 0; ++halving, size /= 2) {
-      TakeSubBatch(round.batch, 0, size, worker.batch);
-      worker.replica->Step(worker.batch, worker.gradients);  // compiles
-      const double began = Now();
-      worker.replica->Step(worker.batch, worker.gradients);
-      const double speed = double(size) / std::max(Now() - began, 1e-9);
-      full = std::max(full, speed);
-      if (speed < full / 2) break;
-      least = size;
-    }
-  } catch (const std::exception&) {
-    return;  // it fails again with its first range
+    std::rethrow_exception(why);
+  } catch (const std::exception& error) {
+    LogGoingOnWithout(*context_.devices[member.device], error.what());
   }
-  const std::lock_guard lock(mutex_);
-  sizes_.SetLeast(worker.device, std::max<int64_t>(least, 1));
-}
-
-void Hogbatch::Serve(int i, Round& round) {
-  Worker& worker = *workers_[i];
-  std::pair<int64_t, int64_t> range;
-  while (!round.broken_off && (worker.plans || worker.replica) && Take(worker, round, range)) {
-    const double began = Now();
-    try {
-      if (!Update(i, round)) {
-        round.broken_off = true;
-        return;
-      }
-    } catch (const std::exception& error) {
-      if (Drop(worker, round, range, error.what())) return;
-      round.broken_off = true;
-      throw;
-    }
-    const double seconds = (Now() - began) / (worker.plans ? cpu_threads_ : 1);
-    const std::lock_guard lock(mutex_);
-    times_.Count(worker.device, worker.batch.size, 1, seconds);
-    sizes_.Updated(worker.device);
+  for (Examples& examples : given) {
+    dealt_ -= std::ssize(examples);
+    returned_.push_back(std::move(examples));
   }
 }
 
-/// Each device's first range is set aside: a fast CPU could end the round before a device's thread
-/// is awake.
-void Hogbatch::DealFirst(Round& round) {
-  const int64_t most = round.batch.size / std::ssize(workers_);
-  for (const auto& worker : workers_) {
-    worker->loss = 0;
-    worker->examples = 0;
-    const int64_t size = worker->replica ? std::min(sizes_.of(worker->device), most) : 0;
-    worker->first = {round.next, round.next + size};
-    round.next += size;
-  }
+int Hogbatch::CpuThreadsAtWork() const {
+  return static_cast<int>(std::ranges::count_if(
+      members_, [](const auto& each) { return each->on_cpu && !each->given.empty(); }));
 }
 
-/// The coordinator's answer to a worker that asks for work: a range of examples that nobody else
-/// gets. False when the round has no more.
-bool Hogbatch::Take(Worker& worker, Round& round, std::pair<int64_t, int64_t>& range) {
-  {
-    const std::lock_guard lock(mutex_);
-    const int64_t size = sizes_.Ask(worker.device);
-    if (worker.first.first < worker.first.second) {
-      range = std::exchange(worker.first, {});
-    } else if (!round.returned.empty()) {
-      auto& [begin, end] = round.returned.back();
-      range = {begin, std::min(begin + size, end)};
-      begin = range.second;
-      if (begin == end) round.returned.pop_back();
-    } else {
-      if (round.next >= round.batch.size) return false;
-      range = {round.next, std::min(round.next + size, round.batch.size)};
-      round.next = range.second;
-    }
-  }
-  TakeSubBatch(round.batch, range.first, range.second, worker.batch);
-  return true;
-}
-
-/// A device has failed: the others take its range and go on. False if there is no other, or if it
-/// was a CPU thread.
-bool Hogbatch::Drop(Worker& worker, Round& round, std::pair<int64_t, int64_t> range,
-                    const char* why) {
-  if (worker.plans) return false;
-  std::unique_ptr<DeviceReplica> dropped;  // waits for what is under way, without the lock
-  const std::lock_guard lock(mutex_);
-  const auto left = std::ranges::count_if(
-      workers_, [](const auto& each) { return each->plans || each->replica; });
-  if (left < 2) return false;
-  LogGoingOnWithout(worker.replica->device(), why);
-  dropped = std::move(worker.replica);
-  round.returned.push_back(range);
-  return true;
-}
-
-/// One update. Returns false if the loss is not finite; then nothing has changed.
-bool Hogbatch::Update(int i, Round& round) {
-  Worker& worker = *workers_[i];
-  const double size = static_cast<double>(worker.batch.size);
-  const int64_t meant = settings_.rate_examples > 0 ? settings_.rate_examples : round.batch.size;
-  const double share = settings_.scale_rate ? std::min(1.0, size / static_cast<double>(meant)) : 1;
-  const double loss = Gradient(i, round, {.learning_rate = round.learning_rate * share});
-  worker.loss += loss * size;  // not finite: it stays so
-  worker.examples += worker.batch.size;
-  return std::isfinite(loss);
-}
-
-/// Computes a gradient and applies it, unless the loss is not finite. Returns the loss.
-double Hogbatch::Gradient(int i, Round& round, const UpdateStep& settings) {
-  Worker& worker = *workers_[i];
-  const ParamLayout& layout = *round.params.layout;
-  UpdateStep step = settings;
-  ParamView view = round.params;
-  view.gradients = &worker.gradients;
-  view.states = worker.plans ? states_.of(i) : nullptr;
-  view.update = {.factor = static_cast<float>(-step.learning_rate), .writer = i};
-  float* target = view.writable.Host().data();
-  GraphPlan* plan = nullptr;
-  double loss = 0;
-  if (worker.plans) {
-    plan = &worker.plans->For(worker.batch.size);
-    plan->Forward(worker.batch, view);
-    loss = plan->Loss();
-  } else {
-    float* const own = worker.replica->values().data();
-    CopyShared(round.params.values.Host().data(), layout.size(), own);
-    loss = worker.replica->Step(worker.batch, worker.gradients).loss;
-    if (settings_.overwrite) target = own;
-  }
-  if (!std::isfinite(loss)) return loss;
-  step.step = round.first_step + ++round.updates;
-  const GradientReady apply = [&](int slice) {
-    updates_.Apply(slice, target, worker.gradients, step);
-  };
-  if (plan) plan->Backward(worker.batch, view, context_.clip_norm > 0 ? GradientReady() : apply);
-  if (plan && context_.clip_norm <= 0) return loss;  // each slice while its gradient is in cache
-  if (context_.clip_norm > 0) {
-    const double norm = GradientNorm(layout, worker.gradients);
-    if (norm > context_.clip_norm) step.gradient_scale = context_.clip_norm / norm;
-  }
-  AnnounceAll(layout, apply);
-  if (plan) return loss;
-  const int64_t first = layout.statistics_begin();
-  float* const shared = round.params.writable.Host().data();
-  if (settings_.overwrite) CopyShared(target, first, shared);
-  CopyShared(worker.replica->statistics().data(), layout.size() - first, shared + first);
-  return loss;
+bool Hogbatch::AnyAtWork() const {
+  return std::ranges::any_of(members_, [](const auto& each) { return !each->given.empty(); });
 }
 
 std::string Hogbatch::FirstNonFinite() const {
-  for (const auto& worker : workers_)
-    if (!std::isfinite(worker->loss))
-      return worker->plans ? worker->plans->FirstNonFinite() : worker->replica->FirstNonFinite();
-  return "";
+  return bad_ < 0 ? "" : members_[bad_]->worker->FirstNonFinite();
 }
 
 Value Hogbatch::State() const {
@@ -286,12 +296,12 @@ Value Hogbatch::State() const {
   Table batches;
   for (size_t d = 0; d < context_.devices.size(); ++d)
     batches.push_back({context_.devices[d]->name(), sizes_.State(d)});
-  return Table{{"devices", times_.State()}, {"batches", batches}};
+  return Table{{"devices", usage_.State()}, {"batches", batches}};
 }
 
 void Hogbatch::Restore(const Value& state) {
   states_.Renew();
-  if (const Value* devices = state.Find("devices")) times_.Restore(*devices);
+  if (const Value* devices = state.Find("devices")) usage_.Restore(*devices);
   const Value* batches = state.Find("batches");
   if (!batches) return;
   measured_ = true;

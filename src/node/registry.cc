@@ -1,6 +1,7 @@
 // The list of executors: executors.def once as declarations, once as the table; what entries share.
 #include <fmt/core.h>
 
+#include "base/check.h"
 #include "node/executor.h"
 
 namespace yoke {
@@ -18,6 +19,10 @@ const std::vector<ExecutorEntry>& executors() {
 #undef YOKE_EXECUTOR
   };
   return entries;
+}
+
+StepResult Executor::RunRound(WorkSource& /*source*/, const ParamView& /*params*/) {
+  throw Error("this executor does not update in place");
 }
 
 std::string OnlyTheCpu(const std::vector<Device*>& devices) {

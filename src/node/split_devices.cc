@@ -46,7 +46,7 @@ struct SplitDevices::Part {
 };
 
 SplitDevices::SplitDevices(const ExecutorContext& context)
-    : context_(context), times_(context.devices) {
+    : context_(context), usage_(context.devices) {
   for (Device* device : context_.devices) {
     parts_.push_back(std::make_unique<Part>(context_, device));
     if (device->IsHost()) cpu_plans_ = std::make_unique<Plans>(context_, context_.batch);
@@ -74,7 +74,7 @@ StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
     if (parts_[i]->apart() && parts_[i]->batch.size > 0) Finish(i);
   for (const auto& part : parts_)
     if (!part->failure.empty()) TakeOver(*part, params);
-  times_.Passed(Now() - began);
+  usage_.Passed(Now() - began);
   for (const auto& part : parts_)
     if (part->batch.size > 0)
       result.loss += part->result.loss * double(part->batch.size) / double(batch.size);
@@ -141,7 +141,7 @@ void SplitDevices::Finish(size_t i) {
     return;
   }
   const double seconds = part.replica->busy_seconds();
-  times_.Count(i, part.batch.size, 1, seconds);
+  usage_.Count(i, {.examples = part.batch.size, .updates = 1, .busy_seconds = seconds});
   part.Measure(seconds);
 }
 
@@ -156,7 +156,7 @@ void SplitDevices::ComputeOnCpu(Part& part, const ParamView& params) {
   part.result = {.loss = plan.Loss(), .examples = part.batch.size};
   const double seconds = Now() - began;
   const auto cpu = std::ranges::find_if(parts_, [](const auto& each) { return each->cpu; });
-  times_.Count(cpu - parts_.begin(), part.batch.size, 1, seconds);
+  usage_.Count(cpu - parts_.begin(), {.examples = part.batch.size, .updates = 1, .busy_seconds = seconds});
   if (part.cpu) part.Measure(seconds);
 }
 
@@ -174,7 +174,7 @@ void SplitDevices::TakeOver(Part& part, const ParamView& params) {
   if (cpu_plans_) return ComputeOnCpu(part, params);
   Copy(OnHost((*other)->replica->values()), params.values);
   part.result = (*other)->replica->Step(part.batch, part.gradients);
-  times_.Count(other - parts_.begin(), part.batch.size, 1, (*other)->replica->busy_seconds());
+  usage_.Count(other - parts_.begin(), {.examples = part.batch.size, .updates = 1, .busy_seconds = (*other)->replica->busy_seconds()});
 }
 
 /// The gradients' weighted sum, and the weighted mean of the running statistics. The CPU's are in

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "node/device_replica.h"
-#include "node/device_times.h"
+#include "node/device_usage.h"
 
 namespace yoke {
 
@@ -21,9 +21,9 @@ class SplitDevices : public Executor {
   ~SplitDevices() override;
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
   std::string FirstNonFinite() const override;
-  std::vector<DeviceWork> Work() const override { return times_.Work(); }
-  Value State() const override { return times_.State(); }
-  void Restore(const Value& state) override { times_.Restore(state); }
+  std::vector<DeviceWork> Work() const override { return usage_.Work(); }
+  Value State() const override { return usage_.State(); }
+  void Restore(const Value& state) override { usage_.Restore(state); }
 
  private:
   struct Part;
@@ -40,7 +40,7 @@ class SplitDevices : public Executor {
   std::unique_ptr<Plans> cpu_plans_;  ///< Null: the CPU is not used.
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<int64_t> sizes_;  ///< Of the parts.
-  DeviceTimes times_;
+  DeviceUsage usage_;
 };
 
 }  // namespace yoke

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cost.h"
 #include "base/options.h"
 #include "kernels/kernel.h"
 #include "params/store.h"
@@ -128,5 +129,9 @@ struct ApplyRequest {
   const UpdateRule* row_rule = nullptr;  ///< Rule of row-sparse slices; null: `rule`.
 };
 void Apply(ParamStore& params, const ApplyRequest& request);
+
+/// The arithmetic of an update of `count` elements: values and the rule's arrays are read and
+/// written, the gradient is read.
+Cost CostOfUpdate(const RuleState& state, int64_t count);
 
 }  // namespace yoke

@@ -67,7 +67,7 @@ void Elastic::Prepare() {
 }
 
 ParamView Elastic::View(const StrategyStep& step) {
-  due_ = Exchanges() && (step.step + 1) % period_ == 0;
+  due_ = IsDue(step);
   if (due_) {
     Copy(AllOf<float>(own_), context_.params.values());
     ChargeHostCopy();

@@ -36,6 +36,8 @@ class Elastic : public Strategy {
   void Prepare() override;
   ParamView View(const StrategyStep& step) override;
   void Step(const StrategyStep& step) override;
+  bool ExchangesBefore(const StrategyStep& step) const override { return IsDue(step); }
+  bool ExchangesAfter(const StrategyStep& step) const override { return IsDue(step); }
   Array<const float> Model() override;
   ExchangeCounts Counts() const override;
   Value State() const override;
@@ -55,6 +57,9 @@ class Elastic : public Strategy {
   /// over: the arithmetic does not count, nor does what came before `began`.
   void CountWaits(double began);
   bool Exchanges() const { return context_.world.size() > 1; }
+  bool IsDue(const StrategyStep& step) const {
+    return Exchanges() && (step.step + 1) % period_ == 0;
+  }
   const StrategyContext& context() const { return context_; }
 
  private:

@@ -16,6 +16,9 @@ class None : public Strategy {
 
   void Step(const StrategyStep& step) override { update_.Step(step); }
 
+  bool ExchangesBefore(const StrategyStep& /*step*/) const override { return false; }
+  bool ExchangesAfter(const StrategyStep& /*step*/) const override { return false; }
+
   Array<const float> Model() override { return context_.params.values(); }
 
  private:

@@ -103,7 +103,11 @@ void Outer::Step(const StrategyStep& step) {
     return;
   }
   if (arrives_in_ > 0 && --arrives_in_ == 0) Take(step.learning_rate);
-  if (!IsDue(step) || arrives_in_ > 0) return;
+  const bool due = IsDue(step);
+  cut_ = IsCut(step);
+  highest_rate_ = HighestRate(step);
+  ++since_;
+  if (!due || arrives_in_ > 0) return;
   Send();
   arrives_in_ = settings_.overlap;
   if (arrives_in_ == 0) Take(step.learning_rate);
@@ -117,12 +121,24 @@ void Outer::StepInside(const StrategyStep& step) {
     update_.Step(step);
 }
 
-bool Outer::IsDue(const StrategyStep& step) {
+/// After this step, the next one.
+bool Outer::IsDue(const StrategyStep& step) const {
+  const int64_t period = settings_.after_cut && !IsCut(step) ? 1 : settings_.period;
+  return since_ + 1 >= period * (fragment_ + 1) / settings_.fragments;
+}
+
+bool Outer::IsCut(const StrategyStep& step) const {
   constexpr double kCut = 0.55;  // schedules that fall step by step cut to a half or less
-  highest_rate_ = std::max({highest_rate_, step.highest_rate, step.learning_rate});
-  cut_ = cut_ || step.learning_rate < kCut * highest_rate_;
-  const int64_t period = settings_.after_cut && !cut_ ? 1 : settings_.period;
-  return ++since_ >= period * (fragment_ + 1) / settings_.fragments;
+  return cut_ || step.learning_rate < kCut * HighestRate(step);
+}
+
+double Outer::HighestRate(const StrategyStep& step) const {
+  return std::max({highest_rate_, step.highest_rate, step.learning_rate});
+}
+
+bool Outer::ExchangesAfter(const StrategyStep& step) const {
+  if (!Meets()) return false;
+  return HasBase() || arrives_in_ == 1 || (arrives_in_ == 0 && IsDue(step));
 }
 
 void Outer::Send() {

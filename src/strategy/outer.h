@@ -50,6 +50,8 @@ class Outer : public Strategy {
   void Prepare() override;
   ParamView View(const StrategyStep& step) override;
   void Step(const StrategyStep& step) override;
+  bool ExchangesBefore(const StrategyStep& /*step*/) const override { return HasBase(); }
+  bool ExchangesAfter(const StrategyStep& step) const override;
   void Quiesce() override;
   Array<const float> Model() override;
   ExchangeCounts Counts() const override;
@@ -69,7 +71,10 @@ class Outer : public Strategy {
   bool Meets() const { return settings_.alone || context_.world.size() > 1; }
   void StepInside(const StrategyStep& step);
   bool IsLast() const { return fragment_ + 1 == settings_.fragments; }
-  bool IsDue(const StrategyStep& step);
+  bool HasBase() const { return settings_.base != nullptr; }
+  bool IsDue(const StrategyStep& step) const;
+  bool IsCut(const StrategyStep& step) const;
+  double HighestRate(const StrategyStep& step) const;
   void Send();
   void Take(double learning_rate);
   void MixIn(Array<float> own, Array<const float> common) const;

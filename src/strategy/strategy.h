@@ -71,6 +71,10 @@ class Strategy {
   virtual Head* RemoteHead() { return nullptr; }
   /// Called after the gradient is complete: exchanges and updates.
   virtual void Step(const StrategyStep& step) = 0;
+  /// Whether View or Step of a step exchanges values, if the executor updates in place: it goes on
+  /// from a step to the next one where neither does. Called on the training thread, in order.
+  virtual bool ExchangesBefore(const StrategyStep& /*step*/) const { return true; }
+  virtual bool ExchangesAfter(const StrategyStep& /*step*/) const { return true; }
   /// No more steps from this rank before Quiesce; others must not wait for it. (A rank that only
   /// serves calls it before the others' first step.)
   virtual void Idle() {}

@@ -44,10 +44,4 @@ double ChargeCopy(const Communicator& world, int64_t bytes) {
   return seconds;
 }
 
-Cost CostOfUpdate(const RuleState& state, int64_t count) {
-  const auto n = static_cast<double>(count);
-  const auto arrays = 1.0 + static_cast<double>(state.names().size());
-  return {.operations = 2 * arrays * n, .bytes = 4 * n * (2 * arrays + 1)};
-}
-
 }  // namespace yoke

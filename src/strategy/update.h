@@ -35,10 +35,6 @@ void CountStaleness(std::vector<int64_t>& histogram, int64_t staleness);
 /// Adds updates, examples and staleness, not traffic.
 void AddCounts(const ExchangeCounts& counts, ExchangeCounts& sums);
 
-/// The arithmetic of an update of `count` elements: values and the rule's arrays are read and
-/// written, the gradient is read.
-Cost CostOfUpdate(const RuleState& state, int64_t count);
-
 /// Charges a copy between the host's memory and the device that computes, and returns its virtual
 /// seconds: 0 without such a device, and on a real machine, whose copies take time of their own.
 double ChargeCopy(const Communicator& world, int64_t bytes);

@@ -7,8 +7,6 @@
 #include <numeric>
 #include <optional>
 
-#include "kernels/vectors.h"
-
 namespace yoke {
 namespace {
 
@@ -49,7 +47,6 @@ ChargedExecutor::ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& 
 /// One draw for the whole step, however many pieces it is charged in.
 StepResult ChargedExecutor::Step(const Batch& batch, const ParamView& params,
                                  const ExecutorStep& step) {
-  if (in_place()) return StepInPlace(batch, params, step);
   const GraphPart part = step.head ? GraphPart::kBody : GraphPart::kWhole;
   const double seconds = world_.Price(graph_.Price(batch.size, part));
   announced_.clear();
@@ -78,23 +75,6 @@ void ChargedExecutor::Announce(double seconds, int above, const GradientReady& r
     if (ready) ready(slice);
   }
   work_down_to(0);
-}
-
-StepResult ChargedExecutor::StepInPlace(const Batch& batch, const ParamView& params,
-                                        const ExecutorStep& step) {
-  const Values values = params.writable.Host();
-  before_.assign(values.begin(), values.end());
-  after_ = before_;
-  ParamView view = params;
-  view.values = view.writable = OnHost(std::span(after_));
-  const StepResult result = inner_->Step(batch, view, step);
-  if (!std::isfinite(result.loss)) non_finite_ = inner_->FirstNonFinite();
-  world_.Charge(graph_.Price(batch.size));
-  if (std::ranges::equal(values, before_))
-    std::ranges::copy(after_, values.begin());
-  else
-    AddDifference(values, 1, after_, before_);
-  return result;
 }
 
 }  // namespace yoke

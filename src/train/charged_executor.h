@@ -18,15 +18,14 @@ struct SharedExecutor {
 
 /// Computes a rank's whole gradient at the instant of the call, so that ranks can share the plans
 /// and the memory of one executor; then charges forward and backward layer by layer, and announces
-/// each slice once its layer's backward pass is charged. An executor that updates in place works on
-/// a copy, whose change is added to the values after the charge.
+/// each slice once its layer's backward pass is charged. Executors that update in place charge by
+/// themselves.
 class ChargedExecutor : public Executor {
  public:
   /// `shared` is used by one rank at a time. With a remote head a step waits in the middle, so the
   /// executor must not be shared.
   ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph, const Communicator& world);
 
-  bool in_place() const override { return inner_->in_place(); }
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
   /// Of this rank's last step that was not finite: others have computed on the executor since.
   std::string FirstNonFinite() const override { return non_finite_; }
@@ -34,7 +33,6 @@ class ChargedExecutor : public Executor {
   void Restore(const Value& state) override { inner_->Restore(state); }
 
  private:
-  StepResult StepInPlace(const Batch& batch, const ParamView& params, const ExecutorStep& step);
   void Announce(double seconds, int above, const GradientReady& ready) const;
 
   std::shared_ptr<Executor> inner_;
@@ -44,7 +42,6 @@ class ChargedExecutor : public Executor {
   std::vector<int> layer_of_;       // by slice; -1: none
   int body_ = 0;                    // layers below a head that is computed elsewhere
   std::vector<int> announced_;      // slices, in the order of the last backward pass
-  std::vector<float> before_, after_;
   std::string non_finite_;
 };
 

@@ -77,19 +77,23 @@ void EpochCursor::PlanEpoch() {
                           .rank = place_.rank,
                           .world = place_.team},
                 position.consumed);
-  if (place_.team == place_.world && place_.reads)
+}
+
+const Batch& EpochCursor::Read(int64_t step) {
+  if (place_.team == place_.world && place_.reads && !ahead_)
     ahead_.emplace(
-        data_, [this](int64_t step) { return plan_->Part(step); },
+        data_, [this](int64_t each) { return plan_->Part(each); },
         Prefetch::Settings{.steps = plan_->Steps(),
                            .seed = job_.seed(),
                            .epoch = position.epoch,
                            .threads = threads_});
+  if (ahead_) return *ahead_->Next();
+  Read(plan_->Part(step), batch_);
+  return batch_;
 }
 
-const Batch& EpochCursor::Read(int64_t step) {
-  if (ahead_) return *ahead_->Next();
-  data_.Read({.examples = plan_->Part(step), .seed = job_.seed(), .epoch = position.epoch}, batch_);
-  return batch_;
+void EpochCursor::Read(std::span<const int64_t> examples, Batch& batch) const {
+  data_.Read({.examples = examples, .seed = job_.seed(), .epoch = position.epoch}, batch);
 }
 
 double EpochCursor::EpochsAt(int64_t step) const {

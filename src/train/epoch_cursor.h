@@ -57,6 +57,9 @@ class EpochCursor {
 
   /// This rank's part of a step of the plan; valid until the next call. Call with increasing steps.
   const Batch& Read(int64_t step);
+  /// The examples of that part, and reading any of them; Read is thread-safe.
+  std::span<const int64_t> Part(int64_t step) const { return plan_->Part(step); }
+  void Read(std::span<const int64_t> examples, Batch& batch) const;
   /// Number of examples of the whole team in that step.
   int64_t TeamExamples(int64_t step) const { return plan_->Examples(step); }
   /// Epochs done (fractional) at the start of the step, and its learning rate.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 #include "comm/lost.h"
@@ -139,9 +140,20 @@ StepTotals Member::Before() const {
 std::vector<StepTotals> Member::Work(const Order& order) {
   const double began = clock_.Now();
   totals_ = Before();
-  for (Lease lease; !(lease = rounds_->Next(totals_)).empty();) {
-    for (int64_t s = lease.begin; s < lease.end; ++s) TakeStep(s, position_.step + s - order.first);
-    if (totals_.bad_step > 0 || Interrupted()) rounds_->AskToMeet();
+  round_first_ = order.first;
+  bool began_steps = false;
+  DealtSteps steps([&] {
+    if (std::exchange(began_steps, true) && (totals_.bad_step > 0 || Interrupted()))
+      rounds_->AskToMeet();
+    return rounds_->Next(totals_);
+  });
+  while (const std::optional<int64_t> step = steps.Peek()) {
+    if (replica_->in_place()) {
+      TakeRound(steps, world_.size() == 1 ? order.last : 0);
+    } else {
+      steps.Pop();
+      TakeStep(*step);
+    }
   }
   replica_->Idle();
   totals_.signal = Signal();
@@ -167,15 +179,51 @@ std::vector<StepTotals> Member::Work(const Order& order) {
   return all_totals;
 }
 
-/// Step s of the epoch's plan, after `done` steps in total.
-void Member::TakeStep(int64_t s, int64_t done) {
-  rate_ = cursor_.LearningRateAt(s);
-  const StepResult result =
-      replica_->Step(cursor_.Read(s), {.step = done,
-                                       .learning_rate = rate_,
-                                       .highest_rate = cursor_.HighestRateUpTo(s),
-                                       .team_examples = cursor_.TeamExamples(s)});
+/// Of step s of the epoch's plan.
+StrategyStep Member::SettingsOf(int64_t s) {
+  return {.step = position_.step + s - round_first_,
+          .learning_rate = cursor_.LearningRateAt(s),
+          .highest_rate = cursor_.HighestRateUpTo(s),
+          .team_examples = cursor_.TeamExamples(s)};
+}
+
+void Member::TakeStep(int64_t s) {
+  const StrategyStep settings = SettingsOf(s);
+  rate_ = settings.learning_rate;
+  const StepResult result = replica_->Step(cursor_.Read(s), settings);
   taken_.push_back(s);
+  NoteResult(result, s);
+}
+
+/// The steps up to the next exchange. `last`: as in RoundSource.
+void Member::TakeRound(DealtSteps& steps, int64_t last) {
+  StepResult part;  // not noted yet
+  RoundSource* entered = nullptr;
+  RoundSource source({.replica = *replica_,
+                      .cursor = cursor_,
+                      .steps = steps,
+                      .last = last,
+                      .of_step = [this](int64_t s) { return SettingsOf(s); },
+                      .done =
+                          [&](double loss, int64_t examples) {
+                            part.loss += loss;
+                            part.examples += examples;
+                            if (part.examples < job_.train.Int("batch")) return;
+                            part.loss /= static_cast<double>(part.examples);
+                            NoteResult(std::exchange(part, {}), entered->entered().back());
+                          }});
+  entered = &source;
+  const StepResult result = replica_->RunRound(source, source.view());
+  rate_ = source.step().learning_rate;
+  if (std::isfinite(result.loss) || world_.size() > 1) replica_->Leave(source.step());
+  taken_.insert(taken_.end(), source.entered().begin(), source.entered().end());
+  if (part.examples > 0) part.loss /= static_cast<double>(part.examples);
+  NoteResult(part, source.entered().back());
+}
+
+/// Of step s, or a part of it.
+void Member::NoteResult(const StepResult& result, int64_t s) {
+  const int64_t done = position_.step + s - round_first_;
   if (leads()) context_.began = true;
   if (!std::isfinite(result.loss)) {
     if (totals_.bad_step == 0) totals_.bad_step = done + 1, totals_.bad_loss = result.loss;

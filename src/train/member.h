@@ -12,6 +12,7 @@
 #include "train/record/rank_log.h"
 #include "train/recovery/peers.h"
 #include "train/replica.h"
+#include "train/round_source.h"
 #include "train/rounds.h"
 #include "train/session_clock.h"
 
@@ -88,13 +89,17 @@ class Member {
  private:
   void TakeUpCheckpoint();
   void TakeUp(const SurvivorState* survivor, const RecoveryPlan& recovery);
-  void TakeStep(int64_t s, int64_t done);
+  StrategyStep SettingsOf(int64_t s);
+  void TakeStep(int64_t s);
+  void TakeRound(DealtSteps& steps, int64_t last);
+  void NoteResult(const StepResult& result, int64_t s);
   void NoteLoss(double loss, int64_t examples);
   void Told(int64_t dealt, const StepTotals& of_all);
 
   std::optional<RankLog> log_;  // null on rank 0
   std::optional<Peers> peers_;  // if ranks are processes
   bool begun_ = false;
+  int64_t round_first_ = 0;     // the round's first step of the plan
   std::vector<int64_t> taken_;  // steps of the plan done by this rank since the last meeting
   int signal_ = 0;              // received by any rank
   double worked_ = 0;           // seconds in rounds, without evaluation and checkpoints

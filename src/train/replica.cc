@@ -59,6 +59,7 @@ DType ArithmeticOf(const Job& job) {
 Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setting)
     : job_(job),
       world_(setting.world.Duplicate()),
+      node_(world_.InVirtualTime() ? std::optional(world_.Duplicate()) : std::nullopt),
       entry_(StrategyOf(job)),
       threads_(setting.threads),
       step_examples_(setting.step_examples),
@@ -97,9 +98,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
-  Require(cpu_only || !world_.InVirtualTime(), "{}: virtual time has no devices besides the CPU",
-          job.node.Where("devices"));
-  if (world_.InVirtualTime()) WorkInVirtualTime(data, *setting.shared);
+  if (world_.InVirtualTime() && !executor_->in_place()) WorkInVirtualTime(data, *setting.shared);
   work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
   work_.head = strategy_->RemoteHead();
   Require(cpu_only || !work_.head, "{}: a served head needs node.devices = \"cpu\"",
@@ -124,6 +123,7 @@ ExecutorContext Replica::WorkOf(const Graph& graph) {
           .device_timeout = job_.node.Float("device_timeout"),
           .values_device = &values_device_,
           .threads = threads_,
+          .node = node_,
           .rule = rule_.get(),
           .state = &state_,
           .clip_norm = job_.train.Float("clip_norm")};
@@ -138,7 +138,7 @@ std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) con
 
 void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
   std::shared_ptr<Executor> inner = std::move(executor_);
-  if (!inner->in_place() && !strategy_->RemoteHead()) {
+  if (!strategy_->RemoteHead()) {
     if (!shared.executor) {
       ExecutorContext work = WorkOf(shared.graph.emplace(layers_, TaskOf(data)));
       work.rule = nullptr;  // it outlives this replica
@@ -226,10 +226,15 @@ void Replica::Restored() {
     if (LayerState* state = states_.of(node)) state->Restored();
 }
 
-StepResult Replica::Step(const Batch& batch, StrategyStep step) {
-  step.examples = static_cast<int64_t>(batch.examples.size());
+ParamView Replica::Enter(const StrategyStep& step) {
   ParamView view = strategy_->View(step);
   view.states = &states_;
+  return view;
+}
+
+StepResult Replica::Step(const Batch& batch, StrategyStep step) {
+  step.examples = static_cast<int64_t>(batch.examples.size());
+  const ParamView view = Enter(step);
   work_.learning_rate = step.learning_rate;
   StepResult result;
   if (step.examples > 0)

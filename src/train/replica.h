@@ -75,6 +75,20 @@ class Replica {
   /// `step.examples`. If the returned loss is not finite, a single replica is not updated (by an
   /// in-place executor: not further).
   StepResult Step(const Batch& batch, StrategyStep step);
+
+  // With an executor that updates in place, steps between two exchanges are one round.
+
+  bool in_place() const { return executor_->in_place(); }
+  ParamView Enter(const StrategyStep& step);
+  StepResult RunRound(WorkSource& source, const ParamView& view) {
+    return executor_->RunRound(source, view);
+  }
+  /// Whether the round goes on from a step to the next one.
+  bool GoesOn(const StrategyStep& step, const StrategyStep& next) const {
+    return !strategy_->ExchangesAfter(step) && !strategy_->ExchangesBefore(next);
+  }
+  void Leave(const StrategyStep& step) { strategy_->Step(step); }
+
   /// Called by all ranks: completes messages in flight and collects the model on rank 0.
   void Settle();
   /// Called by all ranks after Settle: the exchange metrics, on rank 0 (empty elsewhere, and with
@@ -122,6 +136,7 @@ class Replica {
 
   const Job& job_;
   Communicator world_;
+  std::optional<Communicator> node_;  // in virtual time: of the executor's workers
   const StrategyEntry& entry_;
   ThreadPlan threads_;
   int64_t step_examples_;

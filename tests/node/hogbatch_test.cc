@@ -148,16 +148,16 @@ TEST(BatchSizes, FollowTheRuleOfThePaper) {
                     .alpha = 2,
                     .beta = 0.5});
   EXPECT_EQ(sizes.all(), (std::vector<int64_t>{1, 64}));  // where they start
-  sizes.Updated(1);
+  sizes.Updated(1, 1);
   EXPECT_EQ(sizes.Ask(1), 64);  // ahead, but at its most
   EXPECT_EQ(sizes.Ask(0), 1);   // behind, but at its least
-  for (int i = 0; i < 3; ++i) sizes.Updated(0);
+  for (int i = 0; i < 3; ++i) sizes.Updated(0, 1);
   EXPECT_EQ(sizes.Ask(0), 2);   // 1.5 updates, ahead
   EXPECT_EQ(sizes.Ask(1), 32);  // 1, behind
   EXPECT_EQ(sizes.Ask(1), 16);
   EXPECT_EQ(sizes.Ask(1), 16);
-  sizes.Updated(1);
-  sizes.Updated(0);
+  sizes.Updated(1, 1);
+  sizes.Updated(0, 1);
   EXPECT_EQ(sizes.Ask(0), 2);  // level
   EXPECT_EQ(sizes.Ask(1), 16);
 }
@@ -166,7 +166,7 @@ TEST(BatchSizes, GrowByASmallFactorToo) {
   BatchSizes sizes({.limits = {{.least = 1, .most = 4, .cpu = true}, {.least = 1, .most = 9}},
                     .adaptive = true,
                     .alpha = 1.5});
-  for (int i = 0; i < 3; ++i) sizes.Updated(0);
+  for (int i = 0; i < 3; ++i) sizes.Updated(0, 1);
   EXPECT_EQ(sizes.Ask(0), 2);
   EXPECT_EQ(sizes.Ask(0), 3);
   EXPECT_EQ(sizes.Ask(0), 4);
@@ -175,7 +175,7 @@ TEST(BatchSizes, GrowByASmallFactorToo) {
 
 TEST(BatchSizes, StayWhereTheyAreFixed) {
   BatchSizes sizes({.limits = {{.least = 3, .most = 3, .cpu = true}, {.least = 50, .most = 50}}});
-  for (int i = 0; i < 5; ++i) sizes.Updated(0);
+  for (int i = 0; i < 5; ++i) sizes.Updated(0, 1);
   EXPECT_EQ(sizes.Ask(0), 3);
   EXPECT_EQ(sizes.Ask(1), 50);
 }

@@ -11,7 +11,7 @@ namespace {
 /// diverge with momentum.
 int64_t UsualMost(int64_t least, const ExecutorContext& context) {
   constexpr int64_t kMost = 64;  // the paper's
-  return std::max(least, std::min(kMost, context.batch / context.threads.threads));
+  return std::max(least, std::min(kMost, context.batch / context.Workers()));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ inline constexpr int64_t kLargest = 8192;
 
 /// Examples per update of a CPU thread by default.
 inline int64_t SmallBatch(const ExecutorContext& context) {
-  return std::clamp<int64_t>(context.batch / context.threads.threads, 1, kFullSpeed);
+  return std::clamp<int64_t>(context.batch / context.Workers(), 1, kFullSpeed);
 }
 
 /// Examples of a step: several in an epoch, because strategies exchange between steps.

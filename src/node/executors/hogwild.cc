@@ -29,6 +29,7 @@ ExecutorEntry hogwild() {
                 options.Has("hogwild_batch") ? options.Int("hogwild_batch") : SmallBatch(context);
             HogbatchSettings settings;
             settings.sizes.limits.push_back({.least = small, .most = small, .cpu = true});
+            settings.rate_examples = context.batch;
             settings.scale_rate = options.Bool("hogwild_scale_rate");
             return std::make_unique<Hogbatch>(settings, context);
           },

@@ -1,0 +1,220 @@
+// HogbatchWorker: a thread computes and writes where the shared values are; a device on its replica.
+#include "node/hogbatch_worker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "kernels/shared.h"
+
+namespace yoke {
+
+HogbatchWorker::HogbatchWorker(HogbatchShared& shared, int index, size_t device, int64_t usual)
+    : shared_(shared),
+      index_(index),
+      device_(device),
+      gradients_(shared.context.graph.layout(), Cpu()) {
+  Device& own = *shared.context.devices[device];
+  if (own.IsHost())
+    plans_ = std::make_unique<Plans>(shared.context, usual,
+                                     PlanSettings{.immediate = shared.immediate});
+  else
+    replica_ = std::make_unique<DeviceReplica>(shared.context, own, usual);
+}
+
+void HogbatchWorker::Serve(const Communicator& channel) {
+  channel_ = channel;
+  for (;;) {
+    if (std::exchange(has_next_, false))
+      std::swap(now_, next_);
+    else
+      Await(now_);
+    if (now_.work.kind == ExecuteWork::kEnd) break;
+    const ScheduleWork report = Execute(now_);
+    channel_->Send(std::as_bytes(std::span(&report, 1)), channel_->rank(), kToCoordinator);
+  }
+  channel_.reset();
+}
+
+/// However long the coordinator has no work for it.
+void HogbatchWorker::Await(Piece& piece) const {
+  constexpr double kForEver = 1e9;
+  Message message;
+  while (!channel_->TryReceive(channel_->rank(), 1 + index_, message, kForEver)) {
+  }
+  piece.work = Decode(message, piece.examples);
+  piece.read = false;
+}
+
+ScheduleWork HogbatchWorker::Execute(Piece& piece) {
+  ScheduleWork report = {.worker = index_};
+  const double began = channel_->Now();
+  cpu_threads_ = static_cast<int>(piece.work.cpu_threads);
+  failure_ = nullptr;
+  try {
+    if (piece.work.kind == ExecuteWork::kMeasure) {
+      report.kind = ScheduleWork::kMeasured;
+      report.least = FindLeast(piece);
+    } else {
+      Train(piece, report);
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+    report = {.worker = index_, .kind = ScheduleWork::kFailed};
+    replica_.reset();  // waits for what is under way
+    has_next_ = false;
+  }
+  report.seconds = channel_->Now() - began;
+  return report;
+}
+
+void HogbatchWorker::Train(Piece& piece, ScheduleWork& report) {
+  const WorkSource& source = *shared_.round.source;
+  const std::span<const int64_t> examples = piece.examples;
+  if (replica_) {
+    if (!piece.read) source.Read(examples, piece.batch);
+    return Update(piece.batch, piece.work.learning_rate, report);
+  }
+  for (size_t at = 0; at < examples.size() && std::isfinite(report.loss);) {
+    const size_t size = std::min(static_cast<size_t>(piece.work.batch), examples.size() - at);
+    source.Read(examples.subspan(at, size), batch_);
+    Update(batch_, piece.work.learning_rate, report);
+    at += size;
+  }
+}
+
+/// The least batch of a device: the smallest half, quarter, ... of the piece at which it still
+/// computes at half the speed. The gradients are discarded.
+int64_t HogbatchWorker::FindLeast(const Piece& piece) {
+  constexpr int kHalvings = 6;
+  double full = 0;
+  int64_t least = 1;
+  size_t size = piece.examples.size();
+  CopyShared(shared_.round.params.values.Host().data(), shared_.round.params.layout->size(),
+             replica_->values().data());
+  for (int halving = 0; halving <= kHalvings && size > 0; ++halving, size /= 2) {
+    shared_.round.source->Read(std::span(piece.examples).first(size), batch_);
+    if (!InVirtualTime()) replica_->Step(batch_, gradients_);  // compiles
+    const double began = channel_->Now();
+    if (InVirtualTime())
+      Charge(batch_.size, true);
+    else
+      replica_->Step(batch_, gradients_);
+    const double speed = double(size) / std::max(channel_->Now() - began, 1e-9);
+    full = std::max(full, speed);
+    if (speed < full / 2) break;
+    least = static_cast<int64_t>(size);
+  }
+  return least;
+}
+
+/// While the device computes: asks for the next piece and reads it.
+void HogbatchWorker::LookAhead() {
+  const ScheduleWork ready = {.worker = index_, .kind = ScheduleWork::kReady};
+  channel_->Send(std::as_bytes(std::span(&ready, 1)), channel_->rank(), kToCoordinator);
+  Await(next_);
+  has_next_ = next_.work.kind == ExecuteWork::kTrain;
+  if (!has_next_) return;
+  shared_.round.source->Read(next_.examples, next_.batch);
+  next_.read = true;
+}
+
+/// One update, unless the loss is not finite; then nothing changes.
+void HogbatchWorker::Update(const Batch& batch, double learning_rate, ScheduleWork& report) {
+  const auto size = static_cast<double>(batch.size);
+  const double part = std::min(1.0, size / static_cast<double>(shared_.rate_examples));
+  UpdateStep step = {.learning_rate = shared_.scale_rate ? part * learning_rate : learning_rate};
+  ParamView view = shared_.round.params;
+  view.gradients = &gradients_;
+  view.states = plans_ ? shared_.states.of(index_) : nullptr;
+  view.update = {.factor = static_cast<float>(-step.learning_rate), .writer = index_};
+  seen_ = shared_.updates;
+  const double loss = plans_ ? OnThread(batch, view, step) : OnDevice(batch, view, step);
+  report.loss += loss * size;  // not finite: it stays so
+  report.examples += batch.size;
+  if (!std::isfinite(loss)) return;
+  ++report.updates;
+  report.missed += missed_;
+  report.most_missed = std::max(report.most_missed, missed_);
+}
+
+/// The number of this update, which the rule counts.
+int64_t HogbatchWorker::CountUpdate() {
+  const int64_t number = ++shared_.updates;
+  missed_ = number - 1 - seen_;
+  return shared_.round.first_step + number;
+}
+
+/// Returns the loss.
+double HogbatchWorker::OnThread(const Batch& batch, const ParamView& view, UpdateStep& step) {
+  GraphPlan& plan = plans_->For(batch.size);
+  plan.Forward(batch, view);
+  const double loss = plan.Loss();
+  if (!std::isfinite(loss)) return loss;
+  float* const shared = view.writable.Host().data();
+  if (InVirtualTime() || shared_.context.clip_norm > 0) {
+    plan.Backward(batch, view, {});
+    Charge(batch.size, false);
+    step.step = CountUpdate();
+    Apply(shared, step);
+    return loss;
+  }
+  step.step = CountUpdate();
+  // Each slice while its gradient is in cache.
+  plan.Backward(batch, view,
+                [&](int slice) { shared_.racing.Apply(slice, shared, gradients_, step); });
+  return loss;
+}
+
+double HogbatchWorker::OnDevice(const Batch& batch, const ParamView& view, UpdateStep& step) {
+  const ParamLayout& layout = *view.layout;
+  float* const shared = view.writable.Host().data();
+  float* const own = replica_->values().data();
+  CopyShared(view.values.Host().data(), layout.size(), own);
+  replica_->Begin(batch);
+  LookAhead();
+  const double loss = replica_->Finish(gradients_).loss;
+  if (InVirtualTime()) Charge(batch.size, true);
+  if (!std::isfinite(loss)) return loss;
+  step.step = CountUpdate();
+  Apply(shared_.overwrite ? own : shared, step);
+  const int64_t first = layout.statistics_begin();
+  if (shared_.overwrite) CopyShared(own, first, shared);
+  CopyShared(replica_->statistics().data(), layout.size() - first, shared + first);
+  return loss;
+}
+
+/// All slices, clipped.
+void HogbatchWorker::Apply(float* target, UpdateStep& step) {
+  const ParamLayout& layout = *shared_.round.params.layout;
+  if (const double most = shared_.context.clip_norm; most > 0)
+    if (const double norm = GradientNorm(layout, gradients_); norm > most)
+      step.gradient_scale = most / norm;
+  AnnounceAll(layout, [&](int slice) { shared_.racing.Apply(slice, target, gradients_, step); });
+}
+
+/// In virtual time: a pass and its update. A device's batch travels while the one before is
+/// computed; its values go there and the gradient comes back around the pass.
+void HogbatchWorker::Charge(int64_t examples, bool on_device) const {
+  if (!InVirtualTime()) return;
+  const ExecutorContext& context = shared_.context;
+  const ParamLayout& layout = context.graph.layout();
+  const WorkPlace cpu = {.examples = examples, .threads = std::max(1, cpu_threads_)};
+  const Cost update = CostOfUpdate(*context.state, layout.dense_size());
+  Cost cost = context.graph.Price(examples);
+  if (on_device) {
+    cost.device_bytes = 4.0 * double(layout.size() + layout.dense_size());
+    channel_->Charge(cost, {.device = context.devices[device_]->name(), .examples = examples});
+    return channel_->Charge(update, cpu);
+  }
+  cost += update;
+  channel_->Charge(cost, cpu);
+}
+
+std::string HogbatchWorker::FirstNonFinite() const {
+  if (plans_) return plans_->FirstNonFinite();
+  return replica_ ? replica_->FirstNonFinite() : "";
+}
+
+}  // namespace yoke
