@@ -12,14 +12,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/check.h"
 #include "cli/job_options.h"
 #include "comm/simulated.h"
 #include "data/reader.h"
 #include "model/graph.h"
+#include "node/speed_curve.h"
 #include "train/job/job.h"
 #include "train/replica.h"
 #include "train/trainer.h"
@@ -36,6 +39,7 @@ struct Settings {
   double polling = 0;
   int ranks_per_node = 1, cores = 0, shared_cores = 0;
   bool fair_links = false;
+  std::vector<std::string> devices;
   int slow_rank = -1;
   double slow_factor = 2, jitter = 0;
 };
@@ -80,6 +84,9 @@ void Declare(CLI::App& app, Settings& to) {
   number("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
   rate("--slow-factor", to.slow_factor, "Of --slow-rank");
   number("--jitter", to.jitter, "Sigma of the logarithm of a charge's time");
+  app.add_option("--device", to.devices,
+                 "NAME=FILE: the speed of a device of node.devices (examples/devices); all of them, "
+                 "in place of --operations and --memory");
   app.add_flag("--fair-links", to.fair_links, "Messages share a card evenly, as over TCP");
 }
 
@@ -110,13 +117,40 @@ ServiceTime ServiceOf(const Settings& settings, const Job& job) {
   return LogNormalService(mean, settings.jitter, job.seed(), ranks);
 }
 
+/// The curves of the devices that are given, by name.
+std::map<std::string, SpeedCurve, std::less<>> CurvesOf(const Settings& settings) {
+  std::map<std::string, SpeedCurve, std::less<>> curves;
+  for (const std::string& given : settings.devices) {
+    const size_t equals = given.find('=');
+    Require(equals != std::string::npos, "--device: expected NAME=FILE, got {}", given);
+    curves[given.substr(0, equals)] = ReadSpeedCurve(given.substr(equals + 1));
+  }
+  return curves;
+}
+
+/// Passes take what the curves say. Arithmetic on values is done where they lie: on the only
+/// device, or the CPU.
+void UseDevices(const std::map<std::string, SpeedCurve, std::less<>>& curves,
+                SimulatedRanks& cluster) {
+  const auto cpu = curves.find("cpu");
+  const SpeedCurve& host = cpu == curves.end() ? curves.begin()->second : cpu->second;
+  Require(cpu != curves.end() || curves.size() == 1, "--device: no curve of the cpu");
+  cluster.cpu_threads = cpu == curves.end() ? 0 : host.threads;
+  cluster.service = [host](int /*rank*/, const Cost& cost) { return host.Seconds(cost, {}); };
+  cluster.devices = [curves](int /*rank*/, const Cost& cost, const WorkPlace& place) {
+    const auto curve = curves.find(place.device);
+    Require(curve != curves.end(), "--device: no curve of {}", place.device);
+    return curve->second.Seconds(cost, place);
+  };
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("Trains a job on a simulated cluster");
   Settings settings;
   Declare(app, settings);
   CLI11_PARSE(app, argc, argv);
   const Job job = LoadJob(settings.job, settings.set.Read());
-  const SimulatedRanks cluster = {.latency = settings.latency,
+  SimulatedRanks cluster = {.latency = settings.latency,
                                   .bytes_per_second = settings.bandwidth,
                                   .service = ServiceOf(settings, job),
                                   .fair_links = settings.fair_links,
@@ -126,6 +160,7 @@ int Main(int argc, char** argv) {
                                   .polling = settings.polling,
                                   .copy_bytes_per_second = settings.copies,
                                   .device_bytes_per_second = settings.device_link};
+  if (!settings.devices.empty()) UseDevices(CurvesOf(settings), cluster);
   const auto began = std::chrono::steady_clock::now();
   RunRequest request = {.run = settings.run};
   request.cluster = &cluster;

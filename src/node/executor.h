@@ -56,6 +56,7 @@ struct ExecutorStep {
 struct StepResult {
   double loss = 0;  ///< Mean over the batch.
   int64_t examples = 0;
+  double seconds = 0;  ///< In virtual time: of the pass, where several devices share it.
 };
 
 class WorkSource;

@@ -56,7 +56,6 @@ Hogbatch::Hogbatch(const HogbatchSettings& settings, const ExecutorContext& cont
       states_(context.graph, std::max(1, cpu_threads_)),
       racing_(context.graph.layout(), *context.rule, *context.state),
       shared_{.context = context_,
-              .rate_examples = settings.rate_examples,
               .scale_rate = settings.scale_rate,
               .overwrite = settings.overwrite,
               .states = states_,
@@ -181,11 +180,13 @@ void Hogbatch::Assign(Member& member, bool beside) {
       examples.assign(rest.begin(), end);
       rest.erase(rest.begin(), end);
       if (rest.empty()) returned_.pop_back();
-      work.learning_rate = rate_;
     } else if (most > 0) {
-      work.learning_rate = rate_ = source_->Take(most, examples);
+      const WorkRate rate = source_->Take(most, examples);
       drained_ = examples.empty();
+      if (!drained_) rate_ = rate;
     }
+    work.learning_rate = rate_.learning_rate;
+    work.rate_examples = std::min(settings_.rate_examples, rate_.examples);
     if (!examples.empty()) work.kind = measures ? ExecuteWork::kMeasure : ExecuteWork::kTrain;
   }
   if (examples.empty() && !beside) return;

@@ -82,7 +82,7 @@ class Hogbatch : public Executor {
   bool drained_ = false;            ///< The source has no more.
   bool broken_off_ = false;         ///< No more work is given.
   double loss_ = 0;                 ///< Sum over the examples done.
-  double rate_ = 0;                 ///< The last learning rate.
+  WorkRate rate_ = {};              ///< Of the examples taken last.
   int64_t dealt_ = 0, done_ = 0;    ///< Examples.
   std::exception_ptr failure_;
 };

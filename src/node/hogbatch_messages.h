@@ -35,6 +35,7 @@ struct ExecuteWork {
   int64_t batch = 0;        ///< Examples of an update.
   int64_t cpu_threads = 0;  ///< At work now.
   double learning_rate = 0;
+  int64_t rate_examples = 0;  ///< For which it is meant.
 };
 
 inline std::vector<std::byte> Encode(const ExecuteWork& work, std::span<const int64_t> examples) {

@@ -74,12 +74,12 @@ void HogbatchWorker::Train(Piece& piece, ScheduleWork& report) {
   const std::span<const int64_t> examples = piece.examples;
   if (replica_) {
     if (!piece.read) source.Read(examples, piece.batch);
-    return Update(piece.batch, piece.work.learning_rate, report);
+    return Update(piece.batch, piece.work, report);
   }
   for (size_t at = 0; at < examples.size() && std::isfinite(report.loss);) {
     const size_t size = std::min(static_cast<size_t>(piece.work.batch), examples.size() - at);
     source.Read(examples.subspan(at, size), batch_);
-    Update(batch_, piece.work.learning_rate, report);
+    Update(batch_, piece.work, report);
     at += size;
   }
 }
@@ -121,10 +121,10 @@ void HogbatchWorker::LookAhead() {
 }
 
 /// One update, unless the loss is not finite; then nothing changes.
-void HogbatchWorker::Update(const Batch& batch, double learning_rate, ScheduleWork& report) {
+void HogbatchWorker::Update(const Batch& batch, const ExecuteWork& work, ScheduleWork& report) {
   const auto size = static_cast<double>(batch.size);
-  const double part = std::min(1.0, size / static_cast<double>(shared_.rate_examples));
-  UpdateStep step = {.learning_rate = shared_.scale_rate ? part * learning_rate : learning_rate};
+  const double part = std::min(1.0, size / static_cast<double>(work.rate_examples));
+  UpdateStep step = {.learning_rate = (shared_.scale_rate ? part : 1) * work.learning_rate};
   ParamView view = shared_.round.params;
   view.gradients = &gradients_;
   view.states = plans_ ? shared_.states.of(index_) : nullptr;

@@ -27,8 +27,7 @@ struct HogbatchRound {
 /// What they share in all rounds.
 struct HogbatchShared {
   const ExecutorContext& context;
-  int64_t rate_examples = 0;  ///< As in HogbatchSettings, likewise the next two.
-  bool scale_rate = true;
+  bool scale_rate = true;  ///< As in HogbatchSettings, likewise the next one.
   bool overwrite = false;
   bool immediate = false;  ///< Kernels apply gradients directly: plain descent in real time.
   TeamStates& states;
@@ -67,7 +66,7 @@ class HogbatchWorker {
   void Train(Piece& piece, ScheduleWork& report);
   int64_t FindLeast(const Piece& piece);
   void LookAhead();
-  void Update(const Batch& batch, double learning_rate, ScheduleWork& report);
+  void Update(const Batch& batch, const ExecuteWork& work, ScheduleWork& report);
   double OnThread(const Batch& batch, const ParamView& view, UpdateStep& step);
   double OnDevice(const Batch& batch, const ParamView& view, UpdateStep& step);
   int64_t CountUpdate();

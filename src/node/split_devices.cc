@@ -39,7 +39,8 @@ struct SplitDevices::Part {
   Batch batch;
   Gradients gradients;
   bool cpu;
-  double speed = 0;  ///< Examples per second; 0: not measured yet.
+  double speed = 0;    ///< Examples per second; 0: not measured yet.
+  double seconds = 0;  ///< Of this step.
   StepResult result;
   std::string failure;                     ///< Why it failed in this step, or "".
   std::unique_ptr<DeviceReplica> replica;  ///< Null: the CPU, or a device that has failed.
@@ -74,7 +75,8 @@ StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
     if (parts_[i]->apart() && parts_[i]->batch.size > 0) Finish(i);
   for (const auto& part : parts_)
     if (!part->failure.empty()) TakeOver(*part, params);
-  usage_.Passed(Now() - began);
+  if (InVirtualTime()) result.seconds = VirtualSeconds(batch.size);
+  usage_.Passed(InVirtualTime() ? result.seconds : Now() - began);
   for (const auto& part : parts_)
     if (part->batch.size > 0)
       result.loss += part->result.loss * double(part->batch.size) / double(batch.size);
@@ -140,7 +142,7 @@ void SplitDevices::Finish(size_t i) {
     part.failure = error.what();
     return;
   }
-  const double seconds = part.replica->busy_seconds();
+  const double seconds = Seconds(part, part.replica->busy_seconds());
   usage_.Count(i, {.examples = part.batch.size, .updates = 1, .busy_seconds = seconds});
   part.Measure(seconds);
 }
@@ -154,10 +156,37 @@ void SplitDevices::ComputeOnCpu(Part& part, const ParamView& params) {
   plan.Forward(part.batch, view);
   plan.Backward(part.batch, view, {});
   part.result = {.loss = plan.Loss(), .examples = part.batch.size};
-  const double seconds = Now() - began;
+  const double seconds = Seconds(part, Now() - began);
   const auto cpu = std::ranges::find_if(parts_, [](const auto& each) { return each->cpu; });
   usage_.Count(cpu - parts_.begin(), {.examples = part.batch.size, .updates = 1, .busy_seconds = seconds});
   if (part.cpu) part.Measure(seconds);
+}
+
+bool SplitDevices::InVirtualTime() const {
+  return context_.node && context_.node->InVirtualTime();
+}
+
+/// What a part took: as measured, or in virtual time with its copies.
+double SplitDevices::Seconds(Part& part, double measured) const {
+  if (InVirtualTime()) {
+    Cost cost = context_.graph.Price(part.batch.size);
+    const ParamLayout& layout = context_.graph.layout();
+    if (part.replica) cost.device_bytes = 4.0 * double(layout.size() + layout.dense_size());
+    const std::string& device = part.replica ? part.replica->device().name() : Cpu().name();
+    measured = context_.node->Price(cost, {.device = device, .examples = part.batch.size});
+  }
+  return part.seconds = measured;
+}
+
+/// The longest part, and the sum of the gradients.
+double SplitDevices::VirtualSeconds(int64_t examples) const {
+  double longest = 0, bytes = 0;
+  for (const auto& part : parts_) {
+    if (part->batch.size == 0) continue;
+    longest = std::max(longest, part->seconds);
+    bytes += 3 * 4.0 * double(context_.graph.layout().dense_size());
+  }
+  return longest + context_.node->Price({.bytes = bytes}, {.examples = examples});
 }
 
 /// A device has failed: the CPU, or else the first other device, computes its part now, and the

@@ -34,6 +34,9 @@ class SplitDevices : public Executor {
   void Finish(size_t i);
   void ComputeOnCpu(Part& part, const ParamView& params);
   void TakeOver(Part& part, const ParamView& params);
+  bool InVirtualTime() const;
+  double Seconds(Part& part, double measured) const;
+  double VirtualSeconds(int64_t examples) const;
   void Sum(const ParamView& params, int64_t size) const;
 
   ExecutorContext context_;

@@ -10,14 +10,20 @@
 
 namespace yoke {
 
+/// The learning rate of some examples, and for how many it is meant at most: those of their step.
+struct WorkRate {
+  double learning_rate = 0;
+  int64_t examples = 0;
+};
+
 /// A round lasts until the replica exchanges or is evaluated, or the epoch ends; no device waits
 /// before. Take, Left and Done have one caller; Read is thread-safe.
 class WorkSource {
  public:
   virtual ~WorkSource() = default;
-  /// Adds the next examples of the round to `examples`, `most` or fewer, and returns the learning
-  /// rate that is meant for them. Adds none when the round is over.
-  virtual double Take(int64_t most, std::vector<int64_t>& examples) = 0;
+  /// Adds the next examples of the round to `examples`, `most` or fewer, and returns the rate of the
+  /// first. Adds none when the round is over.
+  virtual WorkRate Take(int64_t most, std::vector<int64_t>& examples) = 0;
   /// Reads examples that one call of Take has added, or a contiguous part of them.
   virtual void Read(std::span<const int64_t> examples, Batch& batch) const = 0;
   /// Examples of the round that are not taken yet; -1: not known.
@@ -33,10 +39,10 @@ class BatchSource : public WorkSource {
   BatchSource(const Batch& batch, double learning_rate)
       : batch_(batch), learning_rate_(learning_rate) {}
 
-  double Take(int64_t most, std::vector<int64_t>& examples) override {
+  WorkRate Take(int64_t most, std::vector<int64_t>& examples) override {
     const int64_t end = next_ + std::min(most, Left());
     while (next_ < end) examples.push_back(next_++);
-    return learning_rate_;
+    return {.learning_rate = learning_rate_, .examples = batch_.size};
   }
   void Read(std::span<const int64_t> examples, Batch& batch) const override {
     TakeSubBatch(batch_, examples.front(), examples.back() + 1, batch);

@@ -30,8 +30,8 @@ class HeadAfterForward : public Head {
 }  // namespace
 
 ChargedExecutor::ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph,
-                                 const Communicator& world)
-    : inner_(std::move(shared)), graph_(graph), world_(world) {
+                                 const Communicator& world, std::string device)
+    : inner_(std::move(shared)), graph_(graph), world_(world), device_(std::move(device)) {
   const std::vector<LayerInfo> layers = graph.Info();
   for (const LayerInfo& layer : layers) operations_.push_back(layer.cost.operations);
   for (const Slice& slice : graph.layout().slices()) {
@@ -48,15 +48,21 @@ ChargedExecutor::ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& 
 StepResult ChargedExecutor::Step(const Batch& batch, const ParamView& params,
                                  const ExecutorStep& step) {
   const GraphPart part = step.head ? GraphPart::kBody : GraphPart::kWhole;
-  const double seconds = world_.Price(graph_.Price(batch.size, part));
+  const WorkPlace place = {.device = device_, .examples = batch.size};
+  const auto price = [&] { return world_.Price(graph_.Price(batch.size, part), place); };
+  double seconds = step.head ? price() : 0;
   announced_.clear();
   ExecutorStep inner = step;
   inner.ready = [this](int slice) { announced_.push_back(slice); };
   std::optional<HeadAfterForward> head;
-  if (step.head) inner.head = &head.emplace(*step.head, [&] { world_.Work(kForward * seconds); });
+  if (step.head)
+    inner.head = &head.emplace(*step.head, [&] { world_.Work(kForward * seconds, place); });
   const StepResult result = inner_->Step(batch, params, inner);
   if (!std::isfinite(result.loss)) non_finite_ = inner_->FirstNonFinite();
-  if (!step.head) world_.Work(kForward * seconds);
+  if (!step.head) {
+    seconds = result.seconds > 0 ? result.seconds : price();
+    world_.Work(kForward * seconds, place);
+  }
   const auto layers = static_cast<int>(operations_.size());
   Announce((1 - kForward) * seconds, step.head ? body_ : layers, step.ready);
   return result;
@@ -68,7 +74,7 @@ void ChargedExecutor::Announce(double seconds, int above, const GradientReady& r
   const auto work_down_to = [&](int layer) {
     double operations = 0;
     while (above > layer) operations += operations_[--above];
-    if (operations > 0) world_.Work(seconds * operations / sum);
+    if (operations > 0) world_.Work(seconds * operations / sum, {.device = device_});
   };
   for (const int slice : announced_) {
     if (layer_of_[slice] >= 0) work_down_to(layer_of_[slice]);

@@ -24,11 +24,14 @@ class ChargedExecutor : public Executor {
  public:
   /// `shared` is used by one rank at a time. With a remote head a step waits in the middle, so the
   /// executor must not be shared.
-  ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph, const Communicator& world);
+  /// `device`: the name of the one that computes, if the executor does not time its steps itself.
+  ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph, const Communicator& world,
+                  std::string device);
 
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
   /// Of this rank's last step that was not finite: others have computed on the executor since.
   std::string FirstNonFinite() const override { return non_finite_; }
+  std::vector<DeviceWork> Work() const override { return inner_->Work(); }
   Value State() const override { return inner_->State(); }
   void Restore(const Value& state) override { inner_->Restore(state); }
 
@@ -38,6 +41,7 @@ class ChargedExecutor : public Executor {
   std::shared_ptr<Executor> inner_;
   const Graph& graph_;
   Communicator world_;
+  std::string device_;
   std::vector<double> operations_;  // by layer
   std::vector<int> layer_of_;       // by slice; -1: none
   int body_ = 0;                    // layers below a head that is computed elsewhere

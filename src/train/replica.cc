@@ -138,7 +138,7 @@ std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) con
 
 void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
   std::shared_ptr<Executor> inner = std::move(executor_);
-  if (!strategy_->RemoteHead()) {
+  if (!strategy_->RemoteHead() && devices_.all().size() == 1) {
     if (!shared.executor) {
       ExecutorContext work = WorkOf(shared.graph.emplace(layers_, TaskOf(data)));
       work.rule = nullptr;  // it outlives this replica
@@ -147,7 +147,8 @@ void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
     }
     inner = shared.executor;
   }
-  executor_ = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_);
+  executor_ = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_,
+                                                devices_.all()[0]->name());
 }
 
 std::vector<std::span<std::byte>> Replica::Portable(HostCopies& copies) {

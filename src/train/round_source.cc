@@ -34,17 +34,23 @@ bool RoundSource::GoOn() {
   return true;
 }
 
-double RoundSource::Take(int64_t most, std::vector<int64_t>& examples) {
+/// The rate of a shorter step is meant for fewer examples.
+bool RoundSource::NextIsAsLong() {
+  const std::optional<int64_t> next = s_.steps.Peek();
+  return next && std::ssize(s_.cursor.Part(*next)) >= step_.examples;
+}
+
+WorkRate RoundSource::Take(int64_t most, std::vector<int64_t>& examples) {
   while (examples_.empty())
-    if (!GoOn()) return step_.learning_rate;
-  const double rate = step_.learning_rate;
+    if (!GoOn()) return {};
+  const WorkRate rate = {.learning_rate = step_.learning_rate, .examples = step_.examples};
   do {
     const size_t count = std::min(examples_.size(), static_cast<size_t>(most));
     const std::span<const int64_t> taken = examples_.first(count);
     examples.insert(examples.end(), taken.begin(), taken.end());
     examples_ = examples_.subspan(count);
     most -= static_cast<int64_t>(count);
-  } while (most > 0 && GoOn());
+  } while (most > 0 && NextIsAsLong() && GoOn());
   return rate;
 }
 

@@ -42,7 +42,7 @@ class RoundSource : public WorkSource {
   /// Enters the first step, which there must be.
   explicit RoundSource(Settings settings);
 
-  double Take(int64_t most, std::vector<int64_t>& examples) override;
+  WorkRate Take(int64_t most, std::vector<int64_t>& examples) override;
   void Read(std::span<const int64_t> examples, Batch& batch) const override;
   int64_t Left() const override;
   void Done(double loss, int64_t examples) override { s_.done(loss, examples); }
@@ -54,6 +54,7 @@ class RoundSource : public WorkSource {
  private:
   void Enter(int64_t step);
   bool GoOn();
+  bool NextIsAsLong();
 
   Settings s_;
   ParamView view_;

@@ -1,0 +1,71 @@
+// SpeedCurve: the formula, and its file.
+#include "node/speed_curve.h"
+
+#include <algorithm>
+
+#include "base/options.h"
+
+namespace yoke {
+
+double SpeedCurve::Seconds(const Cost& cost, const WorkPlace& place) const {
+  const bool one_thread = place.threads > 0;
+  const double all = threads;
+  double peak = operations_per_second, bandwidth = bytes_per_second;
+  double at_once = static_cast<double>(std::max<int64_t>(1, place.examples));
+  if (one_thread) {
+    peak /= all;
+    bandwidth /= place.threads;
+    if (thread_bytes_per_second > 0) bandwidth = std::min(bandwidth, thread_bytes_per_second);
+  } else {
+    at_once = std::max(1.0, at_once / all);
+  }
+  const double utilization = at_once / (at_once + half_batch);
+  double seconds = cost.kernels * launch_seconds + cost.operations / (peak * utilization) +
+                   cost.bytes / bandwidth;
+  if (link_bytes_per_second > 0) seconds += cost.device_bytes / link_bytes_per_second;
+  return seconds;
+}
+
+SpeedCurve ReadSpeedCurve(const std::string& path) {
+  const auto number = [](const char* name, const char* help) {
+    return OptionSpec{.name = name,
+                      .type = OptionType::kFloat,
+                      .fallback = 0.0,
+                      .help = help,
+                      .minimum = 0,
+                      .maximum = 1e30};
+  };
+  const auto speed = [&number](const char* name, const char* help) {
+    OptionSpec spec = number(name, help);
+    spec.fallback = {};
+    spec.required = true;
+    spec.exclusive_minimum = true;
+    return spec;
+  };
+  const std::vector<OptionSpec> specs = {
+      {.name = "title", .help = "What the device is.", .required = true},
+      {.name = "source", .help = "Where the figures are from.", .required = true},
+      speed("operations_per_second", "The peak, of all threads."),
+      number("half_batch", "Examples at which it reaches half of the peak."),
+      speed("bytes_per_second", "Of its memory, by all threads."),
+      number("launch_seconds", "To start a kernel."),
+      number("link_bytes_per_second", "To and from the host's memory; 0: it is the host."),
+      {.name = "threads",
+       .type = OptionType::kInt,
+       .fallback = 1,
+       .help = "Of a CPU.",
+       .minimum = 1,
+       .maximum = 4096},
+      number("thread_bytes_per_second", "Of one thread alone; 0: as all.")};
+  const Options options("device", ReadToml(path), specs);
+  return {.title = options.String("title"),
+          .operations_per_second = options.Float("operations_per_second"),
+          .half_batch = options.Float("half_batch"),
+          .bytes_per_second = options.Float("bytes_per_second"),
+          .launch_seconds = options.Float("launch_seconds"),
+          .link_bytes_per_second = options.Float("link_bytes_per_second"),
+          .threads = static_cast<int>(options.Int("threads")),
+          .thread_bytes_per_second = options.Float("thread_bytes_per_second")};
+}
+
+}  // namespace yoke

@@ -1,0 +1,33 @@
+// SpeedCurve: how long a device takes for a pass over examples, as a function of their number.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/cost.h"
+
+namespace yoke {
+
+/// A device, fitted to published or measured points:
+///   seconds = kernels * launch + operations / (peak * u(b)) + bytes / bandwidth + copies / link,
+///   u(b) = b / (b + half_batch)                            b examples at once
+/// A CPU has several threads, which share peak and bandwidth. For a batch of all threads together b
+/// is a thread's part. One thread among k at work has its part of the peak, and the smaller of its
+/// own bandwidth and 1 / k of all.
+struct SpeedCurve {
+  std::string title;
+  double operations_per_second = 0;  ///< The peak, of all threads.
+  double half_batch = 0;             ///< Examples at which it reaches half of the peak.
+  double bytes_per_second = 0;       ///< Of its memory, by all threads.
+  double launch_seconds = 0;         ///< To start a kernel.
+  double link_bytes_per_second = 0;  ///< To and from the host's memory; 0: it is the host.
+  int threads = 1;
+  double thread_bytes_per_second = 0;  ///< Of one thread alone; 0: as all.
+
+  double Seconds(const Cost& cost, const WorkPlace& place) const;
+};
+
+/// Reads a curve (examples/devices). Throws UserError with file and key.
+SpeedCurve ReadSpeedCurve(const std::string& path);
+
+}  // namespace yoke
