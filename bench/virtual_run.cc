@@ -14,6 +14,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct Settings {
   int ranks_per_node = 1, cores = 0, shared_cores = 0;
   bool fair_links = false;
   std::vector<std::string> devices;
+  std::string losses;
   int slow_rank = -1;
   double slow_factor = 2, jitter = 0;
 };
@@ -87,6 +89,9 @@ void Declare(CLI::App& app, Settings& to) {
   app.add_option("--device", to.devices,
                  "NAME=FILE: the speed of a device of node.devices (examples/devices); all of them, "
                  "in place of --operations and --memory");
+  app.add_option("--losses", to.losses,
+                 "File for lines of virtual seconds, examples since the line before, and their mean "
+                 "loss");
   app.add_flag("--fair-links", to.fair_links, "Messages share a card evenly, as over TCP");
 }
 
@@ -116,6 +121,40 @@ ServiceTime ServiceOf(const Settings& settings, const Job& job) {
   if (settings.jitter == 0) return mean;
   return LogNormalService(mean, settings.jitter, job.seed(), ranks);
 }
+
+/// Writes the training loss as it falls, some times an epoch.
+class LossFile : public Observer {
+ public:
+  explicit LossFile(const std::string& path) : file_(std::fopen(path.c_str(), "w")) {
+    Require(file_, "--losses: cannot write {}", path);
+  }
+  ~LossFile() override { std::fclose(file_); }
+  LossFile(const LossFile&) = delete;
+  LossFile& operator=(const LossFile&) = delete;
+  void Step(const StepEvent& event) override {
+    Write(event.seconds, event.examples, event.loss * double(event.examples));
+  }
+  void Start(const StartEvent& event) override { epoch_ = event.train_examples; }
+  void Epoch(const EpochEvent& event) override {
+    Write(event.seconds, epoch_, event.train_loss * double(epoch_));
+    examples_ = 0;
+    sum_ = 0;
+  }
+
+ private:
+  void Write(double seconds, int64_t examples, double sum) {
+    if (examples <= examples_) return;
+    const int64_t count = examples - examples_;
+    fmt::print(file_, "{:.6f} {} {:.6f}\n", seconds, count, (sum - sum_) / double(count));
+    examples_ = examples;
+    sum_ = sum;
+  }
+
+  std::FILE* file_;
+  int64_t epoch_ = 0;     // examples of an epoch
+  int64_t examples_ = 0;  // of the epoch so far
+  double sum_ = 0;        // of their losses
+};
 
 /// The curves of the devices that are given, by name.
 std::map<std::string, SpeedCurve, std::less<>> CurvesOf(const Settings& settings) {
@@ -164,6 +203,8 @@ int Main(int argc, char** argv) {
   const auto began = std::chrono::steady_clock::now();
   RunRequest request = {.run = settings.run};
   request.cluster = &cluster;
+  std::optional<LossFile> losses;
+  if (!settings.losses.empty()) request.observers.push_back(&losses.emplace(settings.losses));
   const EndEvent end = Train(job, request);
   const std::chrono::duration<double> real = std::chrono::steady_clock::now() - began;
   fmt::print("{{\"reason\": \"{}\", \"virtual_seconds\": {}, \"real_seconds\": {}}}\n", end.reason,

@@ -184,7 +184,8 @@ class LeadingMember : public Leader {
         .train_loss = position_.loss_sum / static_cast<double>(position_.loss_examples),
         .validation = {},
         .test = {},
-        .exchange = exchange_};
+        .exchange = exchange_,
+        .node = replica_->Work()};
     cursor_.FinishEpoch();
     totals_ = Before();
     const std::string bad = replica_->BadParameter();
@@ -294,8 +295,8 @@ class LeadingMember : public Leader {
   }
 
   void Stepped(int64_t done, int64_t step, const StepTotals& so_far) override {
-    if (Now() - step_told_ < kSecondsBetweenStepEvents) return;
-    step_told_ = Now();
+    if (clock_.Now() - step_told_ < kSecondsBetweenStepEvents) return;
+    step_told_ = clock_.Now();
     const double speed = ExamplesPerSecond(done), epoch = cursor_.EpochsAt(done);
     const double left =
         (static_cast<double>(cursor_.epochs()) - epoch) * static_cast<double>(position_.examples);
@@ -303,6 +304,8 @@ class LeadingMember : public Leader {
                              .epoch = epoch,
                              .epochs = cursor_.epochs(),
                              .loss = so_far.loss_sum / static_cast<double>(so_far.examples),
+                             .examples = so_far.examples,
+                             .seconds = clock_.OfTraining(),
                              .learning_rate = rate_,
                              .examples_per_second = speed,
                              .seconds_left = left / speed};

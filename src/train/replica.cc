@@ -138,7 +138,8 @@ std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) con
 
 void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
   std::shared_ptr<Executor> inner = std::move(executor_);
-  if (!strategy_->RemoteHead() && devices_.all().size() == 1) {
+  const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
+  if (!strategy_->RemoteHead() && cpu_only) {
     if (!shared.executor) {
       ExecutorContext work = WorkOf(shared.graph.emplace(layers_, TaskOf(data)));
       work.rule = nullptr;  // it outlives this replica

@@ -41,7 +41,9 @@ struct StepEvent {
   int64_t step = 0;
   double epoch = 0;  ///< Epochs done (fractional).
   int64_t epochs = 0;
-  double loss = 0;  ///< Mean over the epoch so far.
+  double loss = 0;       ///< Mean over the epoch so far,
+  int64_t examples = 0;  ///< over this many examples.
+  double seconds = 0;    ///< Training time including earlier sessions.
   double learning_rate = 0;
   double examples_per_second = 0;
   double seconds_left = 0;
@@ -59,6 +61,7 @@ struct EpochEvent {
   Metrics test;        ///< Empty without test data.
   /// Exchange metrics so far (train/exchange.h); empty for a single replica.
   Metrics exchange = {};
+  std::vector<DeviceWork> node = {};  ///< So far, by device of rank 0's node, if it has several.
 };
 
 struct EndEvent {
@@ -71,8 +74,8 @@ struct EndEvent {
   std::string sentence;  ///< What to do next (how to resume, why it diverged), for the user.
   int exit_status = 0;
   MemoryUse memory = {};
-  Metrics exchange = {};              ///< As in EpochEvent.
-  std::vector<DeviceWork> node = {};  ///< By device of rank 0's node, if it has several.
+  Metrics exchange = {};  ///< As in EpochEvent, likewise the next.
+  std::vector<DeviceWork> node = {};
   double virtual_seconds = 0;         ///< On a simulated cluster: when its last rank ended.
 };
 

@@ -54,6 +54,18 @@ Json ToObject(const StartEvent& e) {
           {"epochs", e.epochs}};
 }
 
+Json ToObject(const std::vector<DeviceWork>& node) {
+  Json object;
+  for (const DeviceWork& work : node) {
+    object["examples"][work.name] = work.examples;
+    object["updates"][work.name] = work.updates;
+    object["busy"][work.name] = work.busy;
+    object["staleness"][work.name] = work.staleness;
+    object["most_stale"][work.name] = work.most_stale;
+  }
+  return object;
+}
+
 Json ToObject(const EpochEvent& e) {
   Json object = {{"event", "epoch"},
                  {"epoch", e.epoch},
@@ -66,6 +78,7 @@ Json ToObject(const EpochEvent& e) {
   if (!e.validation.empty()) object["validation"] = ToObject(e.validation);
   object["test"] = ToObject(e.test);
   if (!e.exchange.empty()) object["exchange"] = ToObject(e.exchange);
+  if (!e.node.empty()) object["node"] = ToObject(e.node);
   return object;
 }
 
@@ -92,11 +105,7 @@ Json ToObject(const EndEvent& e) {
                  {"exit_status", e.exit_status},
                  {"memory", ToObject(e.memory)}};
   if (!e.exchange.empty()) object["exchange"] = ToObject(e.exchange);
-  for (const DeviceWork& work : e.node) {
-    object["node"]["examples"][work.name] = work.examples;
-    object["node"]["updates"][work.name] = work.updates;
-    object["node"]["busy"][work.name] = work.busy;
-  }
+  if (!e.node.empty()) object["node"] = ToObject(e.node);
   return object;
 }
 
