@@ -159,12 +159,17 @@ class Step {
             .bias = bias_.As<float>(),
             .output = Hidden(n),
             .output_gradient = input_gradients_.As<float>(),
-            .bias_gradient = bias_gradient_,
-            .row_ids = &in_rows_[n].ids,
-            .row_values = &in_rows_[n].values};
+            .bias_gradient = bias_gradient_};
   }
   void InputForward(int64_t n, bool plain) { input_[plain]->Forward(InputCall(n)); }
-  void InputBackward(int64_t n, bool plain) { input_[plain]->Backward(InputCall(n)); }
+  void InputBackward(int64_t n, bool plain) {
+    SparseLinearCall call = InputCall(n);
+    RowGradient& rows = in_rows_[n];
+    call.touched = touched_.Find(call.input, call.input.width, rows.ids);
+    rows.values.resize(call.touched.count * kHidden);
+    call.row_values = rows.values.data();
+    input_[plain]->Backward(call);
+  }
 
   void Hash(int64_t n, bool plain) {
     const int64_t tables = settings_.tables;
@@ -384,6 +389,7 @@ class Step {
   std::vector<Work> works_;
   RowMerge merge_;
   std::vector<RowGradient> in_rows_, out_rows_;
+  TouchedRowList touched_;
 };
 
 }  // namespace yoke::bench

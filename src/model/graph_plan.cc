@@ -224,6 +224,7 @@ class StagedPlan : public GraphPlan {
     const Tensor input = OutputOf(first.stage);
     ActiveSet* const below = first.stage == kData ? nullptr : ActiveOf(list_[first.stage]);
     return {.batch = batch,
+            .sparse = arrays_.sparse(),
             .labels = arrays_.labels(),
             .examples = arrays_.examples(),
             .input = input,

@@ -46,7 +46,9 @@ struct ParamRef {
   ConstTensor value;
   /// Written (not added to) by Backward; null when not differentiating.
   float* gradient = nullptr;
-  RowGradient* rows = nullptr;  ///< The same for a row-sparse slice; Backward replaces it.
+  /// The same for a row-sparse slice; Backward replaces it. On a device, its values are there when
+  /// the stream has waited.
+  RowGradient* rows = nullptr;
   /// The f32 value where the call may change it: a buffer, or a weight that Backward, after its
   /// last read, updates in place instead of writing the gradient. Else null.
   float* writable = nullptr;
@@ -96,6 +98,7 @@ class LayerStates {
 /// The arguments of one call. Tensors carry the batch axis in front.
 struct LayerCall {
   const Batch& batch;                 ///< In the host's memory.
+  SparseRows sparse = {};             ///< The batch's sparse input, on the target's device.
   Labels labels = {};                 ///< The batch's, on the target's device.
   const int64_t* examples = nullptr;  ///< Likewise Batch::examples; null: not known.
   Tensor input;

@@ -10,8 +10,8 @@
 
 namespace yoke {
 
-/// The gradient of a row-sparse slice: each touched row once, in increasing order of id. Its
-/// storage is reused from step to step.
+/// The gradient of a row-sparse slice: each touched row once, in increasing order of id. In the
+/// host's memory, on whatever device it is computed. Its storage is reused from step to step.
 struct RowGradient {
   std::vector<int32_t> ids;
   std::vector<float> values;  ///< ids.size() x width

@@ -1,61 +1,61 @@
 // BatchArrays: a batch's input and labels where they are computed with.
 #pragma once
 
-#include <algorithm>
-#include <utility>
-#include <vector>
-
 #include "tensor/batch.h"
-#include "tensor/target.h"
+#include "tensor/growing_buffer.h"
 
 namespace yoke {
 
 /// On the host the batch's own arrays; on another device copies, in memory that only grows.
 class BatchArrays {
  public:
-  explicit BatchArrays(const Target& target) : target_(target) {}
+  explicit BatchArrays(const Target& target)
+      : dense_copy_(target),
+        sparse_copy_(target),
+        classes_copy_(target),
+        sets_copy_(target),
+        examples_copy_(target) {}
 
-  /// Follows `batch`: its dense input, labels and example ids. On another device, copies them; the
-  /// batch must stay as it is until the stream has waited. Sparse input stays on the host.
+  /// Follows `batch`: its input, labels and example ids. On another device, copies them; the batch
+  /// must stay as it is until the stream has waited.
   void Take(const Batch& batch) {
     dense_ = batch.dense;
-    labels_ = batch.Targets();
-    examples_ = batch.examples.empty() ? nullptr : batch.examples.data();
-    if (target_.device->IsHost()) return;
-    if (dense_.data) dense_.data = Copy(dense_copy_, dense_.As<char>(), dense_.Bytes());
-    labels_.classes = Copied(classes_copy_, labels_.classes, batch.classes.size());
-    SparseRows& sets = labels_.sets;
-    sets.ids = Copied(ids_copy_, sets.ids, batch.labels.ids.size());
-    sets.offsets = Copied(offsets_copy_, sets.offsets, batch.labels.offsets.size());
-    examples_ = Copied(examples_copy_, examples_, batch.examples.size());
+    dense_.data = dense_copy_.Of(dense_.As<char>(), dense_.Bytes());
+    sparse_ = sparse_copy_.Of(batch.sparse);
+    if (batch.classes.empty())
+      labels_ = {.sets = sets_copy_.Of(batch.labels)};
+    else
+      labels_ = {.classes = classes_copy_.Of(batch.classes)};
+    examples_ = batch.examples.empty() ? nullptr : examples_copy_.Of(batch.examples);
   }
 
   const Tensor& dense() const { return dense_; }
+  const SparseRows& sparse() const { return sparse_; }
   const Labels& labels() const { return labels_; }
   const int64_t* examples() const { return examples_; }  ///< Null: not known.
 
  private:
-  void* Copy(Buffer& to, const void* from, int64_t bytes) {
-    if (to.bytes() < bytes) {
-      const int64_t more = std::max(bytes, to.bytes() + to.bytes() / 2);
-      outgrown_.push_back(std::move(to));  // work under way may use it
-      to = Buffer(*target_.device, more);
+  struct SparseCopy {
+    explicit SparseCopy(const Target& target) : offsets(target), ids(target), values(target) {}
+    SparseRows Of(const SparseStorage& from) {
+      SparseRows rows = from.View();
+      rows.offsets = offsets.Of(from.offsets);
+      rows.ids = ids.Of(from.ids);
+      if (rows.values) rows.values = values.Of(from.values);
+      return rows;
     }
-    target_.stream->Copy(to.data(), from, bytes);
-    return to.data();
-  }
-  template <typename T>
-  const T* Copied(Buffer& to, const T* from, size_t count) {
-    if (!from || count == 0) return nullptr;
-    return static_cast<const T*>(Copy(to, from, static_cast<int64_t>(count * sizeof(T))));
-  }
+    GrowingBuffer offsets, ids, values;
+  };
 
-  Target target_;
   Tensor dense_;
+  SparseRows sparse_;
   Labels labels_;
   const int64_t* examples_ = nullptr;
-  Buffer dense_copy_, classes_copy_, ids_copy_, offsets_copy_, examples_copy_;
-  std::vector<Buffer> outgrown_;
+  GrowingBuffer dense_copy_;
+  SparseCopy sparse_copy_;
+  GrowingBuffer classes_copy_;
+  SparseCopy sets_copy_;
+  GrowingBuffer examples_copy_;
 };
 
 }  // namespace yoke

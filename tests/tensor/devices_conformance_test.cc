@@ -84,10 +84,19 @@ TEST_P(DeviceTest, ABatchsArraysFollowIt) {
       batch.classes.push_back(static_cast<int32_t>(i));
       batch.dense.As<float>()[2 * i] = static_cast<float>(i);
     }
+    batch.sparse = {.width = 9, .offsets = {0, size}, .ids = batch.classes, .values = {}};
+    batch.sparse.values.assign(size, 0.5F);
     arrays.Take(batch);
     std::vector<float> dense(2 * size);
     std::vector<int32_t> classes(size);
     std::vector<int64_t> examples(size);
+    const SparseRows& there = arrays.sparse();
+    SparseStorage sparse{.width = there.width, .offsets = {}, .ids = {}, .values = {}};
+    sparse.offsets.resize(there.rows + 1);
+    sparse.ids.resize(size), sparse.values.resize(size);
+    stream->Copy(sparse.offsets.data(), there.offsets, 8 * (there.rows + 1));
+    stream->Copy(sparse.ids.data(), there.ids, 4 * size);
+    stream->Copy(sparse.values.data(), there.values, 4 * size);
     stream->Copy(dense.data(), arrays.dense().data, 8 * size);
     stream->Copy(classes.data(), arrays.labels().classes, 4 * size);
     stream->Copy(examples.data(), arrays.examples(), 8 * size);
@@ -96,6 +105,10 @@ TEST_P(DeviceTest, ABatchsArraysFollowIt) {
               std::vector<float>(batch.dense.As<float>(), batch.dense.As<float>() + 2 * size));
     EXPECT_EQ(classes, batch.classes);
     EXPECT_EQ(examples, batch.examples);
+    EXPECT_EQ(sparse.width, batch.sparse.width);
+    EXPECT_EQ(sparse.offsets, batch.sparse.offsets);
+    EXPECT_EQ(sparse.ids, batch.sparse.ids);
+    EXPECT_EQ(sparse.values, batch.sparse.values);
   }
 }
 

@@ -1,6 +1,5 @@
-// Sparse linear, an example (forward) or a touched row (backward) a thread: entries are sorted by
-// feature with a stable radix sort, so that each row is summed by one thread in the order of
-// examples, whatever the number of threads.
+// Sparse linear, an example (forward) or a touched row (backward) a thread: each row is summed by
+// one thread in the order of examples, whatever the number of threads.
 #include "kernels/sparse_linear/sparse_linear.h"
 
 #include <algorithm>
@@ -8,7 +7,6 @@
 #include "base/fetch_ahead.h"
 #include "kernels/cpu/gradient.h"
 #include "kernels/cpu/vector.h"
-#include "kernels/sort_by_id.h"
 
 namespace yoke::cpu {
 namespace {
@@ -47,64 +45,48 @@ class SparseRowsLinear : public SparseLinearKernel {
                 .relu_output = s_.relu ? call.output : nullptr,
                 .gradient = call.output_gradient,
                 .bias_gradient = s_.bias ? call.bias_gradient : nullptr});
-    CollectEntries(call.input);
-    SortById(entries_, room_, s_.features);
-    FindRuns(entries_, *call.row_ids, starts_);
-    const auto rows = static_cast<int64_t>(call.row_ids->size());
-    call.row_values->resize(rows * s_.outputs);
+    const int64_t rows = call.touched.count;
 #pragma omp parallel for schedule(dynamic, 16) if (call.input.Entries() * s_.outputs > 8192)
     for (int64_t r = 0; r < rows; ++r) {
-      float* row = call.row_values->data() + r * s_.outputs;
+      float* row = call.row_values + r * s_.outputs;
       int64_t o = 0;
-      for (; o + kColumnsAtOnce <= s_.outputs; o += kColumnsAtOnce)
-        SumBlock(r, call.output_gradient + o, row + o);
-      SumRest(r, call.output_gradient, o, row);
+      for (; o + kColumnsAtOnce <= s_.outputs; o += kColumnsAtOnce) SumBlock(call, r, o, row);
+      if (o < s_.outputs) SumRest(call, r, o, row);
     }
   }
 
   std::string name() const override { return "vector loops"; }
 
  private:
-  struct Entry {
-    int32_t id;
-    int32_t example;
-    float value;
-  };
-
   void AddScaled(float scale, const float* from, float* to) const {
 #pragma omp simd
     for (int64_t o = 0; o < s_.outputs; ++o) to[o] += scale * from[o];
   }
 
-  /// A part of row r's gradient, summed in registers.
-  void SumBlock(int64_t r, const float* gradient, float* to) const {
+  /// A part of row r's gradient from column `begin` on, summed in registers.
+  void SumBlock(const SparseLinearCall& call, int64_t r, int64_t begin, float* row) const {
+    const TouchedRows& touched = call.touched;
     V::Floats sums[kColumnsAtOnce / 8] = {};
-    for (int64_t k = starts_[r]; k < starts_[r + 1]; ++k) {
-      const float* from = gradient + entries_[k].example * s_.outputs;
+    for (int64_t k = touched.starts[r]; k < touched.starts[r + 1]; ++k) {
+      const SparseEntry& entry = touched.entries[k];
+      const float* from = call.output_gradient + entry.example * s_.outputs + begin;
       for (int64_t i = 0; i < kColumnsAtOnce / 8; ++i)
-        sums[i] += entries_[k].value * V::Load(from + i * 8);
+        sums[i] += entry.value * V::Load(from + i * 8);
     }
-    for (int64_t i = 0; i < kColumnsAtOnce / 8; ++i) V::Store(sums[i], to + i * 8);
+    for (int64_t i = 0; i < kColumnsAtOnce / 8; ++i) V::Store(sums[i], row + begin + i * 8);
   }
 
-  void SumRest(int64_t r, const float* gradient, int64_t begin, float* row) const {
+  void SumRest(const SparseLinearCall& call, int64_t r, int64_t begin, float* row) const {
+    const TouchedRows& touched = call.touched;
     std::fill(row + begin, row + s_.outputs, 0.0F);
-    for (int64_t k = starts_[r]; k < starts_[r + 1]; ++k)
-      for (int64_t o = begin; o < s_.outputs; ++o)
-        row[o] += entries_[k].value * gradient[entries_[k].example * s_.outputs + o];
-  }
-
-  void CollectEntries(const SparseRows& x) {
-    entries_.clear();
-    for (int64_t n = 0; n < x.rows; ++n)
-      for (int64_t k = x.offsets[n]; k < x.offsets[n + 1]; ++k)
-        entries_.push_back({x.ids[k], int32_t(n), x.values ? x.values[k] : 1.0F});
+    for (int64_t k = touched.starts[r]; k < touched.starts[r + 1]; ++k) {
+      const SparseEntry& entry = touched.entries[k];
+      const float* from = call.output_gradient + entry.example * s_.outputs;
+      for (int64_t o = begin; o < s_.outputs; ++o) row[o] += entry.value * from[o];
+    }
   }
 
   SparseLinearShape s_;
-  std::vector<Entry> entries_;
-  SortRoom<Entry> room_;         // kept from call to call
-  std::vector<int64_t> starts_;  // first entry of each touched row
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "kernels/sparse_linear/sparse_linear.h"
 
 #include <algorithm>
-#include <map>
 
 namespace yoke::reference {
 namespace {
@@ -25,7 +24,8 @@ class SparseLoops : public SparseLinearKernel {
 
   void Backward(const SparseLinearCall& call) override {
     if (s_.bias) std::fill_n(call.bias_gradient, s_.outputs, 0.0F);
-    std::map<int32_t, std::vector<float>> rows;
+    const TouchedRows& touched = call.touched;
+    std::fill_n(call.row_values, touched.count * s_.outputs, 0.0F);
     for (int64_t n = 0; n < call.input.rows; ++n) {
       float* dy = call.output_gradient + n * s_.outputs;
       for (int64_t o = 0; o < s_.outputs; ++o) {
@@ -33,15 +33,11 @@ class SparseLoops : public SparseLinearKernel {
         if (s_.bias) call.bias_gradient[o] += dy[o];
       }
       for (int64_t k = call.input.offsets[n]; k < call.input.offsets[n + 1]; ++k) {
-        std::vector<float>& row = rows[call.input.ids[k]];
-        row.resize(s_.outputs);
+        const int32_t* const end = touched.ids + touched.count;
+        const auto at = std::lower_bound(touched.ids, end, call.input.ids[k]) - touched.ids;
+        float* row = call.row_values + at * s_.outputs;
         for (int64_t o = 0; o < s_.outputs; ++o) row[o] += Value(call, k) * dy[o];
       }
-    }
-    call.row_ids->clear(), call.row_values->clear();
-    for (const auto& [id, row] : rows) {
-      call.row_ids->push_back(id);
-      call.row_values->insert(call.row_values->end(), row.begin(), row.end());
     }
   }
 

@@ -3,11 +3,9 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "kernels/kernel.h"
-#include "tensor/tensor.h"
+#include "kernels/sparse_linear/touched_rows.h"
 
 namespace yoke {
 
@@ -26,9 +24,14 @@ struct SparseLinearCall {
   float* output = nullptr;  ///< [batch, outputs]: written by Forward; read by Backward if relu.
   float* output_gradient = nullptr;  ///< Zeroed where the ReLU was off.
   float* bias_gradient = nullptr;
-  /// Written by Backward: each touched feature once, in increasing order.
-  std::vector<int32_t>* row_ids = nullptr;
-  std::vector<float>* row_values = nullptr;  ///< The gradients of these rows, [row_ids, outputs].
+  TouchedRows touched = {};     ///< For Backward: the rows that `input` touches.
+  float* row_values = nullptr;  ///< Written by Backward: their gradients, [touched.count, outputs].
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(input.offsets, input.ids, input.values, weight, bias, output, output_gradient,
+          bias_gradient, touched.ids, touched.starts, touched.entries, row_values);
+  }
 };
 
 using SparseLinearKernel = Kernel<SparseLinearCall>;

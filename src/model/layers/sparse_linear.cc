@@ -8,14 +8,24 @@
 #include "base/limits.h"
 #include "kernels/convert.h"
 #include "model/layers/weighted.h"
+#include "tensor/growing_buffer.h"
 
 namespace yoke::layer {
 namespace {
 
+/// The host lists the touched rows; the target computes their gradients, which are copied to the
+/// host if that is another device.
 class SparseLinearPlan : public LayerPlan {
  public:
   SparseLinearPlan(const SparseLinearShape& shape, const Target& target)
-      : shape_(shape), kernel_(MakeSparseLinear(shape, target)) {
+      : shape_(shape),
+        target_(target),
+        kernel_(MakeSparseLinear(shape, target)),
+        convert_(MakeConvert(target)),
+        ids_(target),
+        starts_(target),
+        entries_(target),
+        values_(target) {
     output = {.shape = {shape.outputs}};
     reads_output = shape.relu;
     scratch_bytes = shape.outputs * SizeOf(DType::kF32);
@@ -28,29 +38,51 @@ class SparseLinearPlan : public LayerPlan {
     if (shape_.bias) arguments.bias = BiasOf(call);
     kernel_->Forward(arguments);
   }
-  void Backward(const LayerCall& call) override { kernel_->Backward(Arguments(call)); }
+
+  void Backward(const LayerCall& call) override {
+    RowGradient& rows = *call.params[0].rows;
+    SparseLinearCall arguments = Arguments(call);
+    arguments.touched = list_.Find(call.batch.sparse.View(), shape_.features, rows.ids);
+    const int64_t elements = arguments.touched.count * shape_.outputs;
+    rows.values.resize(elements);
+    arguments.row_values = rows.values.data();
+    if (target_.device->IsHost()) return kernel_->Backward(arguments);
+    arguments.touched = There(arguments.touched);
+    arguments.row_values = values_.Room<float>(elements);
+    kernel_->Backward(arguments);
+    target_.stream->Copy(rows.values.data(), arguments.row_values, elements * SizeOf(DType::kF32));
+  }
 
  private:
   SparseLinearCall Arguments(const LayerCall& call) const {
-    RowGradient* rows = call.params[0].rows;
-    return {.input = call.batch.sparse.View(),
+    return {.input = call.sparse,
             .weight = call.params[0].value.As<float>(),
             .output = call.output.As<float>(),
             .output_gradient = call.output_gradient.As<float>(),
-            .bias_gradient = shape_.bias ? call.params[1].gradient : nullptr,
-            .row_ids = rows ? &rows->ids : nullptr,
-            .row_values = rows ? &rows->values : nullptr};
+            .bias_gradient = shape_.bias ? call.params[1].gradient : nullptr};
   }
 
-  static const float* BiasOf(const LayerCall& call) {
+  TouchedRows There(const TouchedRows& touched) {
+    return {.count = touched.count,
+            .ids = ids_.Of(touched.ids, touched.count),
+            .starts = starts_.Of(touched.starts, touched.count + 1),
+            .entries = entries_.Of(touched.entries, touched.starts[touched.count])};
+  }
+
+  const float* BiasOf(const LayerCall& call) const {
     const ConstTensor& bias = call.params[1].value;
     if (bias.type == DType::kF32) return bias.As<float>();
-    Convert(bias, {.shape = bias.shape, .data = call.scratch});
+    convert_->Forward({bias, {.shape = bias.shape, .data = call.scratch}});
     return static_cast<const float*>(call.scratch);
   }
 
   SparseLinearShape shape_;
+  Target target_;
   std::unique_ptr<SparseLinearKernel> kernel_;
+  std::unique_ptr<ConvertKernel> convert_;
+  TouchedRowList list_;
+  GrowingBuffer ids_, starts_, entries_;  // the list on another device
+  GrowingBuffer values_;                  // the rows' gradients there
 };
 
 class SparseLinear : public Layer {

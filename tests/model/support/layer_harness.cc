@@ -159,6 +159,9 @@ class Mirror {
       param.value.data = At(param.value.data, count * SizeOf(param.value.type));
     }
     const Batch& batch = call.batch;
+    Move(there_.sparse.offsets, batch.sparse.offsets.size());
+    Move(there_.sparse.ids, batch.sparse.ids.size());
+    Move(there_.sparse.values, batch.sparse.values.size());
     Move(there_.labels.classes, batch.classes.size());
     Move(there_.labels.sets.offsets, batch.labels.offsets.size());
     Move(there_.labels.sets.ids, batch.labels.ids.size());
@@ -312,6 +315,7 @@ LayerRun LayerHarness::Run(const RunOptions& options) const {
   Parameters parameters(specs_, params, options.arithmetic);
   const Memory saved(plan->saved_bytes), scratch(plan->scratch_bytes);
   LayerCall call{.batch = batch,
+                 .sparse = batch.sparse.View(),
                  .labels = batch.Targets(),
                  .examples = batch.examples.empty() ? nullptr : batch.examples.data(),
                  .input = tensors.inputs[0],

@@ -1,0 +1,20 @@
+// TouchedRows: a stable radix sort of the entries by feature.
+#include "kernels/sparse_linear/touched_rows.h"
+
+namespace yoke {
+
+TouchedRows TouchedRowList::Find(const SparseRows& input, int64_t features,
+                                 std::vector<int32_t>& ids) {
+  entries_.clear();
+  for (int64_t n = 0; n < input.rows; ++n)
+    for (int64_t k = input.offsets[n]; k < input.offsets[n + 1]; ++k)
+      entries_.push_back({input.ids[k], int32_t(n), input.values ? input.values[k] : 1.0F});
+  SortById(entries_, room_, features);
+  FindRuns(entries_, ids, starts_);
+  return {.count = std::ssize(ids),
+          .ids = ids.data(),
+          .starts = starts_.data(),
+          .entries = entries_.data()};
+}
+
+}  // namespace yoke
