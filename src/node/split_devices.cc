@@ -208,20 +208,24 @@ void SplitDevices::TakeOver(Part& part, const ParamView& params) {
 
 /// The gradients' weighted sum, and the weighted mean of the running statistics. The CPU's are in
 /// params already.
-void SplitDevices::Sum(const ParamView& params, int64_t size) const {
+void SplitDevices::Sum(const ParamView& params, int64_t size) {
   const Values sum = params.gradients->dense().Host();
   const Values means =
       params.writable.Host().subspan(static_cast<size_t>(params.layout->statistics_begin()));
   std::ranges::fill(sum, 0.0F);
+  std::vector<const Gradients*> summed;
   float counted = 0;
   for (const bool apart : {false, true})
     for (const auto& part : parts_) {
       if (part->batch.size == 0 || part->apart() != apart) continue;
       const auto share = static_cast<float>(double(part->batch.size) / double(size));
       AddScaled(sum, share, part->gradients.dense().Host());
+      PartRows::Weigh(*params.layout, share, part->gradients);
+      summed.push_back(&part->gradients);
       counted += share;
       if (apart) MoveTowards(means, share / counted, part->replica->statistics());
     }
+  rows_.Sum(*params.layout, summed, *params.gradients);
 }
 
 std::string SplitDevices::FirstNonFinite() const {

@@ -8,6 +8,7 @@
 
 #include "node/device_replica.h"
 #include "node/device_usage.h"
+#include "node/part_rows.h"
 
 namespace yoke {
 
@@ -37,12 +38,13 @@ class SplitDevices : public Executor {
   bool InVirtualTime() const;
   double Seconds(Part& part, double measured) const;
   double VirtualSeconds(int64_t examples) const;
-  void Sum(const ParamView& params, int64_t size) const;
+  void Sum(const ParamView& params, int64_t size);
 
   ExecutorContext context_;
   std::unique_ptr<Plans> cpu_plans_;  ///< Null: the CPU is not used.
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<int64_t> sizes_;  ///< Of the parts.
+  PartRows rows_;
   DeviceUsage usage_;
 };
 

@@ -10,9 +10,9 @@
 
 #include "base/check.h"
 #include "base/registry.h"
-#include "kernels/rows.h"
 #include "kernels/vectors.h"
 #include "node/crew.h"
+#include "node/part_rows.h"
 #include "node/plans.h"
 #include "node/split_devices.h"
 #include "node/sub_batch.h"
@@ -81,7 +81,7 @@ class Split : public Executor {
     result.loss = step.head ? AskHead(batch, *step.head) : Loss();
     if (step.head) crew_.Run([&](int p) { Backward(*parts_[p]); });
     crew_.Run([&](int p) { Sum(p, params); });
-    MergeRows(params);
+    SumRows(params);
     AverageBuffers(params);
     AnnounceAll(*params.layout, step.ready);
     return result;
@@ -116,8 +116,7 @@ class Split : public Executor {
   static void Backward(Part& part) {
     if (part.batch.size == 0) return;
     part.plan->Backward(part.batch, part.view, {});
-    for (int s = 0; s < static_cast<int>(part.view.layout->slices().size()); ++s)
-      for (float& value : part.gradients.rows(s).values) value *= part.weight;
+    PartRows::Weigh(*part.view.layout, part.weight, part.gradients);
   }
 
   double Loss() const {
@@ -171,19 +170,10 @@ class Split : public Executor {
     }
   }
 
-  void MergeRows(const ParamView& params) {
-    for (int s = 0; s < static_cast<int>(params.layout->slices().size()); ++s) {
-      const Slice& slice = params.layout->slices()[s];
-      if (slice.kind != SliceKind::kRowSparse) continue;
-      const int64_t width = slice.Count() / slice.shape[0];
-      std::vector<RowBlock> blocks;
-      for (const Part* part : working_) {
-        const RowGradient& rows = part->gradients.rows(s);
-        blocks.push_back({.rows = rows.ids, .values = rows.values.data(), .stride = width});
-      }
-      RowGradient& sum = params.gradients->rows(s);
-      merge_.Run(blocks, width, sum.ids, sum.values);
-    }
+  void SumRows(const ParamView& params) {
+    std::vector<const Gradients*> parts;
+    for (const Part* part : working_) parts.push_back(&part->gradients);
+    rows_.Sum(*params.layout, parts, *params.gradients);
   }
 
   /// Running statistics: takes the mean over the parts' copies.
@@ -205,7 +195,7 @@ class Split : public Executor {
   std::vector<Part*> working_;                 ///< The parts with examples in this step.
   std::vector<float> activations_, gradient_;  ///< At the cut.
   Batch above_;                                ///< The activations with the batch's labels.
-  RowMerge merge_;
+  PartRows rows_;
 };
 
 /// One part per memory node with threads; two on a single node if there are two threads.
