@@ -162,6 +162,8 @@ class Layer {
   virtual bool Fuse(Fusion /*what*/) { return false; }
   /// Makes its state; null for stateless layers.
   virtual std::unique_ptr<LayerState> MakeState() const { return nullptr; }
+  /// Why it computes on the CPU only, or "".
+  virtual std::string OnlyOnCpu() const { return ""; }
   /// A line for `info` on how its settings were chosen, or "".
   virtual std::string Explain() const { return ""; }
 };

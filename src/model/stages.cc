@@ -55,13 +55,13 @@ void RequireMemory(const GraphNode& node, const ParamLayout& layout,
     fits(layout.slices()[slice].Count() * SizeOf(DType::kF32), "parameters");
 }
 
-/// Refuses a layer that touches rows of its weights (sparse input, hashed outputs) on a device
-/// other than the CPU.
-void RequireDevice(const GraphNode& node, const ParamLayout& layout, const Device& device) {
-  for (const int slice : node.slices)
-    Require(device.IsHost() || layout.slices()[slice].kind != SliceKind::kRowSparse,
-            "layer '{}' ({}) runs on the CPU only, not on {}: set node.devices = [\"cpu\"]",
-            node.name, node.type, device.name());
+/// Refuses a layer on a device that it cannot compute on.
+void RequireDevice(const GraphNode& node, const Device& device) {
+  const std::string reason = device.IsHost() ? "" : node.layer->OnlyOnCpu();
+  Require(reason.empty(),
+          "layer '{}' ({}) runs on the CPU only, not on {}, because {}: set node.devices = "
+          "[\"cpu\"]",
+          node.name, node.type, device.name(), reason);
 }
 
 /// Compiles nodes to stages, without memory.
@@ -119,7 +119,7 @@ class Compiler {
     AtPlace(node.place, [&] {
       OfLayer(node.name, node.type, [&] {
         RequireMemory(node, layout_, request_);
-        RequireDevice(node, layout_, *request_.target.device);
+        RequireDevice(node, *request_.target.device);
         Plan(stage, RequestFor(sources));
       });
     });

@@ -96,6 +96,8 @@ StepResult DeviceReplica::Finish(Gradients& gradients) {
   Await();
   busy_seconds_ = queue.stream->busy_seconds() - busy_before_;
   Copy(gradients.dense(), AllOf<float>(queue.host_gradient));
+  for (int s = 0; s < std::ssize(queue.layout.slices()); ++s)
+    std::swap(gradients.rows(s), queue.gradients.rows(s));
   return {.loss = queue.plan->Loss(), .examples = queue.batch.size};
 }
 

@@ -83,6 +83,7 @@ void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const Update
 
 /// Rows are disjoint, so threads share nothing; each row has its own step count.
 void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, UpdateStep step) {
+  RequireHost(*params.values().device);
   const Slice& slice = params.layout().slices()[index];
   const RowGradient& rows = request.gradients.rows(index);
   const int64_t width = slice.RowWidth();

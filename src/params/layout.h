@@ -56,6 +56,7 @@ class ParamLayout {
   int64_t size() const { return size_; }  ///< Elements in the whole buffer, gaps included.
   /// First element of the running statistics, which come last; size() if there are none.
   int64_t statistics_begin() const { return statistics_begin_; }
+  bool HasRows() const { return dense_size_ < statistics_begin_; }  ///< Any row-sparse slice.
   int64_t Parameters() const;  ///< Trainable elements (no gaps, no buffers).
 
  private:

@@ -66,9 +66,9 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       devices_(job.node.Strings("devices"), job.node.Where("devices"),
                {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
                              .slowdown = job.node.Float("emulated_slowdown")}}),
-      values_device_(ValuesDevice()),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       graph_(layers_, TaskOf(data)),
+      values_device_(ValuesDevice()),
       params_(graph_.layout(), values_device_),
       states_(graph_.MakeStates()),
       gradients_(graph_.layout(), values_device_),
@@ -106,10 +106,12 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
 }
 
 /// The only device, if all that works with the values can reach them there; otherwise the CPU.
+/// Rules update touched rows on the CPU.
 Device& Replica::ValuesDevice() const {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job_.node.String("executor"));
   const bool there = devices_.all().size() == 1 && executor.values_on_device &&
-                     entry_.values_on_device && !world_.InVirtualTime();
+                     entry_.values_on_device && !world_.InVirtualTime() &&
+                     !graph_.layout().HasRows();
   return there ? *devices_.all()[0] : Cpu();
 }
 

@@ -141,9 +141,9 @@ class Replica {
   ThreadPlan threads_;
   int64_t step_examples_;
   Devices devices_;
-  Device& values_device_;  // of gradients and the rule's state, too
-  List layers_;            // the model's
+  List layers_;  // the model's
   Graph graph_;
+  Device& values_device_;  // of gradients and the rule's state, too
   ParamStore params_;
   LayerStates states_;
   Gradients gradients_;

@@ -1,5 +1,6 @@
 """A device with memory of its own trains as the CPU does, bit for bit, under every deterministic strategy; what it does not take is refused."""
 import pathlib
+import random
 import shutil
 import unittest
 
@@ -16,6 +17,21 @@ layer = [{ type = "convolution", outputs = 4, kernel = 5, stride = 2 }, { type =
 epochs = 2
 batch = 16
 learning_rate = 0.05
+[node]
+threads = 1
+"""
+SPARSE = """[data]
+format = "libsvm"
+train = "train.txt"
+test = "test.txt"
+[model]
+name = "mlp"
+widths = [16]
+[train]
+epochs = 3
+batch = 16
+rule = "adam"
+learning_rate = 0.01
 [node]
 threads = 1
 """
@@ -37,6 +53,18 @@ class DevicesTest(ProgramTest):
 
     def job(self):
         return self.write("job.toml", JOB)
+
+    def sparse_job(self):
+        """Like w8a: about 12 of 300 binary features, the even ones for one class and the odd ones for the other, with some noise."""
+        draw = random.Random(1)
+        for name, lines in (("train.txt", 640), ("test.txt", 200)):
+            rows = []
+            for number in range(lines):
+                kinds = [number % 2 if draw.random() < 0.8 else 1 - number % 2 for _ in range(12)]
+                ids = sorted({2 * draw.randrange(150) + kind + 1 for kind in kinds})
+                rows.append(" ".join(["+1" if number % 2 else "-1", *(f"{feature}:1" for feature in ids)]))
+            self.write(name, "\n".join(rows) + "\n")
+        return self.write("sparse.toml", SPARSE)
 
     def test_one_replica(self):
         for words in ((), ("--set", "train.rule=adam"), ("--set", "train.clip_norm=0.5")):
@@ -89,6 +117,32 @@ class DevicesTest(ProgramTest):
             self.assertEqual(again[-1]["step"], 8, executor)
             self.assertEqual(sum(again[-1]["node"]["examples"].values()), 320, executor)
 
+    def test_sparse_input_gives_the_same_bits(self):
+        job = self.sparse_job()
+        for words in ((), ("--set", "train.clip_norm=0.1"), ("--replicas", "2", "--strategy", "allreduce"), ("--replicas", "2", "--strategy", "local_sgd"),
+                      ("--replicas", "2", "--strategy", "easgd_sync1")):
+            models = []
+            for devices in ("cpu", "emulated:0"):
+                run = "-".join((devices, *words)).replace(":", "")
+                self.good("train", job, "--run", run, "--set", f"node.devices={devices}", *words)
+                models.append(self.weights(run))
+            self.assertEqual(*models, words)
+
+    def test_sparse_input_resumes_on_the_other_device(self):
+        job = self.sparse_job()
+        self.good("train", job, "--run", "whole", "--set", "node.devices=cpu")
+        self.good("train", job, "--run", "half", "--set", "node.devices=emulated:0", "--set", "train.epochs=1")
+        self.good("train", "--resume", "half", "--set", "node.devices=cpu", "--set", "train.epochs=3")
+        self.assertEqual(self.weights("half"), self.weights("whole"))
+
+    def test_two_devices_train_on_sparse_input(self):
+        for executor in ("split", "hogbatch", "adaptive_hogbatch"):
+            end = self.good("train", self.sparse_job(), "--run", executor, "--json", "--executor", executor, "--set", "train.epochs=20",
+                            "--set", 'node.devices=["cpu", "emulated:0"]').events()[-1]
+            self.assertEqual(sum(end["node"]["examples"].values()), 20 * 640, executor)
+            self.assertGreater(min(end["node"]["examples"].values()), 0, executor)
+            self.assertGreater(end["test"]["accuracy"], 0.9, executor)
+
     def refused(self, *words):
         result = self.yoke("train", self.job(), *words)
         self.assertEqual(result.code, 2, result.error)
@@ -98,6 +152,10 @@ class DevicesTest(ProgramTest):
         self.assertIn("there is no device 'gpu': expected all, cpu or emulated:0", self.refused("--set", "node.devices=gpu"))
         self.assertIn("executor single takes one device, not 2", self.refused("--set", 'node.devices=["cpu", "emulated:0"]'))
         self.assertIn("executor hogwild computes on the CPU only", self.refused("--set", "node.devices=emulated:0", "--executor", "hogwild"))
+        hashed = self.write("hashed.toml", JOB.replace('{ type = "linear", outputs = 10 }', '{ type = "lsh_linear", outputs = 10 }'))
+        result = self.yoke("train", hashed, "--set", "node.devices=emulated:0")
+        self.assertEqual(result.code, 2, result.error)
+        self.assertIn("(lsh_linear) runs on the CPU only, not on emulated:0, because its hash tables", result.error)
 
 
 if __name__ == "__main__":

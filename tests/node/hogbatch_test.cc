@@ -16,6 +16,7 @@ namespace yoke::hogbatch_test {
 
 using testing_support::BreakingDevice;
 using testing_support::DrawnBatch;
+using testing_support::DrawnSparseBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
 
@@ -51,18 +52,20 @@ TEST_P(HogbatchTest, HandsOutAndCountsEveryExampleOnce) {
   }
 }
 
-TEST_P(HogbatchTest, LearnsByEveryRule) {
-  for (const char* rule : {"sgd", "momentum", "nesterov", "adam", "adamw"}) {
-    JobSettings settings = Settings();
-    settings.rule = rule;
-    settings.learning_rate = settings.rule.starts_with("adam") ? 0.005 : 0.05;
-    settings.batch = 48;  // for which the rate is meant
-    Job job(settings);
-    const Batch batch = DrawnBatch(24, 0);
-    const double first = job.Step(batch);
-    for (int step = 0; step < 120; ++step) job.Step(batch);
-    EXPECT_LT(job.Step(batch), 0.9 * first) << rule;
-  }
+TEST_P(HogbatchTest, LearnsByEveryRuleFromDenseAndSparseInput) {
+  for (const char* rule : {"sgd", "momentum", "nesterov", "adam", "adamw"})
+    for (const bool sparse : {false, true}) {
+      JobSettings settings = Settings();
+      settings.rule = rule;
+      settings.sparse = sparse;
+      settings.learning_rate = settings.rule.starts_with("adam") ? 0.005 : sparse ? 0.2 : 0.05;
+      settings.batch = 48;  // for which the rate is meant
+      Job job(settings);
+      const Batch batch = sparse ? DrawnSparseBatch(24, 0) : DrawnBatch(24, 0);
+      const double first = job.Step(batch);
+      for (int step = 0; step < 120; ++step) job.Step(batch);
+      EXPECT_LT(job.Step(batch), 0.9 * first) << rule << (sparse ? " sparse" : " dense");
+    }
 }
 
 TEST_P(HogbatchTest, NamesTheLayerOfANanAndStops) {
@@ -121,25 +124,25 @@ TEST(HogbatchOnOneDevice, IsSequential) {
   const auto device = NewEmulatedDevice(0, {});
   for (const char* merge : {"add", "overwrite"})
     for (const char* rule : {"sgd", "adam"})
-      for (const double clip : {0.0, 0.1}) {
-        JobSettings settings{.devices = {device.get()},
-                             .executor = "hogbatch",
-                             .node = {{"hogbatch_device_batch", 4}, {"merge", merge}},
-                             .rule = rule,
-                             .clip_norm = clip,
-                             .widths = {12}};
-        settings.batch = 4;  // for which the rate is meant
-        JobSettings plain{.batch = 4, .rule = rule, .clip_norm = clip, .widths = {12}};
-        Job hogbatch(settings), single(plain);
-        const Batch batch = DrawnBatch(12, 0);
-        hogbatch.Step(batch);
-        for (const int64_t begin : {0, 4, 8}) {
-          Batch small;
-          TakeSubBatch(batch, begin, begin + 4, small);
-          single.Step(small);
+      for (const double clip : {0.0, 0.1})
+        for (const bool sparse : {false, true}) {
+          JobSettings plain{.batch = 4, .rule = rule, .clip_norm = clip, .widths = {12}};
+          plain.sparse = sparse;
+          JobSettings settings = plain;  // `batch` is what the rate is meant for
+          settings.devices = {device.get()};
+          settings.executor = "hogbatch";
+          settings.node = {{"hogbatch_device_batch", 4}, {"merge", merge}};
+          Job hogbatch(settings), single(plain);
+          const Batch batch = sparse ? DrawnSparseBatch(12, 0) : DrawnBatch(12, 0);
+          hogbatch.Step(batch);
+          for (const int64_t begin : {0, 4, 8}) {
+            Batch small;
+            TakeSubBatch(batch, begin, begin + 4, small);
+            single.Step(small);
+          }
+          EXPECT_EQ(hogbatch.Values(), single.Values())
+              << merge << " " << rule << " " << clip << (sparse ? " sparse" : " dense");
         }
-        EXPECT_EQ(hogbatch.Values(), single.Values()) << merge << " " << rule << " " << clip;
-      }
 }
 
 TEST(BatchSizes, FollowTheRuleOfThePaper) {

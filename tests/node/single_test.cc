@@ -15,6 +15,7 @@
 namespace yoke::single_test {
 
 using testing_support::DrawnBatch;
+using testing_support::DrawnSparseBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
 
@@ -75,6 +76,26 @@ TEST(SingleOnADevice, GivesTheSameBitsAsOnTheCpu) {
     }
 }
 
+/// Their weight stays on the host, where the rule updates touched rows.
+TEST(SingleOnADevice, GivesTheSameBitsFromSparseInput) {
+  const auto device = NewEmulatedDevice(0, {});
+  for (const char* rule : {"momentum", "adam"})
+    for (const DType type : {DType::kF32, DType::kBf16})
+      for (const int threads : {1, 2}) {
+        JobSettings settings{.arithmetic = type, .threads = threads, .rule = rule};
+        settings.clip_norm = 0.5, settings.widths = {70, 12}, settings.sparse = true;
+        Job here(settings);
+        settings.devices = {device.get()};
+        Job there(settings);
+        for (const int64_t size : {8, 3, 70, 8}) {
+          const Batch batch = DrawnSparseBatch(size, static_cast<uint64_t>(size));
+          EXPECT_EQ(there.Step(batch), here.Step(batch)) << rule << size;
+        }
+        EXPECT_EQ(there.state().row_steps(0), here.state().row_steps(0));
+        EXPECT_EQ(there.Values(), here.Values());
+      }
+}
+
 TEST(SingleOnADevice, AnnouncesGradientsThatAreThere) {
   const auto device = NewEmulatedDevice(0, {.slowdown = 4});  // not there by chance
   Job here({}), there({.devices = {device.get()}, .values = device.get()});
@@ -126,11 +147,17 @@ TEST(SingleOnADevice, WaitsForASlowOne) {
 
 TEST(SingleOnADevice, RefusesWhatRunsOnTheCpuOnly) {
   const auto device = NewEmulatedDevice(0, {});
+  const Table hashed = {{"type", "lsh_linear"}, {"outputs", 10}};
   for (Device* values : {&Cpu(), device.get()})
     EXPECT_THAT(
-        [&] { Job({.devices = {device.get()}, .values = values, .widths = {12}, .sparse = true}); },
+        [&] {
+          Job({.layers = {Table{{"type", "flatten"}}, hashed},
+               .devices = {device.get()},
+               .values = values});
+        },
         testing::ThrowsMessage<UserError>(
-            testing::HasSubstr("runs on the CPU only, not on emulated:0")));
+            testing::HasSubstr("(lsh_linear) runs on the CPU only, not on emulated:0, because its "
+                               "hash tables")));
   EXPECT_NE(FindEntry(executors(), "executor", "hogwild").supports({device.get()}), "");
   EXPECT_EQ(FindEntry(executors(), "executor", "hogwild").supports({&Cpu()}), "");
   EXPECT_NE(FindEntry(executors(), "executor", "single").supports({&Cpu(), device.get()}), "");

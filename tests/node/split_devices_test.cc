@@ -12,6 +12,7 @@ namespace yoke::split_devices_test {
 
 using testing_support::BreakingDevice;
 using testing_support::DrawnBatch;
+using testing_support::DrawnSparseBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
 
@@ -36,6 +37,27 @@ TEST(SplitDevices, GiveTheGradientOfTheWholeBatch) {
       for (const DeviceWork& work : split.executor().Work()) examples += work.examples;
       EXPECT_EQ(examples, devices.size() > 1 ? 20 : 0);
     }
+}
+
+TEST(SplitDevices, SumTouchedRows) {
+  const auto device = NewEmulatedDevice(0, {});
+  for (const std::vector<Device*>& devices :
+       {std::vector<Device*>{&Cpu(), device.get()}, {device.get(), &Cpu()}, {device.get()}}) {
+    Job split({.devices = devices, .executor = "split", .widths = {12}, .sparse = true}),
+        single({.widths = {12}, .sparse = true});
+    double first = 0, last = 0;
+    for (int step = 0; step < 40; ++step)
+      for (const int64_t size : {8, 3, 1}) {
+        const Batch batch = DrawnSparseBatch(size, 0);
+        last = split.Step(batch);
+        EXPECT_NEAR(last, single.Step(batch), 1e-5) << size;
+        if (step == 0 && size == 8) first = last;
+      }
+    EXPECT_LT(last, 0.8 * first);
+    EXPECT_EQ(split.state().row_steps(0), single.state().row_steps(0));
+    const std::vector<float> a = split.Values(), b = single.Values();
+    for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5) << i;
+  }
 }
 
 TEST(SplitDevices, TakeTheMeanOfRunningStatistics) {
@@ -93,14 +115,18 @@ TEST(SplitDevices, GiveASlowDeviceLess) {
 }
 
 TEST(SplitDevices, GoOnWithoutADeviceThatFails) {
-  BreakingDevice device(3);
-  Job split(OnBoth(device)), single({});
-  for (int step = 0; step < 6; ++step) {
-    const Batch batch = DrawnBatch(8, 0);
-    EXPECT_NEAR(split.Step(batch), single.Step(batch), 1e-5) << step;
+  for (const bool sparse : {false, true}) {
+    BreakingDevice device(3);
+    JobSettings settings = OnBoth(device), plain;
+    settings.sparse = plain.sparse = sparse;
+    Job split(settings), single(plain);
+    for (int step = 0; step < 6; ++step) {
+      const Batch batch = sparse ? DrawnSparseBatch(8, 0) : DrawnBatch(8, 0);
+      EXPECT_NEAR(split.Step(batch), single.Step(batch), 1e-5) << step;
+    }
+    const std::vector<DeviceWork> work = split.executor().Work();
+    EXPECT_LT(work[1].examples, work[0].examples);
   }
-  const std::vector<DeviceWork> work = split.executor().Work();
-  EXPECT_LT(work[1].examples, work[0].examples);
 }
 
 }  // namespace yoke::split_devices_test

@@ -58,6 +58,9 @@ class LshLinear : public Layer, public FullyConnected {
     return {.shape = {shape_.settings.outputs}, .active = shape_.settings.wanted()};
   }
   bool IsProduct() const override { return !shape_.relu && !sparse_input_; }
+  std::string OnlyOnCpu() const override {
+    return "its hash tables and their updates are data structures of the host";
+  }
   std::string Explain() const override { return layer::Explain(shape_.settings); }
 
   std::vector<ParamSpec> Params() const override {
