@@ -35,6 +35,10 @@ const std::vector<Initializer>& AllInitializers() {
        Law::kUniform, [](const Slice& s) { return 1 / std::sqrt(FanIn(s)); }},
       {"xavier_uniform", "uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010)",
        Law::kUniform, [](const Slice& s) { return std::sqrt(6 / FanSum(s)); }},
+      {"xavier_sigmoid",
+       "uniform within 4 sqrt(6 / (fan in + fan out)), for the sigmoid, whose slope is 1/4 (Glorot "
+       "and Bengio 2010)",
+       Law::kUniform, [](const Slice& s) { return 4 * std::sqrt(6 / FanSum(s)); }},
       {"xavier_normal", "normal, variance 2 / (fan in + fan out) (Glorot and Bengio 2010)",
        Law::kNormal, [](const Slice& s) { return std::sqrt(2 / FanSum(s)); }},
       {"he_uniform", "uniform within sqrt(6 / fan in), for ReLU (He et al. 2015)", Law::kUniform,

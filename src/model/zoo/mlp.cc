@@ -1,6 +1,7 @@
 // Multi-layer perceptron: hidden layers of given widths, each followed by an activation, and one
 // score per class or label.
 #include "base/limits.h"
+#include "model/layers/support.h"
 #include "model/zoo/tables.h"
 
 namespace yoke::zoo {
@@ -11,10 +12,20 @@ List BuildMlp(const Options& options, const ModelTask& task) {
   for (int64_t width : options.Ints("widths")) {
     Require(width > 0, "{}: every width must be at least 1", options.Where("widths"));
     list.push_back(Weighted(task, list, width));
+    if (options.Has("initializer"))
+      list.back().Set("initializer", options.String("initializer"));
     list.push_back(Layer(options.String("activation").c_str()));
   }
   list.push_back(Weighted(task, list, task.outputs));
   return list;
+}
+
+OptionSpec HiddenInitializer() {
+  OptionSpec spec = layer::InitializerOption("initializer", "",
+                                      "Initial weights of the hidden layers, by default those of "
+                                      "the layer; deep networks of sigmoid need xavier_sigmoid.");
+  spec.fallback = {};
+  return spec;
 }
 
 }  // namespace
@@ -32,7 +43,8 @@ ModelEntry mlp() {
                        .type = OptionType::kString,
                        .fallback = "relu",
                        .help = "The activation after each hidden layer.",
-                       .choices = {"relu", "sigmoid", "tanh"}}},
+                       .choices = {"relu", "sigmoid", "tanh"}},
+                      HiddenInitializer()},
           .build = BuildMlp};
 }
 

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+"""Time to a training loss on a CPU and a GPU together, in virtual time with real gradients (Hogbatch: Ma and Rusu 2020, figures 5 to 8).
+
+usage: devices_table.py OUT [--sets covtype,w8a,...] [--seconds V] [--jobs N] [--cpu FILE] [--gpu FILE] [--rates 1,4]
+
+Trains the paper's networks (512 sigmoid units a layer) with each executor and each learning rate for V virtual seconds, two
+at a time, and prints the table of docs/executors/cpu-and-gpu.md. OUT keeps the runs; those that are there are not run again.
+Draws OUT/SET.svg. The goal is 0.95 of the loss range: from the first loss to the lowest of all runs of the set.
+"""
+import argparse
+import concurrent.futures
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+
+from job_runs import DATA, ROOT
+
+PROGRAM = pathlib.Path(os.environ.get("YOKE_BENCH_BUILD", ROOT / "build/release")) / "bench/virtual_run"
+COLUMNS = 'format = "libsvm"\ntrain = "{}"'
+# Data, hidden layers, and virtual seconds of a run.
+SETS = {"covtype": ('format = "csv"\ntrain = "$YOKE_DATA/covtype-20k/covtype.20k.data.xz"\nnormalize = "standard"', 6, 8),
+        "w8a": (COLUMNS.format("$YOKE_DATA/w8a/w8a.gz"), 8, 6),
+        "delicious": ('format = "xmc"\ntrain = "$YOKE_DATA/delicious/delicious_train.txt.gz"', 8, 6),
+        "rcv1": (COLUMNS.format("$YOKE_DATA/rcv1-binary/rcv1_binary_train.svm.xz"), 4, 6),
+        "kdd99": (COLUMNS.format("{out}/kdd99-50k.svm"), 6, 4)}
+BOTH = ["cpu", "emulated:0"]
+# Devices, and keys of the job; rates are those of an update of train.batch examples or more.
+WAYS = {"CPU, 1 example a thread": (["cpu"], {"node.executor": "hogwild", "node.hogwild_batch": 1, "train.batch": 32}),
+        "CPU, 16 a thread": (["cpu"], {"node.executor": "hogwild", "node.hogwild_batch": 16, "train.batch": 32}),
+        "GPU, 8192": (["emulated:0"], {"node.executor": "single", "train.batch": 8192}),
+        "GPU, 512": (["emulated:0"], {"node.executor": "single", "train.batch": 512}),
+        "split, 512": (BOTH, {"node.executor": "split", "train.batch": 512}),
+        "hogbatch": (BOTH, {"node.executor": "hogbatch", "node.hogbatch_cpu_batch": 1, "node.hogbatch_device_batch": 8192, "train.batch": 32}),
+        "adaptive_hogbatch": (BOTH, {"node.executor": "adaptive_hogbatch", "node.adaptive_cpu_most": 64,
+                                     "node.hogbatch_device_batch": 8192, "train.batch": 32})}
+SMOOTH = 8192  # examples over which a loss is averaged
+
+
+def job_text(data, layers, out):
+    widths = ", ".join(["512"] * layers)
+    return (f'[data]\n{data.replace("{out}", str(out))}\n[model]\nname = "mlp"\nwidths = [{widths}]\nactivation = "sigmoid"\n'
+            'initializer = "xavier_sigmoid"\n[train]\nepochs = 1000000\nevaluate_every = 1000000\nbatch = 32\nrule = "sgd"\nlearning_rate = 1.0\n'
+            "[checkpoint]\nevery_epochs = 0\n[node]\nthreads = 1\n")
+
+
+def part_of_kdd99(to):
+    """50,000 examples, evenly spaced."""
+    if to.exists():
+        return
+    with gzip.open(DATA / "kdd99/kdd99_train.svm.gz", "rt") as lines:
+        text = lines.readlines()
+    to.write_text("".join(text[i * len(text) // 50000] for i in range(50000)))
+
+
+def run(arguments, name, way, rate, seconds):
+    """The lines of a run: virtual seconds, examples, mean loss; and its end event."""
+    devices, keys = WAYS[way]
+    folder = arguments.out / f"{name}-{way.replace(' ', '_').replace(',', '')}-{rate:g}"
+    losses = folder.with_suffix(".losses")
+    if not folder.with_suffix(".done").exists():
+        subprocess.run(["rm", "-rf", folder], check=True)
+        words = [PROGRAM, arguments.out / f"{name}.toml", "--run", folder, "--losses", losses]
+        curves = {"cpu": arguments.cpu, "emulated:0": arguments.gpu}
+        words += [f"--device={device}={curves[device]}" for device in devices]
+        settings = {**keys, "node.devices": devices, "train.learning_rate": rate, "train.time_limit": f"{seconds}s"}
+        words += [f"--set={key}={json.dumps(value)}" for key, value in settings.items()]
+        subprocess.run(list(map(str, words)), env={**os.environ, "YOKE_DATA": str(DATA)}, stdout=subprocess.DEVNULL)
+        folder.with_suffix(".done").touch()
+    points = [tuple(map(float, line.split())) for line in losses.read_text().splitlines()] if losses.exists() else []
+    ends = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines() if '"event":"end"' in line]
+    return points, (ends[-1] if ends else {"reason": "none"})
+
+
+def smooth(points):
+    """(seconds, mean loss of about SMOOTH examples)."""
+    curve, examples, total = [], 0.0, 0.0
+    for seconds, count, loss in points:
+        examples, total = examples + count, total + count * loss
+        if examples >= SMOOTH:
+            curve.append((seconds, total / examples))
+            examples = total = 0.0
+    return curve
+
+
+def seconds_to(curve, goal):
+    return next((seconds for seconds, loss in curve if loss <= goal), None)
+
+
+def table(name, results):
+    """Prints the set's table; results by way and rate."""
+    curves = {key: smooth(points) for key, (points, end) in results.items() if end["reason"] != "diverged"}
+    first = max(curve[0][1] for curve in curves.values() if curve)
+    lowest = min(loss for curve in curves.values() for _, loss in curve)
+    goal = first - 0.95 * (first - lowest)
+    print(f"\n{name}: loss {first:.3f} to {lowest:.3f}, goal {goal:.3f}\n")
+    print("| | rate | seconds | loss at the end | updates, CPU : GPU | CPU's part | busy, CPU / GPU | mean staleness |\n|" + " --- |" * 8)
+    best = {}
+    for way in WAYS:
+        mine = {rate: curve for (each, rate), curve in curves.items() if each == way and curve}
+        if not mine:
+            print(f"| {way} | | diverged at every rate | | | | | |")
+            continue
+        rate = min(mine, key=lambda rate: (seconds_to(mine[rate], goal) or 1e9, mine[rate][-1][1]))
+        reached, node = seconds_to(mine[rate], goal), results[way, rate][1].get("node", {})
+        best[way] = mine[rate]
+        by = [""] * 4
+        if node:
+            counts = [node["updates"][device] for device in BOTH]
+            by = [f"{counts[0]} : {counts[1]}", f"{counts[0] / max(1, sum(counts)):.2f}",
+                  " / ".join(f"{100 * node['busy'][device]:.0f} %" for device in BOTH),
+                  " / ".join(f"{node['staleness'][device]:.1f}" for device in BOTH)]
+        last = mine[rate][-1]
+        print(f"| {way} | {rate:g} | {f'{reached:.2f}' if reached else f'> {last[0]:.1f}'} | {last[1]:.3f} | " + " | ".join(by) + " |")
+    return best
+
+
+def draw(path, title, curves):
+    """Loss over virtual seconds, a line a way."""
+    from slide_plot import text
+    colours = ["#7fb2d9", "#1b6ca8", "#e8b0a0", "#c1440e", "#8a8a8a", "#e0a030", "#3a7d44"]
+    width, height = 860, 400
+    most_seconds = max(point[0] for curve in curves.values() for point in curve)
+    losses = [point[1] for curve in curves.values() for point in curve]
+    low, high = min(losses), max(losses)
+    x_of, y_of = lambda s: 60 + 780 * s / most_seconds, lambda l: 40 + 300 * (high - l) / max(1e-9, high - low)
+    lines = [text(60, 24, title, "start", 'font-weight="bold"'), text(450, 392, "virtual seconds")]
+    for i in range(5):
+        second, loss = most_seconds * i / 4, low + (high - low) * i / 4
+        lines += [text(x_of(second), 358, f"{second:.3g}"), text(54, y_of(loss) + 4, f"{loss:.3g}", "end"),
+                  f'<path d="M60 {y_of(loss):.1f}H840" stroke="#e4e4e4"/>']
+    for i, (way, curve) in enumerate(curves.items()):
+        thin = curve[::max(1, len(curve) // 300)]
+        path_data = "M" + "L".join(f"{x_of(s):.1f} {y_of(l):.1f}" for s, l in thin)
+        lines += [f'<path d="{path_data}" fill="none" stroke="{colours[i]}" stroke-width="1.8"/>',
+                  f'<path d="M620 {52 + 16 * i}h20" stroke="{colours[i]}" stroke-width="2.5"/>', text(646, 56 + 16 * i, way, "start")]
+    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">'
+                    '<rect width="100%" height="100%" fill="#fff"/>' + "\n".join(lines) + "</svg>\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=lambda path: pathlib.Path(path).resolve())
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--ways", help="a part of the names, separated by ;")
+    parser.add_argument("--seconds", type=float, help="virtual, of each run")
+    parser.add_argument("--rates", default="1,4")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--cpu", default=ROOT / "examples/devices/cpu-16-cores.toml")
+    parser.add_argument("--gpu", default=ROOT / "examples/devices/k80.toml")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    rates = [float(rate) for rate in arguments.rates.split(",")]
+    for name in arguments.sets.split(","):
+        data, layers, seconds = SETS[name]
+        if name == "kdd99":
+            part_of_kdd99(arguments.out / "kdd99-50k.svm")
+        (arguments.out / f"{name}.toml").write_text(job_text(data, layers, arguments.out))
+        keys = [(way, rate) for way in WAYS for rate in rates]
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            done = pool.map(lambda key: run(arguments, name, *key, arguments.seconds or seconds), keys)
+            results = dict(zip(keys, done))
+        draw(arguments.out / f"{name}.svg", name, table(name, results))
+
+
+if __name__ == "__main__":
+    main()
