@@ -17,8 +17,9 @@ namespace {
 constexpr double kLease = 1e-3;  // seconds
 constexpr int64_t kMostBatches = 64;
 
-/// A plan for each CPU thread (in virtual time: all of the machine's), free to move within its memory node: a round waits for its last
-/// batch, and a thread bound to one core would wait as long as another program holds that core.
+/// A plan for each CPU thread (in virtual time: all of the machine's), free to move within its
+/// memory node: a round waits for its last batch, and a thread bound to one core would wait as long
+/// as another program holds that core.
 std::vector<ThreadPlan> PlansOfThreads(const ThreadPlan& plan, int threads) {
   if (threads != plan.threads) return std::vector<ThreadPlan>(threads, plan);  // one at a time
   std::vector<ThreadPlan> members = Divide(plan, threads);
@@ -41,9 +42,9 @@ struct Hogbatch::Member {
   int index = 0;
   size_t device = 0;  ///< In ExecutorContext::devices.
   bool on_cpu = true;
-  bool works = true;                   ///< False: it has failed.
-  std::deque<Examples> given = {};     ///< Work in hand, the one it computes first.
-  double seconds_a_batch = 0;          ///< Of a CPU thread's last lease.
+  bool works = true;                ///< False: it has failed.
+  std::deque<Examples> given = {};  ///< Work in hand, the one it computes first.
+  double seconds_a_batch = 0;       ///< Of a CPU thread's last lease.
   std::unique_ptr<HogbatchWorker> worker = nullptr;
   std::exception_ptr failure = nullptr;  ///< Of its start.
   std::shared_ptr<void> thread = nullptr;
@@ -108,7 +109,11 @@ void Hogbatch::Start(size_t device, const ThreadPlan& plan) {
 void Hogbatch::End() {
   for (const auto& member : members_)
     if (member->thread) Send(*member, {.kind = ExecuteWork::kEnd}, {});
-  for (const auto& member : members_) member->thread.reset();
+  for (const auto& member : members_) {
+    member->thread.reset();
+    member->works = false;
+    member->given.clear();
+  }
 }
 
 StepResult Hogbatch::Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) {
@@ -127,20 +132,16 @@ StepResult Hogbatch::RunRound(WorkSource& source, const ParamView& params) {
   bad_ = -1;
   returned_.clear();
   const double began = channel_.Now();
-  AssignToAll();
-  while (AnyAtWork()) {
-    const ScheduleWork report = Report();
-    Member& member = *members_[report.worker];
-    if (report.kind == ScheduleWork::kReady)
-      Assign(member, true);
-    else
-      Note(member, report);
-    AssignToAll();
+  try {
+    for (AssignToAll(); AnyAtWork(); AssignToAll()) Answer(Report());
+  } catch (...) {  // the source's, or of a lost world
+    failure_ = std::current_exception();
+    End();  // the workers read the source
   }
   usage_.Passed(channel_.Now() - began);
   context_.state->steps += shared_.updates;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  Check(bad_ >= 0 || dealt_ == done_, "every example that is dealt is done once");
+  Check(bad_ >= 0 || (drained_ && dealt_ == done_), "every example is dealt and done once");
   return {.loss = done_ > 0 ? loss_ / static_cast<double>(done_) : 0, .examples = done_};
 }
 
@@ -153,6 +154,19 @@ ScheduleWork Hogbatch::Report() const {
   ScheduleWork report;
   std::memcpy(&report, message.bytes.data(), sizeof report);
   return report;
+}
+
+void Hogbatch::Answer(const ScheduleWork& report) {
+  Member& member = *members_[report.worker];
+  if (report.kind == ScheduleWork::kReady) return Assign(member, true);
+  if (report.kind != ScheduleWork::kMeasured) Count(member, report);
+  if (report.kind == ScheduleWork::kFailed) return Fail(member);
+  Examples given = std::move(member.given.front());
+  member.given.pop_front();
+  if (report.kind == ScheduleWork::kDone) return;
+  measured_ = true;
+  sizes_.SetLeast(member.device, report.least);
+  Return(std::move(given));
 }
 
 /// Devices first: fast CPU threads could end the round before they have any.
@@ -172,11 +186,12 @@ void Hogbatch::Assign(Member& member, bool beside) {
   const bool any = !broken_off_ && (!drained_ || !returned_.empty());
   if (any && (!beside || member.given.size() == 1)) {
     work.batch = measures ? sizes_.most(member.device) : sizes_.Ask(member.device);
-    const int64_t most = SizeFor(member, work.batch, source_->Left());
+    const int64_t most = SizeFor(member, work.batch);
     if (!returned_.empty() && !measures) {
       // A contiguous part of what one call of Take has added.
       Examples& rest = returned_.back();
-      const auto end = rest.begin() + std::min<int64_t>(std::max<int64_t>(most, 1), std::ssize(rest));
+      const auto end =
+          rest.begin() + std::min<int64_t>(std::max<int64_t>(most, 1), std::ssize(rest));
       examples.assign(rest.begin(), end);
       rest.erase(rest.begin(), end);
       if (rest.empty()) returned_.pop_back();
@@ -200,9 +215,11 @@ void Hogbatch::Assign(Member& member, bool beside) {
 
 /// Examples of a worker's next piece of work, of which one update takes `batch`. Near the end of a
 /// round a device takes no more than it computes while the others do the rest.
-int64_t Hogbatch::SizeFor(const Member& member, int64_t batch, int64_t left) const {
+int64_t Hogbatch::SizeFor(const Member& member, int64_t batch) const {
   if (member.on_cpu) return batch * BatchesOfLease(member);
+  int64_t left = source_->Left();
   if (left < 0) return batch;
+  for (const Examples& examples : returned_) left += std::ssize(examples);
   const double own = usage_.Speed(member.device);
   double others = 0;
   for (size_t d = 0; d < context_.devices.size(); ++d)
@@ -227,18 +244,8 @@ void Hogbatch::Send(const Member& member, const ExecuteWork& work, const Example
   channel_.Send(Encode(work, examples), channel_.rank(), 1 + member.index);
 }
 
-/// Work that a worker has done, or not.
-void Hogbatch::Note(Member& member, const ScheduleWork& report) {
-  if (report.kind == ScheduleWork::kFailed) return Fail(member);
-  const Examples given = std::move(member.given.front());
-  member.given.pop_front();
-  if (report.kind == ScheduleWork::kMeasured) {
-    measured_ = true;
-    sizes_.SetLeast(member.device, report.least);
-    dealt_ -= std::ssize(given);
-    returned_.push_back(given);
-    return;
-  }
+/// What a worker has done, maybe before it failed.
+void Hogbatch::Count(Member& member, const ScheduleWork& report) {
   loss_ += report.loss;
   done_ += report.examples;
   source_->Done(report.loss, report.examples);
@@ -257,15 +264,15 @@ void Hogbatch::Note(Member& member, const ScheduleWork& report) {
 }
 
 /// A device has failed: the others take its examples and go on, if there are any. A CPU thread does
-/// not fail without a reason that ends the run.
+/// not fail without a reason that ends the round.
 void Hogbatch::Fail(Member& member) {
   const std::exception_ptr why = member.worker->failure();
   std::deque<Examples> given = std::exchange(member.given, {});
-  member.works = false;
+  member.works = member.on_cpu;
   const bool others = std::ranges::any_of(members_, [](const auto& each) { return each->works; });
   if (member.on_cpu || !others) {
     broken_off_ = true;
-    failure_ = why;
+    if (!failure_) failure_ = why;
     return;
   }
   try {
@@ -273,10 +280,13 @@ void Hogbatch::Fail(Member& member) {
   } catch (const std::exception& error) {
     LogGoingOnWithout(*context_.devices[member.device], error.what());
   }
-  for (Examples& examples : given) {
-    dealt_ -= std::ssize(examples);
-    returned_.push_back(std::move(examples));
-  }
+  for (Examples& examples : given) Return(std::move(examples));
+}
+
+/// Examples that are dealt but not done are dealt again.
+void Hogbatch::Return(Examples examples) {
+  dealt_ -= std::ssize(examples);
+  returned_.push_back(std::move(examples));
 }
 
 int Hogbatch::CpuThreadsAtWork() const {

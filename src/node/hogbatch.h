@@ -52,13 +52,15 @@ class Hogbatch : public Executor {
   void Start(size_t device, const ThreadPlan& plan);
   void End();
   ScheduleWork Report() const;
+  void Answer(const ScheduleWork& report);
   void Assign(Member& member, bool beside);
   void AssignToAll();
-  int64_t SizeFor(const Member& member, int64_t batch, int64_t left) const;
+  int64_t SizeFor(const Member& member, int64_t batch) const;
   int64_t BatchesOfLease(const Member& member) const;
   void Send(const Member& member, const ExecuteWork& work, const Examples& examples) const;
-  void Note(Member& member, const ScheduleWork& report);
+  void Count(Member& member, const ScheduleWork& report);
   void Fail(Member& member);
+  void Return(Examples examples);
   int CpuThreadsAtWork() const;
   bool AnyAtWork() const;
 

@@ -1,4 +1,5 @@
-// HogbatchWorker: a thread computes and writes where the shared values are; a device on its replica.
+// HogbatchWorker: a thread computes and writes where the shared values are; a device on its
+// replica.
 #include "node/hogbatch_worker.h"
 
 #include <algorithm>
@@ -17,8 +18,8 @@ HogbatchWorker::HogbatchWorker(HogbatchShared& shared, int index, size_t device,
       gradients_(shared.context.graph.layout(), Cpu()) {
   Device& own = *shared.context.devices[device];
   if (own.IsHost())
-    plans_ = std::make_unique<Plans>(shared.context, usual,
-                                     PlanSettings{.immediate = shared.immediate});
+    plans_ =
+        std::make_unique<Plans>(shared.context, usual, PlanSettings{.immediate = shared.immediate});
   else
     replica_ = std::make_unique<DeviceReplica>(shared.context, own, usual);
 }
@@ -61,9 +62,9 @@ ScheduleWork HogbatchWorker::Execute(Piece& piece) {
     }
   } catch (...) {
     failure_ = std::current_exception();
-    report = {.worker = index_, .kind = ScheduleWork::kFailed};
-    replica_.reset();  // waits for what is under way
-    has_next_ = false;
+    report.kind = ScheduleWork::kFailed;
+    replica_.reset();                                   // waits for what is under way
+    has_next_ &= next_.work.kind == ExecuteWork::kEnd;  // the coordinator takes other work back
   }
   report.seconds = channel_->Now() - began;
   return report;
@@ -114,8 +115,8 @@ void HogbatchWorker::LookAhead() {
   const ScheduleWork ready = {.worker = index_, .kind = ScheduleWork::kReady};
   channel_->Send(std::as_bytes(std::span(&ready, 1)), channel_->rank(), kToCoordinator);
   Await(next_);
-  has_next_ = next_.work.kind == ExecuteWork::kTrain;
-  if (!has_next_) return;
+  has_next_ = next_.work.kind != ExecuteWork::kNothing;
+  if (next_.work.kind != ExecuteWork::kTrain) return;
   shared_.round.source->Read(next_.examples, next_.batch);
   next_.read = true;
 }
