@@ -1,11 +1,17 @@
 // Hogbatch: CPU threads and an emulated device on one shared model: every example is handed out and
 // counted once, updates are merged, batch sizes follow the rule.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
+#include <thread>
 
+#include "base/random.h"
 #include "node/batch_sizes.h"
 #include "node/sub_batch.h"
 #include "node/support/breaking_device.h"
@@ -106,7 +112,103 @@ TEST(HogbatchOnOneDevice, EndsWithWhatTheDeviceThrew) {
   Job job({.devices = {&device}, .executor = "hogbatch", .node = {{"hogbatch_device_batch", 12}}});
   EXPECT_THROW(for (int step = 0; step < 9; ++step) job.Run(DrawnBatch(100, 0)),
                std::runtime_error);
+  EXPECT_THROW(job.Run(DrawnBatch(100, 0)), Error);  // nobody is left
 }
+
+/// What goes wrong, and in which class.
+enum class Fault : uint8_t { kRead, kTake, kDone, kDeviceThrows, kDeviceStalls };
+
+/// Throws from the n-th call of its kind on.
+class BrokenSource : public BatchSource {
+ public:
+  BrokenSource(const Batch& batch, Fault kind, int calls)
+      : BatchSource(batch, 0.02), kind_(kind), left_(calls) {}
+  ~BrokenSource() override {
+    const int reads = reads_;
+    if (left_ <= 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    EXPECT_EQ(reads_, reads) << "it is still read";
+  }
+
+  WorkRate Take(int64_t most, std::vector<int64_t>& examples) override {
+    Called(Fault::kTake);
+    return BatchSource::Take(most, examples);
+  }
+  void Read(std::span<const int64_t> examples, Batch& batch) const override {
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    Called(Fault::kRead);
+    BatchSource::Read(examples, batch);
+    ++reads_;
+  }
+  void Done(double /*loss*/, int64_t examples) override {
+    done_ += examples;
+    Called(Fault::kDone);
+  }
+  int64_t done() const { return done_; }
+
+ private:
+  void Called(Fault kind) const {
+    if (kind == kind_ && --left_ <= 0) throw std::runtime_error("the disk is out");
+  }
+
+  Fault kind_;
+  mutable std::atomic<int> left_;
+  mutable std::atomic<int> reads_ = 0;
+  int64_t done_ = 0;
+};
+
+/// By seed: a fault at a random moment of a round, or of a device's life.
+class HogbatchFaults : public testing::TestWithParam<int> {
+ protected:
+  static constexpr unsigned kHangs = 60;  // seconds
+  HogbatchFaults() { alarm(kHangs); }
+  ~HogbatchFaults() override { alarm(0); }
+};
+
+TEST_P(HogbatchFaults, EndInTheirReasonOrInCountsThatBalance) {
+  constexpr int kRounds = 6, kExamples = 200;
+  const auto fault = static_cast<Fault>(GetParam() % 5);
+  const bool of_source = fault < Fault::kDeviceThrows;
+  Random random{1, 97, static_cast<uint64_t>(GetParam())};
+  const auto drawn = [&random](int least, int most) {
+    return least + static_cast<int>(random.Uniform() * (most - least + 1));
+  };
+  constexpr int kNever = 1 << 30;
+  const int broken = of_source ? drawn(0, kRounds - 1) : -1, calls = drawn(1, 9);
+  BreakingDevice device(of_source ? kNever : drawn(8, 40), fault == Fault::kDeviceStalls
+                                                               ? BreakingDevice::How::kStalls
+                                                               : BreakingDevice::How::kThrows);
+  Job job({.devices = {&Cpu(), &device},
+           .device_timeout = 0.1,
+           .executor = drawn(0, 1) == 0 ? "hogbatch" : "adaptive_hogbatch",
+           .node = {{"hogbatch_device_batch", 12}},
+           .threads = 2,
+           .widths = {12}});
+  int64_t examples = 0, rounds = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const Batch batch = DrawnBatch(kExamples, round);
+    BrokenSource source(batch, fault, round == broken ? calls : kNever);
+    try {
+      EXPECT_EQ(job.RunRound(source).examples, kExamples);
+      EXPECT_EQ(source.done(), kExamples);
+      EXPECT_NE(round, broken);
+      ++rounds;
+    } catch (const std::runtime_error& error) {
+      EXPECT_EQ(round, broken);
+      EXPECT_STREQ(error.what(), "the disk is out");
+    }
+    examples += source.done();
+    if (round == broken && fault != Fault::kRead) {  // its world is lost: the workers have ended
+      EXPECT_THROW(job.Run(batch), Error);
+      return;
+    }
+  }
+  EXPECT_EQ(rounds, of_source ? kRounds - 1 : kRounds);
+  const std::vector<DeviceWork> work = job.executor().Work();
+  EXPECT_EQ(work[0].updates + work[1].updates, job.state().steps);
+  EXPECT_EQ(work[0].examples + work[1].examples, examples);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, HogbatchFaults, testing::Range(0, 20));
 
 TEST_P(HogbatchTest, KeepsCountsAndSizesInACheckpoint) {
   Job job(Settings()), again(Settings());

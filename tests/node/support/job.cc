@@ -49,6 +49,7 @@ Job::Job(const JobSettings& settings)
                           .device_timeout = settings.device_timeout,
                           .values_device = settings.values,
                           .threads = {.threads = std::max(1, settings.threads)},
+                          .node = settings.world,
                           .rule = rule_.get(),
                           .state = &state_,
                           .clip_norm = settings.clip_norm});
@@ -56,10 +57,8 @@ Job::Job(const JobSettings& settings)
 }
 
 StepResult Job::Run(const Batch& batch) {
-  ParamView view = params_.View(&gradients_);
-  view.states = &states_;
   const StepResult result =
-      executor_->Step(batch, view, {.learning_rate = settings_.learning_rate});
+      executor_->Step(batch, View(), {.learning_rate = settings_.learning_rate});
   if (!executor_->in_place())
     Apply(params_, {.rule = *rule_,
                     .state = state_,
@@ -67,6 +66,12 @@ StepResult Job::Run(const Batch& batch) {
                     .learning_rate = settings_.learning_rate,
                     .clip_norm = settings_.clip_norm});
   return result;
+}
+
+ParamView Job::View() {
+  ParamView view = params_.View(&gradients_);
+  view.states = &states_;
+  return view;
 }
 
 void Job::Restore(Job& other) {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "node/executor.h"
+#include "node/work_source.h"
 #include "optim/rule.h"
 
 namespace yoke::testing_support {
@@ -20,8 +23,9 @@ struct JobSettings {
   Device* values = &Cpu();  ///< Holds values, gradients and state.
   double learning_rate = 0.02;
   std::string executor = "single";
-  Table node = {};  ///< The executor's options.
-  int threads = 0;  ///< Of the executor; 0: one.
+  Table node = {};                         ///< The executor's options.
+  int threads = 0;                         ///< Of the executor; 0: one.
+  std::optional<Communicator> world = {};  ///< ExecutorContext::node.
   std::string rule = "momentum";
   double clip_norm = 0;
   double weight_decay = 0;
@@ -36,16 +40,21 @@ class Job {
   /// One step on a batch; its loss.
   double Step(const Batch& batch) { return Run(batch).loss; }
   StepResult Run(const Batch& batch);
+  /// One round of an executor that updates in place.
+  StepResult RunRound(WorkSource& source) { return executor_->RunRound(source, View()); }
   /// Goes on from where `other` is, by what a checkpoint holds.
   void Restore(Job& other);
 
   const ParamStore& params() const { return params_; }
+  const Graph& graph() const { return graph_; }
   const RuleState& state() const { return state_; }
   Executor& executor() { return *executor_; }
   /// All values, for comparison.
   std::vector<float> Values() const;
 
  private:
+  ParamView View();
+
   JobSettings settings_;
   Graph graph_;
   ParamStore params_;
