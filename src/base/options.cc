@@ -146,9 +146,12 @@ std::string Join(std::span<const std::string> names) {
   return text;
 }
 
+std::string Placed(const Value& value, const std::string& name) {
+  return value.place().empty() ? name : value.place() + ": " + name;
+}
+
 std::string WhereOf(const std::string& section, std::string_view name, const Value& value) {
-  const std::string key = section.empty() ? std::string(name) : fmt::format("{}.{}", section, name);
-  return value.place().empty() ? key : value.place() + ": " + key;
+  return Placed(value, section.empty() ? std::string(name) : fmt::format("{}.{}", section, name));
 }
 
 }  // namespace
@@ -167,8 +170,8 @@ Options::Options(std::string section, const Value& given, std::span<const Option
   }
   for (const OptionSpec& spec : specs) {
     const Value* value = given.Find(spec.name);
-    Require(value || !spec.required, "{}: the key '{}' is missing: {}", section_, spec.name,
-            spec.help);
+    Require(value || !spec.required, "{}: the key '{}' is missing: {}", Placed(given, section_),
+            spec.name, spec.help);
     if (value) CheckValue(spec, *value, WhereOf(section_, spec.name, *value));
     if (value || !spec.fallback.IsNone()) values_.Set(spec.name, value ? *value : spec.fallback);
   }
