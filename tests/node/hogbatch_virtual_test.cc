@@ -1,0 +1,165 @@
+// Hogbatch in virtual time: four CPU threads and a device with stated speeds.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "comm/simulated.h"
+#include "node/speed_curve.h"
+#include "node/support/job.h"
+#include "tensor/emulated.h"
+
+namespace yoke::hogbatch_virtual_test {
+
+using testing_support::DrawnBatch;
+using testing_support::Job;
+using testing_support::JobSettings;
+
+constexpr int kThreads = 4;
+constexpr int64_t kCpuBatch = 2, kDeviceBatch = 20, kRateExamples = 64;
+constexpr double kRate = 1e-5;
+
+SpeedCurve CpuCurve() {
+  return {.operations_per_second = 4e8,
+          .half_batch = 2,
+          .bytes_per_second = 8e8,
+          .threads = kThreads,
+          .thread_bytes_per_second = 5e8};
+}
+
+SpeedCurve DeviceCurve() {
+  return {.operations_per_second = 1e9,
+          .half_batch = 10,
+          .bytes_per_second = 1e10,
+          .launch_seconds = 1e-5,
+          .link_bytes_per_second = 1e9};
+}
+
+/// What a round was.
+struct Outcome {
+  std::vector<float> change;  ///< Of the values.
+  std::vector<DeviceWork> work;
+  int64_t updates = 0;
+  double seconds = 0;
+
+  /// Fraction of the examples that the device computed.
+  double DevicePart() const {
+    return double(work[1].examples) / double(work[0].examples + work[1].examples);
+  }
+};
+
+class HogbatchInVirtualTime : public testing::Test {
+ protected:
+  JobSettings Settings(const std::string& executor, const char* merge = "add") {
+    JobSettings settings{.batch = kRateExamples,
+                         .devices = {&Cpu(), device_.get()},
+                         .learning_rate = kRate,
+                         .executor = executor,
+                         .node = {{"hogbatch_device_batch", kDeviceBatch}, {"merge", merge}},
+                         .rule = "sgd",
+                         .widths = {8}};
+    if (executor == "hogbatch") settings.node.emplace_back("hogbatch_cpu_batch", kCpuBatch);
+    return settings;
+  }
+
+  /// Trains a round of one batch.
+  static Outcome Round(const JobSettings& settings, const Batch& batch) {
+    Outcome outcome;
+    const DeviceTime speeds = [](int, const Cost& cost, const WorkPlace& place) {
+      return (place.device == "cpu" ? CpuCurve() : DeviceCurve()).Seconds(cost, place);
+    };
+    Simulate({.devices = speeds, .cpu_threads = kThreads}, [&](const Communicator& world) {
+      JobSettings own = settings;
+      own.world = world;
+      Job job(own);
+      outcome.change = job.Values();
+      EXPECT_EQ(job.Run(batch).examples, batch.size);
+      outcome.seconds = world.Now();
+      const std::vector<float> after = job.Values();
+      for (size_t i = 0; i < after.size(); ++i) outcome.change[i] = after[i] - outcome.change[i];
+      outcome.work = job.executor().Work();
+      outcome.updates = job.state().steps;
+    });
+    return outcome;
+  }
+
+  std::unique_ptr<Device> device_ = NewEmulatedDevice(0, {});
+};
+
+TEST_F(HogbatchInVirtualTime, IsTheSameTwice) {
+  const Batch batch = DrawnBatch(600, 0);
+  for (const char* executor : {"hogbatch", "adaptive_hogbatch"}) {
+    const Outcome a = Round(Settings(executor), batch), b = Round(Settings(executor), batch);
+    EXPECT_EQ(a.change, b.change) << executor;
+    EXPECT_EQ(a.seconds, b.seconds) << executor;
+    EXPECT_GT(a.seconds, 0) << executor;
+    for (size_t d = 0; d < 2; ++d) {
+      EXPECT_EQ(a.work[d].examples, b.work[d].examples) << executor;
+      EXPECT_EQ(a.work[d].updates, b.work[d].updates) << executor;
+      EXPECT_EQ(a.work[d].busy, b.work[d].busy) << executor;
+      EXPECT_EQ(a.work[d].staleness, b.work[d].staleness) << executor;
+      EXPECT_GT(a.work[d].updates, 0) << executor;
+    }
+  }
+}
+
+/// n examples take n / (threads b / t + B / T) seconds, with updates of b examples in t seconds by
+/// a thread and of B in T by the device, whose update is merged on the CPU.
+TEST_F(HogbatchInVirtualTime, TakesTheTimesThatTheSpeedsSay) {
+  const Batch batch = DrawnBatch(6000, 0);
+  const Outcome outcome = Round(Settings("hogbatch"), batch);
+
+  Job job(Settings("hogbatch"));  // for its costs
+  const auto parameters = double(job.graph().layout().size());
+  const Cost update = CostOfUpdate(job.state(), job.graph().layout().size());
+  Cost by_thread = job.graph().Price(kCpuBatch), by_device = job.graph().Price(kDeviceBatch);
+  by_thread += update;
+  by_device.device_bytes = 2 * 4 * parameters;  // the values there, the gradient back
+  const double thread_seconds =
+      CpuCurve().Seconds(by_thread, {.examples = kCpuBatch, .threads = kThreads});
+  const double device_seconds =
+      DeviceCurve().Seconds(by_device, {.examples = kDeviceBatch}) +
+      CpuCurve().Seconds(update, {.examples = kDeviceBatch, .threads = kThreads});
+  const double rate = kThreads * kCpuBatch / thread_seconds + kDeviceBatch / device_seconds;
+  const double seconds = double(batch.size) / rate;
+
+  constexpr double kWithin = 0.02;
+  EXPECT_NEAR(outcome.seconds / seconds, 1, kWithin);
+  EXPECT_NEAR(double(outcome.work[0].updates) / (seconds * kThreads / thread_seconds), 1, kWithin);
+  EXPECT_NEAR(double(outcome.work[1].updates) / (seconds / device_seconds), 1, kWithin);
+  EXPECT_EQ(outcome.work[0].updates + outcome.work[1].updates, outcome.updates);
+  for (const DeviceWork& work : outcome.work) EXPECT_NEAR(work.busy, 1, kWithin) << work.name;
+  EXPECT_NEAR(outcome.work[1].staleness / (kThreads * device_seconds / thread_seconds), 1, kWithin);
+}
+
+/// Examples that are all the same, whose gradient a small rate hardly changes: each adds the same
+/// to the values, unless it is lost.
+TEST_F(HogbatchInVirtualTime, LosesUpdatesOnlyWhereADeviceOverwrites) {
+  Batch batch = DrawnBatch(1000, 0);
+  const int64_t size = batch.dense.Count() / batch.size;
+  for (int64_t i = size; i < batch.dense.Count(); ++i)
+    batch.dense.As<float>()[i] = batch.dense.As<float>()[i - size];
+  std::ranges::fill(batch.classes, 3);
+
+  JobSettings whole{.batch = batch.size, .rule = "sgd", .widths = {8}};
+  whole.learning_rate = kRate * double(batch.size) / kRateExamples;
+  Job single(whole);
+  std::vector<float> step = single.Values();
+  single.Step(batch);
+  const std::vector<float> after = single.Values();
+  for (size_t i = 0; i < step.size(); ++i) step[i] = after[i] - step[i];
+  const double all = std::inner_product(step.begin(), step.end(), step.begin(), 0.0);
+  const auto part = [&](const Outcome& outcome) {
+    return std::inner_product(step.begin(), step.end(), outcome.change.begin(), 0.0) / all;
+  };
+  const Outcome add = Round(Settings("hogbatch"), batch);
+  const Outcome overwrite = Round(Settings("hogbatch", "overwrite"), batch);
+  EXPECT_NEAR(part(add), 1, 0.01);
+  EXPECT_NEAR(part(overwrite), overwrite.DevicePart(), 0.03);
+  EXPECT_LT(overwrite.DevicePart(), 0.8);
+  EXPECT_EQ(overwrite.updates, add.updates);  // lost ones are counted
+}
+
+}  // namespace yoke::hogbatch_virtual_test
