@@ -264,23 +264,26 @@ void Hogbatch::Count(Member& member, const ScheduleWork& report) {
 }
 
 /// A device has failed: the others take its examples and go on, if there are any. A CPU thread does
-/// not fail without a reason that ends the round.
+/// not fail without a reason that ends the round, and a user's mistake is one, too.
 void Hogbatch::Fail(Member& member) {
   const std::exception_ptr why = member.worker->failure();
   std::deque<Examples> given = std::exchange(member.given, {});
   member.works = member.on_cpu;
   const bool others = std::ranges::any_of(members_, [](const auto& each) { return each->works; });
-  if (member.on_cpu || !others) {
-    broken_off_ = true;
-    if (!failure_) failure_ = why;
-    return;
-  }
+  bool ends = member.on_cpu || !others;
   try {
     std::rethrow_exception(why);
+  } catch (const UserError&) {  // no fault of the device
+    ends = true;
   } catch (const std::exception& error) {
-    LogGoingOnWithout(*context_.devices[member.device], error.what());
+    if (!ends) LogGoingOnWithout(*context_.devices[member.device], error.what());
   }
-  for (Examples& examples : given) Return(std::move(examples));
+  if (!ends) {
+    for (Examples& examples : given) Return(std::move(examples));
+    return;
+  }
+  broken_off_ = true;
+  if (!failure_) failure_ = why;
 }
 
 /// Examples that are dealt but not done are dealt again.
