@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "comm/simulated.h"
 #include "node/speed_curve.h"
 #include "node/support/job.h"
@@ -160,6 +161,16 @@ TEST_F(HogbatchInVirtualTime, LosesUpdatesOnlyWhereADeviceOverwrites) {
   EXPECT_NEAR(part(overwrite), overwrite.DevicePart(), 0.03);
   EXPECT_LT(overwrite.DevicePart(), 0.8);
   EXPECT_EQ(overwrite.updates, add.updates);  // lost ones are counted
+}
+
+TEST_F(HogbatchInVirtualTime, EndsWhereADevicesSpeedIsNotKnown) {
+  EXPECT_THROW(Simulate({.cpu_threads = kThreads},
+                        [&](const Communicator& world) {
+                          JobSettings settings = Settings("hogbatch");
+                          settings.world = world;
+                          Job(settings).Run(DrawnBatch(600, 0));
+                        }),
+               UserError);
 }
 
 }  // namespace yoke::hogbatch_virtual_test
