@@ -73,6 +73,16 @@ class RecordTest : public testing::Test {
     return files;
   }
 
+  /// The bytes of the TensorBoard file.
+  std::string Events() const {
+    for (const auto& entry : fs::directory_iterator(run_))
+      if (entry.path().string().find("tfevents") != std::string::npos) {
+        std::ifstream in(entry.path(), std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+      }
+    return "";
+  }
+
   std::string run_;
 };
 
@@ -96,6 +106,27 @@ TEST_F(RecordTest, KeepsOneLineAnEvent) {
   EXPECT_TRUE(start["libraries"].contains("oneDNN"));
   EXPECT_EQ(Lines()[1]["test"]["accuracy"], 0.875);
   EXPECT_EQ(EventFiles(), 1);
+}
+
+TEST_F(RecordTest, KeepsWhatEachDeviceHasDone) {
+  EpochEvent epoch = Epoch(1);
+  epoch.node = {
+      {.name = "cpu", .examples = 100, .updates = 50, .busy = 0.75},
+      {.name = "emulated:0", .examples = 300, .updates = 3, .staleness = 16.5, .most_stale = 20}};
+  auto record = Started();
+  record->Epoch(epoch);
+  record->Epoch(Epoch(2));
+  const Json node = Lines()[1]["node"];
+  EXPECT_EQ(node["examples"], Json::parse(R"({"cpu":100,"emulated:0":300})"));
+  EXPECT_EQ(node["updates"], Json::parse(R"({"cpu":50,"emulated:0":3})"));
+  EXPECT_EQ(node["busy"]["cpu"], 0.75);
+  EXPECT_EQ(node["staleness"]["emulated:0"], 16.5);
+  EXPECT_EQ(node["most_stale"]["emulated:0"], 20);
+  EXPECT_FALSE(Lines()[2].contains("node"));
+  for (const char* tag : {"node/updates/cpu", "node/staleness/emulated:0"})
+    EXPECT_THAT(Events(), testing::HasSubstr(tag));
+  record = Started(2);  // writes the events anew from the lines
+  EXPECT_THAT(Events(), testing::HasSubstr("node/examples/emulated:0"));
 }
 
 TEST_F(RecordTest, SummaryJoinsStartAndEnd) {
@@ -183,7 +214,7 @@ TEST_F(RecordTest, LinesOfAnotherKindAreSkipped) {
   Started()->Epoch(Epoch(1));
   std::ofstream(run_ + "/metrics.jsonl", std::ios::app)
       << "{\"event\":3}\n{\"event\":\"epoch\",\"epoch\":\"x\"}\n[1]\n"
-      << "{\"event\":\"epoch\",\"epoch\":1,\"time\":\"x\",\"step\":[],\"test\":7}\n";
+      << "{\"event\":\"epoch\",\"epoch\":1,\"time\":\"x\",\"step\":[],\"test\":7,\"node\":7}\n";
   Started(1);
   EXPECT_THAT(Kinds(), ElementsAre("start", "epoch1", "epoch1", "start"));
 }

@@ -35,6 +35,16 @@ class TensorBoardTest(ProgramTest):
             for (_, got), value in zip(found[tag], values):
                 self.assertAlmostEqual(got, value, places=5)
 
+    def test_devices(self):
+        events = self.good("train", "tiny.toml", "--run", "r", "--json", "--executor", "hogbatch",
+                           "--set", 'node.devices=["cpu", "emulated:0"]').events()
+        nodes = [e["node"] for e in events if e["event"] == "epoch"]
+        found = self.scalars("r")
+        for metric in ("examples", "updates", "busy", "staleness", "most_stale"):
+            for device in ("cpu", "emulated:0"):
+                for (_, got), node in zip(found[f"node/{metric}/{device}"], nodes, strict=True):
+                    self.assertAlmostEqual(got, node[metric][device], places=5)
+
     def test_a_resumed_run_is_one_curve(self):
         self.good("train", "tiny.toml", "--run", "r", "--quiet")
         self.good("train", "--resume", "r", "--set", "train.epochs=3", "--quiet")

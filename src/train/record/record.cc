@@ -132,7 +132,7 @@ double Number(const Json& line, const char* key, double fallback) {
 }
 
 /// The scalars of one epoch, from its line of metrics.jsonl: "loss/train", "accuracy/test",
-/// "learning_rate", ...
+/// "learning_rate", "node/updates/cpu", ...
 ScalarEvent Scalars(const Json& line) {
   ScalarEvent event{.wall_time = Number(line, "time", 0),
                     .step = static_cast<int64_t>(Number(line, "step", 0)),
@@ -142,6 +142,12 @@ ScalarEvent Scalars(const Json& line) {
     for (const auto& [name, value] : metrics.items())
       if (value.is_number()) event.scalars.emplace_back(name + "/" + set, value);
   }
+  const Json node = line.value("node", Json::object());
+  for (const auto& [metric, by_device] : node.items())
+    if (by_device.is_object())
+      for (const auto& [device, value] : by_device.items())
+        if (value.is_number())
+          event.scalars.emplace_back(fmt::format("node/{}/{}", metric, device), value);
   for (const char* name : {"learning_rate", "examples_per_second", "epoch"})
     if (line.contains(name) && line[name].is_number()) event.scalars.emplace_back(name, line[name]);
   return event;
