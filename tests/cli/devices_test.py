@@ -1,6 +1,7 @@
 """A device with memory of its own trains as the CPU does, bit for bit, under every deterministic strategy; what it does not take is refused."""
 import pathlib
 import random
+import re
 import shutil
 import unittest
 
@@ -95,13 +96,25 @@ class DevicesTest(ProgramTest):
 
     def test_two_devices(self):
         for executor in ("split", "hogbatch", "adaptive_hogbatch"):
-            end = self.good("train", self.job(), "--run", executor, "--json", "--executor", executor,
-                            "--set", 'node.devices=["cpu", "emulated:0"]').events()[-1]
+            *_, epoch, end = self.good("train", self.job(), "--run", executor, "--json", "--executor", executor,
+                                       "--set", 'node.devices=["cpu", "emulated:0"]').events()
             self.assertEqual(sum(end["node"]["examples"].values()), 320, executor)
             self.assertEqual(set(end["node"]["busy"]), {"cpu", "emulated:0"})
-            self.good("report", executor)
-            self.assertIn("emulated:0", self.read(f"{executor}/report.html"))
+            for metric in ("examples", "updates", "staleness", "most_stale"):
+                self.assertEqual(epoch["node"][metric], end["node"][metric], executor)
+            self.report(executor)
             self.good("train", "--resume", executor, "--set", "train.epochs=3", "--set", "node.devices=cpu", "--executor", "single")
+            self.report(executor)
+
+    def report(self, run):
+        """Checks that a run's report tells what two devices did in two epochs."""
+        self.good("report", run)
+        section = self.read(f"{run}/report.html").split("<h2>Devices</h2>")[1].split("<h2>")[0]
+        self.assertEqual(section.count("<td>cpu</td>"), 1, run)
+        self.assertEqual(section.count("<td>emulated:0</td>"), 1, run)
+        for chart in ("Examples per update", "Fraction of the updates"):
+            self.assertEqual(section.count(f"aria-label='{chart} over epoch'"), 1, run)
+        self.assertEqual(len(re.findall("emulated:0\nepoch 2: ", section)), 2, run)
 
     def test_a_round_is_a_step_and_resumes_within_an_epoch(self):
         for executor in ("hogbatch", "adaptive_hogbatch"):

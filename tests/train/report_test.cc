@@ -123,6 +123,117 @@ TEST_F(ReportTest, RunsOfSeveralReplicasTellWhatTheyExchanged) {
   EXPECT_THAT(page, Not(HasSubstr("staleness"))) << "no run has it";
 }
 
+/// Starts and epochs of a node with two devices, appended to a run.
+class DevicesReportTest : public ReportTest {
+ protected:
+  static void Start(const std::string& run, const std::string& executor) {
+    Append(run, fmt::format(R"({{"event":"start","executor":"{}"}})", executor));
+  }
+  /// Counts so far by device: {cpu, emulated:0}.
+  static void Epoch(const std::string& run, int epoch, std::pair<int, int> examples,
+                    std::pair<int, int> updates) {
+    Append(run, fmt::format(R"({{"event":"epoch","epoch":{},"node":{{"examples":{},"updates":{},)"
+                            R"("busy":{{"cpu":0.75,"emulated:0":0.5}},)"
+                            R"("staleness":{{"cpu":1.25,"emulated:0":6.5}},)"
+                            R"("most_stale":{{"cpu":4,"emulated:0":17}}}}}})",
+                            epoch, ByDevice(examples), ByDevice(updates)));
+  }
+  static std::string ByDevice(std::pair<int, int> counts) {
+    return fmt::format(R"({{"cpu":{},"emulated:0":{}}})", counts.first, counts.second);
+  }
+  static void Append(const std::string& run, const std::string& line) {
+    std::ofstream(run + "/metrics.jsonl", std::ios::app) << line << "\n";
+  }
+  static std::string Devices(const std::vector<std::string>& runs) {
+    const std::string page = ReportPage(runs);
+    const size_t begin = page.find("<h2>Devices</h2>");
+    return begin == std::string::npos ? ""
+                                      : page.substr(begin, page.find("<h2>", begin + 1) - begin);
+  }
+};
+
+TEST_F(DevicesReportTest, ATableTellsWhatEachHasDone) {
+  const std::string run = Run("table", 0, "0.1", false);
+  Epoch(run, 1, {1000, 3000}, {1000, 250});
+  const std::string section = Devices({run});
+  EXPECT_THAT(section, HasSubstr("c0'></i>table</th><td>cpu</td><td class='number'>1,000</td>"
+                                 "<td class='number'>25.0 %</td><td class='number'>1,000</td>"
+                                 "<td class='number'>80.0 %</td><td class='number'>1</td>"
+                                 "<td class='number'>75.0 %</td><td class='number'>1.25</td>"
+                                 "<td class='number'>4</td></tr>"));
+  EXPECT_THAT(section, HasSubstr("c1'></i>table</th><td>emulated:0</td>"
+                                 "<td class='number'>3,000</td><td class='number'>75.0 %</td>"));
+  EXPECT_THAT(section, HasSubstr(">12</td><td class='number'>50.0 %</td>"
+                                 "<td class='number'>6.5</td><td class='number'>17</td></tr>"));
+}
+
+TEST_F(DevicesReportTest, ChartsShowEachEpochAlone) {
+  const std::string run = Run("epochs", 0, "0.1", false);
+  Epoch(run, 1, {1000, 3000}, {1000, 250});
+  Epoch(run, 2, {3000, 5000}, {1500, 750});
+  const std::string section = Devices({run});
+  for (const char* point : {"epochs, cpu\nepoch 1: 1<", "epochs, cpu\nepoch 2: 4<",
+                            "epochs, emulated:0\nepoch 1: 12<", "epochs, cpu\nepoch 1: 0.8<",
+                            "epochs, cpu\nepoch 2: 0.5<", "epochs, emulated:0\nepoch 2: 0.5<"})
+    EXPECT_THAT(section, HasSubstr(point));
+}
+
+TEST_F(DevicesReportTest, CountsMayBeginAnew) {
+  const std::string run = Run("anew", 0, "0.1", false);
+  Start(run, "split");
+  Epoch(run, 1, {100, 100}, {10, 10});
+  Start(run, "hogbatch");
+  Epoch(run, 2, {800, 800}, {100, 20});  // another executor
+  Epoch(run, 3, {550, 300}, {110, 10});  // fewer examples than before
+  Start(run, "hogbatch");
+  Epoch(run, 4, {610, 360}, {120, 20});  // the same executor goes on
+  const std::string section = Devices({run});
+  for (const char* point : {"cpu\nepoch 2: 8<", "emulated:0\nepoch 2: 40<", "cpu\nepoch 3: 5<",
+                            "cpu\nepoch 4: 6<", "emulated:0\nepoch 4: 6<"})
+    EXPECT_THAT(section, HasSubstr(point));
+}
+
+TEST_F(DevicesReportTest, SeveralRunsHaveALineForEachDevice) {
+  const std::string one = Run("devices1", 2, "0.1"), two = Run("devices2", 0, "0.1", false);
+  const std::string three = Run("devices3", 0, "0.1", false);
+  Epoch(two, 1, {100, 100}, {10, 10});
+  Epoch(three, 1, {100, 100}, {10, 20});
+  EXPECT_EQ(Devices({one}), "");
+  const std::string section = Devices({one, two, three});
+  EXPECT_THAT(section, Not(HasSubstr("devices1")));
+  EXPECT_THAT(section, HasSubstr("c3'></i>devices3</th><td>emulated:0</td>"));
+  EXPECT_THAT(section, HasSubstr("<g class='series c3'>"));
+  EXPECT_THAT(section, HasSubstr("devices2, cpu\nepoch 1: 10<"));
+}
+
+TEST_F(DevicesReportTest, WhatOlderRunsDoNotRecordIsMissing) {
+  const std::string run = Run("old", 2, "0.1", false);
+  Append(run, R"({"event":"end","reason":"finished","node":{"examples":{"cpu":10,"emulated:0":30},)"
+              R"("updates":{"cpu":5,"emulated:0":0},"busy":{"cpu":0.5}}})");
+  const std::string section = Devices({run});
+  EXPECT_THAT(section, HasSubstr(">2</td><td class='number'>50.0 %</td>"
+                                 "<td class='number'>-</td><td class='number'>-</td></tr>"));
+  EXPECT_THAT(section, HasSubstr("<td class='number'>0</td><td class='number'>0.0 %</td>"
+                                 "<td class='number'>-</td><td class='number'>-</td>"));
+  EXPECT_THAT(section, Not(HasSubstr("<figure>"))) << "no epoch has counts";
+}
+
+TEST_F(DevicesReportTest, DamagedCountsArePassedOver) {
+  const std::string run = Run("damaged", 1, "0.1", false);
+  for (const char* node : {"7", "null", "[1]", "\"x\"", R"({"examples":3})",
+                           R"({"examples":{"cpu":"x"},"updates":[],"busy":null})"})
+    Append(run, fmt::format(R"({{"event":"epoch","epoch":2,"node":{}}})", node));
+  EXPECT_EQ(Devices({run}), "");
+  Epoch(run, 3, {100, 300}, {10, 10});
+  Append(run, R"({"event":"epoch","epoch":4,"node":{"examples":{"cpu":200}}})");
+  Append(run, R"({"event":"epoch","epoch":[],"node":{"examples":{"cpu":300}}})");
+  Append(run, R"({"event":3})");
+  const std::string section = Devices({run});
+  EXPECT_THAT(section, HasSubstr("cpu\nepoch 3: 10<"));
+  EXPECT_THAT(section, Not(HasSubstr("nan")));
+  EXPECT_EQ(ReadRun(run).epochs.size(), 9U);
+}
+
 TEST_F(ReportTest, ARunWithoutAnEpochIsDrawnToo) {
   EXPECT_THAT(ReportPage({Run("young", 0, "0.1", false)}), HasSubstr("No epoch is complete yet"));
 }

@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "train/human.h"
 #include "train/report/chart.h"
+#include "train/report/devices.h"
 #include "train/report/exchange.h"
 #include "train/report/run.h"
 #include "train/report/style.h"
@@ -296,6 +297,7 @@ std::string ReportPage(const std::vector<std::string>& folders) {
   html += single ? Tiles(runs[0]) : ResultTable(runs);
   html += "<h2>Curves</h2>\n" + Key(runs) + Charts(runs);
   html += ExchangeTable(runs);
+  html += DevicesSection(runs);
   if (!single) html += Differences(runs);
   html += "<h2>Conditions</h2>\n";
   for (const ReportRun& run : runs) html += Details(run);

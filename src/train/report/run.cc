@@ -2,6 +2,7 @@
 #include "train/report/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -23,9 +24,29 @@ void AddNumbers(const Json& line, const char* key, std::map<std::string, double>
     if (value.is_number()) values[fmt::format("{} {}", key, name)] = value;
 }
 
-ReportEpoch EpochOf(const Json& line) {
-  ReportEpoch epoch{
-      .epoch = line.value("epoch", 0.0), .seconds = line.value("seconds", 0.0), .values = {}};
+ReportDevice& DeviceNamed(std::vector<ReportDevice>& devices, const std::string& name) {
+  for (ReportDevice& device : devices)
+    if (device.name == name) return device;
+  return devices.emplace_back(ReportDevice{.name = name, .values = {}});
+}
+
+/// What each device has done, if the node has several.
+std::vector<ReportDevice> DevicesOf(const Json& line) {
+  std::vector<ReportDevice> devices;
+  const Json node = line.value("node", Json::object());
+  for (const auto& [metric, by_device] : node.items())
+    if (by_device.is_object())
+      for (const auto& [name, value] : by_device.items())
+        if (value.is_number()) DeviceNamed(devices, name).values[metric] = value;
+  return devices;
+}
+
+ReportEpoch EpochOf(const Json& line, const std::string& executor) {
+  ReportEpoch epoch{.epoch = line.value("epoch", 0.0),
+                    .seconds = line.value("seconds", 0.0),
+                    .values = {},
+                    .executor = executor,
+                    .node = DevicesOf(line)};
   for (const char* set : {"train", "validation", "test", "exchange"})
     AddNumbers(line, set, epoch.values);
   for (const char* name : {"learning_rate", "examples_per_second"})
@@ -35,29 +56,18 @@ ReportEpoch EpochOf(const Json& line) {
 
 void TakeStart(const Json& line, ReportRun& run) {
   auto text = [&](const char* key) { return line.value(key, std::string("unknown")); };
+  run.executor = text("executor");
   run.facts = {{"parameters", Count(line.value("parameters", int64_t{0}))},
                {"examples", fmt::format("{} for training, {} for testing",
                                         Count(line.value("train_examples", int64_t{0})),
                                         Count(line.value("test_examples", int64_t{0})))},
                {"devices", line.contains("hardware") ? text("hardware") : text("devices")},
-               {"executor, strategy", text("executor") + ", " + text("strategy")},
+               {"executor, strategy", run.executor + ", " + text("strategy")},
                {"processor", text("cpu")},
                {"yoke", fmt::format("{} ({})", text("version"), text("commit"))}};
   const Json libraries = line.value("libraries", Json::object());
   if (libraries.contains("oneDNN"))
     run.facts.emplace_back("oneDNN", libraries["oneDNN"].get<std::string>());
-}
-
-/// What each device has done, where a node has several.
-void AddDevices(const Json& line, ReportRun& run) {
-  if (!line.contains("node")) return;
-  const Json& node = line["node"];
-  const auto updates = node["updates"].get<std::map<std::string, int64_t>>();
-  const auto busy = node["busy"].get<std::map<std::string, double>>();
-  for (const auto& [device, examples] : node["examples"].get<std::map<std::string, int64_t>>())
-    run.facts.emplace_back(device,
-                           fmt::format("{} examples, {} updates, busy {:.0f} %", Count(examples),
-                                       Count(updates.at(device)), 100 * busy.at(device)));
 }
 
 void TakeEnd(const Json& line, ReportRun& run) {
@@ -70,7 +80,6 @@ void TakeEnd(const Json& line, ReportRun& run) {
         "peak memory",
         fmt::format("{} (parameters, rule's state and tables {})", Bytes(memory.value("peak", 0.0)),
                     Bytes(memory.value("peak", 0.0) / memory.value("ratio", 1.0))));
-  AddDevices(line, run);
   const Json test = line.value("test", Json::object());
   for (const auto& [name, value] : test.items())
     if (value.is_number()) run.test.emplace_back(name, value);
@@ -98,12 +107,25 @@ void TakeLine(const Json& line, ReportRun& run) {
   const std::string event = line.value("event", "");
   if (event == "start") run.exchange.clear();  // counted anew
   TakeExchange(line, run);
+  for (ReportDevice& device : DevicesOf(line))
+    DeviceNamed(run.node, device.name) = std::move(device);
   if (event == "start") TakeStart(line, run), run.reason = "not ended", run.test.clear();
-  if (event == "epoch") run.epochs.push_back(EpochOf(line));
+  if (event == "epoch") run.epochs.push_back(EpochOf(line, run.executor));
   if (event == "end") TakeEnd(line, run);
 }
 
 }  // namespace
+
+double ReportDevice::Get(const std::string& metric) const {
+  const auto found = values.find(metric);
+  return found == values.end() ? NAN : found->second;
+}
+
+const ReportDevice* FindDevice(const std::vector<ReportDevice>& devices, const std::string& name) {
+  const auto found = std::find_if(devices.begin(), devices.end(),
+                                  [&](const ReportDevice& device) { return device.name == name; });
+  return found == devices.end() ? nullptr : &*found;
+}
 
 ReportRun ReadRun(const std::string& folder) {
   Require(fs::exists(folder), "there is no run directory {}", folder);
@@ -115,7 +137,10 @@ ReportRun ReadRun(const std::string& folder) {
   std::ifstream in(folder + "/metrics.jsonl");
   for (std::string text; std::getline(in, text);) {
     const Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (line.is_object()) TakeLine(line, run);
+    try {
+      if (line.is_object()) TakeLine(line, run);
+    } catch (const Json::exception&) {  // a value of another type: the line is damaged
+    }
   }
   TakeLastEpoch(run);
   while (run.name.size() > 1 && run.name.back() == '/') run.name.pop_back();

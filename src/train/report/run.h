@@ -11,11 +11,25 @@
 
 namespace yoke {
 
+/// One device of a node: what the record has of it ("examples", "updates", "busy", ...), by name.
+struct ReportDevice {
+  std::string name;
+  std::map<std::string, double> values;
+
+  double Get(const std::string& metric) const;  ///< NAN if the record does not have it.
+};
+
+/// Null if there is no such device.
+const ReportDevice* FindDevice(const std::vector<ReportDevice>& devices, const std::string& name);
+
 /// One epoch: "train loss", "test accuracy", "learning_rate", "examples_per_second", ... by name.
 struct ReportEpoch {
   double epoch = 0;
   double seconds = 0;
   std::map<std::string, double> values;
+  std::string executor;
+  /// The devices as then recorded; empty for a single one. Another executor counts anew.
+  std::vector<ReportDevice> node;
 };
 
 struct ReportRun {
@@ -25,6 +39,9 @@ struct ReportRun {
   Metrics test;  ///< Test metrics of the last weights.
   /// The last recorded exchange metrics (train/exchange.h); empty for a single replica.
   std::map<std::string, double> exchange;
+  /// Every device of a node with several, as last recorded (node/device_work.h).
+  std::vector<ReportDevice> node;
+  std::string executor;
   std::string reason;  ///< Why it ended; "not ended" while it is running (or was killed).
   double seconds = 0;
   /// {"parameters", "431,080"}, {"cpu", ...}
