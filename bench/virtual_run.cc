@@ -86,12 +86,14 @@ void Declare(CLI::App& app, Settings& to) {
   number("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
   rate("--slow-factor", to.slow_factor, "Of --slow-rank");
   number("--jitter", to.jitter, "Sigma of the logarithm of a charge's time");
-  app.add_option("--device", to.devices,
-                 "NAME=FILE: the speed of a device of node.devices (examples/devices); all of them, "
-                 "in place of --operations and --memory");
-  app.add_option("--losses", to.losses,
-                 "File for lines of virtual seconds, examples since the line before, and their mean "
-                 "loss");
+  app.add_option(
+      "--device", to.devices,
+      "NAME=FILE: the speed of a device of node.devices (examples/devices); all of them, "
+      "in place of --operations and --memory");
+  app.add_option(
+      "--losses", to.losses,
+      "File for lines of virtual seconds, examples since the line before, and their mean "
+      "loss");
   app.add_flag("--fair-links", to.fair_links, "Messages share a card evenly, as over TCP");
 }
 
@@ -190,15 +192,15 @@ int Main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const Job job = LoadJob(settings.job, settings.set.Read());
   SimulatedRanks cluster = {.latency = settings.latency,
-                                  .bytes_per_second = settings.bandwidth,
-                                  .service = ServiceOf(settings, job),
-                                  .fair_links = settings.fair_links,
-                                  .ranks_per_node = settings.ranks_per_node,
-                                  .cores = settings.cores,
-                                  .shared_cores = settings.shared_cores,
-                                  .polling = settings.polling,
-                                  .copy_bytes_per_second = settings.copies,
-                                  .device_bytes_per_second = settings.device_link};
+                            .bytes_per_second = settings.bandwidth,
+                            .service = ServiceOf(settings, job),
+                            .fair_links = settings.fair_links,
+                            .ranks_per_node = settings.ranks_per_node,
+                            .cores = settings.cores,
+                            .shared_cores = settings.shared_cores,
+                            .polling = settings.polling,
+                            .copy_bytes_per_second = settings.copies,
+                            .device_bytes_per_second = settings.device_link};
   if (!settings.devices.empty()) UseDevices(CurvesOf(settings), cluster);
   const auto began = std::chrono::steady_clock::now();
   RunRequest request = {.run = settings.run};

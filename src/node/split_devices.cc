@@ -158,13 +158,12 @@ void SplitDevices::ComputeOnCpu(Part& part, const ParamView& params) {
   part.result = {.loss = plan.Loss(), .examples = part.batch.size};
   const double seconds = Seconds(part, Now() - began);
   const auto cpu = std::ranges::find_if(parts_, [](const auto& each) { return each->cpu; });
-  usage_.Count(cpu - parts_.begin(), {.examples = part.batch.size, .updates = 1, .busy_seconds = seconds});
+  usage_.Count(cpu - parts_.begin(),
+               {.examples = part.batch.size, .updates = 1, .busy_seconds = seconds});
   if (part.cpu) part.Measure(seconds);
 }
 
-bool SplitDevices::InVirtualTime() const {
-  return context_.node && context_.node->InVirtualTime();
-}
+bool SplitDevices::InVirtualTime() const { return context_.node && context_.node->InVirtualTime(); }
 
 /// What a part took: as measured, or in virtual time with its copies.
 double SplitDevices::Seconds(Part& part, double measured) const {
@@ -203,7 +202,9 @@ void SplitDevices::TakeOver(Part& part, const ParamView& params) {
   if (cpu_plans_) return ComputeOnCpu(part, params);
   Copy(OnHost((*other)->replica->values()), params.values);
   part.result = (*other)->replica->Step(part.batch, part.gradients);
-  usage_.Count(other - parts_.begin(), {.examples = part.batch.size, .updates = 1, .busy_seconds = (*other)->replica->busy_seconds()});
+  usage_.Count(other - parts_.begin(), {.examples = part.batch.size,
+                                        .updates = 1,
+                                        .busy_seconds = (*other)->replica->busy_seconds()});
 }
 
 /// The gradients' weighted sum, and the weighted mean of the running statistics. The CPU's are in

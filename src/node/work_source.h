@@ -21,8 +21,8 @@ struct WorkRate {
 class WorkSource {
  public:
   virtual ~WorkSource() = default;
-  /// Adds the next examples of the round to `examples`, `most` or fewer, and returns the rate of the
-  /// first. Adds none when the round is over.
+  /// Adds the next examples of the round to `examples`, `most` or fewer, and returns the rate of
+  /// the first. Adds none when the round is over.
   virtual WorkRate Take(int64_t most, std::vector<int64_t>& examples) = 0;
   /// Reads examples that one call of Take has added, or a contiguous part of them.
   virtual void Read(std::span<const int64_t> examples, Batch& batch) const = 0;

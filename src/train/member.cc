@@ -213,7 +213,13 @@ void Member::TakeRound(DealtSteps& steps, int64_t last) {
                             NoteResult(std::exchange(part, {}), entered->entered().back());
                           }});
   entered = &source;
-  const StepResult result = replica_->RunRound(source, source.view());
+  StepResult result;
+  try {
+    result = replica_->RunRound(source, source.view());
+  } catch (...) {  // of the last step some examples may be left
+    taken_.insert(taken_.end(), source.entered().begin(), source.entered().end() - 1);
+    throw;
+  }
   rate_ = source.step().learning_rate;
   if (std::isfinite(result.loss) || world_.size() > 1) replica_->Leave(source.step());
   taken_.insert(taken_.end(), source.entered().begin(), source.entered().end());

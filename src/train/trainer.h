@@ -76,7 +76,7 @@ struct EndEvent {
   MemoryUse memory = {};
   Metrics exchange = {};  ///< As in EpochEvent, likewise the next.
   std::vector<DeviceWork> node = {};
-  double virtual_seconds = 0;         ///< On a simulated cluster: when its last rank ended.
+  double virtual_seconds = 0;  ///< On a simulated cluster: when its last rank ended.
 };
 
 /// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called in order,

@@ -12,8 +12,7 @@ List BuildMlp(const Options& options, const ModelTask& task) {
   for (int64_t width : options.Ints("widths")) {
     Require(width > 0, "{}: every width must be at least 1", options.Where("widths"));
     list.push_back(Weighted(task, list, width));
-    if (options.Has("initializer"))
-      list.back().Set("initializer", options.String("initializer"));
+    if (options.Has("initializer")) list.back().Set("initializer", options.String("initializer"));
     list.push_back(Layer(options.String("activation").c_str()));
   }
   list.push_back(Weighted(task, list, task.outputs));
@@ -21,9 +20,10 @@ List BuildMlp(const Options& options, const ModelTask& task) {
 }
 
 OptionSpec HiddenInitializer() {
-  OptionSpec spec = layer::InitializerOption("initializer", "",
-                                      "Initial weights of the hidden layers, by default those of "
-                                      "the layer; deep networks of sigmoid need xavier_sigmoid.");
+  OptionSpec spec =
+      layer::InitializerOption("initializer", "",
+                               "Initial weights of the hidden layers, by default those of "
+                               "the layer; deep networks of sigmoid need xavier_sigmoid.");
   spec.fallback = {};
   return spec;
 }
