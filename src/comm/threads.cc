@@ -1,6 +1,7 @@
 // Ranks as threads: one mailbox per rank behind a lock.
 #include "comm/threads.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -8,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -19,9 +21,26 @@
 namespace yoke {
 namespace {
 
-struct Box {
-  std::mutex mutex;
+/// A thread that waits for a message, or has waited.
+struct Waiter {
+  const MessageKey* key = nullptr;  // null: it does not wait
   std::condition_variable changed;
+};
+
+struct Box {
+  /// The place for one more thread to wait; stays as long as the box, so that it can be woken after
+  /// the lock is released.
+  Waiter& Enter(const MessageKey& key) {
+    const auto free =
+        std::ranges::find_if(waiters, [](const auto& each) { return each->key == nullptr; });
+    Waiter& waiter =
+        free != waiters.end() ? **free : *waiters.emplace_back(std::make_unique<Waiter>());
+    waiter.key = &key;
+    return waiter;
+  }
+
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Waiter>> waiters;
   Mailbox mail;
   int failed = -1;  // a rank that sends no more messages
 };
@@ -40,7 +59,7 @@ struct World {
     for (Box& box : boxes) {
       const std::lock_guard lock(box.mutex);
       if (box.failed < 0) box.failed = rank;
-      box.changed.notify_all();
+      for (const auto& waiter : box.waiters) waiter->changed.notify_all();
     }
   }
 
@@ -64,9 +83,14 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
     Letter letter{.key = {.context = context, .source = rank_, .tag = tag},
                   .bytes = {bytes.begin(), bytes.end()}};
     Box& box = world_->boxes[to];
-    const std::lock_guard lock(box.mutex);
-    box.mail.Put(std::move(letter));
-    box.changed.notify_all();
+    std::vector<Waiter*> wanting;
+    {
+      const std::lock_guard lock(box.mutex);
+      const MessageKey key = box.mail.Put(std::move(letter)).key;
+      for (const auto& waiter : box.waiters)
+        if (waiter->key && Mailbox::Fits(*waiter->key, key)) wanting.push_back(waiter.get());
+    }
+    for (Waiter* waiter : wanting) waiter->changed.notify_all();
   }
 
   Message Receive(const MessageKey& key, const char* operation) override {
@@ -100,10 +124,12 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
     Box& box = world_->boxes[rank_];
     std::unique_lock lock(box.mutex);
     Mailbox::Place place;
-    const bool over = !box.changed.wait_for(lock, WaitTime(seconds), [&] {
+    Waiter& waiter = box.Enter(key);
+    const bool over = !waiter.changed.wait_for(lock, WaitTime(seconds), [&] {
       place = box.mail.Find(key);
       return place != box.mail.End() || box.failed >= 0;
     });
+    waiter.key = nullptr;
     if (over) return false;
     if (place == box.mail.End()) throw GaveUp(FailureSentence(*this, box.failed, operation));
     message = box.mail.Take(place);

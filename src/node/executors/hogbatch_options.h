@@ -44,8 +44,9 @@ inline std::vector<OptionSpec> HogbatchOptions(std::vector<OptionSpec> own) {
        .maximum = 1e6},
       {.name = "hogbatch_round",
        .type = OptionType::kInt,
-       .help = "Examples of a step. Devices wait only where the strategy exchanges, and at an epoch's "
-               "end. By default 64 batches, at most a quarter of an epoch.",
+       .help =
+           "Examples of a step. Devices wait only where the strategy exchanges, and at an epoch's "
+           "end. By default 64 batches, at most a quarter of an epoch.",
        .minimum = 1,
        .maximum = 1e9},
       {.name = "hogbatch_scale_rate",
