@@ -64,7 +64,7 @@ class ReportTest : public testing::Test {
  protected:
   /// A run directory of `epochs` epochs.
   std::string Run(const std::string& name, int epochs, const std::string& rate, bool ended = true) {
-    const std::string folder = testing::TempDir() + "/report/" + name;
+    std::string folder = testing::TempDir() + "/report/" + name;
     fs::create_directories(folder);
     std::ofstream(folder + "/job.toml")
         << "[model]\nname = \"mlp\"\n[train]\nlearning_rate = " << rate << "\n";
