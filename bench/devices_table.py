@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Time to a training loss on a CPU and a GPU together, in virtual time with real gradients (Hogbatch: Ma and Rusu 2020, figures 5 to 8).
 
-usage: devices_table.py OUT [--sets covtype,w8a,...] [--seconds V] [--jobs N] [--cpu FILE] [--gpu FILE] [--rates 1,4]
+usage: devices_table.py OUT [--sets covtype,w8a,...] [--seconds V] [--jobs N] [--cpu FILE] [--gpu FILE] [--rates 0.1,0.4]
 
 Trains the paper's networks (512 sigmoid units a layer) with each executor and each learning rate for V virtual seconds, two
 at a time, and prints the table of docs/executors/cpu-and-gpu.md. OUT keeps the runs; those that are there are not run again.
@@ -91,7 +91,7 @@ def seconds_to(curve, goal):
 def table(name, results):
     """Prints the set's table; results by way and rate."""
     curves = {key: smooth(points) for key, (points, end) in results.items() if end["reason"] != "diverged"}
-    first = max(curve[0][1] for curve in curves.values() if curve)
+    first = min(points[0][2] for points, _ in results.values() if points)  # before it has learned or diverged
     lowest = min(loss for curve in curves.values() for _, loss in curve)
     goal = first - 0.95 * (first - lowest)
     print(f"\n{name}: loss {first:.3f} to {lowest:.3f}, goal {goal:.3f}\n")
@@ -145,7 +145,7 @@ def main():
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--ways", help="a part of the names, separated by ;")
     parser.add_argument("--seconds", type=float, help="virtual, of each run")
-    parser.add_argument("--rates", default="1,4")
+    parser.add_argument("--rates", default="0.1,0.4")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--cpu", default=ROOT / "examples/devices/cpu-16-cores.toml")
     parser.add_argument("--gpu", default=ROOT / "examples/devices/k80.toml")
