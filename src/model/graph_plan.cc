@@ -43,7 +43,7 @@ class StagedPlan : public GraphPlan {
         request_(request),
         stages_(std::move(stages)),
         list_(stages_.list),
-        arrays_(request.target),
+        own_arrays_(request.target),
         sum_(MakeSum(/*relu=*/false, request.target)),
         bf16_(request.target) {
     size_t most = 0;
@@ -67,7 +67,7 @@ class StagedPlan : public GraphPlan {
     Check(params.values.device == request_.target.device,
           "a plan computes with values in its own device's memory");
     Allocate(stages_, request_.target);
-    arrays_.Take(batch);
+    FindArrays(batch);
     view_ = request_.arithmetic == DType::kBf16 && !params.bf16 ? bf16_.Refresh(params) : params;
     scored_only_ = request_.below_output || body() || !HasLabels(batch);
     non_finite_.clear();
@@ -134,6 +134,16 @@ class StagedPlan : public GraphPlan {
   bool body() const { return request_.part == GraphPart::kBody; }
   Stream& stream() const { return *request_.target.stream; }
   bool on_host() const { return request_.target.device->IsHost(); }
+
+  /// The batch's arrays where the plan runs.
+  void FindArrays(const Batch& batch) {
+    if (!on_host() && batch.sent) {
+      arrays_ = batch.sent;
+      return arrays_->Join(stream());
+    }
+    own_arrays_.Take(batch);
+    arrays_ = &own_arrays_;
+  }
 
   /// Copies the losses of this pass to the host, in the order of the stream.
   void FetchLosses() {
@@ -207,7 +217,7 @@ class StagedPlan : public GraphPlan {
 
   /// The output of a stage, or the data, for this batch.
   Tensor OutputOf(int stage) const {
-    void* data = input_.sparse ? nullptr : arrays_.dense().data;
+    void* data = input_.sparse ? nullptr : arrays_->dense().data;
     if (stage == kData) return TensorOf(input_, request_.batch, data);
     Tensor output = list_[stage].output;
     if (!output.data && OnData(list_, stage)) output.data = data;
@@ -224,9 +234,9 @@ class StagedPlan : public GraphPlan {
     const Tensor input = OutputOf(first.stage);
     ActiveSet* const below = first.stage == kData ? nullptr : ActiveOf(list_[first.stage]);
     return {.batch = batch,
-            .sparse = arrays_.sparse(),
-            .labels = arrays_.labels(),
-            .examples = arrays_.examples(),
+            .sparse = arrays_->sparse(),
+            .labels = arrays_->labels(),
+            .examples = arrays_->examples(),
             .input = input,
             .output = OutputOf(static_cast<int>(i)),
             .input_gradient = GradientOf(first, input),
@@ -259,7 +269,8 @@ class StagedPlan : public GraphPlan {
   Stages stages_;
   std::vector<Stage>& list_;
   std::vector<Tensor> others_, other_gradients_;  // of the current call
-  BatchArrays arrays_;
+  BatchArrays own_arrays_;
+  const BatchArrays* arrays_ = nullptr;  // of the last Forward
   std::unique_ptr<SumKernel> sum_;
   SumCall add_;
   Bf16Copy bf16_;

@@ -1,4 +1,4 @@
-// DeviceReplica: copies and passes in the order of one stream.
+// DeviceReplica: passes and their copies in the order of one stream, batches on another.
 #include "node/device_replica.h"
 
 #include <fmt/core.h>
@@ -10,8 +10,21 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "node/sub_batch.h"
+#include "tensor/batch_arrays.h"
 
 namespace yoke {
+
+namespace {
+
+/// A batch on the host and on the device.
+struct SentBatch {
+  SentBatch(Device& device, Stream& stream) : there({.device = &device, .stream = &stream}) {}
+
+  Batch batch;
+  BatchArrays there;
+};
+
+}  // namespace
 
 struct DeviceReplica::Queue {
   Queue(const ExecutorContext& context, Device& device, int64_t usual)
@@ -21,6 +34,8 @@ struct DeviceReplica::Queue {
         host_statistics(device.staging(),
                         (layout.size() - layout.statistics_begin()) * SizeOf(DType::kF32)),
         stream(device.NewStream()),
+        sending(device.NewStream()),
+        batches{SentBatch(device, *sending), SentBatch(device, *sending)},
         values(device, host_values.bytes()),
         gradients(layout, device),
         plans(context, usual, {.target = {.device = &device, .stream = stream.get()}}) {
@@ -28,13 +43,15 @@ struct DeviceReplica::Queue {
   }
 
   const ParamLayout layout;
-  Batch batch;
   Buffer host_values, host_gradient, host_statistics;
-  std::unique_ptr<Stream> stream;
+  std::unique_ptr<Stream> stream, sending;
+  SentBatch batches[2];
+  int sent = 0, now = 0;  ///< The one sent last, and that of the pass under way.
   Buffer values;
   Gradients gradients;
   Plans plans;
   GraphPlan* plan = nullptr;  ///< Of the pass under way.
+  const Batch& batch() const { return batches[now].batch; }
   bool stalled = false;
   Queue* next_stalled = nullptr;
 };
@@ -46,11 +63,14 @@ DeviceReplica::DeviceReplica(const ExecutorContext& context, Device& device, int
       queue_(std::make_unique<Queue>(context, device, usual)) {}
 
 DeviceReplica::~DeviceReplica() {
-  try {
-    if (!queue_->stalled) Await();
-  } catch (const std::exception&) {  // its reason has been told
-  }
-  if (!queue_->stalled) return;
+  const auto ends = [this](Stream& stream) {
+    try {
+      return stream.WaitFor(timeout_);
+    } catch (const std::exception&) {  // its reason has been told
+      return true;
+    }
+  };
+  if (!queue_->stalled && ends(*queue_->stream) && ends(*queue_->sending)) return;
   // Reachable, and never destroyed.
   static std::mutex mutex;
   static Queue* stalled = nullptr;
@@ -71,10 +91,18 @@ std::span<float> DeviceReplica::values() {
   return AllOf<float>(queue_->host_values).Host();
 }
 
-void DeviceReplica::Begin(const Batch& batch) {
+void DeviceReplica::Send(const Batch& batch) {
+  SentBatch& next = queue_->batches[queue_->sent ^= 1];
+  CopyBatch(batch, next.batch);
+  next.there.Send(next.batch);
+  next.batch.sent = &next.there;
+}
+
+void DeviceReplica::Begin() {
   Await();
   Queue& queue = *queue_;
-  CopyBatch(batch, queue.batch);
+  queue.now = queue.sent;
+  const Batch& batch = queue.batch();
   queue.plan = &queue.plans.For(batch.size);
   busy_before_ = queue.stream->busy_seconds();
   const ParamView view = {.layout = &queue.layout,
@@ -82,8 +110,8 @@ void DeviceReplica::Begin(const Batch& batch) {
                           .writable = AllOf<float>(queue.values),
                           .gradients = &queue.gradients};
   queue.stream->Copy(queue.values.data(), queue.host_values.data(), queue.values.bytes());
-  queue.plan->Forward(queue.batch, view);
-  queue.plan->Backward(queue.batch, view, {});
+  queue.plan->Forward(batch, view);
+  queue.plan->Backward(batch, view, {});
 }
 
 StepResult DeviceReplica::Finish(Gradients& gradients) {
@@ -98,7 +126,7 @@ StepResult DeviceReplica::Finish(Gradients& gradients) {
   Copy(gradients.dense(), AllOf<float>(queue.host_gradient));
   for (int s = 0; s < std::ssize(queue.layout.slices()); ++s)
     std::swap(gradients.rows(s), queue.gradients.rows(s));
-  return {.loss = queue.plan->Loss(), .examples = queue.batch.size};
+  return {.loss = queue.plan->Loss(), .examples = queue.batch().size};
 }
 
 std::span<const float> DeviceReplica::statistics() const {

@@ -10,8 +10,8 @@
 namespace yoke {
 
 /// Values and batches are copied to the device, gradients and running statistics back, all through
-/// host memory of the replica: the device never touches the caller's. The CPU may work between
-/// Begin and Finish. One caller at a time.
+/// host memory of the replica: the device never touches the caller's. Batches have a stream of
+/// their own. The CPU may work between Begin and Finish. One caller at a time.
 class DeviceReplica {
  public:
   /// Compiles the plan for batches of `usual` examples. Throws UserError for a layer that the
@@ -25,13 +25,16 @@ class DeviceReplica {
 
   /// The values of the next pass, on the host, for the caller to write.
   std::span<float> values();
-  /// Copies values and batch there and starts the gradient of the batch's mean loss.
-  void Begin(const Batch& batch);
+  /// Copies the batch of the next pass there; one while a pass is under way.
+  void Send(const Batch& batch);
+  /// Copies the values there and starts the gradient of the mean loss of the batch sent last.
+  void Begin();
   /// Waits for the end of the pass and writes the gradient to `gradients`. Throws Error if one of
   /// several devices does not answer within the context's device_timeout.
   StepResult Finish(Gradients& gradients);
   StepResult Step(const Batch& batch, Gradients& gradients) {
-    Begin(batch);
+    Send(batch);
+    Begin();
     return Finish(gradients);
   }
 

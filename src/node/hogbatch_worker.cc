@@ -45,7 +45,7 @@ void HogbatchWorker::Await(Piece& piece) const {
   while (!channel_->TryReceive(channel_->rank(), 1 + index_, message, kForEver)) {
   }
   piece.work = Decode(message, piece.examples);
-  piece.read = false;
+  piece.sent = false;
 }
 
 ScheduleWork HogbatchWorker::Execute(Piece& piece) {
@@ -74,7 +74,7 @@ void HogbatchWorker::Train(Piece& piece, ScheduleWork& report) {
   const WorkSource& source = *shared_.round.source;
   const std::span<const int64_t> examples = piece.examples;
   if (replica_) {
-    if (!piece.read) source.Read(examples, piece.batch);
+    if (!piece.sent) Send(piece);
     return Update(piece.batch, piece.work, report);
   }
   for (size_t at = 0; at < examples.size() && std::isfinite(report.loss);) {
@@ -110,15 +110,21 @@ int64_t HogbatchWorker::FindLeast(const Piece& piece) {
   return least;
 }
 
-/// While the device computes: asks for the next piece and reads it.
+/// While the device computes: asks for the next piece and sends it.
 void HogbatchWorker::LookAhead() {
   const ScheduleWork ready = {.worker = index_, .kind = ScheduleWork::kReady};
   channel_->Send(std::as_bytes(std::span(&ready, 1)), channel_->rank(), kToCoordinator);
   Await(next_);
   has_next_ = next_.work.kind != ExecuteWork::kNothing;
   if (next_.work.kind != ExecuteWork::kTrain) return;
-  shared_.round.source->Read(next_.examples, next_.batch);
-  next_.read = true;
+  Send(next_);
+}
+
+/// Reads a device's batch and copies it there.
+void HogbatchWorker::Send(Piece& piece) {
+  shared_.round.source->Read(piece.examples, piece.batch);
+  replica_->Send(piece.batch);
+  piece.sent = true;
 }
 
 /// One update, unless the loss is not finite; then nothing changes.
@@ -173,7 +179,7 @@ double HogbatchWorker::OnDevice(const Batch& batch, const ParamView& view, Updat
   float* const shared = view.writable.Host().data();
   float* const own = replica_->values().data();
   CopyShared(view.values.Host().data(), layout.size(), own);
-  replica_->Begin(batch);
+  replica_->Begin();
   LookAhead();
   const double loss = replica_->Finish(gradients_).loss;
   if (InVirtualTime()) Charge(batch.size, true);

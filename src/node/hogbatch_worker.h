@@ -57,14 +57,15 @@ class HogbatchWorker {
   struct Piece {
     ExecuteWork work;
     std::vector<int64_t> examples;
-    Batch batch;  ///< Of a device, once it has been read.
-    bool read = false;
+    Batch batch;        ///< Of a device, once it has been read.
+    bool sent = false;  ///< To the device.
   };
 
   void Await(Piece& piece) const;
   ScheduleWork Execute(Piece& piece);
   void Train(Piece& piece, ScheduleWork& report);
   int64_t FindLeast(const Piece& piece);
+  void Send(Piece& piece);
   void LookAhead();
   void Update(const Batch& batch, const ExecuteWork& work, ScheduleWork& report);
   double OnThread(const Batch& batch, const ParamView& view, UpdateStep& step);

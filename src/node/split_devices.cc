@@ -127,7 +127,8 @@ bool SplitDevices::Balanced(int64_t examples, double speed) const {
 void SplitDevices::Begin(Part& part, const ParamView& params) const {
   try {
     Copy(OnHost(part.replica->values()), params.values);
-    part.replica->Begin(part.batch);
+    part.replica->Send(part.batch);
+    part.replica->Begin();
   } catch (const std::exception& error) {
     part.failure = error.what();
   }

@@ -10,6 +10,8 @@
 
 namespace yoke {
 
+class BatchArrays;
+
 /// Growing CSR storage for a batch.
 struct SparseStorage {
   int64_t width = 0;
@@ -48,6 +50,10 @@ class Batch {
 
   std::vector<int32_t> classes;  ///< One class per example, or empty.
   SparseStorage labels;          ///< Label sets (values empty), or empty.
+
+  /// Copies of these arrays on a device, which may be under way (BatchArrays::Send). Null: a plan
+  /// on a device copies them itself.
+  const BatchArrays* sent = nullptr;
 
   std::vector<int64_t> scratch;  ///< For a reader that wraps another one, while it reads.
 

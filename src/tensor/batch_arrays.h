@@ -10,7 +10,8 @@ namespace yoke {
 class BatchArrays {
  public:
   explicit BatchArrays(const Target& target)
-      : dense_copy_(target),
+      : target_(target),
+        dense_copy_(target),
         sparse_copy_(target),
         classes_copy_(target),
         sets_copy_(target),
@@ -28,6 +29,12 @@ class BatchArrays {
       labels_ = {.classes = classes_copy_.Of(batch.classes)};
     examples_ = batch.examples.empty() ? nullptr : examples_copy_.Of(batch.examples);
   }
+  /// Take on another device; what `stream` runs from Join on finds the copies there.
+  void Send(const Batch& batch) {
+    Take(batch);
+    there_ = target_.stream->Record();
+  }
+  void Join(Stream& stream) const { stream.Await(there_); }
 
   const Tensor& dense() const { return dense_; }
   const SparseRows& sparse() const { return sparse_; }
@@ -47,6 +54,8 @@ class BatchArrays {
     GrowingBuffer offsets, ids, values;
   };
 
+  Target target_;
+  std::shared_ptr<Event> there_;  // after Send
   Tensor dense_;
   SparseRows sparse_;
   Labels labels_;
