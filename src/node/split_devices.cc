@@ -31,7 +31,7 @@ struct SplitDevices::Part {
   bool apart() const { return replica != nullptr; }
   /// It took so long for its batch.
   void Measure(double seconds) {
-    if (seconds <= 0) return;
+    if (seconds <= 0 || stated) return;
     const double now = double(batch.size) / seconds;
     speed = speed > 0 ? (1 - kNewest) * speed + kNewest * now : now;
   }
@@ -39,18 +39,22 @@ struct SplitDevices::Part {
   Batch batch;
   Gradients gradients;
   bool cpu;
-  double speed = 0;    ///< Examples per second; 0: not measured yet.
-  double seconds = 0;  ///< Of this step.
+  double speed = 0;     ///< Examples per second; 0: not measured yet.
+  bool stated = false;  ///< The speed is a fraction of the batch.
+  double seconds = 0;   ///< Of this step.
   StepResult result;
   std::string failure;                     ///< Why it failed in this step, or "".
   std::unique_ptr<DeviceReplica> replica;  ///< Null: the CPU, or a device that has failed.
 };
 
-SplitDevices::SplitDevices(const ExecutorContext& context)
+SplitDevices::SplitDevices(const ExecutorContext& context, const std::vector<double>& fractions)
     : context_(context), usage_(context.devices) {
   for (Device* device : context_.devices) {
     parts_.push_back(std::make_unique<Part>(context_, device));
     if (device->IsHost()) cpu_plans_ = std::make_unique<Plans>(context_, context_.batch);
+    if (fractions.empty()) continue;
+    parts_.back()->stated = true;
+    parts_.back()->speed = fractions[parts_.size() - 1];
   }
 }
 

@@ -14,11 +14,12 @@ namespace yoke {
 
 ///   g = sum over d of (b_d / b) g_d,   b_d proportional to the examples per second of device d,
 /// so that all are ready at the same time: t = 1 / (sum of 1 / t_d). Speeds are measured in every
-/// step; the division changes when that saves time, because new sizes need new plans. A device that
-/// fails or stalls is left out from then on, and another one computes its part.
+/// step; the division changes when that saves time, because new sizes need new plans. Stated
+/// `fractions` of the batch, one for each device, replace measured speed. A device that fails or
+/// stalls is left out from then on, and another one computes its part.
 class SplitDevices : public Executor {
  public:
-  explicit SplitDevices(const ExecutorContext& context);
+  explicit SplitDevices(const ExecutorContext& context, const std::vector<double>& fractions = {});
   ~SplitDevices() override;
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
   std::string FirstNonFinite() const override;

@@ -115,6 +115,24 @@ TEST(SplitDevices, GiveASlowDeviceLess) {
   EXPECT_GT(work[1].examples, 0);
 }
 
+TEST(SplitDevices, DivideAsStated) {
+  const auto device = NewEmulatedDevice(0, {.slowdown = 10});
+  JobSettings settings = OnBoth(*device);
+  settings.node = {{"split_fractions", List{0.25, 0.75}}};
+  Job split(settings), single({});
+  for (int step = 0; step < 6; ++step) {
+    const Batch batch = DrawnBatch(8, 0);
+    EXPECT_NEAR(split.Step(batch), single.Step(batch), 1e-5) << step;
+  }
+  const std::vector<DeviceWork> work = split.executor().Work();
+  EXPECT_EQ(work[0].examples, 6 * 2);
+  EXPECT_EQ(work[1].examples, 6 * 6);
+  for (const List& wrong : {List{0.5}, List{0.5, 0.6}, List{0.0, 1.0}}) {
+    settings.node = {{"split_fractions", wrong}};
+    EXPECT_THROW(Job{settings}, UserError);
+  }
+}
+
 TEST(SplitDevices, GoOnWithoutADeviceThatFails) {
   for (const bool sparse : {false, true}) {
     BreakingDevice device(3);

@@ -6,6 +6,7 @@
 // Gain: no barrier of all cores in each layer, and no weight read across memory nodes.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 
 #include "base/check.h"
@@ -207,6 +208,22 @@ int UsualParts(const ThreadPlan& threads) {
   return std::clamp(static_cast<int>(nodes.size()), std::min(2, threads.threads), 1024);
 }
 
+/// The option, or nothing.
+std::vector<double> Fractions(const Options& options, const ExecutorContext& context) {
+  if (!options.Has("split_fractions")) return {};
+  std::vector<double> fractions = options.Floats("split_fractions");
+  double sum = 0;
+  for (const double fraction : fractions) {
+    Require(fraction > 0, "{}: expected fractions above 0, got {}",
+            options.Where("split_fractions"), fraction);
+    sum += fraction;
+  }
+  Require(fractions.size() == context.devices.size() && std::abs(sum - 1) < 1e-6,
+          "{}: expected {} fractions of sum 1, one for each device, got {} of sum {:g}",
+          options.Where("split_fractions"), context.devices.size(), fractions.size(), sum);
+  return fractions;
+}
+
 }  // namespace
 
 ExecutorEntry split() {
@@ -219,15 +236,21 @@ ExecutorEntry split() {
             .help =
                 "Parts of the CPU; by default one per memory node, or 2 if there is only one node.",
             .minimum = 1,
-            .maximum = 1024}},
+            .maximum = 1024},
+           {.name = "split_fractions",
+            .type = OptionType::kFloats,
+            .help = "Fractions of the batch, one for each of several devices; by default by their "
+                    "measured speed."}},
       .make = [](const Options& options,
                  const ExecutorContext& context) -> std::unique_ptr<Executor> {
         if (context.devices != std::vector<Device*>{&Cpu()}) {
           Require(!options.Has("parts"),
                   "{}: parts are of the CPU alone, and node.devices has others",
                   options.Where("parts"));
-          return std::make_unique<SplitDevices>(context);
+          return std::make_unique<SplitDevices>(context, Fractions(options, context));
         }
+        Require(!options.Has("split_fractions"), "{}: node.devices has the CPU alone",
+                options.Where("split_fractions"));
         const int parts = options.Has("parts") ? static_cast<int>(options.Int("parts"))
                                                : UsualParts(context.threads);
         if (parts == 1) return FindEntry(executors(), "executor", "single").make({}, context);
