@@ -231,7 +231,10 @@ int64_t Hogbatch::SizeFor(const Member& member, int64_t batch) const {
   const double in_hand = member.given.empty() ? 0 : double(member.given.front().size());
   const double fair = (double(left) * own - in_hand * others) / (own + others);
   const int64_t least = member.given.empty() ? 1 : 0;
-  return std::clamp<int64_t>(std::llround(fair), least, batch);
+  const auto most = std::max<int64_t>(std::llround(fair), least);
+  int64_t size = batch;
+  while (size > most) size /= 2;  // few sizes: each needs a plan
+  return size;
 }
 
 int64_t Hogbatch::BatchesOfLease(const Member& member) const {

@@ -1,4 +1,4 @@
-// Plans: the usual batch size and a few others, because an epoch's last batch is smaller.
+// Plans: the usual batch size and those used last, because an epoch's last batch is smaller.
 #include "node/plans.h"
 
 #include <algorithm>
@@ -24,11 +24,13 @@ Plans::Plans(const ExecutorContext& context, int64_t usual, PlanSettings setting
 }
 
 GraphPlan& Plans::For(int64_t batch) {
-  for (Sized& sized : plans_)
-    if (sized.batch == batch) return *(last_ = sized.plan.get());
+  const auto known = std::ranges::find(plans_, batch, &Sized::batch);
+  if (known != plans_.end()) {
+    std::rotate(known, known + 1, plans_.end());  // the one used last is the last
+    return *(last_ = plans_.back().plan.get());
+  }
   if (plans_.size() > kOtherPlans)
-    plans_.erase(std::find_if(plans_.begin(), plans_.end(),
-                              [&](const Sized& s) { return s.batch != usual_; }));
+    plans_.erase(std::ranges::find_if(plans_, [&](const Sized& s) { return s.batch != usual_; }));
   const std::lock_guard lock(compiling);
   plans_.push_back({batch, context_.graph.Compile({.batch = batch,
                                                    .training = true,

@@ -15,7 +15,8 @@
 namespace yoke {
 namespace {
 
-constexpr double kNewest = 0.3;     // weight of a step's measurement in a device's speed
+constexpr double kNewest = 0.1;     // weight of a step's measurement in a device's speed
+constexpr size_t kDivisions = 8;    // kept
 constexpr double kWorthMore = 1.1;  // a division takes so many times longer than the best one
 
 }  // namespace
@@ -33,13 +34,14 @@ struct SplitDevices::Part {
   void Measure(double seconds) {
     if (seconds <= 0 || stated) return;
     const double now = double(batch.size) / seconds;
-    speed = speed > 0 ? (1 - kNewest) * speed + kNewest * now : now;
+    speed += std::max(kNewest, 1.0 / ++measured) * (now - speed);
   }
 
   Batch batch;
   Gradients gradients;
   bool cpu;
   double speed = 0;     ///< Examples per second; 0: not measured yet.
+  int measured = 0;     ///< Times.
   bool stated = false;  ///< The speed is a fraction of the batch.
   double seconds = 0;   ///< Of this step.
   StepResult result;
@@ -64,7 +66,8 @@ StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
                               const ExecutorStep& step) {
   if (batch.size == 0) return StepOfNothing(params, step.ready);
   const double began = Now();
-  Divide(batch.size);
+  if (divisions_.size() > kDivisions) divisions_.clear();
+  sizes_ = Divide(batch.size);
   int64_t at = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
     TakeSubBatch(batch, at, at + sizes_[i], parts_[i]->batch);
@@ -90,8 +93,9 @@ StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
 }
 
 /// In proportion to speed; devices whose speed is not known yet count like the slowest known one.
-/// Every device gets an example where there are enough.
-void SplitDevices::Divide(int64_t examples) {
+/// Every device gets an example where there are enough. A division stays while it is balanced.
+const std::vector<int64_t>& SplitDevices::Divide(int64_t examples) {
+  std::vector<int64_t>& sizes = divisions_[examples];
   std::vector<double> speeds;
   double least = 0;
   for (const auto& part : parts_)
@@ -100,8 +104,8 @@ void SplitDevices::Divide(int64_t examples) {
   for (const auto& part : parts_)
     speeds.push_back(!part->works() ? 0 : part->speed > 0 ? part->speed : std::max(least, 1.0));
   double sum = std::accumulate(speeds.begin(), speeds.end(), 0.0);
-  if (Balanced(examples, sum)) return;
-  sizes_.assign(parts_.size(), 0);
+  if (Balanced(sizes, sum)) return sizes;
+  sizes.assign(parts_.size(), 0);
   auto behind = std::ranges::count_if(speeds, [](double speed) { return speed > 0; });
   int64_t left = examples;
   for (size_t i = 0; i < parts_.size(); ++i) {
@@ -109,23 +113,25 @@ void SplitDevices::Divide(int64_t examples) {
     --behind;
     const int64_t wanted = std::lround(double(left) * speeds[i] / sum);
     const int64_t most = std::max<int64_t>(left - behind, std::min<int64_t>(left, 1));
-    sizes_[i] = behind == 0 ? left : std::clamp(wanted, std::min<int64_t>(left, 1), most);
+    sizes[i] = behind == 0 ? left : std::clamp(wanted, std::min<int64_t>(left, 1), most);
     sum -= speeds[i];
-    left -= sizes_[i];
+    left -= sizes[i];
   }
+  return sizes;
 }
 
-/// Whether the present division is of so many examples, and takes hardly longer than the best one
-/// by all devices, whose speeds sum up to `speed`.
-bool SplitDevices::Balanced(int64_t examples, double speed) const {
-  if (std::accumulate(sizes_.begin(), sizes_.end(), int64_t{0}) != examples) return false;
+/// Whether a division takes hardly longer than the best one by all devices, whose speeds sum up to
+/// `speed`.
+bool SplitDevices::Balanced(const std::vector<int64_t>& sizes, double speed) const {
+  if (sizes.empty()) return false;
   double longest = 0;
-  for (size_t i = 0; i < sizes_.size(); ++i) {
-    if (sizes_[i] == 0) continue;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) continue;
     if (!parts_[i]->works() || parts_[i]->speed == 0) return false;
-    longest = std::max(longest, double(sizes_[i]) / parts_[i]->speed);
+    longest = std::max(longest, double(sizes[i]) / parts_[i]->speed);
   }
-  return longest <= kWorthMore * double(examples) / speed;
+  const auto examples = double(std::accumulate(sizes.begin(), sizes.end(), int64_t{0}));
+  return longest <= kWorthMore * examples / speed;
 }
 
 void SplitDevices::Begin(Part& part, const ParamView& params) const {

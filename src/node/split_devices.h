@@ -2,6 +2,7 @@
 // et al., Omnivore, 2016); their gradients are summed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,8 +31,8 @@ class SplitDevices : public Executor {
  private:
   struct Part;
 
-  void Divide(int64_t examples);
-  bool Balanced(int64_t examples, double speed) const;
+  const std::vector<int64_t>& Divide(int64_t examples);
+  bool Balanced(const std::vector<int64_t>& sizes, double speed) const;
   void Begin(Part& part, const ParamView& params) const;
   void Finish(size_t i);
   void ComputeOnCpu(Part& part, const ParamView& params);
@@ -44,7 +45,8 @@ class SplitDevices : public Executor {
   ExecutorContext context_;
   std::unique_ptr<Plans> cpu_plans_;  ///< Null: the CPU is not used.
   std::vector<std::unique_ptr<Part>> parts_;
-  std::vector<int64_t> sizes_;  ///< Of the parts.
+  std::map<int64_t, std::vector<int64_t>> divisions_;  ///< By examples of a step.
+  std::vector<int64_t> sizes_;                         ///< Of the parts in this step.
   PartRows rows_;
   DeviceUsage usage_;
 };

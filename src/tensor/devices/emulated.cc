@@ -151,10 +151,9 @@ class EmulatedStream : public Stream, public WorkQueue {
 
   void Copy(void* to, const void* from, int64_t bytes) override {
     if (bytes == 0) return;
-    Push({[to = Reach(to), from = Reach(from), bytes, rate = speed_.copy_bytes_per_second] {
-      std::memmove(to, from, bytes);
-      if (rate > 0) SleepFor(static_cast<double>(bytes) / rate);
-    }});
+    const double rate = speed_.copy_bytes_per_second;
+    Push({.run = [to = Reach(to), from = Reach(from), bytes] { std::memmove(to, from, bytes); },
+          .more_seconds = rate > 0 ? static_cast<double>(bytes) / rate : 0});
   }
 
   void Clear(void* memory, int64_t bytes) override {
@@ -191,8 +190,9 @@ class EmulatedStream : public Stream, public WorkQueue {
  private:
   struct Item {
     std::function<void()> run;
-    double slowdown = 1;  ///< Of kernels; copies have a speed of their own.
-    bool works = true;    ///< Not when it waits for another stream.
+    double slowdown = 1;      ///< Of kernels; copies have a speed of their own.
+    double more_seconds = 0;  ///< That it takes besides.
+    bool works = true;        ///< Not when it waits for another stream.
   };
 
   std::exception_ptr Failure() const {
@@ -222,7 +222,7 @@ class EmulatedStream : public Stream, public WorkQueue {
         const std::lock_guard lock(mutex_);
         if (!failure_) failure_ = std::current_exception();
       }
-      SleepFor((work.slowdown - 1) * (ComputingSeconds() - computing));
+      Owe(work.more_seconds + (work.slowdown - 1) * (ComputingSeconds() - computing));
       {
         const std::lock_guard lock(mutex_);
         if (work.works) busy_seconds_ += Now() - start;
@@ -230,6 +230,17 @@ class EmulatedStream : public Stream, public WorkQueue {
       }
       changed_.notify_all();
     }
+  }
+
+  /// Sleeps so long, in pieces that are long beside the timer's accuracy. It also sleeps less for
+  /// having slept too long.
+  void Owe(double seconds) {
+    constexpr double kPiece = 2e-4;
+    owed_ += seconds;
+    if (owed_ < kPiece) return;
+    const double began = Now();
+    SleepFor(owed_);
+    owed_ -= Now() - began;
   }
 
   /// The next piece of work; an empty one when the stream closes and nothing is left.
@@ -249,6 +260,7 @@ class EmulatedStream : public Stream, public WorkQueue {
   std::deque<Item> queue_;
   int64_t pending_ = 0;
   double busy_seconds_ = 0;
+  double owed_ = 0;  // seconds of emulated work, of the worker
   bool closing_ = false;
   std::exception_ptr failure_;
   std::jthread worker_;  // last: it starts when all the rest is there, and is joined first
