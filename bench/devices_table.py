@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Time to a training loss on a CPU and a GPU together, in virtual time with real gradients (Hogbatch: Ma and Rusu 2020, figures 5 to 8).
 
-usage: devices_table.py OUT [--sets covtype,w8a,...] [--seconds V] [--jobs N] [--cpu FILE] [--gpu FILE] [--rates 0.1,0.4]
+usage: devices_table.py OUT [--sets covtype,w8a,...] [--seconds V] [--jobs N] [--cpu FILE] [--gpu FILE]
 
-Trains the paper's networks (512 sigmoid units a layer) with each executor and each learning rate for V virtual seconds, two
+Trains the paper's networks (512 sigmoid units a layer) with each executor and some learning rates for V virtual seconds, two
 at a time, and prints the table of docs/executors/cpu-and-gpu.md. OUT keeps the runs; those that are there are not run again.
 Draws OUT/SET.svg. The goal is 0.95 of the loss range: from the first loss to the lowest of all runs of the set.
 """
@@ -20,21 +20,36 @@ from job_runs import DATA, ROOT
 PROGRAM = pathlib.Path(os.environ.get("YOKE_BENCH_BUILD", ROOT / "build/release")) / "bench/virtual_run"
 COLUMNS = 'format = "libsvm"\ntrain = "{}"'
 # Data, hidden layers, and virtual seconds of a run.
-SETS = {"covtype": ('format = "csv"\ntrain = "$YOKE_DATA/covtype-20k/covtype.20k.data.xz"\nnormalize = "standard"', 6, 8),
-        "w8a": (COLUMNS.format("$YOKE_DATA/w8a/w8a.gz"), 8, 6),
-        "delicious": ('format = "xmc"\ntrain = "$YOKE_DATA/delicious/delicious_train.txt.gz"', 8, 6),
-        "rcv1": (COLUMNS.format("$YOKE_DATA/rcv1-binary/rcv1_binary_train.svm.xz"), 4, 6),
-        "kdd99": (COLUMNS.format("{out}/kdd99-50k.svm"), 6, 4)}
+SETS = {"covtype": ('format = "csv"\ntrain = "$YOKE_DATA/covtype-20k/covtype.20k.data.xz"\nnormalize = "standard"', 6, 2),
+        "w8a": (COLUMNS.format("$YOKE_DATA/w8a/w8a.gz"), 8, 0.7),
+        "delicious": ('format = "xmc"\ntrain = "$YOKE_DATA/delicious/delicious_train.txt.gz"', 8, 0.6),
+        "rcv1": (COLUMNS.format("$YOKE_DATA/rcv1-binary/rcv1_binary_train.svm.xz"), 4, 1.2),
+        "kdd99": (COLUMNS.format("{out}/kdd99-50k.svm"), 6, 1.2)}
 BOTH = ["cpu", "emulated:0"]
-# Devices, and keys of the job; rates are those of an update of train.batch examples or more.
-WAYS = {"CPU, 1 example a thread": (["cpu"], {"node.executor": "hogwild", "node.hogwild_batch": 1, "train.batch": 32}),
-        "CPU, 16 a thread": (["cpu"], {"node.executor": "hogwild", "node.hogwild_batch": 16, "train.batch": 32}),
-        "GPU, 8192": (["emulated:0"], {"node.executor": "single", "train.batch": 8192}),
-        "GPU, 512": (["emulated:0"], {"node.executor": "single", "train.batch": 512}),
-        "split, 512": (BOTH, {"node.executor": "split", "train.batch": 512}),
-        "hogbatch": (BOTH, {"node.executor": "hogbatch", "node.hogbatch_cpu_batch": 1, "node.hogbatch_device_batch": 8192, "train.batch": 32}),
-        "adaptive_hogbatch": (BOTH, {"node.executor": "adaptive_hogbatch", "node.adaptive_cpu_most": 64,
-                                     "node.hogbatch_device_batch": 8192, "train.batch": 32})}
+def hogwild(batch):
+    return {"node.executor": "hogwild", "node.hogwild_batch": batch}
+
+
+def hogbatch(cpu, device):
+    return {"node.executor": "hogbatch", "node.hogbatch_cpu_batch": cpu, "node.hogbatch_device_batch": device}
+
+
+def whole(executor, batch):
+    return {"node.executor": executor, "train.batch": batch}
+
+
+# Devices, keys of the job, and the rates tried. A rate r/n is that of an update of n examples or more; one of b < n takes b/n of it.
+WAYS = {"CPU, 1 a thread": (["cpu"], hogwild(1), ["0.08/16", "0.32/16"]),
+        "CPU, 64 a thread": (["cpu"], hogwild(64), ["0.64/4096", "0.64/2048", "0.64/1024"]),
+        "GPU, 8192": (["emulated:0"], whole("single", 8192), ["0.4", "0.8"]),
+        "GPU, 512": (["emulated:0"], whole("single", 512), ["0.2", "0.4", "0.8"]),
+        "GPU, 128": (["emulated:0"], whole("single", 128), ["0.2", "0.4"]),
+        "split, 512": (BOTH, whole("split", 512), ["0.2", "0.4"]),
+        "split, 2048": (BOTH, whole("split", 2048), ["0.4", "0.8"]),
+        "hogbatch, 1 and 8192": (BOTH, hogbatch(1, 8192), ["0.02/1", "0.1/5", "0.4/80", "0.8/40"]),
+        "hogbatch, 64 and 512": (BOTH, hogbatch(64, 512), ["0.64/4096", "0.64/2048", "0.64/1024"]),
+        "adaptive_hogbatch": (BOTH, {"node.executor": "adaptive_hogbatch", "node.adaptive_cpu_most": 64, "node.hogbatch_device_batch": 8192},
+                              ["0.64/4096", "0.64/2048", "0.64/1024"])}
 SMOOTH = 8192  # examples over which a loss is averaged
 
 
@@ -56,31 +71,33 @@ def part_of_kdd99(to):
 
 def run(arguments, name, way, rate, seconds):
     """The lines of a run: virtual seconds, examples, mean loss; and its end event."""
-    devices, keys = WAYS[way]
-    folder = arguments.out / f"{name}-{way.replace(' ', '_').replace(',', '')}-{rate:g}"
-    losses = folder.with_suffix(".losses")
-    if not folder.with_suffix(".done").exists():
+    devices, keys, _ = WAYS[way]
+    value, _, examples = rate.partition("/")
+    folder = arguments.out / f"{name}-{way}-{rate}".replace(" ", "_").replace(",", "").replace("/", "_of_")
+    losses, done = folder.with_name(folder.name + ".losses"), folder.with_name(folder.name + ".done")
+    if not done.exists():
         subprocess.run(["rm", "-rf", folder], check=True)
         words = [PROGRAM, arguments.out / f"{name}.toml", "--run", folder, "--losses", losses]
         curves = {"cpu": arguments.cpu, "emulated:0": arguments.gpu}
         words += [f"--device={device}={curves[device]}" for device in devices]
-        settings = {**keys, "node.devices": devices, "train.learning_rate": rate, "train.time_limit": f"{seconds}s"}
+        settings = {"train.batch": int(examples or 1), **keys, "node.devices": devices, "train.learning_rate": float(value), "train.time_limit": f"{seconds}s"}
         words += [f"--set={key}={json.dumps(value)}" for key, value in settings.items()]
         subprocess.run(list(map(str, words)), env={**os.environ, "YOKE_DATA": str(DATA)}, stdout=subprocess.DEVNULL)
-        folder.with_suffix(".done").touch()
+        done.touch()
     points = [tuple(map(float, line.split())) for line in losses.read_text().splitlines()] if losses.exists() else []
     ends = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines() if '"event":"end"' in line]
     return points, (ends[-1] if ends else {"reason": "none"})
 
 
-def smooth(points):
-    """(seconds, mean loss of about SMOOTH examples)."""
-    curve, examples, total = [], 0.0, 0.0
+def smooth(points, window):
+    """(seconds, mean loss of SMOOTH examples or of so many seconds, whichever is less)."""
+    curve, examples, total, since = [], 0.0, 0.0, 0.0
     for seconds, count, loss in points:
         examples, total = examples + count, total + count * loss
-        if examples >= SMOOTH:
+        if examples >= SMOOTH or seconds - since >= window:
             curve.append((seconds, total / examples))
             examples = total = 0.0
+            since = seconds
     return curve
 
 
@@ -88,9 +105,9 @@ def seconds_to(curve, goal):
     return next((seconds for seconds, loss in curve if loss <= goal), None)
 
 
-def table(name, results):
+def table(name, results, seconds):
     """Prints the set's table; results by way and rate."""
-    curves = {key: smooth(points) for key, (points, end) in results.items() if end["reason"] != "diverged"}
+    curves = {key: smooth(points, seconds / 50) for key, (points, end) in results.items() if end["reason"] != "diverged"}
     first = min(points[0][2] for points, _ in results.values() if points)  # before it has learned or diverged
     lowest = min(loss for curve in curves.values() for _, loss in curve)
     goal = first - 0.95 * (first - lowest)
@@ -112,14 +129,14 @@ def table(name, results):
                   " / ".join(f"{100 * node['busy'][device]:.0f} %" for device in BOTH),
                   " / ".join(f"{node['staleness'][device]:.1f}" for device in BOTH)]
         last = mine[rate][-1]
-        print(f"| {way} | {rate:g} | {f'{reached:.2f}' if reached else f'> {last[0]:.1f}'} | {last[1]:.3f} | " + " | ".join(by) + " |")
+        print(f"| {way} | {rate} | {f'{reached:.3f}' if reached else f'> {last[0]:.2f}'} | {last[1]:.3f} | " + " | ".join(by) + " |")
     return best
 
 
 def draw(path, title, curves):
     """Loss over virtual seconds, a line a way."""
     from slide_plot import text
-    colours = ["#7fb2d9", "#1b6ca8", "#e8b0a0", "#c1440e", "#8a8a8a", "#e0a030", "#3a7d44"]
+    colours = ["#7fb2d9", "#1b6ca8", "#f0c0b0", "#e07a5f", "#a03008", "#b8b8b8", "#6a6a6a", "#f0c060", "#c08a10", "#3a7d44"]
     width, height = 860, 400
     most_seconds = max(point[0] for curve in curves.values() for point in curve)
     losses = [point[1] for curve in curves.values() for point in curve]
@@ -143,25 +160,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--ways", help="a part of the names, separated by ;")
     parser.add_argument("--seconds", type=float, help="virtual, of each run")
-    parser.add_argument("--rates", default="0.1,0.4")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--cpu", default=ROOT / "examples/devices/cpu-16-cores.toml")
     parser.add_argument("--gpu", default=ROOT / "examples/devices/k80.toml")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    rates = [float(rate) for rate in arguments.rates.split(",")]
     for name in arguments.sets.split(","):
         data, layers, seconds = SETS[name]
         if name == "kdd99":
             part_of_kdd99(arguments.out / "kdd99-50k.svm")
         (arguments.out / f"{name}.toml").write_text(job_text(data, layers, arguments.out))
-        keys = [(way, rate) for way in WAYS for rate in rates]
+        keys = [(way, rate) for way, (_, _, rates) in WAYS.items() for rate in rates]
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             done = pool.map(lambda key: run(arguments, name, *key, arguments.seconds or seconds), keys)
             results = dict(zip(keys, done))
-        draw(arguments.out / f"{name}.svg", name, table(name, results))
+        draw(arguments.out / f"{name}.svg", name, table(name, results, arguments.seconds or seconds))
 
 
 if __name__ == "__main__":
