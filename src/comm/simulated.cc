@@ -1,22 +1,24 @@
-// Ranks in virtual time. Each task (a rank, or a thread that it spawned) has a clock. The task with
-// the lowest clock runs until it waits. A message can only arrive later than its sender's clock, so
-// the running task cannot miss one.
+// Ranks in virtual time. Each task (a rank, or a thread that it spawned) is a fiber with a clock.
+// The task with the lowest clock runs until it waits. A message can only arrive later than its
+// sender's clock, so the running task cannot miss one.
 #include "comm/simulated.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
 #include <limits>
-#include <mutex>
-#include <set>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
+#include "base/fiber.h"
 #include "base/thread.h"
 #include "comm/fair_links.h"
 #include "comm/mailbox.h"
+#include "comm/simulated/agenda.h"
+#include "comm/simulated/bookings.h"
+#include "comm/simulated/cores.h"
+#include "kernels/threads.h"
 
 namespace yoke {
 namespace {
@@ -26,122 +28,91 @@ constexpr double kCopiesAreFree = 1e18;  // bytes per second
 
 /// A thread of execution with its own clock.
 struct Task {
+  Task(FiberStacks& stacks, std::function<void()> body) : fiber(stacks, std::move(body)) {}
+
   int rank = 0;
   double now = 0;
-  double wake = 0;  // when it runs next
+  double wake = 0;     // when it runs next
+  uint64_t order = 0;  // of starting: of equal times the first started runs first
+  size_t place = 0;    // in the agenda
   bool ended = false;
-  bool works = false;                 // or wants a core
   const MessageKey* wants = nullptr;  // while it waits for a message
   Task* awaited_by = nullptr;         // while another waits for its end
-  std::condition_variable turn;
-  std::thread thread;
+  int kernel_threads = 0;             // 0: those of a new thread
+  Fiber fiber;
 };
 
-/// When one thing is done at a time, and by what it is booked.
-class Bookings {
- public:
-  /// Books the first free time of this length from `earliest` on; returns its end. Nothing will be
-  /// booked before `now` any more.
-  double Book(double now, double earliest, double seconds) {
-    std::erase_if(busy_, [now](const Busy& busy) { return busy.end <= now; });
-    auto at = busy_.begin();
-    for (; at != busy_.end() && earliest + seconds > at->begin; ++at)
-      earliest = std::max(earliest, at->end);
-    busy_.insert(at, {.begin = earliest, .end = earliest + seconds});
-    return earliest + seconds;
-  }
-
- private:
-  struct Busy {
-    double begin = 0, end = 0;
-  };
-  std::vector<Busy> busy_;  // in order
+struct Rank {
+  Mailbox mail;
+  std::vector<Task*> waiting;  // for messages
 };
 
-/// When the parts of a machine are free again.
 struct Node {
-  double sends = 0;                // its network card
-  Bookings receives = {};          // likewise
-  std::vector<double> cores = {};  // empty: as many as are asked for
+  double sends = 0;        // when its network card is free again
+  Bookings receives = {};  // likewise
+  Cores cores = {};
 };
 
 class Simulation {
  public:
   explicit Simulation(const SimulatedRanks& options)
       : options_(options),
-        mail_(options.ranks),
+        stacks_(options.ranks),
+        ranks_(options.ranks),
         nodes_(options.Nodes()),
         fair_links_(options.Nodes(), options.bytes_per_second, options.latency) {
-    for (Node& node : nodes_) node.cores.resize(options.cores);
-    shared_cores_.resize(options.shared_cores);
+    for (Node& node : nodes_) node.cores.free.resize(options.cores);
+    shared_cores_.free.resize(options.shared_cores);
   }
 
   const SimulatedRanks& options() const { return options_; }
   int failed() const { return failed_; }
 
-  /// Adds a task that starts at `now`.
-  Task& Start(int rank, double now, std::function<void(Task&)> body) {
-    Task& task = *tasks_.emplace_back(std::make_unique<Task>());
-    task.rank = rank;
-    task.now = task.wake = now;
-    try {
-      task.thread = StartThread([this, &task, body = std::move(body)] {
-        AwaitTurn(task);
-        if (failed_ < 0) Guard(task, body);
-        End(task);
-      });
-    } catch (...) {
-      tasks_.pop_back();
-      throw;
-    }
+  /// Adds a task that starts at `now`. It stays until it has ended.
+  std::unique_ptr<Task> Start(int rank, double now, std::function<void(Task&)> body) {
+    auto task = std::make_unique<Task>(stacks_, [this, body = std::move(body)] {
+      if (failed_ < 0) Guard(*running_, body);
+    });
+    task->rank = rank;
+    task->now = task->wake = now;
+    task->order = ++started_;
+    agenda_.Add(*task);
     return task;
   }
 
-  /// Call instead of starting tasks: Run then only ends the waiting ones.
-  void Abandon() {
-    failure_ = std::current_exception();
-    failed_ = 0;
-  }
-
-  /// Runs all tasks to their end; returns the time of the last.
+  /// Runs all tasks to their end, on a thread of its own, whose state they may change; returns the
+  /// time of the last.
   double Run() {
-    {
-      std::unique_lock lock(mutex_);
-      PassOn();
-      all_ended_.wait(lock, [this] { return running_ == nullptr; });
-    }
-    double last = 0;
-    for (const auto& task : tasks_) {
-      task->thread.join();
-      last = std::max(last, task->now);
-    }
+    StartThread<std::jthread>([this] {
+      new_thread_ = KernelThreads();
+      while (Task* next = Next()) Run(*next);
+    }).join();
     if (failure_) std::rethrow_exception(failure_);
-    return last;
+    return last_;
   }
 
   /// Lets the others run until the clock of `task` reaches `until`, or something wakes it earlier.
   void Wait(Task& task, double until) {
+    Check(running_ == &task, "a task of a simulation waits only for itself");
     task.wake = until;
-    {
-      std::unique_lock lock(mutex_);
-      PassOn();
-    }
-    AwaitTurn(task);
+    agenda_.Move(task);
+    if (Next() != &task) task.fiber.Suspend();
+    task.now = std::max(task.now, task.wake);
   }
 
   /// Computes for so long: on a core that is free, or taking turns with others.
   void Work(Task& task, double seconds) {
-    std::vector<double>& cores = CoresOf(task.rank);
-    if (cores.empty()) return Wait(task, task.now + seconds);
-    task.works = true;
+    Cores& cores = CoresOf(task.rank);
+    if (cores.free.empty()) return Wait(task, task.now + seconds);
+    ++cores.working;
     while (seconds > 0 && failed_ < 0) {
-      double& core = *std::min_element(cores.begin(), cores.end());
+      double& core = cores.First();
       const double turn = std::min(seconds, SimulatedRanks::kTurn);
-      core = std::max(core, task.now) + turn * SlowedByPolling(task.rank, cores.size());
+      core = std::max(core, task.now) + turn * cores.Slowdown(options_.polling);
       seconds -= turn;
       Wait(task, core);
     }
-    task.works = false;
+    --cores.working;
   }
 
   /// What it costs a task to copy a message from or to another rank.
@@ -152,16 +123,18 @@ class Simulation {
 
   void Send(Task& from, int to, Letter letter) {
     Copy(from, to, letter.bytes.size());
-    Letter& sent = mail_[to].Put(std::move(letter));
+    Letter& sent = ranks_[to].mail.Put(std::move(letter));
     Deliver(from, to, sent);
-    for (const auto& task : tasks_)
-      if (task->rank == to && task->wants && Mailbox::Fits(*task->wants, sent.key))
+    for (Task* task : ranks_[to].waiting)
+      if (Mailbox::Fits(*task->wants, sent.key)) {
         task->wake = std::min(task->wake, std::max(sent.arrival, task->now));
+        agenda_.Move(*task);
+      }
   }
 
   /// Returns false if no message arrived in time.
   bool Receive(Task& task, const MessageKey& key, double patience, Message& message) {
-    Mailbox& mail = mail_[task.rank];
+    Mailbox& mail = ranks_[task.rank].mail;
     const double deadline = task.now + patience;
     for (;;) {
       const Mailbox::Place place = mail.Find(key);
@@ -172,20 +145,19 @@ class Simulation {
         return true;
       }
       if (task.now >= deadline || failed_ >= 0) return false;
-      task.wants = &key;
-      Wait(task, std::min(arrival, deadline));
-      task.wants = nullptr;
+      WaitForMessage(task, key, std::min(arrival, deadline));
     }
   }
 
-  /// Ends the waits of all tasks.
+  /// The first failure ends the waits of all tasks.
   void Fail(const Task& task, std::exception_ptr what, bool reason = true) {
     if (!failure_ || (what && reason && !has_reason_)) {
       failure_ = std::move(what);
       has_reason_ = failure_ && reason;
     }
-    if (failed_ < 0) failed_ = task.rank;
-    for (const auto& other : tasks_) other->wake = std::min(other->wake, task.now);
+    if (failed_ >= 0) return;
+    failed_ = task.rank;
+    agenda_.Hasten(task.now);
   }
 
   void AwaitEnd(Task& task, Task& other) {
@@ -219,47 +191,52 @@ class Simulation {
       sender.sends = left + seconds;
       arrival = nodes_[route.receiver].receives.Book(now, left + options_.latency, seconds);
     }
+    if (last_arrival_.size() >= forget_at_) ForgetArrivals(now);
     double& last = last_arrival_[route.connection];
     return last = std::max(last, arrival);
   }
 
-  /// What a charge's time is multiplied by.
-  double SlowedByPolling(int rank, size_t cores) const {
-    if (options_.polling == 0) return 1;
-    size_t working = 0;
-    std::set<int> waiting;
-    for (const auto& task : tasks_) {
-      if (task->ended || !ShareCores(task->rank, rank)) continue;
-      working += task->works ? 1 : 0;
-      if (task->wants) waiting.insert(task->rank);
-    }
-    const auto all = static_cast<double>(cores);
-    const double free = all - options_.polling * static_cast<double>(waiting.size());
-    return std::max(1.0, std::min(static_cast<double>(working), all) / std::max(free, all / 10));
+  /// Of messages that have arrived, which none can overtake any more.
+  void ForgetArrivals(double now) {
+    std::erase_if(last_arrival_, [now](const auto& last) { return last.second <= now; });
+    forget_at_ = std::max(forget_at_, 2 * last_arrival_.size());
   }
 
-  bool ShareCores(int a, int b) const {
-    return !shared_cores_.empty() || options_.NodeOf(a) == options_.NodeOf(b);
+  Cores& CoresOf(int rank) {
+    return shared_cores_.free.empty() ? nodes_[options_.NodeOf(rank)].cores : shared_cores_;
   }
 
-  std::vector<double>& CoresOf(int rank) {
-    return shared_cores_.empty() ? nodes_[options_.NodeOf(rank)].cores : shared_cores_;
+  void WaitForMessage(Task& task, const MessageKey& key, double until) {
+    std::vector<Task*>& waiting = ranks_[task.rank].waiting;
+    task.wants = &key;
+    if (waiting.empty()) ++CoresOf(task.rank).waiting;
+    waiting.push_back(&task);
+    Wait(task, until);
+    std::erase(waiting, &task);
+    if (waiting.empty()) --CoresOf(task.rank).waiting;
+    task.wants = nullptr;
   }
 
-  void AwaitTurn(Task& task) {
-    std::unique_lock lock(mutex_);
-    task.turn.wait(lock, [&] { return running_ == &task; });
+  /// The task with the lowest clock; null if all have ended.
+  Task* Next() {
+    Task* const next = agenda_.First();
+    if (next && next->wake == kNever) next->wake = next->now;  // a deadlock: ends in an error
+    return next;
+  }
+
+  /// Until the task waits or ends.
+  void Run(Task& task) {
+    running_ = &task;
     task.now = std::max(task.now, task.wake);
-  }
-
-  /// Lets the task with the lowest clock run; after a failure every task, so that it fails too.
-  void PassOn() {
-    running_ = nullptr;
-    for (const auto& task : tasks_)
-      if (!task->ended && (!running_ || task->wake < running_->wake)) running_ = task.get();
-    if (!running_) return all_ended_.notify_all();
-    if (running_->wake == kNever) running_->wake = running_->now;  // a deadlock: ends in an error
-    running_->turn.notify_all();
+    RestoreKernelThreads(task.kernel_threads > 0 ? task.kernel_threads : new_thread_);
+    try {
+      task.fiber.Resume();
+    } catch (...) {  // there is no memory for its stack
+      Fail(task, std::current_exception());
+      return End(task);
+    }
+    task.kernel_threads = KernelThreads();
+    if (task.fiber.ended()) End(task);
   }
 
   void Guard(Task& task, const std::function<void(Task&)>& body) {
@@ -273,22 +250,28 @@ class Simulation {
   }
 
   void End(Task& task) {
+    agenda_.Remove(task);
     task.ended = true;
-    if (task.awaited_by) task.awaited_by->wake = std::max(task.awaited_by->now, task.now);
-    std::unique_lock lock(mutex_);
-    PassOn();
+    last_ = std::max(last_, task.now);
+    Task* const waits = task.awaited_by;
+    if (!waits) return;
+    waits->wake = std::max(waits->now, task.now);
+    agenda_.Move(*waits);
   }
 
-  SimulatedRanks options_;
-  std::vector<Mailbox> mail_;
+  const SimulatedRanks options_;
+  FiberStacks stacks_;
+  std::vector<Rank> ranks_;
   std::vector<Node> nodes_;
   FairLinks fair_links_;
-  std::vector<double> shared_cores_;  // when each is free again; empty: nodes have their own
+  Cores shared_cores_;                                // of all nodes; none: nodes have their own
   std::unordered_map<int64_t, double> last_arrival_;  // by pair of ranks that have exchanged
-  std::vector<std::unique_ptr<Task>> tasks_;
-  std::mutex mutex_;
-  std::condition_variable all_ended_;
+  size_t forget_at_ = 1024;                           // when it has so many
+  Agenda<Task> agenda_;                               // of all tasks that have not ended
   Task* running_ = nullptr;
+  uint64_t started_ = 0;
+  int new_thread_ = 0;  // the kernel threads that a new thread has
+  double last_ = 0;     // the time of the last end
   int failed_ = -1;
   std::exception_ptr failure_;  // the first one; one with a reason replaces a consequence
   bool has_reason_ = false;
@@ -347,13 +330,15 @@ class SimulatedTransport : public Transport {
 
   std::shared_ptr<void> Spawn(Body body) override {
     Simulation& simulation = simulation_;
-    Task& child = simulation.Start(task_.rank, task_.now, [&simulation, body](Task& task) {
-      body(std::make_shared<SimulatedTransport>(simulation, task));
-    });
+    std::unique_ptr<Task> child =
+        simulation.Start(task_.rank, task_.now, [&simulation, body](Task& task) {
+          body(std::make_shared<SimulatedTransport>(simulation, task));
+        });
     const int exceptions = std::uncaught_exceptions();
-    return {&child, [&simulation, &parent = task_, exceptions](Task* task) {
+    return {child.release(), [&simulation, &parent = task_, exceptions](Task* task) {
               if (std::uncaught_exceptions() > exceptions) simulation.Fail(parent, nullptr);
               simulation.AwaitEnd(parent, *task);
+              delete task;
             }};
   }
 
@@ -367,14 +352,11 @@ class SimulatedTransport : public Transport {
 double Simulate(const SimulatedRanks& options,
                 const std::function<void(const Communicator&)>& body) {
   Simulation simulation(options);
-  try {
-    for (int rank = 0; rank < options.ranks; ++rank)
-      simulation.Start(rank, 0, [&simulation, &body](Task& task) {
-        body(Communicator(std::make_shared<SimulatedTransport>(simulation, task)));
-      });
-  } catch (...) {
-    simulation.Abandon();
-  }
+  std::vector<std::unique_ptr<Task>> tasks;
+  for (int rank = 0; rank < options.ranks; ++rank)
+    tasks.push_back(simulation.Start(rank, 0, [&simulation, &body](Task& task) {
+      body(Communicator(std::make_shared<SimulatedTransport>(simulation, task)));
+    }));
   return simulation.Run();
 }
 

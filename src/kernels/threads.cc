@@ -38,6 +38,10 @@ void SetKernelThreads(int threads) {
 
 int KernelThreads() { return omp_get_max_threads(); }
 
+void RestoreKernelThreads(int threads) {
+  if (threads != omp_get_max_threads()) omp_set_num_threads(threads);
+}
+
 int TeamThread() { return omp_get_thread_num(); }
 
 void ForEachOnTeam(int64_t count, const std::function<void(int64_t)>& body) {

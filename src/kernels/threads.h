@@ -12,6 +12,9 @@ namespace yoke {
 void SetKernelThreads(int threads);
 /// The number of threads for kernels called by this thread.
 int KernelThreads();
+/// Sets it to what KernelThreads has returned: for tasks that take turns on this thread, each with
+/// its own number. The system is not asked for threads.
+void RestoreKernelThreads(int threads);
 
 /// Calls body(i) for each i in [0, count). The threads of the caller's team take one i after the
 /// other, and kernels in body use only that thread. If there are fewer i than threads, they run in

@@ -1,0 +1,77 @@
+// Fibers: functions that take turns on one thread, each with a stack of its own. A switch takes
+// nanoseconds, and a hundred thousand of them are no burden, unlike threads.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/fiber_watch.h"
+
+namespace yoke {
+
+/// The stacks of many fibers. The system gives a page of one when it is first touched.
+class FiberStacks {
+ public:
+  /// For about so many at once. Up to kRoomy, each has 1 MiB and a guard page, on which an overflow
+  /// ends the program. Of more each has 256 KiB without: guards count against vm.max_map_count.
+  explicit FiberStacks(size_t fibers);
+  ~FiberStacks();
+  FiberStacks(const FiberStacks&) = delete;
+  FiberStacks& operator=(const FiberStacks&) = delete;
+
+  /// Throws Error if the system has no memory for one.
+  std::span<std::byte> Take();
+  void Return(std::span<std::byte> stack);
+
+  static constexpr size_t kRoomy = 10000;
+
+ private:
+  void Grow();
+
+  const size_t bytes_;  // of a stack, its guard included
+  size_t guards_ = 0;
+  std::vector<void*> arenas_;
+  std::vector<std::byte*> free_;
+};
+
+/// All calls come from one thread. Each fiber has its own exceptions in flight and its own
+/// floating-point modes, which start as those of its creator. What lies on the stack of a fiber
+/// that is destroyed before it has ended is not destroyed.
+class Fiber {
+ public:
+  /// `body` must not throw. It takes a stack when it begins and returns it when it has ended.
+  Fiber(FiberStacks& stacks, std::function<void()> body);
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  /// Runs the body until it calls Suspend or ends. Throws Error if there is no memory for a stack.
+  void Resume();
+  /// Called in the body: returns to the caller of Resume, until that calls it again.
+  void Suspend();
+  bool ended() const { return ended_; }
+
+ private:
+  /// What libstdc++ keeps of a thread's exceptions (the ABI's __cxa_eh_globals).
+  struct Exceptions {
+    void* caught = nullptr;
+    unsigned int uncaught = 0;
+  };
+
+  static void Enter(void* fiber);
+  void Begin();
+
+  FiberStacks& stacks_;
+  std::function<void()> body_;
+  std::span<std::byte> stack_;
+  void* own_ = nullptr;      // its stack pointer while it is suspended
+  void* resumer_ = nullptr;  // its resumer's, while it runs
+  Exceptions exceptions_;
+  unsigned int sse_modes_ = 0;
+  unsigned short x87_modes_ = 0;
+  bool ended_ = false;
+  [[no_unique_address]] FiberWatch watch_;
+};
+
+}  // namespace yoke
