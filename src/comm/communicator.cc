@@ -4,10 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "base/check.h"
@@ -58,33 +57,32 @@ Cost CostOfTree(int64_t bytes, int ranks) {
 struct Communicator::Group {
   std::shared_ptr<Transport> transport;
   uint64_t context = 0;
-  std::vector<int> members = {};  // world ranks
-  int rank = 0;                   // position among them
+  std::shared_ptr<const Members> members = {};
+  int rank = 0;  // among them
   uint64_t children = 0;
   Traffic traffic = {};
   bool asked = false;  // whether `native` was looked up
   std::unique_ptr<NativeAllReduce> native = {};
 
-  int RankOf(int world) const {
-    const auto at = std::find(members.begin(), members.end(), world);
-    return static_cast<int>(at - members.begin());
+  /// The rank from which a message came that was wanted `from` there.
+  int SourceOf(const Message& message, int from) const {
+    return from == kAnySource ? members->RankOf(message.source) : from;
   }
   MessageKey Key(int from, int tag) const {
-    return {
-        .context = context, .source = from == kAnySource ? kAnySource : members[from], .tag = tag};
+    const int source = from == kAnySource ? kAnySource : members->World(from);
+    return {.context = context, .source = source, .tag = tag};
   }
 };
 
 Communicator::Communicator(std::shared_ptr<Transport> transport) {
-  std::vector<int> everybody(transport->size());
-  for (int i = 0; i < transport->size(); ++i) everybody[i] = i;
   const int rank = transport->rank();
+  auto everybody = std::make_shared<const Members>(transport->size());
   group_ = std::make_shared<Group>(
       Group{.transport = std::move(transport), .members = std::move(everybody), .rank = rank});
 }
 
 int Communicator::rank() const { return group_->rank; }
-int Communicator::size() const { return static_cast<int>(group_->members.size()); }
+int Communicator::size() const { return group_->members->size(); }
 Traffic Communicator::traffic() const { return group_->traffic; }
 double Communicator::timeout() const { return group_->transport->timeout(); }
 double Communicator::Now() const { return group_->transport->Now(); }
@@ -100,7 +98,7 @@ int Communicator::CpuThreads() const { return group_->transport->CpuThreads(); }
 
 void Communicator::Send(std::span<const std::byte> bytes, int to, int tag) const {
   Check(to >= 0 && to < size(), "a message goes to a rank of its communicator");
-  group_->transport->Send(group_->members[to], group_->context, tag, bytes);
+  group_->transport->Send(group_->members->World(to), group_->context, tag, bytes);
   ++group_->traffic.messages_sent;
   group_->traffic.bytes_sent += static_cast<int64_t>(bytes.size());
 }
@@ -112,7 +110,7 @@ Message Communicator::Take(int from, int tag, const char* operation) const {
   traffic.seconds_waited += Now() - began;
   ++traffic.messages_received;
   traffic.bytes_received += static_cast<int64_t>(message.bytes.size());
-  message.source = group_->RankOf(message.source);
+  message.source = group_->SourceOf(message, from);
   return message;
 }
 
@@ -142,7 +140,7 @@ bool Communicator::TryReceive(int from, int tag, Message& message, double second
   if (!group_->transport->TryReceive(group_->Key(from, tag), seconds, message)) return false;
   ++group_->traffic.messages_received;
   group_->traffic.bytes_received += static_cast<int64_t>(message.bytes.size());
-  message.source = group_->RankOf(message.source);
+  message.source = group_->SourceOf(message, from);
   return true;
 }
 
@@ -262,7 +260,8 @@ void Communicator::HalvingAllReduce(std::span<float> values) const {
 bool Communicator::HasMpiAllReduce() const {
   if (!group_->asked) {
     Barrier();
-    group_->native = group_->transport->MakeNativeAllReduce(group_->context, group_->members);
+    group_->native =
+        group_->transport->MakeNativeAllReduce(group_->context, group_->members->List());
     group_->asked = true;
   }
   return group_->native != nullptr;
@@ -312,33 +311,42 @@ void Communicator::Barrier() const {
   }
 }
 
-Communicator Communicator::Open(uint64_t color, std::vector<int> members) const {
-  // All members compute the same number.
+/// All members compute the same number.
+uint64_t Communicator::NextContext(uint64_t color) const {
   const uint64_t child = Random::Mix(group_->context + kChildStep * ++group_->children);
-  const uint64_t context = Random::Mix(child + color);
-  auto group = std::make_shared<Group>(
-      Group{.transport = group_->transport, .context = context, .members = std::move(members)});
-  group->rank = group->RankOf(group_->transport->rank());
-  return Communicator(std::move(group));
+  return Random::Mix(child + color);
 }
 
+Communicator Communicator::Open(uint64_t context, std::shared_ptr<const Members> members) const {
+  const int rank = members->RankOf(group_->transport->rank());
+  return Communicator(std::make_shared<Group>(Group{.transport = group_->transport,
+                                                    .context = context,
+                                                    .members = std::move(members),
+                                                    .rank = rank}));
+}
+
+/// The colors and keys go around the ring, as in AllGather, with less memory.
 Communicator Communicator::Split(int color, int key) const {
-  const int mine[] = {color, key};
-  const auto all = AllGather(std::as_bytes(std::span(mine)));
-  std::vector<std::pair<int, int>> same;  // key, rank
-  for (int i = 0; i < size(); ++i) {
-    int theirs[2];
-    std::memcpy(theirs, all[i].data(), sizeof theirs);
-    if (theirs[0] == color) same.emplace_back(theirs[1], i);
+  const int p = size();
+  std::vector<std::array<int, 2>> all(p);
+  all[rank()] = {color, key};
+  const auto of = [&](int i) { return std::as_writable_bytes(std::span(all[(i + p) % p])); };
+  for (int s = 0; s < p - 1; ++s) {
+    Send(of(rank() - s), (rank() + 1) % p, kGather);
+    Copy(of(rank() - s - 1), (rank() + p - 1) % p, kGather, "all-gather");
   }
+  std::vector<std::pair<int, int>> same;  // key, rank
+  for (int i = 0; i < p; ++i)
+    if (all[i][0] == color) same.emplace_back(all[i][1], i);
   std::sort(same.begin(), same.end());
   std::vector<int> members;
   members.reserve(same.size());
-  for (const auto& [order, rank] : same) members.push_back(group_->members[rank]);
-  return Open(static_cast<uint64_t>(color) + 1, std::move(members));
+  for (const auto& [order, rank] : same) members.push_back(group_->members->World(rank));
+  const uint64_t context = NextContext(static_cast<uint64_t>(color) + 1);
+  return Open(context, group_->transport->Share(context, Members(std::move(members))));
 }
 
-Communicator Communicator::Duplicate() const { return Open(0, group_->members); }
+Communicator Communicator::Duplicate() const { return Open(NextContext(0), group_->members); }
 
 Communicator Communicator::Through(const std::shared_ptr<Transport>& transport) const {
   // The counters start at zero; another thread may be writing the old ones.

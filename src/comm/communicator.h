@@ -124,7 +124,8 @@ class Communicator {
  private:
   struct Group;
   explicit Communicator(std::shared_ptr<Group> group) : group_(std::move(group)) {}
-  Communicator Open(uint64_t color, std::vector<int> members) const;
+  uint64_t NextContext(uint64_t color) const;
+  Communicator Open(uint64_t context, std::shared_ptr<const Members> members) const;
   Communicator Through(const std::shared_ptr<Transport>& transport) const;
   Message Take(int from, int tag, const char* operation) const;
   void Add(std::span<float> values, int from, int tag, const char* operation) const;

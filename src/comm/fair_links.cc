@@ -11,18 +11,11 @@ constexpr double kNothing = 1e-3;  // bytes: rounding
 
 }  // namespace
 
-bool FairLinks::IsFirst(const std::vector<Flow>& flows, size_t which) {
-  for (size_t i = 0; i < which; ++i)
-    if (flows[i].route.connection == flows[which].route.connection) return false;
-  return true;
-}
-
 double FairLinks::UntilNext(const std::vector<Flow>& flows) {
-  std::ranges::fill(sends_, 0);
-  std::ranges::fill(receives_, 0);
+  for (const Flow& flow : flows) sends_[flow.route.sender] = receives_[flow.route.receiver] = 0;
   rates_.assign(flows.size(), 0);
   for (size_t i = 0; i < flows.size(); ++i) {
-    if (!IsFirst(flows, i)) continue;
+    if (flows[i].waits) continue;
     rates_[i] = speed_;
     ++sends_[flows[i].route.sender];
     ++receives_[flows[i].route.receiver];
@@ -36,25 +29,36 @@ double FairLinks::UntilNext(const std::vector<Flow>& flows) {
   return seconds;
 }
 
+void FairLinks::Move(std::vector<Flow>& flows, double seconds) const {
+  for (size_t i = 0; i < flows.size(); ++i) flows[i].left -= rates_[i] * seconds;
+  for (auto done = flows.begin(); done != flows.end(); ++done) {
+    if (done->left > kNothing) continue;
+    const auto next = std::find_if(done + 1, flows.end(), [done](const Flow& flow) {
+      return flow.route.connection == done->route.connection;
+    });
+    if (next != flows.end()) next->waits = false;
+  }
+  std::erase_if(flows, [](const Flow& flow) { return flow.left <= kNothing; });
+}
+
 void FairLinks::Send(double now, const Route& route, double bytes, double& arrival) {
-  const auto move = [this](std::vector<Flow>& flows, double seconds) {
-    for (size_t i = 0; i < flows.size(); ++i) flows[i].left -= rates_[i] * seconds;
-    std::erase_if(flows, [](const Flow& flow) { return flow.left <= kNothing; });
-  };
   while (!flows_.empty() && clock_ < now) {
     const double seconds = std::min(UntilNext(flows_), now - clock_);
-    move(flows_, seconds);
+    Move(flows_, seconds);
     clock_ += seconds;
   }
   clock_ = now;
-  flows_.push_back({.route = route, .left = std::max(bytes, 1.0), .arrival = &arrival});
+  const bool waits = std::ranges::any_of(
+      flows_, [&route](const Flow& flow) { return flow.route.connection == route.connection; });
+  flows_.push_back(
+      {.route = route, .left = std::max(bytes, 1.0), .arrival = &arrival, .waits = waits});
   std::vector<Flow> ahead = flows_;  // as if nothing else were sent
   for (double then = now; !ahead.empty();) {
     const double seconds = UntilNext(ahead);
     then += seconds;
     for (size_t i = 0; i < ahead.size(); ++i)
       if (ahead[i].left - rates_[i] * seconds <= kNothing) *ahead[i].arrival = then + latency_;
-    move(ahead, seconds);
+    Move(ahead, seconds);
   }
 }
 

@@ -31,10 +31,12 @@ class FairLinks {
     Route route;
     double left = 0;  // bytes
     double* arrival = nullptr;
+    bool waits = false;  // for an earlier one of its connection
   };
   /// Seconds until the first of the flows is complete; sets the rates.
   double UntilNext(const std::vector<Flow>& flows);
-  static bool IsFirst(const std::vector<Flow>& flows, size_t which);
+  /// Moves the flows for so long at these rates; removes those that are complete.
+  void Move(std::vector<Flow>& flows, double seconds) const;
 
   std::vector<int> sends_, receives_;  // moving now, by node
   std::vector<double> rates_;          // by flow

@@ -3,11 +3,24 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace yoke {
 
+void Mailbox::Sort() {
+  const Place last = std::prev(End());
+  Place at = last;  // from the back: few messages overtake others
+  while (at != letters_.begin() && std::prev(at)->arrival > last->arrival) --at;
+  letters_.splice(at, letters_, last);
+}
+
 Mailbox::Place Mailbox::Find(const MessageKey& key) {
+  return std::ranges::find_if(letters_, [&](const Letter& each) { return Fits(key, each.key); });
+}
+
+Mailbox::Place Mailbox::FindEarliest(const MessageKey& key) {
   Place best = End();
   for (Place at = letters_.begin(); at != End(); ++at)
     if (Fits(key, at->key) && (best == End() || at->arrival < best->arrival)) best = at;

@@ -27,8 +27,13 @@ class Mailbox {
 
   /// The letter stays where it is until it is taken.
   Letter& Put(Letter letter) { return letters_.emplace_back(std::move(letter)); }
-  /// The matching letter that arrives first (of equal ones, the one sent first), or End().
+  /// Once the arrival of the letter put last is known: moves it before those that arrive later.
+  void Sort();
+  /// The first matching letter, or End(). The one that arrives first (of equal ones, the one sent
+  /// first), if arrivals are equal or each letter was sorted in.
   Place Find(const MessageKey& key);
+  /// The same where arrivals may have changed since.
+  Place FindEarliest(const MessageKey& key);
   Place End() { return letters_.end(); }
   Message Take(Place place);
 
@@ -38,7 +43,7 @@ class Mailbox {
   }
 
  private:
-  std::list<Letter> letters_;  // in the order sent
+  std::list<Letter> letters_;  // in the order sent, or of arrival
 };
 
 /// The message for a wait that timed out after this many seconds.

@@ -91,6 +91,14 @@ class Simulation {
     return last_;
   }
 
+  std::shared_ptr<const Members> Share(uint64_t context, Members members) {
+    std::weak_ptr<const Members>& known = members_[context];
+    std::shared_ptr<const Members> shared = known.lock();
+    if (!shared || *shared != members)
+      known = shared = std::make_shared<const Members>(std::move(members));
+    return shared;
+  }
+
   /// Lets the others run until the clock of `task` reaches `until`, or something wakes it earlier.
   void Wait(Task& task, double until) {
     Check(running_ == &task, "a task of a simulation waits only for itself");
@@ -123,8 +131,10 @@ class Simulation {
 
   void Send(Task& from, int to, Letter letter) {
     Copy(from, to, letter.bytes.size());
-    Letter& sent = ranks_[to].mail.Put(std::move(letter));
+    Mailbox& mail = ranks_[to].mail;
+    Letter& sent = mail.Put(std::move(letter));
     Deliver(from, to, sent);
+    if (!options_.fair_links) mail.Sort();
     for (Task* task : ranks_[to].waiting)
       if (Mailbox::Fits(*task->wants, sent.key)) {
         task->wake = std::min(task->wake, std::max(sent.arrival, task->now));
@@ -137,7 +147,7 @@ class Simulation {
     Mailbox& mail = ranks_[task.rank].mail;
     const double deadline = task.now + patience;
     for (;;) {
-      const Mailbox::Place place = mail.Find(key);
+      const Mailbox::Place place = options_.fair_links ? mail.FindEarliest(key) : mail.Find(key);
       const double arrival = place == mail.End() ? kNever : place->arrival;
       if (arrival <= task.now) {
         message = mail.Take(place);
@@ -268,6 +278,7 @@ class Simulation {
   std::unordered_map<int64_t, double> last_arrival_;  // by pair of ranks that have exchanged
   size_t forget_at_ = 1024;                           // when it has so many
   Agenda<Task> agenda_;                               // of all tasks that have not ended
+  std::unordered_map<uint64_t, std::weak_ptr<const Members>> members_;  // by context
   Task* running_ = nullptr;
   uint64_t started_ = 0;
   int new_thread_ = 0;  // the kernel threads that a new thread has
@@ -290,6 +301,10 @@ class SimulatedTransport : public Transport {
     simulation_.Send(task_, to,
                      {.key = {.context = context, .source = task_.rank, .tag = tag},
                       .bytes = {bytes.begin(), bytes.end()}});
+  }
+
+  std::shared_ptr<const Members> Share(uint64_t context, Members members) override {
+    return simulation_.Share(context, std::move(members));
   }
 
   Message Receive(const MessageKey& key, const char* operation) override {

@@ -7,9 +7,11 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/cost.h"
+#include "comm/members.h"
 
 namespace yoke {
 
@@ -64,6 +66,12 @@ class Transport {
   /// Waits at most `seconds` (0: does not wait); false if no message has arrived. Throws Error if
   /// another rank has failed.
   virtual bool TryReceive(const MessageKey& key, double seconds, Message& message) = 0;
+
+  /// The members of a context, which all of them compute: one list for those of this process where
+  /// there are many, otherwise the caller's own.
+  virtual std::shared_ptr<const Members> Share(uint64_t /*context*/, Members members) {
+    return std::make_shared<const Members>(std::move(members));
+  }
 
   /// Null if the world has no all-reduce of its own. All of these ranks call it, once per context,
   /// after a barrier.

@@ -1,0 +1,96 @@
+// How large a simulated world can be: memory of a rank, and events per second.
+//
+// usage: simulated_ranks RANKS [ROUNDS]
+//
+// In each round every rank computes, sends 4 KiB to two others, and receives two messages. Then all
+// push to rank 0 and wait for its answer. Prints one line of JSON.
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "comm/simulated.h"
+
+namespace {
+
+using namespace yoke;  // NOLINT(google-build-using-namespace): a program of one file
+
+constexpr size_t kBytes = 4096;
+
+/// Sends and receives of this rank.
+int64_t Neighbours(const Communicator& world, int rounds) {
+  const int p = world.size(), rank = world.rank();
+  const std::vector<std::byte> bytes(kBytes);
+  for (int round = 0; round < rounds; ++round) {
+    const int far = static_cast<int>((int64_t{round} * 7919 + 13) % p);
+    world.Charge({.operations = 1e6});
+    world.Send(bytes, (rank + 1) % p, round);
+    world.Send(bytes, (rank + far) % p, round);
+    world.Receive((rank + p - 1) % p, round);
+    world.Receive((rank + p - far) % p, round);
+  }
+  return int64_t{rounds} * 4;
+}
+
+int64_t Server(const Communicator& world, int tag) {
+  const std::vector<std::byte> bytes(kBytes);
+  if (world.rank() > 0) {
+    world.Send(bytes, 0, tag);
+    world.Receive(0, tag);
+    return 2;
+  }
+  for (int i = 1; i < world.size(); ++i)
+    world.Send(bytes, world.Receive(kAnySource, tag).source, tag);
+  return 2 * (int64_t{world.size()} - 1);
+}
+
+int64_t PeakBytes() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+struct Measured {
+  double virtual_seconds = 0, seconds = 0;
+  int64_t events = 0;
+};
+
+Measured Run(int ranks, const std::function<int64_t(const Communicator&)>& body) {
+  Measured measured;
+  const auto began = std::chrono::steady_clock::now();
+  measured.virtual_seconds =
+      Simulate({.ranks = ranks,
+                .timeout = 1e6,
+                .latency = 50e-6,
+                .bytes_per_second = 1.25e9,
+                .service = SteadyService(1e9, 1e10)},
+               [&](const Communicator& world) { measured.events += body(world); });
+  measured.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return measured;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int ranks = argc > 1 ? std::atoi(argv[1]) : 1000;
+  const int rounds = argc > 2 ? std::atoi(argv[2]) : 10;
+  const int64_t before = PeakBytes();
+  const Measured neighbours =
+      Run(ranks, [rounds](const Communicator& world) { return Neighbours(world, rounds); });
+  const int64_t bytes = (PeakBytes() - before) / ranks;
+  const Measured server =
+      Run(ranks, [rounds](const Communicator& world) { return Server(world, rounds); });
+  fmt::print(
+      "{{\"ranks\": {}, \"bytes_a_rank\": {}, \"messages_per_second\": {:.0f}, \"seconds\": "
+      "{:.3f}, "
+      "\"virtual_seconds\": {}, \"server_messages_per_second\": {:.0f}, \"server_seconds\": "
+      "{:.3f}, "
+      "\"server_virtual_seconds\": {}}}\n",
+      ranks, bytes, static_cast<double>(neighbours.events) / neighbours.seconds, neighbours.seconds,
+      neighbours.virtual_seconds, static_cast<double>(server.events) / server.seconds,
+      server.seconds, server.virtual_seconds);
+}
