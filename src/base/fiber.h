@@ -71,7 +71,7 @@ class Fiber {
   unsigned int sse_modes_ = 0;
   unsigned short x87_modes_ = 0;
   bool ended_ = false;
-  [[no_unique_address]] FiberWatch watch_;
+  FiberWatch watch_;
 };
 
 }  // namespace yoke

@@ -368,6 +368,7 @@ double Simulate(const SimulatedRanks& options,
                 const std::function<void(const Communicator&)>& body) {
   Simulation simulation(options);
   std::vector<std::unique_ptr<Task>> tasks;
+  tasks.reserve(options.ranks);
   for (int rank = 0; rank < options.ranks; ++rank)
     tasks.push_back(simulation.Start(rank, 0, [&simulation, &body](Task& task) {
       body(Communicator(std::make_shared<SimulatedTransport>(simulation, task)));
