@@ -5,8 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/random.h"
-
 namespace yoke {
 namespace {
 
@@ -24,6 +22,12 @@ ServiceTime DrawnService(const ServiceTime& mean, uint64_t seed, int ranks, Fact
 
 }  // namespace
 
+double ExponentialFactor(Random& random) { return -std::log(1 - random.Uniform()); }
+
+double LogNormalFactor(double sigma, Random& random) {
+  return std::exp(sigma * random.Normal() - sigma * sigma / 2);
+}
+
 ServiceTime SteadyService(double operations_per_second, double bytes_per_second) {
   return [=](int /*rank*/, const Cost& cost) {
     return cost.operations / operations_per_second + cost.bytes / bytes_per_second;
@@ -31,14 +35,12 @@ ServiceTime SteadyService(double operations_per_second, double bytes_per_second)
 }
 
 ServiceTime ExponentialService(const ServiceTime& mean, uint64_t seed, int ranks) {
-  return DrawnService(mean, seed, ranks,
-                      [](Random& random) { return -std::log(1 - random.Uniform()); });
+  return DrawnService(mean, seed, ranks, ExponentialFactor);
 }
 
 ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t seed, int ranks) {
-  return DrawnService(mean, seed, ranks, [sigma](Random& random) {
-    return std::exp(sigma * random.Normal() - sigma * sigma / 2);
-  });
+  return DrawnService(mean, seed, ranks,
+                      [sigma](Random& random) { return LogNormalFactor(sigma, random); });
 }
 
 }  // namespace yoke

@@ -47,9 +47,15 @@ struct Rank {
   std::vector<Task*> waiting;  // for messages
 };
 
+/// The bookings of a group's link.
+struct SharedLink {
+  Bookings up, down;
+};
+
 struct Node {
-  double sends = 0;        // when its network card is free again
-  Bookings receives = {};  // likewise
+  double bytes_per_second = 0;  // of its network card
+  double sends = 0;             // when that is free again
+  Bookings receives = {};       // likewise
   Cores cores = {};
 };
 
@@ -61,7 +67,13 @@ class Simulation {
         ranks_(options.ranks),
         nodes_(options.Nodes()),
         fair_links_(options.Nodes(), options.bytes_per_second, options.latency) {
-    for (Node& node : nodes_) node.cores.free.resize(options.cores);
+    for (int i = 0; i < options.Nodes(); ++i) {
+      const SimulatedNode node = options.NodeAt(i);
+      nodes_[i].bytes_per_second = node.bytes_per_second;
+      nodes_[i].cores.free.resize(node.cores);
+    }
+    for (const NodeGroups& groups : options.groups)
+      shared_links_.emplace_back(groups.bytes_per_second.size());
     shared_cores_.free.resize(options.shared_cores);
   }
 
@@ -190,20 +202,41 @@ class Simulation {
       letter.arrival = InTurn(from.now, route, bytes);
   }
 
-  /// Cards are booked in the order of sending, so that no arrival moves. A message of one packet
-  /// slips in between the packets of others. None overtakes an earlier message of its sender.
+  /// Cards and shared links are booked in the order of sending, so that no arrival moves. A message
+  /// of one packet slips in between the packets of others. None overtakes an earlier message of its
+  /// sender. A link that is faster than the slowest one on the way is booked for the time that it
+  /// needs, not for as long as the message trickles through it.
   double InTurn(double now, const Route& route, double bytes) {
-    const double seconds = bytes / options_.bytes_per_second;
-    double arrival = now + options_.latency + seconds;
-    if (bytes > SimulatedRanks::kPacket) {
-      Node& sender = nodes_[route.sender];
-      const double left = std::max(sender.sends, now);
-      sender.sends = left + seconds;
-      arrival = nodes_[route.receiver].receives.Book(now, left + options_.latency, seconds);
+    const bool queues = bytes > SimulatedRanks::kPacket;
+    Node &sender = nodes_[route.sender], &receiver = nodes_[route.receiver];
+    double seconds = bytes / sender.bytes_per_second;  // from the first byte to the last
+    double begin = queues ? std::max(sender.sends, now) : now;
+    if (queues) sender.sends = begin + seconds;
+    begin += options_.latency;
+    const auto pass = [&](Bookings& link, double bytes_per_second) {
+      const double busy = bytes / bytes_per_second;
+      const double end = queues ? link.Book(now, begin, busy) : begin + busy;
+      seconds = std::max(seconds, busy);
+      begin = std::max(begin, end - seconds);
+      return std::max(end, begin + seconds);
+    };
+    const size_t levels = options_.groups.size();
+    for (size_t i = 0; i < levels; ++i) {
+      const NodeGroups& groups = options_.groups[i];
+      const int group = groups.group_of[route.sender];
+      if (group == groups.group_of[route.receiver]) continue;
+      pass(shared_links_[i][group].up, groups.bytes_per_second[group]);
+      begin += groups.latency;
+    }
+    for (size_t i = levels; i-- > 0;) {
+      const NodeGroups& groups = options_.groups[i];
+      const int group = groups.group_of[route.receiver];
+      if (group != groups.group_of[route.sender])
+        pass(shared_links_[i][group].down, groups.bytes_per_second[group]);
     }
     if (last_arrival_.size() >= forget_at_) ForgetArrivals(now);
     double& last = last_arrival_[route.connection];
-    return last = std::max(last, arrival);
+    return last = std::max(last, pass(receiver.receives, receiver.bytes_per_second));
   }
 
   /// Of messages that have arrived, which none can overtake any more.
@@ -274,10 +307,11 @@ class Simulation {
   std::vector<Rank> ranks_;
   std::vector<Node> nodes_;
   FairLinks fair_links_;
-  Cores shared_cores_;                                // of all nodes; none: nodes have their own
-  std::unordered_map<int64_t, double> last_arrival_;  // by pair of ranks that have exchanged
-  size_t forget_at_ = 1024;                           // when it has so many
-  Agenda<Task> agenda_;                               // of all tasks that have not ended
+  Cores shared_cores_;                                 // of all nodes; none: nodes have their own
+  std::vector<std::vector<SharedLink>> shared_links_;  // by level and group
+  std::unordered_map<int64_t, double> last_arrival_;   // by pair of ranks that have exchanged
+  size_t forget_at_ = 1024;                            // when it has so many
+  Agenda<Task> agenda_;                                // of all tasks that have not ended
   std::unordered_map<uint64_t, std::weak_ptr<const Members>> members_;  // by context
   Task* running_ = nullptr;
   uint64_t started_ = 0;
@@ -341,7 +375,10 @@ class SimulatedTransport : public Transport {
     else if (simulation_.options().service || seconds > 0)
       simulation_.Work(task_, seconds);
   }
-  int CpuThreads() override { return simulation_.options().cpu_threads; }
+  int CpuThreads() override {
+    const SimulatedRanks& options = simulation_.options();
+    return options.NodeAt(options.NodeOf(task_.rank)).cpu_threads;
+  }
 
   std::shared_ptr<void> Spawn(Body body) override {
     Simulation& simulation = simulation_;

@@ -3,17 +3,34 @@
 // network card of their node.
 #pragma once
 
+#include <vector>
+
 #include "comm/communicator.h"
 #include "comm/service_time.h"
 
 namespace yoke {
 
+/// A node of a cluster whose nodes are unlike.
+struct SimulatedNode {
+  int cores = 0;  ///< As in SimulatedRanks, likewise the others.
+  int cpu_threads = 0;
+  double bytes_per_second = 1e18;  ///< Of its card.
+};
+
+/// Groups of nodes (racks, regions), each with a link to the others that its nodes share in each
+/// direction: an uplink and a downlink.
+struct NodeGroups {
+  std::vector<int> group_of;             ///< By node.
+  std::vector<double> bytes_per_second;  ///< Of a group's link, by group.
+  double latency = 0;                    ///< Added to that of messages between two groups.
+};
+
 /// Neighbouring ranks share a node, with its cores and its network card. The card sends one message
 /// at a time and receives one at a time, in the order of sending: a message of n bytes takes
-/// n / bytes_per_second of the sender's card and, `latency` later, of the receiver's. One packet
-/// (kPacket bytes) does not queue. What a rank
-/// sends to itself arrives at once; what ranks of a node send each other is copied in its memory.
-/// Not simulated: writes that are lost to races, because one task runs at a time.
+/// n / bytes_per_second of the sender's card and, `latency` later, of the receiver's; between
+/// groups of nodes also of both groups' links. One packet (kPacket bytes) does not queue. What a
+/// rank sends to itself arrives at once; what ranks of a node send each other is copied in its
+/// memory. Not simulated: writes that are lost to races, because one task runs at a time.
 struct SimulatedRanks {
   int ranks = 1;
   double timeout = 60;             ///< Maximum virtual seconds of one wait.
@@ -42,11 +59,20 @@ struct SimulatedRanks {
   /// Not 0: each rank computes on a device of its own, which copies to and from the host's memory
   /// at this speed; `service` does not see these bytes. 0: ranks compute in the host's memory.
   double device_bytes_per_second = 0;
+  /// The nodes, if they are unlike, in place of cores, cpu_threads and bytes_per_second.
+  std::vector<SimulatedNode> nodes = {};
+  std::vector<int> node_of = {};  ///< By rank, if the nodes have unlike numbers of ranks.
+  /// Inner ones first: racks, then regions. They have no effect with fair_links.
+  std::vector<NodeGroups> groups = {};
 
   static constexpr double kTurn = 1e-3;
   static constexpr double kPacket = 1500;
-  int Nodes() const { return (ranks + ranks_per_node - 1) / ranks_per_node; }
-  int NodeOf(int rank) const { return rank / ranks_per_node; }
+  int Nodes() const { return NodeOf(ranks - 1) + 1; }
+  int NodeOf(int rank) const { return node_of.empty() ? rank / ranks_per_node : node_of[rank]; }
+  SimulatedNode NodeAt(int node) const {
+    if (!nodes.empty()) return nodes[node];
+    return {.cores = cores, .cpu_threads = cpu_threads, .bytes_per_second = bytes_per_second};
+  }
 };
 
 /// Runs body(world) once per rank and returns the virtual time at which the last one ended.
