@@ -90,6 +90,7 @@ class TextProgress : public Observer {
                      event.epochs == 1 ? "epoch" : "epochs", Duration(event.seconds)));
     if (!event.sentence.empty()) Line(event.sentence);
     if (const std::string memory = ToText(event.memory); !memory.empty()) Line(memory);
+    if (event.virtual_seconds > 0) Line(Simulated(event));
     if (const std::string metric = Headline(event.test); !metric.empty()) Line("test " + metric);
   }
 
@@ -99,7 +100,13 @@ class TextProgress : public Observer {
   static std::string Reason(const std::string& reason) {
     if (reason == "target") return "target reached";
     if (reason == "time_limit") return "time limit reached";
+    if (reason == "step_limit") return "step limit reached";
     return reason;
+  }
+
+  static std::string Simulated(const EndEvent& event) {
+    const std::string time = fmt::format("simulated time {:.4g} s", event.virtual_seconds);
+    return event.cost > 0 ? fmt::format("{}, cost {:.4g}", time, event.cost) : time;
   }
 
   Output& out_;

@@ -23,6 +23,7 @@ namespace yoke {
 namespace {
 
 constexpr double kSecondsBetweenStepEvents = 0.1;
+constexpr double kSecondsPerHour = 3600;
 constexpr int kDivergedStatus = 3;
 
 class LeadingMember : public Leader {
@@ -84,13 +85,23 @@ class LeadingMember : public Leader {
   }
 
   std::string Hardware() const {
+    if (request_.cluster) return SimulatedHardware();
     const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
     return fmt::format("{} ({}{} thread{}{})", fmt::join(replica_->devices().names(), " + "), ranks,
                        threads_.threads, threads_.threads == 1 ? "" : "s",
                        ranks.empty() ? "" : " each");
   }
 
+  /// "8 simulated nodes: A rack" or "4 simulated nodes (8 ranks)".
+  std::string SimulatedHardware() const {
+    const int nodes = request_.cluster->NodeOf(world_.size() - 1) + 1;
+    std::string text = fmt::format("{} simulated node{}", nodes, nodes == 1 ? "" : "s");
+    if (world_.size() != nodes) text += fmt::format(" ({} ranks)", world_.size());
+    return request_.cluster_title.empty() ? text : text + ": " + request_.cluster_title;
+  }
+
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
+    begun_at_ = position_.step;
     inherits_ = recovery && recovery->trained();
     if (inherits_ && !position_.has_best && context_.checkpoint)
       TakeBest(context_.checkpoint->header());  // the lost leader's
@@ -160,12 +171,16 @@ class LeadingMember : public Leader {
     return steps > 0 ? std::exp(logs / steps) : 0;
   }
 
-  /// A checkpoint due by steps ends a round.
+  /// A checkpoint due by steps ends a round, and so does the limit of steps.
   int64_t LastStepOfRound() const {
     const int64_t every = job_.checkpoint.Int("every_steps");
-    if (every == 0) return cursor_.steps();
-    return std::min(cursor_.steps(), cursor_.done() + every - position_.step % every);
+    int64_t last = cursor_.steps();
+    if (every > 0) last = std::min(last, cursor_.done() + every - position_.step % every);
+    if (request_.steps > 0) last = std::min(last, cursor_.done() + request_.steps - StepsTaken());
+    return last;
   }
+
+  int64_t StepsTaken() const { return position_.step - begun_at_; }
 
   std::string BetweenSteps() {
     const std::string reason = ReasonToStop();
@@ -228,6 +243,7 @@ class LeadingMember : public Leader {
 
   std::string ReasonToStop() const {
     if (Interrupted()) return "interrupted";
+    if (request_.steps > 0 && StepsTaken() >= request_.steps) return "step_limit";
     return time_limit_ > 0 && clock_.OfSession() >= time_limit_ ? "time_limit" : "";
   }
 
@@ -315,6 +331,8 @@ class LeadingMember : public Leader {
   std::string SentenceOf(const std::string& reason) const {
     if (reason == "finished" || reason == "target")
       return fmt::format("the weights are in {}/last", run_);
+    if (request_.cluster)
+      return fmt::format("stopped at step {}; the weights are in {}/last", position_.step, run_);
     return fmt::format("stopped at step {}; continue with: yoke train --resume {}", position_.step,
                        run_);
   }
@@ -344,6 +362,10 @@ class LeadingMember : public Leader {
                       .memory = Memory(),
                       .exchange = exchange_,
                       .node = replica_->Work()};
+    if (request_.cluster) {
+      event.virtual_seconds = clock_.Now();
+      event.cost = request_.price_per_hour / kSecondsPerHour * event.virtual_seconds;
+    }
     for (Observer* observer : observers_) observer->End(event);
     return event;
   }
@@ -358,6 +380,7 @@ class LeadingMember : public Leader {
   std::string ended_before_;  ///< Why the resumed run had ended, if the job is the same.
   Metrics saved_test_;        ///< Test metrics of the weights in `last`, if known.
   bool saved_ = false;        ///< A checkpoint exists.
+  int64_t begun_at_ = 0;      ///< The step at which this session began.
   std::string sentence_;
   double step_told_ = 0;
 };

@@ -70,13 +70,14 @@ struct EndEvent {
   double epochs = 0;
   int64_t step = 0;
   Metrics test;          ///< Test metrics of the weights in `last`.
-  std::string reason;    ///< finished, target, time_limit, interrupted, diverged
+  std::string reason;    ///< finished, target, time_limit, step_limit, interrupted, diverged
   std::string sentence;  ///< What to do next (how to resume, why it diverged), for the user.
   int exit_status = 0;
   MemoryUse memory = {};
   Metrics exchange = {};  ///< As in EpochEvent, likewise the next.
   std::vector<DeviceWork> node = {};
-  double virtual_seconds = 0;  ///< On a simulated cluster: when its last rank ended.
+  double virtual_seconds = 0;  ///< On a simulated cluster: the whole run's.
+  double cost = 0;             ///< Of a simulated cluster for this time; 0: no price is known.
 };
 
 /// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called in order,
@@ -102,8 +103,11 @@ struct RunRequest {
   /// watches the launcher.
   const std::atomic<bool>* guard_lost = nullptr;
   std::vector<Observer*> observers;
+  int64_t steps = 0;  ///< Not 0: stop in order after this many steps.
   /// Not null: the replicas run in virtual time on this cluster, as many as the job says.
   const SimulatedRanks* cluster = nullptr;
+  std::string cluster_title = {};
+  double price_per_hour = 0;  ///< Of the whole cluster; 0: unknown.
 };
 
 /// Trains, and writes the run directory with its lock, job.toml, metrics, events and checkpoints.

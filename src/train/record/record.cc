@@ -106,6 +106,8 @@ Json ToObject(const EndEvent& e) {
                  {"memory", ToObject(e.memory)}};
   if (!e.exchange.empty()) object["exchange"] = ToObject(e.exchange);
   if (!e.node.empty()) object["node"] = ToObject(e.node);
+  if (e.virtual_seconds > 0) object["virtual_seconds"] = e.virtual_seconds;
+  if (e.cost > 0) object["cost"] = e.cost;
   return object;
 }
 

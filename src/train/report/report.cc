@@ -178,11 +178,18 @@ std::string MetricCell(const Runs& runs, const ReportRun& run, const std::string
                      std::isnan(value) ? "-" : Metric(value));
 }
 
+bool HaveCosts(const Runs& runs) {
+  return std::ranges::any_of(runs, [](const ReportRun& run) { return run.cost > 0; });
+}
+
 std::string ResultRow(const Runs& runs, size_t i) {
   const ReportRun& run = runs[i];
   std::string html =
       fmt::format("<tr><th><i class='swatch c{}'></i>{}</th>", ColourOf(i), Escape(run.name));
   for (const std::string& name : MetricsOf(runs)) html += MetricCell(runs, run, name);
+  if (HaveCosts(runs))
+    html += fmt::format("<td class='number'>{}</td>",
+                        run.cost > 0 ? fmt::format("{:.4g}", run.cost) : "-");
   return html + fmt::format(
                     "<td class='number'>{}</td><td class='number'>{}</td><td "
                     "class='number'>{}</td><td>{}</td></tr>\n",
@@ -194,6 +201,7 @@ std::string ResultTable(const Runs& runs) {
   std::string html = "<h2>Results</h2>\n<div class='wide'><table><thead><tr><th>run</th>";
   for (const std::string& name : MetricsOf(runs))
     html += "<th class='number'>test " + Escape(name) + "</th>";
+  if (HaveCosts(runs)) html += "<th class='number'>cost</th>";
   html +=
       "<th class='number'>epochs</th><th class='number'>time</th><th "
       "class='number'>examples/s</th><th>ended</th></tr></thead><tbody>\n";
@@ -213,6 +221,7 @@ std::string Tiles(const ReportRun& run) {
   const double epochs = run.epochs.empty() ? 0 : run.epochs.back().epoch;
   return html + Tile(fmt::format("{}", epochs), epochs == 1 ? "epoch" : "epochs") +
          Tile(Duration(run.seconds), "training time") +
+         (run.cost > 0 ? Tile(fmt::format("{:.4g}", run.cost), "cost of the cluster") : "") +
          Tile(Short(TypicalRate(run)), "examples per second") + Tile(run.reason, "how it ended") +
          "</div>\n";
 }

@@ -80,6 +80,10 @@ void TakeEnd(const Json& line, ReportRun& run) {
         "peak memory",
         fmt::format("{} (parameters, rule's state and tables {})", Bytes(memory.value("peak", 0.0)),
                     Bytes(memory.value("peak", 0.0) / memory.value("ratio", 1.0))));
+  const double simulated = line.value("virtual_seconds", 0.0), cost = line.value("cost", 0.0);
+  if (simulated > 0) run.facts.emplace_back("virtual time", fmt::format("{:.4g} s", simulated));
+  if (cost > 0) run.facts.emplace_back("cost of the cluster", fmt::format("{:.4g}", cost));
+  run.cost = cost;
   const Json test = line.value("test", Json::object());
   for (const auto& [name, value] : test.items())
     if (value.is_number()) run.test.emplace_back(name, value);

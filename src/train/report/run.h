@@ -44,6 +44,7 @@ struct ReportRun {
   std::string executor;
   std::string reason;  ///< Why it ended; "not ended" while it is running (or was killed).
   double seconds = 0;
+  double cost = 0;  ///< Of a simulated cluster; 0: unknown.
   /// {"parameters", "431,080"}, {"cpu", ...}
   std::vector<std::pair<std::string, std::string>> facts;
 };
