@@ -45,7 +45,8 @@ enum class Draw : uint64_t {
   kAugment,
   kSplit,
   kSynthetic,
-  kActive
+  kActive,
+  kCluster
 };
 
 inline uint64_t Word(Draw purpose) { return static_cast<uint64_t>(purpose); }

@@ -1,0 +1,51 @@
+// ClusterFile: a cluster to simulate, as a file describes it: its nodes, its network, its price.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "comm/simulated.h"
+#include "node/speed_curve.h"
+
+namespace yoke {
+
+/// `count` equal nodes: one [[nodes]] table.
+struct NodeKind {
+  int count = 1;
+  int ranks = 1;    ///< Replicas on each.
+  int cores = 0;    ///< Charges that run at once; 0: any number.
+  int threads = 0;  ///< Of a replica's CPU; 0: those of this machine.
+  double operations_per_second = 0;
+  double bytes_per_second = 0;  ///< Of memory.
+  /// By device of the job, in place of the two rates; "" is any device.
+  std::map<std::string, SpeedCurve, std::less<>> curves = {};
+  std::string jitter = "constant";
+  double sigma = 0;
+  double slow_fraction = 0;  ///< Of the nodes, which take slow_factor times as long.
+  double slow_factor = 1;
+  double network_bytes_per_second = 0;  ///< Of a node's card.
+  double price_per_hour = 0;            ///< Of a node; 0: unknown.
+};
+
+struct ClusterFile {
+  std::string title;
+  std::vector<NodeKind> kinds;  ///< In the order of their nodes.
+  double latency = 0;
+  bool fair_links = false;
+  double copy_bytes_per_second = 1e18;
+  std::vector<NodeGroups> groups;  ///< Racks, then regions.
+
+  int Nodes() const;
+  int Ranks() const;
+  /// Of all nodes; 0: not all have a price.
+  double PricePerHour() const;
+  /// The cluster; the seed draws its slow nodes and the times of its work.
+  SimulatedRanks Simulated(uint64_t seed) const;
+};
+
+/// Reads a cluster (docs/simulate.md). Throws UserError with file and key.
+ClusterFile ReadCluster(const std::string& path);
+
+}  // namespace yoke
