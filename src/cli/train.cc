@@ -4,12 +4,10 @@
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/guard.h"
-#include "cli/job_options.h"
-#include "cli/progress.h"
+#include "cli/run_options.h"
 #include "cli/signals.h"
 #include "comm/launcher.h"
 #include "train/record/run_directory.h"
-#include "train/trainer.h"
 
 namespace yoke {
 namespace {
@@ -31,64 +29,42 @@ Exit status: 0 done, 2 a mistake in job, arguments or data, 3 diverged, 128 + si
 class TrainCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
-    app.add_option("JOB", job_, "The job file (TOML)")->option_text(" ");
-    app.add_option("--run", run_, "Run directory (default: runs/<job>-<time>)")
-        ->option_text("DIR")
-        ->check([](const std::string& text) {
-          return std::string(text.empty() ? "expected a folder, got an empty name" : "");
-        });
+    options_.Declare(app);
     app.add_option("--resume", resume_, "Continue the run in DIR; needs no job file")
         ->option_text("DIR");
-    set_.Declare(app);
-    app.add_flag("--quiet,-q", quiet_, "Print errors only");
   }
 
   int Run(Output& out) override {
     CheckArguments();
-    const bool guarded = StandGuard(quiet_ ? nullptr : &out);
+    const bool guarded = StandGuard(options_.quiet() ? nullptr : &out);
     const bool resume = !resume_.empty();
-    Overrides keys = set_.Read();
-    if (const Launch launch = FindLaunch(); !launch.launcher.empty()) CountRanks(launch, keys);
-    const Job job = resume ? LoadRunJob(resume_, keys) : LoadJob(job_, keys);
-    const std::unique_ptr<Observer> progress = MakeProgress(out);
-    RunRequest request{.run = resume ? resume_ : run_, .resume = resume};
+    Overrides keys = options_.Keys();
+    if (const Launch launch = FindLaunch(); !launch.launcher.empty())
+      SetReplicas(launch.size,
+                  fmt::format("{} started {} processes, and each is a replica", launch.launcher,
+                              launch.size),
+                  keys);
+    const Job job = resume ? LoadRunJob(resume_, keys) : LoadJob(options_.job(), keys);
+    RunRequest request{.run = resume ? resume_ : options_.run(), .resume = resume};
     request.stop_signal = &CatchStopSignals();
     if (guarded) request.guard_lost = &CatchGuardLost();
-    if (!quiet_) request.observers = {progress.get()};
-    const EndEvent end = Train(job, request);
-    if (end.reason == "diverged") throw WorldError(end.sentence, end.exit_status, /*tell=*/true);
-    // The other ranks end later, because a launcher ends all processes when one fails.
-    if (end.exit_status != 0 && !PrintsForAll())
-      throw WorldError("", end.exit_status, /*tell=*/false);
-    return end.exit_status;
+    return options_.Train(job, std::move(request), out);
   }
 
  private:
-  /// The launcher's processes are the replicas.
-  static void CountRanks(const Launch& launch, Overrides& keys) {
-    const std::string size = std::to_string(launch.size);
-    for (const Override& given : keys)
-      Require(given.key != "cluster.replicas" || given.value == size,
-              "{}: {} started {} processes, and each is a replica; leave it out", given.flag,
-              launch.launcher, size);
-    keys.push_back({.key = "cluster.replicas", .value = size});
-  }
-
   void CheckArguments() const {
+    const std::string& job = options_.job();
     if (resume_.empty()) {
-      Require(!job_.empty(), "`yoke train` needs a job file, or --resume DIR to continue a run");
+      Require(!job.empty(), "`yoke train` needs a job file, or --resume DIR to continue a run");
       return;
     }
-    Require(job_.empty(), "a run is resumed with its own job, {}/job.toml: leave out {}", resume_,
-            job_);
-    Require(run_.empty(), "--resume names the run directory already: leave out --run");
+    Require(job.empty(), "a run is resumed with its own job, {}/job.toml: leave out {}", resume_,
+            job);
+    Require(options_.run().empty(), "--resume names the run directory already: leave out --run");
   }
 
-  std::string job_;
-  std::string run_;
+  RunOptions options_;
   std::string resume_;
-  JobOptions set_;
-  bool quiet_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,44 @@
+// RunOptions: declares the options, and trains with them.
+#include "cli/run_options.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "cli/progress.h"
+#include "comm/launcher.h"
+
+namespace yoke {
+
+void RunOptions::Declare(CLI::App& app) {
+  app.add_option("JOB", job_, "The job file (TOML)")->option_text(" ");
+  app.add_option("--run", run_, "Run directory (default: runs/<job>-<time>)")
+      ->option_text("DIR")
+      ->check([](const std::string& text) {
+        return std::string(text.empty() ? "expected a folder, got an empty name" : "");
+      });
+  set_.Declare(app);
+  app.add_flag("--quiet,-q", quiet_, "Print errors only");
+}
+
+int RunOptions::Train(const Job& job, RunRequest request, Output& out) const {
+  const std::unique_ptr<Observer> progress = MakeProgress(out);
+  if (!quiet_) request.observers.push_back(progress.get());
+  const EndEvent end = yoke::Train(job, request);
+  if (end.reason == "diverged") throw WorldError(end.sentence, end.exit_status, /*tell=*/true);
+  // The other ranks end later, because a launcher ends all processes when one fails.
+  if (end.exit_status != 0 && !PrintsForAll())
+    throw WorldError("", end.exit_status, /*tell=*/false);
+  return end.exit_status;
+}
+
+void SetReplicas(int replicas, const std::string& why, Overrides& keys) {
+  const std::string size = std::to_string(replicas);
+  for (const Override& given : keys)
+    Require(given.key != "cluster.replicas" || given.value == size, "{}: {}; leave it out",
+            given.flag, why);
+  keys.push_back({.key = "cluster.replicas", .value = size});
+}
+
+}  // namespace yoke

@@ -1,0 +1,35 @@
+// RunOptions: what the commands that train share: job, run directory, keys, progress, exit status.
+#pragma once
+
+#include <string>
+
+#include "cli/job_options.h"
+#include "cli/output.h"
+#include "train/trainer.h"
+
+namespace yoke {
+
+/// JOB, `--run DIR`, `--quiet` and the options of JobOptions.
+class RunOptions {
+ public:
+  void Declare(CLI::App& app);
+  const std::string& job() const { return job_; }
+  const std::string& run() const { return run_; }
+  bool quiet() const { return quiet_; }
+  Overrides Keys() const { return set_.Read(); }
+  /// Trains, with progress to `out` unless quiet; returns the exit status. Throws WorldError if
+  /// training diverged, and on a launcher's ranks that do not print.
+  int Train(const Job& job, RunRequest request, Output& out) const;
+
+ private:
+  std::string job_;
+  std::string run_;
+  JobOptions set_;
+  bool quiet_ = false;
+};
+
+/// Sets cluster.replicas. Throws UserError if the command line says another number; `why`: "mpirun
+/// started 4 processes, and each is a replica".
+void SetReplicas(int replicas, const std::string& why, Overrides& keys);
+
+}  // namespace yoke

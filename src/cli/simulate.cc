@@ -1,0 +1,69 @@
+// yoke simulate: trains a job on a cluster that a file describes, in virtual time.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "cli/command.h"
+#include "cli/run_options.h"
+#include "cli/signals.h"
+#include "node/cluster_file.h"
+
+namespace yoke {
+namespace {
+
+constexpr const char* kSimulateDetails = R"(Examples:
+  yoke simulate job.toml --cluster examples/clusters/rack-10gbit.toml
+  yoke simulate job.toml --cluster cluster.toml --strategy gossip_pull --run runs/gossip
+  yoke simulate job.toml --cluster cluster.toml --steps 100
+
+Trains with real gradients on this machine, one replica at a time, and counts the seconds that the cluster would take.
+Events and run directory are those of `yoke train`, with virtual seconds. docs/simulate.md explains cluster files, and
+what is not simulated. Equal seeds give equal times.)";
+
+class SimulateCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    options_.Declare(app);
+    app.add_option("--cluster", cluster_, "The cluster file (TOML)")->option_text("FILE");
+    app.add_option("--steps", steps_, "Stop after so many steps")
+        ->option_text("N")
+        ->check(CLI::Range(int64_t{1}, static_cast<int64_t>(kMostCount)));
+  }
+
+  int Run(Output& out) override {
+    Require(!options_.job().empty(), "`yoke simulate` needs a job file");
+    Require(!cluster_.empty(),
+            "`yoke simulate` needs --cluster FILE, such as one of "
+            "examples/clusters");
+    const ClusterFile file = ReadCluster(cluster_);
+    Overrides keys = options_.Keys();
+    SetReplicas(file.Ranks(), fmt::format("{} describes {} replicas", cluster_, file.Ranks()),
+                keys);
+    const Job job = LoadJob(options_.job(), keys);
+    const SimulatedRanks cluster = file.Simulated(job.seed());
+    RunRequest request = {.run = options_.run()};
+    request.stop_signal = &CatchStopSignals();
+    request.steps = steps_;
+    request.cluster = &cluster;
+    request.cluster_title = file.title;
+    request.price_per_hour = file.PricePerHour();
+    return options_.Train(job, std::move(request), out);
+  }
+
+ private:
+  RunOptions options_;
+  std::string cluster_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace
+
+CommandEntry simulate_command() {
+  return {"simulate", "Train and use a model", "Train on a simulated cluster, in virtual time",
+          kSimulateDetails, [] { return std::unique_ptr<Command>(new SimulateCommand); }};
+}
+
+}  // namespace yoke

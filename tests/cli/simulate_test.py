@@ -1,0 +1,110 @@
+"""yoke simulate: a cluster of a file in virtual time: the same twice, slower where the cluster is slower, its cost, its mistakes."""
+import os
+import re
+import unittest
+
+from program import ProgramTest
+
+CLUSTER = """[[nodes]]
+count = 8
+operations_per_second = 2e9
+bytes_per_second = 5e9
+[network]
+latency = 2e-5
+bytes_per_second = 1.25e9
+"""
+
+
+class SimulateTest(ProgramTest):
+    def end(self, cluster, *words):
+        """The end of tiny.toml on this cluster."""
+        self.write("cluster.toml", cluster)
+        name = f"run-{len(os.listdir(self.folder))}"
+        events = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--run", name, "--json",
+                           "--set", "train.batch=4", *words).events()
+        self.assertEqual(events[0]["event"], "start")
+        self.start = events[0]
+        self.assertEqual(events[-1]["event"], "end")
+        return events[-1]
+
+    def test_the_same_twice(self):
+        jitter = CLUSTER.replace("[network]", 'jitter = { kind = "exponential" }\n[network]')
+        first, again = self.end(jitter), self.end(jitter)
+        self.assertEqual(self.start["world"], 8)
+        self.assertEqual(self.start["hardware"], "8 simulated nodes")
+        self.assertGreater(first["virtual_seconds"], 0)
+        self.assertEqual(first["virtual_seconds"], again["virtual_seconds"])
+        self.assertEqual(first["test"], again["test"])
+        self.assertNotEqual(first["virtual_seconds"], self.end(jitter, "--set", "train.seed=2")["virtual_seconds"])
+
+    def test_what_makes_it_slower(self):
+        flat = self.end(CLUSTER)
+        self.assertNotIn("cost", flat)
+        unlike = CLUSTER.replace("count = 8", "count = 7").replace("[network]", """[[nodes]]
+operations_per_second = 2e8
+bytes_per_second = 5e9
+[network]""")
+        slower = {"network": CLUSTER.replace("1.25e9", "1.25e6"),
+                  "racks": CLUSTER + "racks = { nodes = 4, oversubscription = 400 }\n",
+                  "regions": CLUSTER + "regions = { nodes = 4, latency = 0.05, bytes_per_second = 1e9 }\n",
+                  "a slow node": unlike,
+                  "stragglers": CLUSTER.replace("[network]", "slow = { fraction = 0.2, factor = 10 }\n[network]")}
+        for name, cluster in slower.items():
+            end = self.end(cluster)
+            self.assertEqual(self.start["world"], 8)
+            self.assertGreater(end["virtual_seconds"], 1.5 * flat["virtual_seconds"], name)
+            self.assertEqual(end["test"], flat["test"], name)  # a synchronous run learns the same
+
+    def test_steps(self):
+        end = self.end(CLUSTER, "--steps", 3)
+        self.assertEqual((end["step"], end["reason"], end["exit_status"]), (3, "step_limit", 0))
+        self.assertIn("accuracy", end["test"])
+        self.assertIn("weights are in", end["message"])
+        end = self.end(CLUSTER, "--steps", 12)  # the second epoch's third
+        self.assertEqual((end["step"], end["reason"]), (12, "step_limit"))
+        self.assertEqual(self.end(CLUSTER, "--steps", 1000)["reason"], "finished")
+
+    def test_every_strategy_and_executor_runs(self):
+        for words in (["--strategy", "gossip_pull"], ["--strategy", "async_sgd"], ["--strategy", "easgd_sync3"],
+                      ["--strategy", "local_sgd", "--executor", "hogwild"]):
+            with self.subTest(words=words):
+                self.assertGreater(self.end(CLUSTER, *words, "--steps", 10)["virtual_seconds"], 0)
+
+    def test_the_cost(self):
+        priced = CLUSTER.replace("[network]", "price_per_hour = 1.5\n[network]")
+        end = self.end('title = "Eight rented ones"\n' + priced)
+        self.assertEqual(self.start["hardware"], "8 simulated nodes: Eight rented ones")
+        self.assertAlmostEqual(end["cost"], 8 * 1.5 / 3600 * end["virtual_seconds"], 12)
+        result = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--run", "told")
+        self.assertRegex(result.out, r"simulated time \S+ s, cost \S+\n")
+        self.good("report", "told", "--output", "told.html")
+        page = self.read("told.html")
+        self.assertIn("cost of the cluster", page)
+        self.assertIn("virtual time", page)
+        self.good("report", "told", end["run"], "--output", "two.html")
+        self.assertTrue(re.search("<th class='number'>cost</th>", self.read("two.html")))
+
+    def test_mistakes(self):
+        self.write("cluster.toml", CLUSTER)
+        self.write("bad.toml", CLUSTER.replace("latency", "latncy"))
+        for words, expected in (([], ["job file"]),
+                                (["tiny.toml"], ["--cluster FILE"]),
+                                (["tiny.toml", "--cluster", "absent.toml"], ["absent.toml"]),
+                                (["tiny.toml", "--cluster", "bad.toml"],
+                                 ["bad.toml:6", "network.latncy", "did you mean 'latency'?"]),
+                                (["tiny.toml", "--cluster", "cluster.toml", "--replicas", "4"],
+                                 ["--replicas: cluster.toml describes 8 replicas"]),
+                                (["tiny.toml", "--cluster", "cluster.toml", "--steps", "0"], ["--steps"]),
+                                (["tiny.toml", "--cluster", "cluster.toml", "--strategy", "gosip_pull"],
+                                 ["did you mean 'gossip_pull'?"])):
+            with self.subTest(words=words):
+                result = self.yoke("simulate", *words)
+                self.assertEqual(result.code, 2, result.error)
+                self.assertEqual(len(result.error.splitlines()), 1, result.error)
+                for word in expected:
+                    self.assertIn(word, result.error)
+        self.assertFalse(os.path.exists(self.path("runs")), "a refused job left a run directory")
+
+
+if __name__ == "__main__":
+    unittest.main()
