@@ -125,7 +125,7 @@ NodeKind ReadKind(const Value& table, const std::string& file) {
       Text("title", "What they are."),
       Whole("ranks", 1, 1, "Replicas on each."),
       Whole("cores", 0, 0, "Of a node: pieces of work that run at once; 0: any number."),
-      Whole("threads", 0, 0, "Of a replica's CPU; 0: a curve's, or those of this machine."),
+      Whole("threads", 0, 0, "Of a replica's CPU; 0: its curve's, or those of this machine."),
       Rate("operations_per_second", "Floating-point operations of a replica."),
       Rate("bytes_per_second", "Of a replica's memory."),
       Text("curve", "A file with the speed of the device that computes."),
@@ -140,7 +140,8 @@ NodeKind ReadKind(const Value& table, const std::string& file) {
                    .cores = static_cast<int>(options.Int("cores")),
                    .threads = static_cast<int>(options.Int("threads"))};
   TakeSpeed(options, table, file, kind);
-  if (kind.threads == 0 && !kind.curves.empty()) kind.threads = Host(kind).threads;
+  const bool cpu = !kind.curves.empty() && Host(kind).link_bytes_per_second == 0;
+  if (kind.threads == 0 && cpu) kind.threads = Host(kind).threads;
   if (options.Has("jitter")) TakeJitter(options.Raw("jitter"), kind);
   if (options.Has("slow")) TakeSlow(options.Raw("slow"), kind);
   if (options.Has("network_bytes_per_second"))
