@@ -81,4 +81,28 @@ class BatchSizes {
   std::vector<double> updates_;
 };
 
+/// Batches that a CPU thread takes at once, which are short, so that messages cost little.
+inline int64_t BatchesOfLease(double seconds_a_batch) {
+  constexpr double kLease = 1e-3;  // seconds
+  constexpr int64_t kMostBatches = 64;
+  if (seconds_a_batch <= 0) return 1;  // not known yet
+  return std::clamp<int64_t>(static_cast<int64_t>(kLease / seconds_a_batch), 1, kMostBatches);
+}
+
+/// The least batch of a device: the smallest half, quarter, ... of `most` at which it still
+/// computes at half of its speed. `seconds(size)` measures it.
+template <class Seconds>
+int64_t LeastBatch(int64_t most, const Seconds& seconds) {
+  constexpr int kHalvings = 6;
+  double full = 0;
+  int64_t least = 1, size = most;
+  for (int halving = 0; halving <= kHalvings && size > 0; ++halving, size /= 2) {
+    const double speed = double(size) / std::max(seconds(size), 1e-9);
+    full = std::max(full, speed);
+    if (speed < full / 2) break;
+    least = size;
+  }
+  return least;
+}
+
 }  // namespace yoke

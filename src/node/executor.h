@@ -12,6 +12,7 @@
 #include "comm/communicator.h"
 #include "model/graph.h"
 #include "node/device_work.h"
+#include "node/estimate.h"
 #include "optim/rule.h"
 #include "params/head.h"
 
@@ -99,6 +100,8 @@ struct ExecutorEntry {
   /// Examples of a step, of which each device takes what it wants, if each replica has so many in
   /// an epoch; null: train.batch.
   int64_t (*step_examples)(const Options& options, int64_t batch, int64_t epoch) = nullptr;
+  /// Predicts what it does on devices that it supports; null: it has no formula.
+  ExecutorEstimate (*estimate)(const Options& options, const EstimateRequest& request) = nullptr;
 };
 const std::vector<ExecutorEntry>& executors();
 

@@ -13,10 +13,6 @@
 namespace yoke {
 namespace {
 
-/// A CPU thread takes several batches at once if they are short, so that messages cost little.
-constexpr double kLease = 1e-3;  // seconds
-constexpr int64_t kMostBatches = 64;
-
 /// A plan for each CPU thread (in virtual time: all of the machine's), free to move within its
 /// memory node: a round waits for its last batch, and a thread bound to one core would wait as long
 /// as another program holds that core.
@@ -216,7 +212,7 @@ void Hogbatch::Assign(Member& member, bool beside) {
 /// Examples of a worker's next piece of work, of which one update takes `batch`. Near the end of a
 /// round a device takes no more than it computes while the others do the rest.
 int64_t Hogbatch::SizeFor(const Member& member, int64_t batch) const {
-  if (member.on_cpu) return batch * BatchesOfLease(member);
+  if (member.on_cpu) return batch * BatchesOfLease(member.seconds_a_batch);
   int64_t left = source_->Left();
   if (left < 0) return batch;
   for (const Examples& examples : returned_) left += std::ssize(examples);
@@ -235,12 +231,6 @@ int64_t Hogbatch::SizeFor(const Member& member, int64_t batch) const {
   int64_t size = batch;
   while (size > most) size /= 2;  // few sizes: each needs a plan
   return size;
-}
-
-int64_t Hogbatch::BatchesOfLease(const Member& member) const {
-  if (member.seconds_a_batch <= 0) return 1;
-  return std::clamp<int64_t>(static_cast<int64_t>(kLease / member.seconds_a_batch), 1,
-                             kMostBatches);
 }
 
 void Hogbatch::Send(const Member& member, const ExecuteWork& work, const Examples& examples) const {

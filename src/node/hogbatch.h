@@ -56,7 +56,6 @@ class Hogbatch : public Executor {
   void Assign(Member& member, bool beside);
   void AssignToAll();
   int64_t SizeFor(const Member& member, int64_t batch) const;
-  int64_t BatchesOfLease(const Member& member) const;
   void Send(const Member& member, const ExecuteWork& work, const Examples& examples) const;
   void Count(Member& member, const ScheduleWork& report);
   void Fail(Member& member);

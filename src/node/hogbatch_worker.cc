@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/shared.h"
+#include "node/batch_sizes.h"
 
 namespace yoke {
 
@@ -85,29 +86,20 @@ void HogbatchWorker::Train(Piece& piece, ScheduleWork& report) {
   }
 }
 
-/// The least batch of a device: the smallest half, quarter, ... of the piece at which it still
-/// computes at half the speed. The gradients are discarded.
+/// With the first of the piece's examples. The gradients are discarded.
 int64_t HogbatchWorker::FindLeast(const Piece& piece) {
-  constexpr int kHalvings = 6;
-  double full = 0;
-  int64_t least = 1;
-  size_t size = piece.examples.size();
   CopyShared(shared_.round.params.values.Host().data(), shared_.round.params.layout->size(),
              replica_->values().data());
-  for (int halving = 0; halving <= kHalvings && size > 0; ++halving, size /= 2) {
+  return LeastBatch(std::ssize(piece.examples), [&](int64_t size) {
     shared_.round.source->Read(std::span(piece.examples).first(size), batch_);
     if (!InVirtualTime()) replica_->Step(batch_, gradients_);  // compiles
     const double began = channel_->Now();
     if (InVirtualTime())
-      Charge(batch_.size, true);
+      Charge(size, true);
     else
       replica_->Step(batch_, gradients_);
-    const double speed = double(size) / std::max(channel_->Now() - began, 1e-9);
-    full = std::max(full, speed);
-    if (speed < full / 2) break;
-    least = static_cast<int64_t>(size);
-  }
-  return least;
+    return channel_->Now() - began;
+  });
 }
 
 /// While the device computes: asks for the next piece and sends it.

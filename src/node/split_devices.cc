@@ -15,9 +15,12 @@
 namespace yoke {
 namespace {
 
-constexpr double kNewest = 0.1;     // weight of a step's measurement in a device's speed
-constexpr size_t kDivisions = 8;    // kept
-constexpr double kWorthMore = 1.1;  // a division takes so many times longer than the best one
+constexpr size_t kDivisions = 8;  // kept
+
+/// Of the sum of the devices' gradients: each is read, and the sum is read and written.
+Cost CostOfSum(const Graph& graph, int64_t devices) {
+  return {.bytes = 3 * 4.0 * double(graph.layout().dense_size()) * double(devices)};
+}
 
 }  // namespace
 
@@ -30,33 +33,23 @@ struct SplitDevices::Part {
   bool works() const { return cpu || replica; }
   /// Whether it is computed from a copy of the values, with running statistics of its own.
   bool apart() const { return replica != nullptr; }
-  /// It took so long for its batch.
-  void Measure(double seconds) {
-    if (seconds <= 0 || stated) return;
-    const double now = double(batch.size) / seconds;
-    speed += std::max(kNewest, 1.0 / ++measured) * (now - speed);
-  }
 
   Batch batch;
   Gradients gradients;
   bool cpu;
-  double speed = 0;     ///< Examples per second; 0: not measured yet.
-  int measured = 0;     ///< Times.
-  bool stated = false;  ///< The speed is a fraction of the batch.
-  double seconds = 0;   ///< Of this step.
+  double seconds = 0;  ///< Of this step.
   StepResult result;
   std::string failure;                     ///< Why it failed in this step, or "".
   std::unique_ptr<DeviceReplica> replica;  ///< Null: the CPU, or a device that has failed.
 };
 
 SplitDevices::SplitDevices(const ExecutorContext& context, const std::vector<double>& fractions)
-    : context_(context), usage_(context.devices) {
+    : context_(context),
+      start_(fractions.empty() ? Division(context.devices.size()) : Division(fractions)),
+      usage_(context.devices) {
   for (Device* device : context_.devices) {
     parts_.push_back(std::make_unique<Part>(context_, device));
     if (device->IsHost()) cpu_plans_ = std::make_unique<Plans>(context_, context_.batch);
-    if (fractions.empty()) continue;
-    parts_.back()->stated = true;
-    parts_.back()->speed = fractions[parts_.size() - 1];
   }
 }
 
@@ -66,12 +59,11 @@ StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
                               const ExecutorStep& step) {
   if (batch.size == 0) return StepOfNothing(params, step.ready);
   const double began = Now();
-  if (divisions_.size() > kDivisions) divisions_.clear();
-  sizes_ = Divide(batch.size);
+  const std::vector<int64_t>& sizes = Divide(batch.size);
   int64_t at = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    TakeSubBatch(batch, at, at + sizes_[i], parts_[i]->batch);
-    at += sizes_[i];
+    TakeSubBatch(batch, at, at + sizes[i], parts_[i]->batch);
+    at += sizes[i];
   }
   StepResult result{.examples = batch.size};
   for (const auto& part : parts_)
@@ -92,46 +84,14 @@ StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
   return result;
 }
 
-/// In proportion to speed; devices whose speed is not known yet count like the slowest known one.
-/// Every device gets an example where there are enough. A division stays while it is balanced.
+/// A size that is new starts from the speeds of the last one.
 const std::vector<int64_t>& SplitDevices::Divide(int64_t examples) {
-  std::vector<int64_t>& sizes = divisions_[examples];
-  std::vector<double> speeds;
-  double least = 0;
-  for (const auto& part : parts_)
-    if (part->works() && part->speed > 0)
-      least = least > 0 ? std::min(least, part->speed) : part->speed;
-  for (const auto& part : parts_)
-    speeds.push_back(!part->works() ? 0 : part->speed > 0 ? part->speed : std::max(least, 1.0));
-  double sum = std::accumulate(speeds.begin(), speeds.end(), 0.0);
-  if (Balanced(sizes, sum)) return sizes;
-  sizes.assign(parts_.size(), 0);
-  auto behind = std::ranges::count_if(speeds, [](double speed) { return speed > 0; });
-  int64_t left = examples;
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    if (speeds[i] == 0) continue;
-    --behind;
-    const int64_t wanted = std::lround(double(left) * speeds[i] / sum);
-    const int64_t most = std::max<int64_t>(left - behind, std::min<int64_t>(left, 1));
-    sizes[i] = behind == 0 ? left : std::clamp(wanted, std::min<int64_t>(left, 1), most);
-    sum -= speeds[i];
-    left -= sizes[i];
-  }
-  return sizes;
-}
-
-/// Whether a division takes hardly longer than the best one by all devices, whose speeds sum up to
-/// `speed`.
-bool SplitDevices::Balanced(const std::vector<int64_t>& sizes, double speed) const {
-  if (sizes.empty()) return false;
-  double longest = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) continue;
-    if (!parts_[i]->works() || parts_[i]->speed == 0) return false;
-    longest = std::max(longest, double(sizes[i]) / parts_[i]->speed);
-  }
-  const auto examples = double(std::accumulate(sizes.begin(), sizes.end(), int64_t{0}));
-  return longest <= kWorthMore * examples / speed;
+  if (division_) start_ = *division_;
+  if (divisions_.size() > kDivisions) divisions_.clear();
+  division_ = &divisions_.try_emplace(examples, start_).first->second;
+  std::vector<bool> works;
+  for (const auto& part : parts_) works.push_back(part->works());
+  return division_->Divide(examples, works);
 }
 
 void SplitDevices::Begin(Part& part, const ParamView& params) const {
@@ -155,7 +115,7 @@ void SplitDevices::Finish(size_t i) {
   }
   const double seconds = Seconds(part, part.replica->busy_seconds());
   usage_.Count(i, {.examples = part.batch.size, .updates = 1, .busy_seconds = seconds});
-  part.Measure(seconds);
+  division_->Measure(i, seconds);
 }
 
 /// With the caller's threads.
@@ -168,10 +128,10 @@ void SplitDevices::ComputeOnCpu(Part& part, const ParamView& params) {
   plan.Backward(part.batch, view, {});
   part.result = {.loss = plan.Loss(), .examples = part.batch.size};
   const double seconds = Seconds(part, Now() - began);
-  const auto cpu = std::ranges::find_if(parts_, [](const auto& each) { return each->cpu; });
-  usage_.Count(cpu - parts_.begin(),
-               {.examples = part.batch.size, .updates = 1, .busy_seconds = seconds});
-  if (part.cpu) part.Measure(seconds);
+  const size_t cpu =
+      std::ranges::find_if(parts_, [](const auto& each) { return each->cpu; }) - parts_.begin();
+  usage_.Count(cpu, {.examples = part.batch.size, .updates = 1, .busy_seconds = seconds});
+  if (part.cpu) division_->Measure(cpu, seconds);
 }
 
 bool SplitDevices::InVirtualTime() const { return context_.node && context_.node->InVirtualTime(); }
@@ -190,13 +150,14 @@ double SplitDevices::Seconds(Part& part, double measured) const {
 
 /// The longest part, and the sum of the gradients.
 double SplitDevices::VirtualSeconds(int64_t examples) const {
-  double longest = 0, bytes = 0;
+  double longest = 0;
+  int64_t at_work = 0;
   for (const auto& part : parts_) {
     if (part->batch.size == 0) continue;
     longest = std::max(longest, part->seconds);
-    bytes += 3 * 4.0 * double(context_.graph.layout().dense_size());
+    ++at_work;
   }
-  return longest + context_.node->Price({.bytes = bytes}, {.examples = examples});
+  return longest + context_.node->Price(CostOfSum(context_.graph, at_work), {.examples = examples});
 }
 
 /// A device has failed: the CPU, or else the first other device, computes its part now, and the
@@ -247,6 +208,34 @@ std::string SplitDevices::FirstNonFinite() const {
     return cpu_plans_ ? cpu_plans_->FirstNonFinite() : "";
   }
   return "";
+}
+
+ExecutorEstimate EstimateSplitDevices(const EstimateRequest& request) {
+  constexpr int kSteps = 100;
+  const size_t devices = request.devices.size();
+  const std::vector<bool> all_work(devices, true);
+  Division division(devices);
+  std::vector<int64_t> sizes = division.Divide(request.batch, all_work);
+  std::vector<double> seconds(devices);
+  for (int step = 0; step < kSteps; ++step) {
+    for (size_t d = 0; d < devices; ++d) {
+      seconds[d] = sizes[d] > 0 ? request.PassSeconds(request.devices[d], sizes[d]) : 0;
+      division.Measure(d, seconds[d]);
+    }
+    const std::vector<int64_t>& next = division.Divide(request.batch, all_work);
+    if (next == sizes) break;
+    sizes = next;
+  }
+  const int64_t at_work = std::ranges::count_if(sizes, [](int64_t size) { return size > 0; });
+  const double all = std::ranges::max(seconds) + request.Seconds(CostOfSum(request.graph, at_work),
+                                                                 {.examples = request.batch});
+  ExecutorEstimate estimate{.seconds_per_example = all / double(request.batch)};
+  for (size_t d = 0; d < devices; ++d)
+    estimate.devices.push_back({.name = request.devices[d],
+                                .updates_per_second = sizes[d] > 0 ? 1 / all : 0,
+                                .examples_per_update = double(sizes[d]),
+                                .busy = seconds[d] / all});
+  return estimate;
 }
 
 }  // namespace yoke

@@ -9,6 +9,8 @@
 
 #include "node/device_replica.h"
 #include "node/device_usage.h"
+#include "node/division.h"
+#include "node/estimate.h"
 #include "node/part_rows.h"
 
 namespace yoke {
@@ -32,7 +34,6 @@ class SplitDevices : public Executor {
   struct Part;
 
   const std::vector<int64_t>& Divide(int64_t examples);
-  bool Balanced(const std::vector<int64_t>& sizes, double speed) const;
   void Begin(Part& part, const ParamView& params) const;
   void Finish(size_t i);
   void ComputeOnCpu(Part& part, const ParamView& params);
@@ -45,10 +46,17 @@ class SplitDevices : public Executor {
   ExecutorContext context_;
   std::unique_ptr<Plans> cpu_plans_;  ///< Null: the CPU is not used.
   std::vector<std::unique_ptr<Part>> parts_;
-  std::map<int64_t, std::vector<int64_t>> divisions_;  ///< By examples of a step.
-  std::vector<int64_t> sizes_;                         ///< Of the parts in this step.
+  Division start_;                         ///< What a step of a new size starts from.
+  std::map<int64_t, Division> divisions_;  ///< By examples of a step.
+  Division* division_ = nullptr;           ///< Of this step.
   PartRows rows_;
   DeviceUsage usage_;
 };
+
+/// The division of a batch at which all devices take the same time, each at the speed that it has
+/// with its own part: a fixed point of b_d = b s_d(b_d) / sum of s, found as the executor finds it.
+///   seconds = max over d of (copies + pass(b_d)) + 12 bytes a dense gradient's element and device,
+///             for the sum, at the CPU's bandwidth
+ExecutorEstimate EstimateSplitDevices(const EstimateRequest& request);
 
 }  // namespace yoke

@@ -3,15 +3,40 @@
 
 #include "base/check.h"
 #include "node/executors/hogbatch_options.h"
+#include "node/hogbatch_estimate.h"
 
 namespace yoke::executor {
 namespace {
 
 /// Threads whose late gradients together are of more examples than the learning rate is meant for
 /// diverge with momentum.
-int64_t UsualMost(int64_t least, const ExecutorContext& context) {
+int64_t UsualMost(int64_t least, const Work& work) {
   constexpr int64_t kMost = 64;  // the paper's
-  return std::max(least, std::min(kMost, context.batch / context.Workers()));
+  return std::max(least, std::min(kMost, work.batch / work.workers));
+}
+
+BatchSizes::Settings AdaptiveSizes(const Options& options, const Work& work) {
+  const int64_t least = options.Int("adaptive_cpu_least");
+  const int64_t most =
+      options.Has("adaptive_cpu_most") ? options.Int("adaptive_cpu_most") : UsualMost(least, work);
+  Require(least <= most, "{}: {} is more than adaptive_cpu_most = {}",
+          options.Where("adaptive_cpu_least"), least, most);
+  const bool given = options.Has("adaptive_device_least");
+  const int64_t largest = DeviceBatch(options, work);
+  Require(!given || options.Int("adaptive_device_least") <= largest,
+          "{}: more than the devices' largest batch, {} (hogbatch_device_batch)",
+          options.Where("adaptive_device_least"), largest);
+  return {.limits = LimitsOf(options, work, {.least = least, .most = most, .cpu = true},
+                             given ? options.Int("adaptive_device_least") : 1),
+          .adaptive = true,
+          .alpha = options.Float("adaptive_alpha"),
+          .beta = options.Float("adaptive_beta")};
+}
+
+bool MeasuresLeast(const Options& options) { return !options.Has("adaptive_device_least"); }
+
+ExecutorEstimate EstimateAdaptive(const Options& options, const EstimateRequest& request) {
+  return EstimateAdaptiveHogbatch(AdaptiveSizes(options, WorkOf(request)), MeasuresLeast(options), request);
 }
 
 }  // namespace
@@ -58,26 +83,13 @@ ExecutorEntry adaptive_hogbatch() {
       .make = [](const Options& options,
                  const ExecutorContext& context) -> std::unique_ptr<Executor> {
         Check(context.rule && context.state, "adaptive_hogbatch needs a rule and its state");
-        const int64_t least = options.Int("adaptive_cpu_least");
-        const int64_t most = options.Has("adaptive_cpu_most") ? options.Int("adaptive_cpu_most")
-                                                              : UsualMost(least, context);
-        Require(least <= most, "{}: {} is more than adaptive_cpu_most = {}",
-                options.Where("adaptive_cpu_least"), least, most);
-        const bool given = options.Has("adaptive_device_least");
-        const int64_t largest = DeviceBatch(options, context);
-        Require(!given || options.Int("adaptive_device_least") <= largest,
-                "{}: more than the devices' largest batch, {} (hogbatch_device_batch)",
-                options.Where("adaptive_device_least"), largest);
         HogbatchSettings settings =
-            HogbatchSettingsOf(options, context, {.least = least, .most = most, .cpu = true},
-                               given ? options.Int("adaptive_device_least") : 1);
-        settings.sizes.adaptive = true;
-        settings.sizes.alpha = options.Float("adaptive_alpha");
-        settings.sizes.beta = options.Float("adaptive_beta");
-        settings.measure_least = !given;
+            HogbatchSettingsOf(options, context, AdaptiveSizes(options, WorkOf(context)));
+        settings.measure_least = MeasuresLeast(options);
         return std::make_unique<Hogbatch>(settings, context);
       },
-      .step_examples = RoundOf};
+      .step_examples = RoundOf,
+      .estimate = EstimateAdaptive};
 }
 
 }  // namespace yoke::executor

@@ -2,8 +2,23 @@
 // Rusu 2020, CPU+GPU Hogbatch). Cost of a device's batch: the values to it and the gradient back.
 #include "base/check.h"
 #include "node/executors/hogbatch_options.h"
+#include "node/hogbatch_estimate.h"
 
 namespace yoke::executor {
+namespace {
+
+BatchSizes::Settings FixedSizes(const Options& options, const Work& work) {
+  const int64_t small =
+      options.Has("hogbatch_cpu_batch") ? options.Int("hogbatch_cpu_batch") : SmallBatch(work);
+  return {.limits =
+              LimitsOf(options, work, {.least = small, .most = small, .cpu = true}, kLargest)};
+}
+
+ExecutorEstimate EstimateFixed(const Options& options, const EstimateRequest& request) {
+  return EstimateHogbatch(FixedSizes(options, WorkOf(request)), request);
+}
+
+}  // namespace
 
 ExecutorEntry hogbatch() {
   return {.name = "hogbatch",
@@ -18,15 +33,11 @@ ExecutorEntry hogbatch() {
           .make = [](const Options& options,
                      const ExecutorContext& context) -> std::unique_ptr<Executor> {
             Check(context.rule && context.state, "hogbatch needs a rule and its state");
-            const int64_t small = options.Has("hogbatch_cpu_batch")
-                                      ? options.Int("hogbatch_cpu_batch")
-                                      : SmallBatch(context);
             return std::make_unique<Hogbatch>(
-                HogbatchSettingsOf(options, context, {.least = small, .most = small, .cpu = true},
-                                   kLargest),
-                context);
+                HogbatchSettingsOf(options, context, FixedSizes(options, WorkOf(context))), context);
           },
-          .step_examples = RoundOf};
+          .step_examples = RoundOf,
+          .estimate = EstimateFixed};
 }
 
 }  // namespace yoke::executor

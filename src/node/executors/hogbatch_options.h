@@ -13,9 +13,26 @@ inline constexpr int64_t kFullSpeed = 16;
 /// The largest batch of a device by default (the paper's).
 inline constexpr int64_t kLargest = 8192;
 
+/// What default sizes follow.
+struct Work {
+  int64_t batch = 0, step_examples = 0;  ///< As in ExecutorContext.
+  int workers = 1;                       ///< Threads of the CPU.
+  std::vector<bool> on_cpu = {};         ///< By device.
+};
+inline Work WorkOf(const ExecutorContext& context) {
+  Work work = {context.batch, context.step_examples, context.Workers()};
+  for (const Device* device : context.devices) work.on_cpu.push_back(device->IsHost());
+  return work;
+}
+inline Work WorkOf(const EstimateRequest& request) {
+  Work work = {request.batch, request.step_examples, request.Workers()};
+  for (const std::string& device : request.devices) work.on_cpu.push_back(device == "cpu");
+  return work;
+}
+
 /// Examples per update of a CPU thread by default.
-inline int64_t SmallBatch(const ExecutorContext& context) {
-  return std::clamp<int64_t>(context.batch / context.Workers(), 1, kFullSpeed);
+inline int64_t SmallBatch(const Work& work) {
+  return std::clamp<int64_t>(work.batch / work.workers, 1, kFullSpeed);
 }
 
 /// Examples of a step: several in an epoch, because strategies exchange between steps.
@@ -26,11 +43,11 @@ inline int64_t RoundOf(const Options& options, int64_t batch, int64_t epoch) {
 }
 
 /// Examples per update of a device: enough to keep it busy, and several in a step.
-inline int64_t DeviceBatch(const Options& options, const ExecutorContext& context) {
+inline int64_t DeviceBatch(const Options& options, const Work& work) {
   constexpr int64_t kBatches = 8, kInAStep = 4;
   if (options.Has("hogbatch_device_batch")) return options.Int("hogbatch_device_batch");
-  const int64_t round = std::max(context.step_examples, context.batch);
-  return std::clamp<int64_t>(std::min(kBatches * context.batch, round / kInAStep), 1, kLargest);
+  const int64_t round = std::max(work.step_examples, work.batch);
+  return std::clamp<int64_t>(std::min(kBatches * work.batch, round / kInAStep), 1, kLargest);
 }
 
 /// The options of both, and each one's own.
@@ -63,19 +80,24 @@ inline std::vector<OptionSpec> HogbatchOptions(std::vector<OptionSpec> own) {
   return options;
 }
 
-/// `cpu`: of the CPU's threads.
+/// Limits by device. `cpu`: of the CPU's threads.
+inline std::vector<BatchSizes::Limits> LimitsOf(const Options& options, const Work& work,
+                                                const BatchSizes::Limits& cpu,
+                                                int64_t device_least) {
+  const int64_t most = DeviceBatch(options, work);
+  std::vector<BatchSizes::Limits> limits;
+  for (const bool on_cpu : work.on_cpu)
+    limits.push_back(
+        on_cpu ? cpu : BatchSizes::Limits{.least = std::min(device_least, most), .most = most});
+  return limits;
+}
+
 inline HogbatchSettings HogbatchSettingsOf(const Options& options, const ExecutorContext& context,
-                                           const BatchSizes::Limits& cpu, int64_t device_least) {
-  HogbatchSettings settings;
-  settings.rate_examples = context.batch;
-  settings.scale_rate = options.Bool("hogbatch_scale_rate");
-  settings.overwrite = options.String("merge") == "overwrite";
-  const int64_t most = DeviceBatch(options, context);
-  for (const Device* device : context.devices)
-    settings.sizes.limits.push_back(
-        device->IsHost() ? cpu
-                         : BatchSizes::Limits{.least = std::min(device_least, most), .most = most});
-  return settings;
+                                           const BatchSizes::Settings& sizes) {
+  return {.sizes = sizes,
+          .rate_examples = context.batch,
+          .scale_rate = options.Bool("hogbatch_scale_rate"),
+          .overwrite = options.String("merge") == "overwrite"};
 }
 
 }  // namespace yoke::executor

@@ -5,8 +5,22 @@
 // (CompileRequest::immediate).
 #include "base/check.h"
 #include "node/executors/hogbatch_options.h"
+#include "node/hogbatch_estimate.h"
 
 namespace yoke::executor {
+namespace {
+
+BatchSizes::Settings HogwildSizes(const Options& options, const Work& work) {
+  const int64_t small =
+      options.Has("hogwild_batch") ? options.Int("hogwild_batch") : SmallBatch(work);
+  return {.limits = {{.least = small, .most = small, .cpu = true}}};
+}
+
+ExecutorEstimate EstimateHogwild(const Options& options, const EstimateRequest& request) {
+  return EstimateHogbatch(HogwildSizes(options, WorkOf(request)), request);
+}
+
+}  // namespace
 
 ExecutorEntry hogwild() {
   return {.name = "hogwild",
@@ -25,15 +39,14 @@ ExecutorEntry hogwild() {
           .make = [](const Options& options,
                      const ExecutorContext& context) -> std::unique_ptr<Executor> {
             Check(context.rule && context.state, "hogwild needs a rule and its state");
-            const int64_t small =
-                options.Has("hogwild_batch") ? options.Int("hogwild_batch") : SmallBatch(context);
             HogbatchSettings settings;
-            settings.sizes.limits.push_back({.least = small, .most = small, .cpu = true});
+            settings.sizes = HogwildSizes(options, WorkOf(context));
             settings.rate_examples = context.batch;
             settings.scale_rate = options.Bool("hogwild_scale_rate");
             return std::make_unique<Hogbatch>(settings, context);
           },
-          .supports = OnlyTheCpu};
+          .supports = OnlyTheCpu,
+          .estimate = EstimateHogwild};
 }
 
 }  // namespace yoke::executor

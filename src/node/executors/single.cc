@@ -94,6 +94,19 @@ std::unique_ptr<Executor> MakeSingle(const Options& /*options*/, const ExecutorC
   return std::make_unique<SingleOnDevice>(context, device);
 }
 
+/// t(b): a pass over the batch where the values are.
+ExecutorEstimate EstimateSingle(const Options& /*options*/, const EstimateRequest& request) {
+  const std::string& device = request.devices[0];
+  const auto batch = double(request.batch);
+  const double seconds = request.Seconds(request.graph.Price(request.batch),
+                                         {.device = device, .examples = request.batch});
+  return {.seconds_per_example = seconds / batch,
+          .devices = {{.name = device,
+                       .updates_per_second = 1 / seconds,
+                       .examples_per_update = batch,
+                       .busy = 1}}};
+}
+
 }  // namespace
 
 ExecutorEntry single() {
@@ -102,7 +115,8 @@ ExecutorEntry single() {
           .options = {},
           .make = MakeSingle,
           .supports = OneDevice,
-          .values_on_device = true};
+          .values_on_device = true,
+          .estimate = EstimateSingle};
 }
 
 }  // namespace yoke::executor

@@ -224,6 +224,12 @@ std::vector<double> Fractions(const Options& options, const ExecutorContext& con
   return fractions;
 }
 
+/// Parts of the CPU divide its threads, its bandwidth and the batch alike: as `single`.
+ExecutorEstimate EstimateSplit(const Options& /*options*/, const EstimateRequest& request) {
+  if (request.devices != std::vector<std::string>{"cpu"}) return EstimateSplitDevices(request);
+  return FindEntry(executors(), "executor", "single").estimate({}, request);
+}
+
 }  // namespace
 
 ExecutorEntry split() {
@@ -255,7 +261,8 @@ ExecutorEntry split() {
                                                : UsualParts(context.threads);
         if (parts == 1) return FindEntry(executors(), "executor", "single").make({}, context);
         return std::make_unique<Split>(parts, context);
-      }};
+      },
+      .estimate = EstimateSplit};
 }
 
 }  // namespace yoke::executor
