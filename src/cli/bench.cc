@@ -16,6 +16,7 @@
 #include "cli/job_options.h"
 #include "cli/signals.h"
 #include "node/executor.h"
+#include "tensor/devices.h"
 #include "train/human.h"
 #include "train/trainer.h"
 
@@ -36,6 +37,11 @@ Examples:
 struct Choice {
   std::string name;
   Overrides overrides;
+};
+
+/// A choice that is not run.
+struct LeftOut {
+  std::string name, reason;
 };
 
 /// The result of one run.
@@ -156,9 +162,10 @@ class BenchCommand : public Command {
 
   int Run(Output& out) override {
     Require(!job_.empty(), "`yoke bench` needs a job file");
-    const std::vector<Choice> choices = Choices();
+    std::vector<Choice> choices = Choices();
     const std::atomic<int>& signal = CatchStopSignals();
     for (const Choice& choice : choices) CheckChoice(choice);
+    const std::vector<LeftOut> left_out = LeaveOut(choices);
     std::vector<std::vector<Outcome>> outcomes(choices.size());
     for (int round = 0; round < rounds_; ++round)
       for (size_t i = 0; i < choices.size(); ++i) {
@@ -168,7 +175,7 @@ class BenchCommand : public Command {
         if (signal != 0) return 128 + signal;
       }
     if (out.IsTerminal()) out.Live("");
-    Tell(choices, outcomes, out);
+    Tell(choices, outcomes, left_out, out);
     return 0;
   }
 
@@ -203,6 +210,22 @@ class BenchCommand : public Command {
     return LoadJob(job_, overrides);
   }
 
+  /// Takes out the choices whose executor does not support their devices.
+  std::vector<LeftOut> LeaveOut(std::vector<Choice>& choices) const {
+    std::vector<LeftOut> left_out;
+    std::erase_if(choices, [&](const Choice& choice) {
+      const Job job = Load(choice);
+      if (job.node.String("executor") == "auto") return false;
+      const ExecutorEntry& entry = FindEntry(executors(), "executor", job.node.String("executor"));
+      const Devices devices(job.node.Strings("devices"), job.node.Where("devices"));
+      const std::string reason = entry.supports(devices.all());
+      if (!reason.empty()) left_out.push_back({choice.name, entry.name + " " + reason});
+      return !reason.empty();
+    });
+    Require(!choices.empty(), "no choice is left: {}", left_out.empty() ? "" : left_out[0].reason);
+    return left_out;
+  }
+
   Outcome RunOnce(const Choice& choice, const std::atomic<int>& signal) const {
     const Job job = Load(choice);
     const TemporaryFolder folder;
@@ -212,7 +235,7 @@ class BenchCommand : public Command {
   }
 
   void Tell(const std::vector<Choice>& choices, const std::vector<std::vector<Outcome>>& outcomes,
-            Output& out) const {
+            const std::vector<LeftOut>& left_out, Output& out) const {
     std::vector<std::vector<std::string>> table = {
         {"choice", "seconds", "examples/s", "epochs", "train loss"}};
     Json object = {{"job", job_}, {"rounds", rounds_}, {"choices", Json::array()}};
@@ -226,8 +249,12 @@ class BenchCommand : public Command {
       for (const Outcome& round : outcomes[i]) choice["runs"].push_back(ToObject(round));
       object["choices"].push_back(choice);
     }
+    for (const LeftOut& choice : left_out)
+      object["left_out"].push_back({{"name", choice.name}, {"reason", choice.reason}});
     table[0].emplace_back("ended");
     for (const std::string& line : TableLines(table, {1, 2, 3, 4})) out.Text(line);
+    for (const LeftOut& choice : left_out)
+      out.Text(fmt::format("left out: {} ({})", choice.name, choice.reason));
     out.Event("bench", object);
   }
 

@@ -32,6 +32,12 @@ class BenchTest(ProgramTest):
         losses = {choice["train"]["loss"] for choice in event["choices"]}
         self.assertEqual(len(losses), 1, losses)
 
+    def test_executors_that_do_not_take_the_devices_are_left_out(self):
+        (event,) = self.good("bench", "tiny.toml", "--set", "node.devices=[\"cpu\",\"emulated:0\"]", "--set", "train.epochs=1", "--json").events()
+        self.assertEqual([choice["name"] for choice in event["choices"]], ["split", "hogbatch", "adaptive_hogbatch"])
+        self.assertEqual([choice["name"] for choice in event["left_out"]], ["single", "hogwild"])
+        self.assertIn("one device", event["left_out"][0]["reason"])
+
     def test_mistakes_are_told_first(self):
         for words, said in ((["--executors", "singel"], "single"), (["--with", "nonsense"], "key=value"),
                             (["--with", "node.executor=split node.part=2"], "parts"), (["--rounds", 0], "rounds")):
