@@ -73,8 +73,7 @@ void Division::Measure(size_t device, double seconds) {
   const double change = speed.size > 0 ? double(size) / double(speed.size) : 1;
   if (change >= kOtherSize || change * kOtherSize <= 1) speed.measured = 0;
   speed.size = size;
-  speed.value +=
-      std::max(kNewest, 1.0 / ++speed.measured) * (double(size) / seconds - speed.value);
+  speed.value += std::max(kNewest, 1.0 / ++speed.measured) * (double(size) / seconds - speed.value);
 }
 
 }  // namespace yoke

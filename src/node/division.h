@@ -24,9 +24,9 @@ class Division {
 
  private:
   struct Speed {
-    double value = 0;   // examples per second; 0: not known
-    int measured = 0;   // times, of parts of about this size
-    int64_t size = 0;   // of the part measured last
+    double value = 0;  // examples per second; 0: not known
+    int measured = 0;  // times, of parts of about this size
+    int64_t size = 0;  // of the part measured last
   };
 
   bool Balanced(const std::vector<double>& speeds, int64_t examples) const;

@@ -36,7 +36,8 @@ BatchSizes::Settings AdaptiveSizes(const Options& options, const Work& work) {
 bool MeasuresLeast(const Options& options) { return !options.Has("adaptive_device_least"); }
 
 ExecutorEstimate EstimateAdaptive(const Options& options, const EstimateRequest& request) {
-  return EstimateAdaptiveHogbatch(AdaptiveSizes(options, WorkOf(request)), MeasuresLeast(options), request);
+  return EstimateAdaptiveHogbatch(AdaptiveSizes(options, WorkOf(request)), MeasuresLeast(options),
+                                  request);
 }
 
 }  // namespace

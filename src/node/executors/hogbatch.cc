@@ -34,7 +34,8 @@ ExecutorEntry hogbatch() {
                      const ExecutorContext& context) -> std::unique_ptr<Executor> {
             Check(context.rule && context.state, "hogbatch needs a rule and its state");
             return std::make_unique<Hogbatch>(
-                HogbatchSettingsOf(options, context, FixedSizes(options, WorkOf(context))), context);
+                HogbatchSettingsOf(options, context, FixedSizes(options, WorkOf(context))),
+                context);
           },
           .step_examples = RoundOf,
           .estimate = EstimateFixed};
