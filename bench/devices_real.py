@@ -96,14 +96,14 @@ class Bench:
 
 
 def an_epoch(run):
-    """Medians over the epochs after the first two: seconds; by device updates, seconds an update while busy, and examples."""
+    """Of the epochs after the first two: median seconds; means by device: updates, seconds an update while busy, examples."""
     rows = [[0.0] * 7]
     for event in events(run, "epoch"):
         node, seconds = event["node"], event["seconds"]
         rows.append([seconds, *(node["updates"][name] for name in NAMES), *(node["busy"][name] * seconds for name in NAMES),
                      *(node["examples"][name] for name in NAMES)])
-    steps = [[now - before for now, before in zip(*pair)] for pair in zip(rows[1:], rows)][2:]
-    seconds, cpu, device, cpu_busy, device_busy, *examples = (statistics.median(column) for column in zip(*steps))
+    seconds = statistics.median(now[0] - before[0] for now, before in zip(rows[3:], rows[2:]))
+    cpu, device, cpu_busy, device_busy, *examples = ((last - first) / (len(rows) - 3) for last, first in zip(rows[-1][1:], rows[2][1:]))
     return [seconds, cpu, device, cpu_busy / max(1, cpu), device_busy / max(1, device), *examples]
 
 
@@ -113,23 +113,23 @@ def medians(bench, ways):
     return {way: [statistics.median(turn[way][i] for turn in turns) for i in range(7)] for way in ways}
 
 
-def fitted(sizes, epochs):
-    """a and c of each device, from the seconds an update of so many examples; neither is below 0."""
+def fitted(epochs):
+    """a and c of each device, from the mean seconds and examples of its updates; neither is below 0."""
     speeds = []
     for i in range(2):
-        points = [(size[i], epoch[3 + i]) for size, epoch in zip(sizes, epochs)]
+        points = [(epoch[5 + i] / epoch[1 + i], epoch[3 + i]) for epoch in epochs]
         a, c = fit(points)
         speeds.append((a, c) if a > 0 else (1e-6, statistics.mean(seconds / size for size, seconds in points)))
     return speeds
 
 
-def calibrate(bench, sizes, ways, wanted):
+def calibrate(bench, ways, wanted):
     """Curves that give the measured seconds: a by launches of kernels, c by operations."""
     bench.curves = {name: {"title": name, "source": "devices_real.py", "operations_per_second": 1e11, "half_batch": 0,
                            "bytes_per_second": 1e18, "launch_seconds": 1e-5, "threads": 1} for name in NAMES}
     bench.curves["emulated:0"]["link_bytes_per_second"] = 1e18
     for _ in range(2):
-        got = fitted(sizes, [bench.virtual(way) for way in ways])
+        got = fitted([bench.virtual(way) for way in ways])
         for i, curve in enumerate(bench.curves.values()):
             curve["operations_per_second"] *= got[i][1] / wanted[i][1]
             curve["launch_seconds"] *= max(wanted[i][0], 1e-9) / got[i][0]
@@ -147,17 +147,16 @@ def compare(bench, ways, measured):
 def hogbatches(bench):
     calibration = {sizes: hogbatch(*sizes) for sizes in MEASURED}
     measured = medians(bench, {**calibration, **HOGBATCH})
-    calibrate(bench, MEASURED, calibration.values(), fitted(MEASURED, [measured[sizes] for sizes in MEASURED]))
+    calibrate(bench, calibration.values(), fitted([measured[sizes] for sizes in MEASURED]))
     compare(bench, HOGBATCH, measured)
 
 
 def splits(bench, batch):
     name = f"split, {batch}"
-    sizes = [(part * batch, (1 - part) * batch) for part in DIVISIONS]
     calibration = {part: split(batch, part) for part in DIVISIONS}
     measured = medians(bench, {name: split(batch), **{part: split(batch, part) for part in {*SWEEP, *DIVISIONS}}})
-    speeds = fitted(sizes, [measured[part] for part in DIVISIONS])
-    calibrate(bench, sizes, calibration.values(), speeds)
+    speeds = fitted([measured[part] for part in DIVISIONS])
+    calibrate(bench, calibration.values(), speeds)
     compare(bench, {name: split(batch)}, measured)
     steps = 20000 / batch
     alone = [a + c * batch for a, c in speeds]

@@ -50,7 +50,7 @@ WAYS = {"CPU, 1 a thread": (["cpu"], hogwild(1), ["0.08/16", "0.32/16"]),
         "hogbatch, 64 and 512": (BOTH, hogbatch(64, 512), ["0.64/4096", "0.64/2048", "0.64/1024"]),
         "adaptive_hogbatch": (BOTH, {"node.executor": "adaptive_hogbatch", "node.adaptive_cpu_most": 64, "node.hogbatch_device_batch": 8192},
                               ["0.64/4096", "0.64/2048", "0.64/1024"])}
-SMOOTH = 8192  # examples over which a loss is averaged
+SMOOTH = 4096  # examples over which a loss is averaged
 
 
 def job_text(data, layers, out):
@@ -89,15 +89,15 @@ def run(arguments, name, way, rate, seconds):
     return points, (ends[-1] if ends else {"reason": "none"})
 
 
-def smooth(points, window):
-    """(seconds, mean loss of SMOOTH examples or of so many seconds, whichever is less)."""
-    curve, examples, total, since = [], 0.0, 0.0, 0.0
+def smooth(points):
+    """(seconds, mean loss of SMOOTH examples, or of an eighth of the run if that is less)."""
+    enough = min(SMOOTH, sum(count for _, count, _ in points) / 8)
+    curve, examples, total = [], 0.0, 0.0
     for seconds, count, loss in points:
         examples, total = examples + count, total + count * loss
-        if examples >= SMOOTH or seconds - since >= window:
+        if examples >= enough:
             curve.append((seconds, total / examples))
             examples = total = 0.0
-            since = seconds
     return curve
 
 
@@ -105,11 +105,12 @@ def seconds_to(curve, goal):
     return next((seconds for seconds, loss in curve if loss <= goal), None)
 
 
-def table(name, results, seconds):
+def table(name, results):
     """Prints the set's table; results by way and rate."""
-    curves = {key: smooth(points, seconds / 50) for key, (points, end) in results.items() if end["reason"] != "diverged"}
+    curves = {key: smooth(points) for key, (points, end) in results.items() if end["reason"] != "diverged"}
     first = min(points[0][2] for points, _ in results.values() if points)  # before it has learned or diverged
-    lowest = min(loss for curve in curves.values() for _, loss in curve)
+    steady = [key for key in curves if sum(count for _, count, _ in results[key][0]) >= 8 * SMOOTH]  # means with little noise
+    lowest = min(loss for key in steady for _, loss in curves[key])
     goal = first - 0.95 * (first - lowest)
     print(f"\n{name}: loss {first:.3f} to {lowest:.3f}, goal {goal:.3f}\n")
     print("| | rate | seconds | loss at the end | updates, CPU : GPU | CPU's part | busy, CPU / GPU | mean staleness |\n|" + " --- |" * 8)
@@ -175,7 +176,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             done = pool.map(lambda key: run(arguments, name, *key, arguments.seconds or seconds), keys)
             results = dict(zip(keys, done))
-        draw(arguments.out / f"{name}.svg", name, table(name, results, arguments.seconds or seconds))
+        draw(arguments.out / f"{name}.svg", name, table(name, results))
 
 
 if __name__ == "__main__":
