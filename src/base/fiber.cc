@@ -75,17 +75,19 @@ void FiberStacks::Grow() {
                     arenas_.size() * (kArena / bytes_) + 1));
   arenas_.push_back(arena);
   madvise(arena, kArena, MADV_NOHUGEPAGE);  // most stacks use a page or two
-  for (size_t at = kArena; at > 0; at -= bytes_)
-    free_.push_back(static_cast<std::byte*>(arena) + at - bytes_);
+  for (size_t at = kArena; at > 0; at -= bytes_) {
+    std::byte* stack = static_cast<std::byte*>(arena) + at - bytes_;
+    free_.push_back(stack);
+    // Where no guard can be had, there is none.
+    if (bytes_ == kRoomyStack && guards_ < kRoomy && mprotect(stack, kPage, PROT_NONE) == 0)
+      ++guards_;
+  }
 }
 
 std::span<std::byte> FiberStacks::Take() {
   if (free_.empty()) Grow();
   std::byte* stack = free_.back();
   free_.pop_back();
-  // A second time if it was returned; where no guard can be had, there is none.
-  if (bytes_ == kRoomyStack && guards_ < kRoomy && mprotect(stack, kPage, PROT_NONE) == 0)
-    ++guards_;
   return {stack + kPage, bytes_ - kPage};
 }
 

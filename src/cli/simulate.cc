@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
+#include "comm/launcher.h"
 #include "node/cluster_file.h"
 
 namespace yoke {
@@ -35,6 +36,7 @@ class SimulateCommand : public Command {
 
   int Run(Output& out) override {
     Require(!options_.job().empty(), "`yoke simulate` needs a job file");
+    Require(!LaunchedByMpi(), "`yoke simulate` is one process: run it without mpirun");
     Require(!cluster_.empty(),
             "`yoke simulate` needs --cluster FILE, such as one of "
             "examples/clusters");

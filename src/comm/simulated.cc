@@ -24,6 +24,8 @@ namespace yoke {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kMostTurns = 1e5;       // of a piece of work
+constexpr double kLongest = 1e7;         // seconds of a piece of work
 constexpr double kCopiesAreFree = 1e18;  // bytes per second
 
 /// A thread of execution with its own clock.
@@ -122,12 +124,15 @@ class Simulation {
 
   /// Computes for so long: on a core that is free, or taking turns with others.
   void Work(Task& task, double seconds) {
+    Require(seconds <= kLongest, "a piece of work takes {:.3g} virtual seconds, more than {:.0e}",
+            seconds, kLongest);
     Cores& cores = CoresOf(task.rank);
     if (cores.free.empty()) return Wait(task, task.now + seconds);
     ++cores.working;
+    const double longest_turn = std::max(SimulatedRanks::kTurn, seconds / kMostTurns);
     while (seconds > 0 && failed_ < 0) {
       double& core = cores.First();
-      const double turn = std::min(seconds, SimulatedRanks::kTurn);
+      const double turn = std::min(seconds, longest_turn);
       core = std::max(core, task.now) + turn * cores.Slowdown(options_.polling);
       seconds -= turn;
       Wait(task, core);

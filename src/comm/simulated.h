@@ -42,7 +42,8 @@ struct SimulatedRanks {
   bool fair_links = false;
   AllReduceAlgorithm all_reduce = AllReduceAlgorithm::kAuto;  ///< The world's default.
   int ranks_per_node = 1;
-  /// Charges of a node that run at once; others take turns of kTurn seconds. 0: any number.
+  /// Charges of a node that run at once; others take turns of kTurn seconds
+  /// (longer ones of work of more than 100 s). 0: any number.
   int cores = 0;
   /// As cores, but of all nodes together: for nodes that are namespaces of one machine, with cards
   /// of their own. Then `cores` has no effect.

@@ -30,14 +30,20 @@ OptionSpec Whole(const char* name, int fallback, int minimum, const char* help) 
           .minimum = static_cast<double>(minimum),
           .maximum = kMostRanks};
 }
-/// A number above 0, which may be absent.
-OptionSpec Rate(const char* name, const char* help) {
+/// A number above 0, which may be absent; likewise the next one.
+OptionSpec Positive(const char* name, const char* help) {
   return {.name = name,
           .type = kFloat,
           .help = help,
           .minimum = 0,
           .maximum = kMost,
           .exclusive_minimum = true};
+}
+OptionSpec Rate(const char* name, const char* help) {
+  OptionSpec rate = Positive(name, help);
+  rate.minimum = 1;
+  rate.exclusive_minimum = false;
+  return rate;
 }
 /// A number of at least 0.
 OptionSpec Number(const char* name, const char* help) {
@@ -57,11 +63,12 @@ std::string PathFrom(const std::string& file, const std::string& path) {
 }
 
 void TakeJitter(const Value& table, NodeKind& kind) {
-  const std::vector<OptionSpec> specs = {{.name = "kind",
-                                          .help = "constant, exponential or lognormal.",
-                                          .choices = {"constant", "exponential", "lognormal"},
-                                          .required = true},
-                                         Rate("sigma", "Of the logarithm of a lognormal time.")};
+  const std::vector<OptionSpec> specs = {
+      {.name = "kind",
+       .help = "constant, exponential or lognormal.",
+       .choices = {"constant", "exponential", "lognormal"},
+       .required = true},
+      Positive("sigma", "Of the logarithm of a lognormal time.")};
   const Options options("nodes.jitter", table, specs);
   kind.jitter = options.String("kind");
   const bool lognormal = kind.jitter == "lognormal";
@@ -92,8 +99,9 @@ void TakeSpeed(const Options& options, const Value& table, const std::string& fi
             "{}: nodes: the key '{}' is missing: how fast a replica computes, beside it or by a "
             "curve = \"FILE\" of examples/devices",
             table.place(), rate);
-    Require(!has || (!curve && !curves), "{}: the node has a curve, which says its speed: leave {}",
-            options.Where(rate), "one of them out");
+    Require(!has || (!curve && !curves),
+            "{}: the node has a curve, which says its speed: leave one of them out",
+            options.Where(rate));
   }
   Require(!curve || !curves, "{}: the node has a curve too: leave one of them out",
           options.Where("curves"));
@@ -125,7 +133,7 @@ NodeKind ReadKind(const Value& table, const std::string& file) {
       Text("title", "What they are."),
       Whole("ranks", 1, 1, "Replicas on each."),
       Whole("cores", 0, 0, "Of a node: pieces of work that run at once; 0: any number."),
-      Whole("threads", 0, 0, "Of a replica's CPU; 0: its curve's, or those of this machine."),
+      Whole("threads", 0, 0, "Of a replica's CPU; 0: its curve's, or 1."),
       Rate("operations_per_second", "Floating-point operations of a replica."),
       Rate("bytes_per_second", "Of a replica's memory."),
       Text("curve", "A file with the speed of the device that computes."),
@@ -141,7 +149,10 @@ NodeKind ReadKind(const Value& table, const std::string& file) {
                    .threads = static_cast<int>(options.Int("threads"))};
   TakeSpeed(options, table, file, kind);
   const bool cpu = !kind.curves.empty() && Host(kind).link_bytes_per_second == 0;
-  if (kind.threads == 0 && cpu) kind.threads = Host(kind).threads;
+  const int most = cpu ? Host(kind).threads : 1;
+  Require(!cpu || kind.threads <= most, "{}: the curve is of {} threads, got {}",
+          options.Where("threads"), most, kind.threads);
+  if (kind.threads == 0) kind.threads = most;
   if (options.Has("jitter")) TakeJitter(options.Raw("jitter"), kind);
   if (options.Has("slow")) TakeSlow(options.Raw("slow"), kind);
   if (options.Has("network_bytes_per_second"))
@@ -154,7 +165,7 @@ NodeKind ReadKind(const Value& table, const std::string& file) {
 std::vector<int> GroupOf(const Options& options, int nodes) {
   std::vector<int64_t> sizes = options.Ints("nodes");
   if (options.Raw("nodes").AsInt())
-    sizes.assign((nodes + sizes[0] - 1) / sizes[0], sizes[0]);
+    sizes = std::vector<int64_t>((nodes + sizes[0] - 1) / sizes[0], sizes[0]);
   else
     Require(std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) == nodes,
             "{}: the groups {} have not as many nodes as the cluster, {}", options.Where("nodes"),
@@ -180,7 +191,8 @@ NodeGroups ReadRacks(const Value& table, const std::vector<double>& cards) {
   latency.fallback = 0.0;
   const std::vector<OptionSpec> specs = {
       GroupSizes(), Rate("uplink_bytes_per_second", "Of a rack, in each direction."),
-      Rate("oversubscription", "The cards of a rack together, divided by its uplink."), latency};
+      Positive("oversubscription", "The cards of a rack together, divided by its uplink."),
+      latency};
   const Options options("network.racks", table, specs);
   const bool uplink = options.Has("uplink_bytes_per_second");
   Require(uplink != options.Has("oversubscription"),
@@ -325,8 +337,8 @@ int ClusterFile::Ranks() const {
 double ClusterFile::PricePerHour() const {
   double sum = 0;
   for (const NodeKind& kind : kinds) {
-    if (kind.price_per_hour == 0) return 0;
-    sum += kind.price_per_hour * kind.count;
+    if (!kind.price_per_hour) return 0;
+    sum += *kind.price_per_hour * kind.count;
   }
   return sum;
 }

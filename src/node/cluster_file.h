@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct NodeKind {
   int count = 1;
   int ranks = 1;    ///< Replicas on each.
   int cores = 0;    ///< Charges that run at once; 0: any number.
-  int threads = 0;  ///< Of a replica's CPU; 0: those of this machine.
+  int threads = 0;  ///< Of a replica's CPU.
   double operations_per_second = 0;
   double bytes_per_second = 0;  ///< Of memory.
   /// By device of the job, in place of the two rates; "" is any device.
@@ -25,8 +26,8 @@ struct NodeKind {
   double sigma = 0;
   double slow_fraction = 0;  ///< Of the nodes, which take slow_factor times as long.
   double slow_factor = 1;
-  double network_bytes_per_second = 0;  ///< Of a node's card.
-  double price_per_hour = 0;            ///< Of a node; 0: unknown.
+  double network_bytes_per_second = 0;        ///< Of a node's card.
+  std::optional<double> price_per_hour = {};  ///< Of a node.
 };
 
 struct ClusterFile {

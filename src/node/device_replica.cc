@@ -93,6 +93,7 @@ std::span<float> DeviceReplica::values() {
 
 void DeviceReplica::Send(const Batch& batch) {
   SentBatch& next = queue_->batches[queue_->sent ^= 1];
+  sending_before_ = queue_->sending->busy_seconds();
   CopyBatch(batch, next.batch);
   next.there.Send(next.batch);
   next.batch.sent = &next.there;
@@ -123,6 +124,7 @@ StepResult DeviceReplica::Finish(Gradients& gradients) {
                      queue.host_statistics.bytes());
   Await();
   busy_seconds_ = queue.stream->busy_seconds() - busy_before_;
+  if (queue.now == queue.sent) busy_seconds_ += queue.sending->busy_seconds() - sending_before_;
   Copy(gradients.dense(), AllOf<float>(queue.host_gradient));
   for (int s = 0; s < std::ssize(queue.layout.slices()); ++s)
     std::swap(gradients.rows(s), queue.gradients.rows(s));

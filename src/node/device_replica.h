@@ -41,7 +41,8 @@ class DeviceReplica {
   /// The running statistics after the last pass.
   std::span<const float> statistics() const;
   const Device& device() const { return device_; }
-  double busy_seconds() const { return busy_seconds_; }  ///< Of the last pass.
+  /// Of the last pass and the copies of its batch, unless the next one has been sent.
+  double busy_seconds() const { return busy_seconds_; }
   std::string FirstNonFinite() const;
 
  private:
@@ -52,7 +53,7 @@ class DeviceReplica {
   Device& device_;
   const double timeout_;
   std::unique_ptr<Queue> queue_;  ///< All that the device touches.
-  double busy_before_ = 0, busy_seconds_ = 0;
+  double busy_before_ = 0, sending_before_ = 0, busy_seconds_ = 0;
 };
 
 /// Tells the user that a device has failed, and why.

@@ -87,7 +87,8 @@ StepResult SplitDevices::Step(const Batch& batch, const ParamView& params,
 /// A size that is new starts from the speeds of the last one.
 const std::vector<int64_t>& SplitDevices::Divide(int64_t examples) {
   if (division_) start_ = *division_;
-  if (divisions_.size() > kDivisions) divisions_.clear();
+  if (divisions_.size() >= kDivisions)
+    std::erase_if(divisions_, [this](const auto& each) { return each.first != context_.batch; });
   division_ = &divisions_.try_emplace(examples, start_).first->second;
   std::vector<bool> works;
   for (const auto& part : parts_) works.push_back(part->works());
@@ -215,16 +216,14 @@ ExecutorEstimate EstimateSplitDevices(const EstimateRequest& request) {
   const size_t devices = request.devices.size();
   const std::vector<bool> all_work(devices, true);
   Division division(devices);
-  std::vector<int64_t> sizes = division.Divide(request.batch, all_work);
+  std::vector<int64_t> sizes;
   std::vector<double> seconds(devices);
   for (int step = 0; step < kSteps; ++step) {
+    sizes = division.Divide(request.batch, all_work);
     for (size_t d = 0; d < devices; ++d) {
       seconds[d] = sizes[d] > 0 ? request.PassSeconds(request.devices[d], sizes[d]) : 0;
       division.Measure(d, seconds[d]);
     }
-    const std::vector<int64_t>& next = division.Divide(request.batch, all_work);
-    if (next == sizes) break;
-    sizes = next;
   }
   const int64_t at_work = std::ranges::count_if(sizes, [](int64_t size) { return size > 0; });
   const double all = std::ranges::max(seconds) + request.Seconds(CostOfSum(request.graph, at_work),

@@ -80,9 +80,14 @@ void RequireThreadsFor(int threads, int ranks) {
 }
 
 /// Refuses more ranks in this process than the data or the system allow, before any starts.
-void CheckRanks(const Job& job, const Reader& data, int ranks) {
+/// Simulated ones compute in turn on one thread and the kernels' threads.
+void CheckRanks(const Job& job, const Reader& data, int ranks, bool simulated) {
   RequireExamples(job, data, RolesIn(StrategyOf(job), job.cluster, ranks).workers);
-  RequireThreadsFor(job.Plan({.rank = 0, .size = ranks}).threads, ranks);
+  const int threads = job.Plan({.rank = 0, .size = ranks}).threads;
+  if (simulated)
+    RequireThreads(threads + ranks * EpochCursor::ThreadsReadingAhead(threads));
+  else
+    RequireThreadsFor(threads, ranks);
 }
 
 /// The reason why a job's strategy cannot run with this many ranks, or "".
@@ -192,7 +197,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   }
   OrAbandon(context, [&] {
     ReadData(job, request, context);
-    CheckRanks(job, *context.data.train, ranks);
+    CheckRanks(job, *context.data.train, ranks, request.cluster != nullptr);
   });
   const auto body = [&](const Communicator& world) {
     std::optional<SurvivorState> none;  // threads are lost together

@@ -44,6 +44,7 @@ std::string Refusal(const std::string& text) {
 /// Seconds of 1e9 operations on each rank.
 std::vector<double> Seconds(const SimulatedRanks& cluster, const WorkPlace& place = {}) {
   std::vector<double> seconds;
+  seconds.reserve(cluster.ranks);
   for (int rank = 0; rank < cluster.ranks; ++rank)
     seconds.push_back(place.examples > 0 ? cluster.devices(rank, {.operations = 1e9}, place)
                                          : cluster.service(rank, {.operations = 1e9}));
@@ -201,7 +202,7 @@ TEST(ClusterFile, RefusesAFileBySayingWhereAndWhy) {
   EXPECT_THAT(Refusal(node + "[network]\nlatency = -1\nbytes_per_second = 1\n"),
               HasSubstr("network.latency: expected at least 0"));
   EXPECT_THAT(Refusal(node + "[network]\nlatency = 1\nbytes_per_second = 0\n"),
-              HasSubstr("network.bytes_per_second: expected above 0"));
+              HasSubstr("network.bytes_per_second: expected at least 1"));
 }
 
 TEST(ClusterFile, RefusesNodesBySayingWhereAndWhy) {
