@@ -1,6 +1,7 @@
 // Division: how many examples of a batch each device takes, by measured speed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -162,7 +162,7 @@ class Estimates : public testing::Test {
     for (const Case& of : cases) {
       const JobSettings settings = of.Settings(executor, devices);
       const Outcome said = Predict(settings, of);
-      const Outcome done = Train(settings, of, of.sparse ? sparse_ : dense_);
+      const Outcome done = Train(settings, of, of.sparse ? kSparse : kDense);
       std::string line =
           fmt::format("{}, device {}x, {}, batch {}: seconds {:.4g} of {:.4g}", executor, of.faster,
                       of.sparse ? "sparse" : "dense", of.batch, said.seconds, done.seconds);
@@ -179,7 +179,7 @@ class Estimates : public testing::Test {
   }
 
   std::unique_ptr<Device> device_ = NewEmulatedDevice(0, {});
-  inline static const Batch dense_ = DrawnBatch(kMost, 0), sparse_ = DrawnSparseBatch(kMost, 0);
+  inline static const Batch kDense = DrawnBatch(kMost, 0), kSparse = DrawnSparseBatch(kMost, 0);
 };
 
 TEST_F(Estimates, OfSplit) {
