@@ -184,7 +184,7 @@ class Simulation {
     }
     if (failed_ >= 0) return;
     failed_ = task.rank;
-    agenda_.Hasten(task.now);
+    agenda_.WakeAllBy(task.now);
   }
 
   void AwaitEnd(Task& task, Task& other) {

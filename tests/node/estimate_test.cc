@@ -9,26 +9,20 @@
 
 #include "base/registry.h"
 #include "comm/simulated.h"
+#include "node/support/curves.h"
 #include "node/support/job.h"
 #include "tensor/emulated.h"
 
 namespace yoke::estimate_test {
 
+using testing_support::CpuCurve;
 using testing_support::DrawnBatch;
 using testing_support::DrawnSparseBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
+using testing_support::kThreads;
 
-constexpr int kThreads = 4;
 constexpr int64_t kMost = 4000;  // examples
-
-SpeedCurve CpuCurve() {
-  return {.operations_per_second = 4e8,
-          .half_batch = 2,
-          .bytes_per_second = 8e8,
-          .threads = kThreads,
-          .thread_bytes_per_second = 5e8};
-}
 
 /// `faster` times as fast as the CPU on large batches.
 SpeedCurve DeviceCurve(double faster) {

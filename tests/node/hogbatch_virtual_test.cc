@@ -8,27 +8,20 @@
 
 #include "base/check.h"
 #include "comm/simulated.h"
-#include "node/speed_curve.h"
+#include "node/support/curves.h"
 #include "node/support/job.h"
 #include "tensor/emulated.h"
 
 namespace yoke::hogbatch_virtual_test {
 
+using testing_support::CpuCurve;
 using testing_support::DrawnBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
+using testing_support::kThreads;
 
-constexpr int kThreads = 4;
 constexpr int64_t kCpuBatch = 2, kDeviceBatch = 20, kRateExamples = 64;
 constexpr double kRate = 1e-5;
-
-SpeedCurve CpuCurve() {
-  return {.operations_per_second = 4e8,
-          .half_batch = 2,
-          .bytes_per_second = 8e8,
-          .threads = kThreads,
-          .thread_bytes_per_second = 5e8};
-}
 
 SpeedCurve DeviceCurve() {
   return {.operations_per_second = 1e9,

@@ -37,7 +37,7 @@ class Agenda {
   }
 
   /// Nothing waits for a later time than this one. O(n).
-  void Hasten(double time) {
+  void WakeAllBy(double time) {
     for (Thing* thing : heap_) thing->wake = std::min(thing->wake, time);
     for (size_t at = heap_.size() / 2; at-- > 0;) Sink(at);
   }

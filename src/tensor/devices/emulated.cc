@@ -222,7 +222,7 @@ class EmulatedStream : public Stream, public WorkQueue {
         const std::lock_guard lock(mutex_);
         if (!failure_) failure_ = std::current_exception();
       }
-      Owe(work.more_seconds + (work.slowdown - 1) * (ComputingSeconds() - computing));
+      SleepOff(work.more_seconds + (work.slowdown - 1) * (ComputingSeconds() - computing));
       {
         const std::lock_guard lock(mutex_);
         if (work.works) busy_seconds_ += Now() - start;
@@ -234,7 +234,7 @@ class EmulatedStream : public Stream, public WorkQueue {
 
   /// Sleeps so long, in pieces that are long beside the timer's accuracy. It also sleeps less for
   /// having slept too long.
-  void Owe(double seconds) {
+  void SleepOff(double seconds) {
     constexpr double kPiece = 2e-4;
     owed_ += seconds;
     if (owed_ < kPiece) return;
