@@ -19,6 +19,7 @@ constexpr const char* kSimulateDetails = R"(Examples:
   yoke simulate job.toml --cluster examples/clusters/rack-10gbit.toml
   yoke simulate job.toml --cluster cluster.toml --strategy gossip_pull --run runs/gossip
   yoke simulate job.toml --cluster cluster.toml --steps 100
+  yoke simulate job.toml --cluster cluster.toml --times-only --steps 20
 
 Trains with real gradients on this machine, one replica at a time, and counts the seconds that the cluster would take.
 Events and run directory are those of `yoke train`, with virtual seconds. docs/simulate.md explains cluster files, and
@@ -32,6 +33,8 @@ class SimulateCommand : public Command {
     app.add_option("--steps", steps_, "Stop after so many steps")
         ->option_text("N")
         ->check(CLI::Range(int64_t{1}, static_cast<int64_t>(kMostCount)));
+    app.add_flag("--times-only", times_only_,
+                 "Compute no gradients: only the times, of up to 100,000 nodes and more");
   }
 
   int Run(Output& out) override {
@@ -49,6 +52,7 @@ class SimulateCommand : public Command {
     RunRequest request = {.run = options_.run()};
     request.stop_signal = &CatchStopSignals();
     request.steps = steps_;
+    request.times_only = times_only_;
     request.cluster = &cluster;
     request.cluster_title = file.title;
     request.price_per_hour = file.PricePerHour();
@@ -59,6 +63,7 @@ class SimulateCommand : public Command {
   RunOptions options_;
   std::string cluster_;
   int64_t steps_ = 0;
+  bool times_only_ = false;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "comm/joint.h"
 
 namespace yoke {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 enum Inside : int { kBroadcast = -1, kReduce = -2, kAllReduce = -3, kGather = -4, kBarrier = -5 };
 
 constexpr uint64_t kChildStep = 0x9E3779B97F4A7C15U;  // step of the numbers that Random mixes
+constexpr int64_t kNumber = sizeof(float);
 constexpr int64_t kShortPiece = 4096;  // bytes; from here on bandwidth outweighs latency
 
 }  // namespace
@@ -60,6 +62,7 @@ struct Communicator::Group {
   std::shared_ptr<const Members> members = {};
   int rank = 0;  // among them
   uint64_t children = 0;
+  double scale = 1;
   Traffic traffic = {};
   bool asked = false;  // whether `native` was looked up
   std::unique_ptr<NativeAllReduce> native = {};
@@ -89,18 +92,55 @@ double Communicator::Now() const { return group_->transport->Now(); }
 bool Communicator::InVirtualTime() const { return group_->transport->InVirtualTime(); }
 void Communicator::Sleep(double seconds) const { group_->transport->Sleep(seconds); }
 double Communicator::Price(const Cost& cost, const WorkPlace& place) const {
-  return group_->transport->Price(cost, place);
+  if (scale() == 1) return group_->transport->Price(cost, place);
+  Cost billed = cost;
+  for (double* part : {&billed.operations, &billed.bytes, &billed.device_bytes}) *part *= scale();
+  return group_->transport->Price(billed, place);
 }
 void Communicator::Work(double seconds, const WorkPlace& place) const {
   group_->transport->Work(seconds, place);
 }
 int Communicator::CpuThreads() const { return group_->transport->CpuThreads(); }
 
-void Communicator::Send(std::span<const std::byte> bytes, int to, int tag) const {
+Communicator Communicator::BilledBy(double scale) const { return Duplicate().WithScale(scale); }
+
+Communicator Communicator::WithScale(double scale) const {
+  const Communicator scaled = Through(group_->transport);
+  scaled.group_->scale = scale;
+  return scaled;
+}
+
+int64_t Communicator::NumbersBilled(size_t numbers) const {
+  return Billed(kNumber * numbers) / kNumber;
+}
+
+double Communicator::scale() const { return group_->scale; }
+
+int64_t Communicator::Billed(size_t bytes, size_t plain) const {
+  return static_cast<int64_t>(plain) + std::llround(scale() * static_cast<double>(bytes - plain));
+}
+
+void Communicator::Send(std::span<const std::byte> bytes, int to, int tag, size_t plain) const {
+  SendFor(Billed(bytes.size(), plain), bytes, to, tag);
+}
+
+void Communicator::SendFor(int64_t billed, std::span<const std::byte> bytes, int to,
+                           int tag) const {
   Check(to >= 0 && to < size(), "a message goes to a rank of its communicator");
-  group_->transport->Send(group_->members->World(to), group_->context, tag, bytes);
+  group_->transport->SendFor(billed, group_->members->World(to), group_->context, tag, bytes);
   ++group_->traffic.messages_sent;
-  group_->traffic.bytes_sent += static_cast<int64_t>(bytes.size());
+  group_->traffic.bytes_sent += billed;
+}
+
+/// A collective as one event.
+void Communicator::Joined(const JointCall& call) const {
+  const double began = Now();
+  const JointTraffic joint = group_->transport->Join(call);
+  group_->traffic += {.messages_sent = joint.messages_sent,
+                      .bytes_sent = std::llround(joint.bytes_sent),
+                      .messages_received = joint.messages_received,
+                      .bytes_received = std::llround(joint.bytes_received),
+                      .seconds_waited = Now() - began};
 }
 
 Message Communicator::Take(int from, int tag, const char* operation) const {
@@ -109,7 +149,7 @@ Message Communicator::Take(int from, int tag, const char* operation) const {
   Traffic& traffic = group_->traffic;
   traffic.seconds_waited += Now() - began;
   ++traffic.messages_received;
-  traffic.bytes_received += static_cast<int64_t>(message.bytes.size());
+  traffic.bytes_received += message.Billed();
   message.source = group_->SourceOf(message, from);
   return message;
 }
@@ -139,7 +179,7 @@ int Communicator::Receive(std::span<std::byte> into, int from, int tag) const {
 bool Communicator::TryReceive(int from, int tag, Message& message, double seconds) const {
   if (!group_->transport->TryReceive(group_->Key(from, tag), seconds, message)) return false;
   ++group_->traffic.messages_received;
-  group_->traffic.bytes_received += static_cast<int64_t>(message.bytes.size());
+  group_->traffic.bytes_received += message.Billed();
   message.source = group_->SourceOf(message, from);
   return true;
 }
@@ -183,7 +223,8 @@ void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorit
   if (algorithm == AllReduceAlgorithm::kAuto) algorithm = group_->transport->all_reduce();
   if (algorithm == AllReduceAlgorithm::kMpi) return MpiAllReduce(values);
   if (algorithm == AllReduceAlgorithm::kAuto)
-    algorithm = ChooseAllReduce(static_cast<int64_t>(values.size_bytes()), size());
+    algorithm = ChooseAllReduce(Billed(values.size_bytes()), size());
+  if (AllReduceAtOnce(values, algorithm)) return;
   if (algorithm == AllReduceAlgorithm::kRing) return RingAllReduce(values);
   if (algorithm == AllReduceAlgorithm::kHalving) return HalvingAllReduce(values);
   Reduce(values, 0);
@@ -212,16 +253,50 @@ void Communicator::AllReduce(Array<float> values) const {
   staged.Write();
 }
 
+/// One of very many ranks. Added in the order of the ranks.
+bool Communicator::AllReduceAtOnce(std::span<float> values, AllReduceAlgorithm algorithm) const {
+  if (!group_->transport->Joins(size())) return false;
+  const auto billed = static_cast<double>(Billed(values.size_bytes()));
+  Joined(
+      {.context = group_->context,
+       .members = *group_->members,
+       .rank = rank(),
+       .data = &values,
+       .combine =
+           [](std::span<void* const> all) {
+             const auto of = [&](size_t i) { return *static_cast<std::span<float>*>(all[i]); };
+             std::vector<float> sums(of(0).begin(), of(0).end());
+             for (size_t rank = 1; rank < all.size(); ++rank) {
+               Check(of(rank).size() == sums.size(),
+                     "ranks disagree about the length of a message");
+               for (size_t i = 0; i < sums.size(); ++i) sums[i] += of(rank)[i];
+             }
+             for (size_t rank = 0; rank < all.size(); ++rank)
+               std::ranges::copy(sums, of(rank).begin());
+           },
+       .rounds = [=, ranks = size()](
+                     MessageRounds& rounds) { AllReduceRounds(rounds, algorithm, ranks, billed); },
+       .operation = "all-reduce"});
+  return true;
+}
+
 /// Each piece goes around the ring twice: to be summed, then to distribute the sum.
 void Communicator::RingAllReduce(std::span<float> values) const {
   const int p = size(), right = (rank() + 1) % p, left = (rank() + p - 1) % p;
-  const auto piece = [&](int i) { return Piece(values, ((i % p) + p) % p, p); };
+  const auto place = [p](int i) { return ((i % p) + p) % p; };
+  const auto piece = [&](int i) { return Piece(values, place(i), p); };
+  const int64_t numbers = NumbersBilled(values.size());
+  const auto send = [&](int i) {
+    const int64_t begin = PieceBegin(numbers, place(i), p),
+                  end = PieceBegin(numbers, place(i) + 1, p);
+    SendFor(kNumber * (end - begin), std::as_bytes(piece(i)), right, kAllReduce);
+  };
   for (int s = 0; s < p - 1; ++s) {
-    Send(std::as_bytes(piece(rank() - s)), right, kAllReduce);
+    send(rank() - s);
     Add(piece(rank() - s - 1), left, kAllReduce, "all-reduce");
   }
   for (int s = 0; s < p - 1; ++s) {
-    Send(std::as_bytes(piece(rank() + 1 - s)), right, kAllReduce);
+    send(rank() + 1 - s);
     Copy(std::as_writable_bytes(piece(rank() - s)), left, kAllReduce, "all-reduce");
   }
 }
@@ -237,22 +312,33 @@ void Communicator::HalvingAllReduce(std::span<float> values) const {
     return;
   }
   if (rank() < beyond) Add(values, rank() + ranks, kAllReduce, "all-reduce");
-  std::vector<std::span<float>> theirs;  // at each step
-  std::span<float> mine = values;
+  struct Half {
+    std::span<float> values;
+    int64_t billed;  // numbers
+  };
+  std::vector<Half> theirs;  // at each step
+  Half mine = {values, NumbersBilled(values.size())};
+  const auto send = [&](const Half& half, int to) {
+    SendFor(kNumber * half.billed, std::as_bytes(half.values), to, kAllReduce);
+  };
   for (int bit = ranks / 2; bit > 0; bit /= 2) {
-    const std::span<float> low = Piece(mine, 0, 2), high = Piece(mine, 1, 2);
+    const int64_t middle = PieceBegin(mine.billed, 1, 2);
+    const Half low = {Piece(mine.values, 0, 2), middle};
+    const Half high = {Piece(mine.values, 1, 2), mine.billed - middle};
     const bool upper = (rank() & bit) != 0;
     mine = upper ? high : low;
     theirs.push_back(upper ? low : high);
-    Send(std::as_bytes(theirs.back()), rank() ^ bit, kAllReduce);
-    Add(mine, rank() ^ bit, kAllReduce, "all-reduce");
+    send(theirs.back(), rank() ^ bit);
+    Add(mine.values, rank() ^ bit, kAllReduce, "all-reduce");
   }
   for (int bit = 1; bit < ranks; bit *= 2) {
-    const std::span<float> other = theirs.back();
+    const Half other = theirs.back();
     theirs.pop_back();
-    Send(std::as_bytes(mine), rank() ^ bit, kAllReduce);
-    Copy(std::as_writable_bytes(other), rank() ^ bit, kAllReduce, "all-reduce");
-    mine = {std::min(mine.data(), other.data()), mine.size() + other.size()};
+    send(mine, rank() ^ bit);
+    Copy(std::as_writable_bytes(other.values), rank() ^ bit, kAllReduce, "all-reduce");
+    mine = {{std::min(mine.values.data(), other.values.data()),
+             mine.values.size() + other.values.size()},
+            mine.billed + other.billed};
   }
   if (rank() < beyond) Send(std::as_bytes(values), rank() + ranks, kAllReduce);
 }
@@ -291,9 +377,39 @@ void Communicator::MpiAllReduce(std::span<float> values) const {
               .seconds_waited = waited};
 }
 
+namespace {
+
+/// What a rank gives to a joint gather, and where it gets what all gave.
+struct Gathering {
+  std::span<const std::byte> mine;
+  std::vector<std::vector<std::byte>> all = {};
+
+  static void Combine(std::span<void* const> ranks) {
+    for (void* const taker : ranks)
+      for (void* const giver : ranks) {
+        const std::span<const std::byte> mine = static_cast<Gathering*>(giver)->mine;
+        static_cast<Gathering*>(taker)->all.emplace_back(mine.begin(), mine.end());
+      }
+  }
+};
+
+}  // namespace
+
 /// Around the ring.
 std::vector<std::vector<std::byte>> Communicator::AllGather(std::span<const std::byte> mine) const {
   const int p = size();
+  if (group_->transport->Joins(p)) {
+    Gathering gathering = {.mine = mine};
+    const auto billed = static_cast<double>(Billed(mine.size()));
+    Joined({.context = group_->context,
+            .members = *group_->members,
+            .rank = rank(),
+            .data = &gathering,
+            .combine = Gathering::Combine,
+            .rounds = [=](MessageRounds& rounds) { rounds.Ring(p - 1, billed); },
+            .operation = "all-gather"});
+    return std::move(gathering.all);
+  }
   std::vector<std::vector<std::byte>> all(p);
   all[rank()].assign(mine.begin(), mine.end());
   for (int s = 0; s < p - 1; ++s) {
@@ -303,8 +419,61 @@ std::vector<std::vector<std::byte>> Communicator::AllGather(std::span<const std:
   return all;
 }
 
+namespace {
+
+/// What a rank says of others in a joint count, and what they say of it.
+struct Counting {
+  const std::map<int, int64_t>& mine;
+  int64_t of_this = 0;
+
+  static void Combine(std::span<void* const> ranks) {
+    for (void* const teller : ranks)
+      for (const auto& [rank, count] : static_cast<Counting*>(teller)->mine)
+        static_cast<Counting*>(ranks[rank])->of_this += count;
+  }
+};
+
+}  // namespace
+
+int64_t Communicator::CountFor(const std::map<int, int64_t>& mine) const {
+  using Entry = std::array<int64_t, 2>;  // rank and count
+  const int p = size();
+  if (group_->transport->Joins(p)) {
+    Counting counting = {.mine = mine};
+    const auto bytes = static_cast<double>(mine.size() * sizeof(Entry));
+    Joined({.context = group_->context,
+            .members = *group_->members,
+            .rank = rank(),
+            .data = &counting,
+            .combine = Counting::Combine,
+            .rounds = [=](MessageRounds& rounds) { rounds.Ring(p - 1, bytes); },
+            .operation = "a count"});
+    return counting.of_this;
+  }
+  std::vector<Entry> entries;
+  for (const auto& [rank, count] : mine) entries.push_back({rank, count});
+  int64_t sum = 0;
+  const Communicator plain = WithScale(1);
+  for (const auto& bytes : plain.AllGather(std::as_bytes(std::span(entries)))) {
+    std::vector<Entry> theirs(bytes.size() / sizeof(Entry));
+    std::ranges::copy(bytes, std::as_writable_bytes(std::span(theirs)).begin());
+    for (const auto& [rank, count] : theirs)
+      if (rank == this->rank()) sum += count;
+  }
+  group_->traffic += plain.traffic();
+  return sum;
+}
+
 /// Dissemination: after round r a rank has heard from 2^r - 1 others.
 void Communicator::Barrier() const {
+  if (group_->transport->Joins(size()))
+    return Joined(
+        {.context = group_->context,
+         .members = *group_->members,
+         .rank = rank(),
+         .combine = [](std::span<void* const>) {},
+         .rounds = [ranks = size()](MessageRounds& rounds) { BarrierRounds(rounds, ranks); },
+         .operation = "barrier"});
   for (int distance = 1; distance < size(); distance *= 2) {
     Send({}, (rank() + distance) % size(), kBarrier);
     Copy({}, (rank() - distance + size()) % size(), kBarrier, "barrier");
@@ -322,28 +491,67 @@ Communicator Communicator::Open(uint64_t context, std::shared_ptr<const Members>
   return Communicator(std::make_shared<Group>(Group{.transport = group_->transport,
                                                     .context = context,
                                                     .members = std::move(members),
-                                                    .rank = rank}));
+                                                    .rank = rank,
+                                                    .scale = scale()}));
 }
+
+namespace {
+
+/// What a rank of `parent` says to a split, and the list that its color gets: members by key, then
+/// rank.
+struct Splitting {
+  const Members& parent;
+  int color = 0, key = 0;
+  std::shared_ptr<const Members> members = nullptr;
+
+  static void Combine(std::span<void* const> ranks) {
+    const auto of = [&](size_t i) -> Splitting& { return *static_cast<Splitting*>(ranks[i]); };
+    std::map<int, std::vector<std::pair<int, int>>> colors;  // key, rank
+    for (size_t i = 0; i < ranks.size(); ++i)
+      colors[of(i).color].emplace_back(of(i).key, static_cast<int>(i));
+    for (auto& [color, same] : colors) {
+      std::ranges::sort(same);
+      std::vector<int> list;
+      list.reserve(same.size());
+      for (const auto& [key, rank] : same) list.push_back(of(0).parent.World(rank));
+      const auto shared = std::make_shared<const Members>(std::move(list));
+      for (const auto& [key, rank] : same) of(rank).members = shared;
+    }
+  }
+};
+
+}  // namespace
 
 /// The colors and keys go around the ring, as in AllGather, with less memory.
 Communicator Communicator::Split(int color, int key) const {
   const int p = size();
-  std::vector<std::array<int, 2>> all(p);
-  all[rank()] = {color, key};
-  const auto of = [&](int i) { return std::as_writable_bytes(std::span(all[(i + p) % p])); };
+  std::vector<Splitting> all;
+  std::vector<void*> every;
+  if (group_->transport->Joins(p)) {
+    Splitting mine = {.parent = *group_->members, .color = color, .key = key};
+    Joined({.context = group_->context,
+            .members = *group_->members,
+            .rank = rank(),
+            .data = &mine,
+            .combine = Splitting::Combine,
+            .rounds = [=](MessageRounds& rounds) { rounds.Ring(p - 1, 2 * sizeof(int)); },
+            .operation = "a split"});
+    return Open(NextContext(static_cast<uint64_t>(color) + 1), std::move(mine.members));
+  }
+  std::vector<std::array<int, 2>> said(p);
+  said[rank()] = {color, key};
+  const auto of = [&](int i) { return std::as_writable_bytes(std::span(&said[(i + p) % p], 1)); };
   for (int s = 0; s < p - 1; ++s) {
-    Send(of(rank() - s), (rank() + 1) % p, kGather);
+    const std::span<const std::byte> next = of(rank() - s);
+    SendFor(static_cast<int64_t>(next.size()), next, (rank() + 1) % p, kGather);
     Copy(of(rank() - s - 1), (rank() + p - 1) % p, kGather, "all-gather");
   }
-  std::vector<std::pair<int, int>> same;  // key, rank
-  for (int i = 0; i < p; ++i)
-    if (all[i][0] == color) same.emplace_back(all[i][1], i);
-  std::sort(same.begin(), same.end());
-  std::vector<int> members;
-  members.reserve(same.size());
-  for (const auto& [order, rank] : same) members.push_back(group_->members->World(rank));
+  for (const auto& [its_color, its_key] : said)
+    all.push_back({.parent = *group_->members, .color = its_color, .key = its_key});
+  for (Splitting& each : all) every.push_back(&each);
+  Splitting::Combine(every);
   const uint64_t context = NextContext(static_cast<uint64_t>(color) + 1);
-  return Open(context, group_->transport->Share(context, Members(std::move(members))));
+  return Open(context, group_->transport->Share(context, *all[rank()].members));
 }
 
 Communicator Communicator::Duplicate() const { return Open(NextContext(0), group_->members); }
@@ -353,7 +561,8 @@ Communicator Communicator::Through(const std::shared_ptr<Transport>& transport) 
   return Communicator(std::make_shared<Group>(Group{.transport = transport,
                                                     .context = group_->context,
                                                     .members = group_->members,
-                                                    .rank = group_->rank}));
+                                                    .rank = group_->rank,
+                                                    .scale = scale()}));
 }
 
 Communicator Communicator::For(const Communicator& spawned) const {

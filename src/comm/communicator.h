@@ -2,6 +2,7 @@
 // context. It is also the only source of a clock and background threads for strategies.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -54,8 +55,18 @@ class Communicator {
   int rank() const;
   int size() const;
 
+  /// In a simulation of times, where models are shrunken: a duplicate whose messages and work, and
+  /// those of its own duplicates and parts, are billed `scale` times.
+  Communicator BilledBy(double scale) const;
+  double scale() const;  ///< 1 elsewhere.
+  /// The same context billed otherwise, with counters of its own.
+  Communicator WithScale(double scale) const;
+
   /// Tags of callers are at least 0. A rank may send to itself. The memory may be reused on return.
-  void Send(std::span<const std::byte> bytes, int to, int tag) const;
+  /// The first `plain` bytes do not depend on the size of the model and are billed as they are.
+  void Send(std::span<const std::byte> bytes, int to, int tag, size_t plain = 0) const;
+  /// For how many bytes such a message stands: their number, where nothing is shrunken.
+  int64_t Billed(size_t bytes, size_t plain = 0) const;
   /// Waits for a message. `from` may be kAnySource; the message's source is a rank of this
   /// communicator. After the timeout it throws Error with both ranks, the operation and what to
   /// try.
@@ -91,6 +102,8 @@ class Communicator {
   bool HasMpiAllReduce() const;
   /// The bytes of all ranks, by rank; lengths may differ.
   std::vector<std::vector<std::byte>> AllGather(std::span<const std::byte> mine) const;
+  /// The sum over all ranks of what they say of this one, each by a list of ranks and counts.
+  int64_t CountFor(const std::map<int, int64_t>& mine) const;
   void Barrier() const;
 
   /// The ranks with the same color, ordered by key, then rank.
@@ -130,6 +143,10 @@ class Communicator {
   Message Take(int from, int tag, const char* operation) const;
   void Add(std::span<float> values, int from, int tag, const char* operation) const;
   int Copy(std::span<std::byte> bytes, int from, int tag, const char* operation) const;
+  void SendFor(int64_t billed, std::span<const std::byte> bytes, int to, int tag) const;
+  void Joined(const JointCall& call) const;
+  int64_t NumbersBilled(size_t numbers) const;
+  bool AllReduceAtOnce(std::span<float> values, AllReduceAlgorithm algorithm) const;
   void RingAllReduce(std::span<float> values) const;
   void HalvingAllReduce(std::span<float> values) const;
   void MpiAllReduce(std::span<float> values) const;

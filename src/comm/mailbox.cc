@@ -28,7 +28,8 @@ Mailbox::Place Mailbox::FindEarliest(const MessageKey& key) {
 }
 
 Message Mailbox::Take(Place place) {
-  Message message{.source = place->key.source, .bytes = std::move(place->bytes)};
+  Message message{
+      .source = place->key.source, .bytes = std::move(place->bytes), .billed = place->billed};
   letters_.erase(place);
   return message;
 }

@@ -18,7 +18,8 @@ class GaveUp : public Error {
 struct Letter {
   MessageKey key;
   std::vector<std::byte> bytes;
-  double arrival = 0;  ///< Virtual time of arrival; 0 in real time.
+  double arrival = 0;   ///< Virtual time of arrival; 0 in real time.
+  int64_t billed = -1;  ///< As in Message.
 };
 
 class Mailbox {

@@ -18,6 +18,7 @@
 #include "comm/simulated/agenda.h"
 #include "comm/simulated/bookings.h"
 #include "comm/simulated/cores.h"
+#include "comm/simulated/joint.h"
 #include "kernels/threads.h"
 
 namespace yoke {
@@ -141,13 +142,13 @@ class Simulation {
   }
 
   /// What it costs a task to copy a message from or to another rank.
-  void Copy(Task& task, int other, size_t bytes) {
+  void Copy(Task& task, int other, int64_t bytes) {
     if (other != task.rank && options_.copy_bytes_per_second < kCopiesAreFree)
       Work(task, static_cast<double>(bytes) / options_.copy_bytes_per_second);
   }
 
   void Send(Task& from, int to, Letter letter) {
-    Copy(from, to, letter.bytes.size());
+    Copy(from, to, letter.billed);
     Mailbox& mail = ranks_[to].mail;
     Letter& sent = mail.Put(std::move(letter));
     Deliver(from, to, sent);
@@ -168,7 +169,7 @@ class Simulation {
       const double arrival = place == mail.End() ? kNever : place->arrival;
       if (arrival <= task.now) {
         message = mail.Take(place);
-        Copy(task, message.source, message.bytes.size());
+        Copy(task, message.source, message.Billed());
         return true;
       }
       if (task.now >= deadline || failed_ >= 0) return false;
@@ -187,30 +188,95 @@ class Simulation {
     agenda_.WakeAllBy(task.now);
   }
 
+  /// False if the others did not come in time.
+  bool Join(Task& task, const JointCall& call, JointTraffic& traffic) {
+    std::shared_ptr<Gathering<Task>>& gathering = gatherings_[call.context];
+    if (!gathering) gathering = std::make_shared<Gathering<Task>>(call.members.size());
+    const std::shared_ptr<Gathering<Task>> all = gathering;
+    if (all->Come(call, task)) {
+      gatherings_.erase(call.context);
+      Complete(call, *all);
+      Wait(task, task.wake);
+    } else {
+      Wait(task, task.now + options_.timeout);
+    }
+    traffic = all->traffic[call.rank];
+    return all->missing == 0;
+  }
+
   void AwaitEnd(Task& task, Task& other) {
     other.awaited_by = &task;
     while (!other.ended) Wait(task, kNever);  // a failure elsewhere wakes it
   }
 
  private:
+  Route RouteOf(int from, int to) const {
+    return {.connection = int64_t{from} * options_.ranks + to,
+            .sender = options_.NodeOf(from),
+            .receiver = options_.NodeOf(to)};
+  }
+
   /// Sets when a message arrives that is sent now.
   void Deliver(const Task& from, int to, Letter& letter) {
-    const Route route = {.connection = int64_t{from.rank} * options_.ranks + to,
-                         .sender = options_.NodeOf(from.rank),
-                         .receiver = options_.NodeOf(to)};
-    const auto bytes = static_cast<double>(letter.bytes.size());
+    const Route route = RouteOf(from.rank, to);
+    const auto bytes = static_cast<double>(letter.billed);
     if (route.sender == route.receiver)
       letter.arrival = from.now;
     else if (options_.fair_links)
       fair_links_.Send(from.now, route, bytes, letter.arrival);
     else
-      letter.arrival = InTurn(from.now, route, bytes);
+      letter.arrival = InOrder(from.now, route, InTurn(from.now, route, bytes));
+  }
+
+  /// The last one has come: exchanges the data, and sets when each rank runs next.
+  void Complete(const JointCall& call, Gathering<Task>& all) {
+    call.combine(all.data);
+    const bool copies = options_.copy_bytes_per_second < kCopiesAreFree;
+    const RoundTimes::Network network = {
+        .send =
+            [this](double now, int from, int to, double bytes) {
+              const Route route = RouteOf(from, to);
+              return route.sender == route.receiver ? now : InTurn(now, route, bytes);
+            },
+        .alone = [this](int from, int to, double bytes) { return Alone(RouteOf(from, to), bytes); },
+        .copy_bytes_per_second = copies ? options_.copy_bytes_per_second : 0,
+        .in_order = !options_.groups.empty()};
+    RoundTimes times(call.members, all.come, network);
+    call.rounds(times);
+    for (int rank = 0; rank < call.members.size(); ++rank) {
+      Task& task = *all.tasks[rank];
+      all.traffic[rank] = times.traffic(rank);
+      task.wake = std::max(times.end(rank), running_->now);
+      agenda_.Move(task);
+    }
+  }
+
+  /// From first to last byte, and the sender's part of it, where no link is busy.
+  std::pair<double, double> Alone(const Route& route, double bytes) const {
+    if (route.sender == route.receiver) return {0, 0};
+    double latency = options_.latency;
+    double slowest =
+        std::min(nodes_[route.sender].bytes_per_second, nodes_[route.receiver].bytes_per_second);
+    for (const NodeGroups& groups : options_.groups) {
+      const int from = groups.group_of[route.sender], to = groups.group_of[route.receiver];
+      if (from == to) continue;
+      latency += groups.latency;
+      slowest = std::min({slowest, groups.bytes_per_second[from], groups.bytes_per_second[to]});
+    }
+    return {latency + bytes / slowest, bytes / slowest};
+  }
+
+  /// None overtakes an earlier message of its sender.
+  double InOrder(double now, const Route& route, double arrival) {
+    if (last_arrival_.size() >= forget_at_) ForgetArrivals(now);
+    double& last = last_arrival_[route.connection];
+    return last = std::max(last, arrival);
   }
 
   /// Cards and shared links are booked in the order of sending, so that no arrival moves. A message
-  /// of one packet slips in between the packets of others. None overtakes an earlier message of its
-  /// sender. A link that is faster than the slowest one on the way is booked for the time that it
-  /// needs, not for as long as the message trickles through it.
+  /// of one packet slips in between the packets of others. A link that is faster than the slowest
+  /// one on the way is booked for the time that it needs, not for as long as the message trickles
+  /// through it.
   double InTurn(double now, const Route& route, double bytes) {
     const bool queues = bytes > SimulatedRanks::kPacket;
     Node &sender = nodes_[route.sender], &receiver = nodes_[route.receiver];
@@ -239,9 +305,7 @@ class Simulation {
       if (group != groups.group_of[route.sender])
         pass(shared_links_[i][group].down, groups.bytes_per_second[group]);
     }
-    if (last_arrival_.size() >= forget_at_) ForgetArrivals(now);
-    double& last = last_arrival_[route.connection];
-    return last = std::max(last, pass(receiver.receives, receiver.bytes_per_second));
+    return pass(receiver.receives, receiver.bytes_per_second);
   }
 
   /// Of messages that have arrived, which none can overtake any more.
@@ -317,7 +381,8 @@ class Simulation {
   std::unordered_map<int64_t, double> last_arrival_;   // by pair of ranks that have exchanged
   size_t forget_at_ = 1024;                            // when it has so many
   Agenda<Task> agenda_;                                // of all tasks that have not ended
-  std::unordered_map<uint64_t, std::weak_ptr<const Members>> members_;  // by context
+  std::unordered_map<uint64_t, std::shared_ptr<Gathering<Task>>> gatherings_;  // by context
+  std::unordered_map<uint64_t, std::weak_ptr<const Members>> members_;         // by context
   Task* running_ = nullptr;
   uint64_t started_ = 0;
   int new_thread_ = 0;  // the kernel threads that a new thread has
@@ -337,9 +402,25 @@ class SimulatedTransport : public Transport {
   AllReduceAlgorithm all_reduce() const override { return simulation_.options().all_reduce; }
 
   void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) override {
+    SendFor(static_cast<int64_t>(bytes.size()), to, context, tag, bytes);
+  }
+  void SendFor(int64_t billed, int to, uint64_t context, int tag,
+               std::span<const std::byte> bytes) override {
     simulation_.Send(task_, to,
                      {.key = {.context = context, .source = task_.rank, .tag = tag},
-                      .bytes = {bytes.begin(), bytes.end()}});
+                      .bytes = {bytes.begin(), bytes.end()},
+                      .billed = billed});
+  }
+  bool Joins(int ranks) const override {
+    const SimulatedRanks& options = simulation_.options();
+    return ranks > options.joins_above && !options.fair_links;
+  }
+  JointTraffic Join(const JointCall& call) override {
+    JointTraffic traffic;
+    if (simulation_.Join(task_, call, traffic)) return traffic;
+    if (simulation_.failed() >= 0)
+      throw GaveUp(FailureSentence(*this, simulation_.failed(), call.operation));
+    throw Error(TimeoutSentence(*this, {.context = call.context}, call.operation));
   }
 
   std::shared_ptr<const Members> Share(uint64_t context, Members members) override {

@@ -65,6 +65,9 @@ struct SimulatedRanks {
   std::vector<int> node_of = {};  ///< By rank, if the nodes have unlike numbers of ranks.
   /// Inner ones first: racks, then regions. They have no effect with fair_links.
   std::vector<NodeGroups> groups = {};
+  /// A collective of more ranks than this, which all wait for all, is one event, priced by the
+  /// rounds of its messages (comm/joint.h). Not with fair_links.
+  int joins_above = 1024;
 
   static constexpr double kTurn = 1e-3;
   static constexpr double kPacket = 1500;

@@ -38,6 +38,9 @@ struct MessageKey {
 struct Message {
   int source = 0;  ///< World rank.
   std::vector<std::byte> bytes = {};
+  int64_t billed = -1;  ///< As in Transport::SendFor; -1: as many as there are.
+
+  int64_t Billed() const { return billed < 0 ? static_cast<int64_t>(bytes.size()) : billed; }
 };
 
 /// A sum over some ranks by the world's own all-reduce.
@@ -48,6 +51,9 @@ class NativeAllReduce {
   /// Transport::Receive.
   virtual void Sum(std::span<float> values) = 0;
 };
+
+struct JointCall;
+struct JointTraffic;
 
 class Transport {
  public:
@@ -60,6 +66,11 @@ class Transport {
 
   /// Copies the bytes; they may be overwritten on return.
   virtual void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) = 0;
+  /// The same for bytes that stand for `billed` ones in a simulation of times (Communicator::Bill).
+  virtual void SendFor(int64_t /*billed*/, int to, uint64_t context, int tag,
+                       std::span<const std::byte> bytes) {
+    Send(to, context, tag, bytes);
+  }
   /// Waits at most timeout() for a message. Throws Error if none arrives, naming `operation`, and
   /// if another rank has failed.
   virtual Message Receive(const MessageKey& key, const char* operation) = 0;
@@ -72,6 +83,11 @@ class Transport {
   virtual std::shared_ptr<const Members> Share(uint64_t /*context*/, Members members) {
     return std::make_shared<const Members>(std::move(members));
   }
+
+  /// Whether a collective of so many ranks is one call of Join (comm/joint.h), which waits for all.
+  /// Throws as Receive.
+  virtual bool Joins(int /*ranks*/) const { return false; }
+  virtual JointTraffic Join(const JointCall& call);
 
   /// Null if the world has no all-reduce of its own. All of these ranks call it, once per context,
   /// after a barrier.

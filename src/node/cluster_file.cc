@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/options.h"
 #include "base/random.h"
 
@@ -17,7 +18,6 @@ namespace {
 
 using enum OptionType;
 
-constexpr double kMostRanks = 65536;  // as cluster.replicas
 constexpr double kMost = 1e30;
 constexpr int64_t kFull = int64_t{1} << 40;  // examples that keep every device busy
 

@@ -57,10 +57,11 @@ void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateSte
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
     if (slice.kind != SliceKind::kDense || !request.slices.Has(i)) continue;
-    const int64_t lines = (slice.Count() + 15) / 16, threads = omp_get_num_threads();
+    const int64_t extent = layout.Extent(slice);
+    const int64_t lines = RoundUp(extent, 16) / 16, threads = omp_get_num_threads();
     const int64_t thread = omp_get_thread_num();
     const int64_t begin = 16 * (lines * thread / threads);
-    const int64_t end = 16 * (lines * (thread + 1) / threads);
+    const int64_t end = std::min(extent, 16 * (lines * (thread + 1) / threads));
     if (end > begin)
       request.rule.Update(addresses.DenseAt(slice.offset + begin, end - begin), step);
   }
@@ -76,7 +77,7 @@ void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const Update
     const Slice& slice = params.layout().slices()[i];
     if (slice.kind == SliceKind::kDense && request.slices.Has(i))
       kernel->Forward(
-          {.span = addresses.DenseAt(slice.offset, RoundUp(slice.Count(), 16)), .step = step});
+          {.span = addresses.DenseAt(slice.offset, params.layout().Extent(slice)), .step = step});
   }
   stream.Wait();
 }
@@ -118,7 +119,7 @@ std::pair<int64_t, int64_t> DenseElements(const ParamLayout& layout, const Slice
     const Slice& slice = layout.slices()[i];
     if (slice.kind != SliceKind::kDense || !slices.Has(i)) continue;
     begin = std::min(begin, slice.offset);
-    end = std::max(end, slice.offset + RoundUp(slice.Count(), 16));
+    end = std::max(end, slice.offset + layout.Extent(slice));
   }
   return {std::min(begin, end), end};
 }

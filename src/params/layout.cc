@@ -1,6 +1,8 @@
 // ParamLayout: packs slices by kind, 64-byte aligned.
 #include "params/layout.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <unordered_set>
 
@@ -14,22 +16,35 @@ int ParamLayout::Add(Slice slice) {
   return static_cast<int>(slices_.size()) - 1;
 }
 
-void ParamLayout::Pack() {
+void ParamLayout::Pack(int64_t alignment) {
   std::unordered_set<std::string_view> names;
   for (const Slice& slice : slices_)
     Require(names.insert(slice.name).second, "two parameters are named '{}'", slice.name);
+  alignment_ = alignment;
   size_ = 0;
   for (SliceKind kind : {SliceKind::kDense, SliceKind::kRowSparse, SliceKind::kBuffer}) {
     if (kind == SliceKind::kBuffer) statistics_begin_ = size_;
     for (Slice& slice : slices_) {
       if (slice.kind != kind) continue;
       slice.offset = size_;
-      size_ += (slice.Count() + 15) / 16 * 16;
+      size_ += Extent(slice);
       Require(size_ <= kMostNumbers, "{} parameters are too many: expected at most {}", size_,
               kMostNumbers);
     }
     if (kind == SliceKind::kDense) dense_size_ = size_;
   }
+}
+
+ParamLayout ParamLayout::Shrunken(int64_t elements) const {
+  const double fraction = std::min(1.0, static_cast<double>(elements) / static_cast<double>(size_));
+  ParamLayout small;
+  for (Slice slice : slices_) {
+    const auto count = std::llround(fraction * static_cast<double>(slice.Count()));
+    slice.shape = Shape{std::max<int64_t>(1, count)};
+    small.Add(std::move(slice));
+  }
+  small.Pack(1);
+  return small;
 }
 
 int64_t ParamLayout::Parameters() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/round_up.h"
 #include "tensor/types.h"
 
 namespace yoke {
@@ -48,9 +49,15 @@ class ParamLayout {
  public:
   /// Appends a slice and returns its index. Names must be unique. Offsets are final after Pack().
   int Add(Slice slice);
-  void Pack();
+  /// Each slice begins at a multiple of `alignment` elements.
+  void Pack(int64_t alignment = 16);
+  /// The same slices, each with a part of its elements but at least one, about `elements` in all,
+  /// without gaps: what stands for the model where only times are simulated.
+  ParamLayout Shrunken(int64_t elements) const;
 
   const std::vector<Slice>& slices() const { return slices_; }
+  /// Elements of a slice with the gap behind it.
+  int64_t Extent(const Slice& slice) const { return RoundUp(slice.Count(), alignment_); }
   /// Elements in the dense part, gaps included.
   int64_t dense_size() const { return dense_size_; }
   int64_t size() const { return size_; }  ///< Elements in the whole buffer, gaps included.
@@ -61,6 +68,7 @@ class ParamLayout {
 
  private:
   std::vector<Slice> slices_;
+  int64_t alignment_ = 16;
   int64_t dense_size_ = 0;
   int64_t statistics_begin_ = 0;
   int64_t size_ = 0;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "strategy/rows.h"
 #include "strategy/served.h"
 #include "strategy/served_head.h"
@@ -160,7 +161,7 @@ std::vector<OptionSpec> GroupOptions() {
                   .help = "Number of groups of training replicas; it divides their number. By "
                           "default 2 if that is even, otherwise 1.",
                   .minimum = 1,
-                  .maximum = 65536});
+                  .maximum = kMostRanks});
   options.insert(
       options.begin() + 1,
       {.name = "served_head",

@@ -1,7 +1,6 @@
 // Gossip: peers, the order of exchange and gradient, and ends.
 #include "strategy/gossip.h"
 
-#include <cstring>
 #include <utility>
 
 #include "base/limits.h"
@@ -31,7 +30,6 @@ Gossip::Gossip(const Options& options, const StrategyContext& context,
       period_(options.Int("period")),
       update_(context),
       exchange_(std::move(exchange)),
-      offered_(context.world.size()),
       thread_(context.world, [this](SideThread::Endpoint& here, const Message& offer) {
         exchange_->Handle(here, offer);
         ++handled_;
@@ -87,13 +85,7 @@ void Gossip::Quiesce() {
 }
 
 void Gossip::AwaitOffers() {
-  const Communicator& world = context_.world;
-  int64_t expected = 0;
-  for (const auto& bytes : world.AllGather(std::as_bytes(std::span(offered_)))) {
-    int64_t to_this = 0;
-    std::memcpy(&to_this, bytes.data() + sizeof(int64_t) * world.rank(), sizeof to_this);
-    expected += to_this;
-  }
+  const int64_t expected = context_.world.CountFor(offered_);
   thread_.Do([this, expected](SideThread::Endpoint& here) {
     here.HandleOffersUntil([this, expected] { return handled_ == expected; });
   });

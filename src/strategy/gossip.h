@@ -1,6 +1,7 @@
 // Gossip: strategies in which each rank exchanges with one random other rank at a time.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -75,7 +76,7 @@ class Gossip : public Strategy {
   std::unique_ptr<GossipExchange> exchange_;
   std::vector<float> change_;
   Buffer model_;
-  std::vector<int64_t> offered_;  // by rank, since the start
+  std::map<int, int64_t> offered_;  // to each rank, since the start
   int64_t steps_ = 0, drawn_ = 0;
   int64_t handled_ = 0;  // offers, on the side thread
   SideThread thread_;    // last: it ends first

@@ -30,7 +30,7 @@ class Push : public GossipExchange {
       Append(message_, std::span<const double>(&weight_, 1));
       Append(message_, std::span<const float>(published()));
     }
-    here.Offer(message_, peer);
+    here.Offer(message_, peer, sizeof(double));
   }
 
   void Handle(Endpoint& /*here*/, const Message& offer) override {

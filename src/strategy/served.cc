@@ -166,7 +166,7 @@ void Served::Ask(const RequestHeader& head) {
     ChargeModelCopy();
     AppendGradient(message_, context_.params.View(&context_.gradients), exchanged_, compressor_);
   }
-  context_.world.Send(message_, 0, kToServer);
+  context_.world.Send(message_, 0, kToServer, sizeof head);
   values_ = Values::kAskedFor;
 }
 
@@ -212,7 +212,7 @@ void Served::Idle() {
   Open();
   if (!works()) return;
   const RequestHeader head = {.what = Request::kIdle};
-  context_.world.Send(std::as_bytes(std::span(&head, 1)), 0, kToServer);
+  context_.world.Send(std::as_bytes(std::span(&head, 1)), 0, kToServer, sizeof head);
 }
 
 void Served::Quiesce() {

@@ -115,7 +115,7 @@ class HeadService {
                     .clip_norm = context_.clip_norm,
                     .slices = {.begin = context_.head->first_slice},
                     .steps = &steps_});
-    world.Charge(context_.head->price(batch_.size));
+    world.WithScale(1).Charge(context_.head->price(batch_.size));
     const auto [begin, end] = HeadRange(context_);
     world.Charge(CostOfUpdate(context_.state, end - begin));
     const float* from = gradient_.data();
@@ -169,7 +169,7 @@ class HeadService {
     answer_.clear();
     Append(answer_, std::span<const LossHeader>(&loss, 1));
     AppendAll(answer_, scaled_);
-    world.Send(answer_, part.rank, kFromHead);
+    world.Send(answer_, part.rank, kFromHead, answer_.size());  // activations do not shrink
     return from + count;
   }
 
@@ -223,7 +223,7 @@ double ServedHead::Step(const Batch& batch, float* gradient) {
     AppendAll(message_, batch.labels.ids);
   }
   Append(message_, std::span<const float>(batch.dense.As<float>(), batch.dense.Count()));
-  context_.world.Send(message_, 0, kToHead);
+  context_.world.Send(message_, 0, kToHead, message_.size());
   const Message message = context_.world.Receive(0, kFromHead);
   Unpacker answer(message.bytes);
   const auto loss = answer.Take<LossHeader>();
@@ -254,7 +254,7 @@ void ServedHead::Finish() {
   if (!serves_) return;
   serves_ = false;
   const PartHeader no_more;
-  context_.world.Send(std::as_bytes(std::span(&no_more, 1)), 0, kToHead);
+  context_.world.Send(std::as_bytes(std::span(&no_more, 1)), 0, kToHead, sizeof no_more);
   thread_->Join();
 }
 

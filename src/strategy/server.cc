@@ -170,7 +170,7 @@ void Service::AnswerThoseInTime(const Communicator& world) {
     const AnswerHeader version = model_.version();
     std::copy_n(reinterpret_cast<const std::byte*>(&version), sizeof version, answer_.data());
     model_.Read(reinterpret_cast<float*>(answer_.data() + sizeof version), worker.learning_rate);
-    world.Send(answer_, static_cast<int>(i), kToWorker);
+    world.Send(answer_, static_cast<int>(i), kToWorker, sizeof version);
     worker.awaits = false;
   }
 }

@@ -68,7 +68,7 @@ void Sgp::Push() {
   under_way_ = true;
   thread_.Do([this, to = (rank + distance) % ranks,
               from = (rank - distance + ranks) % ranks](SideThread::Endpoint& here) {
-    here.world().Send(message_, to, kHalf);
+    here.world().Send(message_, to, kHalf, sizeof weight_);
     const Message arrived = here.world().Receive(from, kHalf);
     Unpacker rest(arrived.bytes);
     half_weight_ = rest.Take<double>();

@@ -20,10 +20,10 @@ Message ReceiveWithoutTimeout(const Communicator& channel, int from, int tag) {
 SideThread::Endpoint::Endpoint(SideThread& owner, const Communicator& own)
     : owner_(owner), own_(own), inbox_(owner.inbox_.For(own)) {}
 
-void SideThread::Endpoint::Offer(std::span<const std::byte> bytes, int to) {
-  inbox_.Send(bytes, to, kInbox);
+void SideThread::Endpoint::Offer(std::span<const std::byte> bytes, int to, size_t plain) {
+  inbox_.Send(bytes, to, kInbox, plain);
   ++offers_.messages_sent;
-  offers_.bytes_sent += static_cast<int64_t>(bytes.size());
+  offers_.bytes_sent += inbox_.Billed(bytes.size(), plain);
 }
 
 void SideThread::Endpoint::HandleOffersUntil(const std::function<bool()>& done) {
@@ -95,7 +95,7 @@ void SideThread::Run(const Communicator& own) {
 
 void SideThread::Handle(Endpoint& endpoint, const Message& offer) {
   ++endpoint.offers_.messages_received;
-  endpoint.offers_.bytes_received += static_cast<int64_t>(offer.bytes.size());
+  endpoint.offers_.bytes_received += offer.Billed();
   handler_(endpoint, offer);
   Show(endpoint);
 }

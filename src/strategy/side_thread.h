@@ -39,8 +39,8 @@ class SideThread {
    public:
     explicit Endpoint(SideThread& owner, const Communicator& own);
     const Communicator& world() const { return own_; }
-    /// Sends a message to the handler of another rank's side thread.
-    void Offer(std::span<const std::byte> bytes, int to);
+    /// Sends a message to the handler of another rank's side thread. `plain`: as in Send.
+    void Offer(std::span<const std::byte> bytes, int to, size_t plain = 0);
     /// In a job: handles offers until `done()`, so that no two ranks' jobs wait for each other.
     void HandleOffersUntil(const std::function<bool()>& done);
 

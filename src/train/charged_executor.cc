@@ -29,20 +29,27 @@ class HeadAfterForward : public Head {
 
 }  // namespace
 
-ChargedExecutor::ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph,
-                                 const Communicator& world, std::string device)
-    : inner_(std::move(shared)), graph_(graph), world_(world), device_(std::move(device)) {
+LayerShares::LayerShares(const Graph& graph) {
   const std::vector<LayerInfo> layers = graph.Info();
-  for (const LayerInfo& layer : layers) operations_.push_back(layer.cost.operations);
+  for (const LayerInfo& layer : layers) operations.push_back(layer.cost.operations);
   for (const Slice& slice : graph.layout().slices()) {
     const std::string layer = slice.name.substr(0, slice.name.rfind('.'));
     const auto at = std::ranges::find(layers, layer, &LayerInfo::name);
-    layer_of_.push_back(at == layers.end() ? -1 : static_cast<int>(at - layers.begin()));
+    layer_of.push_back(at == layers.end() ? -1 : static_cast<int>(at - layers.begin()));
   }
-  body_ = static_cast<int>(layers.size());
-  if (const std::optional<GraphCut> cut = graph.Cut(); cut && layer_of_[cut->first_slice] >= 0)
-    body_ = layer_of_[cut->first_slice];
+  body = static_cast<int>(layers.size());
+  if (const std::optional<GraphCut> cut = graph.Cut(); cut && layer_of[cut->first_slice] >= 0)
+    body = layer_of[cut->first_slice];
 }
+
+ChargedExecutor::ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph,
+                                 std::shared_ptr<const LayerShares> layers,
+                                 const Communicator& world, std::string device)
+    : inner_(std::move(shared)),
+      graph_(graph),
+      layers_(std::move(layers)),
+      world_(world),
+      device_(std::move(device)) {}
 
 /// One draw for the whole step, however many pieces it is charged in.
 StepResult ChargedExecutor::Step(const Batch& batch, const ParamView& params,
@@ -63,21 +70,22 @@ StepResult ChargedExecutor::Step(const Batch& batch, const ParamView& params,
     seconds = result.seconds > 0 ? result.seconds : price();
     world_.Work(kForward * seconds, place);
   }
-  const auto layers = static_cast<int>(operations_.size());
-  Announce((1 - kForward) * seconds, step.head ? body_ : layers, step.ready);
+  const auto layers = static_cast<int>(layers_->operations.size());
+  Announce((1 - kForward) * seconds, step.head ? layers_->body : layers, step.ready);
   return result;
 }
 
 /// From the last layer to the first: each slice when its layer and all above have had their time.
 void ChargedExecutor::Announce(double seconds, int above, const GradientReady& ready) const {
-  const double sum = std::accumulate(operations_.begin(), operations_.begin() + above, 0.0);
+  const double sum =
+      std::accumulate(layers_->operations.begin(), layers_->operations.begin() + above, 0.0);
   const auto work_down_to = [&](int layer) {
     double operations = 0;
-    while (above > layer) operations += operations_[--above];
+    while (above > layer) operations += layers_->operations[--above];
     if (operations > 0) world_.Work(seconds * operations / sum, {.device = device_});
   };
   for (const int slice : announced_) {
-    if (layer_of_[slice] >= 0) work_down_to(layer_of_[slice]);
+    if (layers_->layer_of[slice] >= 0) work_down_to(layers_->layer_of[slice]);
     if (ready) ready(slice);
   }
   work_down_to(0);

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -16,6 +18,15 @@ struct SharedExecutor {
   std::shared_ptr<Executor> executor;
 };
 
+/// The operations of a graph's layers, and which layer has which slice.
+struct LayerShares {
+  explicit LayerShares(const Graph& graph);
+
+  std::vector<double> operations;  ///< By layer.
+  std::vector<int> layer_of;       ///< By slice; -1: none.
+  int body = 0;                    ///< Layers below a head that is computed elsewhere.
+};
+
 /// Computes a rank's whole gradient at the instant of the call, so that ranks can share the plans
 /// and the memory of one executor; then charges forward and backward layer by layer, and announces
 /// each slice once its layer's backward pass is charged. Executors that update in place charge by
@@ -26,6 +37,12 @@ class ChargedExecutor : public Executor {
   /// executor must not be shared.
   /// `device`: the name of the one that computes, if the executor does not time its steps itself.
   ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph, const Communicator& world,
+                  std::string device)
+      : ChargedExecutor(std::move(shared), graph, std::make_shared<LayerShares>(graph), world,
+                        std::move(device)) {}
+  /// `layers`: the graph's, which replicas may share.
+  ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph,
+                  std::shared_ptr<const LayerShares> layers, const Communicator& world,
                   std::string device);
 
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
@@ -40,12 +57,10 @@ class ChargedExecutor : public Executor {
 
   std::shared_ptr<Executor> inner_;
   const Graph& graph_;
+  std::shared_ptr<const LayerShares> layers_;
   Communicator world_;
   std::string device_;
-  std::vector<double> operations_;  // by layer
-  std::vector<int> layer_of_;       // by slice; -1: none
-  int body_ = 0;                    // layers below a head that is computed elsewhere
-  std::vector<int> announced_;      // slices, in the order of the last backward pass
+  std::vector<int> announced_;  // slices, in the order of the last backward pass
   std::string non_finite_;
 };
 

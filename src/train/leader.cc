@@ -23,7 +23,6 @@ namespace yoke {
 namespace {
 
 constexpr double kSecondsBetweenStepEvents = 0.1;
-constexpr double kSecondsPerHour = 3600;
 constexpr int kDivergedStatus = 3;
 
 class LeadingMember : public Leader {
@@ -85,19 +84,11 @@ class LeadingMember : public Leader {
   }
 
   std::string Hardware() const {
-    if (request_.cluster) return SimulatedHardware();
+    if (request_.cluster) return SimulatedHardware(request_, world_.size());
     const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
     return fmt::format("{} ({}{} thread{}{})", fmt::join(replica_->devices().names(), " + "), ranks,
                        threads_.threads, threads_.threads == 1 ? "" : "s",
                        ranks.empty() ? "" : " each");
-  }
-
-  /// "8 simulated nodes: A rack" or "4 simulated nodes (8 ranks)".
-  std::string SimulatedHardware() const {
-    const int nodes = request_.cluster->NodeOf(world_.size() - 1) + 1;
-    std::string text = fmt::format("{} simulated node{}", nodes, nodes == 1 ? "" : "s");
-    if (world_.size() != nodes) text += fmt::format(" ({} ranks)", world_.size());
-    return request_.cluster_title.empty() ? text : text + ": " + request_.cluster_title;
   }
 
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
@@ -364,7 +355,7 @@ class LeadingMember : public Leader {
                       .node = replica_->Work()};
     if (request_.cluster) {
       event.virtual_seconds = clock_.Now();
-      event.cost = request_.price_per_hour / kSecondsPerHour * event.virtual_seconds;
+      event.cost = request_.CostOf(event.virtual_seconds);
     }
     for (Observer* observer : observers_) observer->End(event);
     return event;
@@ -386,6 +377,13 @@ class LeadingMember : public Leader {
 };
 
 }  // namespace
+
+std::string SimulatedHardware(const RunRequest& request, int ranks) {
+  const int nodes = request.cluster->NodeOf(ranks - 1) + 1;
+  std::string text = fmt::format("{} simulated node{}", nodes, nodes == 1 ? "" : "s");
+  if (ranks != nodes) text += fmt::format(" ({} ranks)", ranks);
+  return request.cluster_title.empty() ? text : text + ": " + request.cluster_title;
+}
 
 std::unique_ptr<Leader> MakeLeader(const Job& job, const RunRequest& request, RunContext& context,
                                    const Communicator& world, const LocalRank& inside) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "train/member.h"
 
@@ -14,6 +15,9 @@ class Leader : public Member {
   /// Leads the run to its end. Call it after Begin.
   virtual EndEvent Lead() = 0;
 };
+
+/// "8 simulated nodes: A rack" or "4 simulated nodes (8 ranks)", on the request's cluster.
+std::string SimulatedHardware(const RunRequest& request, int ranks);
 
 std::unique_ptr<Leader> MakeLeader(const Job& job, const RunRequest& request, RunContext& context,
                                    const Communicator& world, const LocalRank& inside);

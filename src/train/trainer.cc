@@ -18,6 +18,7 @@
 #include "train/load_watch.h"
 #include "train/rank.h"
 #include "train/replica.h"
+#include "train/times_only.h"
 
 namespace yoke {
 namespace {
@@ -194,6 +195,13 @@ EndEvent Train(const Job& job, const RunRequest& request) {
         "cluster.all_reduce = \"mpi\" needs processes of a launcher; these replicas are threads, "
         "so auto is used");
     algorithm = AllReduceAlgorithm::kAuto;
+  }
+  if (request.times_only) {
+    OrAbandon(context, [&] {
+      ReadData(job, request, context);
+      end = SimulateTimes(job, request, context, algorithm);
+    });
+    return end;
   }
   OrAbandon(context, [&] {
     ReadData(job, request, context);

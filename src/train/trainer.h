@@ -108,6 +108,11 @@ struct RunRequest {
   const SimulatedRanks* cluster = nullptr;
   std::string cluster_title = {};
   double price_per_hour = 0;  ///< Of the whole cluster; 0: unknown.
+  /// On a cluster: nothing is computed; steps and messages only take their time (times_only.h).
+  bool times_only = false;
+
+  /// Of the cluster for so many virtual seconds.
+  double CostOf(double seconds) const { return price_per_hour / 3600 * seconds; }
 };
 
 /// Trains, and writes the run directory with its lock, job.toml, metrics, events and checkpoints.

@@ -209,7 +209,7 @@ const std::vector<OptionSpec>& cluster_keys() {
        .fallback = 1,
        .help = "Copies of the model that train together.",
        .minimum = 1,
-       .maximum = 65536},
+       .maximum = kMostRanks},
       {.name = "all_reduce",
        .type = kString,
        .fallback = "auto",

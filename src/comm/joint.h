@@ -1,0 +1,57 @@
+// Joint calls: a collective of very many ranks as one event, priced by the rounds of the messages
+// that it stands for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "comm/transport.h"
+
+namespace yoke {
+
+/// The messages of a collective, round by round. Ranks are those of the communicator.
+class MessageRounds {
+ public:
+  /// A rank sends when it has ended its earlier rounds, and the receiver's round ends no earlier
+  /// than the message arrives.
+  struct Transfer {
+    int from = 0, to = 0;
+    double bytes = 0;
+  };
+
+  virtual ~MessageRounds() = default;
+  virtual void Round(std::span<const Transfer> transfers) = 0;
+  /// So many rounds in which each rank sends this many bytes to the next one, and waits for those
+  /// of the one before. As Round where all links are equal; elsewhere the longer of the way around
+  /// and the slowest link in every round.
+  virtual void Ring(int64_t rounds, double bytes) = 0;
+};
+
+/// What one rank contributes to a collective that all ranks of a context call, and that none leaves
+/// before all have come.
+struct JointCall {
+  uint64_t context = 0;
+  const Members& members;
+  int rank = 0;          ///< Among them.
+  void* data = nullptr;  ///< This rank's, for `combine`.
+  /// Run once, when all have come: exchanges the data, given by rank. Time does not pass in it.
+  std::function<void(std::span<void* const>)> combine;
+  std::function<void(MessageRounds&)> rounds;
+  const char* operation = "";  ///< For messages about a wait.
+};
+
+/// Of one rank in a joint call.
+struct JointTraffic {
+  int64_t messages_sent = 0, messages_received = 0;
+  double bytes_sent = 0, bytes_received = 0;
+};
+
+// The messages of `ranks` ranks in Communicator's collectives.
+
+/// Dissemination.
+void BarrierRounds(MessageRounds& rounds, int ranks);
+/// kTree, kHalving or kRing, for `bytes` of values.
+void AllReduceRounds(MessageRounds& rounds, AllReduceAlgorithm algorithm, int ranks, double bytes);
+
+}  // namespace yoke

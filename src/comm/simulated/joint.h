@@ -1,0 +1,109 @@
+// Gathering: the ranks that have come to a joint call in virtual time, and when each may leave.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "comm/joint.h"
+
+namespace yoke {
+
+/// Follows the rounds of a joint call from the times at which its ranks have come.
+class RoundTimes : public MessageRounds {
+ public:
+  /// Carries messages between world ranks.
+  struct Network {
+    /// When a message arrives that is sent `now`; books the links on its way.
+    std::function<double(double now, int from, int to, double bytes)> send;
+    /// The same time where no link is busy, from 0 on, and how long the sender's link is.
+    std::function<std::pair<double, double>(int from, int to, double bytes)> alone;
+    double copy_bytes_per_second = 0;  ///< At which both ends copy a message; 0: at once.
+    bool in_order = false;  ///< Messages share links, so those of a round are sent by their times.
+  };
+
+  RoundTimes(const Members& members, std::vector<double> come, const Network& network)
+      : members_(members),
+        network_(network),
+        now_(std::move(come)),
+        arrivals_(now_.size()),
+        traffic_(now_.size()) {}
+
+  void Round(std::span<const Transfer> transfers) override {
+    sorted_.assign(transfers.begin(), transfers.end());
+    if (network_.in_order)
+      std::ranges::stable_sort(sorted_, {}, [this](const Transfer& t) { return now_[t.from]; });
+    arrivals_ = now_;
+    for (const auto& [from, to, bytes] : sorted_) {
+      const double copied = now_[from] + CopySeconds(bytes);
+      const double arrival = network_.send(copied, members_.World(from), members_.World(to), bytes);
+      arrivals_[from] = std::max(arrivals_[from], copied);
+      arrivals_[to] = std::max(arrivals_[to], arrival + CopySeconds(bytes));
+      Count(from, to, 1, bytes);
+    }
+    std::swap(now_, arrivals_);
+  }
+
+  /// Where all have waited for the last one, each round takes as long as its messages: those of the
+  /// way around, or of the slowest link, on which a message waits for the one before.
+  void Ring(int64_t rounds, double bytes) override {
+    const int ranks = members_.size();
+    double around = 0, slowest = 0;
+    for (int from = 0; from < ranks; ++from) {
+      const int to = (from + 1) % ranks;
+      const auto [seconds, busy] = network_.alone(members_.World(from), members_.World(to), bytes);
+      around += seconds + 2 * CopySeconds(bytes);
+      slowest = std::max(slowest, busy + 2 * CopySeconds(bytes));
+      Count(from, to, rounds, bytes);
+    }
+    const double end = *std::ranges::max_element(now_) +
+                       static_cast<double>(rounds) * std::max(around / ranks, slowest);
+    std::ranges::fill(now_, end);
+  }
+
+  double end(int rank) const { return now_[rank]; }
+  const JointTraffic& traffic(int rank) const { return traffic_[rank]; }
+
+ private:
+  double CopySeconds(double bytes) const {
+    return network_.copy_bytes_per_second > 0 ? bytes / network_.copy_bytes_per_second : 0;
+  }
+
+  void Count(int from, int to, int64_t messages, double bytes) {
+    traffic_[from].messages_sent += messages;
+    traffic_[from].bytes_sent += static_cast<double>(messages) * bytes;
+    traffic_[to].messages_received += messages;
+    traffic_[to].bytes_received += static_cast<double>(messages) * bytes;
+  }
+
+  const Members& members_;
+  const Network& network_;
+  std::vector<double> now_, arrivals_;  // by rank
+  std::vector<JointTraffic> traffic_;   // by rank
+  std::vector<Transfer> sorted_;
+};
+
+/// Of one joint call. `Task` waits, has a clock `now`, and is woken at `wake`.
+template <typename Task>
+struct Gathering {
+  explicit Gathering(int ranks)
+      : missing(ranks), tasks(ranks), data(ranks), come(ranks), traffic(ranks) {}
+
+  /// True for the last one.
+  bool Come(const JointCall& call, Task& task) {
+    tasks[call.rank] = &task;
+    data[call.rank] = call.data;
+    come[call.rank] = task.now;
+    return --missing == 0;
+  }
+
+  int missing;
+  std::vector<Task*> tasks;  // by rank
+  std::vector<void*> data;
+  std::vector<double> come;
+  std::vector<JointTraffic> traffic;
+};
+
+}  // namespace yoke
