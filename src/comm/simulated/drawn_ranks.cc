@@ -57,12 +57,13 @@ std::vector<DrawnRank> DrawnRanks(const SimulatedRanks& cluster, int most) {
     for (DrawnRank& one : drawn) one.group = group_of(one.rank);
     return drawn;
   }
+  const int64_t rest = most - groups;
   for (int group = 0; group < groups; ++group) {
     const Section& section = sections[group];
-    const int64_t ranks = section.end - section.first;
-    const int64_t part =
-        cluster.ranks <= most ? ranks : 1 + (most - groups) * ranks / cluster.ranks;
-    Spread(section, group, static_cast<int>(std::min(part, ranks)), group + 1 == groups, drawn);
+    const int ranks = section.end - section.first;
+    const int64_t more = rest * section.end / cluster.ranks - rest * section.first / cluster.ranks;
+    const int part = cluster.ranks <= most ? ranks : std::min(ranks, static_cast<int>(1 + more));
+    Spread(section, group, part, group + 1 == groups, drawn);
   }
   return drawn;
 }

@@ -100,9 +100,10 @@ void Timeline::Step(int rank) {
 }
 
 TimelinePicture Timeline::Picture() const {
-  ActivityCells cells = paces_ == 1 ? start_ : cells_;
+  const bool only_start = paces_ == 1;
+  ActivityCells cells = only_start ? start_ : cells_;
   TimelinePicture picture = {.from = cells.origin(),
-                             .to = std::min(to_, paces_ == 1 ? cells_.origin() : latest_),
+                             .to = only_start ? cells_.origin() : std::min(to_, LastTime()),
                              .seconds = latest_,
                              .ranks = static_cast<int>(states_.size()),
                              .sends = sends_};
@@ -117,6 +118,14 @@ TimelinePicture Timeline::Picture() const {
   while (TakeIntervals(cells, picture.to - picture.from, picture.lanes) > kIntervals)
     cells.Coarsen();
   return picture;
+}
+
+/// The last end of a step, or without any the end of the run.
+double Timeline::LastTime() const {
+  double last = 0;
+  for (const std::vector<double>& ends : steps_)
+    if (!ends.empty()) last = std::max(last, ends.back());
+  return paced_by_ < 0 ? latest_ : last;
 }
 
 double Timeline::Fraction(const State& state, size_t activity) const {

@@ -63,10 +63,11 @@ class Timeline {
   /// The card is busy with the rank's messages. `begin` may lie in the future.
   void Sends(int rank, double begin, double end);
   /// The rank has ended a step. The window begins with the first end of a step, and ends when this
-  /// rank has taken kSteps more.
+  /// rank has taken kSteps more, or with the last step.
   void Step(int rank);
 
-  /// The window begins with the run if that rank took no second step. What is shorter than a
+  /// If that rank took no second step, the window is its first one; without steps it is the whole
+  /// run. What is shorter than a
   /// thousandth of the window may be left out.
   TimelinePicture Picture() const;
 
@@ -82,6 +83,7 @@ class Timeline {
 
   void Change(int rank, Activity activity, int by, double now);
   void Note(State& state, Activity activity, double begin, double end);
+  double LastTime() const;
   double Fraction(const State& state, size_t activity) const;
   ActivitySpread SpreadOf(size_t activity) const;
 
