@@ -3,12 +3,9 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
 #include "train/human.h"
 #include "train/report/chart.h"
 #include "train/report/lanes.h"
-#include "train/report/style.h"
 
 namespace yoke {
 namespace {
@@ -31,13 +28,14 @@ std::string FractionCell(double fraction, int rank) {
   return "<td class='number'>" + text + "</td>";
 }
 
-std::string TimelineRows(const ReportRun& run, int colour) {
+std::string TimelineRows(const ReportRun& run) {
+  const size_t count = run.timeline->sends ? kActivities : kActivities - 1;  // sending is the last
   std::string html;
-  for (size_t a = 0; a < kActivities; ++a) {
-    if (!run.timeline->sends && a == static_cast<size_t>(Activity::kSending)) continue;
+  for (size_t a = 0; a < count; ++a) {
     const ActivitySpread& spread = run.timeline->spreads[a];
-    html += fmt::format("<tr><th><i class='swatch c{}'></i>{}</th><td>{}</td>",
-                        colour % kReportColours, Escape(run.name), kActivityNames[a]) +
+    html += "<tr>";
+    if (a == 0) html += fmt::format("<th rowspan='{}'>{}</th>", count, Escape(run.name));
+    html += fmt::format("<td>{}</td>", kActivityNames[a]) +
             FractionCell(spread.minimum, spread.minimum_rank) + FractionCell(spread.median, -1) +
             FractionCell(spread.maximum, spread.maximum_rank) + "</tr>\n";
   }
@@ -49,11 +47,11 @@ std::string TimelineRows(const ReportRun& run, int colour) {
 std::string TimelineSection(const std::vector<ReportRun>& runs) {
   std::string figures, rows;
   bool sends = false;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    if (!runs[i].timeline) continue;
-    figures += TimelineFigure(runs[i]);
-    rows += TimelineRows(runs[i], static_cast<int>(i));
-    sends = sends || runs[i].timeline->sends;
+  for (const ReportRun& run : runs) {
+    if (!run.timeline) continue;
+    figures += TimelineFigure(run);
+    rows += TimelineRows(run);
+    sends = sends || run.timeline->sends;
   }
   if (rows.empty()) return "";
   return "<h2>Who computes, waits and sends</h2>\n<p class='note'>A few steps of the simulated "
