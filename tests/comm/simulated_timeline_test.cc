@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace yoke {
 
 bool operator==(const TimelineInterval& a, const TimelineInterval& b) {
@@ -209,8 +212,8 @@ TEST(SimulatedTimeline, FairLinksDoNotTellWhenACardSends) {
 }
 
 std::vector<int> RanksOf(const std::vector<DrawnRank>& drawn) {
-  std::vector<int> ranks;
-  for (const DrawnRank& one : drawn) ranks.push_back(one.rank);
+  std::vector<int> ranks(drawn.size());
+  std::ranges::transform(drawn, ranks.begin(), &DrawnRank::rank);
   return ranks;
 }
 
@@ -221,8 +224,8 @@ TEST(DrawnRanks, AreSpreadEvenly) {
 }
 
 TEST(DrawnRanks, EachGroupHasOne) {
-  SimulatedRanks cluster = {.ranks = 100};
-  for (int node = 0; node < 100; ++node) cluster.nodes.push_back({.kind = node == 50 ? 1 : 0});
+  SimulatedRanks cluster = {.ranks = 100, .nodes = std::vector<SimulatedNode>(100)};
+  cluster.nodes[50].kind = 1;
   const std::vector<DrawnRank> drawn = DrawnRanks(cluster, 7);
   EXPECT_THAT(RanksOf(drawn), ElementsAre(0, 24, 49, 50, 51, 75, 99));
   EXPECT_EQ(drawn[2].group, 0);
@@ -231,8 +234,8 @@ TEST(DrawnRanks, EachGroupHasOne) {
 }
 
 TEST(DrawnRanks, OfManyRacksOnlySomeHaveOne) {
-  NodeGroups racks;
-  for (int node = 0; node < 100; ++node) racks.group_of.push_back(node / 10);
+  NodeGroups racks = {.group_of = std::vector<int>(100)};
+  for (int node = 0; node < 100; ++node) racks.group_of[node] = node / 10;
   SimulatedRanks cluster = {.ranks = 200, .ranks_per_node = 2, .groups = {racks}};
   const std::vector<DrawnRank> drawn = DrawnRanks(cluster, 4);
   EXPECT_THAT(RanksOf(drawn), ElementsAre(0, 66, 132, 199));

@@ -265,8 +265,8 @@ TEST_F(ReportTest, ASimulatedRunHasATimeline) {
         "<path class='computing' d='M76.0 36.0h242.00v15h-242.00zM560.0 36.0h484.00v15",
         "<path class='waiting' d='M318.0 36.0h242.00v15", "<path class='sending' d='M269.6 52.5h",
         "<path class='step' d='M560.0 33.5v19'/>",
-        "<td>computing</td><td class='number'>25.0 % (rank 0)</td><td class='number'>50.0 %</td>"
-        "<td class='number'>75.0 % (rank 9)</td>"})
+        "<td>computing</td><td class='number'>25.0 % (rank 0)</td>",
+        "<td class='number'>50.0 %</td><td class='number'>75.0 % (rank 9)</td></tr>"})
     EXPECT_THAT(section, HasSubstr(words));
 }
 
