@@ -140,7 +140,7 @@ void Communicator::Joined(const JointCall& call) const {
                       .bytes_sent = std::llround(joint.bytes_sent),
                       .messages_received = joint.messages_received,
                       .bytes_received = std::llround(joint.bytes_received),
-                      .seconds_waited = Now() - began};
+                      .seconds_waited = Now() - began - joint.seconds_sending};
 }
 
 Message Communicator::Take(int from, int tag, const char* operation) const {

@@ -13,8 +13,8 @@ namespace yoke {
 /// The messages of a collective, round by round. Ranks are those of the communicator.
 class MessageRounds {
  public:
-  /// A rank sends when it has ended its earlier rounds, and the receiver's round ends no earlier
-  /// than the message arrives.
+  /// A rank sends when it has ended its earlier rounds, and waits for what it receives. In a round
+  /// it sends first; several transfers of a rank are in their order.
   struct Transfer {
     int from = 0, to = 0;
     double bytes = 0;
@@ -45,6 +45,7 @@ struct JointCall {
 struct JointTraffic {
   int64_t messages_sent = 0, messages_received = 0;
   double bytes_sent = 0, bytes_received = 0;
+  double seconds_sending = 0;  ///< To copy what it sent, which is no wait.
 };
 
 // The messages of `ranks` ranks in Communicator's collectives.

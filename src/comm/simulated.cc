@@ -19,6 +19,7 @@
 #include "comm/simulated/bookings.h"
 #include "comm/simulated/cores.h"
 #include "comm/simulated/joint.h"
+#include "comm/simulated/timeline.h"
 #include "kernels/threads.h"
 
 namespace yoke {
@@ -39,6 +40,7 @@ struct Task {
   uint64_t order = 0;  // of starting: of equal times the first started runs first
   size_t place = 0;    // in the agenda
   bool ended = false;
+  bool main = false;                  // the rank itself, not a thread that it spawned
   const MessageKey* wants = nullptr;  // while it waits for a message
   Task* awaited_by = nullptr;         // while another waits for its end
   int kernel_threads = 0;             // 0: those of a new thread
@@ -117,6 +119,8 @@ class Simulation {
   /// Lets the others run until the clock of `task` reaches `until`, or something wakes it earlier.
   void Wait(Task& task, double until) {
     Check(running_ == &task, "a task of a simulation waits only for itself");
+    const TimelineSpan waits(task.main ? options_.timeline : nullptr, task.rank, Activity::kWaiting,
+                             task.now);
     task.wake = until;
     agenda_.Move(task);
     if (Next() != &task) task.fiber.Suspend();
@@ -127,6 +131,7 @@ class Simulation {
   void Work(Task& task, double seconds) {
     Require(seconds <= kLongest, "a piece of work takes {:.3g} virtual seconds, more than {:.0e}",
             seconds, kLongest);
+    const TimelineSpan computes = Computes(task);
     Cores& cores = CoresOf(task.rank);
     if (cores.free.empty()) return Wait(task, task.now + seconds);
     ++cores.working;
@@ -139,6 +144,12 @@ class Simulation {
       Wait(task, core);
     }
     --cores.working;
+  }
+
+  /// Work that needs no core.
+  void WorkOnDevice(Task& task, double seconds) {
+    const TimelineSpan computes = Computes(task);
+    Wait(task, task.now + seconds);
   }
 
   /// What it costs a task to copy a message from or to another rank.
@@ -216,6 +227,10 @@ class Simulation {
             .receiver = options_.NodeOf(to)};
   }
 
+  TimelineSpan Computes(const Task& task) const {
+    return {options_.timeline, task.rank, Activity::kComputing, task.now};
+  }
+
   /// Sets when a message arrives that is sent now.
   void Deliver(const Task& from, int to, Letter& letter) {
     const Route route = RouteOf(from.rank, to);
@@ -239,10 +254,10 @@ class Simulation {
               return route.sender == route.receiver ? now : InTurn(now, route, bytes);
             },
         .alone = [this](int from, int to, double bytes) { return Alone(RouteOf(from, to), bytes); },
-        .copy_bytes_per_second = copies ? options_.copy_bytes_per_second : 0,
-        .in_order = !options_.groups.empty()};
+        .copy_bytes_per_second = copies ? options_.copy_bytes_per_second : 0};
     RoundTimes times(call.members, all.come, network);
     call.rounds(times);
+    times.Play();
     for (int rank = 0; rank < call.members.size(); ++rank) {
       Task& task = *all.tasks[rank];
       all.traffic[rank] = times.traffic(rank);
@@ -283,6 +298,9 @@ class Simulation {
     double seconds = bytes / sender.bytes_per_second;  // from the first byte to the last
     double begin = queues ? std::max(sender.sends, now) : now;
     if (queues) sender.sends = begin + seconds;
+    if (options_.timeline)
+      options_.timeline->Sends(static_cast<int>(route.connection / options_.ranks), begin,
+                               begin + seconds);
     begin += options_.latency;
     const auto pass = [&](Bookings& link, double bytes_per_second) {
       const double busy = bytes / bytes_per_second;
@@ -457,7 +475,7 @@ class SimulatedTransport : public Transport {
   }
   void Work(double seconds, const WorkPlace& place) override {
     if (place.device != "cpu")
-      simulation_.Wait(task_, task_.now + seconds);
+      simulation_.WorkOnDevice(task_, seconds);
     else if (simulation_.options().service || seconds > 0)
       simulation_.Work(task_, seconds);
   }
@@ -492,10 +510,12 @@ double Simulate(const SimulatedRanks& options,
   Simulation simulation(options);
   std::vector<std::unique_ptr<Task>> tasks;
   tasks.reserve(options.ranks);
-  for (int rank = 0; rank < options.ranks; ++rank)
+  for (int rank = 0; rank < options.ranks; ++rank) {
     tasks.push_back(simulation.Start(rank, 0, [&simulation, &body](Task& task) {
       body(Communicator(std::make_shared<SimulatedTransport>(simulation, task)));
     }));
+    tasks.back()->main = true;
+  }
   return simulation.Run();
 }
 

@@ -10,11 +10,16 @@
 
 namespace yoke {
 
+class Timeline;  // comm/simulated/timeline.h
+
 /// A node of a cluster whose nodes are unlike.
 struct SimulatedNode {
   int cores = 0;  ///< As in SimulatedRanks, likewise the others.
   int cpu_threads = 0;
   double bytes_per_second = 1e18;  ///< Of its card.
+  int kind = 0;                    ///< Nodes of unlike kinds differ in other ways, too.
+
+  bool operator==(const SimulatedNode&) const = default;
 };
 
 /// Groups of nodes (racks, regions), each with a link to the others that its nodes share in each
@@ -68,6 +73,7 @@ struct SimulatedRanks {
   /// A collective of more ranks than this, which all wait for all, is one event, priced by the
   /// rounds of its messages (comm/joint.h). Not with fair_links.
   int joins_above = 1024;
+  Timeline* timeline = nullptr;  ///< Not null: records who computes, waits and sends.
 
   static constexpr double kTurn = 1e-3;
   static constexpr double kPacket = 1500;

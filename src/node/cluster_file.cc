@@ -356,7 +356,8 @@ SimulatedRanks ClusterFile::Simulated(uint64_t seed) const {
                              static_cast<int>(cluster.nodes.size()));
       cluster.nodes.push_back({.cores = kind.cores,
                                .cpu_threads = kind.threads,
-                               .bytes_per_second = kind.network_bytes_per_second});
+                               .bytes_per_second = kind.network_bytes_per_second,
+                               .kind = static_cast<int>(&kind - kinds.data())});
     }
   const auto speeds = std::make_shared<Speeds>(kinds, seed);
   cluster.service = [speeds](int rank, const Cost& cost) {

@@ -231,6 +231,7 @@ void Member::TakeRound(DealtSteps& steps, int64_t last) {
 void Member::NoteResult(const StepResult& result, int64_t s) {
   const int64_t done = position_.step + s - round_first_;
   if (leads()) context_.began = true;
+  if (context_.timeline) context_.timeline->Step(world_.rank());
   if (!std::isfinite(result.loss)) {
     if (totals_.bad_step == 0) totals_.bad_step = done + 1, totals_.bad_loss = result.loss;
     return;

@@ -7,6 +7,7 @@
 
 #include "base/topology.h"
 #include "comm/communicator.h"
+#include "comm/simulated/timeline.h"
 #include "train/charged_executor.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/record/run_directory.h"
@@ -22,9 +23,10 @@ struct RunContext {
   std::optional<Checkpoint> checkpoint = {};
   std::vector<std::string> messages = {};
   DataSets data = {};
-  int64_t before_model = 0;    ///< Bytes of memory before the replica was made.
-  SharedExecutor shared = {};  ///< In virtual time.
-  bool began = false;          ///< Training has begun, so the run is not abandoned.
+  int64_t before_model = 0;      ///< Bytes of memory before the replica was made.
+  SharedExecutor shared = {};    ///< In virtual time.
+  Timeline* timeline = nullptr;  ///< In virtual time: told of each step.
+  bool began = false;            ///< Training has begun, so the run is not abandoned.
   /// Number of worlds this process has been in, each smaller than the one before.
   int64_t worlds = 0;
   /// A checkpoint that was due when a rank was lost.

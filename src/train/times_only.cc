@@ -13,6 +13,7 @@
 #include "train/exchange.h"
 #include "train/leader.h"
 #include "train/record/record.h"
+#include "train/record/timeline.h"
 #include "train/replica.h"
 
 namespace yoke {
@@ -88,18 +89,20 @@ class Dealer {
 
 /// What the ranks have together.
 struct Shared {
-  Shared(const Job& of_job, const RunRequest& of_request, const RunContext& context, int ranks)
+  Shared(const Job& of_job, const RunRequest& of_request, const RunContext& context,
+         const SimulatedRanks& cluster)
       : job(of_job),
         request(of_request),
         entry(StrategyOf(of_job)),
-        roles(RolesIn(entry, of_job.cluster, ranks)),
+        roles(RolesIn(entry, of_job.cluster, cluster.ranks)),
         graph(ModelLayers(of_job.model(), TaskOf(context.data.train->Info())),
               TaskOf(context.data.train->Info())),
         layers(std::make_shared<LayerShares>(graph)),
         rule(RuleOf(of_job)),
         batch_examples(of_job.train.Int("batch")),
-        dealer(roles, ranks),
-        counts(ranks) {
+        timeline(cluster),
+        dealer(roles, cluster.ranks),
+        counts(cluster.ranks) {
     const std::string executor = job.node.String("executor");
     Require(executor == "single",
             "{}: --times-only needs executor single, whose steps all take the same work; got {}",
@@ -109,7 +112,7 @@ struct Shared {
         "--times-only needs a model of dense parameters: which rows of a sparse or hashed layer "
         "a step touches depends on the data");
     devices = Devices(job.node.Strings("devices"), job.node.Where("devices")).names();
-    Shrink(ranks);
+    Shrink(cluster.ranks);
     OfferHead();
     const int64_t step = batch_examples * roles.workers;
     steps_per_epoch = std::max<int64_t>(1, (context.data.train->Size() + step - 1) / step);
@@ -166,6 +169,7 @@ struct Shared {
   int64_t steps_per_epoch = 1;  // of one replica, if all are in step
   std::unique_ptr<Schedule> schedule;
   double time_limit = 0;
+  Timeline timeline;
   Dealer dealer;
   std::vector<ExchangeCounts> counts;  // by rank, at the end
   std::string reason;                  // why the run ended early
@@ -236,6 +240,7 @@ class TimedRank {
     work_.learning_rate = step.learning_rate;
     executor_.Step(shared_.batch, view, work_);
     strategy_->Step(step);
+    shared_.timeline.Step(world_.rank());
   }
 
   /// Step s is of one team.
@@ -314,7 +319,8 @@ EndEvent SimulateTimes(const Job& job, const RunRequest& request, RunContext& co
   cluster.ranks = static_cast<int>(job.cluster.Int("replicas"));
   cluster.timeout = job.cluster.Float("timeout");
   cluster.all_reduce = all_reduce;
-  Shared shared(job, request, context, cluster.ranks);
+  Shared shared(job, request, context, cluster);
+  cluster.timeline = &shared.timeline;
   const std::unique_ptr<Observer> record = MakeRecord(context.run->path());
   std::vector<Observer*> observers = request.observers;
   observers.insert(observers.begin(), record.get());
@@ -338,6 +344,7 @@ EndEvent SimulateTimes(const Job& job, const RunRequest& request, RunContext& co
     if (world.rank() == 0) end = EndOf(shared, context, rank, seconds);
     rank.Finish();
   });
+  WriteTimeline(context.folder, shared.timeline.Picture());
   tell([&](Observer& each) { each.End(end); });
   return end;
 }

@@ -17,6 +17,7 @@
 #include "train/epoch_cursor.h"
 #include "train/load_watch.h"
 #include "train/rank.h"
+#include "train/record/timeline.h"
 #include "train/replica.h"
 #include "train/times_only.h"
 
@@ -222,7 +223,10 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   cluster.ranks = ranks;
   cluster.timeout = timeout;
   cluster.all_reduce = algorithm;
+  Timeline timeline(cluster);
+  cluster.timeline = context.timeline = &timeline;
   Simulate(cluster, body);
+  WriteTimeline(context.folder, timeline.Picture());
   return end;
 }
 

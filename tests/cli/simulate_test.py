@@ -1,4 +1,5 @@
 """yoke simulate: a cluster of a file in virtual time: the same twice, slower where the cluster is slower, its cost, its mistakes."""
+import json
 import os
 import re
 import unittest
@@ -83,6 +84,21 @@ bytes_per_second = 5e9
         self.assertIn("virtual time", page)
         self.good("report", "told", end["run"], "--output", "two.html")
         self.assertTrue(re.search("<th class='number'>cost</th>", self.read("two.html")))
+
+    def test_the_timeline(self):
+        for words, steps in ((["--steps", 4], 4), ([], 7)):
+            end = self.end(CLUSTER, *words)
+            with open(self.path(end["run"] + "/timeline.json"), encoding="utf-8") as file:
+                timeline = json.load(file)
+            self.assertEqual([lane["rank"] for lane in timeline["lanes"]], list(range(8)))
+            self.assertLess(timeline["from"], timeline["to"])
+            self.assertLessEqual(timeline["to"], timeline["seconds"])
+            self.assertGreater(timeline["fractions"]["computing"]["minimum"], 0)
+            self.assertEqual(max(len(lane["steps"]) for lane in timeline["lanes"]), steps)
+            self.good("report", end["run"], "--output", "timeline.html")
+            page = self.read("timeline.html")
+            for text in ("Who computes, waits and sends", "all 8 ranks", "class='waiting'"):
+                self.assertIn(text, page)
 
     def test_mistakes(self):
         self.write("cluster.toml", CLUSTER)

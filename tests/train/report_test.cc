@@ -9,6 +9,8 @@
 #include <fstream>
 
 #include "base/check.h"
+#include "train/files.h"
+#include "train/record/timeline.h"
 #include "train/report/chart.h"
 #include "train/report/run.h"
 
@@ -232,6 +234,64 @@ TEST_F(DevicesReportTest, DamagedCountsArePassedOver) {
   EXPECT_THAT(section, HasSubstr("cpu\nepoch 3: 10<"));
   EXPECT_THAT(section, Not(HasSubstr("nan")));
   EXPECT_EQ(ReadRun(run).epochs.size(), 9U);
+}
+
+/// Equal lanes of the first and the last of ten ranks.
+TimelinePicture SmallTimeline() {
+  TimelinePicture picture = {.from = 2, .to = 2.5, .seconds = 8, .ranks = 10};
+  picture.spreads[0] = {.minimum = 0.25, .median = 0.5, .maximum = 0.75, .maximum_rank = 9};
+  TimelineLane lane = {.fractions = {0.625, 0.375, 0.125}, .steps = {0.25}};
+  lane.intervals = {{{{0, 0.125}, {0.25, 0.5}}, {{0.125, 0.25}}, {{0.1, 0.2}}}};
+  picture.lanes = {lane, lane};
+  picture.lanes[1].drawn = {.rank = 9, .group = 1};
+  return picture;
+}
+
+std::string TimelineOf(const std::string& run) {
+  const std::string page = ReportPage({run});
+  const size_t begin = page.find("<h2>Who computes");
+  return begin == std::string::npos ? "" : page.substr(begin, page.find("<h2>", begin + 1) - begin);
+}
+
+TEST_F(ReportTest, ASimulatedRunHasATimeline) {
+  const std::string run = Run("simulated", 1, "0.1");
+  fs::remove(run + "/timeline.json");
+  EXPECT_EQ(TimelineOf(run), "");
+  WriteTimeline(run, SmallTimeline());
+  const std::string section = TimelineOf(run);
+  for (const char* words :
+       {"simulated: 2 of 10 ranks", ">rank 0</text>", ">9</text>", "milliseconds after 2 s",
+        "rank 9, of the whole run:\ncomputing 62.5 %\nwaiting 37.5 %\nsending 12.5 %<",
+        "<path class='computing' d='M76.0 36.0h242.00v15h-242.00zM560.0 36.0h484.00v15",
+        "<path class='waiting' d='M318.0 36.0h242.00v15", "<path class='sending' d='M269.6 52.5h",
+        "<path class='step' d='M560.0 33.5v19'/>",
+        "<td>computing</td><td class='number'>25.0 % (rank 0)</td>",
+        "<td class='number'>50.0 %</td><td class='number'>75.0 % (rank 9)</td></tr>"})
+    EXPECT_THAT(section, HasSubstr(words));
+}
+
+TEST_F(ReportTest, ATimelineMayNotKnowWhatIsSent) {
+  const std::string run = Run("fair", 1, "0.1");
+  TimelinePicture picture = SmallTimeline();
+  picture.sends = false;
+  for (TimelineLane& lane : picture.lanes) lane.intervals[2].clear();
+  WriteTimeline(run, picture);
+  EXPECT_THAT(TimelineOf(run), Not(HasSubstr("sending")));
+  picture.to = picture.from;  // nothing took time: only the table
+  WriteTimeline(run, picture);
+  EXPECT_THAT(TimelineOf(run), Not(HasSubstr("<figure")));
+}
+
+TEST_F(ReportTest, ADamagedTimelineIsPassedOver) {
+  const std::string run = Run("damaged-timeline", 1, "0.1");
+  WriteTimeline(run, SmallTimeline());
+  EXPECT_NE(TimelineOf(run), "");
+  const std::string whole = ReadWhole(run + "/timeline.json");
+  for (const std::string& text : {whole.substr(0, whole.size() / 2), std::string("[1]"),
+                                  std::string(R"({"from":"x","lanes":7})"), std::string()}) {
+    std::ofstream(run + "/timeline.json") << text;
+    EXPECT_EQ(TimelineOf(run), "") << text;
+  }
 }
 
 TEST_F(ReportTest, ARunWithoutAnEpochIsDrawnToo) {

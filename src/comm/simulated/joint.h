@@ -11,7 +11,7 @@
 
 namespace yoke {
 
-/// Follows the rounds of a joint call from the times at which its ranks have come.
+/// Follows the messages of a joint call from the times at which its ranks have come.
 class RoundTimes : public MessageRounds {
  public:
   /// Carries messages between world ranks.
@@ -21,29 +21,15 @@ class RoundTimes : public MessageRounds {
     /// The same time where no link is busy, from 0 on, and how long the sender's link is.
     std::function<std::pair<double, double>(int from, int to, double bytes)> alone;
     double copy_bytes_per_second = 0;  ///< At which both ends copy a message; 0: at once.
-    bool in_order = false;  ///< Messages share links, so those of a round are sent by their times.
   };
 
   RoundTimes(const Members& members, std::vector<double> come, const Network& network)
-      : members_(members),
-        network_(network),
-        now_(std::move(come)),
-        arrivals_(now_.size()),
-        traffic_(now_.size()) {}
+      : members_(members), network_(network), now_(std::move(come)), traffic_(now_.size()) {}
 
   void Round(std::span<const Transfer> transfers) override {
-    sorted_.assign(transfers.begin(), transfers.end());
-    if (network_.in_order)
-      std::ranges::stable_sort(sorted_, {}, [this](const Transfer& t) { return now_[t.from]; });
-    arrivals_ = now_;
-    for (const auto& [from, to, bytes] : sorted_) {
-      const double copied = now_[from] + CopySeconds(bytes);
-      const double arrival = network_.send(copied, members_.World(from), members_.World(to), bytes);
-      arrivals_[from] = std::max(arrivals_[from], copied);
-      arrivals_[to] = std::max(arrivals_[to], arrival + CopySeconds(bytes));
-      Count(from, to, 1, bytes);
-    }
-    std::swap(now_, arrivals_);
+    transfers_.insert(transfers_.end(), transfers.begin(), transfers.end());
+    ends_.push_back(transfers_.size());
+    for (const auto& [from, to, bytes] : transfers) Count(from, to, 1, bytes);
   }
 
   /// Where all have waited for the last one, each round takes as long as its messages: those of the
@@ -63,6 +49,10 @@ class RoundTimes : public MessageRounds {
     std::ranges::fill(now_, end);
   }
 
+  /// After the rounds: sends the messages in the order of their times, as the ranks would, so that
+  /// links are booked alike.
+  void Play();
+
   double end(int rank) const { return now_[rank]; }
   const JointTraffic& traffic(int rank) const { return traffic_[rank]; }
 
@@ -74,15 +64,17 @@ class RoundTimes : public MessageRounds {
   void Count(int from, int to, int64_t messages, double bytes) {
     traffic_[from].messages_sent += messages;
     traffic_[from].bytes_sent += static_cast<double>(messages) * bytes;
+    traffic_[from].seconds_sending += static_cast<double>(messages) * CopySeconds(bytes);
     traffic_[to].messages_received += messages;
     traffic_[to].bytes_received += static_cast<double>(messages) * bytes;
   }
 
   const Members& members_;
   const Network& network_;
-  std::vector<double> now_, arrivals_;  // by rank
-  std::vector<JointTraffic> traffic_;   // by rank
-  std::vector<Transfer> sorted_;
+  std::vector<double> now_;            // by rank
+  std::vector<JointTraffic> traffic_;  // by rank
+  std::vector<Transfer> transfers_;    // of all rounds,
+  std::vector<size_t> ends_;           // and where each round ends
 };
 
 /// Of one joint call. `Task` waits, has a clock `now`, and is woken at `wake`.

@@ -16,6 +16,7 @@
 #include "train/report/exchange.h"
 #include "train/report/run.h"
 #include "train/report/style.h"
+#include "train/report/timeline.h"
 
 namespace yoke {
 namespace {
@@ -307,6 +308,7 @@ std::string ReportPage(const std::vector<std::string>& folders) {
   html += "<h2>Curves</h2>\n" + Key(runs) + Charts(runs);
   html += ExchangeTable(runs);
   html += DevicesSection(runs);
+  html += TimelineSection(runs);
   if (!single) html += Differences(runs);
   html += "<h2>Conditions</h2>\n";
   for (const ReportRun& run : runs) html += Details(run);

@@ -147,6 +147,7 @@ ReportRun ReadRun(const std::string& folder) {
     }
   }
   TakeLastEpoch(run);
+  run.timeline = ReadTimeline(folder);
   while (run.name.size() > 1 && run.name.back() == '/') run.name.pop_back();
   return run;
 }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/value.h"
 #include "train/metrics.h"
+#include "train/record/timeline.h"
 
 namespace yoke {
 
@@ -47,9 +49,10 @@ struct ReportRun {
   double cost = 0;  ///< Of a simulated cluster; 0: unknown.
   /// {"parameters", "431,080"}, {"cpu", ...}
   std::vector<std::pair<std::string, std::string>> facts;
+  std::optional<TimelinePicture> timeline;  ///< Of a simulated run.
 };
 
-/// Reads job.toml and metrics.jsonl. Throws UserError if `folder` is not a run.
+/// Reads job.toml, metrics.jsonl and timeline.json. Throws UserError if `folder` is not a run.
 ReportRun ReadRun(const std::string& folder);
 
 /// Median of examples_per_second over the epochs; 0 if there are none.

@@ -35,6 +35,9 @@ svg .title { fill: var(--ink); font-weight: 600; font-size: 14px; }
 .dot:hover { stroke: var(--ink); stroke-width: 1.6; }
 .c0 { color: var(--c0); } .c1 { color: var(--c1); } .c2 { color: var(--c2); } .c3 { color: var(--c3); }
 .c4 { color: var(--c4); } .c5 { color: var(--c5); } .c6 { color: var(--c6); } .c7 { color: var(--c7); }
+.lanes { margin-top: 16px; overflow-x: auto; } .lanes svg { min-width: 720px; } .after { margin-top: 16px; } .patterns { position: absolute; }
+.computing { fill: var(--c0); } .waiting { fill: url(#hatching); } .sending { fill: var(--c1); } .step { stroke: var(--ink); stroke-width: 1.3; fill: none; }
+#hatching path { fill: var(--line); } #hatching .stripe { stroke: var(--edge); stroke-width: 1.3; }
 .wide { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 8px; }
 table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
 th, td { padding: 7px 14px; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
