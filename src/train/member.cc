@@ -60,7 +60,9 @@ void Member::Begin(const SurvivorState* survivor) {
   replica_->Prepare();
   position_.examples = data_.train->Size();
   Begun(recovery);
-  clock_.Begin(position_.seconds);
+  // The lost work counts; virtual time began with the run.
+  if (context_.went_back) clock_.EnterAfter(clock_.Now() - clock_.OfSession());
+  clock_.Begin(context_.went_back ? clock_.OfSession() : position_.seconds);
   totals_ = Before();
   begun_ = true;
 }

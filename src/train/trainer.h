@@ -78,6 +78,7 @@ struct EndEvent {
   std::vector<DeviceWork> node = {};
   double virtual_seconds = 0;  ///< On a simulated cluster: the whole run's.
   double cost = 0;             ///< Of a simulated cluster for this time; 0: no price is known.
+  int lost = 0;                ///< Nodes of a simulated cluster that failed during the run.
 };
 
 /// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called in order,
@@ -108,6 +109,8 @@ struct RunRequest {
   const SimulatedRanks* cluster = nullptr;
   std::string cluster_title = {};
   double price_per_hour = 0;  ///< Of the whole cluster; 0: unknown.
+  /// Of writing and reading checkpoints there; 0: they take no time.
+  double checkpoint_bytes_per_second = 0;
 };
 
 /// Trains, and writes the run directory with its lock, job.toml, metrics, events and checkpoints.

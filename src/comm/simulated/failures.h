@@ -25,7 +25,8 @@ struct SimulatedFailures {
 
 /// A rank in one of the worlds of a simulation.
 struct SimulatedPlace {
-  int rank = 0;                ///< Its rank in the first world.
+  int world = 0;               ///< The world's number; the first is 0.
+  int rank = 0;                ///< The rank's number in the first world.
   std::vector<int> lost = {};  ///< The ranks that were lost with the world before, numbered as
                                ///< in that world.
   int lost_nodes = 0;          ///< Nodes lost so far.

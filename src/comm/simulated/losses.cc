@@ -75,6 +75,7 @@ bool Losses::Continue(double time) {
   ended_.assign(first_.size(), false);
   known_ = false;
   known_at_ = kNever;
+  ++world_;
   Plan();
   return true;
 }
@@ -103,7 +104,7 @@ void Losses::Replace() {
 }
 
 SimulatedPlace Losses::PlaceOf(int rank) const {
-  return {.rank = First(rank), .lost = lost_, .lost_nodes = lost_nodes_};
+  return {.world = world_, .rank = First(rank), .lost = lost_, .lost_nodes = lost_nodes_};
 }
 
 std::string Losses::Sentence() const {

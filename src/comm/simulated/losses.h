@@ -59,6 +59,7 @@ class Losses {
   std::vector<bool> dead_, ended_;  // by rank
   std::vector<int> lost_;           // ranks of the world before
   int lost_nodes_ = 0;
+  int world_ = 0;
   double begins_ = 0;
   double known_at_ = 0;  // when the first death of this world is; infinity: there is none
   bool known_ = false;
