@@ -302,7 +302,7 @@ class Simulation {
         break;
       case Losses::Event::kDiscovery:
         agenda_.WakeAllBy(now);
-        if (options_.failures.survive) break;
+        if (options_.failures.survive || failed_ >= 0) break;
         failure_ = std::make_exception_ptr(Error(losses_.Sentence()));
         has_reason_ = true;
         failed_ = 0;
@@ -314,16 +314,8 @@ class Simulation {
 
   /// What a dead rank has not sent completely.
   void LoseMail(int from, double now) {
-    for (int to = 0; to < losses_.size(); ++to) ranks_[to].mail.Lose(from, now + Latency(from, to));
-  }
-
-  /// Of a message, to the end of the last link.
-  double Latency(int from, int to) const {
-    const int sender = NodeOf(from), receiver = NodeOf(to);
-    double sum = options_.latency;
-    for (const NodeGroups& groups : options_.groups)
-      if (groups.group_of[sender] != groups.group_of[receiver]) sum += groups.latency;
-    return sum;
+    for (int to = 0; to < losses_.size(); ++to)
+      ranks_[to].mail.Lose(from, now + losses_.Latency(from, to));
   }
 
   /// Whether another world follows, after deaths in the one that has ended. It shares nothing with

@@ -66,10 +66,9 @@ void SimulatedRun::GoBack(const Communicator& world, const SimulatedPlace& place
   const int64_t step = context_.checkpoint ? context_.checkpoint->header().position.step : 0;
   times_ = std::exchange(from_, step) == step ? times_ + 1 : 1;
   Require(times_ <= kMostTimes,
-          "nodes have failed {} times in a row before the checkpoint after step {} was written: "
-          "the run does not go on; write checkpoints more often, or raise "
-          "failures.mean_time_between",
-          times_, step);
+          "the run has gone back to step {} {} times, because nodes fail before it can write its "
+          "next checkpoint: write checkpoints more often, or raise failures.mean_time_between",
+          step, kMostTimes);
 }
 
 /// The time of it.

@@ -197,7 +197,7 @@ TEST_F(SimulatedRunTest, ItEndsWhereNothingGoesOn) {
     On(cluster, "never", {});
     FAIL();
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("before the checkpoint after step 0 was written"));
+    EXPECT_THAT(error.what(), HasSubstr("the run has gone back to step 0 100 times"));
   }
 }
 

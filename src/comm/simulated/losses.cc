@@ -21,6 +21,14 @@ Losses::Losses(const SimulatedRanks& options)
   Plan();
 }
 
+double Losses::Latency(int from, int to) const {
+  const int sender = options_.NodeOf(First(from)), receiver = options_.NodeOf(First(to));
+  double sum = options_.latency;
+  for (const NodeGroups& groups : options_.groups)
+    if (groups.group_of[sender] != groups.group_of[receiver]) sum += groups.latency;
+  return sum;
+}
+
 double Losses::DeathOf(int node, double born) const {
   return options_.failures.death(node, nodes_[node].life, born);
 }

@@ -19,6 +19,8 @@ class Losses {
   /// The rank's number in the first world.
   int First(int rank) const { return first_[rank]; }
   bool Dead(int rank) const { return dead_[rank]; }
+  /// Seconds that each byte between the nodes of two ranks is on the way.
+  double Latency(int from, int to) const;
   /// The others know of a death: their waits end.
   bool known() const { return known_; }
 

@@ -25,7 +25,7 @@ void KeepPlace(const Communicator& world, std::optional<SurvivorState>& survivor
     if (!survivor) survivor.emplace();
     survivor->rank = world.rank();
     survivor->world = world.size();
-    survivor->left_at = world.Now();
+    if (survivor->left_at < 0) survivor->left_at = world.Now();  // its state is of this world
     throw;
   }
 }
