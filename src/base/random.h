@@ -46,7 +46,8 @@ enum class Draw : uint64_t {
   kSplit,
   kSynthetic,
   kActive,
-  kCluster
+  kCluster,
+  kFailure
 };
 
 inline uint64_t Word(Draw purpose) { return static_cast<uint64_t>(purpose); }

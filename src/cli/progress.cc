@@ -105,8 +105,11 @@ class TextProgress : public Observer {
   }
 
   static std::string Simulated(const EndEvent& event) {
-    const std::string time = fmt::format("simulated time {:.4g} s", event.virtual_seconds);
-    return event.cost > 0 ? fmt::format("{}, cost {:.4g}", time, event.cost) : time;
+    std::string text = fmt::format("simulated time {:.4g} s", event.virtual_seconds);
+    if (event.cost > 0) text += fmt::format(", cost {:.4g}", event.cost);
+    if (event.lost > 0)
+      text += fmt::format(", {} node{} lost", event.lost, event.lost == 1 ? "" : "s");
+    return text;
   }
 
   Output& out_;

@@ -56,6 +56,7 @@ class SimulateCommand : public Command {
     request.cluster = &cluster;
     request.cluster_title = file.title;
     request.price_per_hour = file.PricePerHour();
+    request.checkpoint_bytes_per_second = file.failures.checkpoint_bytes_per_second;
     return options_.Train(job, std::move(request), out);
   }
 

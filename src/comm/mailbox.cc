@@ -34,6 +34,13 @@ Message Mailbox::Take(Place place) {
   return message;
 }
 
+/// They stay, because something may still move their arrivals (FairLinks).
+void Mailbox::Lose(int source, double arrival) {
+  constexpr uint64_t kNowhere = ~uint64_t{1};  // no communicator's context
+  for (Letter& letter : letters_)
+    if (letter.key.source == source && letter.arrival > arrival) letter.key.context = kNowhere;
+}
+
 std::string TimeoutSentence(const Transport& transport, const MessageKey& key,
                             const char* operation, double seconds) {
   const std::string peer =

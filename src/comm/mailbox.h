@@ -37,6 +37,8 @@ class Mailbox {
   Place FindEarliest(const MessageKey& key);
   Place End() { return letters_.end(); }
   Message Take(Place place);
+  /// What this world rank sent never arrives if its arrival is later.
+  void Lose(int source, double arrival);
 
   static bool Fits(const MessageKey& wanted, const MessageKey& key) {
     return wanted.context == key.context && wanted.tag == key.tag &&

@@ -14,11 +14,13 @@
 #include "base/fiber.h"
 #include "base/thread.h"
 #include "comm/fair_links.h"
+#include "comm/lost.h"
 #include "comm/mailbox.h"
 #include "comm/simulated/agenda.h"
 #include "comm/simulated/bookings.h"
 #include "comm/simulated/cores.h"
 #include "comm/simulated/joint.h"
+#include "comm/simulated/losses.h"
 #include "comm/simulated/timeline.h"
 #include "kernels/threads.h"
 
@@ -69,26 +71,19 @@ class Simulation {
   explicit Simulation(const SimulatedRanks& options)
       : options_(options),
         stacks_(options.ranks),
-        ranks_(options.ranks),
-        nodes_(options.Nodes()),
-        fair_links_(options.Nodes(), options.bytes_per_second, options.latency) {
-    for (int i = 0; i < options.Nodes(); ++i) {
-      const SimulatedNode node = options.NodeAt(i);
-      nodes_[i].bytes_per_second = node.bytes_per_second;
-      nodes_[i].cores.free.resize(node.cores);
-    }
-    for (const NodeGroups& groups : options.groups)
-      shared_links_.emplace_back(groups.bytes_per_second.size());
-    shared_cores_.free.resize(options.shared_cores);
+        fair_links_(options.Nodes(), options.bytes_per_second, options.latency),
+        losses_(options_) {
+    Clear();
   }
 
   const SimulatedRanks& options() const { return options_; }
+  Losses& losses() { return losses_; }
   int failed() const { return failed_; }
 
   /// Adds a task that starts at `now`. It stays until it has ended.
   std::unique_ptr<Task> Start(int rank, double now, std::function<void(Task&)> body) {
     auto task = std::make_unique<Task>(stacks_, [this, body = std::move(body)] {
-      if (failed_ < 0) Guard(*running_, body);
+      if (failed_ < 0 && !Dead(*running_)) Guard(*running_, body);
     });
     task->rank = rank;
     task->now = task->wake = now;
@@ -98,11 +93,18 @@ class Simulation {
   }
 
   /// Runs all tasks to their end, on a thread of its own, whose state they may change; returns the
-  /// time of the last.
-  double Run() {
-    StartThread<std::jthread>([this] {
+  /// time of the last. start() adds the ranks of a world.
+  double Run(const std::function<void()>& start) {
+    StartThread<std::jthread>([this, &start] {
       new_thread_ = KernelThreads();
-      while (Task* next = Next()) Run(*next);
+      try {
+        do {
+          start();
+          while (Task* next = Next()) Run(*next);
+        } while (Continue());
+      } catch (...) {  // nobody is left, or there is no memory for a world
+        failure_ = std::current_exception();
+      }
     }).join();
     if (failure_) std::rethrow_exception(failure_);
     return last_;
@@ -119,8 +121,8 @@ class Simulation {
   /// Lets the others run until the clock of `task` reaches `until`, or something wakes it earlier.
   void Wait(Task& task, double until) {
     Check(running_ == &task, "a task of a simulation waits only for itself");
-    const TimelineSpan waits(task.main ? options_.timeline : nullptr, task.rank, Activity::kWaiting,
-                             task.now);
+    const TimelineSpan waits(task.main ? options_.timeline : nullptr, losses_.First(task.rank),
+                             Activity::kWaiting, task.now);
     task.wake = until;
     agenda_.Move(task);
     if (Next() != &task) task.fiber.Suspend();
@@ -136,7 +138,7 @@ class Simulation {
     if (cores.free.empty()) return Wait(task, task.now + seconds);
     ++cores.working;
     const double longest_turn = std::max(SimulatedRanks::kTurn, seconds / kMostTurns);
-    while (seconds > 0 && failed_ < 0) {
+    while (seconds > 0 && failed_ < 0 && !Dead(task)) {
       double& core = cores.First();
       const double turn = std::min(seconds, longest_turn);
       core = std::max(core, task.now) + turn * cores.Slowdown(options_.polling);
@@ -158,8 +160,15 @@ class Simulation {
       Work(task, static_cast<double>(bytes) / options_.copy_bytes_per_second);
   }
 
+  bool Dead(const Task& task) const { return losses_.Dead(task.rank); }
+  /// Between its waits a task that is dead goes on as if it were not, and ends here.
+  void DieIfDead(const Task& task) const {
+    if (Dead(task) && std::uncaught_exceptions() == 0) throw RankDied();
+  }
+
   void Send(Task& from, int to, Letter letter) {
     Copy(from, to, letter.billed);
+    if (Dead(from)) return;
     Mailbox& mail = ranks_[to].mail;
     Letter& sent = mail.Put(std::move(letter));
     Deliver(from, to, sent);
@@ -171,11 +180,12 @@ class Simulation {
       }
   }
 
-  /// Returns false if no message arrived in time.
+  /// Returns false if no message arrived in time. Throws RankDied and RankLost.
   bool Receive(Task& task, const MessageKey& key, double patience, Message& message) {
     Mailbox& mail = ranks_[task.rank].mail;
     const double deadline = task.now + patience;
     for (;;) {
+      if (Dead(task)) throw RankDied();
       const Mailbox::Place place = options_.fair_links ? mail.FindEarliest(key) : mail.Find(key);
       const double arrival = place == mail.End() ? kNever : place->arrival;
       if (arrival <= task.now) {
@@ -183,6 +193,7 @@ class Simulation {
         Copy(task, message.source, message.Billed());
         return true;
       }
+      if (failed_ < 0 && losses_.known()) ThrowLost(task);
       if (task.now >= deadline || failed_ >= 0) return false;
       WaitForMessage(task, key, std::min(arrival, deadline));
     }
@@ -199,8 +210,10 @@ class Simulation {
     agenda_.WakeAllBy(task.now);
   }
 
-  /// False if the others did not come in time.
+  /// False if the others did not come in time. Throws RankDied and RankLost.
   bool Join(Task& task, const JointCall& call, JointTraffic& traffic) {
+    if (failed_ >= 0) return false;
+    if (losses_.known()) ThrowLost(task);
     std::shared_ptr<Gathering<Task>>& gathering = gatherings_[call.context];
     if (!gathering) gathering = std::make_shared<Gathering<Task>>(call.members.size());
     const std::shared_ptr<Gathering<Task>> all = gathering;
@@ -211,8 +224,18 @@ class Simulation {
     } else {
       Wait(task, task.now + options_.timeout);
     }
-    traffic = all->traffic[call.rank];
-    return all->missing == 0;
+    const bool together = all->missing == 0;
+    if (!together) all->broken = true;  // what this task gave is gone
+    if (Dead(task)) throw RankDied();
+    if (failed_ < 0 && losses_.known() && (!together || task.now < all->ends[call.rank]))
+      ThrowLost(task);
+    if (together) traffic = all->traffic[call.rank];
+    return together;
+  }
+
+  /// A task of this one's rank is awaited because of an exception, which is not about a loss.
+  void GiveUp(const Task& task) {
+    if (!Dead(task) && !losses_.known()) Fail(task, nullptr);
   }
 
   void AwaitEnd(Task& task, Task& other) {
@@ -223,12 +246,12 @@ class Simulation {
  private:
   Route RouteOf(int from, int to) const {
     return {.connection = int64_t{from} * options_.ranks + to,
-            .sender = options_.NodeOf(from),
-            .receiver = options_.NodeOf(to)};
+            .sender = NodeOf(from),
+            .receiver = NodeOf(to)};
   }
 
   TimelineSpan Computes(const Task& task) const {
-    return {options_.timeline, task.rank, Activity::kComputing, task.now};
+    return {options_.timeline, losses_.First(task.rank), Activity::kComputing, task.now};
   }
 
   /// Sets when a message arrives that is sent now.
@@ -241,6 +264,10 @@ class Simulation {
       fair_links_.Send(from.now, route, bytes, letter.arrival);
     else
       letter.arrival = InOrder(from.now, route, InTurn(from.now, route, bytes));
+  }
+
+  [[noreturn]] static void ThrowLost(const Task& task) {
+    throw RankLost(fmt::format("rank {} has lost another in a wait", task.rank));
   }
 
   /// The last one has come: exchanges the data, and sets when each rank runs next.
@@ -261,7 +288,7 @@ class Simulation {
     for (int rank = 0; rank < call.members.size(); ++rank) {
       Task& task = *all.tasks[rank];
       all.traffic[rank] = times.traffic(rank);
-      task.wake = std::max(times.end(rank), running_->now);
+      all.ends[rank] = task.wake = std::max(times.end(rank), running_->now);
       agenda_.Move(task);
     }
   }
@@ -299,8 +326,8 @@ class Simulation {
     double begin = queues ? std::max(sender.sends, now) : now;
     if (queues) sender.sends = begin + seconds;
     if (options_.timeline)
-      options_.timeline->Sends(static_cast<int>(route.connection / options_.ranks), begin,
-                               begin + seconds);
+      options_.timeline->Sends(losses_.First(static_cast<int>(route.connection / options_.ranks)),
+                               begin, begin + seconds);
     begin += options_.latency;
     const auto pass = [&](Bookings& link, double bytes_per_second) {
       const double busy = bytes / bytes_per_second;
@@ -332,8 +359,9 @@ class Simulation {
     forget_at_ = std::max(forget_at_, 2 * last_arrival_.size());
   }
 
+  int NodeOf(int rank) const { return options_.NodeOf(losses_.First(rank)); }
   Cores& CoresOf(int rank) {
-    return shared_cores_.free.empty() ? nodes_[options_.NodeOf(rank)].cores : shared_cores_;
+    return shared_cores_.free.empty() ? nodes_[NodeOf(rank)].cores : shared_cores_;
   }
 
   void WaitForMessage(Task& task, const MessageKey& key, double until) {
@@ -349,9 +377,65 @@ class Simulation {
 
   /// The task with the lowest clock; null if all have ended.
   Task* Next() {
+    while (!agenda_.Empty() && losses_.next() <= agenda_.First()->wake) Lose();
     Task* const next = agenda_.First();
     if (next && next->wake == kNever) next->wake = next->now;  // a deadlock: ends in an error
     return next;
+  }
+
+  /// A node dies, or the others notice.
+  void Lose() {
+    const double now = losses_.next();
+    switch (losses_.Happen()) {
+      case Losses::Event::kDeath:
+        agenda_.WakeBy(now, [this](const Task& task) { return Dead(task); });
+        for (int rank = 0; rank < losses_.size(); ++rank)
+          if (losses_.Dead(rank)) LoseMail(rank, now);
+        break;
+      case Losses::Event::kDiscovery:
+        agenda_.WakeAllBy(now);
+        if (options_.failures.survive || failed_ >= 0) break;
+        failure_ = std::make_exception_ptr(Error(losses_.Sentence()));
+        has_reason_ = true;
+        failed_ = 0;
+        break;
+      case Losses::Event::kNothing:
+        break;
+    }
+  }
+
+  /// What a dead rank has not sent completely.
+  void LoseMail(int from, double now) {
+    for (int to = 0; to < losses_.size(); ++to)
+      ranks_[to].mail.Lose(from, now + losses_.Latency(from, to));
+  }
+
+  /// Whether another world follows, after deaths in the one that has ended. It shares nothing with
+  /// that.
+  bool Continue() {
+    if (failed_ >= 0 || !losses_.Continue(last_)) return false;
+    fair_links_ = FairLinks(options_.Nodes(), options_.bytes_per_second, options_.latency);
+    last_arrival_.clear();
+    gatherings_.clear();
+    Clear();
+    return true;
+  }
+
+  /// Mail, cards, links and cores.
+  void Clear() {
+    ranks_.clear();
+    ranks_.resize(losses_.size());
+    nodes_.clear();
+    for (int i = 0; i < options_.Nodes(); ++i) {
+      const SimulatedNode node = options_.NodeAt(i);
+      nodes_.push_back({.bytes_per_second = node.bytes_per_second});
+      nodes_.back().cores.free.resize(node.cores);
+    }
+    shared_links_.clear();
+    for (const NodeGroups& groups : options_.groups)
+      shared_links_.emplace_back(groups.bytes_per_second.size());
+    shared_cores_ = {};
+    shared_cores_.free.resize(options_.shared_cores);
   }
 
   /// Until the task waits or ends.
@@ -372,10 +456,12 @@ class Simulation {
   void Guard(Task& task, const std::function<void(Task&)>& body) {
     try {
       body(task);
+    } catch (const RankLost&) {
+      if (!Dead(task) && !losses_.known()) Fail(task, std::current_exception());
     } catch (const GaveUp&) {
-      Fail(task, std::current_exception(), false);
+      if (!Dead(task)) Fail(task, std::current_exception(), false);
     } catch (...) {
-      Fail(task, std::current_exception());
+      if (!Dead(task)) Fail(task, std::current_exception());
     }
   }
 
@@ -394,6 +480,7 @@ class Simulation {
   std::vector<Rank> ranks_;
   std::vector<Node> nodes_;
   FairLinks fair_links_;
+  Losses losses_;
   Cores shared_cores_;                                 // of all nodes; none: nodes have their own
   std::vector<std::vector<SharedLink>> shared_links_;  // by level and group
   std::unordered_map<int64_t, double> last_arrival_;   // by pair of ranks that have exchanged
@@ -415,7 +502,7 @@ class SimulatedTransport : public Transport {
   SimulatedTransport(Simulation& simulation, Task& task) : simulation_(simulation), task_(task) {}
 
   int rank() const override { return task_.rank; }
-  int size() const override { return simulation_.options().ranks; }
+  int size() const override { return simulation_.losses().size(); }
   double timeout() const override { return simulation_.options().timeout; }
   AllReduceAlgorithm all_reduce() const override { return simulation_.options().all_reduce; }
 
@@ -462,26 +549,33 @@ class SimulatedTransport : public Transport {
 
   bool InVirtualTime() const override { return true; }
   double Now() override { return task_.now; }
-  void Sleep(double seconds) override { simulation_.Wait(task_, task_.now + seconds); }
+  void Sleep(double seconds) override {
+    simulation_.DieIfDead(task_);
+    simulation_.Wait(task_, task_.now + seconds);
+    simulation_.DieIfDead(task_);
+  }
   double Price(const Cost& cost, const WorkPlace& place) override {
     const SimulatedRanks& options = simulation_.options();
-    if (options.devices && place.examples > 0) return options.devices(task_.rank, cost, place);
+    const int rank = simulation_.losses().First(task_.rank);
+    if (options.devices && place.examples > 0) return options.devices(rank, cost, place);
     Require(place.device == "cpu", "virtual time does not know the speed of device {}",
             place.device);
     const double link = options.device_bytes_per_second;
     const double copying = link > 0 ? cost.device_bytes / link : 0;
     if (!options.service) return copying;
-    return copying + options.service(task_.rank, cost) * std::max(1, place.threads);
+    return copying + options.service(rank, cost) * std::max(1, place.threads);
   }
   void Work(double seconds, const WorkPlace& place) override {
+    simulation_.DieIfDead(task_);
     if (place.device != "cpu")
       simulation_.WorkOnDevice(task_, seconds);
     else if (simulation_.options().service || seconds > 0)
       simulation_.Work(task_, seconds);
+    simulation_.DieIfDead(task_);
   }
   int CpuThreads() override {
     const SimulatedRanks& options = simulation_.options();
-    return options.NodeAt(options.NodeOf(task_.rank)).cpu_threads;
+    return options.NodeAt(options.NodeOf(simulation_.losses().First(task_.rank))).cpu_threads;
   }
 
   std::shared_ptr<void> Spawn(Body body) override {
@@ -492,7 +586,7 @@ class SimulatedTransport : public Transport {
         });
     const int exceptions = std::uncaught_exceptions();
     return {child.release(), [&simulation, &parent = task_, exceptions](Task* task) {
-              if (std::uncaught_exceptions() > exceptions) simulation.Fail(parent, nullptr);
+              if (std::uncaught_exceptions() > exceptions) simulation.GiveUp(parent);
               simulation.AwaitEnd(parent, *task);
               delete task;
             }};
@@ -505,18 +599,29 @@ class SimulatedTransport : public Transport {
 
 }  // namespace
 
+double SimulateLosses(
+    const SimulatedRanks& options,
+    const std::function<void(const Communicator& world, const SimulatedPlace& place)>& body) {
+  Simulation simulation(options);
+  Losses& losses = simulation.losses();
+  std::vector<std::unique_ptr<Task>> tasks;
+  return simulation.Run([&] {
+    tasks.clear();
+    for (int rank = 0; rank < losses.size(); ++rank) {
+      tasks.push_back(simulation.Start(rank, losses.begins(), [&](Task& task) {
+        body(Communicator(std::make_shared<SimulatedTransport>(simulation, task)),
+             losses.PlaceOf(task.rank));
+        losses.Ended(task.rank);
+      }));
+      tasks.back()->main = true;
+    }
+  });
+}
+
 double Simulate(const SimulatedRanks& options,
                 const std::function<void(const Communicator&)>& body) {
-  Simulation simulation(options);
-  std::vector<std::unique_ptr<Task>> tasks;
-  tasks.reserve(options.ranks);
-  for (int rank = 0; rank < options.ranks; ++rank) {
-    tasks.push_back(simulation.Start(rank, 0, [&simulation, &body](Task& task) {
-      body(Communicator(std::make_shared<SimulatedTransport>(simulation, task)));
-    }));
-    tasks.back()->main = true;
-  }
-  return simulation.Run();
+  return SimulateLosses(options,
+                        [&body](const Communicator& world, const SimulatedPlace&) { body(world); });
 }
 
 }  // namespace yoke

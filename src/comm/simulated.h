@@ -7,6 +7,7 @@
 
 #include "comm/communicator.h"
 #include "comm/service_time.h"
+#include "comm/simulated/failures.h"
 
 namespace yoke {
 
@@ -74,6 +75,7 @@ struct SimulatedRanks {
   /// rounds of its messages (comm/joint.h). Not with fair_links.
   int joins_above = 1024;
   Timeline* timeline = nullptr;  ///< Not null: records who computes, waits and sends.
+  SimulatedFailures failures = {};  ///< Deaths of nodes: all ranks of one die together.
 
   static constexpr double kTurn = 1e-3;
   static constexpr double kPacket = 1500;
@@ -87,7 +89,17 @@ struct SimulatedRanks {
 
 /// Runs body(world) once per rank and returns the virtual time at which the last one ended.
 /// Exceptions as in RunThreads.
+///
+/// When a node dies, the tasks of its ranks unwind (RankDied); what they have sent arrives unless a
+/// part of it was still on the way to the receiver. `failures.detection` later all waits of the
+/// other ranks end with RankLost. When their bodies have let it propagate, they are called again in
+/// the next world, unless one has returned. A rank whose body has returned cannot be lost. Throws
+/// Error if no rank is left.
 double Simulate(const SimulatedRanks& options,
                 const std::function<void(const Communicator&)>& body);
+/// The same with bodies that are told their place.
+double SimulateLosses(
+    const SimulatedRanks& options,
+    const std::function<void(const Communicator& world, const SimulatedPlace& place)>& body);
 
 }  // namespace yoke

@@ -141,7 +141,8 @@ NodeKind ReadKind(const Value& table, const std::string& file) {
       Sub("jitter", "How the time of equal work varies."),
       Sub("slow", "Stragglers."),
       Rate("network_bytes_per_second", "Of a node's card, if it is not the network's."),
-      Number("price_per_hour", "Of a node.")};
+      Number("price_per_hour", "Of a node."),
+      Positive("mean_time_between", "Of a node's failures, in seconds.")};
   const Options options("nodes", table, specs);
   NodeKind kind = {.count = static_cast<int>(options.Int("count")),
                    .ranks = static_cast<int>(options.Int("ranks")),
@@ -158,6 +159,7 @@ NodeKind ReadKind(const Value& table, const std::string& file) {
   if (options.Has("network_bytes_per_second"))
     kind.network_bytes_per_second = options.Float("network_bytes_per_second");
   if (options.Has("price_per_hour")) kind.price_per_hour = options.Float("price_per_hour");
+  if (options.Has("mean_time_between")) kind.mean_time_between = options.Float("mean_time_between");
   return kind;
 }
 
@@ -359,6 +361,11 @@ SimulatedRanks ClusterFile::Simulated(uint64_t seed) const {
                                .bytes_per_second = kind.network_bytes_per_second,
                                .kind = static_cast<int>(&kind - kinds.data())});
     }
+  std::vector<double> lives;
+  for (const NodeKind& kind : kinds)
+    lives.insert(lives.end(), kind.count,
+                 kind.mean_time_between.value_or(failures.mean_time_between));
+  cluster.failures = yoke::Simulated(failures, std::move(lives), seed);
   const auto speeds = std::make_shared<Speeds>(kinds, seed);
   cluster.service = [speeds](int rank, const Cost& cost) {
     return speeds->Seconds(rank, cost, {});
@@ -378,7 +385,8 @@ ClusterFile ReadCluster(const std::string& path) {
       Text("title", "What the cluster is."),
       Text("source", "Where the figures are from."),
       {.name = "nodes", .type = kTables, .help = "The nodes, as [[nodes]].", .required = true},
-      Needed(Sub("network", "The network, as [network]."))};
+      Needed(Sub("network", "The network, as [network].")),
+      Sub("failures", "How nodes fail, as [failures].")};
   const Options options("cluster", root, specs);
   const List& kinds = *options.Raw("nodes").AsList();
   Require(!kinds.empty(), "{}: the list of nodes is empty", options.Where("nodes"));
@@ -392,6 +400,8 @@ ClusterFile ReadCluster(const std::string& path) {
             table.place(), kMostRanks, ranks);
   }
   TakeNetwork(options.Raw("network"), cluster);
+  if (options.Has("failures"))
+    cluster.failures = ReadFailures(options.Raw("failures"), cluster.Nodes());
   return cluster;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/simulated.h"
+#include "node/cluster_failures.h"
 #include "node/speed_curve.h"
 
 namespace yoke {
@@ -28,6 +29,8 @@ struct NodeKind {
   double slow_factor = 1;
   double network_bytes_per_second = 0;        ///< Of a node's card.
   std::optional<double> price_per_hour = {};  ///< Of a node.
+  /// Of a node's failures, in seconds, in place of [failures]'.
+  std::optional<double> mean_time_between = {};
 };
 
 struct ClusterFile {
@@ -37,12 +40,13 @@ struct ClusterFile {
   bool fair_links = false;
   double copy_bytes_per_second = 1e18;
   std::vector<NodeGroups> groups;  ///< Racks, then regions.
+  ClusterFailures failures;
 
   int Nodes() const;
   int Ranks() const;
   /// Of all nodes; 0: not all have a price.
   double PricePerHour() const;
-  /// The cluster; the seed draws its slow nodes and the times of its work.
+  /// The cluster; the seed draws its slow nodes, the times of its work and its failures.
   SimulatedRanks Simulated(uint64_t seed) const;
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "comm/communicator.h"
+#include "comm/lost.h"
 
 namespace yoke {
 
@@ -25,7 +26,8 @@ void FinishUnlessFailing(Owner& owner) noexcept {
   if (std::uncaught_exceptions() > 0) return;
   try {
     owner.Finish();
-  } catch (const Error&) {  // another rank's failure, which the world reports
+  } catch (const Error&) {     // another rank's failure, which the world reports
+  } catch (const RankDied&) {  // this one's: its next wait ends the task
   }
 }
 

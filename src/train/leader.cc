@@ -92,7 +92,7 @@ class LeadingMember : public Leader {
   }
 
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
-    begun_at_ = position_.step;
+    begun_at_ = context_.worlds > 1 ? 0 : position_.step;
     inherits_ = recovery && recovery->trained();
     if (inherits_ && !position_.has_best && context_.checkpoint)
       TakeBest(context_.checkpoint->header());  // the lost leader's
@@ -118,16 +118,20 @@ class LeadingMember : public Leader {
                        fmt::join(recovery->lost, ", "), recovery->world,
                        inherits_ ? "" : " before the first step", world_.size(), position_.step));
     if (inherits_) return;
+    if (!context_.went_back) TellNotes();
+    if (context_.checkpoint)
+      Tell(
+          fmt::format("resumed from {} at step {}", context_.checkpoint->folder(), position_.step));
+    if ((request_.resume || context_.went_back) && !context_.checkpoint)
+      Tell("there is no checkpoint yet: starting from the beginning");
+  }
+
+  void TellNotes() {
     for (const std::string& note : data_.notes) Tell(note);
     if (const std::string note = cursor_.Note(); !note.empty()) Tell(note);
     if (const std::string note = StalenessNote(job_, StrategyOf(job_), world_.size());
         !note.empty())
       Tell(note);
-    if (context_.checkpoint)
-      Tell(
-          fmt::format("resumed from {} at step {}", context_.checkpoint->folder(), position_.step));
-    if (request_.resume && !context_.checkpoint)
-      Tell("there is no checkpoint yet: starting from the beginning");
   }
 
   void Tell(const std::string& sentence) {
@@ -263,6 +267,8 @@ class LeadingMember : public Leader {
     replica_->Describe(header);
     const bool own = replica_->KeepsOwn();
     if (own) rounds_->Give({.kind = Order::kKeep});
+    if (request_.checkpoint_bytes_per_second > 0)  // before the files, which a loss would prevent
+      world_.Sleep(replica_->CheckpointBytes() / request_.checkpoint_bytes_per_second);
     RankStateCollector collector(world_, *replica_);
     WriteCheckpoint(
         {.run = run_, .keep = static_cast<int>(job_.checkpoint.Int("keep")), .best = due.best},
@@ -356,6 +362,7 @@ class LeadingMember : public Leader {
     if (request_.cluster) {
       event.virtual_seconds = clock_.Now();
       event.cost = request_.CostOf(event.virtual_seconds);
+      event.lost = context_.lost_nodes;
     }
     for (Observer* observer : observers_) observer->End(event);
     return event;

@@ -60,7 +60,9 @@ void Member::Begin(const SurvivorState* survivor) {
   replica_->Prepare();
   position_.examples = data_.train->Size();
   Begun(recovery);
-  clock_.Begin(position_.seconds);
+  // The lost work counts; virtual time began with the run.
+  if (context_.went_back) clock_.EnterAfter(clock_.Now() - clock_.OfSession());
+  clock_.Begin(context_.went_back ? clock_.OfSession() : position_.seconds);
   totals_ = Before();
   begun_ = true;
 }
@@ -231,7 +233,7 @@ void Member::TakeRound(DealtSteps& steps, int64_t last) {
 void Member::NoteResult(const StepResult& result, int64_t s) {
   const int64_t done = position_.step + s - round_first_;
   if (leads()) context_.began = true;
-  if (context_.timeline) context_.timeline->Step(world_.rank());
+  if (context_.timeline && context_.worlds == 1) context_.timeline->Step(world_.rank());
   if (!std::isfinite(result.loss)) {
     if (totals_.bad_step == 0) totals_.bad_step = done + 1, totals_.bad_loss = result.loss;
     return;

@@ -40,6 +40,8 @@ EndEvent TrainRank(const Job& job, const RunRequest& request, RunContext& contex
     }
   } catch (const RankLost&) {
     throw;
+  } catch (const RankDied&) {  // others may continue the run
+    throw;
   } catch (...) {
     if (leads && !context.began) context.run->Abandon();
     throw;

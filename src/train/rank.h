@@ -36,6 +36,9 @@ struct RunContext {
     bool best = false;
   };
   std::optional<PendingCheckpoint> pending = {};
+  int lost_nodes = 0;  ///< Of a simulated cluster, so far.
+  /// The run went back to its newest checkpoint, or the beginning, after such a loss.
+  bool went_back = false;
 };
 
 /// Trains to the end. Only rank 0 calls the request's observers and writes the run; the others

@@ -363,6 +363,17 @@ std::vector<StateTensor> Replica::OwnTensors(HostCopies& copies) {
   return tensors;
 }
 
+double Replica::CheckpointBytes() {
+  const auto sum = [](const std::vector<StateTensor>& tensors) {
+    int64_t bytes = 0;
+    for (const StateTensor& tensor : tensors) bytes += tensor.shape.Count() * SizeOf(tensor.type);
+    return bytes;
+  };
+  HostCopies copies;
+  const int64_t own = KeepsOwn() ? world_.size() * sum(OwnTensors(copies)) : 0;
+  return static_cast<double>(params_.bytes() + state_.bytes() + sum(LayerTensors()) + own);
+}
+
 void Replica::Restore(const CheckpointHeader& header) {
   if (SameKey(job_, header, "node", "executor")) executor_->Restore(header.executor);
   if (GoesOnExactly(job_, header)) strategy_->Restore(header.strategy);

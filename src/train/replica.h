@@ -111,6 +111,8 @@ class Replica {
   /// Whether each rank has its own state that an exact continuation needs, and its tensors.
   bool KeepsOwn() const;
   std::vector<StateTensor> OwnTensors(HostCopies& copies);
+  /// Bytes of the tensors in a checkpoint, those of all ranks included.
+  double CheckpointBytes();
   /// Call after writing the replica's tensors.
   void Restored();
   /// This rank has no more steps until the next meeting.

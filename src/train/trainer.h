@@ -78,6 +78,7 @@ struct EndEvent {
   std::vector<DeviceWork> node = {};
   double virtual_seconds = 0;  ///< On a simulated cluster: the whole run's.
   double cost = 0;             ///< Of a simulated cluster for this time; 0: no price is known.
+  int lost = 0;                ///< Nodes of a simulated cluster that failed during the run.
 };
 
 /// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called in order,
@@ -110,6 +111,9 @@ struct RunRequest {
   double price_per_hour = 0;  ///< Of the whole cluster; 0: unknown.
   /// On a cluster: nothing is computed; steps and messages only take their time (times_only.h).
   bool times_only = false;
+
+  /// Of writing and reading checkpoints there; 0: they take no time.
+  double checkpoint_bytes_per_second = 0;
 
   /// Of the cluster for so many virtual seconds.
   double CostOf(double seconds) const { return price_per_hour / 3600 * seconds; }

@@ -100,6 +100,33 @@ bytes_per_second = 5e9
             for text in ("Who computes, waits and sends", "all 8 ranks", "class='waiting'"):
                 self.assertIn(text, page)
 
+    def test_failures(self):
+        whole = self.end(CLUSTER)
+        failing = CLUSTER + """[failures]
+at = [{ node = 5, seconds = 0 }, { node = 0, seconds = %g }]
+detection = 0.5
+restart = 2
+""" % (2.5 + 0.4 * whole["virtual_seconds"])
+        end, again = self.end(failing), self.end(failing)
+        self.assertEqual((end["reason"], end["epochs"], end["lost"]), ("finished", whole["epochs"], 2))
+        self.assertEqual(self.start["world"], 7)
+        self.assertGreater(end["virtual_seconds"], whole["virtual_seconds"] + 5)
+        self.assertEqual(end["virtual_seconds"], again["virtual_seconds"])
+        self.assertEqual(end["test"], again["test"])
+        result = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--run", "lossy", "--set", "train.batch=4")
+        self.assertIn("rank 5 of 8 is lost before the first step: 7 continue from step 0", result.out)
+        self.assertRegex(result.out, "rank 0 of 7 is lost: 6 continue from step [1-9]")
+        self.assertRegex(result.out, r"simulated time \S+ s, 2 nodes lost\n")
+        restart = failing + 'recovery = "restart"\nreplacement = 60\ncheckpoint_bytes_per_second = 1e6\n'
+        end = self.end(restart, "--set", "checkpoint.every_steps=2")
+        self.assertEqual((end["epochs"], end["step"], end["lost"]), (whole["epochs"], whole["step"], 2))
+        self.assertEqual(end["test"], whole["test"])  # the same steps as without failures
+        self.assertGreater(end["virtual_seconds"], whole["virtual_seconds"] + 2 * 62.5)
+        self.write("dead.toml", failing.replace("at = ", "mean_time_between = 1e-4\nat = "))
+        result = self.yoke("simulate", "tiny.toml", "--cluster", "dead.toml", "--set", "train.batch=4")
+        self.assertEqual(result.code, 1, result.error)
+        self.assertIn("no node of the simulated cluster is left: all 8 have died", result.error)
+
     def test_mistakes(self):
         self.write("cluster.toml", CLUSTER)
         self.write("bad.toml", CLUSTER.replace("latency", "latncy"))

@@ -172,6 +172,76 @@ TEST(ClusterFile, RacksAndRegions) {
   EXPECT_EQ(uplink.groups[0].bytes_per_second, (std::vector<double>{7e5, 7e5}));
 }
 
+TEST(ClusterFile, FailuresAreDrawnBySeed) {
+  const ClusterFile file = Read(R"([[nodes]]
+count = 2000
+operations_per_second = 1e9
+bytes_per_second = 1e8
+[[nodes]]
+operations_per_second = 1e9
+bytes_per_second = 1e8
+mean_time_between = 1e-9
+)" + std::string(kNetwork) + "[failures]\nmean_time_between = 600\nrestart = 3\n");
+  const SimulatedFailures first = file.Simulated(1).failures, again = file.Simulated(1).failures;
+  EXPECT_EQ(first.detection, 5);
+  EXPECT_EQ(first.restart, 3);
+  EXPECT_FALSE(first.replace);
+  double sum = 0;
+  for (int node = 0; node < 2000; ++node) {
+    sum += first.death(node, 0, 0) / 2000;
+    EXPECT_EQ(first.death(node, 0, 0), again.death(node, 0, 0));
+    EXPECT_NE(first.death(node, 1, 0), first.death(node, 0, 0));
+  }
+  EXPECT_NEAR(sum, 600, 40);
+  EXPECT_LT(first.death(2000, 0, 0), 1e-6);  // this kind's own key
+  EXPECT_NE(file.Simulated(2).failures.death(0, 0, 0), first.death(0, 0, 0));
+}
+
+TEST(ClusterFile, FailuresAtStatedTimes) {
+  const std::string cluster = std::string(kNode) + kNetwork;
+  EXPECT_FALSE(Read(cluster).Simulated(1).failures.death);
+  EXPECT_FALSE(Read(cluster + "[failures]\n").Simulated(1).failures.death);
+  const ClusterFile file = Read(cluster + R"([failures]
+at = [{ node = 3, seconds = 120.0 }, { node = 3, seconds = 50 }, { node = 1, seconds = 0 }]
+recovery = "restart"
+restart = 1
+replacement = 30
+detection = 2
+checkpoint_bytes_per_second = 1e8
+)");
+  EXPECT_EQ(file.failures.checkpoint_bytes_per_second, 1e8);
+  const SimulatedFailures failures = file.Simulated(1).failures;
+  EXPECT_EQ(failures.detection, 2);
+  EXPECT_EQ(failures.restart, 31);
+  EXPECT_TRUE(failures.replace);
+  EXPECT_EQ(failures.death(1, 0, 0), 0);
+  EXPECT_EQ(failures.death(3, 0, 0), 50);
+  EXPECT_EQ(failures.death(3, 1, 83), 120);
+  EXPECT_EQ(failures.death(0, 0, 0), failures.death(3, 2, 153));  // never
+}
+
+TEST(ClusterFile, RefusesFailuresBySayingWhereAndWhy) {
+  const auto with = [](const std::string& line) {
+    return Refusal(std::string(kNode) + kNetwork + "[failures]\n" + line + "\n");
+  };
+  EXPECT_THAT(with("mean_time = 5"),
+              HasSubstr(":9: unknown key 'failures.mean_time'; did you mean 'mean_time_between'?"));
+  EXPECT_THAT(with("mean_time_between = 0"),
+              HasSubstr("failures.mean_time_between: expected above 0"));
+  EXPECT_THAT(with("detection = -1"), HasSubstr("failures.detection: expected at least 0"));
+  EXPECT_THAT(with("recovery = \"survivor\""),
+              AllOf(HasSubstr(":9: failures.recovery: unknown value 'survivor'"),
+                    HasSubstr("did you mean 'survivors'?")));
+  EXPECT_THAT(with("replacement = 60"),
+              HasSubstr(":9: failures.replacement: belongs to recovery = \"restart\""));
+  EXPECT_THAT(with("at = [{ node = 4, seconds = 1 }]"),
+              HasSubstr(":9: failures.at.node: expected at least 0 and at most 3, got 4"));
+  EXPECT_THAT(with("at = [{ node = 1 }]"), HasSubstr("failures.at: the key 'seconds' is missing"));
+  EXPECT_THAT(with("at = 5"), HasSubstr(":9: failures.at: expected a list of tables"));
+  EXPECT_THAT(with("checkpoint_bytes_per_second = 0"),
+              HasSubstr("failures.checkpoint_bytes_per_second: expected at least 1"));
+}
+
 TEST(ClusterFile, TheExamplesAreRead) {
   for (const char* name : {"rack-10gbit", "easgd-knl", "easgd-fdr", "spot-wan", "lab-desktops"}) {
     const ClusterFile file = ReadCluster(std::string("examples/clusters/") + name + ".toml");

@@ -10,12 +10,14 @@ namespace yoke {
 
 /// Things that wait for their times: a binary heap that knows where each thing is. A thing has
 /// members `wake`, its time, `order`, which decides between equal times, and `place`, which is the
-/// agenda's. All but First and size take time O(log n).
+/// agenda's. All but First and Empty take time O(log n).
 template <typename Thing>
 class Agenda {
  public:
   /// Null if there is none.
   Thing* First() const { return heap_.empty() ? nullptr : heap_.front(); }
+
+  bool Empty() const { return heap_.empty(); }
 
   void Add(Thing& thing) {
     heap_.push_back(&thing);
@@ -38,7 +40,14 @@ class Agenda {
 
   /// Nothing waits for a later time than this one. O(n).
   void WakeAllBy(double time) {
-    for (Thing* thing : heap_) thing->wake = std::min(thing->wake, time);
+    WakeBy(time, [](const Thing&) { return true; });
+  }
+
+  /// The same of those that are meant.
+  template <typename Meant>
+  void WakeBy(double time, const Meant& meant) {
+    for (Thing* thing : heap_)
+      if (meant(*thing)) thing->wake = std::min(thing->wake, time);
     for (size_t at = heap_.size() / 2; at-- > 0;) Sink(at);
   }
 

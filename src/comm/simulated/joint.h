@@ -81,21 +81,22 @@ class RoundTimes : public MessageRounds {
 template <typename Task>
 struct Gathering {
   explicit Gathering(int ranks)
-      : missing(ranks), tasks(ranks), data(ranks), come(ranks), traffic(ranks) {}
+      : missing(ranks), tasks(ranks), data(ranks), come(ranks), ends(ranks), traffic(ranks) {}
 
   /// True for the last one.
   bool Come(const JointCall& call, Task& task) {
     tasks[call.rank] = &task;
     data[call.rank] = call.data;
     come[call.rank] = task.now;
-    return --missing == 0;
+    return --missing == 0 && !broken;
   }
 
   int missing;
   std::vector<Task*> tasks;  // by rank
   std::vector<void*> data;
-  std::vector<double> come;
+  std::vector<double> come, ends;  // when they came, and may leave
   std::vector<JointTraffic> traffic;
+  bool broken = false;  // one has left: it never completes
 };
 
 }  // namespace yoke

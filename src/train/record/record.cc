@@ -108,6 +108,7 @@ Json ToObject(const EndEvent& e) {
   if (!e.node.empty()) object["node"] = ToObject(e.node);
   if (e.virtual_seconds > 0) object["virtual_seconds"] = e.virtual_seconds;
   if (e.cost > 0) object["cost"] = e.cost;
+  if (e.lost > 0) object["lost"] = e.lost;
   return object;
 }
 

@@ -25,6 +25,7 @@ struct SurvivorState {
   bool model = true;          ///< True: the values are the model; false: one replica of several.
   int64_t version = 0;        ///< Version of the model; the newest one is used.
   double seconds_since = 0;   ///< Training time in this session, for its time limit.
+  double left_at = -1;        ///< The world's time up to which `seconds_since` counts; -1: unknown.
   /// The portable part of the replica: the packed values (f32) and the rest of its state.
   std::vector<std::vector<std::byte>> parts = {};
   Value executor = {};  ///< The executor's state.

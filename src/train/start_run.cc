@@ -1,0 +1,56 @@
+// StartRun: the run's folder, and the size of its data.
+#include "train/start_run.h"
+
+#include <filesystem>
+
+#include "train/load_watch.h"
+
+namespace yoke {
+namespace {
+
+/// Bytes of the files that [data] names; 0 if one of them is not a plain file.
+int64_t DataBytes(const Value& data) {
+  int64_t sum = 0;
+  for (const char* key : {"train", "test"}) {
+    const Value* paths = data.Find(key);
+    if (!paths || !paths->AsList()) continue;
+    for (const Value& path : *paths->AsList()) {
+      std::error_code unknown;
+      const auto bytes = std::filesystem::file_size(*path.AsString(), unknown);
+      if (unknown) return 0;
+      sum += static_cast<int64_t>(bytes);
+    }
+  }
+  return sum;
+}
+
+}  // namespace
+
+void Lead(const Job& job, const RunRequest& request, RunContext& context) {
+  const std::string old = request.resume ? request.run : context.folder;
+  context.run.emplace(old.empty() ? RunDirectory::Create(request.run, job)
+                                  : RunDirectory::Resume(old));
+  context.folder = std::filesystem::absolute(context.run->path());
+  context.began = !old.empty();
+  if (request.resume && !context.run->HasJob())
+    context.messages.emplace_back("job.toml is missing: the job is that of the newest checkpoint");
+  if (context.began) context.checkpoint = RecoverNewest(old, context.messages);
+}
+
+void LeadAgain(RunContext& context) {
+  context.began = true;
+  context.pending.reset();
+  context.checkpoint = RecoverNewest(context.run->path(), context.messages);
+}
+
+void ReadData(const Job& job, const RunRequest& request, RunContext& context) {
+  {
+    const LoadWatch watch(request, context.run.has_value(), DataBytes(job.data()), [&] {
+      if (context.run && !context.began) context.run->Abandon();
+    });
+    context.data = OpenData(job.data(), job.seed());
+  }
+  context.before_model = ResidentMemory();
+}
+
+}  // namespace yoke

@@ -1,0 +1,32 @@
+// StartRun: opens the folder of a run and its data, and removes a new run that could not start.
+#pragma once
+
+#include "comm/lost.h"
+#include "train/rank.h"
+
+namespace yoke {
+
+/// The leader opens the run: a new one, the one to resume, or that of a lost leader.
+void Lead(const Job& job, const RunRequest& request, RunContext& context);
+/// The same where the lost leader was of this process, or the run goes back to a checkpoint.
+void LeadAgain(RunContext& context);
+
+/// Opens the data that the ranks of this process share.
+void ReadData(const Job& job, const RunRequest& request, RunContext& context);
+
+/// Runs work() before the first step. If it fails, removes the files of a new run.
+template <typename Work>
+void OrAbandon(RunContext& context, const Work& work) {
+  try {
+    work();
+  } catch (const RankLost&) {  // the survivors continue the run
+    throw;
+  } catch (const RankDied&) {  // likewise
+    throw;
+  } catch (...) {
+    if (context.run && !context.began) context.run->Abandon();
+    throw;
+  }
+}
+
+}  // namespace yoke

@@ -1,0 +1,65 @@
+// Dealer: deals the steps of a simulation of times, from a counter: nobody is asked by a message.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "strategy/strategy.h"
+
+namespace yoke {
+
+/// Of one world. All ranks call it, one at a time.
+class Dealer {
+ public:
+  /// `done`: steps done in earlier worlds.
+  Dealer(const Roles& roles, int ranks, int64_t done)
+      : roles_(roles),
+        leases_(roles.workers / roles.team),
+        team_done_(leases_.size()),
+        asked_(ranks),
+        rank_done_(ranks),
+        next_(done),
+        done_(done) {}
+
+  /// Opens a round with steps up to `last`, when all ranks have left the one before.
+  void Open(int64_t last) {
+    last_ = last;
+    for (auto& lease : leases_) lease.clear();
+    std::ranges::fill(asked_, 0);
+  }
+
+  /// The next step of this rank, which is that of its whole team. Negative: none is left, or the
+  /// round is over().
+  template <typename Over>
+  int64_t Next(int rank, const Over& over) {
+    if (rank < roles_.servers) return -1;
+    std::vector<int64_t>& lease = leases_[TeamOf(rank)];
+    const size_t which = asked_[rank]++;
+    if (which == lease.size()) lease.push_back(next_ < last_ && !over() ? next_++ : -1);
+    return lease[which];
+  }
+
+  /// A rank has ended a step. Its team has, when the first of it has.
+  void Ended(int rank) {
+    if (++rank_done_[rank] <= team_done_[TeamOf(rank)]) return;
+    ++team_done_[TeamOf(rank)];
+    ++done_;
+  }
+
+  int64_t dealt() const { return next_; }
+  int64_t done() const { return done_; }  ///< Steps ended by a rank.
+
+ private:
+  size_t TeamOf(int rank) const { return (rank - roles_.servers) / roles_.team; }
+
+  Roles roles_;
+  std::vector<std::vector<int64_t>> leases_;  // by team
+  std::vector<int64_t> team_done_;            // by team
+  std::vector<size_t> asked_;                 // by rank
+  std::vector<int64_t> rank_done_;            // by rank
+  int64_t next_, done_;
+  int64_t last_ = 0;
+};
+
+}  // namespace yoke

@@ -1,0 +1,59 @@
+// TimedRank: what Replica does, without gradients.
+#include "train/times_only/timed_rank.h"
+
+#include <vector>
+
+namespace yoke {
+
+TimedRank::TimedRank(const Job& job, const TimedModel& model, const Communicator& world,
+                     int64_t steps_per_epoch)
+    : model_(model),
+      entry_(StrategyOf(job)),
+      meetings_(world.BilledBy(model.scale)),
+      params_(model.layout, Cpu()),
+      gradients_(model.layout, Cpu()),
+      state_(model.layout, *model.rule, Cpu()),
+      executor_(model.executor, model.graph, model.layers, world, model.devices[0]) {
+  strategy_ = entry_.make(job.cluster, {.world = world.BilledBy(model.scale),
+                                        .params = params_,
+                                        .gradients = gradients_,
+                                        .rule = *model.rule,
+                                        .state = state_,
+                                        .clip_norm = job.train.Float("clip_norm"),
+                                        .seed = job.seed(),
+                                        .steps_per_epoch = steps_per_epoch,
+                                        .head = model.head ? &*model.head : nullptr});
+  work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
+  work_.head = strategy_->RemoteHead();
+}
+
+void TimedRank::Begin(bool mean) {
+  if (mean) meetings_.AllReduce(params_.values());
+  meetings_.Broadcast(params_.values(), 0);
+  for (size_t i = 0; i < state_.names().size(); ++i)
+    meetings_.Broadcast(state_.array(static_cast<int>(i)), 0);
+  strategy_->Prepare();
+}
+
+void TimedRank::Step(const StrategyStep& step) {
+  const ParamView view = strategy_->View(step);
+  work_.learning_rate = step.learning_rate;
+  executor_.Step(model_.batch, view, work_);
+  strategy_->Step(step);
+}
+
+/// With the sum for the distance of replicas (Replica::Exchange).
+void TimedRank::Settle() {
+  strategy_->Quiesce();
+  strategy_->Model();
+  if (!entry_.replicas_differ) return;
+  std::vector<float> values(params_.values().count);
+  meetings_.AllReduce(values);
+}
+
+bool TimedRank::Recover() {
+  const Strategy::Rescued rescued = strategy_->Recover();
+  return rescued.values.data || !entry_.replicas_differ;
+}
+
+}  // namespace yoke

@@ -1,0 +1,44 @@
+// TimedRank: one rank of a simulation of times: the job's strategy on a shrunken model.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "strategy/strategy.h"
+#include "train/times_only/timed_model.h"
+
+namespace yoke {
+
+class TimedRank {
+ public:
+  /// All must outlive it. `steps_per_epoch`: of one replica, if all were in step.
+  TimedRank(const Job& job, const TimedModel& model, const Communicator& world,
+            int64_t steps_per_epoch);
+
+  /// Before the first step: copies values and state from rank 0, as Replica does; first, if `mean`,
+  /// the ranks take the mean of their values.
+  void Begin(bool mean);
+  void Step(const StrategyStep& step);
+  /// After the last step before a meeting, at it, and after it.
+  void Idle() { strategy_->Idle(); }
+  void Settle();
+  void Finish() { strategy_->Finish(); }
+
+  ExchangeCounts Counts() const { return strategy_->Counts(); }
+  /// After a rank is lost: ends the strategy's threads. Whether this rank has the model.
+  bool Recover();
+
+ private:
+  const TimedModel& model_;
+  const StrategyEntry& entry_;
+  Communicator meetings_;  // for values that are not the strategy's to send
+  ParamStore params_;
+  Gradients gradients_;
+  RuleState state_;
+  ChargedExecutor executor_;
+  std::unique_ptr<Strategy> strategy_;
+  ExecutorStep work_;
+};
+
+}  // namespace yoke

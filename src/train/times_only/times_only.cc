@@ -1,0 +1,300 @@
+// Times only: worlds, rounds and checkpoints.
+#include "train/times_only/times_only.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "optim/schedule.h"
+#include "train/exchange.h"
+#include "train/leader.h"
+#include "train/record/record.h"
+#include "train/recovery/smaller_job.h"
+#include "train/times_only/dealer.h"
+#include "train/times_only/timed_rank.h"
+
+namespace yoke {
+namespace {
+
+/// What a rank sends of itself before the survivors continue (recovery.cc).
+constexpr size_t kStateBytes = 160;
+
+/// Progress that outlives a world.
+struct Progress {
+  int64_t steps = 0;
+  double examples = 0;
+  bool operator==(const Progress&) const = default;
+};
+
+/// The ranks of one world, and the steps that they take together.
+struct World {
+  World(const Job& of_job, const RunContext& context, int ranks, const Progress& at)
+      : job(of_job),
+        roles(RolesIn(StrategyOf(job), job.cluster, ranks)),
+        model(job, context.data.train->Info(), ranks),
+        begun(at),
+        dealer(roles, ranks, at.steps),
+        counts(ranks) {
+    const int64_t each = model.batch.size * roles.workers;
+    steps_per_epoch = std::max<int64_t>(1, (context.data.train->Size() + each - 1) / each);
+    step_examples = static_cast<double>(model.batch.size * roles.team);
+  }
+
+  Progress progress() const {
+    const auto steps = static_cast<double>(dealer.done() - begun.steps);
+    return {.steps = dealer.done(), .examples = begun.examples + steps * step_examples};
+  }
+
+  const Job job;
+  const Roles roles;
+  const TimedModel model;
+  const Progress begun;
+  Dealer dealer;
+  std::vector<ExchangeCounts> counts;  // by rank, at the end
+  int64_t steps_per_epoch = 1;         // of one replica, if all are in step
+  double step_examples = 0;            // of a team's step
+  // The round that the ranks are in, or have met after:
+  int64_t opened = 0, decided = 0;
+  bool saves = false, ends = false;
+};
+
+class TimesOnly : public SimulatedBody {
+ public:
+  TimesOnly(const Job& job, const RunRequest& request, RunContext& context)
+      : job_(job),
+        request_(request),
+        context_(context),
+        record_(MakeRecord(context.run->path())),
+        observers_(request.observers),
+        schedule_(MakeSchedule(job.train.Has("schedule") ? job.train.Raw("schedule") : Value())) {
+    observers_.insert(observers_.begin(), record_.get());
+    if (job.train.Has("time_limit"))
+      time_limit_ = ParseDuration(job.train.String("time_limit"), "train.time_limit");
+    world_.emplace(job_, context_, static_cast<int>(job.cluster.Int("replicas")), Progress());
+  }
+
+  void Enter(const Communicator& world, const SimulatedPlace& place) override {
+    if (place.world != number_) NextWorld(world, place);
+    const bool leads = world.rank() == 0;
+    if (leads) Tell(world.size());
+    context_.began = true;
+    if (place.world > 0) {
+      if (leads && context_.went_back) AccessCheckpoint(world);
+      world.AllGather(std::vector<std::byte>(kStateBytes));
+    }
+    TimedRank rank(world_->job, world_->model, world, world_->steps_per_epoch);
+    try {
+      rank.Begin(place.world > 0 && mean_);
+      has_model_ = false;
+      while (!Round(world, rank)) continue;
+      world_->counts[world.rank()] = rank.Counts();
+      world.Barrier();
+      if (leads) End(place);
+      rank.Finish();
+    } catch (const RankLost&) {
+      has_model_ = rank.Recover() || has_model_;
+      throw;
+    }
+  }
+
+ private:
+  /// Called by the first rank that enters it.
+  void NextWorld(const Communicator& world, const SimulatedPlace& place) {
+    number_ = place.world;
+    Progress progress = world_->progress();
+    const std::string lost =
+        fmt::format("rank {} of {} is lost", fmt::join(place.lost, ", "), world_->counts.size());
+    mean_ = !has_model_;
+    if (request_.cluster->failures.replace) {
+      context_.went_back = true;
+      progress = saved_;
+      messages_.push_back(
+          fmt::format("{}: its node is replaced, back to step {}", lost, progress.steps));
+    } else {
+      messages_.push_back(
+          fmt::format("{}: {} continue from step {}", lost, world.size(), progress.steps));
+    }
+    Job smaller = SmallerJob(world_->job, world.size(), messages_);
+    world_.emplace(smaller, context_, world.size(), progress);
+  }
+
+  // Rounds.
+
+  /// The steps up to the next meeting, and what is done there. True after the last one.
+  bool Round(const Communicator& world, TimedRank& rank) {
+    World& here = *world_;
+    const int64_t round = here.decided;
+    if (here.opened == round) {
+      here.dealer.Open(LastStep());
+      ++here.opened;
+    }
+    const auto over = [&] { return !StopReason(world).empty() || MinutesAreOver(world); };
+    const double began = world.Now();
+    for (int64_t s; (s = here.dealer.Next(world.rank(), over)) >= 0;) {
+      rank.Step(SettingsOf(s));
+      here.dealer.Ended(world.rank());
+      if (context_.timeline && number_ == 0) context_.timeline->Step(world.rank());
+    }
+    rank.Idle();
+    world.Barrier();
+    if (world.rank() == 0) stepped_ += world.Now() - began;
+    rank.Settle();
+    if (here.decided == round) Decide(world);
+    const bool saves = here.saves, ends = here.ends;
+    if (saves) {
+      if (world.rank() == 0) Save(world);
+      world.Barrier();
+    }
+    return ends;
+  }
+
+  /// The first rank that has met the others.
+  void Decide(const Communicator& world) {
+    ++world_->decided;
+    reason_ = StopReason(world);
+    world_->ends = !reason_.empty() || Remaining() <= 0;
+    world_->saves = world_->ends || MinutesAreOver(world) ||
+                    (EverySteps() > 0 && world_->dealer.done() % EverySteps() == 0) || EpochIsDue();
+    if (reason_.empty()) reason_ = request_.steps > 0 ? "step_limit" : "finished";
+  }
+
+  /// Of the whole run, after what is done.
+  int64_t Remaining() const {
+    const Progress done = world_->progress();
+    if (request_.steps > 0) return request_.steps - done.steps;
+    const double all =
+        static_cast<double>(job_.train.Int("epochs")) * StepsOfEpoch() * world_->step_examples;
+    return static_cast<int64_t>(std::ceil((all - done.examples) / world_->step_examples - 1e-9));
+  }
+
+  /// A checkpoint due by steps or at the end of an epoch ends a round.
+  int64_t LastStep() const {
+    const int64_t done = world_->dealer.done();
+    int64_t last = done + Remaining();
+    if (EverySteps() > 0) last = std::min(last, done + EverySteps() - done % EverySteps());
+    if (request_.steps > 0) return last;
+    const auto epoch = static_cast<int64_t>(StepsOfEpoch());
+    return std::min(last, done + epoch - done % epoch);
+  }
+
+  /// Steps of all teams.
+  double StepsOfEpoch() const {
+    const int teams = world_->roles.workers / world_->roles.team;
+    return static_cast<double>(world_->steps_per_epoch) * teams;
+  }
+  int64_t EverySteps() const { return job_.checkpoint.Int("every_steps"); }
+  bool EpochIsDue() const {
+    const int64_t every = job_.checkpoint.Int("every_epochs");
+    const auto steps = every * static_cast<int64_t>(StepsOfEpoch());
+    return request_.steps == 0 && every > 0 && world_->dealer.done() % steps == 0;
+  }
+  bool MinutesAreOver(const Communicator& world) const {
+    const double minutes = job_.checkpoint.Float("every_minutes");
+    return minutes > 0 && world.Now() - saved_at_ >= 60 * minutes;
+  }
+  /// Why the run ends before its last step, or "".
+  std::string StopReason(const Communicator& world) const {
+    if (request_.stop_signal && *request_.stop_signal != 0) return "interrupted";
+    return time_limit_ > 0 && world.Now() >= time_limit_ ? "time_limit" : "";
+  }
+
+  StrategyStep SettingsOf(int64_t s) const {
+    const int64_t batch = world_->model.batch.size;
+    return {.step = s,
+            .learning_rate = RateAt(s),
+            .highest_rate = RateAt(0),
+            .examples = batch,
+            .team_examples = batch * world_->roles.team};
+  }
+  double RateAt(int64_t s) const {
+    const auto epochs = static_cast<double>(job_.train.Int("epochs"));
+    const double epoch = std::min(epochs, static_cast<double>(s) / StepsOfEpoch());
+    return job_.train.Float("learning_rate") *
+           schedule_->Factor({.epoch = epoch, .epochs = epochs});
+  }
+
+  /// Rank 0 writes the checkpoint; what it holds is certain when it is written.
+  void Save(const Communicator& world) {
+    const Progress progress = world_->progress();
+    AccessCheckpoint(world);
+    saved_ = progress;
+    saved_at_ = world.Now();
+  }
+  void AccessCheckpoint(const Communicator& world) const {
+    if (request_.checkpoint_bytes_per_second > 0)
+      world.Sleep(world_->model.CheckpointBytes() / request_.checkpoint_bytes_per_second);
+  }
+
+  // Events.
+
+  void Tell(int ranks) {
+    const StartEvent start = {.run = context_.run->path(),
+                              .parameters = world_->model.graph.layout().Parameters(),
+                              .devices = world_->model.devices,
+                              .hardware = SimulatedHardware(request_, ranks) + ", times only",
+                              .executor = "single",
+                              .strategy = StrategyOf(world_->job).name,
+                              .world = ranks,
+                              .train_examples = context_.data.train->Size(),
+                              .test_examples = context_.data.test ? context_.data.test->Size() : 0,
+                              .epochs_done = Epochs(),
+                              .epochs = job_.train.Int("epochs")};
+    for (Observer* observer : observers_) observer->Start(start);
+    for (const std::string& message : std::exchange(messages_, {}))
+      for (Observer* observer : observers_) observer->Message(message);
+  }
+
+  double Epochs() const {
+    return world_->progress().examples / static_cast<double>(context_.data.train->Size());
+  }
+
+  void End(const SimulatedPlace& place) {
+    const int64_t steps = world_->dealer.done();
+    end_ = {.run = context_.run->path(),
+            .seconds = stepped_,
+            .epochs = Epochs(),
+            .step = steps,
+            .test = {},
+            .reason = reason_,
+            .sentence = fmt::format("{} steps of times only: there are no weights", steps)};
+    if (reason_ == "interrupted") end_.exit_status = 128 + request_.stop_signal->load();
+    end_.memory = {.peak = PeakMemory(), .before_model = context_.before_model};
+    end_.exchange = Summary(world_->counts, stepped_, 0, world_->roles.servers);
+    end_.exchange.pop_back();  // the distance of replicas that hold nothing
+    end_.exchange.emplace_back("step_seconds", stepped_);
+    end_.virtual_seconds = saved_at_;
+    end_.cost = request_.CostOf(end_.virtual_seconds);
+    end_.lost = place.lost_nodes;
+    for (Observer* observer : observers_) observer->End(end_);
+  }
+
+  const Job& job_;
+  const RunRequest& request_;
+  RunContext& context_;
+  std::unique_ptr<Observer> record_;
+  std::vector<Observer*> observers_;
+  std::unique_ptr<Schedule> schedule_;
+  double time_limit_ = 0;
+  std::optional<World> world_;
+  int number_ = 0;          // of the world
+  bool has_model_ = false;  // a rank of the world that has lost another
+  bool mean_ = false;       // the world begins with the mean of the replicas
+  Progress saved_;          // in the newest checkpoint,
+  double saved_at_ = 0;     // and when that was written
+  double stepped_ = 0;      // seconds in steps
+  std::string reason_;
+  std::vector<std::string> messages_;
+};
+
+}  // namespace
+
+std::unique_ptr<SimulatedBody> MakeTimesOnly(const Job& job, const RunRequest& request,
+                                             RunContext& context) {
+  return std::make_unique<TimesOnly>(job, request, context);
+}
+
+}  // namespace yoke
