@@ -1,0 +1,51 @@
+// StepTimer: runs of steps between two looks at the clock.
+#include "node/step_timer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/median.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kRun = 0.03;     // seconds
+constexpr double kWarmUp = 0.05;  // seconds, or one step
+constexpr int kEnough = 400;      // steps of a visit, once it has taken kShort seconds
+constexpr double kShort = 0.1;
+
+}  // namespace
+
+double StepTimer::Once() const {
+  const double began = Now();
+  step_();
+  return Now() - began;
+}
+
+void StepTimer::Visit(double seconds, int least) {
+  for (double warm = Once(); warm < kWarmUp;) warm += Once();
+  double spent = 0;
+  for (int done = 0; done < least || (spent < seconds && (done < kEnough || spent < kShort));) {
+    double run = 0;
+    int64_t steps = 0;
+    for (; steps == 0 || run < kRun; ++steps) run += times_.emplace_back(Once());
+    runs_.push_back(run / static_cast<double>(steps));
+    done += static_cast<int>(steps);
+    spent += run;
+  }
+}
+
+double StepTimer::Seconds() const { return Median(runs_); }
+
+double StepTimer::Sigma() const {
+  if (times_.size() < 3) return 0;
+  std::vector<double> sorted = times_;
+  std::sort(sorted.begin(), sorted.end());
+  const auto at = [&](double part) {
+    return sorted[static_cast<size_t>(part * static_cast<double>(sorted.size() - 1))];
+  };
+  return std::log(at(0.84) / at(0.16)) / 2;
+}
+
+}  // namespace yoke
