@@ -21,9 +21,6 @@
 namespace yoke {
 namespace {
 
-/// The job's learning rate is divided by this, so that the values stay finite at any batch.
-constexpr double kSlowly = 100;
-
 std::vector<std::string> GatherTexts(const Communicator& world, const std::string& mine) {
   std::vector<std::string> texts;
   for (const auto& one : world.AllGather(std::as_bytes(std::span(mine))))
@@ -137,8 +134,9 @@ MachineProfile MeasureHere(const Job& given, const Reader& data, const ThreadPla
        .reference_kernels = job.ReferenceKernels(),
        .threads = threads,
        .reads_in_step = EpochCursor::ThreadsReadingAhead(threads.threads) == 0,
-       .learning_rate = job.train.Float("learning_rate") / kSlowly,
+       .learning_rate = job.train.Float("learning_rate"),
        .clip_norm = job.train.Float("clip_norm"),
+       .examples = job.train.Int("epochs") * data.Size(),
        .seed = job.seed()});
 }
 

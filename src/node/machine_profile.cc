@@ -2,11 +2,14 @@
 #include "node/machine_profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "base/median.h"
 #include "base/random.h"
 #include "base/registry.h"
 #include "kernels/threads.h"
@@ -30,17 +33,10 @@ class Batches {
   Batches(const ProfileRequest& request, int64_t size)
       : request_(request),
         order_(Permutation(request.data.Size(), Random({request.seed, 1}))),
-        size_(std::min<int64_t>(size, std::ssize(order_))) {
-    if (!request_.reads_in_step) Read();
-  }
+        size_(std::min<int64_t>(size, std::ssize(order_))) {}
 
   int64_t size() const { return size_; }
-  const Batch& Next() {
-    if (request_.reads_in_step) Read();
-    return batch_;
-  }
-
- private:
+  const Batch& batch() const { return batch_; }
   void Read() {
     if (next_ + size_ > std::ssize(order_)) next_ = 0;
     const auto examples = std::span(order_).subspan(next_, size_);
@@ -48,6 +44,7 @@ class Batches {
     next_ += size_;
   }
 
+ private:
   const ProfileRequest& request_;
   std::vector<int64_t> order_;
   int64_t size_;
@@ -63,10 +60,11 @@ class Stepper {
         params_(request.graph.layout(), Cpu()),
         states_(request.graph.MakeStates()),
         gradients_(request.graph.layout(), Cpu()),
-        state_(request.graph.layout(), request.rule, Cpu()) {
+        state_(request.graph.layout(), request.rule, Cpu()),
+        learning_rate_(request.learning_rate) {
     const std::string reason = entry.supports({&Cpu()});
     Require(reason.empty(), "executor {} {}", entry.name, reason);
-    Initialize(params_, request.seed, KernelThreads());
+    Restart();
     if (entry.step_examples)
       step_examples_ = entry.step_examples(node, request.batch, request.data.Size());
     executor_ = entry.make(node, {.graph = request.graph,
@@ -87,28 +85,54 @@ class Stepper {
   void Step(const Batch& batch) {
     ParamView view = params_.View(&gradients_);
     view.states = &states_;
-    executor_->Step(batch, view, {.learning_rate = request_.learning_rate});
+    const double part =
+        std::min(1.0, static_cast<double>(batch.size) / static_cast<double>(step_examples()));
+    const StepResult result =
+        executor_->Step(batch, view, {.learning_rate = part * learning_rate_});
     if (executor_->in_place())
       params_.Publish();
     else
-      Update(request_.clip_norm);
+      Update(part * learning_rate_, request_.clip_norm);
+    if (std::isfinite(result.loss)) return;
+    learning_rate_ /= 10;
+    examples_ = request_.examples;
   }
 
-  void Update(double clip_norm = 0) {
+  /// Starts again where the job's training is over.
+  void Prepare() {
+    if (request_.examples > 0 && examples_ >= request_.examples) Restart();
+  }
+
+  /// The median seconds of its updates so far; 0: there were none.
+  double UpdateSeconds() const { return updates_.empty() ? 0 : Median(updates_); }
+
+ private:
+  void Update(double learning_rate, double clip_norm) {
+    const double began = Now();
     Apply(params_, {.rule = request_.rule,
                     .state = state_,
                     .gradients = gradients_,
-                    .learning_rate = request_.learning_rate,
+                    .learning_rate = learning_rate,
                     .clip_norm = clip_norm});
+    updates_.push_back(Now() - began);
   }
 
- private:
+  void Restart() {
+    examples_ = 0;
+    Initialize(params_, request_.seed, KernelThreads());
+    for (size_t i = 0; i < state_.names().size(); ++i) Fill(state_.array(static_cast<int>(i)), 0);
+    params_.Publish();
+  }
+
   const ProfileRequest& request_;
   int64_t step_examples_ = 0;
   ParamStore params_;
   LayerStates states_;
   Gradients gradients_;
   RuleState state_;
+  double learning_rate_;
+  int64_t examples_ = 0;  // since the initial values
+  std::vector<double> updates_;
   std::unique_ptr<Executor> executor_;
 };
 
@@ -116,7 +140,15 @@ class Stepper {
 struct Measured {
   Measured(const ProfileRequest& request, Stepper& stepper, int64_t size)
       : batches(std::make_unique<Batches>(request, size)),
-        timer([&stepper, from = batches.get()] { stepper.Step(from->Next()); }) {}
+        timer(
+            [&request, &stepper, from = batches.get()] {
+              stepper.Prepare();
+              if (!request.reads_in_step) from->Read();
+            },
+            [&request, &stepper, from = batches.get()] {
+              if (request.reads_in_step) from->Read();
+              stepper.Step(from->batch());
+            }) {}
   StepTime Result() const {
     return {.batch = batches->size(),
             .seconds = timer.Seconds(),
@@ -156,21 +188,12 @@ std::vector<StepTime> MeasureSteps(const ProfileRequest& request, Stepper& stepp
   return steps;
 }
 
-/// Bytes per second of the rule's update; of the sum of two vectors if it has no dense values.
-void MeasureUpdate(const ProfileRequest& request, Stepper& stepper, double seconds,
-                   MachineProfile& profile) {
-  const bool dense = request.graph.layout().dense_size() > 0;
-  std::vector<float> sum(dense ? 0 : 1 << 20), part(sum.size());
-  StepTimer timer([&] {
-    if (dense)
-      stepper.Update();
-    else
-      AddScaled(Values(sum), 0.5F, ConstValues(part));
-  });
+/// Bytes per second of adding vectors of 4 MiB: what a model without dense values tells nothing of.
+double SpeedOfSums(double seconds) {
+  std::vector<float> sum(1 << 20), part(sum.size());
+  StepTimer timer([] {}, [&] { AddScaled(Values(sum), 0.5F, ConstValues(part)); });
   timer.Visit(seconds);
-  const double bytes = dense ? stepper.UpdateCost().bytes : 12 * static_cast<double>(sum.size());
-  profile.bytes_per_second = bytes / timer.Seconds();
-  if (dense) profile.update_seconds = timer.Seconds();
+  return 12 * static_cast<double>(sum.size()) / timer.Seconds();
 }
 
 SpeedCurve Fit(const ProfileRequest& request, const Cost& update, const MachineProfile& profile) {
@@ -221,13 +244,16 @@ MachineProfile MeasureMachine(const ProfileRequest& request) {
   Check(request.batch > 0 && request.data.Size() > 0, "a profile needs a batch and examples");
   const ExecutorEntry& single = FindEntry(executors(), "executor", "single");
   const bool plain = request.executor.name == single.name;
-  constexpr double kForUpdate = 0.05, kForExecutor = 0.25;  // of the time
+  constexpr double kForSums = 0.05, kForExecutor = 0.25;  // of the time
   MachineProfile profile = {.threads = request.threads.threads};
   {
     Stepper stepper(request, single, Options());
-    const double left = 1 - kForUpdate - (plain ? 0 : kForExecutor);
+    const double left = 1 - kForSums - (plain ? 0 : kForExecutor);
     profile.steps = MeasureSteps(request, stepper, left * request.seconds);
-    MeasureUpdate(request, stepper, kForUpdate * request.seconds, profile);
+    const double bytes = stepper.UpdateCost().bytes;
+    if (bytes > 0) profile.update_seconds = stepper.UpdateSeconds();
+    profile.bytes_per_second =
+        bytes > 0 ? bytes / profile.update_seconds : SpeedOfSums(kForSums * request.seconds);
     profile.curve = Fit(request, stepper.UpdateCost(), profile);
   }
   const int64_t usual = std::min(request.batch, request.data.Size());

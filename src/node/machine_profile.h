@@ -22,8 +22,9 @@ struct ProfileRequest {
   bool reference_kernels = false;
   ThreadPlan threads = {};    ///< The caller has set its own: SetKernelThreads.
   bool reads_in_step = true;  ///< The computing threads read the batch: none reads ahead.
-  double learning_rate = 0;   ///< Small: the values must stay finite.
+  double learning_rate = 0;   ///< Of `batch`; smaller batches take a part of it.
   double clip_norm = 0;       ///< As train.clip_norm.
+  int64_t examples = 0;       ///< Of the job's training: then the copy starts again. 0: no limit.
   uint64_t seed = 1;
   double seconds = 10;  ///< About the time to spend; each batch is measured for 3 steps or more.
 };
@@ -32,7 +33,7 @@ struct ProfileRequest {
 struct StepTime {
   int64_t batch = 0;   ///< Examples.
   double seconds = 0;  ///< Median over runs of about 30 ms of their mean.
-  double sigma = 0;    ///< Of the logarithm of single steps, from their 16th and 84th percentile.
+  double sigma = 0;    ///< Standard deviation of the logarithm of single steps.
   int64_t steps = 0;   ///< That were timed.
 };
 
@@ -47,8 +48,10 @@ struct MachineProfile {
   SpeedCurve curve = {};        ///< Fitted: gives `step`; without title.
 };
 
-/// Trains a copy of the model on the CPU and measures it. Throws UserError if the executor does not
-/// take the job, and Error if the system refuses memory.
+/// Trains a copy of the model on the CPU as the job does, and measures it: steps are slower where
+/// training has brought values close to 0. If it explodes, it starts again at a tenth of the
+/// learning rate. Throws UserError if the executor does not take the job, and Error if the system
+/// refuses memory.
 MachineProfile MeasureMachine(const ProfileRequest& request);
 
 }  // namespace yoke

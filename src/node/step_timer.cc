@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "base/clock.h"
 #include "base/median.h"
@@ -18,6 +19,7 @@ constexpr double kShort = 0.1;
 }  // namespace
 
 double StepTimer::Once() const {
+  prepare_();
   const double began = Now();
   step_();
   return Now() - began;
@@ -40,12 +42,14 @@ double StepTimer::Seconds() const { return Median(runs_); }
 
 double StepTimer::Sigma() const {
   if (times_.size() < 3) return 0;
-  std::vector<double> sorted = times_;
-  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> differences;
+  for (size_t i = 1; i < times_.size(); ++i)
+    differences.push_back(std::log(times_[i] / times_[i - 1]));
+  std::sort(differences.begin(), differences.end());
   const auto at = [&](double part) {
-    return sorted[static_cast<size_t>(part * static_cast<double>(sorted.size() - 1))];
+    return differences[static_cast<size_t>(part * static_cast<double>(differences.size() - 1))];
   };
-  return std::log(at(0.84) / at(0.16)) / 2;
+  return (at(0.84) - at(0.16)) / 2 / std::numbers::sqrt2;
 }
 
 }  // namespace yoke

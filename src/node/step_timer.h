@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace yoke {
@@ -11,20 +12,24 @@ namespace yoke {
 /// shared spread over all that is measured.
 class StepTimer {
  public:
-  explicit StepTimer(std::function<void()> step) : step_(std::move(step)) {}
+  /// `prepare` is called before each step and not timed.
+  StepTimer(std::function<void()> prepare, std::function<void()> step)
+      : prepare_(std::move(prepare)), step_(std::move(step)) {}
 
   /// Warms up, then times steps for about `seconds`, at least `least` of them.
   void Visit(double seconds, int least = 1);
   /// The median of the mean seconds a step of each run; a run is about 30 ms of steps.
   double Seconds() const;
-  /// Half the distance of the 16th and 84th percentile of the logarithm of single steps.
+  /// Standard deviation of the logarithm of a step, from those of neighbours: half the distance of
+  /// the 16th and 84th percentile of their difference, divided by the root of 2. Slow changes are
+  /// not in it.
   double Sigma() const;
   int64_t steps() const { return static_cast<int64_t>(times_.size()); }
 
  private:
   double Once() const;
 
-  std::function<void()> step_;
+  std::function<void()> prepare_, step_;
   std::vector<double> times_;  // of single steps
   std::vector<double> runs_;   // their means
 };
