@@ -20,7 +20,7 @@
 namespace yoke {
 namespace {
 
-constexpr int kRounds = 3;      // visits of each batch
+constexpr int kRounds = 3;      // visits of each batch but the job's
 constexpr int kLeastSteps = 3;  // of each batch, in all
 /// Other batches than the job's are left out if their steps would take so many times the time for
 /// them.
@@ -167,24 +167,27 @@ std::vector<int64_t> Sizes(int64_t batch, int64_t examples) {
   return sizes;
 }
 
-/// The steps of each batch. The job's gets twice the time of another.
+/// The steps of each batch: the job's in one go, which is its training from the beginning, for
+/// twice the time of another; then the others by turns.
 std::vector<StepTime> MeasureSteps(const ProfileRequest& request, Stepper& stepper,
                                    double seconds) {
   const int64_t usual = std::min(request.batch, request.data.Size());
   const std::vector<int64_t> sizes = Sizes(usual, request.data.Size());
-  const double visit = seconds / (kRounds * static_cast<double>(sizes.size() + 1));
+  const double each = seconds / static_cast<double>(sizes.size() + 1);
   std::vector<Measured> all;
-  Measured first(request, stepper, usual);
-  first.timer.Visit(visit);
-  const double example = first.timer.Seconds() / static_cast<double>(usual);
+  all.reserve(sizes.size());
+  Measured& job = all.emplace_back(request, stepper, usual);
+  job.timer.Visit(2 * each, kLeastSteps);
+  const double example = job.timer.Seconds() / static_cast<double>(usual);
   for (const int64_t size : sizes)
-    if (size == usual || kLeastSteps * example * double(size) < kTooLong * kRounds * visit)
+    if (size != usual && kLeastSteps * example * double(size) < kTooLong * each)
       all.emplace_back(request, stepper, size);
   for (int round = 0; round < kRounds; ++round)
-    for (Measured& one : all)
-      one.timer.Visit(one.batches->size() == usual ? 2 * visit : visit, kLeastSteps / kRounds);
+    for (Measured& one : std::span(all).subspan(1))
+      one.timer.Visit(each / kRounds, kLeastSteps / kRounds);
   std::vector<StepTime> steps;
   for (const Measured& one : all) steps.push_back(one.Result());
+  std::ranges::sort(steps, {}, &StepTime::batch);
   return steps;
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kRun = 0.03;     // seconds
 constexpr double kWarmUp = 0.05;  // seconds, or one step
-constexpr int kEnough = 400;      // steps of a visit, once it has taken kShort seconds
+constexpr int kEnough = 2000;     // steps of a visit, once it has taken kShort seconds
 constexpr double kShort = 0.1;
 
 }  // namespace
