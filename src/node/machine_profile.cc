@@ -20,8 +20,9 @@
 namespace yoke {
 namespace {
 
-constexpr int kRounds = 3;      // visits of each batch but the job's
-constexpr int kLeastSteps = 3;  // of each batch, in all
+constexpr int kRounds = 3;             // visits of each batch but the job's
+constexpr int kMostOfTraining = 2000;  // steps of the job's batch
+constexpr int kLeastSteps = 3;         // of each batch, in all
 /// Other batches than the job's are left out if their steps would take so many times the time for
 /// them.
 constexpr double kTooLong = 3;
@@ -177,7 +178,7 @@ std::vector<StepTime> MeasureSteps(const ProfileRequest& request, Stepper& stepp
   std::vector<Measured> all;
   all.reserve(sizes.size());
   Measured& job = all.emplace_back(request, stepper, usual);
-  job.timer.Visit(2 * each, kLeastSteps);
+  job.timer.Visit(2 * each, kLeastSteps, kMostOfTraining);
   const double example = job.timer.Seconds() / static_cast<double>(usual);
   for (const int64_t size : sizes)
     if (size != usual && kLeastSteps * example * double(size) < kTooLong * each)

@@ -13,8 +13,7 @@ namespace {
 
 constexpr double kRun = 0.03;     // seconds
 constexpr double kWarmUp = 0.05;  // seconds, or one step
-constexpr int kEnough = 2000;     // steps of a visit, once it has taken kShort seconds
-constexpr double kShort = 0.1;
+constexpr double kShort = 0.1;    // seconds
 
 }  // namespace
 
@@ -25,10 +24,10 @@ double StepTimer::Once() const {
   return Now() - began;
 }
 
-void StepTimer::Visit(double seconds, int least) {
+void StepTimer::Visit(double seconds, int least, int enough) {
   for (double warm = Once(); warm < kWarmUp;) warm += Once();
   double spent = 0;
-  for (int done = 0; done < least || (spent < seconds && (done < kEnough || spent < kShort));) {
+  for (int done = 0; done < least || (spent < seconds && (done < enough || spent < kShort));) {
     double run = 0;
     int64_t steps = 0;
     for (; steps == 0 || run < kRun; ++steps) run += times_.emplace_back(Once());
