@@ -187,6 +187,7 @@ std::vector<StepTime> MeasureSteps(const ProfileRequest& request, Stepper& stepp
     for (Measured& one : std::span(all).subspan(1))
       one.timer.Visit(each / kRounds, kLeastSteps / kRounds);
   std::vector<StepTime> steps;
+  steps.reserve(all.size());
   for (const Measured& one : all) steps.push_back(one.Result());
   std::ranges::sort(steps, {}, &StepTime::batch);
   return steps;
