@@ -52,6 +52,13 @@ OptionSpec Number(const char* name, const char* help) {
 OptionSpec Sub(const char* name, const char* help) {
   return {.name = name, .type = kTable, .help = help};
 }
+/// A path in quotes, or a table in place of the file.
+OptionSpec Curve(const Value& nodes) {
+  const Value* given = nodes.Find("curve");
+  OptionSpec curve = Text("curve", "The speed of the device that computes, or a file with it.");
+  if (given && given->AsTable()) curve.type = kTable;
+  return curve;
+}
 OptionSpec Needed(OptionSpec spec) {
   spec.required = true;
   return spec;
@@ -105,7 +112,10 @@ void TakeSpeed(const Options& options, const Value& table, const std::string& fi
   }
   Require(!curve || !curves, "{}: the node has a curve too: leave one of them out",
           options.Where("curves"));
-  if (curve) kind.curves[""] = ReadSpeedCurve(PathFrom(file, options.String("curve")));
+  if (curve)
+    kind.curves[""] = table.Find("curve")->AsTable()
+                          ? SpeedCurveOf(options.Raw("curve"), "nodes.curve")
+                          : ReadSpeedCurve(PathFrom(file, options.String("curve")));
   if (curves) {
     for (const auto& [device, path] : *options.Raw("curves").AsTable()) {
       Require(path.AsString(), "{}: nodes.curves.{}: expected a path in quotes, got {}",
@@ -136,7 +146,7 @@ NodeKind ReadKind(const Value& table, const std::string& file) {
       Whole("threads", 0, 0, "Of a replica's CPU; 0: its curve's, or 1."),
       Rate("operations_per_second", "Floating-point operations of a replica."),
       Rate("bytes_per_second", "Of a replica's memory."),
-      Text("curve", "A file with the speed of the device that computes."),
+      Curve(table),
       Sub("curves", "Such a file for each of several devices, by its name in the job."),
       Sub("jitter", "How the time of equal work varies."),
       Sub("slow", "Stragglers."),

@@ -27,6 +27,10 @@ double SpeedCurve::Seconds(const Cost& cost, const WorkPlace& place) const {
 }
 
 SpeedCurve ReadSpeedCurve(const std::string& path) {
+  return SpeedCurveOf(ReadToml(path), "device");
+}
+
+SpeedCurve SpeedCurveOf(const Value& table, const std::string& section) {
   const auto number = [](const char* name, const char* help) {
     return OptionSpec{.name = name,
                       .type = OptionType::kFloat,
@@ -57,7 +61,7 @@ SpeedCurve ReadSpeedCurve(const std::string& path) {
        .minimum = 1,
        .maximum = 4096},
       number("thread_bytes_per_second", "Of one thread alone; 0: as all.")};
-  const Options options("device", ReadToml(path), specs);
+  const Options options(section, table, specs);
   return {.title = options.String("title"),
           .operations_per_second = options.Float("operations_per_second"),
           .half_batch = options.Float("half_batch"),

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/cost.h"
+#include "base/value.h"
 
 namespace yoke {
 
@@ -29,5 +30,7 @@ struct SpeedCurve {
 
 /// Reads a curve (examples/devices). Throws UserError with file and key.
 SpeedCurve ReadSpeedCurve(const std::string& path);
+/// The same from a table; `section` precedes its keys in messages.
+SpeedCurve SpeedCurveOf(const Value& table, const std::string& section);
 
 }  // namespace yoke

@@ -155,6 +155,26 @@ threads = 4
   EXPECT_THROW(Seconds(two, {.device = "emulated:1", .examples = 10}), UserError);
 }
 
+TEST(ClusterFile, ACurveMayStandInTheFile) {
+  const SimulatedRanks cluster = Read(R"([[nodes]]
+[nodes.curve]
+title = "A device"
+source = "Made up"
+operations_per_second = 1e9
+half_batch = 10
+bytes_per_second = 2e8
+threads = 2
+)" + std::string(kNetwork))
+                                     .Simulated(1);
+  EXPECT_EQ(cluster.NodeAt(0).cpu_threads, 2);
+  EXPECT_DOUBLE_EQ(Seconds(cluster, {.examples = 20})[0], 2);
+  EXPECT_THAT(Refusal("[[nodes]]\ncurve = { title = \"a\", source = \"b\", launch = 1 }\n" +
+                      std::string(kNetwork)),
+              HasSubstr(":2: unknown key 'nodes.curve.launch'; did you mean 'launch_seconds'?"));
+  EXPECT_THAT(Refusal("[[nodes]]\ncurve = 5\n" + std::string(kNetwork)),
+              HasSubstr(":2: nodes.curve: expected"));
+}
+
 TEST(ClusterFile, RacksAndRegions) {
   const ClusterFile file = Read(std::string(kNode) + kNetwork +
                                 "racks = { nodes = 3, oversubscription = 2 }\n"

@@ -1,0 +1,147 @@
+// Profile: opens job and data, lets the ranks measure, writes the file and says what it holds.
+#include "cli/profile.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/check.h"
+#include "cli/profile_ranks.h"
+#include "cli/run_options.h"
+#include "comm/launcher.h"
+#include "comm/threads.h"
+#include "data/output_file.h"
+
+namespace yoke {
+namespace {
+
+/// Ranks that do not compute wait for those that measure a large model.
+constexpr double kTimeout = 600;
+
+std::string Today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts = {};
+  localtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &parts);
+  return text;
+}
+
+std::string CommandOf(const ProfileOrder& order, const Launch& launch) {
+  std::string text = launch.launcher.empty() ? "" : fmt::format("mpirun -n {} ", launch.size);
+  text += fmt::format("yoke simulate {} --profile {}", order.job, order.file);
+  for (const Override& key : order.keys) {
+    if (key.key == "cluster.replicas" && !launch.launcher.empty()) continue;  // the launcher's
+    text += key.flag == "--set" ? fmt::format(" --set {}={}", key.key, key.value)
+                                : fmt::format(" {} {}", key.flag, key.value);
+  }
+  return text;
+}
+
+std::string SubjectOf(const Job& job) {
+  return fmt::format("{}: batch {}, executor {}, {}", job.name, job.train.Int("batch"),
+                     job.node.String("executor"), job.node.String("precision"));
+}
+
+std::string Plural(int64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string Seconds(double seconds) {
+  return seconds < 1 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.3g} s", seconds);
+}
+
+Json ToObject(const MeasuredNode& node) {
+  const MachineProfile& profile = node.profile;
+  Json steps = Json::object();
+  for (const StepTime& step : profile.steps) steps[std::to_string(step.batch)] = step.seconds;
+  const SpeedCurve curve = node.Curve();
+  return {{"host", node.host},
+          {"cpu", node.cpu},
+          {"ranks", node.ranks},
+          {"usable_cores", node.usable_cores},
+          {"cores", node.Cores()},
+          {"threads", profile.threads},
+          {"batch", profile.step.batch},
+          {"step_seconds", profile.step.seconds},
+          {"seconds_per_step", steps},
+          {"update_seconds", profile.update_seconds},
+          {"sigma", profile.step.sigma},
+          {"operations_per_second", curve.operations_per_second},
+          {"memory_bytes_per_second", profile.bytes_per_second},
+          {"launch_seconds", curve.launch_seconds}};
+}
+
+/// The figures of the first machine, and all of them.
+Json ToObject(const ProfileOrder& order, const Job& job, const WorldProfile& found) {
+  Json object = {
+      {"file", order.file}, {"job", order.job}, {"executor", job.node.String("executor")}};
+  object.update(ToObject(found.nodes[0]));
+  const MeasuredNetwork& network = found.network;
+  object["network"] = network.measured ? "measured" : "assumed";
+  object["latency"] = network.latency;
+  object["bytes_per_second"] = network.bytes_per_second;
+  if (network.copy_bytes_per_second > 0)
+    object["copy_bytes_per_second"] = network.copy_bytes_per_second;
+  for (const MeasuredNode& node : found.nodes) object["machines"].push_back(ToObject(node));
+  return object;
+}
+
+std::string Sentence(const ProfileOrder& order, const WorldProfile& found) {
+  const MeasuredNode& node = found.nodes[0];
+  const StepTime& step = node.profile.step;
+  std::string text =
+      fmt::format("{}: a step of {} takes {} on {} of {} (single steps vary by {:.1f} %)",
+                  order.file, Plural(step.batch, "example"), Seconds(step.seconds),
+                  Plural(node.profile.threads, "thread"), node.cpu, 100 * step.sigma);
+  int ranks = 0;
+  for (const MeasuredNode& one : found.nodes) ranks += one.ranks;
+  if (ranks == 1) return text + "; the network is assumed, edit it";
+  return text + fmt::format("; a message between two of {} on {} takes {:.1f} us and {:.3g} MB/s",
+                            Plural(ranks, "replica"), Plural(std::ssize(found.nodes), "machine"),
+                            1e6 * found.network.latency, found.network.bytes_per_second / 1e6);
+}
+
+MeasuredCluster ClusterOf(const ProfileOrder& order, const Job& job, const WorldProfile& found) {
+  const MeasuredNode& first = found.nodes[0];
+  return {.title = fmt::format("{} with {}", Plural(std::ssize(found.nodes), "machine"), first.cpu),
+          .command = CommandOf(order, FindLaunch()),
+          .when = Today(),
+          .subject = SubjectOf(job),
+          .nodes = found.nodes,
+          .network = found.network};
+}
+
+}  // namespace
+
+void WriteProfile(const ProfileOrder& order, Output& out) {
+  const Launch launch = FindLaunch();
+  const bool launched = !launch.launcher.empty();
+  Overrides keys = order.keys;
+  if (launched)
+    SetReplicas(
+        launch.size,
+        fmt::format("{} started {} processes, and each is a replica", launch.launcher, launch.size),
+        keys);
+  const Job job = LoadJob(order.job, keys);
+  RequireOnlyTheCpu(job);
+  const DataSets data = OpenData(job.data(), job.seed());
+  const auto measure = [&](const Communicator& world) {
+    std::optional<OutputFile> file;  // refused before anything is measured
+    if (world.rank() == 0) file.emplace(order.file);
+    const WorldProfile found = MeasureWorld(job, *data.train, world, launched);
+    if (!file) return;
+    file->Write(FormatCluster(ClusterOf(order, job, found)));
+    file->Commit();
+    out.Event("profile", ToObject(order, job, found));
+    if (!order.quiet) out.Text(Sentence(order, found));
+  };
+  if (launched) return RunMpi({.timeout = kTimeout}, measure);
+  RunThreads({.ranks = static_cast<int>(job.cluster.Int("replicas")), .timeout = kTimeout},
+             measure);
+}
+
+}  // namespace yoke

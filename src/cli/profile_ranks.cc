@@ -1,0 +1,230 @@
+// ProfileRanks: ranks find their machine, compute in turn, and gather what they measured.
+#include "cli/profile_ranks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/median.h"
+#include "base/registry.h"
+#include "kernels/threads.h"
+#include "tensor/devices.h"
+#include "train/epoch_cursor.h"
+#include "train/record/machine.h"
+#include "train/replica.h"
+
+namespace yoke {
+namespace {
+
+std::vector<std::string> GatherTexts(const Communicator& world, const std::string& mine) {
+  std::vector<std::string> texts;
+  for (const auto& one : world.AllGather(std::as_bytes(std::span(mine))))
+    texts.emplace_back(reinterpret_cast<const char*>(one.data()), one.size());
+  return texts;
+}
+
+template <typename Number>
+std::vector<std::vector<Number>> GatherNumbers(const Communicator& world,
+                                               const std::vector<Number>& mine) {
+  std::vector<std::vector<Number>> all;
+  for (const auto& one : world.AllGather(std::as_bytes(std::span(mine)))) {
+    all.emplace_back(one.size() / sizeof(Number));
+    std::memcpy(all.back().data(), one.data(), one.size());
+  }
+  return all;
+}
+
+/// A profile as numbers, for a message.
+std::vector<double> Numbers(const MachineProfile& profile) {
+  const SpeedCurve& curve = profile.curve;
+  std::vector<double> numbers = {profile.update_seconds,  profile.bytes_per_second,
+                                 double(profile.threads), curve.operations_per_second,
+                                 curve.bytes_per_second,  curve.launch_seconds,
+                                 double(curve.threads)};
+  const auto add = [&numbers](const StepTime& step) {
+    numbers.insert(numbers.end(),
+                   {double(step.batch), step.seconds, step.sigma, double(step.steps)});
+  };
+  add(profile.step);
+  for (const StepTime& step : profile.steps) add(step);
+  return numbers;
+}
+
+MachineProfile ProfileOf(const std::vector<double>& n) {
+  constexpr size_t kSteps = 7, kOfStep = 4;  // where they begin, and numbers of each
+  MachineProfile profile = {.update_seconds = n.at(0),
+                            .bytes_per_second = n.at(1),
+                            .threads = static_cast<int>(n.at(2)),
+                            .curve = {.operations_per_second = n.at(3),
+                                      .bytes_per_second = n.at(4),
+                                      .launch_seconds = n.at(5),
+                                      .threads = static_cast<int>(n.at(6))}};
+  for (size_t i = kSteps; i + kOfStep <= n.size(); i += kOfStep)
+    profile.steps.push_back({.batch = static_cast<int64_t>(n[i]),
+                             .seconds = n[i + 1],
+                             .sigma = n[i + 2],
+                             .steps = static_cast<int64_t>(n[i + 3])});
+  profile.step = profile.steps.at(0);
+  profile.steps.erase(profile.steps.begin());
+  return profile;
+}
+
+/// The machines of a world.
+struct Machines {
+  explicit Machines(const Communicator& world) {
+    const Allowance mine = FindAllowance();
+    std::vector<int> numbers = {mine.quota};
+    numbers.insert(numbers.end(), mine.mask.begin(), mine.mask.end());
+    const std::vector<std::string> hosts = GatherTexts(world, HostName());
+    const auto allowances = GatherNumbers(world, numbers);
+    for (size_t rank = 0; rank < hosts.size(); ++rank) {
+      const auto known = std::ranges::find(names, hosts[rank]);
+      of_rank.push_back(static_cast<int>(known - names.begin()));
+      if (known == names.end()) {
+        names.push_back(hosts[rank]);
+        quotas.push_back(allowances[rank][0]);
+        ranks.emplace_back();
+        processors.emplace_back();
+      }
+      ranks[of_rank[rank]].push_back(static_cast<int>(rank));
+      processors[of_rank[rank]].insert(allowances[rank].begin() + 1, allowances[rank].end());
+    }
+  }
+
+  /// Cores of this rank's machine that its ranks may use together.
+  int UsableCores(int machine) const {
+    std::set<int> cores;
+    for (const Place& place : FindTopology().places)
+      if (processors[machine].contains(place.id)) cores.insert(place.core);
+    const int count = std::max(1, static_cast<int>(cores.size()));
+    return quotas[machine] > 0 ? std::min(count, quotas[machine]) : count;
+  }
+
+  std::vector<std::string> names;
+  std::vector<int> quotas;
+  std::vector<std::vector<int>> ranks;
+  std::vector<std::set<int>> processors;  // in the masks of its ranks
+  std::vector<int> of_rank;
+};
+
+/// The job trained by one replica alone: without its strategy.
+Job Alone(const Job& job) {
+  Value root = job.resolved;
+  root.Set("cluster", Table{{"strategy", "none"}});
+  return MakeJob(std::move(root), job.name, "");
+}
+
+MachineProfile MeasureHere(const Job& given, const Reader& data, const ThreadPlan& threads) {
+  const Job job = Alone(given);
+  const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
+  const std::unique_ptr<UpdateRule> rule = RuleOf(job);
+  return MeasureMachine(
+      {.graph = graph,
+       .rule = *rule,
+       .executor = FindEntry(executors(), "executor", job.node.String("executor")),
+       .node = job.node,
+       .data = data,
+       .batch = job.train.Int("batch"),
+       .arithmetic = ArithmeticOf(job),
+       .reference_kernels = job.ReferenceKernels(),
+       .threads = threads,
+       .reads_in_step = EpochCursor::ThreadsReadingAhead(threads.threads) == 0,
+       .learning_rate = job.train.Float("learning_rate"),
+       .clip_norm = job.train.Float("clip_norm"),
+       .examples = job.train.Int("epochs") * data.Size(),
+       .seed = job.seed()});
+}
+
+}  // namespace
+
+void RequireOnlyTheCpu(const Job& job) {
+  const Devices devices(job.node.Strings("devices"), job.node.Where("devices"));
+  for (const Device* device : devices.all())
+    Require(device->IsHost(),
+            "{}: --profile measures the CPU only, not {}: set node.devices = \"cpu\", or describe "
+            "the device by a curve as in examples/devices",
+            job.node.Where("devices"), device->name());
+}
+
+WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
+                          bool launched) {
+  const Machines machines(world);
+  const ThreadPlan threads =
+      launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});
+  SetKernelThreads(threads.threads);
+  const int here = machines.of_rank[world.rank()];
+  MeasuredNode mine = {.usable_cores = machines.UsableCores(here),
+                       .threads_apart = job.node.String("executor") != "single",
+                       .profile = {.threads = threads.threads}};
+  const auto& neighbours = machines.ranks[here];
+  const auto place = std::ranges::find(neighbours, world.rank()) - neighbours.begin();
+  const bool computes = place < mine.AtOnce();
+  if (computes) {
+    const Binding binding(threads);
+    mine.profile = MeasureHere(job, data, threads);
+  }
+  world.Barrier();
+  const auto profiles =
+      GatherNumbers(world, computes ? Numbers(mine.profile) : std::vector<double>());
+  const auto cores = GatherNumbers(world, std::vector<int>{mine.usable_cores});
+  const std::vector<std::string> cpus = GatherTexts(world, CpuModel());
+  WorldProfile found;
+  for (size_t machine = 0; machine < machines.names.size(); ++machine) {
+    const int first = machines.ranks[machine][0];
+    found.nodes.push_back({.host = machines.names[machine],
+                           .cpu = cpus[first],
+                           .ranks = static_cast<int>(machines.ranks[machine].size()),
+                           .usable_cores = cores[first][0],
+                           .threads_apart = mine.threads_apart,
+                           .profile = ProfileOf(profiles[first])});
+  }
+  const NetworkReport network =
+      world.size() > 1 ? MeasureNetwork(world) : NetworkReport{.machines = {}, .pairs = {}};
+  found.network = NetworkOf(network.pairs, launched);
+  return found;
+}
+
+MeasuredNetwork NetworkOf(const std::vector<PairSpeed>& pairs, bool launched) {
+  if (pairs.empty())
+    return {.latency = 2e-5,
+            .bytes_per_second = 1.25e9,
+            .source =
+                "No network was measured: this is Ethernet of 10 Gbit/s. `mpirun yoke "
+                "simulate JOB --profile FILE` measures one."};
+  const auto median = [&pairs](bool one_machine, double PairSpeed::*figure) {
+    std::vector<double> figures;
+    for (const PairSpeed& pair : pairs)
+      if (pair.one_machine == one_machine) figures.push_back(pair.*figure);
+    return figures.empty() ? 0 : Median(figures);
+  };
+  const double between = median(false, &PairSpeed::bytes_per_second);
+  const double within = median(true, &PairSpeed::bytes_per_second);
+  if (between == 0)
+    return {.measured = true,
+            .latency = median(true, &PairSpeed::latency),
+            .bytes_per_second = within,
+            .copy_bytes_per_second = 2 * within,
+            .source = fmt::format("Between {} of one machine, whose replicas only copy messages. "
+                                  "With a count of 2 or more, put latency and bytes_per_second of "
+                                  "your network here.",
+                                  launched ? "processes" : "threads")};
+  MeasuredNetwork network = {.measured = true,
+                             .latency = median(false, &PairSpeed::latency),
+                             .bytes_per_second = between,
+                             .source =
+                                 "Between processes of two machines, and their copies "
+                                 "within a machine."};
+  // Where machines have several ranks: a message is copied twice, and what is left is the card's.
+  if (within > 2 * between) {
+    network.copy_bytes_per_second = 2 * within;
+    network.bytes_per_second = 1 / (1 / between - 1 / within);
+  }
+  return network;
+}
+
+}  // namespace yoke

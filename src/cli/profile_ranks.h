@@ -1,0 +1,30 @@
+// ProfileRanks: measures the machines and the network of a world, each rank its part.
+#pragma once
+
+#include <vector>
+
+#include "comm/network.h"
+#include "node/cluster_writer.h"
+#include "train/job/job.h"
+
+namespace yoke {
+
+/// What the ranks of a world measured; the same on all.
+struct WorldProfile {
+  std::vector<MeasuredNode> nodes;  ///< In the order of their first ranks.
+  MeasuredNetwork network;
+};
+
+/// Refuses a job that computes on other devices than the CPU, with a UserError.
+void RequireOnlyTheCpu(const Job& job);
+
+/// All ranks call it. On each machine as many ranks compute at once as its cores take, as they do
+/// in training; the others wait. Then the messages between ranks are measured, if there are
+/// several. `launched`: the ranks are processes of a launcher, otherwise threads of this process.
+WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
+                          bool launched);
+
+/// The figures of [network] from those of pairs of ranks.
+MeasuredNetwork NetworkOf(const std::vector<PairSpeed>& pairs, bool launched);
+
+}  // namespace yoke

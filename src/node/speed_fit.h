@@ -1,0 +1,35 @@
+// FitSpeedCurve: the speed curve of a CPU that gives the step times measured on it.
+#pragma once
+
+#include <vector>
+
+#include "base/cost.h"
+#include "node/speed_curve.h"
+
+namespace yoke {
+
+/// A measured training step: a pass over a batch, and the update.
+struct StepPoint {
+  int64_t batch = 0;  ///< Examples.
+  double seconds = 0;
+  Cost pass = {};  ///< Graph::Price of the batch.
+};
+
+struct FitRequest {
+  std::vector<StepPoint> points;  ///< At least one, each of another batch.
+  size_t at = 0;                  ///< The point that the curve passes through.
+  Cost update = {};               ///< CostOfUpdate.
+  double bytes_per_second = 0;    ///< Of arithmetic on values, by all threads.
+  int threads = 1;                ///< Of the CPU that was measured.
+};
+
+/// Without title. At `request.at` a pass and an update take the measured seconds; at other batches
+/// they lie on a line through it, fitted by least squares of relative errors. What does not grow
+/// with the batch is the time to start kernels. Where the bytes alone would take longer than
+/// measured, the memory is taken to be faster than `bytes_per_second`.
+SpeedCurve FitSpeedCurve(const FitRequest& request);
+
+/// The same device, each of whose works takes `factor` times as long.
+SpeedCurve Slower(SpeedCurve curve, double factor);
+
+}  // namespace yoke
