@@ -68,10 +68,7 @@ class TimesOnly : public SimulatedBody {
       : job_(job),
         request_(request),
         context_(context),
-        record_(MakeRecord(context.run->path())),
-        observers_(request.observers),
         schedule_(MakeSchedule(job.train.Has("schedule") ? job.train.Raw("schedule") : Value())) {
-    observers_.insert(observers_.begin(), record_.get());
     if (job.train.Has("time_limit"))
       time_limit_ = ParseDuration(job.train.String("time_limit"), "train.time_limit");
     world_.emplace(job_, context_, static_cast<int>(job.cluster.Int("replicas")), Progress());
@@ -231,7 +228,12 @@ class TimesOnly : public SimulatedBody {
 
   // Events.
 
+  /// Each leader opens the record.
   void Tell(int ranks) {
+    record_.reset();
+    record_ = MakeRecord(context_.run->path());
+    observers_ = request_.observers;
+    observers_.insert(observers_.begin(), record_.get());
     const StartEvent start = {.run = context_.run->path(),
                               .parameters = world_->model.graph.layout().Parameters(),
                               .devices = world_->model.devices,
@@ -255,7 +257,7 @@ class TimesOnly : public SimulatedBody {
   void End(const SimulatedPlace& place) {
     const int64_t steps = world_->dealer.done();
     end_ = {.run = context_.run->path(),
-            .seconds = stepped_,
+            .seconds = saved_at_,
             .epochs = Epochs(),
             .step = steps,
             .test = {},
