@@ -63,7 +63,10 @@ void SimulatedRun::GoBack(const Communicator& world, const SimulatedPlace& place
   context_.messages.push_back(fmt::format("rank {} of {} is lost: its node is replaced",
                                           fmt::join(place.lost, ", "), world.size()));
   LeadAgain(context_);
-  const int64_t step = context_.checkpoint ? context_.checkpoint->header().position.step : 0;
+  ReturnTo(context_.checkpoint ? context_.checkpoint->header().position.step : 0);
+}
+
+void SimulatedBody::ReturnTo(int64_t step) {
   times_ = std::exchange(from_, step) == step ? times_ + 1 : 1;
   Require(times_ <= kMostTimes,
           "the run has gone back to step {} {} times, because nodes fail before it can write its "

@@ -20,7 +20,14 @@ class SimulatedBody {
   const EndEvent& end() const { return end_; }
 
  protected:
+  /// The run goes back to this step. Throws UserError if it has gone back to it too often.
+  void ReturnTo(int64_t step);
+
   EndEvent end_;
+
+ private:
+  int64_t from_ = -1;  // the step that the run has gone back to, so many times:
+  int times_ = 0;
 };
 
 /// With gradients. The ranks share the data, and the run's folder, which stays open when the leader
@@ -41,8 +48,6 @@ class SimulatedRun : public SimulatedBody {
   RunContext& context_;
   int world_ = 0;                                        // its number
   std::vector<std::optional<SurvivorState>> survivors_;  // by rank in the first world
-  int64_t from_ = -1;  // the step that the run has gone back to, so many times:
-  int times_ = 0;
 };
 
 }  // namespace yoke

@@ -74,8 +74,8 @@ class LimitsTest(ProgramTest):
         self.good("train", "tiny.toml", "--quiet", "--replicas", "2", "--set", "cluster.timeout=1e10")
 
     def test_more_replicas_than_examples(self):
-        result = self.yoke("train", "tiny.toml", "--replicas", "65536")
-        self.refused(result, "--replicas: cluster.replicas: 65536 replicas", "300 examples")
+        result = self.yoke("train", "tiny.toml", "--replicas", "1000000")
+        self.refused(result, "--replicas: cluster.replicas: 1000000 replicas", "300 examples")
         self.assertFalse(os.path.exists(self.path("runs")), "a refused job left a run directory")
 
     def without_threads(self, *words):

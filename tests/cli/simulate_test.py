@@ -127,6 +127,27 @@ restart = 2
         self.assertEqual(result.code, 1, result.error)
         self.assertIn("no node of the simulated cluster is left: all 8 have died", result.error)
 
+    def test_times_only(self):
+        words = ["--steps", 6, "--set", "train.learning_rate=0.01"]
+        real, times = self.end(CLUSTER, *words), self.end(CLUSTER, *words, "--times-only")
+        self.assertEqual(self.start["hardware"], "8 simulated nodes, times only")
+        self.assertAlmostEqual(times["virtual_seconds"] / real["virtual_seconds"], 1, 2)
+        self.assertEqual((times["step"], times["reason"], times["exit_status"], times["test"]), (6, "step_limit", 0, {}))
+        self.assertAlmostEqual(times["exchange"]["bytes"] / real["exchange"]["bytes"], 1, 2)
+        self.assertFalse(os.path.exists(self.path(times["run"] + "/last")))
+        self.good("report", times["run"], "--output", "times.html")
+        # More nodes than examples; a collective is one event there.
+        many = self.end(CLUSTER.replace("count = 8", "count = 3000"), "--times-only", "--steps", 4)
+        self.assertEqual(self.start["world"], 3000)
+        again = self.end(CLUSTER.replace("count = 8", "count = 3000"), "--times-only", "--steps", 4)
+        self.assertEqual(many["virtual_seconds"], again["virtual_seconds"])
+        self.assertGreater(many["virtual_seconds"], times["virtual_seconds"] * 4 / 6)
+        for words, expected in ((["--executor", "hogwild", "--strategy", "local_sgd"], "--times-only needs executor single"),
+                                (["--set", "model.name=xmc"], "")):
+            result = self.yoke("simulate", "tiny.toml", "--cluster", "cluster.toml", "--times-only", *words)
+            self.assertEqual(result.code, 2, result.error)
+            self.assertIn(expected, result.error)
+
     def test_mistakes(self):
         self.write("cluster.toml", CLUSTER)
         self.write("bad.toml", CLUSTER.replace("latency", "latncy"))

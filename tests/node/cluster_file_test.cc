@@ -301,11 +301,11 @@ TEST(ClusterFile, RefusesNodesBySayingWhereAndWhy) {
   EXPECT_THAT(Refusal("[[nodes]]\ncount = 2\noperations_per_second = 1\n" + network),
               HasSubstr(":1: nodes: the key 'bytes_per_second' is missing"));
   EXPECT_THAT(Refusal("[[nodes]]\ncount = 0\n" + network),
-              HasSubstr(":2: nodes.count: expected at least 1 and at most 65536, got 0"));
+              HasSubstr(":2: nodes.count: expected at least 1 and at most 1000000, got 0"));
   EXPECT_THAT(Refusal("[[nodes]]\ncount = 2.5\n" + network),
               HasSubstr(":2: nodes.count: expected a whole number, got 2.5"));
-  EXPECT_THAT(with("[[nodes]]\ncount = 65536\noperations_per_second=1\nbytes_per_second = 1"),
-              HasSubstr(":5: nodes: expected at most 65536 replicas in all, got 65540"));
+  EXPECT_THAT(with("[[nodes]]\ncount = 1000000\noperations_per_second=1\nbytes_per_second = 1"),
+              HasSubstr(":5: nodes: expected at most 1000000 replicas in all, got 1000004"));
   EXPECT_THAT(with("jiter = { kind = \"exponential\" }"),
               HasSubstr(":5: unknown key 'nodes.jiter'; did you mean 'jitter'?"));
   EXPECT_THAT(with("jitter = \"exponential\""), HasSubstr(":5: nodes.jitter: expected a table"));

@@ -25,6 +25,25 @@ TEST(ParamLayout, PacksDenseSlicesFirstAndAligned) {
   EXPECT_EQ(layout.Parameters(), 20 + 5 + 34);
 }
 
+TEST(ParamLayout, ShrinksInProportion) {
+  ParamLayout layout;
+  layout.Add({.name = "a.bias", .shape = {5}});
+  layout.Add({.name = "a.weight", .shape = {40, 100}});
+  layout.Add({.name = "b.weight", .shape = {20, 100}});
+  layout.Add({.name = "b.mean", .shape = {1000}, .kind = SliceKind::kBuffer});
+  layout.Pack();
+  const ParamLayout small = layout.Shrunken(70);
+  const auto& slices = small.slices();
+  EXPECT_EQ(slices[0].Count(), 1);  // of at least one element
+  EXPECT_EQ(slices[1].Count(), 40);
+  EXPECT_EQ(slices[1].offset, 1);  // without gaps
+  EXPECT_EQ(slices[2].Count(), 20);
+  EXPECT_EQ(slices[2].kind, SliceKind::kDense);
+  EXPECT_EQ(small.dense_size(), 61);
+  EXPECT_EQ(small.size(), 71);
+  EXPECT_EQ(layout.Shrunken(1 << 20).slices()[1].Count(), 4000);  // it does not grow
+}
+
 TEST(ParamLayout, NoStatisticsBeginAtTheEnd) {
   ParamLayout layout;
   layout.Add({.name = "weight", .shape = {5}});

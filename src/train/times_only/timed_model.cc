@@ -9,8 +9,10 @@
 namespace yoke {
 namespace {
 
-/// Elements of a shrunken model: as few as keep the sizes of its parts apart.
-constexpr int64_t kElements = 512, kElementsPerSlice = 16;
+/// Elements of a shrunken model: the more, the better the proportions of small slices; of all ranks
+/// together no more than kElementsOfAll, as long as the parts can be told apart.
+constexpr int64_t kMostElements = 16384, kElementsOfAll = 1 << 22;
+constexpr int64_t kLeastElements = 512, kElementsPerSlice = 16;
 /// Compressed messages have a part for each rank with a header, which counts for more the shorter
 /// the part is.
 constexpr int64_t kElementsPerRank = 1024;
@@ -46,8 +48,9 @@ ParamLayout Shrink(const Job& job, const ParamLayout& full, int ranks) {
   const bool compressed =
       compression && compression->AsString() && *compression->AsString() != "none";
   const auto slices = static_cast<int64_t>(full.slices().size());
-  const int64_t least = compressed ? kElementsPerRank * ranks : kElements;
-  return full.Shrunken(std::max(least, kElementsPerSlice * slices));
+  const int64_t least = compressed ? kElementsPerRank * ranks : kLeastElements;
+  return full.Shrunken(std::max(
+      {least, kElementsPerSlice * slices, std::min(kMostElements, kElementsOfAll / ranks)}));
 }
 
 }  // namespace

@@ -41,7 +41,9 @@ struct World {
         counts(ranks) {
     const int64_t each = model.batch.size * roles.workers;
     steps_per_epoch = std::max<int64_t>(1, (context.data.train->Size() + each - 1) / each);
-    step_examples = static_cast<double>(model.batch.size * roles.team);
+    const int64_t step = model.batch.size * roles.team;
+    step_examples = static_cast<double>(step);
+    epoch_steps = std::max<int64_t>(1, (context.data.train->Size() + step - 1) / step);
   }
 
   Progress progress() const {
@@ -56,6 +58,7 @@ struct World {
   Dealer dealer;
   std::vector<ExchangeCounts> counts;  // by rank, at the end
   int64_t steps_per_epoch = 1;         // of one replica, if all are in step
+  int64_t epoch_steps = 1;             // of all teams
   double step_examples = 0;            // of a team's step
   // The round that the ranks are in, or have met after:
   int64_t opened = 0, decided = 0;
@@ -109,6 +112,7 @@ class TimesOnly : public SimulatedBody {
     if (request_.cluster->failures.replace) {
       context_.went_back = true;
       progress = saved_;
+      ReturnTo(progress.steps);
       messages_.push_back(
           fmt::format("{}: its node is replaced, back to step {}", lost, progress.steps));
     } else {
@@ -163,8 +167,8 @@ class TimesOnly : public SimulatedBody {
   int64_t Remaining() const {
     const Progress done = world_->progress();
     if (request_.steps > 0) return request_.steps - done.steps;
-    const double all =
-        static_cast<double>(job_.train.Int("epochs")) * StepsOfEpoch() * world_->step_examples;
+    const auto steps = static_cast<double>(job_.train.Int("epochs") * world_->epoch_steps);
+    const double all = steps * world_->step_examples;
     return static_cast<int64_t>(std::ceil((all - done.examples) / world_->step_examples - 1e-9));
   }
 
@@ -174,19 +178,13 @@ class TimesOnly : public SimulatedBody {
     int64_t last = done + Remaining();
     if (EverySteps() > 0) last = std::min(last, done + EverySteps() - done % EverySteps());
     if (request_.steps > 0) return last;
-    const auto epoch = static_cast<int64_t>(StepsOfEpoch());
-    return std::min(last, done + epoch - done % epoch);
+    return std::min(last, done + world_->epoch_steps - done % world_->epoch_steps);
   }
 
-  /// Steps of all teams.
-  double StepsOfEpoch() const {
-    const int teams = world_->roles.workers / world_->roles.team;
-    return static_cast<double>(world_->steps_per_epoch) * teams;
-  }
   int64_t EverySteps() const { return job_.checkpoint.Int("every_steps"); }
   bool EpochIsDue() const {
     const int64_t every = job_.checkpoint.Int("every_epochs");
-    const auto steps = every * static_cast<int64_t>(StepsOfEpoch());
+    const int64_t steps = every * world_->epoch_steps;
     return request_.steps == 0 && every > 0 && world_->dealer.done() % steps == 0;
   }
   bool MinutesAreOver(const Communicator& world) const {
@@ -209,7 +207,8 @@ class TimesOnly : public SimulatedBody {
   }
   double RateAt(int64_t s) const {
     const auto epochs = static_cast<double>(job_.train.Int("epochs"));
-    const double epoch = std::min(epochs, static_cast<double>(s) / StepsOfEpoch());
+    const double epoch =
+        std::min(epochs, static_cast<double>(s) / static_cast<double>(world_->epoch_steps));
     return job_.train.Float("learning_rate") *
            schedule_->Factor({.epoch = epoch, .epochs = epochs});
   }

@@ -1,0 +1,140 @@
+// Times only: the times, messages and bytes of training, without gradients.
+#include "train/times_only/times_only.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "base/check.h"
+#include "strategy/strategy.h"
+#include "train/support/runs_test.h"
+#include "train/support/trainer_fixture.h"
+
+namespace yoke::times_only_test {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+/// Its last layer is a head that can be served.
+constexpr const char* kJob = R"([data]
+format = "synthetic-digits"
+train_size = 640
+test_size = 20
+[model]
+name = "lenet"
+[train]
+epochs = 2
+batch = 16
+learning_rate = 0.001
+rule = "momentum"
+[node]
+threads = 1
+[cluster]
+replicas = 4
+)";
+
+class TimesOnlyTest : public RunsTest {
+ protected:
+  TimesOnlyTest() : RunsTest(kJob) {
+    cluster_ = {.latency = 2e-5, .bytes_per_second = 1e9, .service = [](int, const Cost& cost) {
+                  return cost.operations / 5e9 + cost.bytes / 1e10;
+                }};
+    request_.cluster = &cluster_;
+  }
+
+  EndEvent Train(bool times_only, const Overrides& overrides) {
+    notes_ = {};
+    request_.observers = {&notes_};
+    request_.times_only = times_only;
+    return Run("run" + std::to_string(++runs_), overrides);
+  }
+
+  /// Each node fails at its time, once.
+  void Fail(const std::map<int, double>& deaths) {
+    cluster_.failures = {.death =
+                             [deaths](int node, int life, double) {
+                               const auto own = deaths.find(node);
+                               return life > 0 || own == deaths.end()
+                                          ? std::numeric_limits<double>::infinity()
+                                          : own->second;
+                             },
+                         .detection = 0.02,
+                         .restart = 0.5};
+  }
+
+  SimulatedRanks cluster_;
+  test::Notes notes_;
+  int runs_ = 0;
+};
+
+double Of(const EndEvent& end, const std::string& name) { return MetricOf(end.exchange, name); }
+
+TEST_F(TimesOnlyTest, TakesTheTimeOfTraining) {
+  std::vector<Overrides> jobs;
+  for (const StrategyEntry& entry : strategies())
+    if (entry.name != "none") jobs.push_back({{"cluster.strategy", entry.name}});
+  jobs.push_back({{"cluster.strategy", "compute_groups"}, {"cluster.served_head", "true"}});
+  jobs.push_back({{"cluster.strategy", "async_sgd"}, {"cluster.servers", "1"}});
+  jobs.push_back({{"cluster.strategy", "allreduce"}, {"cluster.bucket_mb", "0.1"}});
+  jobs.push_back({{"cluster.strategy", "diloco"}, {"train.rule", "adamw"}});
+  jobs.push_back({{"cluster.strategy", "allreduce"}, {"cluster.compression", "int8"}});
+  for (const Overrides& job : jobs) {
+    const std::string name = job[0].value + (job.size() > 1 ? " " + job[1].key : "");
+    const EndEvent real = Train(false, job), times = Train(true, job);
+    EXPECT_EQ(times.step, real.step) << name;
+    EXPECT_EQ(times.reason, "finished") << name;
+    // Who comes first at the master of easgd_original decides about a rhythm that lasts.
+    const double tolerance = name == "easgd_original" ? 0.15 : 0.05;
+    EXPECT_NEAR(Of(times, "step_seconds") / Of(real, "step_seconds"), 1, tolerance) << name;
+    EXPECT_NEAR(Of(times, "bytes") / Of(real, "bytes"), 1, 0.02) << name;
+    EXPECT_NEAR(Of(times, "messages") / Of(real, "messages"), 1, 0.01) << name;
+    EXPECT_NEAR(Of(times, "communicating"), Of(real, "communicating"), tolerance) << name;
+  }
+}
+
+TEST_F(TimesOnlyTest, StopsAtItsLimits) {
+  const EndEvent whole = Train(true, {});
+  EXPECT_EQ(whole.step, 20);
+  EXPECT_EQ(whole.epochs, 2);
+  const EndEvent early =
+      Train(true, {{"train.time_limit", fmt::format("{}s", whole.virtual_seconds / 2)}});
+  EXPECT_EQ(early.reason, "time_limit");
+  EXPECT_NEAR(early.step, 10, 1);
+  request_.steps = 33;  // more than the epochs have
+  EXPECT_EQ(Train(true, {}).step, 33);
+}
+
+TEST_F(TimesOnlyTest, LosesNodesAndGoesOn) {
+  for (const std::string strategy : {"allreduce", "easgd_sync3", "gossip_pull", "diloco",
+                                     "compute_groups", "async_sgd", "easgd_async"}) {
+    const Overrides job = {{"cluster.strategy", strategy}};
+    cluster_.failures = {};
+    const EndEvent whole = Train(true, job);
+    Fail({{0, 0.3 * whole.virtual_seconds}, {2, 0.3 * whole.virtual_seconds + 0.6}});
+    const EndEvent end = Train(true, job);
+    EXPECT_EQ(end.lost, 2) << strategy;
+    EXPECT_EQ(notes_.start.world, 2) << strategy;
+    EXPECT_GE(end.epochs, 2) << strategy;
+    EXPECT_GT(end.virtual_seconds, whole.virtual_seconds + 1.04) << strategy;
+    EXPECT_THAT(notes_.messages, Contains(HasSubstr("of 3 is lost: 2 continue from step")))
+        << strategy;
+  }
+}
+
+TEST_F(TimesOnlyTest, GoesBackToACheckpoint) {
+  const Overrides job = {{"checkpoint.every_steps", "5"}};
+  request_.checkpoint_bytes_per_second = 1e9;
+  const EndEvent whole = Train(true, job);
+  Fail({{1, 0.45 * whole.virtual_seconds}});
+  cluster_.failures.replace = true;
+  const EndEvent end = Train(true, job);
+  EXPECT_EQ(end.step, whole.step);
+  EXPECT_EQ(end.epochs, whole.epochs);
+  EXPECT_THAT(notes_.messages, Contains(HasSubstr("rank 1 of 4 is lost: its node is replaced")));
+  EXPECT_THAT(notes_.messages, Contains(HasSubstr("back to step 5")));
+  EXPECT_GT(end.virtual_seconds, whole.virtual_seconds + 0.52);
+  cluster_.failures.death = [](int, int, double born) { return born + 1e-3; };
+  EXPECT_THROW(Train(true, job), UserError);
+}
+
+}  // namespace yoke::times_only_test
