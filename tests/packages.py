@@ -8,10 +8,9 @@ PYTHON = os.path.join(CACHE, "venv-test/bin/python")
 
 
 def need(*names):
-    """Starts the script again in the virtual environment of the tests where this interpreter lacks one of the modules."""
+    """Starts the script again in the virtual environment of the tests, if that is there: the system's modules may be old ones."""
+    if sys.executable != PYTHON and os.path.exists(PYTHON):
+        os.execv(PYTHON, [PYTHON, *sys.argv])
     missing = [name for name in names if importlib.util.find_spec(name) is None]
-    if not missing:
-        return
-    if not os.path.exists(PYTHON) or sys.executable == PYTHON:
+    if missing:
         sys.exit(f"missing packages: {', '.join(missing)}; run tools/setup test")
-    os.execv(PYTHON, [PYTHON, *sys.argv])

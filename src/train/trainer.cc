@@ -140,12 +140,13 @@ EndEvent Train(const Job& job, const RunRequest& request) {
       .ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = algorithm};
   if (request.cluster) return TrainSimulated(job, request, context, threads);
   EndEvent end;
-  RunThreads(threads, [&](const Communicator& world) {
+  const auto body = [&](const Communicator& world) {
     std::optional<SurvivorState> none;  // threads are lost together
     const LocalRank inside = {.rank = world.rank(), .size = world.size()};
     EndEvent mine = TrainRank(job, request, context, world, inside, none);
     if (world.rank() == 0) end = std::move(mine);
-  });
+  };
+  RunThreads(threads, body);
   return end;
 }
 
