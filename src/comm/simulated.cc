@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -17,9 +18,9 @@
 #include "comm/lost.h"
 #include "comm/mailbox.h"
 #include "comm/simulated/agenda.h"
-#include "comm/simulated/bookings.h"
 #include "comm/simulated/cores.h"
 #include "comm/simulated/joint.h"
+#include "comm/simulated/links.h"
 #include "comm/simulated/losses.h"
 #include "comm/simulated/timeline.h"
 #include "kernels/threads.h"
@@ -54,24 +55,13 @@ struct Rank {
   std::vector<Task*> waiting;  // for messages
 };
 
-/// The bookings of a group's link.
-struct SharedLink {
-  Bookings up, down;
-};
-
-struct Node {
-  double bytes_per_second = 0;  // of its network card
-  double sends = 0;             // when that is free again
-  Bookings receives = {};       // likewise
-  Cores cores = {};
-};
-
 class Simulation {
  public:
   explicit Simulation(const SimulatedRanks& options)
       : options_(options),
         stacks_(options.ranks),
         fair_links_(options.Nodes(), options.bytes_per_second, options.latency),
+        links_(std::in_place, options_),
         losses_(options_) {
     Clear();
   }
@@ -263,7 +253,7 @@ class Simulation {
     else if (options_.fair_links)
       fair_links_.Send(from.now, route, bytes, letter.arrival);
     else
-      letter.arrival = InOrder(from.now, route, InTurn(from.now, route, bytes));
+      letter.arrival = Sent(from.rank, links_->SendInOrder(from.now, route, bytes));
   }
 
   [[noreturn]] static void ThrowLost(const Task& task) {
@@ -277,10 +267,13 @@ class Simulation {
     const RoundTimes::Network network = {
         .send =
             [this](double now, int from, int to, double bytes) {
-              const Route route = RouteOf(from, to);
-              return route.sender == route.receiver ? now : InTurn(now, route, bytes);
+              if (NodeOf(from) == NodeOf(to)) return now;
+              return Sent(from, links_->Send(now, NodeOf(from), NodeOf(to), bytes));
             },
-        .alone = [this](int from, int to, double bytes) { return Alone(RouteOf(from, to), bytes); },
+        .alone = [this](int from, int to, double bytes) -> std::pair<double, double> {
+          if (NodeOf(from) == NodeOf(to)) return {0, 0};
+          return links_->Alone(NodeOf(from), NodeOf(to), bytes);
+        },
         .copy_bytes_per_second = copies ? options_.copy_bytes_per_second : 0};
     RoundTimes times(call.members, all.come, network);
     call.rounds(times);
@@ -293,75 +286,15 @@ class Simulation {
     }
   }
 
-  /// From first to last byte, and the sender's part of it, where no link is busy.
-  std::pair<double, double> Alone(const Route& route, double bytes) const {
-    if (route.sender == route.receiver) return {0, 0};
-    double latency = options_.latency;
-    double slowest =
-        std::min(nodes_[route.sender].bytes_per_second, nodes_[route.receiver].bytes_per_second);
-    for (const NodeGroups& groups : options_.groups) {
-      const int from = groups.group_of[route.sender], to = groups.group_of[route.receiver];
-      if (from == to) continue;
-      latency += groups.latency;
-      slowest = std::min({slowest, groups.bytes_per_second[from], groups.bytes_per_second[to]});
-    }
-    return {latency + bytes / slowest, bytes / slowest};
-  }
-
-  /// None overtakes an earlier message of its sender.
-  double InOrder(double now, const Route& route, double arrival) {
-    if (last_arrival_.size() >= forget_at_) ForgetArrivals(now);
-    double& last = last_arrival_[route.connection];
-    return last = std::max(last, arrival);
-  }
-
-  /// Cards and shared links are booked in the order of sending, so that no arrival moves. A message
-  /// of one packet slips in between the packets of others. A link that is faster than the slowest
-  /// one on the way is booked for the time that it needs, not for as long as the message trickles
-  /// through it.
-  double InTurn(double now, const Route& route, double bytes) {
-    const bool queues = bytes > SimulatedRanks::kPacket;
-    Node &sender = nodes_[route.sender], &receiver = nodes_[route.receiver];
-    double seconds = bytes / sender.bytes_per_second;  // from the first byte to the last
-    double begin = queues ? std::max(sender.sends, now) : now;
-    if (queues) sender.sends = begin + seconds;
-    if (options_.timeline)
-      options_.timeline->Sends(losses_.First(static_cast<int>(route.connection / options_.ranks)),
-                               begin, begin + seconds);
-    begin += options_.latency;
-    const auto pass = [&](Bookings& link, double bytes_per_second) {
-      const double busy = bytes / bytes_per_second;
-      const double end = queues ? link.Book(now, begin, busy) : begin + busy;
-      seconds = std::max(seconds, busy);
-      begin = std::max(begin, end - seconds);
-      return std::max(end, begin + seconds);
-    };
-    const size_t levels = options_.groups.size();
-    for (size_t i = 0; i < levels; ++i) {
-      const NodeGroups& groups = options_.groups[i];
-      const int group = groups.group_of[route.sender];
-      if (group == groups.group_of[route.receiver]) continue;
-      pass(shared_links_[i][group].up, groups.bytes_per_second[group]);
-      begin += groups.latency;
-    }
-    for (size_t i = levels; i-- > 0;) {
-      const NodeGroups& groups = options_.groups[i];
-      const int group = groups.group_of[route.receiver];
-      if (group != groups.group_of[route.sender])
-        pass(shared_links_[i][group].down, groups.bytes_per_second[group]);
-    }
-    return pass(receiver.receives, receiver.bytes_per_second);
-  }
-
-  /// Of messages that have arrived, which none can overtake any more.
-  void ForgetArrivals(double now) {
-    std::erase_if(last_arrival_, [now](const auto& last) { return last.second <= now; });
-    forget_at_ = std::max(forget_at_, 2 * last_arrival_.size());
+  /// Records a message of this rank; returns when it arrives.
+  double Sent(int rank, const Links::Trip& trip) const {
+    if (options_.timeline) options_.timeline->Sends(losses_.First(rank), trip.begin, trip.end);
+    return trip.arrival;
   }
 
   int NodeOf(int rank) const { return options_.NodeOf(losses_.First(rank)); }
   Cores& CoresOf(int rank) {
-    return shared_cores_.free.empty() ? nodes_[NodeOf(rank)].cores : shared_cores_;
+    return shared_cores_.free.empty() ? cores_[NodeOf(rank)] : shared_cores_;
   }
 
   void WaitForMessage(Task& task, const MessageKey& key, double until) {
@@ -415,25 +348,19 @@ class Simulation {
   bool Continue() {
     if (failed_ >= 0 || !losses_.Continue(last_)) return false;
     fair_links_ = FairLinks(options_.Nodes(), options_.bytes_per_second, options_.latency);
-    last_arrival_.clear();
+    links_.emplace(options_);
     gatherings_.clear();
     Clear();
     return true;
   }
 
-  /// Mail, cards, links and cores.
+  /// Mail and cores.
   void Clear() {
     ranks_.clear();
     ranks_.resize(losses_.size());
-    nodes_.clear();
-    for (int i = 0; i < options_.Nodes(); ++i) {
-      const SimulatedNode node = options_.NodeAt(i);
-      nodes_.push_back({.bytes_per_second = node.bytes_per_second});
-      nodes_.back().cores.free.resize(node.cores);
-    }
-    shared_links_.clear();
-    for (const NodeGroups& groups : options_.groups)
-      shared_links_.emplace_back(groups.bytes_per_second.size());
+    cores_.clear();
+    cores_.resize(options_.Nodes());
+    for (int i = 0; i < options_.Nodes(); ++i) cores_[i].free.resize(options_.NodeAt(i).cores);
     shared_cores_ = {};
     shared_cores_.free.resize(options_.shared_cores);
   }
@@ -478,14 +405,12 @@ class Simulation {
   const SimulatedRanks options_;
   FiberStacks stacks_;
   std::vector<Rank> ranks_;
-  std::vector<Node> nodes_;
+  std::vector<Cores> cores_;  // by node
   FairLinks fair_links_;
+  std::optional<Links> links_;
   Losses losses_;
-  Cores shared_cores_;                                 // of all nodes; none: nodes have their own
-  std::vector<std::vector<SharedLink>> shared_links_;  // by level and group
-  std::unordered_map<int64_t, double> last_arrival_;   // by pair of ranks that have exchanged
-  size_t forget_at_ = 1024;                            // when it has so many
-  Agenda<Task> agenda_;                                // of all tasks that have not ended
+  Cores shared_cores_;   // of all nodes; none: nodes have their own
+  Agenda<Task> agenda_;  // of all tasks that have not ended
   std::unordered_map<uint64_t, std::shared_ptr<Gathering<Task>>> gatherings_;  // by context
   std::unordered_map<uint64_t, std::weak_ptr<const Members>> members_;         // by context
   Task* running_ = nullptr;
