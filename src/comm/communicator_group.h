@@ -1,0 +1,32 @@
+// Communicator::Group: what copies of a communicator share. Only communicator.cc and collectives.cc
+// include it.
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+
+namespace yoke {
+
+struct Communicator::Group {
+  std::shared_ptr<Transport> transport;
+  uint64_t context = 0;
+  std::shared_ptr<const Members> members = {};
+  int rank = 0;  // among them
+  uint64_t children = 0;
+  double scale = 1;
+  Traffic traffic = {};
+  bool asked = false;  // whether `native` was looked up
+  std::unique_ptr<NativeAllReduce> native = {};
+
+  /// The rank from which a message came that was wanted `from` there.
+  int SourceOf(const Message& message, int from) const {
+    return from == kAnySource ? members->RankOf(message.source) : from;
+  }
+  MessageKey Key(int from, int tag) const {
+    const int source = from == kAnySource ? kAnySource : members->World(from);
+    return {.context = context, .source = source, .tag = tag};
+  }
+};
+
+}  // namespace yoke
