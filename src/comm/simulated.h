@@ -74,7 +74,7 @@ struct SimulatedRanks {
   /// A collective of more ranks than this, which all wait for all, is one event, priced by the
   /// rounds of its messages (comm/joint.h). Not with fair_links.
   int joins_above = 1024;
-  Timeline* timeline = nullptr;  ///< Not null: records who computes, waits and sends.
+  Timeline* timeline = nullptr;     ///< Not null: records who computes, waits and sends.
   SimulatedFailures failures = {};  ///< Deaths of nodes: all ranks of one die together.
 
   static constexpr double kTurn = 1e-3;
