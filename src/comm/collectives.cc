@@ -321,6 +321,7 @@ int64_t Communicator::CountFor(const std::map<int, int64_t>& mine) const {
     return counting.of_this;
   }
   std::vector<Entry> entries;
+  entries.reserve(mine.size());
   for (const auto& [rank, count] : mine) entries.push_back({rank, count});
   int64_t sum = 0;
   const Communicator plain = WithScale(1);
@@ -380,8 +381,6 @@ struct Splitting {
 /// The colors and keys go around the ring, as in AllGather, with less memory.
 Communicator Communicator::Split(int color, int key) const {
   const int p = size();
-  std::vector<Splitting> all;
-  std::vector<void*> every;
   if (group_->transport->Joins(p)) {
     Splitting mine = {.parent = *group_->members, .color = color, .key = key};
     Joined({.context = group_->context,
@@ -401,6 +400,10 @@ Communicator Communicator::Split(int color, int key) const {
     SendFor(static_cast<int64_t>(next.size()), next, (rank() + 1) % p, kGather);
     Copy(of(rank() - s - 1), (rank() + p - 1) % p, kGather, "all-gather");
   }
+  std::vector<Splitting> all;
+  all.reserve(p);
+  std::vector<void*> every;
+  every.reserve(p);
   for (const auto& [its_color, its_key] : said)
     all.push_back({.parent = *group_->members, .color = its_color, .key = its_key});
   for (Splitting& each : all) every.push_back(&each);

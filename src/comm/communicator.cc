@@ -44,7 +44,7 @@ int Communicator::CpuThreads() const { return group_->transport->CpuThreads(); }
 Communicator Communicator::BilledBy(double scale) const { return Duplicate().WithScale(scale); }
 
 Communicator Communicator::WithScale(double scale) const {
-  const Communicator scaled = Through(group_->transport);
+  Communicator scaled = Through(group_->transport);
   scaled.group_->scale = scale;
   return scaled;
 }

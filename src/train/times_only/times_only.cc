@@ -136,6 +136,7 @@ class TimesOnly : public SimulatedBody {
     const auto over = [&] { return !StopReason(world).empty() || MinutesAreOver(world); };
     const double began = world.Now();
     for (int64_t s; (s = here.dealer.Next(world.rank(), over)) >= 0;) {
+      NoticeLosses(world);
       rank.Step(SettingsOf(s));
       here.dealer.Ended(world.rank());
       if (context_.timeline && number_ == 0) context_.timeline->Step(world.rank());
@@ -151,6 +152,12 @@ class TimesOnly : public SimulatedBody {
       world.Barrier();
     }
     return ends;
+  }
+
+  /// Where training would wait for its next step.
+  static void NoticeLosses(const Communicator& world) {
+    Message none;
+    world.TryReceive(world.rank(), 0, none);
   }
 
   /// The first rank that has met the others.
