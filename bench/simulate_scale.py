@@ -74,6 +74,10 @@ def figure(name, case, value, unit):
     return value
 
 
+def digits(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 class Bench:
     """A folder with jobs, and the simulations in it."""
 
@@ -135,7 +139,7 @@ def growth(bench, arguments):
         for nodes in arguments.nodes:
             steps = STEPS * (nodes if asynchronous else 1)
             runs = [bench.simulate(job, knl(nodes), strategy, steps, keys) for _ in range(1 if nodes >= ONCE_FROM else arguments.repeats)]
-            case = f"{strategy} on {nodes:,} nodes".replace(",", "")
+            case = f"{strategy} on {nodes} nodes"
             cost[nodes] = figure("processor time", case, statistics.median(run.processor for run in runs), "s")
             wall = figure("time", case, statistics.median(run.wall for run in runs), "s")
             memory[nodes] = figure("peak memory", case, statistics.median(run.peak for run in runs) / 1e6, "MB")
@@ -172,7 +176,7 @@ def weak(bench, arguments):
     for model, batch, equal in [("googlenet", 64, False), ("googlenet", 64, True), ("googlenet", 32, False), ("googlenet", 256, False),
                                 ("vgg19", 64, False), ("vgg19", 64, True)]:
         cells = [efficiency(bench, model, batch, PAPER_NODES, strategy, equal) for strategy in IN_STEP]
-        rows.append([model, batch, "none" if equal else "0.05", f"{1000 * cells[0][1]:.1f}", *(f"{percent:.1f} %" for percent, _, _ in cells)])
+        rows.append([model, batch, "none" if equal else "0.05", digits(1000 * cells[0][1]), *(f"{percent:.1f} %" for percent, _, _ in cells)])
     print(f"\n{PAPER_NODES} nodes; the paper: {PAPERS_SHARE} %\n\n" + heading(["model", "batch", "jitter", "ms a step of one node", *IN_STEP]))
     print("\n".join(map(row, rows)))
 
@@ -194,8 +198,8 @@ def wan(bench, _):
             factors = [plain.step_seconds() / seconds, best / seconds, plain.node_bytes(WAN_NODES) / sent]
             for what, factor in zip(["over allreduce", "over the fastest allreduce", "of bytes"], factors):
                 figure(f"factor {what}", f"{model} with batch {batch} {name}", factor, "")
-            rows.append([f"{model}, {1000 * alone:.3g}", name, f"{1000 * seconds:.4g}", f"{sent / 1e6:.3g}",
-                         *(f"{factor:.3g}x" for factor in factors)])
+            rows.append([f"{model}, {digits(1000 * alone)}", name, digits(1000 * seconds), digits(sent / 1e6),
+                         *(f"{digits(factor)}x" for factor in factors)])
     print("\n" + heading(["model, ms a step of one node", "strategy", "ms a step", "MB a node and step", "gain on allreduce",
                           "gain on the fastest allreduce", "fewer bytes"]))
     print("\n".join(map(row, rows)))
