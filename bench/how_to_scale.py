@@ -219,7 +219,8 @@ def main():
         measured = list(measured)
         print_tables(measured, {key: one.result() for key, one in checked.items()},
                      {key: one.result()["epochs"][-1]["accuracy"] for key, one in cut.items()})
-    pathlib.Path(arguments.plot).write_text(draw({TITLES[network]: series(measured, network) for network in networks}, TARGET))
+    pathlib.Path(arguments.plot).write_text(draw({TITLES[network]: series(measured, network) for network in networks},
+                                                  f"Virtual seconds to test accuracy {TARGET}, by the number of nodes"))
     print("\n" + conditions(1, f"means of seeds {arguments.seeds}"))
 
 

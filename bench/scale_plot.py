@@ -1,4 +1,4 @@
-"""Draws the plot of how_to_scale.py: time to accuracy over the number of nodes, a panel for each network."""
+"""Draws the plots of how_to_scale.py and simulate_scale.py: something over the number of nodes, a panel or two."""
 import math
 
 from slide_plot import text, ticks
@@ -6,7 +6,7 @@ from slide_plot import text, ticks
 WIDTH, HEIGHT, TOP, BOTTOM = 860, 470, 44, 92
 EDGES = {1: [(52, 850)], 2: [(52, 426), (476, 850)]}  # of one panel and of two: left, right
 COLOURS = {"allreduce": "#1b6ca8", "allreduce, halving": "#7fb2d9", "gossip_pull": "#c1440e", "gossip_push": "#e0a030",
-           "easgd_async": "#3a7d44", "async_sgd": "#7a4b9d"}
+           "local_sgd": "#3a7d44", "easgd_async": "#3a7d44", "async_sgd": "#7a4b9d"}
 
 
 def logarithmic(low, high, first, last):
@@ -54,13 +54,13 @@ def legend(names):
     return lines
 
 
-def draw(panels, target):
+def draw(panels, title):
     """The SVG's text. panels: at most two, {title: {(method, slow): [(nodes, seconds), ...]}}."""
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
-             text(52, 15, f"Virtual seconds to test accuracy {target}, by the number of nodes", "start", 'font-weight="bold"')]
-    for edges, (title, curves) in zip(EDGES[len(panels)], panels.items()):
-        lines += panel(curves, edges, title)
+             text(52, 15, title, "start", 'font-weight="bold"')]
+    for edges, (name, curves) in zip(EDGES[len(panels)], panels.items()):
+        lines += panel(curves, edges, name)
     drawn = [key for curves in panels.values() for key in curves]
     names = [*dict.fromkeys(method for method, _ in drawn), *(["one node half as fast"] if any(slow for _, slow in drawn) else [])]
     return "\n".join(lines + legend(names) + ["</svg>"]) + "\n"
