@@ -16,7 +16,7 @@ namespace {
 // Tags of messages inside collectives; callers' tags are at least 0.
 enum Inside : int { kBroadcast = -1, kReduce = -2, kAllReduce = -3, kGather = -4, kBarrier = -5 };
 
-constexpr int64_t kNumber = sizeof(float);
+constexpr int64_t kElement = sizeof(float);
 constexpr int64_t kShortPiece = 4096;  // bytes; from here on bandwidth outweighs latency
 
 }  // namespace
@@ -119,34 +119,34 @@ void Communicator::AllReduce(Array<float> values) const {
   staged.Write();
 }
 
-int64_t Communicator::NumbersBilled(size_t numbers) const {
-  return Billed(kNumber * numbers) / kNumber;
+int64_t Communicator::ElementsBilled(size_t elements) const {
+  return Billed(kElement * elements) / kElement;
 }
 
 /// One of very many ranks. Added in the order of the ranks.
 bool Communicator::AllReduceAtOnce(std::span<float> values, AllReduceAlgorithm algorithm) const {
   if (!group_->transport->Joins(size())) return false;
-  const auto billed = static_cast<double>(Billed(values.size_bytes()));
-  Joined(
-      {.context = group_->context,
-       .members = *group_->members,
-       .rank = rank(),
-       .data = &values,
-       .combine =
-           [](std::span<void* const> all) {
-             const auto of = [&](size_t i) { return *static_cast<std::span<float>*>(all[i]); };
-             std::vector<float> sums(of(0).begin(), of(0).end());
-             for (size_t rank = 1; rank < all.size(); ++rank) {
-               Check(of(rank).size() == sums.size(),
-                     "ranks disagree about the length of a message");
-               for (size_t i = 0; i < sums.size(); ++i) sums[i] += of(rank)[i];
-             }
-             for (size_t rank = 0; rank < all.size(); ++rank)
-               std::ranges::copy(sums, of(rank).begin());
-           },
-       .rounds = [=, ranks = size()](
-                     MessageRounds& rounds) { AllReduceRounds(rounds, algorithm, ranks, billed); },
-       .operation = "all-reduce"});
+  Joined({.context = group_->context,
+          .members = *group_->members,
+          .rank = rank(),
+          .data = &values,
+          .bytes = static_cast<double>(Billed(values.size_bytes())),
+          .combine =
+              [](std::span<void* const> all) {
+                const auto of = [&](size_t i) { return *static_cast<std::span<float>*>(all[i]); };
+                std::vector<float> sums(of(0).begin(), of(0).end());
+                for (size_t rank = 1; rank < all.size(); ++rank) {
+                  Check(of(rank).size() == sums.size(),
+                        "ranks disagree about the length of a message");
+                  for (size_t i = 0; i < sums.size(); ++i) sums[i] += of(rank)[i];
+                }
+                for (size_t rank = 0; rank < all.size(); ++rank)
+                  std::ranges::copy(sums, of(rank).begin());
+              },
+          .rounds = [algorithm, ranks = size()](
+                        MessageRounds& rounds,
+                        double bytes) { AllReduceRounds(rounds, algorithm, ranks, bytes); },
+          .operation = "all-reduce"});
   return true;
 }
 
@@ -155,11 +155,11 @@ void Communicator::RingAllReduce(std::span<float> values) const {
   const int p = size(), right = (rank() + 1) % p, left = (rank() + p - 1) % p;
   const auto place = [p](int i) { return ((i % p) + p) % p; };
   const auto piece = [&](int i) { return Piece(values, place(i), p); };
-  const int64_t numbers = NumbersBilled(values.size());
+  const int64_t elements = ElementsBilled(values.size());
   const auto send = [&](int i) {
-    const int64_t begin = PieceBegin(numbers, place(i), p),
-                  end = PieceBegin(numbers, place(i) + 1, p);
-    SendFor(kNumber * (end - begin), std::as_bytes(piece(i)), right, kAllReduce);
+    const int64_t begin = PieceBegin(elements, place(i), p),
+                  end = PieceBegin(elements, place(i) + 1, p);
+    SendFor(kElement * (end - begin), std::as_bytes(piece(i)), right, kAllReduce);
   };
   for (int s = 0; s < p - 1; ++s) {
     send(rank() - s);
@@ -184,12 +184,12 @@ void Communicator::HalvingAllReduce(std::span<float> values) const {
   if (rank() < beyond) Add(values, rank() + ranks, kAllReduce, "all-reduce");
   struct Half {
     std::span<float> values;
-    int64_t billed;  // numbers
+    int64_t billed;  // elements
   };
   std::vector<Half> theirs;  // at each step
-  Half mine = {values, NumbersBilled(values.size())};
+  Half mine = {values, ElementsBilled(values.size())};
   const auto send = [&](const Half& half, int to) {
-    SendFor(kNumber * half.billed, std::as_bytes(half.values), to, kAllReduce);
+    SendFor(kElement * half.billed, std::as_bytes(half.values), to, kAllReduce);
   };
   for (int bit = ranks / 2; bit > 0; bit /= 2) {
     const int64_t middle = PieceBegin(mine.billed, 1, 2);
@@ -250,15 +250,15 @@ void Communicator::MpiAllReduce(std::span<float> values) const {
 namespace {
 
 /// What a rank gives to a joint gather, and where it gets what all gave.
-struct Gathering {
+struct GatherData {
   std::span<const std::byte> mine;
   std::vector<std::vector<std::byte>> all = {};
 
   static void Combine(std::span<void* const> ranks) {
     for (void* const taker : ranks)
       for (void* const giver : ranks) {
-        const std::span<const std::byte> mine = static_cast<Gathering*>(giver)->mine;
-        static_cast<Gathering*>(taker)->all.emplace_back(mine.begin(), mine.end());
+        const std::span<const std::byte> mine = static_cast<GatherData*>(giver)->mine;
+        static_cast<GatherData*>(taker)->all.emplace_back(mine.begin(), mine.end());
       }
   }
 };
@@ -269,14 +269,14 @@ struct Gathering {
 std::vector<std::vector<std::byte>> Communicator::AllGather(std::span<const std::byte> mine) const {
   const int p = size();
   if (group_->transport->Joins(p)) {
-    Gathering gathering = {.mine = mine};
-    const auto billed = static_cast<double>(Billed(mine.size()));
+    GatherData gathering = {.mine = mine};
     Joined({.context = group_->context,
             .members = *group_->members,
             .rank = rank(),
             .data = &gathering,
-            .combine = Gathering::Combine,
-            .rounds = [=](MessageRounds& rounds) { rounds.Ring(p - 1, billed); },
+            .bytes = static_cast<double>(Billed(mine.size())),
+            .combine = GatherData::Combine,
+            .rounds = [p](MessageRounds& rounds, double bytes) { rounds.Ring(p - 1, bytes); },
             .operation = "all-gather"});
     return std::move(gathering.all);
   }
@@ -310,13 +310,13 @@ int64_t Communicator::CountFor(const std::map<int, int64_t>& mine) const {
   const int p = size();
   if (group_->transport->Joins(p)) {
     Counting counting = {.mine = mine};
-    const auto bytes = static_cast<double>(mine.size() * sizeof(Entry));
     Joined({.context = group_->context,
             .members = *group_->members,
             .rank = rank(),
             .data = &counting,
+            .bytes = static_cast<double>(mine.size() * sizeof(Entry)),
             .combine = Counting::Combine,
-            .rounds = [=](MessageRounds& rounds) { rounds.Ring(p - 1, bytes); },
+            .rounds = [p](MessageRounds& rounds, double bytes) { rounds.Ring(p - 1, bytes); },
             .operation = "a count"});
     return counting.of_this;
   }
@@ -338,13 +338,13 @@ int64_t Communicator::CountFor(const std::map<int, int64_t>& mine) const {
 /// Dissemination: after round r a rank has heard from 2^r - 1 others.
 void Communicator::Barrier() const {
   if (group_->transport->Joins(size()))
-    return Joined(
-        {.context = group_->context,
-         .members = *group_->members,
-         .rank = rank(),
-         .combine = [](std::span<void* const>) {},
-         .rounds = [ranks = size()](MessageRounds& rounds) { BarrierRounds(rounds, ranks); },
-         .operation = "barrier"});
+    return Joined({.context = group_->context,
+                   .members = *group_->members,
+                   .rank = rank(),
+                   .combine = [](std::span<void* const>) {},
+                   .rounds = [ranks = size()](MessageRounds& rounds,
+                                              double /*bytes*/) { BarrierRounds(rounds, ranks); },
+                   .operation = "barrier"});
   for (int distance = 1; distance < size(); distance *= 2) {
     Send({}, (rank() + distance) % size(), kBarrier);
     Copy({}, (rank() - distance + size()) % size(), kBarrier, "barrier");
@@ -387,8 +387,9 @@ Communicator Communicator::Split(int color, int key) const {
             .members = *group_->members,
             .rank = rank(),
             .data = &mine,
+            .bytes = 2 * sizeof(int),
             .combine = Splitting::Combine,
-            .rounds = [=](MessageRounds& rounds) { rounds.Ring(p - 1, 2 * sizeof(int)); },
+            .rounds = [p](MessageRounds& rounds, double bytes) { rounds.Ring(p - 1, bytes); },
             .operation = "a split"});
     return Open(NextContext(static_cast<uint64_t>(color) + 1), std::move(mine.members));
   }

@@ -145,7 +145,7 @@ class Communicator {
   int Copy(std::span<std::byte> bytes, int from, int tag, const char* operation) const;
   void SendFor(int64_t billed, std::span<const std::byte> bytes, int to, int tag) const;
   void Joined(const JointCall& call) const;
-  int64_t NumbersBilled(size_t numbers) const;
+  int64_t ElementsBilled(size_t elements) const;
   bool AllReduceAtOnce(std::span<float> values, AllReduceAlgorithm algorithm) const;
   void RingAllReduce(std::span<float> values) const;
   void HalvingAllReduce(std::span<float> values) const;

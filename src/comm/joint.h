@@ -35,9 +35,11 @@ struct JointCall {
   const Members& members;
   int rank = 0;          ///< Among them.
   void* data = nullptr;  ///< This rank's, for `combine`.
+  double bytes = 0;      ///< Of this rank, as they are billed.
   /// Run once, when all have come: exchanges the data, given by rank. Time does not pass in it.
   std::function<void(std::span<void* const>)> combine;
-  std::function<void(MessageRounds&)> rounds;
+  /// The messages; `bytes`: the mean over the ranks.
+  std::function<void(MessageRounds&, double bytes)> rounds;
   const char* operation = "";  ///< For messages about a wait.
 };
 

@@ -64,7 +64,7 @@ class SimulatedTransport : public Transport {
   double Now() override { return task_.now; }
   void Sleep(double seconds) override {
     simulation_.DieIfDead(task_);
-    simulation_.Wait(task_, task_.now + seconds);
+    simulation_.WaitUntil(task_, task_.now + seconds);
     simulation_.DieIfDead(task_);
   }
   double Price(const Cost& cost, const WorkPlace& place) override {

@@ -66,7 +66,8 @@ class Transport {
 
   /// Copies the bytes; they may be overwritten on return.
   virtual void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) = 0;
-  /// The same for bytes that stand for `billed` ones in a simulation of times (Communicator::Bill).
+  /// The same for bytes that stand for `billed` ones in a simulation of times
+  /// (Communicator::BilledBy).
   virtual void SendFor(int64_t /*billed*/, int to, uint64_t context, int tag,
                        std::span<const std::byte> bytes) {
     Send(to, context, tag, bytes);

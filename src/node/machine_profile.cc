@@ -94,6 +94,7 @@ class Stepper {
       params_.Publish();
     else
       Update(part * learning_rate_, request_.clip_norm);
+    examples_ += batch.size;
     if (std::isfinite(result.loss)) return;
     learning_rate_ /= 10;
     examples_ = request_.examples;

@@ -36,8 +36,8 @@ class AllReduce : public Strategy {
         rows_(context.params.layout()),
         thread_(context.world) {
     const ParamLayout& layout = context.params.layout();
-    const double numbers = options.Float("bucket_mb") * (1 << 20) / 4;
-    MakeBuckets(layout, static_cast<int64_t>(numbers / world_.scale()));
+    const double elements = options.Float("bucket_mb") * (1 << 20) / 4;
+    MakeBuckets(layout, static_cast<int64_t>(elements / world_.scale()));
     if (accumulate_ == 1) return;
     sum_ = BufferLike(context.gradients.dense());
     for (int i = 0; i < static_cast<int>(layout.slices().size()); ++i)

@@ -29,7 +29,7 @@ class HeadAfterForward : public Head {
 
 }  // namespace
 
-LayerShares::LayerShares(const Graph& graph) {
+LayerOperations::LayerOperations(const Graph& graph) {
   const std::vector<LayerInfo> layers = graph.Info();
   for (const LayerInfo& layer : layers) operations.push_back(layer.cost.operations);
   for (const Slice& slice : graph.layout().slices()) {
@@ -43,7 +43,7 @@ LayerShares::LayerShares(const Graph& graph) {
 }
 
 ChargedExecutor::ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph,
-                                 std::shared_ptr<const LayerShares> layers,
+                                 std::shared_ptr<const LayerOperations> layers,
                                  const Communicator& world, std::string device)
     : inner_(std::move(shared)),
       graph_(graph),

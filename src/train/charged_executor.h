@@ -19,8 +19,8 @@ struct SharedExecutor {
 };
 
 /// The operations of a graph's layers, and which layer has which slice.
-struct LayerShares {
-  explicit LayerShares(const Graph& graph);
+struct LayerOperations {
+  explicit LayerOperations(const Graph& graph);
 
   std::vector<double> operations;  ///< By layer.
   std::vector<int> layer_of;       ///< By slice; -1: none.
@@ -38,11 +38,11 @@ class ChargedExecutor : public Executor {
   /// `device`: the name of the one that computes, if the executor does not time its steps itself.
   ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph, const Communicator& world,
                   std::string device)
-      : ChargedExecutor(std::move(shared), graph, std::make_shared<LayerShares>(graph), world,
+      : ChargedExecutor(std::move(shared), graph, std::make_shared<LayerOperations>(graph), world,
                         std::move(device)) {}
   /// `layers`: the graph's, which replicas may share.
   ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& graph,
-                  std::shared_ptr<const LayerShares> layers, const Communicator& world,
+                  std::shared_ptr<const LayerOperations> layers, const Communicator& world,
                   std::string device);
 
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
@@ -57,7 +57,7 @@ class ChargedExecutor : public Executor {
 
   std::shared_ptr<Executor> inner_;
   const Graph& graph_;
-  std::shared_ptr<const LayerShares> layers_;
+  std::shared_ptr<const LayerOperations> layers_;
   Communicator world_;
   std::string device_;
   std::vector<int> announced_;  // slices, in the order of the last backward pass

@@ -114,6 +114,8 @@ EndEvent TrainSimulated(const Job& job, const RunRequest& request, RunContext& c
     });
   });
   WriteTimeline(context.folder, timeline.Picture());
+  if (run->end().reason.empty())
+    throw Error("the leading node has failed when others had already ended: the run has no end");
   return run->end();
 }
 

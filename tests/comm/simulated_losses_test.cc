@@ -320,4 +320,55 @@ TEST(SimulatedLosses, AreTheSameEveryTime) {
   for (const bool fair : {false, true}) EXPECT_EQ(run(fair), run(fair));
 }
 
+/// Rank 1 comes to a joint call and dies in it; rank 0 comes after that, before it is known.
+TEST(SimulatedLosses, AJointCallThatADeadRankHasJoinedIsNoCall) {
+  const std::vector<std::function<void(const Communicator&)>> calls = {
+      [](const Communicator& world) { world.Barrier(); },
+      [](const Communicator& world) { world.AllGather({}); },
+      [](const Communicator& world) { world.Split(0, 0).Barrier(); },
+      [](const Communicator& world) { world.CountFor({}); },
+      [](const Communicator& world) {
+        std::vector<float> one = {1};
+        world.AllReduce(one);
+        EXPECT_EQ(one[0], world.size());
+      }};
+  for (size_t call = 0; call < calls.size(); ++call) {
+    SimulatedRanks cluster = Mortals(4, {{1, 5.0}});
+    cluster.joins_above = 1;
+    int lost = 0;
+    const Worlds worlds =
+        WorldsOf(cluster, [&](const Communicator& world, const SimulatedPlace& place) {
+          try {
+            if (world.rank() == 0 && place.world == 0) world.Sleep(6);
+            calls[call](world);
+          } catch (const RankLost&) {
+            ++lost;
+            throw;
+          }
+        });
+    EXPECT_EQ(lost, 3) << call;
+    EXPECT_THAT(worlds[0], ElementsAre(4, 3)) << call;
+    EXPECT_THAT(worlds[1], ElementsAre(4)) << call;
+  }
+}
+
+TEST(SimulatedLosses, WorkAndSleepGoOnToTheirEndsWhenAnotherIsLost) {
+  double slept = 0, worked = 0;
+  WorldsOf(Mortals(3, {{2, 1.0}}), [&](const Communicator& world, const SimulatedPlace& place) {
+    if (place.world > 0) return;
+    if (world.rank() == 0) world.Sleep(10), slept = world.Now();
+    if (world.rank() == 1) world.Charge({.operations = 10}), worked = world.Now();
+    world.Barrier();
+  });
+  EXPECT_DOUBLE_EQ(slept, 10);
+  EXPECT_DOUBLE_EQ(worked, 10);
+}
+
+TEST(SimulatedLosses, NodesThatFailAtOnceEndInASentence) {
+  SimulatedRanks cluster = Mortals(2, {});
+  cluster.failures.death = [](int, int, double born) { return born; };
+  cluster.failures.replace = true;
+  EXPECT_THROW(WorldsOf(cluster, [](const Communicator&, const SimulatedPlace&) {}), UserError);
+}
+
 }  // namespace yoke::simulated_losses_test

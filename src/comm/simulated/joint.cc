@@ -33,7 +33,7 @@ struct Programs {
 
 }  // namespace
 
-void RoundTimes::Play() {
+void RoundTimes::SimulateMessages() {
   const Programs programs(transfers_, ends_, now_.size());
   std::vector<size_t> at(programs.begin.begin(), programs.begin.end() - 1);
   std::vector<double> arrivals(transfers_.size(), kUnknown);

@@ -1,4 +1,4 @@
-// Gathering: the ranks that have come to a joint call in virtual time, and when each may leave.
+// JointArrivals: the ranks that have come to a joint call in virtual time, and when each may leave.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class RoundTimes : public MessageRounds {
     /// When a message arrives that is sent `now`; books the links on its way.
     std::function<double(double now, int from, int to, double bytes)> send;
     /// The same time where no link is busy, from 0 on, and how long the sender's link is.
-    std::function<std::pair<double, double>(int from, int to, double bytes)> alone;
+    std::function<std::pair<double, double>(int from, int to, double bytes)> uncontended;
     double copy_bytes_per_second = 0;  ///< At which both ends copy a message; 0: at once.
   };
 
@@ -39,7 +39,8 @@ class RoundTimes : public MessageRounds {
     double around = 0, slowest = 0;
     for (int from = 0; from < ranks; ++from) {
       const int to = (from + 1) % ranks;
-      const auto [seconds, busy] = network_.alone(members_.World(from), members_.World(to), bytes);
+      const auto [seconds, busy] =
+          network_.uncontended(members_.World(from), members_.World(to), bytes);
       around += seconds + 2 * CopySeconds(bytes);
       slowest = std::max(slowest, busy + 2 * CopySeconds(bytes));
       Count(from, to, rounds, bytes);
@@ -51,7 +52,7 @@ class RoundTimes : public MessageRounds {
 
   /// After the rounds: sends the messages in the order of their times, as the ranks would, so that
   /// links are booked alike.
-  void Play();
+  void SimulateMessages();
 
   double end(int rank) const { return now_[rank]; }
   const JointTraffic& traffic(int rank) const { return traffic_[rank]; }
@@ -79,15 +80,16 @@ class RoundTimes : public MessageRounds {
 
 /// Of one joint call. `Task` waits, has a clock `now`, and is woken at `wake`.
 template <typename Task>
-struct Gathering {
-  explicit Gathering(int ranks)
+struct JointArrivals {
+  explicit JointArrivals(int ranks)
       : missing(ranks), tasks(ranks), data(ranks), come(ranks), ends(ranks), traffic(ranks) {}
 
   /// True for the last one.
-  bool Come(const JointCall& call, Task& task) {
+  bool Arrive(const JointCall& call, Task& task) {
     tasks[call.rank] = &task;
     data[call.rank] = call.data;
     come[call.rank] = task.now;
+    bytes += call.bytes / call.members.size();
     return --missing == 0 && !broken;
   }
 
@@ -96,6 +98,8 @@ struct Gathering {
   std::vector<void*> data;
   std::vector<double> come, ends;  // when they came, and may leave
   std::vector<JointTraffic> traffic;
+  double bytes = 0;  // the mean of what they give
+  bool complete = false;
   bool broken = false;  // one has left: it never completes
 };
 

@@ -60,7 +60,7 @@ void Links::ForgetArrivals(double now) {
   forget_at_ = std::max(forget_at_, 2 * last_arrival_.size());
 }
 
-std::pair<double, double> Links::Alone(int sender, int receiver, double bytes) const {
+std::pair<double, double> Links::Uncontended(int sender, int receiver, double bytes) const {
   double latency = options_.latency;
   double slowest = std::min(cards_[sender].bytes_per_second, cards_[receiver].bytes_per_second);
   for (const NodeGroups& groups : options_.groups) {

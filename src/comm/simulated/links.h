@@ -30,7 +30,7 @@ class Links {
   /// The same; it overtakes no earlier message of the connection.
   Trip SendInOrder(double now, const Route& route, double bytes);
   /// Seconds from first to last byte, and the slowest link's part of them, where no link is busy.
-  std::pair<double, double> Alone(int sender, int receiver, double bytes) const;
+  std::pair<double, double> Uncontended(int sender, int receiver, double bytes) const;
 
  private:
   struct Card {

@@ -65,7 +65,9 @@ class Simulation {
   /// Adds a task that starts at `now`. It stays until it has ended.
   std::unique_ptr<Task> Start(int rank, double now, std::function<void(Task&)> body) {
     auto task = std::make_unique<Task>(stacks_, [this, body = std::move(body)] {
-      if (failed_ < 0 && !Dead(*running_)) Guard(*running_, body);
+      if (failed_ >= 0 || Dead(*running_)) return;
+      entered_ = true;
+      Guard(*running_, body);
     });
     task->rank = rank;
     task->now = task->wake = now;
@@ -83,6 +85,7 @@ class Simulation {
         do {
           start();
           while (Task* next = Next()) Run(*next);
+          RequireEntered();
         } while (Continue());
       } catch (...) {  // nobody is left, or there is no memory for a world
         failure_ = std::current_exception();
@@ -90,6 +93,16 @@ class Simulation {
     }).join();
     if (failure_) std::rethrow_exception(failure_);
     return last_;
+  }
+
+  /// Nodes that fail at once would be replaced for ever.
+  void RequireEntered() {
+    constexpr int kMostEmpty = 100;
+    empty_worlds_ = std::exchange(entered_, false) ? 0 : empty_worlds_ + 1;
+    Require(empty_worlds_ <= kMostEmpty,
+            "all nodes of the simulated cluster have failed {} times before they could do "
+            "anything: raise failures.mean_time_between",
+            kMostEmpty);
   }
 
   std::shared_ptr<const Members> Share(uint64_t context, Members members) {
@@ -111,13 +124,19 @@ class Simulation {
     task.now = std::max(task.now, task.wake);
   }
 
+  /// The same to the end, even if others are lost meanwhile.
+  void WaitUntil(Task& task, double until) {
+    do Wait(task, until);
+    while (task.now < until && failed_ < 0 && !Dead(task));
+  }
+
   /// Computes for so long: on a core that is free, or taking turns with others.
   void Work(Task& task, double seconds) {
     Require(seconds <= kLongest, "a piece of work takes {:.3g} virtual seconds, more than {:.0e}",
             seconds, kLongest);
     const TimelineSpan computes = Computes(task);
     Cores& cores = CoresOf(task.rank);
-    if (cores.free.empty()) return Wait(task, task.now + seconds);
+    if (cores.free.empty()) return WaitUntil(task, task.now + seconds);
     ++cores.working;
     const double longest_turn = std::max(SimulatedRanks::kTurn, seconds / kMostTurns);
     while (seconds > 0 && failed_ < 0 && !Dead(task)) {
@@ -125,7 +144,7 @@ class Simulation {
       const double turn = std::min(seconds, longest_turn);
       core = std::max(core, task.now) + turn * cores.Slowdown(options_.polling);
       seconds -= turn;
-      Wait(task, core);
+      WaitUntil(task, core);
     }
     --cores.working;
   }
@@ -133,7 +152,7 @@ class Simulation {
   /// Work that needs no core.
   void WorkOnDevice(Task& task, double seconds) {
     const TimelineSpan computes = Computes(task);
-    Wait(task, task.now + seconds);
+    WaitUntil(task, task.now + seconds);
   }
 
   /// What it costs a task to copy a message from or to another rank.
@@ -196,17 +215,17 @@ class Simulation {
   bool Join(Task& task, const JointCall& call, JointTraffic& traffic) {
     if (failed_ >= 0) return false;
     if (losses_.known()) ThrowLost(task);
-    std::shared_ptr<Gathering<Task>>& gathering = gatherings_[call.context];
-    if (!gathering) gathering = std::make_shared<Gathering<Task>>(call.members.size());
-    const std::shared_ptr<Gathering<Task>> all = gathering;
-    if (all->Come(call, task)) {
-      gatherings_.erase(call.context);
+    std::shared_ptr<JointArrivals<Task>>& arrived = arrivals_[call.context];
+    if (!arrived) arrived = std::make_shared<JointArrivals<Task>>(call.members.size());
+    const std::shared_ptr<JointArrivals<Task>> all = arrived;
+    if (all->Arrive(call, task)) {
+      arrivals_.erase(call.context);
       Complete(call, *all);
       Wait(task, task.wake);
     } else {
       Wait(task, task.now + options_.timeout);
     }
-    const bool together = all->missing == 0;
+    const bool together = all->complete;
     if (!together) all->broken = true;  // what this task gave is gone
     if (Dead(task)) throw RankDied();
     if (failed_ < 0 && losses_.known() && (!together || task.now < all->ends[call.rank]))
@@ -263,7 +282,7 @@ class Simulation {
   }
 
   /// The last one has come: exchanges the data, and sets when each rank runs next.
-  void Complete(const JointCall& call, Gathering<Task>& all) {
+  void Complete(const JointCall& call, JointArrivals<Task>& all) {
     call.combine(all.data);
     const bool copies = options_.copy_bytes_per_second < kCopiesAreFree;
     const RoundTimes::Network network = {
@@ -272,20 +291,21 @@ class Simulation {
               if (NodeOf(from) == NodeOf(to)) return now;
               return Sent(from, links_->Send(now, NodeOf(from), NodeOf(to), bytes));
             },
-        .alone = [this](int from, int to, double bytes) -> std::pair<double, double> {
+        .uncontended = [this](int from, int to, double bytes) -> std::pair<double, double> {
           if (NodeOf(from) == NodeOf(to)) return {0, 0};
-          return links_->Alone(NodeOf(from), NodeOf(to), bytes);
+          return links_->Uncontended(NodeOf(from), NodeOf(to), bytes);
         },
         .copy_bytes_per_second = copies ? options_.copy_bytes_per_second : 0};
     RoundTimes times(call.members, all.come, network);
-    call.rounds(times);
-    times.Play();
+    call.rounds(times, all.bytes);
+    times.SimulateMessages();
     for (int rank = 0; rank < call.members.size(); ++rank) {
       Task& task = *all.tasks[rank];
       all.traffic[rank] = times.traffic(rank);
       all.ends[rank] = task.wake = std::max(times.end(rank), running_->now);
       agenda_.Move(task);
     }
+    all.complete = true;
   }
 
   /// Records a message of this rank; returns when it arrives.
@@ -351,7 +371,7 @@ class Simulation {
     if (failed_ >= 0 || !losses_.Continue(last_)) return false;
     fair_links_ = FairLinks(options_.Nodes(), options_.bytes_per_second, options_.latency);
     links_.emplace(options_);
-    gatherings_.clear();
+    arrivals_.clear();
     Clear();
     return true;
   }
@@ -413,12 +433,14 @@ class Simulation {
   Losses losses_;
   Cores shared_cores_;   // of all nodes; none: nodes have their own
   Agenda<Task> agenda_;  // of all tasks that have not ended
-  std::unordered_map<uint64_t, std::shared_ptr<Gathering<Task>>> gatherings_;  // by context
-  std::unordered_map<uint64_t, std::weak_ptr<const Members>> members_;         // by context
+  std::unordered_map<uint64_t, std::shared_ptr<JointArrivals<Task>>> arrivals_;  // by context
+  std::unordered_map<uint64_t, std::weak_ptr<const Members>> members_;           // by context
   Task* running_ = nullptr;
   uint64_t started_ = 0;
-  int new_thread_ = 0;  // the kernel threads that a new thread has
-  double last_ = 0;     // the time of the last end
+  bool entered_ = false;  // a rank has begun in this world
+  int empty_worlds_ = 0;  // one after the other, in which none has
+  int new_thread_ = 0;    // the kernel threads that a new thread has
+  double last_ = 0;       // the time of the last end
   int failed_ = -1;
   std::exception_ptr failure_;  // the first one; one with a reason replaces a consequence
   bool has_reason_ = false;

@@ -34,6 +34,7 @@ class Dealer {
   template <typename Over>
   int64_t Next(int rank, const Over& over) {
     if (rank < roles_.servers) return -1;
+    if (roles_.team == 1) return next_ < last_ && !over() ? next_++ : -1;
     std::vector<int64_t>& lease = leases_[TeamOf(rank)];
     const size_t which = asked_[rank]++;
     if (which == lease.size()) lease.push_back(next_ < last_ && !over() ? next_++ : -1);

@@ -57,7 +57,7 @@ ParamLayout Shrink(const Job& job, const ParamLayout& full, int ranks) {
 
 TimedModel::TimedModel(const Job& job, const DataInfo& data, int ranks)
     : graph(ModelLayers(job.model(), TaskOf(data)), TaskOf(data)),
-      layers(std::make_shared<LayerShares>(graph)),
+      layers(std::make_shared<LayerOperations>(graph)),
       rule(RuleOf(job)) {
   const std::string name = job.node.String("executor");
   Require(name == "single",

@@ -21,7 +21,7 @@ struct TimedModel {
   TimedModel(const Job& job, const DataInfo& data, int ranks);
 
   const Graph graph;
-  const std::shared_ptr<const LayerShares> layers;
+  const std::shared_ptr<const LayerOperations> layers;
   const std::unique_ptr<UpdateRule> rule;
   std::vector<std::string> devices;
   ParamLayout layout;  ///< Shrunken.

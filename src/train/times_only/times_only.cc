@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -20,8 +21,15 @@
 namespace yoke {
 namespace {
 
-/// What a rank sends of itself before the survivors continue (recovery.cc).
-constexpr size_t kStateBytes = 160;
+/// Entries of a count, together as long as what a rank tells of itself before the survivors
+/// continue (recovery.cc): 160 bytes.
+constexpr int kStateEntries = 10;
+
+std::map<int, int64_t> StateOfRank() {
+  std::map<int, int64_t> state;
+  for (int i = 0; i < kStateEntries; ++i) state[i] = 0;
+  return state;
+}
 
 /// Progress that outlives a world.
 struct Progress {
@@ -75,6 +83,12 @@ class TimesOnly : public SimulatedBody {
     if (job.train.Has("time_limit"))
       time_limit_ = ParseDuration(job.train.String("time_limit"), "train.time_limit");
     world_.emplace(job_, context_, static_cast<int>(job.cluster.Int("replicas")), Progress());
+    const auto steps = static_cast<double>(world_->epoch_steps);
+    epoch_examples_ = steps * world_->step_examples;
+    const Roles& roles = world_->roles;
+    meets_ = context.data.train->Size() >= world_->model.batch.size * roles.workers;
+    if (job.train.Has("target"))
+      messages_.emplace_back("train.target has no effect: times only evaluates nothing");
   }
 
   void Enter(const Communicator& world, const SimulatedPlace& place) override {
@@ -84,12 +98,11 @@ class TimesOnly : public SimulatedBody {
     context_.began = true;
     if (place.world > 0) {
       if (leads && context_.went_back) AccessCheckpoint(world);
-      world.AllGather(std::vector<std::byte>(kStateBytes));
+      if (world.size() >= kStateEntries) world.CountFor(StateOfRank());
     }
     TimedRank rank(world_->job, world_->model, world, world_->steps_per_epoch);
     try {
       rank.Begin(place.world > 0 && mean_);
-      has_model_ = false;
       while (!Round(world, rank)) continue;
       world_->counts[world.rank()] = rank.Counts();
       world.Barrier();
@@ -108,7 +121,7 @@ class TimesOnly : public SimulatedBody {
     Progress progress = world_->progress();
     const std::string lost =
         fmt::format("rank {} of {} is lost", fmt::join(place.lost, ", "), world_->counts.size());
-    mean_ = !has_model_;
+    mean_ = !std::exchange(has_model_, false);
     if (request_.cluster->failures.replace) {
       context_.went_back = true;
       progress = saved_;
@@ -130,6 +143,7 @@ class TimesOnly : public SimulatedBody {
     World& here = *world_;
     const int64_t round = here.decided;
     if (here.opened == round) {
+      epochs_before_ = EpochsDone();
       here.dealer.Open(LastStep());
       ++here.opened;
     }
@@ -174,9 +188,16 @@ class TimesOnly : public SimulatedBody {
   int64_t Remaining() const {
     const Progress done = world_->progress();
     if (request_.steps > 0) return request_.steps - done.steps;
-    const auto steps = static_cast<double>(job_.train.Int("epochs") * world_->epoch_steps);
-    const double all = steps * world_->step_examples;
-    return static_cast<int64_t>(std::ceil((all - done.examples) / world_->step_examples - 1e-9));
+    return StepsTo(static_cast<double>(job_.train.Int("epochs")));
+  }
+  /// Until so many epochs are done.
+  int64_t StepsTo(double epochs) const {
+    const double left = epochs * epoch_examples_ - world_->progress().examples;
+    return static_cast<int64_t>(std::ceil(left / world_->step_examples - 1e-9));
+  }
+  /// Whole epochs that are done.
+  double EpochsDone() const {
+    return std::floor(world_->progress().examples / epoch_examples_ + 1e-9);
   }
 
   /// A checkpoint due by steps or at the end of an epoch ends a round.
@@ -184,15 +205,15 @@ class TimesOnly : public SimulatedBody {
     const int64_t done = world_->dealer.done();
     int64_t last = done + Remaining();
     if (EverySteps() > 0) last = std::min(last, done + EverySteps() - done % EverySteps());
-    if (request_.steps > 0) return last;
-    return std::min(last, done + world_->epoch_steps - done % world_->epoch_steps);
+    return meets_ ? std::min(last, done + StepsTo(EpochsDone() + 1)) : last;
   }
 
   int64_t EverySteps() const { return job_.checkpoint.Int("every_steps"); }
+  /// An epoch has ended in this round, and its checkpoint is due.
   bool EpochIsDue() const {
     const int64_t every = job_.checkpoint.Int("every_epochs");
-    const int64_t steps = every * world_->epoch_steps;
-    return request_.steps == 0 && every > 0 && world_->dealer.done() % steps == 0;
+    return meets_ && every > 0 && EpochsDone() > epochs_before_ &&
+           static_cast<int64_t>(EpochsDone()) % every == 0;
   }
   bool MinutesAreOver(const Communicator& world) const {
     const double minutes = job_.checkpoint.Float("every_minutes");
@@ -214,8 +235,9 @@ class TimesOnly : public SimulatedBody {
   }
   double RateAt(int64_t s) const {
     const auto epochs = static_cast<double>(job_.train.Int("epochs"));
-    const double epoch =
-        std::min(epochs, static_cast<double>(s) / static_cast<double>(world_->epoch_steps));
+    const auto since = static_cast<double>(s - world_->begun.steps);
+    const double examples = world_->begun.examples + since * world_->step_examples;
+    const double epoch = std::min(epochs, examples / epoch_examples_);
     return job_.train.Float("learning_rate") *
            schedule_->Factor({.epoch = epoch, .epochs = epochs});
   }
@@ -288,12 +310,15 @@ class TimesOnly : public SimulatedBody {
   std::unique_ptr<Schedule> schedule_;
   double time_limit_ = 0;
   std::optional<World> world_;
-  int number_ = 0;          // of the world
-  bool has_model_ = false;  // a rank of the world that has lost another
-  bool mean_ = false;       // the world begins with the mean of the replicas
-  Progress saved_;          // in the newest checkpoint,
-  double saved_at_ = 0;     // and when that was written
-  double stepped_ = 0;      // seconds in steps
+  int number_ = 0;             // of the world
+  double epoch_examples_ = 0;  // of an epoch of full batches
+  bool meets_ = false;         // at the end of epochs: they have a step for each replica
+  double epochs_before_ = 0;   // whole ones, when the round was opened
+  bool has_model_ = false;     // a rank of the world that has lost another
+  bool mean_ = false;          // the world begins with the mean of the replicas
+  Progress saved_;             // in the newest checkpoint,
+  double saved_at_ = 0;        // and when that was written
+  double stepped_ = 0;         // seconds in steps
   std::string reason_;
   std::vector<std::string> messages_;
 };
