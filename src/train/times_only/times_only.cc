@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "comm/lost.h"
 #include "optim/schedule.h"
 #include "train/exchange.h"
 #include "train/leader.h"
