@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -34,7 +34,7 @@ std::vector<std::vector<Number>> GatherNumbers(const Communicator& world,
   std::vector<std::vector<Number>> all;
   for (const auto& one : world.AllGather(std::as_bytes(std::span(mine)))) {
     all.emplace_back(one.size() / sizeof(Number));
-    std::memcpy(all.back().data(), one.data(), one.size());
+    std::ranges::copy(one, std::as_writable_bytes(std::span(all.back())).begin());
   }
   return all;
 }
