@@ -16,13 +16,14 @@ namespace yoke::times_only_test {
 using testing::Contains;
 using testing::HasSubstr;
 
-/// Its last layer is a head that can be served.
+/// 18,000 parameters; its last layers are a head that can be served.
 constexpr const char* kJob = R"([data]
 format = "synthetic-digits"
 train_size = 640
 test_size = 20
 [model]
-name = "lenet"
+layer = [{ type = "convolution", outputs = 4, kernel = 5, stride = 3 }, { type = "relu" }, { type = "flatten" },
+         { type = "linear", outputs = 64 }, { type = "relu" }, { type = "linear", outputs = 10 }]
 [train]
 epochs = 2
 batch = 16
@@ -37,8 +38,8 @@ replicas = 4
 class TimesOnlyTest : public RunsTest {
  protected:
   TimesOnlyTest() : RunsTest(kJob) {
-    cluster_ = {.latency = 2e-5, .bytes_per_second = 1e9, .service = [](int, const Cost& cost) {
-                  return cost.operations / 5e9 + cost.bytes / 1e10;
+    cluster_ = {.latency = 2e-5, .bytes_per_second = 4e7, .service = [](int, const Cost& cost) {
+                  return cost.operations / 5e7 + cost.bytes / 4e8;
                 }};
     request_.cluster = &cluster_;
   }
@@ -76,7 +77,7 @@ TEST_F(TimesOnlyTest, TakesTheTimeOfTraining) {
     if (entry.name != "none") jobs.push_back({{"cluster.strategy", entry.name}});
   jobs.push_back({{"cluster.strategy", "compute_groups"}, {"cluster.served_head", "true"}});
   jobs.push_back({{"cluster.strategy", "async_sgd"}, {"cluster.servers", "1"}});
-  jobs.push_back({{"cluster.strategy", "allreduce"}, {"cluster.bucket_mb", "0.1"}});
+  jobs.push_back({{"cluster.strategy", "allreduce"}, {"cluster.bucket_mb", "0.01"}});
   jobs.push_back({{"cluster.strategy", "diloco"}, {"train.rule", "adamw"}});
   jobs.push_back({{"cluster.strategy", "allreduce"}, {"cluster.compression", "int8"}});
   for (const Overrides& job : jobs) {
@@ -126,7 +127,7 @@ TEST_F(TimesOnlyTest, LosesNodesAndGoesOn) {
 /// A node that fails while rank 0 writes does not end the writing early.
 TEST_F(TimesOnlyTest, WritesACheckpointToItsEnd) {
   const Overrides job = {{"checkpoint.every_steps", "5"}};
-  request_.checkpoint_bytes_per_second = 1e6;  // about 3.4 s each
+  request_.checkpoint_bytes_per_second = 4e4;  // about 3.6 s each
   const EndEvent whole = Train(true, job);
   Fail({{1, 1.5}});
   const EndEvent end = Train(true, job);
