@@ -123,6 +123,19 @@ int64_t Communicator::ElementsBilled(size_t elements) const {
   return Billed(kElement * elements) / kElement;
 }
 
+/// A joint call in the place of messages that go once around the ring.
+void Communicator::JoinRing(void* data, double bytes, void (*combine)(std::span<void* const>),
+                            const char* operation) const {
+  Joined({.context = group_->context,
+          .members = *group_->members,
+          .rank = rank(),
+          .data = data,
+          .bytes = bytes,
+          .combine = combine,
+          .rounds = [p = size()](MessageRounds& rounds, double mean) { rounds.Ring(p - 1, mean); },
+          .operation = operation});
+}
+
 /// One of very many ranks. Added in the order of the ranks.
 bool Communicator::AllReduceAtOnce(std::span<float> values, AllReduceAlgorithm algorithm) const {
   if (!group_->transport->Joins(size())) return false;
@@ -270,14 +283,8 @@ std::vector<std::vector<std::byte>> Communicator::AllGather(std::span<const std:
   const int p = size();
   if (group_->transport->Joins(p)) {
     GatherData gathering = {.mine = mine};
-    Joined({.context = group_->context,
-            .members = *group_->members,
-            .rank = rank(),
-            .data = &gathering,
-            .bytes = static_cast<double>(Billed(mine.size())),
-            .combine = GatherData::Combine,
-            .rounds = [p](MessageRounds& rounds, double bytes) { rounds.Ring(p - 1, bytes); },
-            .operation = "all-gather"});
+    JoinRing(&gathering, static_cast<double>(Billed(mine.size())), GatherData::Combine,
+             "all-gather");
     return std::move(gathering.all);
   }
   std::vector<std::vector<std::byte>> all(p);
@@ -310,14 +317,8 @@ int64_t Communicator::CountFor(const std::map<int, int64_t>& mine) const {
   const int p = size();
   if (group_->transport->Joins(p)) {
     Counting counting = {.mine = mine};
-    Joined({.context = group_->context,
-            .members = *group_->members,
-            .rank = rank(),
-            .data = &counting,
-            .bytes = static_cast<double>(mine.size() * sizeof(Entry)),
-            .combine = Counting::Combine,
-            .rounds = [p](MessageRounds& rounds, double bytes) { rounds.Ring(p - 1, bytes); },
-            .operation = "a count"});
+    JoinRing(&counting, static_cast<double>(mine.size() * sizeof(Entry)), Counting::Combine,
+             "a count");
     return counting.of_this;
   }
   std::vector<Entry> entries;
@@ -353,8 +354,16 @@ void Communicator::Barrier() const {
 
 namespace {
 
-/// What a rank of `parent` says to a split, and the list that its color gets: members by key, then
-/// rank.
+/// Those of one color, given by key and rank of `parent`: by key, then rank.
+Members OneColor(std::vector<std::pair<int, int>> same, const Members& parent) {
+  std::ranges::sort(same);
+  std::vector<int> list;
+  list.reserve(same.size());
+  for (const auto& [key, rank] : same) list.push_back(parent.World(rank));
+  return Members(std::move(list));
+}
+
+/// What a rank of `parent` says to a split, and the list that its color gets.
 struct Splitting {
   const Members& parent;
   int color = 0, key = 0;
@@ -365,12 +374,8 @@ struct Splitting {
     std::map<int, std::vector<std::pair<int, int>>> colors;  // key, rank
     for (size_t i = 0; i < ranks.size(); ++i)
       colors[of(i).color].emplace_back(of(i).key, static_cast<int>(i));
-    for (auto& [color, same] : colors) {
-      std::ranges::sort(same);
-      std::vector<int> list;
-      list.reserve(same.size());
-      for (const auto& [key, rank] : same) list.push_back(of(0).parent.World(rank));
-      const auto shared = std::make_shared<const Members>(std::move(list));
+    for (const auto& [color, same] : colors) {
+      const auto shared = std::make_shared<const Members>(OneColor(same, of(0).parent));
       for (const auto& [key, rank] : same) of(rank).members = shared;
     }
   }
@@ -383,14 +388,7 @@ Communicator Communicator::Split(int color, int key) const {
   const int p = size();
   if (group_->transport->Joins(p)) {
     Splitting mine = {.parent = *group_->members, .color = color, .key = key};
-    Joined({.context = group_->context,
-            .members = *group_->members,
-            .rank = rank(),
-            .data = &mine,
-            .bytes = 2 * sizeof(int),
-            .combine = Splitting::Combine,
-            .rounds = [p](MessageRounds& rounds, double bytes) { rounds.Ring(p - 1, bytes); },
-            .operation = "a split"});
+    JoinRing(&mine, 2 * sizeof(int), Splitting::Combine, "a split");
     return Open(NextContext(static_cast<uint64_t>(color) + 1), std::move(mine.members));
   }
   std::vector<std::array<int, 2>> said(p);
@@ -401,16 +399,12 @@ Communicator Communicator::Split(int color, int key) const {
     SendFor(static_cast<int64_t>(next.size()), next, (rank() + 1) % p, kGather);
     Copy(of(rank() - s - 1), (rank() + p - 1) % p, kGather, "all-gather");
   }
-  std::vector<Splitting> all;
-  all.reserve(p);
-  std::vector<void*> every;
-  every.reserve(p);
-  for (const auto& [its_color, its_key] : said)
-    all.push_back({.parent = *group_->members, .color = its_color, .key = its_key});
-  for (Splitting& each : all) every.push_back(&each);
-  Splitting::Combine(every);
+  std::vector<std::pair<int, int>> same;  // key, rank
+  for (int i = 0; i < p; ++i)
+    if (said[i][0] == color) same.emplace_back(said[i][1], i);
   const uint64_t context = NextContext(static_cast<uint64_t>(color) + 1);
-  return Open(context, group_->transport->Share(context, *all[rank()].members));
+  return Open(context,
+              group_->transport->Share(context, OneColor(std::move(same), *group_->members)));
 }
 
 }  // namespace yoke

@@ -145,6 +145,8 @@ class Communicator {
   int Copy(std::span<std::byte> bytes, int from, int tag, const char* operation) const;
   void SendFor(int64_t billed, std::span<const std::byte> bytes, int to, int tag) const;
   void Joined(const JointCall& call) const;
+  void JoinRing(void* data, double bytes, void (*combine)(std::span<void* const>),
+                const char* operation) const;
   int64_t ElementsBilled(size_t elements) const;
   bool AllReduceAtOnce(std::span<float> values, AllReduceAlgorithm algorithm) const;
   void RingAllReduce(std::span<float> values) const;

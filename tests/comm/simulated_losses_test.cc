@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "comm/lost.h"
 #include "comm/simulated.h"
+#include "comm/support/deaths.h"
 #include "comm/support/values.h"
 
 namespace yoke::simulated_losses_test {
@@ -24,13 +25,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 SimulatedRanks Mortals(int ranks, const std::map<int, double>& deaths) {
   SimulatedRanks cluster = {
       .ranks = ranks, .latency = 0.1, .bytes_per_second = 100, .service = SteadyService(1, 1e18)};
-  cluster.failures = {.death =
-                          [deaths](int node, int life, double) {
-                            const auto own = deaths.find(node);
-                            return life > 0 || own == deaths.end() ? kNever : own->second;
-                          },
-                      .detection = 2,
-                      .restart = 1};
+  cluster.failures = test::DeathsAt(deaths, 2, 1);
   return cluster;
 }
 

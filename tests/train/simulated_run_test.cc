@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 
-#include <limits>
 #include <map>
 
 #include "base/check.h"
+#include "comm/support/deaths.h"
 #include "train/support/runs_test.h"
 #include "train/support/trainer_fixture.h"
 
@@ -40,15 +40,7 @@ SimulatedRanks Cluster() {
 /// Each node fails at its time, once.
 SimulatedRanks Failing(const std::map<int, double>& deaths) {
   SimulatedRanks cluster = Cluster();
-  cluster.failures = {.death =
-                          [deaths](int node, int life, double) {
-                            const auto own = deaths.find(node);
-                            return life > 0 || own == deaths.end()
-                                       ? std::numeric_limits<double>::infinity()
-                                       : own->second;
-                          },
-                      .detection = 0.02,
-                      .restart = 0.5};
+  cluster.failures = test::DeathsAt(deaths, 0.02, 0.5);
   return cluster;
 }
 

@@ -3,10 +3,9 @@
 
 #include <gmock/gmock.h>
 
-#include <limits>
-
 #include "base/check.h"
 #include "base/registry.h"
+#include "comm/support/deaths.h"
 #include "strategy/strategy.h"
 #include "train/support/runs_test.h"
 #include "train/support/trainer_fixture.h"
@@ -53,15 +52,7 @@ class TimesOnlyTest : public RunsTest {
 
   /// Each node fails at its time, once.
   void Fail(const std::map<int, double>& deaths) {
-    cluster_.failures = {.death =
-                             [deaths](int node, int life, double) {
-                               const auto own = deaths.find(node);
-                               return life > 0 || own == deaths.end()
-                                          ? std::numeric_limits<double>::infinity()
-                                          : own->second;
-                             },
-                         .detection = 0.02,
-                         .restart = 0.5};
+    cluster_.failures = test::DeathsAt(deaths, 0.02, 0.5);
   }
 
   SimulatedRanks cluster_;
