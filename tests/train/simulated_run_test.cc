@@ -116,8 +116,8 @@ TEST_F(SimulatedRunTest, SeveralLossesAtAwkwardTimes) {
       {"one after the other", {{0, 0.1 * whole}, {1, 0.3 * whole + 0.5}, {2, 0.5 * whole + 1.5}}}};
   for (const std::string strategy : {"allreduce", "easgd_async", "gossip_pull", "async_sgd"})
     for (const auto& [name, deaths] : cases) {
-      const EndEvent end =
-          On(Failing(deaths), strategy + " " + name, {{"cluster.strategy", strategy}});
+      const EndEvent end = On(Failing(deaths), fmt::format("{} {}", strategy, name),
+                              {{"cluster.strategy", strategy}});
       EXPECT_EQ(end.epochs, kEpochs) << strategy << " " << name;
       EXPECT_EQ(end.lost, std::ssize(deaths)) << strategy << " " << name;
       EXPECT_GT(Accuracy(end), 0.7) << strategy << " " << name;
