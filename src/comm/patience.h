@@ -15,21 +15,20 @@ namespace yoke {
 class Patience {
  public:
   void Pause(bool moving) {
-    constexpr double kLook = 20e-6, kYield = 200e-6, kYieldMoving = 20e-3;  // seconds
-    constexpr std::chrono::microseconds kShortest(10), kLongest(100);
+    constexpr double kLook = 20e-6, kYield = 5e-3, kYieldMoving = 20e-3;  // seconds
+    constexpr double kShortest = 10e-6, kLongest = 1e-3, kPart = 1.0 / 16;  // of the wait so far
     const double now = Now();
-    if (began_ == 0 || moving != moving_) began_ = now, sleep_ = kShortest;
+    if (began_ == 0 || moving != moving_) began_ = now;
     moving_ = moving;
     if (now - began_ < kLook) return;
     if (now - began_ < (moving ? kYieldMoving : kYield)) return std::this_thread::yield();
-    std::this_thread::sleep_for(sleep_);
-    sleep_ = std::min(2 * sleep_, kLongest);
+    const double sleep = std::clamp(kPart * (now - began_), kShortest, kLongest);
+    std::this_thread::sleep_for(std::chrono::duration<double>(sleep));
   }
 
  private:
   double began_ = 0;
   bool moving_ = false;
-  std::chrono::microseconds sleep_{0};
 };
 
 }  // namespace yoke
