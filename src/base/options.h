@@ -38,6 +38,7 @@ struct OptionSpec {
   bool exclusive_minimum = false;         ///< The minimum itself is not allowed (a rate of 0).
   std::vector<std::string> choices = {};  ///< If not empty, the only values a string may take.
   bool required = false;
+  std::vector<Value> tries = {};  ///< Values that a planner compares with the default.
 };
 
 /// The checked options of one part. Reading an undeclared option is a bug (Check).

@@ -1,10 +1,7 @@
 // yoke bench: runs the same job under several choices, side by side.
 #include <fmt/ranges.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,6 +9,7 @@
 #include "base/check.h"
 #include "base/median.h"
 #include "base/registry.h"
+#include "base/temporary_folder.h"
 #include "cli/command.h"
 #include "cli/job_options.h"
 #include "cli/signals.h"
@@ -78,25 +76,6 @@ class Meter : public Observer {
  private:
   double examples_ = 0;
   Outcome outcome_;
-};
-
-/// A folder that its destructor removes.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    path_ = (std::filesystem::temp_directory_path() / "yoke-bench-XXXXXX").string();
-    Check(mkdtemp(path_.data()), "a temporary folder could not be made");
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 /// "node.executor=split node.parts=2" as overrides.
@@ -228,7 +207,7 @@ class BenchCommand : public Command {
 
   Outcome RunOnce(const Choice& choice, const std::atomic<int>& signal) const {
     const Job job = Load(choice);
-    const TemporaryFolder folder;
+    const TemporaryFolder folder("yoke-bench");
     Meter meter;
     Train(job, {.run = folder.path() + "/run", .stop_signal = &signal, .observers = {&meter}});
     return meter.outcome();

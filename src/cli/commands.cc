@@ -9,6 +9,7 @@ CommandEntry eval_command();
 CommandEntry predict_command();
 CommandEntry export_command();
 CommandEntry report_command();
+CommandEntry plan_command();
 CommandEntry simulate_command();
 CommandEntry synthesize_command();
 CommandEntry convert_command();
@@ -21,7 +22,7 @@ CommandEntry version_command();
 const std::vector<CommandEntry>& commands() {
   static const std::vector<CommandEntry> list = {
       train_command(),   eval_command(),     predict_command(),    export_command(),
-      report_command(),  simulate_command(), synthesize_command(), convert_command(),
+      report_command(),  plan_command(), simulate_command(), synthesize_command(), convert_command(),
       info_command(),    bench_command(),    list_command(),       doctor_command(),
       version_command(),
   };

@@ -9,11 +9,11 @@
 #include <optional>
 
 #include "base/check.h"
-#include "cli/profile_ranks.h"
 #include "cli/run_options.h"
 #include "comm/launcher.h"
 #include "comm/threads.h"
 #include "data/output_file.h"
+#include "plan/world_profile.h"
 
 namespace yoke {
 namespace {

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "cli/progress.h"
 #include "comm/launcher.h"
+#include "plan/planner.h"
 
 namespace yoke {
 
@@ -18,13 +19,24 @@ void RunOptions::Declare(CLI::App& app) {
       ->check([](const std::string& text) {
         return std::string(text.empty() ? "expected a folder, got an empty name" : "");
       });
+  app.add_option("--plan", plan_, "Set the keys that `yoke plan --output FILE` has chosen")
+      ->option_text("FILE");
   set_.Declare(app);
   app.add_flag("--quiet,-q", quiet_, "Print errors only");
+}
+
+Overrides RunOptions::Keys() const {
+  Overrides keys = plan_.empty() ? Overrides() : ReadPlanKeys(plan_);
+  const Overrides set = set_.Read();
+  keys.insert(keys.end(), set.begin(), set.end());
+  return keys;
 }
 
 int RunOptions::Train(const Job& job, RunRequest request, Output& out) const {
   const std::unique_ptr<Observer> progress = MakeProgress(out);
   if (!quiet_) request.observers.push_back(progress.get());
+  const std::unique_ptr<Planner> planner = MakePlanner();
+  request.planner = planner.get();
   const EndEvent end = yoke::Train(job, request);
   if (end.reason == "diverged") throw WorldError(end.sentence, end.exit_status, /*tell=*/true);
   // The other ranks end later, because a launcher ends all processes when one fails.

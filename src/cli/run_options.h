@@ -16,7 +16,8 @@ class RunOptions {
   const std::string& job() const { return job_; }
   const std::string& run() const { return run_; }
   bool quiet() const { return quiet_; }
-  Overrides Keys() const { return set_.Read(); }
+  /// Those of the plan first, then the command line's.
+  Overrides Keys() const;
   /// Trains, with progress to `out` unless quiet; returns the exit status. Throws WorldError if
   /// training diverged, and on a launcher's ranks that do not print.
   int Train(const Job& job, RunRequest request, Output& out) const;
@@ -24,6 +25,7 @@ class RunOptions {
  private:
   std::string job_;
   std::string run_;
+  std::string plan_;
   JobOptions set_;
   bool quiet_ = false;
 };

@@ -49,7 +49,7 @@ void Shift(const Plane& plane, int64_t down, int64_t right, float outside) {
 
 class AugmentedReader : public Reader {
  public:
-  AugmentedReader(std::unique_ptr<Reader> source, const Options& options)
+  AugmentedReader(std::shared_ptr<const Reader> source, const Options& options)
       : source_(std::move(source)), flip_(options.Bool("flip")), crop_(options.Int("crop")) {
     const DataInfo& info = Info();
     Require(!info.sparse && info.input.rank() == 3, "{}: only images can be augmented",
@@ -91,7 +91,7 @@ class AugmentedReader : public Reader {
                               ByChannel(normalization.deviation, channel, 1));
   }
 
-  std::unique_ptr<Reader> source_;
+  std::shared_ptr<const Reader> source_;
   bool flip_;
   int64_t crop_;  // maximum shift in pixels
 };
@@ -114,7 +114,7 @@ const std::vector<OptionSpec>& augment_options() {
   return specs;
 }
 
-std::unique_ptr<Reader> Augment(std::unique_ptr<Reader> source, const Value& table) {
+std::unique_ptr<Reader> Augment(std::shared_ptr<const Reader> source, const Value& table) {
   return std::make_unique<AugmentedReader>(std::move(source),
                                            Options("data.augment", table, augment_options()));
 }

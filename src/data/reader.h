@@ -98,9 +98,9 @@ struct DataChecksum {
 
 /// The data sets of a job.
 struct DataSets {
-  std::unique_ptr<Reader> train;
-  std::unique_ptr<Reader> validation;  ///< Null unless `validation_share` is set.
-  std::unique_ptr<Reader> test;        ///< Null if the job has no test data.
+  std::shared_ptr<const Reader> train;
+  std::shared_ptr<const Reader> validation;  ///< Null unless `validation_share` is set.
+  std::shared_ptr<const Reader> test;        ///< Null if the job has no test data.
   std::vector<std::string> notes;      ///< Sentences about the data for the user.
   DataChecksum training_files;         ///< Before validation and test shares are split off.
   DataChecksum test_files;

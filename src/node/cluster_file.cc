@@ -386,8 +386,7 @@ SimulatedRanks ClusterFile::Simulated(uint64_t seed) const {
   return cluster;
 }
 
-ClusterFile ReadCluster(const std::string& path) {
-  const Value root = ReadToml(path);
+ClusterFile ClusterOf(const Value& root, const std::string& path) {
   const Value* nodes = root.Find("nodes");
   Require(!nodes || !nodes->AsTable(), "{}: expected [[nodes]] in double brackets, got [nodes]",
           nodes ? nodes->place() : "");
@@ -414,5 +413,7 @@ ClusterFile ReadCluster(const std::string& path) {
     cluster.failures = ReadFailures(options.Raw("failures"), cluster.Nodes());
   return cluster;
 }
+
+ClusterFile ReadCluster(const std::string& path) { return ClusterOf(ReadToml(path), path); }
 
 }  // namespace yoke

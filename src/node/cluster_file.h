@@ -50,6 +50,8 @@ struct ClusterFile {
   SimulatedRanks Simulated(uint64_t seed) const;
 };
 
+/// The same from a table already read; paths in it are relative to the folder of `path`.
+ClusterFile ClusterOf(const Value& root, const std::string& path);
 /// Reads a cluster (docs/simulate.md). Throws UserError with file and key.
 ClusterFile ReadCluster(const std::string& path);
 

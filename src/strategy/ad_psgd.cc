@@ -167,7 +167,8 @@ StrategyEntry ad_psgd() {
                        .fallback = 1,
                        .help = "Steps of an active (even) rank between averagings.",
                        .minimum = 1,
-                       .maximum = kMostCount}},
+                       .maximum = kMostCount,
+                       .tries = {4, 16}}},
           .team = EachAlone,
           .replicas_differ = true,
           .estimate = [](const Options& options, const ExchangeSize& size) -> Cost {

@@ -161,7 +161,8 @@ std::vector<OptionSpec> GroupOptions() {
                   .help = "Number of groups of training replicas; it divides their number. By "
                           "default 2 if that is even, otherwise 1.",
                   .minimum = 1,
-                  .maximum = kMostRanks});
+                  .maximum = kMostRanks,
+                  .tries = {1, 2, 4, 8, 16, 32}});
   options.insert(
       options.begin() + 1,
       {.name = "served_head",

@@ -268,7 +268,8 @@ StrategyEntry OuterEntry(const std::string& longest) {
                        .help = "Steps of each replica between two meetings; by default " + longest +
                                ", or a quarter of an epoch if that is less.",
                        .minimum = 1,
-                       .maximum = kMostCount},
+                       .maximum = kMostCount,
+                       .tries = {8, 32, 128}},
                       DenseCompressionOption()},
           .deterministic = true,
           .in_place = true,

@@ -43,8 +43,19 @@ void LeadAgain(RunContext& context) {
   context.checkpoint = RecoverNewest(context.run->path(), context.messages);
 }
 
+void TakeOver(const std::string& progress, RunContext& context) {
+  namespace fs = std::filesystem;
+  for (const auto& entry : fs::directory_iterator(progress))
+    if (const fs::path name = entry.path().filename(); name != "lock" && name != "job.toml")
+      fs::copy(entry.path(), context.folder / name,
+               fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  LeadAgain(context);
+}
+
 void ReadData(const Job& job, const RunRequest& request, RunContext& context) {
-  {
+  if (request.data) {
+    context.data = *request.data;
+  } else {
     const LoadWatch watch(request, context.run.has_value(), DataBytes(job.data()), [&] {
       if (context.run && !context.began) context.run->Abandon();
     });

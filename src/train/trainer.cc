@@ -13,6 +13,8 @@
 #include "train/agreement.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/epoch_cursor.h"
+#include "train/files.h"
+#include "train/planner.h"
 #include "train/rank.h"
 #include "train/record/timeline.h"
 #include "train/recovery/keep_place.h"
@@ -61,8 +63,17 @@ AllReduceAlgorithm AllReduceOf(const Job& job) {
   return algorithms.at(job.cluster.String("all_reduce"));
 }
 
+/// A new run: opens it, with the progress of its plan.
+void LeadDecided(const Decision& decided, const RunRequest& request, RunContext& context) {
+  Lead(decided.job, request, context);
+  if (!decided.plan.empty()) ReplaceFile(context.folder + "/plan.toml", decided.plan);
+  context.messages.insert(context.messages.end(), decided.messages.begin(), decided.messages.end());
+  if (!decided.progress.empty()) TakeOver(decided.progress, context);
+}
+
 /// Trains as processes of a launcher. If one is lost and the MPI supports it, the others continue.
-EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
+EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request) {
+  const Job& given = decided.job;
   EndEvent end;
   Job job = given;
   RunContext context;
@@ -77,7 +88,7 @@ EndEvent TrainOverMpi(const Job& given, const RunRequest& request) {
     ++context.worlds;
     KeepPlace(world, survivor, [&] {
       CheckAgreement(world, facts, "all ranks need the same program, job file and options");
-      if (leads && !context.run) Lead(job, request, context);
+      if (leads && !context.run) LeadDecided(decided, request, context);
       if (world.size() < job.cluster.Int("replicas"))
         job = SmallerJob(job, world.size(), context.messages);
       if (!leads) context.messages.clear();
@@ -119,13 +130,12 @@ EndEvent TrainSimulated(const Job& job, const RunRequest& request, RunContext& c
   return run->end();
 }
 
-}  // namespace
-
-EndEvent Train(const Job& job, const RunRequest& request) {
-  if (LaunchedByMpi() && !request.cluster) return TrainOverMpi(job, request);
+EndEvent TrainDecided(const Decision& decided, const RunRequest& request) {
+  const Job& job = decided.job;
+  if (LaunchedByMpi() && !request.cluster) return TrainOverMpi(decided, request);
   const int ranks = static_cast<int>(job.cluster.Int("replicas"));
   RunContext context = {.worlds = 1};
-  Lead(job, request, context);
+  LeadDecided(decided, request, context);
   AllReduceAlgorithm algorithm = AllReduceOf(job);
   if (ranks > 1 && algorithm == AllReduceAlgorithm::kMpi) {
     context.messages.emplace_back(
@@ -150,6 +160,24 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   };
   RunThreads(threads, body);
   return end;
+}
+
+}  // namespace
+
+EndEvent Train(const Job& job, const RunRequest& request) {
+  if (job.open.empty()) return TrainDecided({.job = job}, request);
+  Require(request.planner, "{} = \"auto\": `yoke train` and `yoke simulate` choose it",
+          job.open[0]);
+  Require(!request.resume,
+          "{} = \"auto\": a run that is resumed has chosen; name a new run, or a value",
+          job.open[0]);
+  std::optional<MpiJob> started;  // for the planner's worlds and the run's
+  if (LaunchedByMpi() && !request.cluster)
+    started.emplace(job.cluster.Float("timeout"), request.stop_signal);
+  const Decision decided = request.planner->Decide(job, request);
+  RunRequest with_data = request;
+  if (decided.data) with_data.data = decided.data.get();
+  return TrainDecided(decided, with_data);
 }
 
 }  // namespace yoke

@@ -94,6 +94,9 @@ class Observer {
   virtual void End(const EndEvent&) {}
 };
 
+class Planner;   // train/planner.h
+struct DataSets;  // data/reader.h
+
 /// How to run a job.
 struct RunRequest {
   std::string run;      ///< Run directory; "" : runs/<job>-<time>.
@@ -114,6 +117,9 @@ struct RunRequest {
 
   /// Of writing and reading checkpoints there; 0: they take no time.
   double checkpoint_bytes_per_second = 0;
+
+  Planner* planner = nullptr;      ///< For jobs that leave keys open.
+  const DataSets* data = nullptr;  ///< Not null: the data, already read.
 
   /// Of the cluster for so many virtual seconds.
   double CostOf(double seconds) const { return price_per_hour / 3600 * seconds; }

@@ -52,7 +52,8 @@ ModelEntry xmc() {
                        .fallback = "dense",
                        .help = "The output layer: linear, or the hashed lsh_linear, which computes "
                                "only a few of the outputs in each step.",
-                       .choices = {"dense", "lsh"}},
+                       .choices = {"dense", "lsh"},
+                       .tries = {"dense", "lsh"}},
                       {.name = "lsh",
                        .type = OptionType::kTable,
                        .help = "Options of the layer lsh_linear, for output = \"lsh\"."}},

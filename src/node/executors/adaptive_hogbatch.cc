@@ -89,6 +89,7 @@ ExecutorEntry adaptive_hogbatch() {
         settings.measure_least = MeasuresLeast(options);
         return std::make_unique<Hogbatch>(settings, context);
       },
+      .in_place = true,
       .step_examples = RoundOf,
       .estimate = EstimateAdaptive};
 }

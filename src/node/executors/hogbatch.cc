@@ -37,6 +37,7 @@ ExecutorEntry hogbatch() {
                 HogbatchSettingsOf(options, context, FixedSizes(options, WorkOf(context))),
                 context);
           },
+          .in_place = true,
           .step_examples = RoundOf,
           .estimate = EstimateFixed};
 }

@@ -46,6 +46,7 @@ ExecutorEntry hogwild() {
             return std::make_unique<Hogbatch>(settings, context);
           },
           .supports = OnlyTheCpu,
+          .in_place = true,
           .estimate = EstimateHogwild};
 }
 

@@ -192,7 +192,27 @@ void AskEnvironment(Value& node) {
   if (kernels == "reference") node.Set("kernels", kernels);
 }
 
+/// Takes out the keys that are "auto", and returns their names.
+std::vector<std::string> TakeOpen(Value& root) {
+  std::vector<std::string> open;
+  for (const std::string& key : OpenKeys()) {
+    const size_t dot = key.find('.');
+    Value* section = root.Find(key.substr(0, dot));
+    const Value* value = section ? section->Find(key.substr(dot + 1)) : nullptr;
+    if (!value || *value != Value("auto")) continue;
+    section->Erase(key.substr(dot + 1));
+    open.push_back(key);
+  }
+  return open;
+}
+
 }  // namespace
+
+const std::vector<std::string>& OpenKeys() {
+  static const std::vector<std::string> keys = {"node.executor", "node.precision",
+                                                "cluster.strategy", "train.learning_rate"};
+  return keys;
+}
 
 Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   CheckSections(root);
@@ -202,6 +222,7 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   auto at = [&](int i) { return Section{kSections[i], *root.Find(kSections[i]), folder}; };
   Job job;
   job.name = name;
+  job.open = TakeOpen(root);
   root.Set("data", CheckData(at(0)));
   root.Set("model", CheckModel(at(1)));
   root.Set("train", (job.train = CheckTrain(at(2))).Resolved());
@@ -225,6 +246,12 @@ Job LoadJob(const std::string& path, const Overrides& overrides) {
 
 Job MakeResolvedJob(Value root, const Overrides& overrides) {
   return MakeJob(WithOverrides(std::move(root), overrides), "job", "");
+}
+
+Job WithKeys(const Job& job, const Overrides& overrides) {
+  Job changed = MakeResolvedJob(job.resolved, overrides);
+  changed.name = job.name;
+  return changed;
 }
 
 bool Job::ReferenceKernels() const { return node.String("kernels") == "reference"; }

@@ -19,6 +19,9 @@ struct Job {
   Options node;        ///< [node] with the chosen executor's keys.
   Options cluster;     ///< [cluster] with the chosen strategy's keys.
   Options checkpoint;  ///< [checkpoint]: interval in steps, minutes, epochs; keep; best.
+  /// Keys that are "auto", of OpenKeys(). A planner chooses them (train/planner.h); until then they
+  /// have their defaults.
+  std::vector<std::string> open;
 
   const Value& data() const { return *resolved.Find("data"); }
   const Value& model() const { return *resolved.Find("model"); }
@@ -30,6 +33,9 @@ struct Job {
   ThreadPlan Plan(const LocalRank& inside = {}) const;
   int Threads() const { return Plan().threads; }
 };
+
+/// The keys that may be "auto": node.executor, cluster.strategy, ...
+const std::vector<std::string>& OpenKeys();
 
 /// A key set on the command line. The value "" removes the key, which restores its default.
 /// Relative paths are relative to the current directory.
@@ -52,6 +58,9 @@ Job MakeResolvedJob(Value root, const Overrides& overrides);
 /// The same from a value already read (tests, checkpoints). Relative paths are relative to
 /// `folder`; "" for a resolved job, whose paths are not changed.
 Job MakeJob(Value root, const std::string& name, const std::string& folder);
+
+/// The job with other keys, as MakeResolvedJob, and the same name.
+Job WithKeys(const Job& job, const Overrides& overrides);
 
 /// Every key of a job, by section, with the part it belongs to: the source of docs/job-keys.md.
 struct KeyGroup {

@@ -123,6 +123,12 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kString,
        .help = "Stops training in order after this time, such as `90s`, `10m`, `2h`; starts again "
                "when a run is resumed."},
+      {.name = "search_share",
+       .type = kFloat,
+       .fallback = 0.1,
+       .help = "Part of the training time that choosing keys which are `auto` may take.",
+       .minimum = 0,
+       .maximum = 1},
       {.name = "evaluate_every",
        .type = kInt,
        .fallback = 1,

@@ -1,5 +1,5 @@
-// ProfileRanks: ranks find their machine, compute in turn, and gather what they measured.
-#include "cli/profile_ranks.h"
+// WorldProfile: ranks find their machine, compute in turn, and gather what they measured.
+#include "plan/world_profile.h"
 
 #include <fmt/core.h>
 
@@ -119,7 +119,8 @@ Job Alone(const Job& job) {
   return MakeJob(std::move(root), job.name, "");
 }
 
-MachineProfile MeasureHere(const Job& given, const Reader& data, const ThreadPlan& threads) {
+MachineProfile MeasureHere(const Job& given, const Reader& data, const ThreadPlan& threads,
+                           double seconds) {
   const Job job = Alone(given);
   const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
   const std::unique_ptr<UpdateRule> rule = RuleOf(job);
@@ -137,7 +138,8 @@ MachineProfile MeasureHere(const Job& given, const Reader& data, const ThreadPla
        .learning_rate = job.train.Float("learning_rate"),
        .clip_norm = job.train.Float("clip_norm"),
        .examples = job.train.Int("epochs") * data.Size(),
-       .seed = job.seed()});
+       .seed = job.seed(),
+       .seconds = seconds});
 }
 
 }  // namespace
@@ -152,7 +154,7 @@ void RequireOnlyTheCpu(const Job& job) {
 }
 
 WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
-                          bool launched) {
+                          bool launched, double seconds) {
   const Machines machines(world);
   const ThreadPlan threads =
       launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});
@@ -166,7 +168,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   const bool computes = place < mine.AtOnce();
   if (computes) {
     const Binding binding(threads);
-    mine.profile = MeasureHere(job, data, threads);
+    mine.profile = MeasureHere(job, data, threads, seconds);
   }
   world.Barrier();
   const auto profiles =

@@ -1,4 +1,4 @@
-// ProfileRanks: measures the machines and the network of a world, each rank its part.
+// WorldProfile: measures the machines and the network of a world, each rank its part.
 #pragma once
 
 #include <vector>
@@ -21,8 +21,9 @@ void RequireOnlyTheCpu(const Job& job);
 /// All ranks call it. On each machine as many ranks compute at once as its cores take, as they do
 /// in training; the others wait. Then the messages between ranks are measured, if there are
 /// several. `launched`: the ranks are processes of a launcher, otherwise threads of this process.
+/// `seconds`: about the time to spend on computing.
 WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
-                          bool launched);
+                          bool launched, double seconds = 10);
 
 /// The figures of [network] from those of pairs of ranks.
 MeasuredNetwork NetworkOf(const std::vector<PairSpeed>& pairs, bool launched);

@@ -1,0 +1,151 @@
+// yoke plan: measures what is here, compares the ways to train a job, and says which is fastest.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "base/temporary_folder.h"
+#include "cli/command.h"
+#include "cli/job_options.h"
+#include "cli/output.h"
+#include "cli/run_options.h"
+#include "cli/signals.h"
+#include "comm/launcher.h"
+#include "data/output_file.h"
+#include "plan/planner.h"
+#include "plan/world_profile.h"
+#include "train/human.h"
+
+namespace yoke {
+namespace {
+
+constexpr const char* kPlanDetails = R"(Examples:
+  yoke plan job.toml                                  what is fastest on this machine, and why
+  yoke plan job.toml --output plan.toml               then: yoke train job.toml --plan plan.toml
+  yoke plan job.toml --replicas 4 --without bf16,hogwild
+  yoke plan job.toml --only allreduce,easgd_sync3 --trial-seconds 60
+  yoke plan job.toml --cluster examples/clusters/rack-10gbit.toml
+  mpirun -n 4 yoke plan job.toml                      for the world of these processes
+
+Prices every executor, strategy, period and precision on the measured machine, in virtual time for several replicas.
+Then the four with the shortest predicted time and the job's default train in turns, for longer and longer, and the
+better half goes on. With --cluster or a launcher the prediction decides. docs/plan.md explains the table.)";
+
+constexpr size_t kRows = 16;  // of the table
+
+Json ToObject(const Candidate& one) {
+  const auto number = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
+  return {{"name", one.name},
+          {"executor", one.executor},
+          {"strategy", one.strategy},
+          {"precision", one.precision},
+          {"seconds_per_update", number(one.seconds_per_update)},
+          {"updates", number(one.updates)},
+          {"seconds", number(one.Seconds())},
+          {"measured", one.measured ? Json(*one.measured) : Json(nullptr)},
+          {"trial_loss", one.loss ? Json(*one.loss) : Json(nullptr)},
+          {"dropped", one.dropped.empty() ? Json(nullptr) : Json(one.dropped)}};
+}
+
+class PlanCommand : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("JOB", job_, "The job file (TOML)")->option_text(" ");
+    app.add_option("--output", output_, "Write the plan, for `yoke train --plan`")
+        ->option_text("FILE");
+    app.add_option("--cluster", cluster_, "Plan for the cluster of this file")->option_text("FILE");
+    app.add_option("--only", only_, "The only executors, strategies or precisions to compare")
+        ->option_text("A,B,...")
+        ->delimiter(',');
+    app.add_option("--without", without_, "Executors, strategies or precisions to leave out")
+        ->option_text("A,B,...")
+        ->delimiter(',');
+    app.add_option("--trial-seconds", trial_seconds_, "Of all trials together; 0: none")
+        ->option_text("N")
+        ->check(CLI::Range(0.0, 1e6));
+    set_.Declare(app);
+  }
+
+  int Run(Output& out) override {
+    Require(!job_.empty(), "`yoke plan` needs a job file");
+    Overrides keys = set_.Read();
+    std::optional<ClusterFile> cluster;
+    if (!cluster_.empty()) cluster = ReadCluster(cluster_);
+    if (const Launch launch = FindLaunch(); !launch.launcher.empty() && !cluster)
+      SetReplicas(launch.size,
+                  fmt::format("{} started {} processes, and each is a replica", launch.launcher,
+                              launch.size),
+                  keys);
+    if (cluster)
+      SetReplicas(cluster->Ranks(),
+                  fmt::format("{} describes {} replicas", cluster_, cluster->Ranks()), keys);
+    const Job job = LoadJob(job_, keys);
+    if (!cluster) RequireOnlyTheCpu(job);
+    std::optional<OutputFile> file;  // refused before anything is measured
+    if (!output_.empty() && PrintsForAll()) file.emplace(output_);
+    const std::atomic<int>& signal = CatchStopSignals();
+    const TemporaryFolder folder("yoke-plan");
+    RunRequest run;
+    run.stop_signal = &signal;
+    Choices choices = {.open = OpenKeys(), .only = only_, .without = without_};
+    const Plan plan = MakePlan({.job = job,
+                                .run = run,
+                                .choices = choices,
+                                .cluster = cluster ? &*cluster : nullptr,
+                                .cluster_name = cluster ? cluster->title : "",
+                                .trial_seconds = trial_seconds_,
+                                .folder = folder.path(),
+                                .tell = [&out](const std::string& text) { out.Text(text); }});
+    if (signal != 0) return 128 + signal;
+    if (plan.candidates.empty()) return 0;  // another rank prints
+    Tell(plan, out);
+    if (!file) return 0;
+    file->Write(FormatPlan(plan, fmt::format("yoke plan {}", job_)));
+    file->Commit();
+    return 0;
+  }
+
+ private:
+  void Tell(const Plan& plan, Output& out) const {
+    const auto rows = TableOf(plan, kRows);
+    out.Text("");
+    for (const std::string& line : TableLines(rows, {1, 2, 3, 4, 5})) out.Text(line);
+    size_t rest = 0;
+    for (const Candidate& one : plan.candidates)
+      rest += one.seconds_per_update == 0 && !one.measured;
+    if (rest > 0) out.Text(fmt::format("{} more do not fit (--json lists them)", rest));
+    out.Text("");
+    for (const std::string& note : plan.notes) out.Text(note);
+    out.Text(fmt::format("planned for {} in {}", plan.machine, Duration(plan.seconds)));
+    Json object = {{"job", job_},
+                   {"machine", plan.machine},
+                   {"chosen", plan.chosen},
+                   {"noise_scale", plan.noise_scale > 0 ? Json(plan.noise_scale) : Json(nullptr)},
+                   {"notes", plan.notes},
+                   {"planning_seconds", plan.seconds},
+                   {"candidates", Json::array()}};
+    for (const Candidate& one : plan.candidates) object["candidates"].push_back(ToObject(one));
+    out.Event("plan", object);
+  }
+
+  std::string job_, output_, cluster_;
+  std::vector<std::string> only_, without_;
+  double trial_seconds_ = 20;
+  JobOptions set_;
+};
+
+}  // namespace
+
+CommandEntry plan_command() {
+  return {"plan",
+          "Train and use a model",
+          "Compare the ways to train a job on this machine",
+          kPlanDetails,
+          [] { return std::unique_ptr<Command>(new PlanCommand); },
+          /*together=*/true};
+}
+
+}  // namespace yoke

@@ -1,0 +1,176 @@
+// Candidates: executors x strategies x their keys' values x precisions, checked as jobs.
+#include "plan/candidates.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/registry.h"
+#include "node/executor.h"
+#include "strategy/strategy.h"
+#include "tensor/devices.h"
+#include "train/replica.h"
+
+namespace yoke {
+namespace {
+
+/// A part with keys of its own.
+struct Variant {
+  std::string part;
+  std::string text;  // "groups=4"
+  Overrides keys;
+};
+
+/// A part as it is, and with each value that its keys say to try.
+std::vector<Variant> VariantsOf(const std::string& section, const std::string& part,
+                                const std::vector<OptionSpec>& options) {
+  std::vector<Variant> variants = {{.part = part, .text = "", .keys = {}}};
+  for (const OptionSpec& option : options)
+    for (const Value& value : option.tries)
+      if (value != option.fallback)
+        variants.push_back({.part = part,
+                            .text = fmt::format("{}={}", option.name, FormatValue(value)),
+                            .keys = {{.key = section + "." + option.name,
+                                      .value = FormatValue(value),
+                                      .flag = "the plan"}}});
+  return variants;
+}
+
+/// The parts of a list that may be chosen: all if the key is open, otherwise the job's own.
+template <typename Entry>
+std::vector<Variant> PartsOf(const std::vector<Entry>& entries, const std::string& key,
+                             const std::string& own, bool open) {
+  const std::string section = key.substr(0, key.find('.'));
+  std::vector<Variant> parts;
+  for (const Entry& entry : entries) {
+    if (entry.name != own && !open) continue;
+    std::vector<Variant> variants =
+        open ? VariantsOf(section, entry.name, entry.options)
+             : std::vector<Variant>{{.part = own, .text = "", .keys = {}}};
+    for (Variant& variant : variants) {
+      if (entry.name != own)
+        variant.keys.insert(variant.keys.begin(),
+                            {.key = key, .value = entry.name, .flag = "the plan", .text = true});
+      parts.push_back(std::move(variant));
+    }
+  }
+  return parts;
+}
+
+/// The models that the job's model says to try.
+std::vector<Variant> ModelsOf(const Job& job) {
+  const Value* name = job.model().Find("name");
+  if (!name) return {{.part = "", .text = "", .keys = {}}};
+  const ModelEntry& entry = FindEntry(models(), "model", *name->AsString());
+  std::vector<Variant> variants = VariantsOf("model", "", entry.options);
+  std::erase_if(variants, [&](const Variant& variant) {  // what the job already has
+    return std::ranges::any_of(variant.keys, [&](const Override& key) {
+      const Value* own = job.model().Find(key.key.substr(key.key.find('.') + 1));
+      return own && FormatValue(*own) == key.value;
+    });
+  });
+  return variants;
+}
+
+std::string NameOf(const Candidate& candidate, const std::vector<std::string>& texts,
+                   bool replicas) {
+  std::string name = candidate.executor;
+  if (replicas) name += ", " + candidate.strategy;
+  for (const std::string& text : texts)
+    if (!text.empty()) name += " " + text;
+  return name + ", " + candidate.precision;
+}
+
+/// Why a job cannot be trained so; "" if it can.
+std::string Refusal(const Job& job, const Candidate& candidate) {
+  try {
+    const Job its = JobOf(job, candidate);
+    const ExecutorEntry& executor = FindEntry(executors(), "executor", candidate.executor);
+    const Devices devices(its.node.Strings("devices"), its.node.Where("devices"));
+    if (const std::string reason = executor.supports(devices.all()); !reason.empty())
+      return fmt::format("executor {} {}", executor.name, reason);
+    const StrategyEntry& strategy = StrategyOf(its);
+    if (executor.in_place && !strategy.in_place)
+      return fmt::format("strategy {} needs each step's gradient, and executor {} updates in place",
+                         strategy.name, executor.name);
+    RolesIn(strategy, its.cluster, static_cast<int>(its.cluster.Int("replicas")));
+    return "";
+  } catch (const UserError& refused) {
+    return refused.what();
+  }
+}
+
+void RequireKnown(const std::vector<std::string>& names) {
+  std::vector<std::string> known = {"f32", "bf16"};
+  for (const ExecutorEntry& entry : executors()) known.push_back(entry.name);
+  for (const StrategyEntry& entry : strategies()) known.push_back(entry.name);
+  for (const std::string& name : names)
+    if (!Contains(known, name))
+      throw UserError(UnknownName("executor, strategy or precision", name, known));
+}
+
+/// Why the choices leave it out; "" if they do not. An `only` list restricts those of its kinds.
+std::string Excluded(const Candidate& candidate, const Choices& choices) {
+  const std::string parts[] = {candidate.executor, candidate.strategy, candidate.precision};
+  for (const std::string& part : parts)
+    if (Contains(choices.without, part)) return fmt::format("{} is left out by the caller", part);
+  const auto restricts = [&](const auto& is_one, const std::string& part) {
+    return std::ranges::any_of(choices.only, is_one) && !Contains(choices.only, part);
+  };
+  const auto in = [](const auto& entries) {
+    return [&entries](const std::string& name) {
+      return std::ranges::any_of(entries, [&](const auto& entry) { return entry.name == name; });
+    };
+  };
+  const auto precision = [](const std::string& name) { return name == "f32" || name == "bf16"; };
+  if (restricts(in(executors()), candidate.executor) ||
+      restricts(in(strategies()), candidate.strategy) || restricts(precision, candidate.precision))
+    return fmt::format("the caller wants only {}", fmt::join(choices.only, ", "));
+  return "";
+}
+
+}  // namespace
+
+Job JobOf(const Job& job, const Candidate& candidate) { return WithKeys(job, candidate.keys); }
+
+std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
+  RequireKnown(choices.only);
+  RequireKnown(choices.without);
+  const auto open = [&](const char* key) { return Contains(choices.open, key); };
+  const bool replicas = job.cluster.Int("replicas") > 1;
+  const std::string own_precision = job.node.String("precision");
+  std::vector<std::string> precisions = {own_precision};
+  if (open("node.precision")) precisions.emplace_back(own_precision == "f32" ? "bf16" : "f32");
+  const auto of_strategy = PartsOf(strategies(), "cluster.strategy", job.cluster.String("strategy"),
+                                   replicas && open("cluster.strategy"));
+  const auto of_executor =
+      PartsOf(executors(), "node.executor", job.node.String("executor"), open("node.executor"));
+  std::vector<Candidate> all;
+  for (const Variant& model : ModelsOf(job))
+    for (const std::string& precision : precisions)
+      for (const Variant& strategy : of_strategy)
+        for (const Variant& executor : of_executor) {
+          Candidate one = {.keys = executor.keys,
+                           .executor = executor.part,
+                           .strategy = strategy.part,
+                           .precision = precision};
+          one.keys.insert(one.keys.end(), strategy.keys.begin(), strategy.keys.end());
+          one.keys.insert(one.keys.end(), model.keys.begin(), model.keys.end());
+          if (precision != own_precision)
+            one.keys.push_back(
+                {.key = "node.precision", .value = precision, .flag = "the plan", .text = true});
+          one.is_default = one.keys.empty();
+          one.name = NameOf(one, {strategy.text, executor.text, model.text}, replicas);
+          one.dropped = Excluded(one, choices);
+          if (one.dropped.empty()) one.dropped = Refusal(job, one);
+          all.push_back(std::move(one));
+        }
+  std::ranges::stable_partition(all, &Candidate::is_default);
+  Require(std::ranges::any_of(all, [](const Candidate& one) { return one.dropped.empty(); }),
+          "no candidate is left: {}", all[0].dropped);
+  return all;
+}
+
+}  // namespace yoke

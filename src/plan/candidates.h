@@ -1,0 +1,53 @@
+// Candidates: the ways to train a job that a planner compares.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "train/job/job.h"
+
+namespace yoke {
+
+inline bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// One way to train: an executor, a strategy, a precision, and what else differs from the job.
+struct Candidate {
+  Overrides keys = {};    ///< What it sets in the job.
+  std::string name = {};  ///< "hogwild, f32" or "split, compute_groups groups=4, bf16"
+  std::string executor = {}, strategy = {}, precision = {};
+  bool is_default = false;  ///< What the job does without a plan.
+
+  /// An update is `train.batch` examples on each replica that trains. 0: not priced.
+  double seconds_per_update = 0;
+  double updates = 0;  ///< Predicted to the end of training.
+  double Seconds() const { return seconds_per_update * updates; }
+
+  // Of its trials.
+  std::optional<double> measured = {};  ///< Seconds an update.
+  std::optional<double> loss = {};      ///< Of the last trial's last third.
+  double trained = 0;                   ///< Seconds of training in all.
+
+  std::string dropped = {};  ///< Why it is out, a sentence; empty: it is not.
+};
+
+/// What may differ from the job.
+struct Choices {
+  std::vector<std::string> open;  ///< Of OpenKeys(), learning_rate apart.
+  std::vector<std::string> only;  ///< If not empty, the only executors, strategies, precisions...
+  std::vector<std::string> without;  ///< ... and those left out. Names of parts or "bf16".
+};
+
+/// Every combination of executors, strategies with the values that their keys say to try, and
+/// precisions. Those that do not fit the job, its devices or its number of replicas are dropped
+/// with the reason. The first is the default. Throws UserError for unknown names in `only` and
+/// `without`, and if they leave nothing.
+std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices);
+
+/// The job of a candidate.
+Job JobOf(const Job& job, const Candidate& candidate);
+
+}  // namespace yoke

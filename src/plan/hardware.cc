@@ -1,0 +1,144 @@
+// Hardware efficiency: estimates of one node, and some steps of the strategy in virtual time.
+#include "plan/hardware.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/registry.h"
+#include "node/executor.h"
+#include "node/speed_fit.h"
+#include "train/replica.h"
+#include "train/trainer.h"
+
+namespace yoke {
+namespace {
+
+constexpr const char* kWhole = "single";  // the executor that times only takes
+constexpr int64_t kManyExamples = int64_t{1} << 40;
+/// Steps of each replica in virtual time: many of a few, 20 of many.
+constexpr int64_t kReplicaSteps = 4000, kLeastSteps = 20, kMostSteps = 200;
+
+/// The curve of the device that computes, or of a node's two rates.
+std::map<std::string, SpeedCurve> CurvesOf(const NodeKind& kind) {
+  std::map<std::string, SpeedCurve> curves(kind.curves.begin(), kind.curves.end());
+  if (curves.empty())
+    curves["cpu"] = {.operations_per_second = kind.operations_per_second,
+                     .bytes_per_second = kind.bytes_per_second,
+                     .threads = std::max(1, kind.threads)};
+  if (const auto any = curves.find(""); any != curves.end()) curves.emplace("cpu", any->second);
+  return curves;
+}
+
+double MetricOf(const Metrics& metrics, const std::string& name, double otherwise) {
+  for (const auto& [key, value] : metrics)
+    if (key == name) return value;
+  return otherwise;
+}
+
+/// All its replicas compute so many times as long.
+ClusterFile Slowed(ClusterFile cluster, double factor) {
+  for (NodeKind& kind : cluster.kinds) {
+    for (auto& [device, curve] : kind.curves) curve = Slower(curve, factor);
+    kind.operations_per_second /= factor;
+    kind.bytes_per_second /= factor;
+  }
+  return cluster;
+}
+
+}  // namespace
+
+Hardware::Hardware(const Job& job, const DataSets& data,
+                   const std::map<std::string, ClusterFile>& clusters, std::string folder)
+    : job_(job), data_(data), clusters_(clusters), folder_(std::move(folder)) {}
+
+Price Hardware::Of(const Candidate& candidate) {
+  const auto known = clusters_.find(candidate.precision);
+  Require(known != clusters_.end(), "the speed of {} is not known here", candidate.precision);
+  const Job its = JobOf(job_, candidate);
+  const Node node = NodeOf(its, known->second);
+  if (its.cluster.Int("replicas") == 1)
+    return {.seconds_per_update = node.seconds,
+            .examples_per_update = static_cast<double>(its.train.Int("batch")),
+            .use = node.use};
+  const Job whole =
+      WithKeys(its, {{.key = "node.executor", .value = kWhole, .flag = "the plan", .text = true}});
+  const double factor =
+      candidate.executor == kWhole ? 1 : node.seconds / NodeOf(whole, known->second).seconds;
+  return InVirtualTime(whole, Slowed(known->second, factor), node.use);
+}
+
+Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) const {
+  const ExecutorEntry& entry = FindEntry(executors(), "executor", job.node.String("executor"));
+  Require(entry.estimate, "executor {} has no estimate", entry.name);
+  const Graph graph = BuildModel(job.model(), TaskOf(data_.train->Info()));
+  const std::unique_ptr<UpdateRule> rule = RuleOf(job);
+  const int64_t batch = job.train.Int("batch"), epoch = data_.train->Size();
+  const Devices devices(job.node.Strings("devices"), job.node.Where("devices"));
+  EstimateRequest request = {
+      .graph = graph,
+      .update = CostOfUpdate(RuleState(graph.layout(), *rule, Cpu()), graph.layout().dense_size()),
+      .batch = batch,
+      .step_examples =
+          entry.step_examples ? entry.step_examples(job.node, batch, epoch) : int64_t{0},
+      .epoch = epoch,
+      .devices = devices.names(),
+      .speeds = CurvesOf(cluster.kinds[0])};
+  for (const std::string& device : request.devices)
+    Require(request.speeds.contains(device), "the speed of device {} is not known", device);
+  const ExecutorEstimate estimate = entry.estimate(job.node, request);
+  Node node = {.seconds = estimate.seconds_per_example * static_cast<double>(batch),
+               .use = {.batch = static_cast<double>(batch)}};
+  if (!entry.in_place) {
+    node.seconds += request.speeds.at("cpu").Seconds(request.update, {.examples = kManyExamples});
+    return node;
+  }
+  double examples = 0, updates = 0;  // per second
+  for (const ExecutorEstimate::Device& device : estimate.devices) {
+    examples += device.updates_per_second * device.examples_per_update;
+    updates += device.updates_per_second;
+  }
+  const auto workers = request.Workers() + std::ssize(request.devices) - 1;
+  if (updates > 0)
+    node.use = {.batch = examples / updates, .staleness = static_cast<double>(workers - 1)};
+  return node;
+}
+
+Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const ExampleUse& node) {
+  const auto ranks = static_cast<int>(job.cluster.Int("replicas"));
+  const Roles roles = RolesIn(StrategyOf(job), job.cluster, ranks);
+  const int64_t teams = roles.workers / roles.team;
+  const int64_t each = std::clamp(kReplicaSteps / ranks, kLeastSteps, kMostSteps);
+  const std::string run = fmt::format("{}/simulated-{}", folder_, runs_++);
+  const SimulatedRanks simulated = cluster.Simulated(job.seed());
+  const Job unlimited = WithKeys(job, {{.key = "train.time_limit", .value = "", .flag = "the plan"},
+                                       {.key = "train.target", .value = "", .flag = "the plan"}});
+  const EndEvent end = Train(unlimited, {.run = run,
+                                         .steps = each * teams,
+                                         .cluster = &simulated,
+                                         .times_only = true,
+                                         .data = &data_});
+  std::filesystem::remove_all(run);
+  const auto steps = static_cast<double>(end.step) / static_cast<double>(teams);
+  const auto batch = static_cast<double>(job.train.Int("batch"));
+  const double updates = MetricOf(end.exchange, "updates", 0);
+  const double of_all = batch * roles.workers;
+  Price price = {
+      .seconds_per_update = MetricOf(end.exchange, "step_seconds", 0) / steps,
+      .examples_per_update = of_all,
+      .use = {.batch = node.batch * roles.team,
+              .staleness = node.staleness + MetricOf(end.exchange, "staleness_mean", 0)}};
+  if (StrategyOf(job).replicas_differ) {  // their mean is the model: all examples count together
+    price.use.batch = node.batch * roles.workers;
+    price.use.interval = updates > 0 ? std::max(1.0, steps / updates) : steps;
+  } else if (updates > 0) {
+    price.use.interval = std::max(1.0, MetricOf(end.exchange, "effective_batch", 0) / of_all);
+  }
+  return price;
+}
+
+}  // namespace yoke

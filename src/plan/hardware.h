@@ -1,0 +1,46 @@
+// Hardware efficiency: how long an update of a candidate takes, without training.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "node/cluster_file.h"
+#include "plan/candidates.h"
+#include "plan/statistics.h"
+
+namespace yoke {
+
+struct Price {
+  double seconds_per_update = 0;
+  double examples_per_update = 0;  ///< train.batch on each replica that trains.
+  ExampleUse use = {};
+};
+
+class Hardware {
+ public:
+  /// `clusters`: the machines, by precision: measured ones (plan/machines.h), or a file's. `folder`
+  /// takes the runs of simulations. All must outlive it.
+  Hardware(const Job& job, const DataSets& data, const std::map<std::string, ClusterFile>& clusters,
+           std::string folder);
+
+  /// One replica: by the executor's estimate. Several: the strategy runs some steps in virtual
+  /// time, times only, with replicas as fast as the executor's estimate says. Throws UserError with
+  /// the reason if it cannot be priced.
+  Price Of(const Candidate& candidate);
+
+ private:
+  struct Node {
+    double seconds = 0;  ///< Of a step with its update.
+    ExampleUse use = {};
+  };
+  Node NodeOf(const Job& job, const ClusterFile& cluster) const;
+  Price InVirtualTime(const Job& job, const ClusterFile& cluster, const ExampleUse& node);
+
+  const Job& job_;
+  const DataSets& data_;
+  const std::map<std::string, ClusterFile>& clusters_;
+  std::string folder_;
+  int runs_ = 0;
+};
+
+}  // namespace yoke

@@ -1,0 +1,31 @@
+// Machines: one profile for each precision, written as a cluster file and read back.
+#include "plan/machines.h"
+
+#include "base/value.h"
+
+namespace yoke {
+
+std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader& data,
+                                                   const std::vector<std::string>& precisions,
+                                                   const Communicator& world, bool launched,
+                                                   double seconds) {
+  std::map<std::string, ClusterFile> machines;
+  for (const std::string& precision : precisions) {
+    const auto set = [](const char* key, const std::string& value) {
+      return Override{.key = key, .value = value, .flag = "the plan", .text = true};
+    };
+    const Job plain =
+        WithKeys(job, {set("node.executor", "single"), set("node.precision", precision)});
+    const WorldProfile profile = MeasureWorld(plain, data, world, launched, seconds);
+    const std::string text = FormatCluster({.title = "this machine",
+                                            .command = "yoke plan",
+                                            .when = "",
+                                            .subject = job.name,
+                                            .nodes = profile.nodes,
+                                            .network = profile.network});
+    machines[precision] = ClusterOf(ParseToml(text, "the profile"), "");
+  }
+  return machines;
+}
+
+}  // namespace yoke

@@ -1,0 +1,20 @@
+// Machines: measures the machines of a world for a plan, as clusters to simulate.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "node/cluster_file.h"
+#include "plan/world_profile.h"
+
+namespace yoke {
+
+/// By precision. All ranks of the world call it, and get the same; about `seconds` for each
+/// precision. `launched` as for MeasureWorld.
+std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader& data,
+                                                   const std::vector<std::string>& precisions,
+                                                   const Communicator& world, bool launched,
+                                                   double seconds);
+
+}  // namespace yoke

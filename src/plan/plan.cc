@@ -1,0 +1,97 @@
+// Plan: as a table, as a file, and back.
+#include "plan/plan.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "base/check.h"
+#include "base/value.h"
+#include "train/human.h"
+#include "train/job/values.h"
+
+namespace yoke {
+namespace {
+
+std::string Milliseconds(double seconds) {
+  return seconds > 0 ? fmt::format("{:.3g}", 1000 * seconds) : "-";
+}
+
+/// What `key` = `text` means in a job.
+Value ValueOf(const Override& key) {
+  if (key.text) return Value(key.value);
+  return *ParseToml("value = " + key.value, "the plan").Find("value");
+}
+
+Table ToTable(const Candidate& one) {
+  Table table = {{"name", Value(one.name)},
+                 {"executor", Value(one.executor)},
+                 {"strategy", Value(one.strategy)},
+                 {"precision", Value(one.precision)}};
+  if (one.seconds_per_update > 0) {
+    table.emplace_back("seconds_per_update", Value(one.seconds_per_update));
+    table.emplace_back("updates", Value(std::round(one.updates)));
+    table.emplace_back("seconds", Value(one.Seconds()));
+  }
+  if (one.measured) table.emplace_back("measured", Value(*one.measured));
+  if (one.loss) table.emplace_back("trial_loss", Value(*one.loss));
+  if (!one.dropped.empty()) table.emplace_back("dropped", Value(one.dropped));
+  return table;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> TableOf(const Plan& plan, size_t most) {
+  std::vector<std::vector<std::string>> rows = {
+      {"candidate", "ms/update", "measured", "updates", "time", "trial loss", ""}};
+  for (size_t i = 0; i < plan.candidates.size() && i < most; ++i) {
+    const Candidate& one = plan.candidates[i];
+    if (one.seconds_per_update == 0 && !one.measured) continue;
+    rows.push_back({one.name, Milliseconds(one.seconds_per_update),
+                    one.measured ? Milliseconds(*one.measured) : "-",
+                    one.updates > 0 ? Count(std::llround(one.updates)) : "-",
+                    one.Seconds() > 0 ? Duration(one.Seconds()) : "-",
+                    one.loss ? Metric(*one.loss) : "-",
+                    static_cast<int>(i) == plan.chosen ? "chosen" : one.dropped});
+  }
+  return rows;
+}
+
+std::string FormatPlan(const Plan& plan, const std::string& command) {
+  std::string text = fmt::format("# Written by: {}\n", command);
+  for (const std::string& note : plan.notes) text += "# " + note + "\n";
+  Value use = Table{};
+  for (const Override& key : plan.keys) {
+    const size_t dot = key.key.find('.');
+    const std::string section = key.key.substr(0, dot);
+    if (!use.Find(section)) use.Set(section, Table{});
+    use.Find(section)->Set(key.key.substr(dot + 1), ValueOf(key));
+  }
+  List candidates;
+  for (const Candidate& one : plan.candidates) candidates.emplace_back(ToTable(one));
+  Value root =
+      Table{{"chosen", Value(plan.best().name)},      {"machine", Value(plan.machine)},
+            {"noise_scale", Value(plan.noise_scale)}, {"seconds", Value(plan.seconds)},
+            {"use", Value(std::move(use))},           {"candidate", Value(std::move(candidates))}};
+  return text + "# `yoke train JOB --plan FILE` sets the keys in [use]; they may be edited.\n" +
+         FormatToml(root);
+}
+
+Overrides ReadPlanKeys(const std::string& path) {
+  const Value root = ReadToml(path);
+  const Value* use = root.Find("use");
+  Require(use && use->AsTable(),
+          "{}: expected a table [use] with keys of a job, as `yoke plan` writes", path);
+  Overrides keys;
+  for (const auto& [section, table] : *use->AsTable()) {
+    Require(table.AsTable(), "{}: expected a table of the section's keys, such as [use.node]",
+            Where(table, "use." + section));
+    for (const auto& [key, value] : *table.AsTable())
+      keys.push_back({.key = fmt::format("{}.{}", section, key),
+                      .value = FormatValue(value),
+                      .flag = Where(value, fmt::format("use.{}.{}", section, key))});
+  }
+  return keys;
+}
+
+}  // namespace yoke

@@ -1,0 +1,34 @@
+// Plan: what was chosen, and the table of why.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/candidates.h"
+
+namespace yoke {
+
+struct Plan {
+  std::vector<Candidate> candidates;  ///< The best first, what does not fit last.
+  int chosen = 0;
+  Overrides keys = {};                  ///< What the chosen one sets in the job.
+  std::string machine = {};             ///< "2 replicas of 1 thread"
+  double noise_scale = 0;               ///< Of the gradient, in examples; 0: unknown.
+  double seconds = 0;                   ///< That planning took.
+  std::vector<std::string> notes = {};  ///< Sentences: why, and what would answer better.
+  std::string progress = {};            ///< The run of the chosen one's trials; "": none.
+
+  const Candidate& best() const { return candidates[chosen]; }
+};
+
+/// Rows of cells with a heading: candidate, predicted and measured seconds an update, predicted
+/// updates and seconds, loss of the trial, why it was dropped. The `most` best ones.
+std::vector<std::vector<std::string>> TableOf(const Plan& plan, size_t most);
+
+/// The text of plan.toml: [use] with the keys, and the candidates. `command` wrote it.
+std::string FormatPlan(const Plan& plan, const std::string& command);
+
+/// The keys in [use] of such a file, to set in a job. Throws UserError with file and line.
+Overrides ReadPlanKeys(const std::string& path);
+
+}  // namespace yoke

@@ -1,0 +1,231 @@
+// MakePlan, and the planner of `auto`: a short training of the default first, whose speed says how
+// long the search may take.
+#include "plan/planner.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/temporary_folder.h"
+#include "comm/launcher.h"
+#include "comm/threads.h"
+#include "kernels/threads.h"
+#include "plan/machines.h"
+#include "plan/trials.h"
+#include "train/human.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kTimeout = 600;       // of ranks that wait for the search
+constexpr double kLeastSearch = 4;     // seconds: a shorter search tells nothing
+constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
+constexpr double kLongestProfile = 3;  // seconds
+constexpr double kForTrials = 0.7;     // of a search's time
+constexpr double kLeastRateSearch = 5, kMostRateSearch = 60;
+const char* const kRate = "train.learning_rate";
+
+/// The precisions worth a measurement: bf16 only where the CPU is faster with it.
+std::vector<std::string> PrecisionsOf(const Job& job, const Choices& choices) {
+  std::vector<std::string> precisions = {job.node.String("precision")};
+  if (!Contains(choices.open, "node.precision")) return precisions;
+  const std::string other = precisions[0] == "f32" ? "bf16" : "f32";
+  if (other == "f32" || DescribeKernelLibrary().fast_bf16) precisions.push_back(other);
+  std::erase_if(precisions, [&](const std::string& one) { return Contains(choices.without, one); });
+  return precisions;
+}
+
+std::string MachineText(const Job& job) {
+  const int64_t replicas = job.cluster.Int("replicas");
+  const int threads = job.Plan({.rank = 0, .size = static_cast<int>(replicas)}).threads;
+  return fmt::format("{} replica{} of {} thread{}", replicas, replicas == 1 ? "" : "s", threads,
+                     threads == 1 ? "" : "s");
+}
+
+/// The keys as text that all ranks get.
+void ShareKeys(const Communicator& world, Plan& plan) {
+  std::string text;
+  for (const Override& key : plan.keys)
+    text += fmt::format("{}\n{}\n{}\n", key.key, key.value, key.text ? 1 : 0);
+  auto size = static_cast<int64_t>(text.size());
+  world.Broadcast(std::as_writable_bytes(std::span(&size, 1)), 0);
+  text.resize(size);
+  world.Broadcast(std::as_writable_bytes(std::span(text)), 0);
+  if (world.rank() == 0) return;
+  plan.keys.clear();
+  for (size_t at = 0; at < text.size();) {
+    std::string fields[3];
+    for (std::string& field : fields) {
+      const size_t end = text.find('\n', at);
+      field = text.substr(at, end - at);
+      at = end + 1;
+    }
+    plan.keys.push_back(
+        {.key = fields[0], .value = fields[1], .flag = "the plan", .text = fields[2] == "1"});
+  }
+}
+
+Plan PlanWith(const PlanOrder& request, const DataSets& data,
+              const std::map<std::string, ClusterFile>& machines, const std::string& from,
+              double trial_seconds) {
+  const double noise =
+      MeasureNoiseScale(request.job, *data.train, from.empty() ? "" : from + "/last");
+  if (noise > 0) request.tell(fmt::format("the gradient's noise scale is {:.0f} examples", noise));
+  Plan plan = Search({.job = request.job,
+                      .data = data,
+                      .run = request.run,
+                      .machines = machines,
+                      .choices = request.choices,
+                      .noise_scale = noise,
+                      .trial_seconds = trial_seconds,
+                      .from = from,
+                      .folder = request.folder,
+                      .tell = request.tell});
+  plan.machine = request.cluster ? request.cluster_name : MachineText(request.job);
+  return plan;
+}
+
+/// In a world of processes: all measure, and rank 0 searches by prediction.
+Plan PlanLaunched(const PlanOrder& request, const DataSets& data) {
+  Plan plan;
+  RunMpi({.timeout = kTimeout, .stop = request.run.stop_signal}, [&](const Communicator& world) {
+    const auto machines =
+        MeasureMachines(request.job, *data.train, PrecisionsOf(request.job, request.choices), world,
+                        true, request.profile_seconds);
+    if (world.rank() == 0) plan = PlanWith(request, data, machines, "", 0);
+    ShareKeys(world, plan);
+  });
+  return plan;
+}
+
+std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& request, const DataSets& data) {
+  std::map<std::string, ClusterFile> machines;
+  const auto precisions = PrecisionsOf(request.job, request.choices);
+  request.tell(fmt::format("measuring this machine, about {:.0f} s",
+                           request.profile_seconds * static_cast<double>(precisions.size())));
+  RunThreads({.ranks = static_cast<int>(request.job.cluster.Int("replicas")), .timeout = kTimeout},
+             [&](const Communicator& world) {
+               const auto found = MeasureMachines(request.job, *data.train, precisions, world,
+                                                  false, request.profile_seconds);
+               if (world.rank() == 0) machines = found;
+             });
+  return machines;
+}
+
+Plan PlanFor(const PlanOrder& request, const DataSets& data, const std::string& from) {
+  if (request.cluster)
+    return PlanWith(request, data, {{request.job.node.String("precision"), *request.cluster}}, from,
+                    0);
+  if (LaunchedByMpi()) return PlanLaunched(request, data);
+  return PlanWith(request, data, MeasureHere(request, data), from, request.trial_seconds);
+}
+
+/// Inside `yoke train` and `yoke simulate`.
+class AutoPlanner : public Planner {
+ public:
+  Decision Decide(const Job& given, const RunRequest& run) override {
+    const double began = Now();
+    const auto data = std::make_shared<DataSets>(OpenData(given.data(), given.seed()));
+    Decision decision = {.job = given, .data = data};
+    decision.job.open.clear();
+    folder_.emplace("yoke-plan");
+    PlanOrder request = {.job = decision.job, .run = run, .folder = folder_->path()};
+    request.tell = [&run](const std::string& text) {
+      if (PrintsForAll())
+        for (Observer* observer : run.observers) observer->Message(text);
+    };
+    request.choices.open = given.open;
+    const bool rate = std::erase(request.choices.open, kRate) > 0;
+    if (run.cluster || !LaunchedByMpi())
+      Choose(request, *data, rate, decision);
+    else
+      ChooseLaunched(request, *data, rate, decision);
+    decision.messages.push_back(fmt::format("choosing took {}", Duration(Now() - began)));
+    return decision;
+  }
+
+ private:
+  /// The default trains first, which says how long the whole takes; then rate and parts, each only
+  /// if its search fits its time.
+  static void Choose(PlanOrder& request, const DataSets& data, bool rate, Decision& decision) {
+    std::string from = request.folder + "/default";
+    const Trial first = RunTrial(
+        decision.job, {.data = data, .run = request.run, .folder = from, .seconds = kFirstTrial});
+    const auto examples = static_cast<double>(decision.job.train.Int("epochs")) *
+                          static_cast<double>(data.train->Size());
+    const double whole = first.seconds_per_example * examples;
+    if (first.failure.empty()) decision.progress = from;
+    if (rate) {
+      ChooseRate(request, data, whole, decision);
+      from = decision.progress;
+    }
+    if (first.ended || !first.failure.empty() || request.choices.open.empty()) return;
+    const double budget = decision.job.train.Float("search_share") * whole;
+    if (budget < kLeastSearch) {
+      decision.messages.push_back(fmt::format(
+          "training takes about {}, too short to search: it keeps the defaults, executor {}, "
+          "strategy {}, {}",
+          Duration(whole), decision.job.node.String("executor"),
+          decision.job.cluster.String("strategy"), decision.job.node.String("precision")));
+      return;
+    }
+    request.profile_seconds = std::min(kLongestProfile, (1 - kForTrials) / 2 * budget);
+    request.trial_seconds = kForTrials * budget;
+    Take(PlanFor(request, data, from), decision);
+  }
+
+  static void ChooseRate(const PlanOrder& request, const DataSets& data, double whole,
+                         Decision& decision) {
+    const double share = decision.job.train.Float("search_share");
+    const FoundRate found = FindLearningRate(
+        {.job = decision.job,
+         .data = data,
+         .run = request.run,
+         .machines = {},
+         .trial_seconds = std::clamp(share * whole, kLeastRateSearch, kMostRateSearch),
+         .folder = request.folder,
+         .tell = request.tell});
+    decision.job = WithKeys(decision.job, found.keys);
+    decision.progress = found.run;
+    decision.messages.push_back(
+        fmt::format("learning rate {:g}, whose loss fell fastest", found.rate));
+  }
+
+  /// Processes of a launcher: by prediction, and the rate is the default.
+  static void ChooseLaunched(PlanOrder& request, const DataSets& data, bool rate,
+                             Decision& decision) {
+    if (rate)
+      decision.messages.push_back(
+          fmt::format("learning_rate = \"auto\" is not searched under a launcher: it is {:g}",
+                      decision.job.train.Float("learning_rate")));
+    if (!request.choices.open.empty()) Take(PlanFor(request, data, ""), decision);
+  }
+
+  static void Take(const Plan& plan, Decision& decision) {
+    decision.messages.insert(decision.messages.end(), plan.notes.begin(), plan.notes.end());
+    if (!plan.candidates.empty()) decision.plan = FormatPlan(plan, "yoke train");
+    decision.job = WithKeys(decision.job, plan.keys);
+    if (!plan.progress.empty()) decision.progress = plan.progress;
+  }
+
+  std::optional<TemporaryFolder> folder_;
+};
+
+}  // namespace
+
+Plan MakePlan(const PlanOrder& request) {
+  const double began = Now();
+  const DataSets data = OpenData(request.job.data(), request.job.seed());
+  Plan plan = PlanFor(request, data, "");
+  plan.seconds = Now() - began;
+  return plan;
+}
+
+std::unique_ptr<Planner> MakePlanner() { return std::make_unique<AutoPlanner>(); }
+
+}  // namespace yoke

@@ -1,0 +1,34 @@
+// MakePlan: measures the machines, then searches; and the Planner of `auto`, which does it inside
+// training.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "node/cluster_file.h"
+#include "plan/search.h"
+#include "train/planner.h"
+
+namespace yoke {
+
+struct PlanOrder {
+  const Job& job;
+  const RunRequest& run;  ///< Stop signal.
+  Choices choices = {};
+  const ClusterFile* cluster = nullptr;  ///< Null: this machine, or the launcher's world.
+  std::string cluster_name = {};
+  double profile_seconds = 3;  ///< For each precision.
+  double trial_seconds = 20;   ///< Of all trials; none with a cluster or a launcher.
+  std::string folder = {};     ///< For runs.
+  std::function<void(const std::string&)> tell = [](const std::string&) {};
+};
+
+/// What `yoke plan` answers. Where a launcher started several processes all of them call it inside
+/// an MpiJob, and only rank 0's plan is whole: the others have its keys.
+Plan MakePlan(const PlanOrder& order);
+
+/// For RunRequest::planner.
+std::unique_ptr<Planner> MakePlanner();
+
+}  // namespace yoke

@@ -1,0 +1,211 @@
+// Search: prices, leaders, trials, choice.
+#include "plan/search.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "plan/halving.h"
+#include "plan/hardware.h"
+#include "train/human.h"
+#include "train/replica.h"
+
+namespace yoke {
+namespace {
+
+constexpr size_t kLeaders = 4;       // that are tried
+constexpr double kLeastGain = 0.05;  // on the default
+/// The noise scale where it is not known: smaller batches use examples no better.
+constexpr double kLargeNoise = 1e6;
+constexpr double kRates[] = {0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001};
+
+bool StopIsAsked(const RunRequest& run) { return run.stop_signal && *run.stop_signal != 0; }
+
+void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) {
+  Hardware hardware(request.job, request.data, request.machines, request.folder);
+  const double noise = request.noise_scale > 0 ? request.noise_scale : kLargeNoise;
+  const double examples = static_cast<double>(request.job.train.Int("epochs")) *
+                          static_cast<double>(request.data.train->Size());
+  double synchronous = 0;  // examples of the default's update, which is the first
+  for (Candidate& one : candidates) {
+    if (!one.dropped.empty() || StopIsAsked(request.run)) continue;
+    try {
+      const Price price = hardware.Of(one);
+      if (synchronous == 0) synchronous = price.examples_per_update;
+      one.seconds_per_update = price.seconds_per_update;
+      one.updates =
+          examples * RelativeExamples(price.use, synchronous, noise) / price.examples_per_update;
+    } catch (const UserError& unknown) {
+      one.dropped = fmt::format("not priced: {}", unknown.what());
+    }
+  }
+}
+
+/// The best by prediction first, then what has no price, then what does not fit.
+void Sort(std::vector<Candidate>& candidates) {
+  std::ranges::stable_sort(candidates, {}, [](const Candidate& one) {
+    if (one.seconds_per_update > 0) return one.Seconds();
+    return one.dropped.starts_with("not priced") ? 1e300 : 1e301;
+  });
+}
+
+/// Drops all but the leaders and the default.
+void KeepLeaders(std::vector<Candidate>& candidates) {
+  const Candidate& first = candidates[0];
+  size_t kept = 0;
+  for (Candidate& one : candidates) {
+    if (!one.dropped.empty() || kept++ < kLeaders || one.is_default) continue;
+    one.dropped = fmt::format("predicted {}, {:.3g} times as long as {}", Duration(one.Seconds()),
+                              one.Seconds() / first.Seconds(), first.name);
+  }
+}
+
+/// A sentence on the choice between the best and the default.
+std::string Reason(const Candidate& best, const Candidate& standard, double gain) {
+  if (&best == &standard) return fmt::format("{} is the default, and nothing is faster", best.name);
+  return fmt::format("{} {} {:.0f} % of the time of the default, {}", best.name,
+                     best.measured ? "reached its loss with" : "is predicted to take",
+                     100 * (1 - gain), standard.name);
+}
+
+class Choice {
+ public:
+  Choice(const SearchRequest& request, Plan& plan) : request_(request), plan_(plan) {}
+
+  void ByPrediction() {
+    Candidate* standard = Default();
+    Candidate* best = &*std::ranges::find_if(plan_.candidates, &IsLeft);
+    const double gain = standard ? 1 - best->Seconds() / standard->Seconds() : 1;
+    Take(best, standard, gain, "predicted");
+    plan_.notes.emplace_back(
+        "predicted only: trials would tell how many updates each needs in truth");
+  }
+
+  void ByTrials() {
+    std::vector<Entrant> entrants;
+    std::vector<Candidate*> of;
+    for (Candidate& one : plan_.candidates)
+      if (IsLeft(one)) {
+        entrants.push_back(
+            {.job = JobOf(request_.job, one), .name = one.name, .stays = one.is_default});
+        of.push_back(&one);
+      }
+    Halve({.data = request_.data,
+           .run = request_.run,
+           .from = request_.from,
+           .folder = request_.folder,
+           .seconds = request_.trial_seconds,
+           .tell = request_.tell},
+          entrants);
+    const Entrant *best = nullptr, *standard = nullptr;
+    for (size_t i = 0; i < entrants.size(); ++i) {
+      Candidate& one = *of[i];
+      const Entrant& its = entrants[i];
+      one.trained = its.trained;
+      one.dropped = its.dropped;
+      if (its.last.seconds_per_example > 0) {
+        one.measured = its.last.seconds_per_example * ExamplesPerUpdate(one);
+        one.loss = its.last.loss;
+      }
+      if (!its.dropped.empty()) continue;
+      if (one.is_default) standard = &its;
+      if (!best || its.last.loss < best->last.loss) best = &its;
+    }
+    Require(best, "no trial has trained: {}", plan_.candidates[0].dropped);
+    const auto candidate = [&](const Entrant* one) {
+      return one ? of[one - entrants.data()] : nullptr;
+    };
+    const double whole = best->last.curve.back().seconds;
+    const double gain = standard ? 1 - TimeTo(best->last, standard->last.loss) / whole : 1;
+    Take(candidate(best), candidate(standard), gain, "in trials");
+    plan_.progress =
+        entrants[std::ranges::find(of, &plan_.candidates[plan_.chosen]) - of.begin()].run;
+  }
+
+ private:
+  static bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
+
+  Candidate* Default() {
+    const auto found = std::ranges::find_if(
+        plan_.candidates, [](const Candidate& one) { return one.is_default && IsLeft(one); });
+    return found == plan_.candidates.end() ? nullptr : &*found;
+  }
+
+  double ExamplesPerUpdate(const Candidate& one) const {
+    const Job job = JobOf(request_.job, one);
+    const Roles roles =
+        RolesIn(StrategyOf(job), job.cluster, static_cast<int>(job.cluster.Int("replicas")));
+    return static_cast<double>(job.train.Int("batch")) * roles.workers;
+  }
+
+  /// Takes the best, or the default if that gains little; drops the others.
+  void Take(Candidate* best, Candidate* standard, double gain, const char* how) {
+    if (standard && best != standard && gain < kLeastGain) {
+      best->dropped = fmt::format("{} it gains {:.1f} % on the default, less than {:.0f} %", how,
+                                  100 * std::max(0.0, gain), 100 * kLeastGain);
+      best = standard;
+    }
+    for (Candidate& one : plan_.candidates)
+      if (&one != best && one.dropped.empty())
+        one.dropped = fmt::format("{} is faster {}", best->name, how);
+    plan_.chosen = static_cast<int>(best - plan_.candidates.data());
+    plan_.keys = best->keys;
+    plan_.notes.push_back(Reason(*best, standard ? *standard : *best, gain));
+  }
+
+  const SearchRequest& request_;
+  Plan& plan_;
+};
+
+}  // namespace
+
+Plan Search(const SearchRequest& request) {
+  Plan plan = {.candidates = MakeCandidates(request.job, request.choices),
+               .noise_scale = request.noise_scale};
+  request.tell(fmt::format("pricing {} candidates",
+                           std::ranges::count_if(plan.candidates, [](const Candidate& one) {
+                             return one.dropped.empty();
+                           })));
+  PriceAll(request, plan.candidates);
+  Sort(plan.candidates);
+  Require(plan.candidates[0].dropped.empty(), "no candidate has a price: {}",
+          plan.candidates[0].dropped);
+  KeepLeaders(plan.candidates);
+  Choice choice(request, plan);
+  if (request.trial_seconds > 0 && !StopIsAsked(request.run))
+    choice.ByTrials();
+  else
+    choice.ByPrediction();
+  return plan;
+}
+
+FoundRate FindLearningRate(const SearchRequest& request) {
+  std::vector<Entrant> entrants;
+  std::vector<FoundRate> rates;
+  for (const double rate : kRates) {
+    const Overrides keys = {
+        {.key = "train.learning_rate", .value = FormatValue(Value(rate)), .flag = "the plan"}};
+    rates.push_back({.rate = rate, .keys = keys});
+    entrants.push_back(
+        {.job = WithKeys(request.job, keys), .name = fmt::format("learning rate {:g}", rate)});
+  }
+  Halve({.data = request.data,
+         .run = request.run,
+         .from = request.from,
+         .folder = request.folder + "/rates",
+         .seconds = request.trial_seconds,
+         .tell = request.tell},
+        entrants);
+  const auto best =
+      std::ranges::find_if(entrants, [](const Entrant& one) { return one.dropped.empty(); });
+  Require(best != entrants.end(), "training fails with every learning rate: {}",
+          entrants.back().dropped);
+  FoundRate found = rates[best - entrants.begin()];
+  found.run = best->run;
+  return found;
+}
+
+}  // namespace yoke

@@ -1,0 +1,43 @@
+// Search: prices every candidate, lets the leading ones train for a while, and chooses.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "node/cluster_file.h"
+#include "plan/plan.h"
+#include "train/trainer.h"
+
+namespace yoke {
+
+/// All that is referred to must outlive the search.
+struct SearchRequest {
+  const Job& job;
+  const DataSets& data;
+  const RunRequest& run;                               ///< Stop signal, and the cluster of trials.
+  const std::map<std::string, ClusterFile>& machines;  ///< By precision.
+  Choices choices = {};
+  double noise_scale = 0;    ///< 0: unknown, taken to be large.
+  double trial_seconds = 0;  ///< Of all trials together; 0: none, the prediction decides.
+  std::string from = {};     ///< The run that trials continue; "": they start from the beginning.
+  std::string folder = {};   ///< For runs.
+  std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Progress.
+};
+
+/// Leaders are the four with the shortest predicted time, and the default. They train in rounds,
+/// each twice as long as the one before, from where they are; after a round the better half goes
+/// on, and the default in any case (successive halving: Jamieson and Talwalkar, 2016). The best one
+/// is chosen if it reaches the default's loss in 95 % of its time or less, otherwise the default.
+Plan Search(const SearchRequest& request);
+
+struct FoundRate {
+  double rate = 0;
+  Overrides keys = {};
+  std::string run = {};  ///< Of its trials.
+};
+/// The learning rate with which the job's loss falls fastest, of 0.3, 0.1, ... 0.0001, by the same
+/// rounds.
+FoundRate FindLearningRate(const SearchRequest& request);
+
+}  // namespace yoke

@@ -1,0 +1,32 @@
+// Statistical efficiency: how many examples a candidate needs, relative to synchronous training.
+#pragma once
+
+#include <string>
+
+#include "data/reader.h"
+#include "train/job/job.h"
+
+namespace yoke {
+
+/// The gradient's noise scale tr(S) / |G|^2 in examples, S the covariance of the gradients of
+/// single examples and G their mean: the batch at which noise and gradient are equally long
+/// (McCandlish, Kaplan, Amodei, "An Empirical Model of Large-Batch Training", 2018, equation 2.9;
+/// estimated from two batch sizes, appendix A.1). At the weights of `checkpoint`, or the initial
+/// ones if it is "". 0: unknown, because no parameter has a dense gradient.
+double MeasureNoiseScale(const Job& job, const Reader& data, const std::string& checkpoint);
+
+/// How a candidate uses examples.
+struct ExampleUse {
+  double batch = 0;      ///< Examples of the gradients that one update averages.
+  double staleness = 0;  ///< Updates between the values of a gradient and its own update.
+  double interval = 1;   ///< Steps of a replica between two exchanges.
+};
+
+/// Examples that it needs, divided by those of synchronous updates of `batch` examples:
+///   (noise + used.batch) / (noise + batch)           updates ~ 1 + noise / batch
+///   x (1 + a staleness) (1 + b log2(interval))       penalties
+/// The penalties are fitted to the tables of docs/how-to-scale.md, coarsely: a prediction ranks,
+/// and trials decide.
+double RelativeExamples(const ExampleUse& used, double batch, double noise);
+
+}  // namespace yoke
