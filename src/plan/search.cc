@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kLeaders = 4;       // that are tried
 constexpr double kLeastGain = 0.05;  // on the default
+constexpr int kMeetingsAnEpoch = 4;  // at least
 /// The noise scale where it is not known: smaller batches use examples no better.
 constexpr double kLargeNoise = 1e6;
 constexpr double kRates[] = {0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001};
@@ -47,19 +48,39 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
 /// The best by prediction first, then what has no price, then what does not fit.
 void Sort(std::vector<Candidate>& candidates) {
   std::ranges::stable_sort(candidates, {}, [](const Candidate& one) {
-    if (one.seconds_per_update > 0) return one.Seconds();
+    if (one.dropped.empty()) return one.Seconds();
+    if (one.seconds_per_update > 0) return 1e200;
     return one.dropped.starts_with("not priced") ? 1e300 : 1e301;
   });
 }
 
-/// Drops all but the leaders and the default.
-void KeepLeaders(std::vector<Candidate>& candidates) {
-  const Candidate& first = candidates[0];
-  size_t kept = 0;
+/// A leader that does the same work: executors that differ only on several devices, say.
+const Candidate* Twin(const std::vector<const Candidate*>& leaders, const Candidate& one) {
+  for (const Candidate* leader : leaders)
+    if (leader->Seconds() == one.Seconds() && leader->seconds_per_update == one.seconds_per_update)
+      return leader;
+  return nullptr;
+}
+
+/// Drops all but the leaders and the default. Leaders of several replicas differ in strategy.
+void KeepLeaders(std::vector<Candidate>& candidates, bool replicas) {
+  std::vector<const Candidate*> leaders;
   for (Candidate& one : candidates) {
-    if (!one.dropped.empty() || kept++ < kLeaders || one.is_default) continue;
-    one.dropped = fmt::format("predicted {}, {:.3g} times as long as {}", Duration(one.Seconds()),
-                              one.Seconds() / first.Seconds(), first.name);
+    if (!one.dropped.empty() || one.is_default) continue;
+    const Candidate* twin = Twin(leaders, one);
+    const auto rival = std::ranges::find_if(leaders, [&](const Candidate* leader) {
+      return replicas && leader->strategy == one.strategy;
+    });
+    if (twin)
+      one.dropped = fmt::format("the same work as {}", twin->name);
+    else if (rival != leaders.end())
+      one.dropped =
+          fmt::format("predicted {}, slower than {}", Duration(one.Seconds()), (*rival)->name);
+    else if (leaders.size() == kLeaders)
+      one.dropped = fmt::format("predicted {}, {:.3g} times as long as {}", Duration(one.Seconds()),
+                                one.Seconds() / leaders[0]->Seconds(), leaders[0]->name);
+    else
+      leaders.push_back(&one);
   }
 }
 
@@ -173,7 +194,7 @@ Plan Search(const SearchRequest& request) {
   Sort(plan.candidates);
   Require(plan.candidates[0].dropped.empty(), "no candidate has a price: {}",
           plan.candidates[0].dropped);
-  KeepLeaders(plan.candidates);
+  KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1);
   Choice choice(request, plan);
   if (request.trial_seconds > 0 && !StopIsAsked(request.run))
     choice.ByTrials();
