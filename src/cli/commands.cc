@@ -21,10 +21,10 @@ CommandEntry version_command();
 
 const std::vector<CommandEntry>& commands() {
   static const std::vector<CommandEntry> list = {
-      train_command(),   eval_command(),     predict_command(),    export_command(),
-      report_command(),  plan_command(), simulate_command(), synthesize_command(), convert_command(),
-      info_command(),    bench_command(),    list_command(),       doctor_command(),
-      version_command(),
+      train_command(),   eval_command(),    predict_command(),  export_command(),
+      report_command(),  plan_command(),    simulate_command(), synthesize_command(),
+      convert_command(), info_command(),    bench_command(),    list_command(),
+      doctor_command(),  version_command(),
   };
   return list;
 }

@@ -87,6 +87,8 @@ class PlanCommand : public Command {
     std::optional<OutputFile> file;  // refused before anything is measured
     if (!output_.empty() && PrintsForAll()) file.emplace(output_);
     const std::atomic<int>& signal = CatchStopSignals();
+    std::optional<MpiJob> launched;
+    if (LaunchedByMpi() && !cluster) launched.emplace(job.cluster.Float("timeout"), &signal);
     const TemporaryFolder folder("yoke-plan");
     RunRequest run;
     run.stop_signal = &signal;
@@ -96,6 +98,7 @@ class PlanCommand : public Command {
                                 .choices = choices,
                                 .cluster = cluster ? &*cluster : nullptr,
                                 .cluster_name = cluster ? cluster->title : "",
+                                .launched = launched ? &*launched : nullptr,
                                 .trial_seconds = trial_seconds_,
                                 .folder = folder.path(),
                                 .tell = [&out](const std::string& text) { out.Text(text); }});

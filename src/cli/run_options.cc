@@ -32,10 +32,11 @@ Overrides RunOptions::Keys() const {
   return keys;
 }
 
-int RunOptions::Train(const Job& job, RunRequest request, Output& out) const {
+int RunOptions::Train(const Job& job, RunRequest request, Output& out,
+                      const ClusterFile* cluster) const {
   const std::unique_ptr<Observer> progress = MakeProgress(out);
   if (!quiet_) request.observers.push_back(progress.get());
-  const std::unique_ptr<Planner> planner = MakePlanner();
+  const std::unique_ptr<Planner> planner = MakePlanner(cluster);
   request.planner = planner.get();
   const EndEvent end = yoke::Train(job, request);
   if (end.reason == "diverged") throw WorldError(end.sentence, end.exit_status, /*tell=*/true);

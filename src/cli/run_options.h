@@ -9,6 +9,8 @@
 
 namespace yoke {
 
+struct ClusterFile;
+
 /// JOB, `--run DIR`, `--quiet` and the options of JobOptions.
 class RunOptions {
  public:
@@ -19,8 +21,9 @@ class RunOptions {
   /// Those of the plan first, then the command line's.
   Overrides Keys() const;
   /// Trains, with progress to `out` unless quiet; returns the exit status. Throws WorldError if
-  /// training diverged, and on a launcher's ranks that do not print.
-  int Train(const Job& job, RunRequest request, Output& out) const;
+  /// training diverged, and on a launcher's ranks that do not print. `cluster`: as for MakePlanner.
+  int Train(const Job& job, RunRequest request, Output& out,
+            const ClusterFile* cluster = nullptr) const;
 
  private:
   std::string job_;

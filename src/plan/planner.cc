@@ -93,7 +93,7 @@ Plan PlanWith(const PlanOrder& request, const DataSets& data,
 /// In a world of processes: all measure, and rank 0 searches by prediction.
 Plan PlanLaunched(const PlanOrder& request, const DataSets& data) {
   Plan plan;
-  RunMpi({.timeout = kTimeout, .stop = request.run.stop_signal}, [&](const Communicator& world) {
+  request.launched->Run({.timeout = kTimeout}, [&](const Communicator& world) {
     const auto machines =
         MeasureMachines(request.job, *data.train, PrecisionsOf(request.job, request.choices), world,
                         true, request.profile_seconds);
@@ -120,39 +120,48 @@ std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& request, const D
 Plan PlanFor(const PlanOrder& request, const DataSets& data, const std::string& from) {
   if (request.cluster)
     return PlanWith(request, data, {{request.job.node.String("precision"), *request.cluster}}, from,
-                    0);
-  if (LaunchedByMpi()) return PlanLaunched(request, data);
+                    request.run.cluster ? request.trial_seconds : 0);
+  if (request.launched) return PlanLaunched(request, data);
   return PlanWith(request, data, MeasureHere(request, data), from, request.trial_seconds);
 }
 
 /// Inside `yoke train` and `yoke simulate`.
 class AutoPlanner : public Planner {
  public:
-  Decision Decide(const Job& given, const RunRequest& run) override {
+  explicit AutoPlanner(const ClusterFile* cluster) : cluster_(cluster) {}
+
+  Decision Decide(const Job& given, const RunRequest& run, MpiJob* launched) override {
     const double began = Now();
     const auto data = std::make_shared<DataSets>(OpenData(given.data(), given.seed()));
     Decision decision = {.job = given, .data = data};
     decision.job.open.clear();
     folder_.emplace("yoke-plan");
-    PlanOrder request = {.job = decision.job, .run = run, .folder = folder_->path()};
+    PlanOrder request = {.job = decision.job,
+                         .run = run,
+                         .cluster = cluster_,
+                         .launched = launched,
+                         .folder = folder_->path()};
+    if (run.cluster) request.cluster_name = run.cluster_title;
     request.tell = [&run](const std::string& text) {
       if (PrintsForAll())
         for (Observer* observer : run.observers) observer->Message(text);
     };
     request.choices.open = given.open;
     const bool rate = std::erase(request.choices.open, kRate) > 0;
-    if (run.cluster || !LaunchedByMpi())
+    if (!launched)
       Choose(request, *data, rate, decision);
     else
       ChooseLaunched(request, *data, rate, decision);
-    decision.messages.push_back(fmt::format("choosing took {}", Duration(Now() - began)));
+    decision.messages.push_back(
+        run.cluster ? fmt::format("choosing took {} of simulated training", Duration(trained_))
+                    : fmt::format("choosing took {}", Duration(Now() - began)));
     return decision;
   }
 
  private:
   /// The default trains first, which says how long the whole takes; then rate and parts, each only
   /// if its search fits its time.
-  static void Choose(PlanOrder& request, const DataSets& data, bool rate, Decision& decision) {
+  void Choose(PlanOrder& request, const DataSets& data, bool rate, Decision& decision) {
     std::string from = request.folder + "/default";
     const Trial first = RunTrial(
         decision.job, {.data = data, .run = request.run, .folder = from, .seconds = kFirstTrial});
@@ -160,6 +169,7 @@ class AutoPlanner : public Planner {
                           static_cast<double>(data.train->Size());
     const double whole = first.seconds_per_example * examples;
     if (first.failure.empty()) decision.progress = from;
+    trained_ += kFirstTrial;
     if (rate) {
       ChooseRate(request, data, whole, decision);
       from = decision.progress;
@@ -179,8 +189,8 @@ class AutoPlanner : public Planner {
     Take(PlanFor(request, data, from), decision);
   }
 
-  static void ChooseRate(const PlanOrder& request, const DataSets& data, double whole,
-                         Decision& decision) {
+  void ChooseRate(const PlanOrder& request, const DataSets& data, double whole,
+                  Decision& decision) {
     const double share = decision.job.train.Float("search_share");
     const FoundRate found = FindLearningRate(
         {.job = decision.job,
@@ -190,6 +200,7 @@ class AutoPlanner : public Planner {
          .trial_seconds = std::clamp(share * whole, kLeastRateSearch, kMostRateSearch),
          .folder = request.folder,
          .tell = request.tell});
+    trained_ += found.trained;
     decision.job = WithKeys(decision.job, found.keys);
     decision.progress = found.run;
     decision.messages.push_back(
@@ -197,8 +208,7 @@ class AutoPlanner : public Planner {
   }
 
   /// Processes of a launcher: by prediction, and the rate is the default.
-  static void ChooseLaunched(PlanOrder& request, const DataSets& data, bool rate,
-                             Decision& decision) {
+  void ChooseLaunched(PlanOrder& request, const DataSets& data, bool rate, Decision& decision) {
     if (rate)
       decision.messages.push_back(
           fmt::format("learning_rate = \"auto\" is not searched under a launcher: it is {:g}",
@@ -206,14 +216,17 @@ class AutoPlanner : public Planner {
     if (!request.choices.open.empty()) Take(PlanFor(request, data, ""), decision);
   }
 
-  static void Take(const Plan& plan, Decision& decision) {
+  void Take(const Plan& plan, Decision& decision) {
     decision.messages.insert(decision.messages.end(), plan.notes.begin(), plan.notes.end());
+    for (const Candidate& one : plan.candidates) trained_ += one.trained;
     if (!plan.candidates.empty()) decision.plan = FormatPlan(plan, "yoke train");
     decision.job = WithKeys(decision.job, plan.keys);
     if (!plan.progress.empty()) decision.progress = plan.progress;
   }
 
+  const ClusterFile* cluster_;
   std::optional<TemporaryFolder> folder_;
+  double trained_ = 0;  // seconds of all trials
 };
 
 }  // namespace
@@ -226,6 +239,8 @@ Plan MakePlan(const PlanOrder& request) {
   return plan;
 }
 
-std::unique_ptr<Planner> MakePlanner() { return std::make_unique<AutoPlanner>(); }
+std::unique_ptr<Planner> MakePlanner(const ClusterFile* cluster) {
+  return std::make_unique<AutoPlanner>(cluster);
+}
 
 }  // namespace yoke

@@ -18,17 +18,18 @@ struct PlanOrder {
   Choices choices = {};
   const ClusterFile* cluster = nullptr;  ///< Null: this machine, or the launcher's world.
   std::string cluster_name = {};
+  MpiJob* launched = nullptr;  ///< Where a launcher started several processes: their job.
   double profile_seconds = 3;  ///< For each precision.
   double trial_seconds = 20;   ///< Of all trials; none with a cluster or a launcher.
   std::string folder = {};     ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 
-/// What `yoke plan` answers. Where a launcher started several processes all of them call it inside
-/// an MpiJob, and only rank 0's plan is whole: the others have its keys.
+/// What `yoke plan` answers. Where a launcher started several processes all of them call it,
+/// and only rank 0's plan is whole: the others have its keys.
 Plan MakePlan(const PlanOrder& order);
 
-/// For RunRequest::planner.
-std::unique_ptr<Planner> MakePlanner();
+/// For RunRequest::planner. `cluster`: the file of RunRequest::cluster, or null.
+std::unique_ptr<Planner> MakePlanner(const ClusterFile* cluster = nullptr);
 
 }  // namespace yoke

@@ -226,6 +226,7 @@ FoundRate FindLearningRate(const SearchRequest& request) {
           entrants.back().dropped);
   FoundRate found = rates[best - entrants.begin()];
   found.run = best->run;
+  for (const Entrant& one : entrants) found.trained += one.trained;
   return found;
 }
 

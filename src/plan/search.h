@@ -35,6 +35,7 @@ struct FoundRate {
   double rate = 0;
   Overrides keys = {};
   std::string run = {};  ///< Of its trials.
+  double trained = 0;    ///< Seconds of all trials.
 };
 /// The learning rate with which the job's loss falls fastest, of 0.3, 0.1, ... 0.0001, by the same
 /// rounds.

@@ -22,12 +22,14 @@ struct Decision {
   std::vector<std::string> messages = {};     ///< Sentences for the user.
 };
 
+class MpiJob;
+
 class Planner {
  public:
   virtual ~Planner() = default;
   /// Chooses `job.open`. Where a launcher started several processes all of them call it, and get
-  /// the same.
-  virtual Decision Decide(const Job& job, const RunRequest& request) = 0;
+  /// the same; `launched` is their job, otherwise null.
+  virtual Decision Decide(const Job& job, const RunRequest& request, MpiJob* launched) = 0;
 };
 
 }  // namespace yoke

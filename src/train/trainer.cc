@@ -72,7 +72,7 @@ void LeadDecided(const Decision& decided, const RunRequest& request, RunContext&
 }
 
 /// Trains as processes of a launcher. If one is lost and the MPI supports it, the others continue.
-EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request) {
+EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request, MpiJob* started) {
   const Job& given = decided.job;
   EndEvent end;
   Job job = given;
@@ -83,7 +83,9 @@ EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request) {
                           .survive = true,
                           .stop = request.stop_signal};
   const Facts facts = JobFacts(given);
-  RunMpi(ranks, [&](const Communicator& world) {
+  std::optional<MpiJob> own;
+  MpiJob& mpi = started ? *started : own.emplace(ranks.timeout, ranks.stop);
+  mpi.Run(ranks, [&](const Communicator& world) {
     const bool leads = world.rank() == 0;
     ++context.worlds;
     KeepPlace(world, survivor, [&] {
@@ -130,9 +132,9 @@ EndEvent TrainSimulated(const Job& job, const RunRequest& request, RunContext& c
   return run->end();
 }
 
-EndEvent TrainDecided(const Decision& decided, const RunRequest& request) {
+EndEvent TrainDecided(const Decision& decided, const RunRequest& request, MpiJob* started) {
   const Job& job = decided.job;
-  if (LaunchedByMpi() && !request.cluster) return TrainOverMpi(decided, request);
+  if (LaunchedByMpi() && !request.cluster) return TrainOverMpi(decided, request, started);
   const int ranks = static_cast<int>(job.cluster.Int("replicas"));
   RunContext context = {.worlds = 1};
   LeadDecided(decided, request, context);
@@ -165,7 +167,7 @@ EndEvent TrainDecided(const Decision& decided, const RunRequest& request) {
 }  // namespace
 
 EndEvent Train(const Job& job, const RunRequest& request) {
-  if (job.open.empty()) return TrainDecided({.job = job}, request);
+  if (job.open.empty()) return TrainDecided({.job = job}, request, nullptr);
   Require(request.planner, "{} = \"auto\": `yoke train` and `yoke simulate` choose it",
           job.open[0]);
   Require(!request.resume,
@@ -174,10 +176,11 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   std::optional<MpiJob> started;  // for the planner's worlds and the run's
   if (LaunchedByMpi() && !request.cluster)
     started.emplace(job.cluster.Float("timeout"), request.stop_signal);
-  const Decision decided = request.planner->Decide(job, request);
+  MpiJob* const launched = started ? &*started : nullptr;
+  const Decision decided = request.planner->Decide(job, request, launched);
   RunRequest with_data = request;
   if (decided.data) with_data.data = decided.data.get();
-  return TrainDecided(decided, with_data);
+  return TrainDecided(decided, with_data, launched);
 }
 
 }  // namespace yoke

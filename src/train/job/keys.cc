@@ -99,7 +99,7 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kFloat,
        .fallback = 0.01,
        .help = "Size of an update, before the schedule's factor. The default suits sgd, momentum "
-               "and nesterov; for adam and adamw start with 0.001.",
+               "and nesterov; for adam and adamw start with 0.001. `auto`: the best of a grid.",
        .minimum = 0,
        .exclusive_minimum = true},
       {.name = "seed",
@@ -178,11 +178,11 @@ const std::vector<OptionSpec>& node_keys() {
       {.name = "executor",
        .type = kString,
        .fallback = "single",
-       .help = "How the devices divide the work; `yoke list executors`."},
+       .help = "How the devices divide the work; `yoke list executors`, or `auto` (docs/plan.md)."},
       {.name = "precision",
        .type = kString,
        .fallback = "f32",
-       .help = "`bf16`: bf16 arithmetic with f32 master weights.",
+       .help = "`bf16`: bf16 arithmetic with f32 master weights; or `auto`.",
        .choices = {"f32", "bf16"}},
       {.name = "threads",
        .type = kInt,
@@ -208,8 +208,9 @@ const std::vector<OptionSpec>& cluster_keys() {
       {.name = "strategy",
        .type = kString,
        .fallback = "none",
-       .help = "What replicas exchange, and when; `yoke list strategies`. The default for several "
-               "replicas is allreduce."},
+       .help =
+           "What replicas exchange, and when; `yoke list strategies`, or `auto` (docs/plan.md). "
+           "The default for several replicas is allreduce."},
       {.name = "replicas",
        .type = kInt,
        .fallback = 1,

@@ -14,6 +14,7 @@
 #include "train/report/chart.h"
 #include "train/report/devices.h"
 #include "train/report/exchange.h"
+#include "train/report/plan.h"
 #include "train/report/run.h"
 #include "train/report/style.h"
 #include "train/report/timeline.h"
@@ -308,6 +309,7 @@ std::string ReportPage(const std::vector<std::string>& folders) {
   html += "<h2>Curves</h2>\n" + Key(runs) + Charts(runs);
   html += ExchangeTable(runs);
   html += DevicesSection(runs);
+  html += PlanSection(runs);
   html += TimelineSection(runs);
   if (!single) html += Differences(runs);
   html += "<h2>Conditions</h2>\n";

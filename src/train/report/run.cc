@@ -148,6 +148,8 @@ ReportRun ReadRun(const std::string& folder) {
   }
   TakeLastEpoch(run);
   run.timeline = ReadTimeline(folder);
+  if (const std::string plan = folder + "/plan.toml"; std::filesystem::exists(plan))
+    run.plan = ReadToml(plan);
   while (run.name.size() > 1 && run.name.back() == '/') run.name.pop_back();
   return run;
 }

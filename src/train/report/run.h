@@ -50,9 +50,10 @@ struct ReportRun {
   /// {"parameters", "431,080"}, {"cpu", ...}
   std::vector<std::pair<std::string, std::string>> facts;
   std::optional<TimelinePicture> timeline;  ///< Of a simulated run.
+  std::optional<Value> plan;                ///< plan.toml, if its configuration was chosen.
 };
 
-/// Reads job.toml, metrics.jsonl and timeline.json. Throws UserError if `folder` is not a run.
+/// Reads job.toml, metrics.jsonl, timeline.json and plan.toml. Throws UserError if `folder` is not a run.
 ReportRun ReadRun(const std::string& folder);
 
 /// Median of examples_per_second over the epochs; 0 if there are none.
