@@ -295,7 +295,8 @@ class Simulation {
           if (NodeOf(from) == NodeOf(to)) return {0, 0};
           return links_->Uncontended(NodeOf(from), NodeOf(to), bytes);
         },
-        .copy_bytes_per_second = copies ? options_.copy_bytes_per_second : 0};
+        .copy_bytes_per_second = copies ? options_.copy_bytes_per_second : 0,
+        .unbooked = SimulatedRanks::kPacket};
     RoundTimes times(call.members, all.come, network);
     call.rounds(times, all.bytes);
     times.SimulateMessages();
