@@ -39,6 +39,10 @@ double Communicator::Price(const Cost& cost, const WorkPlace& place) const {
 void Communicator::Work(double seconds, const WorkPlace& place) const {
   group_->transport->Work(seconds, place);
 }
+void Communicator::WorkAhead(double seconds, const WorkPlace& place) const {
+  group_->transport->WorkAhead(seconds, place);
+}
+void Communicator::CatchUp() const { group_->transport->CatchUp(); }
 int Communicator::CpuThreads() const { return group_->transport->CpuThreads(); }
 
 Communicator Communicator::BilledBy(double scale) const { return Duplicate().WithScale(scale); }

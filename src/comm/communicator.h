@@ -123,6 +123,10 @@ class Communicator {
   /// Throws UserError for a device whose speed the simulation does not know.
   double Price(const Cost& cost, const WorkPlace& place = {}) const;
   void Work(double seconds, const WorkPlace& place = {}) const;
+  /// As Work, for pieces of work one after the other: the other ranks may come to these seconds
+  /// later, at CatchUp or when this one sends or receives. The caller shares nothing meanwhile.
+  void WorkAhead(double seconds, const WorkPlace& place = {}) const;
+  void CatchUp() const;
   /// The threads of a simulated CPU; 0: those of the machine.
   int CpuThreads() const;
   /// Runs body(communicator) concurrently, with a duplicate of this one; all ranks call it in the

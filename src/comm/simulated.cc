@@ -24,10 +24,10 @@ class SimulatedTransport : public Transport {
   }
   void SendFor(int64_t billed, int to, uint64_t context, int tag,
                std::span<const std::byte> bytes) override {
-    simulation_.Send(task_, to,
-                     {.key = {.context = context, .source = task_.rank, .tag = tag},
-                      .bytes = {bytes.begin(), bytes.end()},
-                      .billed = billed});
+    simulation().Send(task_, to,
+                      {.key = {.context = context, .source = task_.rank, .tag = tag},
+                       .bytes = {bytes.begin(), bytes.end()},
+                       .billed = billed});
   }
   bool Joins(int ranks) const override {
     const SimulatedRanks& options = simulation_.options();
@@ -35,7 +35,7 @@ class SimulatedTransport : public Transport {
   }
   JointTraffic Join(const JointCall& call) override {
     JointTraffic traffic;
-    if (simulation_.Join(task_, call, traffic)) return traffic;
+    if (simulation().Join(task_, call, traffic)) return traffic;
     if (simulation_.failed() >= 0)
       throw GaveUp(FailureSentence(*this, simulation_.failed(), call.operation));
     throw Error(TimeoutSentence(*this, {.context = call.context}, call.operation));
@@ -47,14 +47,14 @@ class SimulatedTransport : public Transport {
 
   Message Receive(const MessageKey& key, const char* operation) override {
     Message message;
-    if (simulation_.Receive(task_, key, timeout(), message)) return message;
+    if (simulation().Receive(task_, key, timeout(), message)) return message;
     if (simulation_.failed() >= 0)
       throw GaveUp(FailureSentence(*this, simulation_.failed(), operation));
     throw Error(TimeoutSentence(*this, key, operation));
   }
 
   bool TryReceive(const MessageKey& key, double seconds, Message& message) override {
-    if (simulation_.Receive(task_, key, seconds, message)) return true;
+    if (simulation().Receive(task_, key, seconds, message)) return true;
     if (simulation_.failed() >= 0)
       throw GaveUp(FailureSentence(*this, simulation_.failed(), "a wait"));
     return false;
@@ -63,7 +63,7 @@ class SimulatedTransport : public Transport {
   bool InVirtualTime() const override { return true; }
   double Now() override { return task_.now; }
   void Sleep(double seconds) override {
-    simulation_.DieIfDead(task_);
+    simulation().DieIfDead(task_);
     simulation_.WaitUntil(task_, task_.now + seconds);
     simulation_.DieIfDead(task_);
   }
@@ -79,20 +79,26 @@ class SimulatedTransport : public Transport {
     return copying + options.service(rank, cost) * std::max(1, place.threads);
   }
   void Work(double seconds, const WorkPlace& place) override {
-    simulation_.DieIfDead(task_);
+    simulation().DieIfDead(task_);
     if (place.device != "cpu")
       simulation_.WorkOnDevice(task_, seconds);
     else if (simulation_.options().service || seconds > 0)
       simulation_.Work(task_, seconds);
     simulation_.DieIfDead(task_);
   }
+  void WorkAhead(double seconds, const WorkPlace& place) override {
+    const bool on_device = place.device != "cpu";
+    if (seconds == 0 && !on_device && !simulation_.options().service) return;
+    if (!simulation_.WorkAhead(task_, seconds, on_device)) Work(seconds, place);
+  }
+  void CatchUp() override { simulation_.CatchUp(task_); }
   int CpuThreads() override {
     const SimulatedRanks& options = simulation_.options();
     return options.NodeAt(options.NodeOf(simulation_.losses().First(task_.rank))).cpu_threads;
   }
 
   std::shared_ptr<void> Spawn(Body body) override {
-    Simulation& simulation = simulation_;
+    Simulation& simulation = this->simulation();
     std::unique_ptr<Task> child =
         simulation.Start(task_.rank, task_.now, [&simulation, body](Task& task) {
           body(std::make_shared<SimulatedTransport>(simulation, task));
@@ -106,6 +112,12 @@ class SimulatedTransport : public Transport {
   }
 
  private:
+  /// For calls that others may notice.
+  Simulation& simulation() {
+    simulation_.CatchUp(task_);
+    return simulation_;
+  }
+
   Simulation& simulation_;
   Task& task_;
 };

@@ -105,6 +105,11 @@ class Transport {
   /// a core. Elsewhere 0, and nothing.
   virtual double Price(const Cost& /*cost*/, const WorkPlace& /*place*/) { return 0; }
   virtual void Work(double /*seconds*/, const WorkPlace& /*place*/) {}
+  /// As Work, but the others' clocks may stay behind until this task's next call that is not Now,
+  /// Price or WorkAhead: so long it touches nothing that others see or change.
+  virtual void WorkAhead(double seconds, const WorkPlace& place) { Work(seconds, place); }
+  /// Lets them catch up.
+  virtual void CatchUp() {}
   /// In a simulation: the CPU's threads, where it is stated. Elsewhere 0.
   virtual int CpuThreads() { return 0; }
   /// Runs `body` concurrently with a transport of the same rank. Destroying the handle waits for

@@ -68,7 +68,7 @@ StepResult ChargedExecutor::Step(const Batch& batch, const ParamView& params,
   if (!std::isfinite(result.loss)) non_finite_ = inner_->FirstNonFinite();
   if (!step.head) {
     seconds = result.seconds > 0 ? result.seconds : price();
-    world_.Work(kForward * seconds, place);
+    world_.WorkAhead(kForward * seconds, place);
   }
   const auto layers = static_cast<int>(layers_->operations.size());
   Announce((1 - kForward) * seconds, step.head ? layers_->body : layers, step.ready);
@@ -82,13 +82,14 @@ void ChargedExecutor::Announce(double seconds, int above, const GradientReady& r
   const auto work_down_to = [&](int layer) {
     double operations = 0;
     while (above > layer) operations += layers_->operations[--above];
-    if (operations > 0) world_.Work(seconds * operations / sum, {.device = device_});
+    if (operations > 0) world_.WorkAhead(seconds * operations / sum, {.device = device_});
   };
   for (const int slice : announced_) {
     if (layers_->layer_of[slice] >= 0) work_down_to(layers_->layer_of[slice]);
     if (ready) ready(slice);
   }
   work_down_to(0);
+  world_.CatchUp();
 }
 
 }  // namespace yoke

@@ -33,7 +33,22 @@ struct Programs {
 
 }  // namespace
 
+/// At once: a barrier of 100,000 ranks has 1.7 million messages.
+void RoundTimes::SimulateRound(std::span<const Transfer> transfers) {
+  std::vector<double> arrivals;
+  arrivals.reserve(transfers.size());
+  for (const auto& [from, to, bytes] : transfers) {
+    now_[from] += CopySeconds(bytes);
+    arrivals.push_back(network_.send(now_[from], members_.World(from), members_.World(to), bytes));
+  }
+  for (size_t i = 0; i < transfers.size(); ++i) {
+    double& now = now_[transfers[i].to];
+    now = std::max(now, arrivals[i]) + CopySeconds(transfers[i].bytes);
+  }
+}
+
 void RoundTimes::SimulateMessages() {
+  if (transfers_.empty()) return;
   const Programs programs(transfers_, ends_, now_.size());
   std::vector<size_t> at(programs.begin.begin(), programs.begin.end() - 1);
   std::vector<double> arrivals(transfers_.size(), kUnknown);

@@ -21,15 +21,19 @@ class RoundTimes : public MessageRounds {
     /// The same time where no link is busy, from 0 on, and how long the sender's link is.
     std::function<std::pair<double, double>(int from, int to, double bytes)> uncontended;
     double copy_bytes_per_second = 0;  ///< At which both ends copy a message; 0: at once.
+    double unbooked = 0;  ///< Messages of up to so many bytes book no link: any order will do.
   };
 
   RoundTimes(const Members& members, std::vector<double> come, const Network& network)
       : members_(members), network_(network), now_(std::move(come)), traffic_(now_.size()) {}
 
   void Round(std::span<const Transfer> transfers) override {
+    for (const auto& [from, to, bytes] : transfers) Count(from, to, 1, bytes);
+    const auto books = [this](const Transfer& each) { return each.bytes > network_.unbooked; };
+    if (transfers_.empty() && std::ranges::none_of(transfers, books))
+      return SimulateRound(transfers);
     transfers_.insert(transfers_.end(), transfers.begin(), transfers.end());
     ends_.push_back(transfers_.size());
-    for (const auto& [from, to, bytes] : transfers) Count(from, to, 1, bytes);
   }
 
   /// Where all have waited for the last one, each round takes as long as its messages: those of the
@@ -58,6 +62,7 @@ class RoundTimes : public MessageRounds {
   const JointTraffic& traffic(int rank) const { return traffic_[rank]; }
 
  private:
+  void SimulateRound(std::span<const Transfer> transfers);
   double CopySeconds(double bytes) const {
     return network_.copy_bytes_per_second > 0 ? bytes / network_.copy_bytes_per_second : 0;
   }
@@ -74,7 +79,7 @@ class RoundTimes : public MessageRounds {
   const Network& network_;
   std::vector<double> now_;            // by rank
   std::vector<JointTraffic> traffic_;  // by rank
-  std::vector<Transfer> transfers_;    // of all rounds,
+  std::vector<Transfer> transfers_;    // of all rounds that are not simulated yet,
   std::vector<size_t> ends_;           // and where each round ends
 };
 

@@ -39,6 +39,7 @@ struct Task {
   uint64_t order = 0;  // of starting: of equal times the first started runs first
   size_t place = 0;    // in the agenda
   bool ended = false;
+  bool ahead = false;                 // the others have not reached `now`
   bool main = false;                  // the rank itself, not a thread that it spawned
   const MessageKey* wants = nullptr;  // while it waits for a message
   Task* awaited_by = nullptr;         // while another waits for its end
@@ -147,6 +148,26 @@ class Simulation {
       WaitUntil(task, core);
     }
     --cores.working;
+  }
+
+  /// As Work and WorkOnDevice, without a switch to the others, until CatchUp: thousands of ranks
+  /// find little of theirs in the caches after one. False, and nothing, where the others matter: to
+  /// whom a core belongs, and who dies.
+  bool WorkAhead(Task& task, double seconds, bool on_device) {
+    const bool alone = on_device || CoresOf(task.rank).free.empty();
+    if (!alone || seconds > kLongest || task.now + seconds >= losses_.next() || failed_ >= 0)
+      return false;
+    if (!std::exchange(task.ahead, true) && options_.timeline)
+      options_.timeline->Begin(losses_.First(task.rank), Activity::kComputing, task.now);
+    task.now += seconds;
+    return true;
+  }
+
+  void CatchUp(Task& task) {
+    if (!std::exchange(task.ahead, false)) return;
+    Wait(task, task.now);
+    if (options_.timeline)
+      options_.timeline->End(losses_.First(task.rank), Activity::kComputing, task.now);
   }
 
   /// Work that needs no core.
@@ -295,7 +316,8 @@ class Simulation {
           if (NodeOf(from) == NodeOf(to)) return {0, 0};
           return links_->Uncontended(NodeOf(from), NodeOf(to), bytes);
         },
-        .copy_bytes_per_second = copies ? options_.copy_bytes_per_second : 0};
+        .copy_bytes_per_second = copies ? options_.copy_bytes_per_second : 0,
+        .unbooked = SimulatedRanks::kPacket};
     RoundTimes times(call.members, all.come, network);
     call.rounds(times, all.bytes);
     times.SimulateMessages();
