@@ -12,7 +12,7 @@ cpp_files = git ls-files '*.cc' '*.h'
 
 # Two halves that take as long as each other, side by side.
 contract = [ ! -f ../shared/acceptance/contract.py ] || \
-  printf '%s\n' replicas foundation,slide,engine,strategies,devices,simulate | xargs -P 2 -n 1 ../shared/acceptance/contract.py --groups
+  printf '%s\n' replicas foundation,slide,engine,strategies,devices,simulate,plan | xargs -P 2 -n 1 ../shared/acceptance/contract.py --groups
 
 .PHONY: help setup build demo test test-all build-tests bench bench-slide format tidy gpu-check install clean
 
