@@ -34,9 +34,9 @@ inline ExchangeCounts CountsOfReplica(const Update& update, const Communicator& 
   return counts;
 }
 
-/// Called by all ranks: writes the mean of their values to `mean`, on rank 0 (elsewhere `mean` is
-/// overwritten), and returns it. Each rank's counts `weight` times; the mean of the weights is 1. A
-/// single rank's values are returned as they are. No replica changes.
+/// Called by all ranks: writes the mean of their values to `mean`, on rank 0, and returns it
+/// (elsewhere the rank's own values). Each rank's counts `weight` times; the mean of the weights is
+/// 1. A single rank's values are returned as they are. No replica changes.
 inline Array<const float> MeanOfReplicas(const Communicator& world, const ParamStore& params,
                                          Buffer& mean, float weight = 1) {
   if (world.size() == 1) return params.values();
@@ -46,6 +46,10 @@ inline Array<const float> MeanOfReplicas(const Communicator& world, const ParamS
   Copy(sum, values);
   if (weight != 1) Scale(sum, weight);
   world.Reduce(sum, 0);
+  if (world.rank() > 0) {
+    mean = {};  // another copy of the model until the next evaluation
+    return values;
+  }
   Divide(sum, static_cast<float>(world.size()));
   return sum;
 }

@@ -1,6 +1,8 @@
 // Rank state: one message per rank, the tensors in the format of a file.
 #include "train/checkpoint/rank_state.h"
 
+#include <algorithm>
+
 #include "train/checkpoint/fit.h"
 #include "train/files.h"
 
@@ -73,11 +75,15 @@ void RestoreRankState(const Communicator& world, const Checkpoint* checkpoint, c
 }
 
 void SendRankState(const Communicator& world, Replica& replica) {
+  world.Receive(0, kTag);  // not all at once
   const std::string bytes = Encoded(replica);
   world.Send(std::as_bytes(std::span(bytes)), 0, kTag);
 }
 
 std::vector<StoredTensor> RankStateCollector::Of(int rank) {
+  const int next = std::min(rank + 1, world_.size() - 1);  // encodes while this one is received
+  while (asked_ < next) world_.Send({}, ++asked_, kTag);
+  file_.reset();
   file_.emplace(rank == 0 ? Safetensors(Encoded(replica_), "the state of rank 0")
                           : Received(world_, rank));
   return file_->tensors();

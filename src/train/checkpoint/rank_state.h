@@ -22,20 +22,21 @@ std::optional<CheckpointHeader> BroadcastHeader(const Communicator& world,
 void RestoreRankState(const Communicator& world, const Checkpoint* checkpoint, const Job& job,
                       Replica& replica);
 
-/// Sends a rank's own tensors to rank 0.
+/// Sends a rank's own tensors to rank 0 when it asks for them.
 void SendRankState(const Communicator& world, Replica& replica);
 
-/// Rank 0's side of SendRankState: receives the tensors of one rank after the other.
+/// Rank 0's side of SendRankState: asks for the tensors of one rank after the other.
 class RankStateCollector {
  public:
   RankStateCollector(const Communicator& world, Replica& replica)
       : world_(world), replica_(replica) {}
-  /// Valid until the next call.
+  /// By increasing rank. Valid until the next call.
   std::vector<StoredTensor> Of(int rank);
 
  private:
   Communicator world_;
   Replica& replica_;
+  int asked_ = 0;  // ranks up to this one
   std::optional<Safetensors> file_;
 };
 
