@@ -83,7 +83,7 @@ class PlanCommand : public Command {
       SetReplicas(cluster->Ranks(),
                   fmt::format("{} describes {} replicas", cluster_, cluster->Ranks()), keys);
     const Job job = LoadJob(job_, keys);
-    if (!cluster) RequireOnlyTheCpu(job);
+    if (!cluster && (trial_seconds_ == 0 || LaunchedByMpi())) RequireOnlyTheCpu(job);
     std::optional<OutputFile> file;  // refused before anything is measured
     if (!output_.empty() && PrintsForAll()) file.emplace(output_);
     const std::atomic<int>& signal = CatchStopSignals();

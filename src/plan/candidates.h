@@ -21,7 +21,7 @@ struct Candidate {
   std::string executor = {}, strategy = {}, precision = {};
   bool is_default = false;  ///< What the job does without a plan.
 
-  /// An update is `train.batch` examples on each replica that trains. 0: not priced.
+  /// An update is `train.batch` examples on each replica that trains. 0: it has no price.
   double seconds_per_update = 0;
   double updates = 0;  ///< Predicted to the end of training.
   double Seconds() const { return seconds_per_update * updates; }
@@ -31,7 +31,8 @@ struct Candidate {
   std::optional<double> loss = {};      ///< Of the last trial's last third.
   double trained = 0;                   ///< Seconds of training in all.
 
-  std::string dropped = {};  ///< Why it is out, a sentence; empty: it is not.
+  std::string unpriced = {};  ///< Why it has no price, or "".
+  std::string dropped = {};   ///< Why it is out, a sentence; empty: it is not.
 };
 
 /// What may differ from the job.

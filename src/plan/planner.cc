@@ -174,7 +174,8 @@ class AutoPlanner : public Planner {
       ChooseRate(request, data, whole, decision);
       from = decision.progress;
     }
-    if (first.ended || !first.failure.empty() || request.choices.open.empty()) return;
+    const bool trains = rate || (first.failure.empty() && !first.ended);
+    if (!trains || request.choices.open.empty()) return;
     const double budget = decision.job.train.Float("search_share") * whole;
     if (budget < kLeastSearch) {
       decision.messages.push_back(fmt::format(

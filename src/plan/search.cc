@@ -40,26 +40,32 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
       one.updates =
           examples * RelativeExamples(price.use, synchronous, noise) / price.examples_per_update;
     } catch (const UserError& unknown) {
-      one.dropped = fmt::format("not priced: {}", unknown.what());
+      one.unpriced = unknown.what();
+      if (request.trial_seconds == 0) one.dropped = fmt::format("no price: {}", one.unpriced);
     }
   }
 }
 
-/// The best by prediction first, then what has no price, then what does not fit.
+/// The best by prediction first, then what has no price, then what is dropped.
 void Sort(std::vector<Candidate>& candidates) {
+  constexpr double kUnpriced = 1e200, kDroppedWithPrice = 1e201, kDropped = 1e202;
   std::ranges::stable_sort(candidates, {}, [](const Candidate& one) {
-    if (one.dropped.empty()) return one.Seconds();
-    if (one.seconds_per_update > 0) return 1e200;
-    return one.dropped.starts_with("not priced") ? 1e300 : 1e301;
+    if (one.dropped.empty()) return one.unpriced.empty() ? one.Seconds() : kUnpriced;
+    return one.seconds_per_update > 0 ? kDroppedWithPrice : kDropped;
   });
 }
 
 /// A leader that does the same work: executors that differ only on several devices, say.
 const Candidate* Twin(const std::vector<const Candidate*>& leaders, const Candidate& one) {
   for (const Candidate* leader : leaders)
-    if (leader->Seconds() == one.Seconds() && leader->seconds_per_update == one.seconds_per_update)
+    if (one.unpriced.empty() && leader->Seconds() == one.Seconds() &&
+        leader->seconds_per_update == one.seconds_per_update)
       return leader;
   return nullptr;
+}
+
+std::string Prediction(const Candidate& one) {
+  return one.unpriced.empty() ? fmt::format("predicted {}", Duration(one.Seconds())) : "no price";
 }
 
 /// Drops all but the leaders and the default. Leaders of several replicas differ in strategy.
@@ -74,22 +80,21 @@ void KeepLeaders(std::vector<Candidate>& candidates, bool replicas) {
     if (twin)
       one.dropped = fmt::format("the same work as {}", twin->name);
     else if (rival != leaders.end())
-      one.dropped =
-          fmt::format("predicted {}, slower than {}", Duration(one.Seconds()), (*rival)->name);
+      one.dropped = fmt::format("{}, after {}", Prediction(one), (*rival)->name);
     else if (leaders.size() == kLeaders)
-      one.dropped = fmt::format("predicted {}, {:.3g} times as long as {}", Duration(one.Seconds()),
-                                one.Seconds() / leaders[0]->Seconds(), leaders[0]->name);
+      one.dropped = fmt::format("{}, after {} others", Prediction(one), kLeaders);
     else
       leaders.push_back(&one);
   }
 }
 
-/// A sentence on the choice between the best and the default.
-std::string Reason(const Candidate& best, const Candidate& standard, double gain) {
-  if (&best == &standard) return fmt::format("{} is the default, and nothing is faster", best.name);
+/// A sentence on the choice between the best and the default, which may be null.
+std::string Reason(const Candidate& best, const Candidate* standard, double gain) {
+  if (!standard) return fmt::format("{} is the best of those that fit the job", best.name);
+  if (&best == standard) return fmt::format("{} is the default, and nothing is faster", best.name);
   return fmt::format("{} {} {:.0f} % of the time of the default, {}", best.name,
                      best.measured ? "reached its loss with" : "is predicted to take",
-                     100 * (1 - gain), standard.name);
+                     100 * (1 - gain), standard->name);
 }
 
 class Choice {
@@ -174,12 +179,22 @@ class Choice {
         one.dropped = fmt::format("{} is faster {}", best->name, how);
     plan_.chosen = static_cast<int>(best - plan_.candidates.data());
     plan_.keys = best->keys;
-    plan_.notes.push_back(Reason(*best, standard ? *standard : *best, gain));
+    plan_.notes.push_back(Reason(*best, standard, gain));
   }
 
   const SearchRequest& request_;
   Plan& plan_;
 };
+
+/// Says what keeps candidates from having a price.
+void NoteUnpriced(Plan& plan) {
+  const auto has_none = [](const Candidate& one) { return !one.unpriced.empty(); };
+  const auto first = std::ranges::find_if(plan.candidates, has_none);
+  if (first != plan.candidates.end())
+    plan.notes.push_back(fmt::format("{} candidates have no price: {}",
+                                     std::ranges::count_if(plan.candidates, has_none),
+                                     first->unpriced));
+}
 
 }  // namespace
 
@@ -192,7 +207,7 @@ Plan Search(const SearchRequest& request) {
                            })));
   PriceAll(request, plan.candidates);
   Sort(plan.candidates);
-  Require(plan.candidates[0].dropped.empty(), "no candidate has a price: {}",
+  Require(plan.candidates[0].dropped.empty(), "no candidate is left: {}",
           plan.candidates[0].dropped);
   KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1);
   Choice choice(request, plan);
@@ -200,6 +215,7 @@ Plan Search(const SearchRequest& request) {
     choice.ByTrials();
   else
     choice.ByPrediction();
+  NoteUnpriced(plan);
   return plan;
 }
 
