@@ -15,6 +15,8 @@ std::vector<Entrant*> Left(std::vector<Entrant>& entrants) {
   return left;
 }
 
+constexpr double kLeastTrial = 0.3;  // seconds: some events of the Trainer
+
 /// How many go on after a round.
 size_t BetterHalf(size_t count) { return (count + 1) / 2; }
 
@@ -43,8 +45,10 @@ void TrainOn(const HalvingRequest& request, double seconds, const std::string& n
 }  // namespace
 
 void Halve(const HalvingRequest& request, std::vector<Entrant>& entrants) {
-  double seconds = request.seconds / Units(entrants.size());
+  double seconds = std::max(kLeastTrial, request.seconds / std::max(1.0, Units(entrants.size())));
+  double spent = 0;
   for (int round = 0;; ++round, seconds *= 2) {
+    spent += seconds * static_cast<double>(Left(entrants).size());
     for (Entrant& one : entrants)
       if (one.dropped.empty())
         TrainOn(request, seconds, fmt::format("{}-{}", &one - entrants.data(), round), one);
@@ -52,6 +56,7 @@ void Halve(const HalvingRequest& request, std::vector<Entrant>& entrants) {
     std::ranges::stable_sort(left, {}, [](const Entrant* one) { return one->last.loss; });
     const bool ends =
         left.size() <= 2 ||
+        spent + 2 * seconds * static_cast<double>(BetterHalf(left.size())) > request.seconds ||
         std::ranges::any_of(left, [](const Entrant* one) { return one->last.ended; }) ||
         (request.run.stop_signal && *request.run.stop_signal != 0);
     for (size_t i = ends ? 1 : BetterHalf(left.size()); i < left.size(); ++i)

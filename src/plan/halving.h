@@ -26,7 +26,7 @@ struct HalvingRequest {
   const RunRequest& run;
   std::string from = {};    ///< As in TrialRequest.
   std::string folder = {};  ///< For the entrants' runs.
-  double seconds = 0;       ///< Of all trials together.
+  double seconds = 0;       ///< Of all trials together, at least one of each.
   std::function<void(const std::string&)> tell;
 };
 

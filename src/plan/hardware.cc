@@ -115,8 +115,11 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   const int64_t each = std::clamp(kReplicaSteps / ranks, kLeastSteps, kMostSteps);
   const std::string run = fmt::format("{}/simulated-{}", folder_, runs_++);
   const SimulatedRanks simulated = cluster.Simulated(job.seed());
-  const Job unlimited = WithKeys(job, {{.key = "train.time_limit", .value = "", .flag = "the plan"},
-                                       {.key = "train.target", .value = "", .flag = "the plan"}});
+  const auto set = [](const char* key, const char* value) {
+    return Override{.key = key, .value = value, .flag = "the plan"};
+  };
+  const Job unlimited = WithKeys(
+      job, {set("train.time_limit", ""), set("train.target", ""), set("cluster.timeout", "1e15")});
   const EndEvent end = Train(unlimited, {.run = run,
                                          .steps = each * teams,
                                          .cluster = &simulated,

@@ -9,7 +9,7 @@
 namespace yoke {
 
 struct Plan {
-  std::vector<Candidate> candidates;  ///< The best first, what does not fit last.
+  std::vector<Candidate> candidates;  ///< The chosen one first, what does not fit last.
   int chosen = 0;
   Overrides keys = {};                  ///< What the chosen one sets in the job.
   std::string machine = {};             ///< "2 replicas of 1 thread"

@@ -131,7 +131,7 @@ class AutoPlanner : public Planner {
   explicit AutoPlanner(const ClusterFile* cluster) : cluster_(cluster) {}
 
   Decision Decide(const Job& given, const RunRequest& run, MpiJob* launched) override {
-    const double began = Now();
+    began_ = Now();
     const auto data = std::make_shared<DataSets>(OpenData(given.data(), given.seed()));
     Decision decision = {.job = given, .data = data};
     decision.job.open.clear();
@@ -154,7 +154,7 @@ class AutoPlanner : public Planner {
       ChooseLaunched(request, *data, rate, decision);
     decision.messages.push_back(
         run.cluster ? fmt::format("choosing took {} of simulated training", Duration(trained_))
-                    : fmt::format("choosing took {}", Duration(Now() - began)));
+                    : fmt::format("choosing took {}", Duration(Now() - began_)));
     return decision;
   }
 
@@ -217,7 +217,8 @@ class AutoPlanner : public Planner {
     if (!request.choices.open.empty()) Take(PlanFor(request, data, ""), decision);
   }
 
-  void Take(const Plan& plan, Decision& decision) {
+  void Take(Plan plan, Decision& decision) {
+    plan.seconds = Now() - began_;
     decision.messages.insert(decision.messages.end(), plan.notes.begin(), plan.notes.end());
     for (const Candidate& one : plan.candidates) trained_ += one.trained;
     if (!plan.candidates.empty()) decision.plan = FormatPlan(plan, "yoke train");
@@ -227,6 +228,7 @@ class AutoPlanner : public Planner {
 
   const ClusterFile* cluster_;
   std::optional<TemporaryFolder> folder_;
+  double began_ = 0;
   double trained_ = 0;  // seconds of all trials
 };
 

@@ -23,6 +23,8 @@ constexpr int kMeetingsAnEpoch = 4;  // at least
 constexpr double kLargeNoise = 1e6;
 constexpr double kRates[] = {0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001};
 
+bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
+
 bool StopIsAsked(const RunRequest& run) { return run.stop_signal && *run.stop_signal != 0; }
 
 void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) {
@@ -39,7 +41,14 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
       one.seconds_per_update = price.seconds_per_update;
       one.updates =
           examples * RelativeExamples(price.use, synchronous, noise) / price.examples_per_update;
-    } catch (const UserError& unknown) {
+      const double steps =
+          static_cast<double>(request.data.train->Size()) / price.examples_per_update;
+      if (!one.is_default && price.use.interval > 1 &&
+          steps < kMeetingsAnEpoch * price.use.interval)
+        one.dropped =
+            fmt::format("it exchanges every {:.0f} steps, less than {} times in an epoch of {:.0f}",
+                        price.use.interval, kMeetingsAnEpoch, steps);
+    } catch (const Error& unknown) {
       one.unpriced = unknown.what();
       if (request.trial_seconds == 0) one.dropped = fmt::format("no price: {}", one.unpriced);
     }
@@ -55,12 +64,12 @@ void Sort(std::vector<Candidate>& candidates) {
   });
 }
 
-/// A leader that does the same work: executors that differ only on several devices, say.
-const Candidate* Twin(const std::vector<const Candidate*>& leaders, const Candidate& one) {
-  for (const Candidate* leader : leaders)
-    if (one.unpriced.empty() && leader->Seconds() == one.Seconds() &&
-        leader->seconds_per_update == one.seconds_per_update)
-      return leader;
+/// One that is tried and does the same work: executors that differ only on several devices, say.
+const Candidate* Twin(const std::vector<const Candidate*>& tried, const Candidate& one) {
+  for (const Candidate* other : tried)
+    if (one.unpriced.empty() && other->strategy == one.strategy && other->updates == one.updates &&
+        other->seconds_per_update == one.seconds_per_update)
+      return other;
   return nullptr;
 }
 
@@ -70,10 +79,12 @@ std::string Prediction(const Candidate& one) {
 
 /// Drops all but the leaders and the default. Leaders of several replicas differ in strategy.
 void KeepLeaders(std::vector<Candidate>& candidates, bool replicas) {
-  std::vector<const Candidate*> leaders;
+  std::vector<const Candidate*> leaders, tried;  // the default is tried, too
+  for (const Candidate& one : candidates)
+    if (one.is_default && IsLeft(one)) tried.push_back(&one);
   for (Candidate& one : candidates) {
-    if (!one.dropped.empty() || one.is_default) continue;
-    const Candidate* twin = Twin(leaders, one);
+    if (!IsLeft(one) || one.is_default) continue;
+    const Candidate* twin = Twin(tried, one);
     const auto rival = std::ranges::find_if(leaders, [&](const Candidate* leader) {
       return replicas && leader->strategy == one.strategy;
     });
@@ -84,8 +95,17 @@ void KeepLeaders(std::vector<Candidate>& candidates, bool replicas) {
     else if (leaders.size() == kLeaders)
       one.dropped = fmt::format("{}, after {} others", Prediction(one), kLeaders);
     else
-      leaders.push_back(&one);
+      tried.push_back(leaders.emplace_back(&one));
   }
+}
+
+/// The chosen one first, then those that were tried.
+void ShowFirst(Plan& plan) {
+  auto& all = plan.candidates;
+  std::rotate(all.begin(), all.begin() + plan.chosen, all.begin() + plan.chosen + 1);
+  std::stable_partition(all.begin() + 1, all.end(),
+                        [](const Candidate& one) { return one.trained > 0; });
+  plan.chosen = 0;
 }
 
 /// A sentence on the choice between the best and the default, which may be null.
@@ -140,6 +160,7 @@ class Choice {
       if (one.is_default) standard = &its;
       if (!best || its.last.loss < best->last.loss) best = &its;
     }
+    if (!best && StopIsAsked(request_.run)) return;
     Require(best, "no trial has trained: {}", plan_.candidates[0].dropped);
     const auto candidate = [&](const Entrant* one) {
       return one ? of[one - entrants.data()] : nullptr;
@@ -152,8 +173,6 @@ class Choice {
   }
 
  private:
-  static bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
-
   Candidate* Default() {
     const auto found = std::ranges::find_if(
         plan_.candidates, [](const Candidate& one) { return one.is_default && IsLeft(one); });
@@ -211,11 +230,13 @@ Plan Search(const SearchRequest& request) {
           plan.candidates[0].dropped);
   KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1);
   Choice choice(request, plan);
-  if (request.trial_seconds > 0 && !StopIsAsked(request.run))
+  const bool rivals = std::ranges::count_if(plan.candidates, IsLeft) > 1;
+  if (request.trial_seconds > 0 && rivals && !StopIsAsked(request.run))
     choice.ByTrials();
   else
     choice.ByPrediction();
   NoteUnpriced(plan);
+  ShowFirst(plan);
   return plan;
 }
 

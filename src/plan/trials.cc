@@ -14,38 +14,51 @@
 namespace yoke {
 namespace {
 
-/// Turns the means over an epoch that steps report into means between them.
+/// Turns the means over an epoch that events report into means between them.
 class Curve : public Observer {
  public:
-  void Step(const StepEvent& event) override {
-    const double sum = event.loss * static_cast<double>(event.examples);
-    if (event.examples < examples_) {  // the next epoch
-      before_ += static_cast<double>(examples_);
-      examples_ = 0;
-      sum_ = 0;
-    }
-    const auto more = static_cast<double>(event.examples - examples_);
-    if (points_.empty() && !began_) {  // the first steps: from here it counts
-      began_ = true;
-      start_seconds_ = event.seconds;
-      start_examples_ = before_ + static_cast<double>(event.examples);
-    } else if (more > 0) {
-      points_.push_back(
-          {.seconds = event.seconds - start_seconds_,
-           .examples = before_ + static_cast<double>(event.examples) - start_examples_,
-           .loss = (sum - sum_) / more});
-    }
-    examples_ = event.examples;
-    sum_ = sum;
+  void Start(const StartEvent& event) override {
+    began_ = {.seconds = event.seconds, .epochs = event.epochs_done};
+    epoch_examples_ = static_cast<double>(event.train_examples);
   }
-  const std::vector<LossPoint>& points() const { return points_; }
+  void Step(const StepEvent& event) override {
+    Add({.seconds = event.seconds, .epochs = event.epoch}, event.loss,
+        static_cast<double>(event.examples));
+  }
+  void Epoch(const EpochEvent& event) override {
+    Add({.seconds = event.seconds, .epochs = static_cast<double>(event.epoch)}, event.train_loss,
+        epoch_examples_);
+    examples_ = sum_ = 0;
+  }
+  /// The first steps are warm-up, which do not count if there are others.
+  std::vector<LossPoint> Points() const {
+    if (points_.size() < 2) return points_;
+    std::vector<LossPoint> points(points_.begin() + 1, points_.end());
+    for (LossPoint& point : points) {
+      point.seconds -= points_[0].seconds;
+      point.examples -= points_[0].examples;
+    }
+    return points;
+  }
 
  private:
-  bool began_ = false;
-  double start_seconds_ = 0, start_examples_ = 0;
-  double before_ = 0;     // examples of earlier epochs
-  int64_t examples_ = 0;  // of this epoch so far, and the sum of their losses
-  double sum_ = 0;
+  struct Moment {
+    double seconds = 0, epochs = 0;  // in all sessions
+  };
+
+  void Add(const Moment& now, double mean, double examples) {
+    const double sum = mean * examples;
+    if (examples > examples_)
+      points_.push_back({.seconds = now.seconds - began_.seconds,
+                         .examples = (now.epochs - began_.epochs) * epoch_examples_,
+                         .loss = (sum - sum_) / (examples - examples_)});
+    examples_ = examples;
+    sum_ = sum;
+  }
+
+  Moment began_;
+  double epoch_examples_ = 0;
+  double examples_ = 0, sum_ = 0;  // of this epoch so far: examples and the sum of their losses
   std::vector<LossPoint> points_;
 };
 
@@ -95,13 +108,13 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
                                      .data = &data});
     if (end.reason == "diverged") trial.failure = end.sentence;
     trial.ended = end.reason == "finished";
-  } catch (const UserError& refused) {
+  } catch (const Error& refused) {
     trial.failure = refused.what();
   }
-  trial.curve = curve.points();
+  trial.curve = curve.Points();
   if (trial.curve.empty()) {
     if (trial.failure.empty())
-      trial.failure = fmt::format("{:.3g} s are too short for a trial", request.seconds);
+      trial.failure = fmt::format("it took no step in {:.3g} s", request.seconds);
     return trial;
   }
   trial.seconds_per_example = trial.curve.back().seconds / trial.curve.back().examples;

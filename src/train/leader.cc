@@ -107,7 +107,8 @@ class LeadingMember : public Leader {
                               .train_examples = data_.train->Size(),
                               .test_examples = data_.test ? data_.test->Size() : 0,
                               .epochs_done = cursor_.EpochsDone(),
-                              .epochs = cursor_.epochs()};
+                              .epochs = cursor_.epochs(),
+                              .seconds = position_.seconds};
     if (inherits_) told_ = EpochsTold(run_, event.epochs_done);
     for (Observer* observer : observers_) observer->Start(event);
     for (const std::string& place : Places()) LogInfo(place);

@@ -26,6 +26,7 @@ struct StartEvent {
   int64_t test_examples = 0;
   double epochs_done = 0;  ///< More than 0 when resumed.
   int64_t epochs = 0;
+  double seconds = 0;  ///< Training time of earlier sessions.
 };
 
 /// Sent while data is read, from the first second on, a few times per second.
@@ -94,7 +95,7 @@ class Observer {
   virtual void End(const EndEvent&) {}
 };
 
-class Planner;   // train/planner.h
+class Planner;    // train/planner.h
 struct DataSets;  // data/reader.h
 
 /// How to run a job.

@@ -177,10 +177,10 @@ TEST_F(JobTest, MistakesAreToldInOneSentence) {
       {"", "target = { metric = \"acuracy\", at_least = 1 }\n", {"acuracy", "'accuracy'"}},
       {"", "target = { metric = \"accuracy\" }\n", {"train.target", "at_least"}},
       {"", "schedule = { name = \"cosin\" }\n", {"cosin", "'cosine'"}},
-      {"", "[node]\nexecutor = \"auto\"\n", {"auto", "single"}},
+      {"", "[node]\nexecutor = \"best\"\n", {"best", "single"}},
       {"", "[node]\nprecision = \"f16\"\n", {"f16", "bf16"}},
       {"", "[node]\nthreads = 0\n", {"node.threads", "at least 1"}},
-      {"", "[cluster]\nstrategy = \"auto\"\n", {"auto", "none"}},
+      {"", "[cluster]\nstrategy = \"best\"\n", {"best", "none"}},
       {"", "[cluster]\nstrategy = \"none\"\nreplicas = 2\n", {"cluster.strategy", "one replica"}},
       {"", "[checkpoint]\nbest = \"acc\"\n", {"checkpoint.best", "accuracy"}},
   };

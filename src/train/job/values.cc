@@ -61,7 +61,11 @@ void ApplyOverride(Value& root, const Override& given) {
   size_t begin = 0;
   for (size_t dot; (dot = key.find('.', begin)) != key.npos; begin = dot + 1) {
     const std::string name = key.substr(begin, dot - begin);
-    if (!table->Find(name)) table->Set(name, Table{});
+    if (!table->Find(name)) {
+      Value made = Table{};
+      MarkTyped(made, given.flag);
+      table->Set(name, std::move(made));
+    }
     table = table->Find(name);
     Require(table->AsTable(), "{} {}: '{}' is not a table", given.flag, key, name);
   }

@@ -1,0 +1,139 @@
+"""yoke plan: what it prints and writes, training with its file and with keys that are auto, under a launcher, and mistakes."""
+import os
+import unittest
+
+import launchers
+from program import ProgramTest, TINY
+
+CLUSTER = """[[nodes]]
+count = 4
+operations_per_second = 2e9
+bytes_per_second = 5e9
+[network]
+latency = 2e-5
+bytes_per_second = 1e6
+"""
+
+
+class PlanTest(ProgramTest):
+    def plan(self, *words, candidates=None):
+        """The plan of tiny.toml, as an object; its candidates all have a reason but the chosen one."""
+        events = self.good("plan", "tiny.toml", "--json", *words).events()
+        self.assertEqual([event["event"] for event in events], ["plan"])
+        plan = events[0]
+        for number, one in enumerate(plan["candidates"]):
+            self.assertEqual(sorted(one), sorted(["name", "executor", "strategy", "precision", "seconds_per_update", "updates", "seconds",
+                                                  "measured", "trial_loss", "dropped"]))
+            if number == plan["chosen"]:
+                self.assertIsNone(one["dropped"])
+            else:
+                self.assertGreater(len(one["dropped"]), 10, one)
+        return plan
+
+    def train(self, *words):
+        """The first and the last event of a run, and its folder."""
+        run = f"run-{len(os.listdir(self.folder))}"
+        events = self.good("train", "tiny.toml", "--json", "--run", run, *words).events()
+        self.assertEqual(events[-1]["event"], "end")
+        return next(event for event in events if event["event"] == "start"), events[-1], run
+
+    def test_a_plan_and_training_with_it(self):
+        plan = self.plan("--output", "plan.toml", "--trial-seconds", 2, "--without", "bf16")
+        chosen = plan["candidates"][plan["chosen"]]
+        self.assertGreater(plan["noise_scale"], 0)
+        self.assertEqual(plan["machine"], "1 replica of 1 thread")
+        for key in ("seconds_per_update", "updates", "seconds", "measured", "trial_loss"):
+            self.assertGreater(chosen[key], 0, key)
+        self.assertAlmostEqual(chosen["seconds"], chosen["seconds_per_update"] * chosen["updates"])
+        self.assertEqual({one["precision"] for one in plan["candidates"] if one["measured"]}, {"f32"})
+        text = self.read("plan.toml")
+        self.assertTrue(text.startswith("# Written by: yoke plan tiny.toml"), text)
+        self.assertIn(f'chosen = "{chosen["name"]}"', text)
+        start, end, _ = self.train("--plan", "plan.toml")
+        self.assertEqual((start["executor"], end["reason"]), (chosen["executor"], "finished"))
+        self.write("plan.toml", '[use.node]\nexecutor = "hogbatch"\n')
+        self.assertEqual(self.train("--plan", "plan.toml")[0]["executor"], "hogbatch")
+        self.assertEqual(self.train("--plan", "plan.toml", "--executor", "split")[0]["executor"], "split")
+
+    def test_replicas_by_prediction(self):
+        result = self.good("plan", "tiny.toml", "--replicas", 2, "--trial-seconds", 0, "--only", "single,allreduce,local_sgd,f32")
+        self.assertRegex(result.out, r"single, allreduce, f32 +\S+ +- ")
+        self.assertIn("chosen", result.out)
+        self.assertIn("predicted only", result.out)
+        self.assertIn("planned for 2 replicas of 1 thread", result.out)
+
+    def test_a_cluster(self):
+        self.write("cluster.toml", 'title = "Four"\n' + CLUSTER)
+        first, again = (self.plan("--cluster", "cluster.toml", "--set", "data.train_size=3000") for _ in range(2))
+        chosen = first["candidates"][first["chosen"]]
+        self.assertNotEqual(chosen["strategy"], "allreduce")  # the network is slow
+        self.assertEqual(first["machine"], "Four")
+        self.assertIsNone(chosen["measured"])
+        self.assertEqual(first["candidates"], again["candidates"])
+
+    def test_auto(self):
+        start, end, run = self.train("--executor", "auto", "--strategy", "auto", "--replicas", 2)
+        self.assertEqual((end["reason"], end["epochs"], start["world"]), ("finished", 2, 2))
+        self.good("train", "--resume", run)
+        _, end, run = self.train("--set", "train.learning_rate=auto")
+        self.assertEqual(end["reason"], "finished")
+        self.assertRegex(self.read(run + "/job.toml"), r"learning_rate = 0\.\d+\n")
+
+    def test_auto_searches_where_training_is_long(self):
+        self.write("tiny.toml", TINY.replace("epochs = 2", "epochs = 500"))
+        _, end, _ = self.train("--set", "train.evaluate_every=500", "--set", "checkpoint.every_epochs=0")
+        epochs = int(500 * 120 / end["seconds"])  # of two minutes, of which it searches a twentieth
+        words = ["--executor", "auto", "--set", "train.search_share=0.05", "--set", f"train.epochs={epochs}", "--set", "train.time_limit=1s"]
+        result = self.good("train", "tiny.toml", "--run", "long", *words)
+        self.assertIn("choosing took", result.out)
+        self.assertIn("resumed from", result.out)
+        self.assertIn("chosen = ", self.read("long/plan.toml"))
+        self.assertIn('executor = "', self.read("long/job.toml"))
+        self.assertIn("time_limit = ", self.read("long/job.toml"))
+
+    def test_simulate_auto(self):
+        self.write("cluster.toml", CLUSTER)
+        events = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--strategy", "auto", "--set", "train.batch=4", "--json",
+                           "--run", "simulated").events()
+        self.assertEqual((events[-1]["event"], events[-1]["reason"]), ("end", "finished"))
+
+    def test_under_a_launcher(self):
+        found = launchers.launchers()
+        if not found:
+            self.skipTest("no MPI")
+        name = sorted(found)[0]
+        done = launchers.run(self, name, 2, "plan", "tiny.toml", "--output", "plan.toml", "--only", "single,allreduce,easgd_sync3,f32")
+        self.assertEqual((done.code, done.told), (0, []), done.error)
+        self.assertEqual(done.out.count("planned for 2 replicas"), 1, done.out)
+        self.assertIn("[use]", self.read("plan.toml"))
+        done = launchers.run(self, name, 2, "train", "tiny.toml", "--plan", "plan.toml", "--run", "planned")
+        self.assertEqual((done.code, done.told), (0, []), done.error)
+        done = launchers.run(self, name, 2, "train", "tiny.toml", "--strategy", "auto", "--run", "auto")
+        self.assertEqual((done.code, done.told), (0, []), done.error)
+        self.assertIn("chosen = ", self.read("auto/plan.toml"))
+
+    def test_mistakes(self):
+        self.write("bad.toml", "[use]\nexecutor = \"single\"\n")
+        self.write("cluster.toml", CLUSTER)
+        self.good("train", "tiny.toml", "--run", "done")
+        for words, expected in ((["plan"], "needs a job file"),
+                                (["plan", "absent.toml"], "absent.toml"),
+                                (["plan", "tiny.toml", "--without", "hogwld"], "did you mean 'hogwild'?"),
+                                (["plan", "tiny.toml", "--only", "singel"], "did you mean 'single'?"),
+                                (["plan", "tiny.toml", "--without", "f32,bf16"], "no candidate is left"),
+                                (["plan", "tiny.toml", "--output", "absent/plan.toml"], "absent/plan.toml"),
+                                (["plan", "tiny.toml", "--trial-seconds", -1], "--trial-seconds"),
+                                (["plan", "tiny.toml", "--cluster", "cluster.toml", "--replicas", 3], "describes 4 replicas"),
+                                (["train", "tiny.toml", "--plan", "absent.toml"], "absent.toml"),
+                                (["train", "tiny.toml", "--plan", "bad.toml"], "bad.toml:2: use.executor"),
+                                (["train", "--resume", "done", "--executor", "auto"], "a run that is resumed has chosen"),
+                                (["train", "tiny.toml", "--set", "train.rule=auto"], "auto")):
+            with self.subTest(words=words):
+                result = self.yoke(*words)
+                self.assertEqual(result.code, 2, result.error)
+                self.assertEqual(len(result.error.splitlines()), 1, result.error)
+                self.assertIn(expected, result.error)
+
+
+if __name__ == "__main__":
+    unittest.main()

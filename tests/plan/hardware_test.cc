@@ -1,0 +1,121 @@
+// Hardware: prices on stated clusters.
+#include "plan/hardware.h"
+
+#include <gmock/gmock.h>
+
+#include "base/check.h"
+#include "base/temporary_folder.h"
+#include "plan/support/small_job.h"
+#include "train/replica.h"
+
+namespace yoke::hardware_test {
+
+using test::FreeNetwork;
+using test::SlowNetwork;
+using test::SmallJob;
+using testing::HasSubstr;
+
+class HardwareTest : public testing::Test {
+ protected:
+  /// Of the job with these keys on these machines.
+  Price Of(const std::map<std::string, ClusterFile>& machines, const Overrides& keys,
+           const std::string& executor = "single") {
+    Overrides all = keys;
+    if (const int nodes = machines.begin()->second.Nodes(); nodes > 1)
+      all.push_back({"cluster.replicas", std::to_string(nodes)});
+    const Job job = SmallJob(all);
+    const DataSets data = OpenData(job.data(), job.seed());
+    Candidate candidate = {.executor = executor, .precision = "f32"};
+    if (executor != "single") candidate.keys = {{"node.executor", executor}};
+    return Hardware(job, data, machines, folder_.path()).Of(candidate);
+  }
+  static Overrides Strategy(const std::string& name) { return {{"cluster.strategy", name}}; }
+
+  TemporaryFolder folder_{"yoke-hardware-test"};
+};
+
+TEST_F(HardwareTest, OneReplicaCostsWhatItsWorkCosts) {
+  const Job job = SmallJob();
+  const DataSets data = OpenData(job.data(), job.seed());
+  const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()));
+  Cost cost = graph.Price(16);
+  const Cost update =
+      CostOfUpdate(RuleState(graph.layout(), *RuleOf(job), Cpu()), graph.layout().dense_size());
+  cost.operations += update.operations;
+  cost.bytes += update.bytes;
+  const Price price = Of(FreeNetwork(1), {});
+  EXPECT_NEAR(
+      price.seconds_per_update / (cost.operations / test::kOperations + cost.bytes / test::kBytes),
+      1, 1e-6);
+  EXPECT_EQ(price.examples_per_update, 16);
+  EXPECT_EQ(price.use.batch, 16);
+  EXPECT_EQ(price.use.interval, 1);
+  EXPECT_EQ(price.use.staleness, 0);
+}
+
+TEST_F(HardwareTest, InPlaceExecutorsUpdateBySmallerBatches) {
+  const Price price = Of(FreeNetwork(1), {{"train.batch", "128"}}, "hogwild");
+  EXPECT_GT(price.seconds_per_update, 0);
+  EXPECT_EQ(price.examples_per_update, 128);
+  EXPECT_LT(price.use.batch, 128);
+}
+
+TEST_F(HardwareTest, AFreeNetworkCostsTheNodesStep) {
+  const double alone = Of(FreeNetwork(1), {}).seconds_per_update;
+  for (const char* strategy : {"allreduce", "local_sgd", "easgd_sync3"}) {
+    const Price price = Of(FreeNetwork(4), Strategy(strategy));
+    EXPECT_NEAR(price.seconds_per_update / alone, 1, 0.2) << strategy;
+    EXPECT_EQ(price.examples_per_update, 64) << strategy;
+    EXPECT_EQ(price.use.batch, 64) << strategy;
+  }
+}
+
+TEST_F(HardwareTest, OnASlowNetworkALongPeriodIsCheaper) {
+  const Price all = Of(SlowNetwork(4), Strategy("allreduce"));
+  const Price local =
+      Of(SlowNetwork(4), {{"cluster.strategy", "local_sgd"}, {"cluster.period", "32"}});
+  EXPECT_GT(all.seconds_per_update, 10 * local.seconds_per_update);
+  EXPECT_GT(all.seconds_per_update, 0.5);
+  EXPECT_NEAR(all.use.interval, 1, 0.01);
+  EXPECT_NEAR(local.use.interval, 32, 2);
+}
+
+TEST_F(HardwareTest, AsynchronousGradientsAreAsStaleAsThereAreOthers) {
+  const Price price = Of(FreeNetwork(4), Strategy("async_sgd"));
+  EXPECT_NEAR(price.use.staleness, 3, 0.5);
+  EXPECT_EQ(price.use.batch, 16);
+  EXPECT_EQ(Of(FreeNetwork(4), Strategy("allreduce")).use.staleness, 0);
+}
+
+TEST_F(HardwareTest, TheSameTwice) {
+  for (const char* strategy : {"allreduce", "async_sgd", "gossip_pull"}) {
+    const Price first = Of(SlowNetwork(3), Strategy(strategy));
+    const Price again = Of(SlowNetwork(3), Strategy(strategy));
+    EXPECT_EQ(first.seconds_per_update, again.seconds_per_update) << strategy;
+    EXPECT_EQ(first.use.staleness, again.use.staleness) << strategy;
+  }
+}
+
+TEST_F(HardwareTest, ALimitOfTheJobDoesNotEndThePrice) {
+  const Overrides limited = {{"cluster.strategy", "allreduce"},
+                             {"train.time_limit", "1s", "--time-limit", true},
+                             {"train.epochs", "1"}};
+  EXPECT_NEAR(Of(SlowNetwork(2), limited).seconds_per_update /
+                  Of(SlowNetwork(2), Strategy("allreduce")).seconds_per_update,
+              1, 0.01);
+}
+
+TEST_F(HardwareTest, UnknownSpeedsHaveNoPrice) {
+  const auto machines = FreeNetwork(1);
+  const Job job = SmallJob();
+  const DataSets data = OpenData(job.data(), job.seed());
+  Hardware hardware(job, data, machines, folder_.path());
+  try {
+    hardware.Of({.keys = {{"node.precision", "bf16"}}, .executor = "single", .precision = "bf16"});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("bf16"));
+  }
+}
+
+}  // namespace yoke::hardware_test

@@ -1,0 +1,84 @@
+// Search: choices by prediction on stated clusters.
+#include "plan/search.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "base/temporary_folder.h"
+#include "plan/support/small_job.h"
+
+namespace yoke::search_test {
+
+using test::Cluster;
+using test::Named;
+using test::SmallJob;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+
+/// Of 4 replicas on these machines, with the executor single.
+Plan PlanOn(const std::map<std::string, ClusterFile>& machines, const Overrides& keys = {}) {
+  const TemporaryFolder folder("yoke-search-test");
+  Overrides all = {{"cluster.replicas", "4"}};
+  all.insert(all.end(), keys.begin(), keys.end());
+  const Job job = SmallJob(all);
+  const DataSets data = OpenData(job.data(), job.seed());
+  const RunRequest run;
+  return Search({.job = job,
+                 .data = data,
+                 .run = run,
+                 .machines = machines,
+                 .choices = {.open = {"cluster.strategy"}},
+                 .noise_scale = 1000,
+                 .folder = folder.path()});
+}
+
+TEST(Search, ASlowNetworkMakesItLeaveTheDefault) {
+  const Plan plan = PlanOn(Cluster(4, 1e-3, 1e5), {{"data.train_size", "6400"}});
+  EXPECT_EQ(plan.chosen, 0);
+  EXPECT_FALSE(plan.best().is_default);
+  EXPECT_FALSE(plan.keys.empty());
+  EXPECT_THAT(plan.notes, Contains(AllOf(HasSubstr("% of the time of the default"),
+                                         HasSubstr(plan.best().name))));
+  const Candidate standard = Named(plan.candidates, "single, allreduce, f32");
+  EXPECT_LT(plan.best().Seconds(), 0.95 * standard.Seconds());
+
+  std::set<std::string> strategies;
+  size_t leaders = 0;
+  for (const Candidate& one : plan.candidates) {
+    if (&one == &plan.best()) {
+      EXPECT_EQ(one.dropped, "");
+    } else {
+      EXPECT_GT(one.dropped.size(), 10U) << one.name;
+    }
+    if (&one != &plan.best() && one.dropped != plan.best().name + " is faster predicted") continue;
+    if (one.is_default) continue;
+    ++leaders;
+    strategies.insert(one.strategy);
+  }
+  EXPECT_EQ(leaders, 4U);
+  EXPECT_EQ(strategies.size(), leaders);
+}
+
+TEST(Search, AFastNetworkKeepsTheDefault) {
+  const Plan plan = PlanOn(Cluster(4, 1e-9, 1e15));
+  EXPECT_TRUE(plan.best().is_default);
+  EXPECT_EQ(plan.best().name, "single, allreduce, f32");
+  EXPECT_TRUE(plan.keys.empty());
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("is the default, and nothing is faster")));
+}
+
+TEST(Search, ReplicasExchangeFourTimesAnEpoch) {
+  // An epoch has 10 steps.
+  const Plan plan = PlanOn(Cluster(4, 1e-3, 1e5));
+  EXPECT_THAT(Named(plan.candidates, "single, local_sgd period=8, f32").dropped,
+              HasSubstr("exchanges every 8 steps, less than 4 times in an epoch of 10"));
+  for (const Candidate& one : plan.candidates)
+    if (one.name.find("=128") != std::string::npos) {
+      EXPECT_NE(one.dropped, "") << one.name;
+    }
+  EXPECT_EQ(plan.best().name.find("=8"), std::string::npos) << plan.best().name;
+}
+
+}  // namespace yoke::search_test

@@ -1,0 +1,156 @@
+// Trials: short trainings that continue each other, halving, and the search of a learning rate.
+#include "plan/trials.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "base/temporary_folder.h"
+#include "plan/halving.h"
+#include "plan/search.h"
+#include "plan/statistics.h"
+#include "plan/support/small_job.h"
+#include "train/checkpoint/checkpoint.h"
+
+namespace yoke::trials_test {
+
+using test::SmallJob;
+
+/// A job that no trial finishes.
+Job LongJob(const std::string& rate = "0.02", const char* epochs = "100000") {
+  return SmallJob({{"train.learning_rate", rate}, {"train.epochs", epochs}});
+}
+
+class TrialsTest : public testing::Test {
+ protected:
+  Trial Run(const Job& job, const std::string& name, const std::string& from = "") {
+    return RunTrial(job, {.data = data_,
+                          .run = run_,
+                          .from = from.empty() ? "" : Path(from),
+                          .folder = Path(name),
+                          .seconds = 0.4});
+  }
+  std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
+  int64_t StepOf(const std::string& run) const {
+    return Checkpoint::Open(Path(run) + "/last").header().position.step;
+  }
+  void HalveThem(std::vector<Entrant>& entrants, double seconds = 2.5) {
+    Halve({.data = data_,
+           .run = run_,
+           .folder = folder_.path(),
+           .seconds = seconds,
+           .tell = [this](const std::string& text) { told_.push_back(text); }},
+          entrants);
+  }
+
+  TemporaryFolder folder_{"yoke-trials-test"};
+  DataSets data_ = OpenData(SmallJob().data(), 1);
+  RunRequest run_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(TrialsTest, ATrialContinuesAnother) {
+  const Trial first = Run(LongJob(), "first"), second = Run(LongJob(), "second", "first");
+  for (const Trial& trial : {first, second}) {
+    EXPECT_EQ(trial.failure, "");
+    EXPECT_FALSE(trial.ended);
+    ASSERT_FALSE(trial.curve.empty());
+    EXPECT_GT(trial.seconds_per_example, 0);
+    EXPECT_NEAR(trial.curve.back().seconds, 0.3, 0.3);  // the first steps do not count
+    for (const LossPoint& point : trial.curve) {
+      EXPECT_GE(point.loss, 0);
+      EXPECT_LT(point.loss, 3);
+    }
+  }
+  EXPECT_GT(StepOf("second"), StepOf("first"));
+  EXPECT_LT(second.curve.front().loss, 2.3);
+  EXPECT_EQ(TimeTo(second, 100), second.curve.front().seconds);
+  EXPECT_EQ(TimeTo(second, -1), std::numeric_limits<double>::infinity());
+  EXPECT_GT(MeasureNoiseScale(LongJob(), *data_.train, Path("second/last")), 0);
+}
+
+/// Epochs shorter than the events of steps.
+TEST_F(TrialsTest, ATrialMayFinishTheJob) {
+  const Trial trial = Run(LongJob("0.02", "2"), "whole");
+  EXPECT_EQ(trial.failure, "");
+  EXPECT_TRUE(trial.ended);
+  EXPECT_GT(trial.loss, 0);
+  EXPECT_LT(trial.loss, 2.5);
+  EXPECT_EQ(StepOf("whole"), 80);
+}
+
+TEST_F(TrialsTest, ADivergingRateFails) { EXPECT_NE(Run(LongJob("1e20"), "diverged").failure, ""); }
+
+TEST_F(TrialsTest, ATrialThatCannotStartFails) {
+  const Job job = SmallJob({{"model.name", "xmc"}, {"model.widths", ""}});
+  EXPECT_NE(Run(job, "refused").failure, "");
+}
+
+TEST_F(TrialsTest, HalvingLeavesOneBesidesThoseThatStay) {
+  std::vector<Entrant> entrants;
+  for (const char* rate : {"1e20", "0.05", "0.02", "1e-6"})
+    entrants.push_back({.job = LongJob(rate), .name = rate, .stays = entrants.size() == 3});
+  HalveThem(entrants);
+  EXPECT_NE(entrants[0].dropped, "");
+  EXPECT_NE(entrants[1].dropped.empty(), entrants[2].dropped.empty());
+  EXPECT_EQ(entrants[3].dropped, "");
+  const Entrant& best = entrants[entrants[1].dropped.empty() ? 1 : 2];
+  EXPECT_LT(best.last.loss, entrants[3].last.loss);
+  EXPECT_GE(best.trained, entrants[0].trained);
+  EXPECT_TRUE(std::filesystem::exists(best.run + "/last"));
+  EXPECT_FALSE(told_.empty());
+}
+
+TEST_F(TrialsTest, HalvingStopsWhenATrialFinishesTheJob) {
+  std::vector<Entrant> entrants;
+  for (const char* rate : {"0.02", "0.01", "0.005", "0.002"})
+    entrants.push_back({.job = LongJob(rate, "2"), .name = rate});
+  HalveThem(entrants, 100);
+  EXPECT_EQ(std::ranges::count(entrants, "", &Entrant::dropped), 1);
+  for (const Entrant& one : entrants) EXPECT_THAT(one.run, testing::EndsWith("-0"));
+}
+
+TEST_F(TrialsTest, ASignalEndsHalving) {
+  const std::atomic<int> signal = 15;
+  run_.stop_signal = &signal;
+  std::vector<Entrant> entrants(3, {.job = LongJob(), .name = "one"});
+  HalveThem(entrants, 1000);
+}
+
+TEST_F(TrialsTest, FindLearningRateTakesNoAbsurdOne) {
+  const Job job = LongJob();
+  const FoundRate found = FindLearningRate({.job = job,
+                                            .data = data_,
+                                            .run = run_,
+                                            .machines = {},
+                                            .trial_seconds = 2,
+                                            .folder = folder_.path()});
+  EXPECT_GE(found.rate, 0.001);
+  EXPECT_LE(found.rate, 0.1);
+  EXPECT_EQ(WithKeys(job, found.keys).train.Float("learning_rate"), found.rate);
+  EXPECT_TRUE(std::filesystem::exists(found.run + "/last"));
+  EXPECT_GT(found.trained, 0);
+}
+
+TEST_F(TrialsTest, ASearchWithTrialsMeasures) {
+  const Job job = LongJob();
+  const auto machines = test::FreeNetwork(1);
+  const SearchRequest request = {.job = job,
+                                 .data = data_,
+                                 .run = run_,
+                                 .machines = machines,
+                                 .choices = {.open = {"node.executor"}},
+                                 .trial_seconds = 1.5,
+                                 .folder = folder_.path()};
+  const Plan plan = Search(request);
+  EXPECT_EQ(plan.chosen, 0);
+  EXPECT_TRUE(plan.best().measured && plan.best().loss);
+  EXPECT_GT(plan.best().trained, 0);
+  EXPECT_TRUE(std::filesystem::exists(plan.progress + "/last"));
+  SearchRequest alone = request;  // nothing to compare: no trials
+  alone.choices.only = {"single"};
+  alone.trial_seconds = 1000;
+  EXPECT_EQ(Search(alone).best().name, "single, f32");
+}
+
+}  // namespace yoke::trials_test

@@ -1,0 +1,132 @@
+// Auto: jobs that leave keys open, and runs that continue what a planner has trained.
+#include <gmock/gmock.h>
+
+#include "base/check.h"
+#include "base/temporary_folder.h"
+#include "train/planner.h"
+#include "train/record/run_directory.h"
+#include "train/support/trainer_fixture.h"
+
+namespace yoke::auto_test {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+const Overrides kAuto = {{"node.executor", "auto"}, {"train.learning_rate", "auto"}};
+
+/// Takes hogwild, and the progress of a run.
+class Stub : public Planner {
+ public:
+  Decision Decide(const Job& job, const RunRequest& /*request*/, MpiJob* /*launched*/) override {
+    open = job.open;
+    return {.job = WithKeys(job, {{"node.executor", "hogwild"}}),
+            .progress = progress,
+            .data = std::make_shared<DataSets>(OpenData(job.data(), job.seed())),
+            .plan = "chosen = \"hogwild\"\n",
+            .messages = {"hogwild is a guess"}};
+  }
+
+  std::string progress;
+  std::vector<std::string> open;
+};
+
+class AutoTest : public test::TrainerTest {
+ protected:
+  EndEvent TrainAuto(const Overrides& overrides, bool resume = false) {
+    notes_ = {};
+    return Train(
+        MakeNew(overrides),
+        {.run = Path("run"), .resume = resume, .observers = {&notes_}, .planner = &planner_});
+  }
+  /// A run that has trained for some steps.
+  void TrainBefore() {
+    planner_.progress = Path("before");
+    const EndEvent before =
+        Train(MakeNew({{"node.executor", "hogwild"}}), {.run = planner_.progress, .steps = 9});
+    ASSERT_EQ(before.step, 9);
+  }
+
+  Stub planner_;
+};
+
+TEST_F(AutoTest, OpenKeysHaveTheirDefaults) {
+  const Job job = MakeNew({{"node.executor", "auto"},
+                           {"node.precision", "auto"},
+                           {"cluster.strategy", "auto"},
+                           {"cluster.replicas", "2"},
+                           {"train.learning_rate", "auto"}});
+  EXPECT_EQ(job.open, OpenKeys());
+  EXPECT_EQ(job.node.String("executor"), "single");
+  EXPECT_EQ(job.node.String("precision"), "f32");
+  EXPECT_EQ(job.cluster.String("strategy"), "allreduce");
+  EXPECT_EQ(job.train.Float("learning_rate"), 0.01);
+  for (const std::string& key : OpenKeys()) {
+    const size_t dot = key.find('.');
+    EXPECT_NE(*job.resolved.Find(key.substr(0, dot))->Find(key.substr(dot + 1)), Value("auto"));
+  }
+  EXPECT_TRUE(MakeNew().open.empty());
+  EXPECT_EQ(MakeNew(kAuto).open,
+            (std::vector<std::string>{"node.executor", "train.learning_rate"}));
+  EXPECT_THROW(MakeNew({{"train.rule", "auto"}}), UserError);
+  EXPECT_THROW(MakeNew({{"train.batch", "auto"}}), UserError);
+}
+
+TEST_F(AutoTest, WithoutAPlannerItIsRefused) {
+  try {
+    Train(MakeNew(kAuto), {.run = Path("run")});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("node.executor = \"auto\": `yoke train`"));
+  }
+  EXPECT_FALSE(test::fs::exists(Path("run")));
+}
+
+TEST_F(AutoTest, ItContinuesWhatThePlannerHasTrained) {
+  TrainBefore();
+  const EndEvent end = TrainAuto(kAuto);
+  EXPECT_EQ(planner_.open, (std::vector<std::string>{"node.executor", "train.learning_rate"}));
+  EXPECT_EQ(end.reason, "finished");
+  EXPECT_EQ(end.step, 21);  // 3 epochs of 7
+  EXPECT_NEAR(notes_.start.epochs_done, 9.0 / 7, 0.05);
+  EXPECT_GT(notes_.start.seconds, 0);
+  EXPECT_EQ(notes_.start.executor, "hogwild");
+  EXPECT_THAT(notes_.messages, Contains("hogwild is a guess"));
+  EXPECT_THAT(notes_.messages, Contains(HasSubstr("at step 9")));
+  EXPECT_FALSE(end.test.empty());
+  EXPECT_EQ(ReadWhole(Path("run") + "/plan.toml"), "chosen = \"hogwild\"\n");
+  const std::string job = ReadWhole(Path("run") + "/job.toml");
+  EXPECT_THAT(job, HasSubstr("executor = \"hogwild\""));
+  EXPECT_THAT(job, HasSubstr("epochs = 3"));
+  EXPECT_TRUE(test::fs::exists(planner_.progress + "/last"));  // the planner removes it
+}
+
+TEST_F(AutoTest, ItBeginsWhereThereIsNoProgress) {
+  const EndEvent end = TrainAuto(kAuto);
+  EXPECT_EQ(end.step, 21);
+  EXPECT_EQ(notes_.start.epochs_done, 0);
+  EXPECT_EQ(notes_.start.seconds, 0);
+}
+
+TEST_F(AutoTest, ItsRunResumes) {
+  TrainBefore();
+  {
+    RunRequest request = {.run = Path("run"), .steps = 3};
+    request.planner = &planner_;
+    EXPECT_EQ(Train(MakeNew(kAuto), request).step, 12);
+  }
+  EXPECT_EQ(Resume("run").step, 21);
+  EXPECT_EQ(notes_.start.executor, "hogwild");
+}
+
+TEST_F(AutoTest, AResumedRunHasChosen) {
+  TrainAuto({});
+  try {
+    TrainAuto(kAuto, true);
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("node.executor = \"auto\": a run that is resumed"));
+  }
+}
+
+}  // namespace yoke::auto_test
