@@ -48,7 +48,7 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
         one.dropped =
             fmt::format("it exchanges every {:.0f} steps, less than {} times in an epoch of {:.0f}",
                         price.use.interval, kMeetingsAnEpoch, steps);
-    } catch (const Error& unknown) {
+    } catch (const UserError& unknown) {
       one.dropped = fmt::format("not priced: {}", unknown.what());
     }
   }
