@@ -101,8 +101,8 @@ struct DataSets {
   std::shared_ptr<const Reader> train;
   std::shared_ptr<const Reader> validation;  ///< Null unless `validation_share` is set.
   std::shared_ptr<const Reader> test;        ///< Null if the job has no test data.
-  std::vector<std::string> notes;      ///< Sentences about the data for the user.
-  DataChecksum training_files;         ///< Before validation and test shares are split off.
+  std::vector<std::string> notes;            ///< Sentences about the data for the user.
+  DataChecksum training_files;               ///< Before validation and test shares are split off.
   DataChecksum test_files;
 };
 

@@ -22,6 +22,7 @@ constexpr const char* kWhole = "single";  // the executor that times only takes
 constexpr int64_t kManyExamples = int64_t{1} << 40;
 /// Steps of each replica in virtual time: many of a few, 20 of many.
 constexpr int64_t kReplicaSteps = 4000, kLeastSteps = 20, kMostSteps = 200;
+constexpr int64_t kMostPeriodSteps = 1000;
 
 /// The curve of the device that computes, or of a node's two rates.
 std::map<std::string, SpeedCurve> CurvesOf(const NodeKind& kind) {
@@ -112,7 +113,11 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   const auto ranks = static_cast<int>(job.cluster.Int("replicas"));
   const Roles roles = RolesIn(StrategyOf(job), job.cluster, ranks);
   const int64_t teams = roles.workers / roles.team;
-  const int64_t each = std::clamp(kReplicaSteps / ranks, kLeastSteps, kMostSteps);
+  int64_t each = std::clamp(kReplicaSteps / ranks, kLeastSteps, kMostSteps);
+  if (const Value* own = job.resolved.Find("cluster")->Find("period")) {
+    const int64_t period = *own->AsInt();  // whole periods: none would cost no exchange
+    each = std::min(kMostPeriodSteps, (each + period - 1) / period * period);
+  }
   const std::string run = fmt::format("{}/simulated-{}", folder_, runs_++);
   const SimulatedRanks simulated = cluster.Simulated(job.seed());
   const auto set = [](const char* key, const char* value) {

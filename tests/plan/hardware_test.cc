@@ -78,6 +78,10 @@ TEST_F(HardwareTest, OnASlowNetworkALongPeriodIsCheaper) {
   EXPECT_GT(all.seconds_per_update, 0.5);
   EXPECT_NEAR(all.use.interval, 1, 0.01);
   EXPECT_NEAR(local.use.interval, 32, 2);
+  const Price rare =
+      Of(SlowNetwork(4), {{"cluster.strategy", "local_sgd"}, {"cluster.period", "128"}});
+  EXPECT_NEAR(rare.use.interval, 128, 2);
+  EXPECT_GT(local.seconds_per_update, 1.5 * rare.seconds_per_update);
 }
 
 TEST_F(HardwareTest, AsynchronousGradientsAreAsStaleAsThereAreOthers) {

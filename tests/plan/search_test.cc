@@ -18,7 +18,8 @@ using testing::Contains;
 using testing::HasSubstr;
 
 /// Of 4 replicas on these machines, with the executor single.
-Plan PlanOn(const std::map<std::string, ClusterFile>& machines, const Overrides& keys = {}) {
+Plan PlanOn(const std::map<std::string, ClusterFile>& machines, const Overrides& keys = {},
+            const std::vector<std::string>& only = {}) {
   const TemporaryFolder folder("yoke-search-test");
   Overrides all = {{"cluster.replicas", "4"}};
   all.insert(all.end(), keys.begin(), keys.end());
@@ -29,7 +30,7 @@ Plan PlanOn(const std::map<std::string, ClusterFile>& machines, const Overrides&
                  .data = data,
                  .run = run,
                  .machines = machines,
-                 .choices = {.open = {"cluster.strategy"}},
+                 .choices = {.open = {"cluster.strategy"}, .only = only},
                  .noise_scale = 1000,
                  .folder = folder.path()});
 }
@@ -62,16 +63,38 @@ TEST(Search, ASlowNetworkMakesItLeaveTheDefault) {
 }
 
 TEST(Search, AFastNetworkKeepsTheDefault) {
-  const Plan plan = PlanOn(Cluster(4, 1e-9, 1e15));
+  const Plan plan = PlanOn(Cluster(4, 1e-9, 1e15), {},
+                           {"allreduce", "local_sgd", "async_sgd", "easgd_sync3", "sgp"});
   EXPECT_TRUE(plan.best().is_default);
   EXPECT_EQ(plan.best().name, "single, allreduce, f32");
   EXPECT_TRUE(plan.keys.empty());
   EXPECT_THAT(plan.notes, Contains(HasSubstr("is the default, and nothing is faster")));
 }
 
+TEST(Search, LeadersDifferInStrategy) {
+  const Plan plan = PlanOn(Cluster(4, 1e-3, 1e5), {{"data.train_size", "64000"}},
+                           {"allreduce", "local_sgd", "diloco"});
+  std::vector<std::string> leaders = {plan.best().strategy};
+  for (const Candidate& one : plan.candidates)
+    if (one.dropped == plan.best().name + " is faster predicted") leaders.push_back(one.strategy);
+  EXPECT_THAT(leaders, testing::UnorderedElementsAre("allreduce", "local_sgd", "diloco"));
+  EXPECT_THAT(Named(plan.candidates, "single, local_sgd period=8, f32").dropped,
+              HasSubstr(", slower than single, local_sgd"));
+}
+
+TEST(Search, ASmallGainKeepsTheDefault) {
+  const Plan plan =
+      PlanOn(Cluster(4, 1e-6, 3e8), {{"data.train_size", "6400"}}, {"allreduce", "local_sgd"});
+  EXPECT_TRUE(plan.best().is_default);
+  EXPECT_THAT(
+      Named(plan.candidates, "single, local_sgd, f32").dropped,
+      testing::MatchesRegex("predicted it gains [0-4]\\.. % on the default, less than 5 %"));
+}
+
 TEST(Search, ReplicasExchangeFourTimesAnEpoch) {
   // An epoch has 10 steps.
-  const Plan plan = PlanOn(Cluster(4, 1e-3, 1e5));
+  const Plan plan =
+      PlanOn(Cluster(4, 1e-3, 1e5), {}, {"allreduce", "local_sgd", "gossip_pull", "async_sgd"});
   EXPECT_THAT(Named(plan.candidates, "single, local_sgd period=8, f32").dropped,
               HasSubstr("exchanges every 8 steps, less than 4 times in an epoch of 10"));
   for (const Candidate& one : plan.candidates)

@@ -34,7 +34,7 @@ class TrialsTest : public testing::Test {
   int64_t StepOf(const std::string& run) const {
     return Checkpoint::Open(Path(run) + "/last").header().position.step;
   }
-  void HalveThem(std::vector<Entrant>& entrants, double seconds = 2.5) {
+  void HalveThem(std::vector<Entrant>& entrants, double seconds = 2) {
     Halve({.data = data_,
            .run = run_,
            .folder = folder_.path(),
@@ -71,12 +71,14 @@ TEST_F(TrialsTest, ATrialContinuesAnother) {
 
 /// Epochs shorter than the events of steps.
 TEST_F(TrialsTest, ATrialMayFinishTheJob) {
-  const Trial trial = Run(LongJob("0.02", "2"), "whole");
+  const Trial trial = Run(LongJob("0.02", "3"), "whole");
   EXPECT_EQ(trial.failure, "");
   EXPECT_TRUE(trial.ended);
+  EXPECT_EQ(trial.curve.back().examples, 3 * 640 - 16);  // all but the first step
+  EXPECT_GE(trial.curve.size(), 3U);
   EXPECT_GT(trial.loss, 0);
   EXPECT_LT(trial.loss, 2.5);
-  EXPECT_EQ(StepOf("whole"), 80);
+  EXPECT_EQ(StepOf("whole"), 120);
 }
 
 TEST_F(TrialsTest, ADivergingRateFails) { EXPECT_NE(Run(LongJob("1e20"), "diverged").failure, ""); }

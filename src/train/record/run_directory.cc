@@ -34,8 +34,8 @@ std::string TimeText() {
 
 /// The files of a run before its first checkpoint. The TensorBoard file's name ends in time and
 /// host name, a rank's log in its number.
-constexpr const char* kFiles[] = {"job.toml", "lock", "metrics.jsonl", "log.txt", "summary.json",
-                                  "plan.toml"};
+constexpr const char* kFiles[] = {"job.toml", "lock",         "metrics.jsonl",
+                                  "log.txt",  "summary.json", "plan.toml"};
 constexpr const char* kEventFile = "events.out.tfevents.";
 constexpr const char* kLogOfRank = "log-";  // followed by the rank
 

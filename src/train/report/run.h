@@ -53,7 +53,8 @@ struct ReportRun {
   std::optional<Value> plan;                ///< plan.toml, if its configuration was chosen.
 };
 
-/// Reads job.toml, metrics.jsonl, timeline.json and plan.toml. Throws UserError if `folder` is not a run.
+/// Reads job.toml, metrics.jsonl, timeline.json and plan.toml. Throws UserError if `folder` is not
+/// a run.
 ReportRun ReadRun(const std::string& folder);
 
 /// Median of examples_per_second over the epochs; 0 if there are none.
