@@ -36,7 +36,9 @@ Plan PlanOn(const std::map<std::string, ClusterFile>& machines, const Overrides&
 }
 
 TEST(Search, ASlowNetworkMakesItLeaveTheDefault) {
-  const Plan plan = PlanOn(Cluster(4, 1e-3, 1e5), {{"data.train_size", "6400"}});
+  const Plan plan =
+      PlanOn(Cluster(4, 1e-3, 1e5), {{"data.train_size", "6400"}},
+             {"allreduce", "local_sgd", "gossip_pull", "easgd_sync3", "sgp", "ad_psgd"});
   EXPECT_EQ(plan.chosen, 0);
   EXPECT_FALSE(plan.best().is_default);
   EXPECT_FALSE(plan.keys.empty());
