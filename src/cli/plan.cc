@@ -92,7 +92,7 @@ class PlanCommand : public Command {
     const TemporaryFolder folder("yoke-plan");
     RunRequest run;
     run.stop_signal = &signal;
-    Choices choices = {.open = OpenKeys(), .only = only_, .without = without_};
+    Choices choices = {.open = OpenKeys(), .models = true, .only = only_, .without = without_};
     const Plan plan = MakePlan({.job = job,
                                 .run = run,
                                 .choices = choices,

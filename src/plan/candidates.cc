@@ -60,9 +60,9 @@ std::vector<Variant> PartsOf(const std::vector<Entry>& entries, const std::strin
 }
 
 /// The models that the job's model says to try.
-std::vector<Variant> ModelsOf(const Job& job) {
+std::vector<Variant> ModelsOf(const Job& job, bool vary) {
   const Value* name = job.model().Find("name");
-  if (!name) return {{.part = "", .text = "", .keys = {}}};
+  if (!name || !vary) return {{.part = "", .text = "", .keys = {}}};
   const ModelEntry& entry = FindEntry(models(), "model", *name->AsString());
   std::vector<Variant> variants = VariantsOf("model", "", entry.options);
   std::erase_if(variants, [&](const Variant& variant) {  // what the job already has
@@ -148,7 +148,7 @@ std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
   const auto of_executor =
       PartsOf(executors(), "node.executor", job.node.String("executor"), open("node.executor"));
   std::vector<Candidate> all;
-  for (const Variant& model : ModelsOf(job))
+  for (const Variant& model : ModelsOf(job, choices.models))
     for (const std::string& precision : precisions)
       for (const Variant& strategy : of_strategy)
         for (const Variant& executor : of_executor) {
@@ -163,8 +163,8 @@ std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
                 {.key = "node.precision", .value = precision, .flag = "the plan", .text = true});
           one.is_default = one.keys.empty();
           one.name = NameOf(one, {strategy.text, executor.text, model.text}, replicas);
-          one.dropped = Excluded(one, choices);
-          if (one.dropped.empty()) one.dropped = Refusal(job, one);
+          one.dropped = Refusal(job, one);
+          if (one.dropped.empty()) one.dropped = Excluded(one, choices);
           all.push_back(std::move(one));
         }
   std::ranges::stable_partition(all, &Candidate::is_default);

@@ -38,8 +38,10 @@ struct Candidate {
 /// What may differ from the job.
 struct Choices {
   std::vector<std::string> open;  ///< Of OpenKeys(), learning_rate apart.
-  std::vector<std::string> only;  ///< If not empty, the only executors, strategies, precisions...
-  std::vector<std::string> without;  ///< ... and those left out. Names of parts or "bf16".
+  bool models = false;            ///< Also the values that the model's keys say to try.
+  std::vector<std::string> only =
+      {};  ///< If not empty, the only executors, strategies, precisions...
+  std::vector<std::string> without = {};  ///< ... and those left out. Names of parts or "bf16".
 };
 
 /// Every combination of executors, strategies with the values that their keys say to try, and

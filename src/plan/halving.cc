@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace yoke {
 namespace {
@@ -27,8 +28,8 @@ double Units(size_t count) {
   return units;  // + 1: the one that stays
 }
 
-void TrainOn(const HalvingRequest& request, double seconds, const std::string& name, Entrant& one) {
-  const std::string run = fmt::format("{}/trial-{}", request.folder, name);
+void TrainOn(const HalvingRequest& request, double seconds, size_t number, Entrant& one) {
+  const std::string run = fmt::format("{}/trial-{}", request.folder, number);
   one.last = RunTrial(one.job, {.data = request.data,
                                 .run = request.run,
                                 .from = one.run.empty() ? request.from : one.run,
@@ -47,11 +48,10 @@ void TrainOn(const HalvingRequest& request, double seconds, const std::string& n
 void Halve(const HalvingRequest& request, std::vector<Entrant>& entrants) {
   double seconds = std::max(kLeastTrial, request.seconds / std::max(1.0, Units(entrants.size())));
   double spent = 0;
-  for (int round = 0;; ++round, seconds *= 2) {
+  for (;; seconds *= 2) {
     spent += seconds * static_cast<double>(Left(entrants).size());
     for (Entrant& one : entrants)
-      if (one.dropped.empty())
-        TrainOn(request, seconds, fmt::format("{}-{}", &one - entrants.data(), round), one);
+      if (one.dropped.empty()) TrainOn(request, seconds, &one - entrants.data(), one);
     std::vector<Entrant*> left = Left(entrants);
     std::ranges::stable_sort(left, {}, [](const Entrant* one) { return one->last.loss; });
     const bool ends =
@@ -64,6 +64,8 @@ void Halve(const HalvingRequest& request, std::vector<Entrant>& entrants) {
         left[i]->dropped =
             fmt::format("loss {:.4g} after {:.3g} s of trials; {} had {:.4g}", left[i]->last.loss,
                         left[i]->trained, left[0]->name, left[0]->last.loss);
+    for (const Entrant& one : entrants)
+      if (!one.dropped.empty()) std::filesystem::remove_all(one.run);
     if (ends) return;
   }
 }

@@ -114,8 +114,9 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   const Roles roles = RolesIn(StrategyOf(job), job.cluster, ranks);
   const int64_t teams = roles.workers / roles.team;
   int64_t each = std::clamp(kReplicaSteps / ranks, kLeastSteps, kMostSteps);
+  int64_t period = 1;
   if (const Value* own = job.resolved.Find("cluster")->Find("period")) {
-    const int64_t period = *own->AsInt();  // whole periods: none would cost no exchange
+    period = *own->AsInt();  // whole periods: none would cost no exchange
     each = std::min(kMostPeriodSteps, (each + period - 1) / period * period);
   }
   const std::string run = fmt::format("{}/simulated-{}", folder_, runs_++);
@@ -142,10 +143,11 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
               .staleness = node.staleness + MetricOf(end.exchange, "staleness_mean", 0)}};
   if (StrategyOf(job).replicas_differ) {  // their mean is the model: all examples count together
     price.use.batch = node.batch * roles.workers;
-    price.use.interval = updates > 0 ? std::max(1.0, steps / updates) : steps;
+    price.use.interval = updates > 0 ? steps / updates : steps;  // updates of all, or of the mean
   } else if (updates > 0) {
-    price.use.interval = std::max(1.0, MetricOf(end.exchange, "effective_batch", 0) / of_all);
+    price.use.interval = MetricOf(end.exchange, "effective_batch", 0) / of_all;
   }
+  price.use.interval = std::max(price.use.interval, static_cast<double>(period));
   return price;
 }
 

@@ -60,8 +60,13 @@ std::vector<std::vector<std::string>> TableOf(const Plan& plan, size_t most) {
 std::string FormatPlan(const Plan& plan, const std::string& command) {
   std::string text = fmt::format("# Written by: {}\n", command);
   for (const std::string& note : plan.notes) text += "# " + note + "\n";
+  const Candidate& best = plan.best();
+  Overrides keys = {{.key = "node.executor", .value = best.executor, .flag = "", .text = true},
+                    {.key = "node.precision", .value = best.precision, .flag = "", .text = true},
+                    {.key = "cluster.strategy", .value = best.strategy, .flag = "", .text = true}};
+  keys.insert(keys.end(), plan.keys.begin(), plan.keys.end());
   Value use = Table{};
-  for (const Override& key : plan.keys) {
+  for (const Override& key : keys) {
     const size_t dot = key.key.find('.');
     const std::string section = key.key.substr(0, dot);
     if (!use.Find(section)) use.Set(section, Table{});
@@ -77,8 +82,7 @@ std::string FormatPlan(const Plan& plan, const std::string& command) {
          FormatToml(root);
 }
 
-Overrides ReadPlanKeys(const std::string& path) {
-  const Value root = ReadToml(path);
+Overrides PlanKeys(const Value& root, const std::string& path) {
   const Value* use = root.Find("use");
   Require(use && use->AsTable(),
           "{}: expected a table [use] with keys of a job, as `yoke plan` writes", path);
@@ -93,5 +97,7 @@ Overrides ReadPlanKeys(const std::string& path) {
   }
   return keys;
 }
+
+Overrides ReadPlanKeys(const std::string& path) { return PlanKeys(ReadToml(path), path); }
 
 }  // namespace yoke

@@ -28,7 +28,9 @@ std::vector<std::vector<std::string>> TableOf(const Plan& plan, size_t most);
 /// The text of plan.toml: [use] with the keys, and the candidates. `command` wrote it.
 std::string FormatPlan(const Plan& plan, const std::string& command);
 
-/// The keys in [use] of such a file, to set in a job. Throws UserError with file and line.
+/// The keys in [use] of such a text, to set in a job. Throws UserError with file and line.
+Overrides PlanKeys(const Value& root, const std::string& path);
+/// The same from the file at `path`.
 Overrides ReadPlanKeys(const std::string& path);
 
 }  // namespace yoke

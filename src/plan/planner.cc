@@ -2,11 +2,11 @@
 // long the search may take.
 #include "plan/planner.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
-#include <span>
+#include <sstream>
 #include <utility>
 
 #include "base/check.h"
@@ -17,7 +17,9 @@
 #include "kernels/threads.h"
 #include "plan/machines.h"
 #include "plan/trials.h"
+#include "train/checkpoint/rank_state.h"
 #include "train/human.h"
+#include "train/start_run.h"
 
 namespace yoke {
 namespace {
@@ -47,29 +49,6 @@ std::string MachineText(const Job& job) {
                      threads == 1 ? "" : "s");
 }
 
-/// The keys as text that all ranks get.
-void ShareKeys(const Communicator& world, Plan& plan) {
-  std::string text;
-  for (const Override& key : plan.keys)
-    text += fmt::format("{}\n{}\n{}\n", key.key, key.value, key.text ? 1 : 0);
-  auto size = static_cast<int64_t>(text.size());
-  world.Broadcast(std::as_writable_bytes(std::span(&size, 1)), 0);
-  text.resize(size);
-  world.Broadcast(std::as_writable_bytes(std::span(text)), 0);
-  if (world.rank() == 0) return;
-  plan.keys.clear();
-  for (size_t at = 0; at < text.size();) {
-    std::string fields[3];
-    for (std::string& field : fields) {
-      const size_t end = text.find('\n', at);
-      field = text.substr(at, end - at);
-      at = end + 1;
-    }
-    plan.keys.push_back(
-        {.key = fields[0], .value = fields[1], .flag = "the plan", .text = fields[2] == "1"});
-  }
-}
-
 Plan PlanWith(const PlanOrder& request, const DataSets& data,
               const std::map<std::string, ClusterFile>& machines, const std::string& from,
               double trial_seconds) {
@@ -94,11 +73,17 @@ Plan PlanWith(const PlanOrder& request, const DataSets& data,
 Plan PlanLaunched(const PlanOrder& request, const DataSets& data) {
   Plan plan;
   request.launched->Run({.timeout = kTimeout}, [&](const Communicator& world) {
+    const bool leads = world.rank() == 0;
+    const std::vector<std::string> mine = PrecisionsOf(request.job, request.choices);
+    std::vector<std::string> precisions;  // rank 0's on all ranks, whose CPUs may differ
+    std::istringstream words(BroadcastText(world, fmt::format("{}", fmt::join(mine, " "))));
+    for (std::string word; words >> word;) precisions.push_back(word);
+    if (leads) request.tell("measuring the machines of these processes");
     const auto machines =
-        MeasureMachines(request.job, *data.train, PrecisionsOf(request.job, request.choices), world,
-                        true, request.profile_seconds);
-    if (world.rank() == 0) plan = PlanWith(request, data, machines, "", 0);
-    ShareKeys(world, plan);
+        MeasureMachines(request.job, *data.train, precisions, world, true, request.profile_seconds);
+    if (leads) plan = PlanWith(request, data, machines, "", 0);
+    const std::string text = BroadcastText(world, leads ? FormatPlan(plan, "rank 0") : "");
+    if (!leads) plan.keys = PlanKeys(ParseToml(text, "the plan"), "the plan");
   });
   return plan;
 }
@@ -118,6 +103,7 @@ std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& request, const D
 }
 
 Plan PlanFor(const PlanOrder& request, const DataSets& data, const std::string& from) {
+  MakeCandidates(request.job, request.choices);  // refused before anything is measured
   if (request.cluster)
     return PlanWith(request, data, {{request.job.node.String("precision"), *request.cluster}}, from,
                     request.run.cluster ? request.trial_seconds : 0);
@@ -132,15 +118,14 @@ class AutoPlanner : public Planner {
 
   Decision Decide(const Job& given, const RunRequest& run, MpiJob* launched) override {
     began_ = Now();
-    const auto data = std::make_shared<DataSets>(OpenData(given.data(), given.seed()));
+    RunContext context;
+    ReadData(given, run, context);
+    const auto data = std::make_shared<DataSets>(std::move(context.data));
     Decision decision = {.job = given, .data = data};
     decision.job.open.clear();
-    folder_.emplace("yoke-plan");
-    PlanOrder request = {.job = decision.job,
-                         .run = run,
-                         .cluster = cluster_,
-                         .launched = launched,
-                         .folder = folder_->path()};
+    PlanOrder request = {
+        .job = decision.job, .run = run, .cluster = cluster_, .launched = launched};
+    if (!launched || launched->rank() == 0) request.folder = folder_.emplace("yoke-plan").path();
     if (run.cluster) request.cluster_name = run.cluster_title;
     request.tell = [&run](const std::string& text) {
       if (PrintsForAll())
@@ -148,10 +133,15 @@ class AutoPlanner : public Planner {
     };
     request.choices.open = given.open;
     const bool rate = std::erase(request.choices.open, kRate) > 0;
-    if (!launched)
-      Choose(request, *data, rate, decision);
+    if (!request.choices.open.empty()) TakeFitting(request, decision);
+    if (launched || run.times_only || run.steps > 0)
+      Predict(request, *data, rate, decision);
     else
-      ChooseLaunched(request, *data, rate, decision);
+      Choose(request, *data, rate, decision);
+    if (IsStopped(run))
+      return {.job = WithKeys(given, {}),
+              .data = data,
+              .messages = {"interrupted before the choice: this run has the defaults"}};
     decision.messages.push_back(
         run.cluster ? fmt::format("choosing took {} of simulated training", Duration(trained_))
                     : fmt::format("choosing took {}", Duration(Now() - began_)));
@@ -159,6 +149,17 @@ class AutoPlanner : public Planner {
   }
 
  private:
+  static bool IsStopped(const RunRequest& run) { return run.stop_signal && *run.stop_signal != 0; }
+
+  /// Where the default does not fit the job or its devices, the first candidate that does stands
+  /// for it.
+  static void TakeFitting(const PlanOrder& request, Decision& decision) {
+    const std::vector<Candidate> all = MakeCandidates(request.job, request.choices);
+    const auto first =
+        std::ranges::find_if(all, [](const Candidate& one) { return one.dropped.empty(); });
+    decision.job = WithKeys(decision.job, first->keys);
+  }
+
   /// The default trains first, which says how long the whole takes; then rate and parts, each only
   /// if its search fits its time.
   void Choose(PlanOrder& request, const DataSets& data, bool rate, Decision& decision) {
@@ -167,15 +168,17 @@ class AutoPlanner : public Planner {
         decision.job, {.data = data, .run = request.run, .folder = from, .seconds = kFirstTrial});
     const auto examples = static_cast<double>(decision.job.train.Int("epochs")) *
                           static_cast<double>(data.train->Size());
-    const double whole = first.seconds_per_example * examples;
-    if (first.failure.empty()) decision.progress = from;
+    double whole = first.seconds_per_example * examples;
+    if (decision.job.train.Has("time_limit"))
+      whole = std::min(whole, ParseDuration(decision.job.train.String("time_limit"), ""));
+    if (first.failure.empty() && !first.ended) decision.progress = from;
     trained_ += kFirstTrial;
-    if (rate) {
+    if (rate && !IsStopped(request.run)) {
       ChooseRate(request, data, whole, decision);
       from = decision.progress;
     }
     const bool trains = rate || (first.failure.empty() && !first.ended);
-    if (!trains || request.choices.open.empty()) return;
+    if (!trains || IsStopped(request.run) || request.choices.open.empty()) return;
     const double budget = decision.job.train.Float("search_share") * whole;
     if (budget < kLeastSearch) {
       decision.messages.push_back(fmt::format(
@@ -201,6 +204,7 @@ class AutoPlanner : public Planner {
          .trial_seconds = std::clamp(share * whole, kLeastRateSearch, kMostRateSearch),
          .folder = request.folder,
          .tell = request.tell});
+    if (found.keys.empty()) return;  // interrupted
     trained_ += found.trained;
     decision.job = WithKeys(decision.job, found.keys);
     decision.progress = found.run;
@@ -208,12 +212,13 @@ class AutoPlanner : public Planner {
         fmt::format("learning rate {:g}, whose loss fell fastest", found.rate));
   }
 
-  /// Processes of a launcher: by prediction, and the rate is the default.
-  void ChooseLaunched(PlanOrder& request, const DataSets& data, bool rate, Decision& decision) {
+  /// Without trials: for processes of a launcher, for times only, and for a number of steps.
+  void Predict(PlanOrder& request, const DataSets& data, bool rate, Decision& decision) {
     if (rate)
       decision.messages.push_back(
-          fmt::format("learning_rate = \"auto\" is not searched under a launcher: it is {:g}",
+          fmt::format("learning_rate = \"auto\" needs trials, which this run has not: it is {:g}",
                       decision.job.train.Float("learning_rate")));
+    request.trial_seconds = 0;
     if (!request.choices.open.empty()) Take(PlanFor(request, data, ""), decision);
   }
 

@@ -259,6 +259,7 @@ FoundRate FindLearningRate(const SearchRequest& request) {
         entrants);
   const auto best =
       std::ranges::find_if(entrants, [](const Entrant& one) { return one.dropped.empty(); });
+  if (best == entrants.end() && StopIsAsked(request.run)) return {};
   Require(best != entrants.end(), "training fails with every learning rate: {}",
           entrants.back().dropped);
   FoundRate found = rates[best - entrants.begin()];

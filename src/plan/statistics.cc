@@ -26,7 +26,7 @@ double MeasureNoiseScale(const Job& job, const Reader& data, const std::string& 
   const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
   const int64_t dense = graph.layout().dense_size();
   const int64_t size = std::min<int64_t>(job.train.Int("batch"), data.Size() / 2);
-  if (dense == 0 || size == 0) return 0;
+  if (size == 0 || graph.layout().HasRows()) return 0;
   ParamStore params(graph.layout(), Cpu());
   Initialize(params, job.seed(), KernelThreads());
   if (!checkpoint.empty()) Checkpoint::Open(checkpoint).Load(params);
@@ -62,7 +62,7 @@ double MeasureNoiseScale(const Job& job, const Reader& data, const std::string& 
   const double mean = (big * of_mean - small * of_small) / (big - small);  // |G|^2
   const double trace = (of_small - of_mean) / (1 / small - 1 / big);       // tr(S)
   // Where the noise hides the gradient, these batches tell only that the scale is larger than all.
-  return mean > of_mean / 10 ? std::max(0.0, trace / mean) : 10 * big;
+  return mean > of_mean / 10 ? std::max(1.0, trace / mean) : 10 * big;
 }
 
 double RelativeExamples(const ExampleUse& used, double batch, double noise) {

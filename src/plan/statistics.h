@@ -12,7 +12,7 @@ namespace yoke {
 /// single examples and G their mean: the batch at which noise and gradient are equally long
 /// (McCandlish, Kaplan, Amodei, "An Empirical Model of Large-Batch Training", 2018, equation 2.9;
 /// estimated from two batch sizes, appendix A.1). At the weights of `checkpoint`, or the initial
-/// ones if it is "". 0: unknown, because no parameter has a dense gradient.
+/// ones if it is "". 0: unknown, because gradients are sparse.
 double MeasureNoiseScale(const Job& job, const Reader& data, const std::string& checkpoint);
 
 /// How a candidate uses examples.

@@ -67,16 +67,19 @@ Job TrialJob(const Job& job, double seconds) {
   const auto set = [](const char* key, const std::string& value, bool text = false) {
     return Override{.key = key, .value = value, .flag = "the plan", .text = text};
   };
-  return WithKeys(job, {set("train.time_limit", fmt::format("{}s", seconds), true),
-                        set("train.target", ""), set("train.evaluate_every", "1000000"),
-                        set("checkpoint.every_epochs", "0"), set("checkpoint.every_steps", "0"),
-                        set("checkpoint.every_minutes", "0.0"), set("checkpoint.best", "")});
+  return WithKeys(
+      job, {set("train.time_limit", fmt::format("{}s", seconds), true), set("train.target", ""),
+            set("train.evaluate_every", "1000000"), set("checkpoint.every_epochs", "0"),
+            set("checkpoint.every_steps", "0"), set("checkpoint.every_minutes", "0.0"),
+            set("checkpoint.best", ""), set("checkpoint.keep", "1")});
 }
 
-double LastLoss(const std::vector<LossPoint>& curve) {
-  const double from = curve.back().seconds * 2 / 3;
+/// The mean loss of the last third of the time up to a point.
+double RecentLoss(const std::vector<LossPoint>& curve, size_t at) {
+  const double from = curve[at].seconds * 2 / 3;
   double sum = 0, examples = 0, before = 0;
-  for (const LossPoint& point : curve) {
+  for (size_t i = 0; i <= at; ++i) {
+    const LossPoint& point = curve[i];
     if (point.seconds >= from) {
       sum += point.loss * (point.examples - before);
       examples += point.examples - before;
@@ -93,15 +96,16 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
   Trial trial;
   DataSets data = request.data;
   data.test = data.validation = nullptr;
-  if (!request.from.empty())
-    fs::copy(request.from, request.folder,
-             fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   Curve curve;
   try {
+    if (!request.from.empty() && request.from != request.folder)
+      fs::copy(request.from, request.folder,
+               fs::copy_options::recursive | fs::copy_options::copy_symlinks);
     const Job its = TrialJob(job, request.seconds);
     const EndEvent end = Train(its, {.run = request.folder,
                                      .resume = !request.from.empty(),
                                      .stop_signal = request.run.stop_signal,
+                                     .guard_lost = request.run.guard_lost,
                                      .observers = {&curve},
                                      .cluster = request.run.cluster,
                                      .cluster_title = request.run.cluster_title,
@@ -110,6 +114,8 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
     trial.ended = end.reason == "finished";
   } catch (const Error& refused) {
     trial.failure = refused.what();
+  } catch (const fs::filesystem_error& full) {
+    trial.failure = fmt::format("cannot copy a checkpoint for a trial: {}", full.what());
   }
   trial.curve = curve.Points();
   if (trial.curve.empty()) {
@@ -118,14 +124,14 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
     return trial;
   }
   trial.seconds_per_example = trial.curve.back().seconds / trial.curve.back().examples;
-  trial.loss = LastLoss(trial.curve);
+  trial.loss = RecentLoss(trial.curve, trial.curve.size() - 1);
   if (!std::isfinite(trial.loss) && trial.failure.empty()) trial.failure = "the loss became nan";
   return trial;
 }
 
 double TimeTo(const Trial& trial, double loss) {
-  for (const LossPoint& point : trial.curve)
-    if (point.loss <= loss) return point.seconds;
+  for (size_t i = 0; i < trial.curve.size(); ++i)
+    if (RecentLoss(trial.curve, i) <= loss) return trial.curve[i].seconds;
   return std::numeric_limits<double>::infinity();
 }
 

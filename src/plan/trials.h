@@ -12,7 +12,7 @@ struct TrialRequest {
   const DataSets& data;
   const RunRequest& run;    ///< Stop signal and cluster.
   std::string from = {};    ///< The run to continue; "": from the beginning.
-  std::string folder = {};  ///< The trial's own run, new.
+  std::string folder = {};  ///< The trial's own run: new, or `from`.
   double seconds = 1;       ///< Of training.
 };
 
@@ -34,7 +34,8 @@ struct Trial {
 /// Trains without evaluation, and leaves a checkpoint in `folder` with which the job can continue.
 Trial RunTrial(const Job& job, const TrialRequest& request);
 
-/// Seconds after which the loss was first at most this; infinite if it never was.
+/// Seconds after which the loss, over a third of the time up to then, was first at most this;
+/// infinite if it never was.
 double TimeTo(const Trial& trial, double loss);
 
 }  // namespace yoke

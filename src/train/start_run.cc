@@ -45,10 +45,9 @@ void LeadAgain(RunContext& context) {
 
 void TakeOver(const std::string& progress, RunContext& context) {
   namespace fs = std::filesystem;
-  for (const auto& entry : fs::directory_iterator(progress))
-    if (const fs::path name = entry.path().filename(); name != "lock" && name != "job.toml")
-      fs::copy(entry.path(), context.folder / name,
-               fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  for (const char* name : {"checkpoints", "last"})
+    fs::copy(fs::path(progress) / name, fs::path(context.folder) / name,
+             fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   LeadAgain(context);
 }
 

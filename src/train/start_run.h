@@ -11,7 +11,7 @@ void Lead(const Job& job, const RunRequest& request, RunContext& context);
 /// The same where the lost leader was of this process, or the run goes back to a checkpoint.
 void LeadAgain(RunContext& context);
 
-/// A new run takes over the checkpoints and the record of another, to continue them.
+/// A new run takes over the checkpoints of another, to continue them.
 void TakeOver(const std::string& progress, RunContext& context);
 
 /// Opens the data that the ranks of this process share.

@@ -173,6 +173,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   Require(!request.resume,
           "{} = \"auto\": a run that is resumed has chosen; name a new run, or a value",
           job.open[0]);
+  if (PrintsForAll()) RunDirectory::RequireNew(request.run);  // before the search
   std::optional<MpiJob> started;  // for the planner's worlds and the run's
   if (LaunchedByMpi() && !request.cluster)
     started.emplace(job.cluster.Float("timeout"), request.stop_signal);

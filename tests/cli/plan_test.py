@@ -83,13 +83,14 @@ class PlanTest(ProgramTest):
         self.write("tiny.toml", TINY.replace("epochs = 2", "epochs = 500"))
         _, end, _ = self.train("--set", "train.evaluate_every=500", "--set", "checkpoint.every_epochs=0")
         epochs = int(500 * 120 / end["seconds"])  # of two minutes, of which it searches a twentieth
-        words = ["--executor", "auto", "--set", "train.search_share=0.05", "--set", f"train.epochs={epochs}", "--set", "train.time_limit=1s"]
+        words = ["--executor", "auto", "--set", "train.search_share=0.05", "--set", f"train.epochs={epochs}", "--set",
+                 "train.target={metric='accuracy', at_least=0.01}"]
         result = self.good("train", "tiny.toml", "--run", "long", *words)
         self.assertIn("choosing took", result.out)
         self.assertIn("resumed from", result.out)
         self.assertIn("chosen = ", self.read("long/plan.toml"))
         self.assertIn('executor = "', self.read("long/job.toml"))
-        self.assertIn("time_limit = ", self.read("long/job.toml"))
+        self.assertIn("target = ", self.read("long/job.toml"))
 
     def test_simulate_auto(self):
         self.write("cluster.toml", CLUSTER)

@@ -81,8 +81,9 @@ TEST(Candidates, AModelsKeysAreTriedWhereTheJobHasOthers) {
                             {"data.test_size", ""},
                             {"model.name", "xmc"},
                             {"model.widths", ""}});
-  const auto all = MakeCandidates(job, {.open = OpenKeys()});
+  const auto all = MakeCandidates(job, {.open = OpenKeys(), .models = true});
   EXPECT_EQ(all[0].name, "single, f32");
+  EXPECT_LT(MakeCandidates(job, {.open = OpenKeys()}).size(), all.size());
   EXPECT_EQ(*JobOf(job, Named(all, "single output=\"lsh\", f32")).model().Find("output"),
             Value("lsh"));
 }
