@@ -90,7 +90,7 @@ class PlanTest(ProgramTest):
         self.assertIn("resumed from", result.out)
         self.assertIn("chosen = ", self.read("long/plan.toml"))
         self.assertIn('executor = "', self.read("long/job.toml"))
-        self.assertIn("target = ", self.read("long/job.toml"))
+        self.assertIn("[train.target]", self.read("long/job.toml"))
 
     def test_simulate_auto(self):
         self.write("cluster.toml", CLUSTER)
