@@ -82,7 +82,7 @@ class PlanTest(ProgramTest):
     def test_auto_searches_where_training_is_long(self):
         self.write("tiny.toml", TINY.replace("epochs = 2", "epochs = 500"))
         _, end, _ = self.train("--set", "train.evaluate_every=500", "--set", "checkpoint.every_epochs=0")
-        epochs = int(500 * 120 / end["seconds"])  # of two minutes, of which it searches a twentieth
+        epochs = int(500 * 180 / end["seconds"])  # of three minutes, of which it searches a twentieth
         words = ["--executor", "auto", "--set", "train.search_share=0.05", "--set", f"train.epochs={epochs}", "--set",
                  "train.target={metric='accuracy', at_least=0.01}"]
         result = self.good("train", "tiny.toml", "--run", "long", *words)
