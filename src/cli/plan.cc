@@ -38,7 +38,10 @@ constexpr size_t kRows = 16;  // of the table
 
 Json ToObject(const Candidate& one) {
   const auto number = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
+  Json keys = Json::object();
+  for (const Override& key : one.keys) keys[key.key] = key.value;
   return {{"name", one.name},
+          {"keys", keys},
           {"executor", one.executor},
           {"strategy", one.strategy},
           {"precision", one.precision},

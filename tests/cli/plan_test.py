@@ -22,7 +22,7 @@ class PlanTest(ProgramTest):
         self.assertEqual([event["event"] for event in events], ["plan"])
         plan = events[0]
         for number, one in enumerate(plan["candidates"]):
-            self.assertEqual(sorted(one), sorted(["name", "executor", "strategy", "precision", "seconds_per_update", "updates", "seconds",
+            self.assertEqual(sorted(one), sorted(["name", "keys", "executor", "strategy", "precision", "seconds_per_update", "updates", "seconds",
                                                   "measured", "trial_loss", "dropped"]))
             if number == plan["chosen"]:
                 self.assertIsNone(one["dropped"])
