@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -102,6 +103,7 @@ class PlanCommand : public Command {
                                 .cluster = cluster ? &*cluster : nullptr,
                                 .cluster_name = cluster ? cluster->title : "",
                                 .launched = launched ? &*launched : nullptr,
+                                .profile_seconds = ProfileSeconds(),
                                 .trial_seconds = trial_seconds_,
                                 .folder = folder.path(),
                                 .tell = [&out](const std::string& text) { out.Text(text); }});
@@ -115,6 +117,11 @@ class PlanCommand : public Command {
   }
 
  private:
+  /// For each precision: less where trials are short.
+  double ProfileSeconds() const {
+    return trial_seconds_ > 0 ? std::clamp(trial_seconds_ / 4, 0.5, 3.0) : 3;
+  }
+
   void Tell(const Plan& plan, Output& out) const {
     const auto rows = TableOf(plan, kRows);
     out.Text("");
