@@ -64,7 +64,7 @@ class PlanTest(ProgramTest):
 
     def test_a_cluster(self):
         self.write("cluster.toml", 'title = "Four"\n' + CLUSTER)
-        first, again = (self.plan("--cluster", "cluster.toml", "--set", "data.train_size=3000") for _ in range(2))
+        first, again = (self.plan("--cluster", "cluster.toml", "--only", "single", "--set", "data.train_size=3000") for _ in range(2))
         chosen = first["candidates"][first["chosen"]]
         self.assertNotEqual(chosen["strategy"], "allreduce")  # the network is slow
         self.assertEqual(first["machine"], "Four")
