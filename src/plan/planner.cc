@@ -49,66 +49,66 @@ std::string MachineText(const Job& job) {
                      threads == 1 ? "" : "s");
 }
 
-Plan PlanWith(const PlanOrder& request, const DataSets& data,
+Plan SearchOn(const PlanOrder& order, const DataSets& data,
               const std::map<std::string, ClusterFile>& machines, const std::string& from,
               double trial_seconds) {
   const double noise =
-      MeasureNoiseScale(request.job, *data.train, from.empty() ? "" : from + "/last");
-  if (noise > 0) request.tell(fmt::format("the gradient's noise scale is {:.0f} examples", noise));
-  Plan plan = Search({.job = request.job,
+      MeasureNoiseScale(order.job, *data.train, from.empty() ? "" : from + "/last");
+  if (noise > 0) order.tell(fmt::format("the gradient's noise scale is {:.0f} examples", noise));
+  Plan plan = Search({.job = order.job,
                       .data = data,
-                      .run = request.run,
+                      .run = order.run,
                       .machines = machines,
-                      .choices = request.choices,
+                      .choices = order.choices,
                       .noise_scale = noise,
                       .trial_seconds = trial_seconds,
                       .from = from,
-                      .folder = request.folder,
-                      .tell = request.tell});
-  plan.machine = request.cluster ? request.cluster_name : MachineText(request.job);
+                      .folder = order.folder,
+                      .tell = order.tell});
+  plan.machine = order.cluster ? order.cluster_name : MachineText(order.job);
   return plan;
 }
 
 /// In a world of processes: all measure, and rank 0 searches by prediction.
-Plan PlanLaunched(const PlanOrder& request, const DataSets& data) {
+Plan PlanForProcesses(const PlanOrder& order, const DataSets& data) {
   Plan plan;
-  request.launched->Run({.timeout = kTimeout}, [&](const Communicator& world) {
+  order.launched->Run({.timeout = kTimeout}, [&](const Communicator& world) {
     const bool leads = world.rank() == 0;
-    const std::vector<std::string> mine = PrecisionsOf(request.job, request.choices);
+    const std::vector<std::string> mine = PrecisionsOf(order.job, order.choices);
     std::vector<std::string> precisions;  // rank 0's on all ranks, whose CPUs may differ
     std::istringstream words(BroadcastText(world, fmt::format("{}", fmt::join(mine, " "))));
     for (std::string word; words >> word;) precisions.push_back(word);
-    if (leads) request.tell("measuring the machines of these processes");
+    if (leads) order.tell("measuring the machines of these processes");
     const auto machines =
-        MeasureMachines(request.job, *data.train, precisions, world, true, request.profile_seconds);
-    if (leads) plan = PlanWith(request, data, machines, "", 0);
+        MeasureMachines(order.job, *data.train, precisions, world, true, order.profile_seconds);
+    if (leads) plan = SearchOn(order, data, machines, "", 0);
     const std::string text = BroadcastText(world, leads ? FormatPlan(plan, "rank 0") : "");
     if (!leads) plan.keys = PlanKeys(ParseToml(text, "the plan"), "the plan");
   });
   return plan;
 }
 
-std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& request, const DataSets& data) {
+std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const DataSets& data) {
   std::map<std::string, ClusterFile> machines;
-  const auto precisions = PrecisionsOf(request.job, request.choices);
-  request.tell(fmt::format("measuring this machine, about {:.0f} s",
-                           request.profile_seconds * static_cast<double>(precisions.size())));
-  RunThreads({.ranks = static_cast<int>(request.job.cluster.Int("replicas")), .timeout = kTimeout},
+  const auto precisions = PrecisionsOf(order.job, order.choices);
+  order.tell(fmt::format("measuring this machine, about {:.0f} s",
+                         order.profile_seconds * static_cast<double>(precisions.size())));
+  RunThreads({.ranks = static_cast<int>(order.job.cluster.Int("replicas")), .timeout = kTimeout},
              [&](const Communicator& world) {
-               const auto found = MeasureMachines(request.job, *data.train, precisions, world,
-                                                  false, request.profile_seconds);
+               const auto found = MeasureMachines(order.job, *data.train, precisions, world, false,
+                                                  order.profile_seconds);
                if (world.rank() == 0) machines = found;
              });
   return machines;
 }
 
-Plan PlanFor(const PlanOrder& request, const DataSets& data, const std::string& from) {
-  MakeCandidates(request.job, request.choices);  // refused before anything is measured
-  if (request.cluster)
-    return PlanWith(request, data, {{request.job.node.String("precision"), *request.cluster}}, from,
-                    request.run.cluster ? request.trial_seconds : 0);
-  if (request.launched) return PlanLaunched(request, data);
-  return PlanWith(request, data, MeasureHere(request, data), from, request.trial_seconds);
+Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::string& from) {
+  MakeCandidates(order.job, order.choices);  // refused before anything is measured
+  if (order.cluster)
+    return SearchOn(order, data, {{order.job.node.String("precision"), *order.cluster}}, from,
+                    order.run.cluster ? order.trial_seconds : 0);
+  if (order.launched) return PlanForProcesses(order, data);
+  return SearchOn(order, data, MeasureHere(order, data), from, order.trial_seconds);
 }
 
 /// Inside `yoke train` and `yoke simulate`.
@@ -123,21 +123,20 @@ class AutoPlanner : public Planner {
     const auto data = std::make_shared<DataSets>(std::move(context.data));
     Decision decision = {.job = given, .data = data};
     decision.job.open.clear();
-    PlanOrder request = {
-        .job = decision.job, .run = run, .cluster = cluster_, .launched = launched};
-    if (!launched || launched->rank() == 0) request.folder = folder_.emplace("yoke-plan").path();
-    if (run.cluster) request.cluster_name = run.cluster_title;
-    request.tell = [&run](const std::string& text) {
+    PlanOrder order = {.job = decision.job, .run = run, .cluster = cluster_, .launched = launched};
+    if (!launched || launched->rank() == 0) order.folder = folder_.emplace("yoke-plan").path();
+    if (run.cluster) order.cluster_name = run.cluster_title;
+    order.tell = [&run](const std::string& text) {
       if (PrintsForAll())
         for (Observer* observer : run.observers) observer->Message(text);
     };
-    request.choices.open = given.open;
-    const bool rate = std::erase(request.choices.open, kRate) > 0;
-    if (!request.choices.open.empty()) TakeFitting(request, decision);
+    order.choices.open = given.open;
+    const bool rate = std::erase(order.choices.open, kRate) > 0;
+    if (!order.choices.open.empty()) TakeFitting(order, decision);
     if (launched || run.times_only || run.steps > 0)
-      Predict(request, *data, rate, decision);
+      Predict(order, *data, rate, decision);
     else
-      Choose(request, *data, rate, decision);
+      Choose(order, *data, rate, decision);
     if (IsStopped(run))
       return {.job = WithKeys(given, {}),
               .data = data,
@@ -153,8 +152,8 @@ class AutoPlanner : public Planner {
 
   /// Where the default does not fit the job or its devices, the first candidate that does stands
   /// for it.
-  static void TakeFitting(const PlanOrder& request, Decision& decision) {
-    const std::vector<Candidate> all = MakeCandidates(request.job, request.choices);
+  static void TakeFitting(const PlanOrder& order, Decision& decision) {
+    const std::vector<Candidate> all = MakeCandidates(order.job, order.choices);
     const auto first =
         std::ranges::find_if(all, [](const Candidate& one) { return one.dropped.empty(); });
     decision.job = WithKeys(decision.job, first->keys);
@@ -162,10 +161,10 @@ class AutoPlanner : public Planner {
 
   /// The default trains first, which says how long the whole takes; then rate and parts, each only
   /// if its search fits its time.
-  void Choose(PlanOrder& request, const DataSets& data, bool rate, Decision& decision) {
-    std::string from = request.folder + "/default";
+  void Choose(PlanOrder& order, const DataSets& data, bool rate, Decision& decision) {
+    std::string from = order.folder + "/default";
     const Trial first = RunTrial(
-        decision.job, {.data = data, .run = request.run, .folder = from, .seconds = kFirstTrial});
+        decision.job, {.data = data, .run = order.run, .folder = from, .seconds = kFirstTrial});
     const auto examples = static_cast<double>(decision.job.train.Int("epochs")) *
                           static_cast<double>(data.train->Size());
     double whole = first.seconds_per_example * examples;
@@ -173,12 +172,12 @@ class AutoPlanner : public Planner {
       whole = std::min(whole, ParseDuration(decision.job.train.String("time_limit"), ""));
     if (first.failure.empty() && !first.ended) decision.progress = from;
     trained_ += kFirstTrial;
-    if (rate && !IsStopped(request.run)) {
-      ChooseRate(request, data, whole, decision);
+    if (rate && !IsStopped(order.run)) {
+      ChooseRate(order, data, whole, decision);
       from = decision.progress;
     }
     const bool trains = rate || (first.failure.empty() && !first.ended);
-    if (!trains || IsStopped(request.run) || request.choices.open.empty()) return;
+    if (!trains || IsStopped(order.run) || order.choices.open.empty()) return;
     const double budget = decision.job.train.Float("search_share") * whole;
     if (budget < kLeastSearch) {
       decision.messages.push_back(fmt::format(
@@ -188,22 +187,21 @@ class AutoPlanner : public Planner {
           decision.job.cluster.String("strategy"), decision.job.node.String("precision")));
       return;
     }
-    request.profile_seconds = std::min(kLongestProfile, (1 - kForTrials) / 2 * budget);
-    request.trial_seconds = kForTrials * budget;
-    Take(PlanFor(request, data, from), decision);
+    order.profile_seconds = std::min(kLongestProfile, (1 - kForTrials) / 2 * budget);
+    order.trial_seconds = kForTrials * budget;
+    Take(MeasureAndSearch(order, data, from), decision);
   }
 
-  void ChooseRate(const PlanOrder& request, const DataSets& data, double whole,
-                  Decision& decision) {
+  void ChooseRate(const PlanOrder& order, const DataSets& data, double whole, Decision& decision) {
     const double share = decision.job.train.Float("search_share");
     const FoundRate found = FindLearningRate(
         {.job = decision.job,
          .data = data,
-         .run = request.run,
+         .run = order.run,
          .machines = {},
          .trial_seconds = std::clamp(share * whole, kLeastRateSearch, kMostRateSearch),
-         .folder = request.folder,
-         .tell = request.tell});
+         .folder = order.folder,
+         .tell = order.tell});
     if (found.keys.empty()) return;  // interrupted
     trained_ += found.trained;
     decision.job = WithKeys(decision.job, found.keys);
@@ -213,13 +211,13 @@ class AutoPlanner : public Planner {
   }
 
   /// Without trials: for processes of a launcher, for times only, and for a number of steps.
-  void Predict(PlanOrder& request, const DataSets& data, bool rate, Decision& decision) {
+  void Predict(PlanOrder& order, const DataSets& data, bool rate, Decision& decision) {
     if (rate)
       decision.messages.push_back(
           fmt::format("learning_rate = \"auto\" needs trials, which this run has not: it is {:g}",
                       decision.job.train.Float("learning_rate")));
-    request.trial_seconds = 0;
-    if (!request.choices.open.empty()) Take(PlanFor(request, data, ""), decision);
+    order.trial_seconds = 0;
+    if (!order.choices.open.empty()) Take(MeasureAndSearch(order, data, ""), decision);
   }
 
   void Take(Plan plan, Decision& decision) {
@@ -239,10 +237,10 @@ class AutoPlanner : public Planner {
 
 }  // namespace
 
-Plan MakePlan(const PlanOrder& request) {
+Plan MakePlan(const PlanOrder& order) {
   const double began = Now();
-  const DataSets data = OpenData(request.job.data(), request.job.seed());
-  Plan plan = PlanFor(request, data, "");
+  const DataSets data = OpenData(order.job.data(), order.job.seed());
+  Plan plan = MeasureAndSearch(order, data, "");
   plan.seconds = Now() - began;
   return plan;
 }

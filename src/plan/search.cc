@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -57,10 +57,9 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
 
 /// The best by prediction first, then what has no price, then what is dropped.
 void Sort(std::vector<Candidate>& candidates) {
-  constexpr double kUnpriced = 1e200, kDroppedWithPrice = 1e201, kDropped = 1e202;
   std::ranges::stable_sort(candidates, {}, [](const Candidate& one) {
-    if (one.dropped.empty()) return one.unpriced.empty() ? one.Seconds() : kUnpriced;
-    return one.seconds_per_update > 0 ? kDroppedWithPrice : kDropped;
+    const bool priced = one.seconds_per_update > 0;
+    return std::tuple(!IsLeft(one), !priced, IsLeft(one) ? one.Seconds() : 0);
   });
 }
 
