@@ -167,7 +167,8 @@ std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
           if (one.dropped.empty()) one.dropped = Excluded(one, choices);
           all.push_back(std::move(one));
         }
-  std::ranges::stable_partition(all, &Candidate::is_default);
+  std::stable_partition(all.begin(), all.end(),
+                        [](const Candidate& one) { return one.is_default; });
   Require(std::ranges::any_of(all, [](const Candidate& one) { return one.dropped.empty(); }),
           "no candidate is left: {}", all[0].dropped);
   return all;

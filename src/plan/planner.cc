@@ -16,6 +16,7 @@
 #include "comm/threads.h"
 #include "kernels/threads.h"
 #include "plan/machines.h"
+#include "plan/statistics.h"
 #include "plan/trials.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/human.h"

@@ -12,7 +12,6 @@
 namespace yoke::plan_test {
 
 using test::SmallJob;
-using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 

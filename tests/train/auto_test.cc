@@ -11,7 +11,6 @@ namespace yoke::auto_test {
 
 using testing::Contains;
 using testing::HasSubstr;
-using testing::Not;
 
 const Overrides kAuto = {{"node.executor", "auto"}, {"train.learning_rate", "auto"}};
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "train/human.h"
-#include "train/report/style.h"
+#include "train/report/chart.h"
 
 namespace yoke {
 namespace {
