@@ -78,14 +78,10 @@ class PlanCommand : public Command {
     Overrides keys = set_.Read();
     std::optional<ClusterFile> cluster;
     if (!cluster_.empty()) cluster = ReadCluster(cluster_);
-    if (const Launch launch = FindLaunch(); !launch.launcher.empty() && !cluster)
-      SetReplicas(launch.size,
-                  fmt::format("{} started {} processes, and each is a replica", launch.launcher,
-                              launch.size),
-                  keys);
     if (cluster)
-      SetReplicas(cluster->Ranks(),
-                  fmt::format("{} describes {} replicas", cluster_, cluster->Ranks()), keys);
+      SetReplicasOfCluster(*cluster, cluster_, keys);
+    else
+      SetReplicasOfLaunch(keys);
     const Job job = LoadJob(job_, keys);
     if (!cluster && (trial_seconds_ == 0 || LaunchedByMpi())) RequireOnlyTheCpu(job);
     std::optional<OutputFile> file;  // refused before anything is measured

@@ -118,14 +118,9 @@ MeasuredCluster ClusterOf(const ProfileOrder& order, const Job& job, const World
 }  // namespace
 
 void WriteProfile(const ProfileOrder& order, Output& out) {
-  const Launch launch = FindLaunch();
-  const bool launched = !launch.launcher.empty();
+  const bool launched = !FindLaunch().launcher.empty();
   Overrides keys = order.keys;
-  if (launched)
-    SetReplicas(
-        launch.size,
-        fmt::format("{} started {} processes, and each is a replica", launch.launcher, launch.size),
-        keys);
+  SetReplicasOfLaunch(keys);
   const Job job = LoadJob(order.job, keys);
   RequireOnlyTheCpu(job);
   const DataSets data = OpenData(job.data(), job.seed());

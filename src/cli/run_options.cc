@@ -1,6 +1,8 @@
 // RunOptions: declares the options, and trains with them.
 #include "cli/run_options.h"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "base/check.h"
 #include "cli/progress.h"
 #include "comm/launcher.h"
+#include "node/cluster_file.h"
 #include "plan/planner.h"
 
 namespace yoke {
@@ -52,6 +55,20 @@ void SetReplicas(int replicas, const std::string& why, Overrides& keys) {
     Require(given.key != "cluster.replicas" || given.value == size, "{}: {}; leave it out",
             given.flag, why);
   keys.push_back({.key = "cluster.replicas", .value = size});
+}
+
+void SetReplicasOfLaunch(Overrides& keys) {
+  const Launch launch = FindLaunch();
+  if (launch.launcher.empty()) return;
+  SetReplicas(
+      launch.size,
+      fmt::format("{} started {} processes, and each is a replica", launch.launcher, launch.size),
+      keys);
+}
+
+void SetReplicasOfCluster(const ClusterFile& cluster, const std::string& path, Overrides& keys) {
+  SetReplicas(cluster.Ranks(), fmt::format("{} describes {} replicas", path, cluster.Ranks()),
+              keys);
 }
 
 }  // namespace yoke

@@ -1,6 +1,4 @@
 // yoke simulate: trains a job on a cluster that a file describes, in virtual time.
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
 #include <utility>
 
@@ -51,8 +49,7 @@ class SimulateCommand : public Command {
             "examples/clusters, or --profile FILE to write one");
     const ClusterFile file = ReadCluster(cluster_);
     Overrides keys = options_.Keys();
-    SetReplicas(file.Ranks(), fmt::format("{} describes {} replicas", cluster_, file.Ranks()),
-                keys);
+    SetReplicasOfCluster(file, cluster_, keys);
     const Job job = LoadJob(options_.job(), keys);
     const SimulatedRanks cluster = file.Simulated(job.seed());
     RunRequest request = {.run = options_.run()};

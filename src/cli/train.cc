@@ -6,7 +6,6 @@
 #include "cli/guard.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
-#include "comm/launcher.h"
 #include "train/record/run_directory.h"
 
 namespace yoke {
@@ -39,11 +38,7 @@ class TrainCommand : public Command {
     const bool guarded = StandGuard(options_.quiet() ? nullptr : &out);
     const bool resume = !resume_.empty();
     Overrides keys = options_.Keys();
-    if (const Launch launch = FindLaunch(); !launch.launcher.empty())
-      SetReplicas(launch.size,
-                  fmt::format("{} started {} processes, and each is a replica", launch.launcher,
-                              launch.size),
-                  keys);
+    SetReplicasOfLaunch(keys);
     const Job job = resume ? LoadRunJob(resume_, keys) : LoadJob(options_.job(), keys);
     RunRequest request{.run = resume ? resume_ : options_.run(), .resume = resume};
     request.stop_signal = &CatchStopSignals();

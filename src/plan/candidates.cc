@@ -32,9 +32,7 @@ std::vector<Variant> VariantsOf(const std::string& section, const std::string& p
       if (value != option.fallback)
         variants.push_back({.part = part,
                             .text = fmt::format("{}={}", option.name, FormatValue(value)),
-                            .keys = {{.key = section + "." + option.name,
-                                      .value = FormatValue(value),
-                                      .flag = "the plan"}}});
+                            .keys = {PlanKey(section + "." + option.name, FormatValue(value))}});
   return variants;
 }
 
@@ -51,8 +49,7 @@ std::vector<Variant> PartsOf(const std::vector<Entry>& entries, const std::strin
              : std::vector<Variant>{{.part = own, .text = "", .keys = {}}};
     for (Variant& variant : variants) {
       if (entry.name != own)
-        variant.keys.insert(variant.keys.begin(),
-                            {.key = key, .value = entry.name, .flag = "the plan", .text = true});
+        variant.keys.insert(variant.keys.begin(), PlanKey(key, entry.name, /*text=*/true));
       parts.push_back(std::move(variant));
     }
   }
@@ -159,8 +156,7 @@ std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
           one.keys.insert(one.keys.end(), strategy.keys.begin(), strategy.keys.end());
           one.keys.insert(one.keys.end(), model.keys.begin(), model.keys.end());
           if (precision != own_precision)
-            one.keys.push_back(
-                {.key = "node.precision", .value = precision, .flag = "the plan", .text = true});
+            one.keys.push_back(PlanKey("node.precision", precision, /*text=*/true));
           one.is_default = one.keys.empty();
           one.name = NameOf(one, {strategy.text, executor.text, model.text}, replicas);
           one.dropped = Refusal(job, one);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "train/job/job.h"
@@ -12,6 +13,11 @@ namespace yoke {
 
 inline bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
+}
+
+/// A key that a plan sets in a job: TOML, or a text.
+inline Override PlanKey(std::string key, std::string value, bool text = false) {
+  return {.key = std::move(key), .value = std::move(value), .flag = "the plan", .text = text};
 }
 
 /// One way to train: an executor, a strategy, a precision, and what else differs from the job.

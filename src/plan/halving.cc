@@ -58,7 +58,7 @@ void Halve(const HalvingRequest& request, std::vector<Entrant>& entrants) {
         left.size() <= 2 ||
         spent + 2 * seconds * static_cast<double>(BetterHalf(left.size())) > request.seconds ||
         std::ranges::any_of(left, [](const Entrant* one) { return one->last.ended; }) ||
-        (request.run.stop_signal && *request.run.stop_signal != 0);
+        request.run.StopIsAsked();
     for (size_t i = ends ? 1 : BetterHalf(left.size()); i < left.size(); ++i)
       if (!left[i]->stays)
         left[i]->dropped =

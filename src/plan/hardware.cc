@@ -35,7 +35,7 @@ std::map<std::string, SpeedCurve> CurvesOf(const NodeKind& kind) {
   return curves;
 }
 
-double MetricOf(const Metrics& metrics, const std::string& name, double otherwise) {
+double MetricOr(const Metrics& metrics, const std::string& name, double otherwise) {
   for (const auto& [key, value] : metrics)
     if (key == name) return value;
   return otherwise;
@@ -66,8 +66,7 @@ Price Hardware::Of(const Candidate& candidate) {
     return {.seconds_per_update = node.seconds,
             .examples_per_update = static_cast<double>(its.train.Int("batch")),
             .use = node.use};
-  const Job whole =
-      WithKeys(its, {{.key = "node.executor", .value = kWhole, .flag = "the plan", .text = true}});
+  const Job whole = WithKeys(its, {PlanKey("node.executor", kWhole, /*text=*/true)});
   const double factor =
       candidate.executor == kWhole ? 1 : node.seconds / NodeOf(whole, known->second).seconds;
   return InVirtualTime(whole, Slowed(known->second, factor), node.use);
@@ -121,11 +120,8 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   }
   const std::string run = fmt::format("{}/simulated-{}", folder_, runs_++);
   const SimulatedRanks simulated = cluster.Simulated(job.seed());
-  const auto set = [](const char* key, const char* value) {
-    return Override{.key = key, .value = value, .flag = "the plan"};
-  };
-  const Job unlimited = WithKeys(
-      job, {set("train.time_limit", ""), set("train.target", ""), set("cluster.timeout", "1e15")});
+  const Job unlimited = WithKeys(job, {PlanKey("train.time_limit", ""), PlanKey("train.target", ""),
+                                       PlanKey("cluster.timeout", "1e15")});
   const EndEvent end = Train(unlimited, {.run = run,
                                          .steps = each * teams,
                                          .cluster = &simulated,
@@ -134,18 +130,18 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   std::filesystem::remove_all(run);
   const auto steps = static_cast<double>(end.step) / static_cast<double>(teams);
   const auto batch = static_cast<double>(job.train.Int("batch"));
-  const double updates = MetricOf(end.exchange, "updates", 0);
+  const double updates = MetricOr(end.exchange, "updates", 0);
   const double of_all = batch * roles.workers;
   Price price = {
-      .seconds_per_update = MetricOf(end.exchange, "step_seconds", 0) / steps,
+      .seconds_per_update = MetricOr(end.exchange, "step_seconds", 0) / steps,
       .examples_per_update = of_all,
       .use = {.batch = node.batch * roles.team,
-              .staleness = node.staleness + MetricOf(end.exchange, "staleness_mean", 0)}};
+              .staleness = node.staleness + MetricOr(end.exchange, "staleness_mean", 0)}};
   if (StrategyOf(job).replicas_differ) {  // their mean is the model: all examples count together
     price.use.batch = node.batch * roles.workers;
     price.use.interval = updates > 0 ? steps / updates : steps;  // updates of all, or of the mean
   } else if (updates > 0) {
-    price.use.interval = MetricOf(end.exchange, "effective_batch", 0) / of_all;
+    price.use.interval = MetricOr(end.exchange, "effective_batch", 0) / of_all;
   }
   price.use.interval = std::max(price.use.interval, static_cast<double>(period));
   return price;

@@ -2,6 +2,7 @@
 #include "plan/machines.h"
 
 #include "base/value.h"
+#include "plan/candidates.h"
 
 namespace yoke {
 
@@ -11,11 +12,8 @@ std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader&
                                                    double seconds) {
   std::map<std::string, ClusterFile> machines;
   for (const std::string& precision : precisions) {
-    const auto set = [](const char* key, const std::string& value) {
-      return Override{.key = key, .value = value, .flag = "the plan", .text = true};
-    };
-    const Job plain =
-        WithKeys(job, {set("node.executor", "single"), set("node.precision", precision)});
+    const Job plain = WithKeys(job, {PlanKey("node.executor", "single", /*text=*/true),
+                                     PlanKey("node.precision", precision, /*text=*/true)});
     const WorldProfile profile = MeasureWorld(plain, data, world, launched, seconds);
     const std::string text = FormatCluster({.title = "this machine",
                                             .command = "yoke plan",

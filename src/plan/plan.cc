@@ -61,9 +61,9 @@ std::string FormatPlan(const Plan& plan, const std::string& command) {
   std::string text = fmt::format("# Written by: {}\n", command);
   for (const std::string& note : plan.notes) text += "# " + note + "\n";
   const Candidate& best = plan.best();
-  Overrides keys = {{.key = "node.executor", .value = best.executor, .flag = "", .text = true},
-                    {.key = "node.precision", .value = best.precision, .flag = "", .text = true},
-                    {.key = "cluster.strategy", .value = best.strategy, .flag = "", .text = true}};
+  Overrides keys = {PlanKey("node.executor", best.executor, /*text=*/true),
+                    PlanKey("node.precision", best.precision, /*text=*/true),
+                    PlanKey("cluster.strategy", best.strategy, /*text=*/true)};
   keys.insert(keys.end(), plan.keys.begin(), plan.keys.end());
   Value use = Table{};
   for (const Override& key : keys) {
@@ -82,7 +82,7 @@ std::string FormatPlan(const Plan& plan, const std::string& command) {
          FormatToml(root);
 }
 
-Overrides PlanKeys(const Value& root, const std::string& path) {
+Overrides KeysOfPlan(const Value& root, const std::string& path) {
   const Value* use = root.Find("use");
   Require(use && use->AsTable(),
           "{}: expected a table [use] with keys of a job, as `yoke plan` writes", path);
@@ -98,6 +98,6 @@ Overrides PlanKeys(const Value& root, const std::string& path) {
   return keys;
 }
 
-Overrides ReadPlanKeys(const std::string& path) { return PlanKeys(ReadToml(path), path); }
+Overrides ReadPlanKeys(const std::string& path) { return KeysOfPlan(ReadToml(path), path); }
 
 }  // namespace yoke

@@ -29,7 +29,7 @@ std::vector<std::vector<std::string>> TableOf(const Plan& plan, size_t most);
 std::string FormatPlan(const Plan& plan, const std::string& command);
 
 /// The keys in [use] of such a text, to set in a job. Throws UserError with file and line.
-Overrides PlanKeys(const Value& root, const std::string& path);
+Overrides KeysOfPlan(const Value& root, const std::string& path);
 /// The same from the file at `path`.
 Overrides ReadPlanKeys(const std::string& path);
 

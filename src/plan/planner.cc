@@ -84,7 +84,7 @@ Plan PlanForProcesses(const PlanOrder& order, const DataSets& data) {
         MeasureMachines(order.job, *data.train, precisions, world, true, order.profile_seconds);
     if (leads) plan = SearchOn(order, data, machines, "", 0);
     const std::string text = BroadcastText(world, leads ? FormatPlan(plan, "rank 0") : "");
-    if (!leads) plan.keys = PlanKeys(ParseToml(text, "the plan"), "the plan");
+    if (!leads) plan.keys = KeysOfPlan(ParseToml(text, "the plan"), "the plan");
   });
   return plan;
 }
@@ -138,7 +138,7 @@ class AutoPlanner : public Planner {
       Predict(order, *data, rate, decision);
     else
       Choose(order, *data, rate, decision);
-    if (IsStopped(run))
+    if (run.StopIsAsked())
       return {.job = WithKeys(given, {}),
               .data = data,
               .messages = {"interrupted before the choice: this run has the defaults"}};
@@ -149,8 +149,6 @@ class AutoPlanner : public Planner {
   }
 
  private:
-  static bool IsStopped(const RunRequest& run) { return run.stop_signal && *run.stop_signal != 0; }
-
   /// Where the default does not fit the job or its devices, the first candidate that does stands
   /// for it.
   static void TakeFitting(const PlanOrder& order, Decision& decision) {
@@ -173,12 +171,12 @@ class AutoPlanner : public Planner {
       whole = std::min(whole, ParseDuration(decision.job.train.String("time_limit"), ""));
     if (first.failure.empty() && !first.ended) decision.progress = from;
     trained_ += kFirstTrial;
-    if (rate && !IsStopped(order.run)) {
+    if (rate && !order.run.StopIsAsked()) {
       ChooseRate(order, data, whole, decision);
       from = decision.progress;
     }
     const bool trains = rate || (first.failure.empty() && !first.ended);
-    if (!trains || IsStopped(order.run) || order.choices.open.empty()) return;
+    if (!trains || order.run.StopIsAsked() || order.choices.open.empty()) return;
     const double budget = decision.job.train.Float("search_share") * whole;
     if (budget < kLeastSearch) {
       decision.messages.push_back(fmt::format(

@@ -25,8 +25,6 @@ constexpr double kRates[] = {0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001}
 
 bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
 
-bool StopIsAsked(const RunRequest& run) { return run.stop_signal && *run.stop_signal != 0; }
-
 void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) {
   Hardware hardware(request.job, request.data, request.machines, request.folder);
   const double noise = request.noise_scale > 0 ? request.noise_scale : kLargeNoise;
@@ -34,7 +32,7 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
                           static_cast<double>(request.data.train->Size());
   double synchronous = 0;  // examples of the default's update, which is the first
   for (Candidate& one : candidates) {
-    if (!one.dropped.empty() || StopIsAsked(request.run)) continue;
+    if (!IsLeft(one) || request.run.StopIsAsked()) continue;
     try {
       const Price price = hardware.Of(one);
       if (synchronous == 0) synchronous = price.examples_per_update;
@@ -159,7 +157,7 @@ class Choice {
       if (one.is_default) standard = &its;
       if (!best || its.last.loss < best->last.loss) best = &its;
     }
-    if (!best && StopIsAsked(request_.run)) return;
+    if (!best && request_.run.StopIsAsked()) return;
     Require(best, "no trial has trained: {}", plan_.candidates[0].dropped);
     const auto candidate = [&](const Entrant* one) {
       return one ? of[one - entrants.data()] : nullptr;
@@ -219,10 +217,8 @@ void NoteUnpriced(Plan& plan) {
 Plan Search(const SearchRequest& request) {
   Plan plan = {.candidates = MakeCandidates(request.job, request.choices),
                .noise_scale = request.noise_scale};
-  request.tell(fmt::format("pricing {} candidates",
-                           std::ranges::count_if(plan.candidates, [](const Candidate& one) {
-                             return one.dropped.empty();
-                           })));
+  request.tell(
+      fmt::format("pricing {} candidates", std::ranges::count_if(plan.candidates, IsLeft)));
   PriceAll(request, plan.candidates);
   Sort(plan.candidates);
   Require(plan.candidates[0].dropped.empty(), "no candidate is left: {}",
@@ -230,7 +226,7 @@ Plan Search(const SearchRequest& request) {
   KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1);
   Choice choice(request, plan);
   const bool rivals = std::ranges::count_if(plan.candidates, IsLeft) > 1;
-  if (request.trial_seconds > 0 && rivals && !StopIsAsked(request.run))
+  if (request.trial_seconds > 0 && rivals && !request.run.StopIsAsked())
     choice.ByTrials();
   else
     choice.ByPrediction();
@@ -240,15 +236,13 @@ Plan Search(const SearchRequest& request) {
 }
 
 FoundRate FindLearningRate(const SearchRequest& request) {
+  const auto keys_of = [](double rate) {
+    return Overrides{PlanKey("train.learning_rate", FormatValue(Value(rate)))};
+  };
   std::vector<Entrant> entrants;
-  std::vector<FoundRate> rates;
-  for (const double rate : kRates) {
-    const Overrides keys = {
-        {.key = "train.learning_rate", .value = FormatValue(Value(rate)), .flag = "the plan"}};
-    rates.push_back({.rate = rate, .keys = keys});
-    entrants.push_back(
-        {.job = WithKeys(request.job, keys), .name = fmt::format("learning rate {:g}", rate)});
-  }
+  for (const double rate : kRates)
+    entrants.push_back({.job = WithKeys(request.job, keys_of(rate)),
+                        .name = fmt::format("learning rate {:g}", rate)});
   Halve({.data = request.data,
          .run = request.run,
          .from = request.from,
@@ -258,11 +252,11 @@ FoundRate FindLearningRate(const SearchRequest& request) {
         entrants);
   const auto best =
       std::ranges::find_if(entrants, [](const Entrant& one) { return one.dropped.empty(); });
-  if (best == entrants.end() && StopIsAsked(request.run)) return {};
+  if (best == entrants.end() && request.run.StopIsAsked()) return {};
   Require(best != entrants.end(), "training fails with every learning rate: {}",
           entrants.back().dropped);
-  FoundRate found = rates[best - entrants.begin()];
-  found.run = best->run;
+  const double rate = kRates[best - entrants.begin()];
+  FoundRate found = {.rate = rate, .keys = keys_of(rate), .run = best->run};
   for (const Entrant& one : entrants) found.trained += one.trained;
   return found;
 }

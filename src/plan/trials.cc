@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "plan/candidates.h"
 #include "train/job/job.h"
 
 namespace yoke {
@@ -64,14 +65,12 @@ class Curve : public Observer {
 
 /// Without all that costs time beside training.
 Job TrialJob(const Job& job, double seconds) {
-  const auto set = [](const char* key, const std::string& value, bool text = false) {
-    return Override{.key = key, .value = value, .flag = "the plan", .text = text};
-  };
   return WithKeys(
-      job, {set("train.time_limit", fmt::format("{}s", seconds), true), set("train.target", ""),
-            set("train.evaluate_every", "1000000"), set("checkpoint.every_epochs", "0"),
-            set("checkpoint.every_steps", "0"), set("checkpoint.every_minutes", "0.0"),
-            set("checkpoint.best", ""), set("checkpoint.keep", "1")});
+      job,
+      {PlanKey("train.time_limit", fmt::format("{}s", seconds), true), PlanKey("train.target", ""),
+       PlanKey("train.evaluate_every", "1000000"), PlanKey("checkpoint.every_epochs", "0"),
+       PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0"),
+       PlanKey("checkpoint.best", ""), PlanKey("checkpoint.keep", "1")});
 }
 
 /// The mean loss of the last third of the time up to a point.

@@ -222,7 +222,7 @@ class TimesOnly : public SimulatedBody {
   }
   /// Why the run ends before its last step, or "".
   std::string StopReason(const Communicator& world) const {
-    if (request_.stop_signal && *request_.stop_signal != 0) return "interrupted";
+    if (request_.StopIsAsked()) return "interrupted";
     return time_limit_ > 0 && world.Now() >= time_limit_ ? "time_limit" : "";
   }
 
