@@ -1,4 +1,5 @@
 """The launchers of each MPI that this build has a library for, and jobs whose ranks are given different words."""
+import contextlib
 import os
 import subprocess
 import time
@@ -39,26 +40,26 @@ def start(test, launcher, ranks, *words, **environment):
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **environment))
 
 
-def ranks_have_ended(launcher):
-    """Whether a launcher has only ended children."""
+def leaves_its_ranks(launcher):
+    """Whether a launcher has children that have ended and that it does not collect, and no others."""
     with open(f"/proc/{launcher.pid}/task/{launcher.pid}/children") as children:
         pids = children.read().split()
     states = []
     for pid in pids:
-        with open(f"/proc/{pid}/stat") as stat:
-            states.append(stat.read().rsplit(")", 1)[1].split()[0])
-    return all(state == "Z" for state in states)
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/stat") as stat:  # collected meanwhile
+            states.append(stat.read().rpartition(")")[2].split()[0])
+    return bool(states) and set(states) == {"Z"}
 
 
 def await_end(launcher, seconds=60, look=5):
-    """Standard output and error. Debian 12's mpirun of Open MPI 4 may never end after an aborted job whose ranks are gone: PMIx 4.2 can
-    crash (one job in 25) or lock itself (one in 500) in PMIx_server_finalize. It is killed if its ranks have ended at two looks."""
+    """Standard output and error. Debian 12's mpirun of Open MPI 4 can wait forever for itself when a job has been aborted (docs/replicas.md):
+    it is killed if all its ranks have ended at two looks in turn."""
     deadline, ended = time.monotonic() + seconds, False
     while True:
         try:
             return launcher.communicate(timeout=look)
         except subprocess.TimeoutExpired:
-            before, ended = ended, ranks_have_ended(launcher)
+            before, ended = ended, leaves_its_ranks(launcher)
             if before and ended:
                 launcher.kill()
             elif time.monotonic() > deadline:

@@ -17,7 +17,7 @@ using Event = std::tuple<int, int, double>;  // rank, source, time
 
 constexpr int kRounds = 30;
 
-/// Each round: a rank computes in pieces, sends to another, and sometimes takes what has come.
+/// Each round: a rank computes in pieces, sends to a drawn rank, and takes what has come.
 void Play(const Communicator& world, bool ahead, std::vector<Event>& events) {
   std::mt19937 random(world.rank());
   std::uniform_real_distribution<double> piece(0, 1);
@@ -28,8 +28,8 @@ void Play(const Communicator& world, bool ahead, std::vector<Event>& events) {
       ahead ? world.WorkAhead(seconds, place) : world.Work(seconds, place);
       if (i == 1) events.emplace_back(world.rank(), -1, world.Now());
     }
-    if (ahead && random() % 2 == 0) world.CatchUp();
-    if (!ahead) random();
+    const bool catches_up = random() % 2 == 0;
+    if (ahead && catches_up) world.CatchUp();
     world.Send(Bytes(round), static_cast<int>(random() % world.size()), 0);
     Message message;
     while (world.TryReceive(kAnySource, 0, message))
