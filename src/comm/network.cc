@@ -17,10 +17,11 @@ constexpr int kRepetitions = 5;  // each figure is their median
 constexpr double kMuchSlower = 3;
 
 /// A timed operation. `apart`: a barrier before each repetition, so that a broadcast's root does
-/// not run ahead.
+/// not run ahead. `prepare` is called before that, and not timed.
 struct Repeated {
   bool apart = false;
   std::function<void()> run;
+  std::function<void()> prepare = [] {};
 };
 
 double Median(std::vector<double> values) {
@@ -44,6 +45,7 @@ std::vector<std::string> Machines(const Communicator& world) {
 double Longest(const Communicator& ranks, const Repeated& work, int64_t count) {
   double spent = 0;
   for (int64_t i = 0; i < count; ++i) {
+    work.prepare();
     if (i == 0 || work.apart) ranks.Barrier();
     const double began = ranks.Now();
     work.run();
@@ -68,16 +70,20 @@ double Time(const Communicator& ranks, double seconds, const Repeated& work) {
   return Median(times);
 }
 
-/// One-way seconds.
-double PingPong(const Communicator& two, int64_t bytes, double seconds) {
-  std::vector<std::byte> message(bytes);
+/// One-way seconds. Each repetition first writes to `touched` bytes of other memory.
+double PingPong(const Communicator& two, int64_t bytes, double seconds, int64_t touched = 0) {
+  constexpr int64_t kLine = 64;
+  std::vector<std::byte> message(bytes), other_memory(touched);
+  const auto touch = [&other_memory] {
+    for (size_t at = 0; at < other_memory.size(); at += kLine) other_memory[at] ^= std::byte{1};
+  };
   const int other = 1 - two.rank();
   const auto there_and_back = [&] {
     if (two.rank() == 0) two.Send(message, other, kPing);
     two.Receive(message, other, two.rank() == 0 ? kPong : kPing);
     if (two.rank() == 1) two.Send(message, other, kPong);
   };
-  return Time(two, seconds, {.run = there_and_back}) / 2;
+  return Time(two, seconds, {.apart = touched > 0, .run = there_and_back, .prepare = touch}) / 2;
 }
 
 /// Measures one pair while the other ranks wait for its result.
@@ -87,7 +93,7 @@ PairSpeed MeasurePair(const Communicator& world, PairSpeed pair, const NetworkPr
   double found[2] = {};
   if (mine) {
     found[0] = PingPong(two, 0, probe.seconds);
-    found[1] = PingPong(two, probe.long_message, probe.seconds);
+    found[1] = PingPong(two, probe.long_message, probe.seconds, probe.touched_between);
   }
   world.Broadcast(std::as_writable_bytes(std::span(found)), pair.first);
   pair.latency = found[0];

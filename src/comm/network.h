@@ -37,6 +37,9 @@ struct NetworkProbe {
   int64_t long_message = 1 << 20;                     ///< Message bytes between pairs.
   std::vector<int64_t> lengths = {4 << 10, 4 << 20};  ///< Bytes of collectives.
   double seconds = 0.02;                              ///< Approximate time of each measurement.
+  /// Not 0: before each long message of a pair both ranks write to so many bytes of other memory,
+  /// as a training step does: the message's own are then no longer in the caches.
+  int64_t touched_between = 0;
 };
 
 /// All ranks call it and get the same report. Pairs are measured one after the other, while the

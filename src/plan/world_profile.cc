@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <span>
 #include <string>
@@ -119,6 +120,17 @@ Job Alone(const Job& job) {
   return MakeJob(std::move(root), job.name, "");
 }
 
+/// Messages of the model's size, sent when a training step has used the caches.
+NetworkProbe ProbeFor(const Job& job, const Reader& data) {
+  constexpr double kShortest = 1 << 16, kLongest = 1 << 26;
+  const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
+  const Cost step = graph.Price(std::min(job.train.Int("batch"), data.Size()));
+  const auto model = static_cast<double>(graph.layout().dense_size() * SizeOf(DType::kF32));
+  return {.long_message = std::llround(std::clamp(model, kShortest, kLongest)),
+          .lengths = {},
+          .touched_between = std::llround(std::min(step.bytes, kLongest))};
+}
+
 MachineProfile MeasureHere(const Job& given, const Reader& data, const ThreadPlan& threads,
                            double seconds) {
   const Job job = Alone(given);
@@ -186,7 +198,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
                            .profile = ProfileOf(profiles[first])});
   }
   const NetworkReport network =
-      world.size() > 1 ? MeasureNetwork(world) : NetworkReport{.machines = {}, .pairs = {}};
+      world.size() > 1 ? MeasureNetwork(world, ProbeFor(job, data)) : NetworkReport{};
   found.network = NetworkOf(network.pairs, launched);
   return found;
 }

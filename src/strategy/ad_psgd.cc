@@ -45,6 +45,7 @@ class AdPsgd : public Strategy {
     if (alone_) return view;
     thread_.Wait();
     landed_at_view_ = Snapshot(copy_);
+    context_.world.Charge(CostOfCopy(size_));
     const Array<float> copy = OnHost(std::span(copy_));
     statistics_.Remember(copy);
     view.values = view.writable = copy;
@@ -130,10 +131,11 @@ class AdPsgd : public Strategy {
   }
 
   /// By half the difference of the two snapshots, whatever happened since: what one of the ranks
-  /// gains the other loses.
+  /// gains the other loses. Charged with the copy that is this rank's snapshot.
   void MoveHalfway(const Message& snapshot, const Communicator& world) {
     const auto count = static_cast<size_t>(size_);
     const ConstValues theirs = ValuesIn(snapshot, count);
+    world.Charge(CostOfCopy(size_));
     world.Charge({.operations = 3.0 * static_cast<double>(size_),
                   .bytes = 4.0 * static_cast<double>(snapshot.bytes.size())});
     const std::lock_guard lock(mutex_);

@@ -87,7 +87,9 @@ void Sgp::Land() {
   Add(All(), AllOf<float>(half_));
   context_.params.Publish();
   const auto count = static_cast<double>(All().count);
-  context_.world.Charge({.operations = 2 * count, .bytes = 20 * count});
+  Cost cost = CostOfCopy(2 * All().count);  // into and out of messages
+  cost += {.operations = 2 * count, .bytes = 20 * count};
+  context_.world.Charge(cost);
 }
 
 void Sgp::Quiesce() {

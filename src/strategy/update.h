@@ -35,6 +35,11 @@ void CountStaleness(std::vector<int64_t>& histogram, int64_t staleness);
 /// Adds updates, examples and staleness, not traffic.
 void AddCounts(const ExchangeCounts& counts, ExchangeCounts& sums);
 
+/// Copying so many values within the host's memory: each is read and written.
+inline Cost CostOfCopy(int64_t values) {
+  return {.bytes = 2.0 * static_cast<double>(values * SizeOf(DType::kF32))};
+}
+
 /// Charges a copy between the host's memory and the device that computes, and returns its virtual
 /// seconds: 0 without such a device, and on a real machine, whose copies take time of their own.
 double ChargeCopy(const Communicator& world, int64_t bytes);

@@ -39,6 +39,14 @@ TEST(Network, MeasuresTheLatencyAndBandwidthOfEachPair) {
   EXPECT_EQ(report.pairs[2].second, 2);
 }
 
+TEST(Network, DoesNotCountTheTimeBetweenMessages) {
+  const NetworkReport report = Measured(
+      {.ranks = 2, .latency = 1e-3, .bytes_per_second = 1e9},
+      {.long_message = 1'000'000, .lengths = {}, .seconds = 0.1, .touched_between = 1 << 16});
+  ASSERT_EQ(report.pairs.size(), 1);
+  EXPECT_NEAR(report.pairs[0].bytes_per_second, 1e6 / 2e-3, 1);
+}
+
 TEST(Network, TellsAlgorithmAndBusBandwidthApart) {
   constexpr int64_t kBytes = 400'000;
   const NetworkReport report =
