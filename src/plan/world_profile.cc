@@ -121,20 +121,17 @@ Job Alone(const Job& job) {
 }
 
 /// Messages of the model's size, sent when a training step has used the caches.
-NetworkProbe ProbeFor(const Job& job, const Reader& data) {
-  constexpr double kShortest = 1 << 16, kLongest = 1 << 26;
-  const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
-  const Cost step = graph.Price(std::min(job.train.Int("batch"), data.Size()));
+NetworkProbe ProbeFor(const Graph& graph, int64_t batch) {
+  constexpr double kShortest = 1 << 16, kLongest = 1 << 26;  // bytes
   const auto model = static_cast<double>(graph.layout().dense_size() * SizeOf(DType::kF32));
   return {.long_message = std::llround(std::clamp(model, kShortest, kLongest)),
           .lengths = {},
-          .touched_between = std::llround(std::min(step.bytes, kLongest))};
+          .touched_between = std::llround(std::min(graph.Price(batch).bytes, kLongest))};
 }
 
-MachineProfile MeasureHere(const Job& given, const Reader& data, const ThreadPlan& threads,
-                           double seconds) {
+MachineProfile MeasureHere(const Job& given, const Graph& graph, const Reader& data,
+                           const ThreadPlan& threads, double seconds) {
   const Job job = Alone(given);
-  const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
   const std::unique_ptr<UpdateRule> rule = RuleOf(job);
   return MeasureMachine(
       {.graph = graph,
@@ -168,6 +165,7 @@ void RequireOnlyTheCpu(const Job& job) {
 WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
                           bool launched, double seconds) {
   const Machines machines(world);
+  const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
   const ThreadPlan threads =
       launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});
   SetKernelThreads(threads.threads);
@@ -180,7 +178,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   const bool computes = place < mine.AtOnce();
   if (computes) {
     const Binding binding(threads);
-    mine.profile = MeasureHere(job, data, threads, seconds);
+    mine.profile = MeasureHere(job, graph, data, threads, seconds);
   }
   world.Barrier();
   const auto profiles =
@@ -197,8 +195,9 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
                            .threads_apart = mine.threads_apart,
                            .profile = ProfileOf(profiles[first])});
   }
+  const int64_t batch = std::min(job.train.Int("batch"), data.Size());
   const NetworkReport network =
-      world.size() > 1 ? MeasureNetwork(world, ProbeFor(job, data)) : NetworkReport{};
+      world.size() > 1 ? MeasureNetwork(world, ProbeFor(graph, batch)) : NetworkReport{};
   found.network = NetworkOf(network.pairs, launched);
   return found;
 }

@@ -45,7 +45,7 @@ class AdPsgd : public Strategy {
     if (alone_) return view;
     thread_.Wait();
     landed_at_view_ = Snapshot(copy_);
-    context_.world.Charge(CostOfCopy(size_));
+    context_.world.Charge(CostOfMemoryCopy(size_));
     const Array<float> copy = OnHost(std::span(copy_));
     statistics_.Remember(copy);
     view.values = view.writable = copy;
@@ -135,9 +135,10 @@ class AdPsgd : public Strategy {
   void MoveHalfway(const Message& snapshot, const Communicator& world) {
     const auto count = static_cast<size_t>(size_);
     const ConstValues theirs = ValuesIn(snapshot, count);
-    world.Charge(CostOfCopy(size_));
-    world.Charge({.operations = 3.0 * static_cast<double>(size_),
-                  .bytes = 4.0 * static_cast<double>(snapshot.bytes.size())});
+    Cost cost = CostOfMemoryCopy(size_);
+    cost += {.operations = 3.0 * static_cast<double>(size_),
+             .bytes = 4.0 * static_cast<double>(snapshot.bytes.size())};
+    world.Charge(cost);
     const std::lock_guard lock(mutex_);
     AddDifference(AllValues(context_.params), 0.5F, theirs, mine_);
     ++landed_;

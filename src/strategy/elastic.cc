@@ -70,7 +70,7 @@ ParamView Elastic::View(const StrategyStep& step) {
   due_ = IsDue(step);
   if (due_) {
     Copy(AllOf<float>(own_), context_.params.values());
-    context_.world.Charge(CostOfCopy(size_));
+    context_.world.Charge(CostOfMemoryCopy(size_));
     ChargeHostCopy();
     Begin();
   }

@@ -59,7 +59,7 @@ void ElasticServer::Prepare() {
 ParamView ElasticServer::View(const StrategyStep& /*step*/) {
   if (Exchanges() && ++steps_ % period_ == 0) {
     std::ranges::copy(AllValues(context_.params), own_.begin());
-    context_.world.Charge(CostOfCopy(size_));
+    context_.world.Charge(CostOfMemoryCopy(size_));
     seconds_copying_ += ChargeCopy(context_.world, BytesOfModel());
     under_way_ = true;
     const bool waits = order_ == ElasticOrder::kRoundRobin;

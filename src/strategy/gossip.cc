@@ -44,7 +44,7 @@ void Gossip::Prepare() {
 ParamView Gossip::View(const StrategyStep& /*step*/) {
   if (!alone()) {
     exchange_->Publish(All());
-    context_.world.Charge(CostOfCopy(std::ssize(All())));
+    context_.world.Charge(CostOfMemoryCopy(std::ssize(All())));
     if (++steps_ % period_ == 0) {
       const int peer = DrawPeer();
       ++offered_[peer];

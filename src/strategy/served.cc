@@ -165,7 +165,7 @@ void Served::Ask(const RequestHeader& head) {
   if (head.what == Request::kPush) {
     ChargeModelCopy();
     AppendGradient(message_, context_.params.View(&context_.gradients), exchanged_, compressor_);
-    context_.world.Charge(CostOfCopy(exchanged_.count()));
+    context_.world.Charge(CostOfMemoryCopy(exchanged_.count()));
   }
   context_.world.Send(message_, 0, kToServer, sizeof head);
   values_ = Values::kAskedFor;
@@ -178,7 +178,7 @@ void Served::TakeAnswer() {
   for (const std::span<float> part : exchanged_.Of(context_.params.values().Host()))
     answer.Take(part);
   answer.End();
-  context_.world.Charge(CostOfCopy(exchanged_.count()));
+  context_.world.Charge(CostOfMemoryCopy(exchanged_.count()));
   ChargeModelCopy();
   context_.params.Publish();
   values_ = Values::kHere;

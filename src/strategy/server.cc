@@ -97,7 +97,7 @@ void ServedModel::Predict(float* dense, double learning_rate) const {
 /// prediction the rule's arrays are read once more.
 Cost ServedModel::PriceOfUpdate() const {
   Cost cost = CostOfUpdate(context_.state, exchanged_.count());
-  cost += CostOfCopy(2 * exchanged_.count());
+  cost += CostOfMemoryCopy(2 * exchanged_.count());
   if (!spread_) return cost;
   const auto again = static_cast<double>(context_.state.names().size() * exchanged_.count());
   cost += {.operations = 2 * again, .bytes = 4 * again};

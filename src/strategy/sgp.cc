@@ -87,7 +87,7 @@ void Sgp::Land() {
   Add(All(), AllOf<float>(half_));
   context_.params.Publish();
   const auto count = static_cast<double>(All().count);
-  Cost cost = CostOfCopy(2 * All().count);  // into and out of messages
+  Cost cost = CostOfMemoryCopy(2 * All().count);  // into and out of messages
   cost += {.operations = 2 * count, .bytes = 20 * count};
   context_.world.Charge(cost);
 }

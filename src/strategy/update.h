@@ -36,7 +36,7 @@ void CountStaleness(std::vector<int64_t>& histogram, int64_t staleness);
 void AddCounts(const ExchangeCounts& counts, ExchangeCounts& sums);
 
 /// Copying so many values within the host's memory: each is read and written.
-inline Cost CostOfCopy(int64_t values) {
+inline Cost CostOfMemoryCopy(int64_t values) {
   return {.bytes = 2.0 * static_cast<double>(values * SizeOf(DType::kF32))};
 }
 
