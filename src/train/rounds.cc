@@ -45,6 +45,11 @@ constexpr double kShortLease = 0.05, kLongLease = 0.2;
 /// Seconds between two status messages to ranks that only serve.
 constexpr double kSecondsBetweenStatus = 0.1;
 constexpr int64_t kMostSteps = 1024;
+/// A rank that waits so many seconds for a lease that it has asked for before its last step asks for
+/// twice as many ahead: on a slow link requests and answers queue behind the model's messages. Those
+/// it has left when others are done took no longer to come.
+constexpr double kLate = 1e-3;
+constexpr int kMostAhead = 64;
 
 template <typename T>
 std::span<const std::byte> BytesOf(const T& value) {
@@ -213,7 +218,8 @@ Order Rounds::Await() {
 void Rounds::Begin(const Order& order) {
   order_ = order;
   dealt_ = order.first;
-  asked_ = wants_end_ = false;
+  asked_ = 0;
+  wants_end_ = false;
 }
 
 void Rounds::Ask(int64_t kind, const StepTotals& mine) {
@@ -227,11 +233,22 @@ Lease Rounds::Next(const StepTotals& mine) {
       return {};
     return {.begin = dealt_, .end = ++dealt_};
   }
-  if (!asked_) Ask(kNext, mine);
-  const auto lease = ValueIn<Lease>(channel_.Receive(0, kAnswer));
-  asked_ = !lease.empty();
-  if (asked_) Ask(kNext, mine);  // early, so that the answer is there in time
+  const bool early = asked_ > 0;
+  if (!early) AskForLeases(mine);
+  const double began = channel_.Now();
+  const auto answer = [this] {
+    --asked_;
+    return ValueIn<Lease>(channel_.Receive(0, kAnswer));
+  };
+  const Lease lease = answer();
+  if (early && channel_.Now() - began > kLate) ahead_ = std::min(2 * ahead_, kMostAhead);
+  if (!lease.empty()) AskForLeases(mine);        // early, so that the answers are there in time
+  while (lease.empty() && asked_ > 0) answer();  // empty, too
   return lease;
+}
+
+void Rounds::AskForLeases(const StepTotals& mine) {
+  for (; asked_ < ahead_; ++asked_) Ask(kNext, mine);
 }
 
 void Rounds::AskToMeet() {

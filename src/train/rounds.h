@@ -81,6 +81,7 @@ class Rounds {
   class Service;
   void Begin(const Order& order);
   void Ask(int64_t kind, const StepTotals& mine = {});
+  void AskForLeases(const StepTotals& mine);
   void AwaitTheOthers();
 
   Communicator channel_;
@@ -89,7 +90,8 @@ class Rounds {
   Order order_ = {};
   int64_t dealt_ = 0;
   double met_at_ = 0;
-  bool asked_ = false;  // a request is pending
+  int asked_ = 0;  // requests for leases that are pending
+  int ahead_ = 1;  // and how many there should be
   bool wants_end_ = false;
 };
 

@@ -15,6 +15,7 @@ struct Dealt {
   std::vector<std::vector<int64_t>> steps;  ///< By rank.
   std::vector<StepTotals> told = {};        ///< To rank 0; `dealt` is how far the round was.
   std::vector<StepTotals> met = {};
+  double seconds = 0;
 };
 
 struct Round {
@@ -23,12 +24,15 @@ struct Round {
   int team = 1;
   int64_t first = 0, last = 1;
   double seconds = 1;  ///< Of a step of the first team; each next one takes half as long more.
+  double latency = 0;
 };
 
 /// A round in virtual time, in which no wait may last for more than 20 s. A step's loss is 2.
 Dealt Deal(const Round& round) {
   Dealt dealt{.steps = decltype(dealt.steps)(round.ranks)};
-  Simulate({.ranks = round.ranks, .timeout = 20}, [&](const Communicator& world) {
+  const SimulatedRanks cluster = {
+      .ranks = round.ranks, .timeout = 20, .latency = round.latency};
+  Simulate(cluster, [&](const Communicator& world) {
     const int rank = world.rank();
     Rounds rounds(world, {.servers = round.servers,
                           .team = round.team,
@@ -52,7 +56,7 @@ Dealt Deal(const Round& round) {
         ++totals.examples;
       }
     const std::vector<StepTotals> met = rounds.Meet(totals);
-    if (rank == 0) dealt.met = met;
+    if (rank == 0) dealt.met = met, dealt.seconds = rounds.met_at();
     hear({.kind = Order::kEnd});
   });
   return dealt;
@@ -98,6 +102,15 @@ TEST(Rounds, DealNothingToThoseThatServe) {
     EXPECT_EQ(dealt.met[0].dealt, round.last);
     EXPECT_EQ(dealt.met[0].examples, 0);
   }
+}
+
+/// A request and its answer take longer than a step: ranks ask for several steps ahead.
+TEST(Rounds, DealAheadOverASlowLink) {
+  const Round round = {.ranks = 3, .last = 400, .seconds = 0.01, .latency = 0.012};
+  const Dealt dealt = Deal(round);
+  EXPECT_EQ(OfAllTeams(dealt, round), All(round));
+  const double ideal = 0.01 * 400 / (1 + 1 / 1.5 + 1 / 2.0);  // the teams' steps differ
+  EXPECT_LT(dealt.seconds, 1.15 * ideal);
 }
 
 /// A round is longer than the longest wait: who serves hears of it all the time.
