@@ -38,7 +38,7 @@ struct Settings {
   double latency = 50e-6, bandwidth = 1.25e9;
   double step_seconds = 0, operations = 1e11, memory = 1e10, copies = 1e10, device_link = 0;
   double polling = 0;
-  int ranks_per_node = 1, cores = 0, shared_cores = 0;
+  int ranks_per_node = 1, cores = 0;
   bool fair_links = false;
   std::vector<std::string> devices;
   std::string losses;
@@ -81,7 +81,6 @@ void Declare(CLI::App& app, Settings& to) {
     return Refusal(text, false);
   });
   number("--cores", to.cores, "Of a node; 0: one for each charge");
-  number("--shared-cores", to.shared_cores, "Of all nodes together, in place of --cores");
   number("--polling", to.polling, "Fraction of a core that a rank's waiting takes");
   number("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
   rate("--slow-factor", to.slow_factor, "Of --slow-rank");
@@ -197,7 +196,6 @@ int Main(int argc, char** argv) {
                             .fair_links = settings.fair_links,
                             .ranks_per_node = settings.ranks_per_node,
                             .cores = settings.cores,
-                            .shared_cores = settings.shared_cores,
                             .polling = settings.polling,
                             .copy_bytes_per_second = settings.copies,
                             .device_bytes_per_second = settings.device_link};

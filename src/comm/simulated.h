@@ -51,13 +51,11 @@ struct SimulatedRanks {
   /// Charges of a node that run at once; others take turns of kTurn seconds
   /// (longer ones of work of more than 100 s). 0: any number.
   int cores = 0;
-  /// As cores, but of all nodes together: for nodes that are namespaces of one machine, with cards
-  /// of their own. Then `cores` has no effect.
-  int shared_cores = 0;
   /// The fraction of a core that a rank's waiting threads take, because they poll (one at a time,
   /// as over MPI). It slows charges down where no core is free.
   double polling = 0;
-  /// Sending and receiving a message of another rank each copy it once, on a core, at this speed.
+  /// Sending a message copies it once, on a core, at this speed; receiving that of another rank does
+  /// so again.
   double copy_bytes_per_second = 1e18;
   /// The time of passes over examples on named devices; null: `service` times them all, as on one
   /// CPU. Strategies' arithmetic is timed by `service` in any case.

@@ -146,25 +146,11 @@ TEST(SimulatedNodes, RanksShareTheCores) {
   EXPECT_NEAR(SecondsOfWork(5, 2, 1), 4, 1e-9);  // the last node has one
 }
 
-TEST(SimulatedNodes, NodesShareTheCoresOfOneMachine) {
-  const auto seconds_of_work = [](int ranks) {
-    return Simulate({.ranks = ranks, .service = SteadyService(1, 1e18), .shared_cores = 2},
-                    [](const Communicator& world) { world.Charge({.operations = 2}); });
-  };
-  EXPECT_NEAR(seconds_of_work(2), 2, 1e-9);
-  EXPECT_NEAR(seconds_of_work(3), 3, 0.01);  // they take turns
-  EXPECT_NEAR(seconds_of_work(4), 4, 1e-9);
-  // Each still has a card of its own.
-  EXPECT_EQ(
-      ArrivalsAtRank0({.ranks = 3, .latency = 0.5, .bytes_per_second = 10000, .shared_cores = 2}),
-      (std::vector<double>{1.5, 2.5}));
-}
-
 /// Seconds that rank 0 works for, while rank 1 and two threads of rank 2 wait for it.
 double SecondsBesideWaiters(int cores) {
   double seconds = 0;
   const SimulatedRanks ranks{
-      .ranks = 3, .service = SteadyService(1, 1e18), .shared_cores = cores, .polling = 0.25};
+      .ranks = 3, .service = SteadyService(1, 1e18), .ranks_per_node = 3, .cores = cores, .polling = 0.25};
   Simulate(ranks, [&](const Communicator& world) {
     if (world.rank() == 0) {
       world.Sleep(0.001);

@@ -7,55 +7,31 @@
 #include <exception>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
-#include "base/fiber.h"
 #include "base/thread.h"
-#include "comm/fair_links.h"
 #include "comm/lost.h"
 #include "comm/mailbox.h"
 #include "comm/simulated/agenda.h"
 #include "comm/simulated/cores.h"
+#include "comm/simulated/delivery.h"
 #include "comm/simulated/joint.h"
-#include "comm/simulated/links.h"
 #include "comm/simulated/losses.h"
+#include "comm/simulated/task.h"
 #include "comm/simulated/timeline.h"
 #include "kernels/threads.h"
 
 namespace yoke {
 
-/// A thread of execution with its own clock.
-struct Task {
-  Task(FiberStacks& stacks, std::function<void()> body) : fiber(stacks, std::move(body)) {}
-
-  int rank = 0;
-  double now = 0;
-  double wake = 0;     // when it runs next
-  uint64_t order = 0;  // of starting: of equal times the first started runs first
-  size_t place = 0;    // in the agenda
-  bool ended = false;
-  bool ahead = false;                 // the others have not reached `now`
-  bool main = false;                  // the rank itself, not a thread that it spawned
-  const MessageKey* wants = nullptr;  // while it waits for a message
-  Task* awaited_by = nullptr;         // while another waits for its end
-  int kernel_threads = 0;             // 0: those of a new thread
-  Fiber fiber;
-};
-
 /// Of one run. All but its constructor is called on its own thread.
 class Simulation {
  public:
   explicit Simulation(const SimulatedRanks& options)
-      : options_(options),
-        stacks_(options.ranks),
-        fair_links_(options.Nodes(), options.bytes_per_second, options.latency),
-        links_(std::in_place, options_),
-        losses_(options_) {
+      : options_(options), stacks_(options.ranks), losses_(options_), delivery_(options_, losses_) {
     Clear();
   }
 
@@ -176,10 +152,10 @@ class Simulation {
     WaitUntil(task, task.now + seconds);
   }
 
-  /// What it costs a task to copy a message from or to another rank.
-  void Copy(Task& task, int other, int64_t bytes) {
-    if (other != task.rank && options_.copy_bytes_per_second < kCopiesAreFree)
-      Work(task, static_cast<double>(bytes) / options_.copy_bytes_per_second);
+  /// What it costs a task to copy a message.
+  void Copy(Task& task, int64_t bytes) {
+    const double seconds = delivery_.CopySeconds(bytes);
+    if (seconds > 0) Work(task, seconds);
   }
 
   bool Dead(const Task& task) const { return losses_.Dead(task.rank); }
@@ -189,11 +165,11 @@ class Simulation {
   }
 
   void Send(Task& from, int to, Letter letter) {
-    Copy(from, to, letter.billed);
+    Copy(from, letter.billed);
     if (Dead(from)) return;
     Mailbox& mail = ranks_[to].mail;
     Letter& sent = mail.Put(std::move(letter));
-    Deliver(from, to, sent);
+    delivery_.Send(from.now, from.rank, to, sent);
     if (!options_.fair_links) mail.Sort();
     for (Task* task : ranks_[to].waiting)
       if (Mailbox::Fits(*task->wants, sent.key)) {
@@ -212,7 +188,7 @@ class Simulation {
       const double arrival = place == mail.End() ? kNever : place->arrival;
       if (arrival <= task.now) {
         message = mail.Take(place);
-        Copy(task, message.source, message.Billed());
+        if (message.source != task.rank) Copy(task, message.Billed());
         return true;
       }
       if (failed_ < 0 && losses_.known()) ThrowLost(task);
@@ -267,35 +243,16 @@ class Simulation {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  static constexpr double kMostTurns = 1e5;       // of a piece of work
-  static constexpr double kLongest = 1e7;         // seconds of a piece of work
-  static constexpr double kCopiesAreFree = 1e18;  // bytes per second
+  static constexpr double kMostTurns = 1e5;  // of a piece of work
+  static constexpr double kLongest = 1e7;    // seconds of a piece of work
 
   struct Rank {
     Mailbox mail;
     std::vector<Task*> waiting;  // for messages
   };
 
-  Route RouteOf(int from, int to) const {
-    return {.connection = int64_t{from} * options_.ranks + to,
-            .sender = NodeOf(from),
-            .receiver = NodeOf(to)};
-  }
-
   TimelineSpan Computes(const Task& task) const {
     return {options_.timeline, losses_.First(task.rank), Activity::kComputing, task.now};
-  }
-
-  /// Sets when a message arrives that is sent now.
-  void Deliver(const Task& from, int to, Letter& letter) {
-    const Route route = RouteOf(from.rank, to);
-    const auto bytes = static_cast<double>(letter.billed);
-    if (route.sender == route.receiver)
-      letter.arrival = from.now;
-    else if (options_.fair_links)
-      fair_links_.Send(from.now, route, bytes, letter.arrival);
-    else
-      letter.arrival = Sent(from.rank, links_->SendInOrder(from.now, route, bytes));
   }
 
   [[noreturn]] static void ThrowLost(const Task& task) {
@@ -305,19 +262,7 @@ class Simulation {
   /// The last one has come: exchanges the data, and sets when each rank runs next.
   void Complete(const JointCall& call, JointArrivals<Task>& all) {
     call.combine(all.data);
-    const bool copies = options_.copy_bytes_per_second < kCopiesAreFree;
-    const RoundTimes::Network network = {
-        .send =
-            [this](double now, int from, int to, double bytes) {
-              if (NodeOf(from) == NodeOf(to)) return now;
-              return Sent(from, links_->Send(now, NodeOf(from), NodeOf(to), bytes));
-            },
-        .uncontended = [this](int from, int to, double bytes) -> std::pair<double, double> {
-          if (NodeOf(from) == NodeOf(to)) return {0, 0};
-          return links_->Uncontended(NodeOf(from), NodeOf(to), bytes);
-        },
-        .copy_bytes_per_second = copies ? options_.copy_bytes_per_second : 0,
-        .unbooked = SimulatedRanks::kPacket};
+    const RoundTimes::Network network = delivery_.ForJoint();
     RoundTimes times(call.members, all.come, network);
     call.rounds(times, all.bytes);
     times.SimulateMessages();
@@ -330,16 +275,7 @@ class Simulation {
     all.complete = true;
   }
 
-  /// Records a message of this rank; returns when it arrives.
-  double Sent(int rank, const Links::Trip& trip) const {
-    if (options_.timeline) options_.timeline->Sends(losses_.First(rank), trip.begin, trip.end);
-    return trip.arrival;
-  }
-
-  int NodeOf(int rank) const { return options_.NodeOf(losses_.First(rank)); }
-  Cores& CoresOf(int rank) {
-    return shared_cores_.free.empty() ? cores_[NodeOf(rank)] : shared_cores_;
-  }
+  Cores& CoresOf(int rank) { return cores_[delivery_.NodeOf(rank)]; }
 
   void WaitForMessage(Task& task, const MessageKey& key, double until) {
     std::vector<Task*>& waiting = ranks_[task.rank].waiting;
@@ -391,8 +327,7 @@ class Simulation {
   /// that.
   bool Continue() {
     if (failed_ >= 0 || !losses_.Continue(last_)) return false;
-    fair_links_ = FairLinks(options_.Nodes(), options_.bytes_per_second, options_.latency);
-    links_.emplace(options_);
+    delivery_.Clear();
     arrivals_.clear();
     Clear();
     return true;
@@ -405,8 +340,6 @@ class Simulation {
     cores_.clear();
     cores_.resize(options_.Nodes());
     for (int i = 0; i < options_.Nodes(); ++i) cores_[i].free.resize(options_.NodeAt(i).cores);
-    shared_cores_ = {};
-    shared_cores_.free.resize(options_.shared_cores);
   }
 
   /// Until the task waits or ends.
@@ -450,10 +383,8 @@ class Simulation {
   FiberStacks stacks_;
   std::vector<Rank> ranks_;
   std::vector<Cores> cores_;  // by node
-  FairLinks fair_links_;
-  std::optional<Links> links_;
   Losses losses_;
-  Cores shared_cores_;   // of all nodes; none: nodes have their own
+  Delivery delivery_;
   Agenda<Task> agenda_;  // of all tasks that have not ended
   std::unordered_map<uint64_t, std::shared_ptr<JointArrivals<Task>>> arrivals_;  // by context
   std::unordered_map<uint64_t, std::weak_ptr<const Members>> members_;           // by context
