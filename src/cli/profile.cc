@@ -86,6 +86,7 @@ Json ToObject(const ProfileOrder& order, const Job& job, const WorldProfile& fou
   object["bytes_per_second"] = network.bytes_per_second;
   if (network.copy_bytes_per_second > 0)
     object["copy_bytes_per_second"] = network.copy_bytes_per_second;
+  if (network.polling > 0) object["polling"] = network.polling;
   for (const MeasuredNode& node : found.nodes) object["machines"].push_back(ToObject(node));
   return object;
 }

@@ -254,11 +254,18 @@ void TakeNetwork(const Value& table, ClusterFile& cluster) {
        .fallback = false,
        .help = "Messages share a card evenly, in place of one after another."},
       Rate("copy_bytes_per_second", "At which a core copies a message that is sent or received."),
+      {.name = "polling",
+       .type = kFloat,
+       .fallback = 0.0,
+       .help = "Part of a core that a replica's waiting thread takes where no core is free.",
+       .minimum = 0,
+       .maximum = 0.9},
       Sub("racks", "Racks whose nodes share an uplink."),
       Sub("regions", "Regions whose nodes share a link of a WAN.")};
   const Options options("network", table, specs);
   cluster.latency = options.Float("latency");
   cluster.fair_links = options.Bool("fair_links");
+  cluster.polling = options.Float("polling");
   if (options.Has("copy_bytes_per_second"))
     cluster.copy_bytes_per_second = options.Float("copy_bytes_per_second");
   std::vector<double> cards;
@@ -359,6 +366,7 @@ SimulatedRanks ClusterFile::Simulated(uint64_t seed) const {
   SimulatedRanks cluster = {.ranks = Ranks(),
                             .latency = latency,
                             .fair_links = fair_links,
+                            .polling = polling,
                             .copy_bytes_per_second = copy_bytes_per_second,
                             .groups = groups};
   cluster.bytes_per_second = kinds[0].network_bytes_per_second;  // with fair_links all nodes'

@@ -39,6 +39,7 @@ struct ClusterFile {
   double latency = 0;
   bool fair_links = false;
   double copy_bytes_per_second = 1e18;
+  double polling = 0;
   std::vector<NodeGroups> groups;  ///< Racks, then regions.
   ClusterFailures failures;
 

@@ -11,8 +11,6 @@
 namespace yoke {
 namespace {
 
-constexpr double kNoJitter = 0.01;  // of the logarithm
-
 std::string Quoted(const std::string& text) { return FormatValue(Value(text)); }
 
 /// In one line of a comment.
@@ -43,7 +41,7 @@ std::string StepComments(const MachineProfile& profile) {
 std::string NodeText(const MeasuredNode& node) {
   const MachineProfile& profile = node.profile;
   const SpeedCurve curve = node.Curve();
-  const double sigma = node.Jitter();
+  const double sigma = profile.step.sigma;
   std::string text = "\n" + StepComments(profile) + "[[nodes]]\n";
   text += fmt::format("title = {}\ncount = 1\n", Quoted(node.host));
   text += fmt::format("ranks = {}  # replicas on this machine\n", node.ranks);
@@ -70,6 +68,9 @@ std::string NetworkText(const MeasuredNetwork& network) {
   if (network.copy_bytes_per_second > 0)
     text += Line("copy_bytes_per_second", network.copy_bytes_per_second,
                  "measured: a message is copied when it is sent and when it is received");
+  if (network.polling > 0)
+    text += Line("polling", network.polling,
+                 "measured: part of a core that a waiting replica takes from one that computes");
   return text;
 }
 
@@ -77,10 +78,6 @@ std::string NetworkText(const MeasuredNetwork& network) {
 
 int MeasuredNode::AtOnce() const {
   return std::max(1, usable_cores / std::max(1, profile.threads));
-}
-
-double MeasuredNode::Jitter() const {
-  return profile.step.sigma < kNoJitter ? 0 : profile.step.sigma;
 }
 
 SpeedCurve MeasuredNode::Curve() const {

@@ -21,8 +21,6 @@ struct MeasuredNode {
   int AtOnce() const;
   /// The key `cores`: pieces of work that run at once.
   int Cores() const { return threads_apart ? usable_cores : AtOnce(); }
-  /// The sigma of the key `jitter`; 0: constant, which it is below 1 %.
-  double Jitter() const;
   /// The curve with its title.
   SpeedCurve Curve() const;
 };
@@ -32,6 +30,7 @@ struct MeasuredNetwork {
   double latency = 0;     ///< Seconds, one way.
   double bytes_per_second = 0;
   double copy_bytes_per_second = 0;  ///< 0: none.
+  double polling = 0;                ///< Part of a core that a rank's waiting thread takes.
   std::string source;                ///< A sentence on where the figures are from.
 };
 

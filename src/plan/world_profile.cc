@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <set>
 #include <span>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/median.h"
 #include "base/registry.h"
 #include "kernels/threads.h"
+#include "plan/polling.h"
 #include "tensor/devices.h"
 #include "train/epoch_cursor.h"
 #include "train/record/machine.h"
@@ -21,6 +23,8 @@
 
 namespace yoke {
 namespace {
+
+constexpr double kForPolling = 0.15;  // of the time for computing
 
 std::vector<std::string> GatherTexts(const Communicator& world, const std::string& mine) {
   std::vector<std::string> texts;
@@ -37,6 +41,12 @@ std::vector<std::vector<Number>> GatherNumbers(const Communicator& world,
     all.emplace_back(one.size() / sizeof(Number));
     std::ranges::copy(one, std::as_writable_bytes(std::span(all.back())).begin());
   }
+  return all;
+}
+
+std::vector<double> Joined(const std::vector<std::vector<double>>& lists) {
+  std::vector<double> all;
+  for (const auto& one : lists) all.insert(all.end(), one.begin(), one.end());
   return all;
 }
 
@@ -75,6 +85,13 @@ MachineProfile ProfileOf(const std::vector<double>& n) {
   return profile;
 }
 
+/// Names the running kernel: containers of a computer have the same.
+std::string KernelId() {
+  std::string id;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
+  return id.empty() ? HostName() : id;
+}
+
 /// The machines of a world.
 struct Machines {
   explicit Machines(const Communicator& world) {
@@ -82,12 +99,14 @@ struct Machines {
     std::vector<int> numbers = {mine.quota};
     numbers.insert(numbers.end(), mine.mask.begin(), mine.mask.end());
     const std::vector<std::string> hosts = GatherTexts(world, HostName());
+    const std::vector<std::string> ids = GatherTexts(world, KernelId());
     const auto allowances = GatherNumbers(world, numbers);
     for (size_t rank = 0; rank < hosts.size(); ++rank) {
       const auto known = std::ranges::find(names, hosts[rank]);
       of_rank.push_back(static_cast<int>(known - names.begin()));
       if (known == names.end()) {
         names.push_back(hosts[rank]);
+        kernels.push_back(ids[rank]);
         quotas.push_back(allowances[rank][0]);
         ranks.emplace_back();
         processors.emplace_back();
@@ -97,16 +116,20 @@ struct Machines {
     }
   }
 
-  /// Cores of this rank's machine that its ranks may use together.
+  /// Cores of this rank's machine that its ranks may use together: machines that are containers of
+  /// one computer share them.
   int UsableCores(int machine) const {
     std::set<int> cores;
     for (const Place& place : FindTopology().places)
       if (processors[machine].contains(place.id)) cores.insert(place.core);
-    const int count = std::max(1, static_cast<int>(cores.size()));
+    int sharing = 0;
+    for (size_t other = 0; other < names.size(); ++other)
+      sharing += kernels[other] == kernels[machine] && processors[other] == processors[machine];
+    const int count = std::max(1, static_cast<int>(cores.size()) / sharing);
     return quotas[machine] > 0 ? std::min(count, quotas[machine]) : count;
   }
 
-  std::vector<std::string> names;
+  std::vector<std::string> names, kernels;
   std::vector<int> quotas;
   std::vector<std::vector<int>> ranks;
   std::vector<std::set<int>> processors;  // in the masks of its ranks
@@ -176,10 +199,14 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   const auto& neighbours = machines.ranks[here];
   const auto place = std::ranges::find(neighbours, world.rank()) - neighbours.begin();
   const bool computes = place < mine.AtOnce();
-  if (computes) {
+  const int64_t batch = std::min(job.train.Int("batch"), data.Size());
+  const NetworkProbe probe = ProbeFor(graph, batch);
+  const Communicator computing = world.Split(computes ? 0 : 1, world.rank());
+  const auto measure = [&](double share) {
     const Binding binding(threads);
-    mine.profile = MeasureHere(job, graph, data, threads, seconds);
-  }
+    return MeasureHere(job, graph, data, threads, share * seconds);
+  };
+  if (computes) mine.profile = measure(1);
   world.Barrier();
   const auto profiles =
       GatherNumbers(world, computes ? Numbers(mine.profile) : std::vector<double>());
@@ -195,10 +222,19 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
                            .threads_apart = mine.threads_apart,
                            .profile = ProfileOf(profiles[first])});
   }
-  const int64_t batch = std::min(job.train.Int("batch"), data.Size());
-  const NetworkReport network =
-      world.size() > 1 ? MeasureNetwork(world, ProbeFor(graph, batch)) : NetworkReport{};
+  const NetworkReport network = world.size() > 1 ? MeasureNetwork(world, probe) : NetworkReport{};
   found.network = NetworkOf(network.pairs, launched);
+  std::vector<double> polling;
+  if (launched && computes && computing.size() > 1) {
+    const double alone = mine.profile.step.seconds;
+    // Within a machine, copies are measured apart. Two messages a step: a request and an answer.
+    const int64_t bytes = machines.names.size() > 1 ? probe.long_message : 0;
+    const double pause = std::max(alone / 2, double(bytes) / network.median_bytes_per_second);
+    const auto beside = [&] { return measure(kForPolling).step.seconds; };
+    polling = {MeasurePolling(computing, {bytes, pause}, alone, beside)};
+  }
+  polling = Joined(GatherNumbers(world, polling));
+  if (!polling.empty()) found.network.polling = Median(polling);
   return found;
 }
 

@@ -39,6 +39,7 @@ MeasuredCluster Cluster() {
                       .latency = 2e-6,
                       .bytes_per_second = 3e9,
                       .copy_bytes_per_second = 6e9,
+                      .polling = 0.125,
                       .source = "Between processes."}};
 }
 
@@ -55,6 +56,8 @@ TEST(ClusterWriter, IsReadBack) {
   EXPECT_EQ(file.Ranks(), 4);
   EXPECT_EQ(file.latency, 2e-6);
   EXPECT_EQ(file.copy_bytes_per_second, 6e9);
+  EXPECT_EQ(file.polling, 0.125);
+  EXPECT_EQ(file.Simulated(1).polling, 0.125);
   const NodeKind& first = file.kinds[0];
   EXPECT_EQ(first.ranks, 3);
   EXPECT_EQ(first.cores, 4);  // 8 cores, 2 threads a replica
@@ -62,7 +65,7 @@ TEST(ClusterWriter, IsReadBack) {
   EXPECT_EQ(first.jitter, "lognormal");
   EXPECT_EQ(first.sigma, 0.05);
   EXPECT_EQ(first.network_bytes_per_second, 3e9);
-  EXPECT_EQ(file.kinds[1].jitter, "constant");
+  EXPECT_EQ(file.kinds[1].sigma, 0.002);
   const SpeedCurve& curve = first.curves.at("");
   EXPECT_EQ(curve.operations_per_second, 1.234e11);
   EXPECT_EQ(curve.bytes_per_second, 2e10);
