@@ -164,9 +164,7 @@ def goodput(arguments, runs):
                 if more and at:
                     keys["checkpoint.every_minutes"] = round(young(period, write) / 60, 4)
                 one = runs.run(TIMES_JOB, cluster(NODES, speed, MEMORY, at, more), strategy, keys, "--times-only")
-                # The program counts a lost node's steps since the last meeting, up to that where its loss is noticed; no model has them.
-                unmet = (settings.get("cluster.period", 1) - 1) * one.get("lost", 0)
-                rates.append(one if "error" in one else (one["epochs"] * EXAMPLES / BATCH - unmet) / one["virtual_seconds"])
+                rates.append(one if "error" in one else one["epochs"] * EXAMPLES / BATCH / one["virtual_seconds"])
             if isinstance(rates[1], dict):
                 print(f"| {named(period)} | {step:.3g} | {method} | {rates[1]['error']} | | | | |", flush=True)
                 continue

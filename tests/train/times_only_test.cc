@@ -115,6 +115,20 @@ TEST_F(TimesOnlyTest, LosesNodesAndGoesOn) {
   }
 }
 
+/// Steps of replicas of their own count, but those of a lost node since it last exchanged.
+TEST_F(TimesOnlyTest, CountsTheStepsThatReachTheModel) {
+  const Overrides job = {{"cluster.strategy", "local_sgd"}, {"cluster.period", "4"}};
+  request_.steps = 8;
+  const double step = Train(true, job).virtual_seconds / 8;
+  request_.steps = 12;
+  for (const int done : {5, 6, 7}) {  // of these one to three since the first exchange
+    Fail({{2, (done + 0.5) * step}});
+    const EndEvent end = Train(true, job);
+    const double before = 4 * done - (done - 4), after = 3 * (12 - done);
+    EXPECT_NEAR(end.epochs * 640 / 16, before + after, 0.01) << done;
+  }
+}
+
 /// A node that fails while rank 0 writes does not end the writing early.
 TEST_F(TimesOnlyTest, WritesACheckpointToItsEnd) {
   const Overrides job = {{"checkpoint.every_steps", "5"}};

@@ -19,6 +19,7 @@ class Dealer {
         team_done_(leases_.size()),
         asked_(ranks),
         rank_done_(ranks),
+        rank_alone_(ranks),
         next_(done),
         done_(done) {}
 
@@ -41,8 +42,11 @@ class Dealer {
     return lease[which];
   }
 
-  /// A rank has ended a step. Its team has, when the first of it has.
-  void Ended(int rank) {
+  /// A rank has ended a step, and `exchanged` with others in it. Its team has, when the first of it
+  /// has.
+  void Ended(int rank, bool exchanged) {
+    ++ranks_done_;
+    rank_alone_[rank] = exchanged ? 0 : rank_alone_[rank] + 1;
     if (++rank_done_[rank] <= team_done_[TeamOf(rank)]) return;
     ++team_done_[TeamOf(rank)];
     ++done_;
@@ -50,6 +54,9 @@ class Dealer {
 
   int64_t dealt() const { return next_; }
   int64_t done() const { return done_; }  ///< Steps ended by a rank.
+  /// Of this world, counted for each rank; and those of one rank since it last exchanged.
+  int64_t ranks_done() const { return ranks_done_; }
+  int64_t alone(int rank) const { return rank_alone_[rank]; }
 
  private:
   size_t TeamOf(int rank) const { return (rank - roles_.servers) / roles_.team; }
@@ -59,6 +66,8 @@ class Dealer {
   std::vector<int64_t> team_done_;            // by team
   std::vector<size_t> asked_;                 // by rank
   std::vector<int64_t> rank_done_;            // by rank
+  std::vector<int64_t> rank_alone_;           // by rank: since it has exchanged
+  int64_t ranks_done_ = 0;
   int64_t next_, done_;
   int64_t last_ = 0;
 };

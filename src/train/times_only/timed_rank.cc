@@ -1,6 +1,7 @@
 // TimedRank: what Replica does, without gradients.
 #include "train/times_only/timed_rank.h"
 
+#include <utility>
 #include <vector>
 
 namespace yoke {
@@ -40,6 +41,11 @@ void TimedRank::Step(const StrategyStep& step) {
   work_.learning_rate = step.learning_rate;
   executor_.Step(model_.batch, view, work_);
   strategy_->Step(step);
+}
+
+bool TimedRank::HasExchanged() {
+  const int64_t messages = strategy_->Counts().traffic.messages_sent;
+  return std::exchange(messages_, messages) != messages;
 }
 
 /// With the sum for the distance of replicas (Replica::Exchange).

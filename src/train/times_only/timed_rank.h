@@ -20,6 +20,8 @@ class TimedRank {
   /// the ranks take the mean of their values.
   void Begin(bool mean);
   void Step(const StrategyStep& step);
+  /// Whether it has sent a message since this was last asked.
+  bool HasExchanged();
   /// After the last step before a meeting, at it, and after it.
   void Idle() { strategy_->Idle(); }
   void Settle();
@@ -39,6 +41,7 @@ class TimedRank {
   ChargedExecutor executor_;
   std::unique_ptr<Strategy> strategy_;
   ExecutorStep work_;
+  int64_t messages_ = 0;  // sent
 };
 
 }  // namespace yoke

@@ -55,9 +55,18 @@ struct World {
     epoch_steps = std::max<int64_t>(1, (context.data.train->Size() + step - 1) / step);
   }
 
-  Progress progress() const {
-    const auto steps = static_cast<double>(dealer.done() - begun.steps);
-    return {.steps = dealer.done(), .examples = begun.examples + steps * step_examples};
+  /// Replicas of their own count each rank's steps, without those that lost ranks had not
+  /// exchanged.
+  Progress progress(const std::vector<int>& lost = {}) const {
+    Progress now = {.steps = dealer.done(), .examples = begun.examples};
+    if (StrategyOf(job).replicas_differ) {
+      int64_t steps = dealer.ranks_done();
+      for (const int rank : lost) steps -= dealer.alone(rank);
+      now.examples += static_cast<double>(steps * model.batch.size);
+    } else {
+      now.examples += static_cast<double>(dealer.done() - begun.steps) * step_examples;
+    }
+    return now;
   }
 
   const Job job;
@@ -119,7 +128,7 @@ class TimesOnly : public SimulatedBody {
   /// Called by the first rank that enters it.
   void NextWorld(const Communicator& world, const SimulatedPlace& place) {
     number_ = place.world;
-    Progress progress = world_->progress();
+    Progress progress = world_->progress(place.lost);
     const std::string lost =
         fmt::format("rank {} of {} is lost", fmt::join(place.lost, ", "), world_->counts.size());
     mean_ = !std::exchange(has_model_, false);
@@ -153,7 +162,7 @@ class TimesOnly : public SimulatedBody {
     for (int64_t s; (s = here.dealer.Next(world.rank(), over)) >= 0;) {
       NoticeLosses(world);
       rank.Step(SettingsOf(s));
-      here.dealer.Ended(world.rank());
+      here.dealer.Ended(world.rank(), rank.HasExchanged());
       if (context_.timeline && number_ == 0) context_.timeline->Step(world.rank());
     }
     rank.Idle();
