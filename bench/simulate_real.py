@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Simulated steps against real ones on this machine: threads of a process, and processes of an MPI.
+"""Simulated steps against real ones on this machine: threads, processes of an MPI, and "hosts" with limited links (tools/hosts).
 
-usage: bench/simulate_real.py [--replicas 2] [--worlds threads,mpi] [--strategies NAMES] [--runs 3] [--set KEY=VALUE]...
+usage: bench/simulate_real.py [--replicas 2] [--worlds threads,mpi,hosts:1gbit] [--strategies NAMES] [--examples 9600] [--runs 3]
+                              [--times-only] [--set KEY=VALUE]...
 
-`yoke simulate --profile` measures the machine with so many replicas. Then each strategy trains for real, and is simulated from that file
-(--times-only). Prints the median of the seconds a step of both, their ratio, and how many of the pairs that differ by more than 20 % come in
+`yoke simulate --profile` measures the machine with so many replicas. Then each strategy trains for real, and is simulated from that file,
+with gradients or --times-only. Prints the median of the seconds a step of both, their ratio, and how many of the pairs that differ by more than 20 % come in
 the same order. LeNet on drawn digits, batch 64 of each replica, one thread each. Run it on an idle machine.
 """
 import argparse
@@ -18,18 +19,18 @@ import sys
 import tempfile
 
 from conditions import conditions
-from job_runs import PROGRAM
+from job_runs import PROGRAM, ROOT
 
-EXAMPLES, BATCH = 9600, 64
-JOB = f"""[data]
+BATCH = 64
+JOB = """[data]
 format = "synthetic-digits"
-train_size = {EXAMPLES}
+train_size = {examples}
 test_size = 10
 [model]
 name = "lenet"
 [train]
 epochs = 3
-batch = {BATCH}
+batch = {batch}
 learning_rate = 0.005
 [node]
 threads = 1
@@ -41,17 +42,23 @@ STRATEGIES = ["allreduce", "async_sgd", "easgd_original", "easgd_async", "easgd_
 FAR = 1.2  # pairs further apart have an order
 
 
-def call(words, ranks=0):
-    """The last event of a command, started as so many processes if that is not 0."""
-    launcher = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)] if ranks else []
+def launcher_of(world, ranks):
+    """The command that starts a rank each in this world; none in that of threads."""
+    kind, _, rate = world.partition(":")
+    return {"threads": [], "mpi": ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(ranks)],
+            "hosts": [ROOT / "tools/hosts", str(ranks), *(["--rate", rate] if rate else []), "--"]}[kind]
+
+
+def call(words, launcher=()):
+    """The last event of a command."""
     done = subprocess.run([*launcher, str(PROGRAM), *map(str, words), "--json"], stdout=subprocess.PIPE, text=True, check=True, env=os.environ)
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def step_seconds(end, replicas):
+def step_seconds(end, replicas, examples):
     """Of one replica. Where each takes steps of its own, they are counted over all."""
-    examples = end["epochs"] * EXAMPLES / end["step"]
-    return end["exchange"]["step_seconds"] / end["step"] * (replicas if examples < 1.5 * BATCH else 1)
+    of_step = end["epochs"] * examples / end["step"]
+    return end["exchange"]["step_seconds"] / end["step"] * (replicas if of_step < 1.5 * BATCH else 1)
 
 
 def order(rows):
@@ -65,27 +72,31 @@ def main():
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--worlds", default="threads,mpi")
     parser.add_argument("--strategies", default=",".join(STRATEGIES))
+    parser.add_argument("--examples", type=int, default=9600, help="of an epoch; there are 3")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--times-only", action="store_true")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     arguments = parser.parse_args()
     print(conditions(1, f"medians of {arguments.runs} runs"))
+    times_only = ["--times-only"] if arguments.times_only else []
     changes = [f"--set={change}" for change in arguments.set]
     with tempfile.TemporaryDirectory() as folder:
         job = pathlib.Path(folder) / "job.toml"
-        job.write_text(JOB)
+        job.write_text(JOB.format(examples=arguments.examples, batch=BATCH))
         for world in arguments.worlds.split(","):
-            ranks = arguments.replicas if world == "mpi" else 0
-            replicas = [] if ranks else ["--replicas", arguments.replicas]
+            launcher = launcher_of(world, arguments.replicas)
+            replicas = [] if launcher else ["--replicas", arguments.replicas]
             cluster = pathlib.Path(folder) / f"{world}.toml"
-            call(["simulate", job, "--profile", cluster, *replicas, *changes], ranks)
+            call(["simulate", job, "--profile", cluster, *replicas, *changes], launcher)
             print(f"\n{world}, {arguments.replicas} replicas\n\n| strategy | measured ms | predicted ms | predicted / measured |\n| --- | --- | --- | --- |")
             rows = []
             for strategy in arguments.strategies.split(","):
-                def run(*words, ranks=0):
+                def run(*words, under=()):
                     name = pathlib.Path(folder) / f"run{len(os.listdir(folder))}"
-                    return step_seconds(call([*words, "--strategy", strategy, "--run", name, *changes], ranks), arguments.replicas)
-                real = statistics.median(run("train", job, *replicas, ranks=ranks) for _ in range(arguments.runs))
-                predicted = run("simulate", job, "--cluster", cluster, "--times-only")
+                    end = call([*words, "--strategy", strategy, "--run", name, *changes], under)
+                    return step_seconds(end, arguments.replicas, arguments.examples)
+                real = statistics.median(run("train", job, *replicas, under=launcher) for _ in range(arguments.runs))
+                predicted = run("simulate", job, "--cluster", cluster, *times_only)
                 rows.append((strategy, real, predicted))
                 print(f"| {strategy} | {1e3 * real:.2f} | {1e3 * predicted:.2f} | {predicted / real:.2f} |", flush=True)
             within = sum(abs(predicted / real - 1) <= 0.15 for _, real, predicted in rows)
