@@ -101,6 +101,7 @@ class TextProgress : public Observer {
     if (reason == "target") return "target reached";
     if (reason == "time_limit") return "time limit reached";
     if (reason == "step_limit") return "step limit reached";
+    if (reason == "replan") return "paused";
     return reason;
   }
 

@@ -32,6 +32,8 @@ constexpr double kLongestProfile = 3;  // seconds
 constexpr double kForTrials = 0.7;     // of a search's time
 constexpr double kLeastRateSearch = 5, kMostRateSearch = 60;
 const char* const kRate = "train.learning_rate";
+constexpr int kMostRetreats = 3;        // of a run that diverges
+constexpr double kLowerRate = 1.0 / 3;  // after each
 
 /// The precisions worth a measurement: bf16 only where the CPU is faster with it.
 std::vector<std::string> PrecisionsOf(const Job& job, const Choices& choices) {
@@ -119,20 +121,19 @@ class AutoPlanner : public Planner {
 
   Decision Decide(const Job& given, const RunRequest& run, MpiJob* launched) override {
     began_ = Now();
+    run_ = &run;
+    open_ = given.open;
+    const bool rate = std::erase(open_, kRate) > 0;
     RunContext context;
     ReadData(given, run, context);
     const auto data = std::make_shared<DataSets>(std::move(context.data));
     Decision decision = {.job = given, .data = data};
     decision.job.open.clear();
-    PlanOrder order = {.job = decision.job, .run = run, .cluster = cluster_, .launched = launched};
-    if (!launched || launched->rank() == 0) order.folder = folder_.emplace("yoke-plan").path();
+    if (!launched || launched->rank() == 0) folder_.emplace("yoke-plan");
+    PlanOrder order = OrderOf(decision.job, folder_ ? folder_->path() : "");
+    order.cluster = cluster_;
+    order.launched = launched;
     if (run.cluster) order.cluster_name = run.cluster_title;
-    order.tell = [&run](const std::string& text) {
-      if (PrintsForAll())
-        for (Observer* observer : run.observers) observer->Message(text);
-    };
-    order.choices.open = given.open;
-    const bool rate = std::erase(order.choices.open, kRate) > 0;
     if (!order.choices.open.empty()) TakeFitting(order, decision);
     if (launched || run.times_only || run.steps > 0)
       Predict(order, *data, rate, decision);
@@ -148,7 +149,52 @@ class AutoPlanner : public Planner {
     return decision;
   }
 
+  bool GoesOn(const EndEvent& end, Decision& decision) override {
+    decision.messages.clear();
+    decision.plan.clear();
+    if (end.reason == "replan") {
+      Replan(end, decision);
+      return true;
+    }
+    if (!chose_rate_ || end.reason != "diverged" || retreats_ == kMostRetreats) return false;
+    ++retreats_;
+    const double rate = kLowerRate * decision.job.train.Float("learning_rate");
+    decision.job = WithRate(decision.job, rate);
+    decision.messages.push_back(fmt::format(
+        "training diverged: it goes on from its last checkpoint with learning rate {:.3g}", rate));
+    return true;
+  }
+
  private:
+  PlanOrder OrderOf(const Job& job, const std::string& folder) const {
+    PlanOrder order = {.job = job, .run = *run_, .folder = folder};
+    order.choices.open = open_;
+    order.tell = [run = run_](const std::string& text) {
+      if (PrintsForAll())
+        for (Observer* observer : run->observers) observer->Message(text);
+    };
+    return order;
+  }
+
+  /// Chooses again by trials from the run's last checkpoint, in a part of the time since it last
+  /// chose, if that is long enough.
+  void Replan(const EndEvent& end, Decision& decision) {
+    const double since = end.seconds - std::exchange(planned_at_, end.seconds);
+    const double budget = decision.job.train.Float("search_share") * since;
+    if (open_.empty() || budget < kLeastSearch) return;
+    began_ = Now();
+    const TemporaryFolder trials("yoke-plan");
+    const Job job = decision.job;
+    PlanOrder order = OrderOf(job, trials.path());
+    Spend(budget, order);
+    Take(MeasureAndSearch(order, *decision.data, end.run), decision);
+  }
+
+  static void Spend(double budget, PlanOrder& order) {
+    order.profile_seconds = std::min(kLongestProfile, (1 - kForTrials) / 2 * budget);
+    order.trial_seconds = kForTrials * budget;
+  }
+
   /// Where the default does not fit the job or its devices, the first candidate that does stands
   /// for it.
   static void TakeFitting(const PlanOrder& order, Decision& decision) {
@@ -186,8 +232,7 @@ class AutoPlanner : public Planner {
           decision.job.cluster.String("strategy"), decision.job.node.String("precision")));
       return;
     }
-    order.profile_seconds = std::min(kLongestProfile, (1 - kForTrials) / 2 * budget);
-    order.trial_seconds = kForTrials * budget;
+    Spend(budget, order);
     Take(MeasureAndSearch(order, data, from), decision);
   }
 
@@ -201,9 +246,10 @@ class AutoPlanner : public Planner {
          .trial_seconds = std::clamp(share * whole, kLeastRateSearch, kMostRateSearch),
          .folder = order.folder,
          .tell = order.tell});
-    if (found.keys.empty()) return;  // interrupted
+    if (found.rate == 0) return;  // interrupted
+    chose_rate_ = true;
     trained_ += found.trained;
-    decision.job = WithKeys(decision.job, found.keys);
+    decision.job = WithRate(decision.job, found.rate);
     decision.progress = found.run;
     decision.messages.push_back(
         fmt::format("learning rate {:g}, whose loss fell fastest", found.rate));
@@ -229,9 +275,14 @@ class AutoPlanner : public Planner {
   }
 
   const ClusterFile* cluster_;
+  const RunRequest* run_ = nullptr;
+  std::vector<std::string> open_;  // learning_rate apart
   std::optional<TemporaryFolder> folder_;
   double began_ = 0;
   double trained_ = 0;  // seconds of all trials
+  bool chose_rate_ = false;
+  int retreats_ = 0;
+  double planned_at_ = 0;  // seconds of training when it last chose
 };
 
 }  // namespace

@@ -235,14 +235,15 @@ Plan Search(const SearchRequest& request) {
   return plan;
 }
 
+Job WithRate(const Job& job, double rate) {
+  return WithKeys(job, {PlanKey("train.learning_rate", FormatValue(Value(rate)))});
+}
+
 FoundRate FindLearningRate(const SearchRequest& request) {
-  const auto keys_of = [](double rate) {
-    return Overrides{PlanKey("train.learning_rate", FormatValue(Value(rate)))};
-  };
   std::vector<Entrant> entrants;
   for (const double rate : kRates)
-    entrants.push_back({.job = WithKeys(request.job, keys_of(rate)),
-                        .name = fmt::format("learning rate {:g}", rate)});
+    entrants.push_back(
+        {.job = WithRate(request.job, rate), .name = fmt::format("learning rate {:g}", rate)});
   Halve({.data = request.data,
          .run = request.run,
          .from = request.from,
@@ -256,7 +257,7 @@ FoundRate FindLearningRate(const SearchRequest& request) {
   Require(best != entrants.end(), "training fails with every learning rate: {}",
           entrants.back().dropped);
   const double rate = kRates[best - entrants.begin()];
-  FoundRate found = {.rate = rate, .keys = keys_of(rate), .run = best->run};
+  FoundRate found = {.rate = rate, .run = best->run};
   for (const Entrant& one : entrants) found.trained += one.trained;
   return found;
 }

@@ -31,9 +31,11 @@ struct SearchRequest {
 /// is chosen if it reaches the default's loss in 95 % of its time or less, otherwise the default.
 Plan Search(const SearchRequest& request);
 
+/// The job with this learning rate.
+Job WithRate(const Job& job, double rate);
+
 struct FoundRate {
-  double rate = 0;
-  Overrides keys = {};
+  double rate = 0;       ///< 0: the search was interrupted.
   std::string run = {};  ///< Of its trials.
   double trained = 0;    ///< Seconds of all trials.
 };

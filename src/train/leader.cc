@@ -93,6 +93,7 @@ class LeadingMember : public Leader {
 
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
     begun_at_ = context_.worlds > 1 ? 0 : position_.step;
+    begun_epoch_ = position_.epoch;
     inherits_ = recovery && recovery->trained();
     if (inherits_ && !position_.has_best && context_.checkpoint)
       TakeBest(context_.checkpoint->header());  // the lost leader's
@@ -225,6 +226,8 @@ class LeadingMember : public Leader {
     std::string reason = watch_.ReachesTarget(watched)                     ? "target"
                          : position_.epoch >= cursor_.epochs() && measured ? "finished"
                                                                            : ReasonToStop();
+    if (reason.empty() && request_.epochs > 0 && position_.epoch - begun_epoch_ >= request_.epochs)
+      reason = "replan";
     const int64_t every = job_.checkpoint.Int("every_epochs");
     const bool due = (every > 0 && position_.epoch % every == 0) || CheckpointIsDue();
     if (!due && !best && reason.empty()) return "";
@@ -240,7 +243,8 @@ class LeadingMember : public Leader {
   std::string ReasonToStop() const {
     if (Interrupted()) return "interrupted";
     if (request_.steps > 0 && StepsTaken() >= request_.steps) return "step_limit";
-    return time_limit_ > 0 && clock_.OfSession() >= time_limit_ ? "time_limit" : "";
+    const double used = request_.time_used + clock_.OfSession();
+    return time_limit_ > 0 && used >= time_limit_ ? "time_limit" : "";
   }
 
   bool MinutesAreOver() const {
@@ -329,6 +333,7 @@ class LeadingMember : public Leader {
   std::string SentenceOf(const std::string& reason) const {
     if (reason == "finished" || reason == "target")
       return fmt::format("the weights are in {}/last", run_);
+    if (reason == "replan") return "what the job leaves open is chosen again";
     if (request_.cluster)
       return fmt::format("stopped at step {}; the weights are in {}/last", position_.step, run_);
     return fmt::format("stopped at step {}; continue with: yoke train --resume {}", position_.step,
@@ -344,7 +349,8 @@ class LeadingMember : public Leader {
 
   EndEvent End(const std::string& reason) {
     const bool diverged = reason == "diverged";
-    if (saved_test_.empty() && data_.test && !diverged && reason != "interrupted")
+    if (saved_test_.empty() && data_.test && !diverged && reason != "interrupted" &&
+        reason != "replan")
       saved_test_ = replica_->Evaluate(*data_.test, request_.stop_signal);
     EndEvent event = {.run = run_,
                       // As in the checkpoint, from which a resumed run continues.
@@ -379,7 +385,8 @@ class LeadingMember : public Leader {
   std::string ended_before_;  ///< Why the resumed run had ended, if the job is the same.
   Metrics saved_test_;        ///< Test metrics of the weights in `last`, if known.
   bool saved_ = false;        ///< A checkpoint exists.
-  int64_t begun_at_ = 0;      ///< The step at which this session began.
+  int64_t begun_at_ = 0;      ///< The step at which this session began,
+  int64_t begun_epoch_ = 0;   ///< and how many epochs were done then.
   std::string sentence_;
   double step_told_ = 0;
 };

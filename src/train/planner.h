@@ -30,6 +30,10 @@ class Planner {
   /// Chooses `job.open`. Where a launcher started several processes all of them call it, and get
   /// the same; `launched` is their job, otherwise null.
   virtual Decision Decide(const Job& job, const RunRequest& request, MpiJob* launched) = 0;
+  /// Asked when a run of `decision` has ended, or pauses after train.replan_epochs: whether it goes
+  /// on from its last checkpoint, with the job that `decision` has now. Not for processes of a
+  /// launcher, nor on a simulated cluster.
+  virtual bool GoesOn(const EndEvent& /*end*/, Decision& /*decision*/) { return false; }
 };
 
 }  // namespace yoke

@@ -45,9 +45,9 @@ constexpr double kShortLease = 0.05, kLongLease = 0.2;
 /// Seconds between two status messages to ranks that only serve.
 constexpr double kSecondsBetweenStatus = 0.1;
 constexpr int64_t kMostSteps = 1024;
-/// A rank that waits so many seconds for a lease that it has asked for before its last step asks for
-/// twice as many ahead: on a slow link requests and answers queue behind the model's messages. Those
-/// it has left when others are done took no longer to come.
+/// A rank that waits so many seconds for a lease that it has asked for before its last step asks
+/// for twice as many ahead: on a slow link requests and answers queue behind the model's messages.
+/// Those it has left when others are done took no longer to come.
 constexpr double kLate = 1e-3;
 constexpr int kMostAhead = 64;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "comm/launcher.h"
 #include "comm/simulated.h"
@@ -178,10 +179,20 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   if (LaunchedByMpi() && !request.cluster)
     started.emplace(job.cluster.Float("timeout"), request.stop_signal);
   MpiJob* const launched = started ? &*started : nullptr;
-  const Decision decided = request.planner->Decide(job, request, launched);
+  Decision decided = request.planner->Decide(job, request, launched);
   RunRequest with_data = request;
   if (decided.data) with_data.data = decided.data.get();
-  return TrainDecided(decided, with_data, launched);
+  if (launched || request.cluster) return TrainDecided(decided, with_data, launched);
+  with_data.epochs = job.train.Int("replan_epochs");
+  for (;;) {
+    const double began = Now();
+    const EndEvent end = TrainDecided(decided, with_data, nullptr);
+    with_data.time_used += Now() - began;
+    if (!request.planner->GoesOn(end, decided)) return end;
+    decided.progress.clear();
+    with_data.run = end.run;
+    with_data.resume = true;
+  }
 }
 
 }  // namespace yoke

@@ -70,8 +70,8 @@ struct EndEvent {
   double seconds = 0;
   double epochs = 0;
   int64_t step = 0;
-  Metrics test;          ///< Test metrics of the weights in `last`.
-  std::string reason;    ///< finished, target, time_limit, step_limit, interrupted, diverged
+  Metrics test;        ///< Test metrics of the weights in `last`.
+  std::string reason;  ///< finished, target, time_limit, step_limit, replan, interrupted, diverged
   std::string sentence;  ///< What to do next (how to resume, why it diverged), for the user.
   int exit_status = 0;
   MemoryUse memory = {};
@@ -108,7 +108,9 @@ struct RunRequest {
   /// watches the launcher.
   const std::atomic<bool>* guard_lost = nullptr;
   std::vector<Observer*> observers;
-  int64_t steps = 0;  ///< Not 0: stop in order after this many steps.
+  int64_t steps = 0;     ///< Not 0: stop in order after this many steps.
+  int64_t epochs = 0;    ///< Not 0: pause after this many epochs, with the reason "replan".
+  double time_used = 0;  ///< Seconds of train.time_limit that are over.
   /// Not null: the replicas run in virtual time on this cluster, as many as the job says.
   const SimulatedRanks* cluster = nullptr;
   std::string cluster_title = {};

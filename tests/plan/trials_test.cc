@@ -129,7 +129,7 @@ TEST_F(TrialsTest, FindLearningRateTakesNoAbsurdOne) {
                                             .folder = folder_.path()});
   EXPECT_GE(found.rate, 0.001);
   EXPECT_LE(found.rate, 0.1);
-  EXPECT_EQ(WithKeys(job, found.keys).train.Float("learning_rate"), found.rate);
+  EXPECT_EQ(WithRate(job, found.rate).train.Float("learning_rate"), found.rate);
   EXPECT_TRUE(std::filesystem::exists(found.run + "/last"));
   EXPECT_GT(found.trained, 0);
 }

@@ -26,8 +26,23 @@ class Stub : public Planner {
             .messages = {"hogwild is a guess"}};
   }
 
+  /// Goes on from divergence with a rate that is good, and from a pause with another executor.
+  bool GoesOn(const EndEvent& end, Decision& decision) override {
+    ends.push_back(end.reason);
+    if (end.reason == "replan") {
+      const bool single = decision.job.node.String("executor") == "single";
+      decision.job = WithKeys(decision.job, {{"node.executor", single ? "hogwild" : "single"}});
+      return true;
+    }
+    if (end.reason != "diverged") return false;
+    decision.job = WithKeys(decision.job, {{"train.learning_rate", "0.01"}});
+    decision.messages = {"a lower rate"};
+    return true;
+  }
+
   std::string progress;
   std::vector<std::string> open;
+  std::vector<std::string> ends;  // of its runs
 };
 
 class AutoTest : public test::TrainerTest {
@@ -116,6 +131,49 @@ TEST_F(AutoTest, ItsRunResumes) {
   }
   EXPECT_EQ(Resume("run").step, 21);
   EXPECT_EQ(notes_.start.executor, "hogwild");
+}
+
+TEST_F(AutoTest, ItGoesOnAfterADivergence) {
+  for (const bool trained : {false, true}) {
+    planner_.ends.clear();
+    if (trained) TrainBefore();
+    const Job job = WithKeys(MakeNew(kAuto), {{"train.learning_rate", "1e38"}});
+    Job open = job;
+    open.open = {"train.learning_rate"};
+    notes_ = {};
+    const std::string run = trained ? "from-progress" : "from-the-start";
+    const EndEvent end =
+        Train(open, {.run = Path(run), .observers = {&notes_}, .planner = &planner_});
+    EXPECT_EQ(planner_.ends, (std::vector<std::string>{"diverged", "finished"}));
+    EXPECT_EQ(end.reason, "finished");
+    EXPECT_EQ(end.exit_status, 0);
+    EXPECT_EQ(end.step, 21);
+    EXPECT_THAT(notes_.messages, Contains("a lower rate"));
+    EXPECT_THAT(ReadWhole(Path(run) + "/job.toml"), HasSubstr("learning_rate = 0.01"));
+  }
+}
+
+TEST_F(AutoTest, ItChoosesAgain) {
+  const Job job =
+      MakeNew({{"node.executor", "auto"}, {"train.replan_epochs", "2"}, {"train.epochs", "5"}});
+  notes_ = {};
+  const EndEvent end =
+      Train(job, {.run = Path("run"), .observers = {&notes_}, .planner = &planner_});
+  EXPECT_EQ(planner_.ends, (std::vector<std::string>{"replan", "replan", "finished"}));
+  EXPECT_EQ(end.step, 35);
+  EXPECT_EQ(notes_.start.epochs_done, 4);
+  EXPECT_EQ(notes_.start.executor, "hogwild");  // single in the two epochs before
+  EXPECT_THAT(ReadWhole(Path("run") + "/job.toml"), HasSubstr("executor = \"hogwild\""));
+  EXPECT_THAT(ReadWhole(Path("run") + "/metrics.jsonl"), HasSubstr("\"executor\":\"single\""));
+}
+
+TEST_F(AutoTest, PartsOfARunShareItsTimeLimit) {
+  const Job job = MakeNew({{"node.executor", "auto"},
+                           {"train.replan_epochs", "1"},
+                           {"train.epochs", "1000000"},
+                           {"train.time_limit", "0.5s"}});
+  EXPECT_EQ(Train(job, {.run = Path("run"), .planner = &planner_}).reason, "time_limit");
+  EXPECT_GT(planner_.ends.size(), 2U);
 }
 
 TEST_F(AutoTest, AResumedRunHasChosen) {
