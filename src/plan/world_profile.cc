@@ -24,7 +24,8 @@
 namespace yoke {
 namespace {
 
-constexpr double kForPolling = 0.15;  // of the time for computing
+constexpr double kForPolling = 0.15;     // of the time for computing
+constexpr double kShortestPause = 2e-3;  // seconds between messages, so that busy ranks keep up
 
 std::vector<std::string> GatherTexts(const Communicator& world, const std::string& mine) {
   std::vector<std::string> texts;
@@ -229,7 +230,8 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
     const double alone = mine.profile.step.seconds;
     // Within a machine, copies are measured apart. Two messages a step: a request and an answer.
     const int64_t bytes = machines.names.size() > 1 ? probe.long_message : 0;
-    const double pause = std::max(alone / 2, double(bytes) / network.median_bytes_per_second);
+    const double pause =
+        std::max({kShortestPause, alone / 2, double(bytes) / network.median_bytes_per_second});
     const auto beside = [&] { return measure(kForPolling).step.seconds; };
     polling = {MeasurePolling(computing, {bytes, pause}, alone, beside)};
   }
