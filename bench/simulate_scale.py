@@ -86,7 +86,7 @@ class Bench:
 
     def job(self, model, batch):
         """Data only give sizes: a replica has a full batch whatever their number."""
-        data = {"format": "synthetic-digits", "train_size": 640, "test_size": 0}
+        data = {"format": "synthetic-digits", "train_size": 150, "test_size": 0}
         if model != "lenet":
             data = {"format": "idx", "train": self.images()}
         path = self.folder / f"{model}-{batch}.toml"
