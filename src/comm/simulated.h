@@ -54,8 +54,8 @@ struct SimulatedRanks {
   /// The fraction of a core that a rank's waiting threads take, because they poll (one at a time,
   /// as over MPI). It slows charges down where no core is free.
   double polling = 0;
-  /// Sending a message copies it once, on a core, at this speed; receiving that of another rank does
-  /// so again.
+  /// Sending a message copies it once, on a core, at this speed; receiving that of another rank
+  /// does so again.
   double copy_bytes_per_second = 1e18;
   /// The time of passes over examples on named devices; null: `service` times them all, as on one
   /// CPU. Strategies' arithmetic is timed by `service` in any case.

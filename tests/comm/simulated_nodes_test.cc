@@ -149,8 +149,11 @@ TEST(SimulatedNodes, RanksShareTheCores) {
 /// Seconds that rank 0 works for, while rank 1 and two threads of rank 2 wait for it.
 double SecondsBesideWaiters(int cores) {
   double seconds = 0;
-  const SimulatedRanks ranks{
-      .ranks = 3, .service = SteadyService(1, 1e18), .ranks_per_node = 3, .cores = cores, .polling = 0.25};
+  const SimulatedRanks ranks{.ranks = 3,
+                             .service = SteadyService(1, 1e18),
+                             .ranks_per_node = 3,
+                             .cores = cores,
+                             .polling = 0.25};
   Simulate(ranks, [&](const Communicator& world) {
     if (world.rank() == 0) {
       world.Sleep(0.001);

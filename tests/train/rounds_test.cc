@@ -30,8 +30,7 @@ struct Round {
 /// A round in virtual time, in which no wait may last for more than 20 s. A step's loss is 2.
 Dealt Deal(const Round& round) {
   Dealt dealt{.steps = decltype(dealt.steps)(round.ranks)};
-  const SimulatedRanks cluster = {
-      .ranks = round.ranks, .timeout = 20, .latency = round.latency};
+  const SimulatedRanks cluster = {.ranks = round.ranks, .timeout = 20, .latency = round.latency};
   Simulate(cluster, [&](const Communicator& world) {
     const int rank = world.rank();
     Rounds rounds(world, {.servers = round.servers,
