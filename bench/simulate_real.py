@@ -5,8 +5,8 @@ usage: bench/simulate_real.py [--replicas 2] [--worlds threads,mpi,hosts:1gbit] 
                               [--times-only] [--set KEY=VALUE]...
 
 `yoke simulate --profile` measures the machine with so many replicas. Then each strategy trains for real, and is simulated from that file,
-with gradients or --times-only. Prints the median of the seconds a step of both, their ratio, and how many of the pairs that differ by more than 20 % come in
-the same order. LeNet on drawn digits, batch 64 of each replica, one thread each. Run it on an idle machine.
+with gradients or --times-only. Prints the median of the seconds a step of both, their ratio, and how many of the pairs that differ by more
+than 20 % come in the same order. LeNet on drawn digits, batch 64 of each replica, one thread each. Run it on an idle machine.
 """
 import argparse
 import itertools

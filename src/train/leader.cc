@@ -226,7 +226,8 @@ class LeadingMember : public Leader {
     std::string reason = watch_.ReachesTarget(watched)                     ? "target"
                          : position_.epoch >= cursor_.epochs() && measured ? "finished"
                                                                            : ReasonToStop();
-    if (reason.empty() && request_.epochs > 0 && position_.epoch - begun_epoch_ >= request_.epochs)
+    if (reason.empty() && request_.pause_epochs > 0 &&
+        position_.epoch - begun_epoch_ >= request_.pause_epochs)
       reason = "replan";
     const int64_t every = job_.checkpoint.Int("every_epochs");
     const bool due = (every > 0 && position_.epoch % every == 0) || CheckpointIsDue();

@@ -183,7 +183,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   RunRequest with_data = request;
   if (decided.data) with_data.data = decided.data.get();
   if (launched || request.cluster) return TrainDecided(decided, with_data, launched);
-  with_data.epochs = job.train.Int("replan_epochs");
+  with_data.pause_epochs = job.train.Int("replan_epochs");
   for (;;) {
     const double began = Now();
     const EndEvent end = TrainDecided(decided, with_data, nullptr);
