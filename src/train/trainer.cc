@@ -186,7 +186,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   with_data.pause_epochs = job.train.Int("replan_epochs");
   for (;;) {
     const double began = Now();
-    const EndEvent end = TrainDecided(decided, with_data, nullptr);
+    EndEvent end = TrainDecided(decided, with_data, nullptr);
     with_data.time_used += Now() - began;
     if (!request.planner->GoesOn(end, decided)) return end;
     decided.progress.clear();
