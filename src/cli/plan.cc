@@ -101,6 +101,7 @@ class PlanCommand : public Command {
                                 .launched = launched ? &*launched : nullptr,
                                 .profile_seconds = ProfileSeconds(),
                                 .trial_seconds = trial_seconds_,
+                                .tunes_momentum = Contains(job.open, "train.momentum"),
                                 .folder = folder.path(),
                                 .tell = [&out](const std::string& text) { out.Text(text); }});
     if (signal != 0) return 128 + signal;

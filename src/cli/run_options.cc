@@ -24,6 +24,9 @@ void RunOptions::Declare(CLI::App& app) {
       });
   app.add_option("--plan", plan_, "Set the keys that `yoke plan --output FILE` has chosen")
       ->option_text("FILE");
+  app.add_flag("--auto", auto_,
+               "Choose what the job does not say: executor, strategy, precision, learning rate, "
+               "momentum");
   set_.Declare(app);
   app.add_flag("--quiet,-q", quiet_, "Print errors only");
 }
@@ -33,6 +36,10 @@ Overrides RunOptions::Keys() const {
   const Overrides set = set_.Read();
   keys.insert(keys.end(), set.begin(), set.end());
   return keys;
+}
+
+Job RunOptions::Load(const Overrides& keys, const std::vector<std::string>& open) const {
+  return LoadJob(job_, keys, auto_ ? OpenKeys() : open);
 }
 
 int RunOptions::Train(const Job& job, RunRequest request, Output& out,

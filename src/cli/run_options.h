@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/job_options.h"
 #include "cli/output.h"
@@ -11,15 +12,19 @@ namespace yoke {
 
 struct ClusterFile;
 
-/// JOB, `--run DIR`, `--quiet` and the options of JobOptions.
+/// JOB, `--run DIR`, `--plan FILE`, `--auto`, `--quiet` and the options of JobOptions.
 class RunOptions {
  public:
   void Declare(CLI::App& app);
   const std::string& job() const { return job_; }
   const std::string& run() const { return run_; }
   bool quiet() const { return quiet_; }
+  bool opens_all() const { return auto_; }
   /// Those of the plan first, then the command line's.
   Overrides Keys() const;
+  /// The job with these keys. With `--auto` all keys that may be "auto" are, where it does not have
+  /// them; otherwise those of `open`.
+  Job Load(const Overrides& keys, const std::vector<std::string>& open = {}) const;
   /// Trains, with progress to `out` unless quiet; returns the exit status. Throws WorldError if
   /// training diverged, and on a launcher's ranks that do not print. `cluster`: as for MakePlanner.
   int Train(const Job& job, RunRequest request, Output& out,
@@ -31,6 +36,7 @@ class RunOptions {
   std::string plan_;
   JobOptions set_;
   bool quiet_ = false;
+  bool auto_ = false;
 };
 
 /// Sets cluster.replicas. Throws UserError if the command line says another number; `why`: "mpirun

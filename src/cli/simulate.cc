@@ -50,7 +50,7 @@ class SimulateCommand : public Command {
     const ClusterFile file = ReadCluster(cluster_);
     Overrides keys = options_.Keys();
     SetReplicasOfCluster(file, cluster_, keys);
-    const Job job = LoadJob(options_.job(), keys);
+    const Job job = options_.Load(keys);
     const SimulatedRanks cluster = file.Simulated(job.seed());
     RunRequest request = {.run = options_.run()};
     request.stop_signal = &CatchStopSignals();

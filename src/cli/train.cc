@@ -6,6 +6,7 @@
 #include "cli/guard.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
+#include "comm/launcher.h"
 #include "train/record/run_directory.h"
 
 namespace yoke {
@@ -16,6 +17,7 @@ constexpr const char* kDetails = R"(Examples:
   yoke train job.toml --set train.epochs=20 --set model.widths='[256, 256]' --run runs/wide
   yoke train job.toml --time-limit 2h               stop with a checkpoint after two hours
   yoke train --resume runs/wide                     continue, bit for bit, where that run stopped
+  yoke train job.toml --auto                        choose all that the job does not say
   yoke train job.toml --replicas 4 --strategy easgd_sync3
   mpirun -n 4 yoke train job.toml                   each process is a replica; srun works too
 
@@ -39,7 +41,9 @@ class TrainCommand : public Command {
     const bool resume = !resume_.empty();
     Overrides keys = options_.Keys();
     SetReplicasOfLaunch(keys);
-    const Job job = resume ? LoadRunJob(resume_, keys) : LoadJob(options_.job(), keys);
+    std::vector<std::string> open;  // by trials, which processes of a launcher do not make
+    if (!LaunchedByMpi()) open = {"train.learning_rate"};
+    const Job job = resume ? LoadRunJob(resume_, keys) : options_.Load(keys, open);
     RunRequest request{.run = resume ? resume_ : options_.run(), .resume = resume};
     request.stop_signal = &CatchStopSignals();
     if (guarded) request.guard_lost = &CatchGuardLost();
@@ -55,6 +59,7 @@ class TrainCommand : public Command {
     }
     Require(job.empty(), "a run is resumed with its own job, {}/job.toml: leave out {}", resume_,
             job);
+    Require(!options_.opens_all(), "a run that is resumed has chosen: leave out --auto");
     Require(options_.run().empty(), "--resume names the run directory already: leave out --run");
   }
 

@@ -77,6 +77,8 @@ struct RuleEntry {
   std::string summary;
   std::vector<OptionSpec> options;  ///< Keys of [train] that belong to this rule.
   std::unique_ptr<UpdateRule> (*make)(const Options& options);
+  /// Learning rates that a planner compares, from the highest down.
+  std::vector<double> rates = {30, 10, 3, 1, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001};
 };
 const std::vector<RuleEntry>& rules();
 

@@ -29,7 +29,8 @@ struct Candidate {
 
   /// An update is `train.batch` examples on each replica that trains. 0: it has no price.
   double seconds_per_update = 0;
-  double updates = 0;  ///< Predicted to the end of training.
+  double updates = 0;    ///< Predicted to the end of training.
+  double staleness = 0;  ///< Predicted, in updates.
   double Seconds() const { return seconds_per_update * updates; }
 
   // Of its trials.
@@ -43,7 +44,7 @@ struct Candidate {
 
 /// What may differ from the job.
 struct Choices {
-  std::vector<std::string> open;  ///< Of OpenKeys(), learning_rate apart.
+  std::vector<std::string> open;  ///< Of OpenKeys(), those of [train] apart.
   bool models = false;            ///< Also the values that the model's keys say to try.
   std::vector<std::string> only =
       {};  ///< If not empty, the only executors, strategies, precisions...

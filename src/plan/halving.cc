@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 namespace yoke {
@@ -17,53 +18,69 @@ std::vector<Entrant*> Left(std::vector<Entrant>& entrants) {
 }
 
 constexpr double kLeastTrial = 0.3;  // seconds: some events of the Trainer
+constexpr double kLeastTrialSteps = 6;
 
 /// How many go on after a round.
 size_t BetterHalf(size_t count) { return (count + 1) / 2; }
 
-/// The trials' lengths in all, in units of the first round's.
-double Units(size_t count) {
+/// The trials' lengths in all, in units of the first round's. `stay`: how many never leave.
+double Units(size_t count, size_t stay) {
   double units = 0, length = 1;
-  for (; count > 1; count = BetterHalf(count), length *= 2) units += length * double(count + 1);
-  return units;  // + 1: the one that stays
+  for (; count > 1; count = BetterHalf(count), length *= 2) units += length * double(count + stay);
+  return units;
 }
 
-void TrainOn(const HalvingRequest& request, double seconds, size_t number, Entrant& one) {
-  const std::string run = fmt::format("{}/trial-{}", request.folder, number);
-  one.last = RunTrial(one.job, {.data = request.data,
-                                .run = request.run,
-                                .from = one.run.empty() ? request.from : one.run,
+/// "12 s" or "120 steps"
+std::string LengthOf(const Trials& trials, const Entrant& one) {
+  return trials.steps > 0 ? fmt::format("{:.0f} steps", one.length)
+                          : fmt::format("{:.3g} s", one.length);
+}
+
+void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {
+  const std::string run = fmt::format("{}/trial-{}", trials.folder, number);
+  one.last = RunTrial(one.job, {.data = trials.data,
+                                .run = trials.run,
+                                .from = one.run.empty() ? trials.from : one.run,
                                 .folder = run,
-                                .seconds = seconds});
+                                .seconds = length,
+                                .steps = trials.steps > 0 ? std::llround(length) : 0});
   one.run = run;
-  one.trained += seconds;
+  one.length += length;
+  one.trained += trials.steps == 0        ? length
+                 : one.last.curve.empty() ? 0
+                                          : one.last.curve.back().seconds;
   one.dropped = one.last.failure;
   if (one.dropped.empty())
-    request.tell(
-        fmt::format("{}: loss {:.4g} after {:.3g} s", one.name, one.last.loss, one.trained));
+    trials.tell(
+        fmt::format("{}: loss {:.4g} after {}", one.name, one.last.loss, LengthOf(trials, one)));
 }
 
 }  // namespace
 
-void Halve(const HalvingRequest& request, std::vector<Entrant>& entrants) {
-  double seconds = std::max(kLeastTrial, request.seconds / std::max(1.0, Units(entrants.size())));
-  double spent = 0;
-  for (;; seconds *= 2) {
-    spent += seconds * static_cast<double>(Left(entrants).size());
+void Halve(const Trials& trials, std::vector<Entrant>& entrants) {
+  const bool by_steps = trials.steps > 0;
+  const double budget = by_steps ? static_cast<double>(trials.steps) : trials.seconds;
+  const auto stay = static_cast<size_t>(
+      std::ranges::count_if(entrants, [](const Entrant& one) { return one.stays; }));
+  const double first = std::max(by_steps ? kLeastTrialSteps : kLeastTrial,
+                                budget / std::max(1.0, Units(entrants.size(), stay)));
+  double length = by_steps ? std::floor(first) : first, spent = 0;
+  for (;; length *= 2) {
+    spent += length * static_cast<double>(Left(entrants).size());
     for (Entrant& one : entrants)
-      if (one.dropped.empty()) TrainOn(request, seconds, &one - entrants.data(), one);
+      if (one.dropped.empty()) TrainOn(trials, length, &one - entrants.data(), one);
     std::vector<Entrant*> left = Left(entrants);
     std::ranges::stable_sort(left, {}, [](const Entrant* one) { return one->last.loss; });
     const bool ends =
         left.size() <= 2 ||
-        spent + 2 * seconds * static_cast<double>(BetterHalf(left.size())) > request.seconds ||
+        spent + 2 * length * static_cast<double>(BetterHalf(left.size())) > budget ||
         std::ranges::any_of(left, [](const Entrant* one) { return one->last.ended; }) ||
-        request.run.StopIsAsked();
+        trials.run.StopIsAsked();
     for (size_t i = ends ? 1 : BetterHalf(left.size()); i < left.size(); ++i)
       if (!left[i]->stays)
         left[i]->dropped =
-            fmt::format("loss {:.4g} after {:.3g} s of trials; {} had {:.4g}", left[i]->last.loss,
-                        left[i]->trained, left[0]->name, left[0]->last.loss);
+            fmt::format("loss {:.4g} after {} of trials; {} had {:.4g}", left[i]->last.loss,
+                        LengthOf(trials, *left[i]), left[0]->name, left[0]->last.loss);
     for (const Entrant& one : entrants)
       if (!one.dropped.empty()) std::filesystem::remove_all(one.run);
     if (ends) return;

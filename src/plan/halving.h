@@ -1,7 +1,6 @@
 // Halving: trials in rounds, after each of which the better half goes on.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,21 +16,13 @@ struct Entrant {
 
   std::string run = {};  ///< Of its trials so far.
   Trial last = {};
+  double length = 0;   ///< Seconds or steps that its trials were given.
   double trained = 0;  ///< Seconds in all.
   std::string dropped = {};
 };
 
-struct HalvingRequest {
-  const DataSets& data;
-  const RunRequest& run;
-  std::string from = {};    ///< As in TrialRequest.
-  std::string folder = {};  ///< For the entrants' runs.
-  double seconds = 0;       ///< Of all trials together, at least one of each.
-  std::function<void(const std::string&)> tell;
-};
-
 /// Runs the rounds. At the end at most one entrant has not been dropped, besides those that stay.
 /// Those that fail are dropped, even if they were to stay.
-void Halve(const HalvingRequest& request, std::vector<Entrant>& entrants);
+void Halve(const Trials& trials, std::vector<Entrant>& entrants);
 
 }  // namespace yoke

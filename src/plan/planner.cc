@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "plan/machines.h"
 #include "plan/statistics.h"
 #include "plan/trials.h"
+#include "plan/tuning.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/human.h"
 #include "train/start_run.h"
@@ -30,8 +32,11 @@ constexpr double kLeastSearch = 4;     // seconds: a shorter search tells nothin
 constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
 constexpr double kLongestProfile = 3;  // seconds
 constexpr double kForTrials = 0.7;     // of a search's time
-constexpr double kLeastRateSearch = 5, kMostRateSearch = 60;
+/// Steps of tuning: at least the smaller of these, where `search_share` allows less.
+constexpr double kTuningSteps = 600, kTuningShare = 0.4;
+constexpr double kMostTuningSteps = 2000;
 const char* const kRate = "train.learning_rate";
+const char* const kMomentum = "train.momentum";
 constexpr int kMostRetreats = 3;        // of a run that diverges
 constexpr double kLowerRate = 1.0 / 3;  // after each
 
@@ -65,6 +70,7 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
                       .choices = order.choices,
                       .noise_scale = noise,
                       .trial_seconds = trial_seconds,
+                      .tunes_momentum = order.tunes_momentum,
                       .from = from,
                       .folder = order.folder,
                       .tell = order.tell});
@@ -114,6 +120,12 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
   return SearchOn(order, data, MeasureHere(order, data), from, order.trial_seconds);
 }
 
+/// Keys of [train] that are open.
+struct Tunes {
+  bool rate = false, momentum = false;
+  bool any() const { return rate || momentum; }
+};
+
 /// Inside `yoke train` and `yoke simulate`.
 class AutoPlanner : public Planner {
  public:
@@ -123,7 +135,9 @@ class AutoPlanner : public Planner {
     began_ = Now();
     run_ = &run;
     open_ = given.open;
-    const bool rate = std::erase(open_, kRate) > 0;
+    const Tunes tunes = {.rate = std::erase(open_, kRate) > 0,
+                         .momentum = std::erase(open_, kMomentum) > 0};
+    tunes_momentum_ = tunes.momentum;
     RunContext context;
     ReadData(given, run, context);
     const auto data = std::make_shared<DataSets>(std::move(context.data));
@@ -136,9 +150,9 @@ class AutoPlanner : public Planner {
     if (run.cluster) order.cluster_name = run.cluster_title;
     if (!order.choices.open.empty()) TakeFitting(order, decision);
     if (launched || run.times_only || run.steps > 0)
-      Predict(order, *data, rate, decision);
+      Predict(order, *data, tunes, decision);
     else
-      Choose(order, *data, rate, decision);
+      Choose(order, *data, tunes, decision);
     if (run.StopIsAsked())
       return {.job = WithKeys(given, {}),
               .data = data,
@@ -159,7 +173,7 @@ class AutoPlanner : public Planner {
     if (!chose_rate_ || end.reason != "diverged" || retreats_ == kMostRetreats) return false;
     ++retreats_;
     const double rate = kLowerRate * decision.job.train.Float("learning_rate");
-    decision.job = WithRate(decision.job, rate);
+    decision.job = WithSetting(decision.job, {.rate = rate});
     decision.messages.push_back(fmt::format(
         "training diverged: it goes on from its last checkpoint with learning rate {:.3g}", rate));
     return true;
@@ -169,6 +183,7 @@ class AutoPlanner : public Planner {
   PlanOrder OrderOf(const Job& job, const std::string& folder) const {
     PlanOrder order = {.job = job, .run = *run_, .folder = folder};
     order.choices.open = open_;
+    order.tunes_momentum = tunes_momentum_;
     order.tell = [run = run_](const std::string& text) {
       if (PrintsForAll())
         for (Observer* observer : run->observers) observer->Message(text);
@@ -181,11 +196,21 @@ class AutoPlanner : public Planner {
   void Replan(const EndEvent& end, Decision& decision) {
     const double since = end.seconds - std::exchange(planned_at_, end.seconds);
     const double budget = decision.job.train.Float("search_share") * since;
-    if (open_.empty() || budget < kLeastSearch) return;
+    if ((open_.empty() && !tunes_momentum_) || budget < kLeastSearch) return;
     began_ = Now();
     const TemporaryFolder trials("yoke-plan");
     const Job job = decision.job;
     PlanOrder order = OrderOf(job, trials.path());
+    if (open_.empty()) {
+      Take(TuneMomentum(job, {.data = *decision.data,
+                              .run = *run_,
+                              .from = end.run,
+                              .folder = trials.path(),
+                              .seconds = budget,
+                              .tell = order.tell}),
+           "the best of the grid", decision);
+      return;
+    }
     Spend(budget, order);
     Take(MeasureAndSearch(order, *decision.data, end.run), decision);
   }
@@ -204,25 +229,28 @@ class AutoPlanner : public Planner {
     decision.job = WithKeys(decision.job, first->keys);
   }
 
-  /// The default trains first, which says how long the whole takes; then rate and parts, each only
-  /// if its search fits its time.
-  void Choose(PlanOrder& order, const DataSets& data, bool rate, Decision& decision) {
-    std::string from = order.folder + "/default";
-    const Trial first = RunTrial(
-        decision.job, {.data = data, .run = order.run, .folder = from, .seconds = kFirstTrial});
-    const auto examples = static_cast<double>(decision.job.train.Int("epochs")) *
-                          static_cast<double>(data.train->Size());
-    double whole = first.seconds_per_example * examples;
+  /// Rate and momentum first, by steps, so that they do not depend on time. Then the parts, if the
+  /// whole is long enough: its length follows from the last trial's speed.
+  void Choose(PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
+    Trial last;
+    if (tunes.any()) {
+      last = Tune(order, data, tunes, decision);
+    } else {
+      const std::string run = order.folder + "/default";
+      last = RunTrial(decision.job,
+                      {.data = data, .run = order.run, .folder = run, .seconds = kFirstTrial});
+      trained_ += kFirstTrial;
+      if (last.failure.empty()) decision.progress = run;
+    }
+    if (last.ended) decision.progress = tunes.any() ? decision.progress : "";
+    if (order.run.StopIsAsked() || order.choices.open.empty() || !last.failure.empty() ||
+        last.ended)
+      return;
+    double whole = last.seconds_per_example *
+                   static_cast<double>(decision.job.train.Int("epochs")) *
+                   static_cast<double>(data.train->Size());
     if (decision.job.train.Has("time_limit"))
       whole = std::min(whole, ParseDuration(decision.job.train.String("time_limit"), ""));
-    if (first.failure.empty() && !first.ended) decision.progress = from;
-    trained_ += kFirstTrial;
-    if (rate && !order.run.StopIsAsked()) {
-      ChooseRate(order, data, whole, decision);
-      from = decision.progress;
-    }
-    const bool trains = rate || (first.failure.empty() && !first.ended);
-    if (!trains || order.run.StopIsAsked() || order.choices.open.empty()) return;
     const double budget = decision.job.train.Float("search_share") * whole;
     if (budget < kLeastSearch) {
       decision.messages.push_back(fmt::format(
@@ -233,33 +261,61 @@ class AutoPlanner : public Planner {
       return;
     }
     Spend(budget, order);
-    Take(MeasureAndSearch(order, data, from), decision);
+    Take(MeasureAndSearch(order, data, decision.progress), decision);
   }
 
-  void ChooseRate(const PlanOrder& order, const DataSets& data, double whole, Decision& decision) {
-    const double share = decision.job.train.Float("search_share");
-    const FoundRate found = FindLearningRate(
-        {.job = decision.job,
-         .data = data,
-         .run = order.run,
-         .machines = {},
-         .trial_seconds = std::clamp(share * whole, kLeastRateSearch, kMostRateSearch),
-         .folder = order.folder,
-         .tell = order.tell});
-    if (found.rate == 0) return;  // interrupted
-    chose_rate_ = true;
-    trained_ += found.trained;
-    decision.job = WithRate(decision.job, found.rate);
-    decision.progress = found.run;
+  /// The last trial of the best setting.
+  Trial Tune(const PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
+    if (tunes.rate && !decision.job.train.Has("schedule"))
+      decision.job = WithKeys(decision.job, {PlanKey("train.schedule.name", "cosine", true)});
+    Trials trials = {.data = data,
+                     .run = order.run,
+                     .folder = order.folder + "/rates",
+                     .steps = TuningSteps(decision.job, data),
+                     .tell = order.tell};
+    Tuned tuned;
+    if (tunes.rate) {
+      chose_rate_ = true;
+      const bool range = decision.job.train.String("tuning") == "range";
+      tuned = (range ? FindRateByRange : FindRate)(decision.job, trials);
+      Take(tuned, "whose loss fell fastest", decision);
+      if (tuned.run.empty()) return {};
+    }
+    if (tunes.momentum && !tuned.last.ended) {
+      trials.from = decision.progress;
+      trials.folder = order.folder + "/momenta";
+      trials.steps /= 2;
+      tuned = TuneMomentum(decision.job, trials);
+      Take(tuned, "the best of the grid", decision);
+    }
+    return tuned.last;
+  }
+
+  void Take(const Tuned& tuned, const char* why, Decision& decision) {
+    if (tuned.run.empty()) return;  // interrupted
+    trained_ += tuned.trained;
+    decision.job = WithSetting(decision.job, tuned.best);
+    decision.progress = tuned.run;
+    const std::string momentum =
+        tuned.best.momentum ? fmt::format(", momentum {:g}", *tuned.best.momentum) : "";
     decision.messages.push_back(
-        fmt::format("learning rate {:g}, whose loss fell fastest", found.rate));
+        fmt::format("learning rate {:g}{}, {}", tuned.best.rate, momentum, why));
+  }
+
+  /// Steps of all trials for the rate.
+  static int64_t TuningSteps(const Job& job, const DataSets& data) {
+    const double whole = static_cast<double>(job.train.Int("epochs")) * StepsPerEpoch(job, data);
+    const double steps = std::max(job.train.Float("search_share") * whole,
+                                  std::min(kTuningSteps, kTuningShare * whole));
+    return std::llround(std::clamp(steps, 1.0, kMostTuningSteps));
   }
 
   /// Without trials: for processes of a launcher, for times only, and for a number of steps.
-  void Predict(PlanOrder& order, const DataSets& data, bool rate, Decision& decision) {
-    if (rate)
+  void Predict(PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
+    if (tunes.any())
       decision.messages.push_back(
-          fmt::format("learning_rate = \"auto\" needs trials, which this run has not: it is {:g}",
+          fmt::format("learning rate and momentum need trials, which this run has not: the rate is "
+                      "{:g}",
                       decision.job.train.Float("learning_rate")));
     order.trial_seconds = 0;
     if (!order.choices.open.empty()) Take(MeasureAndSearch(order, data, ""), decision);
@@ -281,6 +337,7 @@ class AutoPlanner : public Planner {
   double began_ = 0;
   double trained_ = 0;  // seconds of all trials
   bool chose_rate_ = false;
+  bool tunes_momentum_ = false;
   int retreats_ = 0;
   double planned_at_ = 0;  // seconds of training when it last chose
 };

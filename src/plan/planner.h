@@ -18,10 +18,11 @@ struct PlanOrder {
   Choices choices = {};
   const ClusterFile* cluster = nullptr;  ///< Null: this machine, or the launcher's world.
   std::string cluster_name = {};
-  MpiJob* launched = nullptr;  ///< Where a launcher started several processes: their job.
-  double profile_seconds = 3;  ///< For each precision.
-  double trial_seconds = 20;   ///< Of all trials; none with a cluster or a launcher.
-  std::string folder = {};     ///< For runs.
+  MpiJob* launched = nullptr;   ///< Where a launcher started several processes: their job.
+  double profile_seconds = 3;   ///< For each precision.
+  double trial_seconds = 20;    ///< Of all trials; none with a cluster or a launcher.
+  bool tunes_momentum = false;  ///< As in SearchRequest.
+  std::string folder = {};      ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 

@@ -4,12 +4,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
 #include "base/check.h"
 #include "plan/halving.h"
 #include "plan/hardware.h"
+#include "plan/tuning.h"
 #include "train/human.h"
 #include "train/replica.h"
 
@@ -21,7 +23,10 @@ constexpr double kLeastGain = 0.05;  // on the default
 constexpr int kMeetingsAnEpoch = 4;  // at least
 /// The noise scale where it is not known: smaller batches use examples no better.
 constexpr double kLargeNoise = 1e6;
-constexpr double kRates[] = {0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001};
+constexpr double kStale = 0.5;         // updates: less is synchronous
+constexpr double kForTuning = 0.35;    // of the trials' time, where an asynchronous one may win
+constexpr double kHalf = 0.6;          // of the staleness, roughly
+constexpr double kLastMomentum = 0.6;  // where fewer groups take over
 
 bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
 
@@ -37,6 +42,7 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
       const Price price = hardware.Of(one);
       if (synchronous == 0) synchronous = price.examples_per_update;
       one.seconds_per_update = price.seconds_per_update;
+      one.staleness = price.use.staleness;
       one.updates =
           examples * RelativeExamples(price.use, synchronous, noise) / price.examples_per_update;
       const double steps =
@@ -128,6 +134,11 @@ class Choice {
   }
 
   void ByTrials() {
+    const bool tunes = std::ranges::any_of(
+        plan_.candidates, [this](const Candidate& one) { return IsLeft(one) && Tunes(one); });
+    const double seconds = (tunes ? 1 - kForTuning : 1) * request_.trial_seconds;
+    for (Candidate& one : plan_.candidates)
+      if (IsLeft(one) && Tunes(one)) SetMomentum(MomentumFor(one), one);
     std::vector<Entrant> entrants;
     std::vector<Candidate*> of;
     for (Candidate& one : plan_.candidates)
@@ -140,7 +151,7 @@ class Choice {
            .run = request_.run,
            .from = request_.from,
            .folder = request_.folder,
-           .seconds = request_.trial_seconds,
+           .seconds = seconds,
            .tell = request_.tell},
           entrants);
     const Entrant *best = nullptr, *standard = nullptr;
@@ -167,9 +178,71 @@ class Choice {
     Take(candidate(best), candidate(standard), gain, "in trials");
     plan_.progress =
         entrants[std::ranges::find(of, &plan_.candidates[plan_.chosen]) - of.begin()].run;
+    if (Tunes(plan_.best())) TuneChosen(request_.trial_seconds - seconds);
   }
 
  private:
+  bool Tunes(const Candidate& one) const {
+    return request_.tunes_momentum && one.staleness >= kStale &&
+           SettingOf(JobOf(request_.job, one)).momentum;
+  }
+
+  /// That leaves the total momentum as it is.
+  double MomentumFor(const Candidate& one) const {
+    const double total = *SettingOf(request_.job).momentum;
+    return std::round(100 * ExplicitMomentum(total, one.staleness)) / 100;
+  }
+
+  static void SetMomentum(double momentum, Candidate& one) {
+    one.keys.push_back(PlanKey("train.momentum", FormatValue(Value(momentum))));
+  }
+
+  /// Tunes rate and momentum of the chosen one, and goes on to less stale ones while the best
+  /// momentum is 0.
+  void TuneChosen(double seconds) {
+    for (int round = 0;; ++round) {
+      Candidate& chosen = plan_.candidates[plan_.chosen];
+      const Tuned tuned =
+          TuneMomentum(JobOf(request_.job, chosen),
+                       {.data = request_.data,
+                        .run = request_.run,
+                        .from = plan_.progress,
+                        .folder = fmt::format("{}/momentum-{}", request_.folder, round),
+                        .seconds = seconds,
+                        .tell = request_.tell});
+      if (tuned.run.empty()) return;  // interrupted
+      const Job best = WithSetting(JobOf(request_.job, chosen), tuned.best);
+      chosen.trained += tuned.trained;
+      chosen.loss = tuned.last.loss;
+      SetMomentum(*tuned.best.momentum, chosen);
+      chosen.keys.push_back(PlanKey("train.learning_rate", FormatValue(Value(tuned.best.rate))));
+      plan_.keys = chosen.keys;
+      plan_.progress = tuned.run;
+      plan_.notes.push_back(fmt::format("{} has learning rate {:g} and momentum {:g}", chosen.name,
+                                        tuned.best.rate, *tuned.best.momentum));
+      if (*tuned.best.momentum > 0) return;
+      Candidate* next = LessStale(chosen);
+      if (!next) return;
+      next->dropped.clear();
+      next->keys.push_back(PlanKey("train.learning_rate", FormatValue(Value(tuned.best.rate))));
+      SetMomentum(kLastMomentum, *next);
+      chosen.dropped = fmt::format("its best momentum is 0: {} is less stale", next->name);
+      plan_.chosen = static_cast<int>(next - plan_.candidates.data());
+    }
+  }
+
+  /// The fastest one of the same strategy and executor with at most half of the staleness.
+  Candidate* LessStale(const Candidate& than) {
+    Candidate* found = nullptr;
+    for (Candidate& one : plan_.candidates)
+      if (one.seconds_per_update > 0 && one.strategy == than.strategy &&
+          one.executor == than.executor && one.precision == than.precision &&
+          1 + one.staleness <= kHalf * (1 + than.staleness) &&
+          (!found || one.Seconds() < found->Seconds()))
+        found = &one;
+    return found;
+  }
+
   Candidate* Default() {
     const auto found = std::ranges::find_if(
         plan_.candidates, [](const Candidate& one) { return one.is_default && IsLeft(one); });
@@ -233,33 +306,6 @@ Plan Search(const SearchRequest& request) {
   NoteUnpriced(plan);
   ShowFirst(plan);
   return plan;
-}
-
-Job WithRate(const Job& job, double rate) {
-  return WithKeys(job, {PlanKey("train.learning_rate", FormatValue(Value(rate)))});
-}
-
-FoundRate FindLearningRate(const SearchRequest& request) {
-  std::vector<Entrant> entrants;
-  for (const double rate : kRates)
-    entrants.push_back(
-        {.job = WithRate(request.job, rate), .name = fmt::format("learning rate {:g}", rate)});
-  Halve({.data = request.data,
-         .run = request.run,
-         .from = request.from,
-         .folder = request.folder + "/rates",
-         .seconds = request.trial_seconds,
-         .tell = request.tell},
-        entrants);
-  const auto best =
-      std::ranges::find_if(entrants, [](const Entrant& one) { return one.dropped.empty(); });
-  if (best == entrants.end() && request.run.StopIsAsked()) return {};
-  Require(best != entrants.end(), "training fails with every learning rate: {}",
-          entrants.back().dropped);
-  const double rate = kRates[best - entrants.begin()];
-  FoundRate found = {.rate = rate, .run = best->run};
-  for (const Entrant& one : entrants) found.trained += one.trained;
-  return found;
 }
 
 }  // namespace yoke

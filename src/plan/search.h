@@ -18,10 +18,11 @@ struct SearchRequest {
   const RunRequest& run;                               ///< Stop signal, and the cluster of trials.
   const std::map<std::string, ClusterFile>& machines;  ///< By precision.
   Choices choices = {};
-  double noise_scale = 0;    ///< 0: unknown, taken to be large.
-  double trial_seconds = 0;  ///< Of all trials together; 0: none, the prediction decides.
-  std::string from = {};     ///< The run that trials continue; "": they start from the beginning.
-  std::string folder = {};   ///< For runs.
+  double noise_scale = 0;       ///< 0: unknown, taken to be large.
+  double trial_seconds = 0;     ///< Of all trials together; 0: none, the prediction decides.
+  bool tunes_momentum = false;  ///< Of asynchronous candidates; the job's own is the best total.
+  std::string from = {};    ///< The run that trials continue; "": they start from the beginning.
+  std::string folder = {};  ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Progress.
 };
 
@@ -29,18 +30,11 @@ struct SearchRequest {
 /// each twice as long as the one before, from where they are; after a round the better half goes
 /// on, and the default in any case (successive halving: Jamieson and Talwalkar, 2016). The best one
 /// is chosen if it reaches the default's loss in 95 % of its time or less, otherwise the default.
+///
+/// Momentum: asynchronous candidates are tried with the explicit momentum that leaves the total as
+/// it is. If one of them is chosen, rate and momentum are tuned; while its best momentum is 0, one
+/// of its strategy with half of the staleness takes its place (Omnivore halves g: Hadjis et al.,
+/// 2016, section 5.2).
 Plan Search(const SearchRequest& request);
-
-/// The job with this learning rate.
-Job WithRate(const Job& job, double rate);
-
-struct FoundRate {
-  double rate = 0;       ///< 0: the search was interrupted.
-  std::string run = {};  ///< Of its trials.
-  double trained = 0;    ///< Seconds of all trials.
-};
-/// The learning rate with which the job's loss falls fastest, of 0.3, 0.1, ... 0.0001, by the same
-/// rounds.
-FoundRate FindLearningRate(const SearchRequest& request);
 
 }  // namespace yoke

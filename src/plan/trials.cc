@@ -10,10 +10,15 @@
 
 #include "base/check.h"
 #include "plan/candidates.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/job/job.h"
+#include "train/replica.h"
 
 namespace yoke {
 namespace {
+
+constexpr double kDrops[] = {0.5, 0.7, 0.85};  // of the steps
+constexpr double kDrop = 0.25;
 
 /// Turns the means over an epoch that events report into means between them.
 class Curve : public Observer {
@@ -63,23 +68,42 @@ class Curve : public Observer {
   std::vector<LossPoint> points_;
 };
 
-/// Without all that costs time beside training.
-Job TrialJob(const Job& job, double seconds) {
-  return WithKeys(
-      job,
-      {PlanKey("train.time_limit", fmt::format("{}s", seconds), true), PlanKey("train.target", ""),
-       PlanKey("train.evaluate_every", "1000000"), PlanKey("checkpoint.every_epochs", "0"),
-       PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0"),
-       PlanKey("checkpoint.best", ""), PlanKey("checkpoint.keep", "1")});
+double EpochsOf(const std::string& run) {
+  if (run.empty()) return 0;
+  const Position at = Checkpoint::Open(run + "/last").header().position;
+  return static_cast<double>(at.epoch) + static_cast<double>(at.consumed.Count()) /
+                                             static_cast<double>(std::max<int64_t>(1, at.examples));
 }
 
-/// The mean loss of the last third of the time up to a point.
+/// The job's rate, which falls in the second half of the next steps.
+Job Annealed(const Job& job, const TrialRequest& request) {
+  const double begin = EpochsOf(request.from);
+  const double epochs = static_cast<double>(request.steps) / StepsPerEpoch(job, request.data);
+  List drops;
+  for (const double share : kDrops) drops.emplace_back(begin + share * epochs);
+  Value schedule = Table{{"name", Value("multi_step")},
+                         {"at_epochs", Value(std::move(drops))},
+                         {"factor", Value(kDrop)}};
+  return WithKeys(job, {PlanKey("train.schedule", FormatValue(schedule))});
+}
+
+/// Without all that costs time beside training.
+Job TrialJob(const Job& job, const TrialRequest& request) {
+  const std::string limit = request.steps > 0 ? "" : fmt::format("{}s", request.seconds);
+  return WithKeys(
+      job, {PlanKey("train.time_limit", limit, !limit.empty()), PlanKey("train.target", ""),
+            PlanKey("train.evaluate_every", "1000000"), PlanKey("checkpoint.every_epochs", "0"),
+            PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0"),
+            PlanKey("checkpoint.best", ""), PlanKey("checkpoint.keep", "1")});
+}
+
+/// The mean loss of the last third of the examples up to a point.
 double RecentLoss(const std::vector<LossPoint>& curve, size_t at) {
-  const double from = curve[at].seconds * 2 / 3;
+  const double from = curve[at].examples * 2 / 3;
   double sum = 0, examples = 0, before = 0;
   for (size_t i = 0; i <= at; ++i) {
     const LossPoint& point = curve[i];
-    if (point.seconds >= from) {
+    if (point.examples >= from) {
       sum += point.loss * (point.examples - before);
       examples += point.examples - before;
     }
@@ -90,6 +114,13 @@ double RecentLoss(const std::vector<LossPoint>& curve, size_t at) {
 
 }  // namespace
 
+double StepsPerEpoch(const Job& job, const DataSets& data) {
+  const Roles roles =
+      RolesIn(StrategyOf(job), job.cluster, static_cast<int>(job.cluster.Int("replicas")));
+  return std::ceil(static_cast<double>(data.train->Size()) /
+                   static_cast<double>(job.train.Int("batch") * roles.team));
+}
+
 Trial RunTrial(const Job& job, const TrialRequest& request) {
   namespace fs = std::filesystem;
   Trial trial;
@@ -97,15 +128,19 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
   data.test = data.validation = nullptr;
   Curve curve;
   try {
-    if (!request.from.empty() && request.from != request.folder)
+    if (!request.from.empty() && request.from != request.folder) {
+      fs::create_directories(fs::path(request.folder).parent_path());
       fs::copy(request.from, request.folder,
                fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-    const Job its = TrialJob(job, request.seconds);
+    }
+    const Job its = TrialJob(request.steps > 0 ? Annealed(job, request) : job, request);
     const EndEvent end = Train(its, {.run = request.folder,
                                      .resume = !request.from.empty(),
                                      .stop_signal = request.run.stop_signal,
                                      .guard_lost = request.run.guard_lost,
                                      .observers = {&curve},
+                                     .steps = request.steps,
+                                     .tell_each_step = request.steps > 0,
                                      .cluster = request.run.cluster,
                                      .cluster_title = request.run.cluster_title,
                                      .data = &data});
@@ -118,8 +153,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
   }
   trial.curve = curve.Points();
   if (trial.curve.empty()) {
-    if (trial.failure.empty())
-      trial.failure = fmt::format("it took no step in {:.3g} s", request.seconds);
+    if (trial.failure.empty()) trial.failure = "it ended before its first step";
     return trial;
   }
   trial.seconds_per_example = trial.curve.back().seconds / trial.curve.back().examples;

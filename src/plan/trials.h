@@ -1,6 +1,7 @@
 // Trial: a short training of a job, from where another run ended.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,20 @@ struct TrialRequest {
   std::string from = {};    ///< The run to continue; "": from the beginning.
   std::string folder = {};  ///< The trial's own run: new, or `from`.
   double seconds = 1;       ///< Of training.
+  /// Not 0: so many steps instead, so that losses do not depend on time. The rate falls in the
+  /// second half, because a high rate shows what it has learned only after it has fallen.
+  int64_t steps = 0;
+};
+
+/// Trials of several settings: what they have in common.
+struct Trials {
+  const DataSets& data;
+  const RunRequest& run;
+  std::string from = {};    ///< As in TrialRequest.
+  std::string folder = {};  ///< For their runs: may be missing.
+  double seconds = 0;       ///< Of all together, at least one of each.
+  int64_t steps = 0;        ///< Not 0: so many steps instead.
+  std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Progress.
 };
 
 /// The training loss over time.
@@ -26,16 +41,19 @@ struct LossPoint {
 struct Trial {
   std::vector<LossPoint> curve;
   double seconds_per_example = 0;  ///< 0: it has taken too few steps to tell.
-  double loss = 0;                 ///< Mean of the last third of its time.
+  double loss = 0;                 ///< Mean of the last third of its examples.
   bool ended = false;              ///< The job has come to its end.
   std::string failure;             ///< Why it failed, or "".
 };
 
+/// Steps of an epoch: of all teams together where replicas do not run in step.
+double StepsPerEpoch(const Job& job, const DataSets& data);
+
 /// Trains without evaluation, and leaves a checkpoint in `folder` with which the job can continue.
 Trial RunTrial(const Job& job, const TrialRequest& request);
 
-/// Seconds after which the loss, over a third of the time up to then, was first at most this;
-/// infinite if it never was.
+/// Seconds after which the loss, over the last third of the examples up to then, was first at most
+/// this; infinite if it never was.
 double TimeTo(const Trial& trial, double loss);
 
 }  // namespace yoke

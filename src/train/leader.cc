@@ -314,7 +314,7 @@ class LeadingMember : public Leader {
   }
 
   void Stepped(int64_t done, int64_t step, const StepTotals& so_far) override {
-    if (clock_.Now() - step_told_ < kSecondsBetweenStepEvents) return;
+    if (!request_.tell_each_step && clock_.Now() - step_told_ < kSecondsBetweenStepEvents) return;
     step_told_ = clock_.Now();
     const double speed = ExamplesPerSecond(done), epoch = cursor_.EpochsAt(done);
     const double left =

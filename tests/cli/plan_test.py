@@ -1,5 +1,6 @@
 """yoke plan: what it prints and writes, training with its file and with keys that are auto, under a launcher, and mistakes."""
 import os
+import pathlib
 import unittest
 
 import launchers
@@ -79,6 +80,21 @@ class PlanTest(ProgramTest):
         self.assertEqual(end["reason"], "finished")
         self.assertRegex(self.read(run + "/job.toml"), r"learning_rate = 0\.\d+\n")
 
+    def test_a_job_without_a_rate(self):
+        self.write("tiny.toml", TINY[:TINY.index("[train]")] + TINY[TINY.index("[node]"):])
+        _, end, run = self.train()
+        self.assertEqual(end["reason"], "finished")
+        self.assertRegex(self.read(run + "/job.toml"), r"learning_rate = \d")
+        self.assertIn('name = "cosine"', self.read(run + "/job.toml"))
+        again = self.train()[2]
+        one, other = (pathlib.Path(self.path(each)) / "last/model.safetensors" for each in (run, again))
+        self.assertEqual(one.read_bytes(), other.read_bytes())  # by steps, not by time
+        start, end, run = self.train("--auto", "--replicas", 2)
+        self.assertEqual((end["reason"], start["world"]), ("finished", 2))
+        self.assertRegex(self.read(run + "/job.toml"), r"momentum = 0")
+        run = self.train("--set", "train.tuning=range", "--set", "train.rule=adam", "--auto")[2]
+        self.assertNotIn("\nmomentum", self.read(run + "/job.toml"))
+
     def test_auto_searches_where_training_is_long(self):
         self.write("tiny.toml", TINY.replace("epochs = 2", "epochs = 500"))
         _, end, _ = self.train("--set", "train.evaluate_every=500", "--set", "checkpoint.every_epochs=0")
@@ -128,6 +144,8 @@ class PlanTest(ProgramTest):
                                 (["train", "tiny.toml", "--plan", "absent.toml"], "absent.toml"),
                                 (["train", "tiny.toml", "--plan", "bad.toml"], "bad.toml:2: use.executor"),
                                 (["train", "--resume", "done", "--executor", "auto"], "a run that is resumed has chosen"),
+                                (["train", "--resume", "done", "--auto"], "leave out --auto"),
+                                (["train", "tiny.toml", "--set", "train.rule=adam", "--set", "train.momentum=auto"], "rule adam has no such key"),
                                 (["train", "tiny.toml", "--set", "train.rule=auto"], "auto")):
             with self.subTest(words=words):
                 result = self.yoke(*words)

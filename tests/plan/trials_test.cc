@@ -1,4 +1,4 @@
-// Trials: short trainings that continue each other, halving, and the search of a learning rate.
+// Trials: short trainings that continue each other, and halving.
 #include "plan/trials.h"
 
 #include <gmock/gmock.h>
@@ -103,6 +103,39 @@ TEST_F(TrialsTest, HalvingLeavesOneBesidesThoseThatStay) {
   EXPECT_FALSE(told_.empty());
 }
 
+TEST_F(TrialsTest, TrialsBySteps) {
+  const auto run = [this](const std::string& name, const std::string& from) {
+    return RunTrial(LongJob(), {.data = data_,
+                                .run = run_,
+                                .from = from.empty() ? "" : Path(from),
+                                .folder = Path(name),
+                                .steps = 20});
+  };
+  const Trial first = run("first", ""), same = run("same", ""), next = run("next", "first");
+  EXPECT_EQ(StepOf("first"), 20);
+  EXPECT_EQ(StepOf("next"), 40);
+  ASSERT_EQ(first.curve.size(), 19U);  // the first step does not count
+  EXPECT_EQ(first.loss, same.loss);    // to the bit: no clock decides
+  EXPECT_LT(next.loss, first.loss);
+  const Value job = Checkpoint::Open(Path("next") + "/last").header().job;
+  EXPECT_EQ(*job.Find("train")->Find("schedule")->Find("name"), Value("multi_step"));  // it falls
+}
+
+TEST_F(TrialsTest, HalvingBySteps) {
+  std::vector<Entrant> entrants;
+  for (const char* rate : {"0.02", "1e-6"})
+    entrants.push_back({.job = LongJob(rate), .name = rate});
+  Halve({.data = data_,
+         .run = run_,
+         .folder = folder_.path(),
+         .steps = 40,
+         .tell = [this](const std::string& text) { told_.push_back(text); }},
+        entrants);
+  EXPECT_EQ(entrants[0].dropped, "");
+  EXPECT_THAT(entrants[1].dropped, testing::HasSubstr("after 20 steps"));
+  EXPECT_EQ(told_.size(), 2U);
+}
+
 TEST_F(TrialsTest, HalvingStopsWhenATrialFinishesTheJob) {
   std::vector<Entrant> entrants;
   for (const char* rate : {"0.02", "0.01", "0.005", "0.002"})
@@ -117,21 +150,6 @@ TEST_F(TrialsTest, ASignalEndsHalving) {
   run_.stop_signal = &signal;
   std::vector<Entrant> entrants(3, {.job = LongJob(), .name = "one"});
   HalveThem(entrants, 1000);
-}
-
-TEST_F(TrialsTest, FindLearningRateTakesNoAbsurdOne) {
-  const Job job = LongJob();
-  const FoundRate found = FindLearningRate({.job = job,
-                                            .data = data_,
-                                            .run = run_,
-                                            .machines = {},
-                                            .trial_seconds = 2,
-                                            .folder = folder_.path()});
-  EXPECT_GE(found.rate, 0.001);
-  EXPECT_LE(found.rate, 0.1);
-  EXPECT_EQ(WithRate(job, found.rate).train.Float("learning_rate"), found.rate);
-  EXPECT_TRUE(std::filesystem::exists(found.run + "/last"));
-  EXPECT_GT(found.trained, 0);
 }
 
 TEST_F(TrialsTest, ASearchWithTrialsMeasures) {

@@ -69,7 +69,9 @@ TEST_F(AutoTest, OpenKeysHaveTheirDefaults) {
                            {"node.precision", "auto"},
                            {"cluster.strategy", "auto"},
                            {"cluster.replicas", "2"},
-                           {"train.learning_rate", "auto"}});
+                           {"train.learning_rate", "auto"},
+                           {"train.rule", "momentum"},
+                           {"train.momentum", "auto"}});
   EXPECT_EQ(job.open, OpenKeys());
   EXPECT_EQ(job.node.String("executor"), "single");
   EXPECT_EQ(job.node.String("precision"), "f32");
@@ -83,6 +85,7 @@ TEST_F(AutoTest, OpenKeysHaveTheirDefaults) {
   EXPECT_EQ(MakeNew(kAuto).open,
             (std::vector<std::string>{"node.executor", "train.learning_rate"}));
   EXPECT_THROW(MakeNew({{"train.rule", "auto"}}), UserError);
+  EXPECT_THROW(MakeNew({{"train.rule", "adam"}, {"train.momentum", "auto"}}), UserError);
   EXPECT_THROW(MakeNew({{"train.batch", "auto"}}), UserError);
 }
 

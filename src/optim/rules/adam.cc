@@ -9,12 +9,14 @@ RuleEntry adam() {
   return {.name = "adam",
           .summary = "Adam: step sizes scaled by running moments of the gradient",
           .options = AdamOptions(CoupledDecayOption()),
-          .make = [](const Options& options) {
-            return MakeAdam({.beta1 = options.Float("beta1"),
-                             .beta2 = options.Float("beta2"),
-                             .epsilon = options.Float("epsilon"),
-                             .coupled_decay = options.Float("weight_decay")});
-          }};
+          .make =
+              [](const Options& options) {
+                return MakeAdam({.beta1 = options.Float("beta1"),
+                                 .beta2 = options.Float("beta2"),
+                                 .epsilon = options.Float("epsilon"),
+                                 .coupled_decay = options.Float("weight_decay")});
+              },
+          .rates = AdamRates()};
 }
 
 }  // namespace yoke::rule

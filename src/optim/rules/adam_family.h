@@ -20,4 +20,7 @@ struct AdamSettings {
 ///   w <- w - rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon).
 std::unique_ptr<UpdateRule> MakeAdam(const AdamSettings& settings);
 
+/// RuleEntry::rates: steps are about as long as the rate.
+inline std::vector<double> AdamRates() { return {0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0001}; }
+
 }  // namespace yoke

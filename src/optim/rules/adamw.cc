@@ -10,12 +10,14 @@ RuleEntry adamw() {
           .summary = "Adam with decoupled weight decay",
           .options = AdamOptions(WeightDecayOption(
               "Each update first shrinks the values by this times the learning rate.", 0.01)),
-          .make = [](const Options& options) {
-            return MakeAdam({.beta1 = options.Float("beta1"),
-                             .beta2 = options.Float("beta2"),
-                             .epsilon = options.Float("epsilon"),
-                             .decoupled_decay = options.Float("weight_decay")});
-          }};
+          .make =
+              [](const Options& options) {
+                return MakeAdam({.beta1 = options.Float("beta1"),
+                                 .beta2 = options.Float("beta2"),
+                                 .epsilon = options.Float("epsilon"),
+                                 .decoupled_decay = options.Float("weight_decay")});
+              },
+          .rates = AdamRates()};
 }
 
 }  // namespace yoke::rule

@@ -192,15 +192,21 @@ void AskEnvironment(Value& node) {
   if (kernels == "reference") node.Set("kernels", kernels);
 }
 
+/// The value of section.key; null if there is none.
+const Value* FindKey(const Value& root, const std::string& key) {
+  const size_t dot = key.find('.');
+  const Value* section = root.Find(key.substr(0, dot));
+  return section ? section->Find(key.substr(dot + 1)) : nullptr;
+}
+
 /// Takes out the keys that are "auto", and returns their names.
 std::vector<std::string> TakeOpen(Value& root) {
   std::vector<std::string> open;
   for (const std::string& key : OpenKeys()) {
-    const size_t dot = key.find('.');
-    Value* section = root.Find(key.substr(0, dot));
-    const Value* value = section ? section->Find(key.substr(dot + 1)) : nullptr;
+    const Value* value = FindKey(root, key);
     if (!value || *value != Value("auto")) continue;
-    section->Erase(key.substr(dot + 1));
+    const size_t dot = key.find('.');
+    root.Find(key.substr(0, dot))->Erase(key.substr(dot + 1));
     open.push_back(key);
   }
   return open;
@@ -210,7 +216,8 @@ std::vector<std::string> TakeOpen(Value& root) {
 
 const std::vector<std::string>& OpenKeys() {
   static const std::vector<std::string> keys = {"node.executor", "node.precision",
-                                                "cluster.strategy", "train.learning_rate"};
+                                                "cluster.strategy", "train.learning_rate",
+                                                "train.momentum"};
   return keys;
 }
 
@@ -226,6 +233,9 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   root.Set("data", CheckData(at(0)));
   root.Set("model", CheckModel(at(1)));
   root.Set("train", (job.train = CheckTrain(at(2))).Resolved());
+  for (const std::string& key : job.open)  // of a rule, say, that the job does not have
+    Require(!key.starts_with("train.") || FindKey(root, key),
+            "{} = \"auto\": rule {} has no such key", key, job.train.String("rule"));
   const ExecutorEntry& executor = Named(executors(), at(3), "executor", "single");
   root.Set("node", (job.node = Checked(at(3), node_keys(), executor)).Resolved());
   root.Set("cluster", (job.cluster = CheckCluster(at(4))).Resolved());
@@ -235,13 +245,18 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   return job;
 }
 
-Job LoadJob(const std::string& path, const Overrides& overrides) {
+Job LoadJob(const std::string& path, const Overrides& overrides,
+            const std::vector<std::string>& open) {
   Require(!path.ends_with(".onnx"),
           "{} is a network, not a job: name it in the [model] of a job file, file = \"{}\" (`yoke "
           "info {}` shows it)",
           path, path, path);
   const std::filesystem::path file = std::filesystem::absolute(path);
-  return MakeJob(WithOverrides(ReadToml(path), overrides), file.stem(), file.parent_path());
+  const Value root = WithOverrides(ReadToml(path), overrides);
+  Job job = MakeJob(root, file.stem(), file.parent_path());
+  for (const std::string& key : open)
+    if (!FindKey(root, key) && FindKey(job.resolved, key)) job.open.push_back(key);
+  return job;
 }
 
 Job MakeResolvedJob(Value root, const Overrides& overrides) {

@@ -50,7 +50,9 @@ using Overrides = std::vector<Override>;  ///< In order.
 /// Reads and checks a job file. Throws UserError for unknown sections, keys and names (with the
 /// nearest known one and the list), wrong types and ranges: one sentence with file and line.
 /// Relative paths become absolute, based on the job file's folder.
-Job LoadJob(const std::string& path, const Overrides& overrides);
+/// `open`: keys that are "auto" where the job does not have them, and its parts know them.
+Job LoadJob(const std::string& path, const Overrides& overrides,
+            const std::vector<std::string>& open = {});
 /// The same from the job that a run keeps, which is already resolved, so a `$` in its paths is
 /// literal; overrides are as above.
 Job MakeResolvedJob(Value root, const Overrides& overrides);

@@ -99,7 +99,8 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kFloat,
        .fallback = 0.01,
        .help = "Size of an update, before the schedule's factor. The default suits sgd, momentum "
-               "and nesterov; for adam and adamw start with 0.001. `auto`: the best of a grid.",
+               "and nesterov; for adam and adamw start with 0.001. `auto`: chosen by short trials "
+               "(`yoke train` does so, too, where the job has no rate).",
        .minimum = 0,
        .exclusive_minimum = true},
       {.name = "seed",
@@ -123,6 +124,12 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kString,
        .help = "Stops training in order after this time, such as `90s`, `10m`, `2h`; starts again "
                "when a run is resumed."},
+      {.name = "tuning",
+       .type = kString,
+       .fallback = "grid",
+       .help = "How learning_rate = \"auto\" is chosen: successive halving over a grid, or a range "
+               "test, in which one training's rate rises.",
+       .choices = {"grid", "range"}},
       {.name = "search_share",
        .type = kFloat,
        .fallback = 0.1,

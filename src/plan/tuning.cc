@@ -1,0 +1,239 @@
+// Tuning: rates by halving or a range test, momenta by Omnivore's grid.
+#include "plan/tuning.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "base/registry.h"
+#include "optim/rule.h"
+#include "plan/candidates.h"
+#include "plan/halving.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kMomenta[] = {0, 0.3, 0.6, 0.9};
+constexpr double kLowerRate = 0.1;
+constexpr double kTie = 0.01;          // relative difference of losses
+constexpr double kRisen = 1.5;         // times the lowest loss of a range test
+constexpr int kParts = 9;              // of the trials' steps: each trial of a climb has one,
+constexpr int kFinalists = 2;          // and then each of the best ones two
+constexpr int64_t kShortestTrial = 6;  // steps
+
+const std::vector<double>& RatesOf(const Job& job) {
+  return FindEntry(rules(), "rule", job.train.String("rule")).rates;
+}
+
+std::string TextOf(const Setting& setting) {
+  const std::string rate = fmt::format("learning rate {:g}", setting.rate);
+  return setting.momentum ? fmt::format("{}, momentum {:g}", rate, *setting.momentum) : rate;
+}
+
+/// An equal part of all trials.
+TrialRequest PartOf(const Trials& trials, size_t parts, size_t number) {
+  const std::string folder = fmt::format("{}/tuning-{}", trials.folder, number);
+  return {.data = trials.data,
+          .run = trials.run,
+          .from = trials.from,
+          .folder = folder,
+          .seconds = trials.seconds / double(parts),
+          .steps = trials.steps > 0 ? std::max(kShortestTrial, trials.steps / int64_t(parts)) : 0};
+}
+
+double SecondsOf(const Trial& trial) {
+  return trial.curve.empty() ? 0 : trial.curve.back().seconds;
+}
+
+/// Tries the rates of a rule from the middle one on: higher ones until the loss is higher, or else
+/// lower ones. Each trial begins where all do.
+class Climb {
+ public:
+  Climb(const Job& job, const Trials& trials)
+      : job_(job),
+        trials_(trials),
+        rates_(RatesOf(job)),
+        losses_(rates_.size(), std::numeric_limits<double>::quiet_NaN()),
+        entrants_(rates_.size()) {
+    size_t best = rates_.size() / 2;
+    Try(best);
+    while (best > 0 && Try(best - 1) < losses_[best]) --best;
+    while (best + 1 < rates_.size() && Try(best + 1) < losses_[best]) ++best;
+  }
+
+  /// The best ones, which can continue.
+  std::vector<Entrant> Finalists() {
+    std::vector<Entrant> best;
+    for (Entrant& one : entrants_)
+      if (!one.run.empty() && one.dropped.empty()) best.push_back(one);
+    std::ranges::stable_sort(best, {}, [](const Entrant& one) { return one.last.loss; });
+    best.resize(std::min<size_t>(best.size(), kFinalists));
+    return best;
+  }
+  int64_t steps() const { return RequestOf(0).steps; }
+  double trained() const { return trained_; }
+  const std::string& failure() const { return failure_; }
+
+ private:
+  TrialRequest RequestOf(size_t number) const { return PartOf(trials_, kParts, number); }
+
+  /// Its loss: infinite if it fails.
+  double Try(size_t number) {
+    double& loss = losses_[number];
+    if (!std::isnan(loss)) return loss;
+    loss = std::numeric_limits<double>::infinity();
+    if (trials_.run.StopIsAsked()) return loss;
+    const TrialRequest request = RequestOf(number);
+    const Setting setting = {.rate = rates_[number]};
+    Entrant& one = entrants_[number];
+    one = {.job = WithSetting(job_, setting), .name = TextOf(setting), .run = request.folder};
+    one.last = RunTrial(one.job, request);
+    one.dropped = one.last.failure;
+    one.length = static_cast<double>(request.steps);
+    trained_ += SecondsOf(one.last);
+    if (!one.dropped.empty()) {
+      failure_ = one.dropped;
+      return loss;
+    }
+    trials_.tell(
+        fmt::format("{}: loss {:.4g} after {} steps", one.name, one.last.loss, request.steps));
+    return loss = one.last.loss;
+  }
+
+  const Job& job_;
+  const Trials& trials_;
+  const std::vector<double>& rates_;
+  std::vector<double> losses_;  // nan: not tried
+  std::vector<Entrant> entrants_;
+  double trained_ = 0;
+  std::string failure_;
+};
+
+struct Tried {
+  Setting setting;
+  std::string run;
+  Trial trial;
+};
+
+/// Whether the first is better: by loss and, within a tie, by rate and momentum.
+bool Better(const Tried& one, const Tried& other) {
+  const double a = one.trial.loss, b = other.trial.loss;
+  if (std::abs(a - b) > kTie * std::min(a, b)) return a < b;
+  return std::pair(one.setting.rate, one.setting.momentum) >
+         std::pair(other.setting.rate, other.setting.momentum);
+}
+
+}  // namespace
+
+Setting SettingOf(const Job& job) {
+  Setting setting = {.rate = job.train.Float("learning_rate")};
+  if (const Value* momentum = job.resolved.Find("train")->Find("momentum"))
+    setting.momentum = *momentum->AsFloat();
+  return setting;
+}
+
+Job WithSetting(const Job& job, const Setting& setting) {
+  Overrides keys = {PlanKey("train.learning_rate", FormatValue(Value(setting.rate)))};
+  if (setting.momentum)
+    keys.push_back(PlanKey("train.momentum", FormatValue(Value(*setting.momentum))));
+  return WithKeys(job, keys);
+}
+
+Tuned FindRate(const Job& job, const Trials& trials) {
+  Tuned found;
+  Climb climb(job, trials);
+  std::vector<Entrant> finalists = climb.Finalists();
+  if (trials.run.StopIsAsked()) return {};
+  if (finalists.size() > 1 && !finalists[0].last.ended) {
+    Trials rest = trials;
+    rest.steps = 2 * kFinalists * climb.steps();
+    Halve(rest, finalists);
+  }
+  const auto best =
+      std::ranges::find_if(finalists, [](const Entrant& one) { return one.dropped.empty(); });
+  if (best == finalists.end() && trials.run.StopIsAsked()) return {};
+  Require(best != finalists.end(), "training fails with every learning rate: {}", climb.failure());
+  found = {.best = SettingOf(best->job), .run = best->run, .last = best->last};
+  found.trained = climb.trained();
+  for (const Entrant& one : finalists) found.trained += one.trained;
+  return found;
+}
+
+Tuned FindRateByRange(const Job& job, const Trials& trials) {
+  std::vector<double> rates = RatesOf(job);
+  std::ranges::reverse(rates);
+  std::vector<Tried> tried;
+  Tuned found;
+  size_t lowest = 0;
+  for (const double rate : rates) {
+    TrialRequest request = PartOf(trials, rates.size(), tried.size());
+    if (!tried.empty()) request.from = tried.back().run;
+    const Setting setting = {.rate = rate};
+    const Trial trial = RunTrial(WithSetting(job, setting), request);
+    if (trials.run.StopIsAsked()) return {};
+    Require(trial.failure.empty() || !tried.empty(),
+            "training fails with the lowest learning rate: {}", trial.failure);
+    found.trained += SecondsOf(trial);
+    if (!trial.failure.empty()) break;
+    trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), trial.loss));
+    tried.push_back({setting, request.folder, trial});
+    if (trial.loss < tried[lowest].trial.loss) lowest = tried.size() - 1;
+    if (trial.loss > kRisen * tried[lowest].trial.loss || trial.ended) break;
+  }
+  const Tried& best = tried[lowest > 0 ? lowest - 1 : 0];
+  found.best = SettingOf(WithSetting(job, best.setting));
+  found.run = best.run;
+  found.last = best.trial;
+  return found;
+}
+
+std::vector<Setting> GridAround(const Setting& last) {
+  const double momentum = last.momentum.value_or(0);
+  std::vector<Setting> grid;
+  for (const double one : kMomenta)
+    if (one >= momentum) grid.push_back({.rate = kLowerRate * last.rate, .momentum = one});
+  for (const double one : kMomenta)
+    if (one <= momentum) grid.push_back({.rate = last.rate, .momentum = one});
+  return grid;
+}
+
+Tuned TuneMomentum(const Job& job, const Trials& trials) {
+  const std::vector<Setting> grid = GridAround(SettingOf(job));
+  std::vector<Tried> tried;
+  std::vector<Setting> diverged;
+  std::string failure;
+  Tuned found;
+  for (const Setting& setting : grid) {
+    if (std::ranges::any_of(diverged, [&](const Setting& bad) {
+          return setting.rate >= bad.rate && setting.momentum >= bad.momentum;
+        }))
+      continue;
+    const TrialRequest request = PartOf(trials, grid.size(), &setting - grid.data());
+    Tried one = {setting, request.folder, RunTrial(WithSetting(job, setting), request)};
+    if (trials.run.StopIsAsked()) return {};
+    found.trained += SecondsOf(one.trial);
+    if (!one.trial.failure.empty()) {
+      diverged.push_back(setting);
+      failure = one.trial.failure;
+      continue;
+    }
+    trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), one.trial.loss));
+    tried.push_back(std::move(one));
+  }
+  Require(!tried.empty(), "training fails with every momentum: {}", failure);
+  const auto best = std::ranges::min_element(tried, Better);
+  found.best = best->setting;
+  found.run = best->run;
+  found.last = best->trial;
+  return found;
+}
+
+double ExplicitMomentum(double total, double staleness) {
+  return std::max(0.0, 1 - (1 - total) * (1 + staleness));
+}
+
+}  // namespace yoke

@@ -1,0 +1,55 @@
+// Tuning: finds the learning rate and the momentum of a job by short trainings.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan/trials.h"
+#include "train/job/job.h"
+
+namespace yoke {
+
+/// What tuning sets in a job.
+struct Setting {
+  double rate = 0;
+  std::optional<double> momentum = {};  ///< Where the rule has one.
+};
+Setting SettingOf(const Job& job);
+Job WithSetting(const Job& job, const Setting& setting);
+
+struct Tuned {
+  Setting best = {};
+  std::string run = {};  ///< Of the best one's trials; "": the search was interrupted.
+  Trial last = {};       ///< Its last one.
+  double trained = 0;    ///< Seconds of all trials.
+};
+
+/// The learning rate, of those that the job's rule names, with which the loss falls fastest: it
+/// climbs from the middle one to the rate with the lowest loss, and the two best ones go on twice
+/// as long.
+Tuned FindRate(const Job& job, const Trials& trials);
+
+/// The same by a range test (Smith, "Cyclical Learning Rates for Training Neural Networks", 2017,
+/// section 3.3): one training whose rate rises through those of the rule until its loss does. The
+/// rate before the one with the lowest loss.
+Tuned FindRateByRange(const Job& job, const Trials& trials);
+
+/// Omnivore's grid around the last best setting: momenta 0, 0.3, 0.6, 0.9 with its rate and a tenth
+/// of it, less those with its rate and more momentum, and those below it in both (Hadjis et al.,
+/// 2016, section 5.2).
+std::vector<Setting> GridAround(const Setting& last);
+
+/// The best of the grid around the job's own setting, by trials of the same length. When one
+/// diverges, those that are at least as large in both are left out. Losses within 1 % are equal;
+/// then the larger rate is the better one, then the larger momentum.
+Tuned TuneMomentum(const Job& job, const Trials& trials);
+
+/// The momentum of the rule with which asynchronous updates reach as far as synchronous ones of
+/// momentum `total`: a gradient that is on average `staleness` updates late adds momentum
+/// 1 - 1 / (1 + staleness) (Mitliagkas et al., "Asynchrony begets Momentum", 2016, theorem 1 with
+/// memoryless service), and reaches multiply: (1 - explicit) / (1 + staleness) = 1 - total. At
+/// least 0.
+double ExplicitMomentum(double total, double staleness);
+
+}  // namespace yoke
