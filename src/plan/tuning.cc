@@ -65,21 +65,63 @@ class Climb {
     while (best + 1 < rates_.size() && Try(best + 1) < losses_[best]) ++best;
   }
 
-  /// The best ones, which can continue.
-  std::vector<Entrant> Finalists() {
-    std::vector<Entrant> best;
-    for (Entrant& one : entrants_)
-      if (!one.run.empty() && one.dropped.empty()) best.push_back(one);
-    std::ranges::stable_sort(best, {}, [](const Entrant& one) { return one.last.loss; });
-    best.resize(std::min<size_t>(best.size(), kFinalists));
-    return best;
+  /// The best ones go on twice as long, then the next ones until the loss of one falls: a rate may
+  /// be too high although it began well. Null: all fail, or the search is interrupted.
+  const Entrant* Finish() {
+    const Entrant *best = nullptr, *risen = nullptr;
+    const auto take = [](const Entrant& one, const Entrant*& of) {
+      if (!of || one.last.loss < of->last.loss) of = &one;
+    };
+    for (int finalists = 0; finalists < kFinalists || !best; ++finalists) {
+      Entrant* next = Next();
+      if (trials_.run.StopIsAsked()) return nullptr;
+      if (!next) break;
+      const double before = next->last.loss;
+      if (!next->last.ended) GoOn(*next);
+      finished_.push_back(next);
+      if (next->dropped.empty()) take(*next, next->last.loss > before ? risen : best);
+    }
+    return best ? best : risen;
   }
-  int64_t steps() const { return RequestOf(0).steps; }
   double trained() const { return trained_; }
-  const std::string& failure() const { return failure_; }
+  std::string failure() const {
+    const auto failed =
+        std::ranges::find_if(entrants_, [](const Entrant& one) { return !one.dropped.empty(); });
+    return failed == entrants_.end() ? "" : failed->dropped;
+  }
 
  private:
-  TrialRequest RequestOf(size_t number) const { return PartOf(trials_, kParts, number); }
+  /// The one with the lowest loss that has not gone on; if there is none, a lower rate.
+  Entrant* Next() {
+    Entrant* next = nullptr;
+    for (Entrant& one : entrants_)
+      if (!one.run.empty() && one.dropped.empty() && std::ranges::count(finished_, &one) == 0 &&
+          (!next || one.last.loss < next->last.loss))
+        next = &one;
+    const auto untried = std::ranges::find_if(losses_.rbegin(), losses_.rend(),
+                                              [](double loss) { return !std::isnan(loss); });
+    if (next || untried == losses_.rbegin()) return next;
+    const auto lower = static_cast<size_t>(losses_.rend() - untried);
+    return std::isinf(Try(lower)) ? nullptr : &entrants_[lower];
+  }
+
+  void Train(const TrialRequest& request, Entrant& one) {
+    one.last = RunTrial(one.job, request);
+    one.run = request.folder;
+    one.dropped = one.last.failure;
+    one.length += static_cast<double>(request.steps);
+    trained_ += SecondsOf(one.last);
+    if (one.dropped.empty())
+      trials_.tell(
+          fmt::format("{}: loss {:.4g} after {:.0f} steps", one.name, one.last.loss, one.length));
+  }
+
+  void GoOn(Entrant& one) {
+    TrialRequest request = PartOf(trials_, kParts, 0);
+    request.steps *= 2;
+    request.from = request.folder = one.run;
+    Train(request, one);
+  }
 
   /// Its loss: infinite if it fails.
   double Try(size_t number) {
@@ -87,20 +129,11 @@ class Climb {
     if (!std::isnan(loss)) return loss;
     loss = std::numeric_limits<double>::infinity();
     if (trials_.run.StopIsAsked()) return loss;
-    const TrialRequest request = RequestOf(number);
     const Setting setting = {.rate = rates_[number]};
     Entrant& one = entrants_[number];
-    one = {.job = WithSetting(job_, setting), .name = TextOf(setting), .run = request.folder};
-    one.last = RunTrial(one.job, request);
-    one.dropped = one.last.failure;
-    one.length = static_cast<double>(request.steps);
-    trained_ += SecondsOf(one.last);
-    if (!one.dropped.empty()) {
-      failure_ = one.dropped;
-      return loss;
-    }
-    trials_.tell(
-        fmt::format("{}: loss {:.4g} after {} steps", one.name, one.last.loss, request.steps));
+    one = {.job = WithSetting(job_, setting), .name = TextOf(setting)};
+    Train(PartOf(trials_, kParts, number), one);
+    if (!one.dropped.empty()) return loss;
     return loss = one.last.loss;
   }
 
@@ -109,8 +142,8 @@ class Climb {
   const std::vector<double>& rates_;
   std::vector<double> losses_;  // nan: not tried
   std::vector<Entrant> entrants_;
+  std::vector<const Entrant*> finished_;
   double trained_ = 0;
-  std::string failure_;
 };
 
 struct Tried {
@@ -144,23 +177,14 @@ Job WithSetting(const Job& job, const Setting& setting) {
 }
 
 Tuned FindRate(const Job& job, const Trials& trials) {
-  Tuned found;
   Climb climb(job, trials);
-  std::vector<Entrant> finalists = climb.Finalists();
+  const Entrant* best = climb.Finish();
   if (trials.run.StopIsAsked()) return {};
-  if (finalists.size() > 1 && !finalists[0].last.ended) {
-    Trials rest = trials;
-    rest.steps = 2 * kFinalists * climb.steps();
-    Halve(rest, finalists);
-  }
-  const auto best =
-      std::ranges::find_if(finalists, [](const Entrant& one) { return one.dropped.empty(); });
-  if (best == finalists.end() && trials.run.StopIsAsked()) return {};
-  Require(best != finalists.end(), "training fails with every learning rate: {}", climb.failure());
-  found = {.best = SettingOf(best->job), .run = best->run, .last = best->last};
-  found.trained = climb.trained();
-  for (const Entrant& one : finalists) found.trained += one.trained;
-  return found;
+  Require(best, "training fails with every learning rate: {}", climb.failure());
+  return {.best = SettingOf(best->job),
+          .run = best->run,
+          .last = best->last,
+          .trained = climb.trained()};
 }
 
 Tuned FindRateByRange(const Job& job, const Trials& trials) {
