@@ -1,4 +1,4 @@
-"""Draws curves into a small SVG with a logarithmic time axis, for slide_accuracy.py."""
+"""Draws curves into a small SVG with a logarithmic axis of time or of another number, for slide_accuracy.py and momentum_groups.py."""
 import math
 
 WIDTH, HEIGHT = 720, 400
@@ -23,10 +23,10 @@ def text(x, y, words, anchor="middle", more=""):
     return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}" {more}>{words}</text>'
 
 
-def frame(x_of, y_of, x_ticks, y_ticks, title):
+def frame(x_of, y_of, x_ticks, y_ticks, title, below):
     """The lines and words around the curves."""
     lines = [text(LEFT, 20, title, "start", 'font-weight="bold"'),
-             text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, "seconds of training (evaluation left out)")]
+             text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, below)]
     for t in x_ticks:
         lines += [f'<path d="M{x_of(t):.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#e4e4e4"/>',
                   text(x_of(t), HEIGHT - BOTTOM + 16, f"{t:g}")]
@@ -55,7 +55,7 @@ def legend(names):
     return lines
 
 
-def plot(series, title, low=None):
+def plot(series, title, low=None, x_ticks=None, below="seconds of training (evaluation left out)"):
     """The SVG's text. series: {name: [(seconds, value), ...]}. Values under `low` are cut off."""
     points = [p for one in series.values() for p in one]
     low = min(y for _, y in points) if low is None else low
@@ -70,6 +70,6 @@ def plot(series, title, low=None):
 
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>']
-    lines += frame(x_of, y_of, ticks(first, last), steps(low, high), title)
+    lines += frame(x_of, y_of, x_ticks or ticks(first, last), steps(low, high), title, below)
     lines += [curve(one, x_of, y_of, i) for i, one in enumerate(series.values())]
     return "\n".join(lines + legend(series) + ["</svg>"]) + "\n"

@@ -46,9 +46,7 @@ void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {
                                 .steps = trials.steps > 0 ? std::llround(length) : 0});
   one.run = run;
   one.length += length;
-  one.trained += trials.steps == 0        ? length
-                 : one.last.curve.empty() ? 0
-                                          : one.last.curve.back().seconds;
+  one.trained += trials.steps > 0 ? one.last.seconds : length;
   one.dropped = one.last.failure;
   if (one.dropped.empty())
     trials.tell(

@@ -157,6 +157,7 @@ class AutoPlanner : public Planner {
       return {.job = WithKeys(given, {}),
               .data = data,
               .messages = {"interrupted before the choice: this run has the defaults"}};
+    if (run.cluster) decision.seconds = trained_;
     decision.messages.push_back(
         run.cluster ? fmt::format("choosing took {} of simulated training", Duration(trained_))
                     : fmt::format("choosing took {}", Duration(Now() - began_)));

@@ -146,12 +146,14 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
                                      .data = &data});
     if (end.reason == "diverged") trial.failure = end.sentence;
     trial.ended = end.reason == "finished";
+    trial.seconds = end.virtual_seconds;
   } catch (const Error& refused) {
     trial.failure = refused.what();
   } catch (const fs::filesystem_error& full) {
     trial.failure = fmt::format("cannot copy a checkpoint for a trial: {}", full.what());
   }
   trial.curve = curve.Points();
+  if (!request.run.cluster && !trial.curve.empty()) trial.seconds = trial.curve.back().seconds;
   if (trial.curve.empty()) {
     if (trial.failure.empty()) trial.failure = "it ended before its first step";
     return trial;

@@ -42,6 +42,7 @@ struct Trial {
   std::vector<LossPoint> curve;
   double seconds_per_example = 0;  ///< 0: it has taken too few steps to tell.
   double loss = 0;                 ///< Mean of the last third of its examples.
+  double seconds = 0;              ///< That it took, virtual on a cluster.
   bool ended = false;              ///< The job has come to its end.
   std::string failure;             ///< Why it failed, or "".
 };

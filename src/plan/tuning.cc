@@ -45,10 +45,6 @@ TrialRequest PartOf(const Trials& trials, size_t parts, size_t number) {
           .steps = trials.steps > 0 ? std::max(kShortestTrial, trials.steps / int64_t(parts)) : 0};
 }
 
-double SecondsOf(const Trial& trial) {
-  return trial.curve.empty() ? 0 : trial.curve.back().seconds;
-}
-
 /// Tries the rates of a rule from the middle one on: higher ones until the loss is higher, or else
 /// lower ones. Each trial begins where all do.
 class Climb {
@@ -110,7 +106,7 @@ class Climb {
     one.run = request.folder;
     one.dropped = one.last.failure;
     one.length += static_cast<double>(request.steps);
-    trained_ += SecondsOf(one.last);
+    trained_ += one.last.seconds;
     if (one.dropped.empty())
       trials_.tell(
           fmt::format("{}: loss {:.4g} after {:.0f} steps", one.name, one.last.loss, one.length));
@@ -201,7 +197,7 @@ Tuned FindRateByRange(const Job& job, const Trials& trials) {
     if (trials.run.StopIsAsked()) return {};
     Require(trial.failure.empty() || !tried.empty(),
             "training fails with the lowest learning rate: {}", trial.failure);
-    found.trained += SecondsOf(trial);
+    found.trained += trial.seconds;
     if (!trial.failure.empty()) break;
     trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), trial.loss));
     tried.push_back({setting, request.folder, trial});
@@ -239,7 +235,7 @@ Tuned TuneMomentum(const Job& job, const Trials& trials) {
     const TrialRequest request = PartOf(trials, grid.size(), &setting - grid.data());
     Tried one = {setting, request.folder, RunTrial(WithSetting(job, setting), request)};
     if (trials.run.StopIsAsked()) return {};
-    found.trained += SecondsOf(one.trial);
+    found.trained += one.trial.seconds;
     if (!one.trial.failure.empty()) {
       diverged.push_back(setting);
       failure = one.trial.failure;

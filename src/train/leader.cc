@@ -368,7 +368,7 @@ class LeadingMember : public Leader {
                       .exchange = exchange_,
                       .node = replica_->Work()};
     if (request_.cluster) {
-      event.virtual_seconds = clock_.Now();
+      event.virtual_seconds = request_.time_used + clock_.Now();
       event.cost = request_.CostOf(event.virtual_seconds);
       event.lost = context_.lost_nodes;
     }

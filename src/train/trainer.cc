@@ -182,6 +182,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   Decision decided = request.planner->Decide(job, request, launched);
   RunRequest with_data = request;
   if (decided.data) with_data.data = decided.data.get();
+  if (request.cluster) with_data.time_used = decided.seconds;
   if (launched || request.cluster) return TrainDecided(decided, with_data, launched);
   with_data.pause_epochs = job.train.Int("replan_epochs");
   for (;;) {

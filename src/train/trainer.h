@@ -111,7 +111,7 @@ struct RunRequest {
   int64_t steps = 0;            ///< Not 0: stop in order after this many steps.
   bool tell_each_step = false;  ///< Send a StepEvent after each of rank 0's steps.
   int64_t pause_epochs = 0;     ///< Not 0: pause after this many epochs, with the reason "replan".
-  double time_used = 0;         ///< Seconds of train.time_limit that are over.
+  double time_used = 0;         ///< Seconds of train.time_limit that are over; virtual ones, too.
   /// Not null: the replicas run in virtual time on this cluster, as many as the job says.
   const SimulatedRanks* cluster = nullptr;
   std::string cluster_title = {};
