@@ -152,7 +152,8 @@ double HogbatchWorker::OnThread(const Batch& batch, const ParamView& view, Updat
   const double loss = plan.Loss();
   if (!std::isfinite(loss)) return loss;
   float* const shared = view.writable.Host().data();
-  if (InVirtualTime() || shared_.context.clip_norm > 0) {
+  const bool looks_at_all = shared_.context.clip_norm > 0 || shared_.context.rule->Numbers() > 0;
+  if (InVirtualTime() || looks_at_all) {
     plan.Backward(batch, view, {});
     Charge(batch.size, false);
     step.step = CountUpdate();
@@ -184,12 +185,13 @@ double HogbatchWorker::OnDevice(const Batch& batch, const ParamView& view, Updat
   return loss;
 }
 
-/// All slices, clipped.
+/// All slices, clipped, by the step that the rule makes of it.
 void HogbatchWorker::Apply(float* target, UpdateStep& step) {
   const ParamLayout& layout = *shared_.round.params.layout;
   if (const double most = shared_.context.clip_norm; most > 0)
     if (const double norm = GradientNorm(layout, gradients_); norm > most)
       step.gradient_scale = most / norm;
+  step = shared_.racing.Tune(step, gradients_);
   AnnounceAll(layout, [&](int slice) { shared_.racing.Apply(slice, target, gradients_, step); });
 }
 

@@ -131,6 +131,20 @@ double GradientScale(const ParamStore& params, const ApplyRequest& request) {
   return request.gradient_scale * (norm > request.clip_norm ? request.clip_norm / norm : 1);
 }
 
+UpdateStep StepOf(const ParamStore& params, const ApplyRequest& request) {
+  const UpdateStep step{.learning_rate = request.learning_rate,
+                        .step = ++(request.steps ? *request.steps : request.state.steps),
+                        .gradient_scale = GradientScale(params, request)};
+  if (request.rule.Numbers() == 0) return step;
+  const ParamLayout& layout = params.layout();
+  UpdateFacts facts = FactsOf(layout, request.gradients, step.gradient_scale, request.slices);
+  const auto [begin, end] = DenseElements(layout, request.slices);
+  facts.state_square = SquareSum(request.state.array(0).Part(begin, end));
+  facts.total_momentum = request.total_momentum;
+  return request.rule.Tune(step, facts,
+                           request.numbers.empty() ? request.state.numbers() : request.numbers);
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target) const {
@@ -139,7 +153,9 @@ std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target)
 }
 
 RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device)
-    : names_(rule.StateNames()), row_steps_(layout.slices().size()) {
+    : names_(rule.StateNames()),
+      numbers_(2 * static_cast<size_t>(rule.Numbers())),
+      row_steps_(layout.slices().size()) {
   Check(names_.size() <= kMaxStateArrays, "a rule has at most kMaxStateArrays state arrays");
   for (size_t i = 0; i < names_.size(); ++i)
     arrays_.emplace_back(device, layout.size() * SizeOf(DType::kF32));
@@ -150,7 +166,7 @@ RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& 
 }
 
 int64_t RuleState::bytes() const {
-  int64_t bytes = 0;
+  auto bytes = static_cast<int64_t>(numbers_.size() * sizeof(float));
   for (const Buffer& array : arrays_) bytes += array.bytes();
   for (const std::vector<int32_t>& clocks : row_steps_)
     bytes += static_cast<int64_t>(clocks.size() * sizeof(int32_t));
@@ -168,24 +184,33 @@ double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
   return std::sqrt(sum);
 }
 
-void Apply(ParamStore& params, const ApplyRequest& request) {
+UpdateFacts FactsOf(const ParamLayout& layout, const Gradients& gradients, double gradient_scale,
+                    const SliceRange& slices) {
+  const double norm = gradient_scale * GradientNorm(layout, gradients, slices);
+  UpdateFacts facts = {.gradient_square = norm * norm};
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    if (slices.Has(i)) facts.elements += layout.slices()[i].Count();
+  return facts;
+}
+
+UpdateStep Apply(ParamStore& params, const ApplyRequest& request) {
   const ParamLayout& layout = params.layout();
   Check(layout.dense_size() == 0 || request.gradients.dense().device == params.values().device,
         "values and gradient lie on one device");
-  const UpdateStep step{.learning_rate = request.learning_rate,
-                        .step = ++(request.steps ? *request.steps : request.state.steps),
-                        .gradient_scale = GradientScale(params, request)};
+  const UpdateStep step = StepOf(params, request);
   (params.values().OnHost() ? ApplyDense : ApplyOnDevice)(params, request, step);
   for (size_t i = 0; i < layout.slices().size(); ++i)
     if (layout.slices()[i].kind == SliceKind::kRowSparse && request.slices.Has(i))
       ApplyRows(params, request, static_cast<int>(i), step);
   params.Publish();
+  return step;
 }
 
 Cost CostOfUpdate(const RuleState& state, int64_t count) {
   const auto n = static_cast<double>(count);
   const auto arrays = 1.0 + static_cast<double>(state.names().size());
-  return {.operations = 2 * arrays * n, .bytes = 4 * n * (2 * arrays + 1)};
+  const double sums = state.all_numbers().empty() ? 0 : 2;  // arrays that Tune's are made of
+  return {.operations = 2 * (arrays + sums) * n, .bytes = 4 * n * (2 * arrays + 1 + sums)};
 }
 
 }  // namespace yoke

@@ -6,12 +6,24 @@
 #include <array>
 
 #include "kernels/shared.h"
+#include "kernels/vectors.h"
 
 namespace yoke {
 namespace {
 
 /// Elements per run: values and two state arrays fit the L1 cache beside the gradient.
 constexpr int64_t kRun = 1024;
+
+double SquareSumShared(const float* x, int64_t count) {
+  alignas(64) std::array<float, kRun> own;
+  double sum = 0;
+  for (int64_t at = 0; at < count; at += kRun) {
+    const int64_t n = std::min(kRun, count - at);
+    CopyShared(x + at, n, own.data());
+    sum += SquareSum(ConstValues(own.data(), n));
+  }
+  return sum;
+}
 
 [[gnu::no_sanitize("thread")]] int32_t CountShared(int32_t& clock) { return ++clock; }
 
@@ -33,6 +45,16 @@ void RacingUpdates::ApplyRun(const UpdateRule& rule, float* values, const float*
     CopyShared(own[0].data(), n, values + offset + at);
     for (size_t i = 0; i < arrays; ++i) CopyShared(span.state[i], n, StateAt(i, offset + at));
   }
+}
+
+UpdateStep RacingUpdates::Tune(const UpdateStep& step, const Gradients& gradients,
+                               std::optional<double> total_momentum) {
+  if (rule_.Numbers() == 0) return step;
+  UpdateFacts facts = FactsOf(layout_, gradients, step.gradient_scale);
+  facts.state_square = SquareSumShared(StateAt(0, 0), layout_.dense_size());
+  facts.total_momentum = total_momentum;
+  const std::lock_guard lock(numbers_);
+  return rule_.Tune(step, facts, state_.numbers());
 }
 
 void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, UpdateStep step) {

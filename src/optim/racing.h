@@ -1,6 +1,9 @@
 // Racing: lock-free updates of values that other threads read and write at the same time.
 #pragma once
 
+#include <mutex>
+#include <optional>
+
 #include "optim/rule.h"
 
 namespace yoke {
@@ -17,7 +20,8 @@ namespace yoke {
 /// - When two threads update a value at the same time, one update may be lost: one small step less,
 ///   of a gradient that is noisy anyway.
 /// - One state value of a rule may be lost while another is kept. Adam bounds its step by the
-///   remaining one (rules/adam_family.cc); the other rules have a single state value.
+///   remaining one (rules/adam_family.cc); of YellowFin's two only one moves values, the other is a
+///   mean; the other rules have a single state value.
 /// - A gradient is computed at values that change during the pass. Between a thread's read of a
 ///   value and its write, the other threads make at most the updates of one small batch's time: a
 ///   staleness of about the number of threads, which the method's proof allows.
@@ -32,6 +36,10 @@ class RacingUpdates {
                 const UpdateRule* row_rule = nullptr)
       : layout_(layout), rule_(rule), row_rule_(row_rule ? *row_rule : rule), state_(state) {}
 
+  /// Before an update of all slices by a rule that tunes itself: the step to apply. Sums are taken
+  /// beside the others' writes, the rule's numbers change under a lock.
+  UpdateStep Tune(const UpdateStep& step, const Gradients& gradients,
+                  std::optional<double> total_momentum = {});
   /// Updates one slice, either all of it or only touched rows; each row counts its own steps.
   void Apply(int slice, float* values, const Gradients& gradients, UpdateStep step);
 
@@ -46,6 +54,7 @@ class RacingUpdates {
   const UpdateRule& rule_;
   const UpdateRule& row_rule_;
   RuleState& state_;
+  std::mutex numbers_;  // of the state
 };
 
 }  // namespace yoke

@@ -5,6 +5,8 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,16 @@ struct UpdateStep {
   double learning_rate = 0;
   int64_t step = 1;  ///< 1 for the first update of these elements; each row counts its own.
   double gradient_scale = 1;  ///< Factor applied to gradients first (clipping).
+  double momentum = 0;        ///< Set by Tune, for rules that tune it.
+};
+
+/// A whole update, as a rule that tunes itself sees it before it is made.
+struct UpdateFacts {
+  double gradient_square = 0;  ///< Sum of squares of all gradients, scaled by gradient_scale.
+  double state_square = 0;     ///< The same of the first state array, over dense slices.
+  int64_t elements = 0;        ///< Size of the slices that are updated.
+  /// The momentum that late gradients and the rule bring together, if measured (total_momentum.h).
+  std::optional<double> total_momentum = {};
 };
 
 /// One run, as a device's kernel gets it.
@@ -44,13 +56,21 @@ struct UpdateCall {
   }
 };
 
-/// An optimizer's update rule. Stateless: the arrays belong to the caller (RuleState).
+/// An optimizer's update rule. Stateless: arrays and numbers belong to the caller (RuleState).
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
   /// Names of the state arrays: {"momentum"} or {"m", "v"}. Each is as long as the values and
   /// starts at zero.
   virtual std::vector<std::string> StateNames() const = 0;
+  /// How many numbers it keeps from update to update, besides arrays. They start at zero. 0: it
+  /// does not look at an update as a whole, and Tune is not called.
+  virtual int Numbers() const { return 0; }
+  /// Takes a whole update in, and returns the step by which its runs are updated.
+  virtual UpdateStep Tune(const UpdateStep& step, const UpdateFacts& /*facts*/,
+                          std::span<float> /*numbers*/) const {
+    return step;
+  }
   /// Updates a run in one pass over memory, in the calling thread. Apply divides a model among
   /// threads.
   virtual void Update(const UpdateSpan& span, const UpdateStep& step) const = 0;
@@ -64,7 +84,7 @@ class UpdateRule {
   /// steps hardly depend on the length of gradients.
   virtual double Reach() const { return 0; }
   /// The same rule where what one update used to do is divided among `times` of them: its averages
-  /// last `times` as many updates. Null: it keeps no averages and is its own.
+  /// last `times` as many updates. Null: it is its own (it keeps no averages, or tunes itself).
   virtual std::unique_ptr<UpdateRule> Spread(int /*times*/) const { return nullptr; }
   /// Moves the values as this many more updates with gradients of 0 would; decay and the state are
   /// left out. `step.step`: updates so far.
@@ -77,13 +97,14 @@ struct RuleEntry {
   std::string summary;
   std::vector<OptionSpec> options;  ///< Keys of [train] that belong to this rule.
   std::unique_ptr<UpdateRule> (*make)(const Options& options);
-  /// Learning rates that a planner compares, from the highest down.
+  double learning_rate = 0.01;  ///< Default of train.learning_rate.
+  /// Learning rates that a planner compares, from the highest down; empty: the rule finds its own.
   std::vector<double> rates = {30, 10, 3, 1, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001};
 };
 const std::vector<RuleEntry>& rules();
 
-/// A rule's state for one parameter layout: arrays packed like the values, and a step count for
-/// each row of row-sparse slices.
+/// A rule's state for one parameter layout: arrays packed like the values, numbers, and a step
+/// count for each row of row-sparse slices.
 class RuleState {
  public:
   RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device);
@@ -92,12 +113,18 @@ class RuleState {
   /// Number of updates so far of each row of a row-sparse slice; empty for other slices.
   std::vector<int32_t>& row_steps(int slice) { return row_steps_[slice]; }
   const std::vector<int32_t>& row_steps(int slice) const { return row_steps_[slice]; }
-  int64_t bytes() const;  ///< Size of arrays and step counts.
+  /// The rule's numbers: of the model (without a head that is served apart), and of such a head.
+  std::span<float> numbers() { return all_numbers().first(numbers_.size() / 2); }
+  std::span<float> head_numbers() { return all_numbers().last(numbers_.size() / 2); }
+  std::span<float> all_numbers() { return numbers_; }
+  std::span<const float> all_numbers() const { return numbers_; }
+  int64_t bytes() const;  ///< Size of arrays, numbers and step counts.
   int64_t steps = 0;      ///< Updates applied to the dense part so far.
 
  private:
   std::vector<std::string> names_;
   std::vector<Buffer> arrays_;
+  std::vector<float> numbers_;
   std::vector<std::vector<int32_t>> row_steps_;
 };
 
@@ -115,6 +142,10 @@ struct SliceRange {
 double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
                     const SliceRange& slices = {});
 
+/// The facts that gradients tell; the state's and total_momentum are left out.
+UpdateFacts FactsOf(const ParamLayout& layout, const Gradients& gradients, double gradient_scale,
+                    const SliceRange& slices = {});
+
 /// One update of the whole model, or of some slices: the dense part in one pass, row-sparse slices
 /// row by row. Each row has its own step count; an untouched row neither decays nor ages. On a
 /// device that holds values, gradients and state, there are no row-sparse slices.
@@ -125,12 +156,15 @@ struct ApplyRequest {
   const Gradients& gradients;
   double learning_rate = 0;
   double clip_norm = 0;
-  double gradient_scale = 1;             ///< Factor on the contents of `gradients`.
-  SliceRange slices = {};                ///< Other slices are neither read nor written.
-  int64_t* steps = nullptr;              ///< Step counter to use; null: state.steps.
-  const UpdateRule* row_rule = nullptr;  ///< Rule of row-sparse slices; null: `rule`.
+  double gradient_scale = 1;                  ///< Factor on the contents of `gradients`.
+  SliceRange slices = {};                     ///< Other slices are neither read nor written.
+  int64_t* steps = nullptr;                   ///< Step counter to use; null: state.steps.
+  const UpdateRule* row_rule = nullptr;       ///< Rule of row-sparse slices; null: `rule`.
+  std::span<float> numbers = {};              ///< The rule's to use; empty: state.numbers().
+  std::optional<double> total_momentum = {};  ///< As in UpdateFacts.
 };
-void Apply(ParamStore& params, const ApplyRequest& request);
+/// Returns the step that was made, as the rule tuned it.
+UpdateStep Apply(ParamStore& params, const ApplyRequest& request);
 
 /// The arithmetic of an update of `count` elements: values and the rule's arrays are read and
 /// written, the gradient is read.

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "optim/racing.h"
+#include "optim/total_momentum.h"
 #include "strategy/packing.h"
 #include "strategy/serving_thread.h"
 #include "strategy/statistics.h"
@@ -95,7 +97,8 @@ class ServedModel {
   }
   /// What this gradient is multiplied by: for its staleness and by clip_norm.
   double GradientScale(const Gradients& gradients, int64_t staleness) const;
-  void UpdateRacing(const Gradients& gradients, const UpdateStep& step);
+  void UpdateAlone(const Gradients& gradients, UpdateStep step, int64_t staleness);
+  void UpdateRacing(const Gradients& gradients, UpdateStep step);
 
   StrategyContext context_;
   ServerSettings settings_;
@@ -105,6 +108,7 @@ class ServedModel {
   std::unique_ptr<UpdateRule> spread_;  // null: the context's rule as it is
   const UpdateRule& rule_;              // of dense slices
   RacingUpdates racing_;
+  std::optional<TotalMomentum> momentum_;  // for a rule that tunes its own, unless threads race
   std::atomic<int64_t> version_ = 0;
 };
 

@@ -16,6 +16,7 @@
 namespace yoke::rules_conformance_test {
 
 constexpr double kDecay = 0.1, kMomentum = 0.8, kBeta1 = 0.85, kBeta2 = 0.95, kEpsilon = 1e-6;
+constexpr double kBeta = 0.9, kFeedback = 0.01;
 
 /// One number with its state, and what a rule does to it.
 struct Number {
@@ -52,15 +53,20 @@ const std::map<std::string, Recurrence>& Recurrences() {
          x.w -= rate * kDecay * x.w;
          AdamStep(x, g, rate, t);
        }},
+      {"yellowfin",  // with the momentum of the step
+       [](Number& x, double g, double rate, int) {
+         x.a = kBeta * x.a + (1 - kBeta) * g;
+         x.b = kMomentum * x.b - rate * (g + kDecay * x.w);
+         x.w += x.b;
+       }},
   };
   return map;
 }
 
 std::unique_ptr<UpdateRule> Make(const RuleEntry& entry) {
-  const std::map<std::string, double> values = {{"momentum", kMomentum},
-                                                {"weight_decay", kDecay},
-                                                {"beta1", kBeta1},
-                                                {"beta2", kBeta2},
+  const std::map<std::string, double> values = {{"momentum", kMomentum}, {"weight_decay", kDecay},
+                                                {"beta", kBeta},         {"feedback", kFeedback},
+                                                {"beta1", kBeta1},       {"beta2", kBeta2},
                                                 {"epsilon", kEpsilon}};
   Table given;
   for (const OptionSpec& spec : entry.options) given.emplace_back(spec.name, values.at(spec.name));
@@ -85,11 +91,12 @@ TEST(Rules, FollowTheirRecurrences) {
           g[i] = static_cast<float>(random.Uniform(-1, 1));
           Recurrences().at(entry.name)(expected[i], kScale * g[i], kRate, t);
         }
-        rule->Update({.values = w.data(),
-                      .gradient = g.data(),
-                      .state = {a.data(), b.data()},
-                      .count = count},
-                     {.learning_rate = kRate, .step = t, .gradient_scale = kScale});
+        rule->Update(
+            {.values = w.data(),
+             .gradient = g.data(),
+             .state = {a.data(), b.data()},
+             .count = count},
+            {.learning_rate = kRate, .step = t, .gradient_scale = kScale, .momentum = kMomentum});
         for (int64_t i = 0; i < count; ++i)
           ASSERT_NEAR(w[i], expected[i].w, 2e-5) << entry.name << " step " << t << " number " << i;
       }
@@ -137,9 +144,9 @@ TEST(Rules, SpreadReachAsFarInAsManyTimesTheUpdates) {
   for (const RuleEntry& entry : rules()) {
     SCOPED_TRACE(entry.name);
     const auto rule = MakeWithoutDecay(entry), spread = rule->Spread(8);
-    if (rule->StateNames().empty()) {
+    if (rule->StateNames().empty() || rule->Numbers() > 0) {
       EXPECT_EQ(spread, nullptr);
-      EXPECT_EQ(rule->Reach(), 1);
+      EXPECT_EQ(rule->Reach(), rule->Numbers() > 0 ? 0 : 1);
       continue;
     }
     ASSERT_NE(spread, nullptr);
@@ -174,8 +181,8 @@ TEST(Rules, RefuseADecayThatTakesNothingNewIn) {
 }
 
 TEST(Rules, NameAsManyStatesAsTheyUse) {
-  const std::map<std::string, size_t> states = {
-      {"sgd", 0}, {"momentum", 1}, {"nesterov", 1}, {"adam", 2}, {"adamw", 2}};
+  const std::map<std::string, size_t> states = {{"sgd", 0},  {"momentum", 1}, {"nesterov", 1},
+                                                {"adam", 2}, {"adamw", 2},    {"yellowfin", 2}};
   for (const RuleEntry& entry : rules())
     EXPECT_EQ(Make(entry)->StateNames().size(), states.at(entry.name)) << entry.name;
 }

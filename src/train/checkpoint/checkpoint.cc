@@ -39,7 +39,7 @@ void RequireFinite(const StoredTensor& tensor, const std::string& file) {
 }
 
 /// Calls visit(tensor) for each piece of the rule's state: `layer.parameter.momentum`, ..., in
-/// `copies`, and the clocks of rows.
+/// `copies`, the clocks of rows, and `rule.numbers`.
 template <typename State, typename Visit>
 void VisitState(const ParamLayout& layout, State& state, HostCopies& copies, const Visit& visit) {
   std::vector<std::span<float>> arrays;
@@ -56,6 +56,8 @@ void VisitState(const ParamLayout& layout, State& state, HostCopies& copies, con
     visit(StoredTensor{slice.name + ".row_steps", DType::kI32,
                        Shape{static_cast<int64_t>(clocks.size())}, clocks.data()});
   }
+  if (const auto numbers = state.all_numbers(); !numbers.empty())
+    visit(StoredTensor{"rule.numbers", DType::kF32, Shape{std::ssize(numbers)}, numbers.data()});
 }
 
 StoredTensor Stored(const StateTensor& tensor) {

@@ -101,7 +101,9 @@ void CheckSchedule(Value table) {
 
 Options CheckTrain(const Section& section) {
   const RuleEntry& rule = Named(rules(), section, "rule", "momentum");
-  Options options = Checked(section, train_keys(), rule);
+  std::vector<OptionSpec> keys = train_keys();
+  std::ranges::find(keys, "learning_rate", &OptionSpec::name)->fallback = rule.learning_rate;
+  Options options = Checked(section, keys, rule);
   rule.make(options);
   if (options.Has("schedule")) CheckSchedule(options.Raw("schedule"));
   if (options.Has("target")) CheckTarget(options.Raw("target"));

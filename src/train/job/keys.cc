@@ -99,8 +99,9 @@ const std::vector<OptionSpec>& train_keys() {
        .type = kFloat,
        .fallback = 0.01,
        .help = "Size of an update, before the schedule's factor. The default suits sgd, momentum "
-               "and nesterov; for adam and adamw start with 0.001. `auto`: chosen by short trials "
-               "(`yoke train` does so, too, where the job has no rate).",
+               "and nesterov; for adam and adamw start with 0.001. With yellowfin a factor on the "
+               "rate that it finds, by default 1. `auto`: chosen by short trials (`yoke train` "
+               "does so, too, where the job has no rate).",
        .minimum = 0,
        .exclusive_minimum = true},
       {.name = "seed",
