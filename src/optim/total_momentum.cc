@@ -40,7 +40,8 @@ std::optional<double> TotalMomentum::Measure(int64_t version, int64_t staleness,
   if (ratios_.empty()) return {};
   const auto middle = ratios_.begin() + std::ssize(ratios_) / 2;
   std::ranges::nth_element(ratios_, middle);
-  return *middle;
+  if (ratios_.size() % 2 == 1) return *middle;
+  return (*std::max_element(ratios_.begin(), middle) + *middle) / 2;
 }
 
 }  // namespace yoke

@@ -289,19 +289,27 @@ INSTANTIATE_TEST_SUITE_P(Strategies, OfOneRank, testing::ValuesIn(Cases([](const
                          })),
                          Name);
 
+/// A rule without numbers of its own, and one with.
+constexpr const char* kRules[] = {"momentum", "yellowfin"};
+
 TEST_P(OfOneRank, AreTheRuleBitForBit) {
-  Run([&](const Communicator& world) {
-    LabSettings settings = Settings();
-    settings.steps = 6;
-    Lab lab(world, settings);
-    settings.strategy = "none";
-    settings.options = {};
-    Lab none(world, settings);
-    lab.Steps();
-    none.Steps();
-    EXPECT_EQ(lab.Model(), none.Model());
-    lab.strategy->Finish();
-  });
+  for (const char* rule : kRules) {
+    // A served head is tuned apart from the rest.
+    if (rule == std::string_view("yellowfin") && GetParam().serves_head) continue;
+    Run([&](const Communicator& world) {
+      LabSettings settings = Settings();
+      settings.rule = rule;
+      settings.steps = 6;
+      Lab lab(world, settings);
+      settings.strategy = "none";
+      settings.options = {};
+      Lab none(world, settings);
+      lab.Steps();
+      none.Steps();
+      EXPECT_EQ(lab.Model(), none.Model()) << rule;
+      lab.strategy->Finish();
+    });
+  }
 }
 
 class OfEqualReplicas : public StrategyConformance {};
@@ -311,29 +319,33 @@ INSTANTIATE_TEST_SUITE_P(Strategies, OfEqualReplicas, testing::ValuesIn(Cases([]
                          Name);
 
 TEST_P(OfEqualReplicas, TakeTheirGradientsAtTheSameValues) {
-  Run([&](const Communicator& world) {
-    LabSettings settings = Settings();
-    settings.steps = 6;
-    settings.gradient = [&world](const test::Asked& asked) {
-      const auto values = std::as_bytes(std::span(asked.values, kCount));
-      for (const auto& other : world.AllGather(values))
-        EXPECT_TRUE(std::ranges::equal(other, values)) << asked.step;
-      test::PullToRank(asked);
-    };
-    Lab lab(world, settings);
-    lab.Steps();
-    lab.strategy->Finish();
-  });
+  for (const char* rule : kRules)
+    Run([&](const Communicator& world) {
+      LabSettings settings = Settings();
+      settings.rule = rule;
+      settings.steps = 6;
+      settings.gradient = [&](const test::Asked& asked) {
+        const auto values = std::as_bytes(std::span(asked.values, kCount));
+        for (const auto& other : world.AllGather(values))
+          EXPECT_TRUE(std::ranges::equal(other, values)) << rule << " step " << asked.step;
+        test::PullToRank(asked);
+      };
+      Lab lab(world, settings);
+      lab.Steps();
+      lab.strategy->Finish();
+    });
 }
 
 class OfDeterministic : public StrategyConformance {
  protected:
   /// Values and model of rank 0 after so many steps, from a checkpoint if there is one.
   std::vector<std::vector<float>> After(int64_t steps, const std::vector<LabKept>* from,
-                                        std::vector<LabKept>* keep) const {
+                                        std::vector<LabKept>* keep,
+                                        const char* rule = "momentum") const {
     std::vector<std::vector<float>> result;
     Run([&](const Communicator& world) {
       LabSettings settings = Settings();
+      settings.rule = rule;
       settings.steps = steps;
       settings.from = from;
       Lab lab(world, settings);
@@ -356,9 +368,11 @@ TEST_P(OfDeterministic, AreTheSameTwice) {
 }
 
 TEST_P(OfDeterministic, GoOnFromACheckpointAsIfNothingHadHappened) {
-  std::vector<LabKept> kept(ranks());
-  After(7, nullptr, &kept);
-  EXPECT_EQ(After(5, &kept, nullptr), After(12, nullptr, nullptr));
+  for (const char* rule : kRules) {
+    std::vector<LabKept> kept(ranks());
+    After(7, nullptr, &kept, rule);
+    EXPECT_EQ(After(5, &kept, nullptr, rule), After(12, nullptr, nullptr, rule)) << rule;
+  }
 }
 
 }  // namespace yoke::strategies_conformance_test

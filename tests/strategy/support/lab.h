@@ -39,7 +39,7 @@ struct LabHead {
 /// What one rank's checkpoint holds: its values, the rule's state and the strategy's.
 struct LabKept {
   int64_t steps = 0, rule_steps = 0;
-  std::vector<float> values = {};
+  std::vector<float> values = {}, numbers = {};
   std::vector<std::vector<float>> arrays = {}, tensors = {};
   Value state = {};
 };
@@ -168,6 +168,7 @@ class Lab {
     strategy->Quiesce();
     LabKept kept = {
         .steps = steps_, .rule_steps = state.steps, .values = Values(), .state = strategy->State()};
+    kept.numbers.assign(state.all_numbers().begin(), state.all_numbers().end());
     for (size_t i = 0; i < state.names().size(); ++i)
       kept.arrays.emplace_back(state.array(i).Host().data(), state.array(i).Host().data() + kCount);
     for (const Strategy::KeptTensor& tensor : strategy->Tensors())
@@ -196,6 +197,7 @@ class Lab {
     steps_ = kept.steps;
     state.steps = kept.rule_steps;
     std::ranges::copy(kept.values, params.values().Host().data());
+    std::ranges::copy(kept.numbers, state.all_numbers().begin());
     for (size_t i = 0; i < kept.arrays.size(); ++i)
       std::ranges::copy(kept.arrays[i], state.array(i).Host().data());
     strategy->Restore(kept.state);
