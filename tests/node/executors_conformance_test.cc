@@ -76,12 +76,13 @@ TEST_P(Executors, CountTheRowsTheyTouch) {
 }
 
 TEST_P(Executors, LearnByEveryRuleFromDenseAndSparseInput) {
-  for (const char* rule : {"sgd", "momentum", "nesterov", "adam", "adamw"})
+  for (const char* rule : {"sgd", "momentum", "nesterov", "adam", "adamw", "yellowfin"})
     for (const bool sparse : {false, true}) {
       JobSettings settings = Small(GetParam(), 2);
       settings.rule = rule;
       settings.sparse = sparse;
       settings.learning_rate = settings.rule.starts_with("adam") ? 0.01 : sparse ? 0.2 : 0.02;
+      if (settings.rule == "yellowfin") settings.learning_rate = 1;  // of the rate that it finds
       Job job(settings);
       const Batch batch = sparse ? DrawnSparseBatch(16, 0) : DrawnBatch(16, 0);
       const double first = job.Step(batch);

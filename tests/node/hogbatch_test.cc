@@ -59,13 +59,14 @@ TEST_P(HogbatchTest, HandsOutAndCountsEveryExampleOnce) {
 }
 
 TEST_P(HogbatchTest, LearnsByEveryRuleFromDenseAndSparseInput) {
-  for (const char* rule : {"sgd", "momentum", "nesterov", "adam", "adamw"})
+  for (const char* rule : {"sgd", "momentum", "nesterov", "adam", "adamw", "yellowfin"})
     for (const bool sparse : {false, true}) {
       JobSettings settings = Settings();
       settings.rule = rule;
       settings.sparse = sparse;
       settings.learning_rate = settings.rule.starts_with("adam") ? 0.005 : sparse ? 0.2 : 0.05;
-      settings.batch = 48;  // for which the rate is meant
+      if (settings.rule == "yellowfin") settings.learning_rate = 1;  // of the rate that it finds
+      settings.batch = 48;                                           // for which the rate is meant
       Job job(settings);
       const Batch batch = sparse ? DrawnSparseBatch(24, 0) : DrawnBatch(24, 0);
       const double first = job.Step(batch);
