@@ -135,7 +135,7 @@ class AutoPlanner : public Planner {
     began_ = Now();
     run_ = &run;
     open_ = given.open;
-    const Tunes tunes = {.rate = std::erase(open_, kRate) > 0,
+    const Tunes tunes = {.rate = std::erase(open_, kRate) > 0 && HasRates(given),
                          .momentum = std::erase(open_, kMomentum) > 0};
     tunes_momentum_ = tunes.momentum;
     RunContext context;

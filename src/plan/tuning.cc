@@ -172,6 +172,8 @@ Job WithSetting(const Job& job, const Setting& setting) {
   return WithKeys(job, keys);
 }
 
+bool HasRates(const Job& job) { return !RatesOf(job).empty(); }
+
 Tuned FindRate(const Job& job, const Trials& trials) {
   Climb climb(job, trials);
   const Entrant* best = climb.Finish();

@@ -18,6 +18,9 @@ struct Setting {
 Setting SettingOf(const Job& job);
 Job WithSetting(const Job& job, const Setting& setting);
 
+/// Whether the job's rule names learning rates to compare; otherwise it finds its own.
+bool HasRates(const Job& job);
+
 struct Tuned {
   Setting best = {};
   std::string run = {};  ///< Of the best one's trials; "": the search was interrupted.

@@ -67,7 +67,8 @@ RuleEntry yellowfin() {
             YellowFinSettings{.beta = options.Float("beta"), .feedback = options.Float("feedback")},
             options.Float("weight_decay"));
       },
-      .learning_rate = 1};
+      .learning_rate = 1,
+      .rates = {}};
 }
 
 }  // namespace yoke::rule
