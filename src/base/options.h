@@ -38,7 +38,8 @@ struct OptionSpec {
   bool exclusive_minimum = false;         ///< The minimum itself is not allowed (a rate of 0).
   std::vector<std::string> choices = {};  ///< If not empty, the only values a string may take.
   bool required = false;
-  std::vector<Value> tries = {};  ///< Values that a planner compares with the default.
+  /// Values that a planner compares with the default, each with those of the part's other options.
+  std::vector<Value> tries = {};
 };
 
 /// The checked options of one part. Reading an undeclared option is a bug (Check).

@@ -23,16 +23,21 @@ struct Variant {
   Overrides keys;
 };
 
-/// A part as it is, and with each value that its keys say to try.
+/// A part as it is, and with each combination of values that its keys say to try.
 std::vector<Variant> VariantsOf(const std::string& section, const std::string& part,
                                 const std::vector<OptionSpec>& options) {
   std::vector<Variant> variants = {{.part = part, .text = "", .keys = {}}};
-  for (const OptionSpec& option : options)
+  for (const OptionSpec& option : options) {
+    const std::vector<Variant> before = variants;
     for (const Value& value : option.tries)
       if (value != option.fallback)
-        variants.push_back({.part = part,
-                            .text = fmt::format("{}={}", option.name, FormatValue(value)),
-                            .keys = {PlanKey(section + "." + option.name, FormatValue(value))}});
+        for (Variant one : before) {
+          const std::string text = FormatValue(value);
+          one.text += fmt::format("{}{}={}", one.text.empty() ? "" : " ", option.name, text);
+          one.keys.push_back(PlanKey(section + "." + option.name, text));
+          variants.push_back(std::move(one));
+        }
+  }
   return variants;
 }
 

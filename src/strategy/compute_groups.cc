@@ -169,7 +169,8 @@ std::vector<OptionSpec> GroupOptions() {
        .type = OptionType::kBool,
        .fallback = false,
        .help = "The fully connected layers at the end of the model are computed beside rank 0 for "
-               "all groups: replicas send it activations instead of gradients."});
+               "all groups: replicas send it activations instead of gradients.",
+       .tries = {true}});
   return options;
 }
 

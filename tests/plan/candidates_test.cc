@@ -75,6 +75,20 @@ TEST(Candidates, VariantsTryTheValuesOfTheirKeys) {
   Named(all, "single, local_sgd, f32");  // and the default
 }
 
+TEST(Candidates, ValuesOfTwoKeysAreCombined) {
+  const Overrides replicas = {{"cluster.replicas", "4"}};
+  const std::vector<Candidate> all = All(replicas);
+  for (const int groups : {1, 2, 4})
+    for (const bool served : {false, true}) {
+      const Candidate one = Named(all, fmt::format("single, compute_groups groups={}{}, f32",
+                                                   groups, served ? " served_head=true" : ""));
+      EXPECT_EQ(one.dropped, "");
+      const Job job = JobOf(SmallJob(replicas), one);
+      EXPECT_EQ(job.cluster.Int("groups"), groups);
+      EXPECT_EQ(job.cluster.Bool("served_head"), served);
+    }
+}
+
 TEST(Candidates, AModelsKeysAreTriedWhereTheJobHasOthers) {
   const Job job = SmallJob({{"data.format", "synthetic-xmc"},
                             {"data.train_size", ""},
