@@ -22,7 +22,7 @@ constexpr const char* kWhole = "single";  // the executor that times only takes
 constexpr int64_t kManyExamples = int64_t{1} << 40;
 /// Steps of each replica in virtual time: many of a few, 20 of many.
 constexpr int64_t kReplicaSteps = 4000, kLeastSteps = 20, kMostSteps = 200;
-constexpr int64_t kMostPeriodSteps = 1000;
+constexpr int64_t kMostPeriodSteps = 10000;
 
 /// The curve of the device that computes, or of a node's two rates.
 std::map<std::string, SpeedCurve> CurvesOf(const NodeKind& kind) {
@@ -110,14 +110,14 @@ Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) cons
 
 Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const ExampleUse& node) {
   const auto ranks = static_cast<int>(job.cluster.Int("replicas"));
-  const Roles roles = RolesIn(StrategyOf(job), job.cluster, ranks);
+  const StrategyEntry& strategy = StrategyOf(job);
+  const Roles roles = RolesIn(strategy, job.cluster, ranks);
   const int64_t teams = roles.workers / roles.team;
-  int64_t each = std::clamp(kReplicaSteps / ranks, kLeastSteps, kMostSteps);
-  int64_t period = 1;
-  if (const Value* own = job.resolved.Find("cluster")->Find("period")) {
-    period = *own->AsInt();  // whole periods: none would cost no exchange
-    each = std::min(kMostPeriodSteps, (each + period - 1) / period * period);
-  }
+  const int64_t of_all = job.train.Int("batch") * roles.workers;  // examples
+  const int64_t period = strategy.period(job.cluster, (data_.train->Size() + of_all - 1) / of_all);
+  const int64_t some = std::clamp(kReplicaSteps / ranks, kLeastSteps, kMostSteps);
+  // Whole periods: a part of one would cost no exchange.
+  const int64_t each = std::min(kMostPeriodSteps, (some + period - 1) / period * period);
   const std::string run = fmt::format("{}/simulated-{}", folder_, runs_++);
   const SimulatedRanks simulated = cluster.Simulated(job.seed());
   const Job unlimited = WithKeys(job, {PlanKey("train.time_limit", ""), PlanKey("train.target", ""),
@@ -129,19 +129,17 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
                                          .data = &data_});
   std::filesystem::remove_all(run);
   const auto steps = static_cast<double>(end.step) / static_cast<double>(teams);
-  const auto batch = static_cast<double>(job.train.Int("batch"));
   const double updates = MetricOr(end.exchange, "updates", 0);
-  const double of_all = batch * roles.workers;
   Price price = {
       .seconds_per_update = MetricOr(end.exchange, "step_seconds", 0) / steps,
-      .examples_per_update = of_all,
+      .examples_per_update = static_cast<double>(of_all),
       .use = {.batch = node.batch * roles.team,
               .staleness = node.staleness + MetricOr(end.exchange, "staleness_mean", 0)}};
-  if (StrategyOf(job).replicas_differ) {  // their mean is the model: all examples count together
+  if (strategy.replicas_differ) {  // their mean is the model: all examples count together
     price.use.batch = node.batch * roles.workers;
     price.use.interval = updates > 0 ? steps / updates : steps;  // updates of all, or of the mean
   } else if (updates > 0) {
-    price.use.interval = MetricOr(end.exchange, "effective_batch", 0) / of_all;
+    price.use.interval = MetricOr(end.exchange, "effective_batch", 0) / static_cast<double>(of_all);
   }
   price.use.interval = std::max(price.use.interval, static_cast<double>(period));
   return price;

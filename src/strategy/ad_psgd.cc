@@ -174,6 +174,7 @@ StrategyEntry ad_psgd() {
                        .tries = {4, 16}}},
           .team = EachAlone,
           .replicas_differ = true,
+          .period = EveryPeriod,
           .estimate = [](const Options& options, const ExchangeSize& size) -> Cost {
             const double messages =
                 2.0 * Actives(size.world) / static_cast<double>(options.Int("period"));

@@ -116,9 +116,9 @@ StrategyEntry diloco() {
   entry.rule_alone = false;
   entry.options.front().help += " The default is never below 12; short periods diverge.";
   for (const OptionSpec& option : DilocoOptions()) entry.options.push_back(option);
+  entry.period = PeriodOf;
   entry.estimate = [](const Options& options, const ExchangeSize& size) {
-    return CostOfOuter(options, size, OuterPeriod(options, kLongestInner, 0),
-                       options.Int("fragments"));
+    return CostOfOuter(options, size, PeriodOf(options, 0), options.Int("fragments"));
   };
   entry.make = MakeDiloco;
   return entry;

@@ -183,6 +183,7 @@ StrategyEntry ElasticEntry() {
           .deterministic = true,
           .in_place = true,
           .replicas_differ = true,
+          .period = EveryPeriod,
           .estimate = [](const Options& options,
                          const ExchangeSize& size) { return ElasticCost(options, size); },
           .make = nullptr};

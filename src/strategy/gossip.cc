@@ -143,6 +143,7 @@ StrategyEntry GossipEntry() {
                        .tries = {4, 16}}},
           .team = EachAlone,
           .replicas_differ = true,
+          .period = EveryPeriod,
           .estimate = nullptr,
           .make = nullptr};
 }

@@ -8,7 +8,9 @@
 namespace yoke::strategy {
 namespace {
 
-constexpr int64_t kLongestLocal = 8;
+int64_t LocalPeriod(const Options& options, int64_t steps_per_epoch) {
+  return OuterPeriod(options, /*longest=*/8, steps_per_epoch);
+}
 
 }  // namespace
 
@@ -22,15 +24,15 @@ StrategyEntry local_sgd() {
        .fallback = false,
        .help = "Average after every step until the learning rate is first "
                "cut (to less than 0.55 of its highest); at a constant rate always."});
+  entry.period = LocalPeriod;
   entry.estimate = [](const Options& options, const ExchangeSize& size) {
-    return CostOfOuter(options, size,
-                       options.Bool("post_local") ? 1 : OuterPeriod(options, kLongestLocal, 0));
+    return CostOfOuter(options, size, options.Bool("post_local") ? 1 : LocalPeriod(options, 0));
   };
   entry.make = [](const Options& options,
                   const StrategyContext& context) -> std::unique_ptr<Strategy> {
     return std::make_unique<Outer>(
         options, context,
-        OuterSettings{.period = OuterPeriod(options, kLongestLocal, context.steps_per_epoch),
+        OuterSettings{.period = LocalPeriod(options, context.steps_per_epoch),
                       .after_cut = options.Bool("post_local"),
                       .alone = false,
                       .step = [](const OuterState& s) { Subtract(s.values, s.change); }});

@@ -170,6 +170,7 @@ StrategyEntry sgp() {
           .deterministic = true,
           .values_on_device = true,
           .replicas_differ = true,
+          .period = EveryPeriod,
           .estimate =
               [](const Options& options, const ExchangeSize& size) {
                 return CostOfPushes(size, options.Int("period"));

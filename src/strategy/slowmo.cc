@@ -84,6 +84,7 @@ StrategyEntry slowmo() {
   entry.summary = "local_sgd or sgp with a slow momentum over its averages";
   entry.rule_alone = false;
   for (const OptionSpec& option : SlowmoOptions()) entry.options.push_back(option);
+  entry.period = SlowPeriod;
   entry.estimate = [](const Options& options, const ExchangeSize& size) {
     Cost cost = CostOfOuter(options, size, SlowPeriod(options, 0));
     if (Pushes(options)) cost += CostOfPushes(size, 1);

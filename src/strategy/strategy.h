@@ -127,6 +127,10 @@ inline int WholeWorld(const Options& /*options*/, int world) { return world; }
 inline int EachAlone(const Options& /*options*/, int /*world*/) { return 1; }
 inline std::string AnyWorld(int /*world*/) { return ""; }
 inline int NoServers(const Options& /*options*/, int /*world*/) { return 0; }
+inline int64_t EveryStep(const Options& /*options*/, int64_t /*steps_per_epoch*/) { return 1; }
+inline int64_t EveryPeriod(const Options& options, int64_t /*steps_per_epoch*/) {
+  return options.Int("period");
+}
 
 struct StrategyEntry {
   std::string name;
@@ -149,6 +153,9 @@ struct StrategyEntry {
   bool rule_alone = true;        ///< With one rank, the values are the rule's bit for bit.
   /// Ranks in step that have different data meet at the optimum of their mean loss.
   bool weighs_equally = true;
+  /// Steps of a replica from one exchange to the next, where an epoch has so many of each (0:
+  /// many).
+  int64_t (*period)(const Options& options, int64_t steps_per_epoch) = EveryStep;
   /// Empty if it supports this number of replicas, otherwise a sentence with the reason.
   std::string (*supports)(int world) = AnyWorld;
   /// Messages and bytes sent by all ranks together in one step of each.

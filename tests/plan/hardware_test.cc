@@ -84,6 +84,29 @@ TEST_F(HardwareTest, OnASlowNetworkALongPeriodIsCheaper) {
   EXPECT_GT(local.seconds_per_update, 1.5 * rare.seconds_per_update);
 }
 
+/// 2,000 steps an epoch, of which diloco takes 500 from one exchange to the next.
+TEST_F(HardwareTest, ADefaultPeriodIsPricedWhole) {
+  Overrides keys = {
+      {"cluster.strategy", "diloco"}, {"train.batch", "1"}, {"data.train_size", "8000"}};
+  const Price own = Of(SlowNetwork(4), keys);
+  keys.push_back({"cluster.period", "500"});
+  const Price given = Of(SlowNetwork(4), keys);
+  EXPECT_EQ(own.seconds_per_update, given.seconds_per_update);
+  EXPECT_EQ(own.use.interval, 500);
+  keys.back().value = "50";
+  EXPECT_GT(Of(SlowNetwork(4), keys).seconds_per_update, 2 * own.seconds_per_update);
+}
+
+/// An exchange costs an update half of what it does in half the period.
+TEST_F(HardwareTest, LongPeriodsArePricedWhole) {
+  const auto seconds = [this](const char* period) {
+    return Of(SlowNetwork(2), {{"cluster.strategy", "local_sgd"}, {"cluster.period", period}})
+        .seconds_per_update;
+  };
+  const double longer = seconds("1000");
+  EXPECT_NEAR((seconds("500") - longer) / (longer - seconds("2000")), 2, 0.2);
+}
+
 TEST_F(HardwareTest, AsynchronousGradientsAreAsStaleAsThereAreOthers) {
   const Price price = Of(FreeNetwork(4), Strategy("async_sgd"));
   EXPECT_NEAR(price.use.staleness, 3, 0.5);
