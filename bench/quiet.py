@@ -5,8 +5,8 @@ import resource
 import time
 
 LEAST = 0.03  # of the processors: less does not count
-MOST_TRIES = 4
-PAUSE = 1  # seconds
+MOST_TRIES = 6
+LONGEST_WAIT, GLANCE = 20, 0.3  # seconds
 
 
 def busy_seconds():
@@ -22,16 +22,25 @@ def own_seconds():
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
+def with_others(measure):
+    """What `measure` returns, and the fraction of the processors that others used meanwhile."""
+    began, busy, own = time.monotonic(), busy_seconds(), own_seconds()
+    result = measure()
+    return result, ((busy_seconds() - busy) - (own_seconds() - own)) / os.cpu_count() / (time.monotonic() - began)
+
+
+def await_quiet():
+    until = time.monotonic() + LONGEST_WAIT
+    while time.monotonic() < until and with_others(lambda: time.sleep(GLANCE))[1] > 2 * LEAST:
+        pass
+
+
 def alone(measure):
     """What `measure` returns; called again where others used the processors meanwhile. Takes the quietest if that happens every time."""
-    best = None
+    results = []
     for _ in range(MOST_TRIES):
-        began, busy, own = time.monotonic(), busy_seconds(), own_seconds()
-        result = measure()
-        others = ((busy_seconds() - busy) - (own_seconds() - own)) / os.cpu_count() / (time.monotonic() - began)
-        if best is None or others < best[0]:
-            best = others, result
-        if others < LEAST:
+        await_quiet()
+        results.append(with_others(measure))
+        if results[-1][1] < LEAST:
             break
-        time.sleep(PAUSE)
-    return best[1]
+    return min(results, key=lambda one: one[1])[0]

@@ -188,6 +188,33 @@ TEST(SimulatedNodes, TurnsAreFair) {
   EXPECT_NEAR(ends[1], 4, 0.01);
 }
 
+TEST(SimulatedNodes, WhoHasWaitedDoesNotWaitForTurns) {
+  double seconds = 0;
+  const double end =
+      Simulate({.ranks = 3, .service = SteadyService(1, 1e18), .ranks_per_node = 3, .cores = 1},
+               [&](const Communicator& world) {
+                 if (world.rank() > 0) return world.Charge({.operations = 1});
+                 world.Sleep(0.0505);
+                 world.Charge({.operations = 1e-4});
+                 seconds = world.Now() - 0.0505;
+               });
+  EXPECT_NEAR(seconds, 1e-4, 1e-9);
+  EXPECT_NEAR(end, 2 + 1e-4, 1e-9);  // the others pay for it
+}
+
+/// Two that wait after each piece of work get no more than the only core.
+TEST(SimulatedNodes, RestingGivesNoMoreCores) {
+  const double end =
+      Simulate({.ranks = 2, .service = SteadyService(1, 1e18), .ranks_per_node = 2, .cores = 1},
+               [](const Communicator& world) {
+                 for (int i = 0; i < 1000; ++i) {
+                   world.Charge({.operations = 1e-3});
+                   world.Sleep(1e-9);
+                 }
+               });
+  EXPECT_NEAR(end, 2, 0.01);
+}
+
 TEST(SimulatedNodes, CopiesTakeACore) {
   const double end =
       Simulate({.ranks = 2, .copy_bytes_per_second = 10000}, [](const Communicator& world) {

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
+
+#include "comm/simulated.h"
 
 namespace yoke {
 
@@ -21,8 +24,21 @@ struct Cores {
     return std::max(1.0, std::min(static_cast<double>(working), all) / std::max(left, all / 10));
   }
 
-  /// The one that is free first.
-  double& First() { return *std::ranges::min_element(free); }
+  /// Books a turn of `seconds` on the core that is free first; returns its end. What has `rested`
+  /// does not wait for the turns of others, as an operating system lets a thread that wakes up run
+  /// at once: they come later by as much.
+  double Book(double now, double seconds, bool rested) {
+    double& core = *std::ranges::min_element(free);
+    const double queue = rested ? Turns() * SimulatedRanks::kTurn : 0;
+    const double begin = std::max(now, core - queue);
+    core = std::max(now, core) + seconds;
+    return begin + seconds;
+  }
+
+ private:
+  /// Of each core, if all that want to compute have one. More are not overtaken, so that what
+  /// rests and works by turns gets no more cores than there are.
+  double Turns() const { return std::ceil(double(working) / static_cast<double>(free.size())); }
 };
 
 }  // namespace yoke

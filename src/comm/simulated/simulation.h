@@ -117,11 +117,10 @@ class Simulation {
     ++cores.working;
     const double longest_turn = std::max(SimulatedRanks::kTurn, seconds / kMostTurns);
     while (seconds > 0 && failed_ < 0 && !Dead(task)) {
-      double& core = cores.First();
       const double turn = std::min(seconds, longest_turn);
-      core = std::max(core, task.now) + turn * cores.Slowdown(options_.polling);
+      const bool rested = std::exchange(task.rested, false);
       seconds -= turn;
-      WaitUntil(task, core);
+      WaitUntil(task, cores.Book(task.now, turn * cores.Slowdown(options_.polling), rested));
     }
     --cores.working;
   }
@@ -222,6 +221,7 @@ class Simulation {
     } else {
       Wait(task, task.now + options_.timeout);
     }
+    task.rested = true;
     const bool together = all->complete;
     if (!together) all->broken = true;  // what this task gave is gone
     if (Dead(task)) throw RankDied();
@@ -239,6 +239,7 @@ class Simulation {
   void AwaitEnd(Task& task, Task& other) {
     other.awaited_by = &task;
     while (!other.ended) Wait(task, kNever);  // a failure elsewhere wakes it
+    task.rested = true;
   }
 
  private:
@@ -286,6 +287,7 @@ class Simulation {
     std::erase(waiting, &task);
     if (waiting.empty()) --CoresOf(task.rank).waiting;
     task.wants = nullptr;
+    task.rested = true;
   }
 
   /// The task with the lowest clock; null if all have ended.

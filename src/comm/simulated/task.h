@@ -22,6 +22,7 @@ struct Task {
   bool ended = false;
   bool ahead = false;                 // the others have not reached `now`
   bool main = false;                  // the rank itself, not a thread that it spawned
+  bool rested = true;                 // has waited since it last worked
   const MessageKey* wants = nullptr;  // while it waits for a message
   Task* awaited_by = nullptr;         // while another waits for its end
   int kernel_threads = 0;             // 0: those of a new thread
