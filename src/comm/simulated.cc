@@ -65,7 +65,7 @@ class SimulatedTransport : public Transport {
   void Sleep(double seconds) override {
     simulation().DieIfDead(task_);
     simulation_.WaitUntil(task_, task_.now + seconds);
-    task_.rested = true;
+    task_.turn = Task::kTurn;
     simulation_.DieIfDead(task_);
   }
   double Price(const Cost& cost, const WorkPlace& place) override {

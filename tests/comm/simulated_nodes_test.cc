@@ -202,6 +202,17 @@ TEST(SimulatedNodes, WhoHasWaitedDoesNotWaitForTurns) {
   EXPECT_NEAR(end, 2 + 1e-4, 1e-9);  // the others pay for it
 }
 
+TEST(SimulatedNodes, SmallPiecesOfWorkShareATurn) {
+  double seconds = 0;
+  Simulate({.ranks = 2, .service = SteadyService(1, 1e18), .ranks_per_node = 2, .cores = 1},
+           [&](const Communicator& world) {
+             if (world.rank() > 0) return world.Charge({.operations = 1});
+             for (int i = 0; i < 1000; ++i) world.Charge({.operations = 1e-5});
+             seconds = world.Now();
+           });
+  EXPECT_NEAR(seconds, 0.02, 0.002);  // not a turn of the other for each
+}
+
 /// Two that wait after each piece of work get no more than the only core.
 TEST(SimulatedNodes, RestingGivesNoMoreCores) {
   const double end =

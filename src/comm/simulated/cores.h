@@ -24,12 +24,12 @@ struct Cores {
     return std::max(1.0, std::min(static_cast<double>(working), all) / std::max(left, all / 10));
   }
 
-  /// Books a turn of `seconds` on the core that is free first; returns its end. What has `rested`
-  /// does not wait for the turns of others, as an operating system lets a thread that wakes up run
-  /// at once: they come later by as much.
-  double Book(double now, double seconds, bool rested) {
+  /// Books `seconds` on the core that is free first; returns their end. What is `first`, because
+  /// its turn is not over or it has waited, does not wait for the turns of others, as an operating
+  /// system lets a thread that wakes up run at once: they come later by as much.
+  double Book(double now, double seconds, bool first) {
     double& core = *std::ranges::min_element(free);
-    const double queue = rested ? Turns() * SimulatedRanks::kTurn : 0;
+    const double queue = first ? Turns() * SimulatedRanks::kTurn : 0;
     const double begin = std::max(now, core - queue);
     core = std::max(now, core) + seconds;
     return begin + seconds;

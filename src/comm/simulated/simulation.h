@@ -117,10 +117,11 @@ class Simulation {
     ++cores.working;
     const double longest_turn = std::max(SimulatedRanks::kTurn, seconds / kMostTurns);
     while (seconds > 0 && failed_ < 0 && !Dead(task)) {
-      const double turn = std::min(seconds, longest_turn);
-      const bool rested = std::exchange(task.rested, false);
-      seconds -= turn;
-      WaitUntil(task, cores.Book(task.now, turn * cores.Slowdown(options_.polling), rested));
+      const bool goes_on = task.turn > 0;  // or has waited
+      const double piece = std::min(seconds, goes_on ? task.turn : longest_turn);
+      task.turn = (goes_on ? task.turn : longest_turn) - piece;
+      seconds -= piece;
+      WaitUntil(task, cores.Book(task.now, piece * cores.Slowdown(options_.polling), goes_on));
     }
     --cores.working;
   }
@@ -221,7 +222,7 @@ class Simulation {
     } else {
       Wait(task, task.now + options_.timeout);
     }
-    task.rested = true;
+    task.turn = Task::kTurn;
     const bool together = all->complete;
     if (!together) all->broken = true;  // what this task gave is gone
     if (Dead(task)) throw RankDied();
@@ -239,7 +240,7 @@ class Simulation {
   void AwaitEnd(Task& task, Task& other) {
     other.awaited_by = &task;
     while (!other.ended) Wait(task, kNever);  // a failure elsewhere wakes it
-    task.rested = true;
+    task.turn = Task::kTurn;
   }
 
  private:
@@ -287,7 +288,7 @@ class Simulation {
     std::erase(waiting, &task);
     if (waiting.empty()) --CoresOf(task.rank).waiting;
     task.wants = nullptr;
-    task.rested = true;
+    task.turn = Task::kTurn;
   }
 
   /// The task with the lowest clock; null if all have ended.

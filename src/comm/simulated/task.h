@@ -7,11 +7,14 @@
 #include <utility>
 
 #include "base/fiber.h"
+#include "comm/simulated.h"
 #include "comm/transport.h"
 
 namespace yoke {
 
 struct Task {
+  static constexpr double kTurn = SimulatedRanks::kTurn;
+
   Task(FiberStacks& stacks, std::function<void()> body) : fiber(stacks, std::move(body)) {}
 
   int rank = 0;
@@ -22,7 +25,7 @@ struct Task {
   bool ended = false;
   bool ahead = false;                 // the others have not reached `now`
   bool main = false;                  // the rank itself, not a thread that it spawned
-  bool rested = true;                 // has waited since it last worked
+  double turn = kTurn;                // seconds of its turn on a core that are left
   const MessageKey* wants = nullptr;  // while it waits for a message
   Task* awaited_by = nullptr;         // while another waits for its end
   int kernel_threads = 0;             // 0: those of a new thread
