@@ -17,7 +17,6 @@
 #include "comm/launcher.h"
 #include "data/output_file.h"
 #include "plan/planner.h"
-#include "plan/world_profile.h"
 #include "train/human.h"
 
 namespace yoke {
@@ -83,7 +82,6 @@ class PlanCommand : public Command {
     else
       SetReplicasOfLaunch(keys);
     const Job job = LoadJob(job_, keys);
-    if (!cluster && (trial_seconds_ == 0 || LaunchedByMpi())) RequireOnlyTheCpu(job);
     std::optional<OutputFile> file;  // refused before anything is measured
     if (!output_.empty() && PrintsForAll()) file.emplace(output_);
     const std::atomic<int>& signal = CatchStopSignals();

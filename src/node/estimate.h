@@ -8,6 +8,7 @@
 
 #include "base/cost.h"
 #include "model/graph.h"
+#include "node/copies.h"
 #include "node/speed_curve.h"
 
 namespace yoke {
@@ -20,18 +21,23 @@ struct EstimateRequest {
   int64_t step_examples = 0;  ///< As in ExecutorContext.
   int64_t epoch = 0;          ///< Examples.
   std::vector<std::string> devices = {"cpu"};  ///< Names, as node.devices.
+  std::string values_device = "cpu";           ///< Holds the values, as in ExecutorContext.
   std::map<std::string, SpeedCurve> speeds;    ///< Of these devices, and of "cpu" in any case.
 
   int Workers() const { return speeds.at("cpu").threads; }
   double Seconds(const Cost& cost, const WorkPlace& place) const {
     return speeds.at(std::string(place.device)).Seconds(cost, place);
   }
-  /// Of a pass; on a device with its copies: all values to it, the dense gradient back.
+  /// Of a pass; on a device that does not hold the values with its copies: all values to it, the
+  /// dense gradient back.
   double PassSeconds(const std::string& device, int64_t examples) const {
     Cost cost = graph.Price(examples);
-    if (device != "cpu")
-      cost.device_bytes = 4.0 * double(graph.layout().size() + graph.layout().dense_size());
+    if (IsApart(device)) cost.device_bytes = CopiedBytes(graph.layout());
     return Seconds(cost, {.device = device, .examples = examples});
+  }
+  /// Whether its passes need copies between two memories.
+  bool IsApart(const std::string& device) const {
+    return device != "cpu" && device != values_device;
   }
 };
 

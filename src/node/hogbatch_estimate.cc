@@ -17,9 +17,12 @@ class UpdateSeconds {
   bool OnCpu(size_t device) const { return request_.devices[device] == "cpu"; }
   double operator()(size_t device, int64_t batch) const {
     const WorkPlace thread = {.examples = batch, .threads = threads_};
-    if (!OnCpu(device))
+    if (!OnCpu(device)) {
+      Cost on_host = request_.update;
+      on_host += CostOfStaging(request_.graph.layout());
       return request_.PassSeconds(request_.devices[device], batch) +
-             request_.Seconds(request_.update, thread);
+             request_.Seconds(on_host, thread);
+    }
     Cost cost = request_.graph.Price(batch);
     cost += request_.update;
     return request_.Seconds(cost, thread);
@@ -80,7 +83,7 @@ class Round {
     if (measures) {
       const int64_t most = sizes_.most(worker.device);
       const int64_t least = LeastBatch(most, [&](int64_t size) {
-        const double seconds = seconds_(worker.device, size);
+        const double seconds = request_.PassSeconds(request_.devices[worker.device], size);
         now += seconds;
         return seconds;
       });

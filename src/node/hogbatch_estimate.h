@@ -9,7 +9,8 @@ namespace yoke {
 /// Fixed batches. Workers never wait, so their rates add up:
 ///   examples a second = threads b / t(b) + sum over devices of B / T(B)
 ///   t(b) = pass(b) + update, by one of `threads` CPU threads, which share the bandwidth
-///   T(B) = copies + pass(B) on the device, + its update, merged by a CPU thread
+///   T(B) = copies + pass(B) on the device, + by a CPU thread its update, merged, and the copies
+///          in the host's memory
 /// (Ma and Rusu 2020, CPU+GPU Hogbatch.)
 ExecutorEstimate EstimateHogbatch(const BatchSizes::Settings& sizes,
                                   const EstimateRequest& request);

@@ -95,7 +95,7 @@ int64_t HogbatchWorker::FindLeast(const Piece& piece) {
     if (!InVirtualTime()) replica_->Step(batch_, gradients_);  // compiles
     const double began = channel_->Now();
     if (InVirtualTime())
-      Charge(size, true);
+      ChargeDevice(size);
     else
       replica_->Step(batch_, gradients_);
     return channel_->Now() - began;
@@ -202,15 +202,22 @@ void HogbatchWorker::Charge(int64_t examples, bool on_device) const {
   const ExecutorContext& context = shared_.context;
   const ParamLayout& layout = context.graph.layout();
   const WorkPlace cpu = {.examples = examples, .threads = std::max(1, cpu_threads_)};
-  const Cost update = CostOfUpdate(*context.state, layout.dense_size());
-  Cost cost = context.graph.Price(examples);
+  Cost update = CostOfUpdate(*context.state, layout.dense_size());
   if (on_device) {
-    cost.device_bytes = 4.0 * double(layout.size() + layout.dense_size());
-    channel_->Charge(cost, {.device = context.devices[device_]->name(), .examples = examples});
+    update += CostOfStaging(layout);
+    ChargeDevice(examples);
     return channel_->Charge(update, cpu);
   }
+  Cost cost = context.graph.Price(examples);
   cost += update;
   channel_->Charge(cost, cpu);
+}
+
+void HogbatchWorker::ChargeDevice(int64_t examples) const {
+  const ExecutorContext& context = shared_.context;
+  Cost cost = context.graph.Price(examples);
+  cost.device_bytes = CopiedBytes(context.graph.layout());
+  channel_->Charge(cost, {.device = context.devices[device_]->name(), .examples = examples});
 }
 
 std::string HogbatchWorker::FirstNonFinite() const {

@@ -73,6 +73,7 @@ class HogbatchWorker {
   int64_t CountUpdate();
   void Apply(float* target, UpdateStep& step);
   void Charge(int64_t examples, bool on_device) const;
+  void ChargeDevice(int64_t examples) const;  ///< Its pass alone, with copies.
   bool InVirtualTime() const { return channel_->InVirtualTime(); }
 
   HogbatchShared& shared_;

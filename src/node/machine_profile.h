@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "data/reader.h"
@@ -16,6 +18,8 @@ struct ProfileRequest {
   const UpdateRule& rule;
   const ExecutorEntry& executor;
   const Options& node;  ///< With the executor's keys.
+  /// The job's. The CPU is measured in any case, and the executor on the CPU alone.
+  std::vector<Device*> devices = {&Cpu()};
   const Reader& data;   ///< Training examples, at least one.
   int64_t batch = 0;    ///< train.batch.
   DType arithmetic = DType::kF32;
@@ -39,19 +43,25 @@ struct StepTime {
 
 struct MachineProfile {
   /// By increasing batch: a quarter, half, once, twice and four times `batch`, as far as the data
-  /// go. The whole batch by all threads together (executor single).
+  /// go; beside other devices also a sixteenth and eight times. The whole batch by all threads
+  /// together (executor single).
   std::vector<StepTime> steps;
   StepTime step;  ///< Of the executor, with the examples of its steps: what training takes.
   double update_seconds = 0;    ///< Of these, the update of the dense values; 0: none.
   double bytes_per_second = 0;  ///< Of arithmetic on values by all threads.
   int threads = 1;              ///< That computed.
   SpeedCurve curve = {};        ///< Fitted: gives `step`; without title.
+  /// Of the request's other devices, by name, fitted likewise: a pass with copies of all values
+  /// there and of the gradient back.
+  std::map<std::string, SpeedCurve> devices = {};
 };
 
 /// Trains a copy of the model on the CPU as the job does, and measures it: steps are slower where
 /// training has brought values close to 0. If it explodes, it starts again at a tenth of the
-/// learning rate. Throws UserError if the executor does not take the job, and Error if the system
-/// refuses memory.
+/// learning rate. Then likewise on each other device. Of several devices each is measured while the
+/// others train copies of their own, because executors keep all at work, and devices share cores
+/// and memory. Throws UserError if the executor does not take the job or a device a layer, and Error
+/// if the system refuses memory.
 MachineProfile MeasureMachine(const ProfileRequest& request);
 
 }  // namespace yoke

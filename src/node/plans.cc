@@ -10,7 +10,11 @@
 namespace yoke {
 namespace {
 
-constexpr size_t kOtherPlans = 3;
+/// Of plans that are kept: together they have at most so many times the examples of the largest.
+/// Memory grows with examples, and executors that double and halve their batches use many small
+/// plans.
+constexpr int64_t kOfLargest = 4;
+constexpr size_t kMostPlans = 10;
 
 /// Plans are compiled one at a time: all threads share oneDNN's cache, and the thread sanitizer
 /// cannot see the locks inside that library.
@@ -29,8 +33,7 @@ GraphPlan& Plans::For(int64_t batch) {
     std::rotate(known, known + 1, plans_.end());  // the one used last is the last
     return *(last_ = plans_.back().plan.get());
   }
-  if (plans_.size() > kOtherPlans)
-    plans_.erase(std::ranges::find_if(plans_, [&](const Sized& s) { return s.batch != usual_; }));
+  MakeRoom(batch);
   const std::lock_guard lock(compiling);
   plans_.push_back({batch, context_.graph.Compile({.batch = batch,
                                                    .training = true,
@@ -39,6 +42,22 @@ GraphPlan& Plans::For(int64_t batch) {
                                                    .immediate = settings_.immediate,
                                                    .part = settings_.part})});
   return *(last_ = plans_.back().plan.get());
+}
+
+/// Drops the plans that were not used for longest.
+void Plans::MakeRoom(int64_t batch) {
+  const auto is_full = [&] {
+    int64_t largest = batch, all = batch;
+    for (const Sized& each : plans_) {
+      largest = std::max(largest, each.batch);
+      all += each.batch;
+    }
+    return all > kOfLargest * largest || plans_.size() >= kMostPlans;
+  };
+  const auto is_other = [this](const Sized& each) { return each.batch != usual_; };
+  for (auto oldest = std::ranges::find_if(plans_, is_other); oldest != plans_.end() && is_full();
+       oldest = std::ranges::find_if(plans_, is_other))
+    plans_.erase(oldest);
 }
 
 StepResult StepOfNothing(const ParamView& params, const GradientReady& ready) {

@@ -31,6 +31,8 @@ class Plans {
     std::unique_ptr<GraphPlan> plan;
   };
 
+  void MakeRoom(int64_t batch);
+
   const ExecutorContext& context_;
   int64_t usual_;
   PlanSettings settings_;

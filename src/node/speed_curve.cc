@@ -2,6 +2,8 @@
 #include "node/speed_curve.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 #include "base/options.h"
 
@@ -19,11 +21,21 @@ double SpeedCurve::Seconds(const Cost& cost, const WorkPlace& place) const {
   } else {
     at_once = std::max(1.0, at_once / all);
   }
-  const double utilization = at_once / (at_once + half_batch);
-  double seconds = cost.kernels * launch_seconds + cost.operations / (peak * utilization) +
-                   cost.bytes / bandwidth;
+  double seconds = cost.kernels * launch_seconds +
+                   cost.operations / (peak * UtilizationAt(at_once)) + cost.bytes / bandwidth;
   if (link_bytes_per_second > 0) seconds += cost.device_bytes / link_bytes_per_second;
   return seconds;
+}
+
+double SpeedCurve::UtilizationAt(double examples) const {
+  if (utilizations.empty()) return examples / (examples + half_batch);
+  const auto above = std::ranges::upper_bound(utilizations, examples, {}, &Utilization::examples);
+  if (above == utilizations.begin()) return above->of_peak;
+  const Utilization& below = *std::prev(above);
+  if (above == utilizations.end()) return below.of_peak;
+  const double part =
+      std::log(examples / below.examples) / std::log(above->examples / below.examples);
+  return below.of_peak + part * (above->of_peak - below.of_peak);
 }
 
 SpeedCurve ReadSpeedCurve(const std::string& path) {

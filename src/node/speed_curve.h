@@ -24,8 +24,19 @@ struct SpeedCurve {
   double link_bytes_per_second = 0;  ///< To and from the host's memory; 0: it is the host.
   int threads = 1;
   double thread_bytes_per_second = 0;  ///< Of one thread alone; 0: as all.
+  /// Measured u at so many examples at once.
+  struct Utilization {
+    double examples = 0;
+    double of_peak = 1;
+  };
+  /// In place of the formula, by increasing examples: in proportion to log b between two of them,
+  /// constant beyond. Empty: the formula. No key of a file.
+  std::vector<Utilization> utilizations = {};
 
   double Seconds(const Cost& cost, const WorkPlace& place) const;
+
+ private:
+  double UtilizationAt(double examples) const;
 };
 
 /// Reads a curve (examples/devices). Throws UserError with file and key.

@@ -26,6 +26,24 @@ double Slope(const FitRequest& request, const Number& number) {
   return xx > 0 ? xy / xx : number(at) / static_cast<double>(at.batch);
 }
 
+/// At which the points' operations take what the curve's other parts leave of the seconds.
+std::vector<SpeedCurve::Utilization> UtilizationsOf(const FitRequest& request,
+                                                    const SpeedCurve& curve) {
+  std::vector<SpeedCurve::Utilization> utilizations;
+  for (const StepPoint& point : request.points) {
+    const double others = point.pass.kernels * curve.launch_seconds +
+                          (point.pass.bytes + request.update.bytes) / curve.bytes_per_second;
+    const double computing =
+        std::max(point.seconds - others, kLeastForOperations * point.seconds);
+    const double operations = std::max(1.0, point.pass.operations + request.update.operations);
+    utilizations.push_back(
+        {.examples = std::max(1.0, static_cast<double>(point.batch) / request.threads),
+         .of_peak = operations / (computing * curve.operations_per_second)});
+  }
+  std::ranges::sort(utilizations, {}, &SpeedCurve::Utilization::examples);
+  return utilizations;
+}
+
 }  // namespace
 
 SpeedCurve FitSpeedCurve(const FitRequest& request) {
@@ -41,10 +59,13 @@ SpeedCurve FitSpeedCurve(const FitRequest& request) {
   double computing =
       std::clamp(growth * static_cast<double>(at.batch), kLeastForOperations * rest, rest);
   if (at.pass.kernels == 0) computing = rest;
-  return {.operations_per_second = operations / computing,
-          .bytes_per_second = bandwidth,
-          .launch_seconds = at.pass.kernels > 0 ? (rest - computing) / at.pass.kernels : 0,
-          .threads = request.threads};
+  SpeedCurve curve = {
+      .operations_per_second = operations / computing,
+      .bytes_per_second = bandwidth,
+      .launch_seconds = at.pass.kernels > 0 ? (rest - computing) / at.pass.kernels : 0,
+      .threads = request.threads};
+  if (request.through_all) curve.utilizations = UtilizationsOf(request, curve);
+  return curve;
 }
 
 SpeedCurve Slower(SpeedCurve curve, double factor) {

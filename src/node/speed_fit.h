@@ -21,12 +21,14 @@ struct FitRequest {
   Cost update = {};               ///< CostOfUpdate.
   double bytes_per_second = 0;    ///< Of arithmetic on values, by all threads.
   int threads = 1;                ///< Of the CPU that was measured.
+  bool through_all = false;       ///< The curve passes through all points.
 };
 
 /// Without title. At `request.at` a pass and an update take the measured seconds; at other batches
 /// they lie on a line through it, fitted by least squares of relative errors. What does not grow
 /// with the batch is the time to start kernels. Where the bytes alone would take longer than
-/// measured, the memory is taken to be faster than `bytes_per_second`.
+/// measured, the memory is taken to be faster than `bytes_per_second`. `through_all`: how far other
+/// points lie from the line goes into the curve's utilizations.
 SpeedCurve FitSpeedCurve(const FitRequest& request);
 
 /// The same device, each of whose works takes `factor` times as long.

@@ -17,9 +17,11 @@ namespace {
 
 constexpr size_t kDivisions = 8;  // kept
 
-/// Of the sum of the devices' gradients: each is read, and the sum is read and written.
-Cost CostOfSum(const Graph& graph, int64_t devices) {
-  return {.bytes = 3 * 4.0 * double(graph.layout().dense_size()) * double(devices)};
+/// What the caller does before and after the parts, `apart` of which are not the CPU's: the sum of
+/// their gradients (each is read, and the sum is read and written), and the copies in its memory.
+Cost CostOfCaller(const Graph& graph, int64_t parts, int64_t apart) {
+  return {.bytes = 3 * 4.0 * double(graph.layout().dense_size()) * double(parts) +
+                   CostOfStaging(graph.layout()).bytes * double(apart)};
 }
 
 }  // namespace
@@ -142,23 +144,25 @@ double SplitDevices::Seconds(Part& part, double measured) const {
   if (InVirtualTime()) {
     Cost cost = context_.graph.Price(part.batch.size);
     const ParamLayout& layout = context_.graph.layout();
-    if (part.replica) cost.device_bytes = 4.0 * double(layout.size() + layout.dense_size());
+    if (part.replica) cost.device_bytes = CopiedBytes(layout);
     const std::string& device = part.replica ? part.replica->device().name() : Cpu().name();
     measured = context_.node->Price(cost, {.device = device, .examples = part.batch.size});
   }
   return part.seconds = measured;
 }
 
-/// The longest part, and the sum of the gradients.
+/// The longest part, and what the caller does besides.
 double SplitDevices::VirtualSeconds(int64_t examples) const {
   double longest = 0;
-  int64_t at_work = 0;
+  int64_t at_work = 0, apart = 0;
   for (const auto& part : parts_) {
     if (part->batch.size == 0) continue;
     longest = std::max(longest, part->seconds);
     ++at_work;
+    apart += part->apart();
   }
-  return longest + context_.node->Price(CostOfSum(context_.graph, at_work), {.examples = examples});
+  return longest + context_.node->Price(CostOfCaller(context_.graph, at_work, apart),
+                                        {.examples = examples});
 }
 
 /// A device has failed: the CPU, or else the first other device, computes its part now, and the
@@ -225,9 +229,14 @@ ExecutorEstimate EstimateSplitDevices(const EstimateRequest& request) {
       division.Measure(d, seconds[d]);
     }
   }
-  const int64_t at_work = std::ranges::count_if(sizes, [](int64_t size) { return size > 0; });
-  const double all = std::ranges::max(seconds) + request.Seconds(CostOfSum(request.graph, at_work),
-                                                                 {.examples = request.batch});
+  int64_t at_work = 0, apart = 0;
+  for (size_t d = 0; d < devices; ++d) {
+    at_work += sizes[d] > 0;
+    apart += sizes[d] > 0 && request.IsApart(request.devices[d]);
+  }
+  const double all =
+      std::ranges::max(seconds) + request.Seconds(CostOfCaller(request.graph, at_work, apart),
+                                                  {.examples = request.batch});
   ExecutorEstimate estimate{.seconds_per_example = all / double(request.batch)};
   for (size_t d = 0; d < devices; ++d)
     estimate.devices.push_back({.name = request.devices[d],

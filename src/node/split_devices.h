@@ -55,8 +55,9 @@ class SplitDevices : public Executor {
 
 /// The division of a batch at which all devices take the same time, each at the speed that it has
 /// with its own part: a fixed point of b_d = b s_d(b_d) / sum of s, found as the executor finds it.
-///   seconds = max over d of (copies + pass(b_d)) + 12 bytes a dense gradient's element and device,
-///             for the sum, at the CPU's bandwidth
+///   seconds = max over d of (copies + pass(b_d)) + what the caller does at the CPU's bandwidth:
+///             12 bytes a dense gradient's element and part, for the sum; the values and the
+///             gradient of each device other than the CPU, read and written
 ExecutorEstimate EstimateSplitDevices(const EstimateRequest& request);
 
 }  // namespace yoke

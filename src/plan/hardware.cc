@@ -66,6 +66,8 @@ Price Hardware::Of(const Candidate& candidate) {
     return {.seconds_per_update = node.seconds,
             .examples_per_update = static_cast<double>(its.train.Int("batch")),
             .use = node.use};
+  const auto devices = DevicesOf(its).all().size();
+  Require(devices == 1, "replicas that train on {} devices each have no price", devices);
   const Job whole = WithKeys(its, {PlanKey("node.executor", kWhole, /*text=*/true)});
   const double factor =
       candidate.executor == kWhole ? 1 : node.seconds / NodeOf(whole, known->second).seconds;
@@ -78,7 +80,8 @@ Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) cons
   const Graph graph = BuildModel(job.model(), TaskOf(data_.train->Info()));
   const std::unique_ptr<UpdateRule> rule = RuleOf(job);
   const int64_t batch = job.train.Int("batch"), epoch = data_.train->Size();
-  const Devices devices(job.node.Strings("devices"), job.node.Where("devices"));
+  const Devices devices = DevicesOf(job);
+  const std::string values_device = ValuesDevice(job, devices, graph.layout()).name();
   EstimateRequest request = {
       .graph = graph,
       .update = CostOfUpdate(RuleState(graph.layout(), *rule, Cpu()), graph.layout().dense_size()),
@@ -87,14 +90,18 @@ Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) cons
           entry.step_examples ? entry.step_examples(job.node, batch, epoch) : int64_t{0},
       .epoch = epoch,
       .devices = devices.names(),
+      .values_device = values_device,
       .speeds = CurvesOf(cluster.kinds[0])};
-  for (const std::string& device : request.devices)
+  std::vector<std::string> needed = request.devices;
+  needed.emplace_back("cpu");
+  for (const std::string& device : needed)
     Require(request.speeds.contains(device), "the speed of device {} is not known", device);
   const ExecutorEstimate estimate = entry.estimate(job.node, request);
   Node node = {.seconds = estimate.seconds_per_example * static_cast<double>(batch),
                .use = {.batch = static_cast<double>(batch)}};
   if (!entry.in_place) {
-    node.seconds += request.speeds.at("cpu").Seconds(request.update, {.examples = kManyExamples});
+    node.seconds +=
+        request.Seconds(request.update, {.device = values_device, .examples = kManyExamples});
     return node;
   }
   double examples = 0, updates = 0;  // per second

@@ -5,6 +5,17 @@
 #include "plan/candidates.h"
 
 namespace yoke {
+namespace {
+
+/// With several devices a curve for each, as measured; the file has the CPU's alone.
+void TakeDevices(const MeasuredNode& measured, NodeKind& node) {
+  const std::map<std::string, SpeedCurve>& devices = measured.profile.devices;
+  if (devices.empty()) return;
+  node.curves = {{"cpu", measured.Curve()}};
+  node.curves.insert(devices.begin(), devices.end());
+}
+
+}  // namespace
 
 std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader& data,
                                                    const std::vector<std::string>& precisions,
@@ -21,7 +32,9 @@ std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader&
                                             .subject = job.name,
                                             .nodes = profile.nodes,
                                             .network = profile.network});
-    machines[precision] = ClusterOf(ParseToml(text, "the profile"), "");
+    ClusterFile& cluster = machines[precision] = ClusterOf(ParseToml(text, "the profile"), "");
+    for (size_t i = 0; i < profile.nodes.size(); ++i)
+      TakeDevices(profile.nodes[i], cluster.kinds[i]);
   }
   return machines;
 }

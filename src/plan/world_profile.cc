@@ -51,38 +51,57 @@ std::vector<double> Joined(const std::vector<std::vector<double>>& lists) {
   return all;
 }
 
-/// A profile as numbers, for a message.
-std::vector<double> Numbers(const MachineProfile& profile) {
-  const SpeedCurve& curve = profile.curve;
-  std::vector<double> numbers = {profile.update_seconds,  profile.bytes_per_second,
-                                 double(profile.threads), curve.operations_per_second,
-                                 curve.bytes_per_second,  curve.launch_seconds,
-                                 double(curve.threads)};
-  const auto add = [&numbers](const StepTime& step) {
+/// A profile as numbers, for a message. The other devices are those of `devices`, in this order.
+std::vector<double> Numbers(const MachineProfile& profile, const std::vector<Device*>& devices) {
+  std::vector<double> numbers = {profile.update_seconds, profile.bytes_per_second,
+                                 double(profile.threads)};
+  const auto add_curve = [&numbers](const SpeedCurve& curve) {
+    numbers.insert(numbers.end(),
+                   {curve.operations_per_second, curve.bytes_per_second, curve.launch_seconds,
+                    curve.link_bytes_per_second, double(curve.threads),
+                    double(curve.utilizations.size())});
+    for (const auto& [examples, of_peak] : curve.utilizations)
+      numbers.insert(numbers.end(), {examples, of_peak});
+  };
+  const auto add_step = [&numbers](const StepTime& step) {
     numbers.insert(numbers.end(),
                    {double(step.batch), step.seconds, step.sigma, double(step.steps)});
   };
-  add(profile.step);
-  for (const StepTime& step : profile.steps) add(step);
+  add_curve(profile.curve);
+  for (const Device* device : devices)
+    if (!device->IsHost()) add_curve(profile.devices.at(device->name()));
+  add_step(profile.step);
+  for (const StepTime& step : profile.steps) add_step(step);
   return numbers;
 }
 
-MachineProfile ProfileOf(const std::vector<double>& n) {
-  constexpr size_t kSteps = 7, kOfStep = 4;  // where they begin, and numbers of each
-  MachineProfile profile = {.update_seconds = n.at(0),
-                            .bytes_per_second = n.at(1),
-                            .threads = static_cast<int>(n.at(2)),
-                            .curve = {.operations_per_second = n.at(3),
-                                      .bytes_per_second = n.at(4),
-                                      .launch_seconds = n.at(5),
-                                      .threads = static_cast<int>(n.at(6))}};
-  for (size_t i = kSteps; i + kOfStep <= n.size(); i += kOfStep)
-    profile.steps.push_back({.batch = static_cast<int64_t>(n[i]),
-                             .seconds = n[i + 1],
-                             .sigma = n[i + 2],
-                             .steps = static_cast<int64_t>(n[i + 3])});
-  profile.step = profile.steps.at(0);
-  profile.steps.erase(profile.steps.begin());
+MachineProfile ProfileOf(const std::vector<double>& numbers, const std::vector<Device*>& devices) {
+  size_t at = 0;
+  const auto next = [&] { return numbers.at(at++); };
+  const auto next_curve = [&] {
+    SpeedCurve curve = {.operations_per_second = next(),
+                        .bytes_per_second = next(),
+                        .launch_seconds = next(),
+                        .link_bytes_per_second = next(),
+                        .threads = static_cast<int>(next())};
+    curve.utilizations.resize(static_cast<size_t>(next()));
+    for (auto& [examples, of_peak] : curve.utilizations) examples = next(), of_peak = next();
+    return curve;
+  };
+  const auto next_step = [&] {
+    return StepTime{.batch = static_cast<int64_t>(next()),
+                    .seconds = next(),
+                    .sigma = next(),
+                    .steps = static_cast<int64_t>(next())};
+  };
+  MachineProfile profile = {.update_seconds = next(),
+                            .bytes_per_second = next(),
+                            .threads = static_cast<int>(next()),
+                            .curve = next_curve()};
+  for (const Device* device : devices)
+    if (!device->IsHost()) profile.devices[device->name()] = next_curve();
+  profile.step = next_step();
+  while (at < numbers.size()) profile.steps.push_back(next_step());
   return profile;
 }
 
@@ -153,16 +172,24 @@ NetworkProbe ProbeFor(const Graph& graph, int64_t batch) {
           .touched_between = std::llround(std::min(graph.Price(batch).bytes, kLongest))};
 }
 
-MachineProfile MeasureHere(const Job& given, const Graph& graph, const Reader& data,
-                           const ThreadPlan& threads, double seconds) {
+/// What ranks measure: the job's model on its devices.
+struct Subject {
+  const Graph& graph;
+  const Reader& data;
+  const Devices& devices;
+};
+
+MachineProfile MeasureHere(const Job& given, const Subject& subject, const ThreadPlan& threads,
+                           double seconds) {
   const Job job = Alone(given);
   const std::unique_ptr<UpdateRule> rule = RuleOf(job);
   return MeasureMachine(
-      {.graph = graph,
+      {.graph = subject.graph,
        .rule = *rule,
        .executor = FindEntry(executors(), "executor", job.node.String("executor")),
        .node = job.node,
-       .data = data,
+       .devices = subject.devices.all(),
+       .data = subject.data,
        .batch = job.train.Int("batch"),
        .arithmetic = ArithmeticOf(job),
        .reference_kernels = job.ReferenceKernels(),
@@ -170,7 +197,7 @@ MachineProfile MeasureHere(const Job& given, const Graph& graph, const Reader& d
        .reads_in_step = EpochCursor::ThreadsReadingAhead(threads.threads) == 0,
        .learning_rate = job.train.Float("learning_rate"),
        .clip_norm = job.train.Float("clip_norm"),
-       .examples = job.train.Int("epochs") * data.Size(),
+       .examples = job.train.Int("epochs") * subject.data.Size(),
        .seed = job.seed(),
        .seconds = seconds});
 }
@@ -190,6 +217,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
                           bool launched, double seconds) {
   const Machines machines(world);
   const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
+  const Devices devices = DevicesOf(job);
   const ThreadPlan threads =
       launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});
   SetKernelThreads(threads.threads);
@@ -205,12 +233,12 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   const Communicator computing = world.Split(computes ? 0 : 1, world.rank());
   const auto measure = [&](double share) {
     const Binding binding(threads);
-    return MeasureHere(job, graph, data, threads, share * seconds);
+    return MeasureHere(job, {graph, data, devices}, threads, share * seconds);
   };
   if (computes) mine.profile = measure(1);
   world.Barrier();
   const auto profiles =
-      GatherNumbers(world, computes ? Numbers(mine.profile) : std::vector<double>());
+      GatherNumbers(world, computes ? Numbers(mine.profile, devices.all()) : std::vector<double>());
   const auto cores = GatherNumbers(world, std::vector<int>{mine.usable_cores});
   const std::vector<std::string> cpus = GatherTexts(world, CpuModel());
   WorldProfile found;
@@ -221,7 +249,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
                            .ranks = static_cast<int>(machines.ranks[machine].size()),
                            .usable_cores = cores[first][0],
                            .threads_apart = mine.threads_apart,
-                           .profile = ProfileOf(profiles[first])});
+                           .profile = ProfileOf(profiles[first], devices.all())});
   }
   const NetworkReport network = world.size() > 1 ? MeasureNetwork(world, probe) : NetworkReport{};
   found.network = NetworkOf(network.pairs, launched);

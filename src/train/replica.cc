@@ -56,6 +56,20 @@ DType ArithmeticOf(const Job& job) {
   return job.node.String("precision") == "bf16" ? DType::kBf16 : DType::kF32;
 }
 
+Devices DevicesOf(const Job& job) {
+  return {job.node.Strings("devices"),
+          job.node.Where("devices"),
+          {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
+                        .slowdown = job.node.Float("emulated_slowdown")}}};
+}
+
+Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout) {
+  const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
+  const bool there = devices.all().size() == 1 && executor.values_on_device &&
+                     StrategyOf(job).values_on_device && !layout.HasRows();
+  return there ? *devices.all()[0] : Cpu();
+}
+
 Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setting)
     : job_(job),
       world_(setting.world.Duplicate()),
@@ -63,12 +77,11 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       entry_(StrategyOf(job)),
       threads_(setting.threads),
       step_examples_(setting.step_examples),
-      devices_(job.node.Strings("devices"), job.node.Where("devices"),
-               {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
-                             .slowdown = job.node.Float("emulated_slowdown")}}),
+      devices_(DevicesOf(job)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       graph_(layers_, TaskOf(data)),
-      values_device_(ValuesDevice()),
+      values_device_(world_.InVirtualTime() ? Cpu()
+                                            : ValuesDevice(job, devices_, graph_.layout())),
       params_(graph_.layout(), values_device_),
       states_(graph_.MakeStates()),
       gradients_(graph_.layout(), values_device_),
@@ -107,14 +120,6 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
 
 /// The only device, if all that works with the values can reach them there; otherwise the CPU.
 /// Rules update touched rows on the CPU.
-Device& Replica::ValuesDevice() const {
-  const ExecutorEntry& executor = FindEntry(executors(), "executor", job_.node.String("executor"));
-  const bool there = devices_.all().size() == 1 && executor.values_on_device &&
-                     entry_.values_on_device && !world_.InVirtualTime() &&
-                     !graph_.layout().HasRows();
-  return there ? *devices_.all()[0] : Cpu();
-}
-
 ExecutorContext Replica::WorkOf(const Graph& graph) {
   return {.graph = graph,
           .batch = job_.train.Int("batch"),

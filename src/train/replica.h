@@ -30,6 +30,12 @@ const StrategyEntry& StrategyOf(const Job& job);
 std::unique_ptr<UpdateRule> RuleOf(const Job& job);
 /// [node] precision.
 DType ArithmeticOf(const Job& job);
+/// [node] devices.
+Devices DevicesOf(const Job& job);
+/// The device that holds values, gradients and the rule's state in real time: the job's only one,
+/// if executor and strategy can reach them there and the model has no row-sparse slices, else the
+/// CPU.
+Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout);
 
 /// A replica's place among the others.
 struct ReplicaPlace {
@@ -128,7 +134,6 @@ class Replica {
   std::unique_ptr<Executor> MakeExecutor(const ExecutorContext& work) const;
   void WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared);
   std::vector<std::span<std::byte>> Portable(HostCopies& copies);
-  Device& ValuesDevice() const;
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
   std::vector<std::span<std::byte>> Layers() const;

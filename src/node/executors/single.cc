@@ -1,5 +1,7 @@
 // Single: one device computes the whole batch; on a CPU all threads of the caller work on each
 // layer together.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -85,7 +87,10 @@ class SingleOnDevice : public Executor {
 };
 
 std::string OneDevice(const std::vector<Device*>& devices) {
-  return devices.size() == 1 ? "" : fmt::format("takes one device, not {}", devices.size());
+  if (devices.size() == 1) return "";
+  std::vector<std::string> names;
+  for (const Device* device : devices) names.push_back(device->name());
+  return fmt::format("takes one device, not {} ({})", names.size(), fmt::join(names, ", "));
 }
 
 std::unique_ptr<Executor> MakeSingle(const Options& /*options*/, const ExecutorContext& context) {
@@ -94,12 +99,13 @@ std::unique_ptr<Executor> MakeSingle(const Options& /*options*/, const ExecutorC
   return std::make_unique<SingleOnDevice>(context, device);
 }
 
-/// t(b): a pass over the batch where the values are.
+/// t(b): a pass over the batch, with copies if the values are elsewhere.
 ExecutorEstimate EstimateSingle(const Options& /*options*/, const EstimateRequest& request) {
   const std::string& device = request.devices[0];
   const auto batch = double(request.batch);
-  const double seconds = request.Seconds(request.graph.Price(request.batch),
-                                         {.device = device, .examples = request.batch});
+  double seconds = request.PassSeconds(device, request.batch);
+  if (request.IsApart(device))
+    seconds += request.Seconds(CostOfStaging(request.graph.layout()), {.examples = request.batch});
   return {.seconds_per_example = seconds / batch,
           .devices = {{.name = device,
                        .updates_per_second = 1 / seconds,
