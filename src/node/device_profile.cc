@@ -59,10 +59,10 @@ SpeedCurve MeasureDevice(const ProfileRequest& request, Device& device, const Sp
                     .bytes_per_second = SpeedOfSums(device, kForSums * seconds),
                     .through_all = true};
   Stepper stepper(request, Single(), Options(), {&device});
-  const std::vector<StepTime> steps = TimeSteps(
-      request, stepper, (1 - kForLink - kForSums) * seconds, /*reads_in_step=*/false);
-  double others = stepper.UpdateSeconds() +
-                  cpu.Seconds(CostOfStaging(layout), {.examples = kManyExamples});
+  const std::vector<StepTime> steps =
+      TimeSteps(request, stepper, (1 - kForLink - kForSums) * seconds, /*reads_in_step=*/false);
+  double others =
+      stepper.UpdateSeconds() + cpu.Seconds(CostOfStaging(layout), {.examples = kManyExamples});
   if (link > 0) others += CopiedBytes(layout) / link;
   const int64_t usual = std::min(request.batch, request.data.Size());
   for (const StepTime& step : steps) {

@@ -20,8 +20,8 @@ struct ProfileRequest {
   const Options& node;  ///< With the executor's keys.
   /// The job's. The CPU is measured in any case, and the executor on the CPU alone.
   std::vector<Device*> devices = {&Cpu()};
-  const Reader& data;   ///< Training examples, at least one.
-  int64_t batch = 0;    ///< train.batch.
+  const Reader& data;  ///< Training examples, at least one.
+  int64_t batch = 0;   ///< train.batch.
   DType arithmetic = DType::kF32;
   bool reference_kernels = false;
   ThreadPlan threads = {};    ///< The caller has set its own: SetKernelThreads.
@@ -60,8 +60,8 @@ struct MachineProfile {
 /// training has brought values close to 0. If it explodes, it starts again at a tenth of the
 /// learning rate. Then likewise on each other device. Of several devices each is measured while the
 /// others train copies of their own, because executors keep all at work, and devices share cores
-/// and memory. Throws UserError if the executor does not take the job or a device a layer, and Error
-/// if the system refuses memory.
+/// and memory. Throws UserError if the executor does not take the job or a device a layer, and
+/// Error if the system refuses memory.
 MachineProfile MeasureMachine(const ProfileRequest& request);
 
 }  // namespace yoke

@@ -33,8 +33,7 @@ std::vector<SpeedCurve::Utilization> UtilizationsOf(const FitRequest& request,
   for (const StepPoint& point : request.points) {
     const double others = point.pass.kernels * curve.launch_seconds +
                           (point.pass.bytes + request.update.bytes) / curve.bytes_per_second;
-    const double computing =
-        std::max(point.seconds - others, kLeastForOperations * point.seconds);
+    const double computing = std::max(point.seconds - others, kLeastForOperations * point.seconds);
     const double operations = std::max(1.0, point.pass.operations + request.update.operations);
     utilizations.push_back(
         {.examples = std::max(1.0, static_cast<double>(point.batch) / request.threads),

@@ -161,8 +161,8 @@ double SplitDevices::VirtualSeconds(int64_t examples) const {
     ++at_work;
     apart += part->apart();
   }
-  return longest + context_.node->Price(CostOfCaller(context_.graph, at_work, apart),
-                                        {.examples = examples});
+  return longest +
+         context_.node->Price(CostOfCaller(context_.graph, at_work, apart), {.examples = examples});
 }
 
 /// A device has failed: the CPU, or else the first other device, computes its part now, and the
@@ -235,8 +235,8 @@ ExecutorEstimate EstimateSplitDevices(const EstimateRequest& request) {
     apart += sizes[d] > 0 && request.IsApart(request.devices[d]);
   }
   const double all =
-      std::ranges::max(seconds) + request.Seconds(CostOfCaller(request.graph, at_work, apart),
-                                                  {.examples = request.batch});
+      std::ranges::max(seconds) +
+      request.Seconds(CostOfCaller(request.graph, at_work, apart), {.examples = request.batch});
   ExecutorEstimate estimate{.seconds_per_example = all / double(request.batch)};
   for (size_t d = 0; d < devices; ++d)
     estimate.devices.push_back({.name = request.devices[d],

@@ -10,8 +10,8 @@
 
 namespace yoke {
 
-/// By precision, with a speed curve of each device of the job. All ranks of the world call it, and get the same; about `seconds` for each
-/// precision. `launched` as for MeasureWorld.
+/// By precision, with a speed curve of each device of the job. All ranks of the world call it, and
+/// get the same; about `seconds` for each precision. `launched` as for MeasureWorld.
 std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader& data,
                                                    const std::vector<std::string>& precisions,
                                                    const Communicator& world, bool launched,

@@ -56,10 +56,9 @@ std::vector<double> Numbers(const MachineProfile& profile, const std::vector<Dev
   std::vector<double> numbers = {profile.update_seconds, profile.bytes_per_second,
                                  double(profile.threads)};
   const auto add_curve = [&numbers](const SpeedCurve& curve) {
-    numbers.insert(numbers.end(),
-                   {curve.operations_per_second, curve.bytes_per_second, curve.launch_seconds,
-                    curve.link_bytes_per_second, double(curve.threads),
-                    double(curve.utilizations.size())});
+    numbers.insert(numbers.end(), {curve.operations_per_second, curve.bytes_per_second,
+                                   curve.launch_seconds, curve.link_bytes_per_second,
+                                   double(curve.threads), double(curve.utilizations.size())});
     for (const auto& [examples, of_peak] : curve.utilizations)
       numbers.insert(numbers.end(), {examples, of_peak});
   };

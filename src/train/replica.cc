@@ -80,8 +80,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       devices_(DevicesOf(job)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       graph_(layers_, TaskOf(data)),
-      values_device_(world_.InVirtualTime() ? Cpu()
-                                            : ValuesDevice(job, devices_, graph_.layout())),
+      values_device_(world_.InVirtualTime() ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),
       params_(graph_.layout(), values_device_),
       states_(graph_.MakeStates()),
       gradients_(graph_.layout(), values_device_),

@@ -22,7 +22,7 @@ using testing_support::Job;
 using testing_support::JobSettings;
 using testing_support::kThreads;
 
-constexpr int64_t kMost = 4000;  // examples
+constexpr int64_t kMost = 6000;  // examples
 
 /// `faster` times as fast as the CPU on large batches.
 SpeedCurve DeviceCurve(double faster) {

@@ -100,7 +100,8 @@ TEST_F(HogbatchInVirtualTime, IsTheSameTwice) {
 }
 
 /// n examples take n / (threads b / t + B / T) seconds, with updates of b examples in t seconds by
-/// a thread and of B in T by the device, whose update is merged on the CPU.
+/// a thread and of B in T by the device, whose update is merged on the CPU, which also copies the
+/// values to where the device gets them and the gradient from where it puts it.
 TEST_F(HogbatchInVirtualTime, TakesTheTimesThatTheSpeedsSay) {
   const Batch batch = DrawnBatch(6000, 0);
   const Outcome outcome = Round(Settings("hogbatch"), batch);
@@ -113,9 +114,11 @@ TEST_F(HogbatchInVirtualTime, TakesTheTimesThatTheSpeedsSay) {
   by_device.device_bytes = 2 * 4 * parameters;  // the values there, the gradient back
   const double thread_seconds =
       CpuCurve().Seconds(by_thread, {.examples = kCpuBatch, .threads = kThreads});
+  Cost on_host = update;
+  on_host.bytes += 2 * by_device.device_bytes;  // read and written
   const double device_seconds =
       DeviceCurve().Seconds(by_device, {.examples = kDeviceBatch}) +
-      CpuCurve().Seconds(update, {.examples = kDeviceBatch, .threads = kThreads});
+      CpuCurve().Seconds(on_host, {.examples = kDeviceBatch, .threads = kThreads});
   const double rate = kThreads * kCpuBatch / thread_seconds + kDeviceBatch / device_seconds;
   const double seconds = double(batch.size) / rate;
 

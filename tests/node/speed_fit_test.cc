@@ -57,6 +57,27 @@ TEST(SpeedFit, PassesThroughTheJobsBatch) {
   EXPECT_NEAR(StepSeconds(FitSpeedCurve(request), only.pass) / only.seconds, 1, 1e-9);
 }
 
+TEST(SpeedFit, PassesThroughAllPointsWhereAsked) {
+  const SpeedCurve device = {.operations_per_second = 1e10, .bytes_per_second = 2e9, .threads = 2};
+  FitRequest request = Points(device);
+  request.points[0].seconds *= 1.3;  // small batches are slower, and so are the largest
+  request.points[3].seconds *= 1.2;
+  request.through_all = true;
+  const SpeedCurve curve = FitSpeedCurve(request);
+  const auto seconds = [&](double batch) {
+    return curve.Seconds(Pass(batch), {.examples = static_cast<int64_t>(batch)}) +
+           curve.Seconds(kUpdate, {});
+  };
+  for (const StepPoint& point : request.points)
+    EXPECT_NEAR(seconds(static_cast<double>(point.batch)) / point.seconds, 1, 0.01) << point.batch;
+  EXPECT_GT(seconds(24), request.points[2].seconds);  // between two points
+  EXPECT_LT(seconds(24), request.points[3].seconds);
+  const double beyond = seconds(64) / request.points[3].seconds;
+  EXPECT_NEAR(beyond, 2, 0.05);  // as fast as the last point
+  EXPECT_NEAR(Slower(curve, 3).Seconds(Pass(32), {.examples = 32}),
+              3 * curve.Seconds(Pass(32), {.examples = 32}), 1e-9);
+}
+
 TEST(SpeedFit, ASlowerDeviceTakesTimesAsLong) {
   const SpeedCurve device = {
       .operations_per_second = 1e10, .bytes_per_second = 2e9, .launch_seconds = 1e-5, .threads = 2};

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/temporary_folder.h"
+#include "node/speed_fit.h"
 #include "plan/support/small_job.h"
 #include "train/replica.h"
 
@@ -130,6 +131,50 @@ TEST_F(HardwareTest, ALimitOfTheJobDoesNotEndThePrice) {
   EXPECT_NEAR(Of(SlowNetwork(2), limited).seconds_per_update /
                   Of(SlowNetwork(2), Strategy("allreduce")).seconds_per_update,
               1, 0.01);
+}
+
+constexpr const char* kBoth = R"(["cpu", "emulated:0"])";
+
+/// Machines with an emulated device that is so many times as fast as the CPU.
+std::map<std::string, ClusterFile> WithDevice(double faster) {
+  auto machines = FreeNetwork(1);
+  SpeedCurve cpu = {.operations_per_second = test::kOperations, .bytes_per_second = test::kBytes};
+  SpeedCurve device = Slower(cpu, 1 / faster);
+  device.link_bytes_per_second = 1e9;
+  machines.at("f32").kinds[0].curves = {{"cpu", cpu}, {"emulated:0", device}};
+  return machines;
+}
+
+TEST_F(HardwareTest, DevicesTogetherAreFasterThanEach) {
+  const Overrides large = {{"train.batch", "128"}};
+  Overrides both = large, device = large;
+  both.push_back({"node.devices", kBoth});
+  device.push_back({"node.devices", "emulated:0"});
+  const double alone = Of(WithDevice(3), large).seconds_per_update;
+  const double on_device = Of(WithDevice(3), device).seconds_per_update;
+  EXPECT_NEAR(alone / on_device, 3, 1e-6);  // values and update are there too
+  for (const char* executor : {"split", "hogbatch", "adaptive_hogbatch"}) {
+    const Price price = Of(WithDevice(3), both, executor);
+    EXPECT_LT(price.seconds_per_update, alone) << executor;
+    EXPECT_GT(price.seconds_per_update, alone / 4) << executor;
+    const Price faster = Of(WithDevice(12), both, executor);
+    EXPECT_LT(faster.seconds_per_update, price.seconds_per_update) << executor;
+  }
+}
+
+TEST_F(HardwareTest, WhatHasNoPriceSaysWhy) {
+  const auto reason = [&](const Overrides& keys, const std::string& executor) -> std::string {
+    try {
+      Of(WithDevice(1), keys, executor);
+      return "";
+    } catch (const UserError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(reason({{"node.devices", R"(["cpu", "emulated:1"])"}}, "split"),
+            "the speed of device emulated:1 is not known");
+  EXPECT_EQ(reason({{"node.devices", kBoth}, {"cluster.replicas", "2"}}, "split"),
+            "replicas that train on 2 devices each have no price");
 }
 
 TEST_F(HardwareTest, UnknownSpeedsHaveNoPrice) {
