@@ -18,6 +18,7 @@
 #include "data/output_file.h"
 #include "plan/planner.h"
 #include "train/human.h"
+#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -53,6 +54,15 @@ Json ToObject(const Candidate& one) {
           {"dropped", one.dropped.empty() ? Json(nullptr) : Json(one.dropped)}};
 }
 
+/// Refuses what neither a prediction nor trials can decide.
+void RequirePrices(const Job& job) {
+  const size_t devices = DevicesOf(job).all().size();
+  Require(devices == 1 || job.cluster.Int("replicas") == 1,
+          "{}: replicas that train on {} devices each have no predicted time, and there are no "
+          "trials: give each replica one device, or plan for one replica",
+          job.node.Where("devices"), devices);
+}
+
 class PlanCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -82,6 +92,7 @@ class PlanCommand : public Command {
     else
       SetReplicasOfLaunch(keys);
     const Job job = LoadJob(job_, keys);
+    if (!cluster && (trial_seconds_ == 0 || LaunchedByMpi())) RequirePrices(job);
     std::optional<OutputFile> file;  // refused before anything is measured
     if (!output_.empty() && PrintsForAll()) file.emplace(output_);
     const std::atomic<int>& signal = CatchStopSignals();
