@@ -89,6 +89,7 @@ class SingleOnDevice : public Executor {
 std::string OneDevice(const std::vector<Device*>& devices) {
   if (devices.size() == 1) return "";
   std::vector<std::string> names;
+  names.reserve(devices.size());
   for (const Device* device : devices) names.push_back(device->name());
   return fmt::format("takes one device, not {} ({})", names.size(), fmt::join(names, ", "));
 }
