@@ -65,6 +65,8 @@ def main():
     plan, _ = last(["plan", arguments.job, "--trial-seconds", 0, *where, *(f"--set={change}" for change in arguments.set)], "plan")
     priced = [one for one in plan["candidates"] if one["seconds"] and not (one["dropped"] or "").startswith("the same work")]
     priced.sort(key=lambda one: one["seconds"])
+    alike = {(one["strategy"], one["seconds_per_update"], one["updates"]): one for one in reversed(priced)}  # executors that do the same work
+    priced = [one for one in priced if one in alike.values()]
     print("\n" + heading(["place", "candidate", "predicted s", "s to the target"]))
     with tempfile.TemporaryDirectory() as folder:
         sweep = Sweep(arguments, pathlib.Path(folder))

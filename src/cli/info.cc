@@ -13,9 +13,9 @@
 #include "cli/command.h"
 #include "cli/job_options.h"
 #include "cli/model_file.h"
-#include "cli/tune.h"
 #include "kernels/threads.h"
 #include "model/onnx/onnx.h"
+#include "plan/convolutions.h"
 #include "train/human.h"
 
 namespace yoke {
@@ -232,21 +232,15 @@ class InfoCommand : public Command {
     const DataSets data = OpenData(job.data(), job.seed());  // sizes and classes come from the data
     const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()));
     Description({job.name, job, data.train->Info(), graph}).Print(out);
-    if (tune_) Tune(job, graph, out);
+    if (tune_) Tune(job, *data.train, out);
   }
 
-  void Tune(const Job& job, const Graph& graph, Output& out) const {
-    const List layers = ModelLayers(job.model(), graph.task());
-    const auto tuned = TuneConvolutions({.graph = graph,
-                                         .layers = layers,
-                                         .batch = job.train.Int("batch"),
-                                         .arithmetic = ArithmeticOf(job)});
+  void Tune(const Job& job, const Reader& data, Output& out) const {
+    const auto tuned = TuneConvolutions(job, data);
     PrintTuned(tuned, out);
     if (tune_to_.empty()) return;
     Value resolved = job.resolved;
-    Table algorithms;
-    for (const TunedLayer& layer : tuned)
-      algorithms.emplace_back(layer.name, layer.algorithms[layer.best].algorithm);
+    const Table algorithms = AlgorithmsOf(tuned);
     Require(!algorithms.empty(), "this model has no convolutions to tune");
     resolved.Find("model")->Set("algorithms", algorithms);
     std::ofstream file(tune_to_);

@@ -17,7 +17,6 @@ std::vector<Entrant*> Left(std::vector<Entrant>& entrants) {
   return left;
 }
 
-constexpr double kLeastTrial = 0.3;  // seconds: some events of the Trainer
 constexpr double kLeastTrialSteps = 6;
 
 /// How many go on after a round.
@@ -46,7 +45,7 @@ void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {
                                 .steps = trials.steps > 0 ? std::llround(length) : 0});
   one.run = run;
   one.length += length;
-  one.trained += trials.steps > 0 ? one.last.seconds : length;
+  one.trained += trials.run.cluster || trials.steps > 0 ? one.last.seconds : length;
   one.dropped = one.last.failure;
   if (one.dropped.empty())
     trials.tell(
@@ -60,7 +59,7 @@ void Halve(const Trials& trials, std::vector<Entrant>& entrants) {
   const double budget = by_steps ? static_cast<double>(trials.steps) : trials.seconds;
   const auto stay = static_cast<size_t>(
       std::ranges::count_if(entrants, [](const Entrant& one) { return one.stays; }));
-  const double first = std::max(by_steps ? kLeastTrialSteps : kLeastTrial,
+  const double first = std::max(by_steps ? kLeastTrialSteps : trials.shortest,
                                 budget / std::max(1.0, Units(entrants.size(), stay)));
   double length = by_steps ? std::floor(first) : first, spent = 0;
   for (;; length *= 2) {

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -16,12 +18,14 @@
 #include "comm/launcher.h"
 #include "comm/threads.h"
 #include "kernels/threads.h"
+#include "plan/convolutions.h"
 #include "plan/machines.h"
 #include "plan/statistics.h"
 #include "plan/trials.h"
 #include "plan/tuning.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/human.h"
+#include "train/replica.h"
 #include "train/start_run.h"
 
 namespace yoke {
@@ -57,23 +61,39 @@ std::string MachineText(const Job& job) {
                      threads == 1 ? "" : "s");
 }
 
+/// About the time to send values and the rule's state to all replicas of a cluster, and back: what
+/// it takes to begin from a checkpoint and to write one.
+double RestartSeconds(const Job& job, const Reader& data, const ClusterFile& cluster) {
+  const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
+  const auto arrays = static_cast<double>(1 + RuleOf(job)->StateNames().size());
+  const auto values = static_cast<double>(graph.layout().dense_size() * SizeOf(DType::kF32));
+  const auto slowest =
+      std::ranges::min_element(cluster.kinds, {}, &NodeKind::network_bytes_per_second);
+  return 2 * static_cast<double>(cluster.Ranks()) * arrays * values /
+         slowest->network_bytes_per_second;
+}
+
 Plan SearchOn(const PlanOrder& order, const DataSets& data,
               const std::map<std::string, ClusterFile>& machines, const std::string& from,
               double trial_seconds) {
   const double noise =
       MeasureNoiseScale(order.job, *data.train, from.empty() ? "" : from + "/last");
   if (noise > 0) order.tell(fmt::format("the gradient's noise scale is {:.0f} examples", noise));
-  Plan plan = Search({.job = order.job,
-                      .data = data,
-                      .run = order.run,
-                      .machines = machines,
-                      .choices = order.choices,
-                      .noise_scale = noise,
-                      .trial_seconds = trial_seconds,
-                      .tunes_momentum = order.tunes_momentum,
-                      .from = from,
-                      .folder = order.folder,
-                      .tell = order.tell});
+  Plan plan =
+      Search({.job = order.job,
+              .data = data,
+              .run = order.run,
+              .machines = machines,
+              .choices = order.choices,
+              .noise_scale = noise,
+              .trial_seconds = trial_seconds,
+              .trial_share = order.trial_share,
+              .restart_seconds =
+                  order.run.cluster ? RestartSeconds(order.job, *data.train, *order.cluster) : 0,
+              .tunes_momentum = order.tunes_momentum,
+              .from = from,
+              .folder = order.folder,
+              .tell = order.tell});
   plan.machine = order.cluster ? order.cluster_name : MachineText(order.job);
   return plan;
 }
@@ -109,6 +129,26 @@ std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const Dat
                if (world.rank() == 0) machines = found;
              });
   return machines;
+}
+
+/// The keys that give convolutions a faster algorithm than their own choice, and a sentence; or
+/// none. One replica's threads measure.
+std::pair<Overrides, std::string> FastestConvolutions(const Job& job, const Reader& data) {
+  if (const Value* own = job.model().Find("algorithms"); own && !own->AsTable()->empty()) return {};
+  SetKernelThreads(job.Plan({.rank = 0, .size = int(job.cluster.Int("replicas"))}).threads);
+  const std::vector<TunedLayer> once = TuneConvolutions(job, data);
+  const std::vector<TunedLayer> again = TuneConvolutions(job, data);  // other programs disturb
+  std::vector<TunedLayer> layers;
+  for (size_t i = 0; i < once.size(); ++i)
+    if (once[i].best > 0 && once[i].best == again[i].best) layers.push_back(once[i]);
+  if (layers.empty()) return {};
+  std::vector<std::string> names;
+  for (const TunedLayer& layer : layers)
+    names.push_back(fmt::format(
+        "{} with {} ({:.2f} times as fast)", layer.name, layer.algorithms[layer.best].algorithm,
+        layer.algorithms[0].seconds / layer.algorithms[layer.best].seconds));
+  return {{PlanKey("model.algorithms", FormatValue(AlgorithmsOf(layers)))},
+          fmt::format("faster convolutions, for all candidates: {}", fmt::join(names, ", "))};
 }
 
 Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::string& from) {
@@ -184,6 +224,7 @@ class AutoPlanner : public Planner {
   PlanOrder OrderOf(const Job& job, const std::string& folder) const {
     PlanOrder order = {.job = job, .run = *run_, .folder = folder};
     order.choices.open = open_;
+    order.trial_share = job.train.Float("search_share");
     order.tunes_momentum = tunes_momentum_;
     order.tell = [run = run_](const std::string& text) {
       if (PrintsForAll())
@@ -234,19 +275,26 @@ class AutoPlanner : public Planner {
   /// whole is long enough: its length follows from the last trial's speed.
   void Choose(PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
     Trial last;
-    if (tunes.any()) {
-      last = Tune(order, data, tunes, decision);
-    } else {
+    // Where parts are open, the search tunes the momentum of the chosen one.
+    const Tunes first = {tunes.rate, tunes.momentum && order.choices.open.empty()};
+    if (first.any()) {
+      last = Tune(order, data, first, decision);
+    } else if (!order.run.cluster) {
       const std::string run = order.folder + "/default";
       last = RunTrial(decision.job,
                       {.data = data, .run = order.run, .folder = run, .seconds = kFirstTrial});
       trained_ += kFirstTrial;
       if (last.failure.empty()) decision.progress = run;
     }
-    if (last.ended) decision.progress = tunes.any() ? decision.progress : "";
+    if (last.ended && !first.any()) decision.progress.clear();
     if (order.run.StopIsAsked() || order.choices.open.empty() || !last.failure.empty() ||
         last.ended)
       return;
+    if (order.run.cluster) {  // prices are in virtual time: they say how long the whole takes
+      order.trial_seconds = std::numeric_limits<double>::infinity();
+      Take(MeasureAndSearch(order, data, decision.progress), decision);
+      return;
+    }
     double whole = last.seconds_per_example *
                    static_cast<double>(decision.job.train.Int("epochs")) *
                    static_cast<double>(data.train->Size());
@@ -348,7 +396,26 @@ class AutoPlanner : public Planner {
 Plan MakePlan(const PlanOrder& order) {
   const double began = Now();
   const DataSets data = OpenData(order.job.data(), order.job.seed());
-  Plan plan = MeasureAndSearch(order, data, "");
+  Overrides convolutions;
+  std::string note;
+  if (!order.cluster && !order.launched && !order.run.StopIsAsked())
+    std::tie(convolutions, note) = FastestConvolutions(order.job, *data.train);
+  const Job job = WithKeys(order.job, convolutions);
+  Plan plan = MeasureAndSearch({.job = job,
+                                .run = order.run,
+                                .choices = order.choices,
+                                .cluster = order.cluster,
+                                .cluster_name = order.cluster_name,
+                                .launched = order.launched,
+                                .profile_seconds = order.profile_seconds,
+                                .trial_seconds = order.trial_seconds,
+                                .trial_share = order.trial_share,
+                                .tunes_momentum = order.tunes_momentum,
+                                .folder = order.folder,
+                                .tell = order.tell},
+                               data, "");
+  plan.keys.insert(plan.keys.begin(), convolutions.begin(), convolutions.end());
+  if (!note.empty()) plan.notes.push_back(note);
   plan.seconds = Now() - began;
   return plan;
 }

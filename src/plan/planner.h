@@ -21,6 +21,7 @@ struct PlanOrder {
   MpiJob* launched = nullptr;   ///< Where a launcher started several processes: their job.
   double profile_seconds = 3;   ///< For each precision.
   double trial_seconds = 20;    ///< Of all trials; none with a cluster or a launcher.
+  double trial_share = 1;       ///< As in SearchRequest, likewise the next.
   bool tunes_momentum = false;  ///< As in SearchRequest.
   std::string folder = {};      ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};

@@ -19,12 +19,15 @@ namespace yoke {
 namespace {
 
 constexpr size_t kLeaders = 4;       // that are tried
+constexpr double kFar = 3;           // times the shortest prediction: the default is not tried
 constexpr double kLeastGain = 0.05;  // on the default
 constexpr int kMeetingsAnEpoch = 4;  // at least
 /// The noise scale where it is not known: smaller batches use examples no better.
 constexpr double kLargeNoise = 1e6;
+constexpr double kShortestTrial = 0.3;  // seconds: some events of the Trainer
+constexpr double kTrialUpdates = 10;
 constexpr double kStale = 0.5;         // updates: less is synchronous
-constexpr double kForTuning = 0.35;    // of the trials' time, where an asynchronous one may win
+constexpr double kForTuning = 0.35;    // of the trials' time, where the momentum is open
 constexpr double kHalf = 0.6;          // of the staleness, roughly
 constexpr double kLastMomentum = 0.6;  // where fewer groups take over
 
@@ -80,11 +83,19 @@ std::string Prediction(const Candidate& one) {
   return one.unpriced.empty() ? fmt::format("predicted {}", Duration(one.Seconds())) : "no price";
 }
 
-/// Drops all but the leaders and the default. Leaders of several replicas differ in strategy.
-void KeepLeaders(std::vector<Candidate>& candidates, bool replicas) {
+/// Drops all but the leaders and the default, which is not tried if it is far behind. Leaders of
+/// several replicas differ in strategy.
+void KeepLeaders(std::vector<Candidate>& candidates, bool replicas, bool trials) {
   std::vector<const Candidate*> leaders, tried;  // the default is tried, too
-  for (const Candidate& one : candidates)
-    if (one.is_default && IsLeft(one)) tried.push_back(&one);
+  const double shortest = candidates[0].Seconds();
+  for (Candidate& one : candidates) {
+    if (!one.is_default || !IsLeft(one)) continue;
+    if (trials && shortest > 0 && one.Seconds() > kFar * shortest)
+      one.dropped = fmt::format("{}, more than {:.0f} times as long as {}", Prediction(one), kFar,
+                                candidates[0].name);
+    else
+      tried.push_back(&one);
+  }
   for (Candidate& one : candidates) {
     if (!IsLeft(one) || one.is_default) continue;
     const Candidate* twin = Twin(tried, one);
@@ -113,7 +124,7 @@ void ShowFirst(Plan& plan) {
 
 /// A sentence on the choice between the best and the default, which may be null.
 std::string Reason(const Candidate& best, const Candidate* standard, double gain) {
-  if (!standard) return fmt::format("{} is the best of those that fit the job", best.name);
+  if (!standard) return fmt::format("{} is the best of those that were tried", best.name);
   if (&best == standard) return fmt::format("{} is the default, and nothing is faster", best.name);
   return fmt::format("{} {} {:.0f} % of the time of the default, {}", best.name,
                      best.measured ? "reached its loss with" : "is predicted to take",
@@ -123,6 +134,9 @@ std::string Reason(const Candidate& best, const Candidate* standard, double gain
 class Choice {
  public:
   Choice(const SearchRequest& request, Plan& plan) : request_(request), plan_(plan) {}
+
+  /// Whether trials would take longer to begin than they may train.
+  bool TrialsAreDear() const { return request_.restart_seconds * kLeaders > TrialSeconds(); }
 
   void ByPrediction() {
     Candidate* standard = Default();
@@ -136,9 +150,9 @@ class Choice {
   void ByTrials() {
     const bool tunes = std::ranges::any_of(
         plan_.candidates, [this](const Candidate& one) { return IsLeft(one) && Tunes(one); });
-    const double seconds = (tunes ? 1 - kForTuning : 1) * request_.trial_seconds;
+    const double all = TrialSeconds(), seconds = (tunes ? 1 - kForTuning : 1) * all;
     for (Candidate& one : plan_.candidates)
-      if (IsLeft(one) && Tunes(one)) SetMomentum(MomentumFor(one), one);
+      if (IsLeft(one) && Tunes(one) && one.staleness >= kStale) SetMomentum(MomentumFor(one), one);
     std::vector<Entrant> entrants;
     std::vector<Candidate*> of;
     for (Candidate& one : plan_.candidates)
@@ -152,6 +166,7 @@ class Choice {
            .from = request_.from,
            .folder = request_.folder,
            .seconds = seconds,
+           .shortest = ShortestTrial(),
            .tell = request_.tell},
           entrants);
     const Entrant *best = nullptr, *standard = nullptr;
@@ -160,7 +175,7 @@ class Choice {
       const Entrant& its = entrants[i];
       one.trained = its.trained;
       one.dropped = its.dropped;
-      if (its.last.seconds_per_example > 0) {
+      if (its.last.failure.empty() && its.last.seconds_per_example > 0) {
         one.measured = its.last.seconds_per_example * ExamplesPerUpdate(one);
         one.loss = its.last.loss;
       }
@@ -173,18 +188,34 @@ class Choice {
     const auto candidate = [&](const Entrant* one) {
       return one ? of[one - entrants.data()] : nullptr;
     };
-    const double whole = best->last.curve.back().seconds;
-    const double gain = standard ? 1 - TimeTo(best->last, standard->last.loss) / whole : 1;
+    const double last_round = best->last.curve.back().seconds;
+    const double before = best->trained - last_round;
+    const double gain =
+        standard ? 1 - (before + TimeTo(best->last, standard->last.loss)) / best->trained : 1;
     Take(candidate(best), candidate(standard), gain, "in trials");
     plan_.progress =
         entrants[std::ranges::find(of, &plan_.candidates[plan_.chosen]) - of.begin()].run;
-    if (Tunes(plan_.best())) TuneChosen(request_.trial_seconds - seconds);
+    if (Tunes(plan_.best())) TuneChosen(all - seconds);
   }
 
  private:
+  double TrialSeconds() const {
+    const double shortest = std::ranges::find_if(plan_.candidates, &IsLeft)->Seconds();
+    return shortest > 0 ? std::min(request_.trial_seconds, request_.trial_share * shortest)
+                        : request_.trial_seconds;
+  }
+
+  /// In virtual time, which costs nothing but itself, some updates of the slowest one.
+  double ShortestTrial() const {
+    if (!request_.run.cluster) return kShortestTrial;
+    double slowest = 0;
+    for (const Candidate& one : plan_.candidates)
+      if (IsLeft(one)) slowest = std::max(slowest, one.seconds_per_update);
+    return kTrialUpdates * slowest;
+  }
+
   bool Tunes(const Candidate& one) const {
-    return request_.tunes_momentum && one.staleness >= kStale &&
-           SettingOf(JobOf(request_.job, one)).momentum;
+    return request_.tunes_momentum && SettingOf(JobOf(request_.job, one)).momentum;
   }
 
   /// That leaves the total momentum as it is.
@@ -296,13 +327,18 @@ Plan Search(const SearchRequest& request) {
   Sort(plan.candidates);
   Require(plan.candidates[0].dropped.empty(), "no candidate is left: {}",
           plan.candidates[0].dropped);
-  KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1);
+  KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1, request.trial_seconds > 0);
   Choice choice(request, plan);
   const bool rivals = std::ranges::count_if(plan.candidates, IsLeft) > 1;
-  if (request.trial_seconds > 0 && rivals && !request.run.StopIsAsked())
+  const bool tries = request.trial_seconds > 0 && rivals && !request.run.StopIsAsked();
+  if (tries && !choice.TrialsAreDear())
     choice.ByTrials();
   else
     choice.ByPrediction();
+  if (tries && choice.TrialsAreDear())
+    plan.notes.push_back(
+        fmt::format("no trials: each would take about {} to begin, because the network is slow",
+                    Duration(request.restart_seconds)));
   NoteUnpriced(plan);
   ShowFirst(plan);
   return plan;

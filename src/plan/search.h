@@ -20,19 +20,22 @@ struct SearchRequest {
   Choices choices = {};
   double noise_scale = 0;       ///< 0: unknown, taken to be large.
   double trial_seconds = 0;     ///< Of all trials together; 0: none, the prediction decides.
-  bool tunes_momentum = false;  ///< Of asynchronous candidates; the job's own is the best total.
+  double trial_share = 1;       ///< And of the fastest candidate's predicted time, at most.
+  double restart_seconds = 0;   ///< That each trial takes besides, to go on from a checkpoint.
+  bool tunes_momentum = false;  ///< Also chooses the momentum.
   std::string from = {};    ///< The run that trials continue; "": they start from the beginning.
   std::string folder = {};  ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Progress.
 };
 
-/// Leaders are the four with the shortest predicted time, and the default. They train in rounds,
+/// Leaders are the four with the shortest predicted time, and the default unless its own is more
+/// than three times as long. They train in rounds,
 /// each twice as long as the one before, from where they are; after a round the better half goes
 /// on, and the default in any case (successive halving: Jamieson and Talwalkar, 2016). The best one
 /// is chosen if it reaches the default's loss in 95 % of its time or less, otherwise the default.
 ///
 /// Momentum: asynchronous candidates are tried with the explicit momentum that leaves the total as
-/// it is. If one of them is chosen, rate and momentum are tuned; while its best momentum is 0, one
+/// the job has it. Rate and momentum of the chosen one are tuned; while its best momentum is 0, one
 /// of its strategy with half of the staleness takes its place (Omnivore halves g: Hadjis et al.,
 /// 2016, section 5.2).
 Plan Search(const SearchRequest& request);

@@ -140,7 +140,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
                                      .guard_lost = request.run.guard_lost,
                                      .observers = {&curve},
                                      .steps = request.steps,
-                                     .tell_each_step = request.steps > 0,
+                                     .tell_each_step = request.steps > 0 || request.run.cluster,
                                      .cluster = request.run.cluster,
                                      .cluster_title = request.run.cluster_title,
                                      .data = &data});

@@ -27,6 +27,7 @@ struct Trials {
   std::string from = {};    ///< As in TrialRequest.
   std::string folder = {};  ///< For their runs: may be missing.
   double seconds = 0;       ///< Of all together, at least one of each.
+  double shortest = 0.3;    ///< Seconds: no trial is shorter.
   int64_t steps = 0;        ///< Not 0: so many steps instead.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Progress.
 };

@@ -19,11 +19,11 @@ namespace {
 
 constexpr double kMomenta[] = {0, 0.3, 0.6, 0.9};
 constexpr double kLowerRate = 0.1;
-constexpr double kTie = 0.01;          // relative difference of losses
-constexpr double kRisen = 1.5;         // times the lowest loss of a range test
-constexpr int kParts = 9;              // of the trials' steps: each trial of a climb has one,
-constexpr int kFinalists = 2;          // and then each of the best ones two
-constexpr int64_t kShortestTrial = 6;  // steps
+constexpr double kTie = 0.01;        // relative difference of losses
+constexpr double kRisen = 1.5;       // times the lowest loss of a range test
+constexpr int kParts = 9;            // of the trials' steps: each trial of a climb has one,
+constexpr int kFinalists = 2;        // and then each of the best ones two
+constexpr int64_t kFewestSteps = 6;  // steps
 
 const std::vector<double>& RatesOf(const Job& job) {
   return FindEntry(rules(), "rule", job.train.String("rule")).rates;
@@ -42,7 +42,7 @@ TrialRequest PartOf(const Trials& trials, size_t parts, size_t number) {
           .from = trials.from,
           .folder = folder,
           .seconds = trials.seconds / double(parts),
-          .steps = trials.steps > 0 ? std::max(kShortestTrial, trials.steps / int64_t(parts)) : 0};
+          .steps = trials.steps > 0 ? std::max(kFewestSteps, trials.steps / int64_t(parts)) : 0};
 }
 
 /// Tries the rates of a rule from the middle one on: higher ones until the loss is higher, or else

@@ -1,5 +1,5 @@
-// Tuning: runs each convolution alone, on random data, once per algorithm.
-#include "cli/tune.h"
+// Convolutions: runs each convolution alone, on random data, once per algorithm.
+#include "plan/convolutions.h"
 
 #include <algorithm>
 #include <map>
@@ -12,6 +12,7 @@
 #include "kernels/convolution/convolution.h"
 #include "kernels/linear/linear.h"
 #include "tensor/device.h"
+#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -124,6 +125,13 @@ class LayerAlone {
   Batch batch_;
 };
 
+struct TuneRequest {
+  const Graph& graph;
+  const List& layers;  // the graph's, from ModelLayers
+  int64_t batch = 0;
+  DType arithmetic = DType::kF32;
+};
+
 class Tuner {
  public:
   explicit Tuner(const TuneRequest& request)
@@ -208,8 +216,21 @@ class Tuner {
 
 }  // namespace
 
-std::vector<TunedLayer> TuneConvolutions(const TuneRequest& request) {
-  return Tuner(request).Tune();
+std::vector<TunedLayer> TuneConvolutions(const Job& job, const Reader& data) {
+  const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
+  const List layers = ModelLayers(job.model(), graph.task());
+  return Tuner({.graph = graph,
+                .layers = layers,
+                .batch = job.train.Int("batch"),
+                .arithmetic = ArithmeticOf(job)})
+      .Tune();
+}
+
+Table AlgorithmsOf(const std::vector<TunedLayer>& layers) {
+  Table algorithms;
+  for (const TunedLayer& layer : layers)
+    algorithms.emplace_back(layer.name, layer.algorithms[layer.best].algorithm);
+  return algorithms;
 }
 
 }  // namespace yoke

@@ -1,19 +1,14 @@
-// Tuning: measures the algorithms for a model's convolutions.
+// Convolutions: measures the algorithms for those of a model.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "data/reader.h"
 #include "model/graph.h"
+#include "train/job/job.h"
 
 namespace yoke {
-
-struct TuneRequest {
-  const Graph& graph;
-  const List& layers;  ///< The graph's layers, from ModelLayers.
-  int64_t batch = 0;
-  DType arithmetic = DType::kF32;
-};
 
 /// One algorithm for one convolution.
 struct TunedAlgorithm {
@@ -28,7 +23,11 @@ struct TunedLayer {
   size_t best = 0;  ///< Index in algorithms.
 };
 
-/// All convolutions of the model, in order. Uses the caller's kernel threads.
-std::vector<TunedLayer> TuneConvolutions(const TuneRequest& request);
+/// All convolutions of the job's model, in order, with its batch and precision. Uses the caller's
+/// kernel threads.
+std::vector<TunedLayer> TuneConvolutions(const Job& job, const Reader& data);
+
+/// [model] algorithms with the best ones.
+Table AlgorithmsOf(const std::vector<TunedLayer>& layers);
 
 }  // namespace yoke
