@@ -143,6 +143,7 @@ std::pair<Overrides, std::string> FastestConvolutions(const Job& job, const Read
     if (once[i].best > 0 && once[i].best == again[i].best) layers.push_back(once[i]);
   if (layers.empty()) return {};
   std::vector<std::string> names;
+  names.reserve(layers.size());
   for (const TunedLayer& layer : layers)
     names.push_back(fmt::format(
         "{} with {} ({:.2f} times as fast)", layer.name, layer.algorithms[layer.best].algorithm,

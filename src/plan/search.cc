@@ -25,11 +25,11 @@ constexpr int kMeetingsAnEpoch = 4;  // at least
 /// The noise scale where it is not known: smaller batches use examples no better.
 constexpr double kLargeNoise = 1e6;
 constexpr double kShortestTrial = 0.3;  // seconds: some events of the Trainer
-constexpr double kTrialUpdates = 10;
-constexpr double kStale = 0.5;         // updates: less is synchronous
-constexpr double kForTuning = 0.35;    // of the trials' time, where the momentum is open
-constexpr double kHalf = 0.6;          // of the staleness, roughly
-constexpr double kLastMomentum = 0.6;  // where fewer groups take over
+constexpr double kTrialUpdates = 50;    // fewer tell nothing
+constexpr double kStale = 0.5;          // updates: less is synchronous
+constexpr double kForTuning = 0.35;     // of the trials' time, where the momentum is open
+constexpr double kHalf = 0.6;           // of the staleness, roughly
+constexpr double kLastMomentum = 0.6;   // where fewer groups take over
 
 bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
 
@@ -135,8 +135,17 @@ class Choice {
  public:
   Choice(const SearchRequest& request, Plan& plan) : request_(request), plan_(plan) {}
 
-  /// Whether trials would take longer to begin than they may train.
-  bool TrialsAreDear() const { return request_.restart_seconds * kLeaders > TrialSeconds(); }
+  /// Of all trials.
+  double TrialSeconds() const {
+    const double shortest = std::ranges::find_if(plan_.candidates, &IsLeft)->Seconds();
+    return shortest > 0 ? std::min(request_.trial_seconds, request_.trial_share * shortest)
+                        : request_.trial_seconds;
+  }
+
+  /// Whether their time is too short for trials.
+  bool TrialsAreDear() const {
+    return (request_.restart_seconds + ShortestTrial()) * kLeaders > TrialSeconds();
+  }
 
   void ByPrediction() {
     Candidate* standard = Default();
@@ -199,12 +208,6 @@ class Choice {
   }
 
  private:
-  double TrialSeconds() const {
-    const double shortest = std::ranges::find_if(plan_.candidates, &IsLeft)->Seconds();
-    return shortest > 0 ? std::min(request_.trial_seconds, request_.trial_share * shortest)
-                        : request_.trial_seconds;
-  }
-
   /// In virtual time, which costs nothing but itself, some updates of the slowest one.
   double ShortestTrial() const {
     if (!request_.run.cluster) return kShortestTrial;
@@ -337,8 +340,7 @@ Plan Search(const SearchRequest& request) {
     choice.ByPrediction();
   if (tries && choice.TrialsAreDear())
     plan.notes.push_back(
-        fmt::format("no trials: each would take about {} to begin, because the network is slow",
-                    Duration(request.restart_seconds)));
+        fmt::format("no trials: {} are too short for them", Duration(choice.TrialSeconds())));
   NoteUnpriced(plan);
   ShowFirst(plan);
   return plan;

@@ -16,6 +16,7 @@ using testing::HasSubstr;
 
 std::vector<std::pair<double, double>> Pairs(const std::vector<Setting>& grid) {
   std::vector<std::pair<double, double>> pairs;
+  pairs.reserve(grid.size());
   for (const Setting& one : grid) pairs.emplace_back(one.rate, one.momentum.value());
   return pairs;
 }
