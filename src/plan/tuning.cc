@@ -18,6 +18,7 @@ namespace yoke {
 namespace {
 
 constexpr double kMomenta[] = {0, 0.3, 0.6, 0.9};
+constexpr double kBelow = 0.7;  // of the best rate of a short trial: training is longer
 constexpr double kLowerRate = 0.1;
 constexpr double kTie = 0.01;        // relative difference of losses
 constexpr double kRisen = 1.5;       // times the lowest loss of a range test
@@ -179,7 +180,8 @@ Tuned FindRate(const Job& job, const Trials& trials) {
   const Entrant* best = climb.Finish();
   if (trials.run.StopIsAsked()) return {};
   Require(best, "training fails with every learning rate: {}", climb.failure());
-  return {.best = SettingOf(best->job),
+  const double rate = kBelow * SettingOf(best->job).rate;
+  return {.best = SettingOf(WithSetting(job, {.rate = rate})),
           .run = best->run,
           .last = best->last,
           .trained = climb.trained()};
