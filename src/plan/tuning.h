@@ -30,7 +30,8 @@ struct Tuned {
 
 /// The learning rate, of those that the job's rule names, with which the loss falls fastest: it
 /// climbs from the middle one to the rate with the lowest loss, and the two best ones go on twice
-/// as long.
+/// as long. What it finds is 0.7 of the best one, because a rate that is just low enough for a
+/// trial is too high for the whole training.
 Tuned FindRate(const Job& job, const Trials& trials);
 
 /// The same by a range test (Smith, "Cyclical Learning Rates for Training Neural Networks", 2017,
