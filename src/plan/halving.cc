@@ -41,7 +41,7 @@ void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {
                                 .run = trials.run,
                                 .from = one.run.empty() ? trials.from : one.run,
                                 .folder = run,
-                                .seconds = length,
+                                .seconds = trials.steps > 0 ? 0 : length,
                                 .steps = trials.steps > 0 ? std::llround(length) : 0});
   one.run = run;
   one.length += length;

@@ -287,7 +287,8 @@ class AutoPlanner : public Planner {
       trained_ += kFirstTrial;
       if (last.failure.empty()) decision.progress = run;
     }
-    if (last.ended && !first.any()) decision.progress.clear();
+    if (last.ended)
+      decision.progress.clear();  // it has trained to the end, but not as the job says
     if (order.run.StopIsAsked() || order.choices.open.empty() || !last.failure.empty() ||
         last.ended)
       return;
@@ -299,8 +300,7 @@ class AutoPlanner : public Planner {
     double whole = last.seconds_per_example *
                    static_cast<double>(decision.job.train.Int("epochs")) *
                    static_cast<double>(data.train->Size());
-    if (decision.job.train.Has("time_limit"))
-      whole = std::min(whole, ParseDuration(decision.job.train.String("time_limit"), ""));
+    if (const double limit = LimitOf(decision.job); limit > 0) whole = std::min(whole, limit);
     const double budget = decision.job.train.Float("search_share") * whole;
     if (budget < kLeastSearch) {
       decision.messages.push_back(fmt::format(
@@ -321,6 +321,7 @@ class AutoPlanner : public Planner {
     Trials trials = {.data = data,
                      .run = order.run,
                      .folder = order.folder + "/rates",
+                     .seconds = kTuningShare * LimitOf(decision.job),
                      .steps = TuningSteps(decision.job, data),
                      .tell = order.tell};
     Tuned tuned;
@@ -335,6 +336,7 @@ class AutoPlanner : public Planner {
       trials.from = decision.progress;
       trials.folder = order.folder + "/momenta";
       trials.steps /= 2;
+      trials.seconds /= 2;
       tuned = TuneMomentum(decision.job, trials);
       Take(tuned, "the best of the grid", decision);
     }
@@ -342,7 +344,13 @@ class AutoPlanner : public Planner {
   }
 
   void Take(const Tuned& tuned, const char* why, Decision& decision) {
-    if (tuned.run.empty()) return;  // interrupted
+    if (tuned.run.empty()) {
+      if (!run_->StopIsAsked())
+        decision.messages.push_back(
+            fmt::format("no trial has trained: the learning rate stays at {:g}",
+                        decision.job.train.Float("learning_rate")));
+      return;
+    }
     trained_ += tuned.trained;
     decision.job = WithSetting(decision.job, tuned.best);
     decision.progress = tuned.run;
@@ -350,6 +358,11 @@ class AutoPlanner : public Planner {
         tuned.best.momentum ? fmt::format(", momentum {:g}", *tuned.best.momentum) : "";
     decision.messages.push_back(
         fmt::format("learning rate {:g}{}, {}", tuned.best.rate, momentum, why));
+  }
+
+  /// Of the training time in seconds; 0: none.
+  static double LimitOf(const Job& job) {
+    return job.train.Has("time_limit") ? ParseDuration(job.train.String("time_limit"), "") : 0;
   }
 
   /// Steps of all trials for the rate.

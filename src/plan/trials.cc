@@ -89,7 +89,8 @@ Job Annealed(const Job& job, const TrialRequest& request) {
 
 /// Without all that costs time beside training.
 Job TrialJob(const Job& job, const TrialRequest& request) {
-  const std::string limit = request.steps > 0 ? "" : fmt::format("{}s", request.seconds);
+  const bool limited = request.seconds > 0 || request.steps == 0;
+  const std::string limit = limited ? fmt::format("{}s", request.seconds) : "";
   return WithKeys(
       job, {PlanKey("train.time_limit", limit, !limit.empty()), PlanKey("train.target", ""),
             PlanKey("train.evaluate_every", "1000000"), PlanKey("checkpoint.every_epochs", "0"),

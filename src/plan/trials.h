@@ -14,9 +14,10 @@ struct TrialRequest {
   const RunRequest& run;    ///< Stop signal and cluster.
   std::string from = {};    ///< The run to continue; "": from the beginning.
   std::string folder = {};  ///< The trial's own run: new, or `from`.
-  double seconds = 1;       ///< Of training.
-  /// Not 0: so many steps instead, so that losses do not depend on time. The rate falls in the
-  /// second half, because a high rate shows what it has learned only after it has fallen.
+  double seconds = 0;       ///< Of training.
+  /// Not 0: so many steps instead, so that losses do not depend on time, and not longer than
+  /// `seconds` if that is not 0. The rate falls in the second half, because a high rate shows what
+  /// it has learned only after it has fallen.
   int64_t steps = 0;
 };
 
@@ -28,7 +29,7 @@ struct Trials {
   std::string folder = {};  ///< For their runs: may be missing.
   double seconds = 0;       ///< Of all together, at least one of each.
   double shortest = 0.3;    ///< Seconds: no trial is shorter.
-  int64_t steps = 0;        ///< Not 0: so many steps instead.
+  int64_t steps = 0;        ///< Not 0: so many steps instead, in at most `seconds` if not 0.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Progress.
 };
 

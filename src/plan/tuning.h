@@ -23,7 +23,7 @@ bool HasRates(const Job& job);
 
 struct Tuned {
   Setting best = {};
-  std::string run = {};  ///< Of the best one's trials; "": the search was interrupted.
+  std::string run = {};  ///< Of the best one's trials; "": interrupted, or all trials failed.
   Trial last = {};       ///< Its last one.
   double trained = 0;    ///< Seconds of all trials.
 };

@@ -100,9 +100,16 @@ TEST_F(TuningTest, AMomentumOfTheGrid) {
   EXPECT_THAT(told_, Contains(HasSubstr("learning rate 0.02, momentum 0.9: loss ")));
 }
 
-TEST_F(TuningTest, AfterDivergenceTheGridLeavesOutWhatIsLarger) {
-  EXPECT_THROW(TuneMomentum(JobWith({{"train.learning_rate", "1e30"}}), Of(150)), UserError);
+TEST_F(TuningTest, WhereAllDivergeNothingIsFound) {
+  EXPECT_EQ(TuneMomentum(JobWith({{"train.learning_rate", "1e30"}}), Of(150)).run, "");
   EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(TuningTest, ItEndsWithItsTime) {
+  Trials trials = Of(1000000);
+  trials.seconds = 2;
+  const Tuned found = FindRate(JobWith({{"train.epochs", "1000000"}}), trials);
+  EXPECT_LT(found.trained, 4);  // the steps would take a minute
 }
 
 TEST(ExplicitMomentum, FallsWithStaleness) {
