@@ -61,6 +61,8 @@ def main():
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     arguments = parser.parse_args()
     print(conditions(0, "one run each"))
+    if "learning_rate" not in pathlib.Path(arguments.job).read_text() + " ".join(arguments.set):
+        sys.exit("the job needs a train.learning_rate: all candidates train with it")
     where = ["--cluster", arguments.cluster] if arguments.cluster else []
     plan, _ = last(["plan", arguments.job, "--trial-seconds", 0, *where, *(f"--set={change}" for change in arguments.set)], "plan")
     priced = [one for one in plan["candidates"] if one["seconds"] and not (one["dropped"] or "").startswith("the same work")]

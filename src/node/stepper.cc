@@ -87,7 +87,7 @@ void Stepper::Update(double learning_rate) {
 void Stepper::Restart() {
   examples_ = 0;
   Initialize(params_, request_.seed, KernelThreads());
-  for (size_t i = 0; i < state_.names().size(); ++i) Fill(state_.array(static_cast<int>(i)), 0);
+  state_ = RuleState(request_.graph.layout(), request_.rule, Cpu());
   params_.Publish();
 }
 

@@ -163,6 +163,9 @@ std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
           if (precision != own_precision)
             one.keys.push_back(PlanKey("node.precision", precision, /*text=*/true));
           one.is_default = one.keys.empty();
+          if (const auto more = choices.of_precision.find(precision);
+              more != choices.of_precision.end())
+            one.keys.insert(one.keys.end(), more->second.begin(), more->second.end());
           one.name = NameOf(one, {strategy.text, executor.text, model.text}, replicas);
           one.dropped = Refusal(job, one);
           if (one.dropped.empty()) one.dropped = Excluded(one, choices);

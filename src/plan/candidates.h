@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,6 +49,8 @@ struct Choices {
   bool models = false;            ///< Also the values that the model's keys say to try.
   std::vector<std::string> only =
       {};  ///< If not empty, the only executors, strategies, precisions...
+  /// What candidates of a precision set besides; the default does, too.
+  std::map<std::string, Overrides> of_precision = {};
   std::vector<std::string> without = {};  ///< ... and those left out. Names of parts or "bf16".
 };
 

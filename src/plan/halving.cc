@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 namespace yoke {
@@ -17,8 +16,6 @@ std::vector<Entrant*> Left(std::vector<Entrant>& entrants) {
   return left;
 }
 
-constexpr double kLeastTrialSteps = 6;
-
 /// How many go on after a round.
 size_t BetterHalf(size_t count) { return (count + 1) / 2; }
 
@@ -29,39 +26,29 @@ double Units(size_t count, size_t stay) {
   return units;
 }
 
-/// "12 s" or "120 steps"
-std::string LengthOf(const Trials& trials, const Entrant& one) {
-  return trials.steps > 0 ? fmt::format("{:.0f} steps", one.length)
-                          : fmt::format("{:.3g} s", one.length);
-}
-
 void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {
   const std::string run = fmt::format("{}/trial-{}", trials.folder, number);
   one.last = RunTrial(one.job, {.data = trials.data,
                                 .run = trials.run,
                                 .from = one.run.empty() ? trials.from : one.run,
                                 .folder = run,
-                                .seconds = trials.steps > 0 ? 0 : length,
-                                .steps = trials.steps > 0 ? std::llround(length) : 0});
+                                .seconds = length});
   one.run = run;
-  one.length += length;
-  one.trained += trials.run.cluster || trials.steps > 0 ? one.last.seconds : length;
+  one.trained += trials.run.cluster ? one.last.seconds : length;
   one.dropped = one.last.failure;
   if (one.dropped.empty())
     trials.tell(
-        fmt::format("{}: loss {:.4g} after {}", one.name, one.last.loss, LengthOf(trials, one)));
+        fmt::format("{}: loss {:.4g} after {:.3g} s", one.name, one.last.loss, one.trained));
 }
 
 }  // namespace
 
 void Halve(const Trials& trials, std::vector<Entrant>& entrants) {
-  const bool by_steps = trials.steps > 0;
-  const double budget = by_steps ? static_cast<double>(trials.steps) : trials.seconds;
   const auto stay = static_cast<size_t>(
       std::ranges::count_if(entrants, [](const Entrant& one) { return one.stays; }));
-  const double first = std::max(by_steps ? kLeastTrialSteps : trials.shortest,
-                                budget / std::max(1.0, Units(entrants.size(), stay)));
-  double length = by_steps ? std::floor(first) : first, spent = 0;
+  double length =
+      std::max(trials.shortest, trials.seconds / std::max(1.0, Units(entrants.size(), stay)));
+  double spent = 0;
   for (;; length *= 2) {
     spent += length * static_cast<double>(Left(entrants).size());
     for (Entrant& one : entrants)
@@ -70,14 +57,14 @@ void Halve(const Trials& trials, std::vector<Entrant>& entrants) {
     std::ranges::stable_sort(left, {}, [](const Entrant* one) { return one->last.loss; });
     const bool ends =
         left.size() <= 2 ||
-        spent + 2 * length * static_cast<double>(BetterHalf(left.size())) > budget ||
+        spent + 2 * length * static_cast<double>(BetterHalf(left.size())) > trials.seconds ||
         std::ranges::any_of(left, [](const Entrant* one) { return one->last.ended; }) ||
         trials.run.StopIsAsked();
     for (size_t i = ends ? 1 : BetterHalf(left.size()); i < left.size(); ++i)
       if (!left[i]->stays)
         left[i]->dropped =
-            fmt::format("loss {:.4g} after {} of trials; {} had {:.4g}", left[i]->last.loss,
-                        LengthOf(trials, *left[i]), left[0]->name, left[0]->last.loss);
+            fmt::format("loss {:.4g} after {:.3g} s of trials; {} had {:.4g}", left[i]->last.loss,
+                        left[i]->trained, left[0]->name, left[0]->last.loss);
     for (const Entrant& one : entrants)
       if (!one.dropped.empty()) std::filesystem::remove_all(one.run);
     if (ends) return;

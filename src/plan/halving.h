@@ -16,7 +16,6 @@ struct Entrant {
 
   std::string run = {};  ///< Of its trials so far.
   Trial last = {};
-  double length = 0;   ///< Seconds or steps that its trials were given.
   double trained = 0;  ///< Seconds in all.
   std::string dropped = {};
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -18,10 +19,11 @@ struct PlanOrder {
   Choices choices = {};
   const ClusterFile* cluster = nullptr;  ///< Null: this machine, or the launcher's world.
   std::string cluster_name = {};
-  MpiJob* launched = nullptr;   ///< Where a launcher started several processes: their job.
-  double profile_seconds = 3;   ///< For each precision.
-  double trial_seconds = 20;    ///< Of all trials; none with a cluster or a launcher.
-  double trial_share = 1;       ///< As in SearchRequest, likewise the next.
+  MpiJob* launched = nullptr;  ///< Where a launcher started several processes: their job.
+  double profile_seconds = 3;  ///< For each precision.
+  double trial_seconds = 20;   ///< Of all trials; none with a cluster or a launcher.
+  /// As in SearchRequest, likewise the next.
+  double trial_share = std::numeric_limits<double>::infinity();
   bool tunes_momentum = false;  ///< As in SearchRequest.
   std::string folder = {};      ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
@@ -30,6 +32,11 @@ struct PlanOrder {
 /// What `yoke plan` answers. Where a launcher started several processes all of them call it,
 /// and only rank 0's plan is whole: the others have its keys.
 Plan MakePlan(const PlanOrder& order);
+
+/// Measures the machines, unless `order` has a cluster, and searches. Trials continue the run
+/// `from`;
+/// "": they start from the beginning.
+Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::string& from);
 
 /// For RunRequest::planner. `cluster`: the file of RunRequest::cluster, or null.
 std::unique_ptr<Planner> MakePlanner(const ClusterFile* cluster = nullptr);

@@ -142,9 +142,16 @@ class Choice {
                         : request_.trial_seconds;
   }
 
-  /// Whether their time is too short for trials.
+  /// Whether virtual time is too short for trials.
   bool TrialsAreDear() const {
-    return (request_.restart_seconds + ShortestTrial()) * kLeaders > TrialSeconds();
+    return request_.run.cluster &&
+           (request_.restart_seconds + ShortestTrial()) * kLeaders > TrialSeconds();
+  }
+
+  /// That of asynchronous leaders falls.
+  void SetMomenta() {
+    for (Candidate& one : plan_.candidates)
+      if (IsLeft(one) && Tunes(one) && one.staleness >= kStale) SetMomentum(MomentumFor(one), one);
   }
 
   void ByPrediction() {
@@ -160,8 +167,6 @@ class Choice {
     const bool tunes = std::ranges::any_of(
         plan_.candidates, [this](const Candidate& one) { return IsLeft(one) && Tunes(one); });
     const double all = TrialSeconds(), seconds = (tunes ? 1 - kForTuning : 1) * all;
-    for (Candidate& one : plan_.candidates)
-      if (IsLeft(one) && Tunes(one) && one.staleness >= kStale) SetMomentum(MomentumFor(one), one);
     std::vector<Entrant> entrants;
     std::vector<Candidate*> of;
     for (Candidate& one : plan_.candidates)
@@ -234,35 +239,40 @@ class Choice {
   /// Tunes rate and momentum of the chosen one, and goes on to less stale ones while the best
   /// momentum is 0.
   void TuneChosen(double seconds) {
-    for (int round = 0;; ++round) {
-      Candidate& chosen = plan_.candidates[plan_.chosen];
+    Candidate* one = &plan_.candidates[plan_.chosen];
+    for (int round = 0; one; ++round, seconds /= 2) {
+      const Job job = JobOf(request_.job, *one);
       const Tuned tuned =
-          TuneMomentum(JobOf(request_.job, chosen),
-                       {.data = request_.data,
-                        .run = request_.run,
-                        .from = plan_.progress,
-                        .folder = fmt::format("{}/momentum-{}", request_.folder, round),
-                        .seconds = seconds,
-                        .tell = request_.tell});
-      if (tuned.run.empty()) return;  // interrupted
-      const Job best = WithSetting(JobOf(request_.job, chosen), tuned.best);
-      chosen.trained += tuned.trained;
-      chosen.loss = tuned.last.loss;
-      SetMomentum(*tuned.best.momentum, chosen);
-      chosen.keys.push_back(PlanKey("train.learning_rate", FormatValue(Value(tuned.best.rate))));
-      plan_.keys = chosen.keys;
+          TuneMomentum(job, {.data = request_.data,
+                             .run = request_.run,
+                             .from = plan_.progress,
+                             .folder = fmt::format("{}/momentum-{}", request_.folder, round),
+                             .seconds = seconds,
+                             .tell = request_.tell});
+      if (tuned.run.empty()) return;  // interrupted, or all have failed: what was chosen stays
+      Candidate& before = plan_.candidates[plan_.chosen];
+      if (one != &before)
+        before.dropped = fmt::format("its best momentum is 0: {} is less stale", one->name);
+      one->dropped.clear();
+      one->trained += tuned.trained;
+      one->loss = tuned.last.loss;
+      SetRate(tuned.best.rate, *one);
+      SetMomentum(*tuned.best.momentum, *one);
+      plan_.chosen = static_cast<int>(one - plan_.candidates.data());
+      plan_.keys = one->keys;
       plan_.progress = tuned.run;
-      plan_.notes.push_back(fmt::format("{} has learning rate {:g} and momentum {:g}", chosen.name,
+      plan_.notes.push_back(fmt::format("{} has learning rate {:g} and momentum {:g}", one->name,
                                         tuned.best.rate, *tuned.best.momentum));
       if (*tuned.best.momentum > 0) return;
-      Candidate* next = LessStale(chosen);
-      if (!next) return;
-      next->dropped.clear();
-      next->keys.push_back(PlanKey("train.learning_rate", FormatValue(Value(tuned.best.rate))));
-      SetMomentum(kLastMomentum, *next);
-      chosen.dropped = fmt::format("its best momentum is 0: {} is less stale", next->name);
-      plan_.chosen = static_cast<int>(next - plan_.candidates.data());
+      one = LessStale(*one);
+      if (!one) return;
+      SetRate(tuned.best.rate, *one);
+      SetMomentum(kLastMomentum, *one);
     }
+  }
+
+  static void SetRate(double rate, Candidate& one) {
+    one.keys.push_back(PlanKey("train.learning_rate", FormatValue(Value(rate))));
   }
 
   /// The fastest one of the same strategy and executor with at most half of the staleness.
@@ -332,6 +342,7 @@ Plan Search(const SearchRequest& request) {
           plan.candidates[0].dropped);
   KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1, request.trial_seconds > 0);
   Choice choice(request, plan);
+  choice.SetMomenta();
   const bool rivals = std::ranges::count_if(plan.candidates, IsLeft) > 1;
   const bool tries = request.trial_seconds > 0 && rivals && !request.run.StopIsAsked();
   if (tries && !choice.TrialsAreDear())

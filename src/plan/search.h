@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -18,9 +19,10 @@ struct SearchRequest {
   const RunRequest& run;                               ///< Stop signal, and the cluster of trials.
   const std::map<std::string, ClusterFile>& machines;  ///< By precision.
   Choices choices = {};
-  double noise_scale = 0;       ///< 0: unknown, taken to be large.
-  double trial_seconds = 0;     ///< Of all trials together; 0: none, the prediction decides.
-  double trial_share = 1;       ///< And of the fastest candidate's predicted time, at most.
+  double noise_scale = 0;    ///< 0: unknown, taken to be large.
+  double trial_seconds = 0;  ///< Of all trials together; 0: none, the prediction decides.
+  /// And of the fastest candidate's predicted time, at most.
+  double trial_share = std::numeric_limits<double>::infinity();
   double restart_seconds = 0;   ///< That each trial takes besides, to go on from a checkpoint.
   bool tunes_momentum = false;  ///< Also chooses the momentum.
   std::string from = {};    ///< The run that trials continue; "": they start from the beginning.

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "plan/candidates.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/epoch_cursor.h"
 #include "train/job/job.h"
 #include "train/replica.h"
 
@@ -118,8 +119,9 @@ double RecentLoss(const std::vector<LossPoint>& curve, size_t at) {
 double StepsPerEpoch(const Job& job, const DataSets& data) {
   const Roles roles =
       RolesIn(StrategyOf(job), job.cluster, static_cast<int>(job.cluster.Int("replicas")));
+  const int64_t step = StepExamplesOf(job, data.train->Size() / roles.workers);
   return std::ceil(static_cast<double>(data.train->Size()) /
-                   static_cast<double>(job.train.Int("batch") * roles.team));
+                   static_cast<double>(step * roles.team));
 }
 
 Trial RunTrial(const Job& job, const TrialRequest& request) {
@@ -150,8 +152,10 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
     trial.seconds = end.virtual_seconds;
   } catch (const Error& refused) {
     trial.failure = refused.what();
+    trial.refused = std::current_exception();
   } catch (const fs::filesystem_error& full) {
     trial.failure = fmt::format("cannot copy a checkpoint for a trial: {}", full.what());
+    trial.refused = std::make_exception_ptr(Error(trial.failure));
   }
   trial.curve = curve.Points();
   if (!request.run.cluster && !trial.curve.empty()) trial.seconds = trial.curve.back().seconds;

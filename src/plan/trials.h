@@ -1,6 +1,7 @@
 // Trial: a short training of a job, from where another run ended.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ struct Trial {
   double seconds = 0;              ///< That it took, virtual on a cluster.
   bool ended = false;              ///< The job has come to its end.
   std::string failure;             ///< Why it failed, or "".
+  std::exception_ptr refused;      ///< Where it failed because of something else than its loss.
 };
 
 /// Steps of an epoch: of all teams together where replicas do not run in step.

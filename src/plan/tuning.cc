@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "optim/rule.h"
 #include "plan/candidates.h"
 #include "plan/halving.h"
+#include "train/epoch_cursor.h"
 
 namespace yoke {
 namespace {
@@ -35,15 +38,24 @@ std::string TextOf(const Setting& setting) {
   return setting.momentum ? fmt::format("{}, momentum {:g}", rate, *setting.momentum) : rate;
 }
 
-/// An equal part of all trials.
-TrialRequest PartOf(const Trials& trials, size_t parts, size_t number) {
+/// An equal part of all trials. One step is enough for executors whose steps are many batches.
+TrialRequest PartOf(const Job& job, const Trials& trials, size_t parts, size_t number) {
+  const int64_t batch = job.train.Int("batch");
+  const int64_t fewest = StepExamplesOf(job, trials.data.train->Size()) > batch ? 1 : kFewestSteps;
   const std::string folder = fmt::format("{}/tuning-{}", trials.folder, number);
   return {.data = trials.data,
           .run = trials.run,
           .from = trials.from,
           .folder = folder,
           .seconds = trials.seconds / double(parts),
-          .steps = trials.steps > 0 ? std::max(kFewestSteps, trials.steps / int64_t(parts)) : 0};
+          .steps = trials.steps > 0 ? std::max(fewest, trials.steps / int64_t(parts)) : 0};
+}
+
+/// RunTrial, which passes on what has nothing to do with its setting.
+Trial TrialOf(const Job& job, const TrialRequest& request) {
+  Trial trial = RunTrial(job, request);
+  if (trial.refused) std::rethrow_exception(trial.refused);
+  return trial;
 }
 
 /// Tries the rates of a rule from the middle one on: higher ones until the loss is higher, or else
@@ -55,7 +67,8 @@ class Climb {
         trials_(trials),
         rates_(RatesOf(job)),
         losses_(rates_.size(), std::numeric_limits<double>::quiet_NaN()),
-        entrants_(rates_.size()) {
+        entrants_(rates_.size()),
+        lengths_(rates_.size()) {
     size_t best = rates_.size() / 2;
     Try(best);
     while (best > 0 && Try(best - 1) < losses_[best]) --best;
@@ -78,7 +91,10 @@ class Climb {
       finished_.push_back(next);
       if (next->dropped.empty()) take(*next, next->last.loss > before ? risen : best);
     }
-    return best ? best : risen;
+    if (!best) best = risen;
+    for (const Entrant& one : entrants_)
+      if (&one != best && !one.run.empty()) std::filesystem::remove_all(one.run);
+    return best;
   }
   double trained() const { return trained_; }
 
@@ -98,18 +114,18 @@ class Climb {
   }
 
   void Train(const TrialRequest& request, Entrant& one) {
-    one.last = RunTrial(one.job, request);
+    one.last = TrialOf(one.job, request);
     one.run = request.folder;
     one.dropped = one.last.failure;
-    one.length += static_cast<double>(request.steps);
+    lengths_[&one - entrants_.data()] += request.steps;
     trained_ += one.last.seconds;
     if (one.dropped.empty())
-      trials_.tell(
-          fmt::format("{}: loss {:.4g} after {:.0f} steps", one.name, one.last.loss, one.length));
+      trials_.tell(fmt::format("{}: loss {:.4g} after {} steps", one.name, one.last.loss,
+                               lengths_[&one - entrants_.data()]));
   }
 
   void GoOn(Entrant& one) {
-    TrialRequest request = PartOf(trials_, kParts, 0);
+    TrialRequest request = PartOf(job_, trials_, kParts, 0);
     request.steps *= 2;
     request.seconds *= 2;
     request.from = request.folder = one.run;
@@ -125,7 +141,7 @@ class Climb {
     const Setting setting = {.rate = rates_[number]};
     Entrant& one = entrants_[number];
     one = {.job = WithSetting(job_, setting), .name = TextOf(setting)};
-    Train(PartOf(trials_, kParts, number), one);
+    Train(PartOf(job_, trials_, kParts, number), one);
     if (!one.dropped.empty()) return loss;
     return loss = one.last.loss;
   }
@@ -135,6 +151,7 @@ class Climb {
   const std::vector<double>& rates_;
   std::vector<double> losses_;  // nan: not tried
   std::vector<Entrant> entrants_;
+  std::vector<int64_t> lengths_;  // in steps
   std::vector<const Entrant*> finished_;
   double trained_ = 0;
 };
@@ -144,6 +161,11 @@ struct Tried {
   std::string run;
   Trial trial;
 };
+
+void KeepOnly(const Tried& best, const std::vector<Tried>& tried) {
+  for (const Tried& one : tried)
+    if (&one != &best) std::filesystem::remove_all(one.run);
+}
 
 /// Whether the first is better: by loss and, within a tie, by rate and momentum.
 bool Better(const Tried& one, const Tried& other) {
@@ -189,10 +211,10 @@ Tuned FindRateByRange(const Job& job, const Trials& trials) {
   Tuned found;
   size_t lowest = 0;
   for (const double rate : rates) {
-    TrialRequest request = PartOf(trials, rates.size(), tried.size());
+    TrialRequest request = PartOf(job, trials, rates.size(), tried.size());
     if (!tried.empty()) request.from = tried.back().run;
     const Setting setting = {.rate = rate};
-    const Trial trial = RunTrial(WithSetting(job, setting), request);
+    const Trial trial = TrialOf(WithSetting(job, setting), request);
     if (trials.run.StopIsAsked()) return {};
     found.trained += trial.seconds;
     if (!trial.failure.empty()) break;
@@ -203,6 +225,7 @@ Tuned FindRateByRange(const Job& job, const Trials& trials) {
   }
   if (tried.empty()) return {};
   const Tried& best = tried[lowest > 0 ? lowest - 1 : 0];
+  KeepOnly(best, tried);
   found.best = SettingOf(WithSetting(job, best.setting));
   found.run = best.run;
   found.last = best.trial;
@@ -229,8 +252,8 @@ Tuned TuneMomentum(const Job& job, const Trials& trials) {
           return setting.rate >= bad.rate && setting.momentum >= bad.momentum;
         }))
       continue;
-    const TrialRequest request = PartOf(trials, grid.size(), &setting - grid.data());
-    Tried one = {setting, request.folder, RunTrial(WithSetting(job, setting), request)};
+    const TrialRequest request = PartOf(job, trials, grid.size(), &setting - grid.data());
+    Tried one = {setting, request.folder, TrialOf(WithSetting(job, setting), request)};
     if (trials.run.StopIsAsked()) return {};
     found.trained += one.trial.seconds;
     if (!one.trial.failure.empty()) {
@@ -242,6 +265,7 @@ Tuned TuneMomentum(const Job& job, const Trials& trials) {
   }
   if (tried.empty()) return {};
   const auto best = std::ranges::min_element(tried, Better);
+  KeepOnly(*best, tried);
   found.best = best->setting;
   found.run = best->run;
   found.last = best->trial;

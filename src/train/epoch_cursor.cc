@@ -20,13 +20,13 @@ double UntrainedLoss(std::span<const StepTotals> all_totals) {
   return least;
 }
 
+}  // namespace
+
 int64_t StepExamplesOf(const Job& job, int64_t epoch) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
   const int64_t batch = job.train.Int("batch");
   return executor.step_examples ? executor.step_examples(job.node, batch, epoch) : batch;
 }
-
-}  // namespace
 
 void RequireExamples(const Job& job, const Reader& data, int replicas) {
   Require(

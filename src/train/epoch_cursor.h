@@ -22,6 +22,10 @@ struct TeamPlace {
   bool reads = true;  ///< False: this rank only follows the progress of the others.
 };
 
+/// Examples of one replica's step: train.batch, or those of a round of an executor that updates in
+/// place. `epoch`: its examples of an epoch.
+int64_t StepExamplesOf(const Job& job, int64_t epoch);
+
 /// Throws UserError if more replicas train than there are examples.
 void RequireExamples(const Job& job, const Reader& data, int replicas);
 

@@ -20,7 +20,7 @@ struct Decision {
   std::shared_ptr<const DataSets> data = {};  ///< What it has read; null: nothing.
   std::string plan = {};                      ///< The text of plan.toml, for the run's record.
   std::vector<std::string> messages = {};     ///< Sentences for the user.
-  double seconds = 0;  ///< Of all trials, in virtual time: the run's clock goes on from there.
+  double seconds = 0;  ///< Of all trials, on a simulated cluster: its clock goes on from there.
 };
 
 class MpiJob;

@@ -117,8 +117,6 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
           job.node.Where("devices"));
 }
 
-/// The only device, if all that works with the values can reach them there; otherwise the CPU.
-/// Rules update touched rows on the CPU.
 ExecutorContext Replica::WorkOf(const Graph& graph) {
   return {.graph = graph,
           .batch = job_.train.Int("batch"),

@@ -179,10 +179,11 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   if (LaunchedByMpi() && !request.cluster)
     started.emplace(job.cluster.Float("timeout"), request.stop_signal);
   MpiJob* const launched = started ? &*started : nullptr;
+  const double asked = Now();
   Decision decided = request.planner->Decide(job, request, launched);
   RunRequest with_data = request;
   if (decided.data) with_data.data = decided.data.get();
-  if (request.cluster) with_data.time_used = decided.seconds;
+  with_data.time_used = request.cluster ? decided.seconds : Now() - asked;
   if (launched || request.cluster) return TrainDecided(decided, with_data, launched);
   with_data.pause_epochs = job.train.Int("replan_epochs");
   for (;;) {

@@ -121,21 +121,6 @@ TEST_F(TrialsTest, TrialsBySteps) {
   EXPECT_EQ(*job.Find("train")->Find("schedule")->Find("name"), Value("multi_step"));  // it falls
 }
 
-TEST_F(TrialsTest, HalvingBySteps) {
-  std::vector<Entrant> entrants;
-  for (const char* rate : {"0.02", "1e-6"})
-    entrants.push_back({.job = LongJob(rate), .name = rate});
-  Halve({.data = data_,
-         .run = run_,
-         .folder = folder_.path(),
-         .steps = 40,
-         .tell = [this](const std::string& text) { told_.push_back(text); }},
-        entrants);
-  EXPECT_EQ(entrants[0].dropped, "");
-  EXPECT_THAT(entrants[1].dropped, testing::HasSubstr("after 20 steps"));
-  EXPECT_EQ(told_.size(), 2U);
-}
-
 TEST_F(TrialsTest, HalvingStopsWhenATrialFinishesTheJob) {
   std::vector<Entrant> entrants;
   for (const char* rate : {"0.02", "0.01", "0.005", "0.002"})

@@ -1,6 +1,7 @@
 // Tuning: the grids of rates and momenta, and which one is the best.
 #include "plan/tuning.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -26,7 +27,7 @@ class TuningTest : public testing::Test {
   Trials Of(int64_t steps) {
     return {.data = data_,
             .run = run_,
-            .folder = folder_.path() + "/tuning",
+            .folder = fmt::format("{}/{}", folder_.path(), calls_++),
             .steps = steps,
             .tell = [this](const std::string& text) { told_.push_back(text); }};
   }
@@ -47,6 +48,7 @@ class TuningTest : public testing::Test {
   DataSets data_ = OpenData(SmallJob().data(), 1);
   RunRequest run_;
   std::vector<std::string> told_;
+  int calls_ = 0;
 };
 
 TEST_F(TuningTest, ARateOfTheGrid) {

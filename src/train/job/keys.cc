@@ -128,7 +128,7 @@ const std::vector<OptionSpec>& train_keys() {
       {.name = "tuning",
        .type = kString,
        .fallback = "grid",
-       .help = "How learning_rate = \"auto\" is chosen: successive halving over a grid, or a range "
+       .help = "How learning_rate = \"auto\" is chosen: a climb over the rule's rates, or a range "
                "test, in which one training's rate rises.",
        .choices = {"grid", "range"}},
       {.name = "search_share",

@@ -1,0 +1,305 @@
+// Auto: the planner of jobs that leave keys open. Rate and momentum by trials of some steps; then
+// the parts, if the training is long enough for a search.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/temporary_folder.h"
+#include "comm/launcher.h"
+#include "plan/planner.h"
+#include "plan/trials.h"
+#include "plan/tuning.h"
+#include "train/human.h"
+#include "train/start_run.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kLeastSearch = 4;     // seconds: a shorter search tells nothing
+constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
+constexpr double kLongestProfile = 3;  // seconds
+constexpr double kForTrials = 0.7;     // of a search's time
+/// Steps of tuning: at least the smaller of these, where `search_share` allows less.
+constexpr double kTuningSteps = 600, kTuningShare = 0.4;
+constexpr double kMostTuningSteps = 2000;
+const char* const kRate = "train.learning_rate";
+const char* const kMomentum = "train.momentum";
+constexpr int kMostRetreats = 3;        // of a run that diverges
+constexpr double kLowerRate = 1.0 / 3;  // after each
+
+/// Keys of [train] that are open.
+struct Tunes {
+  bool rate = false, momentum = false;
+  bool any() const { return rate || momentum; }
+};
+
+/// Inside `yoke train` and `yoke simulate`.
+class AutoPlanner : public Planner {
+ public:
+  explicit AutoPlanner(const ClusterFile* cluster) : cluster_(cluster) {}
+
+  Decision Decide(const Job& given, const RunRequest& run, MpiJob* launched) override {
+    began_ = Now();
+    run_ = &run;
+    open_ = given.open;
+    const Tunes tunes = {.rate = std::erase(open_, kRate) > 0 && HasRates(given),
+                         .momentum = std::erase(open_, kMomentum) > 0};
+    tunes_momentum_ = tunes.momentum;
+    RunContext context;
+    ReadData(given, run, context);
+    const auto data = std::make_shared<DataSets>(std::move(context.data));
+    Decision decision = {.job = given, .data = data};
+    decision.job.open.clear();
+    if (!launched || launched->rank() == 0) folder_.emplace("yoke-plan");
+    PlanOrder order = OrderOf(decision.job, folder_ ? folder_->path() : "");
+    order.cluster = cluster_;
+    order.launched = launched;
+    if (run.cluster) order.cluster_name = run.cluster_title;
+    if (!order.choices.open.empty()) TakeFitting(order, decision);
+    if (launched || run.times_only || run.steps > 0)
+      Predict(order, *data, tunes, decision);
+    else
+      Choose(order, *data, tunes, decision);
+    if (run.StopIsAsked())
+      return {.job = WithKeys(given, {}),
+              .data = data,
+              .messages = {"interrupted before the choice: this run has the defaults"}};
+    if (run.cluster) decision.seconds = trained_;
+    decision.messages.push_back(
+        run.cluster ? fmt::format("choosing took {} of simulated training", Duration(trained_))
+                    : fmt::format("choosing took {}", Duration(Now() - began_)));
+    return decision;
+  }
+
+  bool GoesOn(const EndEvent& end, Decision& decision) override {
+    decision.messages.clear();
+    decision.plan.clear();
+    if (end.reason == "replan") {
+      Replan(end, decision);
+      return true;
+    }
+    if (!chose_rate_ || end.reason != "diverged" || retreats_ == kMostRetreats) return false;
+    ++retreats_;
+    const double rate = kLowerRate * decision.job.train.Float("learning_rate");
+    decision.job = WithSetting(decision.job, {.rate = rate});
+    decision.messages.push_back(fmt::format(
+        "training diverged: it goes on from its last checkpoint with learning rate {:.3g}", rate));
+    return true;
+  }
+
+ private:
+  PlanOrder OrderOf(const Job& job, const std::string& folder) const {
+    PlanOrder order = {.job = job, .run = *run_, .folder = folder};
+    order.choices.open = open_;
+    order.trial_share = job.train.Float("search_share");
+    order.tunes_momentum = tunes_momentum_;
+    order.tell = [run = run_](const std::string& text) {
+      if (PrintsForAll())
+        for (Observer* observer : run->observers) observer->Message(text);
+    };
+    return order;
+  }
+
+  /// Chooses again by trials from the run's last checkpoint, in a part of the time since it last
+  /// chose, if that is long enough.
+  void Replan(const EndEvent& end, Decision& decision) {
+    const double since = end.seconds - std::exchange(planned_at_, end.seconds);
+    const double budget = decision.job.train.Float("search_share") * since;
+    if ((open_.empty() && !tunes_momentum_) || budget < kLeastSearch) return;
+    began_ = Now();
+    const TemporaryFolder trials("yoke-plan");
+    const Job job = decision.job;
+    PlanOrder order = OrderOf(job, trials.path());
+    if (open_.empty()) {
+      Take(TuneMomentum(job, {.data = *decision.data,
+                              .run = *run_,
+                              .from = end.run,
+                              .folder = trials.path(),
+                              .seconds = budget,
+                              .tell = order.tell}),
+           "the best of the grid", decision);
+      return;
+    }
+    Spend(budget, order);
+    Take(MeasureAndSearch(order, *decision.data, end.run), decision);
+  }
+
+  static void Spend(double budget, PlanOrder& order) {
+    order.profile_seconds = std::min(kLongestProfile, (1 - kForTrials) / 2 * budget);
+    order.trial_seconds = kForTrials * budget;
+  }
+
+  /// Where the default does not fit the job or its devices, the first candidate that does stands
+  /// for it.
+  static void TakeFitting(const PlanOrder& order, Decision& decision) {
+    const std::vector<Candidate> all = MakeCandidates(order.job, order.choices);
+    const auto first =
+        std::ranges::find_if(all, [](const Candidate& one) { return one.dropped.empty(); });
+    decision.job = WithKeys(decision.job, first->keys);
+  }
+
+  /// Rate and momentum first, by steps, so that they do not depend on time. Then the parts, if the
+  /// whole is long enough: its length follows from the last trial's speed.
+  void Choose(PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
+    Trial last;
+    // Where parts are open, the search tunes the momentum of the chosen one.
+    const Tunes first = {tunes.rate, tunes.momentum && order.choices.open.empty()};
+    if (!first.any() && order.choices.open.empty()) return;
+    if (first.any()) {
+      last = Tune(order, data, first, decision);
+    } else if (!order.run.cluster) {
+      last = FirstTrial(order, data, decision.job, kFirstTrial);
+      if (last.failure.empty()) decision.progress = order.folder + "/default";
+    }
+    // One that has trained to the end has not done so as the job says.
+    if (last.ended) decision.progress.clear();
+    const bool trains =
+        last.failure.empty() && !last.ended && (order.run.cluster || last.seconds_per_example > 0);
+    if (order.run.StopIsAsked() || order.choices.open.empty() || !trains) return;
+    if (order.run.cluster) {  // prices are in virtual time: they say how long the whole takes
+      order.trial_seconds = std::numeric_limits<double>::infinity();
+      Take(MeasureAndSearch(order, data, decision.progress), decision);
+      return;
+    }
+    double whole = last.seconds_per_example *
+                   static_cast<double>(decision.job.train.Int("epochs")) *
+                   static_cast<double>(data.train->Size());
+    if (const double limit = LimitOf(decision.job); limit > 0) whole = std::min(whole, limit);
+    const double budget = decision.job.train.Float("search_share") * whole;
+    if (budget < kLeastSearch) {
+      decision.messages.push_back(fmt::format(
+          "training takes about {}, too short to search: it keeps the defaults, executor {}, "
+          "strategy {}, {}",
+          Duration(whole), decision.job.node.String("executor"),
+          decision.job.cluster.String("strategy"), decision.job.node.String("precision")));
+      if (tunes.momentum) Tune(order, data, {.rate = false, .momentum = true}, decision);
+      return;
+    }
+    Spend(budget, order);
+    Take(MeasureAndSearch(order, data, decision.progress), decision);
+  }
+
+  /// Of the job as it is.
+  Trial FirstTrial(const PlanOrder& order, const DataSets& data, const Job& job, double seconds) {
+    const Trial trial = RunTrial(
+        job,
+        {.data = data, .run = order.run, .folder = order.folder + "/default", .seconds = seconds});
+    trained_ += seconds;
+    return trial;
+  }
+
+  /// The last trial of the best setting.
+  Trial Tune(const PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
+    if (tunes.rate && !decision.job.train.Has("schedule"))
+      decision.job = WithKeys(decision.job, {PlanKey("train.schedule.name", "cosine", true)});
+    Trials trials = {.data = data,
+                     .run = order.run,
+                     .folder = order.folder + "/rates",
+                     .seconds = kTuningShare * LimitOf(decision.job),
+                     .steps = TuningSteps(decision.job, data),
+                     .tell = order.tell};
+    if (trials.seconds > 0 && !order.run.cluster) {  // so many steps as the time allows
+      const Trial speed =
+          FirstTrial(order, data, decision.job, std::min(kFirstTrial, trials.seconds / 10));
+      std::filesystem::remove_all(order.folder + "/default");
+      const double step = speed.seconds_per_example * static_cast<double>(data.train->Size()) /
+                          StepsPerEpoch(decision.job, data);
+      if (step > 0)
+        trials.steps = std::min<int64_t>(trials.steps, std::llround(trials.seconds / step));
+      if (trials.steps == 0 || step == 0) return {};
+    }
+    trials.from = decision.progress;
+    Tuned tuned;
+    if (tunes.rate) {
+      chose_rate_ = true;
+      const bool range = decision.job.train.String("tuning") == "range";
+      tuned = (range ? FindRateByRange : FindRate)(decision.job, trials);
+      Take(tuned, "whose loss fell fastest", decision);
+      if (tuned.run.empty()) return {};
+    }
+    if (tunes.momentum && !tuned.last.ended) {
+      trials.from = decision.progress;
+      trials.folder = order.folder + "/momenta";
+      trials.steps /= 2;
+      trials.seconds /= 2;
+      tuned = TuneMomentum(decision.job, trials);
+      Take(tuned, "the best of the grid", decision);
+    }
+    return tuned.last;
+  }
+
+  void Take(const Tuned& tuned, const char* why, Decision& decision) {
+    if (tuned.run.empty()) {
+      if (!run_->StopIsAsked())
+        decision.messages.push_back(
+            fmt::format("no trial has trained: the learning rate stays at {:g}",
+                        decision.job.train.Float("learning_rate")));
+      return;
+    }
+    trained_ += tuned.trained;
+    decision.job = WithSetting(decision.job, tuned.best);
+    decision.progress = tuned.run;
+    const std::string momentum =
+        tuned.best.momentum ? fmt::format(", momentum {:g}", *tuned.best.momentum) : "";
+    decision.messages.push_back(
+        fmt::format("learning rate {:g}{}, {}", tuned.best.rate, momentum, why));
+  }
+
+  /// Of the training time in seconds; 0: none.
+  static double LimitOf(const Job& job) {
+    return job.train.Has("time_limit") ? ParseDuration(job.train.String("time_limit"), "") : 0;
+  }
+
+  /// Steps of all trials for the rate.
+  static int64_t TuningSteps(const Job& job, const DataSets& data) {
+    const double whole = static_cast<double>(job.train.Int("epochs")) * StepsPerEpoch(job, data);
+    const double steps = std::max(job.train.Float("search_share") * whole,
+                                  std::min(kTuningSteps, kTuningShare * whole));
+    return std::llround(std::clamp(steps, 1.0, kMostTuningSteps));
+  }
+
+  /// Without trials: for processes of a launcher, for times only, and for a number of steps.
+  void Predict(PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
+    if (tunes.any())
+      decision.messages.push_back(
+          fmt::format("learning rate and momentum need trials, which this run has not: the rate is "
+                      "{:g}",
+                      decision.job.train.Float("learning_rate")));
+    order.trial_seconds = 0;
+    if (!order.choices.open.empty()) Take(MeasureAndSearch(order, data, ""), decision);
+  }
+
+  void Take(Plan plan, Decision& decision) {
+    plan.seconds = Now() - began_;
+    decision.messages.insert(decision.messages.end(), plan.notes.begin(), plan.notes.end());
+    for (const Candidate& one : plan.candidates) trained_ += one.trained;
+    if (!plan.candidates.empty()) decision.plan = FormatPlan(plan, "yoke train");
+    decision.job = WithKeys(decision.job, plan.keys);
+    if (!plan.progress.empty()) decision.progress = plan.progress;
+  }
+
+  const ClusterFile* cluster_;
+  const RunRequest* run_ = nullptr;
+  std::vector<std::string> open_;  // learning_rate apart
+  std::optional<TemporaryFolder> folder_;
+  double began_ = 0;
+  double trained_ = 0;  // seconds of all trials
+  bool chose_rate_ = false;
+  bool tunes_momentum_ = false;
+  int retreats_ = 0;
+  double planned_at_ = 0;  // seconds of training when it last chose
+};
+
+}  // namespace
+
+std::unique_ptr<Planner> MakePlanner(const ClusterFile* cluster) {
+  return std::make_unique<AutoPlanner>(cluster);
+}
+
+}  // namespace yoke
