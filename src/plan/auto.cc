@@ -187,7 +187,7 @@ class AutoPlanner : public Planner {
 
   /// Of the job as it is.
   Trial FirstTrial(const PlanOrder& order, const DataSets& data, const Job& job, double seconds) {
-    const Trial trial = RunTrial(
+    Trial trial = RunTrial(
         job,
         {.data = data, .run = order.run, .folder = order.folder + "/default", .seconds = seconds});
     trained_ += seconds;
