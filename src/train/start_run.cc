@@ -27,6 +27,12 @@ int64_t DataBytes(const Value& data) {
 }  // namespace
 
 void Lead(const Job& job, const RunRequest& request, RunContext& context) {
+  if (context.run) {  // it was opened before its job was decided
+    context.run->WriteJob(job);
+    context.folder = std::filesystem::absolute(context.run->path());
+    context.began = request.resume;
+    return;
+  }
   const std::string old = request.resume ? request.run : context.folder;
   context.run.emplace(old.empty() ? RunDirectory::Create(request.run, job)
                                   : RunDirectory::Resume(old));

@@ -1,6 +1,9 @@
 // Trainer: prepares a run and starts its ranks as threads, or joins those of a launcher.
 #include "train/trainer.h"
 
+#include <fmt/core.h>
+
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <utility>
@@ -64,8 +67,31 @@ AllReduceAlgorithm AllReduceOf(const Job& job) {
   return algorithms.at(job.cluster.String("all_reduce"));
 }
 
-/// A new run: opens it, with the progress of its plan.
-void LeadDecided(const Decision& decided, const RunRequest& request, RunContext& context) {
+/// The run of a job whose open keys are not chosen yet. Its job.toml has them as "auto", so that it
+/// chooses again if it is resumed before it has a checkpoint.
+RunDirectory OpenUndecided(const Job& job, const RunRequest& request) {
+  if (request.resume) return RunDirectory::Resume(request.run);
+  Job open = job;
+  for (const std::string& key : job.open) {
+    const size_t dot = key.find('.');
+    open.resolved.Find(key.substr(0, dot))->Set(key.substr(dot + 1), "auto");
+  }
+  return RunDirectory::Create(request.run, open);
+}
+
+/// The end of a run that a signal stopped while its keys were being chosen.
+EndEvent StoppedUndecided(const std::string& run, const RunRequest& request) {
+  EndEvent end = {.run = run, .reason = "interrupted", .exit_status = 128 + *request.stop_signal};
+  end.sentence =
+      fmt::format("stopped while it was choosing; continue with: yoke train --resume {}", run);
+  for (Observer* observer : request.observers) observer->End(end);
+  return end;
+}
+
+/// Opens the run, unless `run` is it, with the progress of its plan.
+void LeadDecided(const Decision& decided, const RunRequest& request, RunDirectory* run,
+                 RunContext& context) {
+  if (run) context.run.emplace(std::move(*run));
   Lead(decided.job, request, context);
   if (!decided.plan.empty()) ReplaceFile(context.folder + "/plan.toml", decided.plan);
   context.messages.insert(context.messages.end(), decided.messages.begin(), decided.messages.end());
@@ -91,7 +117,7 @@ EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request, MpiJob
     ++context.worlds;
     KeepPlace(world, survivor, [&] {
       CheckAgreement(world, facts, "all ranks need the same program, job file and options");
-      if (leads && !context.run) LeadDecided(decided, request, context);
+      if (leads && !context.run) LeadDecided(decided, request, nullptr, context);
       if (world.size() < job.cluster.Int("replicas"))
         job = SmallerJob(job, world.size(), context.messages);
       if (!leads) context.messages.clear();
@@ -133,12 +159,14 @@ EndEvent TrainSimulated(const Job& job, const RunRequest& request, RunContext& c
   return run->end();
 }
 
-EndEvent TrainDecided(const Decision& decided, const RunRequest& request, MpiJob* started) {
+/// `run`: what OpenUndecided has opened, or null.
+EndEvent TrainDecided(const Decision& decided, const RunRequest& request, MpiJob* started,
+                      RunDirectory* run = nullptr) {
   const Job& job = decided.job;
   if (LaunchedByMpi() && !request.cluster) return TrainOverMpi(decided, request, started);
   const int ranks = static_cast<int>(job.cluster.Int("replicas"));
   RunContext context = {.worlds = 1};
-  LeadDecided(decided, request, context);
+  LeadDecided(decided, request, run, context);
   AllReduceAlgorithm algorithm = AllReduceOf(job);
   if (ranks > 1 && algorithm == AllReduceAlgorithm::kMpi) {
     context.messages.emplace_back(
@@ -171,24 +199,38 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   if (job.open.empty()) return TrainDecided({.job = job}, request, nullptr);
   Require(request.planner, "{} = \"auto\": `yoke train` and `yoke simulate` choose it",
           job.open[0]);
-  Require(!request.resume,
+  Require(!request.resume || !std::filesystem::exists(request.run + "/last"),
           "{} = \"auto\": a run that is resumed has chosen; name a new run, or a value",
           job.open[0]);
-  if (PrintsForAll()) RunDirectory::RequireNew(request.run);  // before the search
   std::optional<MpiJob> started;  // for the planner's worlds and the run's
   if (LaunchedByMpi() && !request.cluster)
     started.emplace(job.cluster.Float("timeout"), request.stop_signal);
   MpiJob* const launched = started ? &*started : nullptr;
+  std::optional<RunDirectory> run;
+  if (!launched)
+    run.emplace(OpenUndecided(job, request));
+  else if (PrintsForAll())
+    RunDirectory::RequireNew(request.run);
   const double asked = Now();
-  Decision decided = request.planner->Decide(job, request, launched);
+  Decision decided = [&] {
+    try {
+      return request.planner->Decide(job, request, launched);
+    } catch (...) {
+      if (run && !request.resume) run->Abandon();
+      throw;
+    }
+  }();
+  if (run && request.StopIsAsked()) return StoppedUndecided(run->path(), request);
   RunRequest with_data = request;
   if (decided.data) with_data.data = decided.data.get();
   with_data.time_used = request.cluster ? decided.seconds : Now() - asked;
-  if (launched || request.cluster) return TrainDecided(decided, with_data, launched);
+  if (launched) return TrainDecided(decided, with_data, launched);
+  if (request.cluster) return TrainDecided(decided, with_data, nullptr, &*run);
   with_data.pause_epochs = job.train.Int("replan_epochs");
   for (;;) {
     const double began = Now();
-    EndEvent end = TrainDecided(decided, with_data, nullptr);
+    EndEvent end = TrainDecided(decided, with_data, nullptr, run ? &*run : nullptr);
+    run.reset();
     with_data.time_used += Now() - began;
     if (!request.planner->GoesOn(end, decided)) return end;
     decided.progress.clear();

@@ -1,10 +1,12 @@
 """yoke plan: what it prints and writes, training with its file and with keys that are auto, under a launcher, and mistakes."""
 import os
 import pathlib
+import signal
+import subprocess
 import unittest
 
 import launchers
-from program import ProgramTest, TINY
+from program import ProgramTest, TINY, YOKE
 
 CLUSTER = """[[nodes]]
 count = 4
@@ -94,6 +96,21 @@ class PlanTest(ProgramTest):
         self.assertRegex(self.read(run + "/job.toml"), r"momentum = 0")
         run = self.train("--set", "train.tuning=range", "--set", "train.rule=adam", "--auto")[2]
         self.assertNotIn("\nmomentum", self.read(run + "/job.toml"))
+
+    def test_a_run_that_ends_while_it_chooses_chooses_again(self):
+        self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", "").replace("train_size = 300", "train_size = 30000"))
+        whole = self.train()[2]
+        for number, code in ((signal.SIGKILL, -9), (signal.SIGINT, 130)):
+            run = f"stopped-{code}"
+            process = subprocess.Popen([YOKE, "train", "tiny.toml", "--run", run], cwd=self.folder, stdout=subprocess.PIPE, text=True)
+            self.assertIn("learning rate", process.stdout.readline())  # its first trial has ended
+            process.send_signal(number)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, code)
+            self.assertIn('learning_rate = "auto"', self.read(run + "/job.toml"))
+            self.good("train", "--resume", run)
+            one, other = (pathlib.Path(self.path(each)) / "last/model.safetensors" for each in (whole, run))
+            self.assertEqual(one.read_bytes(), other.read_bytes())
 
     def test_auto_searches_where_training_is_long(self):
         self.write("tiny.toml", TINY.replace("epochs = 2", "epochs = 500"))
