@@ -154,8 +154,9 @@ class AutoPlanner : public Planner {
     if (first.any()) {
       last = Tune(order, data, first, decision);
     } else if (!order.run.cluster) {
-      last = FirstTrial(order, data, decision.job, kFirstTrial);
-      if (last.failure.empty()) decision.progress = order.folder + "/default";
+      const std::string run = order.folder + "/default";
+      last = FirstTrial(order, data, decision.job, run, kFirstTrial);
+      if (last.failure.empty()) decision.progress = run;
     }
     // One that has trained to the end has not done so as the job says.
     if (last.ended) decision.progress.clear();
@@ -186,18 +187,16 @@ class AutoPlanner : public Planner {
   }
 
   /// Of the job as it is.
-  Trial FirstTrial(const PlanOrder& order, const DataSets& data, const Job& job, double seconds) {
-    Trial trial = RunTrial(
-        job,
-        {.data = data, .run = order.run, .folder = order.folder + "/default", .seconds = seconds});
+  Trial FirstTrial(const PlanOrder& order, const DataSets& data, const Job& job,
+                   const std::string& folder, double seconds) {
+    Trial trial =
+        RunTrial(job, {.data = data, .run = order.run, .folder = folder, .seconds = seconds});
     trained_ += seconds;
     return trial;
   }
 
   /// The last trial of the best setting.
   Trial Tune(const PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
-    if (tunes.rate && !decision.job.train.Has("schedule"))
-      decision.job = WithKeys(decision.job, {PlanKey("train.schedule.name", "cosine", true)});
     Trials trials = {.data = data,
                      .run = order.run,
                      .folder = order.folder + "/rates",
@@ -205,14 +204,20 @@ class AutoPlanner : public Planner {
                      .steps = TuningSteps(decision.job, data),
                      .tell = order.tell};
     if (trials.seconds > 0 && !order.run.cluster) {  // so many steps as the time allows
+      const std::string run = order.folder + "/speed";
       const Trial speed =
-          FirstTrial(order, data, decision.job, std::min(kFirstTrial, trials.seconds / 10));
-      std::filesystem::remove_all(order.folder + "/default");
+          FirstTrial(order, data, decision.job, run, std::min(kFirstTrial, trials.seconds / 10));
+      std::filesystem::remove_all(run);
       const double step = speed.seconds_per_example * static_cast<double>(data.train->Size()) /
                           StepsPerEpoch(decision.job, data);
-      if (step > 0)
-        trials.steps = std::min<int64_t>(trials.steps, std::llround(trials.seconds / step));
-      if (trials.steps == 0 || step == 0) return {};
+      const int64_t most = step > 0 ? std::llround(trials.seconds / step) : 0;
+      trials.steps = std::min(trials.steps, most);
+    }
+    if (trials.steps == 0) {
+      decision.messages.push_back(
+          fmt::format("there is no time for trials: the learning rate is {:g}",
+                      decision.job.train.Float("learning_rate")));
+      return {};
     }
     trials.from = decision.progress;
     Tuned tuned;
@@ -222,6 +227,8 @@ class AutoPlanner : public Planner {
       tuned = (range ? FindRateByRange : FindRate)(decision.job, trials);
       Take(tuned, "whose loss fell fastest", decision);
       if (tuned.run.empty()) return {};
+      if (!decision.job.train.Has("schedule"))
+        decision.job = WithKeys(decision.job, {PlanKey("train.schedule.name", "cosine", true)});
     }
     if (tunes.momentum && !tuned.last.ended) {
       trials.from = decision.progress;
@@ -256,8 +263,9 @@ class AutoPlanner : public Planner {
     return job.train.Has("time_limit") ? ParseDuration(job.train.String("time_limit"), "") : 0;
   }
 
-  /// Steps of all trials for the rate.
+  /// Steps of all trials for the rate; 0: none.
   static int64_t TuningSteps(const Job& job, const DataSets& data) {
+    if (job.train.Float("search_share") == 0) return 0;
     const double whole = static_cast<double>(job.train.Int("epochs")) * StepsPerEpoch(job, data);
     const double steps = std::max(job.train.Float("search_share") * whole,
                                   std::min(kTuningSteps, kTuningShare * whole));

@@ -97,6 +97,13 @@ class PlanTest(ProgramTest):
         run = self.train("--set", "train.tuning=range", "--set", "train.rule=adam", "--auto")[2]
         self.assertNotIn("\nmomentum", self.read(run + "/job.toml"))
 
+    def test_no_time_for_trials(self):
+        self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", ""))
+        run = self.train("--set", "train.search_share=0.0", "--auto")[2]
+        self.assertIn("learning_rate = 0.01", self.read(run + "/job.toml"))
+        run = self.train("--time-limit", "3s", "--set", "train.learning_rate=0.02", "--auto", "--set", "train.epochs=100000")[2]
+        self.assertIn("learning_rate = 0.0", self.read(run + "/job.toml"))
+
     def test_a_run_that_ends_while_it_chooses_chooses_again(self):
         self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", "").replace("train_size = 300", "train_size = 30000"))
         whole = self.train()[2]
