@@ -24,12 +24,11 @@ constexpr double kLeastGain = 0.05;  // on the default
 constexpr int kMeetingsAnEpoch = 4;  // at least
 /// The noise scale where it is not known: smaller batches use examples no better.
 constexpr double kLargeNoise = 1e6;
-constexpr double kShortestTrial = 0.3;  // seconds: some events of the Trainer
-constexpr double kTrialUpdates = 50;    // fewer tell nothing
-constexpr double kStale = 0.5;          // updates: less is synchronous
-constexpr double kForTuning = 0.35;     // of the trials' time, where the momentum is open
-constexpr double kHalf = 0.6;           // of the staleness, roughly
-constexpr double kLastMomentum = 0.6;   // where fewer groups take over
+constexpr double kTrialUpdates = 50;   // fewer tell nothing
+constexpr double kStale = 0.5;         // updates: less is synchronous
+constexpr double kForTuning = 0.35;    // of the trials' time, where the momentum is open
+constexpr double kHalf = 0.6;          // of the staleness, roughly
+constexpr double kLastMomentum = 0.6;  // where fewer groups take over
 
 bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
 
@@ -151,7 +150,8 @@ class Choice {
   /// That of asynchronous leaders falls.
   void SetMomenta() {
     for (Candidate& one : plan_.candidates)
-      if (IsLeft(one) && Tunes(one) && one.staleness >= kStale) SetMomentum(MomentumFor(one), one);
+      if (IsLeft(one) && Tunes(one) && one.staleness >= kStale)
+        one.keys.push_back(PlanKey("train.momentum", FormatValue(Value(MomentumFor(one)))));
   }
 
   void ByPrediction() {
@@ -232,8 +232,9 @@ class Choice {
     return std::round(100 * ExplicitMomentum(total, one.staleness)) / 100;
   }
 
-  static void SetMomentum(double momentum, Candidate& one) {
-    one.keys.push_back(PlanKey("train.momentum", FormatValue(Value(momentum))));
+  static void Set(const Setting& setting, Candidate& one) {
+    const Overrides keys = KeysOf(setting);
+    one.keys.insert(one.keys.end(), keys.begin(), keys.end());
   }
 
   /// Tunes rate and momentum of the chosen one, and goes on to less stale ones while the best
@@ -256,8 +257,7 @@ class Choice {
       one->dropped.clear();
       one->trained += tuned.trained;
       one->loss = tuned.last.loss;
-      SetRate(tuned.best.rate, *one);
-      SetMomentum(*tuned.best.momentum, *one);
+      Set(tuned.best, *one);
       plan_.chosen = static_cast<int>(one - plan_.candidates.data());
       plan_.keys = one->keys;
       plan_.progress = tuned.run;
@@ -266,13 +266,8 @@ class Choice {
       if (*tuned.best.momentum > 0) return;
       one = LessStale(*one);
       if (!one) return;
-      SetRate(tuned.best.rate, *one);
-      SetMomentum(kLastMomentum, *one);
+      Set({.rate = tuned.best.rate, .momentum = kLastMomentum}, *one);
     }
-  }
-
-  static void SetRate(double rate, Candidate& one) {
-    one.keys.push_back(PlanKey("train.learning_rate", FormatValue(Value(rate))));
   }
 
   /// The fastest one of the same strategy and executor with at most half of the staleness.

@@ -22,15 +22,17 @@ struct TrialRequest {
   int64_t steps = 0;
 };
 
+inline constexpr double kShortestTrial = 0.3;  ///< Seconds: some events of the Trainer.
+
 /// Trials of several settings: what they have in common.
 struct Trials {
   const DataSets& data;
   const RunRequest& run;
-  std::string from = {};    ///< As in TrialRequest.
-  std::string folder = {};  ///< For their runs: may be missing.
-  double seconds = 0;       ///< Of all together, at least one of each.
-  double shortest = 0.3;    ///< Seconds: no trial is shorter.
-  int64_t steps = 0;        ///< Not 0: so many steps instead, in at most `seconds` if not 0.
+  std::string from = {};             ///< As in TrialRequest.
+  std::string folder = {};           ///< For their runs: may be missing.
+  double seconds = 0;                ///< Of all together, at least one of each.
+  double shortest = kShortestTrial;  ///< Seconds: no trial is shorter.
+  int64_t steps = 0;  ///< Not 0: so many steps instead, in at most `seconds` if not 0.
   std::function<void(const std::string&)> tell = [](const std::string&) {};  ///< Progress.
 };
 

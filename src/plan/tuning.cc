@@ -1,4 +1,4 @@
-// Tuning: rates by halving or a range test, momenta by Omnivore's grid.
+// Tuning: rates by a climb or a range test, momenta by Omnivore's grid.
 #include "plan/tuning.h"
 
 #include <fmt/core.h>
@@ -14,7 +14,6 @@
 #include "base/registry.h"
 #include "optim/rule.h"
 #include "plan/candidates.h"
-#include "plan/halving.h"
 #include "train/epoch_cursor.h"
 
 namespace yoke {
@@ -58,73 +57,83 @@ Trial TrialOf(const Job& job, const TrialRequest& request) {
   return trial;
 }
 
+/// A setting with its trials.
+struct Tried {
+  Setting setting = {};
+  std::string run = {};  // "": not tried
+  Trial trial = {};      // the last one
+  int64_t steps = 0;     // in all
+  bool Fails() const { return run.empty() || !trial.failure.empty(); }
+};
+
+/// Removes the other runs.
+Tuned Found(const Job& job, const Tried& best, const std::vector<Tried>& tried, double trained) {
+  for (const Tried& one : tried)
+    if (&one != &best && !one.run.empty()) std::filesystem::remove_all(one.run);
+  return {.best = SettingOf(WithSetting(job, best.setting)),
+          .run = best.run,
+          .last = best.trial,
+          .trained = trained};
+}
+
 /// Tries the rates of a rule from the middle one on: higher ones until the loss is higher, or else
 /// lower ones. Each trial begins where all do.
 class Climb {
  public:
   Climb(const Job& job, const Trials& trials)
-      : job_(job),
-        trials_(trials),
-        rates_(RatesOf(job)),
-        losses_(rates_.size(), std::numeric_limits<double>::quiet_NaN()),
-        entrants_(rates_.size()),
-        lengths_(rates_.size()) {
+      : job_(job), trials_(trials), rates_(RatesOf(job)), tried_(rates_.size()) {
     size_t best = rates_.size() / 2;
     Try(best);
-    while (best > 0 && Try(best - 1) < losses_[best]) --best;
-    while (best + 1 < rates_.size() && Try(best + 1) < losses_[best]) ++best;
+    while (best > 0 && Try(best - 1) < LossOf(best)) --best;
+    while (best + 1 < rates_.size() && Try(best + 1) < LossOf(best)) ++best;
   }
 
   /// The best ones go on twice as long, then the next ones until the loss of one falls: a rate may
-  /// be too high although it began well. Null: all fail, or the search is interrupted.
-  const Entrant* Finish() {
-    const Entrant *best = nullptr, *risen = nullptr;
-    const auto take = [](const Entrant& one, const Entrant*& of) {
-      if (!of || one.last.loss < of->last.loss) of = &one;
+  /// be too high although it began well. Its run is "" if all fail or the search is interrupted.
+  Tuned Finish() {
+    const Tried *best = nullptr, *risen = nullptr;
+    const auto take = [](const Tried& one, const Tried*& of) {
+      if (!of || one.trial.loss < of->trial.loss) of = &one;
     };
     for (int finalists = 0; finalists < kFinalists || !best; ++finalists) {
-      Entrant* next = Next();
-      if (trials_.run.StopIsAsked()) return nullptr;
+      Tried* next = Next();
+      if (trials_.run.StopIsAsked()) return {};
       if (!next) break;
-      const double before = next->last.loss;
-      if (!next->last.ended) GoOn(*next);
+      const double before = next->trial.loss;
+      if (!next->trial.ended) GoOn(*next);
       finished_.push_back(next);
-      if (next->dropped.empty()) take(*next, next->last.loss > before ? risen : best);
+      if (!next->Fails()) take(*next, next->trial.loss > before ? risen : best);
     }
     if (!best) best = risen;
-    for (const Entrant& one : entrants_)
-      if (&one != best && !one.run.empty()) std::filesystem::remove_all(one.run);
-    return best;
+    return best ? Found(job_, *best, tried_, trained_) : Tuned{};
   }
-  double trained() const { return trained_; }
 
  private:
   /// The one with the lowest loss that has not gone on; if there is none, a lower rate.
-  Entrant* Next() {
-    Entrant* next = nullptr;
-    for (Entrant& one : entrants_)
-      if (!one.run.empty() && one.dropped.empty() && std::ranges::count(finished_, &one) == 0 &&
-          (!next || one.last.loss < next->last.loss))
+  Tried* Next() {
+    Tried* next = nullptr;
+    for (Tried& one : tried_)
+      if (!one.Fails() && std::ranges::count(finished_, &one) == 0 &&
+          (!next || one.trial.loss < next->trial.loss))
         next = &one;
-    const auto untried = std::ranges::find_if(losses_.rbegin(), losses_.rend(),
-                                              [](double loss) { return !std::isnan(loss); });
-    if (next || untried == losses_.rbegin()) return next;
-    const auto lower = static_cast<size_t>(losses_.rend() - untried);
-    return std::isinf(Try(lower)) ? nullptr : &entrants_[lower];
+    const auto lowest = std::find_if(tried_.rbegin(), tried_.rend(),
+                                     [](const Tried& one) { return !one.run.empty(); });
+    if (next || lowest == tried_.rbegin()) return next;
+    const auto lower = static_cast<size_t>(tried_.rend() - lowest);
+    return std::isinf(Try(lower)) ? nullptr : &tried_[lower];
   }
 
-  void Train(const TrialRequest& request, Entrant& one) {
-    one.last = TrialOf(one.job, request);
+  void Train(const TrialRequest& request, Tried& one) {
+    one.trial = TrialOf(WithSetting(job_, one.setting), request);
     one.run = request.folder;
-    one.dropped = one.last.failure;
-    lengths_[&one - entrants_.data()] += request.steps;
-    trained_ += one.last.seconds;
-    if (one.dropped.empty())
-      trials_.tell(fmt::format("{}: loss {:.4g} after {} steps", one.name, one.last.loss,
-                               lengths_[&one - entrants_.data()]));
+    one.steps += request.steps;
+    trained_ += one.trial.seconds;
+    if (!one.Fails())
+      trials_.tell(fmt::format("{}: loss {:.4g} after {} steps", TextOf(one.setting),
+                               one.trial.loss, one.steps));
   }
 
-  void GoOn(Entrant& one) {
+  void GoOn(Tried& one) {
     TrialRequest request = PartOf(job_, trials_, kParts, 0);
     request.steps *= 2;
     request.seconds *= 2;
@@ -132,40 +141,29 @@ class Climb {
     Train(request, one);
   }
 
-  /// Its loss: infinite if it fails.
+  /// Infinite if it fails or was not tried.
+  double LossOf(size_t number) const {
+    const Tried& one = tried_[number];
+    return one.Fails() ? std::numeric_limits<double>::infinity() : one.trial.loss;
+  }
+
+  /// Its loss.
   double Try(size_t number) {
-    double& loss = losses_[number];
-    if (!std::isnan(loss)) return loss;
-    loss = std::numeric_limits<double>::infinity();
-    if (trials_.run.StopIsAsked()) return loss;
-    const Setting setting = {.rate = rates_[number]};
-    Entrant& one = entrants_[number];
-    one = {.job = WithSetting(job_, setting), .name = TextOf(setting)};
-    Train(PartOf(job_, trials_, kParts, number), one);
-    if (!one.dropped.empty()) return loss;
-    return loss = one.last.loss;
+    Tried& one = tried_[number];
+    if (one.run.empty() && !trials_.run.StopIsAsked()) {
+      one.setting.rate = rates_[number];
+      Train(PartOf(job_, trials_, kParts, number), one);
+    }
+    return LossOf(number);
   }
 
   const Job& job_;
   const Trials& trials_;
   const std::vector<double>& rates_;
-  std::vector<double> losses_;  // nan: not tried
-  std::vector<Entrant> entrants_;
-  std::vector<int64_t> lengths_;  // in steps
-  std::vector<const Entrant*> finished_;
+  std::vector<Tried> tried_;  // by rate
+  std::vector<const Tried*> finished_;
   double trained_ = 0;
 };
-
-struct Tried {
-  Setting setting;
-  std::string run;
-  Trial trial;
-};
-
-void KeepOnly(const Tried& best, const std::vector<Tried>& tried) {
-  for (const Tried& one : tried)
-    if (&one != &best) std::filesystem::remove_all(one.run);
-}
 
 /// Whether the first is better: by loss and, within a tie, by rate and momentum.
 bool Better(const Tried& one, const Tried& other) {
@@ -184,31 +182,28 @@ Setting SettingOf(const Job& job) {
   return setting;
 }
 
-Job WithSetting(const Job& job, const Setting& setting) {
+Overrides KeysOf(const Setting& setting) {
   Overrides keys = {PlanKey("train.learning_rate", FormatValue(Value(setting.rate)))};
   if (setting.momentum)
     keys.push_back(PlanKey("train.momentum", FormatValue(Value(*setting.momentum))));
-  return WithKeys(job, keys);
+  return keys;
 }
+
+Job WithSetting(const Job& job, const Setting& setting) { return WithKeys(job, KeysOf(setting)); }
 
 bool HasRates(const Job& job) { return !RatesOf(job).empty(); }
 
 Tuned FindRate(const Job& job, const Trials& trials) {
-  Climb climb(job, trials);
-  const Entrant* best = climb.Finish();
-  if (!best) return {};
-  const double rate = kBelow * SettingOf(best->job).rate;
-  return {.best = SettingOf(WithSetting(job, {.rate = rate})),
-          .run = best->run,
-          .last = best->last,
-          .trained = climb.trained()};
+  Tuned found = Climb(job, trials).Finish();
+  found.best.rate *= kBelow;
+  return found;
 }
 
 Tuned FindRateByRange(const Job& job, const Trials& trials) {
   std::vector<double> rates = RatesOf(job);
   std::ranges::reverse(rates);
   std::vector<Tried> tried;
-  Tuned found;
+  double trained = 0;
   size_t lowest = 0;
   for (const double rate : rates) {
     TrialRequest request = PartOf(job, trials, rates.size(), tried.size());
@@ -216,20 +211,15 @@ Tuned FindRateByRange(const Job& job, const Trials& trials) {
     const Setting setting = {.rate = rate};
     const Trial trial = TrialOf(WithSetting(job, setting), request);
     if (trials.run.StopIsAsked()) return {};
-    found.trained += trial.seconds;
+    trained += trial.seconds;
     if (!trial.failure.empty()) break;
     trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), trial.loss));
-    tried.push_back({setting, request.folder, trial});
+    tried.push_back({.setting = setting, .run = request.folder, .trial = trial});
     if (trial.loss < tried[lowest].trial.loss) lowest = tried.size() - 1;
     if (trial.loss > kRisen * tried[lowest].trial.loss || trial.ended) break;
   }
   if (tried.empty()) return {};
-  const Tried& best = tried[lowest > 0 ? lowest - 1 : 0];
-  KeepOnly(best, tried);
-  found.best = SettingOf(WithSetting(job, best.setting));
-  found.run = best.run;
-  found.last = best.trial;
-  return found;
+  return Found(job, tried[lowest > 0 ? lowest - 1 : 0], tried, trained);
 }
 
 std::vector<Setting> GridAround(const Setting& last) {
@@ -246,17 +236,19 @@ Tuned TuneMomentum(const Job& job, const Trials& trials) {
   const std::vector<Setting> grid = GridAround(SettingOf(job));
   std::vector<Tried> tried;
   std::vector<Setting> diverged;
-  Tuned found;
+  double trained = 0;
   for (const Setting& setting : grid) {
     if (std::ranges::any_of(diverged, [&](const Setting& bad) {
           return setting.rate >= bad.rate && setting.momentum >= bad.momentum;
         }))
       continue;
     const TrialRequest request = PartOf(job, trials, grid.size(), &setting - grid.data());
-    Tried one = {setting, request.folder, TrialOf(WithSetting(job, setting), request)};
+    Tried one = {.setting = setting,
+                 .run = request.folder,
+                 .trial = TrialOf(WithSetting(job, setting), request)};
     if (trials.run.StopIsAsked()) return {};
-    found.trained += one.trial.seconds;
-    if (!one.trial.failure.empty()) {
+    trained += one.trial.seconds;
+    if (one.Fails()) {
       diverged.push_back(setting);
       continue;
     }
@@ -264,12 +256,7 @@ Tuned TuneMomentum(const Job& job, const Trials& trials) {
     tried.push_back(std::move(one));
   }
   if (tried.empty()) return {};
-  const auto best = std::ranges::min_element(tried, Better);
-  KeepOnly(*best, tried);
-  found.best = best->setting;
-  found.run = best->run;
-  found.last = best->trial;
-  return found;
+  return Found(job, *std::ranges::min_element(tried, Better), tried, trained);
 }
 
 double ExplicitMomentum(double total, double staleness) {

@@ -16,6 +16,8 @@ struct Setting {
   std::optional<double> momentum = {};  ///< Where the rule has one.
 };
 Setting SettingOf(const Job& job);
+/// What it sets.
+Overrides KeysOf(const Setting& setting);
 Job WithSetting(const Job& job, const Setting& setting);
 
 /// Whether the job's rule names learning rates to compare; otherwise it finds its own.
