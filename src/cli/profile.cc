@@ -70,6 +70,7 @@ Json ToObject(const MeasuredNode& node) {
           {"seconds_per_step", steps},
           {"update_seconds", profile.update_seconds},
           {"sigma", profile.step.sigma},
+          {"crowding", node.crowding},
           {"operations_per_second", curve.operations_per_second},
           {"memory_bytes_per_second", profile.bytes_per_second},
           {"launch_seconds", curve.launch_seconds}};

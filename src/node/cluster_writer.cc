@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/value.h"
+#include "node/speed_fit.h"
 
 namespace yoke {
 namespace {
@@ -50,6 +51,9 @@ std::string NodeText(const MeasuredNode& node) {
   text += sigma > 0 ? fmt::format("jitter = {{ kind = \"lognormal\", sigma = {:.3g} }}", sigma)
                     : std::string("jitter = { kind = \"constant\" }");
   text += fmt::format("  # measured: steps vary by {:.1f} %\n\n", 100 * profile.step.sigma);
+  if (node.crowding > 1)
+    text += fmt::format("# Where all replicas share the cores, steps take {:.3g} times as long.\n",
+                        node.crowding);
   text += "# Fitted to these steps; the memory's is that of the measured arithmetic on values.\n";
   text += fmt::format("[nodes.curve]\ntitle = {}\nsource = {}\n", Quoted(curve.title),
                       Quoted("Measured by yoke simulate --profile"));
@@ -81,7 +85,7 @@ int MeasuredNode::AtOnce() const {
 }
 
 SpeedCurve MeasuredNode::Curve() const {
-  SpeedCurve curve = profile.curve;
+  SpeedCurve curve = Slower(profile.curve, crowding);
   curve.title = fmt::format("{}, {} thread{}", cpu, curve.threads, curve.threads == 1 ? "" : "s");
   return curve;
 }

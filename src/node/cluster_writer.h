@@ -16,12 +16,14 @@ struct MeasuredNode {
   int usable_cores = 1;        ///< That its replicas share.
   bool threads_apart = false;  ///< The executor's threads work apart.
   MachineProfile profile = {};
+  /// How many times as long steps take where all replicas share the cores, besides their turns.
+  double crowding = 1;
 
   /// Replicas that compute at the same time; others take turns.
   int AtOnce() const;
   /// The key `cores`: pieces of work that run at once.
   int Cores() const { return threads_apart ? usable_cores : AtOnce(); }
-  /// The curve with its title.
+  /// The curve where all replicas share the cores, with its title.
   SpeedCurve Curve() const;
 };
 

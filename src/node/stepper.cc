@@ -123,6 +123,21 @@ StepTime TimedSteps::Result() const {
           .steps = timer.steps()};
 }
 
+MeanSteps::MeanSteps(const ProfileRequest& request)
+    : stepper_(request, request.executor, request.node, {&Cpu()}),
+      batches_(request, stepper_.step_examples()) {}
+
+double MeanSteps::Seconds(int64_t steps, const std::function<void()>& after) {
+  const double began = Now();
+  for (int64_t i = 0; i < steps; ++i) {
+    stepper_.Prepare();
+    batches_.Read();
+    stepper_.Step(batches_.batch());
+    after();
+  }
+  return (Now() - began) / static_cast<double>(steps);
+}
+
 std::vector<StepTime> TimeSteps(const ProfileRequest& request, Stepper& stepper, double seconds,
                                 bool reads_in_step) {
   const int64_t usual = std::min(request.batch, request.data.Size());

@@ -2,6 +2,7 @@
 // timed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -75,6 +76,18 @@ struct TimedSteps {
 
   std::unique_ptr<Batches> batches;
   StepTimer timer;
+};
+
+/// Steps of the request's executor on the CPU with the job's batch. The request must outlive it.
+class MeanSteps {
+ public:
+  explicit MeanSteps(const ProfileRequest& request);
+  /// The mean seconds of so many steps, each followed by after().
+  double Seconds(int64_t steps, const std::function<void()>& after);
+
+ private:
+  Stepper stepper_;
+  Batches batches_;
 };
 
 /// The steps of each batch (MachineProfile::steps): the job's in one go, which is its training from

@@ -15,7 +15,8 @@
 #include "base/median.h"
 #include "base/registry.h"
 #include "kernels/threads.h"
-#include "plan/polling.h"
+#include "node/stepper.h"
+#include "plan/sharing.h"
 #include "tensor/devices.h"
 #include "train/epoch_cursor.h"
 #include "train/record/machine.h"
@@ -24,7 +25,9 @@
 namespace yoke {
 namespace {
 
-constexpr double kForPolling = 0.15;     // of the time for computing
+constexpr double kForPolling = 0.15;   // of the time for computing
+constexpr double kForCrowding = 0.15;  // likewise, each time that steps are measured
+constexpr int64_t kFewSteps = 10, kManySteps = 1000;
 constexpr double kShortestPause = 2e-3;  // seconds between messages, so that busy ranks keep up
 
 std::vector<std::string> GatherTexts(const Communicator& world, const std::string& mine) {
@@ -171,35 +174,45 @@ NetworkProbe ProbeFor(const Graph& graph, int64_t batch) {
           .touched_between = std::llround(std::min(graph.Price(batch).bytes, kLongest))};
 }
 
-/// What ranks measure: the job's model on its devices.
-struct Subject {
-  const Graph& graph;
-  const Reader& data;
-  const Devices& devices;
-};
+/// A replica that ranks measure: the job's model on its devices. The arguments must outlive it.
+class Subject {
+ public:
+  Subject(const Job& job, const Graph& graph, const Reader& data, const Devices& devices,
+          const ThreadPlan& threads)
+      : job_(Alone(job)),
+        rule_(RuleOf(job_)),
+        graph_(graph),
+        data_(data),
+        devices_(devices),
+        threads_(threads) {}
 
-MachineProfile MeasureHere(const Job& given, const Subject& subject, const ThreadPlan& threads,
-                           double seconds) {
-  const Job job = Alone(given);
-  const std::unique_ptr<UpdateRule> rule = RuleOf(job);
-  return MeasureMachine(
-      {.graph = subject.graph,
-       .rule = *rule,
-       .executor = FindEntry(executors(), "executor", job.node.String("executor")),
-       .node = job.node,
-       .devices = subject.devices.all(),
-       .data = subject.data,
-       .batch = job.train.Int("batch"),
-       .arithmetic = ArithmeticOf(job),
-       .reference_kernels = job.ReferenceKernels(),
-       .threads = threads,
-       .reads_in_step = EpochCursor::ThreadsReadingAhead(threads.threads) == 0,
-       .learning_rate = job.train.Float("learning_rate"),
-       .clip_norm = job.train.Float("clip_norm"),
-       .examples = job.train.Int("epochs") * subject.data.Size(),
-       .seed = job.seed(),
-       .seconds = seconds});
-}
+  ProfileRequest In(double seconds) const {
+    return {.graph = graph_,
+            .rule = *rule_,
+            .executor = FindEntry(executors(), "executor", job_.node.String("executor")),
+            .node = job_.node,
+            .devices = devices_.all(),
+            .data = data_,
+            .batch = job_.train.Int("batch"),
+            .arithmetic = ArithmeticOf(job_),
+            .reference_kernels = job_.ReferenceKernels(),
+            .threads = threads_,
+            .reads_in_step = EpochCursor::ThreadsReadingAhead(threads_.threads) == 0,
+            .learning_rate = job_.train.Float("learning_rate"),
+            .clip_norm = job_.train.Float("clip_norm"),
+            .examples = job_.train.Int("epochs") * data_.Size(),
+            .seed = job_.seed(),
+            .seconds = seconds};
+  }
+
+ private:
+  Job job_;
+  std::unique_ptr<UpdateRule> rule_;
+  const Graph& graph_;
+  const Reader& data_;
+  const Devices& devices_;
+  const ThreadPlan& threads_;
+};
 
 }  // namespace
 
@@ -230,9 +243,10 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   const int64_t batch = std::min(job.train.Int("batch"), data.Size());
   const NetworkProbe probe = ProbeFor(graph, batch);
   const Communicator computing = world.Split(computes ? 0 : 1, world.rank());
+  const Subject subject(job, graph, data, devices, threads);
   const auto measure = [&](double share) {
     const Binding binding(threads);
-    return MeasureHere(job, {graph, data, devices}, threads, share * seconds);
+    return MeasureMachine(subject.In(share * seconds));
   };
   if (computes) mine.profile = measure(1);
   world.Barrier();
@@ -252,15 +266,32 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   }
   const NetworkReport network = world.size() > 1 ? MeasureNetwork(world, probe) : NetworkReport{};
   found.network = NetworkOf(network.pairs, launched);
+  if (world.size() == 1) return found;
+  const double step = found.nodes[here].profile.step.seconds;
+  const Communicator machine = world.Split(here, world.rank());
+  double crowding = 1;
+  if (machine.size() > 1) {
+    const Binding binding(threads);
+    const ProfileRequest request = subject.In(seconds);
+    MeanSteps steps(request);
+    const auto count =
+        std::clamp<int64_t>(std::llround(kForCrowding * seconds / step), kFewSteps, kManySteps);
+    crowding = MeasureCrowding(machine, mine.AtOnce(),
+                               [&](const auto& meet) { return steps.Seconds(count, meet); });
+  }
+  const auto crowdings = GatherNumbers(world, std::vector<double>{crowding});
+  for (size_t one = 0; one < found.nodes.size(); ++one)
+    found.nodes[one].crowding = crowdings[machines.ranks[one][0]][0];
+  if (found.nodes.size() == 1) return found;
   std::vector<double> polling;
-  if (launched && computes && computing.size() > 1) {
-    const double alone = mine.profile.step.seconds;
+  if (computes && computing.size() > 1) {
     // Within a machine, copies are measured apart. Two messages a step: a request and an answer.
-    const int64_t bytes = machines.names.size() > 1 ? probe.long_message : 0;
+    const auto bytes = static_cast<double>(probe.long_message);
     const double pause =
-        std::max({kShortestPause, alone / 2, double(bytes) / network.median_bytes_per_second});
+        std::max({kShortestPause, step / 2, bytes / network.median_bytes_per_second});
     const auto beside = [&] { return measure(kForPolling).step.seconds; };
-    polling = {MeasurePolling(computing, {bytes, pause}, alone, beside)};
+    polling = {
+        MeasurePolling(computing, {probe.long_message, pause}, mine.profile.step.seconds, beside)};
   }
   polling = Joined(GatherNumbers(world, polling));
   if (!polling.empty()) found.network.polling = Median(polling);

@@ -1,4 +1,5 @@
-// MeasurePolling: what waiting for messages takes from a core that computes.
+// What replicas take from each other on the cores of a machine: by turns, and by waits that
+// poll.
 #pragma once
 
 #include <cstdint>
@@ -20,5 +21,13 @@ struct MessageStream {
 /// at least two.
 double MeasurePolling(const Communicator& world, const MessageStream& stream, double alone,
                       const std::function<double()>& steps);
+
+/// How many times as long the steps of a machine's replicas take where all share its cores and meet
+/// after each step, as they would if turns and meetings cost nothing: at least 1. `steps` measures
+/// the mean seconds of a number of steps, the same on all ranks, and calls its argument after each.
+/// The first `at_once` ranks call it twice: alone, and beside all. All ranks of the machine call
+/// this.
+double MeasureCrowding(const Communicator& machine, int at_once,
+                       const std::function<double(const std::function<void()>&)>& steps);
 
 }  // namespace yoke

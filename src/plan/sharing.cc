@@ -1,8 +1,9 @@
-// MeasurePolling: ranks in a ring, each with a thread that sends and one that waits.
-#include "plan/polling.h"
+// Sharing: steps beside those of other ranks, and beside threads that send and wait in a ring.
+#include "plan/sharing.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -54,6 +55,22 @@ double MeasurePolling(const Communicator& world, const MessageStream& stream, do
   const Messages messages(world, stream);
   const double polling = std::min(kMost, 1 - alone / steps());
   return polling < kLeast ? 0 : polling;
+}
+
+double MeasureCrowding(const Communicator& machine, int at_once,
+                       const std::function<double(const std::function<void()>&)>& steps) {
+  double speeds[2] = {};  // steps a second: alone, and beside all
+  machine.Barrier();
+  if (machine.rank() < at_once) speeds[0] = 1 / steps([] {});
+  machine.Barrier();
+  speeds[1] = 1 / steps([&machine] { machine.Barrier(); });
+  double sums[2] = {};
+  for (const auto& bytes : machine.AllGather(std::as_bytes(std::span(speeds)))) {
+    std::memcpy(speeds, bytes.data(), sizeof speeds);
+    sums[0] += speeds[0];
+    sums[1] += speeds[1];
+  }
+  return std::max(1.0, sums[0] / sums[1]);
 }
 
 }  // namespace yoke

@@ -1,5 +1,6 @@
-// MeasurePolling: the part of a step that it takes longer beside messages, and threads that end.
-#include "plan/polling.h"
+// MeasurePolling and MeasureCrowding: by how much steps are slower beside others, and threads that
+// end.
+#include "plan/sharing.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@
 #include "base/check.h"
 #include "comm/threads.h"
 
-namespace yoke::polling_test {
+namespace yoke::sharing_test {
 
 /// On three ranks, with steps that take so long beside messages, and 1 s without.
 double Measured(double beside, int64_t bytes = 100) {
@@ -46,4 +47,26 @@ TEST(Polling, EndsWhereStepsFail) {
   EXPECT_THROW(RunThreads({.ranks = 2}, fails), UserError);
 }
 
-}  // namespace yoke::polling_test
+/// Four ranks on two cores, whose steps take 1 s alone and so long beside all.
+double Crowding(double beside) {
+  double found = 0;
+  RunThreads({.ranks = 4}, [&](const Communicator& world) {
+    const bool first = world.rank() < 2;
+    int calls = 0;
+    const double crowding = MeasureCrowding(world, 2, [&](const auto& meet) {
+      meet();
+      return first && calls++ == 0 ? 1 : beside;
+    });
+    EXPECT_EQ(calls, first ? 2 : 0);
+    if (world.rank() == 3) found = crowding;
+  });
+  return found;
+}
+
+TEST(Crowding, IsTheCostOfTurns) {
+  EXPECT_DOUBLE_EQ(Crowding(2), 1);
+  EXPECT_DOUBLE_EQ(Crowding(2.4), 1.2);
+  EXPECT_DOUBLE_EQ(Crowding(1.5), 1);
+}
+
+}  // namespace yoke::sharing_test
