@@ -33,7 +33,7 @@ constexpr const char* kPlanDetails = R"(Examples:
 
 Prices every executor, strategy, period and precision on the measured machine, in virtual time for several replicas.
 Then the four with the shortest predicted time and the job's default train in turns, for longer and longer, and the
-better half goes on. With --cluster or a launcher the prediction decides. docs/plan.md explains the table.)";
+better half goes on. With --cluster the prediction decides. docs/plan.md explains the table.)";
 
 constexpr size_t kRows = 16;  // of the table
 
@@ -92,7 +92,7 @@ class PlanCommand : public Command {
     else
       SetReplicasOfLaunch(keys);
     const Job job = LoadJob(job_, keys);
-    if (!cluster && (trial_seconds_ == 0 || LaunchedByMpi())) RequirePrices(job);
+    if (!cluster && trial_seconds_ == 0) RequirePrices(job);
     std::optional<OutputFile> file;  // refused before anything is measured
     if (!output_.empty() && PrintsForAll()) file.emplace(output_);
     const std::atomic<int>& signal = CatchStopSignals();
@@ -101,13 +101,13 @@ class PlanCommand : public Command {
     const TemporaryFolder folder("yoke-plan");
     RunRequest run;
     run.stop_signal = &signal;
+    if (launched) run.launched = &*launched;
     Choices choices = {.open = OpenKeys(), .models = true, .only = only_, .without = without_};
     const Plan plan = MakePlan({.job = job,
                                 .run = run,
                                 .choices = choices,
                                 .cluster = cluster ? &*cluster : nullptr,
                                 .cluster_name = cluster ? cluster->title : "",
-                                .launched = launched ? &*launched : nullptr,
                                 .profile_seconds = ProfileSeconds(),
                                 .trial_seconds = trial_seconds_,
                                 .tunes_momentum = Contains(job.open, "train.momentum"),

@@ -41,9 +41,8 @@ class TrainCommand : public Command {
     const bool resume = !resume_.empty();
     Overrides keys = options_.Keys();
     SetReplicasOfLaunch(keys);
-    std::vector<std::string> open;  // by trials, which processes of a launcher do not make
-    if (!LaunchedByMpi()) open = {"train.learning_rate"};
-    const Job job = resume ? LoadRunJob(resume_, keys) : options_.Load(keys, open);
+    const Job job =
+        resume ? LoadRunJob(resume_, keys) : options_.Load(keys, {"train.learning_rate"});
     RunRequest request{.run = resume ? resume_ : options_.run(), .resume = resume};
     request.stop_signal = &CatchStopSignals();
     if (guarded) request.guard_lost = &CatchGuardLost();

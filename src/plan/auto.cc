@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -12,9 +13,11 @@
 #include "base/clock.h"
 #include "base/temporary_folder.h"
 #include "comm/launcher.h"
+#include "plan/followers.h"
 #include "plan/planner.h"
 #include "plan/trials.h"
 #include "plan/tuning.h"
+#include "train/agreement.h"
 #include "train/human.h"
 #include "train/start_run.h"
 
@@ -44,64 +47,84 @@ class AutoPlanner : public Planner {
  public:
   explicit AutoPlanner(const ClusterFile* cluster) : cluster_(cluster) {}
 
-  Decision Decide(const Job& given, const RunRequest& run, MpiJob* launched) override {
+  Decision Decide(const Job& given, const RunRequest& run) override {
     began_ = Now();
     run_ = &run;
     open_ = given.open;
+    given_ = given;
     const Tunes tunes = {.rate = std::erase(open_, kRate) > 0 && HasRates(given),
                          .momentum = std::erase(open_, kMomentum) > 0};
+    chose_rate_ = tunes.rate;
     tunes_momentum_ = tunes.momentum;
     RunContext context;
     ReadData(given, run, context);
     const auto data = std::make_shared<DataSets>(std::move(context.data));
-    Decision decision = {.job = given, .data = data};
-    decision.job.open.clear();
-    if (!launched || launched->rank() == 0) folder_.emplace("yoke-plan");
-    PlanOrder order = OrderOf(decision.job, folder_ ? folder_->path() : "");
-    order.cluster = cluster_;
-    order.launched = launched;
-    if (run.cluster) order.cluster_name = run.cluster_title;
-    if (!order.choices.open.empty()) TakeFitting(order, decision);
-    if (launched || run.times_only || run.steps > 0)
-      Predict(order, *data, tunes, decision);
-    else
-      Choose(order, *data, tunes, decision);
-    if (run.StopIsAsked())
-      return {.job = WithKeys(given, {}),
-              .data = data,
-              .messages = {"interrupted before the choice: this run has the defaults"}};
-    if (run.cluster) decision.seconds = trained_;
-    decision.messages.push_back(
-        run.cluster ? fmt::format("choosing took {} of simulated training", Duration(trained_))
-                    : fmt::format("choosing took {}", Duration(Now() - began_)));
+    Decision decision = {.job = WithKeys(given, {}), .data = data};
+    Lead(decision, [&] {
+      folder_.emplace("yoke-plan");
+      PlanOrder order = OrderOf(decision.job, folder_->path());
+      if (!order.choices.open.empty()) TakeFitting(order, decision);
+      if (run.times_only || run.steps > 0)
+        Predict(order, *data, tunes, decision);
+      else
+        Choose(order, *data, tunes, decision);
+      if (run.StopIsAsked()) decision.signal = *run.stop_signal;
+      if (run.cluster) decision.seconds = trained_;
+      decision.messages.push_back(
+          run.cluster ? fmt::format("choosing took {} of simulated training", Duration(trained_))
+                      : fmt::format("choosing took {}", Duration(Now() - began_)));
+      return true;
+    });
     return decision;
   }
 
   bool GoesOn(const EndEvent& end, Decision& decision) override {
     decision.messages.clear();
     decision.plan.clear();
-    if (end.reason == "replan") {
-      Replan(end, decision);
+    decision.seconds = 0;
+    return Lead(decision, [&] {
+      if (end.reason == "replan") {
+        const double trained = trained_;
+        Replan(end, decision);
+        if (run_->cluster) decision.seconds = trained_ - trained;
+        return true;
+      }
+      if (!chose_rate_ || end.reason != "diverged" || retreats_ == kMostRetreats) return false;
+      ++retreats_;
+      const double rate = kLowerRate * decision.job.train.Float("learning_rate");
+      decision.job = WithSetting(decision.job, {.rate = rate});
+      decision.messages.push_back(fmt::format(
+          "training diverged: it goes on from its last checkpoint with learning rate {:.3g}",
+          rate));
       return true;
-    }
-    if (!chose_rate_ || end.reason != "diverged" || retreats_ == kMostRetreats) return false;
-    ++retreats_;
-    const double rate = kLowerRate * decision.job.train.Float("learning_rate");
-    decision.job = WithSetting(decision.job, {.rate = rate});
-    decision.messages.push_back(fmt::format(
-        "training diverged: it goes on from its last checkpoint with learning rate {:.3g}", rate));
-    return true;
+    });
   }
 
  private:
+  /// Decides on rank 0 with `work`, whose answer is that of all processes, as is the job.
+  bool Lead(Decision& decision, const std::function<bool()>& work) {
+    const Value result = WithFollowers(given_, *decision.data, *run_, [&](const Followers* others) {
+      followers_ = others;
+      const bool answer = work();
+      return Table{{"answer", answer}, {"signal", decision.signal}, {"job", decision.job.resolved}};
+    });
+    followers_ = nullptr;
+    if (run_->launched && run_->launched->rank() > 0) {
+      decision.signal = static_cast<int>(*result.Find("signal")->AsInt());
+      decision.job = OnThisMachine(*result.Find("job"), given_);
+    }
+    return *result.Find("answer")->AsBool();
+  }
+
   PlanOrder OrderOf(const Job& job, const std::string& folder) const {
-    PlanOrder order = {.job = job, .run = *run_, .folder = folder};
+    PlanOrder order = {.job = job, .run = *run_, .followers = followers_, .folder = folder};
+    order.cluster = cluster_;
+    if (run_->cluster) order.cluster_name = run_->cluster_title;
     order.choices.open = open_;
     order.trial_share = job.train.Float("search_share");
     order.tunes_momentum = tunes_momentum_;
     order.tell = [run = run_](const std::string& text) {
-      if (PrintsForAll())
-        for (Observer* observer : run->observers) observer->Message(text);
+      for (Observer* observer : run->observers) observer->Message(text);
     };
     return order;
   }
@@ -111,7 +134,7 @@ class AutoPlanner : public Planner {
   void Replan(const EndEvent& end, Decision& decision) {
     const double since = end.seconds - std::exchange(planned_at_, end.seconds);
     const double budget = decision.job.train.Float("search_share") * since;
-    if ((open_.empty() && !tunes_momentum_) || budget < kLeastSearch) return;
+    if ((open_.empty() && !tunes_momentum_) || (!run_->cluster && budget < kLeastSearch)) return;
     began_ = Now();
     const TemporaryFolder trials("yoke-plan");
     const Job job = decision.job;
@@ -119,6 +142,7 @@ class AutoPlanner : public Planner {
     if (open_.empty()) {
       Take(TuneMomentum(job, {.data = *decision.data,
                               .run = *run_,
+                              .followers = followers_,
                               .from = end.run,
                               .folder = trials.path(),
                               .seconds = budget,
@@ -189,8 +213,11 @@ class AutoPlanner : public Planner {
   /// Of the job as it is.
   Trial FirstTrial(const PlanOrder& order, const DataSets& data, const Job& job,
                    const std::string& folder, double seconds) {
-    Trial trial =
-        RunTrial(job, {.data = data, .run = order.run, .folder = folder, .seconds = seconds});
+    Trial trial = RunTrial(job, {.data = data,
+                                 .run = order.run,
+                                 .followers = order.followers,
+                                 .folder = folder,
+                                 .seconds = seconds});
     trained_ += seconds;
     return trial;
   }
@@ -199,6 +226,7 @@ class AutoPlanner : public Planner {
   Trial Tune(const PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
     Trials trials = {.data = data,
                      .run = order.run,
+                     .followers = order.followers,
                      .folder = order.folder + "/rates",
                      .seconds = kTuningShare * LimitOf(decision.job),
                      .steps = TuningSteps(decision.job, data),
@@ -222,7 +250,6 @@ class AutoPlanner : public Planner {
     trials.from = decision.progress;
     Tuned tuned;
     if (tunes.rate) {
-      chose_rate_ = true;
       const bool range = decision.job.train.String("tuning") == "range";
       tuned = (range ? FindRateByRange : FindRate)(decision.job, trials);
       Take(tuned, "whose loss fell fastest", decision);
@@ -272,7 +299,7 @@ class AutoPlanner : public Planner {
     return std::llround(std::clamp(steps, 1.0, kMostTuningSteps));
   }
 
-  /// Without trials: for processes of a launcher, for times only, and for a number of steps.
+  /// Without trials: for times only, and for a number of steps.
   void Predict(PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
     if (tunes.any())
       decision.messages.push_back(
@@ -294,6 +321,8 @@ class AutoPlanner : public Planner {
 
   const ClusterFile* cluster_;
   const RunRequest* run_ = nullptr;
+  Job given_;  // with its open keys
+  const Followers* followers_ = nullptr;
   std::vector<std::string> open_;  // learning_rate apart
   std::optional<TemporaryFolder> folder_;
   double began_ = 0;

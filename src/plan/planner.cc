@@ -4,19 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "comm/launcher.h"
 #include "comm/threads.h"
 #include "kernels/threads.h"
 #include "plan/convolutions.h"
 #include "plan/machines.h"
 #include "plan/statistics.h"
 #include "tensor/devices.h"
-#include "train/checkpoint/rank_state.h"
 #include "train/replica.h"
 
 namespace yoke {
@@ -63,6 +60,7 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
       Search({.job = order.job,
               .data = data,
               .run = order.run,
+              .followers = order.followers,
               .machines = machines,
               .choices = order.choices,
               .noise_scale = noise,
@@ -78,30 +76,14 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
   return plan;
 }
 
-/// In a world of processes: all measure, and rank 0 searches by prediction.
-Plan PlanForProcesses(const PlanOrder& order, const DataSets& data) {
-  Plan plan;
-  order.launched->Run({.timeout = kTimeout}, [&](const Communicator& world) {
-    const bool leads = world.rank() == 0;
-    const std::vector<std::string> mine = PrecisionsOf(order.job, order.choices);
-    std::vector<std::string> precisions;  // rank 0's on all ranks, whose CPUs may differ
-    std::istringstream words(BroadcastText(world, fmt::format("{}", fmt::join(mine, " "))));
-    for (std::string word; words >> word;) precisions.push_back(word);
-    if (leads) order.tell("measuring the machines of these processes");
-    const auto machines =
-        MeasureMachines(order.job, *data.train, precisions, world, true, order.profile_seconds);
-    if (leads) plan = SearchOn(order, data, machines, "", 0);
-    const std::string text = BroadcastText(world, leads ? FormatPlan(plan, "rank 0") : "");
-    if (!leads) plan.keys = KeysOfPlan(ParseToml(text, "the plan"), "the plan");
-  });
-  return plan;
-}
-
 std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const DataSets& data) {
   std::map<std::string, ClusterFile> machines;
   const auto precisions = PrecisionsOf(order.job, order.choices);
-  order.tell(fmt::format("measuring this machine, about {:.0f} s",
+  order.tell(fmt::format("measuring {}, about {:.0f} s",
+                         order.followers ? "the machines of these processes" : "this machine",
                          order.profile_seconds * static_cast<double>(precisions.size())));
+  if (order.followers)
+    return order.followers->Measure(order.job, *data.train, precisions, order.profile_seconds);
   RunThreads({.ranks = static_cast<int>(order.job.cluster.Int("replicas")), .timeout = kTimeout},
              [&](const Communicator& world) {
                const auto found = MeasureMachines(order.job, *data.train, precisions, world, false,
@@ -146,7 +128,6 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
   if (order.cluster)
     return SearchOn(order, data, {{order.job.node.String("precision"), *order.cluster}}, from,
                     order.run.cluster ? order.trial_seconds : 0);
-  if (order.launched) return PlanForProcesses(order, data);
   return SearchOn(order, data, MeasureHere(order, data), from, order.trial_seconds);
 }
 
@@ -154,17 +135,22 @@ Plan MakePlan(const PlanOrder& order) {
   const double began = Now();
   const DataSets data = OpenData(order.job.data(), order.job.seed());
   MakeCandidates(order.job, order.choices);  // refused before anything is measured
-  PlanOrder tuned = order;
-  std::vector<std::string> notes;
-  if (!order.cluster && !order.launched)
-    for (const std::string& precision : PrecisionsOf(order.job, order.choices)) {
-      if (order.run.StopIsAsked()) break;
-      auto [keys, note] = FastestConvolutions(order.job, precision, *data.train);
-      if (!note.empty()) notes.push_back(note);
-      tuned.choices.of_precision[precision] = std::move(keys);
-    }
-  Plan plan = MeasureAndSearch(tuned, data, "");
-  plan.notes.insert(plan.notes.end(), notes.begin(), notes.end());
+  Plan plan;
+  WithFollowers(order.job, data, order.run, [&](const Followers* followers) {
+    PlanOrder its = order;
+    its.followers = followers;
+    std::vector<std::string> notes;
+    if (!order.cluster && !followers)
+      for (const std::string& precision : PrecisionsOf(order.job, order.choices)) {
+        if (order.run.StopIsAsked()) break;
+        auto [keys, note] = FastestConvolutions(order.job, precision, *data.train);
+        if (!note.empty()) notes.push_back(note);
+        its.choices.of_precision[precision] = std::move(keys);
+      }
+    plan = MeasureAndSearch(its, data, "");
+    plan.notes.insert(plan.notes.end(), notes.begin(), notes.end());
+    return Table();
+  });
   plan.seconds = Now() - began;
   return plan;
 }

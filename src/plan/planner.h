@@ -15,13 +15,13 @@ namespace yoke {
 
 struct PlanOrder {
   const Job& job;
-  const RunRequest& run;  ///< Stop signal.
+  const RunRequest& run;  ///< Stop signal, and the launcher's processes.
   Choices choices = {};
   const ClusterFile* cluster = nullptr;  ///< Null: this machine, or the launcher's world.
   std::string cluster_name = {};
-  MpiJob* launched = nullptr;  ///< Where a launcher started several processes: their job.
-  double profile_seconds = 3;  ///< For each precision.
-  double trial_seconds = 20;   ///< Of all trials; none with a cluster or a launcher.
+  const Followers* followers = nullptr;  ///< Where a launcher started several processes.
+  double profile_seconds = 3;            ///< For each precision.
+  double trial_seconds = 20;             ///< Of all trials; none with a cluster.
   /// As in SearchRequest, likewise the next.
   double trial_share = std::numeric_limits<double>::infinity();
   bool tunes_momentum = false;  ///< As in SearchRequest.
@@ -29,8 +29,8 @@ struct PlanOrder {
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };
 
-/// What `yoke plan` answers. Where a launcher started several processes all of them call it,
-/// and only rank 0's plan is whole: the others have its keys.
+/// What `yoke plan` answers. Where a launcher started several processes all of them call it, and
+/// only rank 0 gets the plan.
 Plan MakePlan(const PlanOrder& order);
 
 /// Measures the machines, unless `order` has a cluster, and searches. Trials continue the run

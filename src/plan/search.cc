@@ -177,6 +177,7 @@ class Choice {
       }
     Halve({.data = request_.data,
            .run = request_.run,
+           .followers = request_.followers,
            .from = request_.from,
            .folder = request_.folder,
            .seconds = seconds,
@@ -246,6 +247,7 @@ class Choice {
       const Tuned tuned =
           TuneMomentum(job, {.data = request_.data,
                              .run = request_.run,
+                             .followers = request_.followers,
                              .from = plan_.progress,
                              .folder = fmt::format("{}/momentum-{}", request_.folder, round),
                              .seconds = seconds,

@@ -137,16 +137,18 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
                fs::copy_options::recursive | fs::copy_options::copy_symlinks);
     }
     const Job its = TrialJob(request.steps > 0 ? Annealed(job, request) : job, request);
-    const EndEvent end = Train(its, {.run = request.folder,
-                                     .resume = !request.from.empty(),
-                                     .stop_signal = request.run.stop_signal,
-                                     .guard_lost = request.run.guard_lost,
-                                     .observers = {&curve},
-                                     .steps = request.steps,
-                                     .tell_each_step = request.steps > 0 || request.run.cluster,
-                                     .cluster = request.run.cluster,
-                                     .cluster_title = request.run.cluster_title,
-                                     .data = &data});
+    const RunRequest its_run = {.run = request.folder,
+                                .resume = !request.from.empty(),
+                                .stop_signal = request.run.stop_signal,
+                                .guard_lost = request.run.guard_lost,
+                                .observers = {&curve},
+                                .steps = request.steps,
+                                .tell_each_step = request.steps > 0 || request.run.cluster,
+                                .cluster = request.run.cluster,
+                                .cluster_title = request.run.cluster_title,
+                                .data = &data};
+    const EndEvent end =
+        request.followers ? request.followers->Train(its, its_run) : Train(its, its_run);
     if (end.reason == "diverged") trial.failure = end.sentence;
     trial.ended = end.reason == "finished";
     trial.seconds = end.virtual_seconds;

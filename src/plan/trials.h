@@ -6,16 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "plan/followers.h"
 #include "train/trainer.h"
 
 namespace yoke {
 
 struct TrialRequest {
   const DataSets& data;
-  const RunRequest& run;    ///< Stop signal and cluster.
-  std::string from = {};    ///< The run to continue; "": from the beginning.
-  std::string folder = {};  ///< The trial's own run: new, or `from`.
-  double seconds = 0;       ///< Of training.
+  const RunRequest& run;                 ///< Stop signal and cluster.
+  const Followers* followers = nullptr;  ///< Null: replicas are threads.
+  std::string from = {};                 ///< The run to continue; "": from the beginning.
+  std::string folder = {};               ///< The trial's own run: new, or `from`.
+  double seconds = 0;                    ///< Of training.
   /// Not 0: so many steps instead, so that losses do not depend on time, and not longer than
   /// `seconds` if that is not 0. The rate falls in the second half, because a high rate shows what
   /// it has learned only after it has fallen.
@@ -28,6 +30,7 @@ inline constexpr double kShortestTrial = 0.3;  ///< Seconds: some events of the 
 struct Trials {
   const DataSets& data;
   const RunRequest& run;
+  const Followers* followers = nullptr;
   std::string from = {};             ///< As in TrialRequest.
   std::string folder = {};           ///< For their runs: may be missing.
   double seconds = 0;                ///< Of all together, at least one of each.

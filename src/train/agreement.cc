@@ -166,6 +166,23 @@ Facts JobFacts(const Job& job) {
   return facts;
 }
 
+Job OnThisMachine(Value theirs, const Job& mine) {
+  std::set<std::string> keys = PathKeys();
+  keys.insert(std::begin(kOfMachine), std::end(kOfMachine));
+  theirs.Set("data", mine.data());
+  for (const std::string& key : keys) {
+    const size_t dot = key.find('.');
+    const std::string section = key.substr(0, dot), name = key.substr(dot + 1);
+    Value* theirs_section = theirs.Find(section);
+    const Value* own = mine.resolved.Find(section)->Find(name);
+    if (theirs_section && own)
+      theirs_section->Set(name, *own);
+    else if (theirs_section)
+      theirs_section->Erase(name);
+  }
+  return MakeJob(std::move(theirs), mine.name, "");
+}
+
 Facts DataFacts(const DataSets& data) {
   const auto size = [](const auto& reader) { return std::to_string(reader ? reader->Size() : 0); };
   Facts facts = {{"the number of training examples", size(data.train)},

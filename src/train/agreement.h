@@ -22,6 +22,10 @@ using Facts = std::vector<Fact>;
 /// limit for data, and convolution algorithms. A model's file is compared by its content.
 Facts JobFacts(const Job& job);
 
+/// Another rank's resolved job, as this machine's: keys that may differ between machines, which
+/// JobFacts leaves out, are those of `mine`.
+Job OnThisMachine(Value theirs, const Job& mine);
+
 /// Sizes, shapes, classes, normalization and checksums of the data.
 Facts DataFacts(const DataSets& data);
 

@@ -23,7 +23,6 @@ namespace yoke {
 namespace {
 
 constexpr double kSecondsBetweenStepEvents = 0.1;
-constexpr int kDivergedStatus = 3;
 
 class LeadingMember : public Leader {
  public:
@@ -56,7 +55,8 @@ class LeadingMember : public Leader {
     if (context_.pending) reason = Save(RunContext::PendingCheckpoint(*context_.pending));
     while (reason.empty()) reason = RunRound();
     EndEvent end = End(reason);
-    rounds_->Give({.kind = Order::kEnd, .exit_status = end.exit_status});
+    rounds_->Give(
+        {.kind = Order::kEnd, .exit_status = end.exit_status, .replans = end.reason == "replan"});
     Finish();
     return end;
   }
@@ -226,7 +226,7 @@ class LeadingMember : public Leader {
     std::string reason = watch_.ReachesTarget(watched)                     ? "target"
                          : position_.epoch >= cursor_.epochs() && measured ? "finished"
                                                                            : ReasonToStop();
-    if (reason.empty() && request_.pause_epochs > 0 &&
+    if (reason.empty() && request_.pause_epochs > 0 && context_.worlds == 1 &&
         position_.epoch - begun_epoch_ >= request_.pause_epochs)
       reason = "replan";
     const int64_t every = job_.checkpoint.Int("every_epochs");

@@ -121,6 +121,9 @@ EndEvent Member::Follow() {
         Finish();
         EndEvent end;
         end.exit_status = static_cast<int>(order.exit_status);
+        end.reason = order.replans != 0                   ? "replan"
+                     : end.exit_status == kDivergedStatus ? "diverged"
+                                                          : "";
         if (log_) log_->End(end.exit_status);
         return end;
       }

@@ -21,19 +21,18 @@ struct Decision {
   std::string plan = {};                      ///< The text of plan.toml, for the run's record.
   std::vector<std::string> messages = {};     ///< Sentences for the user.
   double seconds = 0;  ///< Of all trials, on a simulated cluster: its clock goes on from there.
+  int signal = 0;      ///< Not 0: this signal has ended the choice.
 };
-
-class MpiJob;
 
 class Planner {
  public:
   virtual ~Planner() = default;
   /// Chooses `job.open`. Where a launcher started several processes all of them call it, and get
-  /// the same; `launched` is their job, otherwise null.
-  virtual Decision Decide(const Job& job, const RunRequest& request, MpiJob* launched) = 0;
-  /// Asked when a run of `decision` has ended, or pauses after train.replan_epochs: whether it goes
-  /// on from its last checkpoint, with the job that `decision` has now. Not for processes of a
-  /// launcher, nor on a simulated cluster.
+  /// the same job; the rest of the decision is that of rank 0.
+  virtual Decision Decide(const Job& job, const RunRequest& request) = 0;
+  /// Asked when a run of `decision` has diverged, or pauses after train.replan_epochs: whether it
+  /// goes on from its last checkpoint, with the job that `decision` has now. All processes of a
+  /// launcher call it and get the same answer.
   virtual bool GoesOn(const EndEvent& /*end*/, Decision& /*decision*/) { return false; }
 };
 

@@ -42,9 +42,9 @@ struct RunContext {
 };
 
 /// Trains to the end. Only rank 0 calls the request's observers and writes the run; the others
-/// return only the exit status. `inside` is the rank's place among the ranks of this process. If
-/// another rank is lost and this one can continue, it throws RankLost and sets `survivor`; call it
-/// again with that in the smaller world.
+/// return only the exit status, and the reason if it is replan or diverged. `inside` is the rank's
+/// place among the ranks of this process. If another rank is lost and this one can continue, it
+/// throws RankLost and sets `survivor`; call it again with that in the smaller world.
 EndEvent TrainRank(const Job& job, const RunRequest& request, RunContext& context,
                    const Communicator& world, const LocalRank& inside,
                    std::optional<SurvivorState>& survivor);

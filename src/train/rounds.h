@@ -31,7 +31,8 @@ struct Order {
   Kind kind = kEnd;
   int64_t first = 0;
   int64_t last = 0;
-  int64_t exit_status = 0;  ///< With kEnd.
+  int64_t exit_status = 0;  ///< With kEnd, likewise the next.
+  int64_t replans = 0;      ///< 1: the run goes on when keys are chosen again.
 };
 
 /// The sums that each rank contributes to a meeting.

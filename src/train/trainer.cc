@@ -79,11 +79,14 @@ RunDirectory OpenUndecided(const Job& job, const RunRequest& request) {
   return RunDirectory::Create(request.run, open);
 }
 
-/// The end of a run that a signal stopped while its keys were being chosen.
-EndEvent StoppedUndecided(const std::string& run, const RunRequest& request) {
-  EndEvent end = {.run = run, .reason = "interrupted", .exit_status = 128 + *request.stop_signal};
+/// The end of a run that a signal stopped while its keys were being chosen. `run` as in
+/// TrainDecided.
+EndEvent StoppedUndecided(int signal, const RunDirectory* run, const RunRequest& request) {
+  EndEvent end = {.reason = "interrupted", .exit_status = 128 + signal};
+  if (!run) return end;
+  end.run = run->path();
   end.sentence =
-      fmt::format("stopped while it was choosing; continue with: yoke train --resume {}", run);
+      fmt::format("stopped while it was choosing; continue with: yoke train --resume {}", end.run);
   for (Observer* observer : request.observers) observer->End(end);
   return end;
 }
@@ -99,7 +102,7 @@ void LeadDecided(const Decision& decided, const RunRequest& request, RunDirector
 }
 
 /// Trains as processes of a launcher. If one is lost and the MPI supports it, the others continue.
-EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request, MpiJob* started) {
+EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request, RunDirectory* run) {
   const Job& given = decided.job;
   EndEvent end;
   Job job = given;
@@ -111,13 +114,13 @@ EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request, MpiJob
                           .stop = request.stop_signal};
   const Facts facts = JobFacts(given);
   std::optional<MpiJob> own;
-  MpiJob& mpi = started ? *started : own.emplace(ranks.timeout, ranks.stop);
+  MpiJob& mpi = request.launched ? *request.launched : own.emplace(ranks.timeout, ranks.stop);
   mpi.Run(ranks, [&](const Communicator& world) {
     const bool leads = world.rank() == 0;
     ++context.worlds;
     KeepPlace(world, survivor, [&] {
       CheckAgreement(world, facts, "all ranks need the same program, job file and options");
-      if (leads && !context.run) LeadDecided(decided, request, nullptr, context);
+      if (leads && !context.run) LeadDecided(decided, request, run, context);
       if (world.size() < job.cluster.Int("replicas"))
         job = SmallerJob(job, world.size(), context.messages);
       if (!leads) context.messages.clear();
@@ -128,6 +131,7 @@ EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request, MpiJob
         CheckAgreement(world, DataFacts(context.data), "all ranks must read the same data");
       });
       end = TrainRank(job, request, context, world, {}, survivor);
+      end.lost = mpi.size() - world.size();
     });
   });
   return end;
@@ -160,10 +164,10 @@ EndEvent TrainSimulated(const Job& job, const RunRequest& request, RunContext& c
 }
 
 /// `run`: what OpenUndecided has opened, or null.
-EndEvent TrainDecided(const Decision& decided, const RunRequest& request, MpiJob* started,
+EndEvent TrainDecided(const Decision& decided, const RunRequest& request,
                       RunDirectory* run = nullptr) {
   const Job& job = decided.job;
-  if (LaunchedByMpi() && !request.cluster) return TrainOverMpi(decided, request, started);
+  if (LaunchedByMpi() && !request.cluster) return TrainOverMpi(decided, request, run);
   const int ranks = static_cast<int>(job.cluster.Int("replicas"));
   RunContext context = {.worlds = 1};
   LeadDecided(decided, request, run, context);
@@ -196,46 +200,47 @@ EndEvent TrainDecided(const Decision& decided, const RunRequest& request, MpiJob
 }  // namespace
 
 EndEvent Train(const Job& job, const RunRequest& request) {
-  if (job.open.empty()) return TrainDecided({.job = job}, request, nullptr);
+  if (job.open.empty()) return TrainDecided({.job = job}, request);
   Require(request.planner, "{} = \"auto\": `yoke train` and `yoke simulate` choose it",
           job.open[0]);
   Require(!request.resume || !std::filesystem::exists(request.run + "/last"),
           "{} = \"auto\": a run that is resumed has chosen; name a new run, or a value",
           job.open[0]);
   std::optional<MpiJob> started;  // for the planner's worlds and the run's
+  RunRequest mine = request;
   if (LaunchedByMpi() && !request.cluster)
-    started.emplace(job.cluster.Float("timeout"), request.stop_signal);
-  MpiJob* const launched = started ? &*started : nullptr;
-  std::optional<RunDirectory> run;
-  if (!launched)
-    run.emplace(OpenUndecided(job, request));
-  else if (PrintsForAll())
-    RunDirectory::RequireNew(request.run);
+    mine.launched = &started.emplace(job.cluster.Float("timeout"), request.stop_signal);
+  std::optional<RunDirectory> run;  // on rank 0
+  if (request.cluster || PrintsForAll()) run.emplace(OpenUndecided(job, request));
   const double asked = Now();
   Decision decided = [&] {
     try {
-      return request.planner->Decide(job, request, launched);
+      return request.planner->Decide(job, mine);
     } catch (...) {
       if (run && !request.resume) run->Abandon();
       throw;
     }
   }();
-  if (run && request.StopIsAsked()) return StoppedUndecided(run->path(), request);
-  RunRequest with_data = request;
-  if (decided.data) with_data.data = decided.data.get();
-  with_data.time_used = request.cluster ? decided.seconds : Now() - asked;
-  if (launched) return TrainDecided(decided, with_data, launched);
-  if (request.cluster) return TrainDecided(decided, with_data, nullptr, &*run);
-  with_data.pause_epochs = job.train.Int("replan_epochs");
+  if (decided.signal != 0) return StoppedUndecided(decided.signal, run ? &*run : nullptr, request);
+  if (decided.data) mine.data = decided.data.get();
+  mine.pause_epochs = job.train.Int("replan_epochs");
+  if (request.cluster && request.cluster->failures.death && mine.pause_epochs > 0) {
+    mine.pause_epochs = 0;
+    decided.messages.emplace_back(
+        "train.replan_epochs has no effect on a cluster whose nodes fail");
+  }
+  mine.time_used = request.cluster ? decided.seconds : Now() - asked;
   for (;;) {
     const double began = Now();
-    EndEvent end = TrainDecided(decided, with_data, nullptr, run ? &*run : nullptr);
+    const EndEvent end = TrainDecided(decided, mine, run ? &*run : nullptr);
     run.reset();
-    with_data.time_used += Now() - began;
-    if (!request.planner->GoesOn(end, decided)) return end;
+    const bool pauses = end.reason == "replan" || end.reason == "diverged";
+    if (!pauses || end.lost > 0 || !request.planner->GoesOn(end, decided)) return end;
+    mine.time_used =
+        request.cluster ? end.virtual_seconds + decided.seconds : mine.time_used + Now() - began;
     decided.progress.clear();
-    with_data.run = end.run;
-    with_data.resume = true;
+    mine.run = end.run;
+    mine.resume = true;
   }
 }
 

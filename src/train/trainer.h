@@ -65,6 +65,8 @@ struct EpochEvent {
   std::vector<DeviceWork> node = {};  ///< So far, by device of rank 0's node, if it has several.
 };
 
+inline constexpr int kDivergedStatus = 3;  ///< The exit status of a run that diverged.
+
 struct EndEvent {
   std::string run;
   double seconds = 0;
@@ -79,7 +81,7 @@ struct EndEvent {
   std::vector<DeviceWork> node = {};
   double virtual_seconds = 0;  ///< On a simulated cluster: the whole run's.
   double cost = 0;             ///< Of a simulated cluster for this time; 0: no price is known.
-  int lost = 0;                ///< Nodes of a simulated cluster that failed during the run.
+  int lost = 0;  ///< Nodes of a simulated cluster that failed during the run, or ranks.
 };
 
 /// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called in order,
@@ -95,6 +97,7 @@ class Observer {
   virtual void End(const EndEvent&) {}
 };
 
+class MpiJob;     // comm/launcher.h
 class Planner;    // train/planner.h
 struct DataSets;  // data/reader.h
 
@@ -110,8 +113,9 @@ struct RunRequest {
   std::vector<Observer*> observers;
   int64_t steps = 0;            ///< Not 0: stop in order after this many steps.
   bool tell_each_step = false;  ///< Send a StepEvent after each of rank 0's steps.
-  int64_t pause_epochs = 0;     ///< Not 0: pause after this many epochs, with the reason "replan".
-  double time_used = 0;         ///< Seconds of train.time_limit that are over; virtual ones, too.
+  /// Not 0: pause after this many epochs, with the reason "replan", unless ranks were lost.
+  int64_t pause_epochs = 0;
+  double time_used = 0;  ///< Seconds of train.time_limit that are over; virtual ones, too.
   /// Not null: the replicas run in virtual time on this cluster, as many as the job says.
   const SimulatedRanks* cluster = nullptr;
   std::string cluster_title = {};
@@ -121,6 +125,9 @@ struct RunRequest {
 
   /// Of writing and reading checkpoints there; 0: they take no time.
   double checkpoint_bytes_per_second = 0;
+
+  /// The processes of the launcher, if it has started several and they are already connected.
+  MpiJob* launched = nullptr;
 
   Planner* planner = nullptr;      ///< For jobs that leave keys open.
   const DataSets* data = nullptr;  ///< Not null: the data, already read.

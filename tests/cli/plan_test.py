@@ -138,20 +138,33 @@ class PlanTest(ProgramTest):
                            "--run", "simulated").events()
         self.assertEqual((events[-1]["event"], events[-1]["reason"]), ("end", "finished"))
 
-    def test_under_a_launcher(self):
+    def launch(self, *words, ranks=2):
+        """What the program prints as so many processes of a launcher."""
         found = launchers.launchers()
         if not found:
             self.skipTest("no MPI")
-        name = sorted(found)[0]
-        done = launchers.run(self, name, 2, "plan", "tiny.toml", "--output", "plan.toml", "--only", "single,allreduce,easgd_sync3,f32")
+        done = launchers.run(self, sorted(found)[0], ranks, *words)
         self.assertEqual((done.code, done.told), (0, []), done.error)
-        self.assertEqual(done.out.count("planned for 2 replicas"), 1, done.out)
+        return done.out
+
+    def test_a_plan_under_a_launcher(self):
+        out = self.launch("plan", "tiny.toml", "--output", "plan.toml", "--only", "single,allreduce,easgd_sync3,f32", "--trial-seconds", 2)
+        self.assertEqual(out.count("planned for 2 replicas"), 1, out)
+        self.assertRegex(out, r"easgd_sync3.*: loss \S+ after")
         self.assertIn("[use]", self.read("plan.toml"))
-        done = launchers.run(self, name, 2, "train", "tiny.toml", "--plan", "plan.toml", "--run", "planned")
-        self.assertEqual((done.code, done.told), (0, []), done.error)
-        done = launchers.run(self, name, 2, "train", "tiny.toml", "--strategy", "auto", "--run", "auto")
-        self.assertEqual((done.code, done.told), (0, []), done.error)
-        self.assertIn("chosen = ", self.read("auto/plan.toml"))
+        self.launch("train", "tiny.toml", "--plan", "plan.toml", "--run", "planned")
+
+    def test_auto_under_a_launcher(self):
+        self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", ""))
+        out = self.launch("train", "tiny.toml", "--auto", "--run", "auto", ranks=3)
+        self.assertEqual(out.count("choosing took"), 1, out)
+        self.assertRegex(self.read("auto/job.toml"), r"learning_rate = 0\.\d+\n(.|\n)*cosine")
+        self.launch("train", "tiny.toml", "--run", "again", ranks=3)
+        self.launch("train", "--resume", "again", ranks=3)
+        words = ["--set", "train.epochs=100000", "--time-limit", "8s", "--set", "train.search_share=0.8", "--set", "train.replan_epochs=200"]
+        out = self.launch("train", "tiny.toml", "--strategy", "auto", "--set", "train.learning_rate=0.02", "--run", "long", *words)
+        self.assertIn("chosen = ", self.read("long/plan.toml"))
+        self.assertIn("what the job leaves open is chosen again", out)
 
     def test_mistakes(self):
         self.write("bad.toml", "[use]\nexecutor = \"single\"\n")

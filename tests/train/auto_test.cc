@@ -17,7 +17,7 @@ const Overrides kAuto = {{"node.executor", "auto"}, {"train.learning_rate", "aut
 /// Takes hogwild, and the progress of a run.
 class Stub : public Planner {
  public:
-  Decision Decide(const Job& job, const RunRequest& /*request*/, MpiJob* /*launched*/) override {
+  Decision Decide(const Job& job, const RunRequest& /*request*/) override {
     open = job.open;
     return {.job = WithKeys(job, {{"node.executor", "hogwild"}}),
             .progress = progress,
@@ -147,7 +147,7 @@ TEST_F(AutoTest, ItGoesOnAfterADivergence) {
     const std::string run = trained ? "from-progress" : "from-the-start";
     const EndEvent end =
         Train(open, {.run = Path(run), .observers = {&notes_}, .planner = &planner_});
-    EXPECT_EQ(planner_.ends, (std::vector<std::string>{"diverged", "finished"}));
+    EXPECT_EQ(planner_.ends, (std::vector<std::string>{"diverged"}));
     EXPECT_EQ(end.reason, "finished");
     EXPECT_EQ(end.exit_status, 0);
     EXPECT_EQ(end.step, 21);
@@ -162,7 +162,7 @@ TEST_F(AutoTest, ItChoosesAgain) {
   notes_ = {};
   const EndEvent end =
       Train(job, {.run = Path("run"), .observers = {&notes_}, .planner = &planner_});
-  EXPECT_EQ(planner_.ends, (std::vector<std::string>{"replan", "replan", "finished"}));
+  EXPECT_EQ(planner_.ends, (std::vector<std::string>{"replan", "replan"}));
   EXPECT_EQ(end.step, 35);
   EXPECT_EQ(notes_.start.epochs_done, 4);
   EXPECT_EQ(notes_.start.executor, "hogwild");  // single in the two epochs before
