@@ -12,6 +12,7 @@
 #include "plan/candidates.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/epoch_cursor.h"
+#include "train/files.h"
 #include "train/job/job.h"
 #include "train/replica.h"
 
@@ -130,6 +131,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
   DataSets data = request.data;
   data.test = data.validation = nullptr;
   Curve curve;
+  const ScratchFiles scratch;
   try {
     if (!request.from.empty() && request.from != request.folder) {
       fs::create_directories(fs::path(request.folder).parent_path());

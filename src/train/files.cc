@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -62,6 +63,10 @@ void WriteAll(int file, std::string_view bytes, const std::string& path) {
   }
 }
 
+std::atomic<int> scratch_files = 0;  // ScratchFiles that exist
+
+bool Synchronise(int file) { return scratch_files > 0 || fsync(file) == 0; }
+
 std::string FolderOf(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
   return folder.empty() ? "." : folder;
@@ -78,6 +83,9 @@ void Rename(const std::string& from, const std::string& to) {
 }
 
 }  // namespace
+
+ScratchFiles::ScratchFiles() { ++scratch_files; }
+ScratchFiles::~ScratchFiles() { --scratch_files; }
 
 std::string ReadWhole(const std::string& path) {
   File file(path, O_RDONLY);
@@ -120,10 +128,11 @@ void WriteDurably(const std::string& path, std::span<const std::string_view> pie
   File file(path, O_WRONLY | O_CREAT | O_TRUNC);
   if (file.number() < 0) Fail("write", path);
   for (std::string_view piece : pieces) WriteAll(file.number(), piece, path);
-  if (fsync(file.number()) != 0 || !file.Close()) Fail("write", path);
+  if (!Synchronise(file.number()) || !file.Close()) Fail("write", path);
 }
 
 void SyncFolder(const std::string& folder) {
+  if (scratch_files > 0) return;
   File file(folder, O_RDONLY | O_DIRECTORY);
   if (file.number() < 0 || fsync(file.number()) != 0) Fail("synchronise", folder);
 }
@@ -153,6 +162,11 @@ void ReplaceFolder(const std::string& from, const std::string& to) {
 
 void Checksum::Add(std::string_view piece) {
   while (!piece.empty()) {
+    for (; filled_ == 0 && piece.size() >= sizeof word_; piece.remove_prefix(sizeof word_)) {
+      uint64_t whole = 0;
+      std::memcpy(&whole, piece.data(), sizeof whole);
+      hash_ = Mixed(hash_, whole);
+    }
     const size_t take = std::min(piece.size(), sizeof word_ - filled_);
     std::memcpy(reinterpret_cast<char*>(&word_) + filled_, piece.data(), take);
     piece.remove_prefix(take);

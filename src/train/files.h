@@ -26,6 +26,16 @@ SharedBytes MapWhole(const std::string& path);
 /// Releases the pages of a part of mapped bytes; they are loaded again on use.
 void DropPages(std::string_view part);
 
+/// While one exists, the functions below do not wait for the disk: all files that this process
+/// writes may be lost with the machine.
+class ScratchFiles {
+ public:
+  ScratchFiles();
+  ~ScratchFiles();
+  ScratchFiles(const ScratchFiles&) = delete;
+  ScratchFiles& operator=(const ScratchFiles&) = delete;
+};
+
 /// Writes a new file and waits until it is on disk. Throws Error with the file and the reason (full
 /// disk).
 void WriteDurably(const std::string& path, std::string_view bytes);
