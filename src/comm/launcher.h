@@ -57,7 +57,8 @@ struct MpiRanks {
 /// UserError if the library for this launcher was not built. Call it at most once per process.
 void RunMpi(const MpiRanks& options, const std::function<void(const Communicator&)>& body);
 
-/// The same for several worlds, one after the other. The first MpiJob of a process starts MPI, and
+/// The same for several worlds, one after the other or one inside another: in the same order on all
+/// processes. The first MpiJob of a process starts MPI, and
 /// its destruction ends it.
 class MpiJob {
  public:

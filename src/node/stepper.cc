@@ -125,7 +125,10 @@ StepTime TimedSteps::Result() const {
 
 MeanSteps::MeanSteps(const ProfileRequest& request)
     : stepper_(request, request.executor, request.node, {&Cpu()}),
-      batches_(request, stepper_.step_examples()) {}
+      batches_(request, stepper_.step_examples()) {
+  constexpr int kWarmUp = 2;
+  Seconds(kWarmUp, [] {});
+}
 
 double MeanSteps::Seconds(int64_t steps, const std::function<void()>& after) {
   const double began = Now();

@@ -81,6 +81,7 @@ struct TimedSteps {
 /// Steps of the request's executor on the CPU with the job's batch. The request must outlive it.
 class MeanSteps {
  public:
+  /// Takes the first steps, which are slower.
   explicit MeanSteps(const ProfileRequest& request);
   /// The mean seconds of so many steps, each followed by after().
   double Seconds(int64_t steps, const std::function<void()>& after);

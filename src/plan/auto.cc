@@ -19,12 +19,12 @@
 #include "plan/tuning.h"
 #include "train/agreement.h"
 #include "train/human.h"
-#include "train/start_run.h"
 
 namespace yoke {
 namespace {
 
 constexpr double kLeastSearch = 4;     // seconds: a shorter search tells nothing
+constexpr double kLeastUpdates = 250;  // of a search in virtual time
 constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
 constexpr double kLongestProfile = 3;  // seconds
 constexpr double kForTrials = 0.7;     // of a search's time
@@ -56,18 +56,15 @@ class AutoPlanner : public Planner {
                          .momentum = std::erase(open_, kMomentum) > 0};
     chose_rate_ = tunes.rate;
     tunes_momentum_ = tunes.momentum;
-    RunContext context;
-    ReadData(given, run, context);
-    const auto data = std::make_shared<DataSets>(std::move(context.data));
-    Decision decision = {.job = WithKeys(given, {}), .data = data};
-    Lead(decision, [&] {
+    Decision decision = {.job = WithKeys(given, {})};
+    DecideTogether(decision, [&] {
       folder_.emplace("yoke-plan");
       PlanOrder order = OrderOf(decision.job, folder_->path());
       if (!order.choices.open.empty()) TakeFitting(order, decision);
       if (run.times_only || run.steps > 0)
-        Predict(order, *data, tunes, decision);
+        Predict(order, *run.data, tunes, decision);
       else
-        Choose(order, *data, tunes, decision);
+        Choose(order, *run.data, tunes, decision);
       if (run.StopIsAsked()) decision.signal = *run.stop_signal;
       if (run.cluster) decision.seconds = trained_;
       decision.messages.push_back(
@@ -82,7 +79,7 @@ class AutoPlanner : public Planner {
     decision.messages.clear();
     decision.plan.clear();
     decision.seconds = 0;
-    return Lead(decision, [&] {
+    return DecideTogether(decision, [&] {
       if (end.reason == "replan") {
         const double trained = trained_;
         Replan(end, decision);
@@ -102,18 +99,22 @@ class AutoPlanner : public Planner {
 
  private:
   /// Decides on rank 0 with `work`, whose answer is that of all processes, as is the job.
-  bool Lead(Decision& decision, const std::function<bool()>& work) {
-    const Value result = WithFollowers(given_, *decision.data, *run_, [&](const Followers* others) {
+  bool DecideTogether(Decision& decision, const std::function<bool()>& work) {
+    const Led led = WithFollowers(given_, *run_->data, *run_, [&](const Followers* others) {
       followers_ = others;
       const bool answer = work();
       return Table{{"answer", answer}, {"signal", decision.signal}, {"job", decision.job.resolved}};
     });
     followers_ = nullptr;
-    if (run_->launched && run_->launched->rank() > 0) {
-      decision.signal = static_cast<int>(*result.Find("signal")->AsInt());
-      decision.job = OnThisMachine(*result.Find("job"), given_);
+    if (led.signal != 0) {  // a run that goes on ends at once
+      decision.signal = led.signal;
+      return true;
     }
-    return *result.Find("answer")->AsBool();
+    if (run_->launched && run_->launched->rank() > 0) {
+      decision.signal = static_cast<int>(*led.result.Find("signal")->AsInt());
+      decision.job = OnThisMachine(*led.result.Find("job"), given_);
+    }
+    return *led.result.Find("answer")->AsBool();
   }
 
   PlanOrder OrderOf(const Job& job, const std::string& folder) const {
@@ -134,13 +135,16 @@ class AutoPlanner : public Planner {
   void Replan(const EndEvent& end, Decision& decision) {
     const double since = end.seconds - std::exchange(planned_at_, end.seconds);
     const double budget = decision.job.train.Float("search_share") * since;
-    if ((open_.empty() && !tunes_momentum_) || (!run_->cluster && budget < kLeastSearch)) return;
+    // In virtual time a search costs only itself: some updates of each trial.
+    const double least =
+        run_->cluster ? kLeastUpdates * end.seconds / double(end.step) : kLeastSearch;
+    if ((open_.empty() && !tunes_momentum_) || budget < least) return;
     began_ = Now();
     const TemporaryFolder trials("yoke-plan");
     const Job job = decision.job;
     PlanOrder order = OrderOf(job, trials.path());
     if (open_.empty()) {
-      Take(TuneMomentum(job, {.data = *decision.data,
+      Take(TuneMomentum(job, {.data = *run_->data,
                               .run = *run_,
                               .followers = followers_,
                               .from = end.run,
@@ -151,7 +155,7 @@ class AutoPlanner : public Planner {
       return;
     }
     Spend(budget, order);
-    Take(MeasureAndSearch(order, *decision.data, end.run), decision);
+    Take(MeasureAndSearch(order, *run_->data, end.run), decision);
   }
 
   static void Spend(double budget, PlanOrder& order) {

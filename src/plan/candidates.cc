@@ -23,14 +23,17 @@ struct Variant {
   Overrides keys;
 };
 
-/// A part as it is, and with each combination of values that its keys say to try.
+/// A part as it is, and with each combination of values that its keys say to try. `own`: its keys
+/// in the job; those that are missing have their defaults.
 std::vector<Variant> VariantsOf(const std::string& section, const std::string& part,
-                                const std::vector<OptionSpec>& options) {
+                                const std::vector<OptionSpec>& options, const Value& own) {
   std::vector<Variant> variants = {{.part = part, .text = "", .keys = {}}};
   for (const OptionSpec& option : options) {
     const std::vector<Variant> before = variants;
+    const Value* given = own.Find(option.name);
+    const Value& current = given ? *given : option.fallback;
     for (const Value& value : option.tries)
-      if (value != option.fallback)
+      if (value != current)
         for (Variant one : before) {
           const std::string text = FormatValue(value);
           one.text += fmt::format("{}{}={}", one.text.empty() ? "" : " ", option.name, text);
@@ -50,7 +53,7 @@ std::vector<Variant> PartsOf(const std::vector<Entry>& entries, const std::strin
   for (const Entry& entry : entries) {
     if (entry.name != own && !open) continue;
     std::vector<Variant> variants =
-        open ? VariantsOf(section, entry.name, entry.options)
+        open ? VariantsOf(section, entry.name, entry.options, {})
              : std::vector<Variant>{{.part = own, .text = "", .keys = {}}};
     for (Variant& variant : variants) {
       if (entry.name != own)
@@ -65,15 +68,8 @@ std::vector<Variant> PartsOf(const std::vector<Entry>& entries, const std::strin
 std::vector<Variant> ModelsOf(const Job& job, bool vary) {
   const Value* name = job.model().Find("name");
   if (!name || !vary) return {{.part = "", .text = "", .keys = {}}};
-  const ModelEntry& entry = FindEntry(models(), "model", *name->AsString());
-  std::vector<Variant> variants = VariantsOf("model", "", entry.options);
-  std::erase_if(variants, [&](const Variant& variant) {  // what the job already has
-    return std::ranges::any_of(variant.keys, [&](const Override& key) {
-      const Value* own = job.model().Find(key.key.substr(key.key.find('.') + 1));
-      return own && FormatValue(*own) == key.value;
-    });
-  });
-  return variants;
+  return VariantsOf("model", "", FindEntry(models(), "model", *name->AsString()).options,
+                    job.model());
 }
 
 std::string NameOf(const Candidate& candidate, const std::vector<std::string>& texts,
@@ -97,7 +93,7 @@ std::string Refusal(const Job& job, const Candidate& candidate) {
     if (executor.in_place && !strategy.in_place)
       return fmt::format("strategy {} needs each step's gradient, and executor {} updates in place",
                          strategy.name, executor.name);
-    RolesIn(strategy, its.cluster, static_cast<int>(its.cluster.Int("replicas")));
+    RolesOf(its);
     return "";
   } catch (const UserError& refused) {
     return refused.what();

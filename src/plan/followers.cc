@@ -1,6 +1,8 @@
 // Followers: orders of rank 0, each a TOML text.
 #include "plan/followers.h"
 
+#include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/check.h"
@@ -22,12 +24,28 @@ void Give(const Communicator& world, const char* kind, Table order) {
   BroadcastText(world, FormatToml(Value(std::move(order))));
 }
 
-/// The same on all processes, where some may have left the training with an error.
+/// Ends the work of WithFollowers, which trials do not take for a failure of their own.
+struct WorkEnds {
+  int signal = 0;
+  std::exception_ptr failure = {};
+};
+
+/// Runs work() with all processes of the outer world.
+template <typename Work>
+void InOuterWorld(const Work& work) {
+  try {
+    work();
+  } catch (const Error&) {
+    throw WorkEnds{.failure = std::current_exception()};
+  }
+}
+
+/// Train. After an error all processes meet, so that a lost one is noticed.
 EndEvent TrainTogether(const Communicator& world, const Job& job, const RunRequest& request) {
   try {
     return Train(job, request);
   } catch (const Error&) {
-    world.Barrier();  // fails where a process is lost
+    InOuterWorld([&] { world.Barrier(); });
     throw;
   }
 }
@@ -46,16 +64,18 @@ void TrainAlong(const Communicator& world, const Job& job, const Value& order, c
                    .launched = run.launched,
                    .data = &its});
   } catch (const WorldError&) {  // rank 0 has it, too
+  } catch (const WorkEnds& lost) {
+    std::rethrow_exception(lost.failure);
   }
 }
 
-/// Does what rank 0 asks; returns what its work has returned.
+/// Does what rank 0 asks; returns its last order.
 Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
              const RunRequest& run) {
   for (;;) {
     const Value order = ParseToml(BroadcastText(world, ""), "rank 0's order");
     const std::string& kind = *order.Find("kind")->AsString();
-    if (kind == kEnd) return *order.Find("result");
+    if (kind == kEnd) return order;
     const Job job = OnThisMachine(*order.Find("job"), mine);
     if (kind == kTrain) {
       TrainAlong(world, job, order, data, run);
@@ -71,13 +91,18 @@ Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
 }  // namespace
 
 EndEvent Followers::Train(const Job& job, RunRequest request) const {
-  Give(world_, kTrain,
-       {{"run", request.run},
-        {"resume", request.resume},
-        {"steps", request.steps},
-        {"job", job.resolved}});
+  InOuterWorld([&] {
+    Give(world_, kTrain,
+         {{"run", request.run},
+          {"resume", request.resume},
+          {"steps", request.steps},
+          {"job", job.resolved}});
+  });
   request.launched = &launched_;
-  return TrainTogether(world_, job, request);
+  EndEvent end = TrainTogether(world_, job, request);
+  if (end.reason == "interrupted" && !request.StopIsAsked())
+    throw WorkEnds{.signal = end.exit_status - 128};
+  return end;
 }
 
 std::map<std::string, ClusterFile> Followers::Measure(const Job& job, const Reader& data,
@@ -90,20 +115,28 @@ std::map<std::string, ClusterFile> Followers::Measure(const Job& job, const Read
   return MeasureMachines(job, data, precisions, world_, true, seconds);
 }
 
-Value WithFollowers(const Job& mine, const DataSets& data, const RunRequest& run,
-                    const std::function<Value(const Followers*)>& work) {
-  if (!run.launched) return work(nullptr);
-  Value result;
-  run.launched->Run({.timeout = kTimeout, .stop = run.stop_signal}, [&](const Communicator& world) {
+Led WithFollowers(const Job& mine, const DataSets& data, const RunRequest& run,
+                  const std::function<Value(const Followers*)>& work) {
+  if (!run.launched) return {.result = work(nullptr)};
+  Led led;
+  const double timeout = std::max(kTimeout, mine.cluster.Float("timeout"));
+  run.launched->Run({.timeout = timeout}, [&](const Communicator& world) {
+    CheckAgreement(world, JobFacts(mine), "all ranks need the same program, job file and options");
     if (world.rank() > 0) {
-      result = Follow(world, mine, data, run);
+      const Value end = Follow(world, mine, data, run);
+      led = {*end.Find("result"), static_cast<int>(*end.Find("signal")->AsInt())};
       return;
     }
     const Followers followers(world, *run.launched);
-    result = work(&followers);
-    Give(world, kEnd, {{"result", result}});
+    try {
+      led.result = work(&followers);
+    } catch (const WorkEnds& end) {
+      if (end.failure) std::rethrow_exception(end.failure);
+      led = {Table(), end.signal};
+    }
+    Give(world, kEnd, {{"result", led.result}, {"signal", led.signal}});
   });
-  return result;
+  return led;
 }
 
 }  // namespace yoke

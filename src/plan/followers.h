@@ -17,7 +17,8 @@ class Followers {
   /// `world`: all processes of `launched`. Both must outlive it.
   Followers(const Communicator& world, MpiJob& launched) : world_(world), launched_(launched) {}
 
-  /// Like Train, on all processes: each is a replica.
+  /// Like Train, on all processes: each is a replica. Where a signal to another process stops it,
+  /// or a process is lost, it ends the work of WithFollowers.
   EndEvent Train(const Job& job, RunRequest request) const;
   /// Like MeasureMachines.
   std::map<std::string, ClusterFile> Measure(const Job& job, const Reader& data,
@@ -29,10 +30,15 @@ class Followers {
   MpiJob& launched_;
 };
 
+struct Led {
+  Value result;    ///< What the work has returned.
+  int signal = 0;  ///< Not 0: a signal to another process than rank 0 has ended it.
+};
+
 /// Runs work() on rank 0 of the run's launcher, while the other processes do what it asks of them.
-/// Returns what it returns, on all processes. If it throws, all throw. Without a launcher it gets
-/// no followers: null. `mine`: the job of this process.
-Value WithFollowers(const Job& mine, const DataSets& data, const RunRequest& run,
-                    const std::function<Value(const Followers*)>& work);
+/// Returns the same on all processes. If it throws, or the jobs of the processes differ, all throw.
+/// Without a launcher it gets no followers: null. `mine`: the job of this process.
+Led WithFollowers(const Job& mine, const DataSets& data, const RunRequest& run,
+                  const std::function<Value(const Followers*)>& work);
 
 }  // namespace yoke

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "comm/launcher.h"
 #include "comm/threads.h"
 #include "kernels/threads.h"
 #include "plan/convolutions.h"
@@ -136,7 +137,7 @@ Plan MakePlan(const PlanOrder& order) {
   const DataSets data = OpenData(order.job.data(), order.job.seed());
   MakeCandidates(order.job, order.choices);  // refused before anything is measured
   Plan plan;
-  WithFollowers(order.job, data, order.run, [&](const Followers* followers) {
+  const Led led = WithFollowers(order.job, data, order.run, [&](const Followers* followers) {
     PlanOrder its = order;
     its.followers = followers;
     std::vector<std::string> notes;
@@ -151,6 +152,8 @@ Plan MakePlan(const PlanOrder& order) {
     plan.notes.insert(plan.notes.end(), notes.begin(), notes.end());
     return Table();
   });
+  if (led.signal != 0)
+    throw WorldError("a signal has stopped another rank", 128 + led.signal, PrintsForAll());
   plan.seconds = Now() - began;
   return plan;
 }

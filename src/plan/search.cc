@@ -292,9 +292,7 @@ class Choice {
 
   double ExamplesPerUpdate(const Candidate& one) const {
     const Job job = JobOf(request_.job, one);
-    const Roles roles =
-        RolesIn(StrategyOf(job), job.cluster, static_cast<int>(job.cluster.Int("replicas")));
-    return static_cast<double>(job.train.Int("batch")) * roles.workers;
+    return static_cast<double>(job.train.Int("batch")) * RolesOf(job).workers;
   }
 
   /// Takes the best, or the default if that gains little; drops the others.

@@ -25,7 +25,7 @@ double MeasurePolling(const Communicator& world, const MessageStream& stream, do
 /// How many times as long the steps of a machine's replicas take where all share its cores and meet
 /// after each step, as they would if turns and meetings cost nothing: at least 1. `steps` measures
 /// the mean seconds of a number of steps, the same on all ranks, and calls its argument after each.
-/// The first `at_once` ranks call it twice: alone, and beside all. All ranks of the machine call
+/// It runs twice on the first `at_once` ranks: alone, and beside all. All ranks of the machine call
 /// this.
 double MeasureCrowding(const Communicator& machine, int at_once,
                        const std::function<double(const std::function<void()>&)>& steps);

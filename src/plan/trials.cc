@@ -118,8 +118,7 @@ double RecentLoss(const std::vector<LossPoint>& curve, size_t at) {
 }  // namespace
 
 double StepsPerEpoch(const Job& job, const DataSets& data) {
-  const Roles roles =
-      RolesIn(StrategyOf(job), job.cluster, static_cast<int>(job.cluster.Int("replicas")));
+  const Roles roles = RolesOf(job);
   const int64_t step = StepExamplesOf(job, data.train->Size() / roles.workers);
   return std::ceil(static_cast<double>(data.train->Size()) /
                    static_cast<double>(step * roles.team));

@@ -27,7 +27,7 @@ namespace {
 
 constexpr double kForPolling = 0.15;   // of the time for computing
 constexpr double kForCrowding = 0.15;  // likewise, each time that steps are measured
-constexpr int64_t kFewSteps = 10, kManySteps = 1000;
+constexpr int64_t kFewSteps = 3, kManySteps = 1000;
 constexpr double kShortestPause = 2e-3;  // seconds between messages, so that busy ranks keep up
 
 std::vector<std::string> GatherTexts(const Communicator& world, const std::string& mine) {

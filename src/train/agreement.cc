@@ -163,6 +163,8 @@ Facts JobFacts(const Job& job) {
   Facts facts = {{"the version of yoke", fmt::format("{} ({})", Version(), Commit())}};
   Flatten("", job.resolved, facts);
   ResolvePathFacts(job, facts);
+  for (Fact& fact : facts)
+    if (std::ranges::count(job.open, fact.name) > 0) fact.value = "auto";
   return facts;
 }
 
@@ -170,7 +172,7 @@ Job OnThisMachine(Value theirs, const Job& mine) {
   std::set<std::string> keys = PathKeys();
   keys.insert(std::begin(kOfMachine), std::end(kOfMachine));
   theirs.Set("data", mine.data());
-  for (const std::string& key : keys) {
+  for (const std::string& key : keys) {  // the model's and the node's
     const size_t dot = key.find('.');
     const std::string section = key.substr(0, dot), name = key.substr(dot + 1);
     Value* theirs_section = theirs.Find(section);

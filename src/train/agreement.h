@@ -19,7 +19,8 @@ using Facts = std::vector<Fact>;
 
 /// The program's version and commit, and the keys of the job. Keys that may differ between machines
 /// are left out: paths of data (the data are compared instead), threads and pinning, the memory
-/// limit for data, and convolution algorithms. A model's file is compared by its content.
+/// limit for data, and convolution algorithms. Open keys are "auto". A model's file is compared by
+/// its content.
 Facts JobFacts(const Job& job);
 
 /// Another rank's resolved job, as this machine's: keys that may differ between machines, which

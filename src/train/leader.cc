@@ -159,15 +159,6 @@ class LeadingMember : public Leader {
     return cursor_.EpochIsOver() ? FinishEpoch(RecentLoss(all_totals)) : BetweenSteps();
   }
 
-  static double RecentLoss(const std::vector<StepTotals>& all_totals) {
-    double logs = 0, steps = 0;
-    for (const StepTotals& totals : all_totals) {
-      logs += totals.recent_log * static_cast<double>(totals.recent);
-      steps += static_cast<double>(totals.recent);
-    }
-    return steps > 0 ? std::exp(logs / steps) : 0;
-  }
-
   /// A checkpoint due by steps ends a round, and so does the limit of steps.
   int64_t LastStepOfRound() const {
     const int64_t every = job_.checkpoint.Int("every_steps");

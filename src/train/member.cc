@@ -119,7 +119,7 @@ EndEvent Member::Follow() {
         break;
       case Order::kEnd: {
         Finish();
-        EndEvent end;
+        EndEvent end = {.run = context_.folder};
         end.exit_status = static_cast<int>(order.exit_status);
         end.reason = order.replans != 0                   ? "replan"
                      : end.exit_status == kDivergedStatus ? "diverged"

@@ -2,7 +2,6 @@
 // trains to find out.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,9 +16,8 @@ struct Decision {
   /// A run with steps of this job, to continue; "": there is none. The planner removes it when it
   /// ends.
   std::string progress = {};
-  std::shared_ptr<const DataSets> data = {};  ///< What it has read; null: nothing.
-  std::string plan = {};                      ///< The text of plan.toml, for the run's record.
-  std::vector<std::string> messages = {};     ///< Sentences for the user.
+  std::string plan = {};                   ///< The text of plan.toml, for the run's record.
+  std::vector<std::string> messages = {};  ///< Sentences for the user.
   double seconds = 0;  ///< Of all trials, on a simulated cluster: its clock goes on from there.
   int signal = 0;      ///< Not 0: this signal has ended the choice.
 };
@@ -27,8 +25,8 @@ struct Decision {
 class Planner {
  public:
   virtual ~Planner() = default;
-  /// Chooses `job.open`. Where a launcher started several processes all of them call it, and get
-  /// the same job; the rest of the decision is that of rank 0.
+  /// Chooses `job.open`; `request` has the data. Where a launcher started several processes all of
+  /// them call it, and get the same job; the rest of the decision is that of rank 0.
   virtual Decision Decide(const Job& job, const RunRequest& request) = 0;
   /// Asked when a run of `decision` has diverged, or pauses after train.replan_epochs: whether it
   /// goes on from its last checkpoint, with the job that `decision` has now. All processes of a

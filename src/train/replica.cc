@@ -44,6 +44,10 @@ const StrategyEntry& StrategyOf(const Job& job) {
   return FindEntry(strategies(), "strategy", job.cluster.String("strategy"));
 }
 
+Roles RolesOf(const Job& job) {
+  return RolesIn(StrategyOf(job), job.cluster, static_cast<int>(job.cluster.Int("replicas")));
+}
+
 std::unique_ptr<UpdateRule> RuleOf(const Job& job) {
   auto rule = FindEntry(rules(), "rule", job.train.String("rule")).make(job.train);
   if (!StrategyOf(job).forces_momentum || !rule->StateNames().empty()) return rule;

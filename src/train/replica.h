@@ -26,6 +26,8 @@ namespace yoke {
 ModelTask TaskOf(const DataInfo& data);
 /// [cluster] strategy.
 const StrategyEntry& StrategyOf(const Job& job);
+/// Of the job's replicas. Throws UserError if they do not fit the strategy.
+Roles RolesOf(const Job& job);
 /// [train] rule, or momentum in its place if it is stateless and the strategy forces momentum.
 std::unique_ptr<UpdateRule> RuleOf(const Job& job);
 /// [node] precision.

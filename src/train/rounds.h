@@ -49,6 +49,9 @@ struct StepTotals {
   int64_t dealt = 0;           ///< On rank 0: the start of the next round.
 };
 
+/// The loss of the last steps of all ranks; 0: there were none.
+double RecentLoss(const std::vector<StepTotals>& all_totals);
+
 class Rounds {
  public:
   struct Settings {

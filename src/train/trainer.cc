@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -210,19 +211,26 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   RunRequest mine = request;
   if (LaunchedByMpi() && !request.cluster)
     mine.launched = &started.emplace(job.cluster.Float("timeout"), request.stop_signal);
-  std::optional<RunDirectory> run;  // on rank 0
-  if (request.cluster || PrintsForAll()) run.emplace(OpenUndecided(job, request));
+  RunContext undecided = {.began = request.resume};  // its run is on rank 0
+  std::optional<RunDirectory>& run = undecided.run;
   const double asked = Now();
-  Decision decided = [&] {
-    try {
-      return request.planner->Decide(job, mine);
-    } catch (...) {
-      if (run && !request.resume) run->Abandon();
-      throw;
-    }
-  }();
+  Decision decided;
+  try {
+    if (request.cluster || PrintsForAll()) run.emplace(OpenUndecided(job, request));
+    ReadData(job, request, undecided);
+    mine.data = &undecided.data;
+    decided = request.planner->Decide(job, mine);
+  } catch (const WorldError&) {  // all ranks have it
+    if (run && !request.resume) run->Abandon();
+    throw;
+  } catch (...) {
+    if (run && !request.resume) run->Abandon();
+    const auto why = std::current_exception();
+    if (mine.launched)  // the others meet it in the planner's world
+      mine.launched->Run({}, [&](const Communicator&) { std::rethrow_exception(why); });
+    throw;
+  }
   if (decided.signal != 0) return StoppedUndecided(decided.signal, run ? &*run : nullptr, request);
-  if (decided.data) mine.data = decided.data.get();
   mine.pause_epochs = job.train.Int("replan_epochs");
   if (request.cluster && request.cluster->failures.death && mine.pause_epochs > 0) {
     mine.pause_epochs = 0;

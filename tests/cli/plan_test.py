@@ -1,4 +1,5 @@
 """yoke plan: what it prints and writes, training with its file and with keys that are auto, under a launcher, and mistakes."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -169,6 +170,40 @@ class PlanTest(ProgramTest):
         out = self.launch("train", "tiny.toml", "--strategy", "auto", "--run", "again", "--set", "train.epochs=6", "--set", "train.replan_epochs=2")
         self.assertEqual(out.count("what the job leaves open is chosen again"), 2, out)
         self.assertIn("finished after 6 epochs", out)
+
+    def refused(self, run, told, **environment):
+        """A job without a rate under the first launcher: one rank says why it does not begin, and leaves no run."""
+        done = launchers.run(self, sorted(launchers.launchers())[0], 2, "train", "tiny.toml", "--run", run, **environment)
+        self.assertEqual((done.code, len(done.told)), (2, 1), done.error)
+        self.assertIn(told, done.told[0])
+        self.assertLess(done.seconds, 20)
+        self.assertFalse(os.path.exists(self.path(run + "/lock")))
+
+    def test_mistakes_under_a_launcher(self):
+        self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", ""))
+        self.launch("train", "tiny.toml", "--run", "done")
+        os.mkdir(self.path("full"))
+        self.write("full/notes.txt", "")
+        self.refused("full", "full holds other files")
+        self.refused("r", "rank 1 has train.epochs = 9, but rank 0 has 2", RANK_1="--set train.epochs=9")
+        self.refused("r", "rank 1 has train.learning_rate = 0.5, but rank 0 has auto", RANK_1="--set train.learning_rate=0.5")
+
+    def test_a_signal_to_one_rank_that_chooses(self):
+        self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", "").replace("train_size = 300", "train_size = 30000"))
+        for rank in ("0", "1"):
+            found = sorted(launchers.launchers())[:1] or self.skipTest("no MPI")
+            process = launchers.start(self, found[0], 2, "train", "tiny.toml", "--run", "stopped" + rank)
+            self.assertIn("learning rate", process.stdout.readline())  # its first trial has ended
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as names, open(f"/proc/{pid}/comm") as name:
+                    variables = names.read().split(b"\0")
+                    of_rank = any(f"{key}={rank}".encode() in variables for key in ("OMPI_COMM_WORLD_RANK", "PMI_RANK"))
+                    if of_rank and name.read() == "yoke\n" and os.readlink(f"/proc/{pid}/cwd") == os.path.realpath(self.folder):
+                        os.kill(int(pid), signal.SIGTERM)
+            launchers.finish(process)
+            self.assertNotEqual(process.returncode, 0)
+            self.assertIn('learning_rate = "auto"', self.read(f"stopped{rank}/job.toml"))
+            self.launch("train", "--resume", "stopped" + rank)
 
     def test_mistakes(self):
         self.write("bad.toml", "[use]\nexecutor = \"single\"\n")

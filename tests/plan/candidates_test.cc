@@ -100,6 +100,10 @@ TEST(Candidates, AModelsKeysAreTriedWhereTheJobHasOthers) {
   EXPECT_LT(MakeCandidates(job, {.open = OpenKeys()}).size(), all.size());
   EXPECT_EQ(*JobOf(job, Named(all, "single output=\"lsh\", f32")).model().Find("output"),
             Value("lsh"));
+  const Job hashed = WithKeys(job, {{"model.output", "lsh"}});
+  const auto others = MakeCandidates(hashed, {.open = OpenKeys(), .models = true});
+  EXPECT_EQ(*JobOf(hashed, Named(others, "single output=\"dense\", f32")).model().Find("output"),
+            Value("dense"));
 }
 
 TEST(Candidates, OnlyAndWithout) {

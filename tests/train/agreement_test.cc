@@ -183,6 +183,25 @@ TEST_F(AgreementTest, OfALongValueTheBeginningAndAChecksumAreShown) {
   EXPECT_LT(said.size(), 200U);
 }
 
+TEST_F(AgreementTest, OpenKeysAreAuto) {
+  const Job open = Load({{"train.learning_rate", "auto"}});
+  EXPECT_THAT(Said(1, JobFacts(open), JobFacts(Load())),
+              HasSubstr("rank 1 has train.learning_rate = 0.02, but rank 0 has auto"));
+}
+
+TEST_F(AgreementTest, AnothersJobHasTheKeysOfThisMachine) {
+  const Job mine = Load({{"node.threads", "1"}});
+  const Job theirs = Load({{"data.train", "/elsewhere/train.txt"},
+                           {"node.threads", "2"},
+                           {"train.learning_rate", "0.5"},
+                           {"cluster.strategy", "easgd_sync3"}});
+  const Job job = OnThisMachine(theirs.resolved, mine);
+  EXPECT_EQ(job.data(), mine.data());
+  EXPECT_EQ(job.node.Int("threads"), 1);
+  EXPECT_EQ(job.train.Float("learning_rate"), 0.5);
+  EXPECT_EQ(job.cluster.String("strategy"), "easgd_sync3");
+}
+
 TEST_F(AgreementTest, EqualFactsCostOneSmallExchange) {
   const Facts facts = JobFacts(Load());
   RunThreads({.ranks = 3}, [&](const Communicator& world) {

@@ -21,7 +21,6 @@ class Stub : public Planner {
     open = job.open;
     return {.job = WithKeys(job, {{"node.executor", "hogwild"}}),
             .progress = progress,
-            .data = std::make_shared<DataSets>(OpenData(job.data(), job.seed())),
             .plan = "chosen = \"hogwild\"\n",
             .messages = {"hogwild is a guess"}};
   }

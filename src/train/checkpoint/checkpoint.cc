@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/thread.h"
 #include "comm/lost.h"
 #include "train/files.h"
 
@@ -117,15 +118,26 @@ std::string OwnFile(int rank) { return fmt::format("/replica-{}.safetensors", ra
 
 void WriteParts(const std::string& folder, const CheckpointParts& parts) {
   fs::create_directories(folder);
-  std::future<std::string> model = std::async([&] {  // two files at once: their checksums take time
-    return WriteSafetensors(folder + kModel, ModelTensors(parts.layout, parts.values));
-  });
+  std::future<std::string> model;  // beside the other file: checksums take time
+  {
+    const std::lock_guard lock(StartingThreads());
+    model = std::async([&] {
+      return WriteSafetensors(folder + kModel, ModelTensors(parts.layout, parts.values));
+    });
+  }
   HostCopies copies;
-  const std::string optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts, copies));
+  std::string optimizer;
+  try {
+    optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts, copies));
+  } catch (const Error&) {
+    model.get();  // if both fail, this one tells why
+    throw;
+  }
+  const std::string model_sum = model.get();
   CheckpointHeader header = parts.header;
   for (int rank = 0; rank < parts.replicas; ++rank)
     header.replicas.push_back(WriteSafetensors(folder + OwnFile(rank), parts.own(rank)));
-  WriteDurably(folder + kHeaderFile, EncodeHeader(header, model.get(), optimizer));
+  WriteDurably(folder + kHeaderFile, EncodeHeader(header, model_sum, optimizer));
   SyncFolder(folder);
 }
 

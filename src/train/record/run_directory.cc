@@ -131,10 +131,6 @@ RunDirectory::~RunDirectory() {
   if (lock_ >= 0) close(lock_);
 }
 
-void RunDirectory::RequireNew(const std::string& path) {
-  if (!path.empty() && fs::exists(path)) RequireFree(path);
-}
-
 RunDirectory RunDirectory::Create(const std::string& path, const Job& job) {
   Require(IsPlain(path),
           "the run directory '{}' has a control character or is not UTF-8; expected a plain name",

@@ -16,8 +16,6 @@ class RunDirectory {
   /// folder). Writes the resolved job to job.toml. Throws UserError when the folder holds a run or
   /// other files, when another process writes it, or when its name is not plain text.
   static RunDirectory Create(const std::string& path, const Job& job);
-  /// Throws UserError if Create would refuse the path.
-  static void RequireNew(const std::string& path);
   /// Opens the existing run at `path` without changing its files. Throws UserError if there is
   /// none, or another process writes it.
   static RunDirectory Resume(const std::string& path);
