@@ -204,6 +204,21 @@ class Subject {
             .seed = job_.seed(),
             .seconds = seconds};
   }
+  MachineProfile Measure(double seconds) const {
+    const Binding binding(threads_);
+    return MeasureMachine(In(seconds));
+  }
+  /// All ranks of the machine call it. `step`: seconds of a step.
+  double Crowding(const Communicator& machine, int at_once, double step, double seconds) const {
+    if (machine.size() == 1) return 1;
+    const Binding binding(threads_);
+    const ProfileRequest request = In(seconds);
+    MeanSteps steps(request);
+    const auto count =
+        std::clamp<int64_t>(std::llround(kForCrowding * seconds / step), kFewSteps, kManySteps);
+    return MeasureCrowding(machine, at_once,
+                           [&](const auto& meet) { return steps.Seconds(count, meet); });
+  }
 
  private:
   Job job_;
@@ -244,11 +259,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   const NetworkProbe probe = ProbeFor(graph, batch);
   const Communicator computing = world.Split(computes ? 0 : 1, world.rank());
   const Subject subject(job, graph, data, devices, threads);
-  const auto measure = [&](double share) {
-    const Binding binding(threads);
-    return MeasureMachine(subject.In(share * seconds));
-  };
-  if (computes) mine.profile = measure(1);
+  if (computes) mine.profile = subject.Measure(seconds);
   world.Barrier();
   const auto profiles =
       GatherNumbers(world, computes ? Numbers(mine.profile, devices.all()) : std::vector<double>());
@@ -268,17 +279,8 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   found.network = NetworkOf(network.pairs, launched);
   if (world.size() == 1) return found;
   const double step = found.nodes[here].profile.step.seconds;
-  const Communicator machine = world.Split(here, world.rank());
-  double crowding = 1;
-  if (machine.size() > 1) {
-    const Binding binding(threads);
-    const ProfileRequest request = subject.In(seconds);
-    MeanSteps steps(request);
-    const auto count =
-        std::clamp<int64_t>(std::llround(kForCrowding * seconds / step), kFewSteps, kManySteps);
-    crowding = MeasureCrowding(machine, mine.AtOnce(),
-                               [&](const auto& meet) { return steps.Seconds(count, meet); });
-  }
+  const double crowding =
+      subject.Crowding(world.Split(here, world.rank()), mine.AtOnce(), step, seconds);
   const auto crowdings = GatherNumbers(world, std::vector<double>{crowding});
   for (size_t one = 0; one < found.nodes.size(); ++one)
     found.nodes[one].crowding = crowdings[machines.ranks[one][0]][0];
@@ -289,7 +291,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
     const auto bytes = static_cast<double>(probe.long_message);
     const double pause =
         std::max({kShortestPause, step / 2, bytes / network.median_bytes_per_second});
-    const auto beside = [&] { return measure(kForPolling).step.seconds; };
+    const auto beside = [&] { return subject.Measure(kForPolling * seconds).step.seconds; };
     polling = {
         MeasurePolling(computing, {probe.long_message, pause}, mine.profile.step.seconds, beside)};
   }

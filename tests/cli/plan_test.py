@@ -139,6 +139,19 @@ class PlanTest(ProgramTest):
                            "--run", "simulated").events()
         self.assertEqual((events[-1]["event"], events[-1]["reason"]), ("end", "finished"))
 
+    def test_simulate_chooses_again(self):
+        self.write("cluster.toml", CLUSTER)
+        words = ["simulate", "tiny.toml", "--strategy", "auto", "--set", "train.batch=4", "--set", "train.epochs=6", "--set", "train.replan_epochs=2"]
+        events = self.good(*words, "--cluster", "cluster.toml", "--json", "--run", "again").events()
+        ends = [event for event in events if event["event"] == "end"]
+        self.assertEqual([end["reason"] for end in ends], ["replan", "replan", "finished"])
+        seconds = [end["virtual_seconds"] for end in ends]
+        self.assertEqual(seconds, sorted(seconds))
+        self.assertGreater(seconds[2], seconds[1])
+        self.write("cluster.toml", CLUSTER + "[failures]\nmean_time_between = 1e9\n")
+        result = self.good(*words, "--cluster", "cluster.toml", "--run", "failing")
+        self.assertIn("train.replan_epochs has no effect on a cluster whose nodes fail", result.out)
+
     def launch(self, *words, ranks=2):
         """What the program prints as so many processes of a launcher."""
         found = launchers.launchers()
