@@ -73,7 +73,7 @@ void TrainAlong(const Communicator& world, const Job& job, const Value& order, c
 Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
              const RunRequest& run) {
   for (;;) {
-    const Value order = ParseToml(BroadcastText(world, ""), "rank 0's order");
+    Value order = ParseToml(BroadcastText(world, ""), "rank 0's order");
     const std::string& kind = *order.Find("kind")->AsString();
     if (kind == kEnd) return order;
     const Job job = OnThisMachine(*order.Find("job"), mine);

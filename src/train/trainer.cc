@@ -240,7 +240,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   mine.time_used = request.cluster ? decided.seconds : Now() - asked;
   for (;;) {
     const double began = Now();
-    const EndEvent end = TrainDecided(decided, mine, run ? &*run : nullptr);
+    EndEvent end = TrainDecided(decided, mine, run ? &*run : nullptr);
     run.reset();
     const bool pauses = end.reason == "replan" || end.reason == "diverged";
     if (!pauses || end.lost > 0 || !request.planner->GoesOn(end, decided)) return end;
