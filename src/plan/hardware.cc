@@ -104,10 +104,12 @@ Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) cons
         request.Seconds(request.update, {.device = values_device, .examples = kManyExamples});
     return node;
   }
-  double examples = 0, updates = 0;  // per second
+  double examples = 0,
+         updates = 0;  // per second; with a part of the rate it is a part of an update
   for (const ExecutorEstimate::Device& device : estimate.devices) {
+    const double part = std::min(1.0, device.examples_per_update / static_cast<double>(batch));
     examples += device.updates_per_second * device.examples_per_update;
-    updates += device.updates_per_second;
+    updates += device.updates_per_second * (estimate.scales_rate ? part : 1);
   }
   const auto workers = request.Workers() + std::ssize(request.devices) - 1;
   if (updates > 0)
@@ -118,7 +120,7 @@ Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) cons
 Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const ExampleUse& node) {
   const auto ranks = static_cast<int>(job.cluster.Int("replicas"));
   const StrategyEntry& strategy = StrategyOf(job);
-  const Roles roles = RolesIn(strategy, job.cluster, ranks);
+  const Roles roles = RolesOf(job);
   const int64_t teams = roles.workers / roles.team;
   const int64_t of_all = job.train.Int("batch") * roles.workers;  // examples
   const int64_t period = strategy.period(job.cluster, (data_.train->Size() + of_all - 1) / of_all);

@@ -58,7 +58,12 @@ TEST_F(HardwareTest, InPlaceExecutorsUpdateBySmallerBatches) {
   const Price price = Of(FreeNetwork(1), {{"train.batch", "128"}}, "hogwild");
   EXPECT_GT(price.seconds_per_update, 0);
   EXPECT_EQ(price.examples_per_update, 128);
-  EXPECT_LT(price.use.batch, 128);
+  EXPECT_EQ(price.use.batch, 128);  // its small updates take a part of the rate
+  const Price whole = Of(
+      FreeNetwork(1),
+      {{"train.batch", "128"}, {"node.executor", "hogwild"}, {"node.hogwild_scale_rate", "false"}},
+      "hogwild");
+  EXPECT_LT(whole.use.batch, 128);
 }
 
 TEST_F(HardwareTest, AFreeNetworkCostsTheNodesStep) {

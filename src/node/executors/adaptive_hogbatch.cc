@@ -36,8 +36,10 @@ BatchSizes::Settings AdaptiveSizes(const Options& options, const Work& work) {
 bool MeasuresLeast(const Options& options) { return !options.Has("adaptive_device_least"); }
 
 ExecutorEstimate EstimateAdaptive(const Options& options, const EstimateRequest& request) {
-  return EstimateAdaptiveHogbatch(AdaptiveSizes(options, WorkOf(request)), MeasuresLeast(options),
-                                  request);
+  ExecutorEstimate estimate = EstimateAdaptiveHogbatch(AdaptiveSizes(options, WorkOf(request)),
+                                                       MeasuresLeast(options), request);
+  estimate.scales_rate = options.Bool("hogbatch_scale_rate");
+  return estimate;
 }
 
 }  // namespace

@@ -15,7 +15,9 @@ BatchSizes::Settings FixedSizes(const Options& options, const Work& work) {
 }
 
 ExecutorEstimate EstimateFixed(const Options& options, const EstimateRequest& request) {
-  return EstimateHogbatch(FixedSizes(options, WorkOf(request)), request);
+  ExecutorEstimate estimate = EstimateHogbatch(FixedSizes(options, WorkOf(request)), request);
+  estimate.scales_rate = options.Bool("hogbatch_scale_rate");
+  return estimate;
 }
 
 }  // namespace

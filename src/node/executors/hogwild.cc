@@ -17,7 +17,9 @@ BatchSizes::Settings HogwildSizes(const Options& options, const Work& work) {
 }
 
 ExecutorEstimate EstimateHogwild(const Options& options, const EstimateRequest& request) {
-  return EstimateHogbatch(HogwildSizes(options, WorkOf(request)), request);
+  ExecutorEstimate estimate = EstimateHogbatch(HogwildSizes(options, WorkOf(request)), request);
+  estimate.scales_rate = options.Bool("hogwild_scale_rate");
+  return estimate;
 }
 
 }  // namespace
