@@ -91,6 +91,7 @@ TEST_F(ServersTest, TeamsDivideThoseThatTrain) {
   const Overrides groups = {{"cluster.strategy", "compute_groups"},
                             {"cluster.servers", "1"},
                             {"cluster.replicas", "5"},
+                            {"train.epochs", "5"},
                             {"train.schedule", ""}};
   for (const char* served_head : {"false", "true"}) {
     Overrides options = groups;
