@@ -58,8 +58,7 @@ struct MpiRanks {
 void RunMpi(const MpiRanks& options, const std::function<void(const Communicator&)>& body);
 
 /// The same for several worlds, one after the other or one inside another: in the same order on all
-/// processes. The first MpiJob of a process starts MPI, and
-/// its destruction ends it.
+/// processes. The first MpiJob of a process starts MPI, and its destruction ends it.
 class MpiJob {
  public:
   /// Joins the other processes. Ends this process with a message that names the missing ones if

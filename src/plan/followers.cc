@@ -121,7 +121,7 @@ Led WithFollowers(const Job& mine, const DataSets& data, const RunRequest& run,
   Led led;
   const double timeout = std::max(kTimeout, mine.cluster.Float("timeout"));
   run.launched->Run({.timeout = timeout}, [&](const Communicator& world) {
-    CheckAgreement(world, JobFacts(mine), "all ranks need the same program, job file and options");
+    CheckAgreement(world, JobFacts(mine), kSameJobs);
     if (world.rank() > 0) {
       const Value end = Follow(world, mine, data, run);
       led = {*end.Find("result"), static_cast<int>(*end.Find("signal")->AsInt())};

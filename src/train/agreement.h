@@ -23,6 +23,9 @@ using Facts = std::vector<Fact>;
 /// its content.
 Facts JobFacts(const Job& job);
 
+/// The advice where these differ.
+inline constexpr const char* kSameJobs = "all ranks need the same program, job file and options";
+
 /// Another rank's resolved job, as this machine's: keys that may differ between machines, which
 /// JobFacts leaves out, are those of `mine`.
 Job OnThisMachine(Value theirs, const Job& mine);

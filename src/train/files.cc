@@ -132,9 +132,8 @@ void WriteDurably(const std::string& path, std::span<const std::string_view> pie
 }
 
 void SyncFolder(const std::string& folder) {
-  if (scratch_files > 0) return;
   File file(folder, O_RDONLY | O_DIRECTORY);
-  if (file.number() < 0 || fsync(file.number()) != 0) Fail("synchronise", folder);
+  if (file.number() < 0 || !Synchronise(file.number())) Fail("synchronise", folder);
 }
 
 void ReplaceFile(const std::string& path, std::string_view bytes) {

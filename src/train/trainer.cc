@@ -120,7 +120,7 @@ EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request, RunDir
     const bool leads = world.rank() == 0;
     ++context.worlds;
     KeepPlace(world, survivor, [&] {
-      CheckAgreement(world, facts, "all ranks need the same program, job file and options");
+      CheckAgreement(world, facts, kSameJobs);
       if (leads && !context.run) LeadDecided(decided, request, run, context);
       if (world.size() < job.cluster.Int("replicas"))
         job = SmallerJob(job, world.size(), context.messages);
@@ -216,15 +216,15 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   const double asked = Now();
   Decision decided;
   try {
-    if (request.cluster || PrintsForAll()) run.emplace(OpenUndecided(job, request));
-    ReadData(job, request, undecided);
-    mine.data = &undecided.data;
-    decided = request.planner->Decide(job, mine);
+    OrAbandon(undecided, [&] {
+      if (request.cluster || PrintsForAll()) run.emplace(OpenUndecided(job, request));
+      ReadData(job, request, undecided);
+      mine.data = &undecided.data;
+      decided = request.planner->Decide(job, mine);
+    });
   } catch (const WorldError&) {  // all ranks have it
-    if (run && !request.resume) run->Abandon();
     throw;
   } catch (...) {
-    if (run && !request.resume) run->Abandon();
     const auto why = std::current_exception();
     if (mine.launched)  // the others meet it in the planner's world
       mine.launched->Run({}, [&](const Communicator&) { std::rethrow_exception(why); });
