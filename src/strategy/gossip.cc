@@ -30,8 +30,8 @@ Gossip::Gossip(const Options& options, const StrategyContext& context,
       period_(options.Int("period")),
       update_(context),
       exchange_(std::move(exchange)),
-      thread_(context.world, [this](SideThread::Endpoint& here, const Message& offer) {
-        exchange_->Handle(here, offer);
+      thread_(context.world, [this](SideThread::Endpoint& here, Message offer) {
+        exchange_->Handle(here, std::move(offer));
         ++handled_;
       }) {}
 

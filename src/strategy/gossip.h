@@ -23,7 +23,7 @@ class GossipExchange {
   /// In a job: the exchange that this rank begins with `peer`.
   virtual void Begin(Endpoint& here, int peer) = 0;
   /// A message of another rank.
-  virtual void Handle(Endpoint& here, const Message& offer) = 0;
+  virtual void Handle(Endpoint& here, Message offer) = 0;
   /// Writes what has been received since the last call, as a change of the published values; false:
   /// nothing.
   bool TakeChange(std::vector<float>& change);

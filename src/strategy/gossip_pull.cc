@@ -1,6 +1,8 @@
 // Pull gossip: rank i asks a random rank j for its values: x_i <- (x_i + x_j) / 2 - step; j's stay
 // as they are. Jin, Yuan, Iandola, Keutzer, "How to Scale Distributed Deep Learning?" (2016, arXiv
 // 1611.04581). Cost of a step of a rank: an empty message to j and |W| bytes back.
+#include <utility>
+
 #include "strategy/gossip.h"
 
 namespace yoke::strategy {
@@ -14,15 +16,16 @@ class Pull : public GossipExchange {
   }
 
   /// An empty message asks for the values; any other brings them.
-  void Handle(Endpoint& here, const Message& offer) override {
+  void Handle(Endpoint& here, Message offer) override {
     if (!offer.bytes.empty()) {
-      answer_ = offer;
+      answer_ = std::move(offer);
       return;
     }
     {
       const std::lock_guard lock(mutex_);
       sent_ = published();
     }
+    here.world().Charge(CostOfMemoryCopy(std::ssize(sent_)));
     here.Offer(std::as_bytes(std::span(sent_)), offer.source);
   }
 

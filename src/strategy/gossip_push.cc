@@ -33,7 +33,7 @@ class Push : public GossipExchange {
     here.Offer(message_, peer, sizeof(double));
   }
 
-  void Handle(Endpoint& /*here*/, const Message& offer) override {
+  void Handle(Endpoint& /*here*/, Message offer) override {
     const auto weight = Unpacker(offer.bytes).Take<double>();
     const std::lock_guard lock(mutex_);
     sum_.resize(published().size());

@@ -28,11 +28,11 @@ void SideThread::Endpoint::Offer(std::span<const std::byte> bytes, int to, size_
 
 void SideThread::Endpoint::HandleOffersUntil(const std::function<bool()>& done) {
   while (!done()) {
-    const Message message = inbox_.Receive(kAnySource, kInbox);
+    Message message = inbox_.Receive(kAnySource, kInbox);
     if (message.source == own_.rank())
       ++announced_;
     else
-      owner_.Handle(*this, message);
+      owner_.Handle(*this, std::move(message));
   }
 }
 
@@ -85,18 +85,18 @@ void SideThread::Run(const Communicator& own) {
       if (!RunNext(endpoint)) return;
       continue;
     }
-    const Message message = ReceiveWithoutTimeout(endpoint.inbox_, kAnySource, kInbox);
+    Message message = ReceiveWithoutTimeout(endpoint.inbox_, kAnySource, kInbox);
     if (message.source == own.rank())
       ++endpoint.announced_;
     else
-      Handle(endpoint, message);
+      Handle(endpoint, std::move(message));
   }
 }
 
-void SideThread::Handle(Endpoint& endpoint, const Message& offer) {
+void SideThread::Handle(Endpoint& endpoint, Message offer) {
   ++endpoint.offers_.messages_received;
   endpoint.offers_.bytes_received += offer.Billed();
-  handler_(endpoint, offer);
+  handler_(endpoint, std::move(offer));
   Show(endpoint);
 }
 

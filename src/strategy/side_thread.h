@@ -54,7 +54,7 @@ class SideThread {
     int64_t announced_ = 0;  // jobs whose messages HandleOffers has taken
   };
   using Job = std::function<void(Endpoint&)>;
-  using Handler = std::function<void(Endpoint&, const Message&)>;
+  using Handler = std::function<void(Endpoint&, Message)>;
 
   /// All ranks construct it in the same order, and begin those that have work in the same order.
   explicit SideThread(const Communicator& world, Handler handler = nullptr);
@@ -81,7 +81,7 @@ class SideThread {
  private:
   void Run(const Communicator& own);
   bool RunNext(Endpoint& endpoint);
-  void Handle(Endpoint& endpoint, const Message& offer);
+  void Handle(Endpoint& endpoint, Message offer);
   void Show(const Endpoint& endpoint);
 
   Communicator inbox_;
