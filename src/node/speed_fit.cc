@@ -67,6 +67,15 @@ SpeedCurve FitSpeedCurve(const FitRequest& request) {
   return curve;
 }
 
+SpeedCurve WithMemory(SpeedCurve curve, double bytes_per_second, const Cost& step) {
+  const double whole =
+      step.operations / curve.operations_per_second + step.bytes / curve.bytes_per_second;
+  curve.bytes_per_second = std::max(bytes_per_second, step.bytes / (kMostForBytes * whole));
+  curve.operations_per_second =
+      std::max(1.0, step.operations) / (whole - step.bytes / curve.bytes_per_second);
+  return curve;
+}
+
 SpeedCurve Slower(SpeedCurve curve, double factor) {
   curve.operations_per_second /= factor;
   curve.bytes_per_second /= factor;

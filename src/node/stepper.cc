@@ -131,6 +131,7 @@ MeanSteps::MeanSteps(const ProfileRequest& request)
 }
 
 double MeanSteps::Seconds(int64_t steps, const std::function<void()>& after) {
+  stepper_.ForgetUpdates();
   const double began = Now();
   for (int64_t i = 0; i < steps; ++i) {
     stepper_.Prepare();

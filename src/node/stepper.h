@@ -33,8 +33,9 @@ class Stepper {
   void Prepare() {
     if (request_.examples > 0 && examples_ >= request_.examples) Restart();
   }
-  /// The median seconds of its updates so far; 0: there were none.
+  /// The median seconds of its updates since the last ForgetUpdates; 0: there were none.
   double UpdateSeconds() const;
+  void ForgetUpdates() { updates_.clear(); }
 
  private:
   void Update(double learning_rate);
@@ -85,6 +86,9 @@ class MeanSteps {
   explicit MeanSteps(const ProfileRequest& request);
   /// The mean seconds of so many steps, each followed by after().
   double Seconds(int64_t steps, const std::function<void()>& after);
+  /// The median seconds of their updates of the dense values; 0: there are none.
+  double UpdateSeconds() const { return stepper_.UpdateSeconds(); }
+  Cost UpdateCost() const { return stepper_.UpdateCost(); }
 
  private:
   Stepper stepper_;

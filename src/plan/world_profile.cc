@@ -15,6 +15,7 @@
 #include "base/median.h"
 #include "base/registry.h"
 #include "kernels/threads.h"
+#include "node/speed_fit.h"
 #include "node/stepper.h"
 #include "plan/sharing.h"
 #include "tensor/devices.h"
@@ -208,16 +209,25 @@ class Subject {
     const Binding binding(threads_);
     return MeasureMachine(In(seconds));
   }
+  /// What the other replicas of its machine take from one.
+  struct Neighbours {
+    double crowding = 1;
+    double bytes_per_second = 0;  ///< Of arithmetic on values, but for the crowding; 0: unknown.
+  };
   /// All ranks of the machine call it. `step`: seconds of a step.
-  double Crowding(const Communicator& machine, int at_once, double step, double seconds) const {
-    if (machine.size() == 1) return 1;
+  Neighbours MeasureNeighbours(const Communicator& machine, int at_once, double step,
+                               double seconds) const {
+    if (machine.size() == 1) return {};
     const Binding binding(threads_);
     const ProfileRequest request = In(seconds);
     MeanSteps steps(request);
     const auto count =
         std::clamp<int64_t>(std::llround(kForCrowding * seconds / step), kFewSteps, kManySteps);
-    return MeasureCrowding(machine, at_once,
-                           [&](const auto& meet) { return steps.Seconds(count, meet); });
+    const double crowding = MeasureCrowding(
+        machine, at_once, [&](const auto& meet) { return steps.Seconds(count, meet); });
+    const double update = steps.UpdateSeconds();
+    return {.crowding = crowding,
+            .bytes_per_second = update > 0 ? crowding * steps.UpdateCost().bytes / update : 0};
   }
 
  private:
@@ -279,11 +289,18 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   found.network = NetworkOf(network.pairs, launched);
   if (world.size() == 1) return found;
   const double step = found.nodes[here].profile.step.seconds;
-  const double crowding =
-      subject.Crowding(world.Split(here, world.rank()), mine.AtOnce(), step, seconds);
-  const auto crowdings = GatherNumbers(world, std::vector<double>{crowding});
-  for (size_t one = 0; one < found.nodes.size(); ++one)
-    found.nodes[one].crowding = crowdings[machines.ranks[one][0]][0];
+  const Subject::Neighbours others =
+      subject.MeasureNeighbours(world.Split(here, world.rank()), mine.AtOnce(), step, seconds);
+  const auto of_others =
+      GatherNumbers(world, std::vector<double>{others.crowding, others.bytes_per_second});
+  for (size_t one = 0; one < found.nodes.size(); ++one) {
+    const std::vector<double>& its = of_others[machines.ranks[one][0]];
+    MachineProfile& profile = found.nodes[one].profile;
+    found.nodes[one].crowding = its[0];
+    if (its[1] == 0 || devices.all().size() > 1) continue;
+    profile.bytes_per_second = its[1];
+    profile.curve = WithMemory(profile.curve, its[1], graph.Price(batch));
+  }
   if (found.nodes.size() == 1) return found;
   std::vector<double> polling;
   if (computes && computing.size() > 1) {

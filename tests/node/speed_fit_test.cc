@@ -78,6 +78,21 @@ TEST(SpeedFit, PassesThroughAllPointsWhereAsked) {
               3 * curve.Seconds(Pass(32), {.examples = 32}), 1e-9);
 }
 
+TEST(SpeedFit, AStepTakesAsLongWithAnotherMemory) {
+  const SpeedCurve device = {
+      .operations_per_second = 1e10, .bytes_per_second = 2e9, .launch_seconds = 1e-5};
+  Cost step = Pass(16);
+  step += kUpdate;
+  const double seconds = device.Seconds(step, {});
+  for (const double bytes_per_second : {1e9, 4e9}) {
+    const SpeedCurve curve = WithMemory(device, bytes_per_second, step);
+    EXPECT_EQ(curve.bytes_per_second, bytes_per_second);
+    EXPECT_NEAR(curve.Seconds(step, {}) / seconds, 1, 1e-9);
+  }
+  const SpeedCurve slow = WithMemory(device, 1e3, step);  // its bytes would take longer
+  EXPECT_NEAR(slow.Seconds(step, {}) / seconds, 1, 1e-9);
+}
+
 TEST(SpeedFit, ASlowerDeviceTakesTimesAsLong) {
   const SpeedCurve device = {
       .operations_per_second = 1e10, .bytes_per_second = 2e9, .launch_seconds = 1e-5, .threads = 2};
