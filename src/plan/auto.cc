@@ -186,6 +186,7 @@ class AutoPlanner : public Planner {
       last = FirstTrial(order, data, decision.job, run, kFirstTrial);
       if (last.failure.empty()) decision.progress = run;
     }
+    order.example_seconds = last.seconds_per_example;
     // One that has trained to the end has not done so as the job says.
     if (last.ended) decision.progress.clear();
     const bool trains =

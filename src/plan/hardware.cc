@@ -41,7 +41,8 @@ double MetricOr(const Metrics& metrics, const std::string& name, double otherwis
   return otherwise;
 }
 
-/// All its replicas compute so many times as long.
+}  // namespace
+
 ClusterFile Slowed(ClusterFile cluster, double factor) {
   for (NodeKind& kind : cluster.kinds) {
     for (auto& [device, curve] : kind.curves) curve = Slower(curve, factor);
@@ -50,8 +51,6 @@ ClusterFile Slowed(ClusterFile cluster, double factor) {
   }
   return cluster;
 }
-
-}  // namespace
 
 Hardware::Hardware(const Job& job, const DataSets& data,
                    const std::map<std::string, ClusterFile>& clusters, std::string folder)

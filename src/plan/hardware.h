@@ -16,6 +16,9 @@ struct Price {
   ExampleUse use = {};
 };
 
+/// The same cluster, whose replicas compute so many times as long.
+ClusterFile Slowed(ClusterFile cluster, double factor);
+
 class Hardware {
  public:
   /// `clusters`: the machines, by precision: measured ones (plan/machines.h), or a file's. `folder`

@@ -11,6 +11,7 @@
 #include "comm/launcher.h"
 #include "comm/threads.h"
 #include "kernels/threads.h"
+#include "plan/calibration.h"
 #include "plan/convolutions.h"
 #include "plan/machines.h"
 #include "plan/statistics.h"
@@ -20,7 +21,8 @@
 namespace yoke {
 namespace {
 
-constexpr double kTimeout = 600;  // of ranks that wait for the search
+constexpr double kTimeout = 600;         // of ranks that wait for the search
+constexpr double kForCalibration = 0.4;  // beside the time of a profile
 
 /// The precisions worth a measurement: bf16 only where the CPU is faster with it.
 std::vector<std::string> PrecisionsOf(const Job& job, const Choices& choices) {
@@ -129,7 +131,16 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
   if (order.cluster)
     return SearchOn(order, data, {{order.job.node.String("precision"), *order.cluster}}, from,
                     order.run.cluster ? order.trial_seconds : 0);
-  return SearchOn(order, data, MeasureHere(order, data), from, order.trial_seconds);
+  std::map<std::string, ClusterFile> machines = MeasureHere(order, data);
+  Calibrate(order.job,
+            {.data = data,
+             .run = order.run,
+             .followers = order.followers,
+             .from = from,
+             .folder = order.folder + "/calibration",
+             .seconds = std::max(kShortestTrial, kForCalibration * order.profile_seconds)},
+            order.example_seconds, machines);
+  return SearchOn(order, data, machines, from, order.trial_seconds);
 }
 
 Plan MakePlan(const PlanOrder& order) {

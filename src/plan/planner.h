@@ -21,6 +21,7 @@ struct PlanOrder {
   std::string cluster_name = {};
   const Followers* followers = nullptr;  ///< Where a launcher started several processes.
   double profile_seconds = 3;            ///< For each precision.
+  double example_seconds = 0;            ///< Of the default's training; 0: not known.
   double trial_seconds = 20;             ///< Of all trials; none with a cluster.
   /// As in SearchRequest, likewise the next.
   double trial_share = std::numeric_limits<double>::infinity();
