@@ -3,9 +3,10 @@
 
 usage: bench/plan_sweep.py JOB [--most 60] [--limit 10m] [--cluster FILE] [--set KEY=VALUE]...
 
-JOB has a train.target. Candidates are those that `yoke plan` prices, the fastest by prediction first. All train with the job's rate. Prints the
-seconds to the target of each (with --cluster virtual ones) with its place in the prediction, then those of `auto` with its search, their ratio to the
-best, and to the slower of the first synchronous and the first asynchronous candidate. Run it on an idle machine.
+JOB has a train.target (bench/sweeps has jobs and clusters). Candidates are those that `yoke plan` prices, the fastest by prediction first; those
+that it leaves out because they exchange too seldom come last. All train with the job's rate. Prints the seconds to the target of each (with
+--cluster virtual ones) with its place in the prediction, then those of `auto` with its search, their ratio to the best, and to the slower of the
+first synchronous and the first asynchronous candidate. Run it on an idle machine.
 """
 import argparse
 import json
@@ -66,7 +67,7 @@ def main():
     where = ["--cluster", arguments.cluster] if arguments.cluster else []
     plan, _ = last(["plan", arguments.job, "--trial-seconds", 0, *where, *(f"--set={change}" for change in arguments.set)], "plan")
     priced = [one for one in plan["candidates"] if one["seconds"] and not (one["dropped"] or "").startswith("the same work")]
-    priced.sort(key=lambda one: one["seconds"])
+    priced.sort(key=lambda one: ((one["dropped"] or "").startswith("it exchanges"), one["seconds"]))  # what is not predicted to learn comes last
     alike = {(one["strategy"], one["seconds_per_update"], one["updates"]): one for one in reversed(priced)}  # executors that do the same work
     priced = [one for one in priced if one in alike.values()]
     print("\n" + heading(["place", "candidate", "predicted s", "s to the target"]))

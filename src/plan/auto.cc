@@ -24,6 +24,7 @@ namespace yoke {
 namespace {
 
 constexpr double kLeastSearch = 4;     // seconds: a shorter search tells nothing
+constexpr double kLeastSpeeds = 0.6;   // seconds: of trials that only compare speeds
 constexpr double kLeastUpdates = 250;  // of a search in virtual time
 constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
 constexpr double kLongestProfile = 3;  // seconds
@@ -203,16 +204,32 @@ class AutoPlanner : public Planner {
     if (const double limit = LimitOf(decision.job); limit > 0) whole = std::min(whole, limit);
     const double budget = decision.job.train.Float("search_share") * whole;
     if (budget < kLeastSearch) {
-      decision.messages.push_back(fmt::format(
-          "training takes about {}, too short to search: it keeps the defaults, executor {}, "
-          "strategy {}, {}",
-          Duration(whole), decision.job.node.String("executor"),
-          decision.job.cluster.String("strategy"), decision.job.node.String("precision")));
+      SearchShort(budget, whole, order, data, decision);
       if (tunes.momentum) Tune(order, data, {.rate = false, .momentum = true}, decision);
       return;
     }
     Spend(budget, order);
     Take(MeasureAndSearch(order, data, decision.progress), decision);
+  }
+
+  /// Where there is no time for a search: by the speed of what makes the same updates, or not at
+  /// all.
+  void SearchShort(double budget, double whole, PlanOrder& order, const DataSets& data,
+                   Decision& decision) {
+    if (budget < kLeastSpeeds) {
+      decision.messages.push_back(fmt::format(
+          "training takes about {}, too short to search: it keeps the defaults, executor {}, "
+          "strategy {}, {}",
+          Duration(whole), decision.job.node.String("executor"),
+          decision.job.cluster.String("strategy"), decision.job.node.String("precision")));
+      return;
+    }
+    decision.messages.push_back(
+        fmt::format("training takes about {}, too short for a search: only the speed of what makes "
+                    "the same updates as the default is compared",
+                    Duration(whole)));
+    order.trial_seconds = budget;
+    Take(SearchBySpeed(order, data, decision.progress), decision);
   }
 
   /// Of the job as it is.

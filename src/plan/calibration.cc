@@ -2,11 +2,9 @@
 #include "plan/calibration.h"
 
 #include <filesystem>
-#include <optional>
 
 #include "base/check.h"
 #include "plan/hardware.h"
-#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -40,8 +38,7 @@ void Calibrate(const Job& job, const TrialRequest& trial, double example_seconds
     example_seconds = RunTrial(job, trial).seconds_per_example;
     std::filesystem::remove_all(trial.folder);
   }
-  const double update = example_seconds * static_cast<double>(job.train.Int("batch")) *
-                        static_cast<double>(RolesOf(job).workers);
+  const double update = example_seconds * ExamplesPerUpdate(job);
   if (update <= price) return;
   for (auto& [precision, cluster] : machines) cluster = Slowed(cluster, update / price);
 }

@@ -14,6 +14,7 @@
 #include "plan/calibration.h"
 #include "plan/convolutions.h"
 #include "plan/machines.h"
+#include "plan/speeds.h"
 #include "plan/statistics.h"
 #include "tensor/devices.h"
 #include "train/replica.h"
@@ -141,6 +142,19 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
              .seconds = std::max(kShortestTrial, kForCalibration * order.profile_seconds)},
             order.example_seconds, machines);
   return SearchOn(order, data, machines, from, order.trial_seconds);
+}
+
+Plan SearchBySpeed(const PlanOrder& order, const DataSets& data, const std::string& from) {
+  Plan plan = CompareSpeeds(order.job, order.choices,
+                            {.data = data,
+                             .run = order.run,
+                             .followers = order.followers,
+                             .from = from,
+                             .folder = order.folder,
+                             .seconds = order.trial_seconds},
+                            order.example_seconds * ExamplesPerUpdate(order.job));
+  plan.machine = MachineText(order.job);
+  return plan;
 }
 
 Plan MakePlan(const PlanOrder& order) {

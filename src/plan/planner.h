@@ -39,6 +39,9 @@ Plan MakePlan(const PlanOrder& order);
 /// "": they start from the beginning.
 Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::string& from);
 
+/// The same for trainings that are too short for it: CompareSpeeds.
+Plan SearchBySpeed(const PlanOrder& order, const DataSets& data, const std::string& from);
+
 /// For RunRequest::planner. `cluster`: the file of RunRequest::cluster, or null.
 std::unique_ptr<Planner> MakePlanner(const ClusterFile* cluster = nullptr);
 

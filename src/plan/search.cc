@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "plan/choice.h"
 #include "plan/halving.h"
 #include "plan/hardware.h"
 #include "plan/tuning.h"
@@ -20,7 +21,6 @@ namespace {
 
 constexpr size_t kLeaders = 4;       // that are tried
 constexpr double kFar = 3;           // times the shortest prediction: the default is not tried
-constexpr double kLeastGain = 0.05;  // on the default
 constexpr int kMeetingsAnEpoch = 4;  // at least
 /// The noise scale where it is not known: smaller batches use examples no better.
 constexpr double kLargeNoise = 1e6;
@@ -112,24 +112,6 @@ void KeepLeaders(std::vector<Candidate>& candidates, bool replicas, bool trials)
   }
 }
 
-/// The chosen one first, then those that were tried.
-void ShowFirst(Plan& plan) {
-  auto& all = plan.candidates;
-  std::rotate(all.begin(), all.begin() + plan.chosen, all.begin() + plan.chosen + 1);
-  std::stable_partition(all.begin() + 1, all.end(),
-                        [](const Candidate& one) { return one.trained > 0; });
-  plan.chosen = 0;
-}
-
-/// A sentence on the choice between the best and the default, which may be null.
-std::string Reason(const Candidate& best, const Candidate* standard, double gain) {
-  if (!standard) return fmt::format("{} is the best of those that were tried", best.name);
-  if (&best == standard) return fmt::format("{} is the default, and nothing is faster", best.name);
-  return fmt::format("{} {} {:.0f} % of the time of the default, {}", best.name,
-                     best.measured ? "reached its loss with" : "is predicted to take",
-                     100 * (1 - gain), standard->name);
-}
-
 class Choice {
  public:
   Choice(const SearchRequest& request, Plan& plan) : request_(request), plan_(plan) {}
@@ -158,7 +140,7 @@ class Choice {
     Candidate* standard = Default();
     Candidate* best = &*std::ranges::find_if(plan_.candidates, &IsLeft);
     const double gain = standard ? 1 - best->Seconds() / standard->Seconds() : 1;
-    Take(best, standard, gain, "predicted");
+    Choose(best, standard, gain, "predicted", plan_);
     plan_.notes.emplace_back(
         "predicted only: trials would tell how many updates each needs in truth");
   }
@@ -191,7 +173,7 @@ class Choice {
       one.trained = its.trained;
       one.dropped = its.dropped;
       if (its.last.failure.empty() && its.last.seconds_per_example > 0) {
-        one.measured = its.last.seconds_per_example * ExamplesPerUpdate(one);
+        one.measured = its.last.seconds_per_example * ExamplesPerUpdate(JobOf(request_.job, one));
         one.loss = its.last.loss;
       }
       if (!its.dropped.empty()) continue;
@@ -207,7 +189,7 @@ class Choice {
     const double before = best->trained - last_round;
     const double gain =
         standard ? 1 - (before + TimeTo(best->last, standard->last.loss)) / best->trained : 1;
-    Take(candidate(best), candidate(standard), gain, "in trials");
+    Choose(candidate(best), candidate(standard), gain, "in trials", plan_);
     plan_.progress =
         entrants[std::ranges::find(of, &plan_.candidates[plan_.chosen]) - of.begin()].run;
     if (Tunes(plan_.best())) TuneChosen(all - seconds);
@@ -288,26 +270,6 @@ class Choice {
     const auto found = std::ranges::find_if(
         plan_.candidates, [](const Candidate& one) { return one.is_default && IsLeft(one); });
     return found == plan_.candidates.end() ? nullptr : &*found;
-  }
-
-  double ExamplesPerUpdate(const Candidate& one) const {
-    const Job job = JobOf(request_.job, one);
-    return static_cast<double>(job.train.Int("batch")) * RolesOf(job).workers;
-  }
-
-  /// Takes the best, or the default if that gains little; drops the others.
-  void Take(Candidate* best, Candidate* standard, double gain, const char* how) {
-    if (standard && best != standard && gain < kLeastGain) {
-      best->dropped = fmt::format("{} it gains {:.1f} % on the default, less than {:.0f} %", how,
-                                  100 * std::max(0.0, gain), 100 * kLeastGain);
-      best = standard;
-    }
-    for (Candidate& one : plan_.candidates)
-      if (&one != best && one.dropped.empty())
-        one.dropped = fmt::format("{} is faster {}", best->name, how);
-    plan_.chosen = static_cast<int>(best - plan_.candidates.data());
-    plan_.keys = best->keys;
-    plan_.notes.push_back(Reason(*best, standard, gain));
   }
 
   const SearchRequest& request_;

@@ -124,6 +124,10 @@ double StepsPerEpoch(const Job& job, const DataSets& data) {
                    static_cast<double>(step * roles.team));
 }
 
+double ExamplesPerUpdate(const Job& job) {
+  return static_cast<double>(job.train.Int("batch")) * RolesOf(job).workers;
+}
+
 Trial RunTrial(const Job& job, const TrialRequest& request) {
   namespace fs = std::filesystem;
   Trial trial;

@@ -59,6 +59,9 @@ struct Trial {
 /// Steps of an epoch: of all teams together where replicas do not run in step.
 double StepsPerEpoch(const Job& job, const DataSets& data);
 
+/// Of an update of the job: train.batch on each replica that trains.
+double ExamplesPerUpdate(const Job& job);
+
 /// Trains without evaluation, and leaves a checkpoint in `folder` with which the job can continue.
 Trial RunTrial(const Job& job, const TrialRequest& request);
 

@@ -1,0 +1,62 @@
+// Speeds: which candidates are compared, and what is chosen.
+#include "plan/speeds.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "base/temporary_folder.h"
+#include "plan/support/small_job.h"
+
+namespace yoke::speeds_test {
+
+using test::Named;
+using test::SmallJob;
+using testing::HasSubstr;
+
+class SpeedsTest : public testing::Test {
+ protected:
+  Plan Compare(const Overrides& keys, const std::vector<std::string>& open) {
+    Overrides all = keys;
+    all.push_back({"train.epochs", "100000"});
+    return CompareSpeeds(SmallJob(all), {.open = open},
+                         {.data = data_, .run = run_, .folder = folder_.path(), .seconds = 0.8}, 0);
+  }
+
+  const TemporaryFolder folder_{"yoke-speeds-test"};
+  const DataSets data_ = OpenData(SmallJob().data(), 1);
+  const RunRequest run_;
+};
+
+TEST_F(SpeedsTest, ComparesWhatMakesTheSameUpdates) {
+  const Plan plan = Compare({}, {"node.executor", "node.precision"});
+  for (const char* name : {"single, f32", "single, bf16"}) {
+    const Candidate one = Named(plan.candidates, name);
+    EXPECT_GT(one.trained, 0) << name;
+    EXPECT_TRUE(one.measured && one.loss) << name;
+  }
+  const Candidate unlike = Named(plan.candidates, "hogwild, f32");
+  EXPECT_EQ(unlike.trained, 0);
+  EXPECT_THAT(unlike.dropped, HasSubstr("too short"));
+  EXPECT_EQ(plan.best().executor, "single");
+  EXPECT_TRUE(std::filesystem::exists(plan.progress + "/last"));  // training goes on from there
+  ASSERT_EQ(plan.notes.size(), 1);
+  EXPECT_THAT(plan.notes[0], HasSubstr("default"));
+}
+
+TEST_F(SpeedsTest, AnExecutorInPlaceIsComparedWithItself) {
+  const Plan plan = Compare({{"node.executor", "hogwild"}}, {"node.executor", "node.precision"});
+  EXPECT_GT(Named(plan.candidates, "hogwild, f32").trained, 0);
+  EXPECT_GT(Named(plan.candidates, "hogwild, bf16").trained, 0);
+  EXPECT_EQ(Named(plan.candidates, "single, f32").trained, 0);
+}
+
+TEST_F(SpeedsTest, WithoutARivalNothingIsTried) {
+  const Plan plan = Compare({}, {"node.executor"});
+  EXPECT_TRUE(plan.keys.empty());
+  EXPECT_EQ(plan.progress, "");
+  ASSERT_EQ(plan.notes.size(), 1);
+  EXPECT_THAT(plan.notes[0], HasSubstr("defaults stay"));
+}
+
+}  // namespace yoke::speeds_test
