@@ -1,6 +1,8 @@
 // TimedRank: what Replica does, without gradients.
 #include "train/times_only/timed_rank.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -55,6 +57,23 @@ void TimedRank::Settle() {
   if (!entry_.replicas_differ) return;
   std::vector<float> values(params_.values().count);
   meetings_.AllReduce(values);
+}
+
+/// As RankStateCollector: one rank after the other, while the next one prepares its own.
+void TimedRank::SendState() {
+  constexpr int kState = 1;
+  const int ranks = meetings_.size();
+  if (ranks == 1 || !entry_.replicas_differ) return;
+  if (meetings_.rank() > 0) {
+    meetings_.Receive(0, kState);
+    const size_t arrays = 1 + state_.names().size();
+    const std::vector<float> state(arrays * params_.values().count);
+    return meetings_.Send(std::as_bytes(std::span(state)), 0, kState);
+  }
+  for (int rank = 1, asked = 0; rank < ranks; ++rank) {
+    while (asked < std::min(rank + 1, ranks - 1)) meetings_.Send({}, ++asked, kState);
+    meetings_.Receive(rank, kState);
+  }
 }
 
 bool TimedRank::Recover() {

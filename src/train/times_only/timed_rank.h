@@ -25,6 +25,8 @@ class TimedRank {
   /// After the last step before a meeting, at it, and after it.
   void Idle() { strategy_->Idle(); }
   void Settle();
+  /// For a checkpoint: where replicas differ, each sends its values and state to rank 0.
+  void SendState();
   void Finish() { strategy_->Finish(); }
 
   ExchangeCounts Counts() const { return strategy_->Counts(); }

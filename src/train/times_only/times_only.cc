@@ -172,6 +172,7 @@ class TimesOnly : public SimulatedBody {
     if (here.decided == round) Decide(world);
     const bool saves = here.saves, ends = here.ends;
     if (saves) {
+      rank.SendState();
       if (world.rank() == 0) Save(world);
       world.Barrier();
     }
