@@ -32,7 +32,8 @@ struct Candidate {
   double seconds_per_update = 0;
   double updates = 0;    ///< Predicted to the end of training.
   double staleness = 0;  ///< Predicted, in updates.
-  double Seconds() const { return seconds_per_update * updates; }
+  double between = 0;    ///< Predicted seconds between epochs, all together.
+  double Seconds() const { return seconds_per_update * updates + between; }
 
   // Of its trials.
   std::optional<double> measured = {};  ///< Seconds an update.

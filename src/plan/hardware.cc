@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -138,9 +139,12 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   std::filesystem::remove_all(run);
   const auto steps = static_cast<double>(end.step) / static_cast<double>(teams);
   const double updates = MetricOr(end.exchange, "updates", 0);
+  const double stepping = MetricOr(end.exchange, "step_seconds", 0);
   Price price = {
-      .seconds_per_update = MetricOr(end.exchange, "step_seconds", 0) / steps,
+      .seconds_per_update = stepping / steps,
       .examples_per_update = static_cast<double>(of_all),
+      // What is sent at the start is about as much as in a meeting.
+      .epoch_seconds = (end.virtual_seconds - stepping) / (std::floor(end.epochs) + 1),
       .use = {.batch = node.batch * roles.team,
               .staleness = node.staleness + MetricOr(end.exchange, "staleness_mean", 0)}};
   if (strategy.replicas_differ) {  // their mean is the model: all examples count together
