@@ -19,6 +19,7 @@
 #include "node/stepper.h"
 #include "plan/sharing.h"
 #include "tensor/devices.h"
+#include "train/agreement.h"
 #include "train/epoch_cursor.h"
 #include "train/record/machine.h"
 #include "train/replica.h"
@@ -30,13 +31,6 @@ constexpr double kForPolling = 0.15;   // of the time for computing
 constexpr double kForCrowding = 0.15;  // likewise, each time that steps are measured
 constexpr int64_t kFewSteps = 3, kManySteps = 1000;
 constexpr double kShortestPause = 2e-3;  // seconds between messages, so that busy ranks keep up
-
-std::vector<std::string> GatherTexts(const Communicator& world, const std::string& mine) {
-  std::vector<std::string> texts;
-  for (const auto& one : world.AllGather(std::as_bytes(std::span(mine))))
-    texts.emplace_back(reinterpret_cast<const char*>(one.data()), one.size());
-  return texts;
-}
 
 template <typename Number>
 std::vector<std::vector<Number>> GatherNumbers(const Communicator& world,

@@ -97,13 +97,6 @@ Facts Decode(std::string_view text) {
   return facts;
 }
 
-std::vector<std::string> Gather(const Communicator& world, const std::string& mine) {
-  std::vector<std::string> all;
-  for (const auto& bytes : world.AllGather(std::as_bytes(std::span(mine))))
-    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return all;
-}
-
 /// Returns a rank of the largest group with equal sums and a rank outside it.
 std::pair<int, int> Opponents(const std::vector<std::string>& sums) {
   std::map<std::string, int> votes;
@@ -159,6 +152,13 @@ std::string Sentence(const Party& usual, const Party& odd, const std::string& ad
 
 }  // namespace
 
+std::vector<std::string> GatherTexts(const Communicator& world, const std::string& mine) {
+  std::vector<std::string> all;
+  for (const auto& bytes : world.AllGather(std::as_bytes(std::span(mine))))
+    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return all;
+}
+
 Facts JobFacts(const Job& job) {
   Facts facts = {{"the version of yoke", fmt::format("{} ({})", Version(), Commit())}};
   Flatten("", job.resolved, facts);
@@ -208,10 +208,10 @@ Facts DataFacts(const DataSets& data) {
 
 void CheckAgreement(const Communicator& world, const Facts& facts, const std::string& advice) {
   if (world.size() == 1) return;
-  const std::vector<std::string> sums = Gather(world, SumOf(facts));
+  const std::vector<std::string> sums = GatherTexts(world, SumOf(facts));
   const auto [usual, odd] = Opponents(sums);
   if (odd == world.size()) return;
-  const std::vector<std::string> texts = Gather(world, Encode(facts));
+  const std::vector<std::string> texts = GatherTexts(world, Encode(facts));
   throw UserError(Sentence({usual, Decode(texts[usual])}, {odd, Decode(texts[odd])}, advice));
 }
 

@@ -33,6 +33,9 @@ Job OnThisMachine(Value theirs, const Job& mine);
 /// Sizes, shapes, classes, normalization and checksums of the data.
 Facts DataFacts(const DataSets& data);
 
+/// The texts of all ranks, by rank. All call it.
+std::vector<std::string> GatherTexts(const Communicator& world, const std::string& mine);
+
 /// All ranks call it. If their facts differ, all throw the same UserError, which names a rank, what
 /// differs, both values, and ends with `advice`. Costs an all-gather of 16 bytes, and a second one
 /// if facts differ.
