@@ -31,8 +31,9 @@ struct FitRequest {
 /// points lie from the line goes into the curve's utilizations.
 SpeedCurve FitSpeedCurve(const FitRequest& request);
 
-/// The same device with a memory of another speed, where a step of this cost takes as long as
-/// before: arithmetic takes the rest.
+/// The same device, without utilizations, with a memory of another speed, where a step of this cost
+/// takes as long as before: arithmetic takes the rest. Where the bytes alone would take longer, the
+/// memory is taken to be faster.
 SpeedCurve WithMemory(SpeedCurve curve, double bytes_per_second, const Cost& step);
 
 /// The same device, each of whose works takes `factor` times as long.

@@ -73,15 +73,17 @@ void Stepper::Step(const Batch& batch) {
 }
 
 double Stepper::UpdateSeconds() const { return updates_.empty() ? 0 : Median(updates_); }
+double Stepper::UpdateWork() const { return update_work_.empty() ? 0 : Median(update_work_); }
 
 void Stepper::Update(double learning_rate) {
-  const double began = Now();
+  const double began = Now(), work = ThreadSeconds();
   Apply(params_, {.rule = request_.rule,
                   .state = state_,
                   .gradients = gradients_,
                   .learning_rate = learning_rate,
                   .clip_norm = request_.clip_norm});
   updates_.push_back(Now() - began);
+  update_work_.push_back(ThreadSeconds() - work);
 }
 
 void Stepper::Restart() {

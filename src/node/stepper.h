@@ -33,9 +33,11 @@ class Stepper {
   void Prepare() {
     if (request_.examples > 0 && examples_ >= request_.examples) Restart();
   }
-  /// The median seconds of its updates since the last ForgetUpdates; 0: there were none.
+  /// The median seconds of its updates; 0: there were none.
   double UpdateSeconds() const;
-  void ForgetUpdates() { updates_.clear(); }
+  /// The same since the last ForgetUpdates, while its thread had a core.
+  double UpdateWork() const;
+  void ForgetUpdates() { update_work_.clear(); }
 
  private:
   void Update(double learning_rate);
@@ -49,7 +51,7 @@ class Stepper {
   RuleState state_;
   double learning_rate_;
   int64_t examples_ = 0;  // since the initial values
-  std::vector<double> updates_;
+  std::vector<double> updates_, update_work_;
   std::unique_ptr<Executor> executor_;
 };
 
@@ -86,8 +88,9 @@ class MeanSteps {
   explicit MeanSteps(const ProfileRequest& request);
   /// The mean seconds of so many steps, each followed by after().
   double Seconds(int64_t steps, const std::function<void()>& after);
-  /// The median seconds of their updates of the dense values; 0: there are none.
-  double UpdateSeconds() const { return stepper_.UpdateSeconds(); }
+  /// The median seconds of their updates of the dense values, while the thread had a core; 0: there
+  /// are none.
+  double UpdateWork() const { return stepper_.UpdateWork(); }
   Cost UpdateCost() const { return stepper_.UpdateCost(); }
 
  private:

@@ -1,6 +1,7 @@
 // Calibration: the price of the job as it is, and a trial.
 #include "plan/calibration.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/check.h"
@@ -28,19 +29,21 @@ double PriceOf(const Job& job, const TrialRequest& trial,
 
 }  // namespace
 
-void Calibrate(const Job& job, const TrialRequest& trial, double example_seconds,
-               std::map<std::string, ClusterFile>& machines) {
+double Calibrate(const Job& job, const TrialRequest& trial, double example_seconds,
+                 std::map<std::string, ClusterFile>& machines) {
   const auto known = machines.find(job.node.String("precision"));
-  if (known == machines.end() || !SharesCores(known->second)) return;
+  if (known == machines.end() || !SharesCores(known->second)) return 1;
   const double price = PriceOf(job, trial, machines);
-  if (price == 0) return;
+  if (price == 0) return 1;
   if (example_seconds == 0) {
-    example_seconds = RunTrial(job, trial).seconds_per_example;
+    const Trial tried = RunTrial(job, trial);
     std::filesystem::remove_all(trial.folder);
+    if (!tried.failure.empty()) return 1;
+    example_seconds = tried.seconds_per_example;
   }
-  const double update = example_seconds * ExamplesPerUpdate(job);
-  if (update <= price) return;
-  for (auto& [precision, cluster] : machines) cluster = Slowed(cluster, update / price);
+  const double factor = std::max(1.0, example_seconds * ExamplesPerUpdate(job) / price);
+  for (auto& [precision, cluster] : machines) cluster = Slowed(cluster, factor);
+  return factor;
 }
 
 }  // namespace yoke

@@ -11,30 +11,29 @@ namespace {
 constexpr double kLeastGain = 0.05;  // on the default
 
 /// A sentence on the choice between the best and the default, which may be null.
-std::string Reason(const Candidate& best, const Candidate* standard, double gain) {
+std::string Reason(const Candidate& best, const Candidate* standard, double gain,
+                   const Evidence& evidence) {
   if (!standard) return fmt::format("{} is the best of those that were tried", best.name);
   if (&best == standard) return fmt::format("{} is the default, and nothing is faster", best.name);
-  return fmt::format("{} {} {:.0f} % of the time of the default, {}", best.name,
-                     !best.measured       ? "is predicted to take"
-                     : best.Seconds() > 0 ? "reached its loss with"
-                                          : "takes",
+  return fmt::format("{} {} {:.0f} % of the time of the default, {}", best.name, evidence.takes,
                      100 * (1 - gain), standard->name);
 }
 
 }  // namespace
 
-void Choose(Candidate* best, Candidate* standard, double gain, const char* how, Plan& plan) {
+void Choose(Candidate* best, Candidate* standard, double gain, const Evidence& evidence,
+            Plan& plan) {
   if (standard && best != standard && gain < kLeastGain) {
-    best->dropped = fmt::format("{} it gains {:.1f} % on the default, less than {:.0f} %", how,
-                                100 * std::max(0.0, gain), 100 * kLeastGain);
+    best->dropped = fmt::format("{} it gains {:.1f} % on the default, less than {:.0f} %",
+                                evidence.how, 100 * std::max(0.0, gain), 100 * kLeastGain);
     best = standard;
   }
   for (Candidate& one : plan.candidates)
     if (&one != best && one.dropped.empty())
-      one.dropped = fmt::format("{} is faster {}", best->name, how);
+      one.dropped = fmt::format("{} is faster {}", best->name, evidence.how);
   plan.chosen = static_cast<int>(best - plan.candidates.data());
   plan.keys = best->keys;
-  plan.notes.push_back(Reason(*best, standard, gain));
+  plan.notes.push_back(Reason(*best, standard, gain, evidence));
 }
 
 void ShowFirst(Plan& plan) {

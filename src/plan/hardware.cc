@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -129,8 +128,10 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   const int64_t each = std::min(kMostPeriodSteps, (some + period - 1) / period * period);
   const std::string run = fmt::format("{}/simulated-{}", folder_, runs_++);
   const SimulatedRanks simulated = cluster.Simulated(job.seed());
-  const Job unlimited = WithKeys(job, {PlanKey("train.time_limit", ""), PlanKey("train.target", ""),
-                                       PlanKey("cluster.timeout", "1e15")});
+  const Job unlimited = WithKeys(
+      job, {PlanKey("train.time_limit", ""), PlanKey("train.target", ""),
+            PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0"),
+            PlanKey("cluster.timeout", "1e15")});
   const EndEvent end = Train(unlimited, {.run = run,
                                          .steps = each * teams,
                                          .cluster = &simulated,
@@ -139,12 +140,12 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   std::filesystem::remove_all(run);
   const auto steps = static_cast<double>(end.step) / static_cast<double>(teams);
   const double updates = MetricOr(end.exchange, "updates", 0);
-  const double stepping = MetricOr(end.exchange, "step_seconds", 0);
+  const auto every = static_cast<double>(job.checkpoint.Int("every_epochs"));
+  const double checkpoint = every > 0 ? MetricOr(end.exchange, "checkpoint_seconds", 0) / every : 0;
   Price price = {
-      .seconds_per_update = stepping / steps,
+      .seconds_per_update = MetricOr(end.exchange, "step_seconds", 0) / steps,
       .examples_per_update = static_cast<double>(of_all),
-      // What is sent at the start is about as much as in a meeting.
-      .epoch_seconds = (end.virtual_seconds - stepping) / (std::floor(end.epochs) + 1),
+      .epoch_seconds = MetricOr(end.exchange, "meeting_seconds", 0) + checkpoint,
       .use = {.batch = node.batch * roles.team,
               .staleness = node.staleness + MetricOr(end.exchange, "staleness_mean", 0)}};
   if (strategy.replicas_differ) {  // their mean is the model: all examples count together
@@ -154,6 +155,7 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
     price.use.interval = MetricOr(end.exchange, "effective_batch", 0) / static_cast<double>(of_all);
   }
   price.use.interval = std::max(price.use.interval, static_cast<double>(period));
+  price.use.mixing = strategy.mixing(job.cluster, ranks);
   return price;
 }
 

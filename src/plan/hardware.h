@@ -13,7 +13,7 @@ namespace yoke {
 struct Price {
   double seconds_per_update = 0;
   double examples_per_update = 0;  ///< train.batch on each replica that trains.
-  double epoch_seconds = 0;        ///< Between two epochs: meetings and checkpoints of replicas.
+  double epoch_seconds = 0;  ///< Between two epochs: a meeting, and a checkpoint if it is due.
   ExampleUse use = {};
 };
 

@@ -133,19 +133,30 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
     return SearchOn(order, data, {{order.job.node.String("precision"), *order.cluster}}, from,
                     order.run.cluster ? order.trial_seconds : 0);
   std::map<std::string, ClusterFile> machines = MeasureHere(order, data);
-  Calibrate(order.job,
-            {.data = data,
-             .run = order.run,
-             .followers = order.followers,
-             .from = from,
-             .folder = order.folder + "/calibration",
-             .seconds = std::max(kShortestTrial, kForCalibration * order.profile_seconds)},
-            order.example_seconds, machines);
-  return SearchOn(order, data, machines, from, order.trial_seconds);
+  const double factor =
+      Calibrate(order.job,
+                {.data = data,
+                 .run = order.run,
+                 .followers = order.followers,
+                 .from = from,
+                 .folder = order.folder + "/calibration",
+                 .seconds = std::max(kShortestTrial, kForCalibration * order.profile_seconds)},
+                order.example_seconds, machines);
+  Plan plan = SearchOn(order, data, machines, from, order.trial_seconds);
+  if (factor > 1)
+    plan.notes.push_back(fmt::format(
+        "replicas share cores: the default's updates take {:.2f} times as long in training as "
+        "priced, which all prices count",
+        factor));
+  return plan;
 }
 
 Plan SearchBySpeed(const PlanOrder& order, const DataSets& data, const std::string& from) {
-  Plan plan = CompareSpeeds(order.job, order.choices,
+  Choices choices = order.choices;
+  for (const char* precision : {"f32", "bf16"})
+    if (!Contains(PrecisionsOf(order.job, choices), precision))
+      choices.without.push_back(precision);
+  Plan plan = CompareSpeeds(order.job, choices,
                             {.data = data,
                              .run = order.run,
                              .followers = order.followers,

@@ -113,9 +113,9 @@ void KeepLeaders(std::vector<Candidate>& candidates, bool replicas, bool trials)
   }
 }
 
-class Choice {
+class Chooser {
  public:
-  Choice(const SearchRequest& request, Plan& plan) : request_(request), plan_(plan) {}
+  Chooser(const SearchRequest& request, Plan& plan) : request_(request), plan_(plan) {}
 
   /// Of all trials.
   double TrialSeconds() const {
@@ -141,7 +141,7 @@ class Choice {
     Candidate* standard = Default();
     Candidate* best = &*std::ranges::find_if(plan_.candidates, &IsLeft);
     const double gain = standard ? 1 - best->Seconds() / standard->Seconds() : 1;
-    Choose(best, standard, gain, "predicted", plan_);
+    Choose(best, standard, gain, kPredicted, plan_);
     plan_.notes.emplace_back(
         "predicted only: trials would tell how many updates each needs in truth");
   }
@@ -190,7 +190,7 @@ class Choice {
     const double before = best->trained - last_round;
     const double gain =
         standard ? 1 - (before + TimeTo(best->last, standard->last.loss)) / best->trained : 1;
-    Choose(candidate(best), candidate(standard), gain, "in trials", plan_);
+    Choose(candidate(best), candidate(standard), gain, kLosses, plan_);
     plan_.progress =
         entrants[std::ranges::find(of, &plan_.candidates[plan_.chosen]) - of.begin()].run;
     if (Tunes(plan_.best())) TuneChosen(all - seconds);
@@ -299,17 +299,17 @@ Plan Search(const SearchRequest& request) {
   Require(plan.candidates[0].dropped.empty(), "no candidate is left: {}",
           plan.candidates[0].dropped);
   KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1, request.trial_seconds > 0);
-  Choice choice(request, plan);
-  choice.SetMomenta();
+  Chooser chooser(request, plan);
+  chooser.SetMomenta();
   const bool rivals = std::ranges::count_if(plan.candidates, IsLeft) > 1;
   const bool tries = request.trial_seconds > 0 && rivals && !request.run.StopIsAsked();
-  if (tries && !choice.TrialsAreDear())
-    choice.ByTrials();
+  if (tries && !chooser.TrialsAreDear())
+    chooser.ByTrials();
   else
-    choice.ByPrediction();
-  if (tries && choice.TrialsAreDear())
+    chooser.ByPrediction();
+  if (tries && chooser.TrialsAreDear())
     plan.notes.push_back(
-        fmt::format("no trials: {} are too short for them", Duration(choice.TrialSeconds())));
+        fmt::format("no trials: {} are too short for them", Duration(chooser.TrialSeconds())));
   NoteUnpriced(plan);
   ShowFirst(plan);
   return plan;

@@ -4,34 +4,36 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "base/registry.h"
-#include "node/executor.h"
 #include "plan/choice.h"
-#include "train/replica.h"
 
 namespace yoke {
 namespace {
 
 constexpr double kSeconds = 0.5, kUpdates = 20;  // of a trial: what is longer
+constexpr double kFewestUpdates = 5;
 
-/// Whether an update differs from the default's in its speed alone. On one device executors that
-/// update by whole batches do the same work.
-bool IsAlike(const Candidate& one, const Candidate& standard, bool one_device) {
-  const auto in_place = [](const Candidate& of) {
-    return FindEntry(executors(), "executor", of.executor).in_place;
+/// Whether an update differs from the default's in its precision alone.
+bool IsAlike(const Candidate& one, const Candidate& standard) {
+  const auto sets = [](const Candidate& of) {
+    std::map<std::string, std::string> keys;
+    for (const Override& key : of.keys)
+      if (key.key.starts_with("cluster.")) keys[key.key] = key.value;
+    return keys;
   };
-  return one.strategy == standard.strategy &&
-         (one.executor == standard.executor ||
-          (!one_device && !in_place(one) && !in_place(standard)));
+  return one.executor == standard.executor && one.strategy == standard.strategy &&
+         sets(one) == sets(standard);
 }
 
 /// Those that are left, the default first; none if that is not among them.
-std::vector<Candidate*> KeepAlike(std::vector<Candidate>& candidates, bool one_device) {
+std::vector<Candidate*> KeepAlike(std::vector<Candidate>& candidates) {
   std::vector<Candidate*> alike;
   for (Candidate& one : candidates) {
-    if (one.dropped.empty() && !IsAlike(one, candidates[0], one_device))
+    if (one.dropped.empty() && !IsAlike(one, candidates[0]))
       one.dropped = "training is too short to find out how many updates it needs";
     if (one.dropped.empty()) alike.push_back(&one);
   }
@@ -39,19 +41,26 @@ std::vector<Candidate*> KeepAlike(std::vector<Candidate>& candidates, bool one_d
   return alike;
 }
 
+/// The default stays, and the others are dropped, for this reason.
+Plan Unchanged(Plan plan, const std::string& reason) {
+  plan.notes.push_back(reason);
+  for (Candidate& one : plan.candidates)
+    if (!one.is_default && one.dropped.empty()) one.dropped = reason;
+  return plan;
+}
+
 }  // namespace
 
 Plan CompareSpeeds(const Job& job, const Choices& choices, const Trials& trials,
                    double update_seconds) {
   Plan plan = {.candidates = MakeCandidates(job, choices)};
-  const std::vector<Candidate*> alike =
-      KeepAlike(plan.candidates, DevicesOf(job).all().size() == 1);
-  if (alike.size() < 2) {
-    plan.notes.emplace_back("nothing else makes the same updates: the defaults stay");
-    return plan;
-  }
+  const std::vector<Candidate*> alike = KeepAlike(plan.candidates);
+  if (alike.size() < 2)
+    return Unchanged(std::move(plan), "nothing else makes the same updates: the default stays");
   const double seconds = std::min(trials.seconds / static_cast<double>(alike.size()),
                                   std::max(kSeconds, kUpdates * update_seconds));
+  if (seconds < std::max(kShortestTrial, kFewestUpdates * update_seconds))
+    return Unchanged(std::move(plan), "there is no time for trials: the default stays");
   const auto run_of = [&](const Candidate& one) {
     return fmt::format("{}/speed-{}", trials.folder, &one - plan.candidates.data());
   };
@@ -75,8 +84,9 @@ Plan CompareSpeeds(const Job& job, const Choices& choices, const Trials& trials,
     if (!best || one->measured < best->measured) best = one;
   }
   Candidate* const standard = alike[0];
-  if (!standard->measured) return plan;
-  Choose(best, standard, 1 - *best->measured / *standard->measured, "in trials", plan);
+  if (!standard->measured)
+    return Unchanged(std::move(plan), "the default's trial has failed: it stays");
+  Choose(best, standard, 1 - *best->measured / *standard->measured, kSpeeds, plan);
   if (!ended) plan.progress = run_of(plan.best());
   ShowFirst(plan);
   return plan;

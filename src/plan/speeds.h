@@ -9,10 +9,10 @@
 
 namespace yoke {
 
-/// Candidates with the default's strategy and its executor (or, on several devices, another that
-/// updates by whole batches as it does) differ in their speed alone. Each trains for half a second
-/// or 20 updates, if `trials.seconds` are enough for all, and the fastest one is chosen if it takes
-/// 95 % of the default's time or less. The others are dropped, and nothing is priced.
+/// Candidates that differ from the default in their precision alone make the same updates, at other
+/// speeds. Each trains for half a second or 20 updates, if `trials.seconds` are enough for all, and
+/// the fastest one is chosen if it takes 95 % of the default's time or less. The others are
+/// dropped, and nothing is priced. Without the time for 5 updates of each the default stays.
 /// `update_seconds`: of the default, about.
 Plan CompareSpeeds(const Job& job, const Choices& choices, const Trials& trials,
                    double update_seconds);

@@ -67,7 +67,7 @@ double MeasureNoiseScale(const Job& job, const Reader& data, const std::string& 
 
 double RelativeExamples(const ExampleUse& used, double batch, double noise) {
   return (noise + used.batch) / (noise + batch) * (1 + kStalenessPenalty * used.staleness) *
-         (1 + kIntervalPenalty * std::log2(std::max(1.0, used.interval)));
+         (1 + kIntervalPenalty * std::log2(std::max(1.0, used.interval / used.mixing)));
 }
 
 }  // namespace yoke

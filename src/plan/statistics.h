@@ -20,11 +20,12 @@ struct ExampleUse {
   double batch = 0;      ///< Examples of the gradients that one update averages.
   double staleness = 0;  ///< Updates between the values of a gradient and its own update.
   double interval = 1;   ///< Steps of a replica between two exchanges.
+  double mixing = 1;     ///< StrategyEntry::mixing of each.
 };
 
 /// Examples that it needs, divided by those of synchronous updates of `batch` examples:
 ///   (noise + used.batch) / (noise + batch)           updates ~ 1 + noise / batch
-///   x (1 + a staleness) (1 + b log2(interval))       penalties
+///   x (1 + a staleness) (1 + b log2(interval / mixing))       penalties
 /// The penalties are fitted to the tables of docs/how-to-scale.md, coarsely: a prediction ranks,
 /// and trials decide.
 double RelativeExamples(const ExampleUse& used, double batch, double noise);

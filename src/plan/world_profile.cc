@@ -206,7 +206,7 @@ class Subject {
   /// What the other replicas of its machine take from one.
   struct Neighbours {
     double crowding = 1;
-    double bytes_per_second = 0;  ///< Of arithmetic on values, but for the crowding; 0: unknown.
+    double bytes_per_second = 0;  ///< Of arithmetic on values beside them; 0: unknown.
   };
   /// All ranks of the machine call it. `step`: seconds of a step.
   Neighbours MeasureNeighbours(const Communicator& machine, int at_once, double step,
@@ -219,9 +219,9 @@ class Subject {
         std::clamp<int64_t>(std::llround(kForCrowding * seconds / step), kFewSteps, kManySteps);
     const double crowding = MeasureCrowding(
         machine, at_once, [&](const auto& meet) { return steps.Seconds(count, meet); });
-    const double update = steps.UpdateSeconds();
+    const double update = steps.UpdateWork();
     return {.crowding = crowding,
-            .bytes_per_second = update > 0 ? crowding * steps.UpdateCost().bytes / update : 0};
+            .bytes_per_second = update > 0 ? steps.UpdateCost().bytes / update : 0};
   }
 
  private:
@@ -293,7 +293,8 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
     found.nodes[one].crowding = its[0];
     if (its[1] == 0 || devices.all().size() > 1) continue;
     profile.bytes_per_second = its[1];
-    profile.curve = WithMemory(profile.curve, its[1], graph.Price(batch));
+    profile.curve =
+        WithMemory(profile.curve, its[0] * its[1], graph.Price(batch));  // Curve() slows
   }
   if (found.nodes.size() == 1) return found;
   std::vector<double> polling;

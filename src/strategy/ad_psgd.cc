@@ -175,6 +175,7 @@ StrategyEntry ad_psgd() {
           .team = EachAlone,
           .replicas_differ = true,
           .period = EveryPeriod,
+          .mixing = MixesHalf,
           .estimate = [](const Options& options, const ExchangeSize& size) -> Cost {
             const double messages =
                 2.0 * Actives(size.world) / static_cast<double>(options.Int("period"));

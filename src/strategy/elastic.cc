@@ -184,6 +184,7 @@ StrategyEntry ElasticEntry() {
           .in_place = true,
           .replicas_differ = true,
           .period = EveryPeriod,
+          .mixing = MovingRate,
           .estimate = [](const Options& options,
                          const ExchangeSize& size) { return ElasticCost(options, size); },
           .make = nullptr};

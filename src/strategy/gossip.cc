@@ -144,6 +144,7 @@ StrategyEntry GossipEntry() {
           .team = EachAlone,
           .replicas_differ = true,
           .period = EveryPeriod,
+          .mixing = MixesHalf,
           .estimate = nullptr,
           .make = nullptr};
 }

@@ -30,6 +30,7 @@ class Push : public GossipExchange {
       Append(message_, std::span<const double>(&weight_, 1));
       Append(message_, std::span<const float>(published()));
     }
+    here.world().Charge(CostOfMemoryCopy(std::ssize(message_) / int64_t{sizeof(float)}));
     here.Offer(message_, peer, sizeof(double));
   }
 

@@ -171,6 +171,7 @@ StrategyEntry sgp() {
           .values_on_device = true,
           .replicas_differ = true,
           .period = EveryPeriod,
+          .mixing = MixesHalf,
           .estimate =
               [](const Options& options, const ExchangeSize& size) {
                 return CostOfPushes(size, options.Int("period"));

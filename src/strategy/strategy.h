@@ -131,6 +131,8 @@ inline int64_t EveryStep(const Options& /*options*/, int64_t /*steps_per_epoch*/
 inline int64_t EveryPeriod(const Options& options, int64_t /*steps_per_epoch*/) {
   return options.Int("period");
 }
+inline double MixesAll(const Options& /*options*/, int /*world*/) { return 1; }
+inline double MixesHalf(const Options& /*options*/, int /*world*/) { return 0.5; }
 
 struct StrategyEntry {
   std::string name;
@@ -156,6 +158,9 @@ struct StrategyEntry {
   /// Steps of a replica from one exchange to the next, where an epoch has so many of each (0:
   /// many).
   int64_t (*period)(const Options& options, int64_t steps_per_epoch) = EveryStep;
+  /// The part of a replica's distance to the mean of all that an exchange takes away: a half where
+  /// two replicas take their mean.
+  double (*mixing)(const Options& options, int world) = MixesAll;
   /// Empty if it supports this number of replicas, otherwise a sentence with the reason.
   std::string (*supports)(int world) = AnyWorld;
   /// Messages and bytes sent by all ranks together in one step of each.

@@ -113,6 +113,19 @@ TEST_F(HardwareTest, LongPeriodsArePricedWhole) {
   EXPECT_NEAR((seconds("500") - longer) / (longer - seconds("2000")), 2, 0.2);
 }
 
+/// Replicas that differ meet for their mean, and send all they have for a checkpoint.
+TEST_F(HardwareTest, EpochsEndWithAMeetingAndACheckpointIfItIsDue) {
+  const auto seconds = [this](const char* strategy, const char* every) {
+    return Of(SlowNetwork(4), {{"cluster.strategy", strategy}, {"checkpoint.every_epochs", every}})
+        .epoch_seconds;
+  };
+  const double meeting = seconds("gossip_pull", "0"), both = seconds("gossip_pull", "1");
+  EXPECT_GT(meeting, 0.5);
+  EXPECT_GT(both, 2 * meeting);
+  EXPECT_NEAR((seconds("gossip_pull", "4") - meeting) / (both - meeting), 0.25, 0.01);
+  EXPECT_LT(seconds("allreduce", "1"), 0.1);
+}
+
 TEST_F(HardwareTest, AsynchronousGradientsAreAsStaleAsThereAreOthers) {
   const Price price = Of(FreeNetwork(4), Strategy("async_sgd"));
   EXPECT_NEAR(price.use.staleness, 3, 0.5);

@@ -51,12 +51,30 @@ TEST_F(SpeedsTest, AnExecutorInPlaceIsComparedWithItself) {
   EXPECT_EQ(Named(plan.candidates, "single, f32").trained, 0);
 }
 
+/// A strategy's variants exchange at other times: their speed alone tells nothing.
+TEST_F(SpeedsTest, VariantsOfTheStrategyAreNotAlike) {
+  const Plan plan = Compare({{"cluster.replicas", "2"}, {"cluster.strategy", "easgd_sync1"}},
+                            {"cluster.strategy"});
+  EXPECT_GT(plan.candidates.size(), 3);
+  for (const Candidate& one : plan.candidates) EXPECT_EQ(one.trained, 0) << one.name;
+  EXPECT_TRUE(plan.keys.empty());
+}
+
+TEST_F(SpeedsTest, WithoutTimeTheDefaultStays) {
+  const Plan plan = CompareSpeeds(
+      SmallJob(), {.open = {"node.precision"}},
+      {.data = data_, .run = run_, .folder = folder_.path(), .seconds = 0.8}, /*update_seconds=*/1);
+  EXPECT_TRUE(plan.keys.empty());
+  ASSERT_EQ(plan.notes.size(), 1);
+  EXPECT_THAT(plan.notes[0], HasSubstr("no time"));
+}
+
 TEST_F(SpeedsTest, WithoutARivalNothingIsTried) {
   const Plan plan = Compare({}, {"node.executor"});
   EXPECT_TRUE(plan.keys.empty());
   EXPECT_EQ(plan.progress, "");
   ASSERT_EQ(plan.notes.size(), 1);
-  EXPECT_THAT(plan.notes[0], HasSubstr("defaults stay"));
+  EXPECT_THAT(plan.notes[0], HasSubstr("default stays"));
 }
 
 }  // namespace yoke::speeds_test

@@ -83,7 +83,23 @@ TEST_F(TimesOnlyTest, TakesTheTimeOfTraining) {
     EXPECT_NEAR(Of(times, "bytes") / Of(real, "bytes"), 1, 0.02) << name;
     EXPECT_NEAR(Of(times, "messages") / Of(real, "messages"), 1, 0.01) << name;
     EXPECT_NEAR(Of(times, "communicating"), Of(real, "communicating"), tolerance) << name;
+    EXPECT_NEAR(times.virtual_seconds / real.virtual_seconds, 1, 0.1) << name;
   }
+}
+
+/// Many ranks wait longer than a wait may last until rank 0 has the parts of all.
+TEST_F(TimesOnlyTest, ACheckpointOfAllRanksTakesItsTime) {
+  cluster_.bytes_per_second = 1e6;
+  const Overrides job = {{"cluster.strategy", "gossip_pull"},
+                         {"cluster.replicas", "24"},
+                         {"train.epochs", "1"},
+                         {"cluster.period", "100"}};
+  const EndEvent whole = Train(true, job);
+  const double checkpoint = Of(whole, "checkpoint_seconds");
+  EXPECT_GT(checkpoint, 23 * 2 * 4 * 1000 / 1e6);
+  Overrides hasty = job;
+  hasty.push_back({"cluster.timeout", fmt::format("{}", checkpoint / 3)});
+  EXPECT_NEAR(Train(true, hasty).virtual_seconds, whole.virtual_seconds, 0.01);
 }
 
 TEST_F(TimesOnlyTest, StopsAtItsLimits) {

@@ -59,21 +59,33 @@ void TimedRank::Settle() {
   meetings_.AllReduce(values);
 }
 
-/// As RankStateCollector: one rank after the other, while the next one prepares its own.
-void TimedRank::SendState() {
-  constexpr int kState = 1;
+bool TimedRank::KeepsOwn() {
+  return meetings_.size() > 1 && (entry_.replicas_differ || !strategy_->Tensors().empty());
+}
+
+/// As RankStateCollector: one rank after the other, while the next one prepares its own. Nobody
+/// loses patience: with many ranks this takes longer than a wait may.
+void TimedRank::SendOwn() {
+  enum Tag : int { kOwn, kAll };
+  const auto await = [this](int tag) {
+    Message message;
+    while (!meetings_.TryReceive(0, tag, message, meetings_.timeout())) continue;
+  };
   const int ranks = meetings_.size();
-  if (ranks == 1 || !entry_.replicas_differ) return;
   if (meetings_.rank() > 0) {
-    meetings_.Receive(0, kState);
-    const size_t arrays = 1 + state_.names().size();
-    const std::vector<float> state(arrays * params_.values().count);
-    return meetings_.Send(std::as_bytes(std::span(state)), 0, kState);
+    await(kOwn);
+    int64_t values = 0;
+    if (entry_.replicas_differ) values = (1 + std::ssize(state_.names())) * params_.values().count;
+    for (const Strategy::KeptTensor& kept : strategy_->Tensors()) values += kept.values.count;
+    const std::vector<float> own(values);
+    meetings_.Send(std::as_bytes(std::span(own)), 0, kOwn);
+    return await(kAll);
   }
   for (int rank = 1, asked = 0; rank < ranks; ++rank) {
-    while (asked < std::min(rank + 1, ranks - 1)) meetings_.Send({}, ++asked, kState);
-    meetings_.Receive(rank, kState);
+    while (asked < std::min(rank + 1, ranks - 1)) meetings_.Send({}, ++asked, kOwn);
+    meetings_.Receive(rank, kOwn);
   }
+  for (int rank = 1; rank < ranks; ++rank) meetings_.Send({}, rank, kAll);
 }
 
 bool TimedRank::Recover() {

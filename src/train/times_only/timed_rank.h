@@ -25,8 +25,10 @@ class TimedRank {
   /// After the last step before a meeting, at it, and after it.
   void Idle() { strategy_->Idle(); }
   void Settle();
-  /// For a checkpoint: where replicas differ, each sends its values and state to rank 0.
-  void SendState();
+  /// Whether a checkpoint has a part of each rank, as Replica::KeepsOwn: rank 0's answer counts.
+  bool KeepsOwn();
+  /// Then all send it to rank 0, which is back last.
+  void SendOwn();
   void Finish() { strategy_->Finish(); }
 
   ExchangeCounts Counts() const { return strategy_->Counts(); }

@@ -81,6 +81,18 @@ struct World {
   // The round that the ranks are in, or have met after:
   int64_t opened = 0, decided = 0;
   bool saves = false, ends = false;
+  bool keeps_own = false;  // a checkpoint has a part of each rank
+};
+
+/// Of seconds.
+struct MeanOf {
+  double sum = 0;
+  int count = 0;
+  void Add(double seconds) {
+    sum += seconds;
+    ++count;
+  }
+  double Value() const { return count > 0 ? sum / count : 0; }
 };
 
 class TimesOnly : public SimulatedBody {
@@ -166,15 +178,23 @@ class TimesOnly : public SimulatedBody {
       if (context_.timeline && number_ == 0) context_.timeline->Step(world.rank());
     }
     rank.Idle();
+    const bool leads = world.rank() == 0;
+    if (leads) here.keeps_own = rank.KeepsOwn();
     world.Barrier();
-    if (world.rank() == 0) stepped_ += world.Now() - began;
+    const double met = world.Now();
     rank.Settle();
+    if (leads) {
+      stepped_ += met - began;
+      settled_.Add(world.Now() - met);
+    }
     if (here.decided == round) Decide(world);
     const bool saves = here.saves, ends = here.ends;
     if (saves) {
-      rank.SendState();
-      if (world.rank() == 0) Save(world);
+      const double settled = world.Now();
+      if (here.keeps_own) rank.SendOwn();
+      if (leads) Save(world);
       world.Barrier();
+      if (leads) wrote_.Add(world.Now() - settled);
     }
     return ends;
   }
@@ -307,6 +327,8 @@ class TimesOnly : public SimulatedBody {
     end_.exchange = Summary(world_->counts, stepped_, 0, world_->roles.servers);
     end_.exchange.pop_back();  // the distance of replicas that hold nothing
     end_.exchange.emplace_back("step_seconds", stepped_);
+    end_.exchange.emplace_back("meeting_seconds", settled_.Value());
+    end_.exchange.emplace_back("checkpoint_seconds", wrote_.Value());
     end_.virtual_seconds = saved_at_;
     end_.cost = request_.CostOf(end_.virtual_seconds);
     end_.lost = place.lost_nodes;
@@ -330,6 +352,7 @@ class TimesOnly : public SimulatedBody {
   Progress saved_;             // in the newest checkpoint,
   double saved_at_ = 0;        // and when that was written
   double stepped_ = 0;         // seconds in steps
+  MeanOf settled_, wrote_;     // meetings and checkpoints
   std::string reason_;
   std::vector<std::string> messages_;
 };
