@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <span>
 
 #include "base/check.h"
@@ -19,6 +20,13 @@ constexpr int kMostOfTraining = 2000;  // steps of the job's batch
 /// Other batches than the job's are left out if their steps would take so many times the time for
 /// them.
 constexpr double kTooLong = 3;
+
+/// Seconds that this thread has had a core.
+double ThreadSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 /// Quarter to four times the job's batch: different ones, as far as there are data. With several
 /// devices also less and more, since executors give each its own.

@@ -155,7 +155,7 @@ Plan SearchBySpeed(const PlanOrder& order, const DataSets& data, const std::stri
   Choices choices = order.choices;
   for (const char* precision : {"f32", "bf16"})
     if (!Contains(PrecisionsOf(order.job, choices), precision))
-      choices.without.push_back(precision);
+      choices.without.emplace_back(precision);
   Plan plan = CompareSpeeds(order.job, choices,
                             {.data = data,
                              .run = order.run,

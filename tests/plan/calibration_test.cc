@@ -41,7 +41,7 @@ class CalibrationTest : public testing::Test {
   const TemporaryFolder folder_{"yoke-calibration-test"};
   const Job job_ = test::SmallJob({{"cluster.replicas", "4"}, {"cluster.strategy", "allreduce"}});
   const DataSets data_ = OpenData(job_.data(), job_.seed());
-  const RunRequest run_;
+  const RunRequest run_ = {};
 };
 
 TEST_F(CalibrationTest, AnUpdateOfTheDefaultTakesWhatItTakesInTraining) {

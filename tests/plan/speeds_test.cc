@@ -25,7 +25,7 @@ class SpeedsTest : public testing::Test {
 
   const TemporaryFolder folder_{"yoke-speeds-test"};
   const DataSets data_ = OpenData(SmallJob().data(), 1);
-  const RunRequest run_;
+  const RunRequest run_ = {};
 };
 
 TEST_F(SpeedsTest, ComparesWhatMakesTheSameUpdates) {
