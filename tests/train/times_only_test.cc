@@ -150,6 +150,9 @@ TEST_F(TimesOnlyTest, WritesACheckpointToItsEnd) {
   const Overrides job = {{"checkpoint.every_steps", "5"}};
   request_.checkpoint_bytes_per_second = 4e4;  // about 3.6 s each
   const EndEvent whole = Train(true, job);
+  Overrides hasty = job;
+  hasty.push_back({"cluster.timeout", "1"});
+  EXPECT_NEAR(Train(true, hasty).virtual_seconds, whole.virtual_seconds, 0.01);
   Fail({{1, 1.5}});
   const EndEvent end = Train(true, job);
   EXPECT_GT(end.virtual_seconds, whole.virtual_seconds + 0.5);

@@ -7,6 +7,11 @@
 #include <vector>
 
 namespace yoke {
+namespace {
+
+enum CheckpointTag : int { kOwn, kWritten };
+
+}  // namespace
 
 TimedRank::TimedRank(const Job& job, const TimedModel& model, const Communicator& world,
                      int64_t steps_per_epoch)
@@ -59,33 +64,43 @@ void TimedRank::Settle() {
   meetings_.AllReduce(values);
 }
 
-bool TimedRank::KeepsOwn() {
-  return meetings_.size() > 1 && (entry_.replicas_differ || !strategy_->Tensors().empty());
+/// Of the shrunken model.
+int64_t TimedRank::OwnValues() {
+  int64_t values = 0;
+  if (meetings_.size() > 1 && entry_.replicas_differ)
+    values = (1 + std::ssize(state_.names())) * params_.values().count;
+  for (const Strategy::KeptTensor& kept : strategy_->Tensors()) values += kept.values.count;
+  return values;
 }
 
-/// As RankStateCollector: one rank after the other, while the next one prepares its own. Nobody
-/// loses patience: with many ranks this takes longer than a wait may.
+double TimedRank::OwnBytes() {
+  return model_.scale * static_cast<double>(OwnValues()) * SizeOf(DType::kF32);
+}
+
+/// As RankStateCollector: one rank after the other, while the next one prepares its own.
 void TimedRank::SendOwn() {
-  enum Tag : int { kOwn, kAll };
-  const auto await = [this](int tag) {
-    Message message;
-    while (!meetings_.TryReceive(0, tag, message, meetings_.timeout())) continue;
-  };
   const int ranks = meetings_.size();
   if (meetings_.rank() > 0) {
-    await(kOwn);
-    int64_t values = 0;
-    if (entry_.replicas_differ) values = (1 + std::ssize(state_.names())) * params_.values().count;
-    for (const Strategy::KeptTensor& kept : strategy_->Tensors()) values += kept.values.count;
-    const std::vector<float> own(values);
-    meetings_.Send(std::as_bytes(std::span(own)), 0, kOwn);
-    return await(kAll);
+    AwaitMessage(kOwn);
+    const std::vector<float> own(OwnValues());
+    return meetings_.Send(std::as_bytes(std::span(own)), 0, kOwn);
   }
   for (int rank = 1, asked = 0; rank < ranks; ++rank) {
     while (asked < std::min(rank + 1, ranks - 1)) meetings_.Send({}, ++asked, kOwn);
     meetings_.Receive(rank, kOwn);
   }
-  for (int rank = 1; rank < ranks; ++rank) meetings_.Send({}, rank, kAll);
+}
+
+void TimedRank::AwaitLeader() {
+  if (meetings_.rank() > 0) return AwaitMessage(kWritten);
+  for (int rank = 1; rank < meetings_.size(); ++rank) meetings_.Send({}, rank, kWritten);
+}
+
+/// Of rank 0, and does not lose patience: with many ranks, or a slow disk, this takes longer than a
+/// wait may.
+void TimedRank::AwaitMessage(int tag) {
+  Message message;
+  while (!meetings_.TryReceive(0, tag, message, meetings_.timeout())) continue;
 }
 
 bool TimedRank::Recover() {

@@ -25,10 +25,13 @@ class TimedRank {
   /// After the last step before a meeting, at it, and after it.
   void Idle() { strategy_->Idle(); }
   void Settle();
-  /// Whether a checkpoint has a part of each rank, as Replica::KeepsOwn: rank 0's answer counts.
-  bool KeepsOwn();
-  /// Then all send it to rank 0, which is back last.
+  /// Bytes of this rank's own part of a checkpoint (Replica::OwnTensors); 0: it has none. Rank 0's
+  /// answer counts.
+  double OwnBytes();
+  /// Then all send theirs to rank 0.
   void SendOwn();
+  /// Rank 0 comes last, after it has written the checkpoint.
+  void AwaitLeader();
   void Finish() { strategy_->Finish(); }
 
   ExchangeCounts Counts() const { return strategy_->Counts(); }
@@ -36,6 +39,9 @@ class TimedRank {
   bool Recover();
 
  private:
+  int64_t OwnValues();
+  void AwaitMessage(int tag);
+
   const TimedModel& model_;
   const StrategyEntry& entry_;
   Communicator meetings_;  // for values that are not the strategy's to send

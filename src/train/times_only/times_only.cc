@@ -81,7 +81,7 @@ struct World {
   // The round that the ranks are in, or have met after:
   int64_t opened = 0, decided = 0;
   bool saves = false, ends = false;
-  bool keeps_own = false;  // a checkpoint has a part of each rank
+  double own_bytes = 0;  // of each rank's own part of a checkpoint
 };
 
 /// Of seconds.
@@ -179,7 +179,7 @@ class TimesOnly : public SimulatedBody {
     }
     rank.Idle();
     const bool leads = world.rank() == 0;
-    if (leads) here.keeps_own = rank.KeepsOwn();
+    if (leads) here.own_bytes = rank.OwnBytes();
     world.Barrier();
     const double met = world.Now();
     rank.Settle();
@@ -191,9 +191,9 @@ class TimesOnly : public SimulatedBody {
     const bool saves = here.saves, ends = here.ends;
     if (saves) {
       const double settled = world.Now();
-      if (here.keeps_own) rank.SendOwn();
+      if (here.own_bytes > 0) rank.SendOwn();
       if (leads) Save(world);
-      world.Barrier();
+      rank.AwaitLeader();
       if (leads) wrote_.Add(world.Now() - settled);
     }
     return ends;
@@ -281,8 +281,9 @@ class TimesOnly : public SimulatedBody {
     saved_at_ = world.Now();
   }
   void AccessCheckpoint(const Communicator& world) const {
-    if (request_.checkpoint_bytes_per_second > 0)
-      world.Sleep(world_->model.CheckpointBytes() / request_.checkpoint_bytes_per_second);
+    if (request_.checkpoint_bytes_per_second == 0) return;
+    const double bytes = world_->model.CheckpointBytes() + world.size() * world_->own_bytes;
+    world.Sleep(bytes / request_.checkpoint_bytes_per_second);
   }
 
   // Events.
