@@ -212,8 +212,7 @@ class AutoPlanner : public Planner {
     Take(MeasureAndSearch(order, data, decision.progress), decision);
   }
 
-  /// Where there is no time for a search: by the speed of what makes the same updates, or not at
-  /// all.
+  /// Where there is no time for a search: the precision alone, or nothing.
   void SearchShort(double budget, double whole, PlanOrder& order, const DataSets& data,
                    Decision& decision) {
     if (budget < kLeastSpeeds) {
@@ -224,10 +223,10 @@ class AutoPlanner : public Planner {
           decision.job.cluster.String("strategy"), decision.job.node.String("precision")));
       return;
     }
-    decision.messages.push_back(
-        fmt::format("training takes about {}, too short for a search: only the speed of what makes "
-                    "the same updates as the default is compared",
-                    Duration(whole)));
+    decision.messages.push_back(fmt::format(
+        "training takes about {}, too short for a search: only precisions are compared, by "
+        "their speed",
+        Duration(whole)));
     order.trial_seconds = budget;
     Take(SearchBySpeed(order, data, decision.progress), decision);
   }

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "kernels/threads.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
 #include "tensor/devices.h"
@@ -132,6 +133,10 @@ std::string Excluded(const Candidate& candidate, const Choices& choices) {
 }  // namespace
 
 Job JobOf(const Job& job, const Candidate& candidate) { return WithKeys(job, candidate.keys); }
+
+bool IsFastHere(const std::string& precision) {
+  return precision == "f32" || DescribeKernelLibrary().fast_bf16;
+}
 
 std::vector<Candidate> MakeCandidates(const Job& job, const Choices& choices) {
   RequireKnown(choices.only);

@@ -44,6 +44,9 @@ struct Candidate {
   std::string dropped = {};   ///< Why it is out, a sentence; empty: it is not.
 };
 
+/// Whether this CPU gains from a precision: f32, and bf16 if it multiplies it faster.
+bool IsFastHere(const std::string& precision);
+
 /// What may differ from the job.
 struct Choices {
   std::vector<std::string> open;  ///< Of OpenKeys(), those of [train] apart.

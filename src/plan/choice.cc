@@ -13,7 +13,7 @@ constexpr double kLeastGain = 0.05;  // on the default
 /// A sentence on the choice between the best and the default, which may be null.
 std::string Reason(const Candidate& best, const Candidate* standard, double gain,
                    const Evidence& evidence) {
-  if (!standard) return fmt::format("{} is the best of those that were tried", best.name);
+  if (!standard) return fmt::format("{} {}", best.name, evidence.is_best);
   if (&best == standard) return fmt::format("{} is the default, and nothing is faster", best.name);
   return fmt::format("{} {} {:.0f} % of the time of the default, {}", best.name, evidence.takes,
                      100 * (1 - gain), standard->name);

@@ -8,11 +8,14 @@ namespace yoke {
 /// What a choice follows from, for its sentences.
 struct Evidence {
   const char* how;
-  const char* takes;  ///< "A ... 80 % of the time of the default"
+  const char* takes;    ///< "A ... 80 % of the time of the default"
+  const char* is_best;  ///< "A ...": where the default is out
 };
-inline constexpr Evidence kPredicted = {"predicted", "is predicted to take"};
-inline constexpr Evidence kLosses = {"in trials", "reached its loss with"};
-inline constexpr Evidence kSpeeds = {"in trials", "takes"};
+inline constexpr Evidence kPredicted = {"predicted", "is predicted to take",
+                                        "has the shortest predicted time"};
+inline constexpr Evidence kLosses = {"in trials", "reached its loss with",
+                                     "is the best of those that were tried"};
+inline constexpr Evidence kSpeeds = {"in trials", "takes", "is the fastest"};
 
 /// Chooses the best one, or the default if it gains less than 5 % of its time on it, and says of
 /// the others why they are dropped. `standard`: the default; null: it is out.

@@ -127,16 +127,19 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   // Whole periods: a part of one would cost no exchange.
   const int64_t each = std::min(kMostPeriodSteps, (some + period - 1) / period * period);
   const std::string run = fmt::format("{}/simulated-{}", folder_, runs_++);
-  const SimulatedRanks simulated = cluster.Simulated(job.seed());
+  SimulatedRanks simulated = cluster.Simulated(job.seed());
+  simulated.failures = {};  // the price is that of work which is not lost
   const Job unlimited = WithKeys(
       job, {PlanKey("train.time_limit", ""), PlanKey("train.target", ""),
             PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0"),
             PlanKey("cluster.timeout", "1e15")});
-  const EndEvent end = Train(unlimited, {.run = run,
-                                         .steps = each * teams,
-                                         .cluster = &simulated,
-                                         .times_only = true,
-                                         .data = &data_});
+  const EndEvent end =
+      Train(unlimited, {.run = run,
+                        .steps = each * teams,
+                        .cluster = &simulated,
+                        .times_only = true,
+                        .checkpoint_bytes_per_second = cluster.failures.checkpoint_bytes_per_second,
+                        .data = &data_});
   std::filesystem::remove_all(run);
   const auto steps = static_cast<double>(end.step) / static_cast<double>(teams);
   const double updates = MetricOr(end.exchange, "updates", 0);

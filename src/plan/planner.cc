@@ -24,13 +24,14 @@ namespace {
 
 constexpr double kTimeout = 600;         // of ranks that wait for the search
 constexpr double kForCalibration = 0.4;  // beside the time of a profile
+constexpr double kLeastFactor = 1.05;    // that is worth a note
 
 /// The precisions worth a measurement: bf16 only where the CPU is faster with it.
 std::vector<std::string> PrecisionsOf(const Job& job, const Choices& choices) {
   std::vector<std::string> precisions = {job.node.String("precision")};
   if (!Contains(choices.open, "node.precision")) return precisions;
   const std::string other = precisions[0] == "f32" ? "bf16" : "f32";
-  if (other == "f32" || DescribeKernelLibrary().fast_bf16) precisions.push_back(other);
+  if (IsFastHere(other)) precisions.push_back(other);
   std::erase_if(precisions, [&](const std::string& one) { return Contains(choices.without, one); });
   return precisions;
 }
@@ -143,20 +144,16 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
                  .seconds = std::max(kShortestTrial, kForCalibration * order.profile_seconds)},
                 order.example_seconds, machines);
   Plan plan = SearchOn(order, data, machines, from, order.trial_seconds);
-  if (factor > 1)
-    plan.notes.push_back(fmt::format(
-        "replicas share cores: the default's updates take {:.2f} times as long in training as "
-        "priced, which all prices count",
-        factor));
+  if (factor >= kLeastFactor)
+    plan.notes.push_back(
+        fmt::format("replicas share cores: in training an update of the default takes {:.2f} times "
+                    "its price, and all prices are raised as much",
+                    factor));
   return plan;
 }
 
 Plan SearchBySpeed(const PlanOrder& order, const DataSets& data, const std::string& from) {
-  Choices choices = order.choices;
-  for (const char* precision : {"f32", "bf16"})
-    if (!Contains(PrecisionsOf(order.job, choices), precision))
-      choices.without.emplace_back(precision);
-  Plan plan = CompareSpeeds(order.job, choices,
+  Plan plan = CompareSpeeds(order.job, order.choices,
                             {.data = data,
                              .run = order.run,
                              .followers = order.followers,

@@ -35,6 +35,8 @@ std::vector<Candidate*> KeepAlike(std::vector<Candidate>& candidates) {
   for (Candidate& one : candidates) {
     if (one.dropped.empty() && !IsAlike(one, candidates[0]))
       one.dropped = "training is too short to find out how many updates it needs";
+    if (one.dropped.empty() && !one.is_default && !IsFastHere(one.precision))
+      one.dropped = fmt::format("this CPU is no faster in {}", one.precision);
     if (one.dropped.empty()) alike.push_back(&one);
   }
   if (!alike.empty() && !alike[0]->is_default) alike.clear();

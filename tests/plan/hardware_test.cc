@@ -126,6 +126,18 @@ TEST_F(HardwareTest, EpochsEndWithAMeetingAndACheckpointIfItIsDue) {
   EXPECT_LT(seconds("allreduce", "1"), 0.1);
 }
 
+/// What failures cost depends on when they happen: it is in no price.
+TEST_F(HardwareTest, NodesThatFailArePricedAsIfTheyDidNot) {
+  for (const bool replace : {false, true}) {
+    auto machines = FreeNetwork(4);
+    const double price = Of(machines, Strategy("allreduce")).seconds_per_update;
+    ClusterFailures& failures = machines.begin()->second.failures;
+    failures.mean_time_between = 20 * price;
+    failures.replaces = replace;
+    EXPECT_EQ(Of(machines, Strategy("allreduce")).seconds_per_update, price);
+  }
+}
+
 TEST_F(HardwareTest, AsynchronousGradientsAreAsStaleAsThereAreOthers) {
   const Price price = Of(FreeNetwork(4), Strategy("async_sgd"));
   EXPECT_NEAR(price.use.staleness, 3, 0.5);

@@ -28,27 +28,33 @@ class SpeedsTest : public testing::Test {
   const RunRequest run_ = {};
 };
 
-TEST_F(SpeedsTest, ComparesWhatMakesTheSameUpdates) {
+TEST_F(SpeedsTest, ComparesPrecisions) {
   const Plan plan = Compare({}, {"node.executor", "node.precision"});
-  for (const char* name : {"single, f32", "single, bf16"}) {
-    const Candidate one = Named(plan.candidates, name);
-    EXPECT_GT(one.trained, 0) << name;
-    EXPECT_TRUE(one.measured && one.loss) << name;
+  const Candidate f32 = Named(plan.candidates, "single, f32");
+  const Candidate bf16 = Named(plan.candidates, "single, bf16");
+  if (IsFastHere("bf16")) {
+    for (const Candidate& one : {f32, bf16}) {
+      EXPECT_GT(one.trained, 0) << one.name;
+      EXPECT_TRUE(one.measured && one.loss) << one.name;
+    }
+    EXPECT_TRUE(std::filesystem::exists(plan.progress + "/last"));  // training goes on from there
+  } else {
+    EXPECT_EQ(f32.trained + bf16.trained, 0);
+    EXPECT_THAT(bf16.dropped, HasSubstr("no faster"));
   }
   const Candidate unlike = Named(plan.candidates, "hogwild, f32");
   EXPECT_EQ(unlike.trained, 0);
   EXPECT_THAT(unlike.dropped, HasSubstr("too short"));
   EXPECT_EQ(plan.best().executor, "single");
-  EXPECT_TRUE(std::filesystem::exists(plan.progress + "/last"));  // training goes on from there
   ASSERT_EQ(plan.notes.size(), 1);
   EXPECT_THAT(plan.notes[0], HasSubstr("default"));
 }
 
 TEST_F(SpeedsTest, AnExecutorInPlaceIsComparedWithItself) {
   const Plan plan = Compare({{"node.executor", "hogwild"}}, {"node.executor", "node.precision"});
-  EXPECT_GT(Named(plan.candidates, "hogwild, f32").trained, 0);
-  EXPECT_GT(Named(plan.candidates, "hogwild, bf16").trained, 0);
+  EXPECT_EQ(Named(plan.candidates, "hogwild, bf16").trained > 0, IsFastHere("bf16"));
   EXPECT_EQ(Named(plan.candidates, "single, f32").trained, 0);
+  EXPECT_EQ(plan.best().executor, "hogwild");
 }
 
 /// A strategy's variants exchange at other times: their speed alone tells nothing.
