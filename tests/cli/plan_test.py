@@ -111,7 +111,8 @@ class PlanTest(ProgramTest):
         for number, code in ((signal.SIGKILL, -9), (signal.SIGINT, 130)):
             run = f"stopped-{code}"
             process = subprocess.Popen([YOKE, "train", "tiny.toml", "--run", run], cwd=self.folder, stdout=subprocess.PIPE, text=True)
-            self.assertIn("learning rate", process.stdout.readline())  # its first trial has ended
+            while "learning rate" not in (line := process.stdout.readline()):  # until its first trial has ended
+                self.assertIn("reading data", line)  # told where that is slow
             process.send_signal(number)
             process.communicate(timeout=60)
             self.assertEqual(process.returncode, code)
@@ -206,7 +207,8 @@ class PlanTest(ProgramTest):
         for rank in ("0", "1"):
             found = sorted(launchers.launchers())[:1] or self.skipTest("no MPI")
             process = launchers.start(self, found[0], 2, "train", "tiny.toml", "--run", "stopped" + rank)
-            self.assertIn("learning rate", process.stdout.readline())  # its first trial has ended
+            while "learning rate" not in (line := process.stdout.readline()):  # until its first trial has ended
+                self.assertIn("reading data", line)  # told where that is slow
             for pid in filter(str.isdigit, os.listdir("/proc")):
                 with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as names, open(f"/proc/{pid}/comm") as name:
                     variables = names.read().split(b"\0")
