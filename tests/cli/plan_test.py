@@ -203,7 +203,12 @@ class PlanTest(ProgramTest):
         self.refused("r", "rank 1 has train.learning_rate = 0.5, but rank 0 has auto", RANK_1="--set train.learning_rate=0.5")
 
     def test_a_signal_to_one_rank_that_chooses(self):
-        self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", "").replace("train_size = 300", "train_size = 30000"))
+        longer = {"learning_rate = 0.02\n": "", "train_size = 300": "train_size = 30000", "widths = [16]": "widths = [2048, 2048]"}  # seconds of trials
+        job = TINY
+        for old, new in longer.items():
+            self.assertIn(old, job)
+            job = job.replace(old, new)
+        self.write("tiny.toml", job)
         for rank in ("0", "1"):
             found = sorted(launchers.launchers())[:1] or self.skipTest("no MPI")
             process = launchers.start(self, found[0], 2, "train", "tiny.toml", "--run", "stopped" + rank)
@@ -218,7 +223,7 @@ class PlanTest(ProgramTest):
             launchers.finish(process)
             self.assertNotEqual(process.returncode, 0)
             self.assertIn('learning_rate = "auto"', self.read(f"stopped{rank}/job.toml"))
-            self.launch("train", "--resume", "stopped" + rank)
+            self.launch("train", "--resume", "stopped" + rank, "--time-limit", "1s")
 
     def test_mistakes(self):
         self.write("bad.toml", "[use]\nexecutor = \"single\"\n")
