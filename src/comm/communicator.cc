@@ -112,6 +112,13 @@ bool Communicator::TryReceive(int from, int tag, Message& message, double second
   return true;
 }
 
+Message Communicator::ReceiveWithoutTimeout(int from, int tag) const {
+  constexpr double kHour = 3600;
+  Message message;
+  while (!TryReceive(from, tag, message, kHour)) continue;
+  return message;
+}
+
 PendingMessage Communicator::ReceiveLater(int from, int tag) const { return {*this, from, tag}; }
 
 bool PendingMessage::Ready() {

@@ -75,6 +75,9 @@ class Communicator {
   int Receive(std::span<std::byte> into, int from, int tag) const;
   /// Waits at most `seconds`; false if no message has arrived.
   bool TryReceive(int from, int tag, Message& message, double seconds = 0) const;
+  /// Receives the next message without a timeout, from peers that may be silent for long: a rank's
+  /// own threads, clients, a rank that writes a checkpoint. Throws Error if a rank has failed.
+  Message ReceiveWithoutTimeout(int from, int tag) const;
 
   /// Starts a receive to be completed later, while other work is done. (Send needs no such form: it
   /// copies the bytes and returns.) For a collective in the background, call it from a spawned

@@ -143,10 +143,8 @@ StepResult Hogbatch::RunRound(WorkSource& source, const ParamView& params) {
 
 /// However long a worker takes: a device that stalls is left to DeviceReplica.
 ScheduleWork Hogbatch::Report() const {
-  constexpr double kForEver = 1e9;
-  Message message;
-  while (!channel_.TryReceive(channel_.rank(), HogbatchWorker::kToCoordinator, message, kForEver)) {
-  }
+  const Message message =
+      channel_.ReceiveWithoutTimeout(channel_.rank(), HogbatchWorker::kToCoordinator);
   ScheduleWork report;
   std::memcpy(&report, message.bytes.data(), sizeof report);
   return report;

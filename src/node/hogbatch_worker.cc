@@ -41,10 +41,7 @@ void HogbatchWorker::Serve(const Communicator& channel) {
 
 /// However long the coordinator has no work for it.
 void HogbatchWorker::Await(Piece& piece) const {
-  constexpr double kForEver = 1e9;
-  Message message;
-  while (!channel_->TryReceive(channel_->rank(), 1 + index_, message, kForEver)) {
-  }
+  const Message message = channel_->ReceiveWithoutTimeout(channel_->rank(), 1 + index_);
   piece.work = Decode(message, piece.examples);
   piece.sent = false;
 }

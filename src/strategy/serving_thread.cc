@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "kernels/threads.h"
-#include "strategy/side_thread.h"
 
 namespace yoke {
 
@@ -16,7 +15,7 @@ ServingThread::ServingThread(const Communicator& world, const ServingSettings& s
     SetKernelThreads(settings.kernel_threads);
     const Communicator channel = world.For(own);
     for (bool serving = true; serving; traffic_.Show(channel.traffic()))
-      serving = handler_(channel, ReceiveWithoutTimeout(channel, settings.from, settings.tag));
+      serving = handler_(channel, channel.ReceiveWithoutTimeout(settings.from, settings.tag));
   });
 }
 

@@ -10,13 +10,6 @@ enum SideTag : int { kInbox, kAllDone };
 
 }  // namespace
 
-Message ReceiveWithoutTimeout(const Communicator& channel, int from, int tag) {
-  constexpr double kHour = 3600;
-  Message message;
-  while (!channel.TryReceive(from, tag, message, kHour)) continue;
-  return message;
-}
-
 SideThread::Endpoint::Endpoint(SideThread& owner, const Communicator& own)
     : owner_(owner), own_(own), inbox_(owner.inbox_.For(own)) {}
 
@@ -58,7 +51,7 @@ void SideThread::Wait() {
     awaited_ = true;
   }
   const double began = inbox_.Now();
-  ReceiveWithoutTimeout(inbox_, inbox_.rank(), kAllDone);
+  inbox_.ReceiveWithoutTimeout(inbox_.rank(), kAllDone);
   seconds_waited_ += inbox_.Now() - began;
 }
 
@@ -85,7 +78,7 @@ void SideThread::Run(const Communicator& own) {
       if (!RunNext(endpoint)) return;
       continue;
     }
-    Message message = ReceiveWithoutTimeout(endpoint.inbox_, kAnySource, kInbox);
+    Message message = endpoint.inbox_.ReceiveWithoutTimeout(kAnySource, kInbox);
     if (message.source == own.rank())
       ++endpoint.announced_;
     else

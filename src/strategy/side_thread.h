@@ -15,10 +15,6 @@
 
 namespace yoke {
 
-/// Receives the next message without a timeout, for a rank's own threads and for peers that may be
-/// silent for long. Throws Error if a rank has failed.
-Message ReceiveWithoutTimeout(const Communicator& channel, int from, int tag);
-
 /// For the destructor of what has a thread: calls its Finish, unless an exception is under way.
 /// Then the end of the world wakes the thread.
 template <typename Owner>

@@ -75,8 +75,8 @@ void RestoreRankState(const Communicator& world, const Checkpoint* checkpoint, c
 }
 
 void SendRankState(const Communicator& world, Replica& replica) {
-  Message asked;  // not all at once; writing those before may take longer than a wait
-  while (!world.TryReceive(0, kTag, asked, world.timeout())) continue;
+  // Not all at once; writing those before may take longer than a wait.
+  world.ReceiveWithoutTimeout(0, kTag);
   const std::string bytes = Encoded(replica);
   world.Send(std::as_bytes(std::span(bytes)), 0, kTag);
 }

@@ -81,7 +81,7 @@ double TimedRank::OwnBytes() {
 void TimedRank::SendOwn() {
   const int ranks = meetings_.size();
   if (meetings_.rank() > 0) {
-    AwaitMessage(kOwn);
+    meetings_.ReceiveWithoutTimeout(0, kOwn);
     const std::vector<float> own(OwnValues());
     return meetings_.Send(std::as_bytes(std::span(own)), 0, kOwn);
   }
@@ -92,15 +92,10 @@ void TimedRank::SendOwn() {
 }
 
 void TimedRank::AwaitLeader() {
-  if (meetings_.rank() > 0) return AwaitMessage(kWritten);
-  for (int rank = 1; rank < meetings_.size(); ++rank) meetings_.Send({}, rank, kWritten);
-}
-
-/// Of rank 0, and does not lose patience: with many ranks, or a slow disk, this takes longer than a
-/// wait may.
-void TimedRank::AwaitMessage(int tag) {
-  Message message;
-  while (!meetings_.TryReceive(0, tag, message, meetings_.timeout())) continue;
+  if (meetings_.rank() > 0)
+    meetings_.ReceiveWithoutTimeout(0, kWritten);
+  else
+    for (int rank = 1; rank < meetings_.size(); ++rank) meetings_.Send({}, rank, kWritten);
 }
 
 bool TimedRank::Recover() {
