@@ -1,12 +1,20 @@
-// Clock: seconds since a fixed moment, monotonic.
+// Clock: seconds since a fixed moment, monotonic, and those of a thread's work.
 #pragma once
 
 #include <chrono>
+#include <ctime>
 
 namespace yoke {
 
 inline double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Seconds that this thread has had a core: they do not grow while others have it.
+inline double ThreadCpuSeconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 }  // namespace yoke

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <span>
 
 #include "base/check.h"
@@ -20,13 +19,6 @@ constexpr int kMostOfTraining = 2000;  // steps of the job's batch
 /// Other batches than the job's are left out if their steps would take so many times the time for
 /// them.
 constexpr double kTooLong = 3;
-
-/// Seconds that this thread has had a core.
-double ThreadSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// Quarter to four times the job's batch: different ones, as far as there are data. With several
 /// devices also less and more, since executors give each its own.
@@ -81,17 +73,17 @@ void Stepper::Step(const Batch& batch) {
 }
 
 double Stepper::UpdateSeconds() const { return updates_.empty() ? 0 : Median(updates_); }
-double Stepper::UpdateWork() const { return update_work_.empty() ? 0 : Median(update_work_); }
+double Stepper::UpdateCpuSeconds() const { return update_cpu_.empty() ? 0 : Median(update_cpu_); }
 
 void Stepper::Update(double learning_rate) {
-  const double began = Now(), work = ThreadSeconds();
+  const double began = Now(), cpu = ThreadCpuSeconds();
   Apply(params_, {.rule = request_.rule,
                   .state = state_,
                   .gradients = gradients_,
                   .learning_rate = learning_rate,
                   .clip_norm = request_.clip_norm});
   updates_.push_back(Now() - began);
-  update_work_.push_back(ThreadSeconds() - work);
+  update_cpu_.push_back(ThreadCpuSeconds() - cpu);
 }
 
 void Stepper::Restart() {

@@ -36,8 +36,8 @@ class Stepper {
   /// The median seconds of its updates; 0: there were none.
   double UpdateSeconds() const;
   /// The same since the last ForgetUpdates, while its thread had a core.
-  double UpdateWork() const;
-  void ForgetUpdates() { update_work_.clear(); }
+  double UpdateCpuSeconds() const;
+  void ForgetUpdates() { update_cpu_.clear(); }
 
  private:
   void Update(double learning_rate);
@@ -51,7 +51,7 @@ class Stepper {
   RuleState state_;
   double learning_rate_;
   int64_t examples_ = 0;  // since the initial values
-  std::vector<double> updates_, update_work_;
+  std::vector<double> updates_, update_cpu_;
   std::unique_ptr<Executor> executor_;
 };
 
@@ -90,7 +90,7 @@ class MeanSteps {
   double Seconds(int64_t steps, const std::function<void()>& after);
   /// The median seconds of their updates of the dense values, while the thread had a core; 0: there
   /// are none.
-  double UpdateWork() const { return stepper_.UpdateWork(); }
+  double UpdateCpuSeconds() const { return stepper_.UpdateCpuSeconds(); }
   Cost UpdateCost() const { return stepper_.UpdateCost(); }
 
  private:

@@ -219,7 +219,7 @@ class Subject {
         std::clamp<int64_t>(std::llround(kForCrowding * seconds / step), kFewSteps, kManySteps);
     const double crowding = MeasureCrowding(
         machine, at_once, [&](const auto& meet) { return steps.Seconds(count, meet); });
-    const double update = steps.UpdateWork();
+    const double update = steps.UpdateCpuSeconds();
     return {.crowding = crowding,
             .bytes_per_second = update > 0 ? steps.UpdateCost().bytes / update : 0};
   }

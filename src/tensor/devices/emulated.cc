@@ -7,7 +7,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <ctime>
 #include <deque>
 #include <exception>
 #include <map>
@@ -28,13 +27,6 @@ namespace {
 
 void SleepFor(double seconds) {
   if (seconds > 0) std::this_thread::sleep_for(WaitTime(seconds));
-}
-
-/// Seconds that this thread has had a core: they do not grow while others have it.
-double ComputingSeconds() {
-  timespec time = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
 /// Address space in two halves: the addresses that are handed out, which nobody may touch, and as
@@ -215,14 +207,14 @@ class EmulatedStream : public Stream, public WorkQueue {
 
   void Work() {
     for (Item work = Next(); work.run; work = Next()) {
-      const double start = Now(), computing = ComputingSeconds();
+      const double start = Now(), computing = ThreadCpuSeconds();
       try {
         work.run();
       } catch (...) {
         const std::lock_guard lock(mutex_);
         if (!failure_) failure_ = std::current_exception();
       }
-      SleepOff(work.more_seconds + (work.slowdown - 1) * (ComputingSeconds() - computing));
+      SleepOff(work.more_seconds + (work.slowdown - 1) * (ThreadCpuSeconds() - computing));
       {
         const std::lock_guard lock(mutex_);
         if (work.works) busy_seconds_ += Now() - start;
