@@ -23,9 +23,9 @@
 namespace yoke {
 namespace {
 
-constexpr double kLeastSearch = 4;     // seconds: a shorter search tells nothing
-constexpr double kLeastSpeeds = 0.6;   // seconds: of trials that only compare speeds
-constexpr double kLeastUpdates = 250;  // of a search in virtual time
+constexpr double kLeastSearch = 4;                   // seconds: a shorter search tells nothing
+constexpr double kLeastSpeeds = 2 * kShortestTrial;  // of trials of two precisions
+constexpr double kLeastUpdates = 250;                // of a search in virtual time
 constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
 constexpr double kLongestProfile = 3;  // seconds
 constexpr double kForTrials = 0.7;     // of a search's time

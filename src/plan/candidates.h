@@ -30,10 +30,10 @@ struct Candidate {
 
   /// An update is `train.batch` examples on each replica that trains. 0: it has no price.
   double seconds_per_update = 0;
-  double updates = 0;    ///< Predicted to the end of training.
-  double staleness = 0;  ///< Predicted, in updates.
-  double between = 0;    ///< Predicted seconds between epochs, all together.
-  double Seconds() const { return seconds_per_update * updates + between; }
+  double updates = 0;         ///< Predicted to the end of training.
+  double staleness = 0;       ///< Predicted, in updates.
+  double between_epochs = 0;  ///< Predicted seconds, all together.
+  double Seconds() const { return seconds_per_update * updates + between_epochs; }
 
   // Of its trials.
   std::optional<double> measured = {};  ///< Seconds an update.

@@ -49,7 +49,7 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
           examples * RelativeExamples(price.use, synchronous, noise) / price.examples_per_update;
       const double steps =
           static_cast<double>(request.data.train->Size()) / price.examples_per_update;
-      one.between = one.updates / steps * price.epoch_seconds;
+      one.between_epochs = one.updates / steps * price.epoch_seconds;
       if (!one.is_default && price.use.interval > 1 &&
           steps < kMeetingsAnEpoch * price.use.interval)
         one.dropped =

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,23 +16,17 @@ namespace {
 constexpr double kSeconds = 0.5, kUpdates = 20;  // of a trial: what is longer
 constexpr double kFewestUpdates = 5;
 
-/// Whether an update differs from the default's in its precision alone.
-bool IsAlike(const Candidate& one, const Candidate& standard) {
-  const auto sets = [](const Candidate& of) {
-    std::map<std::string, std::string> keys;
-    for (const Override& key : of.keys)
-      if (key.key.starts_with("cluster.")) keys[key.key] = key.value;
-    return keys;
-  };
-  return one.executor == standard.executor && one.strategy == standard.strategy &&
-         sets(one) == sets(standard);
+/// Whether a candidate makes the default's updates: it sets nothing else than the precision.
+bool IsAlike(const Candidate& one) {
+  return std::ranges::all_of(one.keys,
+                             [](const Override& key) { return key.key == "node.precision"; });
 }
 
 /// Those that are left, the default first; none if that is not among them.
 std::vector<Candidate*> KeepAlike(std::vector<Candidate>& candidates) {
   std::vector<Candidate*> alike;
   for (Candidate& one : candidates) {
-    if (one.dropped.empty() && !IsAlike(one, candidates[0]))
+    if (one.dropped.empty() && !IsAlike(one))
       one.dropped = "training is too short to find out how many updates it needs";
     if (one.dropped.empty() && !one.is_default && !IsFastHere(one.precision))
       one.dropped = fmt::format("this CPU is no faster in {}", one.precision);

@@ -1,8 +1,6 @@
 // Speeds: the choice where training is too short for a search.
 #pragma once
 
-#include <string>
-
 #include "plan/candidates.h"
 #include "plan/plan.h"
 #include "plan/trials.h"
