@@ -105,14 +105,17 @@ class PlanTest(ProgramTest):
         run = self.train("--time-limit", "3s", "--set", "train.learning_rate=0.02", "--auto", "--set", "train.epochs=100000")[2]
         self.assertIn("learning_rate = 0.0", self.read(run + "/job.toml"))
 
+    def await_first_trial(self, process):
+        while "learning rate" not in (line := process.stdout.readline()):
+            self.assertIn("reading data", line)  # told where that is slow
+
     def test_a_run_that_ends_while_it_chooses_chooses_again(self):
         self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", "").replace("train_size = 300", "train_size = 30000"))
         whole = self.train()[2]
         for number, code in ((signal.SIGKILL, -9), (signal.SIGINT, 130)):
             run = f"stopped-{code}"
             process = subprocess.Popen([YOKE, "train", "tiny.toml", "--run", run], cwd=self.folder, stdout=subprocess.PIPE, text=True)
-            while "learning rate" not in (line := process.stdout.readline()):  # until its first trial has ended
-                self.assertIn("reading data", line)  # told where that is slow
+            self.await_first_trial(process)
             process.send_signal(number)
             process.communicate(timeout=60)
             self.assertEqual(process.returncode, code)
@@ -212,8 +215,7 @@ class PlanTest(ProgramTest):
         for rank in ("0", "1"):
             found = sorted(launchers.launchers())[:1] or self.skipTest("no MPI")
             process = launchers.start(self, found[0], 2, "train", "tiny.toml", "--run", "stopped" + rank)
-            while "learning rate" not in (line := process.stdout.readline()):  # until its first trial has ended
-                self.assertIn("reading data", line)  # told where that is slow
+            self.await_first_trial(process)
             for pid in filter(str.isdigit, os.listdir("/proc")):
                 with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as names, open(f"/proc/{pid}/comm") as name:
                     variables = names.read().split(b"\0")
