@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -37,14 +38,17 @@ Finding ProcessorFinding() {
 }
 
 Finding InstructionsFinding() {
-  const std::string used = DescribeKernelLibrary().isa;
-  const bool wide = used.rfind("avx512", 0) == 0 || used.rfind("newer", 0) == 0;
-  const bool bf16 = wide && used != "avx512_core" && used != "avx512_core_vnni";
-  std::string meaning = wide ? "Sixteen elements per instruction: full speed in f32. "
-                             : "Eight elements per instruction: about half the speed of AVX-512. ";
-  meaning += bf16 ? "bf16 is native: --precision bf16 is worth trying on large models."
-                  : "bf16 is not native: --precision bf16 would be slower than f32.";
-  return {"instructions", "oneDNN uses " + used, meaning};
+  const KernelLibrary library = DescribeKernelLibrary();
+  std::string meaning = library.level == "avx2"
+                            ? "Eight elements per instruction: about half the speed of AVX-512. "
+                            : "Sixteen elements per instruction: full speed in f32. ";
+  meaning += library.fast_bf16 ? "bf16 is native: --precision bf16 is worth trying on large models."
+                               : "bf16 is not native: --precision bf16 would be slower than f32.";
+  const bool lowered = std::getenv("YOKE_ISA") != nullptr;
+  return {
+      "instructions",
+      fmt::format("{}{}; oneDNN uses {}", library.level, lowered ? " (YOKE_ISA)" : "", library.isa),
+      meaning};
 }
 
 Finding CoresFinding(const Hardware& h) {
@@ -191,6 +195,7 @@ class DoctorCommand : public Command {
                    {"commit", Commit()},
                    {"cpu", CpuModel()},
                    {"features", CpuFeatures()},
+                   {"isa", DescribeKernelLibrary().level},
                    {"instructions", DescribeKernelLibrary().isa}};
     object.update(ToObject(hardware));
     for (const auto& [name, version] : Libraries()) object["libraries"][name] = version;

@@ -20,6 +20,7 @@
 #include "cli/shipped_files.h"
 #include "comm/launcher.h"
 #include "comm/siblings.h"
+#include "kernels/threads.h"
 #include "train/job/job.h"
 
 namespace yoke {
@@ -144,6 +145,7 @@ int RunOnce(const CommandEntry& entry, const std::vector<std::string>& words) {
 }
 
 int Dispatch(const std::vector<std::string>& words) {
+  RequireInstructions();
   Output out(STDOUT_FILENO, false);
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     if (words.size() > 1 && words[0] == "help")

@@ -3,10 +3,12 @@
 
 namespace yoke::cpu {
 
-/// Whether this CPU, as the kernel library is allowed to see it (ONEDNN_MAX_CPU_ISA), runs
+/// Whether this CPU, as the kernel library is allowed to see it (YOKE_ISA, ONEDNN_MAX_CPU_ISA), runs
 /// functions of the target "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512".
 bool HasAvx512();
 /// The same for AVX512-BF16.
 bool HasAvx512Bf16();
+/// The same for AMX with bf16; the system has let this process use its tiles.
+bool HasAmx();
 
 }  // namespace yoke::cpu

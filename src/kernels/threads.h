@@ -34,8 +34,14 @@ struct KernelLibrary {
   std::string name;        ///< "oneDNN"
   std::string version;     ///< "3.2.0"
   std::string isa;         ///< The instruction set in effect: "avx512_core_bf16".
+  std::string level;       ///< The same in the words of YOKE_ISA: "avx512_bf16".
   bool fast_bf16 = false;  ///< The CPU multiplies bf16 faster than f32.
 };
 KernelLibrary DescribeKernelLibrary();
+
+/// Throws UserError if the environment's YOKE_ISA names no level, or one that this processor lacks.
+/// The variable (avx2, avx512, avx512_bf16 or amx) lowers what the kernel library and our own loops
+/// use; it takes effect before main.
+void RequireInstructions();
 
 }  // namespace yoke

@@ -20,6 +20,22 @@ class DoctorTest(ProgramTest):
         [found] = self.good("doctor", "--json", environment={"PATH": path}).events()
         self.assertEqual(found["launchers"], [first, other])
 
+    def test_instructions_can_be_lowered_but_not_raised(self):
+        levels = ["avx2", "avx512", "avx512_bf16", "amx"]
+        own = self.good("doctor", "--json", environment={"YOKE_ISA": ""}).events()[0]["isa"]
+        for level in levels[:levels.index(own) + 1]:
+            found = self.good("doctor", "--json", environment={"YOKE_ISA": level}).events()[0]
+            self.assertEqual(found["isa"], level)
+            self.assertTrue(found["instructions"].startswith("avx2" if level == "avx2" else "avx512"), found["instructions"])
+        for level in levels[levels.index(own) + 1:]:
+            refused = self.yoke("doctor", environment={"YOKE_ISA": level})
+            self.assertEqual(refused.code, 2)
+            self.assertEqual(refused.error, f"yoke: the environment variable YOKE_ISA asks for {level}, but this processor has only {own}\n")
+        refused = self.yoke("doctor", environment={"YOKE_ISA": "avx3"})
+        self.assertEqual((refused.code, refused.out), (2, ""))
+        for word in ["YOKE_ISA", "avx3", *levels]:
+            self.assertIn(word, refused.error)
+
     def test_mistakes(self):
         for words, part in [(["--replicas", 2], "needs --network"), (["--network", "--timeout", 0], "above 0"),
                             (["--network", "--replicas", 0], "2 ranks or more, got 0"), (["--network", "--replicas", 1], "got 1"),

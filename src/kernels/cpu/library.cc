@@ -1,9 +1,15 @@
-// Library: asks oneDNN about itself.
+// Library: asks oneDNN about itself, and sets which instructions it and our own loops may use.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <dnnl.hpp>
 #include <string>
+#include <vector>
 
+#include "base/check.h"
 #include "kernels/instructions.h"
 #include "kernels/threads.h"
 
@@ -16,7 +22,7 @@ std::string OneDnnVersion() {
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
 }
 
-/// The instruction set it uses, limited by ONEDNN_MAX_CPU_ISA.
+/// The instruction set it uses, limited by YOKE_ISA or ONEDNN_MAX_CPU_ISA.
 std::string OneDnnInstructions() {
   switch (dnnl_get_effective_cpu_isa()) {
     case dnnl_cpu_isa_sse41:
@@ -43,24 +49,68 @@ std::string OneDnnInstructions() {
   }
 }
 
-}  // namespace
+/// What our loops and the library's tell apart, least first.
+struct Level {
+  const char* name;
+  dnnl::cpu_isa isa;
+};
+constexpr std::array<Level, 4> kLevels = {{{"avx2", dnnl::cpu_isa::avx2},
+                                           {"avx512", dnnl::cpu_isa::avx512_core},
+                                           {"avx512_bf16", dnnl::cpu_isa::avx512_core_bf16},
+                                           {"amx", dnnl::cpu_isa::avx512_core_amx}}};
 
-KernelLibrary DescribeKernelLibrary() {
-  return {.name = "oneDNN",
-          .version = OneDnnVersion(),
-          .isa = OneDnnInstructions(),
-          .fast_bf16 = cpu::HasAvx512Bf16()};
-}
-
-namespace {
-
-/// Whether the instruction set in effect has those of `least`, one of AVX-512.
+/// Whether the instruction set in effect has those of `least`, a level above avx2.
 bool Has(dnnl::cpu_isa least) {
   const auto isa = dnnl::get_effective_cpu_isa();
   return isa != dnnl::cpu_isa::avx2_vnni_2 && isa >= least;  // which is numbered above them
 }
 
+const Level& LevelInEffect() {
+  return *std::find_if(kLevels.rbegin(), kLevels.rend() - 1,
+                       [](const Level& level) { return Has(level.isa); });
+}
+
+std::string AskedLevel() {
+  const char* variable = std::getenv("YOKE_ISA");
+  return variable ? variable : "";
+}
+
+/// The level that YOKE_ISA names; null: none.
+const Level* FindAsked() {
+  const auto* const at = std::find_if(kLevels.begin(), kLevels.end(), [](const Level& level) {
+    return AskedLevel() == level.name;
+  });
+  return at == kLevels.end() ? nullptr : at;
+}
+
+/// The library accepts a limit only before its first other call, so it is set before main.
+const bool limited = [] {
+  const Level* asked = FindAsked();
+  return asked && dnnl::set_max_cpu_isa(asked->isa) == dnnl::status::success;
+}();
+
 }  // namespace
+
+void RequireInstructions() {
+  const std::string asked = AskedLevel();
+  if (asked.empty()) return;
+  std::vector<std::string> names;
+  for (const Level& level : kLevels) names.emplace_back(level.name);
+  const Level* level = FindAsked();
+  Require(level, "the environment variable YOKE_ISA is '{}', expected one of {}", asked,
+          fmt::join(names, ", "));
+  Require(limited && level->name == std::string(LevelInEffect().name),
+          "the environment variable YOKE_ISA asks for {}, but this processor has only {}", asked,
+          LevelInEffect().name);
+}
+
+KernelLibrary DescribeKernelLibrary() {
+  return {.name = "oneDNN",
+          .version = OneDnnVersion(),
+          .isa = OneDnnInstructions(),
+          .level = LevelInEffect().name,
+          .fast_bf16 = cpu::HasAvx512Bf16()};
+}
 
 bool cpu::HasAvx512() {
   static const bool has = Has(dnnl::cpu_isa::avx512_core);  // hot loops ask
@@ -69,6 +119,11 @@ bool cpu::HasAvx512() {
 
 bool cpu::HasAvx512Bf16() {
   static const bool has = Has(dnnl::cpu_isa::avx512_core_bf16);
+  return has;
+}
+
+bool cpu::HasAmx() {
+  static const bool has = Has(dnnl::cpu_isa::avx512_core_amx);
   return has;
 }
 
