@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/denormals.h"
+
 namespace yoke {
 
 /// Throws Error that says how many of the threads wanted were refused, and what to do.
@@ -16,12 +18,16 @@ namespace yoke {
 /// Held while threads are started.
 std::mutex& StartingThreads();
 
-/// Starts a thread (a std::thread or a std::jthread). Throws Error where the system refuses it.
+/// Starts a thread (a std::thread or a std::jthread) that flushes denormals. Throws Error where the
+/// system refuses it.
 template <typename Thread = std::thread, typename Work>
 Thread StartThread(Work&& work) {
   const std::lock_guard lock(StartingThreads());
   try {
-    return Thread(std::forward<Work>(work));
+    return Thread([work = std::forward<Work>(work)]() mutable {
+      FlushDenormals();
+      work();
+    });
   } catch (const std::system_error&) {
     RefuseThreads(1, 1);
   }

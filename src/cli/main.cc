@@ -18,5 +18,6 @@ void KeepFreedMemory() {
 int main(int count, char** words) {
   KeepFreedMemory();
   yoke::WaitBriefly(words);
+  const yoke::FlushScope flush;
   return yoke::RunProgram({words + 1, words + count});
 }

@@ -17,6 +17,7 @@
 #include "base/wait_time.h"
 #include "comm/mailbox.h"
 #include "comm/spawned.h"
+#include "kernels/threads.h"
 
 namespace yoke {
 namespace {
@@ -143,6 +144,7 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
 }  // namespace
 
 void RunThreads(const ThreadRanks& options, const std::function<void(const Communicator&)>& body) {
+  const FlushScope flush;  // rank 0 computes on the caller's thread
   const auto world = std::make_shared<World>(options);
   const auto run = [&world, &body](int rank) {
     const auto transport = std::make_shared<ThreadTransport>(world, rank);

@@ -10,30 +10,49 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/denormals.h"
 #include "base/thread.h"
 
 namespace yoke {
 namespace {
 
+/// What libgomp holds for this thread: it keeps a team's threads until a team of another size
+/// meets.
+struct HeldTeam {
+  int size = 1;
+  bool flushes = false;
+};
+thread_local HeldTeam held;
+
 /// libgomp starts a team's threads when it first meets. Refused one, it ends the process.
-void Gather(int team) {
-#pragma omp parallel num_threads(team)
-  asm volatile("");
+void Gather(HeldTeam team) {
+#pragma omp parallel num_threads(team.size)
+  if (team.flushes) FlushDenormals();
+  held = team;
 }
 
 }  // namespace
+
+FlushScope::FlushScope() : before_(FlushDenormals()) {
+  if (held.size > 1 && !held.flushes) Gather({held.size, true});
+}
+
+FlushScope::~FlushScope() {
+  ComputeAs(before_);
+  if (FlushesDenormals() || !held.flushes) return;
+#pragma omp parallel num_threads(held.size)
+  ComputeAs(before_);
+  held.flushes = false;
+}
 
 void SetKernelThreads(int threads) {
   // oneDNN divides its work by the size asked for and computes nonsense with a smaller team, so
   // what OMP_THREAD_LIMIT and OMP_DYNAMIC would take away later is taken away here.
   omp_set_dynamic(0);
-  const int team = std::clamp(threads, 1, omp_get_thread_limit());
-  thread_local int held = 1;  // libgomp keeps a team's threads until a team of another size meets
-  if (team > 1 && team != held) {
-    RequireThreads(team - held, [team] { Gather(team); });
-    held = team;
-  }
-  omp_set_num_threads(team);
+  const HeldTeam team = {std::clamp(threads, 1, omp_get_thread_limit()), FlushesDenormals()};
+  if (team.size > 1 && (team.size != held.size || team.flushes > held.flushes))
+    RequireThreads(team.size - held.size, [team] { Gather(team); });
+  omp_set_num_threads(team.size);
 }
 
 int KernelThreads() { return omp_get_max_threads(); }

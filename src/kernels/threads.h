@@ -7,8 +7,21 @@
 
 namespace yoke {
 
-/// Sets the number of threads for kernels called by this thread. Throws Error if the system refuses
-/// them.
+/// While it lives, this thread and its team flush denormals (base/denormals.h), as threads of ours
+/// always do; afterwards they are as before. For a thread that others may own.
+class FlushScope {
+ public:
+  FlushScope();
+  ~FlushScope();
+  FlushScope(const FlushScope&) = delete;
+  FlushScope& operator=(const FlushScope&) = delete;
+
+ private:
+  uint32_t before_;
+};
+
+/// Sets the number of threads for kernels called by this thread. They flush denormals if it does.
+/// Throws Error if the system refuses them.
 void SetKernelThreads(int threads);
 /// The number of threads for kernels called by this thread.
 int KernelThreads();

@@ -295,6 +295,7 @@ bool MoreIsBetter(const std::string& name) { return name != "loss"; }
 
 Metrics Evaluate(const Reader& reader, const EvaluateRequest& request) {
   CheckData(reader);
+  const FlushScope flush;
   Evaluation evaluation(reader, request);
   return evaluation.Run() ? evaluation.Total() : Metrics();
 }
@@ -302,6 +303,7 @@ Metrics Evaluate(const Reader& reader, const EvaluateRequest& request) {
 SearchResult EvaluateSearch(const Reader& reader, const EvaluateRequest& request,
                             const OutputTables& tables) {
   CheckData(reader);
+  const FlushScope flush;
   Evaluation evaluation(reader, request, &tables);
   return evaluation.Run() ? evaluation.Search() : SearchResult();
 }

@@ -8,9 +8,34 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/denormals.h"
 #include "kernels/support/threads.h"
 
 namespace yoke::threads_test {
+
+/// Members of the team of this size that flush denormals.
+int Flushing(int team) {
+  std::atomic<int> count = 0;
+#pragma omp parallel num_threads(team)
+  count += FlushesDenormals() ? 1 : 0;
+  return count;
+}
+
+TEST(FlushScope, LetsTheTeamFlushAndGivesItBack) {
+  const Threads threads(3);
+  const int team = threads.team();
+  EXPECT_EQ(Flushing(team), 0);
+  {
+    const FlushScope flush;
+    EXPECT_EQ(Flushing(team), team) << "a team that was there before";
+    const Threads fewer(2);
+    EXPECT_EQ(Flushing(fewer.team()), fewer.team()) << "a team that began later";
+    const FlushScope inner;
+  }
+  SetKernelThreads(3);
+  EXPECT_EQ(Flushing(team), 0);
+  EXPECT_FALSE(FlushesDenormals());
+}
 
 TEST(ForEachOnTeam, CallsEachIndexOnceWithKernelsOfOneThread) {
   const Threads threads(2);

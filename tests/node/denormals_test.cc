@@ -1,0 +1,63 @@
+// The momentum of weights whose gradient stays 0 sinks to denormals and stays there, unless they
+// are flushed: no executor may leave one.
+#include "base/denormals.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/threads.h"
+#include "node/support/job.h"
+#include "tensor/devices.h"
+#include "tensor/support/arrays.h"
+
+namespace yoke::node_denormals_test {
+
+using testing_support::DrawnBatch;
+using testing_support::Job;
+using testing_support::JobSettings;
+
+int64_t Denormals(const std::vector<float>& numbers) {
+  return std::ranges::count_if(numbers, [](float x) { return std::fpclassify(x) == FP_SUBNORMAL; });
+}
+
+/// Denormals in values and momentum after a step on whole images and `steps` on their right halves.
+int64_t DenormalsAfter(int steps, const JobSettings& settings) {
+  Job job(settings);
+  Batch batch = DrawnBatch(settings.batch, 0);
+  job.Step(batch);
+  for (int64_t i = 0; i < batch.dense.Count(); ++i)
+    if (i % 28 < 14) batch.dense.As<float>()[i] = 0;
+  for (int step = 0; step < steps; ++step) job.Step(batch);
+  int64_t count = Denormals(job.Values());
+  for (int i = 0; i < static_cast<int>(job.state().names().size()); ++i)
+    count += Denormals(ValuesOf(job.state().array(i)));
+  return count;
+}
+
+constexpr int kSteps = 1100;  // 0.9^1100 is 1e-50
+
+TEST(Denormals, AppearWhereNobodyFlushesThem) {
+  ASSERT_FALSE(FlushesDenormals());
+  EXPECT_GT(DenormalsAfter(kSteps, {.batch = 2, .widths = {6}}), 0);
+}
+
+TEST(Denormals, AppearInNoExecutor) {
+  const FlushScope flush;
+  const Devices devices({"cpu", "emulated:0"}, "devices");
+  for (const char* executor : {"single", "hogwild", "split", "hogbatch", "adaptive_hogbatch"}) {
+    JobSettings settings = {.batch = 4, .executor = executor, .threads = 2, .widths = {6}};
+    const bool several = settings.executor != "single" && settings.executor != "hogwild";
+    if (several) settings.devices = devices.all();
+    EXPECT_EQ(DenormalsAfter(kSteps, settings), 0) << executor;
+  }
+}
+
+TEST(Denormals, AppearInNoRule) {
+  const FlushScope flush;
+  for (const char* rule : {"momentum", "nesterov", "adam", "adamw"})
+    EXPECT_EQ(DenormalsAfter(kSteps, {.batch = 2, .rule = rule, .widths = {6}}), 0) << rule;
+}
+
+}  // namespace yoke::node_denormals_test
