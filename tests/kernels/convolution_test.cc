@@ -151,6 +151,15 @@ std::vector<Case> Cases() {
   cases.back().shape.columns = {1, 1, 0};
   cases.push_back({"groups", shape(32, 8, 64, {3, 1, 1})});
   cases.back().shape.groups = 2;
+  cases.push_back({"uneven_groups", shape(60, 7, 75, {5, 1, 2})});
+  cases.back().shape.groups = 3;
+  cases.push_back({"groups_1x1_by_2", shape(80, 9, 48, {1, 2, 0})});
+  cases.back().shape.groups = 4;
+  cases.push_back({"groups_of_blocks", shape(288, 5, 560, {3, 2, 1})});
+  cases.back().shape.groups = 2;
+  cases.push_back({"small_groups", shape(24, 6, 36, {3, 1, 1})});
+  cases.back().shape.groups = 12;
+  cases.push_back({"5x5_by_3", shape(24, 20, 40, {5, 3, 2})});
   cases.push_back({"many_images_1x1", shape(16, 6, 32, {1, 1, 0})});  // several a chunk
   cases.back().shape.batch = 99;
   cases.push_back({"many_images_3x3", shape(16, 6, 32, {3, 1, 1})});

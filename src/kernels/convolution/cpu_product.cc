@@ -45,7 +45,7 @@ bool IsProduct(const Window& window) {
 }  // namespace
 
 std::unique_ptr<WeightGradient> MakeProductWeightGradient(const ConvolutionShape& shape) {
-  if (!IsProduct(shape.rows) || !IsProduct(shape.columns)) return nullptr;
+  if (!IsProduct(shape.rows) || !IsProduct(shape.columns) || shape.groups > 1) return nullptr;
   const bool small = shape.batch * shape.height * shape.width <= kMostPixels;
   if (!small || shape.outputs * shape.channels < kWeightsOfThread * KernelThreads()) return nullptr;
   auto product = std::make_unique<ProductWeightGradient>(shape);

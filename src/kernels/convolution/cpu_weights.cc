@@ -13,6 +13,7 @@
 
 #include "kernels/convolution/cpu_pack.h"
 #include "kernels/convolution/cpu_tiles.h"
+#include "kernels/convolution/cpu_weight_sums.h"
 #include "kernels/threads.h"
 
 namespace yoke::cpu {
@@ -24,19 +25,8 @@ constexpr int64_t kSums = 96 << 10, kSumsOfOne = 64 << 10;
 constexpr int64_t kChunk = 512;
 constexpr int64_t kFewChannels = 48;  // a row of the window up to here is one tap
 
-int64_t Pieces(int64_t count, int64_t most) { return (count + most - 1) / most; }
 /// The size of nearly equal pieces of at most `most`.
 int64_t EvenPiece(int64_t count, int64_t most) { return Pieces(count, Pieces(count, most)); }
-
-struct Range {
-  int64_t begin = 0, end = 0;
-  int64_t count() const { return end - begin; }
-};
-
-/// Part i of `parts` nearly equal ones.
-Range Part(const Range& r, int64_t i, int64_t parts) {
-  return {r.begin + r.count() * i / parts, r.begin + r.count() * (i + 1) / parts};
-}
 
 /// The outputs of `range` whose input under tap `tap` is not padding.
 Range Inside(const Window& window, int64_t length, int64_t tap, const Range& range) {
@@ -54,12 +44,6 @@ int64_t Spanned(const Window& window, int64_t count) {
 int64_t StepOfInput(const Window& window) { return window.size == 1 ? window.stride : 1; }
 int64_t StepOfPacked(const Window& window) { return window.size == 1 ? 1 : window.stride; }
 
-/// What one thread does alone: a block of sums over some of the images.
-struct Task {
-  Range channels, outputs, images;  // images in units of a cell's
-  float* sums = nullptr;            // [taps][channels][lanes] of all channels and outputs
-};
-
 /// Output pixels whose gradients stay in the cache while all taps use them.
 struct Chunk {
   Range images, rows, columns;
@@ -72,44 +56,34 @@ class TiledWeightGradient : public WeightGradient {
   static constexpr int64_t kImages = CellsOf<T>::kImages;
 
  public:
-  explicit TiledWeightGradient(const ConvolutionShape& shape) : s_(shape), out_(shape.Output()) {
-    merged_ = s_.channels * s_.columns.size <= kFewChannels;
-    tap_columns_ = merged_ ? 1 : s_.columns.size;
-    channels_ = merged_ ? s_.channels * s_.columns.size : s_.channels;
-    lanes_ = Pieces(s_.outputs, kLanes) * kLanes;
-    images_ = Pieces(s_.batch, kImages);
-    threads_ = KernelThreads();
-    DivideSums();
+  explicit TiledWeightGradient(const ConvolutionShape& shape)
+      : s_(shape),
+        out_(shape.Output()),
+        merged_(shape.groups == 1 && shape.channels * shape.columns.size <= kFewChannels),
+        images_(Pieces(shape.batch, kImages)),
+        threads_(KernelThreads()),
+        sums_(shape, {.merged = merged_,
+                      .images = images_,
+                      .sums = shape.rows.size * (merged_ ? 1 : shape.columns.size) == 1 ? kSumsOfOne
+                                                                                        : kSums,
+                      .threads = threads_}) {
     DividePixels();
   }
 
   void Run(const WeightGradientCall& call) override {
     auto* sums = static_cast<float*>(call.scratch);
-    auto* cells = reinterpret_cast<Cell*>(sums + parts_ * SumsOfPart());
-    const int64_t tasks = channel_blocks_ * output_blocks_ * parts_;
+    auto* cells = reinterpret_cast<Cell*>(sums + sums_.floats());
 #pragma omp parallel for schedule(dynamic, 1) num_threads(std::min(KernelThreads(), threads_))
-    for (int64_t i = 0; i < tasks; ++i)
-      RunTask(call, MakeTask(i, sums), cells + omp_get_thread_num() * CellsOfThread());
-    AddUp(sums, call.weight_gradient);
+    for (int64_t i = 0; i < sums_.tasks(); ++i)
+      RunTask(call, sums_.Task(i, sums), cells + omp_get_thread_num() * CellsOfThread());
+    sums_.AddUp(sums, call.weight_gradient);
   }
 
   int64_t scratch_bytes() const override {
-    return 4 * (parts_ * SumsOfPart() + threads_ * CellsOfThread());
+    return 4 * (sums_.floats() + threads_ * CellsOfThread());
   }
 
  private:
-  /// Blocks of sums that fit a cache; where they are too few for the threads, parts of the images.
-  void DivideSums() {
-    const int64_t taps = s_.rows.size * tap_columns_;
-    const int64_t outputs = std::min<int64_t>(lanes_, taps > 4 ? 128 : 256);
-    const int64_t sums = taps == 1 ? kSumsOfOne : kSums;
-    output_blocks_ = Pieces(lanes_, outputs);
-    channel_blocks_ = Pieces(channels_, std::max<int64_t>(sums / (taps * outputs), 16));
-    const int64_t blocks = channel_blocks_ * output_blocks_;
-    const bool even = Pieces(lanes_, kMostLanes) % output_blocks_ == 0;
-    parts_ = even && blocks % threads_ == 0 ? 1 : std::min(images_, Pieces(2 * threads_, blocks));
-  }
-
   void DividePixels() {
     const int64_t pixels = kChunk * (merged_ ? 2 : 1);
     chunk_columns_ = EvenPiece(out_[3], 2 * pixels);
@@ -119,22 +93,10 @@ class TiledWeightGradient : public WeightGradient {
         rows < out_[2] ? 1 : std::clamp<int64_t>(pixels / (out_[2] * out_[3]), 1, images_);
   }
 
-  int64_t SumsOfPart() const { return s_.rows.size * tap_columns_ * channels_ * lanes_; }
-
-  Task MakeTask(int64_t index, float* sums) const {
-    const int64_t part = index % parts_, block = index / parts_;
-    const Range widths =  // blocks end where tiles of the most lanes do
-        Part({0, Pieces(lanes_, kMostLanes)}, block % output_blocks_, output_blocks_);
-    return {.channels = Part({0, channels_}, block / output_blocks_, channel_blocks_),
-            .outputs = {widths.begin * kMostLanes, std::min(widths.end * kMostLanes, lanes_)},
-            .images = Part({0, images_}, part, parts_),
-            .sums = sums + part * SumsOfPart()};
-  }
-
   /// A chunk at work, and the one after it.
   struct Work {
     const WeightGradientCall& call;
-    const Task& task;
+    const WeightTask& task;
     Chunk chunk, next;
     bool last = false;
     Cell* gradient = nullptr;     // packed
@@ -142,7 +104,7 @@ class TiledWeightGradient : public WeightGradient {
     int64_t tile = 0, tiles = 0;  // which one is at work; how many the chunk has at most
   };
 
-  void RunTask(const WeightGradientCall& call, const Task& task, Cell* cells) const {
+  void RunTask(const WeightGradientCall& call, const WeightTask& task, Cell* cells) const {
     const int64_t chunks = Pieces(task.images.count(), chunk_images_) *
                            Pieces(out_[2], chunk_rows_) * Pieces(out_[3], chunk_columns_);
     for (int64_t i = 0; i < chunks; ++i) {
@@ -157,7 +119,7 @@ class TiledWeightGradient : public WeightGradient {
     }
   }
 
-  Chunk ChunkOf(const Task& task, int64_t index) const {
+  Chunk ChunkOf(const WeightTask& task, int64_t index) const {
     const int64_t across = Pieces(out_[3], chunk_columns_), down = Pieces(out_[2], chunk_rows_);
     const int64_t n = task.images.begin + index / (across * down) * chunk_images_,
                   y = index / across % down * chunk_rows_, x = index % across * chunk_columns_;
@@ -172,8 +134,7 @@ class TiledWeightGradient : public WeightGradient {
     const Range all = work.task.outputs;
     const int width = static_cast<int>(std::min<int64_t>(all.count(), kMostLanes));
     work.tiles = Pieces(all.count(), kMostLanes) *
-                 Pieces(work.task.channels.count(), MostTileChannels(width)) * s_.rows.size *
-                 tap_columns_;
+                 Pieces(work.task.channels.count(), MostTileChannels(width)) * sums_.taps();
     for (int64_t o = all.begin; o < all.end; o += kMostLanes) {
       const Range outputs = {o, std::min<int64_t>(o + kMostLanes, all.end)};
       PackGradient(work, outputs);
@@ -185,7 +146,7 @@ class TiledWeightGradient : public WeightGradient {
   /// did not read. Each tile fetches one of them for all its pixels; of more lines than tiles some
   /// are left out. A line may lie outside the tensors: fetching never faults.
   Fetched FetchedBy(const Work& work) const {
-    const auto& [channels, outputs, images, sums] = work.task;
+    const Range &channels = work.task.channels, &outputs = work.task.outputs;
     constexpr int64_t kLine = 64 / sizeof(T);
     const int64_t of_gradient = Pieces(outputs.count(), kLine),
                   of_input = Pieces(PackedChannels(channels), kLine),
@@ -200,14 +161,15 @@ class TiledWeightGradient : public WeightGradient {
     const int64_t line = from % lines, n = work.next.images.begin * kImages + from / lines;
     const int64_t y = work.next.rows.begin, x = work.next.columns.begin, size = sizeof(T);
     if (line < of_gradient) {
-      const int64_t row = out_[3] * s_.outputs, first = outputs.begin + line * kLine;
+      const int64_t row = out_[3] * s_.outputs,
+                    first = FirstOutput(work.task) + outputs.begin + line * kLine;
       return {.line = gradient + ((n * out_[2] + y) * row + x * s_.outputs + first) * size,
               .image = kImages * out_[2] * row * size,
               .row = row * size,
               .column = s_.outputs * size};
     }
     const int64_t pixel = (line - of_gradient) / of_input,
-                  first = (merged_ ? 0 : channels.begin) + (line - of_gradient) % of_input * kLine,
+                  first = FirstChannel(work.task) + (line - of_gradient) % of_input * kLine,
                   row = s_.width * s_.channels,
                   at = y * s_.rows.stride - s_.rows.padding + s_.rows.size - down + pixel / across;
     return {.line = static_cast<const char*>(work.call.input) +
@@ -221,7 +183,7 @@ class TiledWeightGradient : public WeightGradient {
 
   /// Cells [image][row][column][channel] of all that the chunk reads.
   void PackInput(const Work& work) const {
-    const Task& task = work.task;
+    const WeightTask& task = work.task;
     const Chunk& chunk = work.chunk;
     const T* input = static_cast<const T*>(work.call.input);
     Cell* to = work.input;
@@ -229,7 +191,7 @@ class TiledWeightGradient : public WeightGradient {
     const PixelRange range = {.first = chunk.columns.begin * s_.columns.stride - s_.columns.padding,
                               .step = StepOfInput(s_.columns),
                               .count = Spanned(s_.columns, chunk.columns.count()),
-                              .begin = merged_ ? 0 : task.channels.begin,
+                              .begin = FirstChannel(task),
                               .size = PackedChannels(task.channels)};
     for (int64_t n = chunk.images.begin; n < chunk.images.end; ++n)
       for (int64_t u = 0; u < rows; ++u, to += range.count * range.size) {
@@ -254,12 +216,13 @@ class TiledWeightGradient : public WeightGradient {
     for (int64_t n = chunk.images.begin; n < chunk.images.end; ++n)
       for (int64_t y = chunk.rows.begin; y < chunk.rows.end; ++y, to += across * outputs.count()) {
         const T* first = gradient + n * kImages * image +
-                         (y * out_[3] + chunk.columns.begin) * s_.outputs + outputs.begin;
+                         (y * out_[3] + chunk.columns.begin) * s_.outputs + FirstOutput(work.task) +
+                         outputs.begin;
         PackLanes(s_.type, {.first = first,
                             .second = HasSecond(n) ? first + image : nullptr,
                             .step = s_.outputs,
                             .pixels = across,
-                            .real = std::min(outputs.end, s_.outputs) - outputs.begin,
+                            .real = std::min(outputs.end, s_.outputs / s_.groups) - outputs.begin,
                             .lanes = outputs.count(),
                             .to = to});
       }
@@ -273,12 +236,13 @@ class TiledWeightGradient : public WeightGradient {
       const Range channels = Part(all, t, tiles);
       const TileFunction run = FindTile(s_.type, static_cast<int>(channels.count()), width);
       for (int64_t i = 0; i < s_.rows.size; ++i)
-        for (int64_t j = 0; j < tap_columns_; ++j) {
+        for (int64_t j = 0; j < sums_.tap_columns(); ++j) {
           Tile tile = TileOf(work, width, i, j);
           tile.x = static_cast<const Cell*>(tile.x) + channels.begin - (merged_ ? 0 : all.begin);
-          tile.sums = work.task.sums +
-                      ((i * tap_columns_ + j) * channels_ + channels.begin) * lanes_ +
-                      outputs.begin;
+          tile.sums =
+              work.task.sums +
+              ((i * sums_.tap_columns() + j) * sums_.rows() + channels.begin) * sums_.lanes() +
+              outputs.begin;
           tile.fetched = FetchedBy(work);
           JoinRows(tile, width);
           run(tile);
@@ -308,7 +272,7 @@ class TiledWeightGradient : public WeightGradient {
             .x_column = x_column,
             .y_image = chunk.rows.count() * y_row,
             .y_row = y_row,
-            .sums_step = lanes_,
+            .sums_step = sums_.lanes(),
             .first = chunk.first};
   }
 
@@ -322,30 +286,12 @@ class TiledWeightGradient : public WeightGradient {
       t.columns *= std::exchange(t.images, 1);
   }
 
-  /// Adds the parts and puts them into the weights' order, by squares that stay in the cache.
-  void AddUp(const float* sums, float* weight) const {
-    const int64_t blocks = Pieces(s_.outputs, kLanes), channels = Pieces(s_.channels, kLanes);
-#pragma omp parallel for collapse(2) schedule(static)
-    for (int64_t block = 0; block < blocks; ++block)
-      for (int64_t channel = 0; channel < channels; ++channel)
-        AddUpSquare(sums, weight, block * kLanes, channel * kLanes);
+  /// Of the task's group: the first of the channels it packs, and its first output.
+  int64_t FirstChannel(const WeightTask& task) const {
+    return task.group * (s_.channels / s_.groups) + (merged_ ? 0 : task.channels.begin);
   }
-
-  void AddUpSquare(const float* sums, float* weight, int64_t o, int64_t c) const {
-    const int64_t taps = s_.rows.size * s_.columns.size, row = s_.channels * taps;
-    const int64_t height = std::min<int64_t>(kLanes, s_.channels - c);
-    const int64_t width = std::min<int64_t>(kLanes, s_.outputs - o);
-    for (int64_t t = 0; t < taps; ++t) {
-      float square[kLanes][kLanes] = {};
-      for (int64_t p = 0; p < parts_; ++p) {
-        const float* from = sums + p * SumsOfPart() + (t * s_.channels + c) * lanes_ + o;
-        for (int64_t i = 0; i < height; ++i, from += lanes_)
-          for (int64_t k = 0; k < kLanes; ++k) square[i][k] += from[k];
-      }
-      float* to = weight + o * row + c * taps + t;
-      for (int64_t k = 0; k < width; ++k, to += row)
-        for (int64_t i = 0; i < height; ++i) to[i * taps] = square[i][k];
-    }
+  int64_t FirstOutput(const WeightTask& task) const {
+    return task.group * (s_.outputs / s_.groups);
   }
 
   bool HasSecond(int64_t n) const { return kImages > 1 && n * kImages + 1 < s_.batch; }
@@ -358,29 +304,28 @@ class TiledWeightGradient : public WeightGradient {
   int64_t CellsOfThread() const {
     const int64_t input = chunk_images_ * Spanned(s_.rows, chunk_rows_) *
                           Spanned(s_.columns, chunk_columns_) *
-                          PackedChannels({0, Pieces(channels_, channel_blocks_)});
+                          PackedChannels({0, sums_.MostChannels()});
     return Pieces(GradientCells() + input, kLanes) * kLanes;
   }
 
   ConvolutionShape s_;
   Shape out_;
-  bool merged_ = false;  // a row of the window counts as one tap of kernel width * channels
-  int64_t tap_columns_ = 0;
-  int64_t channels_ = 0;  // of a tap
-  int64_t lanes_ = 0;     // outputs, rounded up to registers
-  int64_t images_ = 0;    // of cells
-  int64_t channel_blocks_ = 0, output_blocks_ = 0;
+  bool merged_;     // a row of the window counts as one tap of kernel width * channels
+  int64_t images_;  // of cells
+  int threads_;
+  WeightSums sums_;
   int64_t chunk_images_ = 0, chunk_rows_ = 0, chunk_columns_ = 0;
-  int64_t parts_ = 0;  // of the images
-  int threads_ = 1;
 };
 
 }  // namespace
 
 std::unique_ptr<WeightGradient> MakeWeightGradient(const ConvolutionShape& shape) {
-  if (!RunsTiles(shape.type) || shape.layout != Layout::kChannelsLast || shape.groups > 1)
+  if (!RunsTiles(shape.type) || shape.layout != Layout::kChannelsLast) return nullptr;
+  constexpr int64_t kFewOfGroup = 8;  // with fewer channels or outputs most of a tile is padding
+  if (shape.groups > 1 && std::min(shape.channels, shape.outputs) < kFewOfGroup * shape.groups)
     return nullptr;
   if (auto product = MakeProductWeightGradient(shape)) return product;
+  if (auto amx = MakeAmxWeightGradient(shape)) return amx;
   if (shape.type == DType::kBf16) return std::make_unique<TiledWeightGradient<Bf16>>(shape);
   return std::make_unique<TiledWeightGradient<float>>(shape);
 }
