@@ -5,8 +5,8 @@ usage: bench/run.py [--threads N] [--rounds N] [--seconds S] [--only ROWS] [--pr
                     [--compile] [--json FILE]
 
 Each row is a full training step (forward, backward, momentum update) of one model, batch size and precision, on the same
-number of threads. PyTorch runs as its best of eager, channels-last and torch.compile, found by a first round, after its
-first steps, which compile; then both run in turn, each in a process of its own, and medians count. What torch.compile made is
+number of threads. PyTorch runs as its best of eager, channels-last and torch.compile, each with and without flushing denormals, found by a first
+round, after its first steps, which compile; then both run in turn, each in a process of its own, and medians count. What torch.compile made is
 kept in the cache of bench/torch_step.py, and --compile fills it beforehand: all rows take CPU minutes. "of limit" sets a rate
 against this machine's: the operations of the direct algorithm at the peak of a large multiplication (f32 or bf16) and, for the
 small models, 24 bytes a parameter at the bandwidth of an update in cache, both measured before and after each round. "GB" is each
@@ -39,6 +39,7 @@ TITLES = {"mlp": "MLP 784-512-512-10", "lenet": "LeNet", "alexnet-cifar": "AlexN
 COLUMNS = ["model", "batch", "type", "yoke, images/s", "PyTorch, images/s", "its best form", "ratio", "of limit: yoke", "PyTorch",
            "GB: yoke", "PyTorch"]
 VARIANTS = ["eager", "channels-last", "compile"]
+VARIANTS += [f"{variant}-flush" for variant in VARIANTS]  # with denormals flushed, as ours always are
 
 
 class Server:

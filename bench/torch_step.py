@@ -3,7 +3,8 @@
 
 usage: bench/torch_step.py MODEL BATCH THREADS PRECISION IMAGE CLASSES VARIANT
 
-VARIANT is eager, channels-last or compile (channels-last, torch.compile). Reads a number of seconds from each line of its
+VARIANT is eager, channels-last or compile (channels-last, torch.compile), or one of these with -flush: then denormals are
+flushed (torch.set_flush_denormal). Reads a number of seconds from each line of its
 standard input and answers with a line of JSON: images a second, the loss, the process's peak memory, the seconds of the first
 three steps (which compile). What is compiled is kept in $TORCHINDUCTOR_CACHE_DIR, or ~/.cache/yoke/inductor.
 """
@@ -82,6 +83,7 @@ def make_model(name, classes):
 def make_step(arguments):
     """A function that trains the model by one batch and returns the loss."""
     name, batch, _, precision, image, classes, variant = arguments
+    variant = variant.removesuffix("-flush")
     batch, classes = int(batch), int(classes)
     torch.manual_seed(1)
     last = variant != "eager"
@@ -130,6 +132,7 @@ def main():
     arguments = sys.argv[1:]
     if len(arguments) != 7:
         sys.exit(__doc__)
+    torch.set_flush_denormal(arguments[-1].endswith("-flush"))  # of this thread and those that it starts
     torch.set_num_threads(int(arguments[2]))
     step, first = make_step(arguments), None
     for line in sys.stdin:
