@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/support/near.h"
 #include "kernels/threads.h"
 #include "tensor/device.h"
 
@@ -78,16 +79,6 @@ struct Work {
       bias_gradient;
 };
 
-void ExpectNear(const Numbers& got, const Numbers& wanted, double tolerance, const char* what) {
-  double largest = 1e-6, error = 0;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    largest = std::max<double>(largest, std::abs(wanted[i]));
-    const double difference = std::abs(got[i] - wanted[i]);
-    error = std::isnan(difference) ? INFINITY : std::max(error, difference);
-  }
-  EXPECT_LE(error, tolerance * largest) << what;
-}
-
 /// What the plain loops make of a shape.
 Work Wanted(const ConvolutionShape& shape) {
   Work wanted(shape);
@@ -108,10 +99,11 @@ void Compare(const ConvolutionShape& shape, const Work& wanted) {
   got.With(*kernel);
   const bool winograd = shape.algorithm == ConvolutionAlgorithm::kWinograd;
   const double tolerance = shape.type == DType::kBf16 ? 1e-2 : winograd ? 5e-5 : 1e-5;
-  ExpectNear(got.output, wanted.output, tolerance, "output");
-  ExpectNear(got.weight_gradient, wanted.weight_gradient, tolerance, "weight gradient");
-  ExpectNear(got.bias_gradient, wanted.bias_gradient, tolerance, "bias gradient");
-  ExpectNear(got.input_gradient, wanted.input_gradient, tolerance, "input gradient");
+  test::ExpectNearLargest(got.output, wanted.output, tolerance, "output");
+  test::ExpectNearLargest(got.weight_gradient, wanted.weight_gradient, tolerance,
+                          "weight gradient");
+  test::ExpectNearLargest(got.bias_gradient, wanted.bias_gradient, tolerance, "bias gradient");
+  test::ExpectNearLargest(got.input_gradient, wanted.input_gradient, tolerance, "input gradient");
 }
 
 void Compare(const ConvolutionShape& shape) {

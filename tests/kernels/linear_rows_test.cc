@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/support/near.h"
 #include "kernels/linear/linear.h"
 #include "kernels/threads.h"
 #include "tensor/device.h"
@@ -44,11 +45,6 @@ Results PassesOf(const LinearShape& s, bool reference) {
   return r;
 }
 
-void ExpectNear(const std::vector<float>& found, const std::vector<float>& expected) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 2e-5) << i;
-}
-
 TEST(LinearRows, AgreeWithTheReference) {
   const int before = KernelThreads();
   for (int threads : {1, 2, 3})
@@ -64,11 +60,13 @@ TEST(LinearRows, AgreeWithTheReference) {
                                   .training = true,
                                   .input_gradient = flag || inputs > 100};
           const Results found = PassesOf(shape, false), expected = PassesOf(shape, true);
-          ExpectNear(found.output, expected.output);
-          ExpectNear(found.output_gradient, expected.output_gradient);
-          ExpectNear(found.input_gradient, expected.input_gradient);
-          ExpectNear(found.weight_gradient, expected.weight_gradient);
-          ExpectNear(found.bias_gradient, expected.bias_gradient);
+          test::ExpectNear(found.output, expected.output, 2e-5, "output");
+          test::ExpectNear(found.output_gradient, expected.output_gradient, 2e-5,
+                           "output gradient");
+          test::ExpectNear(found.input_gradient, expected.input_gradient, 2e-5, "input gradient");
+          test::ExpectNear(found.weight_gradient, expected.weight_gradient, 2e-5,
+                           "weight gradient");
+          test::ExpectNear(found.bias_gradient, expected.bias_gradient, 2e-5, "bias gradient");
         }
   SetKernelThreads(before);
 }

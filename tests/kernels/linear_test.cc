@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "base/support/near.h"
 #include "kernels/threads.h"
 #include "tensor/device.h"
 
@@ -57,12 +58,6 @@ Results PassesOf(const LinearShape& s, bool reference) {
   return r;
 }
 
-void ExpectNear(const std::vector<float>& found, const std::vector<float>& expected,
-                double tolerance) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], tolerance) << i;
-}
-
 template <typename T>
 void ExpectTheUpdate(LinearShape shape, double tolerance) {
   shape.training = true;
@@ -71,9 +66,9 @@ void ExpectTheUpdate(LinearShape shape, double tolerance) {
   shape.adds = true;
   for (const bool reference : {false, true}) {
     const Results found = PassesOf<T>(shape, reference);
-    ExpectNear(found.weight, expected.weight, tolerance);
-    ExpectNear(found.bias_gradient, expected.bias_gradient, tolerance);
-    ExpectNear(found.input_gradient, expected.input_gradient, tolerance);
+    test::ExpectNear(found.weight, expected.weight, tolerance, "weight");
+    test::ExpectNear(found.bias_gradient, expected.bias_gradient, tolerance, "bias gradient");
+    test::ExpectNear(found.input_gradient, expected.input_gradient, tolerance, "input gradient");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "base/support/near.h"
 #include "kernels/threads.h"
 #include "tensor/batch.h"
 
@@ -64,12 +65,10 @@ struct Case {
   SparseStorage wanted;
 };
 
-void ExpectNear(const Found& found, const Found& expected) {
+void ExpectSame(const Found& found, const Found& expected) {
   EXPECT_EQ(found.ids, expected.ids);
-  for (size_t i = 0; i < found.scores.size(); ++i)
-    ASSERT_NEAR(found.scores[i], expected.scores[i], 2e-5) << i;
-  for (size_t i = 0; i < found.wanted.size(); ++i)
-    ASSERT_NEAR(found.wanted[i], expected.wanted[i], 2e-5) << i;
+  test::ExpectNear(found.scores, expected.scores, 2e-5, "score");
+  test::ExpectNear(found.wanted, expected.wanted, 2e-5, "wanted");
   for (size_t i = 0; i < found.sums.size(); ++i)
     ASSERT_NEAR(found.sums[i], expected.sums[i], 3e-6 * std::max(10.0, std::abs(expected.sums[i])))
         << i;
@@ -92,7 +91,7 @@ TEST(TopScoresKernel, AgreesWithTheReferenceForAnyShapeAndThreads) {
         const Case c({.batch = batch, .inputs = inputs, .outputs = outputs, .top = 5, .sum = sum});
         const bool bias = batch != 7;
         const Found one = RunWith(1, c, bias), three = RunWith(3, c, bias);
-        ExpectNear(one, c.Run(true, bias));
+        ExpectSame(one, c.Run(true, bias));
         EXPECT_EQ(one.ids, three.ids);
         EXPECT_EQ(one.scores, three.scores);
         EXPECT_EQ(one.wanted, three.wanted);
@@ -104,7 +103,7 @@ TEST(TopScoresKernel, MultipliesBf16) {
   for (ScoreSum sum : {ScoreSum::kLogExp, ScoreSum::kSoftplus}) {
     const Case c(
         {.batch = 20, .inputs = 32, .outputs = 3000, .type = DType::kBf16, .top = 3, .sum = sum});
-    ExpectNear(RunWith(2, c, true), c.Run(true));
+    ExpectSame(RunWith(2, c, true), c.Run(true));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "base/registry.h"
+#include "base/support/near.h"
 #include "kernels/support/threads.h"
 #include "model/layer.h"
 
@@ -124,11 +125,6 @@ Outcome Train(int64_t group, bool sparse, int threads) {
   return outcome;
 }
 
-void ExpectNear(const std::vector<float>& a, const std::vector<float>& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], kTolerance) << "at " << i;
-}
-
 /// Layout and ids are equal; scores nearly.
 void ExpectSameSet(const ActiveSet& a, const ActiveSet& b) {
   EXPECT_EQ(a.order, b.order);
@@ -138,7 +134,7 @@ void ExpectSameSet(const ActiveSet& a, const ActiveSet& b) {
     EXPECT_EQ(a.groups[g].labels, b.groups[g].labels) << "group " << g;
     EXPECT_EQ(a.groups[g].hard, b.groups[g].hard) << "group " << g;
   }
-  ExpectNear(a.values, b.values);
+  test::ExpectNear(a.values, b.values, kTolerance);
 }
 
 void ExpectSame(const Outcome& a, const Outcome& b) {
@@ -147,10 +143,10 @@ void ExpectSame(const Outcome& a, const Outcome& b) {
     ExpectSameSet(a.sets[step], b.sets[step]);
     EXPECT_EQ(a.weights[step].ids, b.weights[step].ids);
     EXPECT_EQ(a.biases[step].ids, b.biases[step].ids);
-    ExpectNear(a.weights[step].values, b.weights[step].values);
-    ExpectNear(a.biases[step].values, b.biases[step].values);
+    test::ExpectNear(a.weights[step].values, b.weights[step].values, kTolerance);
+    test::ExpectNear(a.biases[step].values, b.biases[step].values, kTolerance);
   }
-  ExpectNear(a.input_gradients, b.input_gradients);
+  test::ExpectNear(a.input_gradients, b.input_gradients, kTolerance);
 }
 
 /// The comparison would prove little if the tables found nothing.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/support/near.h"
 #include "node/sub_batch.h"
 #include "node/support/job.h"
 
@@ -36,11 +37,6 @@ JobSettings Small(const std::string& executor, int threads) {
 /// Updates of a step on `size` examples by the settings above.
 int64_t UpdatesOf(const std::string& executor, int64_t size) {
   return Lockless(executor) ? (size + 1) / 2 : 1;
-}
-
-void ExpectNear(const std::vector<float>& a, const std::vector<float>& b, float tolerance) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], tolerance) << i;
 }
 
 class Executors : public testing::TestWithParam<std::string> {};
@@ -207,7 +203,7 @@ TEST(Split, OfSeveralPartsIsSingleWithinRounding) {
         const Batch batch = DrawnBatch(step == 2 ? 2 : 8, step);  // fewer than parts, too
         EXPECT_NEAR(split.Step(batch), single.Step(batch), 1e-5) << model << parts;
       }
-      ExpectNear(split.Values(), single.Values(), 1e-5F);
+      test::ExpectNear(split.Values(), single.Values(), 1e-5F);
     }
 }
 
@@ -221,7 +217,7 @@ TEST(Split, SumsTouchedRows) {
       EXPECT_NEAR(split.Step(DrawnSparseBatch(7, step)), single.Step(DrawnSparseBatch(7, step)),
                   1e-5);
     EXPECT_EQ(split.state().row_steps(0), single.state().row_steps(0));
-    ExpectNear(split.Values(), single.Values(), 1e-4F);
+    test::ExpectNear(split.Values(), single.Values(), 1e-4F);
   }
 }
 
@@ -251,7 +247,7 @@ void ExpectSequential(JobSettings settings, bool scaled, float tolerance) {
       }
     }
   }
-  ExpectNear(hogwild.Values(), sequential.Values(), tolerance);
+  test::ExpectNear(hogwild.Values(), sequential.Values(), tolerance);
 }
 
 TEST(Hogwild, OfOneThreadIsSequential) {

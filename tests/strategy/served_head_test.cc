@@ -174,7 +174,7 @@ void ExpectAsTold(const std::vector<double>& seconds, int team, int servers = 0,
            });
   const Rate rate = {.full = 0.03F / static_cast<float>(groups), .slow_start = slow_start};
   const Told told = Tell(seconds, team, kSteps, rate, first);
-  test::ExpectNear(last, told.values);
+  test::ExpectNear(last, told.values, 1e-5);
   ASSERT_EQ(losses.size(), told.losses.size());
   for (size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(losses[i], told.losses[i], 1e-5) << i;
   EXPECT_LT(losses.back(), 0.8 * losses.front());
@@ -223,7 +223,7 @@ TEST(ServedHead, OfOneTeamDoesWhatAnUnservedOneDoes) {
     const std::vector<float> theirs = other.Model();
     if (world.rank() == 0) plain = theirs;
   });
-  test::ExpectNear(served, plain);
+  test::ExpectNear(served, plain, 1e-5);
 }
 
 /// Rule state and steps go on from a checkpoint as if nothing had happened.

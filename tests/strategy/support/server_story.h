@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/support/near.h"
 #include "strategy/support/lab.h"
 
 namespace yoke::test {
@@ -167,12 +168,6 @@ struct ServedRun {
       if (!Lab::Padding(i)) asked.gradient[i] += worker % 2 == 0 ? 0.25F : -0.25F;
   }
 };
-
-inline void ExpectNear(const std::vector<float>& values, const std::vector<float>& told,
-                       double bound = 1e-5) {
-  ASSERT_EQ(values.size(), told.size());
-  for (size_t i = 0; i < told.size(); ++i) ASSERT_NEAR(values[i], told[i], bound) << "number " << i;
-}
 
 /// Runs it in virtual time, and compares with the story what every worker read and what came of it.
 inline ExchangeCounts ExpectAsTold(ServedRun run, double bound = 1e-5) {
