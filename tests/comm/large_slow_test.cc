@@ -140,9 +140,10 @@ TEST_P(LargeTest, ReducesNumbers) {
 
 TEST_P(LargeTest, EveryAllReduceAddsNumbers) {
   using enum AllReduceAlgorithm;
-  for (const AllReduceAlgorithm algorithm : {kRing, kTree, kHalving, kMpi})
+  std::vector<AllReduceAlgorithm> algorithms = {kRing, kTree, kHalving};
+  if (std::string(GetParam().name) == "mpi") algorithms.push_back(kMpi);
+  for (const AllReduceAlgorithm algorithm : algorithms)
     EXPECT_TRUE(Run(9, [algorithm](const Communicator& world) {
-      if (algorithm == kMpi && !world.HasMpiAllReduce()) return;
       std::vector<float> values = Numbers(world.rank());
       world.AllReduce(values, algorithm);
       EXPECT_EQ(FirstWrongSum(values), -1);
@@ -162,7 +163,7 @@ TEST_P(LargeTest, GathersBytes) {
 /// Of two ranks one holds zeros that take no memory; else these would be four times 8 GiB.
 TEST_P(LargeTest, ReducesMoreThan2To31Numbers) {
   constexpr int64_t kCount = (int64_t{1} << 31) + 1027;
-  if (std::string(GetParam().name) == "mpi") return;  // its packets are copies: 24 GiB
+  if (std::string(GetParam().name) == "mpi") GTEST_SKIP() << "MPI's packets are copies: 24 GiB";
   EXPECT_TRUE(Run(17, [](const Communicator& world) {
     const SparseZeros<float> values(kCount);
     for (const int64_t place : {int64_t{0}, kCount / 2, kCount - 1027, kCount - 1})

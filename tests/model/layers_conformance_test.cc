@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <set>
 
 #include "model/support/layer_harness.h"
@@ -237,7 +239,40 @@ TEST(LayersConformance, EveryLayerHasACase) {
   for (const LayerEntry& entry : layers()) EXPECT_TRUE(covered.count(entry.name)) << entry.name;
 }
 
+/// The cases for which a promise holds.
+std::vector<LayerCase> CasesWhere(const std::function<bool(const LayerCase&)>& holds) {
+  std::vector<LayerCase> cases;
+  std::ranges::copy_if(Cases(), std::back_inserter(cases), holds);
+  return cases;
+}
+
 class LayerConformance : public ::testing::TestWithParam<LayerCase> {};
+INSTANTIATE_TEST_SUITE_P(Layers, LayerConformance, ::testing::ValuesIn(Cases()));
+
+/// With more entries behind a ReLU hardly one moves without a switch.
+class LayerDifferences : public LayerConformance {};
+INSTANTIATE_TEST_SUITE_P(Layers, LayerDifferences,
+                         ::testing::ValuesIn(CasesWhere([](const auto& c) {
+                           return !c.fuse_relu || LayerHarness(c).output_gradient.size() <= 100;
+                         })));
+
+/// A ReLU near zero or the larger of two near numbers may switch; FastKernelsAgreeInBf16 has them.
+class SmoothLayer : public LayerConformance {};
+INSTANTIATE_TEST_SUITE_P(Layers, SmoothLayer, ::testing::ValuesIn(CasesWhere([](const auto& c) {
+                           return !c.fuse_relu && c.type != "max_pool";
+                         })));
+
+/// What dropout draws follows memory.
+class ImageLayer : public LayerConformance {};
+INSTANTIATE_TEST_SUITE_P(Layers, ImageLayer, ::testing::ValuesIn(CasesWhere([](const auto& c) {
+                           return c.input.rank() == 3 && c.type != "dropout";
+                         })));
+
+/// A NaN that is dropped is gone.
+class DenseLayer : public LayerConformance {};
+INSTANTIATE_TEST_SUITE_P(Layers, DenseLayer, ::testing::ValuesIn(CasesWhere([](const auto& c) {
+                           return !c.sparse && c.type != "dropout";
+                         })));
 
 /// Compares up to a dozen entries of `analytic` with central differences of the objective in
 /// `numbers`. Steps of 1/64 keep rounding (1e-7 of the objective) below 1e-4 of a gradient. With
@@ -264,11 +299,9 @@ void ExpectDifferences(LayerHarness& harness, std::vector<float>& numbers,
   EXPECT_LE(3 * passed_over, 2 * compared);
 }
 
-TEST_P(LayerConformance, ReferenceGradientsAreDifferences) {
+TEST_P(LayerDifferences, AreTheReferenceGradients) {
   LayerHarness harness(GetParam());
   const bool relu = GetParam().fuse_relu;
-  if (relu && harness.output_gradient.size() > 100)
-    return;  // hardly an entry moves without a switch
   const LayerRun run = harness.Run({.target = {.reference = true}});
   if (!GetParam().sparse) ExpectDifferences(harness, harness.input, run.input_gradient, relu);
   for (size_t k = 0; k < harness.others.size(); ++k)
@@ -307,9 +340,7 @@ TEST_P(LayerConformance, FastKernelsAgreeInBf16) {
 }
 
 /// Rounding the operands of a sum errs by 2^-9 of each; 3 % of the largest covers sums that cancel.
-TEST_P(LayerConformance, Bf16IsNearF32) {
-  // A ReLU near zero or the larger of two near numbers may switch; compared kernel by kernel above.
-  if (GetParam().fuse_relu || GetParam().type == "max_pool") return;
+TEST_P(SmoothLayer, InBf16IsNearF32) {
   const LayerHarness harness(GetParam(), 4);
   ExpectSame(harness.Run({.arithmetic = DType::kBf16,
                           .edge = {.type = DType::kBf16},
@@ -317,8 +348,7 @@ TEST_P(LayerConformance, Bf16IsNearF32) {
              harness.Run({.target = {.reference = true}}), 0.03);
 }
 
-TEST_P(LayerConformance, ChannelsLastInputGivesTheSame) {
-  if (GetParam().input.rank() != 3 || GetParam().type == "dropout") return;  // draws follow memory
+TEST_P(ImageLayer, GivesTheSameInChannelsLast) {
   const LayerHarness harness(GetParam(), 5);
   const LayerRun plain = harness.Run({.target = {.reference = true}});
   const Edge edge{.layout = Layout::kChannelsLast};
@@ -328,10 +358,8 @@ TEST_P(LayerConformance, ChannelsLastInputGivesTheSame) {
   ExpectSame(harness.Run({.other_edge = edge}), plain, 1e-5);
 }
 
-/// On a device with memory of its own each layer gives the CPU's bits; a hashed one is refused
-/// there (tests/node/single_test.cc).
+/// On a device with memory of its own each layer gives the CPU's bits.
 TEST_P(LayerConformance, AnEmulatedDeviceGivesTheSameBits) {
-  if (GetParam().type == "lsh_linear") return;
   const auto device = NewEmulatedDevice(0, {});
   const auto stream = device->NewStream();
   const LayerHarness harness(GetParam(), 8);
@@ -367,8 +395,7 @@ TEST_P(LayerConformance, GradientsInPlaceAreTheSame) {
 }
 
 /// A NaN reaches the output of every layer and kernel, so that divergence is noticed.
-TEST_P(LayerConformance, NanIsPassedOn) {
-  if (GetParam().sparse || GetParam().type == "dropout") return;  // a dropped NaN is gone
+TEST_P(DenseLayer, PassesNanOn) {
   LayerHarness harness(GetParam(), 6);
   std::fill(harness.input.begin(), harness.input.end(), NAN);
   for (const DType type : {DType::kF32, DType::kBf16})
@@ -378,8 +405,6 @@ TEST_P(LayerConformance, NanIsPassedOn) {
       EXPECT_TRUE(std::any_of(run.output.begin(), run.output.end(), is_nan)) << run.kernel;
     }
 }
-
-INSTANTIATE_TEST_SUITE_P(Layers, LayerConformance, ::testing::ValuesIn(Cases()));
 
 }  // namespace layers_conformance_test
 }  // namespace yoke::testing_support
