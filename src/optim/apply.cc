@@ -48,23 +48,29 @@ struct Addresses {
   const float* gradient;
 };
 
-/// Each thread updates its part of every slice, the first thread the first rows and so on, like the
-/// kernels that use weights and gradients: elements stay in the cache of one core.
-void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
-  const ParamLayout& layout = params.layout();
-  const Addresses addresses(params, request);
-#pragma omp parallel if (layout.dense_size() >= kParallelCount)
+/// A thread's part of every slice: the first thread has the first rows and so on, as in the kernels
+/// that use weights and gradients. So elements stay in the cache of one core.
+void ApplyPart(const ParamLayout& layout, const Addresses& addresses, const ApplyRequest& request,
+               const UpdateStep& step, int64_t thread, int64_t threads) {
   for (size_t i = 0; i < layout.slices().size(); ++i) {
     const Slice& slice = layout.slices()[i];
     if (slice.kind != SliceKind::kDense || !request.slices.Has(i)) continue;
     const int64_t extent = layout.Extent(slice);
-    const int64_t lines = RoundUp(extent, 16) / 16, threads = omp_get_num_threads();
-    const int64_t thread = omp_get_thread_num();
+    const int64_t lines = RoundUp(extent, 16) / 16;
     const int64_t begin = 16 * (lines * thread / threads);
     const int64_t end = std::min(extent, 16 * (lines * (thread + 1) / threads));
     if (end > begin)
       request.rule.Update(addresses.DenseAt(slice.offset + begin, end - begin), step);
   }
+}
+
+void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
+  const ParamLayout& layout = params.layout();
+  const Addresses addresses(params, request);
+  if (layout.dense_size() < kParallelCount || omp_get_max_threads() == 1)  // a team would allocate
+    return ApplyPart(layout, addresses, request, step, 0, 1);
+#pragma omp parallel
+  ApplyPart(layout, addresses, request, step, omp_get_thread_num(), omp_get_num_threads());
 }
 
 /// On a device: a kernel for each slice.
