@@ -106,11 +106,13 @@ class MistakesTest(ProgramTest):
 
     def test_a_finite_explosion_is_divergence_too(self):
         wild = ("--set", "train.learning_rate=1e6", "--set", "train.clip_norm=1")
+        bf16 = self.bf16_environment()
         for words in ((), ("--set", "node.precision=bf16"),
                       *(("--replicas", 2, "--strategy", strategy) for strategy in
                         ("allreduce", "async_sgd", "hogwild_sgd", "compute_groups", "easgd_sync1", "ad_psgd"))):
             with self.subTest(words=words):
-                result = self.yoke("train", "tiny.toml", *wild, *words, "--json")
+                environment = bf16 if "node.precision=bf16" in words else {}
+                result = self.yoke("train", "tiny.toml", *wild, *words, "--json", environment=environment)
                 self.assertEqual(result.code, 3, result.out)
                 self.assertEqual([event["reason"] for event in result.events() if event["event"] == "end"], ["diverged"])
                 self.assertRegex(result.error, r"the loss became \S+, from 2\.\d+ before training at step \d+ \(epoch 1\)")

@@ -64,6 +64,12 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(result.error, "")
         return result
 
+    def bf16_environment(self):
+        """In which this processor trains in bf16: by the reference kernels if it has no instructions for it."""
+        (doctor,) = self.good("doctor", "--json").events()
+        native = any("bf16 is native" in finding["meaning"] for finding in doctor["findings"])
+        return {} if native else {"YOKE_KERNELS": "reference"}
+
     def start(self, *words, **more):
         return subprocess.Popen([YOKE, *map(str, words)], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 text=True, **more)

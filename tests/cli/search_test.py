@@ -1,5 +1,7 @@
 """--search tables of eval and predict: what it prints, against the exact search; what is refused."""
+import os
 import unittest
+from unittest import mock
 
 from program import ProgramTest
 
@@ -56,8 +58,9 @@ class SearchTest(ProgramTest):
         self.assertNotIn("loss", text)
 
     def test_predict_finds_what_the_exact_search_finds(self):
-        for settings in (["node.precision=bf16"], ["model.loss=sigmoid", "train.epochs=1"]):
-            with self.subTest(settings):
+        for settings, environment in ((["node.precision=bf16"], self.bf16_environment()),
+                                      (["model.loss=sigmoid", "train.epochs=1"], {})):
+            with self.subTest(settings), mock.patch.dict(os.environ, environment):
                 self.setUp()
                 self.trained(*settings)
                 words = ("predict", "r", "new.txt", "--format", "xmc", "--top", 3, "--json")
