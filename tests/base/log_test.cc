@@ -38,10 +38,13 @@ TEST(LogFile, GoesOnWhereTheFileEndsApartFromTheLog) {
   EXPECT_THAT(text.str(), testing::ContainsRegex("first \\{\\}\n.*second\n$"));
 }
 
+/// Standard error holds only the error of the run: not a word there.
 TEST(LogFile, DropsWhatCannotBeWritten) {
-  LogFile("/proc/nowhere/log.txt").Info("nothing");
-  LogFile("/dev/full").Info("nothing");
-  LogFile().Info("nothing");
+  testing::internal::CaptureStderr();
+  EXPECT_NO_THROW(LogFile("/proc/nowhere/log.txt").Info("nothing"));
+  EXPECT_NO_THROW(LogFile("/dev/full").Info("nothing"));
+  EXPECT_NO_THROW(LogFile().Info("nothing"));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace yoke::log_test

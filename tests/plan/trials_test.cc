@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "base/temporary_folder.h"
@@ -39,7 +40,11 @@ class TrialsTest : public testing::Test {
            .run = run_,
            .folder = folder_.path(),
            .seconds = seconds,
-           .tell = [this](const std::string& text) { told_.push_back(text); }},
+           .tell =
+               [this](const std::string& text) {
+                 told_.push_back(text);
+                 if (told_.size() == signal_after_) signal_ = 15;
+               }},
           entrants);
   }
 
@@ -47,6 +52,8 @@ class TrialsTest : public testing::Test {
   DataSets data_ = OpenData(SmallJob().data(), 1);
   RunRequest run_;
   std::vector<std::string> told_;
+  size_t signal_after_ = 0;  // trials; 0: none comes
+  std::atomic<int> signal_ = 0;
 };
 
 TEST_F(TrialsTest, ATrialContinuesAnother) {
@@ -131,10 +138,20 @@ TEST_F(TrialsTest, HalvingStopsWhenATrialFinishesTheJob) {
 }
 
 TEST_F(TrialsTest, ASignalEndsHalving) {
-  const std::atomic<int> signal = 15;
-  run_.stop_signal = &signal;
+  run_.stop_signal = &signal_;
+  signal_after_ = 4;
+  std::vector<Entrant> entrants(4, {.job = LongJob(), .name = "one"});
+  HalveThem(entrants, 2.5);  // enough for a second round
+  EXPECT_EQ(std::ranges::count(entrants, "", &Entrant::dropped), 1);
+  for (const Entrant& one : entrants) EXPECT_EQ(one.trained, entrants[0].trained);  // one round
+}
+
+TEST_F(TrialsTest, ASignalEndsATrial) {
+  run_.stop_signal = &signal_;
+  signal_ = 15;
   std::vector<Entrant> entrants(3, {.job = LongJob(), .name = "one"});
   HalveThem(entrants, 1000);
+  for (const Entrant& one : entrants) EXPECT_EQ(one.dropped, "it ended before its first step");
 }
 
 TEST_F(TrialsTest, ASearchWithTrialsMeasures) {

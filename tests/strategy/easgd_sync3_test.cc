@@ -144,8 +144,13 @@ TEST(EasgdSync3Time, ArithmeticIsNoWait) {
 TEST(EasgdSync3Ends, WithoutAStep) {
   RunThreads({.ranks = 2}, [](const Communicator& world) {
     Lab lab(world, {.strategy = "easgd_sync3", .gradient = test::PullToRank});
+    const std::vector<float> before = lab.Values();
     lab.strategy->View({.examples = 1});  // given up: a loss that is not a number
     lab.strategy->Finish();
+    const ExchangeCounts counts = lab.strategy->Counts();
+    EXPECT_GT(counts.traffic.messages_sent, 0);  // the exchange under way has been completed
+    EXPECT_EQ(counts.examples, 0);
+    EXPECT_EQ(lab.Values(), before);  // without its force
   });
 }
 

@@ -250,14 +250,20 @@ TEST_P(OfAll, SendWhatTheyPrice) {
 }
 
 TEST_P(OfAll, EndCleanlyAlsoWithoutAStep) {
+  const int workers = RolesIn(entry(), AsOptions(entry(), options()), ranks()).workers;
+  const bool counts = entry().supports(kMostRanks).empty();  // who exchanges nothing need not
   Run([&](const Communicator& world) {
     for (int64_t steps : {0, 3}) {
       LabSettings settings = Settings();
       settings.steps = steps;
       Lab lab(world, settings);
+      const std::vector<float> before = lab.Values();
       lab.Steps();
       lab.strategy->Finish();
-      lab.strategy->Counts();
+      std::vector<float> counted = {static_cast<float>(lab.strategy->Counts().examples)};
+      world.AllReduce(counted);
+      EXPECT_EQ(counted[0], static_cast<float>(counts ? steps * workers : 0));
+      EXPECT_EQ(lab.Values() == before, steps == 0 || world.rank() < ranks() - workers);
     }
   });
 }
