@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "kernels/linear/linear.h"
+#include "kernels/threads.h"
 #include "tensor/device.h"
 
 namespace yoke {
@@ -20,9 +21,11 @@ inline double Rate(double seconds, const std::function<void()>& call) {
   return static_cast<double>(calls) / elapsed;
 }
 
-/// Operations a second of a 2048^3 multiplication in f32 or bf16: the best of five tries.
+/// Operations a second of a 2048^3 multiplication in f32 or bf16: the best of five tries. 0 for
+/// bf16 where the processor has no instructions for it: the loops would take minutes.
 inline double GemmPeak(DType type = DType::kF32) {
   constexpr int64_t kSize = 2048;
+  if (type == DType::kBf16 && !DescribeKernelLibrary().fast_bf16) return 0;
   const auto kernel =
       MakeLinear({.batch = kSize, .inputs = kSize, .outputs = kSize, .type = type, .bias = false});
   const int64_t bytes = kSize * kSize * SizeOf(type);

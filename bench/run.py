@@ -175,9 +175,13 @@ def main():
         subprocess.run(["cmake", "--build", str(BUILD), "--target", "step_bench"], check=True, stdout=subprocess.DEVNULL)
 
     limits = measure_limits(arguments)
+    if not limits["gemm_bf16"]:
+        print("note: rows in bf16 are left out: this processor has no instructions for it", flush=True)
     print(heading(COLUMNS), flush=True)
     rows = []
     for case, precision in chosen_rows(arguments):
+        if not limits[f"gemm_{precision}"]:
+            continue
         row = compare(case, precision, arguments)
         rows.append(row)
         show(row)
@@ -188,7 +192,7 @@ def main():
         mean = math.exp(statistics.fmean(math.log(row["ratio"]) for row in rows))
         print(f"\nGeometric mean of the {len(rows)} ratios: {mean:.2f}x.\n\n"
               f"{conditions(arguments.threads, f'medians of {arguments.rounds} rounds', limits)}; {limits['library']}; PyTorch {rows[0]['version']}; "
-              f"at the start {limits['gemm_f32'] / 1e9:.0f} GF/s f32, {limits['gemm_bf16'] / 1e9:.0f} bf16, "
+              f"at the start {limits['gemm_f32'] / 1e9:.0f} GF/s f32, {limits['gemm_bf16'] / 1e9:.0f} bf16 (0: not measured), "
               f"{limits['cache_bandwidth'] / 1e9:.0f} GB/s in cache, {limits['memory_bandwidth'] / 1e9:.0f} GB/s from memory")
 
 
