@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <fstream>
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/control_group.h"
 
 namespace yoke {
 namespace {
@@ -24,17 +24,9 @@ int AffinityCores() {
 
 }  // namespace
 
-int QuotaCores() {  // of version 2, then 1
-  std::string quota = "max";
-  double period = 0;
-  std::ifstream v2("/sys/fs/cgroup/cpu.max");
-  if (!(v2 >> quota >> period)) {
-    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_quota_us") >> quota;
-    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
-  }
-  const double allowed = std::strtod(quota.c_str(), nullptr);
-  return allowed > 0 && period > 0 ? std::max(1, static_cast<int>(std::lround(allowed / period)))
-                                   : 0;
+int QuotaCores() {
+  const double cores = FindGroupLimits().cores;
+  return std::isfinite(cores) ? std::max(1, static_cast<int>(std::lround(cores))) : 0;
 }
 
 int UsableCores() {

@@ -4,22 +4,25 @@
 #include <fmt/core.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <fstream>
 #include <span>
 #include <string>
 
 #include "base/check.h"
+#include "base/memory.h"
 
 namespace yoke {
 
-/// Throws Error with a sentence unless the machine has so much memory to give.
+/// Throws Error with a sentence unless the machine has so much memory to give, and this process's
+/// control groups allow it.
 inline void NeedGibibytes(double needed) {
   std::ifstream file("/proc/meminfo");
   std::string name;
   double kibibytes = 0;
   for (std::string line; file >> name >> kibibytes && name != "MemAvailable:";)
     std::getline(file, line);
-  const double there = kibibytes / (1 << 20);
+  const double there = std::min(kibibytes / (1 << 20), double(UsableMemory()) / (1 << 30));
   if (name == "MemAvailable:" && there >= needed) return;
   throw Error(
       fmt::format("this test needs {:.1f} GiB of memory, and the machine has {:.1f} GiB to "
