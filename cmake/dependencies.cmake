@@ -28,7 +28,10 @@ find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 find_package(Protobuf REQUIRED)
-find_package(ONNX CONFIG REQUIRED)  # its messages alone: onnx_proto
+find_package(ONNX CONFIG REQUIRED)  # its messages alone: ONNX::onnx_proto
+if(NOT TARGET ONNX::onnx_proto)  # older versions name it without the namespace (Debian 12, Ubuntu 24.04)
+  add_library(ONNX::onnx_proto ALIAS onnx_proto)
+endif()
 
 find_package(GTest QUIET)  # tests only
 find_program(YOKE_PYTHON python3 HINTS /usr/bin REQUIRED)  # house tests
