@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <string>
+#include <string_view>
+
 #include "base/check.h"
 #include "comm/simulated.h"
 #include "comm/support/worlds.h"
@@ -20,10 +23,10 @@ NetworkReport Measured(const SimulatedRanks& ranks, const NetworkProbe& probe) {
   return found;
 }
 
-const CollectiveSpeed& Find(const NetworkReport& report, const std::string& name) {
+const CollectiveSpeed& Find(const NetworkReport& report, std::string_view name) {
   for (const CollectiveSpeed& one : report.collectives)
     if (one.name == name) return one;
-  throw Error("not measured: " + name);
+  throw Error("not measured: " + std::string(name));
 }
 
 TEST(Network, MeasuresTheLatencyAndBandwidthOfEachPair) {

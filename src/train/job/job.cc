@@ -30,11 +30,11 @@ struct Section {
 
 /// The entry that `section.key` names (or `fallback`). An error begins with the key's place.
 template <typename Entry>
-const Entry& Named(const std::vector<Entry>& entries, const Section& section,
-                   const std::string& key, const std::string& fallback) {
+const Entry& Named(const std::vector<Entry>& entries, Section section, const char* key,
+                   const char* fallback) {
   const Value* value = section.value.Find(key);
   const std::string where = Where(value ? *value : Value(), section.name + "." + key);
-  Require(value || !fallback.empty(), "[{}] lacks the key '{}'", section.name, key);
+  Require(value || *fallback, "[{}] lacks the key '{}'", section.name, key);
   Require(!value || value->AsString(), "{}: expected a string in quotes, got {}", where,
           value ? FormatValue(*value) : "");
   try {
