@@ -1,9 +1,11 @@
 // Tiles of M input channels by V registers of output channels: M * V sums, and for each pixel V
-// loads and M broadcasts for M * V multiplications, so that loads never limit.
+// loads and M broadcasts for M * V multiplications, so that loads never limit. With AVX2 a tile has
+// two registers of 8 output channels.
 #include "kernels/convolution/cpu_tiles.h"
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -104,6 +106,48 @@ template <typename Cells, int M, int V>
     for (int v = 0; v < V; ++v) _mm512_storeu_ps(t.sums + m * t.sums_step + v * kLanes, sums[m][v]);
 }
 
+constexpr int kChannelsAvx2 = 6;  // 12 registers of sums
+
+template <int M>
+void SumAvx2(const Tile& t) {
+  __m256 sums[M][2];
+#pragma GCC unroll 6
+  for (int m = 0; m < M; ++m)
+    for (int v = 0; v < 2; ++v)
+      sums[m][v] =
+          t.first ? _mm256_setzero_ps() : _mm256_loadu_ps(t.sums + m * t.sums_step + 8 * v);
+  for (int64_t image = 0; image < t.images; ++image)
+    for (int64_t row = 0; row < t.rows; ++row) {
+      const float* x = static_cast<const float*>(t.x) + image * t.x_image + row * t.x_row;
+      const float* y = static_cast<const float*>(t.y) + image * t.y_image + row * t.y_row;
+      const char* line = t.fetched.line + image * t.fetched.image + row * t.fetched.row;
+      for (int64_t column = 0; column < t.columns;
+           ++column, x += t.x_column, y += kLanes, line += t.fetched.column) {
+        _mm_prefetch(line, _MM_HINT_T1);
+        const __m256 low = _mm256_loadu_ps(y), high = _mm256_loadu_ps(y + 8);
+#pragma GCC unroll 6
+        for (int m = 0; m < M; ++m) {
+          const __m256 value = _mm256_broadcast_ss(x + m);
+          sums[m][0] = _mm256_fmadd_ps(value, low, sums[m][0]);
+          sums[m][1] = _mm256_fmadd_ps(value, high, sums[m][1]);
+        }
+      }
+    }
+#pragma GCC unroll 6
+  for (int m = 0; m < M; ++m)
+    for (int v = 0; v < 2; ++v) _mm256_storeu_ps(t.sums + m * t.sums_step + 8 * v, sums[m][v]);
+}
+
+void PackAvx2(const LaneRun& run) {
+  auto* to = static_cast<float*>(run.to);
+  const auto* from = static_cast<const float*>(run.first);
+  const int64_t real = std::clamp<int64_t>(run.real, 0, run.lanes);
+  for (int64_t pixel = 0; pixel < run.pixels; ++pixel, from += run.step, to += run.lanes) {
+    std::copy_n(from, real, to);
+    std::fill(to + real, to + run.lanes, 0.0F);
+  }
+}
+
 using Row = std::array<TileFunction, kMostChannels>;
 
 template <typename Cells, int V, size_t... M>
@@ -119,17 +163,25 @@ constexpr std::array<Row, 4> MakeTable(std::index_sequence<V...> /*registers*/) 
 
 }  // namespace
 
-bool RunsTiles(DType type) { return type == DType::kBf16 ? HasAvx512Bf16() : HasAvx512(); }
+bool RunsTiles(DType type) { return type == DType::kF32 || HasAvx512Bf16(); }
 
-int MostTileChannels(int outputs) { return MostChannels(outputs / kLanes); }
+int MostTileLanes() { return HasAvx512() ? 4 * kLanes : kLanes; }
+
+int MostTileChannels(int outputs) {
+  return HasAvx512() ? MostChannels(outputs / kLanes) : kChannelsAvx2;
+}
 
 void PackLanes(DType type, const LaneRun& run) {
+  if (!HasAvx512()) return PackAvx2(run);
   type == DType::kBf16 ? Pack<Bf16Loads>(run) : Pack<F32Loads>(run);
 }
 
 TileFunction FindTile(DType type, int channels, int outputs) {
   static constexpr auto kF32 = MakeTable<F32Cells>(std::make_index_sequence<4>());
   static constexpr auto kBf16 = MakeTable<Bf16Cells>(std::make_index_sequence<4>());
+  static constexpr std::array<TileFunction, kChannelsAvx2> kAvx2 = {
+      SumAvx2<1>, SumAvx2<2>, SumAvx2<3>, SumAvx2<4>, SumAvx2<5>, SumAvx2<6>};
+  if (!HasAvx512()) return kAvx2[channels - 1];
   return (type == DType::kBf16 ? kBf16 : kF32)[outputs / kLanes - 1][channels - 1];
 }
 

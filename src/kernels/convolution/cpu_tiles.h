@@ -1,5 +1,5 @@
 // Tiles of a convolution's weight gradient: sums over a rectangle of pixels of products of input
-// and output channels, kept in registers (AVX-512; bf16 with its dot-product instruction).
+// and output channels, kept in registers (bf16 with AVX-512's dot-product instruction).
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,7 @@
 
 namespace yoke::cpu {
 
-inline constexpr int kLanes = 16;      ///< Output channels in a register.
-inline constexpr int kMostLanes = 64;  ///< Maximum number of output channels in a tile.
+inline constexpr int kLanes = 16;  ///< Output channels that a tile has a multiple of.
 
 /// Cache lines that a tile prefetches into L2 while it computes, one per pixel: more at a time
 /// would wait for each other. Steps are in bytes.
@@ -47,6 +46,8 @@ using TileFunction = void (*)(const Tile& tile);
 
 /// Whether the CPU, within the limits set for the kernel library, supports tiles of this type.
 bool RunsTiles(DType type);
+/// Maximum number of output channels in a tile.
+int MostTileLanes();
 /// Maximum number of input channels in a tile with this many output channels (a multiple of
 /// kLanes).
 int MostTileChannels(int outputs);

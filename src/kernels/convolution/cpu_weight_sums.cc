@@ -8,7 +8,7 @@
 namespace yoke::cpu {
 
 WeightSums::WeightSums(const ConvolutionShape& shape, const Settings& settings)
-    : s_(shape), unit_(settings.channel_unit), images_(settings.images) {
+    : s_(shape), strip_(MostTileLanes()), unit_(settings.channel_unit), images_(settings.images) {
   const int64_t of_group = s_.channels / s_.groups;
   tap_columns_ = settings.merged ? 1 : s_.columns.size;
   channels_ = settings.merged ? of_group * s_.columns.size : of_group;
@@ -20,7 +20,7 @@ WeightSums::WeightSums(const ConvolutionShape& shape, const Settings& settings)
   const int64_t channels = std::max<int64_t>(settings.sums / (taps() * outputs), 16);
   channel_blocks_ = Pieces(rows_ / unit_, std::max<int64_t>(channels / unit_, 1));
   const int64_t blocks = s_.groups * channel_blocks_ * output_blocks_;
-  const bool even = Pieces(lanes_, kMostLanes) % output_blocks_ == 0;
+  const bool even = Pieces(lanes_, strip_) % output_blocks_ == 0;
   parts_ = even && blocks % settings.threads == 0
                ? 1
                : std::min(images_, Pieces(2 * settings.threads, blocks));
@@ -33,11 +33,11 @@ WeightTask WeightSums::Task(int64_t index, float* sums) const {
   index /= output_blocks_;
   const int64_t channel_block = index % channel_blocks_, group = index / channel_blocks_;
   const Range widths =  // blocks end where tiles of the most lanes do
-      Part({0, Pieces(lanes_, kMostLanes)}, output_block, output_blocks_);
+      Part({0, Pieces(lanes_, strip_)}, output_block, output_blocks_);
   const Range units = Part({0, rows_ / unit_}, channel_block, channel_blocks_);
   return {.group = group,
           .channels = {units.begin * unit_, units.end * unit_},
-          .outputs = {widths.begin * kMostLanes, std::min(widths.end * kMostLanes, lanes_)},
+          .outputs = {widths.begin * strip_, std::min(widths.end * strip_, lanes_)},
           .images = Part({0, images_}, part, parts_),
           .sums = sums + (part * s_.groups + group) * OfGroup()};
 }

@@ -60,6 +60,7 @@ class WeightSums {
   void AddUpSquare(const float* sums, float* weight, int64_t group, int64_t o, int64_t c) const;
 
   ConvolutionShape s_;
+  int64_t strip_ = 0;  // outputs of a tile, which no block divides
   int64_t unit_ = 1;
   int64_t tap_columns_ = 0, channels_ = 0, rows_ = 0;
   int64_t outputs_ = 0, lanes_ = 0;  // of a group

@@ -132,11 +132,11 @@ class TiledWeightGradient : public WeightGradient {
   void RunChunk(Work& work) const {
     PackInput(work);
     const Range all = work.task.outputs;
-    const int width = static_cast<int>(std::min<int64_t>(all.count(), kMostLanes));
-    work.tiles = Pieces(all.count(), kMostLanes) *
+    const int width = static_cast<int>(std::min(all.count(), strip_));
+    work.tiles = Pieces(all.count(), strip_) *
                  Pieces(work.task.channels.count(), MostTileChannels(width)) * sums_.taps();
-    for (int64_t o = all.begin; o < all.end; o += kMostLanes) {
-      const Range outputs = {o, std::min<int64_t>(o + kMostLanes, all.end)};
+    for (int64_t o = all.begin; o < all.end; o += strip_) {
+      const Range outputs = {o, std::min(o + strip_, all.end)};
       PackGradient(work, outputs);
       RunTiles(work, outputs);
     }
@@ -298,9 +298,7 @@ class TiledWeightGradient : public WeightGradient {
   int64_t PackedChannels(const Range& channels) const {
     return merged_ ? s_.channels : channels.count();
   }
-  int64_t GradientCells() const {
-    return chunk_images_ * chunk_rows_ * chunk_columns_ * kMostLanes;
-  }
+  int64_t GradientCells() const { return chunk_images_ * chunk_rows_ * chunk_columns_ * strip_; }
   int64_t CellsOfThread() const {
     const int64_t input = chunk_images_ * Spanned(s_.rows, chunk_rows_) *
                           Spanned(s_.columns, chunk_columns_) *
@@ -313,6 +311,7 @@ class TiledWeightGradient : public WeightGradient {
   bool merged_;     // a row of the window counts as one tap of kernel width * channels
   int64_t images_;  // of cells
   int threads_;
+  int64_t strip_ = MostTileLanes();  // outputs packed at a time
   WeightSums sums_;
   int64_t chunk_images_ = 0, chunk_rows_ = 0, chunk_columns_ = 0;
 };
