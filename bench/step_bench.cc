@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/registry.h"
 #include "base/version.h"
@@ -174,7 +175,9 @@ void MeasureLimits() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  KeepFreedMemory();
   WaitBriefly(argv);
+  const FlushScope flush;
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 2 && words[0] == "limits") {
     SetKernelThreads(std::stoi(words[1]));
