@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/registry.h"
+#include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "node/support/job.h"
 #include "tensor/emulated.h"
@@ -55,7 +56,12 @@ TEST(Single, Bf16FollowsF32) {
   }
 }
 
-TEST(SingleOnADevice, GivesTheSameBitsAsOnTheCpu) {
+/// Host and device flush denormals, as in training: small gradients differ otherwise.
+class SingleOnADevice : public testing::Test {
+  const FlushScope flush_;
+};
+
+TEST_F(SingleOnADevice, GivesTheSameBitsAsOnTheCpu) {
   const auto device = NewEmulatedDevice(0, {});
   for (const char* model : {"mlp", "lenet", "resnet20"})
     for (const DType type : {DType::kF32, DType::kBf16}) {
@@ -77,7 +83,7 @@ TEST(SingleOnADevice, GivesTheSameBitsAsOnTheCpu) {
 }
 
 /// Their weight stays on the host, where the rule updates touched rows.
-TEST(SingleOnADevice, GivesTheSameBitsFromSparseInput) {
+TEST_F(SingleOnADevice, GivesTheSameBitsFromSparseInput) {
   const auto device = NewEmulatedDevice(0, {});
   for (const char* rule : {"momentum", "adam"})
     for (const DType type : {DType::kF32, DType::kBf16})
@@ -96,7 +102,7 @@ TEST(SingleOnADevice, GivesTheSameBitsFromSparseInput) {
       }
 }
 
-TEST(SingleOnADevice, AnnouncesGradientsThatAreThere) {
+TEST_F(SingleOnADevice, AnnouncesGradientsThatAreThere) {
   const auto device = NewEmulatedDevice(0, {.slowdown = 4});  // not there by chance
   Job here({}), there({.devices = {device.get()}, .values = device.get()});
   const ParamLayout& layout = here.params().layout();
@@ -126,7 +132,7 @@ TEST(SingleOnADevice, AnnouncesGradientsThatAreThere) {
   }
 }
 
-TEST(SingleOnADevice, NamesTheLayerOfANan) {
+TEST_F(SingleOnADevice, NamesTheLayerOfANan) {
   const auto device = NewEmulatedDevice(0, {});
   for (Device* values : {&Cpu(), device.get()}) {
     Job job({.model = "mlp", .devices = {device.get()}, .values = values});
@@ -137,7 +143,7 @@ TEST(SingleOnADevice, NamesTheLayerOfANan) {
   }
 }
 
-TEST(SingleOnADevice, WaitsForASlowOne) {
+TEST_F(SingleOnADevice, WaitsForASlowOne) {
   const auto device = NewEmulatedDevice(0, {.copy_bytes_per_second = 1e6});
   Job slow({.model = "mlp", .devices = {device.get()}, .device_timeout = 1e-3});
   Job cpu({.model = "mlp"});
@@ -145,7 +151,7 @@ TEST(SingleOnADevice, WaitsForASlowOne) {
   EXPECT_EQ(slow.Step(batch), cpu.Step(batch));
 }
 
-TEST(SingleOnADevice, RefusesWhatRunsOnTheCpuOnly) {
+TEST_F(SingleOnADevice, RefusesWhatRunsOnTheCpuOnly) {
   const auto device = NewEmulatedDevice(0, {});
   const Table hashed = {{"type", "lsh_linear"}, {"outputs", 10}};
   for (Device* values : {&Cpu(), device.get()})
