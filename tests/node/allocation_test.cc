@@ -104,11 +104,12 @@ TEST(Allocations, TheCounterCounts) {
 
 void ExpectNone(DType type, int64_t Counts::*large) {
   for (const char* model : {"mlp", "lenet"})
-    for (int64_t batch : {1, 16}) {
-      const Counts counts = Allocations({.model = model, .batch = batch, .arithmetic = type});
-      EXPECT_EQ(counts.*large, 0) << model << " batch " << batch;
-      testing::Test::RecordProperty(model + std::to_string(batch), std::to_string(counts.all));
-    }
+    for (int64_t batch : {1, 16})
+      for (int threads : {1, 2}) {
+        const Counts counts =
+            Allocations({.model = model, .batch = batch, .arithmetic = type, .threads = threads});
+        EXPECT_EQ(counts.*large, 0) << model << " batch " << batch << " threads " << threads;
+      }
 }
 
 TEST(Allocations, NoLargeOneInAWarmStep) { ExpectNone(DType::kF32, &Counts::of_others); }
@@ -129,7 +130,8 @@ TEST(Allocations, NoLargeOneOfTheLibrary) {
 }
 
 TEST(Allocations, NoneOfOurs) {  // reference kernels: without the library's own small ones
-  EXPECT_EQ(Allocations({.model = "mlp", .batch = 2, .reference = true}).all, 0);
+  for (int threads : {1, 2})
+    EXPECT_EQ(Allocations({.batch = 2, .reference = true, .threads = threads}).all, 0) << threads;
 }
 
 }  // namespace yoke::allocation_test

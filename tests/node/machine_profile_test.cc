@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "kernels/support/threads.h"
 #include "node/copies.h"
 #include "node/device_profile.h"
 #include "tensor/emulated.h"
@@ -29,6 +30,7 @@ class MachineProfiles : public testing::Test {
             .seconds = seconds};
   }
 
+  const Threads one_{1};
   const DataSets data_ =
       OpenData(Table{{"format", "synthetic-digits"}, {"train_size", 640}, {"test_size", 20}}, 1);
   const Graph graph_ = BuildModel(Table{{"name", "mlp"}, {"widths", List{64}}},

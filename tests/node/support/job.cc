@@ -33,6 +33,7 @@ Graph MakeGraph(const JobSettings& settings) {
 
 Job::Job(const JobSettings& settings)
     : settings_(settings),
+      kernel_threads_(std::max(1, settings.threads)),
       graph_(MakeGraph(settings)),
       params_(graph_.layout(), *settings.values),
       states_(graph_.MakeStates()),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/support/threads.h"
 #include "node/executor.h"
 #include "node/work_source.h"
 #include "optim/rule.h"
@@ -24,7 +25,7 @@ struct JobSettings {
   double learning_rate = 0.02;
   std::string executor = "single";
   Table node = {};                         ///< The executor's options.
-  int threads = 0;                         ///< Of the executor; 0: one.
+  int threads = 0;                         ///< Of the executor and of kernels; 0: one.
   std::optional<Communicator> world = {};  ///< ExecutorContext::node.
   std::string rule = "momentum";
   double clip_norm = 0;
@@ -33,7 +34,8 @@ struct JobSettings {
   bool sparse = false;               ///< Trains on sparse rows of 40 features in place of images.
 };
 
-/// Trains on 28x28 images of 10 classes.
+/// Trains on 28x28 images of 10 classes. Kernels of this thread have the job's threads while it
+/// lives.
 class Job {
  public:
   explicit Job(const JobSettings& settings);
@@ -56,6 +58,7 @@ class Job {
   ParamView View();
 
   JobSettings settings_;
+  Threads kernel_threads_;
   Graph graph_;
   ParamStore params_;
   LayerStates states_;
