@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/clock.h"
 #include "base/median.h"
 
 namespace yoke {
@@ -19,9 +18,9 @@ constexpr double kShort = 0.1;    // seconds
 
 double StepTimer::Once() const {
   prepare_();
-  const double began = Now();
+  const double began = clock_();
   step_();
-  return Now() - began;
+  return clock_() - began;
 }
 
 void StepTimer::Visit(double seconds, int least, int enough) {

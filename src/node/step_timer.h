@@ -6,15 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace yoke {
 
 /// Collects the times of equal steps over several visits, so that slow phases of a machine that is
 /// shared spread over all that is measured.
 class StepTimer {
  public:
-  /// `prepare` is called before each step and not timed.
-  StepTimer(std::function<void()> prepare, std::function<void()> step)
-      : prepare_(std::move(prepare)), step_(std::move(step)) {}
+  /// `prepare` is called before each step and not timed. The clock gives seconds.
+  StepTimer(std::function<void()> prepare, std::function<void()> step,
+            std::function<double()> clock = Now)
+      : prepare_(std::move(prepare)), step_(std::move(step)), clock_(std::move(clock)) {}
 
   /// Warms up, then times steps for about `seconds`, at least `least` of them; from 0.1 s on,
   /// `enough` of them end it sooner.
@@ -31,6 +34,7 @@ class StepTimer {
   double Once() const;
 
   std::function<void()> prepare_, step_;
+  std::function<double()> clock_;
   std::vector<double> times_;  // of single steps
   std::vector<double> runs_;   // their means
 };
