@@ -2,6 +2,7 @@
 or 10 GiB and as much of a disk; the test fails where there are less.
 
 guards: src/params src/optim src/train/checkpoint src/model/layers/sparse (80 s)"""
+import json
 import os
 import shutil
 import subprocess
@@ -35,8 +36,9 @@ GIBIBYTE = 2**30
 
 
 def available():
-    with open("/proc/meminfo") as file:
-        return 1024 * next(int(line.split()[1]) for line in file if line.startswith("MemAvailable"))
+    found = subprocess.run([YOKE, "doctor", "--json"], capture_output=True, text=True, check=True)
+    memory = json.loads(found.stdout)["memory"]
+    return min(memory["available"], memory["limit"] or memory["total"])
 
 
 class LargeTest(ProgramTest):
