@@ -83,7 +83,7 @@ class HostsTest(ProgramTest):
     def test_an_interrupted_run_and_a_failing_one_leave_nothing_behind(self):
         failing = self.start_hosts(2, "--", "sh", "-c", "exit 7")  # beside the other: Open MPI takes seconds to give up
         process = self.start_hosts(2, "--", YOKE, "train", "tiny.toml", "--set", "train.epochs=100000", "--json", "--run", "run")
-        self.assertIn('"start"', process.stdout.readline())
+        self.assertTrue(any('"start"' in line for line in process.stdout))  # on a busy machine it tells of loading before
         self.assertEqual(len(namespaces(process)), 3)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)
