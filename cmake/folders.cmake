@@ -67,7 +67,7 @@ function(yoke_test_program folder label shards)
     add_test(NAME ${name} COMMAND ${program} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
     set_tests_properties(
       ${name} PROPERTIES LABELS ${label} ENVIRONMENT
-      "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=json:${CMAKE_CURRENT_BINARY_DIR}/times/${name}.json")
+      "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=xml:${CMAKE_CURRENT_BINARY_DIR}/times/${name}.xml")
     if(label STREQUAL slow)
       set_tests_properties(${name} PROPERTIES RESOURCE_LOCK memory)  # they take GiB
     endif()
