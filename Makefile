@@ -10,10 +10,6 @@ ifneq ($(YOKE_DATA),)
 endif
 cpp_files = git ls-files '*.cc' '*.h'
 
-# Two halves that take as long as each other, side by side.
-contract = [ ! -f ../shared/acceptance/contract.py ] || \
-  printf '%s\n' replicas foundation,slide,engine,strategies,devices,simulate,plan | xargs -P 2 -n 1 ../shared/acceptance/contract.py --groups
-
 .PHONY: help setup build demo test test-all build-tests bench bench-slide format tidy gpu-check install clean
 
 help:  ## this list
@@ -30,17 +26,10 @@ demo: build  ## build, then train LeNet on drawn digits
 	@build/bin/yoke train examples/demo.toml
 
 test: build-tests  ## build and run the tests but the slow ones
-	@ctest --preset release -j$$(nproc) -LE '^slow$$'
-	@$(contract)
+	@tools/test release -LE '^slow$$'
 
-test-all: build-tests  ## every test, sanitizers over all, fuzzers, clang-tidy over all
-	@ctest --preset release -j$$(nproc)
-	@$(contract)
-	@tools/setup tidy
-	@for sanitizer in asan tsan; do cmake --workflow --preset $$sanitizer || exit; done
-	@tools/fuzz 60
-	@tools/tidy
-	@tools/slowest.py
+test-all: build-tests  ## every test, at lower instruction sets too, sanitizers over all, fuzzers, clang-tidy over all
+	@tools/test_all
 
 build-tests: build/release/build.ninja
 	@tools/setup build test
