@@ -3,7 +3,8 @@
 
 usage: affected.py --since COMMIT [--among FOLDER...]
 
-Prints the folders of tests/ on one line. A change of the build (CMake, .ci) asks for all; tests, pages and tools for no others.
+Prints the folders of tests/ on one line, those that the change touches first. A change of the build (CMake, .ci) asks for all; tests,
+pages and tools for no others.
 """
 import argparse
 import pathlib
@@ -15,17 +16,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def affected(changed, ladder):
-    """The folders of src/ that the changed files ask for."""
-    folders = set()
+    """The folders of src/ that the changed files ask for: those they touch, then the others."""
+    touched, above = set(), set()
     for file in changed:
         top, *rest = file.split("/")
         if top in ("cmake", ".ci") or file.endswith(("CMakeLists.txt", "CMakePresets.json")):
-            return set(ladder)
-        if top == "src":
-            folders |= {folder for folder, below in ladder.items() if rest[0] in below}
-        if top == "tests" and rest[0] in ladder:
-            folders.add(rest[0])
-    return folders
+            above |= set(ladder)
+        elif top in ("src", "tests") and rest[0] in ladder:
+            touched.add(rest[0])
+            above |= {folder for folder, below in ladder.items() if top == "src" and rest[0] in below}
+    return sorted(touched | above, key=lambda folder: (folder not in touched, [*ladder].index(folder)))
 
 
 def main():
@@ -35,9 +35,8 @@ def main():
     words = parser.parse_args()
     changed = subprocess.run(["git", "-C", ROOT, "diff", "--name-only", words.since], capture_output=True, text=True, check=True).stdout.split()
     ladder = read_ladder(ROOT / "src/CMakeLists.txt")
-    tested = [folder for folder in ladder if list((ROOT / "tests" / folder).rglob("*_test.cc"))]
-    wanted = affected(changed, ladder) & set(words.among or tested)
-    print(" ".join(folder for folder in tested if folder in wanted))
+    tested = {folder for folder in words.among or ladder if list((ROOT / "tests" / folder).rglob("*_test.cc"))}
+    print(" ".join(folder for folder in affected(changed, ladder) if folder in tested))
 
 
 if __name__ == "__main__":
