@@ -190,9 +190,10 @@ def main():
                 {"limits": limits, "cpu": cpu_name(), "threads": arguments.threads, "rows": rows}, indent=1) + "\n")
     if rows:
         mean = math.exp(statistics.fmean(math.log(row["ratio"]) for row in rows))
+        bf16 = f", {limits['gemm_bf16'] / 1e9:.0f} bf16" if limits["gemm_bf16"] else ""
         print(f"\nGeometric mean of the {len(rows)} ratios: {mean:.2f}x.\n\n"
               f"{conditions(arguments.threads, f'medians of {arguments.rounds} rounds', limits)}; {limits['library']}; PyTorch {rows[0]['version']}; "
-              f"at the start {limits['gemm_f32'] / 1e9:.0f} GF/s f32, {limits['gemm_bf16'] / 1e9:.0f} bf16 (0: not measured), "
+              f"at the start {limits['gemm_f32'] / 1e9:.0f} GF/s f32{bf16}, "
               f"{limits['cache_bandwidth'] / 1e9:.0f} GB/s in cache, {limits['memory_bandwidth'] / 1e9:.0f} GB/s from memory")
 
 
