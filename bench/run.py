@@ -97,8 +97,9 @@ def compare(case, precision, arguments):
     variant, theirs, tried = best_pytorch(words, arguments)
     ours = Server(PROGRAM, "step", *words, *case[3])
     runs, of_limit, theirs_of_limit = [], [], []
+    after = measure_limits(arguments)
     for _ in range(arguments.rounds):
-        before = measure_limits(arguments)
+        before = after
         runs.append((ours.measure(arguments.seconds), theirs.measure(arguments.seconds)))
         after = measure_limits(arguments)
         limits = {key: (before[key] + after[key]) / 2 for key in ("gemm_f32", "gemm_bf16", "cache_bandwidth")}
