@@ -22,7 +22,7 @@
 namespace yoke {
 namespace {
 
-constexpr double kTimeout = 600;         // of ranks that wait for the search
+constexpr double kSearchTimeout = 600;   // of ranks that wait for the search
 constexpr double kForCalibration = 0.4;  // beside the time of a profile
 constexpr double kLeastFactor = 1.05;    // that is worth a note
 
@@ -89,12 +89,13 @@ std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const Dat
                          order.profile_seconds * static_cast<double>(precisions.size())));
   if (order.followers)
     return order.followers->Measure(order.job, *data.train, precisions, order.profile_seconds);
-  RunThreads({.ranks = static_cast<int>(order.job.cluster.Int("replicas")), .timeout = kTimeout},
-             [&](const Communicator& world) {
-               const auto found = MeasureMachines(order.job, *data.train, precisions, world, false,
-                                                  order.profile_seconds);
-               if (world.rank() == 0) machines = found;
-             });
+  RunThreads(
+      {.ranks = static_cast<int>(order.job.cluster.Int("replicas")), .timeout = kSearchTimeout},
+      [&](const Communicator& world) {
+        const auto found = MeasureMachines(order.job, *data.train, precisions, world, false,
+                                           order.profile_seconds);
+        if (world.rank() == 0) machines = found;
+      });
   return machines;
 }
 
