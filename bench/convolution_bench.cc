@@ -271,7 +271,7 @@ ConvolutionAlgorithm AlgorithmOf(const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  WaitBriefly(argv);
+  BeginProgram(argv);
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 3 && words[0] == "lowering") {
     SetKernelThreads(std::stoi(words[1]));

@@ -20,6 +20,7 @@
 #include "base/registry.h"
 #include "comm/simulated.h"
 #include "data/reader.h"
+#include "kernels/threads.h"
 #include "model/graph.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
@@ -178,6 +179,7 @@ double FitMomentum(const Problem& problem, const Trajectory& w) {
 }  // namespace
 
 int main(int count, char** words) {
+  BeginProgram(words);
   const std::string model = count > 1 ? words[1] : "lenet";
   const int runs = count > 2 ? std::atoi(words[2]) : 100;
   const double rate = count > 3 ? std::atof(words[3]) : 0.05;

@@ -118,7 +118,7 @@ void Measure(int64_t outputs, int64_t features, int64_t batch, int threads) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  WaitBriefly(argv);
+  BeginProgram(argv);
   if (argc != 5 || std::atoll(argv[3]) < 64) {
     fmt::print(stderr, "usage: slide_bench OUTPUTS FEATURES BATCH THREADS, BATCH from 64 on\n");
     return 2;

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "base/registry.h"
 #include "base/version.h"
@@ -175,9 +174,7 @@ void MeasureLimits() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  KeepFreedMemory();
-  WaitBriefly(argv);
-  const FlushScope flush;
+  BeginProgram(argv);
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 2 && words[0] == "limits") {
     SetKernelThreads(std::stoi(words[1]));

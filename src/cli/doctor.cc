@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -44,11 +43,10 @@ Finding InstructionsFinding() {
                             : "Sixteen elements per instruction: full speed in f32. ";
   meaning += library.fast_bf16 ? "bf16 is native: --precision bf16 is worth trying on large models."
                                : "bf16 is not native: --precision bf16 would be slower than f32.";
-  const bool lowered = std::getenv("YOKE_ISA") != nullptr;
-  return {
-      "instructions",
-      fmt::format("{}{}; oneDNN uses {}", library.level, lowered ? " (YOKE_ISA)" : "", library.isa),
-      meaning};
+  return {"instructions",
+          fmt::format("{}{}; oneDNN uses {}", library.level, library.limited ? " (YOKE_ISA)" : "",
+                      library.isa),
+          meaning};
 }
 
 Finding CoresFinding(const Hardware& h) {

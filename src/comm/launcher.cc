@@ -16,7 +16,6 @@
 #include "comm/join_watch.h"
 #include "comm/pmix.h"
 #include "comm/wire.h"
-#include "kernels/threads.h"
 
 namespace yoke {
 namespace {
@@ -172,7 +171,6 @@ int MpiJob::rank() const { return mpi_->rank(); }
 int MpiJob::size() const { return mpi_->size(); }
 
 void MpiJob::Run(const MpiRanks& options, const std::function<void(const Communicator&)>& body) {
-  const FlushScope flush;
   std::unique_ptr<Wire> wire;
   {
     const JoinWatch watch(options.timeout);

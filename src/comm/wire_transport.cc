@@ -20,6 +20,7 @@
 #include "comm/wire_failure.h"
 #include "comm/wire_letter.h"
 #include "comm/wire_waits.h"
+#include "kernels/threads.h"
 
 namespace yoke {
 namespace {
@@ -322,6 +323,7 @@ class Life {
 
 void RunOverWire(Wire& wire, const WireRanks& options,
                  const std::function<void(const Communicator&)>& body) {
+  const FlushScope flush;
   Life life(options, body);
   std::vector<std::unique_ptr<Wire>> smaller;  // kept: they may have transfers in flight
   for (Wire* now = &wire; !life.On(*now);) {

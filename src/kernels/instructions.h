@@ -3,8 +3,9 @@
 
 namespace yoke::cpu {
 
-/// Whether this CPU, as the kernel library is allowed to see it (YOKE_ISA, ONEDNN_MAX_CPU_ISA), runs
-/// functions of the target "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512".
+/// Throws UserError where YOKE_ISA asks for what there is not. Whether this CPU, as the kernel
+/// library is allowed to see it (YOKE_ISA, ONEDNN_MAX_CPU_ISA), runs functions of the target
+/// "avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512".
 bool HasAvx512();
 /// The same for AVX512-BF16.
 bool HasAvx512Bf16();

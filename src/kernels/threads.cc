@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/denormals.h"
+#include "base/memory.h"
 #include "base/thread.h"
 
 namespace yoke {
@@ -33,13 +34,13 @@ void Gather(HeldTeam team) {
 
 }  // namespace
 
-FlushScope::FlushScope() : before_(FlushDenormals()) {
-  if (held.size > 1 && !held.flushes) Gather({held.size, true});
+FlushScope::FlushScope() : flushed_(FlushesDenormals()), before_(FlushDenormals()) {
+  if (!flushed_) SetKernelThreads(KernelThreads());
 }
 
 FlushScope::~FlushScope() {
+  if (flushed_) return;
   ComputeAs(before_);
-  if (FlushesDenormals() || !held.flushes) return;
 #pragma omp parallel num_threads(held.size)
   ComputeAs(before_);
   held.flushes = false;
@@ -83,6 +84,12 @@ void ForEachOnTeam(int64_t count, const std::function<void(int64_t)>& body) {
   if (failure) std::rethrow_exception(failure);
 }
 
+namespace {
+
+/// Makes waiting threads yield their core soon: libgomp reads its spin count when it is loaded, so
+/// the program restarts itself with it in the environment, unless the caller has set GOMP_SPINCOUNT
+/// or OMP_WAIT_POLICY. Long spinning made LeNet's steps 4 to 20 times slower when other programs
+/// shared the cores (measured).
 void WaitBriefly(char** words) {
   if (std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY")) return;
   std::error_code none;
@@ -92,6 +99,14 @@ void WaitBriefly(char** words) {
   // five times as long beside other programs.
   setenv("GOMP_SPINCOUNT", "2000", 1);
   execv(program.c_str(), words);  // returns only on failure: then waiting is merely slower
+}
+
+}  // namespace
+
+void BeginProgram(char** words) {
+  KeepFreedMemory();
+  WaitBriefly(words);
+  FlushDenormals();
 }
 
 }  // namespace yoke

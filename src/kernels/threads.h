@@ -17,6 +17,7 @@ class FlushScope {
   FlushScope& operator=(const FlushScope&) = delete;
 
  private:
+  bool flushed_;
   uint32_t before_;
 };
 
@@ -36,11 +37,9 @@ void ForEachOnTeam(int64_t count, const std::function<void(int64_t)>& body);
 /// Index of this thread in its team, from 0 to KernelThreads() - 1.
 int TeamThread();
 
-/// Makes waiting threads yield their core soon. Call it first in main, with main's arguments:
-/// libgomp reads its spin count when it is loaded, so the program restarts itself with it in the
-/// environment, unless the caller has set GOMP_SPINCOUNT or OMP_WAIT_POLICY. Long spinning made
-/// LeNet's steps 4 to 20 times slower when other programs shared the cores (measured).
-void WaitBriefly(char** words);
+/// What every program of ours does first in main, with main's arguments: freed memory stays with
+/// the process, threads wait briefly, denormals are flushed. May restart the program, once.
+void BeginProgram(char** words);
 
 /// Information about the kernel library, for `doctor`.
 struct KernelLibrary {
@@ -48,6 +47,7 @@ struct KernelLibrary {
   std::string version;     ///< "3.2.0"
   std::string isa;         ///< The instruction set in effect: "avx512_core_bf16".
   std::string level;       ///< The same in the words of YOKE_ISA: "avx512_bf16".
+  bool limited = false;    ///< YOKE_ISA is set.
   bool fast_bf16 = false;  ///< The CPU multiplies bf16 faster than f32.
 };
 KernelLibrary DescribeKernelLibrary();

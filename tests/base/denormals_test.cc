@@ -16,7 +16,7 @@ float Half() {
   return least * 0.5F;
 }
 
-/// A denormal in memory, times 2^30: 0 where it is taken as 0.
+/// A denormal in memory, times 1e30: 0 where it is taken as 0.
 float Raised() {
   volatile float denormal = std::numeric_limits<float>::denorm_min();
   return denormal * 1e30F;

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <thread>
 
 #include "base/check.h"
+#include "base/denormals.h"
 #include "comm/support/values.h"
 #include "comm/support/worlds.h"
 #include "tensor/emulated.h"
@@ -33,6 +35,17 @@ TEST_P(CommunicatorTest, MessagesKeepTheirOrderAndTag) {
     for (int tag : {1, 0})
       for (int i = tag; i < 10; i += 2) EXPECT_EQ(ValueOf<int>(world.Receive(0, tag)), i);
   });
+}
+
+TEST_P(CommunicatorTest, RanksFlushDenormals) {
+  const bool before = FlushesDenormals();
+  std::atomic<int> flushing = 0;
+  Run(2, [&](const Communicator& world) {
+    flushing += FlushesDenormals() ? 1 : 0;
+    world.Spawn([&](const Communicator& /*own*/) { EXPECT_TRUE(FlushesDenormals()); }).reset();
+  });
+  EXPECT_GE(flushing, 1);
+  EXPECT_EQ(FlushesDenormals(), before);
 }
 
 TEST_P(CommunicatorTest, AnySourceSaysWho) {

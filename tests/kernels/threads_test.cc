@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "base/denormals.h"
@@ -35,6 +36,18 @@ TEST(FlushScope, LetsTheTeamFlushAndGivesItBack) {
   SetKernelThreads(3);
   EXPECT_EQ(Flushing(team), 0);
   EXPECT_FALSE(FlushesDenormals());
+}
+
+TEST(FlushScope, LetsATeamFlushThatNobodySet) {
+  std::thread([] {
+    const int team = KernelThreads();
+    EXPECT_EQ(Flushing(team), 0);
+    {
+      const FlushScope flush;
+      EXPECT_EQ(Flushing(team), team);
+    }
+    EXPECT_EQ(Flushing(team), 0);
+  }).join();
 }
 
 TEST(ForEachOnTeam, CallsEachIndexOnceWithKernelsOfOneThread) {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/denormals.h"
 #include "base/random.h"
 #include "train/replica.h"
 
@@ -151,6 +152,24 @@ struct Case {
   Graph graph;
   ParamStore params;
 };
+
+/// Expects of the threads that evaluate that they flush denormals.
+class Watched : public Drawn {
+ public:
+  using Drawn::Drawn;
+  void Read(const ReadRequest& request, Batch& batch) const override {
+    EXPECT_TRUE(FlushesDenormals());
+    Drawn::Read(request, batch);
+  }
+};
+
+TEST(EvaluateTest, FlushesDenormalsAndGivesTheThreadBack) {
+  const Case c(false);
+  ASSERT_FALSE(FlushesDenormals());
+  const ParamView view = c.params.View();
+  Evaluate(Watched(false), {.graph = c.graph, .params = view, .threads = 2});
+  EXPECT_FALSE(FlushesDenormals());
+}
 
 TEST(EvaluateTest, TwoClasses) {
   const Case c(false);

@@ -114,7 +114,8 @@ template <int Channels, int Outputs>
 
 }  // namespace
 
-void SumAmx(const AmxBlock& b) {
+// Not inlined: the compiler does not know that loading a tile reads memory.
+[[gnu::noinline]] void SumAmx(const AmxBlock& b) {
   if (b.channels > 1)
     b.outputs > 1 ? Sum<2, 2>(b) : Sum<2, 1>(b);
   else

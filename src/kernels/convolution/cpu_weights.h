@@ -22,9 +22,9 @@ class WeightGradient {
   virtual int64_t scratch_bytes() const = 0;
 };
 
-/// Returns null where the library is better or the only option: other layouts, small groups, no
-/// AVX-512. The order of sums depends on the number of threads in this call and, for a product, in
-/// Run.
+/// Returns null where the library is better or the only option: other layouts, small groups, bf16
+/// without AVX512-BF16. The order of sums depends on the number of threads in this call and, for a
+/// product, in Run.
 std::unique_ptr<WeightGradient> MakeWeightGradient(const ConvolutionShape& shape);
 
 /// In bf16 by AMX; null where the CPU lacks it.

@@ -61,8 +61,8 @@ constexpr std::array<Level, 4> kLevels = {{{"avx2", dnnl::cpu_isa::avx2},
 
 /// Whether the instruction set in effect has those of `least`, a level above avx2.
 bool Has(dnnl::cpu_isa least) {
-  const auto isa = dnnl::get_effective_cpu_isa();
-  return isa != dnnl::cpu_isa::avx2_vnni_2 && isa >= least;  // which is numbered above them
+  const auto wanted = static_cast<unsigned>(least);  // a set of bits
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
 
 const Level& LevelInEffect() {
@@ -109,11 +109,13 @@ KernelLibrary DescribeKernelLibrary() {
           .version = OneDnnVersion(),
           .isa = OneDnnInstructions(),
           .level = LevelInEffect().name,
+          .limited = !AskedLevel().empty(),
           .fast_bf16 = cpu::HasAvx512Bf16()};
 }
 
 bool cpu::HasAvx512() {
-  static const bool has = Has(dnnl::cpu_isa::avx512_core);  // hot loops ask
+  static const bool has =
+      (RequireInstructions(), Has(dnnl::cpu_isa::avx512_core));  // hot loops ask
   return has;
 }
 
