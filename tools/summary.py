@@ -3,8 +3,9 @@
 
 usage: summary.py PRESET
        summary.py --logs FILE...     adds up what earlier calls have printed into files
+       summary.py --skipped LINE     says the same of what was not started
 
-The last line is `N passed, N failed, N skipped`. Exit status 1 where a case failed or none passed.
+The last line is `N passed, N failed, N skipped`. Exit status 1 where a case failed or, of what was started, none passed.
 """
 import collections
 import pathlib
@@ -37,11 +38,15 @@ def add(logs):
 
 
 def main():
-    counts, lines = add(sys.argv[2:]) if sys.argv[1] == "--logs" else count(sys.argv[1])
+    first, *words = sys.argv[1:]
+    if first == "--skipped":
+        counts, lines = collections.Counter(skipped=1), [f"skipped: {words[0]}"]
+    else:
+        counts, lines = add(words) if first == "--logs" else count(first)
     for line in sorted(set(lines)):
         print(line)
     print(", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES))
-    sys.exit(1 if counts["failed"] or not counts["passed"] else 0)
+    sys.exit(1 if counts["failed"] or not (counts["passed"] or first == "--skipped") else 0)
 
 
 if __name__ == "__main__":
