@@ -26,6 +26,7 @@ demo: build  ## build, then train LeNet on drawn digits
 	@build/bin/yoke train examples/demo.toml
 
 test: build-tests  ## build and run the tests but the slow ones
+	@rm -rf build/release/results
 	@tools/test release -LE '^slow$$'
 
 test-all: build-tests  ## every test, at lower instruction sets too, sanitizers over all, fuzzers, clang-tidy over all

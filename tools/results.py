@@ -1,4 +1,4 @@
-"""Reads what the last ctest run of a preset left: its tests, and of each the cases with their outcome and reason."""
+"""Reads what tools/test has left of its runs of a preset: tests, and of each the cases with their outcome and reason."""
 import dataclasses
 import pathlib
 import re
@@ -25,12 +25,17 @@ class Test:
 
 def presets():
     """Those that have run tests."""
-    return sorted(path.parent.name for path in (ROOT / "build").glob("*/tests.xml"))
+    return sorted({path.parent.parent.name for path in (ROOT / "build").glob("*/results/*.xml")})
 
 
-def read_tests(preset):
-    build = ROOT / "build" / preset
-    for test in xml.parse(build / "tests.xml").getroot().iter("testcase"):
+def runs(preset):
+    """The files of a preset's runs, the newest last."""
+    return sorted((ROOT / "build" / preset / "results").glob("*.xml"), key=lambda path: int(path.stem))
+
+
+def read_tests(run):
+    build = run.parent.parent
+    for test in xml.parse(run).getroot().iter("testcase"):
         name, output = test.get("name"), test.findtext("system-out") or ""
         skipped, failed = test.find("skipped"), test.get("status") == "fail"
         if skipped is not None:
@@ -40,6 +45,9 @@ def read_tests(preset):
             cases = cases_of(name, output, failed, build / "tests" / "times" / f"{name}.xml")
             if failed and not any(case.outcome == "failed" for case in cases):
                 cases.append(Case(name, "failed", "ended early"))
+        if cases and all(case.outcome == "skipped" for case in cases):
+            for case in cases:
+                case.reason = f"all of this test was skipped: {case.reason}"
         yield Test(name, float(test.get("time")), cases)
 
 
@@ -56,13 +64,14 @@ def cases_of(name, output, failed, timed):
 
 
 def timed_cases(path):
-    """Those of a program that writes a file of them."""
+    """Those of a program that writes a file of them, which is named as the test: kernels.unit.2, kernels.avx2."""
+    program = re.sub(r"\.(unit|data|slow)(\.\d+)?$", "", path.stem)
     for case in xml.parse(path).getroot().iter("testcase"):
         if case.get("status") == "run":
             skipped, failure = case.find("skipped"), case.find("failure")
             outcome = "failed" if failure is not None else "skipped" if skipped is not None else "passed"
             reason = "" if skipped is None else skipped.get("message").split("\n", 1)[-1]
-            yield Case(f"{path.name.split('.')[0]}: {case.get('classname')}.{case.get('name')}", outcome, reason, float(case.get("time")))
+            yield Case(f"{program}: {case.get('classname')}.{case.get('name')}", outcome, reason, float(case.get("time")))
 
 
 def launched_cases(name, output):
@@ -76,13 +85,15 @@ def launched_cases(name, output):
 
 def script_cases(name, output, ran):
     """Those of a unittest script, which is run with -v."""
-    skipped = dict(re.findall(r"^ *(test_\w+) \(.*(?:\n.*)?\.\.\. skipped ['\"](.*)['\"]$", output, re.M))
-    failed = dict.fromkeys(re.findall(r"^(?:FAIL|ERROR): (\w+)", output, re.M))
+    place = r"\w+ \((?:__main__\.)?([\w.]+)\)"  # test_method (__main__.Class.test_method)
+    before = r"(?:(?!\.\.\.).)*"
+    skipped = dict(re.findall(rf"^ *{place}{before}(?:\n{before})?\.\.\. skipped ['\"](.*)['\"]$", output, re.M))
+    failed = dict.fromkeys(re.findall(rf"^(?:FAIL|ERROR): {place}", output, re.M))
     for case in failed:
         yield Case(f"{name}: {case}", "failed")
     for case, reason in skipped.items():
         yield Case(f"{name}: {case}", "skipped", reason)
-    for _ in range(ran - len(failed) - len(skipped)):
+    for _ in range(ran - sum(".test_" in case for case in {*failed, *skipped})):  # not setUpClass
         yield Case(name, "passed")
 
 

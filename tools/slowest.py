@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Prints the ten slowest tests of the last ctest run of each preset: cases of test programs, and whole scripts.
+"""Prints the ten slowest tests of each preset in all runs of tools/test that are kept: cases of test programs, and whole scripts.
 
 usage: slowest.py [PRESET...]      default: every preset that has run tests
 """
 import sys
 
-from results import presets, read_tests
+from results import presets, read_tests, runs
 
 MOST = 10
 
@@ -19,7 +19,8 @@ def timed(tests):
 
 def main():
     for preset in sys.argv[1:] or presets():
-        slowest = sorted(timed(read_tests(preset)), reverse=True)[:MOST]
+        newest = {test.name: test for run in runs(preset) for test in read_tests(run)}
+        slowest = sorted(timed(newest.values()), reverse=True)[:MOST]
         print(f"{preset}: the {len(slowest)} slowest tests")
         for seconds, name in slowest:
             print(f"{seconds:8.1f} s  {name}")

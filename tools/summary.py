@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the cases of the last ctest run of a preset, and names those that failed or were skipped, with the reason.
+"""Counts the cases of the last run of a preset, and names those that failed or were skipped, with the reason.
 
 usage: summary.py PRESET
        summary.py --logs FILE...     adds up what earlier calls have printed into files
@@ -8,11 +8,12 @@ usage: summary.py PRESET
 The last line is `N passed, N failed, N skipped`. Exit status 1 where a case failed or, of what was started, none passed.
 """
 import collections
+import os
 import pathlib
 import re
 import sys
 
-from results import read_tests
+from results import read_tests, runs
 
 OUTCOMES = ("passed", "failed", "skipped")
 COUNTS = re.compile(", ".join(rf"(\d+) {outcome}" for outcome in OUTCOMES))
@@ -20,8 +21,9 @@ COUNTS = re.compile(", ".join(rf"(\d+) {outcome}" for outcome in OUTCOMES))
 
 def count(preset):
     """How many cases had each outcome, and a line for each that did not pass."""
-    cases = [case for test in read_tests(preset) for case in test.cases]
-    lines = [f"{case.outcome}: {preset}: {case.name}" + (f": {' '.join(case.reason.split())}" if case.reason else "")
+    cases = [case for test in read_tests(runs(preset)[-1]) for case in test.cases]
+    where = f"{preset} at {os.environ['YOKE_ISA']}" if "YOKE_ISA" in os.environ else preset
+    lines = [f"{case.outcome}: {where}: {case.name}" + (f": {' '.join(case.reason.split())}" if case.reason else "")
              for case in cases if case.outcome != "passed"]
     return collections.Counter(case.outcome for case in cases), lines
 
