@@ -12,14 +12,32 @@ SKIPPED = 77  # exit status
 LIMITED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/limited")
 
 
-def limited(*words):
+# The same on a kernel that refuses every value.
+REFUSED = """import sys
+limited = {"__name__": "limited"}
+exec(open(sys.argv.pop(1)).read(), limited)
+def refuse(*_):
+    raise OSError("refused")
+limited["write"] = refuse
+limited["main"]()"""
+
+
+def limited(*words, program=(LIMITED,)):
     """Exit status, output and errors; fails on a group that is left."""
-    with subprocess.Popen([LIMITED, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         out, error = process.communicate(timeout=60)
     left = glob.glob(f"/sys/fs/cgroup/**/yoke-limited-{process.pid}", recursive=True)
     if left:
         raise AssertionError(f"left behind: {left}")
     return process.returncode, out, error
+
+
+def uncounted_swap():
+    """Whether there is swap that the kernel does not count, where what takes more memory goes."""
+    with open("/proc/swaps") as swaps:
+        some = len(swaps.readlines()) > 1
+    return some and not any(glob.glob(f"/sys/fs/cgroup/**/{name}", recursive=True)
+                            for name in ("memory.memsw.limit_in_bytes", "memory.swap.max"))
 
 
 class LimitedTest(unittest.TestCase):
@@ -37,11 +55,21 @@ class LimitedTest(unittest.TestCase):
         self.assertEqual((found["cores"]["usable"], found["memory"]["limit"]), (1, 3 << 29))
 
     def test_what_takes_more_memory_is_killed(self):
+        if uncounted_swap():
+            self.skipTest("this machine has swap that its control groups cannot limit")
         killed = "limited: the kernel killed 1 of its processes for want of memory\n"
         self.assertEqual(limited("--memory", "100M", "--", sys.executable, "-c", "bytearray(300 << 20)"), (137, "", killed))
 
     def test_nothing_is_left(self):
         self.assertEqual(limited("--cpus", "0.5", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 3"), (3, "", ""))
+
+    def test_groups_below_are_removed(self):
+        script = "group=$(find /sys/fs/cgroup -type d -name yoke-limited-$PPID | head -1) && mkdir $group/deep $group/deep/deeper"
+        self.assertEqual(limited("--cpus", "0.5", "--", "sh", "-c", script), (0, "", ""))
+
+    def test_a_group_that_cannot_be_limited_is_removed(self):
+        program = (sys.executable, "-c", REFUSED, LIMITED)
+        self.assertEqual(limited("--memory", "1G", "--", "true", program=program), (1, "", "limited: refused\n"))
 
     def test_mistakes_are_told_in_a_sentence(self):
         self.assertIn("expected a size such as 512M", limited("--memory", "much", "--", "true")[2])
