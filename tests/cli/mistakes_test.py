@@ -1,8 +1,12 @@
 """Every mistake on the command line is one line on standard error that names it, and exit status 2."""
 import os
+import re
 import unittest
 
 from program import ProgramTest
+
+# What CLI11 says in versions up to 2.3, and since 2.4.
+THREADS = re.compile(r"--threads: .*not in range (1 to 4096|\[1 - 4096\])")
 
 # Words of the command line; what the sentence must say.
 MISTAKES = [
@@ -42,9 +46,9 @@ MISTAKES = [
     (["eval", "empty"], ["empty", "model.safetensors"]),
     (["eval", "tiny.toml"], ["tiny.toml", "not a checkpoint"]),
     (["eval", "empty", "--threads", "x"], ["--threads"]),
-    (["eval", "empty", "--threads", "-3"], ["--threads", "not in range", "4096"]),
-    (["eval", "empty", "--threads", "1000000"], ["--threads", "not in range", "4096"]),
-    (["predict", "empty", "f", "--threads", "0"], ["--threads", "not in range", "4096"]),
+    (["eval", "empty", "--threads", "-3"], [THREADS]),
+    (["eval", "empty", "--threads", "1000000"], [THREADS]),
+    (["predict", "empty", "f", "--threads", "0"], [THREADS]),
     (["predict"], ["checkpoint"]),
     (["predict", "empty"], ["file"]),
     (["predict", "empty", "f", "--top", "0"], ["--top"]),
@@ -80,7 +84,7 @@ class MistakesTest(ProgramTest):
                 self.assertEqual(len(result.error.splitlines()), 1, result.error)
                 self.assertLess(len(result.error), 4100)
                 for word in expected:
-                    self.assertIn(word, result.error)
+                    self.assertRegex(result.error, word if isinstance(word, re.Pattern) else re.escape(word))
         self.assertEqual(os.listdir(self.path("empty")), [])
         self.assertFalse(os.path.exists(self.path("runs")), "a refused job left a run directory")
 
