@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
+#include "base/registry.h"
 #include "base/support/near.h"
 #include "node/sub_batch.h"
 #include "node/support/job.h"
@@ -39,7 +41,31 @@ int64_t UpdatesOf(const std::string& executor, int64_t size) {
   return Lockless(executor) ? (size + 1) / 2 : 1;
 }
 
+/// The names of those in the list for which `holds`, as a suite's parameters.
+auto Where(const std::function<bool(const ExecutorEntry&)>& holds) {
+  std::vector<std::string> names;
+  for (const ExecutorEntry& entry : executors())
+    if (holds(entry)) names.push_back(entry.name);
+  return testing::ValuesIn(names);
+}
+const auto kNameIt = [](const auto& info) { return info.param; };
+
 class Executors : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(All, Executors, Where([](const auto&) { return true; }), kNameIt);
+
+/// Those that update the values themselves.
+class InPlace : public Executors {};
+INSTANTIATE_TEST_SUITE_P(All, InPlace, Where([](const auto& e) { return e.in_place; }), kNameIt);
+
+/// Those that give gradients.
+class NotInPlace : public Executors {};
+INSTANTIATE_TEST_SUITE_P(All, NotInPlace, Where([](const auto& e) { return !e.in_place; }),
+                         kNameIt);
+
+TEST_P(Executors, UpdateInPlaceIfTheListSaysSo) {
+  EXPECT_EQ(Job(Small(GetParam(), 1)).executor().in_place(),
+            FindEntry(executors(), "executor", GetParam()).in_place);
+}
 
 TEST_P(Executors, ApplyAsManyUpdatesAsWorkWasHandedOut) {
   for (const int threads : {1, 2, 3}) {
@@ -155,7 +181,13 @@ TEST_P(Executors, TakeAStepOfNothing) {
   const StepResult result = job.executor().Step(Batch(), job.params().View(&gradients), {});
   EXPECT_EQ(result.examples, 0);
   EXPECT_EQ(job.Values(), before);
-  if (job.executor().in_place()) return;
+}
+
+TEST_P(NotInPlace, GiveNoGradientOfNothing) {
+  Job job(Small(GetParam(), 2));
+  Gradients gradients(job.params().layout(), Cpu());
+  std::fill_n(gradients.dense().Host().data(), gradients.dense().count, 1.0F);
+  job.executor().Step(Batch(), job.params().View(&gradients), {});
   for (int64_t i = 0; i < gradients.dense().count; ++i) ASSERT_EQ(gradients.dense().Host()[i], 0);
 }
 
@@ -166,18 +198,16 @@ TEST_P(Executors, NameTheLayerWhereALossWentWrong) {
   job.params().values(3).Host()[5] = std::numeric_limits<float>::infinity();  // linear2.bias
   EXPECT_FALSE(std::isfinite(job.Step(DrawnBatch(8, 0))));
   EXPECT_EQ(job.executor().FirstNonFinite(), "linear2");
-  if (!job.executor().in_place()) return;  // there the caller updates, or not
-  for (int64_t i = 0; i < 12 * 784; ++i)
-    ASSERT_TRUE(std::isfinite(job.params().values(0).Host()[i])) << "nothing is updated by it";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Executors, testing::ValuesIn([] {
-                           std::vector<std::string> names;
-                           for (const ExecutorEntry& entry : executors())
-                             names.push_back(entry.name);
-                           return names;
-                         }()),
-                         [](const auto& info) { return info.param; });
+TEST_P(InPlace, UpdateNothingByALossThatWentWrong) {
+  Job job(Small(GetParam(), 2));
+  job.Step(DrawnBatch(8, 0));
+  job.params().values(3).Host()[5] = std::numeric_limits<float>::infinity();  // linear2.bias
+  EXPECT_FALSE(std::isfinite(job.Step(DrawnBatch(8, 0))));
+  for (int64_t i = 0; i < 12 * 784; ++i)
+    ASSERT_TRUE(std::isfinite(job.params().values(0).Host()[i]));
+}
 
 TEST(Split, OfOnePartIsSingleBitForBit) {
   for (const bool sparse : {false, true}) {
