@@ -36,7 +36,7 @@ inline double GemmPeak(DType type = DType::kF32) {
                         .output = output.data(),
                         .scratch = scratch.data()};
   double best = 0;
-  for (int i = 0; i < 5; ++i) best = std::max(best, Rate(0.3, [&] { kernel->Forward(call); }));
+  for (int i = 0; i < 5; ++i) best = std::max(best, Rate(0.1, [&] { kernel->Forward(call); }));
   return best * 2 * kSize * kSize * kSize;
 }
 

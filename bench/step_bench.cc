@@ -158,7 +158,7 @@ double UpdateBandwidth(int64_t count) {
   RuleState state(layout, *rule, Cpu());
   const ApplyRequest request{
       .rule = *rule, .state = state, .gradients = gradients, .learning_rate = 0.01};
-  return Rate(0.5, [&] { Apply(params, request); }) * 20 * static_cast<double>(count);
+  return Rate(0.3, [&] { Apply(params, request); }) * 20 * static_cast<double>(count);
 }
 
 void MeasureLimits() {
