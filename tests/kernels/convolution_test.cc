@@ -178,6 +178,8 @@ TEST(Convolution, DirectEqualsLoops) {
 }
 
 TEST(Convolution, GradientsAreLoweredWhereNoChannelsFillVectors) {
+  if (DescribeKernelLibrary().level == "amx")
+    GTEST_SKIP() << "the direct kernels are faster where there is AMX";
   ConvolutionShape shape{.batch = 19,
                          .channels = 20,
                          .height = 12,
@@ -263,7 +265,7 @@ TEST(Convolution, WinogradTakesManyChannelsAndTiles) {
   Compare(shape);
   shape.batch = 11;
   EXPECT_NE(MakeConvolution(shape)->name(), "winograd 4x4");
-  shape.batch = 12, shape.outputs = 48;
+  shape.batch = 12, shape.outputs = 16;
   EXPECT_NE(MakeConvolution(shape)->name(), "winograd 4x4");
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/round_up.h"
+#include "kernels/instructions.h"
 #include "kernels/makers.h"
 
 namespace yoke {
@@ -25,21 +26,24 @@ bool Lowers(const ConvolutionShape& shape) {
 }
 
 /// With fewer channels transforms cost what products save; with fewer tiles those of the weights
-/// do.
+/// do. AMD's AVX-512 (Zen 4 and 5) multiplies fast enough to need more channels than AVX2 or an
+/// Intel with AMX.
 bool PaysWinograd(const ConvolutionShape& s) {
-  constexpr int64_t kChannels = 64, kTiles = 192;
+  constexpr int64_t kTiles = 192;
+  const int64_t channels = cpu::HasAvx512() && !cpu::HasAmx() ? 64 : 32;
   const Shape out = s.Output();
   const int64_t tiles = s.batch * ((out[2] + 3) / 4) * ((out[3] + 3) / 4);
-  return FitsWinograd(s) && std::min(s.channels, s.outputs) >= kChannels && tiles >= kTiles;
+  return FitsWinograd(s) && std::min(s.channels, s.outputs) >= channels && tiles >= kTiles;
 }
 
 /// Where channels fill vectors badly, of the input by a fifth and more: the windows of a lowered
 /// image fill them. With few outputs adding the windows up costs more than that; so do windows in
-/// the padding, and large images, whose rows a core's second cache does not hold.
+/// the padding, and large images, whose rows a core's second cache does not hold. The direct
+/// kernels are always faster on an Intel with AMX (LeNet's second layer 2.5 ms for 3.2).
 bool PaysLoweredGradients(const ConvolutionShape& s) {
   constexpr int64_t kLanes = 16, kOutputs = 20, kNumbers = 1 << 16;
   if (s.algorithm != ConvolutionAlgorithm::kAuto || !s.training || !s.input_gradient ||
-      s.type != DType::kF32 || s.layout != Layout::kChannelsLast || s.groups > 1)
+      s.type != DType::kF32 || s.layout != Layout::kChannelsLast || s.groups > 1 || cpu::HasAmx())
     return false;
   const Shape out = s.Output();
   const int64_t window = s.rows.size * s.columns.size;
