@@ -41,8 +41,9 @@ Finding InstructionsFinding() {
   std::string meaning = library.level == "avx2"
                             ? "Eight elements per instruction: about half the speed of AVX-512. "
                             : "Sixteen elements per instruction: full speed in f32. ";
-  meaning += library.fast_bf16 ? "bf16 is native: --precision bf16 is worth trying on large models."
-                               : "bf16 is not native: --precision bf16 would be slower than f32.";
+  meaning += library.fast_bf16
+                 ? "bf16 is native: --precision bf16 is worth trying on large models."
+                 : "bf16 is not native: --precision bf16 is refused, it would be slower than f32.";
   return {"instructions",
           fmt::format("{}{}; oneDNN uses {}", library.level, library.limited ? " (YOKE_ISA)" : "",
                       library.isa),

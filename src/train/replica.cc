@@ -21,9 +21,10 @@ namespace {
 void CheckPrecision(const Job& job) {
   const KernelLibrary library = DescribeKernelLibrary();
   Require(ArithmeticOf(job) == DType::kF32 || library.fast_bf16 || job.ReferenceKernels(),
-          "{}: bf16 would be slower than f32 here: this CPU has no bf16 arithmetic ({}); use "
+          "{}: bf16 would be slower than f32 here: there is no bf16 arithmetic at {} (`yoke "
+          "doctor`); use "
           "precision = \"f32\"",
-          job.node.Where("precision"), library.isa);
+          job.node.Where("precision"), library.level);
 }
 
 template <typename T>

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/reason.h"
 #include "base/version.h"
+#include "kernels/threads.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/files.h"
 #include "train/human.h"
@@ -125,6 +126,7 @@ Json Conditions() {
           {"commit", std::string(Commit())},
           {"cpu", CpuModel()},
           {"features", CpuFeatures()},
+          {"isa", DescribeKernelLibrary().level},
           {"libraries", libraries}};
 }
 
