@@ -26,14 +26,12 @@ bool Lowers(const ConvolutionShape& shape) {
 }
 
 /// With fewer channels transforms cost what products save; with fewer tiles those of the weights
-/// do. AMD's AVX-512 (Zen 4 and 5) multiplies fast enough to need more channels than AVX2 or an
-/// Intel with AMX.
+/// do.
 bool PaysWinograd(const ConvolutionShape& s) {
-  constexpr int64_t kTiles = 192;
-  const int64_t channels = cpu::HasAvx512() && !cpu::HasAmx() ? 64 : 32;
+  constexpr int64_t kTiles = 192, kChannels = 32;
   const Shape out = s.Output();
   const int64_t tiles = s.batch * ((out[2] + 3) / 4) * ((out[3] + 3) / 4);
-  return FitsWinograd(s) && std::min(s.channels, s.outputs) >= channels && tiles >= kTiles;
+  return FitsWinograd(s) && std::min(s.channels, s.outputs) >= kChannels && tiles >= kTiles;
 }
 
 /// Where channels fill vectors badly, of the input by a fifth and more: the windows of a lowered
