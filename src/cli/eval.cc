@@ -28,7 +28,8 @@ class EvalCommand : public Command {
   int Run(Output& out) override {
     Require(!checkpoint_.empty(), "`yoke eval` needs a checkpoint, such as runs/NAME/last");
     const ModelFile model(checkpoint_);
-    const std::unique_ptr<Reader> reader = OpenFor(model, {.files = files_, .format = format_});
+    const std::unique_ptr<Reader> reader =
+        OpenFor(model, {.files = files_, .format = format_}, out);
     const int threads = threads_ > 0 ? threads_ : model.job().Threads();
     SetKernelThreads(threads);
     const EvaluateRequest request = {.graph = model.graph(),

@@ -69,7 +69,7 @@ ModelFile::ModelFile(const std::string& path)
   if (ArithmeticOf(job_) == DType::kBf16) view_ = bf16_.Refresh(view_);
 }
 
-std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request) {
+std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request, Output& out) {
   const Value section = DataSection(model.job(), request.format);
   const std::string& name = *section.Find("format")->AsString();
   const FormatEntry& format = FindEntry(formats(), "format", name);
@@ -79,10 +79,14 @@ std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request
           name);
   for (const std::string& file : request.files)
     Require(fs::exists(file), "there is no file {}", file);
-  return OpenLike(section, {.paths = request.files,
-                            .like = model.header().data,
-                            .labels_optional = request.labels_optional,
-                            .seed = model.job().seed()});
+  std::vector<std::string> notes;
+  auto reader = OpenLike(section, {.paths = request.files,
+                                   .like = model.header().data,
+                                   .labels_optional = request.labels_optional,
+                                   .seed = model.job().seed(),
+                                   .notes = &notes});
+  for (const std::string& note : notes) out.Note(note);
+  return reader;
 }
 
 std::unique_ptr<OutputTables> TablesFor(const ModelFile& model, const Reader& reader,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/output.h"
 #include "model/bf16_copy.h"
 #include "model/output_tables.h"
 #include "train/checkpoint/checkpoint.h"
@@ -60,7 +61,8 @@ struct OpenFiles {
   std::string format;
   bool labels_optional = false;
 };
-std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request);
+/// `out` gets notes about the data.
+std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request, Output& out);
 
 /// The model's hash tables, built for the reader's examples; null for an exact search. Throws
 /// UserError if options and model do not fit.

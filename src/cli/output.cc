@@ -49,6 +49,11 @@ void Output::Text(std::string_view line) {
   Write(std::string(line) + "\n");
 }
 
+void Output::Note(const std::string& sentence) {
+  Event("note", {{"text", sentence}});
+  if (!json_) fmt::print(stderr, "{}\n", sentence);
+}
+
 void Output::Event(std::string_view name, const Json& object) {
   if (!json_) return;
   Json line = {{"event", name}};

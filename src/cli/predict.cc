@@ -143,7 +143,7 @@ class PredictCommand : public Command {
     const ModelFile model(checkpoint_);
     SetKernelThreads(threads_ > 0 ? threads_ : model.job().Threads());
     const std::unique_ptr<Reader> reader =
-        OpenFor(model, {.files = files_, .format = format_, .labels_optional = true});
+        OpenFor(model, {.files = files_, .format = format_, .labels_optional = true}, out);
     const auto tables = TablesFor(model, *reader, search_);
     Predictor predictor(model, *reader, top_, tables.get());
     const int64_t batch = BatchSize(model.graph(), top_);

@@ -218,6 +218,7 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
           "the run has no test data: its job sets neither data.test nor data.test_share; expected "
           "a file to read");
   LoadedData loaded = request.format.load(options, files);
+  if (like.notes) *like.notes = std::move(loaded.notes);
   const DataInfo& read = loaded.info;
   Require(read.input == like.like.input, "{}: examples are {}; the model expects {}",
           files.test.empty() ? options.section() : files.test.front(), read.input.Text(),

@@ -31,6 +31,10 @@ struct DataInfo {
   /// Names of the classes in the data, by index ("-1", "3", "cat"); empty for multi-label data,
   /// whose labels are numbers.
   std::vector<std::string> label_names = {};
+  /// Names of the features and of the class in a table's header, which other files are matched by;
+  /// empty if the training files have none.
+  std::vector<std::string> columns = {};
+  std::string label_column = {};
   bool labelled = true;     ///< False for input without labels (predict).
   int64_t first_index = 0;  ///< Id of the first feature in the files (LIBSVM: usually 1).
   Normalization normalization = {};
@@ -119,6 +123,7 @@ struct LikeRequest {
   const DataInfo& like;            ///< From a checkpoint.
   bool labels_optional = false;    ///< predict
   uint64_t seed = 1;               ///< The job's seed, which draws the test share.
+  std::vector<std::string>* notes = nullptr;  ///< Gets sentences about the data for the user.
 };
 
 /// Opens data for eval and predict. Throws UserError like OpenData, and if there are neither paths

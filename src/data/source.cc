@@ -98,6 +98,13 @@ class BytesInMemory : public ByteSource {
 
 }  // namespace
 
+bool CanReopen(const std::string& path) {
+  std::error_code unknown;
+  const auto kind = std::filesystem::status(path, unknown).type();
+  using Kind = std::filesystem::file_type;
+  return kind != Kind::fifo && kind != Kind::character && kind != Kind::socket;
+}
+
 std::unique_ptr<ByteSource> OpenStored(const std::string& path) {
   return std::make_unique<StoredBytes>(path);
 }

@@ -24,6 +24,9 @@ class ByteSource {
 /// (detected by content). Throws UserError if it is missing, a directory, or not readable.
 std::unique_ptr<ByteSource> OpenSource(const std::string& path);
 
+/// Whether a path can be opened again from its beginning, which a pipe or terminal cannot.
+bool CanReopen(const std::string& path);
+
 /// The stored bytes of a file, without decompression. Throws like OpenSource.
 std::unique_ptr<ByteSource> OpenStored(const std::string& path);
 

@@ -182,7 +182,11 @@ class IdxLoader {
     const int64_t size = SizeOf(file.kind());
     file.ReadNumbers([&](const uint8_t* bytes, int64_t count, int64_t position) {
       for (int64_t i = 0; i < count; ++i) {
-        const std::string label = fmt::format("{}", Number(file.kind(), bytes + i * size));
+        const double number = Number(file.kind(), bytes + i * size);
+        Require(std::isfinite(number),
+                "{}: the label at byte {} is {}; expected a class: a finite number", file.Name(),
+                position + i * size, number);
+        const std::string label = fmt::format("{}", number);
         const int32_t index = classes_.Index(label);
         Require(index >= 0 || files_.labels_optional,
                 "{}: the label {} at byte {} is none of the training classes: {}", file.Name(),
