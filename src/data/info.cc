@@ -39,6 +39,15 @@ std::vector<double> NumbersAt(const Value& table, std::string_view key) {
   return numbers;
 }
 
+// Absent unless numbers are rescaled.
+Rescaling RescalingAt(const Value& table) {
+  if (!table.Find("origin")) return {};
+  Rescaling rescaling{.origin = NumbersAt(table, "origin"), .unit = NumbersAt(table, "unit")};
+  Require(rescaling.origin.size() == rescaling.unit.size(),
+          "the description of the data holds something unexpected in 'unit'");
+  return rescaling;
+}
+
 // A list of text; checkpoints of earlier versions lack it.
 std::vector<std::string> TextsAt(const Value& table, std::string_view key) {
   std::vector<std::string> texts;
@@ -60,6 +69,10 @@ Value InfoAsValue(const DataInfo& info) {
                       {"scale", info.normalization.scale},
                       {"mean", ListOf(info.normalization.mean)},
                       {"deviation", ListOf(info.normalization.deviation)}};
+  if (const Rescaling& rescaling = info.normalization.rescaling; !rescaling.origin.empty()) {
+    table.Set("origin", ListOf(rescaling.origin));
+    table.Set("unit", ListOf(rescaling.unit));
+  }
   if (!info.columns.empty()) {
     table.Set("columns", ListOf(info.columns));
     table.Set("label_column", info.label_column);
@@ -83,7 +96,8 @@ DataInfo InfoFromValue(const Value& table) {
           .first_index = IntAt(table, "first_index"),
           .normalization = {.scale = Number(Get(table, "scale"), "scale"),
                             .mean = NumbersAt(table, "mean"),
-                            .deviation = NumbersAt(table, "deviation")}};
+                            .deviation = NumbersAt(table, "deviation"),
+                            .rescaling = RescalingAt(table)}};
 }
 
 }  // namespace yoke

@@ -14,12 +14,27 @@
 
 namespace yoke {
 
+/// By channel: a format stores a number as (number - origin) / unit, computed in f64, where f32
+/// would lose what tells the numbers apart. Empty: as it is.
+struct Rescaling {
+  std::vector<double> origin = {};
+  std::vector<double> unit = {};
+
+  bool Changes(size_t channel) const {
+    return channel < origin.size() && (origin[channel] != 0 || unit[channel] != 1);
+  }
+  float Apply(double number, size_t channel) const {
+    return static_cast<float>((number - origin[channel]) / unit[channel]);
+  }
+};
+
 /// Converts raw input to the model's input: (value * scale - mean[c]) / deviation[c]. Channel c is
 /// the first axis of the input: colours of an image, features of a vector. Saved in checkpoints.
 struct Normalization {
   double scale = 1;                    ///< 1/255 for image bytes.
   std::vector<double> mean = {};       ///< By channel; empty: 0.
   std::vector<double> deviation = {};  ///< By channel; empty: 1.
+  Rescaling rescaling = {};            ///< The part of it that the format has done.
 };
 
 /// Facts about a data set that are known before its first example is read. Saved in checkpoints.
@@ -71,7 +86,8 @@ struct ReadFiles {
   /// classes from the training files and features from all files. Otherwise an unknown class or
   /// feature is an error with file and line.
   const DataInfo* like = nullptr;
-  bool test_only = false;  ///< Synthetic formats need not make the training set.
+  Rescaling rescaling = {};  ///< Of dense numbers; formats that ignore it say so in their info.
+  bool test_only = false;    ///< Synthetic formats need not make the training set.
   /// For predict: input without labels is allowed if the format can detect it, and so are unknown
   /// classes (the set is then not labelled).
   bool labels_optional = false;

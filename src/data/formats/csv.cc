@@ -1,6 +1,7 @@
 // CSV: one example per line, numbers and a class in columns, matched by the names in the first
 // line.
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include "base/limits.h"
@@ -9,6 +10,7 @@
 #include "data/classes.h"
 #include "data/columns.h"
 #include "data/memory_reader.h"
+#include "data/normalize.h"
 #include "data/text.h"
 
 namespace yoke {
@@ -42,7 +44,8 @@ class CsvLoader {
                    .label_names = classes_.names(),
                    .columns = std::move(expected_names_),
                    .label_column = std::move(expected_label_),
-                   .labelled = labelled_};
+                   .labelled = labelled_,
+                   .normalization = RescaledOnly(files_.rescaling)};
     loaded.notes = std::move(notes_);
     return loaded;
   }
@@ -199,17 +202,24 @@ class CsvLoader {
       if (i == match_.label)
         AddLabel(lines, cell, data);
       else if (feature >= 0)
-        to[feature] = Number(lines, cell, i);
+        to[feature] = Number(lines, cell, i, static_cast<size_t>(feature));
     }
     ++data.size;
   }
 
-  float Number(const LineReader& lines, std::string_view cell, int64_t column) const {
+  float Number(const LineReader& lines, std::string_view cell, int64_t column,
+               size_t feature) const {
     const char* begin = cell.data();
     const char* end = begin + cell.size();
     float value = 0;
-    if (!ScanFloat(begin, end, value) || begin != end) FailNumber(lines, cell, column);
-    return value;
+    double number = 0;
+    if (!files_.rescaling.Changes(feature)) {
+      if (ScanFloat(begin, end, value) && begin == end) return value;
+    } else if (ParseNumber(cell, number)) {
+      value = files_.rescaling.Apply(number, feature);
+      if (std::isfinite(value)) return value;
+    }
+    FailNumber(lines, cell, column);
   }
 
   [[noreturn]] void FailNumber(const LineReader& lines, std::string_view cell,
