@@ -47,6 +47,8 @@ void CheckLengths(const DataInfo& info, const MemoryData& data) {
     Check(std::max(data.bytes.size(), data.numbers.size()) == numbers,
           "dense input does not match the number of examples");
   }
+  Check(data.files.empty() || static_cast<int64_t>(data.files.size()) == data.size,
+        "files do not match the number of examples");
   if (!info.labelled) return;
   if (info.multi_label) {
     Check(IsComplete(data.labels, data.size), "label sets do not match the number of examples");

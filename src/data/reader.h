@@ -75,6 +75,8 @@ class Reader {
   /// Fills the batch, whose storage is reused and only grows. Batch::examples are the requested
   /// numbers.
   virtual void Read(const ReadRequest& request, Batch& batch) const = 0;
+  /// The file that holds only this example (an image); "" if there is none or nobody asked for it.
+  virtual std::string FileOf(int64_t /*example*/) const { return ""; }
 };
 
 /// The files that a format is to load. The files of a set are read one after another as if they
