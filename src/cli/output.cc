@@ -49,8 +49,9 @@ void Output::Text(std::string_view line) {
   Write(std::string(line) + "\n");
 }
 
-void Output::Note(const std::string& sentence) {
+void Output::Note(const std::string& sentence, bool aside) {
   Event("note", {{"text", sentence}});
+  if (!aside) return Text(sentence);
   if (!json_) fmt::print(stderr, "{}\n", sentence);
 }
 

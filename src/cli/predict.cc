@@ -142,9 +142,11 @@ class PredictCommand : public Command {
     Require(!files_.empty(), "`yoke predict` needs a file with examples");
     Require(top_ >= 1, "--top: expected at least 1, got {}", top_);
     const ModelFile model(checkpoint_);
+    names_ = model.header().data.label_names;
     SetKernelThreads(threads_ > 0 ? threads_ : model.job().Threads());
-    const std::unique_ptr<Reader> reader =
-        OpenFor(model, {.files = files_, .format = format_, .labels_optional = true}, out);
+    const std::unique_ptr<Reader> reader = OpenFor(
+        model, {.files = files_, .format = format_, .labels_optional = true, .notes_aside = true},
+        out);
     const auto tables = TablesFor(model, *reader, search_);
     Predictor predictor(model, *reader, top_, tables.get());
     const int64_t batch = BatchSize(model.graph(), top_);
@@ -167,14 +169,13 @@ class PredictCommand : public Command {
 
   void PrintExample(int64_t index, const std::vector<Guess>& guesses, const Reader& reader,
                     Output& out) const {
-    const std::vector<std::string>& names = reader.Info().label_names;
     const std::string file = reader.FileOf(index);
     std::vector<std::string> labels;
     std::vector<float> best;
     std::string text = std::to_string(index);
     if (!file.empty()) text += "  " + OneLine(file);
     for (const auto& [label, probability] : guesses) {
-      labels.push_back(names.empty() ? std::to_string(label) : names[label]);
+      labels.push_back(names_.empty() ? std::to_string(label) : names_[label]);
       best.push_back(probability);
       text += fmt::format("  {} {}", OneLine(labels.back()), Metric(best.back()));
     }
@@ -184,6 +185,7 @@ class PredictCommand : public Command {
     out.Text(text);
   }
 
+  std::vector<std::string> names_;  // of the classes
   std::string checkpoint_;
   std::vector<std::string> files_;
   std::string format_;
