@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/denormals.h"
 
 namespace yoke {
 namespace {
@@ -46,7 +47,20 @@ struct Sums {
   }
 };
 
+// Denormals count here, although training takes them for 0.
+class KeepDenormals {
+ public:
+  KeepDenormals() : before_(FlushDenormals()) { ComputeAs(0); }
+  ~KeepDenormals() { ComputeAs(before_); }
+  KeepDenormals(const KeepDenormals&) = delete;
+  KeepDenormals& operator=(const KeepDenormals&) = delete;
+
+ private:
+  uint32_t before_;
+};
+
 Sums SumsOf(const Reader& reader) {
+  const KeepDenormals keep;
   constexpr int64_t kBlock = 256;
   const DataInfo& info = reader.Info();
   const int64_t channels = info.input[0], area = info.input.Count() / channels;
