@@ -12,11 +12,10 @@
 
 #include "base/check.h"
 #include "base/reason.h"
+#include "data/source.h"
 
 namespace yoke {
 namespace {
-
-constexpr int64_t kMostBytes = int64_t{64} << 30;
 
 bool IsFileFromItsBeginning() {
   struct stat status {};
@@ -70,11 +69,11 @@ StandardInput::~StandardInput() {
 
 void StandardInput::Copy() const {
   std::vector<char> piece(1 << 18);
+  const int64_t most = MostBytes(STDIN_FILENO);
   int64_t bytes = 0;
   for (std::string_view read; !(read = ReadPiece(piece)).empty();) {
     bytes += static_cast<int64_t>(read.size());
-    Require(bytes <= kMostBytes, "standard input is longer than {} GB; expected a file",
-            kMostBytes >> 30);
+    Require(bytes <= most, "standard input is longer than {} GB; expected a file", most >> 30);
     WriteAll(file_, read);
   }
 }

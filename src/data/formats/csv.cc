@@ -218,6 +218,8 @@ class CsvLoader {
     } else if (ParseNumber(cell, number)) {
       value = files_.rescaling.Apply(number, feature);
       if (std::isfinite(value)) return value;
+      lines.Fail("{}: {} is too far from the training data's numbers", NameOf(column),
+                 Quoted(cell));
     }
     FailNumber(lines, cell, column);
   }
