@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "base/check.h"
 #include "base/utf8.h"
@@ -89,6 +88,16 @@ Value Convert(const toml::node& node, const std::string& name) {
   return value;
 }
 
+constexpr size_t kLongestText = 64 << 20;  // a device or pipe may never end
+
+void AppendPiece(std::ifstream& file, std::string& text) {
+  constexpr std::streamsize kPiece = 1 << 16;
+  const size_t before = text.size();
+  text.resize(before + kPiece);
+  file.read(text.data() + before, kPiece);
+  text.resize(before + static_cast<size_t>(file.gcount()));
+}
+
 }  // namespace
 
 Value ParseToml(std::string_view text, const std::string& name) {
@@ -106,13 +115,15 @@ Value ParseToml(std::string_view text, const std::string& name) {
 Value ReadToml(const std::string& path) {
   errno = 0;
   std::ifstream file(path);
-  std::ostringstream text;
-  if (file.peek() != EOF)
-    text << file.rdbuf();  // peeking fails on a directory, where opening does not
+  std::string text;
+  while (file.peek() != EOF && text.size() <= kLongestText)  // fails on a directory
+    AppendPiece(file, text);
   Require(errno == 0 && file.is_open(), "cannot read {}: {}", path, std::strerror(errno));
-  const std::string_view encoding = WideEncoding(text.view());
+  Require(text.size() <= kLongestText, "{}: the text is longer than {} MB; expected a TOML file",
+          path, kLongestText >> 20);
+  const std::string_view encoding = WideEncoding(text);
   Require(encoding.empty(), "{}: the file is {} text; expected UTF-8", path, encoding);
-  return ParseToml(text.str(), path);
+  return ParseToml(text, path);
 }
 
 }  // namespace yoke

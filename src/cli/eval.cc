@@ -17,7 +17,8 @@ class EvalCommand : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("CHECKPOINT", checkpoint_, "A checkpoint such as runs/NAME/last, or a run")
         ->option_text(" ");
-    app.add_option("FILE", files_, "Data to measure on (default: the job's test data)")
+    app.add_option("FILE", files_,
+                   "Data to measure on, - for standard input (default: the job's test data)")
         ->option_text("...");
     app.add_option("--format", format_, "Format of FILE (default: that of the job's data)")
         ->option_text("NAME");
@@ -28,7 +29,8 @@ class EvalCommand : public Command {
   int Run(Output& out) override {
     Require(!checkpoint_.empty(), "`yoke eval` needs a checkpoint, such as runs/NAME/last");
     const ModelFile model(checkpoint_);
-    const std::unique_ptr<Reader> reader = OpenFor(model, {.files = files_, .format = format_});
+    const std::unique_ptr<Reader> reader =
+        OpenFor(model, {.files = files_, .format = format_}, out);
     const int threads = threads_ > 0 ? threads_ : model.job().Threads();
     SetKernelThreads(threads);
     const EvaluateRequest request = {.graph = model.graph(),

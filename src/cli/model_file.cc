@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "cli/standard_input.h"
 
 namespace yoke {
 namespace {
@@ -18,6 +19,46 @@ Value DataSection(const Job& job, const std::string& format) {
   const Value& section = job.data();
   const bool same = format.empty() || *section.Find("format") == Value(format);
   return same ? section : Value(Table{{"format", format}});
+}
+
+// A reader of standard input, which gives its name.
+class ReaderOfInput : public Reader {
+ public:
+  ReaderOfInput(std::unique_ptr<Reader> reader, std::unique_ptr<StandardInput> input)
+      : reader_(std::move(reader)), input_(std::move(input)) {}
+  const DataInfo& Info() const override { return reader_->Info(); }
+  int64_t Size() const override { return reader_->Size(); }
+  void Read(const ReadRequest& request, Batch& batch) const override {
+    reader_->Read(request, batch);
+  }
+  std::string FileOf(int64_t example) const override {
+    return input_->Named(reader_->FileOf(example));
+  }
+
+ private:
+  std::unique_ptr<Reader> reader_;
+  std::unique_ptr<StandardInput> input_;
+};
+
+std::unique_ptr<Reader> OpenNamed(const ModelFile& model, const OpenFiles& request, Output& out) {
+  const Value section = DataSection(model.job(), request.format);
+  const std::string& name = *section.Find("format")->AsString();
+  const FormatEntry& format = FindEntry(formats(), "format", name);
+  Require(request.files.empty() || !format.synthetic,
+          "the model's data comes from '{}', which reads no files: name the format of these files "
+          "with --format",
+          name);
+  for (const std::string& file : request.files)
+    Require(fs::exists(file), "there is no file {}", file);
+  std::vector<std::string> notes;
+  auto reader = OpenLike(section, {.paths = request.files,
+                                   .like = model.header().data,
+                                   .labels_optional = request.labels_optional,
+                                   .seed = model.job().seed(),
+                                   .notes = &notes});
+  for (const std::string& note : notes)
+    out.Note(request.rename ? request.rename(note) : note, request.notes_aside);
+  return reader;
 }
 
 }  // namespace
@@ -69,20 +110,21 @@ ModelFile::ModelFile(const std::string& path)
   if (ArithmeticOf(job_) == DType::kBf16) view_ = bf16_.Refresh(view_);
 }
 
-std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request) {
-  const Value section = DataSection(model.job(), request.format);
-  const std::string& name = *section.Find("format")->AsString();
-  const FormatEntry& format = FindEntry(formats(), "format", name);
-  Require(request.files.empty() || !format.synthetic,
-          "the model's data comes from '{}', which reads no files: name the format of these files "
-          "with --format",
-          name);
-  for (const std::string& file : request.files)
-    Require(fs::exists(file), "there is no file {}", file);
-  return OpenLike(section, {.paths = request.files,
-                            .like = model.header().data,
-                            .labels_optional = request.labels_optional,
-                            .seed = model.job().seed()});
+std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request, Output& out) {
+  const auto dash = std::find(request.files.begin(), request.files.end(), "-");
+  if (dash == request.files.end()) return OpenNamed(model, request, out);
+  Require(std::find(dash + 1, request.files.end(), "-") == request.files.end(),
+          "standard input (-) is named twice; it can be read once");
+  OpenFiles read = request;
+  auto input = std::make_unique<StandardInput>();
+  read.files[static_cast<size_t>(dash - request.files.begin())] = input->path();
+  read.rename = [&input](const std::string& text) { return input->Named(text); };
+  try {
+    auto reader = OpenNamed(model, read, out);
+    return std::make_unique<ReaderOfInput>(std::move(reader), std::move(input));
+  } catch (const UserError& error) {
+    throw UserError(input->Named(error.what()));
+  }
 }
 
 std::unique_ptr<OutputTables> TablesFor(const ModelFile& model, const Reader& reader,

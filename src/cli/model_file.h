@@ -1,10 +1,12 @@
 // ModelFile: a checkpoint's model ready to compute, shared by eval, predict and info.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/output.h"
 #include "model/bf16_copy.h"
 #include "model/output_tables.h"
 #include "train/checkpoint/checkpoint.h"
@@ -53,14 +55,17 @@ class ModelFile {
   ParamView view_;
 };
 
-/// Opens `files` (empty: the job's test data) as data for the model. `format` overrides the job's
-/// format unless it is "".
+/// Opens `files` (empty: the job's test data; `-`: standard input) as data for the model. `format`
+/// overrides the job's format unless it is "".
 struct OpenFiles {
   std::vector<std::string> files;
   std::string format;
   bool labels_optional = false;
+  bool notes_aside = false;                                         ///< As in Output::Note.
+  std::function<std::string(const std::string&)> rename = nullptr;  ///< Of files in notes.
 };
-std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request);
+/// `out` gets notes about the data.
+std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request, Output& out);
 
 /// The model's hash tables, built for the reader's examples; null for an exact search. Throws
 /// UserError if options and model do not fit.

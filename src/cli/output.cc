@@ -49,6 +49,12 @@ void Output::Text(std::string_view line) {
   Write(std::string(line) + "\n");
 }
 
+void Output::Note(const std::string& sentence, bool aside) {
+  Event("note", {{"text", sentence}});
+  if (!aside) return Text(sentence);
+  if (!json_) fmt::print(stderr, "{}\n", sentence);
+}
+
 void Output::Event(std::string_view name, const Json& object) {
   if (!json_) return;
   Json line = {{"event", name}};

@@ -28,6 +28,9 @@ class Output {
 
   /// Writes a line for people; nothing under --json. Clears a live line first.
   void Text(std::string_view line);
+  /// Writes a sentence about the input, or under --json the event `note`. `aside` writes it to
+  /// standard error: each line of standard output is a result.
+  void Note(const std::string& sentence, bool aside);
   /// Writes a line for programs, with `event` first; nothing without --json.
   void Event(std::string_view name, const Json& object);
   /// The same for a line that is already JSON.

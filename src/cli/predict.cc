@@ -127,7 +127,8 @@ class PredictCommand : public Command {
   void Declare(CLI::App& app) override {
     app.add_option("CHECKPOINT", checkpoint_, "A checkpoint such as runs/NAME/last, or a run")
         ->option_text(" ");
-    app.add_option("FILE", files_, "Examples, with or without labels")->option_text("...");
+    app.add_option("FILE", files_, "Examples, with or without labels; - is standard input")
+        ->option_text("...");
     app.add_option("--format", format_, "Format of FILE (default: that of the job's data)")
         ->option_text("NAME");
     app.add_option("--top", top_, "Labels to print for each example (default: 1)")
@@ -141,38 +142,50 @@ class PredictCommand : public Command {
     Require(!files_.empty(), "`yoke predict` needs a file with examples");
     Require(top_ >= 1, "--top: expected at least 1, got {}", top_);
     const ModelFile model(checkpoint_);
+    names_ = model.header().data.label_names;
     SetKernelThreads(threads_ > 0 ? threads_ : model.job().Threads());
-    const std::unique_ptr<Reader> reader =
-        OpenFor(model, {.files = files_, .format = format_, .labels_optional = true});
+    const std::unique_ptr<Reader> reader = OpenFor(
+        model, {.files = files_, .format = format_, .labels_optional = true, .notes_aside = true},
+        out);
     const auto tables = TablesFor(model, *reader, search_);
     Predictor predictor(model, *reader, top_, tables.get());
     const int64_t batch = BatchSize(model.graph(), top_);
     for (int64_t at = 0; at < reader->Size() && !out.closed(); at += batch)
-      PrintBatch(predictor, at, std::min(batch, reader->Size() - at), model.header().data, out);
+      PrintBatch(predictor, {at, std::min(batch, reader->Size() - at)}, *reader, out);
     return 0;
   }
 
  private:
-  void PrintBatch(Predictor& predictor, int64_t begin, int64_t size, const DataInfo& data,
+  struct Range {
+    int64_t begin, size;
+  };
+
+  void PrintBatch(Predictor& predictor, const Range& range, const Reader& reader,
                   Output& out) const {
-    predictor.Forward(begin, size);
-    for (int64_t i = 0; i < size; ++i) PrintExample(begin + i, predictor.Best(i), data, out);
+    predictor.Forward(range.begin, range.size);
+    for (int64_t i = 0; i < range.size; ++i)
+      PrintExample(range.begin + i, predictor.Best(i), reader, out);
   }
 
-  void PrintExample(int64_t index, const std::vector<Guess>& guesses, const DataInfo& data,
+  void PrintExample(int64_t index, const std::vector<Guess>& guesses, const Reader& reader,
                     Output& out) const {
+    const std::string file = reader.FileOf(index);
     std::vector<std::string> labels;
     std::vector<float> best;
     std::string text = std::to_string(index);
+    if (!file.empty()) text += "  " + OneLine(file);
     for (const auto& [label, probability] : guesses) {
-      labels.push_back(data.label_names.empty() ? std::to_string(label) : data.label_names[label]);
+      labels.push_back(names_.empty() ? std::to_string(label) : names_[label]);
       best.push_back(probability);
       text += fmt::format("  {} {}", OneLine(labels.back()), Metric(best.back()));
     }
-    out.Event("prediction", {{"index", index}, {"labels", labels}, {"scores", best}});
+    Json event = {{"index", index}, {"labels", labels}, {"scores", best}};
+    if (!file.empty()) event["file"] = file;
+    out.Event("prediction", event);
     out.Text(text);
   }
 
+  std::vector<std::string> names_;  // of the classes
   std::string checkpoint_;
   std::vector<std::string> files_;
   std::string format_;
@@ -187,14 +200,16 @@ CommandEntry predict_command() {
   return {
       "predict", "Train and use a model", "Print the most probable labels of new examples",
       "Prints one line per example: its number from 0, then labels and their probabilities, best "
-      "first. The checkpoint\n"
-      "includes labels, sizes and normalization, so raw input is enough.\n"
+      "first; of an image\n"
+      "also its file. The checkpoint includes labels, sizes and normalization, so raw input is "
+      "enough.\n"
       "With --search tables only the labels that hash tables find are scored; softmax "
       "probabilities are then\n"
       "relative to these labels only, and so at least the exact ones.\n\n"
       "Examples:\n"
       "  yoke predict runs/lenet/last images.gz            the likeliest class of each image\n"
       "  yoke predict runs/demo/last new-images-idx3-ubyte --format idx --top 3\n"
+      "  zcat new.csv.gz | yoke predict runs/table -       standard input\n"
       "  yoke predict runs/text/last new.svm --json        a JSON object a line",
       [] { return std::unique_ptr<Command>(new PredictCommand); }};
 }

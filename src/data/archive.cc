@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "data/archive_reader.h"
 #include "data/gzip.h"
+#include "data/zip.h"
 
 namespace yoke {
 namespace {
@@ -144,6 +145,7 @@ bool IsZip(std::string_view head) {
 }
 
 std::unique_ptr<ByteSource> OpenOnlyEntry(const std::string& path) {
+  CheckZipDirectory(path);
   ArchiveReader reader(path, ArchiveReader::Content::kArchive);
   int64_t files = 0;
   while (GoToData(reader)) ++files;
@@ -152,6 +154,7 @@ std::unique_ptr<ByteSource> OpenOnlyEntry(const std::string& path) {
 }
 
 FileCount ForEachEntry(const std::string& path, const VisitFile& visit) {
+  if (IsZip(OpenStored(path)->Next())) CheckZipDirectory(path);
   const Links links = VisitFiles(path, visit);
   return links.empty() ? FileCount() : VisitLinked(path, links, visit);
 }

@@ -2,6 +2,7 @@
 #include "data/classes.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "base/check.h"
@@ -11,18 +12,32 @@
 namespace yoke {
 namespace {
 
-// One spelling per label.
+// One spelling per label. Whole numbers are spelled out, since above 2^53 several are one double.
 std::string Canonical(std::string_view label) {
+  if (std::string whole = WholeNumber(label); !whole.empty()) return whole;
   double number = 0;
   if (!ParseNumber(label, number)) return std::string(label);
   return fmt::format("{}", number == 0 ? 0.0 : number);
 }
 
+// The order of two whole numbers in their one spelling.
+bool WholeBefore(const std::string& a, const std::string& b) {
+  const bool below_0 = a.front() == '-';
+  if (below_0 != (b.front() == '-')) return below_0;
+  if (a.size() != b.size()) return (a.size() < b.size()) != below_0;
+  return below_0 ? b < a : a < b;
+}
+
 bool Before(const std::string& a, const std::string& b) {
+  const bool whole_a = !WholeNumber(a).empty(), whole_b = !WholeNumber(b).empty();
+  if (whole_a && whole_b) return WholeBefore(a, b);
   double x = 0, y = 0;
-  const bool a_is_number = ParseNumber(a, x), b_is_number = ParseNumber(b, y);
-  if (a_is_number && b_is_number) return x < y;
-  return a_is_number != b_is_number ? a_is_number : a < b;
+  const bool a_is_number = whole_a || ParseNumber(a, x);
+  const bool b_is_number = whole_b || ParseNumber(b, y);
+  if (a_is_number != b_is_number) return a_is_number;
+  if (!a_is_number) return a < b;
+  // Infinite for a whole number beyond f64.
+  return std::strtod(a.c_str(), nullptr) < std::strtod(b.c_str(), nullptr);
 }
 
 }  // namespace
@@ -30,7 +45,7 @@ bool Before(const std::string& a, const std::string& b) {
 ClassLabels::ClassLabels(const DataInfo* like) {
   if (!like) return;
   names_ = like->label_names;
-  for (size_t i = 0; i < names_.size(); ++i) index_[names_[i]] = static_cast<int32_t>(i);
+  for (size_t i = 0; i < names_.size(); ++i) index_[Canonical(names_[i])] = static_cast<int32_t>(i);
   closed_ = true;
 }
 
@@ -47,6 +62,8 @@ int32_t ClassLabels::Index(std::string_view label) {
   names_.push_back(std::move(name));
   return last_index_;
 }
+
+bool ClassLabels::Knows(std::string_view label) const { return index_.contains(Canonical(label)); }
 
 void ClassLabels::Close(GrowingArray<int32_t>& classes) {
   if (closed_) return;

@@ -12,9 +12,9 @@
 
 namespace yoke {
 
-/// Labels that are numbers compare as numbers ("-1.0" is "-1", "+1" is "1"), others as text. The
-/// training files define the classes; then Close sorts them, and other files must use the same
-/// classes.
+/// Labels that are numbers compare as numbers ("-1.0" is "-1", "+1" is "1"), whole ones exactly at
+/// any length, others as text. The training files define the classes; then Close sorts them, and
+/// other files must use the same classes.
 class ClassLabels {
  public:
   /// `like` defines the classes already, or is null.
@@ -23,6 +23,8 @@ class ClassLabels {
   /// The class of a label. For an unknown label, a new class while open, and -1 when closed. Throws
   /// UserError for a new one that is not UTF-8, which a checkpoint cannot store.
   int32_t Index(std::string_view label);
+  /// Whether the label is one of the classes so far.
+  bool Knows(std::string_view label) const;
   /// Sorts the classes (numbers by value, then text) and renumbers `classes` to match. Does nothing
   /// if already closed.
   void Close(GrowingArray<int32_t>& classes);

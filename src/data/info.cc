@@ -39,37 +39,65 @@ std::vector<double> NumbersAt(const Value& table, std::string_view key) {
   return numbers;
 }
 
+// Absent unless numbers are rescaled.
+Rescaling RescalingAt(const Value& table) {
+  if (!table.Find("origin")) return {};
+  Rescaling rescaling{.origin = NumbersAt(table, "origin"), .unit = NumbersAt(table, "unit")};
+  Require(rescaling.origin.size() == rescaling.unit.size(),
+          "the description of the data holds something unexpected in 'unit'");
+  return rescaling;
+}
+
+// A list of text; checkpoints of earlier versions lack it.
+std::vector<std::string> TextsAt(const Value& table, std::string_view key) {
+  std::vector<std::string> texts;
+  if (!table.Find(key)) return texts;
+  for (const Value& text : ListAt(table, key)) texts.push_back(As(text.AsString(), key));
+  return texts;
+}
+
 }  // namespace
 
 Value InfoAsValue(const DataInfo& info) {
-  return Table{{"input", ListOf(info.input.axes())},
-               {"sparse", info.sparse},
-               {"multi_label", info.multi_label},
-               {"outputs", info.outputs},
-               {"label_names", ListOf(info.label_names)},
-               {"labelled", info.labelled},
-               {"first_index", info.first_index},
-               {"scale", info.normalization.scale},
-               {"mean", ListOf(info.normalization.mean)},
-               {"deviation", ListOf(info.normalization.deviation)}};
+  Value table = Table{{"input", ListOf(info.input.axes())},
+                      {"sparse", info.sparse},
+                      {"multi_label", info.multi_label},
+                      {"outputs", info.outputs},
+                      {"label_names", ListOf(info.label_names)},
+                      {"labelled", info.labelled},
+                      {"first_index", info.first_index},
+                      {"scale", info.normalization.scale},
+                      {"mean", ListOf(info.normalization.mean)},
+                      {"deviation", ListOf(info.normalization.deviation)}};
+  if (const Rescaling& rescaling = info.normalization.rescaling; !rescaling.origin.empty()) {
+    table.Set("origin", ListOf(rescaling.origin));
+    table.Set("unit", ListOf(rescaling.unit));
+  }
+  if (!info.columns.empty()) {
+    table.Set("columns", ListOf(info.columns));
+    table.Set("label_column", info.label_column);
+  }
+  return table;
 }
 
 DataInfo InfoFromValue(const Value& table) {
   std::vector<int64_t> axes;
   for (const Value& axis : ListAt(table, "input")) axes.push_back(As(axis.AsInt(), "input"));
-  std::vector<std::string> names;
-  for (const Value& name : ListAt(table, "label_names"))
-    names.push_back(As(name.AsString(), "label_names"));
+  Get(table, "label_names");
+  const Value* label_column = table.Find("label_column");
   return {.input = Shape(std::move(axes)),
           .sparse = BoolAt(table, "sparse"),
           .multi_label = BoolAt(table, "multi_label"),
           .outputs = IntAt(table, "outputs"),
-          .label_names = std::move(names),
+          .label_names = TextsAt(table, "label_names"),
+          .columns = TextsAt(table, "columns"),
+          .label_column = label_column ? As(label_column->AsString(), "label_column") : "",
           .labelled = BoolAt(table, "labelled"),
           .first_index = IntAt(table, "first_index"),
           .normalization = {.scale = Number(Get(table, "scale"), "scale"),
                             .mean = NumbersAt(table, "mean"),
-                            .deviation = NumbersAt(table, "deviation")}};
+                            .deviation = NumbersAt(table, "deviation"),
+                            .rescaling = RescalingAt(table)}};
 }
 
 }  // namespace yoke

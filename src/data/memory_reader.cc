@@ -47,6 +47,8 @@ void CheckLengths(const DataInfo& info, const MemoryData& data) {
     Check(std::max(data.bytes.size(), data.numbers.size()) == numbers,
           "dense input does not match the number of examples");
   }
+  Check(data.files.empty() || static_cast<int64_t>(data.files.size()) == data.size,
+        "files do not match the number of examples");
   if (!info.labelled) return;
   if (info.multi_label) {
     Check(IsComplete(data.labels, data.size), "label sets do not match the number of examples");
@@ -66,13 +68,18 @@ MemoryReader::MemoryReader(DataInfo info, MemoryData data)
 void MemoryReader::SetNormalization(const Normalization& normalization) {
   info_.normalization = normalization;
   const auto channels = static_cast<size_t>(info_.input[0]);
-  const bool each = normalization.mean.size() > 1 || normalization.deviation.size() > 1;
+  const Rescaling& rescaling = normalization.rescaling;
+  const bool each = normalization.mean.size() > 1 || normalization.deviation.size() > 1 ||
+                    !rescaling.origin.empty();
   factor_.assign(each ? channels : 1, 1);
   offset_.assign(factor_.size(), 0);
   for (size_t c = 0; c < factor_.size(); ++c) {
     const double deviation = ByChannel(normalization.deviation, c, 1);
-    factor_[c] = static_cast<float>(normalization.scale / deviation);
-    offset_[c] = static_cast<float>(-ByChannel(normalization.mean, c, 0) / deviation);
+    const double unit = ByChannel(rescaling.unit, c, 1), scale = normalization.scale;
+    const double shift =
+        ByChannel(normalization.mean, c, 0) - ByChannel(rescaling.origin, c, 0) * scale;
+    factor_[c] = static_cast<float>(scale * unit / deviation);
+    offset_[c] = static_cast<float>(-shift / deviation);
   }
   plain_ = factor_.size() == 1 && factor_[0] == 1 && offset_[0] == 0;
 }

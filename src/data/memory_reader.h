@@ -27,12 +27,13 @@ struct MemoryData {
   explicit MemoryData(int64_t limit = INT64_MAX)
       : bytes(limit), numbers(limit), sparse(limit), classes(limit), labels(limit) {}
 
-  int64_t size = 0;               ///< Examples.
-  GrowingArray<uint8_t> bytes;    ///< Dense: [size, axes of info.input...].
-  GrowingArray<float> numbers;    ///< Dense: [size, axes of info.input...].
-  SparseArrays sparse;            ///< [size] rows of (feature, value), ids ascending.
-  GrowingArray<int32_t> classes;  ///< [size], indices into info.label_names.
-  SparseArrays labels;            ///< [size] rows of labels, values empty.
+  int64_t size = 0;                ///< Examples.
+  GrowingArray<uint8_t> bytes;     ///< Dense: [size, axes of info.input...].
+  GrowingArray<float> numbers;     ///< Dense: [size, axes of info.input...].
+  SparseArrays sparse;             ///< [size] rows of (feature, value), ids ascending.
+  GrowingArray<int32_t> classes;   ///< [size], indices into info.label_names.
+  std::vector<std::string> files;  ///< Empty, or the file of each example.
+  SparseArrays labels;             ///< [size] rows of labels, values empty.
 };
 
 /// The result of loading a job's files. A set that was not requested has size 0.
@@ -52,6 +53,9 @@ class MemoryReader : public Reader {
   const DataInfo& Info() const override { return info_; }
   int64_t Size() const override { return data_.size; }
   void Read(const ReadRequest& request, Batch& batch) const override;
+  std::string FileOf(int64_t example) const override {
+    return data_.files.empty() ? "" : data_.files[static_cast<size_t>(example)];
+  }
 
   /// Replaces Info().normalization; not thread-safe. Sparse input uses only the scale.
   void SetNormalization(const Normalization& normalization);

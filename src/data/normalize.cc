@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/denormals.h"
 
 namespace yoke {
 namespace {
@@ -31,9 +32,10 @@ void CheckRange(const Options& options, const Normalization& chosen) {
   }
 }
 
-// Sums per channel over examples.
+// Sums per channel over examples, of `count` numbers each.
 struct Sums {
   std::vector<double> first, second;
+  double count = 0;
 
   void Add(const float* values, int64_t examples, int64_t area) {
     for (int64_t i = 0; i < examples; ++i)
@@ -44,6 +46,44 @@ struct Sums {
         }
   }
 };
+
+// Denormals count here, although training takes them for 0.
+class KeepDenormals {
+ public:
+  KeepDenormals() : before_(FlushDenormals()) { ComputeAs(0); }
+  ~KeepDenormals() { ComputeAs(before_); }
+  KeepDenormals(const KeepDenormals&) = delete;
+  KeepDenormals& operator=(const KeepDenormals&) = delete;
+
+ private:
+  uint32_t before_;
+};
+
+Sums SumsOf(const Reader& reader) {
+  const KeepDenormals keep;
+  constexpr int64_t kBlock = 256;
+  const DataInfo& info = reader.Info();
+  const int64_t channels = info.input[0], area = info.input.Count() / channels;
+  Sums sums{std::vector<double>(channels), std::vector<double>(channels),
+            static_cast<double>(reader.Size() * area)};
+  Batch batch;
+  std::vector<int64_t> examples;
+  for (int64_t begin = 0; begin < reader.Size(); begin += kBlock) {
+    examples.resize(static_cast<size_t>(std::min(kBlock, reader.Size() - begin)));
+    std::iota(examples.begin(), examples.end(), begin);
+    reader.Read({.examples = examples}, batch);
+    sums.Add(batch.dense.As<float>(), batch.size, area);
+  }
+  return sums;
+}
+
+// Whether numbers differ so little against their mean that f32 rounds the difference. A small whole
+// number is constant: it is no rounded one.
+bool IsFlat(double mean, double variance) {
+  constexpr double kRatio = 1e-4, kWholeFloats = 1 << 24;
+  const bool constant = variance == 0 && mean == std::floor(mean) && std::abs(mean) < kWholeFloats;
+  return !constant && variance < kRatio * kRatio * mean * mean;
+}
 
 }  // namespace
 
@@ -62,31 +102,29 @@ Normalization ChosenNormalization(const Options& options, const DataInfo& loaded
     CheckLength(options, key, options.Floats(key).size(), loaded);
     (key[0] == 'm' ? chosen.mean : chosen.deviation) = options.Floats(key);
   }
-  CheckRange(options, chosen);
+  if (!IsMeasured(options)) CheckRange(options, chosen);
   return chosen;
 }
 
-Normalization MeasuredNormalization(const Reader& reader) {
-  constexpr int64_t kBlock = 256;
-  const DataInfo& info = reader.Info();
-  const int64_t channels = info.input[0], area = info.input.Count() / channels;
-  Sums sums{std::vector<double>(channels), std::vector<double>(channels)};
-  Batch batch;
-  std::vector<int64_t> examples;
-  for (int64_t begin = 0; begin < reader.Size(); begin += kBlock) {
-    examples.resize(static_cast<size_t>(std::min(kBlock, reader.Size() - begin)));
-    std::iota(examples.begin(), examples.end(), begin);
-    reader.Read({.examples = examples}, batch);
-    sums.Add(batch.dense.As<float>(), batch.size, area);
+MeasuredChannels MeasureChannels(const Reader& reader) {
+  const Normalization& given = reader.Info().normalization;
+  const Sums sums = SumsOf(reader);
+  MeasuredChannels measured{{.scale = given.scale, .rescaling = given.rescaling}, {}};
+  bool needed = false;
+  for (size_t c = 0; c < sums.first.size(); ++c) {
+    const double mean = sums.first[c] / sums.count;
+    const double variance = std::max(0.0, sums.second[c] / sums.count - mean * mean);
+    const double deviation = variance > 1e-12 * mean * mean ? std::sqrt(variance) : 1;
+    const double unit = ByChannel(given.deviation, c, 1);
+    measured.normalization.mean.push_back(ByChannel(given.mean, c, 0) + mean * unit);
+    measured.normalization.deviation.push_back(deviation * unit);
+    const bool is_far = !std::isnormal(static_cast<float>(given.scale / std::sqrt(variance)));
+    const bool rescales = IsFlat(mean, variance) || (variance > 0 && is_far);
+    measured.needed.origin.push_back(rescales ? mean : 0);
+    measured.needed.unit.push_back(rescales && variance > 0 && is_far ? std::sqrt(variance) : 1);
+    needed = needed || rescales;
   }
-  Normalization measured{.scale = info.normalization.scale};
-  const double n = static_cast<double>(reader.Size() * area);
-  for (int64_t c = 0; c < channels; ++c) {
-    const double mean = sums.first[c] / n;
-    const double variance = std::max(0.0, sums.second[c] / n - mean * mean);
-    measured.mean.push_back(mean);
-    measured.deviation.push_back(variance > 1e-12 * mean * mean ? std::sqrt(variance) : 1);
-  }
+  if (!needed) measured.needed = {};
   return measured;
 }
 

@@ -18,8 +18,21 @@ inline double ByChannel(const std::vector<double>& values, size_t channel, doubl
 /// Whether mean and standard deviation are measured (normalize = "standard").
 bool IsMeasured(const Options& options);
 
-/// Mean and standard deviation per channel over all examples of a dense reader, after its scale.
-/// Constant channels get standard deviation 1. One pass.
-Normalization MeasuredNormalization(const Reader& reader);
+/// The normalization of numbers that were rescaled and nothing else: it gives them as stored.
+inline Normalization RescaledOnly(const Rescaling& rescaling) {
+  return {.mean = rescaling.origin, .deviation = rescaling.unit, .rescaling = rescaling};
+}
+
+/// What a pass over the examples tells.
+struct MeasuredChannels {
+  Normalization normalization;
+  /// Which channels f32 does not hold well enough: their standard deviation is below 1e-4 of the
+  /// mean, or its inverse is no normal f32. Empty if there are none.
+  Rescaling needed;
+};
+
+/// Mean and standard deviation per channel over all examples of a dense reader, after its own
+/// normalization. Constant channels get standard deviation 1. One pass.
+MeasuredChannels MeasureChannels(const Reader& reader);
 
 }  // namespace yoke

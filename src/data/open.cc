@@ -156,12 +156,56 @@ void CheckShares(const Options& options, bool has_test) {
 }
 
 // The normalization of a job, measured if requested.
-Normalization Measure(const Options& options, const std::shared_ptr<MemoryReader>& all,
-                      const Split& split) {
-  if (!IsMeasured(options)) return all->Info().normalization;
+MeasuredChannels Measure(const Options& options, const std::shared_ptr<MemoryReader>& all,
+                         const Split& split) {
+  if (!IsMeasured(options)) return {all->Info().normalization, {}};
   Require(!all->Info().sparse, "{}: sparse data cannot be shifted; expected dense data",
           options.Where("normalize"));
-  return MeasuredNormalization(*Subset(all, split.train));
+  return MeasureChannels(*Subset(all, split.train));
+}
+
+// Whether the format would rescale numbers in a second pass over the files.
+bool CanRescale(const Request& request, const ReadFiles& files) {
+  const auto all_reopen = [](const auto& paths) {
+    return std::all_of(paths.begin(), paths.end(), CanReopen);
+  };
+  return !request.format.synthetic && files.rescaling.origin.empty() && all_reopen(files.train) &&
+         all_reopen(files.test);
+}
+
+DataSets OpenFiles(const Request& request, const ReadFiles& files, uint64_t seed) {
+  const Options& options = request.options;
+  LoadedData loaded = request.format.load(options, files);
+  CheckFeatures(options, loaded.info);
+  CheckClasses(loaded);
+  CheckShares(options, loaded.test.size > 0);
+  loaded.info.normalization = ChosenNormalization(options, loaded.info);
+  DataSets sets;
+  sets.notes = std::move(loaded.notes);
+  sets.training_files = ChecksumOf(loaded.info, loaded.train);
+  sets.test_files = ChecksumOf(loaded.info, loaded.test);
+  const bool rescales = loaded.train.bytes.empty() && CanRescale(request, files);
+  auto all = std::make_shared<MemoryReader>(loaded.info, std::move(loaded.train));
+  Split split = SplitExamples(options, all->Size(), seed);
+  const auto [normalization, needed] = Measure(options, all, split);
+  if (rescales && !needed.origin.empty()) {
+    all.reset();
+    loaded.test = MemoryData();
+    ReadFiles again = files;
+    again.rescaling = needed;
+    return OpenFiles(request, again, seed);
+  }
+  all->SetNormalization(normalization);
+  if (loaded.test.size > 0) {
+    loaded.info.normalization = normalization;
+    sets.test = std::make_unique<MemoryReader>(loaded.info, std::move(loaded.test));
+  } else if (!split.test.empty()) {
+    sets.test = Subset(all, std::move(split.test));
+  }
+  if (!split.validation.empty()) sets.validation = Subset(all, std::move(split.validation));
+  sets.train = Subset(all, std::move(split.train));
+  if (options.Has("augment")) sets.train = Augment(std::move(sets.train), options.Raw("augment"));
+  return sets;
 }
 
 }  // namespace
@@ -179,29 +223,7 @@ DataSets OpenData(const Value& data_section, uint64_t seed) {
                         .memory_limit = ArrayLimit(options)};
   CheckFiles(request, files);
   CheckShares(options, !files.test.empty());
-  LoadedData loaded = request.format.load(options, files);
-  CheckFeatures(options, loaded.info);
-  CheckClasses(loaded);
-  CheckShares(options, loaded.test.size > 0);
-  loaded.info.normalization = ChosenNormalization(options, loaded.info);
-  DataSets sets;
-  sets.notes = std::move(loaded.notes);
-  sets.training_files = ChecksumOf(loaded.info, loaded.train);
-  sets.test_files = ChecksumOf(loaded.info, loaded.test);
-  const auto all = std::make_shared<MemoryReader>(loaded.info, std::move(loaded.train));
-  Split split = SplitExamples(options, all->Size(), seed);
-  const Normalization normalization = Measure(options, all, split);
-  all->SetNormalization(normalization);
-  if (loaded.test.size > 0) {
-    loaded.info.normalization = normalization;
-    sets.test = std::make_unique<MemoryReader>(loaded.info, std::move(loaded.test));
-  } else if (!split.test.empty()) {
-    sets.test = Subset(all, std::move(split.test));
-  }
-  if (!split.validation.empty()) sets.validation = Subset(all, std::move(split.validation));
-  sets.train = Subset(all, std::move(split.train));
-  if (options.Has("augment")) sets.train = Augment(std::move(sets.train), options.Raw("augment"));
-  return sets;
+  return OpenFiles(request, files, seed);
 }
 
 std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& like) {
@@ -210,6 +232,7 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
   const bool share = like.paths.empty() && options.Has("test_share");
   ReadFiles files{.test = like.paths,
                   .like = &like.like,
+                  .rescaling = like.like.normalization.rescaling,
                   .test_only = !share,
                   .labels_optional = like.labels_optional,
                   .memory_limit = ArrayLimit(options)};
@@ -218,11 +241,14 @@ std::unique_ptr<Reader> OpenLike(const Value& data_section, const LikeRequest& l
           "the run has no test data: its job sets neither data.test nor data.test_share; expected "
           "a file to read");
   LoadedData loaded = request.format.load(options, files);
+  if (like.notes) *like.notes = std::move(loaded.notes);
   const DataInfo& read = loaded.info;
   Require(read.input == like.like.input, "{}: examples are {}; the model expects {}",
           files.test.empty() ? options.section() : files.test.front(), read.input.Text(),
           like.like.input.Text());
-  loaded.info.normalization = like.like.normalization;
+  Normalization normalization = like.like.normalization;
+  normalization.rescaling = loaded.info.normalization.rescaling;  // what the format has done
+  loaded.info.normalization = std::move(normalization);
   MemoryData& data = share && request.format.synthetic ? loaded.train : loaded.test;
   auto all = std::make_unique<MemoryReader>(loaded.info, std::move(data));
   if (!share) return all;

@@ -14,12 +14,27 @@
 
 namespace yoke {
 
+/// By channel: a format stores a number as (number - origin) / unit, computed in f64, where f32
+/// would lose what tells the numbers apart. Empty: as it is.
+struct Rescaling {
+  std::vector<double> origin = {};
+  std::vector<double> unit = {};
+
+  bool Changes(size_t channel) const {
+    return channel < origin.size() && (origin[channel] != 0 || unit[channel] != 1);
+  }
+  float Apply(double number, size_t channel) const {
+    return static_cast<float>((number - origin[channel]) / unit[channel]);
+  }
+};
+
 /// Converts raw input to the model's input: (value * scale - mean[c]) / deviation[c]. Channel c is
 /// the first axis of the input: colours of an image, features of a vector. Saved in checkpoints.
 struct Normalization {
   double scale = 1;                    ///< 1/255 for image bytes.
   std::vector<double> mean = {};       ///< By channel; empty: 0.
   std::vector<double> deviation = {};  ///< By channel; empty: 1.
+  Rescaling rescaling = {};            ///< The part of it that the format has done.
 };
 
 /// Facts about a data set that are known before its first example is read. Saved in checkpoints.
@@ -31,6 +46,10 @@ struct DataInfo {
   /// Names of the classes in the data, by index ("-1", "3", "cat"); empty for multi-label data,
   /// whose labels are numbers.
   std::vector<std::string> label_names = {};
+  /// Names of the features and of the class in a table's header, which other files are matched by;
+  /// empty if the training files have none.
+  std::vector<std::string> columns = {};
+  std::string label_column = {};
   bool labelled = true;     ///< False for input without labels (predict).
   int64_t first_index = 0;  ///< Id of the first feature in the files (LIBSVM: usually 1).
   Normalization normalization = {};
@@ -56,6 +75,8 @@ class Reader {
   /// Fills the batch, whose storage is reused and only grows. Batch::examples are the requested
   /// numbers.
   virtual void Read(const ReadRequest& request, Batch& batch) const = 0;
+  /// The file that holds only this example (an image); "" if there is none or nobody asked for it.
+  virtual std::string FileOf(int64_t /*example*/) const { return ""; }
 };
 
 /// The files that a format is to load. The files of a set are read one after another as if they
@@ -67,7 +88,8 @@ struct ReadFiles {
   /// classes from the training files and features from all files. Otherwise an unknown class or
   /// feature is an error with file and line.
   const DataInfo* like = nullptr;
-  bool test_only = false;  ///< Synthetic formats need not make the training set.
+  Rescaling rescaling = {};  ///< Of dense numbers; formats that ignore it say so in their info.
+  bool test_only = false;    ///< Synthetic formats need not make the training set.
   /// For predict: input without labels is allowed if the format can detect it, and so are unknown
   /// classes (the set is then not labelled).
   bool labels_optional = false;
@@ -119,6 +141,7 @@ struct LikeRequest {
   const DataInfo& like;            ///< From a checkpoint.
   bool labels_optional = false;    ///< predict
   uint64_t seed = 1;               ///< The job's seed, which draws the test share.
+  std::vector<std::string>* notes = nullptr;  ///< Gets sentences about the data for the user.
 };
 
 /// Opens data for eval and predict. Throws UserError like OpenData, and if there are neither paths

@@ -1,6 +1,8 @@
 // Reads files through libarchive, which detects compression by content and reports truncation.
 #include "data/source.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -31,6 +33,7 @@ class StoredBytes : public ByteSource {
     Require(!std::filesystem::is_directory(path), "{}: this is a directory; expected a file", path);
     file_.reset(std::fopen(path.c_str(), "rb"));
     Require(file_ != nullptr, "{}: cannot be read: {}", path, std::strerror(errno));
+    most_ = MostBytes(fileno(file_.get()));
     first_ = Read();
   }
 
@@ -45,12 +48,16 @@ class StoredBytes : public ByteSource {
   std::string_view Read() {
     const size_t size = std::fread(piece_.data(), 1, piece_.size(), file_.get());
     Require(!std::ferror(file_.get()), "{}: cannot be read: {}", path_, std::strerror(errno));
+    most_ -= static_cast<int64_t>(size);
+    Require(most_ >= 0, "{}: more than {} GB, and no end of it; expected a file", path_,
+            MostBytes(fileno(file_.get())) >> 30);
     return {piece_.data(), size};
   }
 
   std::string path_;
   std::unique_ptr<std::FILE, CloseStream> file_;
   std::vector<char> piece_;
+  int64_t most_ = INT64_MAX;  // bytes that may still come
   std::string_view first_;
   bool at_start_ = true;
 };
@@ -97,6 +104,20 @@ class BytesInMemory : public ByteSource {
 };
 
 }  // namespace
+
+int64_t MostBytes(int descriptor) {
+  constexpr int64_t kGiB = int64_t{1} << 30;
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || S_ISREG(status.st_mode)) return INT64_MAX;
+  return S_ISCHR(status.st_mode) ? kGiB : 64 * kGiB;
+}
+
+bool CanReopen(const std::string& path) {
+  std::error_code unknown;
+  const auto kind = std::filesystem::status(path, unknown).type();
+  using Kind = std::filesystem::file_type;
+  return kind != Kind::fifo && kind != Kind::character && kind != Kind::socket;
+}
 
 std::unique_ptr<ByteSource> OpenStored(const std::string& path) {
   return std::make_unique<StoredBytes>(path);

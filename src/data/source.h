@@ -1,6 +1,7 @@
 // ByteSource: the decompressed bytes of a file, piece by piece.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +24,13 @@ class ByteSource {
 /// Opens a plain file, one compressed by gzip, xz, bzip2 or zstd, or a zip archive with one file
 /// (detected by content). Throws UserError if it is missing, a directory, or not readable.
 std::unique_ptr<ByteSource> OpenSource(const std::string& path);
+
+/// The most bytes read from the open file `descriptor`, whose end may never come: INT64_MAX for a
+/// regular file, 64 GiB for a pipe, 1 GiB for a device.
+int64_t MostBytes(int descriptor);
+
+/// Whether a path can be opened again from its beginning, which a pipe or terminal cannot.
+bool CanReopen(const std::string& path);
 
 /// The stored bytes of a file, without decompression. Throws like OpenSource.
 std::unique_ptr<ByteSource> OpenStored(const std::string& path);

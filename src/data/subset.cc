@@ -13,6 +13,10 @@ class SubsetReader : public Reader {
   const DataInfo& Info() const override { return source_->Info(); }
   int64_t Size() const override { return static_cast<int64_t>(examples_.size()); }
 
+  std::string FileOf(int64_t example) const override {
+    return source_->FileOf(examples_[static_cast<size_t>(example)]);
+  }
+
   // The source gets its own example numbers. They are in the batch's scratch, which is moved out
   // meanwhile, because the source may be a SubsetReader too.
   void Read(const ReadRequest& request, Batch& batch) const override {

@@ -1,6 +1,7 @@
 // Splits pieces of a file into lines, and parses numbers.
 #include "data/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -34,7 +35,61 @@ bool Scan(const char*& begin, const char* end, T& value) {
   return std::isfinite(value);
 }
 
+// A decimal number: digits, and how many of them stand before the point.
+struct Decimal {
+  bool negative = false;
+  std::string digits;
+  int64_t whole = 0;
+};
+
+std::string_view TakeDigits(std::string_view& text) {
+  size_t count = 0;
+  while (count < text.size() && text[count] >= '0' && text[count] <= '9') ++count;
+  const std::string_view digits = text.substr(0, count);
+  text.remove_prefix(count);
+  return digits;
+}
+
+// Reads "e+12" into `exponent`; false if something else stands there or it has no use.
+bool TakeExponent(std::string_view& text, int64_t& exponent) {
+  constexpr int64_t kMost = 400;  // more than any f64 has
+  if (text.empty()) return true;
+  if (text.front() != 'e' && text.front() != 'E') return false;
+  text.remove_prefix(text.substr(1).starts_with('+') ? 2 : 1);
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+  const bool all = error == std::errc() && stop == text.data() + text.size();
+  return all && exponent >= -kMost && exponent <= kMost;
+}
+
+bool ParseDecimal(std::string_view text, Decimal& decimal) {
+  decimal.negative = text.starts_with('-');
+  if (decimal.negative || text.starts_with('+')) text.remove_prefix(1);
+  decimal.digits = TakeDigits(text);
+  decimal.whole = static_cast<int64_t>(decimal.digits.size());
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+    decimal.digits += TakeDigits(text);
+  }
+  int64_t exponent = 0;
+  const bool good = !decimal.digits.empty() && TakeExponent(text, exponent);
+  decimal.whole += exponent;
+  return good;
+}
+
 }  // namespace
+
+std::string WholeNumber(std::string_view text) {
+  Decimal decimal;
+  if (!ParseDecimal(text, decimal)) return "";
+  std::string& digits = decimal.digits;
+  const auto whole = static_cast<size_t>(std::max<int64_t>(decimal.whole, 0));
+  const size_t last = digits.find_last_not_of('0');
+  if (last == digits.npos) return "0";
+  if (last + 1 > whole) return "";
+  digits.resize(whole, '0');
+  digits.erase(0, digits.find_first_not_of('0'));
+  return (decimal.negative ? "-" : "") + digits;
+}
 
 std::string Quoted(std::string_view text) {
   constexpr size_t kLongest = 40;
@@ -50,6 +105,13 @@ bool ParseNumber(std::string_view text, double& value) {
   const char* begin = text.data();
   const char* end = begin + text.size();
   return Scan(begin, end, value) && begin == end;
+}
+
+bool IsNotFinite(std::string_view text) {
+  double value = 0;
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  return begin != end && !Scan(begin, end, value) && begin == end && !std::isfinite(value);
 }
 
 bool ScanFloat(const char*& begin, const char* end, float& value) {

@@ -18,6 +18,13 @@ std::string Quoted(std::string_view text);
 /// false if it is not a number.
 bool ParseNumber(std::string_view text, double& value);
 
+/// The digits of a whole number, however long and however written ("-1.0", "+1" and "1e0" give
+/// "-1", "1" and "1"); "" if `text` is none.
+std::string WholeNumber(std::string_view text);
+
+/// Whether all of `text` is a number that is not finite: "nan", "-inf", "1e999".
+bool IsNotFinite(std::string_view text);
+
 /// Parses a finite f32 at `begin` and moves `begin` past it; returns false if there is none.
 bool ScanFloat(const char*& begin, const char* end, float& value);
 

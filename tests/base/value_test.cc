@@ -49,6 +49,8 @@ TEST(Value, TextThatIsNotTomlNamesFileAndLine) {
   EXPECT_THAT(MessageOf([] { ParseToml("a = 1\n[b\n", "job.toml"); }), HasSubstr("job.toml:2"));
   EXPECT_THAT(MessageOf([] { ReadToml("/nowhere/job.toml"); }), HasSubstr("/nowhere/job.toml"));
   EXPECT_THAT(MessageOf([] { ReadToml("/tmp"); }), HasSubstr("/tmp"));
+  EXPECT_THAT(MessageOf([] { ReadToml("/dev/zero"); }),
+              HasSubstr("/dev/zero: the text is longer than 64 MB; expected a TOML file"));
 }
 
 TEST(Value, AKeyOfVeryManyPartsNamesFileAndLine) {

@@ -123,6 +123,24 @@ TEST(Archive, ReportsWhatBreaksOff) {
   EXPECT_EQ(ErrorOf(folder.Write("cut.zip", zip)), "");
 }
 
+TEST(Archive, RefusesZipWhoseTwoDescriptionsDiffer) {
+  const TestFolder folder;
+  const std::string zip = ArchiveOf("zip", {{"cat/1", "one"}, {"dog/2", "two"}});
+  EXPECT_EQ(ErrorOf(folder.Write("x.zip", zip)), "");
+  const size_t directory = zip.find("PK\1\2");
+  for (const size_t at : {zip.find("dog/2"), zip.rfind("dog/2")}) {  // before its bytes; listed
+    std::string changed = zip;
+    changed[at] = 'f';
+    EXPECT_THAT(ErrorOf(folder.Write("x.zip", changed)), HasSubstr("has another name")) << at;
+  }
+  std::string changed = zip;
+  changed[directory + 16] ^= 1;
+  EXPECT_THAT(ErrorOf(folder.Write("x.zip", changed)), HasSubstr("x.zip: "));
+  std::string one = ArchiveOf("zip", {{"a.csv", "1,2"}});
+  one[one.rfind("a.csv")] = 'b';
+  EXPECT_THROW(OpenSource(folder.Write("one.zip", one)), UserError);
+}
+
 TEST(Archive, ReportsChangedBitsOfCompressedContent) {
   const TestFolder folder;
   const std::string tar = Tar({{"1", Noise(300)}});

@@ -25,6 +25,24 @@ TEST(ClassLabels, CompareAsNumbersAndAreSorted) {
   EXPECT_EQ(classes.Index("2"), 2);
 }
 
+TEST(ClassLabels, WholeNumbersAreExactAtAnyLength) {
+  ClassLabels classes(nullptr);
+  const std::string googol = "1" + std::string(100, '0'), longer = "1" + std::string(500, '0');
+  GrowingArray<int32_t> numbers = Indices(
+      classes, {"9007199254740993", "9007199254740992", "9007199254740993.0", "0x1", longer.c_str(),
+                "1e100", googol.c_str(), "-9007199254740993", "-9007199254740992", "0.5"});
+  classes.Close(numbers);
+  EXPECT_THAT(classes.names(), ::testing::ElementsAre("-9007199254740993", "-9007199254740992",
+                                                      "0.5", "9007199254740992", "9007199254740993",
+                                                      googol, longer, "0x1"));
+  EXPECT_THAT(numbers.span(), ::testing::ElementsAre(4, 3, 4, 7, 6, 5, 5, 0, 1, 2));
+}
+
+TEST(ClassLabels, FindsThoseOfAnEarlierCheckpoint) {
+  const DataInfo like{.label_names = {"1e+16", "2"}};
+  EXPECT_EQ(ClassLabels(&like).Index("10000000000000000"), 0);
+}
+
 TEST(ClassLabels, TextsComeBehindNumbers) {
   ClassLabels classes(nullptr);
   GrowingArray<int32_t> numbers = Indices(classes, {"dog", "cat", "7"});

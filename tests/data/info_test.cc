@@ -12,6 +12,8 @@ TEST(Info, SurvivesAsAValue) {
                       .multi_label = true,
                       .outputs = 7,
                       .label_names = {"-1", "cat"},
+                      .columns = {"height", "age"},
+                      .label_column = "kind",
                       .labelled = false,
                       .first_index = 1,
                       .normalization = {.scale = 1.0 / 255, .mean = {0.5, 1}, .deviation = {2}}};
@@ -20,6 +22,8 @@ TEST(Info, SurvivesAsAValue) {
   EXPECT_EQ(InfoAsValue(back), value);
   EXPECT_EQ(back.input, info.input);
   EXPECT_EQ(back.label_names, info.label_names);
+  EXPECT_EQ(back.columns, info.columns);
+  EXPECT_EQ(back.label_column, "kind");
   EXPECT_EQ(back.normalization.mean, info.normalization.mean);
   EXPECT_EQ(back.normalization.scale, info.normalization.scale);
 }

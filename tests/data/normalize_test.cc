@@ -24,7 +24,9 @@ TEST(Normalize, MeasuresByChannelBehindTheScale) {
     for (const int value : {0, 20, 7, 7}) data.bytes.push_back(static_cast<uint8_t>(value));
   const MemoryReader reader(
       {.input = {2, 1, 2}, .labelled = false, .normalization = {.scale = 0.1}}, std::move(data));
-  const Normalization measured = MeasuredNormalization(reader);
+  const auto [measured, needed] = MeasureChannels(reader);
+  EXPECT_EQ(needed.origin[0], 0);
+  EXPECT_NEAR(needed.origin[1], 0.7, 1e-6);  // perhaps rounded from others
   EXPECT_EQ(measured.scale, 0.1);
   EXPECT_THAT(measured.mean[0], DoubleEq(1));
   EXPECT_THAT(measured.deviation[0], DoubleEq(1));

@@ -6,8 +6,10 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/denormals.h"
 #include "data/reader.h"
 #include "data/support/archives.h"
+#include "data/support/binary_files.h"
 
 namespace yoke::open_test {
 
@@ -76,6 +78,47 @@ TEST_F(Open, MeasuresTheTrainingShareOnly) {
   EXPECT_NEAR(squares / 50, 1, 1e-5);
   EXPECT_EQ(Column(*data.train, 1), std::vector<float>(50, 0));  // does not vary: deviation 1
   EXPECT_EQ(data.test->Info().normalization.mean, data.train->Info().normalization.mean);
+}
+
+// Mean and standard deviation of a column as the model sees it.
+void ExpectStandard(const Reader& reader, int64_t column) {
+  double sum = 0, squares = 0;
+  for (const float x : Column(reader, column)) sum += x, squares += double{x} * x;
+  EXPECT_NEAR(sum / static_cast<double>(reader.Size()), 0, 1e-3) << column;
+  EXPECT_NEAR(squares / static_cast<double>(reader.Size()), 1, 1e-3) << column;
+}
+
+TEST_F(Open, ScalesInDoubleWhatF32CannotTellApart) {
+  std::string text;
+  for (int i = 0; i < 100; ++i)  // times in ns, ids, near 5, denormals, plain, constants
+    text += fmt::format("{},{},{:.9f},{}e-43,{},0.1,1,{}\n", 1700000000000000000 + i * 1000000,
+                        123456789 + i % 7, 5 + 1e-7 * (i % 9), i + 1, 0.5 * (i % 5), i % 2);
+  const Table section = Section(text, {{"normalize", "standard"}, {"test_share", 0.2}});
+  const uint32_t before = FlushDenormals();  // as the program does
+  const DataSets data = OpenData(section, 1);
+  ComputeAs(before);
+  for (int64_t column = 0; column < 5; ++column) ExpectStandard(*data.train, column);
+  for (int64_t column = 5; column < 7; ++column)
+    for (const float x : Column(*data.train, column)) EXPECT_NEAR(x, 0, 1e-6);
+  EXPECT_NEAR(data.train->Info().normalization.mean[1], 123456792, 1);
+  const DataInfo info = InfoFromValue(InfoAsValue(data.train->Info()));
+  EXPECT_EQ(Column(*OpenLike(section, {.like = info}), 0), Column(*data.test, 0));
+  EXPECT_EQ(Column(*OpenLike(section, {.like = info}), 4), Column(*data.test, 4));
+}
+
+TEST_F(Open, ScalesIdxNumbersInDoubleToo) {
+  std::string numbers, labels;
+  for (int i = 0; i < 40; ++i) {
+    const int number = 1000000000 + i % 4;  // i32: 64 apart in f32
+    for (int shift = 24; shift >= 0; shift -= 8) numbers += static_cast<char>(number >> shift);
+    labels += static_cast<char>(i % 2);
+  }
+  const Table section = {
+      {"format", "idx"},
+      {"train", List{folder_.Write("x", testing_support::Idx(0x0C, {40, 1}, numbers)),
+                     folder_.Write("y", testing_support::Idx(8, {40}, labels))}},
+      {"normalize", "standard"}};
+  ExpectStandard(*OpenData(section, 1).train, 0);
 }
 
 TEST_F(Open, ShiftsAndScalesAsTold) {

@@ -117,4 +117,16 @@ TEST(Source, TellsMissingFromForbidden) {
   fs::permissions(folder.path() + "/closed", fs::perms::owner_all);
 }
 
+TEST(Source, ADeviceThatNeverEndsIsRefused) {
+  const auto source = OpenStored("/dev/zero");
+  std::string error;
+  try {
+    while (!source->Next().empty()) {
+    }
+  } catch (const UserError& refused) {
+    error = refused.what();
+  }
+  EXPECT_EQ(error, "/dev/zero: more than 1 GB, and no end of it; expected a file");
+}
+
 }  // namespace yoke::source_test

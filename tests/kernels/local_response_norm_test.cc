@@ -61,4 +61,26 @@ TEST(LocalResponseNorm, BlocksAgreeWithTheReference) {
     }
 }
 
+/// A window beyond all channels costs and gives what one over all of them does.
+TEST(LocalResponseNorm, WindowsEndWithTheChannels) {
+  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
+    for (const bool reference : {false, true}) {
+      LocalResponseNormShape shape{
+          .batch = 2, .channels = 3, .pixels = 5, .layout = layout, .size = 999999, .alpha = 1e6};
+      std::vector<float> x(shape.Count());
+      Random random{4};
+      for (float& number : x) number = float(random.Uniform(-2, 2));
+      const std::vector<float> wide = Forward(shape, x, reference);
+      const std::vector<float> dx = Backward(shape, x, x, reference);
+      EXPECT_LT(MakeLocalResponseNorm(shape, {.reference = reference})->scratch_bytes(), 1 << 16);
+      shape.alpha *= 5.0 / shape.size, shape.size = 5;
+      const std::vector<float> all = Forward(shape, x, reference);
+      const std::vector<float> expected_dx = Backward(shape, x, x, reference);
+      for (size_t i = 0; i < x.size(); ++i) {
+        EXPECT_NEAR(wide[i], all[i], 1e-6);
+        EXPECT_NEAR(dx[i], expected_dx[i], 1e-6);
+      }
+    }
+}
+
 }  // namespace yoke::local_response_norm_test

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "data/classes.h"
 #include "data/memory_reader.h"
+#include "data/normalize.h"
 #include "tensor/sizes.h"
 
 namespace yoke {
@@ -158,7 +159,8 @@ class IdxLoader {
                    .outputs = static_cast<int64_t>(classes_.names().size()),
                    .label_names = classes_.names(),
                    .labelled = labelled_};
-    if (is_bytes_) loaded.info.normalization.scale = 1.0 / 255;
+    loaded.info.normalization =
+        is_bytes_ ? Normalization{.scale = 1.0 / 255} : RescaledOnly(files_.rescaling);
     return loaded;
   }
 
@@ -182,7 +184,11 @@ class IdxLoader {
     const int64_t size = SizeOf(file.kind());
     file.ReadNumbers([&](const uint8_t* bytes, int64_t count, int64_t position) {
       for (int64_t i = 0; i < count; ++i) {
-        const std::string label = fmt::format("{}", Number(file.kind(), bytes + i * size));
+        const double number = Number(file.kind(), bytes + i * size);
+        Require(std::isfinite(number),
+                "{}: the label at byte {} is {}; expected a class: a finite number", file.Name(),
+                position + i * size, number);
+        const std::string label = fmt::format("{}", number);
         const int32_t index = classes_.Index(label);
         Require(index >= 0 || files_.labels_optional,
                 "{}: the label {} at byte {} is none of the training classes: {}", file.Name(),
@@ -203,16 +209,30 @@ class IdxLoader {
             file.Name());
     file.ReadNumbers([&](const uint8_t* bytes, int64_t count, int64_t position) {
       if (is_bytes) return data.bytes.Append({bytes, static_cast<size_t>(count)});
-      for (int64_t i = 0; i < count; ++i) data.numbers.push_back(Finite(file, bytes, i, position));
+      for (int64_t i = 0; i < count; ++i)
+        data.numbers.push_back(Finite(file, bytes, i, {position, ChannelAt(data.numbers.size())}));
     });
     data.size += file.examples();
   }
 
-  static float Finite(const IdxFile& file, const uint8_t* bytes, int64_t i, int64_t position) {
+  size_t ChannelAt(int64_t place) const {
+    return static_cast<size_t>(place % shape_.Count() / (shape_.Count() / shape_[0]));
+  }
+
+  // Where a piece of numbers lies in its file, and the channel of the number.
+  struct Place {
+    int64_t position;
+    size_t channel;
+  };
+
+  float Finite(const IdxFile& file, const uint8_t* bytes, int64_t i, const Place& place) const {
     const int64_t size = SizeOf(file.kind());
-    const auto number = static_cast<float>(Number(file.kind(), bytes + i * size));
+    const double exact = Number(file.kind(), bytes + i * size);
+    const Rescaling& rescaling = files_.rescaling;
+    const float number = rescaling.Changes(place.channel) ? rescaling.Apply(exact, place.channel)
+                                                          : static_cast<float>(exact);
     Require(std::isfinite(number), "{}: the number at byte {} is {}; expected a finite one",
-            file.Name(), position + i * size, number);
+            file.Name(), place.position + i * size, number);
     return number;
   }
 

@@ -135,6 +135,7 @@ class Loader {
     for (int c = 0; c < image.channels; ++c)
       for (int64_t p = 0; p < pixels; ++p) *planes++ = image.pixels[p * image.channels + c];
     data.classes.push_back(ClassOf(file));
+    if (files_->labels_optional) data.files.push_back(file.name);  // predict names them
     paths_.push_back(file.path);
     ++data.size;
   }
@@ -159,6 +160,10 @@ class Loader {
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
                      [&](int64_t a, int64_t b) { return paths_[a] < paths_[b]; });
+    if (!data.files.empty()) {
+      const std::vector<std::string> files(data.files.begin() + first, data.files.end());
+      for (size_t i = 0; i < order.size(); ++i) data.files[first + i] = files[order[i]];
+    }
     const int64_t bytes = data.bytes.size() / data.size;
     Reorder(data.bytes.data() + first * bytes, bytes, order);
     Reorder(reinterpret_cast<uint8_t*>(data.classes.data() + first), sizeof(int32_t), order);

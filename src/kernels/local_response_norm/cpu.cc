@@ -27,7 +27,7 @@ class LocalResponseNormBlocks : public LocalResponseNormKernel {
         threads_(s_.Count() < kParallelNorm ? 1 : std::max(KernelThreads(), 1)),
         plain_(s_.layout == Layout::kPlain) {
     const int64_t width = plain_ ? kPixels : 1;
-    stride_ = RoundUp((s_.channels + s_.size) * width + loops_.lanes, loops_.lanes);
+    stride_ = RoundUp((s_.channels + s_.Window()) * width + loops_.lanes, loops_.lanes);
     lines_ = plain_ ? 1 : std::max<int64_t>(1, kNormBlock / stride_);
   }
 
@@ -64,7 +64,7 @@ class LocalResponseNormBlocks : public LocalResponseNormKernel {
 
   void Run(void (*loop)(const NormBlockCall& call), NormBlockCall call, void* scratch) const {
     call.channels = s_.channels, call.pixels = s_.pixels;
-    call.size = s_.size, call.stride = stride_;
+    call.size = s_.size, call.window = s_.Window(), call.stride = stride_;
     call.plain = plain_;
     call.alpha = s_.alpha, call.beta = s_.beta, call.k = s_.k;
     const int64_t all = plain_ ? s_.pixels : s_.batch * s_.pixels, size = plain_ ? kPixels : lines_;

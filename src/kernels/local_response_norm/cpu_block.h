@@ -25,7 +25,8 @@ struct NormBlockCall {
   NormBlock block;
   NormRows rows;
   int64_t channels = 0, pixels = 0;  ///< Channels and pixels of an image.
-  int64_t size = 0;                  ///< Channels per window.
+  int64_t size = 0;                  ///< Divides alpha.
+  int64_t window = 0;                ///< Channels per window.
   int64_t stride = 0;                ///< Stride of lines in elements.
   bool plain = false;                ///< Channels come first.
   double alpha = 0, beta = 0, k = 0;

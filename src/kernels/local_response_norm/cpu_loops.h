@@ -86,7 +86,7 @@ class NormLoops {
   }
 
   [[gnu::always_inline]] static int64_t Margin(const NormBlockCall& c) {
-    return c.size / 2 * c.block.width;
+    return c.window / 2 * c.block.width;
   }
 
   /// Calls body(offset) for each vector of each line.
@@ -114,11 +114,11 @@ class NormLoops {
   [[gnu::always_inline]] static Floats SumWindows(const NormBlockCall& c, const float* padded) {
     const int64_t width = c.block.width;
     Floats sum = Load(padded);
-    if (c.size == 5) {  // the most common size, unrolled
+    if (c.window == 5) {  // the most common size, unrolled
       sum += Load(padded + width) + Load(padded + 2 * width);
       return sum + (Load(padded + 3 * width) + Load(padded + 4 * width));
     }
-    for (int64_t j = 1; j < c.size; ++j) sum += Load(padded + j * width);
+    for (int64_t j = 1; j < c.window; ++j) sum += Load(padded + j * width);
     return sum;
   }
 

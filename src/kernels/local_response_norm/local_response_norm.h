@@ -2,6 +2,7 @@
 // neighbouring channels (Krizhevsky et al. 2012).
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,8 @@ struct LocalResponseNormShape {
   double beta = 0.75;
   double k = 1;
 
+  /// `size`, or less if so many channels do not exist: each window then has all of them.
+  int64_t Window() const { return std::min(size, 2 * channels - 1); }
   int64_t Count() const { return batch * channels * pixels; }
 };
 

@@ -42,7 +42,7 @@ class LocalResponseNorm : public Layer {
 
   Edge Output() const override { return {.shape = image_}; }
   Cost Price(int64_t batch) const override {
-    return Elementwise(batch * image_.Count(), 30 + 4 * double(shape_.size));
+    return Elementwise(batch * image_.Count(), 30 + 4 * double(shape_.Window()));
   }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     LocalResponseNormShape shape = shape_;

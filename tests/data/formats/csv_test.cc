@@ -8,6 +8,7 @@ namespace yoke::testing_support::csv_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(Csv, ReadsNumbersAndTheClassInTheLastColumn) {
   for (const char* text : {"1,2.5,7\n-3,4e1,5\n", "a,b,class\n1,2.5,7\n-3,4e1,5",
@@ -53,6 +54,134 @@ TEST(Csv, NeedsNoClassToPredict) {
   EXPECT_TRUE(LoadMemory(load).info.labelled);
   load.content["test"] = "1,2,3,7\n";
   EXPECT_THAT(LoadError(load), HasSubstr("test:1: 3 columns besides the label; expected 2"));
+}
+
+// The files of a model that was trained on columns a, b and the class c.
+LoadCase LikeNamed(const DataInfo& like, const std::string& text) {
+  return {.format = "csv", .content = {{"test", text}}, .files = {.test = {"test"}, .like = &like}};
+}
+
+const DataInfo kNamed{.input = {2},
+                      .outputs = 2,
+                      .label_names = {"5", "7"},
+                      .columns = {"a", "b"},
+                      .label_column = "c"};
+
+TEST(Csv, MatchesColumnsByNameInAnyOrder) {
+  const LoadedData trained = LoadMemory(TrainCase("csv", "a,b,c\n1,2,7\n3,4,5\n"));
+  EXPECT_THAT(trained.info.columns, ElementsAre("a", "b"));
+  EXPECT_EQ(trained.info.label_column, "c");
+  EXPECT_THAT(trained.notes, IsEmpty());
+  const LoadedData data = LoadMemory(LikeNamed(kNamed, "b,c,a\n2,7,1\n4,5,3\n"));
+  EXPECT_THAT(data.test.numbers.span(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(data.test.classes.span(), ElementsAre(1, 0));
+  EXPECT_THAT(data.info.columns, ElementsAre("a", "b"));
+  EXPECT_THAT(data.notes, IsEmpty());
+}
+
+TEST(Csv, MatchesEveryFileOfAJobWithTheFirst) {
+  const LoadedData data =
+      LoadMemory({.format = "csv",
+                  .content = {{"one", "a,b,c\n1,2,7\n"},
+                              {"two", "c,b,a\n5,4,3\n"},
+                              {"three", "5,6,7\n"},
+                              {"test", "b,a,more,c\n8,7,0,5\n"}},
+                  .files = {.train = {"one", "two", "three"}, .test = {"test"}}});
+  EXPECT_THAT(data.train.numbers.span(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(data.test.numbers.span(), ElementsAre(7, 8));
+  EXPECT_THAT(data.notes,
+              ElementsAre(HasSubstr("three: no header"),
+                          "test: left out columns that the training data lack: 'more'"));
+}
+
+TEST(Csv, LeavesColumnsOutThatTheTrainingDataLack) {
+  LoadCase load = LikeNamed(kNamed, "id,a,b\n100,1,2\n");
+  load.files.labels_optional = true;
+  const LoadedData data = LoadMemory(load);
+  EXPECT_FALSE(data.info.labelled);
+  EXPECT_THAT(data.test.numbers.span(), ElementsAre(1, 2));
+  EXPECT_THAT(data.notes, ElementsAre(HasSubstr("lack: 'id'")));
+  load.content["test"] = "id,a,b,c\nx,1,2,7\n";  // a text is no harm where nobody reads it
+  EXPECT_TRUE(LoadMemory(load).info.labelled);
+}
+
+TEST(Csv, NamesTheColumnThatIsMissing) {
+  EXPECT_THAT(LoadError(LikeNamed(kNamed, "a,d,c\n1,2,7\n")),
+              HasSubstr("test:1: no column is named 'b'"));
+  EXPECT_THAT(LoadError(LikeNamed(kNamed, "a,b,d\n1,2,7\n")),
+              HasSubstr("test:1: no column is named 'c', as the class"));
+  EXPECT_THAT(LoadError(LikeNamed(kNamed, "a,b,c\n1,x,7\n")),
+              HasSubstr("test:2: column 1 ('b'): expected a finite number, got 'x'"));
+}
+
+TEST(Csv, SaysThatItMatchesByPlace) {
+  EXPECT_THAT(LoadMemory(LikeNamed(kNamed, "1,2,7\n")).notes,
+              ElementsAre(HasSubstr("test: no header")));
+  EXPECT_THAT(LoadError(LikeNamed(kNamed, "0,1,2,7\n")),
+              HasSubstr("test:1: 3 columns besides the label; expected 2"));
+  const DataInfo unnamed{.input = {2}, .outputs = 2, .label_names = {"5", "7"}};
+  const LoadedData data = LoadMemory(LikeNamed(unnamed, "x,y,z\n1,2,7\n"));
+  EXPECT_THAT(data.test.numbers.span(), ElementsAre(1, 2));
+  EXPECT_THAT(data.notes, ElementsAre(HasSubstr("its header is not compared")));
+}
+
+TEST(Csv, KeepsTheOrderOfColumnsOfOneName) {
+  const LoadedData data =
+      LoadMemory({.format = "csv",
+                  .content = {{"train", "a,a,c\n1,2,7\n"}, {"test", "c,a,a\n7,1,2\n"}},
+                  .files = {.train = {"train"}, .test = {"test"}}});
+  EXPECT_THAT(data.test.numbers.span(), ElementsAre(1, 2));
+}
+
+TEST(Csv, ReadsAHeaderOfNumbers) {
+  for (const char* header : {"0,1,target", "1,2,target", "0,1,2"}) {
+    LoadCase load = TrainCase("csv", std::string(header) + "\n5,2,a\n6,3,b\n7,4,a\n");
+    const LoadedData data = LoadMemory(load);
+    EXPECT_EQ(data.train.size, 3) << header;
+    EXPECT_THAT(data.info.label_names, ElementsAre("a", "b"));
+    EXPECT_THAT(data.notes, ElementsAre(HasSubstr("train: the first line counts its columns")));
+    load.options = {{"header", "no"}};
+    EXPECT_EQ(LoadMemory(load).train.size, 4);
+  }
+  const LoadedData index = LoadMemory(TrainCase("csv", ",0,1,target\n0,5,2,a\n1,6,3,a\n"));
+  EXPECT_EQ(index.train.size, 2);
+}
+
+TEST(Csv, KeepsAnExampleThatCounts) {
+  for (const char* text : {"0,1,a\n5,2,a\n6,3,b\n",   // its class is seen again
+                           "0,2,c\n5,2,a\n6,3,b\n",   // its numbers do not count up
+                           "0,1,9\n5,2,1\n6,3,2\n"})  // its class is a number that does not
+    EXPECT_EQ(LoadMemory(TrainCase("csv", text)).train.size, 3) << text;
+  EXPECT_EQ(LoadMemory(TrainCase("csv", "0,1,a\n5,2,b\n6,3,c\n")).train.size, 3);  // as are all
+  EXPECT_EQ(LoadMemory(TrainCase("csv", "1,5\n0,4\n0,4\n")).train.size, 3);
+  EXPECT_EQ(LoadMemory(TrainCase("csv", "0,1,a\n")).train.size, 1);  // nothing else is there
+}
+
+TEST(Csv, MatchesAHeaderOfNumbersByName) {
+  const DataInfo like{.input = {2},
+                      .outputs = 2,
+                      .label_names = {"a", "b"},
+                      .columns = {"0", "1"},
+                      .label_column = "target"};
+  LoadCase load = LikeNamed(like, "target,1,0\na,2,5\n");
+  EXPECT_THAT(LoadMemory(load).test.numbers.span(), ElementsAre(5, 2));
+  load.content["test"] = "1,0,a\n";  // the same numbers as an example
+  EXPECT_THAT(LoadMemory(load).test.numbers.span(), ElementsAre(1, 0));
+}
+
+TEST(Csv, AdvisesWhereAHeaderHoldsANumber) {
+  EXPECT_THAT(LoadError(TrainCase("csv", "id,2020,c\n1,2,a\n3,4,b\n")),
+              HasSubstr("train:1: column 0: expected a finite number, got 'id'; data.header = "));
+}
+
+TEST(Csv, RefusesClassesThatAreNotFinite) {
+  for (const char* label : {"nan", "NaN", "inf", "-Infinity", "1e999"})
+    EXPECT_THAT(
+        LoadError(TrainCase("csv", fmt::format("a,c\n1,x\n2,{}\n", label))),
+        HasSubstr(fmt::format("train:3: expected a class in column 1 ('c'), got '{}'", label)));
+  LoadCase load = LikeNamed(kNamed, "a,b,c\n1,2,nan\n");
+  load.files.labels_optional = true;
+  EXPECT_FALSE(LoadMemory(load).info.labelled);
 }
 
 }  // namespace yoke::testing_support::csv_test

@@ -54,6 +54,14 @@ TEST(Idx, ReadsOtherTypes) {
   EXPECT_THAT(LoadMemory(load).train.numbers.span(), ElementsAre(-3));
 }
 
+TEST(Idx, RefusesLabelsThatAreNotFinite) {
+  LoadCase load = Images();
+  for (const char* label : {"\x7f\xc0\0\0", "\x7f\x80\0\0"}) {
+    load.content["labels"] = Idx(0x0D, {3}, {std::string(8, '\0') + std::string(label, 4)});
+    EXPECT_THAT(LoadError(load), HasSubstr("labels: the label at byte 16 is "));
+  }
+}
+
 TEST(Idx, RefusesWhatDoesNotFitTogether) {
   LoadCase load = Images();
   load.content["labels"] = Idx(8, {2}, Pixels(2, 5));
