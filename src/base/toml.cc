@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "base/check.h"
 #include "base/utf8.h"
@@ -106,13 +105,19 @@ Value ParseToml(std::string_view text, const std::string& name) {
 Value ReadToml(const std::string& path) {
   errno = 0;
   std::ifstream file(path);
-  std::ostringstream text;
-  if (file.peek() != EOF)
-    text << file.rdbuf();  // peeking fails on a directory, where opening does not
+  constexpr size_t kMost = size_t{1} << 26;  // a device such as /dev/zero has no end
+  std::string text;
+  std::string piece(1 << 16, '\0');
+  while (file && text.size() <= kMost) {
+    file.read(piece.data(), std::ssize(piece));
+    text.append(piece, 0, static_cast<size_t>(file.gcount()));
+  }
   Require(errno == 0 && file.is_open(), "cannot read {}: {}", path, std::strerror(errno));
-  const std::string_view encoding = WideEncoding(text.view());
+  Require(text.size() <= kMost, "{} has more than {} MB; expected a TOML file of a few lines", path,
+          kMost >> 20);
+  const std::string_view encoding = WideEncoding(text);
   Require(encoding.empty(), "{}: the file is {} text; expected UTF-8", path, encoding);
-  return ParseToml(text.str(), path);
+  return ParseToml(text, path);
 }
 
 }  // namespace yoke

@@ -44,8 +44,6 @@ Metadata MetadataOf(const DataInfo& data) {
   if (!by.deviation.empty()) metadata.emplace_back("input_deviation", ListText(by.deviation));
   if (!data.label_names.empty())
     metadata.emplace_back("classes", nlohmann::json(data.label_names).dump());
-  metadata.emplace_back("scores", data.multi_label ? "one a label; sigmoid gives probabilities"
-                                                   : "one a class; softmax gives probabilities");
   return metadata;
 }
 
