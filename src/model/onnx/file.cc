@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kFirstOpset = 7;  // the first with today's broadcasting
+constexpr int64_t kFirstOpset = 6;
 
 /// Converts an IEEE half to a float.
 float FloatOfHalf(uint16_t bits) {

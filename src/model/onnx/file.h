@@ -48,7 +48,7 @@ bool IsFloat(int64_t type);
 
 class OnnxFile {
  public:
-  /// Throws UserError unless the bytes are a model of opset 7 or later.
+  /// Throws UserError unless the bytes are a model of opset 6 or later.
   OnnxFile(std::string_view bytes, std::string name, std::string folder);
 
   const std::string& name() const { return name_; }

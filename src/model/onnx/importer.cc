@@ -27,6 +27,8 @@ Operator FindOperator(const Node& node) {
   const std::string& domain = node.proto().domain();
   node.Need(domain.empty() || domain == "ai.onnx",
             "operators of the domain '{}' are unknown; expected those of ONNX itself", domain);
+  node.Need(node.Int("broadcast", 0) == 0 || !node.Find("axis"),
+            "it broadcasts along an axis in the form of opset 6; expected opset 7 or later");
   const auto found = AllOperators().find(node.type());
   if (found != AllOperators().end()) return found->second;
   std::vector<std::string> known;
@@ -144,6 +146,7 @@ bool Importer::IsGiven(const onnx::NodeProto& node) const {
 
 void Importer::AddPattern(const Node& node, const Pattern& pattern) {
   const Datum& input = Of(node, pattern.input);
+  node.Need(!input.layer.empty(), "its input '{}' is constant", pattern.input);
   if (pattern.axes) CheckPoolAxes(*this, node, pattern);
   AddLayer(node, {.type = pattern.type,
                   .options = pattern.options,

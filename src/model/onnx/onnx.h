@@ -35,7 +35,7 @@ struct OnnxStart {
   std::optional<Table> hashed = {};  ///< Options of lsh_linear, which becomes the output layer.
 };
 
-/// Reads a file (opset 7 or later; one input, one output, batch axis first) and its external data
+/// Reads a file (opset 6 or later; one input, one output, batch axis first) and its external data
 /// files. Throws UserError with file, node and what was expected.
 OnnxModel ReadOnnx(const std::string& path);
 /// The same for the data of a task: with sparse data the first linear layer becomes sparse, and
