@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../model"))
-from onnx_support import np, onnx, onnxruntime  # noqa: E402
+from onnx_support import np, onnx, onnxruntime, relative_error, runtime_scores, yoke_scores  # noqa: E402
 
 from program import TINY, ProgramTest  # noqa: E402
 
@@ -144,6 +144,36 @@ class OnnxTest(ProgramTest):
         again = self.good("train", "file.toml", "--run", "h", "--set", "model.output=lsh", "--set", "model.lsh={tables = 8}")
         self.assertNotIn("hashes it again", again.out)
         self.assertIn("lsh_linear", self.good("info", "h").out)
+
+    def test_pools_that_round_up_are_what_they_were(self):
+        """Also where a last window would start past the image, which yoke leaves out."""
+        self.write("file.toml", FROM_FILE)
+        images = np.random.default_rng(1).random((4, 1, 28, 28), np.float32)
+        for kind, settings in (("max_pool", "kernel = 3\nstride = 5"), ("average_pool", "kernel = [3, 2]\nstride = [2, 3]\npadding = 1"),
+                               ("max_pool", "kernel = [2, 3]\nstride = [3, 2]\npadding = 1"),
+                               ("average_pool", "kernel = [2, 3]\nstride = [2, 2]\npadding = [1, 1]"),
+                               ("average_pool", "kernel = [2, 3]\nstride = [2, 2]\npadding = [1, 1]\ncount_padding = false")):
+            with self.subTest(settings):
+                layers = f'[[model.layer]]\ntype = "{kind}"\nceil_mode = true\n{settings}\n[[model.layer]]\ntype = "linear"\noutputs = 10'
+                self.write("pool.toml", TINY.replace('name = "mlp"\nwidths = [16]', layers))
+                name = f"r{abs(hash((kind, settings)))}"
+                end = self.good("train", "pool.toml", "--run", name, "--json").events()[-1]
+                self.good("export", name, "m.onnx")
+                model = onnx.load(self.path("m.onnx"))
+                onnx.checker.check_model(model, full_check=True)
+                (found,) = yoke_scores([(self.path("m.onnx"), images, None)], self.path(""))
+                self.assertLess(relative_error(found, runtime_scores(model, images)), 1e-5)
+                self.good("train", "file.toml", "--run", name + "f", "--quiet")
+                (event,) = self.good("eval", name + "f", "--json").events()
+                self.assertAlmostEqual(event["metrics"]["loss"], end["test"]["loss"], places=5)
+
+    def test_a_pool_without_a_form_in_onnx_is_refused(self):
+        layers = '[[model.layer]]\ntype = "average_pool"\nceil_mode = true\nkernel = 2\nstride = [9, 5]\n[[model.layer]]\ntype = "linear"\noutputs = 10'
+        self.write("pool.toml", TINY.replace('name = "mlp"\nwidths = [16]', layers))
+        self.good("train", "pool.toml", "--run", "r", "--quiet")
+        result = self.yoke("export", "r", "m.onnx")
+        self.assertEqual((result.code, result.error.count("\n")), (2, 1), result.error)
+        self.assertIn("layer 'average_pool1' leaves out its last window", result.error)
 
     def test_info_describes_a_file(self):
         self.exported()

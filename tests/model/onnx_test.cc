@@ -159,6 +159,16 @@ TEST(Onnx, TheLossTravelsInTheMetadata) {
               HasSubstr("one a class; sigmoid gives probabilities"));
 }
 
+/// A file ends in a softmax, which only the loss can keep for sets of labels too.
+TEST(Onnx, ASoftmaxAtTheEndStaysTheLossOfLabelSets) {
+  const ModelTask sets = {.input = {.shape = {6}}, .outputs = 3, .multi_label = true};
+  const std::string bytes = Replaced(
+      Written({Layer("linear", {{"outputs", 3}}), Layer("sigmoid")}, kRow), "Sigmoid", "Softmax");
+  const std::string foreign = Replaced(bytes, "softmax_cross_entropy", "softmax_cross_entropi");
+  EXPECT_THAT(TypesFor(foreign, sets), testing::ElementsAre("linear", "softmax_cross_entropy"));
+  EXPECT_THAT(TypesFor(foreign, kRow), testing::ElementsAre("linear"));
+}
+
 TEST(Onnx, TheHashedLayerIsRememberedAndCanBeHadAgain) {
   const List hashed = {Layer("linear", {{"outputs", 4}}), Layer("lsh_linear", {{"outputs", 3}})};
   const std::string bytes = Written(hashed, kRow);

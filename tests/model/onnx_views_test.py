@@ -184,9 +184,14 @@ class Walk:
     def pool(self):
         if len(self.dims) != 3 or min(self.dims[1:]) < 2:
             return
-        kernel, stride = [self.random.randint(1, 2) for _ in range(2)], [self.random.randint(1, 2) for _ in range(2)]
-        self.settle(self.node(self.random.choice(["MaxPool", "AveragePool"]), [self.name], kernel_shape=kernel, strides=stride),
-                    (self.dims[0], *((d - k) // s + 1 for d, k, s in zip(self.dims[1:], kernel, stride))))
+        kernel, stride = [self.random.randint(1, 2) for _ in range(2)], [self.random.randint(1, 3) for _ in range(2)]
+        up, dims = self.opset >= 10 and self.random.random() < 0.5, [self.dims[0]]
+        for d, k, s in zip(self.dims[1:], kernel, stride):
+            dims.append((d - k + (s - 1 if up else 0)) // s + 1)
+            if (dims[-1] - 1) * s >= d:  # what a last window is that starts past the image, ONNX leaves open
+                return
+        self.settle(self.node(self.random.choice(["MaxPool", "AveragePool"]), [self.name], kernel_shape=kernel, strides=stride,
+                              **({"ceil_mode": 1} if up else {})), dims)
 
     def mean(self):
         if len(self.dims) == 3:
@@ -269,6 +274,84 @@ class Walk:
         graph = helper.make_graph(self.nodes, "walk", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, *self.input])],
                                   [helper.make_tensor_value_info(self.name, TensorProto.FLOAT, None)], self.tensors)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
+
+
+def graph_of(shape, nodes, tensors=(), opset=17, outputs=("y",)):
+    result = helper.make_graph([helper.make_node(kind, inputs.split(","), made.split(","), **attributes)
+                                for kind, inputs, made, attributes in nodes], "case",
+                               [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", *shape])],
+                               [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+                               [numpy_helper.from_array(np.asarray(value), name) for name, value in tensors])
+    return helper.make_model(result, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+class KnownCasesTest(unittest.TestCase):
+    """What was silently another network, or was refused for the wrong reason."""
+
+    def found(self, model, shape):
+        examples = np.random.default_rng(1).standard_normal((BATCH, *shape)).astype(np.float32)
+        with tempfile.TemporaryDirectory() as folder:
+            onnx.save(model, folder + "/m.onnx")
+            return yoke_scores([(folder + "/m.onnx", examples, None)], folder)[0], examples
+
+    def same(self, model, shape):
+        scores, examples = self.found(model, shape)
+        self.assertNotIsInstance(scores, Refused, scores)
+        self.assertLess(relative_error(scores, runtime_scores(model, examples)), 1e-4)
+
+    def refused(self, model, shape, *parts):
+        scores, _ = self.found(model, shape)
+        self.assertIsInstance(scores, Refused)
+        for part in parts:
+            self.assertIn(part, str(scores))
+
+    def test_a_gate_over_half_of_a_view(self):
+        nodes = [("Reshape", "x,s", "v", {}), ("Tanh", "v", "t", {}), ("Split", "t", "a,b", {"axis": -1}), ("Sigmoid", "b", "g", {}),
+                 ("Mul", "a,g", "m", {}), ("Flatten", "m", "y", {})]
+        self.refused(graph_of((24,), nodes, [("s", np.int64([-1, 2, 12]))]), (24,), "neither a row nor an image")
+
+    def test_a_folded_image(self):
+        weight = np.ones((2, 2, 1, 1), np.float32)
+        nodes = [("Reshape", "x,s", "v", {}), ("Conv", "v,w", "c", {}), ("Flatten", "c", "y", {})]
+        self.refused(graph_of((2, 2, 6), nodes, [("s", np.int64([-1, 2, 3, 4])), ("w", weight)]), (2, 2, 6),
+                     "its input is 2x3x4 for an example, a view of 2x2x6")
+
+    def test_sums_that_stretch(self):
+        for kind in ("Add", "Sum"):
+            nodes = [("Reshape", "x,a", "v", {}), ("Reshape", "x,b", "w", {}), (kind, "v,w", "s", {}), ("Flatten", "s", "y", {})]
+            self.refused(graph_of((4,), nodes, [("a", np.int64([-1, 4, 1])), ("b", np.int64([-1, 1, 4]))]), (4,),
+                         "different shapes (4x1 and 1x4 for an example)")
+
+    def test_constants_that_stretch(self):
+        nodes = [("Sum", "a,b", "s", {}), ("Reshape", "s,t", "c", {}), ("Gemm", "x,w,c", "y", {})]
+        self.same(graph_of((4,), nodes, [("a", np.float32([[1], [2]])), ("b", np.float32([[1, 2, 3]])), ("t", np.int64([6])),
+                                         ("w", np.ones((4, 6), np.float32))]), (4,))
+
+    def test_half_of_the_batch(self):
+        nodes = [("Shape", "x", "s", {}), ("Div", "s,two", "h", {}), ("Reshape", "x,h", "v", {}), ("Flatten", "v", "y", {})]
+        self.refused(graph_of((4, 6), nodes, [("two", np.int64([2]))]), (4, 6), "does not keep the batch axis")
+
+    def test_operators_of_old_opsets(self):
+        draw = np.random.default_rng(2).standard_normal
+        nodes = [("Conv", "x,w", "c", {"auto_pad": "SAME_UPPER"}), ("Add", "c,b", "d", {}), ("Clip", "d", "e", {"max": 2.0}),
+                 ("Pad", "e", "f", {"pads": [0, 0, 1, 0, 0, 0, 0, 1]}), ("Split", "f", "g,h", {"axis": 1, "split": [1, 3]}),
+                 ("Slice", "h", "i", {"axes": [1], "starts": [1], "ends": [3]}), ("Dropout", "i", "j", {"ratio": 0.5}),
+                 ("Reshape", "j,s", "y", {})]
+        for opset in (7, 8, 9):
+            self.same(graph_of((2, 5, 5), nodes, [("w", draw((4, 2, 3, 3)).astype(np.float32)), ("b", draw((4, 1, 1)).astype(np.float32)),
+                                                  ("s", np.int64([-1, 72]))], opset), (2, 5, 5))
+
+    def test_a_part_of_a_split_that_leads_nowhere(self):
+        nodes = [("Split", "x", "a,b", {"axis": 1}), ("Erf", "a", "dead", {}), ("Relu", "b", "y", {})]
+        self.same(graph_of((6,), nodes), (6,))
+
+    def test_the_unknown_operator_comes_first(self):
+        weights = [(name, np.ones(shape, np.float32)) for name, shape in (("w", (1, 16, 3)), ("r", (1, 16, 4)), ("k", (2, 2, 2, 2)))]
+        nodes = [("Transpose", "x", "t", {"perm": [1, 0, 2]}), ("LSTM", "t,w,r", "l", {"hidden_size": 4}), ("Flatten", "l", "y", {})]
+        self.refused(graph_of((5, 3), nodes, weights), (5, 3), "unknown operator 'LSTM'")
+        nodes = [("MaxPool", "x", "p", {"kernel_shape": [2, 2], "strides": [2, 2]}),
+                 ("ConvTranspose", "p,k", "u", {"strides": [2, 2]}), ("Concat", "x,u", "y", {"axis": 1})]
+        self.refused(graph_of((2, 4, 4), nodes, weights), (2, 4, 4), "unknown operator 'ConvTranspose'")
 
 
 class ViewsTest(unittest.TestCase):
