@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The operators read the forms of all opsets from this one on. (The ONNX library's own converter,
+/// 1.12 of Debian 12, fails where an optional attribute such as Pad's value is omitted.)
 constexpr int64_t kFirstOpset = 6;
 
 /// Converts an IEEE half to a float.
