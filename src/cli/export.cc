@@ -44,8 +44,6 @@ Metadata MetadataOf(const DataInfo& data) {
   if (!by.deviation.empty()) metadata.emplace_back("input_deviation", ListText(by.deviation));
   if (!data.label_names.empty())
     metadata.emplace_back("classes", nlohmann::json(data.label_names).dump());
-  metadata.emplace_back("scores", data.multi_label ? "one a label; sigmoid gives probabilities"
-                                                   : "one a class; softmax gives probabilities");
   return metadata;
 }
 
@@ -96,7 +94,7 @@ CommandEntry export_command() {
           "The file takes the model's input after reading the data (for example image bytes as "
           "value/255), "
           "a batch of any size, and gives the scores below the loss. Its metadata has the classes "
-          "and describes how values become input.\n\n"
+          "and the loss, and describes how values become input.\n\n"
           "Examples:\n"
           "  yoke export runs/lenet/last lenet.onnx\n"
           "  yoke export runs/lenet/best lenet.onnx --json",

@@ -152,12 +152,18 @@ List ModelLayers(const Value& model_section, const ModelTask& task);
 std::vector<std::string> LayerNames(const List& layers);
 /// The option `algorithm` of a layer's table, or null if its type has none.
 const OptionSpec* AlgorithmOption(const Value& layer);
-/// Builds the graph of these layers.
+/// Throws UserError if a graph has no parameters: nothing in it can be trained.
+void RequireParameters(const Graph& graph);
+/// Builds the graph of these layers. Throws UserError if it has no parameters.
 Graph BuildModel(const Value& model_section, const ModelTask& task);
 
 /// Copies an ONNX file's weights to `values`, which has this `layout`. Does nothing if the model is
 /// not from an ONNX file or `initialize` is set.
 void CopyFileWeights(const Value& model_section, const ModelTask& task, const ParamLayout& layout,
                      float* values);
+/// The options of `[model]` that only an ONNX file has.
+const std::vector<OptionSpec>& file_model_options();
+/// What may be better about training from a `file`, as a sentence; "" if nothing is.
+std::string FileAdvice(const Value& model_section);
 
 }  // namespace yoke

@@ -28,9 +28,20 @@ List FromZoo(const Value& section, const std::string& name, const ModelTask& tas
 /// The options of [model] with an ONNX file.
 Options FileOptions(Value section) {
   section.Erase("algorithms");
-  return {"model", section,
-          std::vector<OptionSpec>{{.name = "file", .type = OptionType::kPath},
-                                  {.name = "initialize", .type = OptionType::kBool}}};
+  std::vector<OptionSpec> keys = file_model_options();
+  keys.insert(keys.end(), {{.name = "file", .type = OptionType::kPath},
+                           {.name = "initialize", .type = OptionType::kBool}});
+  return {"model", section, keys};
+}
+
+OnnxModel ReadFile(const Options& options, const ModelTask& task) {
+  const bool hashed = options.String("output") == "lsh";
+  Require(hashed || !options.Has("lsh"),
+          "{} sets the hashed output layer, but output is \"dense\": expected output = \"lsh\"",
+          options.Where("lsh"));
+  OnnxStart start;
+  if (hashed) start.hashed = options.Has("lsh") ? *options.Raw("lsh").AsTable() : Table{};
+  return ReadOnnxFor(options.String("file"), task, start);
 }
 
 /// Sets the algorithm of each convolution that `algorithms` names, checked like the layer's own
@@ -61,7 +72,7 @@ List LayersOf(const Value& section, const ModelTask& task) {
           "model: give the name of a model, an ONNX file, or [[model.layer]] tables");
   Require(int{name != nullptr} + int{tables != nullptr} + int{file != nullptr} == 1,
           "model: give either a name, a file or [[model.layer]] tables, not several");
-  if (file) return ReadOnnxFor(FileOptions(section).String("file"), task).layers;
+  if (file) return ReadFile(FileOptions(section), task).layers;
   if (tables) return FromLayers(section, *tables);
   Require(name->AsString(), "{}: model.name must be a string in quotes", name->place());
   return FromZoo(section, *name->AsString(), task);
@@ -113,7 +124,14 @@ const OptionSpec* AlgorithmOption(const Value& layer) {
 }
 
 Graph BuildModel(const Value& model_section, const ModelTask& task) {
-  return Graph(ModelLayers(model_section, task), task);
+  Graph graph(ModelLayers(model_section, task), task);
+  RequireParameters(graph);
+  return graph;
+}
+
+void RequireParameters(const Graph& graph) {
+  Require(graph.layout().Parameters() > 0,
+          "the model has no parameters: nothing in it can be trained");
 }
 
 void CopyFileWeights(const Value& model_section, const ModelTask& task, const ParamLayout& layout,
@@ -122,7 +140,31 @@ void CopyFileWeights(const Value& model_section, const ModelTask& task, const Pa
   const Options options = FileOptions(model_section);
   if (options.Has("initialize") && options.Bool("initialize")) return;
   const std::string& file = options.String("file");
-  CopyWeights(ReadOnnxFor(file, task), file, layout, values);
+  CopyWeights(ReadFile(options, task), file, layout, values);
+}
+
+std::string FileAdvice(const Value& model_section) {
+  if (!model_section.Find("file")) return "";
+  const Options options = FileOptions(model_section);
+  if (options.String("output") == "lsh" || !ReadOnnx(options.String("file")).hashed) return "";
+  return fmt::format(
+      "{} was trained with the hashed layer as output; it is dense now, which is slower with many "
+      "labels: model.output = \"lsh\" hashes it again",
+      options.String("file"));
+}
+
+const std::vector<OptionSpec>& file_model_options() {
+  static const std::vector<OptionSpec> options = {
+      {.name = "output",
+       .type = OptionType::kString,
+       .fallback = "dense",
+       .help = "The output layer of the file: as it is, or the hashed lsh_linear, which computes "
+               "only a few of the outputs in each step.",
+       .choices = {"dense", "lsh"}},
+      {.name = "lsh",
+       .type = OptionType::kTable,
+       .help = "Options of the layer lsh_linear, for output = \"lsh\"."}};
+  return options;
 }
 
 }  // namespace yoke

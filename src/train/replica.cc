@@ -91,6 +91,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       gradients_(graph_.layout(), values_device_),
       rule_(RuleOf(job)),
       state_(graph_.layout(), *rule_, values_device_) {
+  RequireParameters(graph_);
   CheckPrecision(job);
   Initialize(params_, job.seed(), KernelThreads());
   HostCopies copies;

@@ -27,6 +27,9 @@ int64_t DataBytes(const Value& data) {
 }  // namespace
 
 void Lead(const Job& job, const RunRequest& request, RunContext& context) {
+  if (!request.resume)
+    if (std::string advice = FileAdvice(job.model()); !advice.empty())
+      context.messages.push_back(std::move(advice));
   if (context.run) {  // it was opened before its job was decided
     context.run->WriteJob(job);
     context.folder = std::filesystem::absolute(context.run->path());

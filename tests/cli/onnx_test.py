@@ -2,15 +2,35 @@
 import json
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../model"))
-from onnx_support import np, onnx, onnxruntime  # noqa: E402
+from onnx_support import np, onnx, onnxruntime, relative_error, runtime_scores, yoke_scores  # noqa: E402
 
 from program import TINY, ProgramTest  # noqa: E402
 
 FROM_FILE = TINY.replace('name = "mlp"\nwidths = [16]', 'file = "m.onnx"').replace("epochs = 2", "epochs = 1") \
     .replace("learning_rate = 0.02", "learning_rate = 1e-9")
+
+
+XMC = """[data]
+format = "synthetic-xmc"
+features = 500
+labels = 300
+train_size = 400
+test_size = 100
+[model]
+name = "xmc"
+hidden = 16
+output = "lsh"
+loss = "softmax"
+[train]
+epochs = 1
+batch = 32
+rule = "adam"
+learning_rate = 1e-3
+"""
 
 
 class OnnxTest(ProgramTest):
@@ -50,6 +70,110 @@ class OnnxTest(ProgramTest):
         self.assertEqual(json.loads(metadata["classes"]), [str(i) for i in range(10)])
         shape = onnxruntime.InferenceSession(self.path("m.onnx")).run(None, {"input": np.zeros([3, 1, 28, 28], np.float32)})[0].shape
         self.assertEqual(shape, (3, 10))
+
+    def exported_with_data_beside(self):
+        """The file with its weights in m.data; a function that changes where they lie, and loads the result."""
+        self.exported()
+        onnx.save(onnx.load(self.path("m.onnx")), self.path("e.onnx"), save_as_external_data=True, location="m.data", size_threshold=0)
+
+        def refused(part, **changes):
+            model = onnx.load(self.path("e.onnx"), load_external_data=False)
+            for entry in model.graph.initializer[0].external_data:
+                entry.value = changes.get(entry.key, entry.value)
+            with open(self.path("changed.onnx"), "wb") as out:
+                out.write(model.SerializeToString())
+            result = self.yoke("info", "changed.onnx")
+            self.assertEqual((result.code, result.error.count("\n")), (2, 1), result.error)
+            self.assertIn(part, result.error)
+        return refused
+
+    def test_external_data_stay_in_the_folder_and_in_the_file(self):
+        refused = self.exported_with_data_beside()
+        self.good("info", "e.onnx")
+        refused("expected the name of a file beside it", location="../m.data")
+        refused("expected the name of a file beside it", location="m.data\0.txt")
+        refused("has a length of 999999999", length="999999999")
+        refused("has a length of 4", length="4")
+        refused("ends at byte", offset="99999999")
+        with tempfile.TemporaryDirectory() as elsewhere:
+            os.rename(self.path("m.data"), elsewhere + "/m.data")
+            os.symlink(elsewhere + "/m.data", self.path("m.data"))
+            refused("a link to another folder")
+            os.unlink(self.path("m.data"))
+            os.symlink(elsewhere, self.path("inner"))
+            refused("a link to another folder", location="inner/m.data")
+
+    def test_what_has_no_end_is_refused(self):
+        os.symlink("/dev/zero", self.path("z.onnx"))
+        with open(self.path("large.onnx"), "wb") as out:
+            out.truncate(1 << 40)
+        for words, part in ((("info", "z.onnx"), "is not a regular file"), (("info", "large.onnx"), "less than 2 GB"),
+                            (("info", "/dev/zero"), "has more than"), (("train", "/dev/zero"), "has more than")):
+            with self.subTest(words):
+                result = self.yoke(*words)
+                self.assertEqual((result.code, result.error.count("\n")), (2, 1), result.error)
+                self.assertIn(part, result.error)
+
+    def test_a_model_without_parameters_is_refused(self):
+        """A pool that gives ten numbers, as a file and as a layer."""
+        node = onnx.helper.make_node
+        graph = onnx.helper.make_graph([node("MaxPool", ["x"], ["p"], kernel_shape=[10, 10], strides=[5, 18], pads=[1, 0, 1, 0]),
+                                        node("Flatten", ["p"], ["y"])], "pool",
+                                       [onnx.helper.make_tensor_value_info("x", 1, ["N", 1, 28, 28])],
+                                       [onnx.helper.make_tensor_value_info("y", 1, ["N", 10])])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), self.path("m.onnx"))
+        self.write("file.toml", FROM_FILE)
+        self.write("layers.toml", TINY.replace('name = "mlp"\nwidths = [16]', '[[model.layer]]\ntype = "max_pool"\nkernel = 10\n'
+                                               'stride = [5, 18]\npadding = [1, 0]\n[[model.layer]]\ntype = "flatten"'))
+        for name in ("file.toml", "layers.toml"):
+            result = self.yoke("train", name)
+            self.assertEqual((result.code, result.error.count("\n")), (2, 1), result.error)
+            self.assertIn("the model has no parameters", result.error)
+
+    def test_a_softmax_xmc_model_goes_on_as_one(self):
+        self.write("xmc.toml", XMC)
+        end = self.good("train", "xmc.toml", "--run", "r", "--json").events()[-1]
+        self.good("export", "r/last", "m.onnx")
+        metadata = {entry.key: entry.value for entry in onnx.load(self.path("m.onnx")).metadata_props}
+        self.assertEqual(metadata["scores"], "one a label; softmax gives probabilities")
+        model = XMC[:XMC.index("name")] + 'file = "m.onnx"\n' + XMC[XMC.index("[train]"):]
+        self.write("file.toml", model.replace("1e-3", "1e-9"))
+        first = self.good("train", "file.toml", "--run", "f")
+        self.assertIn('model.output = "lsh"', first.out)
+        self.assertAlmostEqual(self.good("eval", "f", "--json").events()[-1]["metrics"]["loss"], end["test"]["loss"], places=3)
+        again = self.good("train", "file.toml", "--run", "h", "--set", "model.output=lsh", "--set", "model.lsh={tables = 8}")
+        self.assertNotIn("hashes it again", again.out)
+        self.assertIn("lsh_linear", self.good("info", "h").out)
+
+    def test_pools_that_round_up_are_what_they_were(self):
+        """Also where a last window would start past the image, which yoke leaves out."""
+        self.write("file.toml", FROM_FILE)
+        images = np.random.default_rng(1).random((4, 1, 28, 28), np.float32)
+        for kind, settings in (("max_pool", "kernel = 3\nstride = 5"), ("average_pool", "kernel = [3, 2]\nstride = [2, 3]\npadding = 1"),
+                               ("max_pool", "kernel = [2, 3]\nstride = [3, 2]\npadding = 1"),
+                               ("average_pool", "kernel = [2, 3]\nstride = [2, 2]\npadding = [1, 1]"),
+                               ("average_pool", "kernel = [2, 3]\nstride = [2, 2]\npadding = [1, 1]\ncount_padding = false")):
+            with self.subTest(settings):
+                layers = f'[[model.layer]]\ntype = "{kind}"\nceil_mode = true\n{settings}\n[[model.layer]]\ntype = "linear"\noutputs = 10'
+                self.write("pool.toml", TINY.replace('name = "mlp"\nwidths = [16]', layers))
+                name = f"r{abs(hash((kind, settings)))}"
+                end = self.good("train", "pool.toml", "--run", name, "--json").events()[-1]
+                self.good("export", name, "m.onnx")
+                model = onnx.load(self.path("m.onnx"))
+                onnx.checker.check_model(model, full_check=True)
+                (found,) = yoke_scores([(self.path("m.onnx"), images, None)], self.path(""))
+                self.assertLess(relative_error(found, runtime_scores(model, images)), 1e-5)
+                self.good("train", "file.toml", "--run", name + "f", "--quiet")
+                (event,) = self.good("eval", name + "f", "--json").events()
+                self.assertAlmostEqual(event["metrics"]["loss"], end["test"]["loss"], places=5)
+
+    def test_a_pool_without_a_form_in_onnx_is_refused(self):
+        layers = '[[model.layer]]\ntype = "average_pool"\nceil_mode = true\nkernel = 2\nstride = [9, 5]\n[[model.layer]]\ntype = "linear"\noutputs = 10'
+        self.write("pool.toml", TINY.replace('name = "mlp"\nwidths = [16]', layers))
+        self.good("train", "pool.toml", "--run", "r", "--quiet")
+        result = self.yoke("export", "r", "m.onnx")
+        self.assertEqual((result.code, result.error.count("\n")), (2, 1), result.error)
+        self.assertIn("layer 'average_pool1' leaves out its last window", result.error)
 
     def test_info_describes_a_file(self):
         self.exported()

@@ -59,8 +59,6 @@ OUT_OF_SCOPE = {
     # Drawn at random in training; yoke computes what comes after it.
     "relative error":
         """training_dropout_default training_dropout""",
-    "opset 11":
-        """dropout_default_old dropout_random_old""",
     "not a number for each":
         """gemm_default_matrix_bias""",
     "only the mean over height and width":

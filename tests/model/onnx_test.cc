@@ -134,6 +134,68 @@ TEST(Onnx, SparseAndHashedLayersBecomeProductsOfDenseRows) {
   EXPECT_EQ(*model.layers[2].Find("type"), Value("linear"));
 }
 
+/// The types of the layers that a file becomes for a task.
+std::vector<std::string> TypesFor(const std::string& bytes, const ModelTask& task,
+                                  const OnnxStart& start = {}) {
+  const std::string path = testing::TempDir() + "/onnx_test_types.onnx";
+  std::ofstream(path, std::ios::binary) << bytes;
+  std::vector<std::string> types;
+  for (const Value& layer : ReadOnnxFor(path, task, start).layers)
+    types.push_back(*layer.Find("type")->AsString());
+  return types;
+}
+
+TEST(Onnx, TheLossTravelsInTheMetadata) {
+  const ModelTask sets = {.input = {.shape = {6}}, .outputs = 3, .multi_label = true};
+  for (const char* loss : {"softmax_cross_entropy", "sigmoid_cross_entropy"}) {
+    const std::string bytes =
+        Written({Layer("linear", {{"outputs", 3}}), Layer("sigmoid"), Layer(loss)}, sets);
+    EXPECT_THAT(TypesFor(bytes, sets), testing::ElementsAre("linear", "sigmoid", loss));
+    EXPECT_THAT(bytes, HasSubstr(loss == std::string("softmax_cross_entropy")
+                                     ? "one a label; softmax gives probabilities"
+                                     : "one a label; sigmoid gives probabilities"));
+  }
+  EXPECT_THAT(Written({Layer("linear", {{"outputs", 3}}), Layer("sigmoid_cross_entropy")}, kRow),
+              HasSubstr("one a class; sigmoid gives probabilities"));
+}
+
+/// A file ends in a softmax, which only the loss can keep for sets of labels too.
+TEST(Onnx, ASoftmaxAtTheEndStaysTheLossOfLabelSets) {
+  const ModelTask sets = {.input = {.shape = {6}}, .outputs = 3, .multi_label = true};
+  const std::string bytes = Replaced(
+      Written({Layer("linear", {{"outputs", 3}}), Layer("sigmoid")}, kRow), "Sigmoid", "Softmax");
+  const std::string foreign = Replaced(bytes, "softmax_cross_entropy", "softmax_cross_entropi");
+  EXPECT_THAT(TypesFor(foreign, sets), testing::ElementsAre("linear", "softmax_cross_entropy"));
+  EXPECT_THAT(TypesFor(foreign, kRow), testing::ElementsAre("linear"));
+}
+
+TEST(Onnx, TheHashedLayerIsRememberedAndCanBeHadAgain) {
+  const List hashed = {Layer("linear", {{"outputs", 4}}), Layer("lsh_linear", {{"outputs", 3}})};
+  const std::string bytes = Written(hashed, kRow);
+  EXPECT_TRUE(ParseOnnx(bytes, "m.onnx", "").hashed);
+  EXPECT_FALSE(ParseOnnx(Written(Small(), kRow), "m.onnx", "").hashed);
+  EXPECT_THAT(TypesFor(bytes, kRow, {.hashed = Table{{"tables", 7}}}),
+              testing::ElementsAre("linear", "lsh_linear", "softmax_cross_entropy"));
+}
+
+TEST(Onnx, CeilModeIsWrittenOnlyWhereItAddsAWindow) {
+  const ModelTask task = {.input = {.shape = {1, 6, 5}}, .outputs = 2};
+  const auto pool = [&](Table options) {
+    return Written({Layer("max_pool", std::move(options)), Layer("flatten"),
+                    Layer("linear", {{"outputs", 2}})},
+                   task);
+  };
+  const auto rounds_up = [](const std::string& bytes) {
+    const OnnxModel model = ParseOnnx(bytes, "m.onnx", "");
+    return *model.layers[0].Find("ceil_mode") == Value(true);
+  };
+  EXPECT_FALSE(
+      rounds_up(pool({{"kernel", List{2, 2}}, {"stride", List{2, 3}}, {"ceil_mode", true}})));
+  EXPECT_TRUE(rounds_up(pool({{"kernel", 2}, {"stride", 2}, {"ceil_mode", true}})));
+  // The last window would start past the image, and is left out.
+  EXPECT_FALSE(rounds_up(pool({{"kernel", 1}, {"stride", List{5, 4}}, {"ceil_mode", true}})));
+}
+
 TEST(Onnx, LeavesOutAuxiliaryHeads) {
   const List list = {
       Layer("linear", {{"name", "trunk"}, {"outputs", 5}}),
@@ -174,8 +236,13 @@ TEST(Onnx, SaysWhatAFileLacks) {
 
 TEST(Onnx, RefusesEveryTruncation) {
   const std::string bytes = Written(Small(), kRow);
-  for (size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_THAT(Refusal(bytes.substr(0, size)), StartsWith("m.onnx")) << size;
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const std::string part = bytes.substr(0, size), refusal = Refusal(part);
+    if (refusal.empty())  // it ends between two keys of the metadata, behind the network
+      EXPECT_EQ(WrittenAgain(part), bytes) << size;
+    else
+      EXPECT_THAT(refusal, StartsWith("m.onnx")) << size;
+  }
 }
 
 TEST(Onnx, SurvivesEveryChangedByte) {

@@ -1,5 +1,7 @@
 // Operators on constants, computed while a file is read: PyTorch writes shapes as small programs.
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <type_traits>
 
@@ -57,30 +59,59 @@ void ShapeOfInput(Importer& importer, const Node& node) {
   importer.GiveConstant(node, std::move(shape));
 }
 
-/// The result of an operation on two numbers; nothing for a division of integers by 0.
+/// The result of an operation on two numbers; nothing for a division of integers by 0. What is
+/// computed from the length of the batch axis stays unknown.
 template <typename Number>
 std::optional<Number> Compute(const std::string& type, Number a, Number b) {
-  if (type == "Add") return a + b;
+  if constexpr (std::is_integral_v<Number>)
+    if (IsFromBatch(a) || IsFromBatch(b)) return kFromBatch;
+  if (type == "Add" || type == "Sum") return a + b;
   if (type == "Sub") return a - b;
   if (type == "Mul") return a * b;
   if (std::is_integral_v<Number> && b == 0) return {};
   return a / b;
 }
 
-/// a and b elementwise, of equal length or one of them a scalar.
-template <typename Number>
-std::vector<Number> ComputeEach(const Node& node, const std::vector<Number>& a,
-                                const std::vector<Number>& b) {
-  node.Need(!a.empty() && !b.empty() && (a.size() == b.size() || a.size() == 1 || b.size() == 1),
-            "its constants hold {} and {} numbers", a.size(), b.size());
-  std::vector<Number> results(std::max(a.size(), b.size()));
-  for (size_t i = 0; i < results.size(); ++i) {
-    const std::optional<Number> result =
-        Compute(node.type(), a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]);
-    node.Need(result.has_value(), "it divides by zero");
-    results[i] = *result;
+/// The dimensions of a and b joined: the shorter list gets ones in front, and ones are stretched.
+std::vector<int64_t> Broadcast(const Node& node, std::vector<int64_t> a, std::vector<int64_t> b) {
+  constexpr int64_t kMost = 1 << 24;
+  if (a.size() < b.size()) a.swap(b);
+  b.insert(b.begin(), a.size() - b.size(), 1);
+  int64_t count = 1;
+  for (size_t i = 0; i < a.size(); ++i) {
+    node.Need(a[i] > 0 && b[i] > 0 && (a[i] == b[i] || a[i] == 1 || b[i] == 1),
+              "axes of its constants have the lengths {} and {}", a[i], b[i]);
+    a[i] = std::max(a[i], b[i]);
+    node.Need(a[i] <= kMost && (count *= a[i]) <= kMost, "it makes too many numbers");
   }
-  return results;
+  return a;
+}
+
+/// The place in a tensor of `from` that belongs to the place in the broadcast tensor.
+size_t PlaceIn(const std::vector<int64_t>& from, const std::vector<int64_t>& to, size_t place) {
+  size_t result = 0, stride = 1;
+  for (size_t i = from.size(), axis = to.size(); i-- > 0;) {
+    const auto length = static_cast<size_t>(to[--axis]);
+    if (from[i] > 1) result += place % length * stride;
+    stride *= static_cast<size_t>(from[i]);
+    place /= length;
+  }
+  return result;
+}
+
+/// a and b elementwise.
+template <typename Number>
+void ComputeEach(const Node& node, const Constant& a, const Constant& b,
+                 std::vector<Number> Constant::*numbers, Constant& result) {
+  const int64_t count =
+      std::accumulate(result.dims.begin(), result.dims.end(), int64_t{1}, std::multiplies());
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    const std::optional<Number> one =
+        Compute<Number>(node.type(), (a.*numbers)[PlaceIn(a.dims, result.dims, i)],
+                        (b.*numbers)[PlaceIn(b.dims, result.dims, i)]);
+    node.Need(one.has_value(), "it divides by zero");
+    (result.*numbers).push_back(*one);
+  }
 }
 
 void Arithmetic(Importer& importer, const Node& node) {
@@ -88,15 +119,13 @@ void Arithmetic(Importer& importer, const Node& node) {
   node.Need(node.inputs() == 2, "it takes {} constants; expected 2", node.inputs());
   const Constant a = importer.Numbers(node, 0), b = importer.Numbers(node, 1);
   node.Need(a.integer == b.integer, "its constants are of two types");
-  Constant result{.dims = a.Count() >= b.Count() ? a.dims : b.dims, .integer = a.integer};
-  if (a.integer) {
-    for (const Constant* side : {&a, &b})
-      for (const int64_t number : side->ints)
-        node.Need(number >= -kMost && number <= kMost, "its constants hold {}", number);
-    result.ints = ComputeEach(node, a.ints, b.ints);
-  } else {
-    result.floats = ComputeEach(node, a.floats, b.floats);
-  }
+  Constant result{.dims = Broadcast(node, a.dims, b.dims), .integer = a.integer};
+  for (const Constant* side : {&a, &b})
+    for (const int64_t number : side->ints)
+      node.Need(IsFromBatch(number) || (number >= -kMost && number <= kMost),
+                "its constants hold {}", number);
+  a.integer ? ComputeEach(node, a, b, &Constant::ints, result)
+            : ComputeEach(node, a, b, &Constant::floats, result);
   importer.GiveConstant(node, std::move(result));
 }
 
@@ -127,9 +156,10 @@ std::vector<int64_t> Positions(int64_t length, int64_t start, int64_t end, int64
 void Slice(Importer& importer, const Node& node) {
   if (!importer.IsConstant(node.input(0))) return SliceLayer(importer, node);
   const Constant from = importer.Numbers(node, 0);
-  const std::vector<int64_t> starts = importer.Integers(node, 1), ends = importer.Integers(node, 2);
-  std::vector<int64_t> axes = {0}, steps = {1};
-  if (!node.input(3).empty()) axes = importer.Integers(node, 3);
+  const std::vector<int64_t> starts = importer.Integers(node, 1, "starts"),
+                             ends = importer.Integers(node, 2, "ends");
+  std::vector<int64_t> axes = importer.Integers(node, 3, "axes"), steps = {1};
+  if (axes.empty()) axes = {0};
   if (!node.input(4).empty()) steps = importer.Integers(node, 4);
   const auto rank = static_cast<int64_t>(from.dims.size());
   node.Need(from.integer && rank >= 1 && starts.size() == 1 && ends.size() == 1 &&
@@ -155,6 +185,7 @@ void Cast(Importer& importer, const Node& node) {
   const bool integer = to == onnx::TensorProto::INT64 || to == onnx::TensorProto::INT32;
   node.Need(integer || IsFloat(to), "expected a cast to float, int32 or int64");
   node.Need(constant.integer == integer || constant.integer, "floats cannot be cast to integers");
+  node.Need(integer || !constant.KnowsBatch(), "it computes with the number of examples");
   if (constant.integer && !integer)
     constant.floats.assign(constant.ints.begin(), constant.ints.end());
   constant.integer = integer;
@@ -162,11 +193,11 @@ void Cast(Importer& importer, const Node& node) {
 }
 
 void ConstantOfShape(Importer& importer, const Node& node) {
-  const std::vector<int64_t> dims = importer.Integers(node, 0);
+  const std::vector<int64_t> dims = importer.Lengths(node, 0);
   constexpr int64_t kMost = 1 << 16;
   int64_t count = 1;
   for (const int64_t dim : dims) {
-    node.Need(dim != kBatch,
+    node.Need(!IsFromBatch(dim),
               "it creates values per example; expected a constant (stochastic depth is not "
               "supported: export with a probability of 0)");
     node.Need(dim >= 0 && dim <= kMost && count * dim <= kMost, "it makes too many numbers");

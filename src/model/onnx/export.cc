@@ -95,15 +95,32 @@ void Exporter::Describe() {
   auto* opset = model_.add_opset_import();
   opset->set_domain("");
   opset->set_version(kOpset);
-  for (const auto& [key, value] : from_.metadata) {
-    auto* entry = model_.add_metadata_props();
-    entry->set_key(key);
-    entry->set_value(value);
-  }
+  for (const auto& [key, value] : from_.metadata) AddMetadata(key, value);
+  DescribeScores();
   onnx::GraphProto& graph = *model_.mutable_graph();
   graph.set_name("model");
   AddEnd(*graph.add_input(), kInput, from_.task.input.shape);
   AddEnd(*graph.add_output(), kScores, list_.ShapeOf(scores_));
+}
+
+/// The loss, what it makes of the scores, and the hashed layer, which is written as a dense one.
+void Exporter::DescribeScores() {
+  const ListedLayer& last = list_.layers().back();
+  const char* const usual =
+      from_.task.multi_label ? "sigmoid_cross_entropy" : "softmax_cross_entropy";
+  const std::string loss = last.loss ? last.type : usual;
+  AddMetadata("scores", fmt::format("one a {}; {} gives probabilities",
+                                    from_.task.multi_label ? "label" : "class",
+                                    loss == "softmax_cross_entropy" ? "softmax" : "sigmoid"));
+  AddMetadata("loss", loss);
+  if (list_.Has(scores_) && list_.Find(scores_).type == "lsh_linear")
+    AddMetadata("output_layer", "lsh_linear");
+}
+
+void Exporter::AddMetadata(const std::string& key, const std::string& value) {
+  auto* entry = model_.add_metadata_props();
+  entry->set_key(key);
+  entry->set_value(value);
 }
 
 std::string Exporter::TensorOf(const std::string& layer) const {

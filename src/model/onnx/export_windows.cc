@@ -1,5 +1,8 @@
 // Writes layers as ONNX: sliding windows, and layers that crop images.
+#include <array>
 #include <limits>
+
+#include "base/check.h"
 
 #include "model/onnx/exporter.h"
 
@@ -20,24 +23,58 @@ std::vector<int64_t> BorderOf(const Options& options) {
   return border;
 }
 
-void SetWindow(onnx::NodeProto& node, const ListedLayer& layer) {
-  const Options& options = layer.options;
-  Set(node, "kernel_shape", PairOf(options, "kernel"));
-  Set(node, "strides", PairOf(options, options.Has("stride") ? "stride" : "kernel"));
-  Set(node, "pads", BorderOf(options));
+std::vector<int64_t> StrideOf(const Options& options) {
+  return PairOf(options, options.Has("stride") ? "stride" : "kernel");
+}
+
+void SetWindow(onnx::NodeProto& node, const ListedLayer& layer,
+               const std::vector<int64_t>& border) {
+  Set(node, "kernel_shape", PairOf(layer.options, "kernel"));
+  Set(node, "strides", StrideOf(layer.options));
+  Set(node, "pads", border);
 }
 
 void Convolution(Exporter& to, const ListedLayer& layer) {
   onnx::NodeProto& node = to.AddNode(layer, "Conv", to.InputsOf(layer));
-  SetWindow(node, layer);
+  SetWindow(node, layer, BorderOf(layer.options));
   Set(node, "dilations", PairOf(layer.options, "dilation"));
   Set(node, "group", layer.options.Int("groups"));
 }
 
+/// The border of a pool with which ONNX counts the windows that the layer has; and whether it must
+/// round up for that. A last window that would start past the image, which the layer leaves out,
+/// has no place in the border then.
+struct PoolBorder {
+  std::vector<int64_t> border;
+  bool round_up = false;
+};
+
+PoolBorder PoolBorderOf(const Exporter& to, const ListedLayer& layer) {
+  PoolBorder pool = {.border = BorderOf(layer.options)};
+  const std::vector<int64_t> kernel = PairOf(layer.options, "kernel"),
+                             stride = StrideOf(layer.options);
+  const Shape image = to.InputShape(layer);
+  std::array<int64_t, 2> room{};  // how far the first window can move
+  for (size_t i = 0; i < 2; ++i) {
+    const int axis = static_cast<int>(i) + 1;
+    room[i] = image[axis] + pool.border[i] + pool.border[i + 2] - kernel[i];
+    pool.round_up = pool.round_up || layer.output[axis] > room[i] / stride[i] + 1;
+  }
+  for (size_t i = 0; pool.round_up && i < 2; ++i)
+    if (layer.output[static_cast<int>(i) + 1] == room[i] / stride[i] + 1)
+      pool.border[i + 2] -= room[i] % stride[i];
+  Require(pool.border[2] >= 0 && pool.border[3] >= 0,
+          "layer '{}' leaves out its last window along one axis and rounds up along the other, for "
+          "which ONNX has no form",
+          layer.name);
+  return pool;
+}
+
 onnx::NodeProto& Pool(Exporter& to, const ListedLayer& layer, const char* type) {
   onnx::NodeProto& node = to.AddNode(layer, type, to.InputsOf(layer));
-  SetWindow(node, layer);
-  Set(node, "ceil_mode", int64_t{layer.options.Bool("ceil_mode")});
+  const PoolBorder pool = PoolBorderOf(to, layer);
+  SetWindow(node, layer, pool.border);
+  Set(node, "ceil_mode", int64_t{pool.round_up});
   return node;
 }
 

@@ -49,6 +49,8 @@ class Exporter {
   std::string ScoresLayer() const;
   void FindLive();
   void Describe();
+  void DescribeScores();
+  void AddMetadata(const std::string& key, const std::string& value);
 
   const OnnxExport& from_;
   LayerList list_;

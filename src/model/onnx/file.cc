@@ -1,5 +1,6 @@
 // OnnxFile: parses messages and tensors, and checks every length against the bytes.
 #include "model/onnx/file.h"
+#include "base/utf8.h"
 #include "tensor/sizes.h"
 
 #include <google/protobuf/stubs/logging.h>
@@ -12,13 +13,16 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <optional>
 
 namespace yoke::onnx_file {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kFirstOpset = 13;
+/// The operators read the forms of all opsets from this one on. (The ONNX library's own converter,
+/// 1.12 of Debian 12, fails where an optional attribute such as Pad's value is omitted.)
+constexpr int64_t kFirstOpset = 6;
 
 /// Converts an IEEE half to a float.
 float FloatOfHalf(uint16_t bits) {
@@ -124,8 +128,21 @@ void CopyFields(const onnx::TensorProto& tensor, Constant& constant) {
 struct Place {
   std::string location;
   uint64_t offset = 0;
-  uint64_t length = std::numeric_limits<uint64_t>::max();
+  std::optional<uint64_t> length = {};
 };
+
+/// Whether a location names a file inside the folder without leaving it, by its text.
+bool IsInside(const std::string& location) {
+  const fs::path path(location);
+  return !location.empty() && location.find('\0') == std::string::npos && path.is_relative() &&
+         std::ranges::none_of(path, [](const fs::path& part) { return part == ".."; });
+}
+
+/// Whether a file stays inside a folder when links are followed.
+bool StaysInside(const fs::path& file, const fs::path& folder) {
+  const fs::path home = fs::canonical(folder.empty() ? "." : folder), real = fs::canonical(file);
+  return std::ranges::mismatch(home, real).in1 == home.end();
+}
 
 Place PlaceOf(const onnx::TensorProto& tensor, const std::string& file) {
   Place place;
@@ -136,13 +153,12 @@ Place PlaceOf(const onnx::TensorProto& tensor, const std::string& file) {
                         entry.value().find_first_not_of("0123456789") == std::string::npos;
     Require(digits, "{}: tensor '{}' has the {} '{}', which is no number", file, tensor.name(),
             entry.key(), entry.value());
-    (entry.key() == "offset" ? place.offset : place.length) = std::stoull(entry.value());
+    if (entry.key() == "offset") place.offset = std::stoull(entry.value());
+    if (entry.key() == "length") place.length = std::stoull(entry.value());
   }
-  const fs::path path(place.location);
-  bool inside = !place.location.empty() && path.is_relative();
-  for (const fs::path& part : path) inside = inside && part != "..";
-  Require(inside, "{}: tensor '{}' lies in '{}': expected the name of a file beside it", file,
-          tensor.name(), place.location);
+  Require(IsInside(place.location),
+          "{}: tensor '{}' lies in '{}': expected the name of a file beside it", file,
+          tensor.name(), OneLine(place.location));
   return place;
 }
 
@@ -157,17 +173,30 @@ double Shortest(float number) {
   return std::isfinite(number) ? std::stod(fmt::format("{}", number)) : double{number};
 }
 
-std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t most) {
+static uint64_t SizeOfFile(const std::string& path) {
   Require(fs::exists(path), "there is no file {}", path);
   Require(fs::is_regular_file(path), "{} is not a regular file", path);
+  return fs::file_size(path);
+}
+
+std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t count) {
+  const uint64_t size = SizeOfFile(path);
+  Require(offset <= size && count <= size - offset,
+          "{} ends at byte {}; expected {} bytes from byte {} on", path, size, count, offset);
   std::ifstream in(path, std::ios::binary);
-  const uint64_t size = fs::file_size(path);
   Require(in.good(), "{} cannot be read: {}", path, std::strerror(errno));
-  std::string bytes(static_cast<size_t>(std::min(most, size - std::min(offset, size))), '\0');
-  in.seekg(static_cast<std::streamoff>(std::min(offset, size)));
+  std::string bytes(static_cast<size_t>(count), '\0');
+  in.seekg(static_cast<std::streamoff>(offset));
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   Require(in.gcount() == static_cast<std::streamsize>(bytes.size()), "{} cannot be read", path);
   return bytes;
+}
+
+std::string ReadSmallFile(const std::string& path) {
+  const uint64_t size = SizeOfFile(path);
+  Require(size <= std::numeric_limits<int>::max(),
+          "{} has {} bytes; an ONNX file holds less than 2 GB", path, size);
+  return ReadBytes(path, 0, size);
 }
 
 OnnxFile::OnnxFile(std::string_view bytes, std::string name, std::string folder)
@@ -189,12 +218,25 @@ void OnnxFile::CheckVersion() {
           opset_, kFirstOpset);
 }
 
+std::string OnnxFile::Metadata(std::string_view key) const {
+  const auto& all = model_.metadata_props();
+  const auto found = std::ranges::find(all, key, [](const auto& entry) { return entry.key(); });
+  return found == all.end() ? "" : found->value();
+}
+
 std::string OnnxFile::External(const onnx::TensorProto& tensor, uint64_t bytes) const {
   const Place place = PlaceOf(tensor, name_);
   const std::string path = (fs::path(folder_) / place.location).string();
   Require(fs::exists(path), "{}: the numbers of tensor '{}' should lie in {}, which is not there",
           name_, tensor.name(), path);
-  return ReadBytes(path, place.offset, std::min(place.length, bytes));
+  Require(StaysInside(path, folder_),
+          "{}: the numbers of tensor '{}' lie in {}, a link to another folder: expected a file "
+          "beside the model",
+          name_, tensor.name(), path);
+  Require(place.length.value_or(bytes) == bytes,
+          "{}: tensor '{}' should hold {} bytes and has a length of {}", name_, tensor.name(),
+          bytes, place.length.value_or(0));
+  return ReadBytes(path, place.offset, bytes);
 }
 
 Constant OnnxFile::Read(const onnx::TensorProto& tensor) const {
@@ -209,7 +251,7 @@ Constant OnnxFile::Read(const onnx::TensorProto& tensor) const {
                     .integer = !IsFloat(type)};
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
     const std::string bytes = External(tensor, count * size);
-    UnpackRaw(type, std::string_view(bytes).substr(0, bytes.size() / size * size), constant);
+    UnpackRaw(type, bytes, constant);
   } else if (tensor.has_raw_data()) {
     Require(tensor.raw_data().size() == count * size,
             "{}: tensor '{}' should hold {} bytes and holds {}", name_, tensor.name(), count * size,

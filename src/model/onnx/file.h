@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,9 +16,16 @@
 
 namespace yoke::onnx_file {
 
-/// Stands for the batch axis, whose length is unknown, in a tensor's dimensions; in the target of a
-/// Reshape also for the inferred axis.
-inline constexpr int64_t kBatch = -1;
+/// Stands for the length of the batch axis, which is unknown, in a tensor's dimensions and in
+/// constants that a Shape gives.
+inline constexpr int64_t kBatch = std::numeric_limits<int64_t>::min() + 4096;
+/// Stands for what a file computes from the length of the batch axis.
+inline constexpr int64_t kFromBatch = kBatch + 1;
+inline constexpr bool IsFromBatch(int64_t length) {
+  return length == kBatch || length == kFromBatch;
+}
+/// The axis of a Reshape that takes what is left.
+inline constexpr int64_t kInferred = -1;
 /// Maximum length of an axis, kernel or stride, so that products of a few of them do not overflow.
 inline constexpr int64_t kLongestAxis = int64_t{1} << 24;
 /// A tensor with known contents.
@@ -26,6 +35,8 @@ struct Constant {
   std::vector<float> floats = {};
   std::vector<int64_t> ints = {};
 
+  /// Whether it holds the length of the batch axis, or what was computed from it.
+  bool KnowsBatch() const { return std::ranges::any_of(ints, IsFromBatch); }
   int64_t Count() const { return static_cast<int64_t>(integer ? ints.size() : floats.size()); }
 };
 
@@ -37,11 +48,13 @@ bool IsFloat(int64_t type);
 
 class OnnxFile {
  public:
-  /// Throws UserError unless the bytes are a model of opset 13 or later.
+  /// Throws UserError unless the bytes are a model of opset 6 or later.
   OnnxFile(std::string_view bytes, std::string name, std::string folder);
 
   const std::string& name() const { return name_; }
   const onnx::GraphProto& graph() const { return model_.graph(); }
+  /// The value of a key of the metadata; "" without it.
+  std::string Metadata(std::string_view key) const;
   int64_t opset() const { return opset_; }
   /// A tensor's data, from this file or from the external file that it names. Throws UserError.
   Constant Read(const onnx::TensorProto& tensor) const;
@@ -56,8 +69,10 @@ class OnnxFile {
   int64_t opset_ = 0;
 };
 
-/// Reads at most `most` bytes of a file from `offset` on. Throws UserError.
-std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t most);
+/// Reads `count` bytes of a regular file from `offset` on. Throws UserError.
+std::string ReadBytes(const std::string& path, uint64_t offset, uint64_t count);
+/// Reads a file of less than 2 GB, more than which no ONNX file holds. Throws UserError.
+std::string ReadSmallFile(const std::string& path);
 
 /// A node of the file and its attributes.
 class Node {

@@ -2,10 +2,13 @@
 // layers.
 #include "model/onnx/importer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/options.h"
+#include "base/registry.h"
 
 namespace yoke::onnx_file {
 namespace {
@@ -24,11 +27,27 @@ Operator FindOperator(const Node& node) {
   const std::string& domain = node.proto().domain();
   node.Need(domain.empty() || domain == "ai.onnx",
             "operators of the domain '{}' are unknown; expected those of ONNX itself", domain);
+  node.Need(node.Int("broadcast", 0) == 0 || !node.Find("axis"),
+            "it broadcasts along an axis in the form of opset 6; expected opset 7 or later");
   const auto found = AllOperators().find(node.type());
   if (found != AllOperators().end()) return found->second;
   std::vector<std::string> known;
   for (const auto& [name, function] : AllOperators()) known.push_back(name);
   node.Refuse(UnknownName("operator", node.type(), known));
+}
+
+/// A shape with the batch axis in front.
+std::vector<int64_t> Batched(const Shape& shape) {
+  std::vector<int64_t> dims = {kBatch};
+  dims.insert(dims.end(), shape.axes().begin(), shape.axes().end());
+  return dims;
+}
+
+/// The loss that yoke noted in a file of its own; "" in others.
+std::string LossOf(const OnnxFile& file) {
+  const std::string type = file.Metadata("loss");
+  const auto entry = std::ranges::find(layers(), type, &LayerEntry::name);
+  return entry != layers().end() && entry->loss ? type : "";
 }
 
 /// A layer's name without dots, slashes and blanks.
@@ -41,30 +60,46 @@ std::string Cleaned(std::string name) {
 
 }  // namespace
 
-Importer::Importer(const OnnxFile& file)
-    : file_(file), ends_(ReadEnds(file)), list_(Edge{.shape = ends_.shape}) {
-  std::vector<int64_t> dims = {kBatch};
-  dims.insert(dims.end(), ends_.shape.axes().begin(), ends_.shape.axes().end());
-  for (const auto& tensor : file.graph().initializer()) data_[tensor.name()] = {.tensor = &tensor};
-  data_[ends_.input] = {.layer = kDataName, .dims = std::move(dims)};
-  FindLinks();
-  FindLive();
+std::string TextOf(const std::vector<int64_t>& dims) {
+  return dims.empty() ? "" : fmt::format("{}", fmt::join(dims.begin() + 1, dims.end(), "x"));
 }
 
-void Importer::FindLinks() {
+Importer::Importer(const OnnxFile& file) : file_(file), list_(Edge{}) {
+  for (const auto& tensor : file.graph().initializer()) data_[tensor.name()] = {.tensor = &tensor};
+  FindGivers();
+  FindLive();
+  FindReaders();
+  CheckOperators();  // before all else: why most files that cannot be read cannot be read
+  ends_ = ReadEnds(file);
+  list_ = LayerList(Edge{.shape = ends_.shape});
+  data_[ends_.input] = {.layer = kDataName, .dims = Batched(ends_.shape)};
+}
+
+void Importer::FindGivers() {
   const auto& nodes = file_.graph().node();
-  for (int i = 0; i < nodes.size(); ++i) {
+  for (int i = 0; i < nodes.size(); ++i)
     for (const std::string& output : nodes[i].output())
       if (!output.empty()) givers_[output] = i;
+}
+
+void Importer::FindReaders() {
+  const auto& nodes = file_.graph().node();
+  for (int i = 0; i < nodes.size(); ++i)
     for (const std::string& input : nodes[i].input())
-      if (!input.empty()) readers_[input].push_back(i);
-  }
+      if (live_[static_cast<size_t>(i)] && !input.empty()) readers_[input].push_back(i);
+}
+
+void Importer::CheckOperators() const {
+  for (int i = 0; i < file_.graph().node_size(); ++i)
+    if (live_[static_cast<size_t>(i)] && !patterns_.contains(i))
+      FindOperator(Node(file_, file_.graph().node(i)));
 }
 
 void Importer::FindLive() {
   const auto& nodes = file_.graph().node();
   live_.resize(static_cast<size_t>(nodes.size()));
-  std::vector<std::string> wanted = {ends_.output};
+  std::vector<std::string> wanted;
+  for (const auto& output : file_.graph().output()) wanted.push_back(output.name());
   while (!wanted.empty()) {
     const auto giver = givers_.find(wanted.back());
     wanted.pop_back();
@@ -73,6 +108,10 @@ void Importer::FindLive() {
     const auto& node = nodes[giver->second];
     if (std::optional<Pattern> pattern = FindPattern(*this, Node(file_, node))) {
       wanted.push_back(pattern->input);
+      if (pattern->axes)
+        for (const std::string& name : {pattern->axes->view, pattern->axes->pads,
+                                        pattern->axes->restore, pattern->axes->squeeze})
+          wanted.push_back(name);
       patterns_.emplace(giver->second, std::move(*pattern));
     } else {
       wanted.insert(wanted.end(), node.input().begin(), node.input().end());
@@ -83,23 +122,36 @@ void Importer::FindLive() {
 OnnxModel Importer::Read() {
   const auto& nodes = file_.graph().node();
   for (int i = 0; i < nodes.size(); ++i)
-    if (live_[static_cast<size_t>(i)] && !data_.contains(Node(file_, nodes[i]).output()))
-      Visit(Node(file_, nodes[i]), i);
+    if (live_[static_cast<size_t>(i)] && !IsGiven(nodes[i])) Visit(Node(file_, nodes[i]), i);
   return Finish();
 }
 
 void Importer::Visit(const Node& node, int index) {
   try {
-    if (const auto pattern = patterns_.find(index); pattern != patterns_.end())
-      AddLayer(node, {.type = pattern->second.type,
-                      .options = pattern->second.options,
-                      .inputs = {Of(node, pattern->second.input)}});
-    else
-      FindOperator(node)(*this, node);
+    const auto pattern = patterns_.find(index);
+    pattern == patterns_.end() ? FindOperator(node)(*this, node)
+                               : AddPattern(node, pattern->second);
   } catch (const UserError& error) {
     if (std::string_view(error.what()).starts_with(file_.name())) throw;
     node.Refuse(error.what());
   }
+}
+
+/// Whether the operator of an earlier node has given what the output needs of this one.
+bool Importer::IsGiven(const onnx::NodeProto& node) const {
+  return std::ranges::any_of(node.output(), [&](const std::string& name) {
+    return !name.empty() && data_.contains(name);
+  });
+}
+
+void Importer::AddPattern(const Node& node, const Pattern& pattern) {
+  const Datum& input = Of(node, pattern.input);
+  node.Need(!input.layer.empty(), "its input '{}' is constant", pattern.input);
+  if (pattern.axes) CheckPoolAxes(*this, node, pattern);
+  AddLayer(node, {.type = pattern.type,
+                  .options = pattern.options,
+                  .inputs = {input},
+                  .dims = pattern.axes ? std::vector<int64_t>() : input.dims});
 }
 
 OnnxModel Importer::Finish() {
@@ -107,11 +159,14 @@ OnnxModel Importer::Finish() {
   Require(found != data_.end() && !found->second.layer.empty() && found->second.layer != kDataName,
           "{}: no layer computes the graph's output '{}'", file_.name(), ends_.output);
   const Shape scores = list_.ShapeOf(found->second.layer);
-  Require(scores.rank() == 1 && found->second.dims.size() == 2,
+  Require(scores.rank() == 1 && !IsView(found->second),
           "{}: the graph's output '{}' is {} for an example; expected a row of scores",
-          file_.name(), ends_.output, scores.Text());
+          file_.name(), ends_.output, TextOf(found->second.dims));
   return {.input = ends_.shape,
           .outputs = scores[0],
+          .softmax_omitted = softmax_omitted_,
+          .loss = LossOf(file_),
+          .hashed = file_.Metadata("output_layer") == "lsh_linear",
           .layers = std::move(tables_),
           .weights = std::move(weights_)};
 }
@@ -135,18 +190,47 @@ Constant Importer::Numbers(const Node& node, int input) const {
 }
 
 std::vector<int64_t> Importer::Integers(const Node& node, int input) const {
+  std::vector<int64_t> numbers = Lengths(node, input);
+  node.Need(!Constant{.dims = {}, .integer = true, .ints = numbers}.KnowsBatch(),
+            "its input '{}' depends on the number of examples", node.input(input));
+  return numbers;
+}
+
+std::vector<int64_t> Importer::Lengths(const Node& node, int input) const {
   Constant constant = Numbers(node, input);
   node.Need(constant.integer, "its input '{}' must hold integers", node.input(input));
   return std::move(constant.ints);
+}
+
+std::vector<int64_t> Importer::Integers(const Node& node, int input, const char* attribute) const {
+  return node.input(input).empty() ? node.Ints(attribute) : Integers(node, input);
+}
+
+double Importer::Number(const Node& node, int input, const char* attribute, double fallback) const {
+  if (node.input(input).empty()) return node.Float(attribute, fallback);
+  const Constant constant = Numbers(node, input);
+  node.Need(constant.Count() == 1 && !constant.integer, "its input '{}' is not one number",
+            node.input(input));
+  return Shortest(constant.floats[0]);
+}
+
+bool Importer::IsView(const Datum& datum) const { return datum.dims != Batched(ShapeOf(datum)); }
+
+void Importer::NeedNoView(const Node& node, const Datum& datum) const {
+  node.Need(!IsView(datum),
+            "its input is {} for an example, a view of {}: only operators that work number by "
+            "number can follow a view",
+            TextOf(datum.dims), ShapeOf(datum).Text());
 }
 
 const Datum& Importer::Image(const Node& node, int input) const {
   const Datum& datum = Of(node, node.input(input));
   node.Need(!datum.layer.empty(), "its input '{}' is constant", node.input(input));
   node.Need(
-      datum.dims.size() == 4 && ShapeOf(datum).rank() == 3,
+      datum.dims.size() == 4,
       "its input '{}' has {} axes for an example; expected an image (channels, height, width)",
       node.input(input), datum.dims.size() - 1);
+  NeedNoView(node, datum);
   return datum;
 }
 
@@ -185,7 +269,7 @@ std::optional<double> Importer::Number(const std::string& name) const {
   }
   if (!tensor) return {};
   const Constant constant = file_.Read(*tensor);
-  if (constant.Count() != 1 || constant.integer) return {};
+  if (constant.Count() != 1 || constant.integer || constant.dims.size() > 1) return {};
   return Shortest(constant.floats[0]);
 }
 
@@ -214,6 +298,7 @@ void Importer::AddLayer(const Node& node, NewLayer layer, int output) {
   List inputs;
   for (const Datum& input : layer.inputs) {
     node.Need(!input.layer.empty(), "an input of it is constant; expected the output of a layer");
+    if (layer.dims.empty()) NeedNoView(node, input);
     inputs.emplace_back(input.layer);
   }
   table.emplace_back("inputs", std::move(inputs));
@@ -221,8 +306,7 @@ void Importer::AddLayer(const Node& node, NewLayer layer, int output) {
   const ListedLayer& listed = list_.Add(table);
   node.Need(listed.output.Count() >= 1, "it gives {} for an example", listed.output.Text());
   KeepWeights(node, listed, layer);
-  std::vector<int64_t> dims = {kBatch};
-  dims.insert(dims.end(), listed.output.axes().begin(), listed.output.axes().end());
+  std::vector<int64_t> dims = layer.dims.empty() ? Batched(listed.output) : std::move(layer.dims);
   Give(node.output(output), {.layer = listed.name, .dims = std::move(dims)});
   tables_.emplace_back(std::move(table));
 }
@@ -244,7 +328,7 @@ void Importer::KeepWeights(const Node& node, const ListedLayer& listed, NewLayer
 
 void Importer::View(const Node& node, const Datum& from, std::vector<int64_t> dims) {
   if (dims.size() == 2 && ShapeOf(from).rank() != 1)
-    return AddLayer(node, {.type = "flatten", .inputs = {from}});
+    return AddLayer(node, {.type = "flatten", .inputs = {from}, .dims = std::move(dims)});
   Give(node.output(), {.layer = from.layer, .dims = std::move(dims)});
 }
 

@@ -29,11 +29,13 @@ void LayerNormalization(Importer& importer, const Node& node) {
   node.Need(!input.layer.empty(), "its input '{}' is constant", node.input(0));
   const auto rank = static_cast<int64_t>(input.dims.size());
   const int64_t axis = node.Int("axis", -1), first = axis < 0 ? axis + rank : axis;
-  node.Need(first == 1 && rank == importer.ShapeOf(input).rank() + 1,
+  node.Need(first == 1,
             "it normalizes from axis {} on; expected all axes of an example (axis 1), or the "
             "channels of an image between two Transposes",
             axis);
-  importer.AddLayer(node, LayerOf(importer, node, input, false));
+  NewLayer layer = LayerOf(importer, node, input, false);
+  layer.dims = input.dims;  // all numbers of an example, whatever its axes
+  importer.AddLayer(node, std::move(layer));
 }
 
 }  // namespace

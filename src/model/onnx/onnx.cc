@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <map>
 
 #include "base/check.h"
@@ -17,21 +16,44 @@ OnnxModel ParseOnnx(std::string_view bytes, const std::string& name, const std::
 }
 
 OnnxModel ReadOnnx(const std::string& path) {
-  const std::string bytes = onnx_file::ReadBytes(path, 0, std::numeric_limits<uint64_t>::max());
-  return ParseOnnx(bytes, path, std::filesystem::path(path).parent_path().string());
+  return ParseOnnx(onnx_file::ReadSmallFile(path), path,
+                   std::filesystem::path(path).parent_path().string());
 }
 
-OnnxModel ReadOnnxFor(const std::string& path, const ModelTask& task) {
+/// The layer that computes the loss as the file has it; "" if the task decides.
+static std::string LossFor(const OnnxModel& model, const ModelTask& task) {
+  if (!model.loss.empty()) return model.loss;
+  return task.multi_label && model.softmax_omitted ? "softmax_cross_entropy" : "";
+}
+
+/// Makes the output layer the hashed one.
+static void Hash(Value& layer, const Table& options, const std::string& path) {
+  Require(*layer.Find("type") == Value("linear"),
+          "model.output = \"lsh\": the last layer of {} is {}; expected linear", path,
+          *layer.Find("type")->AsString());
+  layer.Set("type", "lsh_linear");
+  for (const auto& [key, value] : options) {
+    Require(key != "outputs",
+            "model.lsh.outputs: the number of outputs follows from the file: leave it out");
+    layer.Set(key, value);
+  }
+}
+
+OnnxModel ReadOnnxFor(const std::string& path, const ModelTask& task, const OnnxStart& start) {
   OnnxModel model = ReadOnnx(path);
   const Shape &wanted = model.input, &given = task.input.shape;
   Require(wanted.Count() == given.Count() && (wanted.rank() != given.rank() || wanted == given),
           "{} takes {} and an example of the data is {}", path, wanted.Text(), given.Text());
-  if (task.multi_label && *model.layers.back().Find("type") == Value("sigmoid"))
+  if (task.multi_label && LossFor(model, task).empty() &&
+      *model.layers.back().Find("type") == Value("sigmoid"))
     model.layers.pop_back();
+  if (start.hashed) Hash(model.layers.back(), *start.hashed, path);
   for (Value& layer : model.layers)
     if (task.input.sparse && *layer.Find("inputs") == Value(List{onnx_file::kDataName}) &&
         *layer.Find("type") == Value("linear"))
       layer.Set("type", "sparse_linear");
+  if (const std::string loss = LossFor(model, task); !loss.empty())
+    model.layers.emplace_back(Table{{"type", loss}});
   return model;
 }
 

@@ -2,6 +2,7 @@
 // as a file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,17 +22,27 @@ struct OnnxWeight {
 struct OnnxModel {
   Shape input;          ///< One example, without the batch axis.
   int64_t outputs = 0;  ///< Scores per example.
-  List layers;          ///< As [[model.layer]]; the task adds the loss.
+  /// The file ended in a softmax or its logarithm, which is omitted: the loss contains it.
+  bool softmax_omitted = false;
+  std::string loss = {};  ///< The layer that yoke noted when it wrote the file; "" in other files.
+  bool hashed = false;    ///< Whether its last product was the hashed layer when yoke wrote it.
+  List layers;            ///< As [[model.layer]]; the task adds the loss.
   std::vector<OnnxWeight> weights;
 };
 
-/// Reads a file (opset 13 or later; one input, one output, batch axis first) and its external data
+/// What a job changes in the layers of a file.
+struct OnnxStart {
+  std::optional<Table> hashed = {};  ///< Options of lsh_linear, which becomes the output layer.
+};
+
+/// Reads a file (opset 6 or later; one input, one output, batch axis first) and its external data
 /// files. Throws UserError with file, node and what was expected.
 OnnxModel ReadOnnx(const std::string& path);
 /// The same for the data of a task: with sparse data the first linear layer becomes sparse, and
-/// with label sets a final sigmoid becomes part of the loss. Throws UserError if examples have
+/// with label sets a final sigmoid becomes part of the loss. The loss is the one that yoke noted in
+/// the file, and for label sets the softmax that a file ends in. Throws UserError if examples have
 /// another shape.
-OnnxModel ReadOnnxFor(const std::string& path, const ModelTask& task);
+OnnxModel ReadOnnxFor(const std::string& path, const ModelTask& task, const OnnxStart& start = {});
 /// The same from the bytes of a file; `name` is the file's name in messages, and external data
 /// files are in `folder`.
 OnnxModel ParseOnnx(std::string_view bytes, const std::string& name, const std::string& folder);

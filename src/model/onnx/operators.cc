@@ -9,6 +9,7 @@ namespace {
 
 void BatchNormalization(Importer& importer, const Node& node) {
   const Datum& input = importer.Of(node, node.input(0));
+  node.Need(node.Int("spatial", 1) != 0, "it normalizes each pixel (spatial = 0)");
   // ONNX gives the weight of the old statistics, yoke (like PyTorch) that of the new ones.
   constexpr double kDigits = 1e7;
   const double momentum = std::round((1 - node.Float("momentum", 0.9)) * kDigits) / kDigits;
@@ -32,22 +33,15 @@ void LocalResponseNorm(Importer& importer, const Node& node) {
 }
 
 void Activation(Importer& importer, const Node& node, const char* type, Table options = {}) {
+  const Datum& input = importer.Of(node, node.input(0));
   importer.AddLayer(
-      node,
-      {.type = type, .options = std::move(options), .inputs = {importer.Of(node, node.input(0))}});
-}
-
-/// A bound of Clip; `fallback` if it is omitted.
-double Bound(Importer& importer, const Node& node, int input, double fallback) {
-  if (node.input(input).empty()) return fallback;
-  const Constant bound = importer.Numbers(node, input);
-  node.Need(bound.Count() == 1 && !bound.integer, "its bounds must be one number each");
-  return Shortest(bound.floats[0]);
+      node, {.type = type, .options = std::move(options), .inputs = {input}, .dims = input.dims});
 }
 
 void Clip(Importer& importer, const Node& node) {
   constexpr double kMost = std::numeric_limits<float>::max();
-  const double low = Bound(importer, node, 1, -kMost), high = Bound(importer, node, 2, kMost);
+  const double low = importer.Number(node, 1, "min", -kMost),
+               high = importer.Number(node, 2, "max", kMost);
   if (low == 0 && high >= kMost) return Activation(importer, node, "relu");
   Activation(importer, node, "clip", {{"minimum", low}, {"maximum", high}});
 }
@@ -67,13 +61,8 @@ void HardSigmoid(Importer& importer, const Node& node) {
 }
 
 void Dropout(Importer& importer, const Node& node) {
-  double ratio = 0.5;
-  if (!node.input(1).empty()) {
-    const Constant given = importer.Numbers(node, 1);
-    node.Need(given.Count() == 1 && !given.integer && given.floats[0] >= 0 && given.floats[0] < 1,
-              "its ratio must be a number in [0, 1)");
-    ratio = Shortest(given.floats[0]);
-  }
+  const double ratio = importer.Number(node, 1, "ratio", 0.5);
+  node.Need(ratio >= 0 && ratio < 1, "its ratio is {}; expected a number in [0, 1)", ratio);
   Activation(importer, node, "dropout", {{"probability", ratio}});
 }
 

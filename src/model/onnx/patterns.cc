@@ -1,4 +1,5 @@
 // Groups of nodes that PyTorch writes for one layer.
+#include <algorithm>
 #include <cmath>
 
 #include "model/onnx/importer.h"
@@ -31,6 +32,17 @@ std::optional<Node> SkipViews(const Importer& importer, std::optional<Node> node
   return {};
 }
 
+/// Whether a pool averages over the first of three axes with stride 1, padding not being its own.
+bool IsPlainPool(const Node& pool) {
+  const std::vector<int64_t> kernel = pool.Ints("kernel_shape"), strides = pool.Ints("strides");
+  const auto all = [](const std::vector<int64_t>& numbers, int64_t value) {
+    return std::ranges::all_of(numbers, [&](int64_t number) { return number == value; });
+  };
+  return kernel.size() == 3 && kernel[0] >= 1 && kernel[1] == 1 && kernel[2] == 1 &&
+         all(strides, 1) && all(pool.Ints("pads"), 0) && all(pool.Ints("dilations"), 1) &&
+         pool.Text("auto_pad", "NOTSET") == "NOTSET";
+}
+
 /// torch.nn.functional.local_response_norm: x / (k + alpha * mean of x^2 over neighbours)^beta,
 /// with the mean as a pool over channels of the padded squares.
 std::optional<Pattern> LocalResponseNorm(const Importer& importer, const Node& divide) {
@@ -38,23 +50,28 @@ std::optional<Pattern> LocalResponseNorm(const Importer& importer, const Node& d
   const std::optional<Node> sum = power ? Below(importer, *power, 0, "Add") : std::nullopt;
   const std::optional<Node> scaled = sum ? Below(importer, *sum, 0, "Mul") : std::nullopt;
   if (!scaled) return {};
-  const std::optional<Node> mean = SkipViews(importer, importer.GiverOf(scaled->input(0)));
+  const std::optional<Node> restore = importer.GiverOf(scaled->input(0));
+  const std::optional<Node> mean = SkipViews(importer, restore);
   if (!mean || mean->type() != "AveragePool") return {};
   std::optional<Node> padded = SkipViews(importer, importer.GiverOf(mean->input(0)));
   if (!padded || padded->type() != "Pad") return {};
-  const std::optional<Node> square = SkipViews(importer, importer.GiverOf(padded->input(0)));
+  const std::optional<Node> view = Below(importer, *padded, 0, "Reshape");
+  const std::optional<Node> square = view ? importer.GiverOf(view->input(0)) : std::nullopt;
   if (!square || square->type() != "Mul") return {};
   const std::string& input = divide.input(0);
   const std::vector<int64_t> kernel = mean->Ints("kernel_shape");
   const std::optional<double> alpha = importer.Number(scaled->input(1)),
                               k = importer.Number(sum->input(1)),
                               beta = importer.Number(power->input(1));
-  if (square->input(0) != input || square->input(1) != input || kernel.empty() || !alpha || !k ||
-      !beta)
+  if (square->input(0) != input || square->input(1) != input || !alpha || !k || !beta ||
+      !IsPlainPool(*mean))
     return {};
+  PoolAxes axes = {.size = kernel[0], .view = view->input(1), .pads = padded->input(1)};
+  (restore->type() == "Reshape" ? axes.restore : axes.squeeze) = restore->input(1);
   return Pattern{"local_response_norm",
                  {{"size", kernel[0]}, {"alpha", *alpha}, {"beta", *beta}, {"k", *k}},
-                 input};
+                 input,
+                 axes};
 }
 
 /// x * sigmoid(x)
@@ -79,7 +96,36 @@ std::optional<Pattern> HardSwish(const Importer& importer, const Node& product) 
   return {};
 }
 
+Constant ConstantOf(const Importer& importer, const Node& node, const std::string& name) {
+  const Datum& datum = importer.Of(node, name);
+  node.Need(datum.layer.empty(), "'{}' must be constant", name);
+  return datum.constant ? *datum.constant : node.file().Read(*datum.tensor);
+}
+
+/// Whether the target of a Reshape asks for these dimensions.
+bool IsShape(const std::vector<int64_t>& target, const std::vector<int64_t>& dims) {
+  const auto fits = [](int64_t wanted, int64_t length) {
+    return wanted == length || wanted == kInferred;
+  };
+  return target.size() == dims.size() &&
+         std::equal(target.begin() + 1, target.end(), dims.begin() + 1, fits);
+}
+
 }  // namespace
+
+void CheckPoolAxes(const Importer& importer, const Node& node, const Pattern& pattern) {
+  const auto& [size, view, pads, restore, squeeze] = *pattern.axes;
+  const std::vector<int64_t>& dims = importer.Of(node, pattern.input).dims;
+  const std::vector<int64_t> border = {0, 0, size / 2, 0, 0, 0, 0, (size - 1) / 2, 0, 0};
+  std::vector<int64_t> apart = dims;
+  apart.insert(apart.begin() + 1, 1);
+  const bool restored = restore.empty()
+                            ? ConstantOf(importer, node, squeeze).ints == std::vector<int64_t>{1}
+                            : IsShape(ConstantOf(importer, node, restore).ints, dims);
+  node.Need(dims.size() == 4 && IsShape(ConstantOf(importer, node, view).ints, apart) &&
+                ConstantOf(importer, node, pads).ints == border && restored,
+            "it divides by means of squares that are not those of {} neighbouring channels", size);
+}
 
 std::optional<Pattern> FindPattern(const Importer& importer, const Node& node) {
   if (node.type() == "Div") return LocalResponseNorm(importer, node);

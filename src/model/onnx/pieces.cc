@@ -23,7 +23,7 @@ struct Padding {
 
 /// The pads for the axes that a Pad names, or for all.
 std::vector<int64_t> AllPads(Importer& importer, const Node& node) {
-  std::vector<int64_t> pads = importer.Integers(node, 1), axes = {0, 1, 2, 3};
+  std::vector<int64_t> pads = importer.Integers(node, 1, "pads"), axes = {0, 1, 2, 3};
   if (!node.input(3).empty()) axes = importer.Integers(node, 3);
   node.Need(pads.size() == 2 * axes.size(), "it has {} pads for {} axes", pads.size(), axes.size());
   std::vector<int64_t> all(8);
@@ -42,11 +42,7 @@ Padding ReadPad(Importer& importer, const Node& node) {
   Padding padding{.pads = AllPads(importer, node)};
   for (const int64_t pad : padding.pads)
     node.Need(pad >= 0 && pad <= kLongestAxis, "it adds {} along an axis", pad);
-  if (!node.input(2).empty()) {
-    const Constant value = importer.Numbers(node, 2);
-    node.Need(!value.integer && value.Count() == 1, "its padding value is not one number");
-    padding.value = Shortest(value.floats[0]);
-  }
+  padding.value = importer.Number(node, 2, "value", 0);
   node.Need(padding.IsBorder() || padding.IsChannels(),
             "only a border of one number around images, or channels of zeros behind the others can "
             "be added");
@@ -78,10 +74,12 @@ struct Cuts {
 };
 
 Cuts ReadCuts(Importer& importer, const Node& node, int64_t rank) {
-  Cuts cuts{.starts = importer.Integers(node, 1), .ends = importer.Integers(node, 2)};
+  Cuts cuts{.starts = importer.Integers(node, 1, "starts"),
+            .ends = importer.Integers(node, 2, "ends"),
+            .axes = importer.Integers(node, 3, "axes")};
   const size_t count = cuts.starts.size();
-  for (size_t i = 0; i < count; ++i) cuts.axes.push_back(static_cast<int64_t>(i));
-  if (!node.input(3).empty()) cuts.axes = importer.Integers(node, 3);
+  if (cuts.axes.empty())
+    for (size_t i = 0; i < count; ++i) cuts.axes.push_back(static_cast<int64_t>(i));
   cuts.steps.assign(count, 1);
   if (!node.input(4).empty()) cuts.steps = importer.Integers(node, 4);
   node.Need(cuts.ends.size() == count && cuts.axes.size() == count && cuts.steps.size() == count,
@@ -122,16 +120,15 @@ void AddSlice(Importer& importer, const Node& node, int64_t begin, int64_t chann
 /// Requires data with channels: a row or an image.
 const Datum& Channels(Importer& importer, const Node& node) {
   const Datum& datum = importer.Of(node, node.input(0));
-  node.Need(!datum.layer.empty() &&
-                static_cast<int>(datum.dims.size()) == importer.ShapeOf(datum).rank() + 1 &&
-                datum.dims[1] == importer.ShapeOf(datum)[0],
+  node.Need(!datum.layer.empty() && !importer.IsView(datum),
             "its input is neither a row nor an image");
   return datum;
 }
 
 /// Lengths of the parts: an input, or `num_outputs` equal ones of which the last may be shorter.
 std::vector<int64_t> PartsOf(Importer& importer, const Node& node, int64_t channels) {
-  if (!node.input(1).empty()) return importer.Integers(node, 1);
+  const std::vector<int64_t> stated = importer.Integers(node, 1, "split");
+  if (!stated.empty()) return stated;
   const auto outputs = static_cast<int64_t>(node.proto().output_size());
   const int64_t part = (channels + outputs - 1) / outputs;
   std::vector<int64_t> parts(static_cast<size_t>(outputs), part);
@@ -191,12 +188,12 @@ void TransposeLayer(Importer& importer, const Node& node) {
   node.Need(groups && node.Ints("perm") == order,
             "only two axes into which channels were taken apart can be exchanged (a channel "
             "shuffle)");
-  importer.AddLayer(
-      node, {.type = "channel_shuffle", .options = {{"groups", dims[1]}}, .inputs = {datum}});
-  Datum turned = importer.Of(node, node.output());
+  const int64_t count = dims[1];
   std::swap(dims[1], dims[2]);
-  turned.dims = dims;
-  importer.Give(node.output(), std::move(turned));
+  importer.AddLayer(node, {.type = "channel_shuffle",
+                           .options = {{"groups", count}},
+                           .inputs = {datum},
+                           .dims = std::move(dims)});
 }
 
 Operators PieceOperators() { return {{"Pad", Pad}, {"Split", Split}}; }

@@ -25,7 +25,8 @@ std::vector<float> ReadBias(Importer& importer, const Node& node, int input, int
   Constant bias = importer.Numbers(node, input);
   const bool row = std::all_of(bias.dims.begin(), bias.dims.end() - (bias.dims.empty() ? 0 : 1),
                                [](int64_t dim) { return dim == 1; });
-  node.Need(!bias.integer && row && (bias.Count() == outputs || bias.Count() == 1),
+  node.Need(!bias.integer && row && bias.dims.size() <= 2 &&
+                (bias.Count() == outputs || bias.Count() == 1),
             "what it adds is not a number for each of its {} outputs", outputs);
   if (bias.Count() == 1) bias.floats.assign(static_cast<size_t>(outputs), bias.floats[0]);
   return std::move(bias.floats);

@@ -9,11 +9,6 @@
 namespace yoke::onnx_file {
 namespace {
 
-/// Axes of a node: an input from opset 13 on, an attribute in the old form.
-std::vector<int64_t> AxesOf(Importer& importer, const Node& node) {
-  return node.input(1).empty() ? node.Ints("axes") : importer.Integers(node, 1);
-}
-
 void GiveView(Importer& importer, const Node& node, std::vector<int64_t> dims) {
   if (!importer.IsConstant(node.input(0)))
     return importer.View(node, importer.Of(node, node.input(0)), std::move(dims));
@@ -43,6 +38,7 @@ void Softmax(Importer& importer, const Node& node) {
               "softmax can only be the last node, where the loss takes its place");
     name = reader->output();
   }
+  importer.OmitSoftmax();
   importer.Give(node.output(), datum);
 }
 
@@ -63,9 +59,10 @@ std::vector<int64_t> Resolved(const Node& node, std::vector<int64_t> target, int
   int64_t known = 1;
   int unknown = 0;
   for (size_t i = 1; i < target.size(); ++i) {
-    node.Need(target[i] >= -1 && target[i] <= kLongestAxis, "it asks for an axis of length {}",
-              target[i]);
-    if (target[i] == kBatch)
+    node.Need(!IsFromBatch(target[i]), "it asks for an axis as long as the number of examples");
+    node.Need(target[i] >= kInferred && target[i] <= kLongestAxis,
+              "it asks for an axis of length {}", target[i]);
+    if (target[i] == kInferred)
       ++unknown;
     else
       known = std::min(known * target[i], kMostNumbers);
@@ -73,12 +70,12 @@ std::vector<int64_t> Resolved(const Node& node, std::vector<int64_t> target, int
   node.Need(unknown <= 1 && known > 0 && count % known == 0 && (unknown == 1 || known == count),
             "an example's {} elements do not fit the requested shape", count);
   for (size_t i = 1; i < target.size(); ++i)
-    if (target[i] == kBatch) target[i] = count / known;
+    if (target[i] == kInferred) target[i] = count / known;
   return target;
 }
 
 void Reshape(Importer& importer, const Node& node) {
-  std::vector<int64_t> target = importer.Integers(node, 1);
+  std::vector<int64_t> target = importer.Lengths(node, 1);
   const std::vector<int64_t> dims = DimsOf(importer, node);
   if (node.Int("allowzero", 0) == 0)
     for (size_t i = 0; i < target.size() && i < dims.size(); ++i)
@@ -91,9 +88,10 @@ void Reshape(Importer& importer, const Node& node) {
     return GiveView(importer, node, target);
   }
   const int64_t fixed = importer.ends().fixed_batch;
-  node.Need(target.size() >= 2 && target.size() <= Shape::kMaxRank &&
-                (target[0] == kBatch || (fixed > 0 && target[0] == fixed)),
-            "it does not keep the batch axis in front");
+  node.Need(
+      target.size() >= 2 && target.size() <= Shape::kMaxRank &&
+          (target[0] == kBatch || target[0] == kInferred || (fixed > 0 && target[0] == fixed)),
+      "it does not keep the batch axis in front");
   const int64_t count = importer.ShapeOf(importer.Of(node, node.input(0))).Count();
   // [-1, n] may mean "the batch and n elements", and [N, -1] "the batch and the rest".
   target[0] = kBatch;
@@ -103,9 +101,11 @@ void Reshape(Importer& importer, const Node& node) {
 void Squeeze(Importer& importer, const Node& node) {
   std::vector<int64_t> dims = DimsOf(importer, node), kept;
   std::set<int64_t> gone;
-  for (const int64_t axis : AxesOf(importer, node))
+  for (const int64_t axis : importer.Integers(node, 1, "axes"))
     gone.insert(axis < 0 ? axis + static_cast<int64_t>(dims.size()) : axis);
   const bool all = gone.empty();
+  node.Need(!all || importer.ends().fixed_batch != 1 || importer.IsConstant(node.input(0)),
+            "without axes it leaves out the batch axis too, which has the length 1");
   for (size_t i = 0; i < dims.size(); ++i) {
     const bool squeezed = all ? dims[i] == 1 : gone.contains(static_cast<int64_t>(i));
     node.Need(!squeezed || dims[i] == 1, "axis {} cannot be left out: its length is not 1", i);
@@ -116,7 +116,7 @@ void Squeeze(Importer& importer, const Node& node) {
 
 void Unsqueeze(Importer& importer, const Node& node) {
   std::vector<int64_t> dims = DimsOf(importer, node);
-  std::vector<int64_t> axes = AxesOf(importer, node);
+  std::vector<int64_t> axes = importer.Integers(node, 1, "axes");
   const auto rank = static_cast<int64_t>(dims.size() + axes.size());
   node.Need(rank <= Shape::kMaxRank + 1, "it makes more than {} axes", Shape::kMaxRank + 1);
   for (int64_t& axis : axes)

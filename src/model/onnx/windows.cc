@@ -48,6 +48,20 @@ std::vector<int64_t> ReadPadding(const Node& node, const WindowAttributes& windo
   return pads;
 }
 
+/// The input of a sum with a node that is not the node's output.
+int BiasInput(const Node& sum, const Node& node) { return sum.input(0) == node.output() ? 1 : 0; }
+
+/// The Add of a number for each channel that alone reads a convolution without a bias.
+std::optional<Node> BiasSum(const Importer& importer, const Node& node, int64_t channels) {
+  const std::optional<Node> sum = importer.OnlyReader(node.output());
+  if (!sum || sum->type() != "Add" || !node.input(2).empty()) return {};
+  const int other = BiasInput(*sum, node);
+  if (!importer.IsConstant(sum->input(other))) return {};
+  std::vector<int64_t> dims = importer.Numbers(*sum, other).dims;
+  if (dims.size() == 4 && dims[0] == 1) dims.erase(dims.begin());
+  return dims == std::vector<int64_t>{channels, 1, 1} ? sum : std::nullopt;
+}
+
 void Conv(Importer& importer, const Node& node) {
   const Datum& image = importer.Image(node, 0);
   Constant weight = importer.Numbers(node, 1);
@@ -66,13 +80,16 @@ void Conv(Importer& importer, const Node& node) {
                                              {"padding", AsList(window.padding)},
                                              {"dilation", AsList(window.dilation)},
                                              {"groups", groups}});
-  const bool bias = !node.input(2).empty();
-  if (bias)
+  layer.weights.emplace_back("weight", std::move(weight.floats));
+  const std::optional<Node> sum = BiasSum(importer, node, weight.dims[0]);
+  if (sum)
+    layer.weights.emplace_back("bias", importer.Numbers(*sum, BiasInput(*sum, node)).floats);
+  else if (!node.input(2).empty())
     layer.weights.emplace_back("bias", importer.Numbers(node, 2).floats);
   else
     layer.options.emplace_back("bias", false);
-  layer.weights.emplace_back("weight", std::move(weight.floats));
-  importer.AddLayer(node, std::move(layer));
+  importer.AddLayer(sum.value_or(node), std::move(layer));
+  if (sum) importer.Give(node.output(), importer.Of(*sum, sum->output()));
 }
 
 void AddPool(Importer& importer, const Node& node, const char* type, const WindowAttributes& window,
@@ -135,8 +152,7 @@ void GlobalAveragePool(Importer& importer, const Node& node) {
 }
 
 void ReduceMean(Importer& importer, const Node& node) {
-  std::vector<int64_t> axes =
-      node.input(1).empty() ? node.Ints("axes") : importer.Integers(node, 1);
+  std::vector<int64_t> axes = importer.Integers(node, 1, "axes");
   for (int64_t& axis : axes)
     if (axis < 0) axis += 4;
   std::ranges::sort(axes);

@@ -144,7 +144,7 @@ Value CheckModel(const Section& section) {
             "[model] has both '{}' and '{}': expected one of them", first, second);
   Require(file || !anew, "{}: needs model.file, whose weights it replaces by random ones",
           Where(anew ? *anew : Value(), "model.initialize"));
-  if (file) return Checked(section, model_keys(), Part{"a file"}).Resolved();
+  if (file) return Checked(section, model_keys(), Part{"a file", file_model_options()}).Resolved();
   Require(layers || name, "[model] lacks the key 'name', 'file' or 'layer'");
   if (!layers)
     return Checked(section, model_keys(), Named(models(), section, "name", "")).Resolved();

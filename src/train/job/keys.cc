@@ -304,6 +304,7 @@ std::vector<KeyGroup> AllKeys() {
   AddParts(groups, "data", "format", formats());
   groups.push_back({"model", "", model_keys()});
   AddParts(groups, "model", "model", models());
+  groups.push_back({"model", "an ONNX file", file_model_options()});
   AddParts(groups, "model.layer", "layer", layers());
   groups.push_back({"train", "", train_keys()});
   AddParts(groups, "train", "rule", rules());
