@@ -12,9 +12,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/countdown.h"
 #include "base/thread.h"
-#include "base/wait_time.h"
 #include "comm/mailbox.h"
 #include "comm/spawned.h"
 #include "kernels/threads.h"
@@ -126,12 +125,12 @@ class ThreadTransport : public RealTransport<ThreadTransport> {
     std::unique_lock lock(box.mutex);
     Mailbox::Place place;
     Waiter& waiter = box.Enter(key);
-    const bool over = !waiter.changed.wait_for(lock, WaitTime(seconds), [&] {
+    const bool ended = WaitFor(waiter.changed, lock, seconds, [&] {
       place = box.mail.Find(key);
       return place != box.mail.End() || box.failed >= 0;
     });
     waiter.key = nullptr;
-    if (over) return false;
+    if (!ended) return false;
     if (place == box.mail.End()) throw GaveUp(FailureSentence(*this, box.failed, operation));
     message = box.mail.Take(place);
     return true;

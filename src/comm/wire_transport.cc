@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/clock.h"
+#include "base/countdown.h"
 #include "comm/join_watch.h"
 #include "comm/lost.h"
 #include "comm/mailbox.h"
@@ -163,7 +163,7 @@ class WireTransport : public RealTransport<WireTransport> {
         return !ended_[rank] && mail_.Find(here) == mail_.End();
       });
     };
-    if (waits_.Wait(Now() + options_.farewell / 2, [&] { return missing() == ranks.end(); }))
+    if (waits_.Wait(options_.farewell / 2, [&] { return missing() == ranks.end(); }))
       return kAnySource;
     const std::lock_guard lock(waits_.mutex());
     const auto one = missing();
@@ -176,8 +176,9 @@ class WireTransport : public RealTransport<WireTransport> {
     bool done = false;
     waits_.OnWire([&] {
       group.Begin(values);
+      Countdown left(timeout());
       done = waits_.Wait(
-          Now() + timeout(), [&] { return group.Done(); }, /*asks=*/true);
+          left, [&] { return group.Done(); }, /*asks=*/true);
     });
     if (done) group.Take(values);
     return done;
@@ -185,28 +186,27 @@ class WireTransport : public RealTransport<WireTransport> {
 
   /// Allows long: another rank may be in its own wait, and notice only when that times out.
   bool AwaitFarewells() {
-    const double began = Now(), patience = 2 * timeout() + options_.farewell;
-    waits_.Wait(began + patience, [&] { return failed_ >= 0 || AllEnded(); });
-    if (waits_.Wait(failed_ >= 0 ? Now() + options_.farewell : Now(), [&] { return AllEnded(); }))
-      return true;
+    Countdown left(2 * timeout() + options_.farewell);
+    waits_.Wait(left, [&] { return failed_ >= 0 || AllEnded(); });
+    if (waits_.Wait(failed_ >= 0 ? options_.farewell : 0, [&] { return AllEnded(); })) return true;
     const std::lock_guard lock(waits_.mutex());
     if (failures_.empty())
       failures_.push_back({rank(), 1,
                            fmt::format("rank {} waited {:.3g} s for rank {} at the end: it has "
                                        "stopped, or is much slower; look at its machine, or raise "
                                        "cluster.timeout",
-                                       rank(), Now() - began, FirstSilent())});
+                                       rank(), left.Waited(), FirstSilent())});
     return false;
   }
 
   /// Returns false if nothing arrived in time. `operation` is null if the caller can continue
   /// without a message; such a wait blames no rank.
   bool Take(const MessageKey& key, double seconds, const char* operation, Message& message) {
-    const double began = Now();
-    return waits_.Wait(began + seconds, [&] {
+    Countdown left(seconds);
+    return waits_.Wait(left, [&] {
       const Mailbox::Place place = mail_.Find(key);
       if (place == mail_.End()) {
-        if (failed_ >= 0 && !waits_.lost()) EndWait(key, operation, Now() - began);
+        if (failed_ >= 0 && !waits_.lost()) EndWait(key, operation, left.Waited());
         return false;
       }
       message = mail_.Take(place);

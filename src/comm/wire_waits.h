@@ -11,8 +11,7 @@
 #include <mutex>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/wait_time.h"
+#include "base/countdown.h"
 #include "comm/lost.h"
 #include "comm/patience.h"
 #include "comm/wire.h"
@@ -38,6 +37,12 @@ class WireWaits {
   }
   bool lost() const { return lost_; }
 
+  template <typename Done>
+  bool Wait(double seconds, const Done& done) {
+    Countdown left(seconds);
+    return Wait(left, done);
+  }
+
   /// Runs work(); if the wire reports a lost process, all waits of this rank end.
   template <typename Work>
   void OnWire(const Work& work) {
@@ -49,19 +54,19 @@ class WireWaits {
     }
   }
 
-  /// Waits until `done()`, which is called with the lock held, is true; false at the deadline.
-  /// Looks at the wire at least once. `asks`: calling `done` makes progress.
+  /// Waits until `done()`, which is called with the lock held, is true; false when the countdown is
+  /// over. Looks at the wire at least once. `asks`: calling `done` makes progress.
   template <typename Done>
-  bool Wait(double deadline, const Done& done, bool asks = false) {
+  bool Wait(Countdown& left, const Done& done, bool asks = false) {
     std::unique_lock lock(mutex_);
     Turn turn(*this);
     Patience patience;
-    for (bool last = false;; last = Now() >= deadline) {
+    for (bool last = false;; last = left.Over()) {
       if (done()) return true;
       if (lost_) throw RankLost(fmt::format("rank {} has lost another in a wait", wire_.rank()));
       if (last) return false;
       if (!turn.Mine() && !asks)
-        changed_.wait_for(lock, WaitTime(deadline - Now()));
+        changed_.wait_for(lock, left.Slice());
       else if (!turn.Mine() || !Look(lock))
         Rest(lock, patience, asks);
       else

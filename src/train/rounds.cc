@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/countdown.h"
 
 namespace yoke {
 namespace {
@@ -69,7 +70,7 @@ T ValueIn(const Message& message) {
 class Rounds::Service {
  public:
   Service(const Communicator& channel, const Settings& settings)
-      : channel_(channel), settings_(settings) {}
+      : channel_(channel), settings_(settings), ran_(channel.timeout() / 4, channel.Now()) {}
 
   void Run() {
     Order order;
@@ -98,14 +99,15 @@ class Rounds::Service {
     asked_.assign(channel_.size(), 0);
     sums_.assign(channel_.size(), {});
     arrived_.assign(channel_.size(), false);
-    heard_.assign(channel_.size(), channel_.Now());
+    heard_.assign(channel_.size(), ran_.Look(channel_.Now()));
     decided_at_ = told_at_ = told_all_at_ = channel_.Now();
     // Rank 0's team works in every round, which wakes the server beside it.
     leases_[0].push_back(Decide());
     while (std::find(arrived_.begin(), arrived_.end(), false) != arrived_.end()) {
       Message message;
-      if (channel_.TryReceive(kAnySource, kRequest, message, channel_.timeout() / 4))
-        Answer(message.source, ValueIn<StepRequest>(message));
+      const bool asked = channel_.TryReceive(kAnySource, kRequest, message, ran_.slice());
+      ran_.Look(channel_.Now());
+      if (asked) Answer(message.source, ValueIn<StepRequest>(message));
       if (channel_.Now() - told_all_at_ >= channel_.timeout() / 4)
         Tell(channel_.size(), false);  // the wait of ranks that have arrived has a timeout
       else if (channel_.Now() - told_at_ >= kSecondsBetweenStatus)
@@ -118,7 +120,7 @@ class Rounds::Service {
   int Workers() const { return channel_.size() - settings_.servers; }
 
   void Answer(int rank, const StepRequest& request) {
-    heard_[rank] = channel_.Now();
+    heard_[rank] = ran_.seconds();
     if (request.kind == kMeet) {
       over_ = true;
       return;
@@ -153,10 +155,10 @@ class Rounds::Service {
   /// step, but not one alone. (A rank that only serves always waits, so beside it no step may take
   /// longer.)
   void MissTheSilent() const {
-    const double newest = *std::max_element(heard_.begin(), heard_.end()), now = channel_.Now();
+    const double newest = *std::max_element(heard_.begin(), heard_.end());
     const bool waited_for = std::find(arrived_.begin(), arrived_.end(), true) != arrived_.end();
     for (int rank = 0; rank < channel_.size(); ++rank) {
-      const double since = waited_for ? now : newest;
+      const double since = waited_for ? ran_.seconds() : newest;
       if (!arrived_[rank] && since - heard_[rank] > channel_.timeout())
         throw Error(
             fmt::format("rank 0 waited {:.3g} s for rank {} to end its steps: it has "
@@ -185,7 +187,8 @@ class Rounds::Service {
   std::vector<std::vector<Lease>> leases_;  // by team, in the order given
   std::vector<size_t> asked_;               // requests for a lease, by rank
   std::vector<bool> arrived_;               // at the meeting, by rank
-  std::vector<double> heard_;               // time of the last request, by rank
+  RunningTime ran_;                         // that of this thread
+  std::vector<double> heard_;               // when, by ran_, the last request came, by rank
   std::vector<StepTotals> sums_;            // of losses, by rank
   int64_t next_ = 0, last_ = 0;
   bool over_ = false;
@@ -258,7 +261,10 @@ Lease Rounds::Next(const StepTotals& mine) {
 }
 
 void Rounds::AskForLeases(const StepTotals& mine) {
-  for (; asked_ < ahead_; ++asked_) Ask(kNext, mine);
+  // Many at once, as after a pause, would look like short leases, and the next be too long. (In
+  // virtual time nothing pauses.)
+  const int most = channel_.InVirtualTime() ? ahead_ : std::min(ahead_, asked_ + 2);
+  for (; asked_ < most; ++asked_) Ask(kNext, mine);
 }
 
 void Rounds::AskToMeet() {

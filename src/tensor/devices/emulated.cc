@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/countdown.h"
 #include "base/round_up.h"
 #include "base/thread.h"
 #include "base/wait_time.h"
@@ -174,7 +175,8 @@ class EmulatedStream : public Stream, public WorkQueue {
   }
   bool WaitFor(double seconds) override {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, WaitTime(seconds), [this] { return pending_ == 0; })) return false;
+    const auto idle = [this] { return pending_ == 0; };
+    if (!yoke::WaitFor(changed_, lock, seconds, idle)) return false;
     ThrowFailure();
     return true;
   }
