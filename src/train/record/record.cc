@@ -110,6 +110,11 @@ Json ToObject(const EndEvent& e) {
   if (e.virtual_seconds > 0) object["virtual_seconds"] = e.virtual_seconds;
   if (e.cost > 0) object["cost"] = e.cost;
   if (e.lost > 0) object["lost"] = e.lost;
+  if (e.collapse)
+    object["collapse"] = {{"metric", e.collapse->metric},         {"value", e.collapse->value},
+                          {"epoch", e.collapse->epoch},           {"best", e.collapse->best.value},
+                          {"best_epoch", e.collapse->best.epoch}, {"message", e.collapse->Text()}};
+  if (!e.good.empty()) object["good"] = e.good;
   return object;
 }
 

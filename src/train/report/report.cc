@@ -228,6 +228,16 @@ std::string Tiles(const ReportRun& run) {
          "</div>\n";
 }
 
+/// A sentence for each run whose last weights have collapsed.
+std::string Collapses(const Runs& runs) {
+  std::string html;
+  for (const ReportRun& run : runs)
+    if (!run.collapse.empty())
+      html += fmt::format("<p class='note'>{}: the model has collapsed: {}.</p>\n",
+                          Escape(run.name), Escape(run.collapse));
+  return html;
+}
+
 // Jobs.
 
 using Keys = std::vector<std::pair<std::string, std::string>>;
@@ -306,6 +316,7 @@ std::string ReportPage(const std::vector<std::string>& folders) {
       "yoke</title><style>{}</style></head><body><main>\n<h1>{}</h1>\n",
       Escape(title), ReportStyle(), Escape(title));
   html += single ? Tiles(runs[0]) : ResultTable(runs);
+  html += Collapses(runs);
   html += "<h2>Curves</h2>\n" + Key(runs) + Charts(runs);
   html += ExchangeTable(runs);
   html += DevicesSection(runs);

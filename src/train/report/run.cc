@@ -74,6 +74,10 @@ void TakeEnd(const Json& line, ReportRun& run) {
   run.reason = line.value("reason", "unknown");
   run.seconds = line.value("seconds", 0.0);
   run.test.clear();
+  const Json collapse = line.value("collapse", Json::object());
+  run.collapse = collapse.value("message", "");
+  if (const std::string good = line.value("good", ""); !good.empty())
+    run.facts.emplace_back("last good checkpoint", good);
   const Json memory = line.value("memory", Json::object());
   if (memory.value("ratio", 0.0) > 0)
     run.facts.emplace_back(

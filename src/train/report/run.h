@@ -45,6 +45,7 @@ struct ReportRun {
   std::vector<ReportDevice> node;
   std::string executor;
   std::string reason;  ///< Why it ended; "not ended" while it is running (or was killed).
+  std::string collapse;  ///< What shows that the last weights have collapsed, or "".
   double seconds = 0;
   double cost = 0;  ///< Of a simulated cluster; 0: unknown.
   /// {"parameters", "431,080"}, {"cpu", ...}
