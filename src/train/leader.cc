@@ -110,7 +110,8 @@ class LeadingMember : public Leader {
                               .test_examples = data_.test ? data_.test->Size() : 0,
                               .epochs_done = cursor_.EpochsDone(),
                               .epochs = cursor_.epochs(),
-                              .seconds = position_.seconds};
+                              .seconds = position_.seconds,
+                              .after_trials = context_.took_over};
     if (inherits_) told_ = EpochsTold(run_, event.epochs_done);
     for (Observer* observer : observers_) observer->Start(event);
     for (const std::string& place : Places()) LogInfo(place);
@@ -122,7 +123,7 @@ class LeadingMember : public Leader {
                        inherits_ ? "" : " before the first step", world_.size(), position_.step));
     if (inherits_) return;
     if (!context_.went_back) TellNotes();
-    if (context_.checkpoint)
+    if (context_.checkpoint && !context_.took_over)
       Tell(
           fmt::format("resumed from {} at step {}", context_.checkpoint->folder(), position_.step));
     if ((request_.resume || context_.went_back) && !context_.checkpoint)

@@ -26,9 +26,10 @@ struct StartEvent {
   int world = 1;
   int64_t train_examples = 0;
   int64_t test_examples = 0;
-  double epochs_done = 0;  ///< More than 0 when resumed.
+  double epochs_done = 0;  ///< More than 0 when resumed, or after trials.
   int64_t epochs = 0;
-  double seconds = 0;  ///< Training time of earlier sessions.
+  double seconds = 0;         ///< Training time of earlier sessions.
+  bool after_trials = false;  ///< The epochs done are those of the trials that chose its keys.
 };
 
 /// Sent while data is read, from the first second on, a few times per second.

@@ -127,6 +127,7 @@ Json ToJson(const Metrics& metrics) {
 }
 
 Metrics ToMetrics(const Json& json) {
+  Require(json.is_object(), "test: expected an object, got {}", json.dump());
   Metrics metrics;
   for (const auto& [name, value] : json.items()) metrics.emplace_back(name, NumberOrNan(value));
   return metrics;

@@ -222,7 +222,7 @@ std::string Tiles(const ReportRun& run) {
   for (const auto& [name, value] : run.test) html += Tile(Metric(value), "test " + name);
   const double epochs = run.epochs.empty() ? 0 : run.epochs.back().epoch;
   return html + Tile(fmt::format("{}", epochs), epochs == 1 ? "epoch" : "epochs") +
-         Tile(Duration(run.seconds), "training time") +
+         Tile(Duration(run.seconds), run.simulated ? "simulated training time" : "training time") +
          (run.cost > 0 ? Tile(fmt::format("{:.4g}", run.cost), "cost of the cluster") : "") +
          Tile(Short(TypicalRate(run)), "examples per second") + Tile(run.reason, "how it ended") +
          "</div>\n";

@@ -85,6 +85,7 @@ void TakeEnd(const Json& line, ReportRun& run) {
         fmt::format("{} (parameters, rule's state and tables {})", Bytes(memory.value("peak", 0.0)),
                     Bytes(memory.value("peak", 0.0) / memory.value("ratio", 1.0))));
   const double simulated = line.value("virtual_seconds", 0.0), cost = line.value("cost", 0.0);
+  run.simulated = simulated > 0;
   if (simulated > 0) run.facts.emplace_back("virtual time", fmt::format("{:.4g} s", simulated));
   if (cost > 0) run.facts.emplace_back("cost of the cluster", fmt::format("{:.4g}", cost));
   run.cost = cost;
