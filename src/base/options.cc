@@ -2,7 +2,9 @@
 #include "base/options.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 #include "base/check.h"
@@ -140,6 +142,12 @@ bool IsPartOf(std::string_view part, std::string_view name) {
   return part.size() >= 3 && begins && (at == 0 || end == name.size() || name[end] == '_');
 }
 
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
 std::string Join(std::span<const std::string> names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -224,7 +232,22 @@ std::string Options::Where(std::string_view name) const {
   return WhereOf(section_, name, value ? *value : Value());
 }
 
+std::string OtherWordFor(std::string_view word) {
+  static const std::map<std::string_view, std::string_view> words = {
+      {"lr", "learning_rate"},      {"eta", "learning_rate"},
+      {"optimizer", "rule"},        {"optim", "rule"},
+      {"batch_size", "batch"},      {"wd", "weight_decay"},
+      {"lr_scheduler", "schedule"}, {"scheduler", "schedule"},
+      {"num_epochs", "epochs"},     {"n_epochs", "epochs"},
+      {"random_state", "seed"}};
+  const auto found = words.find(word);
+  return found == words.end() ? "" : std::string(found->second);
+}
+
 std::string Nearest(std::string_view name, std::span<const std::string> known) {
+  const std::string lower = Lower(name), other = OtherWordFor(lower);
+  for (const std::string& candidate : known)
+    if (candidate == lower || candidate == other) return candidate;
   const auto part = [&](const std::string& candidate) { return IsPartOf(name, candidate); };
   if (std::count_if(known.begin(), known.end(), part) == 1)
     return *std::find_if(known.begin(), known.end(), part);

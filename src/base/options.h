@@ -76,6 +76,9 @@ class Options {
   std::vector<std::string> known_;
 };
 
+/// Our word for one that other programs use for a key ("lr": "learning_rate"); "" if there is none.
+std::string OtherWordFor(std::string_view word);
+
 /// The only name in `known` that has `name` as a prefix or a word ("acc", "rate"); otherwise the
 /// closest by edit distance, or "" if none is near.
 std::string Nearest(std::string_view name, std::span<const std::string> known);

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/model_file.h"
 #include "kernels/threads.h"
+#include "train/collapse.h"
 #include "train/human.h"
 
 namespace yoke {
@@ -45,6 +46,11 @@ class EvalCommand : public Command {
       return 0;
     }
     const Metrics metrics = Evaluate(*reader, request);
+    const double loss = MetricOf(metrics, "loss");
+    Require(IsPossibleLoss(loss),
+            "{}: the loss of these data is {:.4g}, which is impossible: the weights are ruined, or "
+            "the data are not of the kind that they were trained on",
+            model.folder(), loss);
     Print(metrics, *reader, Now() - began, out);
     return 0;
   }

@@ -91,9 +91,19 @@ class Predictor {
                                       .target = {.reference = reference}});
   }
 
+  /// `score`: one of the example's that is not finite, if there is one.
+  void RequireFinite(float score, int64_t i) const {
+    Require(std::isfinite(score),
+            "{}: example {} has a score of {}: the weights are ruined, or the data are not of the "
+            "kind that they were trained on",
+            model_.folder(), batch_.examples[i], score);
+  }
+
   std::vector<Guess> Sorted(int64_t i) const {
     const auto outputs = static_cast<size_t>(reader_.Info().outputs);
     const std::span<float> scores(plan_->Scores().As<float>() + i * outputs, outputs);
+    const auto bad = std::ranges::find_if(scores, [](float s) { return !std::isfinite(s); });
+    RequireFinite(bad == scores.end() ? 0 : *bad, i);
     ToProbabilities(scores, softmax_);
     std::vector<Guess> best;
     for (int32_t label : TopScores(scores, top_)) best.push_back({label, scores[label]});
@@ -102,10 +112,12 @@ class Predictor {
 
   std::vector<Guess> Ranked(int64_t i) const {
     std::vector<Guess> best;
+    if (std::isnan(ranking_->Sum(i))) RequireFinite(NAN, i);
     for (int64_t k = 0; k < ranking_->top() && ranking_->Ids(i)[k] >= 0; ++k) {
+      RequireFinite(ranking_->Scores(i)[k], i);
       const double score = ranking_->Scores(i)[k];
       const double p = softmax_ ? std::exp(score - ranking_->Sum(i)) : 1 / (1 + std::exp(-score));
-      if (!std::isnan(p)) best.push_back({ranking_->Ids(i)[k], static_cast<float>(p)});
+      best.push_back({ranking_->Ids(i)[k], static_cast<float>(p)});
     }
     return best;
   }

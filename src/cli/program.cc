@@ -79,6 +79,9 @@ std::string ValueOf(const std::string& option, const std::vector<std::string>& w
 /// If `option` is the name of a job key ("--learning-rate"): how to set that key; otherwise "".
 std::string KeyHint(std::string option, const std::string& value) {
   std::replace(option.begin(), option.end(), '-', '_');
+  if (option.starts_with("__"))
+    if (const std::string other = OtherWordFor(option.substr(2)); !other.empty())
+      option = "__" + other;
   for (const KeyGroup& group : AllKeys())
     for (const OptionSpec& key : group.options)
       if (group.section != "model.layer" && "__" + key.name == option)

@@ -355,11 +355,16 @@ int ClusterFile::Ranks() const {
 
 double ClusterFile::PricePerHour() const {
   double sum = 0;
-  for (const NodeKind& kind : kinds) {
-    if (!kind.price_per_hour) return 0;
-    sum += *kind.price_per_hour * kind.count;
-  }
+  for (const NodeKind& kind : kinds) sum += kind.price_per_hour.value_or(0) * kind.count;
   return sum;
+}
+
+std::string ClusterFile::PriceNote() const {
+  int without = 0;
+  for (const NodeKind& kind : kinds) without += kind.price_per_hour ? 0 : kind.count;
+  if (without == 0 || PricePerHour() == 0) return "";
+  return fmt::format("{} of {} nodes have no price_per_hour: the cost is that of the others",
+                     without, Nodes());
 }
 
 SimulatedRanks ClusterFile::Simulated(uint64_t seed) const {

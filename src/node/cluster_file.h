@@ -45,8 +45,10 @@ struct ClusterFile {
 
   int Nodes() const;
   int Ranks() const;
-  /// Of all nodes; 0: not all have a price.
+  /// Of all nodes that have a price; 0: none has.
   double PricePerHour() const;
+  /// A sentence if only some nodes have a price, or "".
+  std::string PriceNote() const;
   /// The cluster; the seed draws its slow nodes, the times of its work and its failures.
   SimulatedRanks Simulated(uint64_t seed) const;
 };

@@ -9,15 +9,16 @@
 namespace yoke {
 namespace {
 
-/// factor = start + (1 - start) * epoch / warmup during the warm-up; then the named schedule
-/// starts.
+/// factor = start + (1 - start) * epoch / warmup during the warm-up; then the named schedule,
+/// whose epochs count from the warm-up's end or, if it names epochs, from the start.
 class WarmUp : public Schedule {
  public:
-  WarmUp(double epochs, double start, std::unique_ptr<Schedule> course)
-      : epochs_(epochs), start_(start), course_(std::move(course)) {}
+  WarmUp(double epochs, double start, std::unique_ptr<Schedule> course, bool from_start)
+      : epochs_(epochs), start_(start), course_(std::move(course)), from_start_(from_start) {}
 
   double Factor(const Progress& progress) const override {
     if (progress.epoch < epochs_) return start_ + (1 - start_) * progress.epoch / epochs_;
+    if (from_start_) return course_->Factor(progress);
     return course_->Factor(
         {.epoch = progress.epoch - epochs_, .epochs = std::max(progress.epochs - epochs_, 0.0)});
   }
@@ -26,6 +27,7 @@ class WarmUp : public Schedule {
   double epochs_;
   double start_;
   std::unique_ptr<Schedule> course_;
+  bool from_start_;
 };
 
 std::string NameIn(const Value& table) {
@@ -77,7 +79,8 @@ std::unique_ptr<Schedule> MakeSchedule(const Value& table) {
   std::unique_ptr<Schedule> course = entry.make(options);
   const double warmup = options.Float("warmup_epochs");
   if (warmup == 0) return course;
-  return std::make_unique<WarmUp>(warmup, options.Float("warmup_start"), std::move(course));
+  return std::make_unique<WarmUp>(warmup, options.Float("warmup_start"), std::move(course),
+                                  entry.counts_from_start);
 }
 
 }  // namespace yoke

@@ -28,6 +28,8 @@ struct ScheduleEntry {
   std::string summary;
   std::vector<OptionSpec> options;  ///< Keys of [train.schedule] besides `name` and the warm-up's.
   std::unique_ptr<Schedule> (*make)(const Options& options);
+  /// Whether its keys name epochs: after a warm-up they still count from the start of training.
+  bool counts_from_start = false;
 };
 const std::vector<ScheduleEntry>& schedules();
 
@@ -36,7 +38,7 @@ const std::vector<OptionSpec>& common_schedule_options();
 
 /// Makes a schedule from the table `[train.schedule]` (`name`, its options, `warmup_epochs`,
 /// `warmup_start`); without a table it is constant. A warm-up rises linearly from `warmup_start` (a
-/// fraction) to 1; the named schedule starts after it.
+/// fraction) to 1; the named schedule follows.
 std::unique_ptr<Schedule> MakeSchedule(const Value& table);
 
 }  // namespace yoke

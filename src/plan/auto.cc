@@ -66,6 +66,7 @@ class AutoPlanner : public Planner {
         Predict(order, *run.data, tunes, decision);
       else
         Choose(order, *run.data, tunes, decision);
+      AddTried(decision);
       if (run.StopIsAsked()) decision.signal = *run.stop_signal;
       if (run.cluster) decision.seconds = trained_;
       decision.messages.push_back(
@@ -269,6 +270,7 @@ class AutoPlanner : public Planner {
       return {};
     }
     trials.from = decision.progress;
+    TellCost(trials.steps, decision, StepsPerEpoch(decision.job, data));
     Tuned tuned;
     if (tunes.rate) {
       const bool range = decision.job.train.String("tuning") == "range";
@@ -289,6 +291,17 @@ class AutoPlanner : public Planner {
     return tuned.last;
   }
 
+  /// Says so if trials take more than `search_share`, and why.
+  static void TellCost(int64_t steps, Decision& decision, double steps_per_epoch) {
+    const double share = decision.job.train.Float("search_share"),
+                 whole = static_cast<double>(decision.job.train.Int("epochs")) * steps_per_epoch;
+    if (static_cast<double>(steps) <= share * whole + 1) return;
+    decision.messages.push_back(fmt::format(
+        "trials take up to {} steps, where train.search_share = {:g} of the training is {:.0f}: "
+        "fewer do not tell settings apart; the best one's steps count as training",
+        steps, share, share * whole));
+  }
+
   void Take(const Tuned& tuned, const char* why, Decision& decision) {
     if (tuned.run.empty()) {
       if (!run_->StopIsAsked())
@@ -298,12 +311,37 @@ class AutoPlanner : public Planner {
       return;
     }
     trained_ += tuned.trained;
+    tried_.insert(tried_.end(), tuned.tried.begin(), tuned.tried.end());
     decision.job = WithSetting(decision.job, tuned.best);
     decision.progress = tuned.run;
     const std::string momentum =
         tuned.best.momentum ? fmt::format(", momentum {:g}", *tuned.best.momentum) : "";
     decision.messages.push_back(
         fmt::format("learning rate {:g}{}, {}", tuned.best.rate, momentum, why));
+  }
+
+  /// Adds the settings tried to the plan, or makes one of them alone.
+  void AddTried(Decision& decision) const {
+    if (tried_.empty()) return;
+    List list;
+    for (const TriedSetting& one : tried_) {
+      Table table = {{"learning_rate", Value(one.setting.rate)}};
+      if (one.setting.momentum) table.emplace_back("momentum", Value(*one.setting.momentum));
+      if (std::isfinite(one.loss))
+        table.emplace_back("loss", Value(one.loss));
+      else
+        table.emplace_back("diverged", Value(true));
+      if (one.steps > 0) table.emplace_back("steps", Value(one.steps));
+      list.emplace_back(std::move(table));
+    }
+    Table root;
+    if (decision.plan.empty()) {
+      decision.plan = "# Written by: yoke train\n";
+      Table train = {{"learning_rate", Value(decision.job.train.Float("learning_rate"))}};
+      root.emplace_back("use", Table{{"train", Value(std::move(train))}});
+    }
+    root.emplace_back("tried", Value(std::move(list)));
+    decision.plan += FormatToml(Value(std::move(root)));
   }
 
   /// Of the training time in seconds; 0: none.
@@ -350,6 +388,7 @@ class AutoPlanner : public Planner {
   double trained_ = 0;  // seconds of all trials
   bool chose_rate_ = false;
   bool tunes_momentum_ = false;
+  std::vector<TriedSetting> tried_;
   int retreats_ = 0;
   double planned_at_ = 0;  // seconds of training when it last chose
 };

@@ -71,10 +71,18 @@ struct Tried {
 Tuned Found(const Job& job, const Tried& best, const std::vector<Tried>& tried, double trained) {
   for (const Tried& one : tried)
     if (&one != &best && !one.run.empty()) std::filesystem::remove_all(one.run);
+  std::vector<TriedSetting> settings;
+  for (const Tried& one : tried)
+    if (!one.run.empty())
+      settings.push_back(
+          {.setting = one.setting,
+           .loss = one.Fails() ? std::numeric_limits<double>::infinity() : one.trial.loss,
+           .steps = one.steps});
   return {.best = SettingOf(WithSetting(job, best.setting)),
           .run = best.run,
           .last = best.trial,
-          .trained = trained};
+          .trained = trained,
+          .tried = std::move(settings)};
 }
 
 /// Tries the rates of a rule from the middle one on: higher ones until the loss is higher, or else

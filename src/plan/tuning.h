@@ -23,11 +23,19 @@ Job WithSetting(const Job& job, const Setting& setting);
 /// Whether the job's rule names learning rates to compare; otherwise it finds its own.
 bool HasRates(const Job& job);
 
+/// A setting with the loss of its trials; not finite: they diverged.
+struct TriedSetting {
+  Setting setting = {};
+  double loss = 0;
+  int64_t steps = 0;  ///< 0: trials are by time.
+};
+
 struct Tuned {
   Setting best = {};
   std::string run = {};  ///< Of the best one's trials; "": interrupted, or all trials failed.
   Trial last = {};       ///< Its last one.
   double trained = 0;    ///< Seconds of all trials.
+  std::vector<TriedSetting> tried = {};
 };
 
 /// The learning rate, of those that the job's rule names, with which the loss falls fastest: it

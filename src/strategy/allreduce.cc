@@ -163,7 +163,7 @@ class AllReduce : public Strategy {
     AddScaled(sums, examples, gradient);
     for (RowSum& sum : row_sums_) sum.Add(context_.gradients.rows(sum.slice), examples);
     accumulated_examples_ += step.team_examples;
-    if (++accumulated_ < accumulate_) return false;
+    if (++accumulated_ < accumulate_ && !step.last) return false;
     const float scale =
         static_cast<float>(world_.size()) /
         static_cast<float>(std::max<int64_t>(std::exchange(accumulated_examples_, 0), 1));

@@ -66,6 +66,11 @@ int64_t EpochCursor::StepsPerEpoch() const {
   return (data_.Size() + step - 1) / step;
 }
 
+int64_t EpochCursor::SmallestPart() const {
+  const int64_t rest = data_.Size() % (step_examples_ * place_.team);
+  return rest == 0 ? step_examples_ : std::max<int64_t>(1, rest / place_.team);
+}
+
 void EpochCursor::PlanEpoch() {
   if (plan_) return;
   consumed_before_ = position.consumed.Count();

@@ -50,6 +50,9 @@ class EpochCursor {
   /// Steps of one rank in a whole epoch if all ranks were in step.
   int64_t StepsPerEpoch() const;
 
+  /// Examples of the smallest part that a rank has of a step of a whole epoch.
+  int64_t SmallestPart() const;
+
   /// Plans the current epoch unless it is already planned. From then on steps count from the plan's
   /// start.
   void PlanEpoch();

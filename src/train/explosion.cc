@@ -2,14 +2,15 @@
 #include "train/explosion.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "train/collapse.h"
 
 namespace yoke {
 
 bool Exploded(double untrained, double recent, const Metrics& measured) {
   if (untrained <= 0) return false;
   const double limit = kExplosion * std::max(untrained, 1.0);
-  const auto beyond = [limit](double loss) { return !(loss <= limit); };  // true for NaN
+  const auto beyond = [limit](double loss) { return !IsPossibleLoss(loss) || loss > limit; };
   if (!beyond(recent)) return false;
   const auto loss = std::ranges::find(measured, "loss", &Metrics::value_type::first);
   return loss == measured.end() || beyond(loss->second);

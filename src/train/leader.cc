@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -66,7 +67,7 @@ class LeadingMember : public Leader {
 
   void TakeUp(const Checkpoint& checkpoint) override {
     const CheckpointHeader& header = checkpoint.header();
-    CheckSameData(job_, *data_.train, header, run_);
+    CheckSameData(job_, data_, header, run_);
     replica_->Restore(checkpoint);
     position_ = header.position;
     TakeBest(header);
@@ -109,7 +110,8 @@ class LeadingMember : public Leader {
                               .test_examples = data_.test ? data_.test->Size() : 0,
                               .epochs_done = cursor_.EpochsDone(),
                               .epochs = cursor_.epochs(),
-                              .seconds = position_.seconds};
+                              .seconds = position_.seconds,
+                              .after_trials = context_.took_over};
     if (inherits_) told_ = EpochsTold(run_, event.epochs_done);
     for (Observer* observer : observers_) observer->Start(event);
     for (const std::string& place : Places()) LogInfo(place);
@@ -121,7 +123,7 @@ class LeadingMember : public Leader {
                        inherits_ ? "" : " before the first step", world_.size(), position_.step));
     if (inherits_) return;
     if (!context_.went_back) TellNotes();
-    if (context_.checkpoint)
+    if (context_.checkpoint && !context_.took_over)
       Tell(
           fmt::format("resumed from {} at step {}", context_.checkpoint->folder(), position_.step));
     if ((request_.resume || context_.went_back) && !context_.checkpoint)
@@ -154,9 +156,12 @@ class LeadingMember : public Leader {
     const std::vector<StepTotals> all_totals = Work(order);
     if (const auto bad = FirstBad(all_totals))
       return Diverged(std::isnan(bad->bad_loss) ? "the loss became nan"
-                                                : fmt::format("the loss became {}", bad->bad_loss),
+                      : bad->bad_loss < 0
+                          ? fmt::format("the loss became {:.3g}, below 0", bad->bad_loss)
+                          : fmt::format("the loss became {}", bad->bad_loss),
                       bad->bad_step);
-    return cursor_.EpochIsOver() ? FinishEpoch(RecentLoss(all_totals)) : BetweenSteps();
+    recent_ = RecentLoss(all_totals);
+    return cursor_.EpochIsOver() ? FinishEpoch() : BetweenSteps();
   }
 
   /// A checkpoint due by steps ends a round, and so does the limit of steps.
@@ -175,8 +180,7 @@ class LeadingMember : public Leader {
     return CheckpointIsDue() || !reason.empty() ? Save({.reason = reason}) : "";
   }
 
-  /// `recent`: the loss of the epoch's last steps.
-  std::string FinishEpoch(double recent) {
+  std::string FinishEpoch() {
     EpochEvent event = {
         .epoch = position_.epoch + 1,
         .epochs = cursor_.epochs(),
@@ -201,20 +205,49 @@ class LeadingMember : public Leader {
     event.seconds = clock_.OfTraining();
     if (event.epoch > told_)
       for (Observer* observer : observers_) observer->Epoch(event);
-    if (Exploded(position_.untrained_loss, recent,
+    if (Exploded(position_.untrained_loss, recent_,
                  event.test.empty() ? event.validation : event.test))
-      return Diverged(fmt::format("the loss became {:.3g}, from {:.3g} before training", recent,
+      return Diverged(fmt::format("the loss became {:.3g}, from {:.3g} before training", recent_,
                                   position_.untrained_loss),
                       position_.step);
-    return Decide(measure ? (data_.validation ? event.validation : event.test) : Metrics{},
-                  event.test);
+    const Metrics watched =
+        measure ? (data_.validation ? event.validation : event.test) : Metrics{};
+    Judge(watched, event.train_loss);
+    return Decide(watched, event.test);
+  }
+
+  /// Compares an evaluation with the best so far; without other data, the epoch's training loss.
+  void Judge(const Metrics& watched, double train_loss) {
+    const Reader* reader = data_.validation ? data_.validation.get() : data_.test.get();
+    if (reader && watched.empty()) return;  // not measured
+    const Reader& measured = reader ? *reader : *data_.train;
+    const bool before = position_.collapse.has_value();
+    position_.collapse = FindCollapse(
+        reader ? watched : Metrics{{"loss", train_loss}}, position_.epoch, position_.untrained_loss,
+        {.outputs = measured.Info().outputs, .examples = measured.Size()},
+        position_.best_evaluation);
+    if (position_.collapse && !before)
+      Tell(position_.collapse->Text() + ": the model has collapsed; training goes on");
+  }
+
+  /// Whether the weights are sane: by their test metrics if known, else by some training examples,
+  /// because the last step's loss is that of the weights before it.
+  bool IsGood(const Metrics& test) const {
+    if (position_.collapse) return false;
+    if (!test.empty()) return true;
+    constexpr int64_t kExamples = 256;
+    std::vector<int64_t> some(static_cast<size_t>(std::min(kExamples, data_.train->Size())));
+    std::iota(some.begin(), some.end(), 0);
+    const Metrics metrics = replica_->Evaluate(*Subset(data_.train, some), nullptr);
+    const double loss = MetricOf(metrics, "loss");
+    return IsPossibleLoss(loss) && !Exploded(position_.untrained_loss, loss, {});
   }
 
   /// After an epoch: decides whether to stop, and saves if that is due.
   std::string Decide(const Metrics& watched, const Metrics& test) {
-    const bool best = watch_.IsBest(watched, position_);
+    const bool good = !position_.collapse, best = good && watch_.IsBest(watched, position_);
     const bool measured = !data_.test || !test.empty();  // not interrupted
-    std::string reason = watch_.ReachesTarget(watched)                     ? "target"
+    std::string reason = good && watch_.ReachesTarget(watched)             ? "target"
                          : position_.epoch >= cursor_.epochs() && measured ? "finished"
                                                                            : ReasonToStop();
     if (reason.empty() && request_.pause_epochs > 0 && context_.worlds == 1 &&
@@ -259,23 +292,30 @@ class LeadingMember : public Leader {
                                .rule_steps = 0,
                                .executor = {},
                                .strategy = {},
+                               .training = data_.training_files,
                                .test = due.test,
-                               .reason = due.reason};
+                               .reason = due.reason,
+                               .good = IsGood(due.test)};
     replica_->Describe(header);
     const bool own = replica_->KeepsOwn();
     if (own) rounds_->Give({.kind = Order::kKeep});
     if (request_.checkpoint_bytes_per_second > 0)  // before the files, which a loss would prevent
       world_.Sleep(replica_->CheckpointBytes() / request_.checkpoint_bytes_per_second);
     RankStateCollector collector(world_, *replica_);
-    WriteCheckpoint(
-        {.run = run_, .keep = static_cast<int>(job_.checkpoint.Int("keep")), .best = due.best},
-        {.header = header,
-         .layout = replica_->layout(),
-         .values = replica_->Model().data(),
-         .state = replica_->state(),
-         .layers = replica_->LayerTensors(),
-         .replicas = own ? world_.size() : 0,
-         .own = [&collector](int rank) { return collector.Of(rank); }});
+    try {
+      WriteCheckpoint(
+          {.run = run_, .keep = static_cast<int>(job_.checkpoint.Int("keep")), .best = due.best},
+          {.header = header,
+           .layout = replica_->layout(),
+           .values = replica_->Model().data(),
+           .state = replica_->state(),
+           .layers = replica_->LayerTensors(),
+           .replicas = own ? world_.size() : 0,
+           .own = [&collector](int rank) { return collector.Of(rank); }});
+    } catch (const NotFiniteError& bad) {
+      context_.pending.reset();
+      return Diverged(bad.what(), position_.step);
+    }
     context_.pending.reset();
     saved_test_ = due.test;
     saved_ = true;
@@ -293,8 +333,18 @@ class LeadingMember : public Leader {
         "a warm-up (train.schedule)",
         what, step, std::max<int64_t>(1, epoch),
         where.empty() ? "" : fmt::format(", first in '{}'", where), rate_);
-    if (saved_) sentence_ += fmt::format("; the last good checkpoint is {}/last", run_);
+    if (saved_) sentence_ += "; " + FallBack();
     return "diverged";
+  }
+
+  /// Goes back to the last good checkpoint, and names it.
+  std::string FallBack() {
+    const std::optional<CheckpointHeader> good = FallBackToGood(run_);
+    position_.collapse.reset();
+    saved_ = good.has_value();
+    saved_test_ = good ? good->test : Metrics{};
+    if (!good) return "no checkpoint is good: --resume starts from the beginning";
+    return fmt::format("the last good checkpoint is {}/last (step {})", run_, good->position.step);
   }
 
   // Reports.
@@ -320,6 +370,20 @@ class LeadingMember : public Leader {
                              .examples_per_second = speed,
                              .seconds_left = left / speed};
     for (Observer* observer : observers_) observer->Step(event);
+  }
+
+  /// The last good checkpoint if `last` is not good; "": it is, or there is none.
+  std::string Good() const {
+    const std::string good = run_ + "/good";
+    return std::filesystem::exists(good) ? good : "";
+  }
+
+  /// What to do after a collapse.
+  std::string CollapseSentence() const {
+    if (!position_.collapse) return "";
+    const std::string good = Good();
+    return fmt::format("; the model has collapsed: {}; {}", position_.collapse->Text(),
+                       good.empty() ? "no checkpoint is good" : "the last good one is " + good);
   }
 
   std::string SentenceOf(const std::string& reason) const {
@@ -351,13 +415,15 @@ class LeadingMember : public Leader {
                       .step = position_.step,
                       .test = saved_test_,
                       .reason = reason,
-                      .sentence = diverged ? sentence_ : SentenceOf(reason),
+                      .sentence = diverged ? sentence_ : SentenceOf(reason) + CollapseSentence(),
                       .exit_status = diverged                  ? kDivergedStatus
                                      : reason == "interrupted" ? 128 + Signal()
                                                                : 0,
                       .memory = Memory(),
                       .exchange = exchange_,
-                      .node = replica_->Work()};
+                      .node = replica_->Work(),
+                      .collapse = position_.collapse,
+                      .good = Good()};
     if (request_.cluster) {
       event.virtual_seconds = request_.time_used + clock_.Now();
       event.cost = request_.CostOf(event.virtual_seconds);
@@ -380,6 +446,7 @@ class LeadingMember : public Leader {
   int64_t begun_at_ = 0;      ///< The step at which this session began,
   int64_t begun_epoch_ = 0;   ///< and how many epochs were done then.
   std::string sentence_;
+  double recent_ = 0;  ///< Loss of the last steps; 0: there were none.
   double step_told_ = 0;
 };
 

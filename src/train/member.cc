@@ -53,6 +53,7 @@ void Member::Begin(const SurvivorState* survivor) {
                                 .step_examples = cursor_.StepExamples(),
                                 .steps_per_epoch = cursor_.StepsPerEpoch(),
                                 .shared = &context_.shared});
+  if (cursor_.SmallestPart() == 1 && !replica_->in_place()) replica_->RequireTraining(1);
   const std::optional<RecoveryPlan> recovery = PlanRecovery(world_, survivor);
   if (!leads()) log_.emplace(world_, context_.folder, threads_.threads);
   if (request_.guard_lost) peers_.emplace(world_, *request_.guard_lost);
@@ -189,7 +190,8 @@ StrategyStep Member::SettingsOf(int64_t s) {
   return {.step = position_.step + s - round_first_,
           .learning_rate = cursor_.LearningRateAt(s),
           .highest_rate = cursor_.HighestRateUpTo(s),
-          .team_examples = cursor_.TeamExamples(s)};
+          .team_examples = cursor_.TeamExamples(s),
+          .last = s + 1 == cursor_.steps() && position_.epoch + 1 >= cursor_.epochs()};
 }
 
 void Member::TakeStep(int64_t s) {
@@ -226,7 +228,7 @@ void Member::TakeRound(DealtSteps& steps, int64_t last) {
     throw;
   }
   rate_ = source.step().learning_rate;
-  if (std::isfinite(result.loss) || world_.size() > 1) replica_->Leave(source.step());
+  if (IsPossibleLoss(result.loss) || world_.size() > 1) replica_->Leave(source.step());
   taken_.insert(taken_.end(), source.entered().begin(), source.entered().end());
   if (part.examples > 0) part.loss /= static_cast<double>(part.examples);
   NoteResult(part, source.entered().back());
@@ -237,7 +239,7 @@ void Member::NoteResult(const StepResult& result, int64_t s) {
   const int64_t done = position_.step + s - round_first_;
   if (leads()) context_.began = true;
   if (context_.timeline && context_.worlds == 1) context_.timeline->Step(world_.rank());
-  if (!std::isfinite(result.loss)) {
+  if (!IsPossibleLoss(result.loss)) {
     if (totals_.bad_step == 0) totals_.bad_step = done + 1, totals_.bad_loss = result.loss;
     return;
   }

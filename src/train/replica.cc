@@ -239,6 +239,13 @@ void Replica::Restored() {
     if (LayerState* state = states_.of(node)) state->Restored();
 }
 
+void Replica::RequireTraining(int64_t examples) const {
+  graph_.Compile({.batch = examples,
+                  .training = true,
+                  .arithmetic = ArithmeticOf(job_),
+                  .target = {.reference = job_.ReferenceKernels()}});
+}
+
 ParamView Replica::Enter(const StrategyStep& step) {
   ParamView view = strategy_->View(step);
   view.states = &states_;
@@ -255,7 +262,7 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   else
     result = StepOfNothing(view, work_.ready);
   // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
-  if (std::isfinite(result.loss) || world_.size() > 1) strategy_->Step(step);
+  if (IsPossibleLoss(result.loss) || world_.size() > 1) strategy_->Step(step);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "train/load_watch.h"
+#include "train/record/record.h"
 
 namespace yoke {
 namespace {
@@ -57,7 +58,9 @@ void TakeOver(const std::string& progress, RunContext& context) {
   for (const char* name : {"checkpoints", "last"})
     fs::copy(fs::path(progress) / name, fs::path(context.folder) / name,
              fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+  CopyEpochs(progress, context.folder);
   LeadAgain(context);
+  context.took_over = true;
 }
 
 void ReadData(const Job& job, const RunRequest& request, RunContext& context) {

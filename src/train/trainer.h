@@ -3,11 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "comm/simulated.h"
 #include "node/device_work.h"
+#include "train/collapse.h"
 #include "train/job/job.h"
 #include "train/metrics.h"
 #include "train/record/machine.h"
@@ -24,9 +26,10 @@ struct StartEvent {
   int world = 1;
   int64_t train_examples = 0;
   int64_t test_examples = 0;
-  double epochs_done = 0;  ///< More than 0 when resumed.
+  double epochs_done = 0;  ///< More than 0 when resumed, or after trials.
   int64_t epochs = 0;
-  double seconds = 0;  ///< Training time of earlier sessions.
+  double seconds = 0;         ///< Training time of earlier sessions.
+  bool after_trials = false;  ///< The epochs done are those of the trials that chose its keys.
 };
 
 /// Sent while data is read, from the first second on, a few times per second.
@@ -81,7 +84,9 @@ struct EndEvent {
   std::vector<DeviceWork> node = {};
   double virtual_seconds = 0;  ///< On a simulated cluster: the whole run's.
   double cost = 0;             ///< Of a simulated cluster for this time; 0: no price is known.
-  int lost = 0;  ///< Nodes of a simulated cluster that failed during the run, or ranks.
+  std::optional<Collapse> collapse = {};  ///< Of the weights in `last`.
+  std::string good = {};  ///< The last good checkpoint, if it is another than `last`.
+  int lost = 0;           ///< Nodes of a simulated cluster that failed during the run, or ranks.
 };
 
 /// Receives the events of a run: terminal, JSON lines, metrics.jsonl, TensorBoard. Called in order,

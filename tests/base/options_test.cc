@@ -71,6 +71,15 @@ TEST(Nearest, TakesABeginningOrAWordOrAFewLettersDistance) {
   EXPECT_EQ(Nearest("rul", std::vector<std::string>{"rule", "rules"}), "rule") << "the nearer one";
 }
 
+TEST(Nearest, KnowsOtherProgramsWordsAndCapitals) {
+  const std::vector<std::string> rules = {"adam", "adamw", "sgd"};
+  EXPECT_EQ(Nearest("adamW", rules), "adamw");
+  const std::vector<std::string> keys = {"learning_rate", "loss_scale", "rule", "batch"};
+  EXPECT_EQ(Nearest("lr", keys), "learning_rate");
+  EXPECT_EQ(Nearest("optimizer", keys), "rule");
+  EXPECT_EQ(Nearest("batch_size", keys), "batch");
+}
+
 TEST(Registry, UnknownNamesListTheKnownOnes) {
   struct Entry {
     std::string name;

@@ -132,7 +132,8 @@ class PlanTest(ProgramTest):
                  "train.target={metric='accuracy', at_least=0.01}"]
         result = self.good("train", "tiny.toml", "--run", "long", *words)
         self.assertIn("choosing took", result.out)
-        self.assertIn("resumed from", result.out)
+        self.assertIn("of them done by trials)", result.out)
+        self.assertNotIn("resumed", result.out)
         self.assertIn("chosen = ", self.read("long/plan.toml"))
         self.assertIn('executor = "', self.read("long/job.toml"))
         self.assertIn("[train.target]", self.read("long/job.toml"))

@@ -82,7 +82,9 @@ network_bytes_per_second = 5e5
 price_per_hour = 1
 )" + kNetwork);
   EXPECT_EQ(file.Ranks(), 9);
-  EXPECT_EQ(file.PricePerHour(), 0);  // not all state one
+  EXPECT_EQ(file.PricePerHour(), 1);
+  EXPECT_EQ(file.PriceNote(),
+            "4 of 5 nodes have no price_per_hour: the cost is that of the others");
   const SimulatedRanks cluster = file.Simulated(1);
   EXPECT_EQ(cluster.node_of, (std::vector<int>{0, 0, 1, 1, 2, 2, 3, 3, 4}));
   EXPECT_EQ(cluster.NodeAt(0).cores, 3);

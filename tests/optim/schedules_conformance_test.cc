@@ -39,6 +39,20 @@ TEST(Schedules, FollowTheirFormulas) {
   for (const Case& c : cases) EXPECT_NEAR(FactorAt(c.toml, c.epoch), c.factor, 1e-12) << c.toml;
 }
 
+TEST(Schedules, EpochsAreCountedFromTheStartAfterAWarmUp) {
+  const char* warm = "\nfactor = 0.1\nwarmup_epochs = 5\nwarmup_start = 0.2";
+  const auto at = [&](const std::string& course, double epoch) {
+    return MakeSchedule(ParseToml(course + warm, "test"))->Factor({.epoch = epoch, .epochs = 90});
+  };
+  for (const char* course :
+       {"name = \"multi_step\"\nat_epochs = [30, 60]", "name = \"step\"\nevery_epochs = 30"}) {
+    EXPECT_DOUBLE_EQ(at(course, 5), 1);
+    EXPECT_DOUBLE_EQ(at(course, 29.9), 1);
+    EXPECT_DOUBLE_EQ(at(course, 30), 0.1);
+    EXPECT_NEAR(at(course, 60), 0.01, 1e-12);
+  }
+}
+
 TEST(Schedules, WarmUpRisesBeforeTheCourseBegins) {
   const char* toml = "name = \"polynomial\"\nwarmup_epochs = 2\nwarmup_start = 0.2";
   EXPECT_DOUBLE_EQ(FactorAt(toml, 0), 0.2);

@@ -83,6 +83,9 @@ class CheckpointTest : public testing::Test {
 };
 
 TEST_F(CheckpointTest, KeepsEverything) {
+  header_.good = false;
+  header_.position.best_evaluation = {.epoch = 1, .value = 0.9, .loss = 0.5};
+  header_.position.collapse = {.metric = "accuracy", .value = 0.1, .epoch = 2};
   header_.position.consumed.Add(0, 4);
   header_.position.consumed.Add(7, 8);
   params_.values().Host()[0] = 42;
@@ -98,6 +101,9 @@ TEST_F(CheckpointTest, KeepsEverything) {
   EXPECT_EQ(read.header().position.best, 0.5);
   EXPECT_EQ(read.header().strategy, header_.strategy);
   EXPECT_EQ(read.header().test, header_.test);
+  EXPECT_FALSE(read.header().good);
+  EXPECT_EQ(read.header().position.collapse->Text(), header_.position.collapse->Text());
+  EXPECT_EQ(read.header().position.best_evaluation.value, 0.9);
   ParamStore params(SmallLayout(), Cpu());
   RuleState state(params.layout(), *rule_, Cpu());
   read.Load(params);
@@ -108,6 +114,57 @@ TEST_F(CheckpointTest, KeepsEverything) {
   EXPECT_EQ(state.array(1).Host()[1], 43);
   EXPECT_EQ(state.row_steps(0)[2], 44);
   EXPECT_EQ(state.steps, 9);
+}
+
+/// The header with the text `from` replaced by `to`, sealed again.
+std::string Altered(std::string bytes, const std::string& from, const std::string& to) {
+  const size_t at = bytes.find(from);
+  EXPECT_NE(at, bytes.npos) << from;
+  bytes.replace(at, from.size(), to);
+  Seal(bytes, bytes.find("checksum\": \"") + std::string("checksum\": \"").size());
+  return bytes;
+}
+
+TEST_F(CheckpointTest, AFieldOfAnotherKindIsDamageAlthoughTheSealHolds) {
+  header_.position.consumed.Add(0, 4);
+  const std::string bytes = EncodeHeader(header_, "0", "0");
+  EXPECT_NO_THROW(DecodeHeader(bytes, "f"));
+  const size_t job = bytes.find("\"job\": {"), data = bytes.find("\"data\": {");
+  const std::string whole_job = bytes.substr(job, data - job);
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {whole_job, "\"job\": 0,\n "},
+           {"\"epoch\": 1", "\"epoch\": true"},
+           {"\"epoch\": 1", "\"epoch\": -1"},
+           {"\"epoch\": 1", "\"epoch\": 18446744073709551615"},
+           {"\"examples\": 10", "\"examples\": 2"},
+           {"\"rule_steps\": 9", "\"rule_steps\": 9.5"},
+           {"\"outputs\": 2", "\"outputs\": 3"},
+           {"\"outputs\": 2", "\"outputs\": \"2\""},
+           {"\"executor\": {}", "\"executor\": []"},
+           {"\"reason\": \"\"", "\"reason\": 1"},
+           {"\"test\": {", "\"test\": 3, \"was\": {"},
+           {"\"labels\": \"", "\"labels\": \"z"},
+           {"\"consumed\": [", "\"consumed\": [[7], "}})
+    EXPECT_THROW(DecodeHeader(Altered(bytes, from, to), "f"), DamagedError) << to;
+}
+
+/// Every field in turn is replaced by a value of each other kind: an error or a checkpoint, no
+/// crash.
+TEST_F(CheckpointTest, NoValueOfAnotherKindCrashes) {
+  const std::string bytes = EncodeHeader(header_, "0", "0");
+  for (size_t at = bytes.find("\": ", 60); at != bytes.npos; at = bytes.find("\": ", at + 1)) {
+    const size_t begin = at + 3, end = bytes.find_first_of(",\n", begin);
+    for (const char* value : {"0", "-1", "1e300", "\"x\"", "true", "null", "[]", "{}", "[0]"}) {
+      std::string altered = bytes;
+      altered.replace(begin, end - begin, value);
+      Seal(altered, std::string("{\n \"checksum\": \"").size());
+      try {
+        const CheckpointHeader header = DecodeHeader(altered, "f").header;
+        MakeResolvedJob(header.job, {});
+      } catch (const UserError&) {
+      }
+    }
+  }
 }
 
 TEST_F(CheckpointTest, ModelFileDependsOnWeightsAlone) {
@@ -125,6 +182,57 @@ TEST_F(CheckpointTest, KeepsTheNewestAndTheBest) {
   EXPECT_EQ(Folders(), (std::vector<std::string>{"1", "10", "3"}));
   EXPECT_EQ(fs::read_symlink(run_ + "/last"), "checkpoints/10");
   EXPECT_EQ(fs::read_symlink(run_ + "/best"), "checkpoints/1");
+}
+
+TEST_F(CheckpointTest, KeepsTheLastGoodOne) {
+  Write(1, 1);
+  header_.good = false;
+  for (int step : {2, 3}) Write(step, 1);
+  EXPECT_EQ(Folders(), (std::vector<std::string>{"1", "3"}));
+  EXPECT_EQ(fs::read_symlink(run_ + "/good"), "checkpoints/1");
+  header_.good = true;
+  Write(4, 1);
+  EXPECT_EQ(Folders(), (std::vector<std::string>{"4"}));
+  EXPECT_FALSE(fs::is_symlink(run_ + "/good"));
+}
+
+TEST_F(CheckpointTest, AfterADivergenceTheLastGoodOneIsTaken) {
+  Write(1);
+  header_.good = false;
+  Write(2);
+  EXPECT_EQ(FallBackToGood(run_)->position.step, 1);
+  EXPECT_EQ(Folders(), (std::vector<std::string>{"1", "ruined-2"}));
+  std::vector<std::string> messages;
+  EXPECT_EQ(RecoverNewest(run_, messages)->header().position.step, 1);
+  EXPECT_FALSE(fs::is_symlink(run_ + "/good"));
+}
+
+TEST_F(CheckpointTest, WithoutAGoodOneTheRunBeginsAnew) {
+  header_.good = false;
+  Write(2);
+  EXPECT_FALSE(FallBackToGood(run_));
+  std::vector<std::string> messages;
+  EXPECT_FALSE(RecoverNewest(run_, messages));
+}
+
+TEST_F(CheckpointTest, StateThatIsNoNumberIsNotWritten) {
+  Write(1);
+  state_.array(1).Host()[1] = NAN;
+  EXPECT_THROW(Write(2), NotFiniteError);
+  state_.array(1).Host()[1] = 0;
+  const float bad = INFINITY;
+  header_.position.step = 2;
+  const auto own = [&](int) {
+    return std::vector<StoredTensor>{{"values", DType::kF32, Shape{1}, &bad}};
+  };
+  EXPECT_THROW(WriteCheckpoint({.run = run_}, {.header = header_,
+                                               .layout = params_.layout(),
+                                               .values = params_.values().Host().data(),
+                                               .state = state_,
+                                               .replicas = 1,
+                                               .own = own}),
+               NotFiniteError);
+  EXPECT_EQ(Folders(), (std::vector<std::string>{"1"}));
 }
 
 TEST_F(CheckpointTest, SameStepIsReplaced) {

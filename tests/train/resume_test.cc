@@ -113,6 +113,44 @@ TEST_F(ResumeTest, ARefusedResumeLeavesTheJob) {
   EXPECT_NE(ReadWhole(Path("a") + "/job.toml"), job);
 }
 
+TEST_F(ResumeTest, OtherRowsAndLabelsOfTheSameSizeAreNoticed) {
+  fs::create_directories(folder_);
+  const auto write = [&](const std::vector<std::string>& rows) {
+    std::string text;
+    for (const std::string& row : rows) text += row + "\n";
+    ReplaceFile(folder_ + "/train.csv", text);
+  };
+  std::vector<std::string> rows;
+  for (int i = 0; i < 40; ++i) rows.push_back(fmt::format("{},{},{}", i % 7, i, i % 2));
+  write(rows);
+  const Job job = MakeResolvedJob(
+      ParseToml(fmt::format("[data]\nformat = \"csv\"\ntrain = [\"{}/train.csv\"]\n[model]\nname = "
+                            "\"linear\"\n[train]\nepochs = 1\nlearning_rate = 0.01\n",
+                            folder_),
+                "job"),
+      {});
+  Train(job, {.run = Path("a")});
+  const auto refusal = [&]() -> std::string {
+    try {
+      Resume("a", {{"train.epochs", "2"}});
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  std::vector<std::string> changed = rows;
+  std::swap(changed[0], changed[20]);
+  write(changed);
+  EXPECT_NE(refusal().find("inputs of the 40 examples differ"), std::string::npos) << refusal();
+  changed = rows;
+  changed[0].back() = '1', changed[1].back() = '0';
+  write(changed);
+  EXPECT_NE(refusal().find("labels of the 40 examples differ"), std::string::npos) << refusal();
+  EXPECT_NE(refusal().find("train a new run"), std::string::npos) << refusal();
+  write(rows);
+  EXPECT_EQ(refusal(), "");
+}
+
 TEST_F(ResumeTest, AnotherRuleStartsItsStateAnew) {
   Begin("a", {{"train.epochs", "1"}});
   EXPECT_EQ(Resume("a", {{"train.epochs", "2"}, {"train.rule", "sgd"}}).reason, "finished");

@@ -12,6 +12,7 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/files.h"
 #include "train/record/run_directory.h"
+#include "train/report/report.h"
 #include "train/support/trainer_fixture.h"
 
 namespace yoke::trainer_test {
@@ -146,6 +147,72 @@ TEST_F(TrainerTest, ALossThatIsFarAboveTheUntrainedModelsIsDivergence) {
   EXPECT_TRUE(std::isfinite(notes_.epochs.at(0).train_loss));
   for (const char* word : {"the loss became ", "before training", "(epoch 1)", "learning_rate"})
     EXPECT_NE(end.sentence.find(word), std::string::npos) << end.sentence;
+}
+
+TEST_F(TrainerTest, ACollapseIsTold) {
+  const Overrides good = {{"data.test_size", "400"}, {"train.epochs", "10"}};
+  const Metrics before = Begin("a", good).test;
+  const EndEvent end = Resume("a", {{"data.test_size", "400"},
+                                    {"train.epochs", "12"},
+                                    {"train.rule", "sgd"},
+                                    {"train.momentum", ""},
+                                    {"train.learning_rate", "40"},
+                                    {"train.clip_norm", "1"}});
+  ASSERT_EQ(end.reason, "finished");
+  ASSERT_TRUE(end.collapse) << MetricOf(before, "accuracy") << MetricOf(end.test, "accuracy");
+  EXPECT_EQ(end.collapse->best.epoch, 10);
+  EXPECT_NE(end.sentence.find("the accuracy fell from"), std::string::npos) << end.sentence;
+  EXPECT_EQ(end.good, Path("a") + "/good");
+  EXPECT_EQ(Checkpoint::Open(end.good).header().test, before);
+  EXPECT_NE(ReadWhole(Path("a") + "/summary.json").find("the accuracy fell"), std::string::npos);
+  EXPECT_NE(ReportPage({Path("a")}).find("the accuracy fell"), std::string::npos);
+}
+
+TEST_F(TrainerTest, ADivergenceGoesBackToTheLastGoodCheckpoint) {
+  const Overrides wild = {{"train.learning_rate", "1e6"},
+                          {"train.clip_norm", "1"},
+                          {"checkpoint.every_steps", "2"},
+                          {"train.epochs", "4"}};
+  Begin("a");
+  const std::string good = Weights("a");
+  const EndEvent end = Resume("a", wild);
+  EXPECT_EQ(end.reason, "diverged");
+  EXPECT_NE(end.sentence.find("last (step 21)"), std::string::npos) << end.sentence;
+  EXPECT_TRUE(Weights("a") == good);
+  EXPECT_EQ(end.test, Checkpoint::Open(Path("a") + "/last").header().test);
+  EXPECT_EQ(Resume("a", {{"train.epochs", "4"},
+                         {"train.learning_rate", "0.01"},
+                         {"train.clip_norm", "0.0"},
+                         {"checkpoint.every_steps", "0"}})
+                .reason,
+            "finished");
+}
+
+TEST_F(TrainerTest, AnIncompleteLastWindowOfAccumulateCounts) {
+  const Overrides few = {{"data.train_size", "8"},    {"train.batch", "3"},
+                         {"train.epochs", "1"},       {"cluster.strategy", "allreduce"},
+                         {"cluster.accumulate", "4"}, {"train.rule", "sgd"}};
+  Begin("a", few);
+  Overrides whole = few;
+  whole[4].value = "3";
+  Begin("b", whole);
+  EXPECT_EQ(Weights("a"), Weights("b"));
+  whole[4].value = "1";
+  whole.push_back({"train.learning_rate", "1e-30"});
+  Begin("c", whole);
+  EXPECT_NE(Weights("a"), Weights("c"));
+}
+
+TEST_F(TrainerTest, ARestOfOneIsRefusedBeforeTheFirstStep) {
+  const Overrides rest = {{"data.train_size", "65"},
+                          {"model.layer",
+                           "[{ type = \"flatten\" }, { type = \"batch_norm\" }, { type = "
+                           "\"linear\", outputs = 10 }]"}};
+  int steps = 0;
+  notes_.at_step = [&] { ++steps; };
+  EXPECT_THROW(Begin("a", rest), UserError);
+  EXPECT_EQ(steps, 0);
+  EXPECT_FALSE(fs::exists(Path("a")));
 }
 
 TEST_F(TrainerTest, WhatDiesBeforeTrainingLeavesItsNameFree) {

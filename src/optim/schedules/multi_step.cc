@@ -40,7 +40,8 @@ ScheduleEntry multi_step() {
                        .help = "The epochs at which the rate drops, in any order.",
                        .required = true},
                       FactorOption()},
-          .make = Make};
+          .make = Make,
+          .counts_from_start = true};
 }
 
 }  // namespace yoke::schedule

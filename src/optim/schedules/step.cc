@@ -33,7 +33,8 @@ ScheduleEntry step() {
                       FactorOption()},
           .make = [](const Options& options) -> std::unique_ptr<Schedule> {
             return std::make_unique<Step>(options.Float("every_epochs"), options.Float("factor"));
-          }};
+          },
+          .counts_from_start = true};
 }
 
 }  // namespace yoke::schedule

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/thread.h"
 #include "comm/lost.h"
+#include "kernels/vectors.h"
 #include "train/files.h"
 
 namespace yoke {
@@ -31,13 +32,22 @@ std::vector<StoredTensor> ModelTensors(const ParamLayout& layout, const float* v
   return tensors;
 }
 
-/// Throws UserError if a tensor read from a file has a non-finite value.
-void RequireFinite(const StoredTensor& tensor, const std::string& file) {
-  const std::span numbers(static_cast<const float*>(tensor.data),
-                          static_cast<size_t>(tensor.shape.Count()));
-  const auto bad = std::ranges::find_if_not(numbers, [](float x) { return std::isfinite(x); });
-  Require(bad == numbers.end(), "{}: '{}' holds {}: expected finite numbers", file, tensor.name,
-          bad == numbers.end() ? 0 : *bad);
+/// "'fc.weight' holds nan", of the first non-finite value; "" if there is none.
+std::string NotFiniteIn(std::span<const StoredTensor> tensors) {
+  for (const StoredTensor& tensor : tensors) {
+    if (tensor.type != DType::kF32) continue;
+    const auto count = static_cast<size_t>(tensor.shape.Count());
+    const std::span numbers(static_cast<const float*>(tensor.data), count);
+    const int64_t bad = FirstNonFinite(numbers);
+    if (bad >= 0) return fmt::format("'{}' holds {}", tensor.name, numbers[bad]);
+  }
+  return "";
+}
+
+/// Throws DamagedError if a tensor that was read from a file has a non-finite value.
+void RequireFinite(std::span<const StoredTensor> tensors, const std::string& file) {
+  if (const std::string bad = NotFiniteIn(tensors); !bad.empty())
+    throw DamagedError(fmt::format("{}: {}: expected finite numbers", file, bad));
 }
 
 /// Calls visit(tensor) for each piece of the rule's state: `layer.parameter.momentum`, ..., in
@@ -97,25 +107,42 @@ void CheckBelongs(const Safetensors& file, const std::string& checksum, const st
     throw DamagedError(name + " is damaged: it does not match the folder's " + (kHeaderFile + 1));
 }
 
-/// Renames a damaged checkpoint and returns its new name. Removes the link `best` if it is
-/// dangling.
-std::string SetAside(const std::string& run, int64_t step) {
-  std::string aside = fmt::format("{}/checkpoints/damaged-{}", run, step);
+/// Renames a checkpoint to "<why>-<step>" and returns its new name. Removes the links `best` and
+/// `good` if they are dangling.
+std::string SetAside(const std::string& run, int64_t step, const char* why) {
+  std::string aside = fmt::format("{}/checkpoints/{}-{}", run, why, step);
   ReplaceFolder(fmt::format("{}/checkpoints/{}", run, step), aside);
-  if (!fs::exists(run + "/best")) fs::remove(run + "/best");
+  for (const std::string& link : {run + "/best", run + "/good"})
+    if (!fs::exists(link)) fs::remove(link);
   return aside;
+}
+
+CheckpointHeader HeaderIn(const std::string& folder) {
+  return DecodeHeader(ReadWhole(folder + kHeaderFile), folder + kHeaderFile).header;
+}
+
+/// Before a checkpoint that is not good becomes `last`: points `good` at the one before, if it is.
+void PointAtGood(const std::string& run) {
+  std::error_code none;
+  const fs::path last = fs::read_symlink(run + "/last", none);
+  if (last.empty() || fs::exists(run + "/good")) return;
+  if (HeaderIn(run + "/" + last.string()).good) ReplaceLink(run + "/good", last);
 }
 
 void RemoveOld(const CheckpointPlace& place) {
   std::error_code none;
-  const fs::path best = fs::canonical(place.run + "/best", none);
+  const fs::path best = fs::canonical(place.run + "/best", none),
+                 good = fs::canonical(place.run + "/good", none);
   int seen = 0;
-  for (const auto& [step, folder] : Newest(place.run))
-    if (++seen > place.keep && fs::canonical(folder, none) != best) fs::remove_all(folder, none);
+  for (const auto& [step, folder] : Newest(place.run)) {
+    const fs::path own = fs::canonical(folder, none);
+    if (++seen > place.keep && own != best && own != good) fs::remove_all(folder, none);
+  }
 }
 
 std::string OwnFile(int rank) { return fmt::format("/replica-{}.safetensors", rank); }
 
+/// Throws NotFiniteError after all ranks have sent their tensors.
 void WriteParts(const std::string& folder, const CheckpointParts& parts) {
   fs::create_directories(folder);
   std::future<std::string> model;  // beside the other file: checksums take time
@@ -126,17 +153,24 @@ void WriteParts(const std::string& folder, const CheckpointParts& parts) {
     });
   }
   HostCopies copies;
-  std::string optimizer;
+  std::string optimizer, bad;
   try {
-    optimizer = WriteSafetensors(folder + kOptimizer, StateTensors(parts, copies));
+    const std::vector<StoredTensor> state = StateTensors(parts, copies);
+    bad = NotFiniteIn(state);
+    optimizer = WriteSafetensors(folder + kOptimizer, state);
   } catch (const Error&) {
     model.get();  // if both fail, this one tells why
     throw;
   }
   const std::string model_sum = model.get();
   CheckpointHeader header = parts.header;
-  for (int rank = 0; rank < parts.replicas; ++rank)
-    header.replicas.push_back(WriteSafetensors(folder + OwnFile(rank), parts.own(rank)));
+  for (int rank = 0; rank < parts.replicas; ++rank) {
+    const std::vector<StoredTensor> own = parts.own(rank);
+    header.replicas.push_back(WriteSafetensors(folder + OwnFile(rank), own));
+    if (const std::string found = NotFiniteIn(own); bad.empty() && !found.empty())
+      bad = fmt::format("{} of replica {}", found, rank);
+  }
+  if (!bad.empty()) throw NotFiniteError(bad);
   WriteDurably(folder + kHeaderFile, EncodeHeader(header, model_sum, optimizer));
   SyncFolder(folder);
 }
@@ -159,9 +193,14 @@ std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts&
     WriteParts(unfinished, parts);
     ReplaceFolder(unfinished, place.run + "/" + folder);
     if (place.best) ReplaceLink(place.run + "/best", folder);
+    if (!parts.header.good) PointAtGood(place.run);
     ReplaceLink(place.run + "/last", folder);
+    if (parts.header.good) fs::remove(place.run + "/good");
   } catch (const RankLost&) {
     throw;  // the next checkpoint removes the unfinished folder
+  } catch (const NotFiniteError&) {
+    fs::remove_all(unfinished);
+    throw;
   } catch (const std::exception& problem) {
     std::error_code none;
     fs::remove_all(unfinished, none);
@@ -202,15 +241,19 @@ Safetensors Checkpoint::OpenOwn(int rank) const {
 }
 
 void Checkpoint::Verify() const {
-  Optimizer();
-  for (size_t rank = 0; rank < header_.replicas.size(); ++rank) OpenOwn(static_cast<int>(rank));
+  RequireFinite(model_.tensors(), folder_ + kModel);
+  RequireFinite(Optimizer().tensors(), folder_ + kOptimizer);
+  for (size_t rank = 0; rank < header_.replicas.size(); ++rank) {
+    const auto number = static_cast<int>(rank);
+    RequireFinite(OpenOwn(number).tensors(), folder_ + OwnFile(number));
+  }
 }
 
 void Checkpoint::Load(ParamStore& params) const {
   Staged<float> values(params.values());
   for (const StoredTensor& tensor : ModelTensors(params.layout(), values.Host().data())) {
     model_.CopyTo(tensor);
-    RequireFinite(tensor, folder_ + kModel);
+    RequireFinite({&tensor, 1}, folder_ + kModel);
   }
   values.Write();
   params.Publish();
@@ -241,7 +284,7 @@ bool Checkpoint::Load(const std::vector<StateTensor>& layers) const {
 std::optional<CheckpointHeader> NewestHeader(const std::string& run) {
   for (const auto& [step, folder] : Newest(run)) {
     try {
-      return DecodeHeader(ReadWhole(folder + kHeaderFile), folder + kHeaderFile).header;
+      return HeaderIn(folder);
     } catch (const DamagedError&) {  // try the one before
     }
   }
@@ -260,7 +303,7 @@ std::optional<Checkpoint> RecoverNewest(const std::string& run,
       for (const auto& [bad, sentence] : damaged)
         messages.push_back(
             fmt::format("{}; it was renamed to {}, and the checkpoint before it is used", sentence,
-                        SetAside(run, bad)));
+                        SetAside(run, bad, "damaged")));
       return checkpoint;
     } catch (const DamagedError& damage) {
       damaged.emplace_back(step, damage.what());
@@ -270,6 +313,22 @@ std::optional<Checkpoint> RecoverNewest(const std::string& run,
           "every checkpoint in {}/checkpoints is damaged ({}); to start again, train {}/job.toml "
           "with another --run",
           run, damaged.empty() ? "" : damaged.front().second, run);
+  return {};
+}
+
+std::optional<CheckpointHeader> FallBackToGood(const std::string& run) {
+  for (const auto& [step, folder] : Newest(run)) {
+    try {
+      if (CheckpointHeader header = HeaderIn(folder); header.good) {
+        ReplaceLink(run + "/last", fmt::format("checkpoints/{}", step));
+        fs::remove(run + "/good");
+        return header;
+      }
+    } catch (const DamagedError&) {  // as if it were not good
+    }
+    SetAside(run, step, "ruined");
+  }
+  fs::remove(run + "/last");
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "model/graph.h"
 #include "optim/rule.h"
 #include "train/checkpoint/safetensors.h"
+#include "train/collapse.h"
 #include "train/job/job.h"
 #include "train/metrics.h"
 
@@ -31,6 +32,8 @@ struct Position {
   double untrained_loss = 0;  ///< Loss of the run's first examples; 0: unknown.
   double best = 0;            ///< Best value of the watched metric so far; valid if has_best.
   bool has_best = false;
+  BestEvaluation best_evaluation = {};
+  std::optional<Collapse> collapse = {};  ///< Of the last evaluation, if it shows one.
 };
 
 /// The contents of a checkpoint besides tensors: everything that eval, predict and resume need.
@@ -41,9 +44,11 @@ struct CheckpointHeader {
   int64_t rule_steps = 0;  ///< RuleState::steps.
   Value executor;          ///< State of the executor and of the strategy.
   Value strategy;
-  Metrics test;             ///< Metrics of these weights, if known.
+  DataChecksum training = {};  ///< Of the training files; 0: unknown.
+  Metrics test;                ///< Metrics of these weights, if known.
   std::string reason = {};  ///< Why the run ended with these weights ("finished", "target", ...);
                             ///< empty while it continues.
+  bool good = true;         ///< Whether the last evaluation and losses are sane.
   /// Checksums of each rank's own state, by rank; empty if no rank has any.
   std::vector<std::string> replicas = {};
 };
@@ -76,9 +81,15 @@ struct CheckpointPlace {
   bool best = false;  ///< Also point `run/best` at this one.
 };
 
+/// A tensor of a checkpoint has a non-finite value: training has diverged.
+class NotFiniteError : public Error {
+  using Error::Error;
+};
+
 /// Writes `run/checkpoints/<step>/` atomically (temporary folder, fsync, rename), points `run/last`
-/// at it and removes older ones according to `place`. Returns its folder. Throws Error on failure
-/// (full disk); the previous checkpoint stays valid.
+/// at it and removes older ones according to `place`. If this one is not good, `run/good` points at
+/// the last one that is, which is kept. Returns its folder. Throws Error on failure (full disk),
+/// NotFiniteError with the tensor; the previous checkpoint stays valid.
 std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts);
 
 /// The end of a message when the run's folder cannot be written: what to do.
@@ -126,5 +137,9 @@ std::optional<CheckpointHeader> NewestHeader(const std::string& run);
 /// and returns it; nothing if the run has none yet. Throws UserError and renames nothing if all are
 /// damaged or one cannot be read.
 std::optional<Checkpoint> RecoverNewest(const std::string& run, std::vector<std::string>& messages);
+
+/// After a divergence: renames the checkpoints that are newer than the last good one to
+/// `ruined-<step>`, points `last` at that one and returns its header; nothing if none is good.
+std::optional<CheckpointHeader> FallBackToGood(const std::string& run);
 
 }  // namespace yoke

@@ -4,12 +4,6 @@
 #include "base/check.h"
 
 namespace yoke {
-namespace {
-
-constexpr const char* kWayOn =
-    "resume with the data of before, or train a new run on these (`yoke train JOB --run NAME`)";
-
-}  // namespace
 
 bool SameKey(const Job& job, const CheckpointHeader& header, const char* section, const char* key) {
   const Value* old_section = header.job.Find(section);
@@ -23,31 +17,51 @@ bool GoesOnExactly(const Job& job, const CheckpointHeader& header) {
          SameKey(job, header, "cluster", "replicas") && SameKey(job, header, "train", "rule");
 }
 
-void CheckSameData(const Job& job, const Reader& data, const CheckpointHeader& header,
+namespace {
+
+std::string SizeText(int64_t examples, const DataInfo& info) {
+  return fmt::format("{} examples and {} {}", examples, info.outputs,
+                     info.multi_label ? "labels" : "classes");
+}
+
+}  // namespace
+
+void CheckSameData(const Job& job, const DataSets& sets, const CheckpointHeader& header,
                    const std::string& run) {
+  const Reader& data = *sets.train;
   const DataInfo& info = data.Info();
+  const std::string changed = fmt::format("the training data of {} has changed", run);
+  constexpr const char* kWayOn =
+      "resume with the data of before, or train a new run on these (`yoke train JOB --run NAME`)";
   Require(header.data.input == info.input,
-          "the training data of {} has changed: its examples are {}, and the checkpoint was "
-          "trained on {}; {}",
-          run, info.input.Text(), header.data.input.Text(), kWayOn);
+          "{}: its examples are {}, and the checkpoint was trained on {}; {}", changed,
+          info.input.Text(), header.data.input.Text(), kWayOn);
   for (const char* share : {"test_share", "validation_share"})
     Require(!job.data().Find(share) || SameKey(job, header, "train", "seed"),
             "train.seed cannot change when {} is resumed: data.{} would be drawn again, and "
             "held-out examples would become training examples",
             run, share);
   Require(header.position.examples == data.Size() && header.data.outputs == info.outputs,
-          "the training data of {} has changed: it has {} examples and {} {}, and the checkpoint "
-          "was trained on {} and {}; {}",
-          run, data.Size(), info.outputs, info.multi_label ? "labels" : "classes",
-          header.position.examples, header.data.outputs, kWayOn);
+          "{}: it has {}, and the checkpoint was trained on {}; {}", changed,
+          SizeText(data.Size(), info), SizeText(header.position.examples, header.data), kWayOn);
   Require(header.data.label_names == info.label_names,
-          "the training data of {} has changed: its classes are others than those the checkpoint "
-          "was trained on; {}",
-          run, kWayOn);
+          "{}: its classes are others than those the checkpoint was trained on; {}", changed,
+          kWayOn);
   Require(header.data.columns.empty() || header.data.columns == info.columns,
-          "the training data of {} has changed: its columns are others than those the checkpoint "
-          "was trained on, or in another order; {}",
-          run, kWayOn);
+          "{}: its columns are others than those the checkpoint was trained on, or in another "
+          "order; {}",
+          changed, kWayOn);
+  const DataChecksum &then = header.training, &now = sets.training_files;
+  const bool known = then.inputs != 0 || then.labels != 0;
+  const bool inputs = then.inputs == now.inputs, labels = then.labels == now.labels;
+  Require(!known || (inputs && labels),
+          "{}: {} of the {} examples differ from those that the "
+          "checkpoint was trained on (in value or order); {}",
+          changed,
+          labels   ? "inputs"
+          : inputs ? "labels"
+                   : "inputs and labels",
+          data.Size(), kWayOn);
 }
 
 }  // namespace yoke

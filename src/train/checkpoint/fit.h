@@ -14,8 +14,9 @@ bool SameKey(const Job& job, const CheckpointHeader& header, const char* section
 /// its exact part applies.
 bool GoesOnExactly(const Job& job, const CheckpointHeader& header);
 
-/// Throws UserError with the run unless the training data are those of the checkpoint.
-void CheckSameData(const Job& job, const Reader& data, const CheckpointHeader& header,
+/// Throws UserError with the run unless the training data are those of the checkpoint:
+/// sizes, classes, inputs and labels.
+void CheckSameData(const Job& job, const DataSets& sets, const CheckpointHeader& header,
                    const std::string& run);
 
 }  // namespace yoke

@@ -1,4 +1,6 @@
 // The header of a checkpoint as JSON, with a checksum of itself.
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -49,43 +51,130 @@ Value FromJson(const Json& json) {
   return table;
 }
 
+/// A field that must be a whole number; JSON's library converts others without a word.
+int64_t WholeAt(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  Require(value.is_number_integer(), "{}: expected a whole number, got {}", key, value.dump());
+  Require(!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX, "{}: {} is too large",
+          key, value.dump());
+  return value;
+}
+
+Json Finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+double NumberOrNan(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
+Json ToJson(const BestEvaluation& best) {
+  return {{"epoch", best.epoch}, {"value", best.value}, {"loss", best.loss}};
+}
+
+BestEvaluation ToBestEvaluation(const Json& json) {
+  return {.epoch = WholeAt(json, "epoch"), .value = json.at("value"), .loss = json.at("loss")};
+}
+
+Collapse ToCollapse(const Json& json) {
+  return {.metric = json.at("metric"),
+          .value = NumberOrNan(json.at("value")),
+          .epoch = WholeAt(json, "epoch"),
+          .best = ToBestEvaluation(json.at("best"))};
+}
+
 Json ToJson(const Position& position) {
   Json json = {{"epoch", position.epoch},       {"step", position.step},
                {"examples", position.examples}, {"consumed", position.consumed.list()},
                {"loss_sum", position.loss_sum}, {"loss_examples", position.loss_examples},
                {"seconds", position.seconds},   {"untrained_loss", position.untrained_loss}};
   if (position.has_best) json["best"] = position.best;
+  if (position.best_evaluation.epoch > 0)
+    json["best_evaluation"] = ToJson(position.best_evaluation);
+  if (const std::optional<Collapse>& collapse = position.collapse)
+    json["collapse"] = {{"metric", collapse->metric},
+                        {"value", Finite(collapse->value)},
+                        {"epoch", collapse->epoch},
+                        {"best", ToJson(collapse->best)}};
   return json;
 }
 
 Position ToPosition(const Json& json) {
   Position position;
-  position.epoch = json.at("epoch");
-  position.step = json.at("step");
-  position.examples = json.at("examples");
-  for (const Json& range : json.at("consumed")) position.consumed.Add(range.at(0), range.at(1));
+  position.epoch = WholeAt(json, "epoch");
+  position.step = WholeAt(json, "step");
+  position.examples = WholeAt(json, "examples");
+  for (const Json& range : json.at("consumed")) {
+    Require(range.is_array() && range.size() == 2 && range[0].is_number_integer() &&
+                range[1].is_number_integer() && range[0] <= range[1],
+            "position.consumed: expected pairs of whole numbers, got {}", range.dump());
+    position.consumed.Add(range[0], range[1]);
+  }
   position.loss_sum = json.at("loss_sum");
-  position.loss_examples = json.at("loss_examples");
+  position.loss_examples = WholeAt(json, "loss_examples");
   position.seconds = json.at("seconds");
   position.untrained_loss = json.value("untrained_loss", 0.0);
   position.has_best = json.contains("best");
   if (position.has_best) position.best = json["best"];
+  if (json.contains("best_evaluation"))
+    position.best_evaluation = ToBestEvaluation(json["best_evaluation"]);
+  if (json.contains("collapse")) position.collapse = ToCollapse(json["collapse"]);
   return position;
 }
 
 Json ToJson(const Metrics& metrics) {
   Json json = Json::object();
-  for (const auto& [name, value] : metrics)
-    json[name] = std::isfinite(value) ? Json(value) : Json();
+  for (const auto& [name, value] : metrics) json[name] = Finite(value);
   return json;
 }
 
 Metrics ToMetrics(const Json& json) {
+  Require(json.is_object(), "test: expected an object, got {}", json.dump());
   Metrics metrics;
-  for (const auto& [name, value] : json.items())
-    metrics.emplace_back(
-        name, value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
+  for (const auto& [name, value] : json.items()) metrics.emplace_back(name, NumberOrNan(value));
   return metrics;
+}
+
+Json ToJson(const DataChecksum& sum) {
+  return {{"inputs", fmt::format("{:016x}", sum.inputs)},
+          {"labels", fmt::format("{:016x}", sum.labels)}};
+}
+
+DataChecksum ToDataChecksum(const Json& header) {
+  if (!header.contains("training")) return {};
+  const auto number = [&](const char* key) {
+    const std::string text = header["training"].at(key);
+    uint64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, /*base=*/16);
+    Require(error == std::errc() && end == text.data() + text.size(),
+            "training.{}: expected a checksum, got '{}'", key, text);
+    return value;
+  };
+  return {.labels = number("labels"), .inputs = number("inputs")};
+}
+
+/// Throws UserError unless the fields fit each other, which the checksum cannot tell.
+void CheckFields(const CheckpointHeader& header) {
+  for (const auto& [value, key] : {std::pair(&header.job, "job"),
+                                   {&header.executor, "executor"},
+                                   {&header.strategy, "strategy"}})
+    Require(value->AsTable() != nullptr, "{}: expected an object", key);
+  const DataInfo& data = header.data;
+  const auto axes = data.input.axes();
+  Require(std::ranges::all_of(axes, [](int64_t axis) { return axis > 0; }),
+          "data.input: expected sizes above 0, got {}", data.input.Text());
+  Require(data.outputs > 0, "data.outputs: expected a number above 0, got {}", data.outputs);
+  const auto names = std::ssize(data.label_names);
+  Require(names == 0 || names == data.outputs, "data.label_names: expected {} names, got {}",
+          data.outputs, names);
+  const Position& at = header.position;
+  for (const auto& [number, key] : {std::pair(at.epoch, "epoch"),
+                                    {at.step, "step"},
+                                    {at.examples, "examples"},
+                                    {at.loss_examples, "loss_examples"}})
+    Require(number >= 0, "position.{}: expected at least 0, got {}", key, number);
+  for (const auto& [begin, end] : at.consumed.list())
+    Require(begin >= 0 && end <= at.examples, "position.consumed: {} to {} is outside the data",
+            begin, end);
 }
 
 DecodedHeader FromJsonHead(const Json& json) {
@@ -95,13 +184,22 @@ DecodedHeader FromJsonHead(const Json& json) {
   decoded.header = {.job = FromJson(json.at("job")),
                     .data = InfoFromValue(FromJson(json.at("data"))),
                     .position = ToPosition(json.at("position")),
-                    .rule_steps = json.at("rule_steps"),
+                    .rule_steps = WholeAt(json, "rule_steps"),
                     .executor = FromJson(json.at("executor")),
                     .strategy = FromJson(json.at("strategy")),
+                    .training = ToDataChecksum(json),
                     .test = ToMetrics(json.at("test")),
                     .reason = json.at("reason"),
+                    .good = json.value("good", true),
                     .replicas = json.value("replicas", std::vector<std::string>())};
   return decoded;
+}
+
+void RequireFormat(const Json& json, const std::string& name) {
+  if (!json.is_object() || !json.contains("format") || !json.contains("yoke"))
+    throw DamagedError(name + " is damaged: it lacks 'format' or 'yoke'");
+  Require(json["format"] == kFormat, "{} was written by another version of yoke ({})", name,
+          json["yoke"].dump());
 }
 
 }  // namespace
@@ -119,8 +217,10 @@ std::string EncodeHeader(const CheckpointHeader& header, const std::string& mode
                {"rule_steps", header.rule_steps},
                {"executor", ToJson(header.executor)},
                {"strategy", ToJson(header.strategy)},
+               {"training", ToJson(header.training)},
                {"test", ToJson(header.test)},
                {"reason", header.reason}};
+  if (!header.good) json["good"] = false;
   if (!header.replicas.empty()) json["replicas"] = header.replicas;
   std::string bytes = json.dump(1) + "\n";
   Seal(bytes, kBegin.size());
@@ -131,11 +231,14 @@ DecodedHeader DecodeHeader(std::string bytes, const std::string& name) {
   if (!bytes.starts_with(kBegin) || !SealHolds(bytes, kBegin.size()))
     throw DamagedError(name + " is damaged: its checksum does not match");
   const Json json = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
+  RequireFormat(json, name);
   try {
-    Require(json.at("format") == kFormat, "{} was written by another version of yoke ({})", name,
-            json.at("yoke").get<std::string>());
-    return FromJsonHead(json);
+    DecodedHeader decoded = FromJsonHead(json);
+    CheckFields(decoded.header);
+    return decoded;
   } catch (const nlohmann::json::exception& problem) {
+    throw DamagedError(fmt::format("{} is damaged: {}", name, problem.what()));
+  } catch (const UserError& problem) {
     throw DamagedError(fmt::format("{} is damaged: {}", name, problem.what()));
   }
 }

@@ -167,8 +167,15 @@ Safetensors::Safetensors(SharedBytes file, bool mapped, std::string name)
   if (length > bytes.size() - kLengthBytes || length > kMaxHeader)
     Damaged(name_, "its header is longer than the file");
   const std::string_view header = bytes.substr(kLengthBytes, length);
-  if (!header.starts_with(kHeaderBegin))
-    Damaged(name_, "its header does not begin with yoke's checksum");
+  if (!header.starts_with(kHeaderBegin)) {
+    if (PlainJson::parse(header, nullptr, /*allow_exceptions=*/false).is_object())
+      throw DamagedError(
+          fmt::format("{} was not written by yoke: its header lacks the checksum in __metadata__ "
+                      "that yoke puts "
+                      "first, so its bytes cannot be checked",
+                      name_));
+    Damaged(name_, "its header is not JSON");
+  }
   const size_t data = kLengthBytes + length;
   const auto found =
       ParseSafetensorsHeader(header, static_cast<int64_t>(bytes.size() - data), name_);

@@ -156,6 +156,7 @@ Value CheckModel(const Section& section) {
 }
 
 void CheckSections(const Value& root) {
+  Require(root.AsTable(), "the job is not a table of sections");
   for (const auto& [name, value] : *root.AsTable()) {
     if (std::find(kSections.begin(), kSections.end(), name) == kSections.end())
       throw UserError(Where(value, UnknownName("section", name, kSections)));

@@ -110,6 +110,11 @@ Json ToObject(const EndEvent& e) {
   if (e.virtual_seconds > 0) object["virtual_seconds"] = e.virtual_seconds;
   if (e.cost > 0) object["cost"] = e.cost;
   if (e.lost > 0) object["lost"] = e.lost;
+  if (e.collapse)
+    object["collapse"] = {{"metric", e.collapse->metric},         {"value", e.collapse->value},
+                          {"epoch", e.collapse->epoch},           {"best", e.collapse->best.value},
+                          {"best_epoch", e.collapse->best.epoch}, {"message", e.collapse->Text()}};
+  if (!e.good.empty()) object["good"] = e.good;
   return object;
 }
 
@@ -210,6 +215,7 @@ class RunRecord : public Observer {
     Json summary = start_;
     Keep([&] { summary.update(Append(ToObject(event))); });
     summary.erase("event");
+    summary["epochs_done"] = event.epochs;
     const std::string text = summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
     Keep([&] { ReplaceFile(run_ + "/summary.json", text); });
     LogInfo(fmt::format("ended: {} after {}. {}", event.reason, Duration(event.seconds),
@@ -280,8 +286,10 @@ std::string ToText(const LoadingEvent& e) {
 }
 
 std::string ToText(const StartEvent& e) {
-  const std::string resumed =
-      e.epochs_done > 0 ? fmt::format(" (resumed after {:.4g})", e.epochs_done) : "";
+  const std::string resumed = e.epochs_done == 0 ? ""
+                              : e.after_trials
+                                  ? fmt::format(" ({:.4g} of them done by trials)", e.epochs_done)
+                                  : fmt::format(" (resumed after {:.4g})", e.epochs_done);
   return fmt::format(
       "{} parameters on {}, executor {}, strategy {}; {} training and {} test examples, {} {}{}",
       Count(e.parameters), e.hardware, e.executor, e.strategy, Count(e.train_examples),
@@ -308,6 +316,13 @@ int64_t EpochsTold(const std::string& run, double epochs_done) {
   for (const Json& line : ReadLines(run + "/metrics.jsonl", epochs_done))
     if (line["event"] == "epoch") last = std::max(last, Number(line, "epoch", 0));
   return static_cast<int64_t>(last);
+}
+
+void CopyEpochs(const std::string& from, const std::string& to) {
+  std::string text;
+  for (const Json& line : ReadLines(from + "/metrics.jsonl", INFINITY))
+    if (line["event"] == "epoch") text += Line(line) + "\n";
+  if (!text.empty()) ReplaceFile(to + "/metrics.jsonl", text);
 }
 
 std::unique_ptr<Observer> MakeRecord(const std::string& run) {

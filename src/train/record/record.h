@@ -18,6 +18,9 @@ std::unique_ptr<Observer> MakeRecord(const std::string& run);
 /// The last epoch in the record of `run`, of those up to `epochs_done`; 0 if there is none.
 int64_t EpochsTold(const std::string& run, double epochs_done);
 
+/// Begins the record of the run `to` with the epochs in that of `from`.
+void CopyEpochs(const std::string& from, const std::string& to);
+
 /// An event as one line of JSON with its `event`, as in the output of `yoke train --json` and (with
 /// the time) in metrics.jsonl.
 std::string ToJson(const LoadingEvent& event);

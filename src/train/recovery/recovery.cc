@@ -18,6 +18,7 @@ struct StateRecord {
   int64_t loss_examples, met_loss_examples;
   double seconds, untrained_loss, best;
   int64_t has_best, worlds, model, version;
+  BestEvaluation best_evaluation;
 };
 struct Span {
   int64_t begin, end;
@@ -50,7 +51,8 @@ std::vector<std::byte> Encode(const SurvivorState& r) {
                               .has_best = p.has_best ? 1 : 0,
                               .worlds = r.worlds,
                               .model = r.model ? 1 : 0,
-                              .version = r.version};
+                              .version = r.version,
+                              .best_evaluation = p.best_evaluation};
   std::vector<Span> ranges;
   for (const auto& [begin, end] : r.consumed.list()) ranges.push_back({begin, end});
   std::vector<std::byte> bytes(sizeof record + ranges.size() * sizeof(Span));
@@ -100,6 +102,8 @@ Position Merge(const std::vector<Known>& all) {
     // Only the leader knows it.
     if (known.record.rank == 0 && known.record.has_best)
       position.best = known.record.best, position.has_best = true;
+    if (known.record.best_evaluation.epoch > position.best_evaluation.epoch)
+      position.best_evaluation = known.record.best_evaluation;
     if (known.record.epoch != base.epoch) continue;
     for (const auto& [begin, end] : known.consumed) position.consumed.Add(begin, end);
     if (known.record.met_step != base.met_step) continue;  // already in the sums

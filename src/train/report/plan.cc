@@ -63,11 +63,36 @@ std::string Rows(const Value& plan) {
   return html;
 }
 
+/// What a trial of rates and momenta found.
+std::string TriedRow(const Value& tried) {
+  const double loss = NumberOf(tried, "loss"), momentum = NumberOf(tried, "momentum");
+  const Value* steps = tried.Find("steps");
+  return fmt::format("<tr><th>{:g}</th>", NumberOf(tried, "learning_rate")) +
+         Cell(tried.Find("momentum") ? 1 : 0, fmt::format("{:g}", momentum)) +
+         Cell(steps ? 1 : 0, steps && steps->AsInt() ? Count(*steps->AsInt()) : "-") +
+         fmt::format("<td class='number'>{}</td></tr>\n",
+                     tried.Find("diverged") ? "diverged" : Metric(loss));
+}
+
+/// The table of the settings tried; "" if there are none.
+std::string TriedTable(const ReportRun& run) {
+  const Value* list = run.plan ? run.plan->Find("tried") : nullptr;
+  if (!list || !list->AsList()) return "";
+  std::string rows;
+  for (const Value& one : *list->AsList()) rows += TriedRow(one);
+  return fmt::format(
+      "<div class='wide after'><table><thead><tr><th>{}: learning rate tried</th>"
+      "<th class='number'>momentum</th><th class='number'>steps</th>"
+      "<th class='number'>loss of its trials</th></tr></thead><tbody>\n{}</tbody></table></div>\n",
+      Escape(run.name), rows);
+}
+
 }  // namespace
 
 std::string PlanSection(const std::vector<ReportRun>& runs) {
-  std::string tables;
+  std::string tables, tried;
   for (const ReportRun& run : runs) {
+    tried += TriedTable(run);
     const std::string rows = run.plan ? Rows(*run.plan) : "";
     if (rows.empty()) continue;
     tables +=
@@ -79,10 +104,13 @@ std::string PlanSection(const std::vector<ReportRun>& runs) {
         "<tbody>\n" +
         rows + "</tbody></table></div>\n";
   }
-  if (tables.empty()) return "";
-  return "<h2>How the configuration was chosen</h2>\n<p class='note'>The candidates with the "
-         "shortest predicted times. An update is a batch on each replica.</p>\n" +
-         tables;
+  if (tables.empty() && tried.empty()) return "";
+  if (!tables.empty())
+    tables =
+        "<p class='note'>The candidates with the shortest predicted times. An update is a batch on "
+        "each replica.</p>\n" +
+        tables;
+  return "<h2>How the configuration was chosen</h2>\n" + tables + tried;
 }
 
 }  // namespace yoke

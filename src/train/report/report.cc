@@ -222,10 +222,20 @@ std::string Tiles(const ReportRun& run) {
   for (const auto& [name, value] : run.test) html += Tile(Metric(value), "test " + name);
   const double epochs = run.epochs.empty() ? 0 : run.epochs.back().epoch;
   return html + Tile(fmt::format("{}", epochs), epochs == 1 ? "epoch" : "epochs") +
-         Tile(Duration(run.seconds), "training time") +
+         Tile(Duration(run.seconds), run.simulated ? "simulated training time" : "training time") +
          (run.cost > 0 ? Tile(fmt::format("{:.4g}", run.cost), "cost of the cluster") : "") +
          Tile(Short(TypicalRate(run)), "examples per second") + Tile(run.reason, "how it ended") +
          "</div>\n";
+}
+
+/// A sentence for each run whose last weights have collapsed.
+std::string Collapses(const Runs& runs) {
+  std::string html;
+  for (const ReportRun& run : runs)
+    if (!run.collapse.empty())
+      html += fmt::format("<p class='note'>{}: the model has collapsed: {}.</p>\n",
+                          Escape(run.name), Escape(run.collapse));
+  return html;
 }
 
 // Jobs.
@@ -306,6 +316,7 @@ std::string ReportPage(const std::vector<std::string>& folders) {
       "yoke</title><style>{}</style></head><body><main>\n<h1>{}</h1>\n",
       Escape(title), ReportStyle(), Escape(title));
   html += single ? Tiles(runs[0]) : ResultTable(runs);
+  html += Collapses(runs);
   html += "<h2>Curves</h2>\n" + Key(runs) + Charts(runs);
   html += ExchangeTable(runs);
   html += DevicesSection(runs);

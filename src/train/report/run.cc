@@ -74,6 +74,10 @@ void TakeEnd(const Json& line, ReportRun& run) {
   run.reason = line.value("reason", "unknown");
   run.seconds = line.value("seconds", 0.0);
   run.test.clear();
+  const Json collapse = line.value("collapse", Json::object());
+  run.collapse = collapse.value("message", "");
+  if (const std::string good = line.value("good", ""); !good.empty())
+    run.facts.emplace_back("last good checkpoint", good);
   const Json memory = line.value("memory", Json::object());
   if (memory.value("ratio", 0.0) > 0)
     run.facts.emplace_back(
@@ -81,6 +85,7 @@ void TakeEnd(const Json& line, ReportRun& run) {
         fmt::format("{} (parameters, rule's state and tables {})", Bytes(memory.value("peak", 0.0)),
                     Bytes(memory.value("peak", 0.0) / memory.value("ratio", 1.0))));
   const double simulated = line.value("virtual_seconds", 0.0), cost = line.value("cost", 0.0);
+  run.simulated = simulated > 0;
   if (simulated > 0) run.facts.emplace_back("virtual time", fmt::format("{:.4g} s", simulated));
   if (cost > 0) run.facts.emplace_back("cost of the cluster", fmt::format("{:.4g}", cost));
   run.cost = cost;

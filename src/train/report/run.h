@@ -44,9 +44,11 @@ struct ReportRun {
   /// Every device of a node with several, as last recorded (node/device_work.h).
   std::vector<ReportDevice> node;
   std::string executor;
-  std::string reason;  ///< Why it ended; "not ended" while it is running (or was killed).
+  std::string reason;    ///< Why it ended; "not ended" while it is running (or was killed).
+  std::string collapse;  ///< What shows that the last weights have collapsed, or "".
   double seconds = 0;
-  double cost = 0;  ///< Of a simulated cluster; 0: unknown.
+  bool simulated = false;  ///< Its seconds are virtual.
+  double cost = 0;         ///< Of a simulated cluster; 0: unknown.
   /// {"parameters", "431,080"}, {"cpu", ...}
   std::vector<std::pair<std::string, std::string>> facts;
   std::optional<TimelinePicture> timeline;  ///< Of a simulated run.
