@@ -38,7 +38,7 @@ struct StrategyStep {
   double highest_rate = 0;    ///< The highest learning rate of the run so far.
   int64_t examples = 0;       ///< Examples in this replica's gradient; if 0, the gradient is 0.
   int64_t team_examples = 0;  ///< Examples in the gradients of its whole team.
-  bool last = false;          ///< No step follows in training: nothing may be held back.
+  bool last = false;          ///< Of its epoch: nothing may be held back.
 };
 
 /// Counters of one rank since its start.

@@ -191,7 +191,7 @@ StrategyStep Member::SettingsOf(int64_t s) {
           .learning_rate = cursor_.LearningRateAt(s),
           .highest_rate = cursor_.HighestRateUpTo(s),
           .team_examples = cursor_.TeamExamples(s),
-          .last = s + 1 == cursor_.steps() && position_.epoch + 1 >= cursor_.epochs()};
+          .last = s + 1 == cursor_.steps()};
 }
 
 void Member::TakeStep(int64_t s) {

@@ -81,7 +81,7 @@ class ColumnsTest(ProgramTest):
         self.write("sets.toml", '[data]\nformat = "synthetic-xmc"\nfeatures = 50\nlabels = 20\ntrain_size = 60\ntest_size = 9\n'
                    '[model]\nname = "xmc"\nhidden = 4\n[train]\nepochs = 1\n[node]\nthreads = 1\n')
         self.good("train", "sets.toml", "--run", "s", "--quiet")
-        self.refused("it has 70 examples and 20 labels, and the checkpoint was trained on 60 and 20; resume with the data of before, or train "
+        self.refused("it has 70 examples and 20 labels, and the checkpoint was trained on 60 examples and 20 labels; resume with the data of before, or train "
                      "a new run", "train", "--resume", "s", "--set", "data.train_size=70", "--set", "train.epochs=2")
 
     def test_standard_input(self):
