@@ -54,7 +54,7 @@ tidy:  ## clang-tidy over all of the code
 gpu-check:  ## what yoke can do with this machine's GPU
 	@echo "This version of yoke has no GPU code: there is nothing to check."
 
-install: build/bin/yoke  ## program, headers and pages under PREFIX (default /usr/local)
+install: build/bin/yoke  ## program, pages and examples under PREFIX (default /usr/local)
 	@cmake --install build/release --prefix $(PREFIX)
 
 clean:  ## remove what was built
