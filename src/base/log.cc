@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/check.h"
+#include "base/new_file.h"
 #include "base/utf8.h"
 
 namespace yoke {
@@ -19,8 +20,9 @@ std::shared_ptr<spdlog::logger>& Logger() {
   return logger;
 }
 
-/// Throws spdlog_ex where that is not possible.
+/// Throws spdlog_ex where that is not possible, and at a link, which may lead anywhere.
 std::shared_ptr<spdlog::logger> Open(const std::string& path) {
+  if (IsLink(path)) throw spdlog::spdlog_ex("it is a link; expected a file");
   auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
   auto logger = std::make_shared<spdlog::logger>("yoke", std::move(sink));
   logger->flush_on(spdlog::level::info);

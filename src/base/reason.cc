@@ -1,6 +1,8 @@
 // Reason: the system's words, and ours where they do not help.
 #include "base/reason.h"
 
+#include <fmt/core.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -8,6 +10,10 @@ namespace yoke {
 
 std::string ReasonOf(int error) {
   if (error == 0) return "is the disk full?";
+  if (error == ENOSPC || error == EDQUOT)
+    return fmt::format("{} (make room)", std::strerror(error));
+  if (error == EMFILE)
+    return fmt::format("{} (raise the limit: `ulimit -n 4096`)", std::strerror(error));
   if (error == EFBIG)
     return "the file would exceed the limit on file sizes; raise the limit (`ulimit -f unlimited`)";
   return std::strerror(error);

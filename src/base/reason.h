@@ -5,8 +5,8 @@
 
 namespace yoke {
 
-/// The system's text for an errno; for a limit on file sizes also how to raise it. 0 (unknown) asks
-/// whether the disk is full.
+/// The system's text for an errno; for a full disk and for limits on files also what to do. 0
+/// (unknown) asks whether the disk is full.
 std::string ReasonOf(int error);
 
 }  // namespace yoke

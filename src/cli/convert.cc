@@ -2,7 +2,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
@@ -10,6 +9,7 @@
 #include "base/options.h"
 #include "base/registry.h"
 #include "cli/command.h"
+#include "cli/output_path.h"
 #include "data/memory_reader.h"
 #include "data/writers.h"
 #include "data/xmc_binary.h"
@@ -53,6 +53,7 @@ class ConvertCommand : public Command {
   int Run(Output& out) override {
     Require(!input_.empty() && !output_.empty(),
             "`yoke convert` needs a file to read and a file to write");
+    RequireNoInput(output_, {input_});
     if (from_.empty()) from_ = FormatOf(input_);
     if (to_.empty()) to_ = from_ == kText ? kBinary : kText;
     for (const std::string& form : {from_, to_})
@@ -66,8 +67,8 @@ class ConvertCommand : public Command {
                          {"feature_entries", loaded.train.sparse.ids.size()},
                          {"label_entries", loaded.train.labels.ids.size()}};
     const double loaded_at = Now();
-    Write(std::move(loaded));
-    Report(counts, {loaded_at - start, Now() - start}, out);
+    const int64_t bytes = Write(std::move(loaded));
+    Report(counts, bytes, {loaded_at - start, Now() - start}, out);
     return 0;
   }
 
@@ -76,13 +77,13 @@ class ConvertCommand : public Command {
     double load, all;
   };
 
-  void Write(LoadedData loaded) const {
+  /// Returns the number of bytes.
+  int64_t Write(LoadedData loaded) const {
     if (to_ == kBinary) return WriteXmcBinary(loaded.info, loaded.train, output_);
-    WriteXmc(MemoryReader(loaded.info, std::move(loaded.train)), output_);
+    return WriteXmc(MemoryReader(loaded.info, std::move(loaded.train)), output_);
   }
 
-  void Report(const Json& counts, const Seconds& seconds, Output& out) const {
-    const auto bytes = std::filesystem::file_size(output_);
+  void Report(const Json& counts, int64_t bytes, const Seconds& seconds, Output& out) const {
     Json event = {{"input", input_}, {"output", output_}, {"from", from_}, {"to", to_}};
     event.update(counts);
     event.update({{"bytes", bytes}, {"load_seconds", seconds.load}, {"seconds", seconds.all}});

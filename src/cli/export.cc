@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/model_file.h"
+#include "cli/output_path.h"
 #include "data/output_file.h"
 #include "model/onnx/onnx.h"
 #include "train/human.h"
@@ -58,6 +59,7 @@ class ExportCommand : public Command {
   int Run(Output& out) override {
     Require(!checkpoint_.empty() && !file_.empty(),
             "`yoke export` needs a checkpoint and a file to write, such as model.onnx");
+    RequireNoInput(file_, {});
     const ModelFile model(checkpoint_);
     const DataInfo& data = model.header().data;
     const ModelTask task = TaskOf(data);

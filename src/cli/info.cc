@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/check.h"
 #include "base/registry.h"
@@ -13,6 +13,8 @@
 #include "cli/command.h"
 #include "cli/job_options.h"
 #include "cli/model_file.h"
+#include "cli/output_path.h"
+#include "data/output_file.h"
 #include "kernels/threads.h"
 #include "model/onnx/onnx.h"
 #include "plan/convolutions.h"
@@ -227,6 +229,7 @@ class InfoCommand : public Command {
 
  private:
   void DescribeJob(Output& out) const {
+    RequireNoInput(tune_to_, {path_});
     const Job job = LoadJob(path_, set_.Read());
     SetKernelThreads(job.Threads());
     const DataSets data = OpenData(job.data(), job.seed());  // sizes and classes come from the data
@@ -236,17 +239,17 @@ class InfoCommand : public Command {
   }
 
   void Tune(const Job& job, const Reader& data, Output& out) const {
+    std::optional<OutputFile> file;  // refused before anything is measured
+    if (!tune_to_.empty()) file.emplace(tune_to_);
     const auto tuned = TuneConvolutions(job, data);
     PrintTuned(tuned, out);
-    if (tune_to_.empty()) return;
+    if (!file) return;
     Value resolved = job.resolved;
     const Table algorithms = AlgorithmsOf(tuned);
     Require(!algorithms.empty(), "this model has no convolutions to tune");
     resolved.Find("model")->Set("algorithms", algorithms);
-    std::ofstream file(tune_to_);
-    file << FormatToml(resolved);
-    file.close();
-    Require(static_cast<bool>(file), "cannot write {}", tune_to_);
+    file->Write(FormatToml(resolved));
+    file->Commit();
     out.Text(fmt::format("job with these choices written to {}", tune_to_));
   }
 

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/job_options.h"
 #include "cli/output.h"
+#include "cli/output_path.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "comm/launcher.h"
@@ -94,7 +95,10 @@ class PlanCommand : public Command {
     const Job job = LoadJob(job_, keys);
     if (!cluster && trial_seconds_ == 0) RequirePrices(job);
     std::optional<OutputFile> file;  // refused before anything is measured
-    if (!output_.empty() && PrintsForAll()) file.emplace(output_);
+    if (!output_.empty() && PrintsForAll()) {
+      RequireNoInput(output_, {job_, cluster_});
+      file.emplace(output_);
+    }
     const std::atomic<int>& signal = CatchStopSignals();
     std::optional<MpiJob> launched;
     if (LaunchedByMpi() && !cluster) launched.emplace(job.cluster.Float("timeout"), &signal);

@@ -1,5 +1,6 @@
 // Profile: opens job and data, lets the ranks measure, writes the file and says what it holds.
 #include "cli/profile.h"
+#include "cli/output_path.h"
 
 #include <fmt/core.h>
 
@@ -128,7 +129,10 @@ void WriteProfile(const ProfileOrder& order, Output& out) {
   const DataSets data = OpenData(job.data(), job.seed());
   const auto measure = [&](const Communicator& world) {
     std::optional<OutputFile> file;  // refused before anything is measured
-    if (world.rank() == 0) file.emplace(order.file);
+    if (world.rank() == 0) {
+      RequireNoInput(order.file, {order.job});
+      file.emplace(order.file);
+    }
     const WorldProfile found = MeasureWorld(job, *data.train, world, launched);
     if (!file) return;
     file->Write(FormatCluster(ClusterOf(order, job, found)));

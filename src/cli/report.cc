@@ -1,10 +1,9 @@
 // yoke report: draws runs on an HTML page.
 #include "train/report/report.h"
+#include "cli/output_path.h"
+#include "data/output_file.h"
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
@@ -26,10 +25,10 @@ class ReportCommand : public Command {
     Require(!runs_.empty(), "`yoke report` needs a run directory, such as runs/NAME");
     if (file_.empty()) file_ = runs_.size() == 1 ? runs_[0] + "/report.html" : "report.html";
     const std::string page = ReportPage(runs_);
-    std::ofstream stream(file_, std::ios::binary | std::ios::trunc);
-    stream << page;
-    stream.close();
-    Require(static_cast<bool>(stream), "cannot write {}: {}", file_, std::strerror(errno));
+    RequireNoInput(file_, {});
+    OutputFile file(file_);
+    file.Write(page);
+    file.Commit();
     out.Event("report", {{"file", file_}, {"runs", runs_}});
     out.Text(fmt::format("report written to {}", file_));
     return 0;

@@ -60,7 +60,7 @@ char RawByte(float value, const Normalization& normalization) {
 
 }  // namespace
 
-void WriteXmc(const Reader& reader, const std::string& path) {
+int64_t WriteXmc(const Reader& reader, const std::string& path) {
   const DataInfo& info = reader.Info();
   Require(info.sparse && info.multi_label,
           "{}: XMC text holds sparse examples with several labels; this data is of another kind",
@@ -75,6 +75,7 @@ void WriteXmc(const Reader& reader, const std::string& path) {
     file.Write({text.data(), text.size()});
   });
   file.Commit();
+  return file.bytes();
 }
 
 void WriteIdx(const Reader& reader, const std::string& images_path,

@@ -10,8 +10,8 @@ namespace yoke {
 /// Writes sparse multi-label examples as XMC text: `N F L`, then `l1,l2,... f1:v1 f2:v2 ...` per
 /// example. Numbers are read back exactly. The file appears when it is complete. Throws UserError
 /// if the reader has other data or no file can be created at `path`, Error if writing fails (full
-/// disk).
-void WriteXmc(const Reader& reader, const std::string& path);
+/// disk). Returns the number of bytes.
+int64_t WriteXmc(const Reader& reader, const std::string& path);
 
 /// Writes grey images and their classes as two idx files (unsigned bytes), undoing the reader's
 /// normalization. Throws like WriteXmc.

@@ -90,7 +90,7 @@ uint64_t XmcBinaryChecksum(std::string_view file) {
   return checksum.Value();
 }
 
-void WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::string& path) {
+int64_t WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::string& path) {
   Require(info.sparse && info.multi_label,
           "{}: xmc-binary holds sparse examples with several labels; this data is of another kind",
           path);
@@ -113,6 +113,7 @@ void WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::str
         0, (kChecksumBlock - section.size() % kChecksumBlock) % kChecksumBlock));
   }
   file.Commit();
+  return file.bytes();
 }
 
 }  // namespace yoke

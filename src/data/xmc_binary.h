@@ -58,6 +58,6 @@ uint64_t XmcBinaryChecksum(std::string_view file);
 
 /// Writes the sparse multi-label examples described by `info`. The file appears when it is
 /// complete. Throws like WriteXmc (data/writers.h).
-void WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::string& path);
+int64_t WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::string& path);
 
 }  // namespace yoke

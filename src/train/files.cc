@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/new_file.h"
 #include "base/random.h"
 #include "base/reason.h"
 
@@ -125,7 +126,7 @@ void WriteDurably(const std::string& path, std::string_view bytes) {
 }
 
 void WriteDurably(const std::string& path, std::span<const std::string_view> pieces) {
-  File file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  File file(path, O_WRONLY | O_CREAT | O_EXCL);
   if (file.number() < 0) Fail("write", path);
   for (std::string_view piece : pieces) WriteAll(file.number(), piece, path);
   if (!Synchronise(file.number()) || !file.Close()) Fail("write", path);
@@ -137,13 +138,18 @@ void SyncFolder(const std::string& folder) {
 }
 
 void ReplaceFile(const std::string& path, std::string_view bytes) {
-  WriteDurably(path + ".new", bytes);
-  Rename(path + ".new", path);
+  const std::string aside = NameBeside(path);
+  try {
+    WriteDurably(aside, bytes);
+    Rename(aside, path);
+  } catch (...) {
+    unlink(aside.c_str());
+    throw;
+  }
 }
 
 void ReplaceLink(const std::string& path, const std::string& target) {
-  const std::string aside = path + ".new";
-  unlink(aside.c_str());
+  const std::string aside = NameBeside(path);
   if (symlink(target.c_str(), aside.c_str()) != 0) Fail("make the link", aside);
   Rename(aside, path);
 }

@@ -37,7 +37,7 @@ class ScratchFiles {
 };
 
 /// Writes a new file and waits until it is on disk. Throws Error with the file and the reason (full
-/// disk).
+/// disk; a file or link of that name exists).
 void WriteDurably(const std::string& path, std::string_view bytes);
 /// The same for consecutive pieces.
 void WriteDurably(const std::string& path, std::span<const std::string_view> pieces);

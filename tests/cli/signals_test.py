@@ -111,7 +111,7 @@ class FullTest(ProgramTest):
             with self.subTest(words=words), open("/dev/full", "w") as full:
                 done = subprocess.run([YOKE, "train", "tiny.toml", "--run", "r", *words], cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
                 self.assertEqual(done.returncode, 1)
-                self.assertRegex(done.stderr, r"^yoke: cannot write standard output: No space left on device; there is no checkpoint yet.*\n$")
+                self.assertRegex(done.stderr, r"^yoke: cannot write standard output: No space left on device \(make room\); there is no checkpoint yet.*\n$")
                 self.assertFalse(os.path.exists(self.path("r")), "a run that has not begun leaves nothing")
 
     def test_a_limit_on_file_sizes(self):

@@ -82,6 +82,35 @@ class CheckpointTest : public testing::Test {
                            .test = {{"loss", 0.25}, {"accuracy", 0.1}}};
 };
 
+TEST_F(CheckpointTest, RemovesOnlyCheckpoints) {
+  fs::create_directories(run_ + "/elsewhere/1");
+  ReplaceFile(run_ + "/elsewhere/1/photo.png", "somebody's");
+  fs::create_directory_symlink("elsewhere", run_ + "/checkpoints");
+  for (int step : {2, 3, 4}) Write(step, /*keep=*/1);
+  EXPECT_EQ(Folders(), (std::vector<std::string>{"1", "4"}));
+  EXPECT_TRUE(fs::exists(run_ + "/elsewhere/1/photo.png"));
+}
+
+TEST_F(CheckpointTest, AsksForRoomOnlyOnAFullDisk) {
+  ReplaceFile(run_ + "/checkpoints", "");
+  try {
+    Write(1);
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    const std::string sentence = error.what();
+    EXPECT_NE(sentence.find("cannot write " + run_), sentence.npos) << sentence;
+    EXPECT_EQ(sentence.find("make room"), sentence.npos) << sentence;
+  }
+}
+
+TEST_F(CheckpointTest, DoesNotWriteThroughALink) {
+  fs::create_directories(run_ + "/elsewhere");
+  fs::create_directories(run_ + "/checkpoints");
+  fs::create_directory_symlink("../elsewhere", run_ + "/checkpoints/unfinished");
+  Write(1);
+  EXPECT_TRUE(fs::is_empty(run_ + "/elsewhere"));
+}
+
 TEST_F(CheckpointTest, KeepsEverything) {
   header_.good = false;
   header_.position.best_evaluation = {.epoch = 1, .value = 0.9, .loss = 0.5};
@@ -284,7 +313,7 @@ TEST_F(CheckpointTest, DamageIsRefusedAndTheOneBeforeIsTaken) {
       if (kind == "empty") bad.clear();
       if (kind == "of another step")
         bad = ReadWhole(fmt::format("{}/checkpoints/1/{}", run_, file));
-      WriteDurably(path, bad);
+      ReplaceFile(path, bad);
       if (kind == "absent") fs::remove(path);
       const bool whole = kind == "of another step" && std::string(file) == "checkpoint.json";
       std::vector<std::string> messages;
@@ -306,10 +335,10 @@ TEST_F(CheckpointTest, WhatCannotBeReadIsNotTakenForDamage) {
   std::string other = good;
   other.replace(other.find("\"format\": 1"), 11, "\"format\": 9");
   Seal(other, other.find(": \"") + 3);
-  WriteDurably(folder + "/checkpoint.json", other);
+  ReplaceFile(folder + "/checkpoint.json", other);
   std::vector<std::string> messages;
   EXPECT_THROW(RecoverNewest(run_, messages), UserError);
-  WriteDurably(folder + "/checkpoint.json", good);
+  ReplaceFile(folder + "/checkpoint.json", good);
   fs::remove(folder + "/model.safetensors");
   fs::create_symlink("model.safetensors", folder + "/model.safetensors");  // ELOOP
   EXPECT_THROW(RecoverNewest(run_, messages), UserError);
@@ -318,7 +347,7 @@ TEST_F(CheckpointTest, WhatCannotBeReadIsNotTakenForDamage) {
 }
 
 TEST_F(CheckpointTest, AllDamagedIsRefusedAndNothingIsLost) {
-  for (int step : {1, 2}) WriteDurably(Write(step) + "/model.safetensors", "cut");
+  for (int step : {1, 2}) ReplaceFile(Write(step) + "/model.safetensors", "cut");
   std::vector<std::string> messages;
   for (int i = 0; i < 2; ++i) EXPECT_THROW(RecoverNewest(run_, messages), UserError);
   EXPECT_EQ(Folders(), (std::vector<std::string>{"1", "2"}));
@@ -326,7 +355,7 @@ TEST_F(CheckpointTest, AllDamagedIsRefusedAndNothingIsLost) {
 
 TEST_F(CheckpointTest, ALinkToADamagedBestGoes) {
   Write(1);
-  WriteDurably(Write(2, 2, /*best=*/true) + "/model.safetensors", "cut");
+  ReplaceFile(Write(2, 2, /*best=*/true) + "/model.safetensors", "cut");
   std::vector<std::string> messages;
   ASSERT_TRUE(RecoverNewest(run_, messages));
   EXPECT_FALSE(fs::is_symlink(run_ + "/best"));
@@ -336,7 +365,7 @@ TEST_F(CheckpointTest, ALinkToADamagedBestGoes) {
 TEST_F(CheckpointTest, WhatAKilledWriterLeftIsRemoved) {
   Write(1);
   fs::create_directories(run_ + "/checkpoints/unfinished");
-  WriteDurably(run_ + "/checkpoints/unfinished/model.safetensors", "half");
+  ReplaceFile(run_ + "/checkpoints/unfinished/model.safetensors", "half");
   fs::remove(run_ + "/last");
   std::vector<std::string> messages;
   ASSERT_TRUE(RecoverNewest(run_, messages));

@@ -27,7 +27,7 @@ replicas = 2
 /// What is said of so many replicas.
 std::string NoteFor(int world) {
   const std::string path = testing::TempDir() + "/yoke-course.toml";
-  WriteDurably(path, kJob);
+  ReplaceFile(path, kJob);
   const Job job = LoadJob(path, {});
   const DataSets data = OpenData(job.data(), job.seed());
   return EpochCursor(job, *data.train, {.world = world}, 1).Note();
@@ -42,7 +42,7 @@ TEST(EpochCursor, TellsWhenAnEpochIsTooShortForAllReplicas) {
 
 TEST(EpochCursor, RemembersTheHighestRateOfAResumedRun) {
   const std::string path = testing::TempDir() + "/yoke-course.toml";
-  WriteDurably(path, kJob);
+  ReplaceFile(path, kJob);
   const Job job = LoadJob(path, {{.key = "train.epochs", .value = "4"},
                                  {.key = "train.learning_rate", .value = "0.5"},
                                  {.key = "train.schedule", .value = "{ name = \"cosine\" }"}});

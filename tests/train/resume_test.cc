@@ -85,7 +85,7 @@ TEST_F(ResumeTest, ALostJobIsTakenFromTheCheckpoint) {
   Begin("a", {{"train.epochs", "2"}, {"checkpoint.keep", "2"}});
   const std::string job = ReadWhole(Path("a") + "/job.toml");
   fs::remove(Path("a") + "/job.toml");
-  WriteDurably(Path("a") + "/last/checkpoint.json", "{");  // That of the first epoch is whole.
+  ReplaceFile(Path("a") + "/last/checkpoint.json", "{");  // That of the first epoch is whole.
   EXPECT_EQ(Resume("a").epochs, 2);
   EXPECT_EQ(notes_.messages.at(0), "job.toml is missing: the job is that of the newest checkpoint");
   EXPECT_EQ(ReadWhole(Path("a") + "/job.toml"), job);
@@ -97,7 +97,7 @@ TEST_F(ResumeTest, ALostJobIsTakenFromTheCheckpoint) {
 TEST_F(ResumeTest, DamagedCheckpointFallsBack) {
   Begin("a");
   const std::string weights = Weights("a");
-  WriteDurably(Path("a") + "/last/model.safetensors", weights.substr(0, 1000));
+  ReplaceFile(Path("a") + "/last/model.safetensors", weights.substr(0, 1000));
   Resume("a");
   EXPECT_NE(notes_.messages.at(0).find("model.safetensors is damaged"), std::string::npos);
   EXPECT_EQ(Weights("a"), weights);

@@ -35,7 +35,7 @@ TEST_F(RunDirectoryTest, AnAbandonedRunLeavesNothing) {
   const std::string path = folder_ + "/deep/down/run";
   RunDirectory run = New(path);
   for (const char* file : {"/metrics.jsonl", "/log.txt", "/events.out.tfevents.17.host",
-                           "/summary.json", "/metrics.jsonl.new", "/log-3.txt"})
+                           "/summary.json", "/metrics.jsonl.0123456789abcdef.new", "/log-3.txt"})
     Touch(path + file);
   run.Abandon();
   EXPECT_TRUE(fs::is_empty(folder_));
@@ -67,8 +67,41 @@ TEST_F(RunDirectoryTest, RefusesAFolderOfOtherFilesAndLeavesIt) {
 TEST_F(RunDirectoryTest, BeginsWhereOneWasKilledBeforeItsJobWasWritten) {
   fs::create_directories(folder_ + "/run");
   Touch(folder_ + "/run/lock");
-  Touch(folder_ + "/run/job.toml.new");
+  Touch(folder_ + "/run/job.toml.0123456789abcdef.new");
   EXPECT_TRUE(New(folder_ + "/run").HasJob());
+}
+
+TEST_F(RunDirectoryTest, ResumeRemovesWhatAKilledProcessLeft) {
+  const std::string run = folder_ + "/run";
+  { New(run); }
+  for (const char* name : {"/last.0123456789abcdef.new", "/notes.new"}) Touch(run + name);
+  RunDirectory::Resume(run);
+  EXPECT_FALSE(fs::exists(run + "/last.0123456789abcdef.new"));
+  EXPECT_TRUE(fs::exists(run + "/notes.new"));
+}
+
+TEST_F(RunDirectoryTest, ALockThatLeadsElsewhereIsRefused) {
+  const std::string run = folder_ + "/run";
+  { New(run); }
+  fs::remove(run + "/lock");
+  fs::create_symlink("../elsewhere", run + "/lock");
+  EXPECT_THROW(RunDirectory::Resume(run), UserError);
+  EXPECT_FALSE(fs::exists(folder_ + "/elsewhere"));
+}
+
+TEST_F(RunDirectoryTest, KnowsItsParts) {
+  const std::string run = folder_ + "/run";
+  { New(run); }
+  fs::create_directories(run + "/checkpoints/3");
+  fs::create_directory_symlink("checkpoints/3", run + "/last");
+  for (const char* name :
+       {"/report.html", "/last/checkpoint.json", "/last/model.safetensors", "/last/model.onnx"})
+    Touch(run + name);
+  fs::create_symlink("run/job.toml", folder_ + "/job.toml");
+  for (const char* part : {"/job.toml", "/run/job.toml", "/run/last/model.safetensors"})
+    EXPECT_TRUE(IsPartOfRun(folder_ + part)) << part;
+  for (const char* other : {"/run/report.html", "/run/last/model.onnx", "/run/metrics.jsonl"})
+    EXPECT_FALSE(IsPartOfRun(folder_ + other)) << other;
 }
 
 TEST_F(RunDirectoryTest, NamesArePlain) {

@@ -76,7 +76,7 @@ TEST_F(ServedHeadTest, TakesASplitChipsBatchAsOne) {
   std::string job = kJob;
   const std::string norm = R"({ type = "batch_norm" }, )";
   job.erase(job.find(norm), norm.size());
-  WriteDurably(folder_ + "/job.toml", job);
+  ReplaceFile(folder_ + "/job.toml", job);
   const Overrides plain = {{"cluster.replicas", "3"},
                            {"cluster.groups", "1"},
                            {"train.rule", "momentum"},

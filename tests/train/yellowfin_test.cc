@@ -47,7 +47,7 @@ epochs = 3
 batch = 16
 rule = "yellowfin"
 )";
-  WriteDurably(folder_ + "/job.toml", kLeNet);
+  ReplaceFile(folder_ + "/job.toml", kLeNet);
   EXPECT_EQ(LoadJob(folder_ + "/job.toml", {}).train.Float("learning_rate"), 1);
   EXPECT_GT(MetricOf(Run("lenet", {}).test, "accuracy"), 0.8);
 }

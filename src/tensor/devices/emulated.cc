@@ -37,7 +37,8 @@ class SeparateMemory {
   SeparateMemory() {
     void* const mapped =
         mmap(nullptr, 2 * kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    Check(mapped != MAP_FAILED, "the system has no address space for an emulated device");
+    if (mapped == MAP_FAILED)
+      throw Error("the system has no address space for an emulated device (`ulimit -v unlimited`)");
     begin_ = static_cast<char*>(mapped);
     free_[0] = kSize;
   }
@@ -51,10 +52,10 @@ class SeparateMemory {
     const std::lock_guard lock(mutex_);
     auto piece = free_.begin();
     while (piece != free_.end() && piece->second < size) ++piece;
-    Check(piece != free_.end(), "an emulated device is out of address space");
+    if (piece == free_.end()) throw Error("an emulated device is out of address space");
     const auto [at, room] = *piece;
-    Check(mprotect(begin_ + kSize + at, size - kPage, PROT_READ | PROT_WRITE) == 0,
-          "the system has no memory for an emulated device");
+    if (mprotect(begin_ + kSize + at, size - kPage, PROT_READ | PROT_WRITE) != 0)
+      throw Error("the system has no memory for an emulated device");
     free_.erase(piece);
     if (room > size) free_[at + size] = room - size;
     return begin_ + at;

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/new_file.h"
+#include "base/reason.h"
 #include "base/thread.h"
 #include "comm/lost.h"
 #include "kernels/vectors.h"
@@ -129,6 +131,14 @@ void PointAtGood(const std::string& run) {
   if (HeaderIn(run + "/" + last.string()).good) ReplaceLink(run + "/good", last);
 }
 
+/// Whether a folder holds a checkpoint. `checkpoints` may be a link to where others keep folders
+/// with numbers.
+bool IsCheckpoint(const std::string& folder) {
+  std::error_code none;
+  return !IsLink(folder) && fs::is_regular_file(folder + kHeaderFile, none) &&
+         fs::is_regular_file(folder + kModel, none);
+}
+
 void RemoveOld(const CheckpointPlace& place) {
   std::error_code none;
   const fs::path best = fs::canonical(place.run + "/best", none),
@@ -136,7 +146,8 @@ void RemoveOld(const CheckpointPlace& place) {
   int seen = 0;
   for (const auto& [step, folder] : Newest(place.run)) {
     const fs::path own = fs::canonical(folder, none);
-    if (++seen > place.keep && own != best && own != good) fs::remove_all(folder, none);
+    if (++seen > place.keep && own != best && own != good && IsCheckpoint(folder))
+      fs::remove_all(folder, none);
   }
 }
 
@@ -144,7 +155,8 @@ std::string OwnFile(int rank) { return fmt::format("/replica-{}.safetensors", ra
 
 /// Throws NotFiniteError after all ranks have sent their tensors.
 void WriteParts(const std::string& folder, const CheckpointParts& parts) {
-  fs::create_directories(folder);
+  fs::create_directories(fs::path(folder).parent_path());
+  Check(fs::create_directory(folder), "an unfinished checkpoint is in the way");
   std::future<std::string> model;  // beside the other file: checksums take time
   {
     const std::lock_guard lock(StartingThreads());
@@ -180,9 +192,8 @@ void WriteParts(const std::string& folder, const CheckpointParts& parts) {
 std::string HowToGoOn(const std::string& run) {
   std::error_code none;
   if (!fs::exists(run + "/last", none)) return "there is no checkpoint yet";
-  return fmt::format(
-      "the checkpoint {}/last is good; make room, then continue with: yoke train --resume {}", run,
-      run);
+  return fmt::format("the checkpoint {}/last is good; continue with: yoke train --resume {}", run,
+                     run);
 }
 
 std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts) {
@@ -201,6 +212,11 @@ std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts&
   } catch (const NotFiniteError&) {
     fs::remove_all(unfinished);
     throw;
+  } catch (const fs::filesystem_error& problem) {
+    std::error_code none;
+    fs::remove_all(unfinished, none);
+    throw Error(fmt::format("cannot write {}: {}; {}", problem.path1().string(),
+                            ReasonOf(problem.code().value()), HowToGoOn(place.run)));
   } catch (const std::exception& problem) {
     std::error_code none;
     fs::remove_all(unfinished, none);

@@ -229,6 +229,8 @@ class RunRecord : public Observer {
   void Keep(const Write& write) {
     try {
       write();
+    } catch (const UserError&) {
+      throw;
     } catch (const std::exception& problem) {
       throw Error(fmt::format("{}; {}", problem.what(), HowToGoOn(run_)));
     }

@@ -7,12 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <iterator>
 #include <utility>
 
 #include "base/check.h"
+#include "base/new_file.h"
+#include "base/reason.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "train/checkpoint/checkpoint.h"
@@ -39,8 +40,8 @@ constexpr const char* kFiles[] = {"job.toml", "lock",         "metrics.jsonl",
 constexpr const char* kEventFile = "events.out.tfevents.";
 constexpr const char* kLogOfRank = "log-";  // followed by the rank
 
-bool IsOurs(std::string name) {
-  if (name.ends_with(".new")) name.resize(name.size() - 4);  // left by an interrupted ReplaceFile
+bool IsOurs(std::string_view name) {
+  if (const auto origin = OriginOf(name); !origin.empty()) name = origin;  // of a killed process
   return name.starts_with(kEventFile) || (name.starts_with(kLogOfRank) && name.ends_with(".txt")) ||
          std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
@@ -54,11 +55,17 @@ std::vector<fs::path> Entries(const fs::path& folder) {
 
 constexpr const char* kJobFile = "/job.toml";
 
+/// A file of a checkpoint, whatever its rank.
+bool IsOfCheckpoint(std::string_view name) {
+  return name == "checkpoint.json" || name.ends_with(".safetensors");
+}
+
 /// A file that prevents a run from starting in `folder`, or "". The folder may hold only the files
 /// of a process that was killed before it wrote its job.
 std::string InTheWay(const std::string& folder) {
   for (const fs::path& entry : Entries(folder))
-    if (std::string name = entry.filename(); name != "lock" && name != "job.toml.new") return name;
+    if (std::string name = entry.filename(); name != "lock" && OriginOf(name) != "job.toml")
+      return name;
   return "";
 }
 
@@ -111,10 +118,20 @@ void RequireRun(const std::string& folder) {
 
 }  // namespace
 
+bool IsPartOfRun(const std::string& path) {
+  std::error_code none;
+  const fs::path real = fs::canonical(path, none), folder = real.parent_path();
+  const std::string name = real.filename();
+  if (IsOurs(name))
+    return fs::exists(folder / "lock", none) && fs::exists(folder / "job.toml", none);
+  return IsOfCheckpoint(name) && fs::exists(folder / "checkpoint.json", none);
+}
+
 RunDirectory::RunDirectory(std::string path) : path_(std::move(path)) {
   const std::string file = path_ + "/lock";
-  lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0) throw UserError(fmt::format("cannot write {}: {}", file, std::strerror(errno)));
+  lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  Require(lock_ >= 0 || errno != ELOOP, "{} is a link; expected a file of the run", file);
+  if (lock_ < 0) throw UserError(fmt::format("cannot write {}: {}", file, ReasonOf(errno)));
   if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
   close(std::exchange(lock_, -1));
   throw UserError(fmt::format(
@@ -153,13 +170,17 @@ RunDirectory RunDirectory::Create(const std::string& path, const Job& job) {
 
 RunDirectory RunDirectory::Resume(const std::string& path) {
   RequireRun(path);
-  return RunDirectory(path);
+  RunDirectory run(path);
+  std::error_code none;
+  for (const fs::path& entry : Entries(path))  // left by killed processes
+    if (!OriginOf(entry.filename().native()).empty()) fs::remove(entry, none);
+  return run;
 }
 
 void RunDirectory::Abandon() {
   std::error_code none;
   for (const fs::path& entry : Entries(path_))
-    if (IsOurs(entry.filename())) fs::remove(entry, none);
+    if (IsOurs(entry.filename().native())) fs::remove(entry, none);
   for (const fs::path& folder : made_) fs::remove(folder, none);  // removes only empty folders
 }
 

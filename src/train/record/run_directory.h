@@ -16,8 +16,8 @@ class RunDirectory {
   /// folder). Writes the resolved job to job.toml. Throws UserError when the folder holds a run or
   /// other files, when another process writes it, or when its name is not plain text.
   static RunDirectory Create(const std::string& path, const Job& job);
-  /// Opens the existing run at `path` without changing its files. Throws UserError if there is
-  /// none, or another process writes it.
+  /// Opens the existing run at `path` and changes none of its files; what a killed process left
+  /// half written is removed. Throws UserError if there is none, or another process writes it.
   static RunDirectory Resume(const std::string& path);
 
   RunDirectory(RunDirectory&& other) noexcept;
@@ -40,6 +40,9 @@ class RunDirectory {
   int lock_ = -1;
   std::vector<std::filesystem::path> made_;  ///< Folders made by a new run, innermost first.
 };
+
+/// Whether `path` is a file that a run or a checkpoint consists of, whichever it is.
+bool IsPartOfRun(const std::string& path);
 
 /// The job of a run, with overrides: from job.toml or, if that is missing, from the newest
 /// checkpoint. Throws UserError if there is neither.

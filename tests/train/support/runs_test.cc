@@ -17,7 +17,7 @@ RunsTest::RunsTest(const std::string& job)
     : folder_(fs::temp_directory_path() / fmt::format("yoke-runs-{}", getpid())) {
   fs::remove_all(folder_);
   fs::create_directories(folder_);
-  WriteDurably(folder_ + "/job.toml", job);
+  ReplaceFile(folder_ + "/job.toml", job);
 }
 
 RunsTest::~RunsTest() { fs::remove_all(folder_); }

@@ -70,7 +70,7 @@ class TrainerTest : public testing::Test {
   std::string Path(const std::string& run) const { return folder_ + "/" + run; }
 
   Job MakeNew(const Overrides& overrides = {}) const {
-    WriteDurably(folder_ + "/job.toml", kJob);
+    ReplaceFile(folder_ + "/job.toml", kJob);
     return LoadJob(folder_ + "/job.toml", overrides);
   }
   EndEvent Begin(const std::string& run, const Overrides& overrides = {}) {
