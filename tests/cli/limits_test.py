@@ -97,6 +97,16 @@ class LimitsTest(ProgramTest):
                 self.assertFalse(os.path.exists(self.path("r")), "a refused job left a run directory")
         self.assertEqual(self.without_threads("train", "tiny.toml", "--run", "r").code, 0)
 
+    @unittest.skipIf(launchers.sanitized(), "sanitizers reserve more memory than the limit")
+    def test_no_address_space_for_an_emulated_device(self):
+        """A limit of the system, not a fault of the program, whose source it would name."""
+        limit = 2**36
+        done = subprocess.run([YOKE, "train", "tiny.toml", "--run", "r", "--set", 'node.devices=["emulated:0"]'], cwd=self.folder,
+                              capture_output=True, text=True, timeout=60,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "yoke: the system has no address space for an emulated device (`ulimit -v unlimited`)\n"))
+
     def with_threads(self, most, *words):
         """Runs the program where its user may have so many threads. That limit does not hold for root: as root the test
         takes another user's name, keeps root's files, and drops what lets it pass the limit."""

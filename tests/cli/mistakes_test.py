@@ -1,10 +1,9 @@
 """Every mistake on the command line is one line on standard error that names it, and exit status 2."""
 import os
 import re
-import subprocess
 import unittest
 
-from program import YOKE, ProgramTest
+from program import ProgramTest
 
 # What CLI11 says in versions up to 2.3, and since 2.4.
 THREADS = re.compile(r"--threads: .*not in range (1 to 4096|\[1 - 4096\])")
@@ -122,14 +121,6 @@ class MistakesTest(ProgramTest):
                 self.assertEqual([event["reason"] for event in result.events() if event["event"] == "end"], ["diverged"])
                 self.assertRegex(result.error, r"the loss became \S+, from 2\.\d+ before training at step \d+ \(epoch 1\)")
                 self.assertIn("learning_rate", result.error)
-
-    def test_no_address_space_for_an_emulated_device(self):
-        """`ulimit -v`: a limit of the system, not a fault of the program, whose source it would name."""
-        words = ["train", "tiny.toml", "--run", "r", "--set", "node.devices=[\"emulated:0\"]"]
-        done = subprocess.run(["bash", "-c", 'ulimit -v 64000000; exec "$@"', "bash", YOKE, *words], cwd=self.folder,
-                              capture_output=True, text=True, timeout=60)
-        self.assertEqual((done.returncode, done.stderr),
-                         (1, "yoke: the system has no address space for an emulated device (`ulimit -v unlimited`)\n"))
 
 
 if __name__ == "__main__":
