@@ -2,13 +2,19 @@
 #include "comm/wire_transport.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <limits>
+#include <memory>
 #include <mutex>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -28,6 +34,27 @@ namespace {
 /// The context of the messages at the end of a world; no communicator has it.
 constexpr uint64_t kEnding = std::numeric_limits<uint64_t>::max();
 enum EndingTag : int { kFailed, kFarewell };
+
+/// Ends the process with `status` unless it is destroyed within a second: MPI_Abort can wait
+/// forever for a launcher that is gone.
+class ExitIfStuck {
+ public:
+  explicit ExitIfStuck(int status) {
+    try {
+      std::thread([status, over = over_] {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        if (!*over) _exit(status);
+      }).detach();
+    } catch (const std::system_error&) {  // no thread: only MPI ends the process
+    }
+  }
+  ~ExitIfStuck() { *over_ = true; }
+  ExitIfStuck(const ExitIfStuck&) = delete;
+  ExitIfStuck& operator=(const ExitIfStuck&) = delete;
+
+ private:
+  std::shared_ptr<std::atomic<bool>> over_ = std::make_shared<std::atomic<bool>>(false);
+};
 
 class WireTransport : public RealTransport<WireTransport> {
  public:
@@ -120,6 +147,7 @@ class WireTransport : public RealTransport<WireTransport> {
       std::fprintf(stderr, "yoke: %s\n", First().sentence.c_str());
     else
       Sleep(options_.farewell / 2);
+    const ExitIfStuck exit(First().status);
     wire_.Abort(First().status);
   }
 

@@ -2,6 +2,7 @@
 #include "comm/wire_transport.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <optional>
 
@@ -52,6 +53,24 @@ TEST(WireTransport, AMistakeKeepsItsStatusThoughNobodyAnswers) {
       Ends(wire, 20, [](const Communicator&) { throw UserError("no such file"); });
   EXPECT_EQ(said, "yoke: no such file\n");
   EXPECT_EQ(wire.aborted, 2);
+}
+
+/// As MPI's own abort where the launcher is gone.
+class StuckWire : public SilentWire {
+ public:
+  void Abort(int) override {
+    for (;;) pause();
+  }
+};
+
+TEST(WireTransportDeathTest, AnAbortThatHangsEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto run = [] {
+    StuckWire wire;
+    RunOverWire(wire, {.ranks = 2, .timeout = 20, .farewell = 0.05},
+                [](const Communicator&) { throw UserError("no such file"); });
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(2), "yoke: no such file\n");
 }
 
 TEST(WireTransport, AFailureOfARankAbove0NamesIt) {
