@@ -36,7 +36,8 @@ Prices every executor, strategy, period and precision on the measured machine, i
 Then the four with the shortest predicted time and the job's default train in turns, for longer and longer, and the
 better half goes on. With --cluster the prediction decides. docs/plan.md explains the table.)";
 
-constexpr size_t kRows = 16;  // of the table
+constexpr size_t kRows = 16;          // of the table
+constexpr double kMostSeconds = 1e6;  // of all trials
 
 Json ToObject(const Candidate& one) {
   const auto number = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
@@ -78,13 +79,14 @@ class PlanCommand : public Command {
         ->option_text("A,B,...")
         ->delimiter(',');
     app.add_option("--trial-seconds", trial_seconds_, "Of all trials together; 0: none")
-        ->option_text("N")
-        ->check(CLI::Range(0.0, 1e6));
+        ->option_text("N");
     set_.Declare(app);
   }
 
   int Run(Output& out) override {
     Require(!job_.empty(), "`yoke plan` needs a job file");
+    Require(trial_seconds_ >= 0 && trial_seconds_ <= kMostSeconds,
+            "--trial-seconds: expected seconds from 0 to {}, got {}", kMostSeconds, trial_seconds_);
     Overrides keys = set_.Read();
     std::optional<ClusterFile> cluster;
     if (!cluster_.empty()) cluster = ReadCluster(cluster_);

@@ -239,6 +239,7 @@ class PlanTest(ProgramTest):
                                 (["plan", "tiny.toml", "--without", "f32,bf16"], "no candidate is left"),
                                 (["plan", "tiny.toml", "--output", "absent/plan.toml"], "absent/plan.toml"),
                                 (["plan", "tiny.toml", "--trial-seconds", -1], "--trial-seconds"),
+                                (["plan", "tiny.toml", "--trial-seconds", "nan"], "--trial-seconds: expected seconds from 0"),
                                 (["plan", "tiny.toml", "--cluster", "cluster.toml", "--replicas", 3], "describes 4 replicas"),
                                 (["train", "tiny.toml", "--plan", "absent.toml"], "absent.toml"),
                                 (["train", "tiny.toml", "--plan", "bad.toml"], "bad.toml:2: use.executor"),
