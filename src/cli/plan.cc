@@ -1,10 +1,16 @@
 // yoke plan: measures what is here, compares the ways to train a job, and says which is fastest.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -65,6 +71,37 @@ void RequirePrices(const Job& job) {
           job.node.Where("devices"), devices);
 }
 
+/// Ends the process half a second after a stop signal, whatever is measured then, and calls
+/// `clean_up` before.
+class StopSoon {
+ public:
+  StopSoon(const std::atomic<int>& signal, std::function<void()> clean_up)
+      : signal_(signal), clean_up_(std::move(clean_up)), thread_([this] { Watch(); }) {}
+  ~StopSoon() {
+    over_ = true;
+    thread_.join();
+  }
+  StopSoon(const StopSoon&) = delete;
+  StopSoon& operator=(const StopSoon&) = delete;
+
+ private:
+  void Watch() {
+    using std::chrono::milliseconds;
+    constexpr int kLooks = 10;
+    constexpr milliseconds kApart(50);
+    for (int after = 0; !over_ && after < kLooks; after += signal_ != 0 ? 1 : 0)
+      std::this_thread::sleep_for(kApart);
+    if (over_) return;
+    clean_up_();
+    _exit(128 + signal_);
+  }
+
+  const std::atomic<int>& signal_;
+  std::function<void()> clean_up_;
+  std::atomic<bool> over_ = false;
+  std::thread thread_;
+};
+
 class PlanCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -109,6 +146,12 @@ class PlanCommand : public Command {
     run.stop_signal = &signal;
     if (launched) run.launched = &*launched;
     Choices choices = {.open = OpenKeys(), .models = true, .only = only_, .without = without_};
+    std::optional<StopSoon> watch;
+    watch.emplace(signal, [&] {
+      file.reset();
+      std::error_code ignored;
+      std::filesystem::remove_all(folder.path(), ignored);
+    });
     const Plan plan = MakePlan({.job = job,
                                 .run = run,
                                 .choices = choices,
@@ -119,6 +162,7 @@ class PlanCommand : public Command {
                                 .tunes_momentum = Contains(job.open, "train.momentum"),
                                 .folder = folder.path(),
                                 .tell = [&out](const std::string& text) { out.Text(text); }});
+    watch.reset();
     if (signal != 0) return 128 + signal;
     if (plan.candidates.empty()) return 0;  // another rank prints
     Tell(plan, out);

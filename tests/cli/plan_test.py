@@ -4,6 +4,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 import unittest
 
 import launchers
@@ -227,6 +228,19 @@ class PlanTest(ProgramTest):
             self.assertNotEqual(process.returncode, 0)
             self.assertIn('learning_rate = "auto"', self.read(f"stopped{rank}/job.toml"))
             self.launch("train", "--resume", "stopped" + rank, "--time-limit", "1s")
+
+    def test_a_stop_ends_measuring_at_once(self):
+        os.mkdir(self.path("temporary"))
+        process = self.start("plan", "tiny.toml", "--output", "plan.toml", "--set", "node.devices=[\"cpu\",\"emulated:0\"]",
+                             env=dict(os.environ, TMPDIR=self.path("temporary")))
+        while "measuring" not in process.stdout.readline():
+            pass
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, error = process.communicate(timeout=60)
+        self.assertLess(time.monotonic() - began, 1.5)
+        self.assertEqual((process.returncode, error), (143, ""))
+        self.assertEqual((os.listdir(self.path("temporary")), sorted(os.listdir(self.folder))), ([], ["temporary", "tiny.toml"]))
 
     def test_mistakes(self):
         self.write("bad.toml", "[use]\nexecutor = \"single\"\n")
