@@ -10,6 +10,7 @@ all run in turn, and medians over the rounds count. So does a step without excha
 the same time and know nothing of each other. What a step of two ranks takes beyond the latter is set against the bytes that both
 send. The program is build/bin/yoke; YOKE names another.
 """
+import explain  # noqa: F401
 import argparse
 import concurrent.futures
 import json

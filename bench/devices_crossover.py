@@ -8,6 +8,7 @@ link stay. Prints examples a second of split and hogbatch (64 a CPU thread, BATC
 (single), all of batch BATCH. Both of split's devices work for the same update as single's, so its gain is one in time to a loss;
 hogbatch's is one in examples only.
 """
+import explain  # noqa: F401
 import argparse
 import json
 import os

@@ -9,6 +9,7 @@ adaptive_hogbatch and split run in real and in virtual time. All real runs take 
 a device; for split also t <= 1.10 / (1 / t_cpu + 1 / t_device) and a sweep of the CPU's fraction of the batch. Needs two idle
 cores.
 """
+import explain  # noqa: F401
 import argparse
 import json
 import os

@@ -7,6 +7,7 @@ Trains the paper's networks (512 sigmoid units a layer) with each executor and s
 at a time, and prints the table of docs/executors/cpu-and-gpu.md. OUT keeps the runs; those that are there are not run again.
 Draws OUT/SET.svg. The goal is 0.95 of the loss range: from the first loss to the lowest of all runs of the set.
 """
+import explain  # noqa: F401
 import argparse
 import concurrent.futures
 import gzip

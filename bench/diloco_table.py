@@ -6,6 +6,7 @@ usage: bench/diloco_table.py [--epochs N] [--periods 100,500] [--gbits N] [--at-
 The jobs are examples/strategies/*.toml with batches of 16; diloco with inner adamw at its usual rate of 0.001, allreduce with that
 and with the momentum of the job. Computing is as in strategies_table.py.
 """
+import explain  # noqa: F401
 import argparse
 import pathlib
 import tempfile

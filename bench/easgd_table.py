@@ -8,6 +8,7 @@ paper's, whose computing is set so that easgd_original communicates for 87 % of 
 of 0.1, 1 and 10 Gbit/s. What a synchronous strategy computes does not depend on times, so each is trained once (easgd_sync1, 2 and
 3 have the same bits), and its seconds a step are those of a short run on each cluster. Part twins: each run whole.
 """
+import explain  # noqa: F401
 import argparse
 import dataclasses
 import os

@@ -7,6 +7,7 @@ NAMES are examples, separated by commas: demo, sector, ... The data sets are tho
 there is named on standard error and left out. Seconds are those of training, with an evaluation after every epoch. Everything
 takes about 3 minutes on 2 cores. The program is build/bin/yoke; YOKE names another.
 """
+import explain  # noqa: F401
 import argparse
 import os
 import pathlib

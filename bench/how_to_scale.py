@@ -8,6 +8,7 @@ Trains LeNet-5 on Fashion-MNIST with a batch of 16 a node on simulated clusters 
 docs/how-to-scale.md and draws docs/images/how-to-scale.svg. It takes hours of processor time. FILE keeps each run's record: an interrupted
 call goes on where it ended. Build before: cmake --build build/release --target yoke virtual_run
 """
+import explain  # noqa: F401
 import argparse
 import concurrent.futures
 import itertools

@@ -8,6 +8,7 @@ SGD: without the scaled rate, the predicted weights and the slow start that yoke
 train with nine rates. Prints the training loss of the last epoch with each momentum at its best rate. Virtual time: the machine may
 be busy.
 """
+import explain  # noqa: F401
 import argparse
 import concurrent.futures
 import itertools

@@ -7,6 +7,7 @@ Takes [data] and [model] of each file in examples/. The plain job has nothing el
 momentum and adam with five rates each and a cosine schedule, and of the example's own [train]; all have the same epochs. Prints both metrics, and the
 median of each one's whole time, with the plain job's trials. Run it on an idle machine.
 """
+import explain  # noqa: F401
 import argparse
 import json
 import os

@@ -9,6 +9,7 @@ of the seconds for train.batch examples: predicted (`yoke plan --trial-seconds 0
 devices are measured and plans compiled), and their ratio. Run it on an idle machine with a core for each device; `--priority` goes before
 the ordinary programs of a machine that is not (chrt -f).
 """
+import explain  # noqa: F401
 import argparse
 import json
 import os

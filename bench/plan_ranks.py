@@ -9,6 +9,7 @@ thread a rank. An update is, as in the plan, train.batch examples on each replic
 trainings, and the number of groups from which an update does not get 10 % faster. Where ranks share cores, so do they in the plan. Repeats what
 other programs have disturbed.
 """
+import explain  # noqa: F401
 import argparse
 import json
 import os

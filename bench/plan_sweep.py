@@ -8,6 +8,7 @@ that it leaves out because they exchange too seldom come last. All train with th
 --cluster virtual ones) with its place in the prediction, then those of `auto` with its search, their ratio to the best, and to the slower of the
 first synchronous and the first asynchronous candidate. Run it on an idle machine.
 """
+import explain  # noqa: F401
 import argparse
 import json
 import os

@@ -6,6 +6,7 @@ usage: bench/precision_curves.py JOB [--epochs N] [--seeds 1,2,3] [--threads N] 
 Each cell is the mean over the seeds and, behind ±, the standard deviation. bf16 is within the noise of f32 where the means differ
 by less than what seeds do; the last column is the difference of the means over its standard error.
 """
+import explain  # noqa: F401
 import argparse
 import math
 import pathlib

@@ -8,6 +8,7 @@ Both read the same files ($YOKE_DATA), normalize, flip and shift alike, and foll
 1,000 lossless test images and on all 10,000 as JPEG. Prints a line a run on standard error, then a Markdown table: the means
 of the seeds, and the least and the most of the 10,000.
 """
+import explain  # noqa: F401
 import argparse
 import contextlib
 import io

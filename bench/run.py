@@ -12,6 +12,7 @@ against this machine's: the operations of the direct algorithm at the peak of a 
 small models, 24 bytes a parameter at the bandwidth of an update in cache, both measured before and after each round. "GB" is each
 process's peak memory.
 """
+import explain  # noqa: F401
 import argparse
 import json
 import math
@@ -49,12 +50,14 @@ class Server:
         self.process = subprocess.Popen([*map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def measure(self, seconds, limit=600):
-        """One measurement, as a dictionary; TimeoutError after `limit` seconds, ValueError when the process died."""
+        """One measurement, as a dictionary; TimeoutError after `limit` seconds, RuntimeError when the process died."""
         self.process.stdin.write(f"{seconds}\n")
         self.process.stdin.flush()
         if not select.select([self.process.stdout], [], [], limit)[0]:
             raise TimeoutError(f"took more than {limit} s")
-        return json.loads(self.process.stdout.readline())
+        if not (answer := self.process.stdout.readline()):
+            raise RuntimeError(f"`{' '.join(self.process.args)}` ended with status {self.process.wait()}")
+        return json.loads(answer)
 
     def end(self):
         self.process.kill()
@@ -66,7 +69,7 @@ def start_pytorch(variant, words, limit):
     server = Server(sys.executable, ROOT / "bench/torch_step.py", *words, variant)
     try:
         return server, server.measure(0.01, limit)["first_seconds"]
-    except (TimeoutError, ValueError, OSError) as error:
+    except (TimeoutError, RuntimeError, OSError) as error:
         print(f"note: PyTorch's {variant} is left out for {words[0]} {words[1]} {words[3]}: {error}", flush=True)
         server.end()
         return None, limit

@@ -8,6 +8,7 @@ goodput: useful examples a second with failures over those without, by the mean 
 accuracy: final test accuracy of LeNet with real gradients, with nodes lost evenly over the run.
 FILE keeps each run's record: an interrupted call goes on where it ended. YOKE names the program.
 """
+import explain  # noqa: F401
 import argparse
 import gzip
 import json

@@ -8,6 +8,7 @@ usage: bench/simulate_real.py [--replicas 2] [--worlds threads,mpi,hosts:1gbit] 
 with gradients or --times-only. Prints the median of the seconds a step of both, their ratio, and how many of the pairs that differ by more
 than 20 % come in the same order. LeNet on drawn digits, batch 64 of each replica, one thread each. Run it on an idle machine.
 """
+import explain  # noqa: F401
 import argparse
 import itertools
 import json

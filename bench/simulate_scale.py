@@ -11,6 +11,7 @@ GoogLeNet on the same nodes; then VGG-19, other batches and equal nodes on 64. w
 nodes, with 100 Mbit/s a region. Prints each figure as it is measured: name, case, value, unit; then a Markdown table. Virtual times
 are the same in every run; those of growth are medians.
 """
+import explain  # noqa: F401
 import argparse
 import math
 import os

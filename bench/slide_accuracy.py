@@ -10,6 +10,7 @@ batches, schedules, epochs; for SLIDE also group, counts and correction); see do
 P@1 counts. --json keeps the runs: what FILE already holds is not run again. Data lies in $YOKE_DATA, the program as
 bench/slide_jobs.py says.
 """
+import explain  # noqa: F401
 import argparse
 import dataclasses
 import gzip

@@ -8,6 +8,7 @@ for its own rows alone: run this with ~/.cache/yoke/venv-bench/bin/python (tools
 `make bench-slide PART=...`. The program is build/release/bin/yoke; YOKE_BENCH_BUILD names another build folder. Checkpoints go
 to /dev/shm where it has room.
 """
+import explain  # noqa: F401
 import argparse
 import json
 import os

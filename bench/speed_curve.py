@@ -7,6 +7,7 @@ Trains an MLP of 512 sigmoid units a layer on covtype-20k with hogwild, updates 
 examples a second and the fitted keys: an update of b examples takes bytes / bandwidth + b operations / peak. Bytes are the
 weights, read twice, and the gradient, written once and applied.
 """
+import explain  # noqa: F401
 import argparse
 import json
 import tempfile

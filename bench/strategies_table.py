@@ -7,6 +7,7 @@ The jobs are examples/strategies/*.toml: rate 0.02 falling by a cosine, momentum
 replica has its part; diloco has adamw at 0.001. Times are virtual: one replica a node, and computing as STEP_SECONDS says. NAMES are strategies, separated
 by commas, and none. easgd_sync3 is trained twice, and the models are compared bit for bit.
 """
+import explain  # noqa: F401
 import argparse
 import filecmp
 import pathlib

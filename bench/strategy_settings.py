@@ -8,6 +8,7 @@ A perceptron (784-128-10) or lenet on the drawn digits of examples/demo.toml, de
 A table a batch of each replica; a cell is the accuracy in percent after the last epoch with each number of replicas, or "diverged". `allreduce`
 stands for one replica whose batch is as large as all replicas' together. NAMES are strategies, separated by commas, and none.
 """
+import explain  # noqa: F401
 import argparse
 import subprocess
 import tempfile

@@ -8,6 +8,7 @@ flushed (torch.set_flush_denormal). Reads a number of seconds from each line of 
 standard input and answers with a line of JSON: images a second, the loss, the process's peak memory, the seconds of the first
 three steps (which compile). What is compiled is kept in $TORCHINDUCTOR_CACHE_DIR, or ~/.cache/yoke/inductor.
 """
+import explain  # noqa: F401
 import contextlib
 import json
 import logging

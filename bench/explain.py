@@ -1,0 +1,41 @@
+"""What a benchmark lacks is told in one sentence, with exit status 2: imported first by each of them."""
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OURS = sys.excepthook
+
+
+def sentence(error):
+    """What is missing and what to do; None for a fault of the benchmark itself."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"the Python module {error.name} is missing: tools/bench bench/{pathlib.Path(sys.argv[0]).name} installs what benchmarks need"
+    if isinstance(error, subprocess.CalledProcessError):
+        words = error.cmd if isinstance(error.cmd, str) else " ".join(map(str, error.cmd))
+        return f"`{words}` ended with status {error.returncode}"
+    if isinstance(error, RuntimeError):
+        return str(error)
+    if not isinstance(error, OSError) or not error.filename:
+        return None
+    file = pathlib.Path(os.fsdecode(error.filename))
+    text = f"{file}: {error.strerror}"
+    if file.parent.name == "bench" and "build" in file.parts:
+        return text + f"; build it: cmake --build build/release --target {file.name}"
+    if file.name == "yoke":
+        return text + "; build it: make build"
+    data = pathlib.Path(os.environ.get("YOKE_DATA", ROOT / "../shared/data")).resolve()
+    return text + ("; YOKE_DATA names the folder of the data sets" if data in [*file.resolve().parents, file.resolve()] else "")
+
+
+def explain(kind, error, trace):
+    told = sentence(error)
+    if not told:
+        return OURS(kind, error, trace)
+    sys.stdout.flush()
+    print(f"{pathlib.Path(sys.argv[0]).name}: {told}", file=sys.stderr, flush=True)
+    os._exit(2)
+
+
+sys.excepthook = explain
