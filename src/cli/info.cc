@@ -229,8 +229,8 @@ class InfoCommand : public Command {
 
  private:
   void DescribeJob(Output& out) const {
-    RequireNoInput(tune_to_, {path_});
     const Job job = LoadJob(path_, set_.Read());
+    RequireNoInput(tune_to_, InputsOf(job, path_));
     SetKernelThreads(job.Threads());
     const DataSets data = OpenData(job.data(), job.seed());  // sizes and classes come from the data
     const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()));

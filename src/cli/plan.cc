@@ -135,7 +135,9 @@ class PlanCommand : public Command {
     if (!cluster && trial_seconds_ == 0) RequirePrices(job);
     std::optional<OutputFile> file;  // refused before anything is measured
     if (!output_.empty() && PrintsForAll()) {
-      RequireNoInput(output_, {job_, cluster_});
+      std::vector<std::string> inputs = InputsOf(job, job_);
+      inputs.push_back(cluster_);
+      RequireNoInput(output_, inputs);
       file.emplace(output_);
     }
     const std::atomic<int>& signal = CatchStopSignals();

@@ -130,7 +130,7 @@ void WriteProfile(const ProfileOrder& order, Output& out) {
   const auto measure = [&](const Communicator& world) {
     std::optional<OutputFile> file;  // refused before anything is measured
     if (world.rank() == 0) {
-      RequireNoInput(order.file, {order.job});
+      RequireNoInput(order.file, InputsOf(job, order.job));
       file.emplace(order.file);
     }
     const WorldProfile found = MeasureWorld(job, *data.train, world, launched);

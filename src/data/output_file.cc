@@ -29,14 +29,25 @@ std::string Followed(fs::path path) {
   return path;
 }
 
+/// Standard output or standard error, if that is this file (/dev/stdout); or -1.
+int StandardStream(const struct stat& there) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat its = {};
+    if (fstat(stream, &its) == 0 && its.st_dev == there.st_dev && its.st_ino == there.st_ino)
+      return fcntl(stream, F_DUPFD_CLOEXEC, 0);
+  }
+  return -1;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   struct stat there = {};
   const bool exists = stat(path_.c_str(), &there) == 0;
-  if (exists && (S_ISCHR(there.st_mode) || S_ISFIFO(there.st_mode))) {
-    file_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-  } else {
+  if (exists) file_ = StandardStream(there);
+  if (file_ < 0 && exists && (S_ISCHR(there.st_mode) || S_ISFIFO(there.st_mode))) {
+    file_ = open(path_.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC);
+  } else if (file_ < 0) {
     Require(!exists || S_ISREG(there.st_mode),
             "{}: cannot be written: expected a file, a device or a pipe, and it is a {}", path_,
             S_ISDIR(there.st_mode)    ? "folder"

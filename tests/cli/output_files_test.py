@@ -33,6 +33,9 @@ class OutputFilesTest(ProgramTest):
         self.refused("rack.toml", "plan", "tiny.toml", "--cluster", "rack.toml", "--output", "rack.toml")
         self.refused("tiny.toml", "simulate", "tiny.toml", "--profile", "tiny.toml")
         self.refused("tiny.toml", "info", "tiny.toml", "--tune-to", "tiny.toml")
+        self.write("train.csv", "a,label\n1,x\n2,y\n")
+        self.write("table.toml", '[data]\nformat = "csv"\ntrain = "train.csv"\ntest = "train.csv"\n[model]\nname = "mlp"\n')
+        self.refused("train.csv", "plan", "table.toml", "--output", "train.csv")
         self.refused("x.txt", "convert", "x.txt", "x.txt")
         self.refused("y.txt", "convert", "x.txt", "y.txt")
 
@@ -59,6 +62,9 @@ class OutputFilesTest(ProgramTest):
             with open(self.path("model.onnx"), "rb") as model:
                 self.assertEqual(reader.stdout.read(), model.read())
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
+        with open(self.path("out.txt"), "w") as out:
+            subprocess.run([YOKE, "convert", "x.txt", "/dev/stdout", "--to", "xmc", "--json"], cwd=self.folder, stdout=out, check=True, timeout=60)
+        self.assertRegex(self.read("out.txt"), "^" + XMC + '{"event":"convert"')
         done = subprocess.run([YOKE, "convert", "x.txt", "/dev/full"], cwd=self.folder, capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr), (1, "yoke: /dev/full: cannot be written: No space left on device (make room)\n"))
 

@@ -262,6 +262,21 @@ Job LoadJob(const std::string& path, const Overrides& overrides,
   return job;
 }
 
+std::vector<std::string> InputsOf(const Job& job, const std::string& path) {
+  std::vector<std::string> inputs = {path};
+  for (const KeyGroup& group : AllKeys())
+    for (const OptionSpec& key : group.options) {
+      if (key.type != OptionType::kPath && key.type != OptionType::kPaths) continue;
+      const Value* section = job.resolved.Find(group.section);
+      const Value* value = section ? section->Find(key.name) : nullptr;
+      if (!value) continue;
+      if (value->AsString()) inputs.push_back(*value->AsString());
+      if (const List* list = value->AsList())
+        for (const Value& item : *list) inputs.push_back(*item.AsString());
+    }
+  return inputs;
+}
+
 Job MakeResolvedJob(Value root, const Overrides& overrides) {
   return MakeJob(WithOverrides(std::move(root), overrides), "job", "");
 }

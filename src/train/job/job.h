@@ -34,6 +34,9 @@ struct Job {
   int Threads() const { return Plan().threads; }
 };
 
+/// The files and folders that the job names, and the file `path` that it was read from.
+std::vector<std::string> InputsOf(const Job& job, const std::string& path);
+
 /// The keys that may be "auto": node.executor, cluster.strategy, ...
 const std::vector<std::string>& OpenKeys();
 

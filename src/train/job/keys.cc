@@ -325,7 +325,9 @@ std::string KeysPage() {
       "Made from the code by `YOKE_WRITE_PAGES=1 ctest --preset dev -R KeysPage`; a test "
       "compares.\n"
       "A key is set in the job file or by `--set section.key=value`. Paths may hold `$NAME` and\n"
-      "`${NAME}` of the environment; relative ones start at the job file.\n";
+      "`${NAME}` of the environment; relative ones start at the job file. The run's `job.toml` "
+      "and\n"
+      "its checkpoints hold what paths have become: absolute, with the value of `$NAME`.\n";
   for (const KeyGroup& group : AllKeys()) {
     page += fmt::format(
         "\n## [{}]{}\n\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n",

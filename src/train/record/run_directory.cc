@@ -185,9 +185,10 @@ void RunDirectory::Abandon() {
 }
 
 void RunDirectory::WriteJob(const Job& job) const {
-  const std::string text =
-      fmt::format("# The job as it ran, by yoke {} ({}). Continue: yoke train --resume {}\n{}",
-                  Version(), Commit(), OneLine(path_), FormatToml(job.resolved));
+  const std::string text = fmt::format(
+      "# The job as it ran, by yoke {} ({}). Continue: yoke train --resume {}\n"
+      "# Paths are absolute, and $NAME has become its value.\n{}",
+      Version(), Commit(), OneLine(path_), FormatToml(job.resolved));
   ReplaceFile(path_ + kJobFile, text);
 }
 
