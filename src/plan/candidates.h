@@ -21,6 +21,9 @@ inline Override PlanKey(std::string key, std::string value, bool text = false) {
   return {.key = std::move(key), .value = std::move(value), .flag = "the plan", .text = text};
 }
 
+/// How a reason begins that follows from predicted seconds alone.
+inline constexpr const char* kByPrediction = "predicted ";
+
 /// One way to train: an executor, a strategy, a precision, and what else differs from the job.
 struct Candidate {
   Overrides keys = {};    ///< What it sets in the job.
@@ -42,6 +45,7 @@ struct Candidate {
 
   std::string unpriced = {};  ///< Why it has no price, or "".
   std::string dropped = {};   ///< Why it is out, a sentence; empty: it is not.
+  bool repeats = false;       ///< It is out because another one does the same work.
 };
 
 /// Whether this CPU gains from a precision: f32, and bf16 if it multiplies it faster.

@@ -34,6 +34,7 @@ void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {
                                 .from = one.run.empty() ? trials.from : one.run,
                                 .folder = run,
                                 .seconds = length});
+  if (one.run.empty() && !one.last.curve.empty()) one.first_loss = one.last.curve[0].loss;
   one.run = run;
   one.trained += trials.run.cluster ? one.last.seconds : length;
   one.dropped = one.last.failure;

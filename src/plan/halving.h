@@ -14,7 +14,8 @@ struct Entrant {
   std::string name;
   bool stays = false;  ///< In all rounds.
 
-  std::string run = {};  ///< Of its trials so far.
+  std::string run = {};   ///< Of its trials so far.
+  double first_loss = 0;  ///< Before it had learned: the first that it told.
   Trial last = {};
   double trained = 0;  ///< Seconds in all.
   std::string dropped = {};

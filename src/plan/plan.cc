@@ -23,20 +23,41 @@ Value ValueOf(const Override& key) {
   return *ParseToml("value = " + key.value, "the plan").Find("value");
 }
 
+/// With as many digits as are meant.
+Value Rounded(double number) { return Value(std::stod(fmt::format("{:.4g}", number))); }
+
 Table ToTable(const Candidate& one) {
-  Table table = {{"name", Value(one.name)},
-                 {"executor", Value(one.executor)},
-                 {"strategy", Value(one.strategy)},
-                 {"precision", Value(one.precision)}};
+  Table table = {{"name", Value(one.name)}};
   if (one.seconds_per_update > 0) {
-    table.emplace_back("seconds_per_update", Value(one.seconds_per_update));
-    table.emplace_back("updates", Value(std::round(one.updates)));
-    table.emplace_back("seconds", Value(one.Seconds()));
+    table.emplace_back("seconds_per_update", Rounded(one.seconds_per_update));
+    table.emplace_back("updates", Value(int64_t{std::llround(one.updates)}));
+    table.emplace_back("seconds", Rounded(one.Seconds()));
   }
-  if (one.measured) table.emplace_back("measured", Value(*one.measured));
-  if (one.loss) table.emplace_back("trial_loss", Value(*one.loss));
-  if (!one.dropped.empty()) table.emplace_back("dropped", Value(one.dropped));
+  if (one.measured) table.emplace_back("measured", Rounded(*one.measured));
+  if (one.loss) table.emplace_back("trial_loss", Rounded(*one.loss));
+  if (!one.dropped.empty() && !one.dropped.starts_with(kByPrediction))
+    table.emplace_back("dropped", Value(one.dropped));
   return table;
+}
+
+/// Those that were compared, a line each.
+std::string CandidateLines(const Plan& plan) {
+  std::string lines;
+  int left_out = 0;
+  for (const Candidate& one : plan.candidates) {
+    const bool compared = (one.seconds_per_update > 0 || one.measured) && !one.repeats;
+    if (compared)
+      lines += "  " + FormatValue(Value(ToTable(one))) + ",\n";
+    else
+      ++left_out;
+  }
+  return fmt::format(
+      "\n# Predicted: seconds_per_update, updates, seconds. By trials: measured seconds of an "
+      "update, "
+      "trial_loss.\n# One that was not tried and says no reason takes longer. Left out: {} that "
+      "repeat others, have no price or do not fit; `yoke plan "
+      "--json` lists all.\n[compared]\ncandidates = [\n{}]\n",
+      left_out, lines);
 }
 
 }  // namespace
@@ -72,14 +93,13 @@ std::string FormatPlan(const Plan& plan, const std::string& command) {
     if (!use.Find(section)) use.Set(section, Table{});
     use.Find(section)->Set(key.key.substr(dot + 1), ValueOf(key));
   }
-  List candidates;
-  for (const Candidate& one : plan.candidates) candidates.emplace_back(ToTable(one));
-  Value root =
-      Table{{"chosen", Value(plan.best().name)},      {"machine", Value(plan.machine)},
-            {"noise_scale", Value(plan.noise_scale)}, {"seconds", Value(plan.seconds)},
-            {"use", Value(std::move(use))},           {"candidate", Value(std::move(candidates))}};
+  const Value root = Table{{"chosen", Value(plan.best().name)},
+                           {"machine", Value(plan.machine)},
+                           {"noise_scale", Rounded(plan.noise_scale)},
+                           {"seconds", Rounded(plan.seconds)},
+                           {"use", Value(std::move(use))}};
   return text + "# `yoke train JOB --plan FILE` sets the keys in [use]; they may be edited.\n" +
-         FormatToml(root);
+         FormatToml(root) + CandidateLines(plan);
 }
 
 Overrides KeysOfPlan(const Value& root, const std::string& path) {

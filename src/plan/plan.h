@@ -25,7 +25,8 @@ struct Plan {
 /// updates and seconds, loss of the trial, why it was dropped. The `most` best ones.
 std::vector<std::vector<std::string>> TableOf(const Plan& plan, size_t most);
 
-/// The text of plan.toml: [use] with the keys, and the candidates. `command` wrote it.
+/// The text of plan.toml: what was chosen, [use] with the keys, and a line for each candidate that
+/// was compared. `command` wrote it.
 std::string FormatPlan(const Plan& plan, const std::string& command);
 
 /// The keys in [use] of such a text, to set in a job. Throws UserError with file and line.

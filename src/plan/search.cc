@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <tuple>
 #include <utility>
 
@@ -29,6 +30,7 @@ constexpr double kStale = 0.5;         // updates: less is synchronous
 constexpr double kForTuning = 0.35;    // of the trials' time, where the momentum is open
 constexpr double kHalf = 0.6;          // of the staleness, roughly
 constexpr double kLastMomentum = 0.6;  // where fewer groups take over
+constexpr double kLearned = 0.9;       // of the first loss: less tells that something was learned
 
 bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
 
@@ -80,7 +82,7 @@ const Candidate* Twin(const std::vector<const Candidate*>& tried, const Candidat
 }
 
 std::string Prediction(const Candidate& one) {
-  return one.unpriced.empty() ? fmt::format("predicted {}", Duration(one.Seconds())) : "no price";
+  return one.unpriced.empty() ? kByPrediction + Duration(one.Seconds()) : "no price";
 }
 
 /// Drops all but the leaders and the default, which is not tried if it is far behind. Leaders of
@@ -102,6 +104,7 @@ void KeepLeaders(std::vector<Candidate>& candidates, bool replicas, bool trials)
     const auto rival = std::ranges::find_if(leaders, [&](const Candidate* leader) {
       return replicas && leader->strategy == one.strategy;
     });
+    one.repeats = twin;
     if (twin)
       one.dropped = fmt::format("the same work as {}", twin->name);
     else if (rival != leaders.end())
@@ -137,13 +140,13 @@ class Chooser {
         one.keys.push_back(PlanKey("train.momentum", FormatValue(Value(MomentumFor(one)))));
   }
 
-  void ByPrediction() {
+  void ByPrediction(const std::string& why =
+                        "predicted only: trials would tell how many updates each needs in truth") {
     Candidate* standard = Default();
     Candidate* best = &*std::ranges::find_if(plan_.candidates, &IsLeft);
     const double gain = standard ? 1 - best->Seconds() / standard->Seconds() : 1;
     Choose(best, standard, gain, kPredicted, plan_);
-    plan_.notes.emplace_back(
-        "predicted only: trials would tell how many updates each needs in truth");
+    plan_.notes.push_back(why);
   }
 
   void ByTrials() {
@@ -167,10 +170,12 @@ class Chooser {
            .shortest = ShortestTrial(),
            .tell = request_.tell},
           entrants);
+    const std::string too_short = TooShort(entrants);
     const Entrant *best = nullptr, *standard = nullptr;
     for (size_t i = 0; i < entrants.size(); ++i) {
       Candidate& one = *of[i];
-      const Entrant& its = entrants[i];
+      Entrant& its = entrants[i];
+      if (!too_short.empty()) its.dropped = its.last.failure;
       one.trained = its.trained;
       one.dropped = its.dropped;
       if (its.last.failure.empty() && its.last.seconds_per_example > 0) {
@@ -186,6 +191,13 @@ class Chooser {
     const auto candidate = [&](const Entrant* one) {
       return one ? of[one - entrants.data()] : nullptr;
     };
+    if (!too_short.empty()) {
+      ByPrediction(too_short);
+      const std::string& run = entrants[std::ranges::find(of, &plan_.best()) - of.begin()].run;
+      if (std::filesystem::exists(run)) plan_.progress = run;
+      if (Tunes(plan_.best())) TuneChosen(all - seconds);
+      return;
+    }
     const double last_round = best->last.curve.back().seconds;
     const double before = best->trained - last_round;
     const double gain =
@@ -197,6 +209,22 @@ class Chooser {
   }
 
  private:
+  /// Why losses of trials tell nothing: nobody had learned anything. "" if they do, or if prices
+  /// are missing.
+  std::string TooShort(const std::vector<Entrant>& entrants) const {
+    if (!request_.from.empty()) return "";
+    const Entrant* best = nullptr;
+    for (const Entrant& one : entrants)
+      if (one.last.failure.empty() && (!best || one.last.loss < best->last.loss)) best = &one;
+    if (!best || best->last.ended || best->last.loss < kLearned * best->first_loss) return "";
+    for (const Candidate& one : plan_.candidates)
+      if (IsLeft(one) && one.seconds_per_update == 0) return "";
+    return fmt::format(
+        "the predicted times decide: trials of {:.2g} s were too short to learn from (loss {:.4g}, "
+        "from {:.4g}); longer ones would tell (--trial-seconds, or --auto with train.search_share)",
+        best->trained, best->last.loss, best->first_loss);
+  }
+
   /// In virtual time, which costs nothing but itself, some updates of the slowest one.
   double ShortestTrial() const {
     if (!request_.run.cluster) return kShortestTrial;

@@ -106,4 +106,27 @@ TEST(Search, ReplicasExchangeFourTimesAnEpoch) {
   EXPECT_EQ(plan.best().name.find("=8"), std::string::npos) << plan.best().name;
 }
 
+TEST(Search, TrialsThatTeachNothingLeaveTheChoiceToPrices) {
+  const TemporaryFolder folder("yoke-search-test");
+  const Job job = SmallJob(
+      {{"cluster.replicas", "2"}, {"train.learning_rate", "1e-7"}, {"train.epochs", "1000"}});
+  const DataSets data = OpenData(job.data(), job.seed());
+  const RunRequest run;
+  const Plan plan =
+      Search({.job = job,
+              .data = data,
+              .run = run,
+              .machines = Cluster(2, 1e-3, 1e5),
+              .choices = {.open = {"cluster.strategy"}, .only = {"allreduce", "ad_psgd"}},
+              .noise_scale = 1000,
+              .trial_seconds = 0.6,
+              .folder = folder.path()});
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("the predicted times decide: trials of")));
+  EXPECT_TRUE(plan.best().measured);
+  for (const Candidate& one : plan.candidates)
+    if (one.measured) {
+      EXPECT_LE(plan.best().Seconds(), one.Seconds()) << one.name;
+    }
+}
+
 }  // namespace yoke::search_test

@@ -49,7 +49,8 @@ std::string Row(const Value& candidate, const std::string& chosen, double longes
 }
 
 std::string Rows(const Value& plan) {
-  const Value* list = plan.Find("candidate");
+  const Value* compared = plan.Find("compared");
+  const Value* list = compared ? compared->Find("candidates") : plan.Find("candidate");  // of old
   if (!list || !list->AsList()) return "";
   std::vector<const Value*> priced;
   double longest = 0;
