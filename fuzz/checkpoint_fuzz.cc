@@ -1,6 +1,6 @@
 // Any bytes as the files of a checkpoint: as they are, and once more with a checksum that fits, so
-// that what lies behind it is reached. Those that begin with a brace are a checkpoint.json, all
-// others a .safetensors file.
+// that what lies behind it is reached. Those that begin with a brace are a checkpoint.json, whose
+// job and model are made, all others a .safetensors file.
 #include <cstdint>
 #include <string>
 
@@ -8,6 +8,7 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/safetensors.h"
 #include "train/files.h"
+#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -15,7 +16,9 @@ namespace {
 void Read(const std::string& bytes) {
   try {
     if (bytes.starts_with('{')) {
-      DecodeHeader(bytes, "checkpoint.json");
+      const CheckpointHeader header = DecodeHeader(bytes, "checkpoint.json").header;
+      const Job job = MakeJob(header.job, "job", /*folder=*/"");
+      if (!job.model().Find("file")) BuildModel(job.model(), TaskOf(header.data));
     } else {
       const Safetensors file(bytes, "model.safetensors");
       for (const StoredTensor& tensor : file.tensors())

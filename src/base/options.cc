@@ -89,7 +89,10 @@ std::string Range(const OptionSpec& spec) {
       std::isinf(spec.minimum)
           ? ""
           : (spec.exclusive_minimum ? "above " : "at least ") + BoundText(spec.minimum);
-  const std::string high = std::isinf(spec.maximum) ? "" : "at most " + BoundText(spec.maximum);
+  const std::string high =
+      std::isinf(spec.maximum)
+          ? ""
+          : (spec.exclusive_maximum ? "below " : "at most ") + BoundText(spec.maximum);
   return low.empty() || high.empty() ? low + high : low + " and " + high;
 }
 
@@ -99,8 +102,9 @@ double Number(const Value& value) {
 
 void CheckNumber(const OptionSpec& spec, const Value& value, const std::string& where) {
   const double x = Number(value);
-  const bool fits =
-      x >= spec.minimum && x <= spec.maximum && !(spec.exclusive_minimum && x == spec.minimum);
+  const bool fits = x >= spec.minimum && x <= spec.maximum &&
+                    !(spec.exclusive_minimum && x == spec.minimum) &&
+                    !(spec.exclusive_maximum && x == spec.maximum);
   Require(std::isfinite(x), "{}: expected a finite number, got {}", where, FormatValue(value));
   Require(fits, "{}: expected {}, got {}", where, Range(spec), FormatValue(value));
 }

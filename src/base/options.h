@@ -35,7 +35,8 @@ struct OptionSpec {
   std::string help = {};  ///< One sentence for the page of keys.
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
-  bool exclusive_minimum = false;         ///< The minimum itself is not allowed (a rate of 0).
+  bool exclusive_minimum = false;  ///< The minimum itself is not allowed (a rate of 0).
+  bool exclusive_maximum = false;
   std::vector<std::string> choices = {};  ///< If not empty, the only values a string may take.
   bool required = false;
   /// Values that a planner compares with the default, each with those of the part's other options.

@@ -115,7 +115,7 @@ const std::vector<FormatEntry>& formats();
 /// Equal data have equal checksums, which the ranks compare.
 struct DataChecksum {
   uint64_t labels = 0;  ///< Checksum of all labels.
-  uint64_t inputs = 0;  ///< Checksum of some examples' stored input.
+  uint64_t inputs = 0;  ///< Checksum of the stored input.
 };
 
 /// The data sets of a job.

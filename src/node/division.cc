@@ -16,14 +16,16 @@ constexpr double kWorthMore = 1.1;   // a division takes so many times longer th
 std::vector<int64_t> DivideBy(const std::vector<double>& speeds, int64_t examples) {
   std::vector<int64_t> sizes(speeds.size(), 0);
   double sum = std::accumulate(speeds.begin(), speeds.end(), 0.0);
-  auto behind = std::ranges::count_if(speeds, [](double speed) { return speed > 0; });
+  const auto working = std::ranges::count_if(speeds, [](double speed) { return speed > 0; });
+  const int64_t least = examples >= 2 * working ? 2 : 1;  // batch norm cannot use one example
+  auto behind = working;
   int64_t left = examples;
   for (size_t i = 0; i < speeds.size(); ++i) {
     if (speeds[i] == 0) continue;
     --behind;
     const int64_t wanted = std::lround(double(left) * speeds[i] / sum);
-    const int64_t most = std::max<int64_t>(left - behind, std::min<int64_t>(left, 1));
-    sizes[i] = behind == 0 ? left : std::clamp(wanted, std::min<int64_t>(left, 1), most);
+    const int64_t most = std::max(left - least * behind, std::min(left, least));
+    sizes[i] = behind == 0 ? left : std::clamp(wanted, std::min(left, least), most);
     sum -= speeds[i];
     left -= sizes[i];
   }

@@ -2,6 +2,7 @@
 // values in place.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,6 +75,11 @@ class Executor {
                           const ExecutorStep& step) = 0;
   /// For in-place executors: works until `source` has no more examples, as Step does.
   virtual StepResult RunRound(WorkSource& source, const ParamView& params);
+  /// The smallest batch that it may compute in an epoch whose steps have so many examples, but the
+  /// last `rest` (0: as many).
+  virtual int64_t SmallestBatch(int64_t step, int64_t rest) const {
+    return rest > 0 ? std::min(step, rest) : step;
+  }
   /// After a non-finite loss: the layer where it began, or "".
   virtual std::string FirstNonFinite() const { return ""; }
   /// By device, in the order of ExecutorContext::devices; empty for a single one.

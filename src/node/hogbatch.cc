@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -290,6 +291,13 @@ int Hogbatch::CpuThreadsAtWork() const {
 
 bool Hogbatch::AnyAtWork() const {
   return std::ranges::any_of(members_, [](const auto& each) { return !each->given.empty(); });
+}
+
+/// Rounds have a number of steps that is not known before, so a rest is a multiple of the divisor.
+int64_t Hogbatch::SmallestBatch(int64_t step, int64_t rest) const {
+  if (settings_.sizes.adaptive || cpu_threads_ == 0 || context_.devices.size() > 1) return 1;
+  const int64_t size = sizes_.of(0), last = rest % size;
+  return std::min(std::gcd(step, size), last > 0 ? last : size);
 }
 
 std::string Hogbatch::FirstNonFinite() const {

@@ -40,6 +40,7 @@ class Hogbatch : public Executor {
   /// A round of one batch.
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
   StepResult RunRound(WorkSource& source, const ParamView& params) override;
+  int64_t SmallestBatch(int64_t step, int64_t rest) const override;
   std::string FirstNonFinite() const override;
   std::vector<DeviceWork> Work() const override { return usage_.Work(); }
   Value State() const override;

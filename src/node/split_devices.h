@@ -25,6 +25,10 @@ class SplitDevices : public Executor {
   explicit SplitDevices(const ExecutorContext& context, const std::vector<double>& fractions = {});
   ~SplitDevices() override;
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
+  int64_t SmallestBatch(int64_t step, int64_t rest) const override {
+    const bool enough = Executor::SmallestBatch(step, rest) >= 2 * std::ssize(parts_);
+    return enough ? 2 : 1;  // Division
+  }
   std::string FirstNonFinite() const override;
   std::vector<DeviceWork> Work() const override { return usage_.Work(); }
   Value State() const override { return usage_.State(); }

@@ -66,9 +66,9 @@ int64_t EpochCursor::StepsPerEpoch() const {
   return (data_.Size() + step - 1) / step;
 }
 
-int64_t EpochCursor::SmallestPart() const {
+int64_t EpochCursor::RestOfEpoch() const {
   const int64_t rest = data_.Size() % (step_examples_ * place_.team);
-  return rest == 0 ? step_examples_ : std::max<int64_t>(1, rest / place_.team);
+  return rest == 0 ? 0 : std::max<int64_t>(1, rest / place_.team);
 }
 
 void EpochCursor::PlanEpoch() {

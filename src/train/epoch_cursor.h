@@ -50,8 +50,9 @@ class EpochCursor {
   /// Steps of one rank in a whole epoch if all ranks were in step.
   int64_t StepsPerEpoch() const;
 
-  /// Examples of the smallest part that a rank has of a step of a whole epoch.
-  int64_t SmallestPart() const;
+  /// Examples of the least part that a rank with work has of a whole epoch's last step; 0: as many
+  /// as of the others.
+  int64_t RestOfEpoch() const;
 
   /// Plans the current epoch unless it is already planned. From then on steps count from the plan's
   /// start.

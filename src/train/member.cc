@@ -53,7 +53,7 @@ void Member::Begin(const SurvivorState* survivor) {
                                 .step_examples = cursor_.StepExamples(),
                                 .steps_per_epoch = cursor_.StepsPerEpoch(),
                                 .shared = &context_.shared});
-  if (cursor_.SmallestPart() == 1 && !replica_->in_place()) replica_->RequireTraining(1);
+  replica_->RequireTraining(cursor_.StepExamples(), cursor_.RestOfEpoch());
   const std::optional<RecoveryPlan> recovery = PlanRecovery(world_, survivor);
   if (!leads()) log_.emplace(world_, context_.folder, threads_.threads);
   if (request_.guard_lost) peers_.emplace(world_, *request_.guard_lost);

@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "kernels/best_scores.h"
 #include "kernels/threads.h"
+#include "kernels/vectors.h"
 #include "model/bf16_copy.h"
 #include "model/ranking.h"
 
@@ -234,6 +235,9 @@ class Evaluation {
     plan.Forward(batch, params_);
     sums.loss = plan.Loss() * static_cast<double>(batch.size);
     const int64_t outputs = reader_.Info().outputs;
+    const std::span<const float> all(plan.Scores().As<float>(),
+                                     static_cast<size_t>(batch.size * outputs));
+    if (FirstNonFinite(all) >= 0) sums.loss = NAN;  // -inf for another class leaves it finite
     const SparseRows labels = batch.labels.View();
     for (int64_t i = 0; i < batch.size; ++i) {
       const float* scores = plan.Scores().As<float>() + i * outputs;

@@ -239,8 +239,10 @@ void Replica::Restored() {
     if (LayerState* state = states_.of(node)) state->Restored();
 }
 
-void Replica::RequireTraining(int64_t examples) const {
-  graph_.Compile({.batch = examples,
+void Replica::RequireTraining(int64_t step, int64_t rest) const {
+  const int64_t smallest = executor_->SmallestBatch(step, rest);
+  if (smallest > 1) return;
+  graph_.Compile({.batch = smallest,
                   .training = true,
                   .arithmetic = ArithmeticOf(job_),
                   .target = {.reference = job_.ReferenceKernels()}});

@@ -79,8 +79,9 @@ class Replica {
   /// Prepares the first step. Call it after Broadcast, and after OwnTensors are restored if there
   /// are any.
   void Prepare() { strategy_->Prepare(); }
-  /// Throws UserError if the model cannot train on a step of so many examples.
-  void RequireTraining(int64_t examples) const;
+  /// Throws UserError if the model cannot train on the batches of steps of so many examples, the
+  /// last of `rest` (0: as many).
+  void RequireTraining(int64_t step, int64_t rest) const;
   /// One step on a batch (which may be empty): gradient, exchange, update. Fills in
   /// `step.examples`. If the returned loss is not finite, a single replica is not updated (by an
   /// in-place executor: not further).

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace yoke::checksum_test {
 
 constexpr int64_t kExamples = 200, kFeatures = 3;
@@ -45,18 +47,48 @@ TEST(DataChecksum, EveryLabelCounts) {
   }
 }
 
-TEST(DataChecksum, TheFirstAndTheLastExampleCountAndSomeBetween) {
+TEST(DataChecksum, EveryInputCounts) {
   const DataChecksum sum = ChecksumOf(Dense(), Numbers());
-  for (const int64_t at : {int64_t{0}, kExamples * kFeatures - 1}) {
+  for (int64_t at = 0; at < kExamples * kFeatures; ++at) {
     MemoryData data = Numbers();
     data.numbers[at] += 1;
     const DataChecksum other = ChecksumOf(Dense(), data);
     EXPECT_EQ(other.labels, sum.labels);
-    EXPECT_NE(other.inputs, sum.inputs);
+    EXPECT_NE(other.inputs, sum.inputs) << at;
   }
-  MemoryData shifted = Numbers();
-  for (int64_t i = 10 * kFeatures; i < (kExamples - 10) * kFeatures; ++i) shifted.numbers[i] += 1;
-  EXPECT_NE(ChecksumOf(Dense(), shifted).inputs, sum.inputs);
+  for (int64_t row = 1; row < kExamples; ++row) {
+    MemoryData swapped = Numbers();
+    for (int64_t i = 0; i < kFeatures; ++i)
+      std::swap(swapped.numbers[i], swapped.numbers[row * kFeatures + i]);
+    EXPECT_NE(ChecksumOf(Dense(), swapped).inputs, sum.inputs) << row;
+  }
+}
+
+TEST(DataChecksum, RowsOfZerosAndOnesThatChangePlacesCount) {
+  constexpr int64_t kRow = 16, kRows = 2048;  // 512 rows are 2^15 bytes
+  const DataInfo info = {.input = Shape({kRow}), .outputs = 2};
+  const auto sum = [&](int64_t row) {
+    MemoryData data;
+    data.size = kRows;
+    data.numbers.Extend(kRow * kRows);
+    data.numbers[row * kRow + 1] = 1;
+    return ChecksumOf(info, data).inputs;
+  };
+  for (int64_t row = 1; row < kRows; row *= 2) EXPECT_NE(sum(row), sum(0)) << row;
+}
+
+/// Above 1 GiB a sample is summed; the pages between are never touched.
+TEST(DataChecksum, OfLargeInputsASampleCounts) {
+  constexpr int64_t kRow = 1 << 20, kRows = 1025;
+  const DataInfo info = {.input = Shape({kRow}), .outputs = 2};
+  MemoryData data;
+  data.size = kRows;
+  data.bytes.Extend(kRow * kRows);
+  const DataChecksum sum = ChecksumOf(info, data);
+  data.bytes[kRow * 7] = 1;  // between samples
+  EXPECT_EQ(ChecksumOf(info, data).inputs, sum.inputs);
+  data.bytes[kRow * kRows - 1] = 1;
+  EXPECT_NE(ChecksumOf(info, data).inputs, sum.inputs);
 }
 
 TEST(DataChecksum, OfSparseRowsFeaturesValuesAndLabelsCount) {

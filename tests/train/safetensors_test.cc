@@ -94,6 +94,26 @@ TEST(SafetensorsTest, EmptyFileOfTensorsIsFine) {
   EXPECT_TRUE(Safetensors(EncodeSafetensors({}), "x").tensors().empty());
 }
 
+/// As the Python library writes it: without metadata, or with others of its own.
+TEST(SafetensorsTest, AnotherProgramsFileIsNamedAsSuch) {
+  for (const std::string metadata : {"", R"("__metadata__":{"format":"pt"},)"}) {
+    std::string header =
+        "{" + metadata + R"("fc.weight":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    const uint64_t length = header.size();
+    const std::string bytes = std::string(reinterpret_cast<const char*>(&length), sizeof length) +
+                              header + std::string(8, '\0');
+    try {
+      const Safetensors file(bytes, "model.safetensors");
+      FAIL() << "read";
+    } catch (const DamagedError& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "model.safetensors was not written by yoke: its header lacks the checksum in "
+                "__metadata__ that yoke puts first, so its bytes cannot be checked");
+    }
+  }
+}
+
 TEST(SafetensorsTest, EveryAlteredByteIsNoticed) {
   const std::string good = Example();
   for (size_t i = 0; i < good.size(); ++i) {

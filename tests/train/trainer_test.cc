@@ -215,6 +215,40 @@ TEST_F(TrainerTest, ARestOfOneIsRefusedBeforeTheFirstStep) {
   EXPECT_FALSE(fs::exists(Path("a")));
 }
 
+/// Executors that divide a step: what may leave a part of one example is refused, too.
+TEST_F(TrainerTest, PartsOfOneUnderBatchNormAreRefusedBeforeTheFirstStep) {
+  struct Case {
+    const char *executor, *size, *batch, *threads;
+    bool trains;
+  };
+  for (const auto& [executor, size, batch, threads, trains] :
+       {Case{"hogwild", "65", "32", "1", false},            // a rest of one
+        Case{"hogwild", "66", "32", "2", true},             //
+        Case{"hogwild", "64", "2", "2", false},             // a thread's part
+        Case{"hogwild", "96", "33", "1", false},            // 33 are two of 16 and one
+        Case{"hogbatch", "65", "32", "1", false},           //
+        Case{"adaptive_hogbatch", "64", "32", "1", false},  // begins with one
+        Case{"split", "63", "3", "2", false},               // parts of one and two
+        Case{"split", "64", "4", "2", true}}) {
+    const Overrides job = {{"data.train_size", size},
+                           {"train.batch", batch},
+                           {"train.epochs", "1"},
+                           {"train.rule", "sgd"},
+                           {"node.executor", executor},
+                           {"node.threads", threads},
+                           {"model.layer",
+                            "[{ type = \"flatten\" }, { type = \"batch_norm\" }, { type = "
+                            "\"linear\", outputs = 10 }]"}};
+    fs::remove_all(Path("a"));
+    if (trains) {
+      EXPECT_EQ(Begin("a", job).reason, "finished") << executor;
+    } else {
+      EXPECT_THROW(Begin("a", job), UserError) << executor << " " << batch;
+      EXPECT_FALSE(fs::exists(Path("a"))) << executor << " " << batch;
+    }
+  }
+}
+
 TEST_F(TrainerTest, WhatDiesBeforeTrainingLeavesItsNameFree) {
   notes_.at_start = [] { throw std::runtime_error("dies"); };
   EXPECT_THROW(

@@ -89,7 +89,7 @@ class BatchNorm : public Layer {
     Require(!request.training || request.batch * shape_.pixels > 1,
             "layer '{}' (batch_norm) cannot normalize a batch of one example without pixels, whose "
             "variance is 0: choose a batch (or parts of it) of two and more that leaves no rest of "
-            "one example",
+            "one example, or node.executor = \"single\"",
             name_);
     return ConvertInput(request, {.type = request.input.type, .layout = request.input.layout},
                         [this](const PlanRequest& r) {

@@ -65,8 +65,6 @@ class Dropout : public Layer {
 
 std::unique_ptr<Layer> MakeDropoutLayer(const Options& options, const LayerContext& context) {
   RequireDense(context, "dropout");
-  Require(options.Float("probability") < 1, "{}: expected a number in [0, 1)",
-          options.Where("probability"));
   return std::make_unique<Dropout>(options.Float("probability"), context);
 }
 
@@ -80,7 +78,8 @@ LayerEntry dropout() {
                        .fallback = 0.5,
                        .help = "Probability of zeroing an element.",
                        .minimum = 0,
-                       .maximum = 1}},
+                       .maximum = 1,
+                       .exclusive_maximum = true}},
           .make = MakeDropoutLayer};
 }
 

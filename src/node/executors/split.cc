@@ -88,6 +88,11 @@ class Split : public Executor {
     return result;
   }
 
+  int64_t SmallestBatch(int64_t step, int64_t rest) const override {
+    const int64_t examples = Executor::SmallestBatch(step, rest);
+    return std::max<int64_t>(1, examples / std::ssize(parts_));
+  }
+
   std::string FirstNonFinite() const override {
     for (const Part* part : working_)
       for (const Plans* plans : {&part->plans, &part->bodies})

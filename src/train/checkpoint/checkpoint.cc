@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "comm/lost.h"
 #include "kernels/vectors.h"
+#include "train/explosion.h"
 #include "train/files.h"
 
 namespace yoke {
@@ -121,6 +122,16 @@ std::string SetAside(const std::string& run, int64_t step, const char* why) {
 
 CheckpointHeader HeaderIn(const std::string& folder) {
   return DecodeHeader(ReadWhole(folder + kHeaderFile), folder + kHeaderFile).header;
+}
+
+/// Throws DamagedError if the weights' own test loss shows that training had diverged, which
+/// earlier versions did not judge.
+void RequireSane(const CheckpointHeader& header, const std::string& folder) {
+  const auto loss = std::ranges::find(header.test, "loss", &Metrics::value_type::first);
+  if (loss == header.test.end()) return;
+  if (!IsPossibleLoss(loss->second) ||
+      Exploded(header.position.untrained_loss, loss->second, header.test))
+    throw DamagedError(fmt::format("{} is ruined: its test loss is {:.4g}", folder, loss->second));
 }
 
 /// Before a checkpoint that is not good becomes `last`: points `good` at the one before, if it is.
@@ -315,6 +326,7 @@ std::optional<Checkpoint> RecoverNewest(const std::string& run,
     try {
       Checkpoint checkpoint = Checkpoint::Open(folder);
       checkpoint.Verify();
+      RequireSane(checkpoint.header(), folder);
       ReplaceLink(run + "/last", fmt::format("checkpoints/{}", step));
       for (const auto& [bad, sentence] : damaged)
         messages.push_back(

@@ -134,8 +134,9 @@ std::optional<CheckpointHeader> NewestHeader(const std::string& run);
 
 /// Prepares a run's folder for resuming: removes leftovers of a killed writer, renames checkpoints
 /// that are newer than the newest intact one (reported in `messages`), points `last` at that one
-/// and returns it; nothing if the run has none yet. Throws UserError and renames nothing if all are
-/// damaged or one cannot be read.
+/// and returns it; nothing if the run has none yet. Not intact: also values that are not finite,
+/// in any replica, and a test loss that is impossible or exploded. Throws UserError and renames
+/// nothing if all are damaged or one cannot be read.
 std::optional<Checkpoint> RecoverNewest(const std::string& run, std::vector<std::string>& messages);
 
 /// After a divergence: renames the checkpoints that are newer than the last good one to

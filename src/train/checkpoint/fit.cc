@@ -52,9 +52,9 @@ void CheckSameData(const Job& job, const DataSets& sets, const CheckpointHeader&
           "order; {}",
           changed, kWayOn);
   const DataChecksum &then = header.training, &now = sets.training_files;
-  const bool known = then.inputs != 0 || then.labels != 0;
-  const bool inputs = then.inputs == now.inputs, labels = then.labels == now.labels;
-  Require(!known || (inputs && labels),
+  const bool inputs = then.inputs == 0 || then.inputs == now.inputs;
+  const bool labels = then.labels == 0 || then.labels == now.labels;
+  Require(inputs && labels,
           "{}: {} of the {} examples differ from those that the "
           "checkpoint was trained on (in value or order); {}",
           changed,

@@ -16,6 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
+constexpr int kDeepest = 100;  // of lists and objects in each other; reading them is recursive
 /// The beginning of every header, so that the checksum has a known position.
 constexpr std::string_view kBegin = "{\n \"checksum\": \"";
 
@@ -51,19 +52,57 @@ Value FromJson(const Json& json) {
   return table;
 }
 
-/// A field that must be a whole number; JSON's library converts others without a word.
+// Fields are checked for their kind by name: JSON's library converts some kinds without a word.
+
+const Json& At(const Json& json, const char* key) {
+  Require(json.is_object() && json.contains(key), "it has no '{}'", key);
+  return json[key];
+}
+
+[[noreturn]] void WrongKind(const char* key, const char* expected, const Json& value) {
+  constexpr size_t kShown = 40;
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  throw UserError(fmt::format("{}: expected {}, got {}{}", key, expected, text.substr(0, kShown),
+                              text.size() > kShown ? "..." : ""));
+}
+
 int64_t WholeAt(const Json& json, const char* key) {
-  const Json& value = json.at(key);
-  Require(value.is_number_integer(), "{}: expected a whole number, got {}", key, value.dump());
+  const Json& value = At(json, key);
+  if (!value.is_number_integer()) WrongKind(key, "a whole number", value);
   Require(!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX, "{}: {} is too large",
           key, value.dump());
   return value;
 }
 
+double NumberAt(const Json& json, const char* key) {
+  const Json& value = At(json, key);
+  if (!value.is_number()) WrongKind(key, "a number", value);
+  return value;
+}
+
+std::string TextIn(const Json& value, const char* key) {
+  if (!value.is_string()) WrongKind(key, "a string", value);
+  return value;
+}
+
+std::string TextAt(const Json& json, const char* key) { return TextIn(At(json, key), key); }
+
+const Json& ObjectAt(const Json& json, const char* key) {
+  const Json& value = At(json, key);
+  if (!value.is_object()) WrongKind(key, "an object", value);
+  return value;
+}
+
+const Json& ListAt(const Json& json, const char* key) {
+  const Json& value = At(json, key);
+  if (!value.is_array()) WrongKind(key, "a list", value);
+  return value;
+}
+
 Json Finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
-double NumberOrNan(const Json& json) {
-  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+double NumberOrNan(const Json& json, const char* key) {
+  return At(json, key).is_null() ? std::numeric_limits<double>::quiet_NaN() : NumberAt(json, key);
 }
 
 Json ToJson(const BestEvaluation& best) {
@@ -71,14 +110,16 @@ Json ToJson(const BestEvaluation& best) {
 }
 
 BestEvaluation ToBestEvaluation(const Json& json) {
-  return {.epoch = WholeAt(json, "epoch"), .value = json.at("value"), .loss = json.at("loss")};
+  return {.epoch = WholeAt(json, "epoch"),
+          .value = NumberAt(json, "value"),
+          .loss = NumberAt(json, "loss")};
 }
 
 Collapse ToCollapse(const Json& json) {
-  return {.metric = json.at("metric"),
-          .value = NumberOrNan(json.at("value")),
+  return {.metric = TextAt(json, "metric"),
+          .value = NumberOrNan(json, "value"),
           .epoch = WholeAt(json, "epoch"),
-          .best = ToBestEvaluation(json.at("best"))};
+          .best = ToBestEvaluation(ObjectAt(json, "best"))};
 }
 
 Json ToJson(const Position& position) {
@@ -102,18 +143,18 @@ Position ToPosition(const Json& json) {
   position.epoch = WholeAt(json, "epoch");
   position.step = WholeAt(json, "step");
   position.examples = WholeAt(json, "examples");
-  for (const Json& range : json.at("consumed")) {
-    Require(range.is_array() && range.size() == 2 && range[0].is_number_integer() &&
-                range[1].is_number_integer() && range[0] <= range[1],
-            "position.consumed: expected pairs of whole numbers, got {}", range.dump());
+  for (const Json& range : ListAt(json, "consumed")) {
+    const bool pair = range.is_array() && range.size() == 2 && range[0].is_number_integer() &&
+                      range[1].is_number_integer() && range[0] <= range[1];
+    if (!pair) WrongKind("consumed", "pairs of whole numbers", range);
     position.consumed.Add(range[0], range[1]);
   }
-  position.loss_sum = json.at("loss_sum");
+  position.loss_sum = NumberAt(json, "loss_sum");
   position.loss_examples = WholeAt(json, "loss_examples");
-  position.seconds = json.at("seconds");
-  position.untrained_loss = json.value("untrained_loss", 0.0);
+  position.seconds = NumberAt(json, "seconds");
+  if (json.contains("untrained_loss")) position.untrained_loss = NumberAt(json, "untrained_loss");
   position.has_best = json.contains("best");
-  if (position.has_best) position.best = json["best"];
+  if (position.has_best) position.best = NumberAt(json, "best");
   if (json.contains("best_evaluation"))
     position.best_evaluation = ToBestEvaluation(json["best_evaluation"]);
   if (json.contains("collapse")) position.collapse = ToCollapse(json["collapse"]);
@@ -127,21 +168,21 @@ Json ToJson(const Metrics& metrics) {
 }
 
 Metrics ToMetrics(const Json& json) {
-  Require(json.is_object(), "test: expected an object, got {}", json.dump());
   Metrics metrics;
-  for (const auto& [name, value] : json.items()) metrics.emplace_back(name, NumberOrNan(value));
+  for (const auto& [name, value] : json.items())
+    metrics.emplace_back(name, NumberOrNan(json, name.c_str()));
   return metrics;
 }
 
 Json ToJson(const DataChecksum& sum) {
-  return {{"inputs", fmt::format("{:016x}", sum.inputs)},
+  return {{"all_inputs", fmt::format("{:016x}", sum.inputs)},
           {"labels", fmt::format("{:016x}", sum.labels)}};
 }
 
 DataChecksum ToDataChecksum(const Json& header) {
   if (!header.contains("training")) return {};
   const auto number = [&](const char* key) {
-    const std::string text = header["training"].at(key);
+    const std::string text = TextAt(ObjectAt(header, "training"), key);
     uint64_t value = 0;
     const auto [end, error] =
         std::from_chars(text.data(), text.data() + text.size(), value, /*base=*/16);
@@ -149,15 +190,13 @@ DataChecksum ToDataChecksum(const Json& header) {
             "training.{}: expected a checksum, got '{}'", key, text);
     return value;
   };
-  return {.labels = number("labels"), .inputs = number("inputs")};
+  // Versions before had "inputs", of 64 examples.
+  const bool all = header["training"].contains("all_inputs");
+  return {.labels = number("labels"), .inputs = all ? number("all_inputs") : 0};
 }
 
 /// Throws UserError unless the fields fit each other, which the checksum cannot tell.
 void CheckFields(const CheckpointHeader& header) {
-  for (const auto& [value, key] : {std::pair(&header.job, "job"),
-                                   {&header.executor, "executor"},
-                                   {&header.strategy, "strategy"}})
-    Require(value->AsTable() != nullptr, "{}: expected an object", key);
   const DataInfo& data = header.data;
   const auto axes = data.input.axes();
   Require(std::ranges::all_of(axes, [](int64_t axis) { return axis > 0; }),
@@ -179,19 +218,24 @@ void CheckFields(const CheckpointHeader& header) {
 
 DecodedHeader FromJsonHead(const Json& json) {
   DecodedHeader decoded;
-  decoded.model = json.at("model");
-  decoded.optimizer = json.at("optimizer");
-  decoded.header = {.job = FromJson(json.at("job")),
-                    .data = InfoFromValue(FromJson(json.at("data"))),
-                    .position = ToPosition(json.at("position")),
+  decoded.model = TextAt(json, "model");
+  decoded.optimizer = TextAt(json, "optimizer");
+  decoded.header = {.job = FromJson(ObjectAt(json, "job")),
+                    .data = InfoFromValue(FromJson(ObjectAt(json, "data"))),
+                    .position = ToPosition(ObjectAt(json, "position")),
                     .rule_steps = WholeAt(json, "rule_steps"),
-                    .executor = FromJson(json.at("executor")),
-                    .strategy = FromJson(json.at("strategy")),
+                    .executor = FromJson(ObjectAt(json, "executor")),
+                    .strategy = FromJson(ObjectAt(json, "strategy")),
                     .training = ToDataChecksum(json),
-                    .test = ToMetrics(json.at("test")),
-                    .reason = json.at("reason"),
-                    .good = json.value("good", true),
-                    .replicas = json.value("replicas", std::vector<std::string>())};
+                    .test = ToMetrics(ObjectAt(json, "test")),
+                    .reason = TextAt(json, "reason")};
+  if (json.contains("good")) {
+    if (!json["good"].is_boolean()) WrongKind("good", "true or false", json["good"]);
+    decoded.header.good = json["good"];
+  }
+  if (json.contains("replicas"))
+    for (const Json& sum : ListAt(json, "replicas"))
+      decoded.header.replicas.push_back(TextIn(sum, "replicas"));
   return decoded;
 }
 
@@ -230,14 +274,16 @@ std::string EncodeHeader(const CheckpointHeader& header, const std::string& mode
 DecodedHeader DecodeHeader(std::string bytes, const std::string& name) {
   if (!bytes.starts_with(kBegin) || !SealHolds(bytes, kBegin.size()))
     throw DamagedError(name + " is damaged: its checksum does not match");
-  const Json json = Json::parse(bytes, nullptr, /*allow_exceptions=*/false);
+  const auto shallow = [&](int depth, Json::parse_event_t, const Json&) {
+    if (depth > kDeepest) throw DamagedError(name + " is damaged: it is nested too deeply");
+    return true;
+  };
+  const Json json = Json::parse(bytes, shallow, /*allow_exceptions=*/false);
   RequireFormat(json, name);
   try {
     DecodedHeader decoded = FromJsonHead(json);
     CheckFields(decoded.header);
     return decoded;
-  } catch (const nlohmann::json::exception& problem) {
-    throw DamagedError(fmt::format("{} is damaged: {}", name, problem.what()));
   } catch (const UserError& problem) {
     throw DamagedError(fmt::format("{} is damaged: {}", name, problem.what()));
   }

@@ -50,7 +50,8 @@ std::string RangeText(const OptionSpec& spec) {
   if (spec.minimum > -1e300)
     text = fmt::format("{} {}", spec.exclusive_minimum ? "above" : "at least", spec.minimum);
   if (spec.maximum < 1e300)
-    text += fmt::format("{}at most {}", text.empty() ? "" : ", ", spec.maximum);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                        spec.exclusive_maximum ? "below" : "at most", spec.maximum);
   for (const std::string& choice : spec.choices)
     text += fmt::format("{}`{}`", text.empty() ? "" : ", ", choice);
   return text.empty() ? "" : fmt::format(" ({})", text);
