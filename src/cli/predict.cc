@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/command.h"
 #include "cli/model_file.h"
@@ -39,6 +40,8 @@ void ToProbabilities(std::span<float> scores, bool softmax) {
   const float sum = std::accumulate(scores.begin(), scores.end(), 0.0F);
   for (float& s : scores) s /= sum;
 }
+
+constexpr int64_t kJudged = 64;  // examples that tell whether hash tables pay
 
 /// A label and its probability.
 struct Guess {
@@ -134,6 +137,33 @@ class Predictor {
   int64_t compiled_ = 0;
 };
 
+/// Seconds of the second of two passes over the same examples: the first prepares.
+double SecondsOf(Predictor& predictor, int64_t size) {
+  predictor.Forward(0, size);
+  const double began = Now();
+  predictor.Forward(0, size);
+  return Now() - began;
+}
+
+/// Says where hash tables answer no sooner than all scores do, measured on the first examples.
+void JudgeTables(Predictor& tables, Predictor& exact, int64_t size, Output& out) {
+  const double seconds = SecondsOf(tables, size), exact_seconds = SecondsOf(exact, size);
+  if (seconds < exact_seconds) return;
+  double found = 0, wanted = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const std::vector<Guess> guesses = tables.Best(i);
+    for (const Guess& right : exact.Best(i)) {
+      ++wanted;
+      found += std::ranges::count(guesses, right.label, &Guess::label) > 0;
+    }
+  }
+  out.Note(fmt::format("--search tables does not pay here: {:.0f} us an example, all scores take "
+                       "{:.0f}, and it finds {:.1f} % of what they find",
+                       1e6 * seconds / double(size), 1e6 * exact_seconds / double(size),
+                       100 * found / std::max(1.0, wanted)),
+           /*aside=*/true);
+}
+
 class PredictCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -162,6 +192,10 @@ class PredictCommand : public Command {
     const auto tables = TablesFor(model, *reader, search_);
     Predictor predictor(model, *reader, top_, tables.get());
     const int64_t batch = BatchSize(model.graph(), top_);
+    if (tables && !out.json() && reader->Size() > 0) {  // a program that reads can measure
+      Predictor exact(model, *reader, top_, nullptr);
+      JudgeTables(predictor, exact, std::min({kJudged, batch, reader->Size()}), out);
+    }
     for (int64_t at = 0; at < reader->Size() && !out.closed(); at += batch)
       PrintBatch(predictor, {at, std::min(batch, reader->Size() - at)}, *reader, out);
     return 0;

@@ -86,8 +86,10 @@ class TextProgress : public Observer {
   void End(const EndEvent& event) override {
     out_.Live("");
     if (event.exit_status == 3) return;  // the error message follows
-    Line(fmt::format("{} after {:.4g} {}, {}", Reason(event.reason), event.epochs,
-                     event.epochs == 1 ? "epoch" : "epochs", Duration(event.seconds)));
+    std::string ended = fmt::format("{} after {:.4g} {}", Reason(event.reason), event.epochs,
+                                    event.epochs == 1 ? "epoch" : "epochs");
+    if (event.virtual_seconds == 0) ended += ", " + Duration(event.seconds);
+    Line(ended);
     if (!event.sentence.empty()) Line(event.sentence);
     if (const std::string memory = ToText(event.memory); !memory.empty()) Line(memory);
     if (event.virtual_seconds > 0) Line(Simulated(event));
@@ -106,7 +108,10 @@ class TextProgress : public Observer {
   }
 
   static std::string Simulated(const EndEvent& event) {
+    const double after = event.virtual_seconds - event.seconds;  // it has trained
     std::string text = fmt::format("simulated time {:.4g} s", event.virtual_seconds);
+    if (after > 1e-3 * event.virtual_seconds)
+      text += fmt::format(", {:.4g} s of it after the last step", after);
     if (event.cost > 0) text += fmt::format(", cost {:.4g}", event.cost);
     if (event.lost > 0)
       text += fmt::format(", {} node{} lost", event.lost, event.lost == 1 ? "" : "s");

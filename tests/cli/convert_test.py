@@ -38,8 +38,8 @@ class ConvertTest(ProgramTest):
     def test_text_to_text_is_canonical(self):
         self.good("convert", "loose.txt", "a.txt", "--to", "xmc")
         self.assertEqual(self.read("a.txt"), CANONICAL)
-        self.good("convert", "a.txt", "a.txt", "--to", "xmc")
-        self.assertEqual(self.read("a.txt"), CANONICAL)
+        self.good("convert", "a.txt", "b.txt", "--to", "xmc")
+        self.assertEqual(self.read("b.txt"), CANONICAL)
 
     def test_compressed_files(self):
         with gzip.open(self.path("loose.txt.gz"), "wt", newline="") as out:

@@ -77,7 +77,8 @@ bytes_per_second = 5e9
         self.assertEqual(self.start["hardware"], "8 simulated nodes: Eight rented ones")
         self.assertAlmostEqual(end["cost"], 8 * 1.5 / 3600 * end["virtual_seconds"], 12)
         result = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--run", "told")
-        self.assertRegex(result.out, r"simulated time \S+ s, cost \S+\n")
+        self.assertRegex(result.out, r"simulated time \S+ s(, \S+ s of it after the last step)?, cost \S+\n")
+        self.assertRegex(result.out, r"\nfinished after \S+ epochs?\n", "one time, the cluster's")
         self.good("report", "told", "--output", "told.html")
         page = self.read("told.html")
         self.assertIn("cost of the cluster", page)
@@ -116,7 +117,7 @@ restart = 2
         result = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--run", "lossy", "--set", "train.batch=4")
         self.assertIn("rank 5 of 8 is lost before the first step: 7 continue from step 0", result.out)
         self.assertRegex(result.out, "rank 0 of 7 is lost: 6 continue from step [1-9]")
-        self.assertRegex(result.out, r"simulated time \S+ s, 2 nodes lost\n")
+        self.assertRegex(result.out, r"simulated time \S+ s(, \S+ s of it after the last step)?, 2 nodes lost\n")
         restart = failing + 'recovery = "restart"\nreplacement = 60\ncheckpoint_bytes_per_second = 1e6\n'
         end = self.end(restart, "--set", "checkpoint.every_steps=2")
         self.assertEqual((end["epochs"], end["step"], end["lost"]), (whole["epochs"], whole["step"], 2))

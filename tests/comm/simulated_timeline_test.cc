@@ -96,6 +96,32 @@ TEST(Timeline, TheWindowIsAFewStepsAfterTheFirst) {
   EXPECT_NEAR(FractionOf(picture, 1, kComputing), 50 / 101.0, 1e-9) << "of the whole run";
 }
 
+TEST(Timeline, TheWindowWaitsForMostRanks) {
+  // As a server's own worker, whose messages take no time.
+  Timeline timeline({.ranks = 3});
+  for (int i = 1; i <= 200; ++i) {
+    Do(timeline, kComputing, i - 1, i);
+    timeline.Step(0);
+    if (i % 10 != 0) continue;
+    for (int rank : {1, 2}) timeline.Sends(rank, i - 9, i);
+    for (int rank : {1, 2}) timeline.Step(rank);
+  }
+  const TimelinePicture picture = timeline.Picture();
+  EXPECT_EQ(picture.from, 1);
+  EXPECT_EQ(picture.to, 10 * (Timeline::kSteps + 1));
+  EXPECT_EQ(picture.lanes[1].steps.size(), size_t{Timeline::kSteps + 1});
+  EXPECT_EQ(Intervals(picture, 1, kSending).size(), size_t{Timeline::kSteps + 1});
+}
+
+TEST(Timeline, TheWindowDoesNotWaitForRanksThatTakeNoSteps) {
+  Timeline timeline({.ranks = 2});
+  for (int i = 1; i <= 1000; ++i) {
+    Do(timeline, kComputing, i - 1, i, 1);
+    timeline.Step(1);
+  }
+  EXPECT_EQ(timeline.Picture().to, 1 + Timeline::kMostSteps);
+}
+
 TEST(Timeline, FewStepsAreAllThatThereIs) {
   const TimelinePicture three = PictureOfSteps(3);
   EXPECT_EQ(three.from, 1);

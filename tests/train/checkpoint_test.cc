@@ -371,6 +371,7 @@ TEST_F(CheckpointTest, AReplicaThatIsNotFiniteIsNotResumed) {
                                       .own = [&](int) { return own; }});
   const std::string sum = Checkpoint::Open(folder).header().replicas[0];
   value = NAN;
+  fs::remove(folder + "/replica-0.safetensors");
   const std::string bad = WriteSafetensors(folder + "/replica-0.safetensors", own);
   const std::string path = folder + "/checkpoint.json";
   ReplaceFile(path, Altered(ReadWhole(path), sum, bad));

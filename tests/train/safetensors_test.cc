@@ -52,6 +52,7 @@ TEST(SafetensorsTest, WritesToAFileWhatItEncodes) {
   const std::vector<float> numbers = {1, 2, 3};
   const std::vector<StoredTensor> tensors = {{"odd", DType::kU8, Shape{5}, odd.data()},
                                              {"numbers", DType::kF32, Shape{3}, numbers.data()}};
+  std::filesystem::remove(path);
   const std::string checksum = WriteSafetensors(path, tensors);
   EXPECT_EQ(ReadWhole(path), EncodeSafetensors(tensors));
   const Safetensors file = Safetensors::Open(path);
@@ -69,6 +70,7 @@ TEST(SafetensorsTest, FilesOfManyPiecesAreReadAndChecked) {
   const auto size = static_cast<int64_t>(large.size());
   const std::vector<StoredTensor> tensors = {{"odd", DType::kU8, Shape{3}, odd.data()},
                                              {"large", DType::kF32, Shape{size}, large.data()}};
+  std::filesystem::remove(path);
   WriteSafetensors(path, tensors);
   {
     const Safetensors file = Safetensors::Open(path);

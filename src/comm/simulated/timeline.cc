@@ -95,8 +95,11 @@ void Timeline::Step(int rank) {
     paced_by_ = rank;
     start_ = std::exchange(cells_, ActivityCells(drawn_.size(), latest_));
   }
-  if (steps_[lane].size() < kStepsOfALane) steps_[lane].push_back(latest_);
-  if (rank == paced_by_ && ++paces_ > kSteps) to_ = latest_;
+  std::vector<double>& its = steps_[lane];
+  if (its.size() < kStepsOfALane) its.push_back(latest_);
+  paces_ += rank == paced_by_;
+  done_ += its.size() == kSteps + 1;
+  if (done_ > drawn_.size() / 2 || paces_ > kMostSteps) to_ = latest_;
 }
 
 TimelinePicture Timeline::Picture() const {

@@ -50,7 +50,8 @@ struct TimelinePicture {
 class Timeline {
  public:
   static constexpr int kLanes = 32;             ///< Of a picture, at most.
-  static constexpr int kSteps = 6;              ///< Of the window.
+  static constexpr int kSteps = 6;              ///< Of the window, by more than half of the lanes.
+  static constexpr int kMostSteps = 120;        ///< Of the window, by the rank that opens it.
   static constexpr size_t kIntervals = 2000;    ///< Of a picture, at most.
   static constexpr size_t kStepsOfALane = 200;  ///< Ends of steps that are kept, at most.
 
@@ -62,8 +63,9 @@ class Timeline {
   void End(int rank, Activity activity, double now) { Change(rank, activity, -1, now); }
   /// The card is busy with the rank's messages. `begin` may lie in the future.
   void Sends(int rank, double begin, double end);
-  /// The rank has ended a step. The window begins with the first end of a step, and ends when this
-  /// rank has taken kSteps more, or with the last step.
+  /// The rank has ended a step. The window begins with the first end of a step, and ends when more
+  /// than half of the lanes have taken kSteps more, or this rank kMostSteps, or with the last step:
+  /// a server's own worker can be many steps ahead of the others.
   void Step(int rank);
 
   /// If that rank took no second step, the window is its first one; without steps it is the whole
@@ -95,6 +97,7 @@ class Timeline {
   ActivityCells start_;                     // of the time before
   int paced_by_ = -1;                       // the rank that ended the first step
   int paces_ = 0;                           // its steps
+  size_t done_ = 0;                         // lanes with kSteps more
   double latest_ = 0;
   double to_ = std::numeric_limits<double>::infinity();
 };
