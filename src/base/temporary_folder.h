@@ -1,4 +1,5 @@
-// TemporaryFolder: a folder that its destructor removes, or, after a kill, the next one of its name.
+// TemporaryFolder: a folder that its destructor removes, or, after a kill, the next one of its
+// name.
 #pragma once
 
 #include <string>
@@ -7,8 +8,9 @@ namespace yoke {
 
 class TemporaryFolder {
  public:
-  /// In the system's folder for temporary files; its path ends in `name`, a dash and 6 letters. Removes
-  /// this user's folders of this name whose processes have ended. Throws Error if none can be made.
+  /// In the system's folder for temporary files; its path ends in `name`, a dash and 6 letters.
+  /// Removes this user's folders of this name whose processes have ended. Throws Error if none can
+  /// be made.
   explicit TemporaryFolder(const std::string& name);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
