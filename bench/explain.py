@@ -4,8 +4,9 @@ import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-OURS = sys.excepthook
+from job_runs import DATA
+
+DEFAULT = sys.excepthook
 
 
 def sentence(error):
@@ -25,14 +26,14 @@ def sentence(error):
         return text + f"; build it: cmake --build build/release --target {file.name}"
     if file.name == "yoke":
         return text + "; build it: make build"
-    data = pathlib.Path(os.environ.get("YOKE_DATA", ROOT / "../shared/data")).resolve()
+    data = DATA.resolve()
     return text + ("; YOKE_DATA names the folder of the data sets" if data in [*file.resolve().parents, file.resolve()] else "")
 
 
 def explain(kind, error, trace):
     told = sentence(error)
     if not told:
-        return OURS(kind, error, trace)
+        return DEFAULT(kind, error, trace)
     sys.stdout.flush()
     print(f"{pathlib.Path(sys.argv[0]).name}: {told}", file=sys.stderr, flush=True)
     os._exit(2)

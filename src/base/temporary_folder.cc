@@ -50,12 +50,14 @@ TemporaryFolder::TemporaryFolder(const std::string& name) {
   const fs::path parent = fs::temp_directory_path();
   RemoveLeft(parent, name + "-");
   std::string hidden = (parent / fmt::format(".{}-{}", name, std::string(kLetters, 'X'))).string();
-  path_ = mkdtemp(hidden.data()) ? parent / fs::path(hidden).filename().native().substr(1) : "";
-  lock_ = OpenFolder(hidden);
-  // Locked before it has its name: no other process takes it for one that is left.
-  if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) != 0 ||
-      rename(hidden.c_str(), path_.c_str()) != 0)
+  if (!mkdtemp(hidden.data()))
     throw Error(fmt::format("cannot make a folder in {}: {}", parent.string(), ReasonOf(errno)));
+  // Locked before it has its name: no other process takes it for one that is left. Where there are
+  // no locks, none is ever taken.
+  lock_ = OpenFolder(hidden);
+  if (lock_ >= 0) flock(lock_, LOCK_EX | LOCK_NB);
+  path_ = parent / fs::path(hidden).filename().native().substr(1);
+  if (rename(hidden.c_str(), path_.c_str()) != 0) path_ = hidden;
 }
 
 TemporaryFolder::~TemporaryFolder() {

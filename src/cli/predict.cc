@@ -14,6 +14,7 @@
 #include "kernels/threads.h"
 #include "model/ranking.h"
 #include "train/human.h"
+#include "train/metrics.h"
 
 namespace yoke {
 namespace {
@@ -40,8 +41,6 @@ void ToProbabilities(std::span<float> scores, bool softmax) {
   const float sum = std::accumulate(scores.begin(), scores.end(), 0.0F);
   for (float& s : scores) s /= sum;
 }
-
-constexpr int64_t kJudged = 64;  // examples that tell whether hash tables pay
 
 /// A label and its probability.
 struct Guess {
@@ -137,6 +136,14 @@ class Predictor {
   int64_t compiled_ = 0;
 };
 
+constexpr int64_t kJudged = 64;  // examples that tell whether hash tables pay
+
+std::vector<int32_t> LabelsOf(const std::vector<Guess>& guesses) {
+  std::vector<int32_t> labels;
+  for (const Guess& guess : guesses) labels.push_back(guess.label);
+  return labels;
+}
+
 /// Seconds of the second of two passes over the same examples: the first prepares.
 double SecondsOf(Predictor& predictor, int64_t size) {
   predictor.Forward(0, size);
@@ -149,19 +156,16 @@ double SecondsOf(Predictor& predictor, int64_t size) {
 void JudgeTables(Predictor& tables, Predictor& exact, int64_t size, Output& out) {
   const double seconds = SecondsOf(tables, size), exact_seconds = SecondsOf(exact, size);
   if (seconds < exact_seconds) return;
-  double found = 0, wanted = 0;
+  double recall = 0;
   for (int64_t i = 0; i < size; ++i) {
-    const std::vector<Guess> guesses = tables.Best(i);
-    for (const Guess& right : exact.Best(i)) {
-      ++wanted;
-      found += std::ranges::count(guesses, right.label, &Guess::label) > 0;
-    }
+    const std::vector<int32_t> best = LabelsOf(exact.Best(i));
+    recall += Recall(best, LabelsOf(tables.Best(i)), best.size()) / double(size);
   }
-  out.Note(fmt::format("--search tables does not pay here: {:.0f} us an example, all scores take "
-                       "{:.0f}, and it finds {:.1f} % of what they find",
-                       1e6 * seconds / double(size), 1e6 * exact_seconds / double(size),
-                       100 * found / std::max(1.0, wanted)),
-           /*aside=*/true);
+  out.Note(
+      fmt::format("--search tables does not pay here: {:.0f} us an example, all scores take "
+                  "{:.0f}, and it finds {:.1f} % of what they find",
+                  1e6 * seconds / double(size), 1e6 * exact_seconds / double(size), 100 * recall),
+      /*aside=*/true);
 }
 
 class PredictCommand : public Command {

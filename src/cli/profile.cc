@@ -1,6 +1,5 @@
 // Profile: opens job and data, lets the ranks measure, writes the file and says what it holds.
 #include "cli/profile.h"
-#include "cli/output_path.h"
 
 #include <fmt/core.h>
 
@@ -10,6 +9,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "cli/output_path.h"
 #include "cli/run_options.h"
 #include "comm/launcher.h"
 #include "comm/threads.h"

@@ -1,13 +1,13 @@
 // yoke report: draws runs on an HTML page.
 #include "train/report/report.h"
-#include "cli/output_path.h"
-#include "data/output_file.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "cli/command.h"
+#include "cli/output_path.h"
+#include "data/output_file.h"
 
 namespace yoke {
 namespace {

@@ -53,10 +53,10 @@ std::string CandidateLines(const Plan& plan) {
   }
   return fmt::format(
       "\n# Predicted: seconds_per_update, updates, seconds. By trials: measured seconds of an "
-      "update, "
-      "trial_loss.\n# One that was not tried and says no reason takes longer. Left out: {} that "
-      "repeat others, have no price or do not fit; `yoke plan "
-      "--json` lists all.\n[compared]\ncandidates = [\n{}]\n",
+      "update, trial_loss.\n"
+      "# One that was not tried and says no reason takes longer. Left out: {} that repeat others, "
+      "have no price or do not fit; `yoke plan --json` lists all.\n"
+      "[compared]\ncandidates = [\n{}]\n",
       left_out, lines);
 }
 

@@ -191,20 +191,16 @@ class Chooser {
     const auto candidate = [&](const Entrant* one) {
       return one ? of[one - entrants.data()] : nullptr;
     };
-    if (!too_short.empty()) {
-      ByPrediction(too_short);
-      const std::string& run = entrants[std::ranges::find(of, &plan_.best()) - of.begin()].run;
-      if (std::filesystem::exists(run)) plan_.progress = run;
-      if (Tunes(plan_.best())) TuneChosen(all - seconds);
-      return;
-    }
     const double last_round = best->last.curve.back().seconds;
     const double before = best->trained - last_round;
     const double gain =
         standard ? 1 - (before + TimeTo(best->last, standard->last.loss)) / best->trained : 1;
-    Choose(candidate(best), candidate(standard), gain, kLosses, plan_);
-    plan_.progress =
-        entrants[std::ranges::find(of, &plan_.candidates[plan_.chosen]) - of.begin()].run;
+    if (too_short.empty())
+      Choose(candidate(best), candidate(standard), gain, kLosses, plan_);
+    else
+      ByPrediction(too_short);
+    const std::string& run = entrants[std::ranges::find(of, &plan_.best()) - of.begin()].run;
+    if (std::filesystem::exists(run)) plan_.progress = run;  // it went through all rounds
     if (Tunes(plan_.best())) TuneChosen(all - seconds);
   }
 

@@ -46,10 +46,10 @@ class ChargedExecutor : public Executor {
                   std::string device);
 
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
-  /// Of this rank's last step that was not finite: others have computed on the executor since.
   int64_t SmallestBatch(int64_t step, int64_t rest) const override {
     return inner_->SmallestBatch(step, rest);
   }
+  /// Of this rank's last step that was not finite: others have computed on the executor since.
   std::string FirstNonFinite() const override { return non_finite_; }
   std::vector<DeviceWork> Work() const override { return inner_->Work(); }
   Value State() const override { return inner_->State(); }

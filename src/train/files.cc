@@ -83,6 +83,19 @@ void Rename(const std::string& from, const std::string& to) {
   SyncFolder(FolderOf(to));
 }
 
+/// make(name) makes something beside `path`, which then takes its place.
+template <typename Make>
+void Replace(const std::string& path, const Make& make) {
+  const std::string aside = NameBeside(path);
+  try {
+    make(aside);
+    Rename(aside, path);
+  } catch (...) {
+    unlink(aside.c_str());
+    throw;
+  }
+}
+
 }  // namespace
 
 ScratchFiles::ScratchFiles() { ++scratch_files; }
@@ -138,20 +151,13 @@ void SyncFolder(const std::string& folder) {
 }
 
 void ReplaceFile(const std::string& path, std::string_view bytes) {
-  const std::string aside = NameBeside(path);
-  try {
-    WriteDurably(aside, bytes);
-    Rename(aside, path);
-  } catch (...) {
-    unlink(aside.c_str());
-    throw;
-  }
+  Replace(path, [&](const std::string& aside) { WriteDurably(aside, bytes); });
 }
 
 void ReplaceLink(const std::string& path, const std::string& target) {
-  const std::string aside = NameBeside(path);
-  if (symlink(target.c_str(), aside.c_str()) != 0) Fail("make the link", aside);
-  Rename(aside, path);
+  Replace(path, [&](const std::string& aside) {
+    if (symlink(target.c_str(), aside.c_str()) != 0) Fail("make the link", aside);
+  });
 }
 
 void ReplaceFolder(const std::string& from, const std::string& to) {

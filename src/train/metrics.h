@@ -37,7 +37,7 @@ struct EvaluateRequest {
   /// If not 0, evaluation stops and the metrics are empty.
   const std::atomic<int>* stop = nullptr;
 };
-/// The loss is not a number if any score is infinite or none.
+/// The loss is NaN if any score is not finite.
 Metrics Evaluate(const Reader& reader, const EvaluateRequest& request);
 
 /// A search by hash tables compared with the exact ranking of the same examples.

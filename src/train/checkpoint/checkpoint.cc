@@ -200,6 +200,14 @@ void WriteParts(const std::string& folder, const CheckpointParts& parts) {
 
 }  // namespace
 
+bool IsPartOfCheckpoint(const std::string& path) {
+  const fs::path file = path;
+  std::error_code none;
+  const bool named =
+      file.filename() == kHeaderFile + 1 || file.extension() == fs::path(kModel).extension();
+  return named && fs::exists(file.parent_path().native() + kHeaderFile, none);
+}
+
 std::string HowToGoOn(const std::string& run) {
   std::error_code none;
   if (!fs::exists(run + "/last", none)) return "there is no checkpoint yet";

@@ -92,6 +92,9 @@ class NotFiniteError : public Error {
 /// NotFiniteError with the tensor; the previous checkpoint stays valid.
 std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts);
 
+/// Whether the file at `path` belongs to the checkpoint in its folder, if there is one.
+bool IsPartOfCheckpoint(const std::string& path);
+
 /// The end of a message when the run's folder cannot be written: what to do.
 std::string HowToGoOn(const std::string& run);
 

@@ -55,11 +55,6 @@ std::vector<fs::path> Entries(const fs::path& folder) {
 
 constexpr const char* kJobFile = "/job.toml";
 
-/// A file of a checkpoint, whatever its rank.
-bool IsOfCheckpoint(std::string_view name) {
-  return name == "checkpoint.json" || name.ends_with(".safetensors");
-}
-
 /// A file that prevents a run from starting in `folder`, or "". The folder may hold only the files
 /// of a process that was killed before it wrote its job.
 std::string InTheWay(const std::string& folder) {
@@ -120,11 +115,11 @@ void RequireRun(const std::string& folder) {
 
 bool IsPartOfRun(const std::string& path) {
   std::error_code none;
-  const fs::path real = fs::canonical(path, none), folder = real.parent_path();
-  const std::string name = real.filename();
-  if (IsOurs(name))
-    return fs::exists(folder / "lock", none) && fs::exists(folder / "job.toml", none);
-  return IsOfCheckpoint(name) && fs::exists(folder / "checkpoint.json", none);
+  const fs::path real = fs::canonical(path, none);
+  const std::string folder = real.parent_path();
+  if (IsOurs(real.filename().native()))
+    return fs::exists(folder + "/lock", none) && fs::exists(folder + kJobFile, none);
+  return IsPartOfCheckpoint(real);
 }
 
 RunDirectory::RunDirectory(std::string path) : path_(std::move(path)) {
