@@ -140,6 +140,7 @@ constexpr int64_t kJudged = 64;  // examples that tell whether hash tables pay
 
 std::vector<int32_t> LabelsOf(const std::vector<Guess>& guesses) {
   std::vector<int32_t> labels;
+  labels.reserve(guesses.size());
   for (const Guess& guess : guesses) labels.push_back(guess.label);
   return labels;
 }

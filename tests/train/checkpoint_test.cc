@@ -142,7 +142,7 @@ TEST_F(CheckpointTest, AReplicaThatIsNotFiniteIsNotResumed) {
   Write(1);
   header_.position.step = 2;
   float value = 1;
-  const std::vector<StoredTensor> own = {{"values", DType::kF32, Shape{1}, &value}};
+  std::vector<StoredTensor> own = {{"values", DType::kF32, Shape{1}, &value}};
   const std::string folder =
       WriteCheckpoint({.run = run_}, {.header = header_,
                                       .layout = params_.layout(),

@@ -121,6 +121,7 @@ TEST_F(ResumeTest, OtherRowsAndLabelsOfTheSameSizeAreNoticed) {
     ReplaceFile(folder_ + "/train.csv", text);
   };
   std::vector<std::string> rows;
+  rows.reserve(40);
   for (int i = 0; i < 40; ++i) rows.push_back(fmt::format("{},{},{}", i % 7, i, i % 2));
   write(rows);
   const Job job = MakeResolvedJob(

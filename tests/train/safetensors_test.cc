@@ -189,6 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 std::vector<StoredTensor> ManyTensors(int count) {
   std::vector<StoredTensor> all;
+  all.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i)
     all.push_back({fmt::format("t{}.weight", i), DType::kF32, Shape{0}, nullptr});
   return all;
