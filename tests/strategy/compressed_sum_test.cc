@@ -47,7 +47,8 @@ TEST_P(CompressedSums, SendWhatTheyPriceAndNeverMoreThanAnAllReduce) {
       }
 }
 
-/// Of docs/strategies/allreduce.md: megabytes of a bucket of a million numbers.
+/// Megabytes that all ranks send for a bucket of a million elements: the table of
+/// docs/strategies/allreduce.md, and topk with larger shares.
 TEST(CompressedSumsTable, IsThatOfThePage) {
   struct Row {
     const char* kind;
