@@ -96,9 +96,7 @@ std::string Range(const OptionSpec& spec) {
   return low.empty() || high.empty() ? low + high : low + " and " + high;
 }
 
-double Number(const Value& value) {
-  return value.AsInt() ? static_cast<double>(*value.AsInt()) : *value.AsFloat();
-}
+double Number(const Value& value) { return *value.AsNumber(); }
 
 void CheckNumber(const OptionSpec& spec, const Value& value, const std::string& where) {
   const double x = Number(value);

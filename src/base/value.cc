@@ -82,6 +82,11 @@ Value* Value::Find(std::string_view key) {
   return const_cast<Value*>(static_cast<const Value*>(this)->Find(key));
 }
 
+std::optional<double> Value::AsNumber() const {
+  if (AsInt()) return static_cast<double>(*AsInt());
+  return AsFloat() ? std::optional(*AsFloat()) : std::nullopt;
+}
+
 void Value::Set(const std::string& key, Value value) {
   if (Value* found = Find(key)) {
     *found = std::move(value);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,8 @@ class Value {
   const bool* AsBool() const { return std::get_if<bool>(&data_); }
   const int64_t* AsInt() const { return std::get_if<int64_t>(&data_); }
   const double* AsFloat() const { return std::get_if<double>(&data_); }
+  /// Of a whole number, too.
+  std::optional<double> AsNumber() const;
   const std::string* AsString() const { return std::get_if<std::string>(&data_); }
   const List* AsList() const { return std::get_if<List>(&data_); }
   List* AsList() { return std::get_if<List>(&data_); }

@@ -29,13 +29,16 @@ constexpr double kLeastUpdates = 250;                // of a search in virtual t
 constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
 constexpr double kLongestProfile = 3;  // seconds
 constexpr double kForTrials = 0.7;     // of a search's time
-/// Steps of tuning: at least the smaller of these, where `search_share` allows less.
+constexpr double kSearchShare = 0.1;   // of the training, where the job does not say
+/// Steps of tuning: at least the smaller of these, where the job does not say.
 constexpr double kTuningSteps = 600, kTuningShare = 0.4;
 constexpr double kMostTuningSteps = 2000;
 const char* const kRate = "train.learning_rate";
 const char* const kMomentum = "train.momentum";
 constexpr int kMostRetreats = 3;        // of a run that diverges
 constexpr double kLowerRate = 1.0 / 3;  // after each
+
+Override CosineSchedule() { return PlanKey("train.schedule", R"({ name = "cosine" })"); }
 
 /// Keys of [train] that are open.
 struct Tunes {
@@ -66,7 +69,7 @@ class AutoPlanner : public Planner {
         Predict(order, *run.data, tunes, decision);
       else
         Choose(order, *run.data, tunes, decision);
-      AddTried(decision);
+      WritePlan(decision);
       if (run.StopIsAsked()) decision.signal = *run.stop_signal;
       if (run.cluster) decision.seconds = trained_;
       decision.messages.push_back(
@@ -84,7 +87,7 @@ class AutoPlanner : public Planner {
     return DecideTogether(decision, [&] {
       if (end.reason == "replan") {
         const double trained = trained_;
-        Replan(end, decision);
+        if (Replan(end, decision)) WritePlan(decision);
         if (run_->cluster) decision.seconds = trained_ - trained;
         return true;
       }
@@ -124,7 +127,7 @@ class AutoPlanner : public Planner {
     order.cluster = cluster_;
     if (run_->cluster) order.cluster_name = run_->cluster_title;
     order.choices.open = open_;
-    order.trial_share = job.train.Float("search_share");
+    order.trial_share = SearchShare(job);
     order.tunes_momentum = tunes_momentum_;
     order.tell = [run = run_](const std::string& text) {
       for (Observer* observer : run->observers) observer->Message(text);
@@ -133,14 +136,14 @@ class AutoPlanner : public Planner {
   }
 
   /// Chooses again by trials from the run's last checkpoint, in a part of the time since it last
-  /// chose, if that is long enough.
-  void Replan(const EndEvent& end, Decision& decision) {
+  /// chose, if that is long enough; whether it is.
+  bool Replan(const EndEvent& end, Decision& decision) {
     const double since = end.seconds - std::exchange(planned_at_, end.seconds);
-    const double budget = decision.job.train.Float("search_share") * since;
+    const double budget = SearchShare(decision.job) * since;
     // In virtual time a search costs only itself: some updates of each trial.
     const double least =
         run_->cluster ? kLeastUpdates * end.seconds / double(end.step) : kLeastSearch;
-    if ((open_.empty() && !tunes_momentum_) || budget < least) return;
+    if ((open_.empty() && !tunes_momentum_) || budget < least) return false;
     began_ = Now();
     const TemporaryFolder trials("yoke-plan");
     const Job job = decision.job;
@@ -154,10 +157,11 @@ class AutoPlanner : public Planner {
                               .seconds = budget,
                               .tell = order.tell}),
            "the best of the grid", decision);
-      return;
+      return true;
     }
     Spend(budget, order);
     Take(MeasureAndSearch(order, *run_->data, end.run), decision);
+    return true;
   }
 
   static void Spend(double budget, PlanOrder& order) {
@@ -203,7 +207,7 @@ class AutoPlanner : public Planner {
                    static_cast<double>(decision.job.train.Int("epochs")) *
                    static_cast<double>(data.train->Size());
     if (const double limit = LimitOf(decision.job); limit > 0) whole = std::min(whole, limit);
-    const double budget = decision.job.train.Float("search_share") * whole;
+    const double budget = SearchShare(decision.job) * whole;
     if (budget < kLeastSearch) {
       SearchShort(budget, whole, order, data, decision);
       if (tunes.momentum) Tune(order, data, {.rate = false, .momentum = true}, decision);
@@ -270,15 +274,17 @@ class AutoPlanner : public Planner {
       return {};
     }
     trials.from = decision.progress;
-    TellCost(trials.steps, decision, StepsPerEpoch(decision.job, data));
+    TellCost(trials, decision.job);
     Tuned tuned;
     if (tunes.rate) {
       const bool range = decision.job.train.String("tuning") == "range";
       tuned = (range ? FindRateByRange : FindRate)(decision.job, trials);
       Take(tuned, "whose loss fell fastest", decision);
       if (tuned.run.empty()) return {};
-      if (!decision.job.train.Has("schedule"))
-        decision.job = WithKeys(decision.job, {PlanKey("train.schedule.name", "cosine", true)});
+      if (!decision.job.train.Has("schedule")) {
+        decision.job = WithKeys(decision.job, {CosineSchedule()});
+        chose_schedule_ = true;
+      }
     }
     if (tunes.momentum && !tuned.last.ended) {
       trials.from = decision.progress;
@@ -291,15 +297,15 @@ class AutoPlanner : public Planner {
     return tuned.last;
   }
 
-  /// Says so if trials take more than `search_share`, and why.
-  static void TellCost(int64_t steps, Decision& decision, double steps_per_epoch) {
-    const double share = decision.job.train.Float("search_share"),
-                 whole = static_cast<double>(decision.job.train.Int("epochs")) * steps_per_epoch;
-    if (static_cast<double>(steps) <= share * whole + 1) return;
-    decision.messages.push_back(fmt::format(
-        "trials take up to {} steps, where train.search_share = {:g} of the training is {:.0f}: "
-        "fewer do not tell settings apart; the best one's steps count as training",
-        steps, share, share * whole));
+  /// Says so if trials take more than the usual share, and why.
+  static void TellCost(const Trials& trials, const Job& job) {
+    const double all = StepsOf(job, trials.data);
+    if (static_cast<double>(trials.steps) <= SearchShare(job) * all + 1) return;
+    trials.tell(
+        fmt::format("trials of the learning rate take up to {} of {:.0f} steps, because fewer do "
+                    "not tell rates "
+                    "apart; the best one's count as training (train.search_share limits them)",
+                    trials.steps, all));
   }
 
   void Take(const Tuned& tuned, const char* why, Decision& decision) {
@@ -320,9 +326,18 @@ class AutoPlanner : public Planner {
         fmt::format("learning rate {:g}{}, {}", tuned.best.rate, momentum, why));
   }
 
-  /// Adds the settings tried to the plan, or makes one of them alone.
-  void AddTried(Decision& decision) const {
-    if (tried_.empty()) return;
+  /// Rate, momentum and schedule of the decided job, as far as they were open.
+  Overrides TunedKeys(const Job& job) const {
+    const Setting setting = SettingOf(job);
+    Overrides keys;
+    if (chose_rate_ || tunes_momentum_) keys = KeysOf({.rate = setting.rate});
+    if (tunes_momentum_) keys = KeysOf(setting);
+    if (chose_schedule_) keys.push_back(CosineSchedule());
+    return keys;
+  }
+
+  /// The settings tried, for the plan.
+  Value TriedList() const {
     List list;
     for (const TriedSetting& one : tried_) {
       Table table = {{"learning_rate", Value(one.setting.rate)}};
@@ -334,13 +349,22 @@ class AutoPlanner : public Planner {
       if (one.steps > 0) table.emplace_back("steps", Value(one.steps));
       list.emplace_back(std::move(table));
     }
+    return Value(std::move(list));
+  }
+
+  /// The candidates, if parts were searched, and the settings tried.
+  void WritePlan(Decision& decision) {
+    if (!plan_ && tried_.empty()) return;
+    const Overrides tuned = TunedKeys(decision.job);
     Table root;
-    if (decision.plan.empty()) {
+    if (plan_) {
+      plan_->keys.insert(plan_->keys.end(), tuned.begin(), tuned.end());
+      decision.plan = FormatPlan(*plan_, "yoke train");
+    } else {
       decision.plan = "# Written by: yoke train\n";
-      Table train = {{"learning_rate", Value(decision.job.train.Float("learning_rate"))}};
-      root.emplace_back("use", Table{{"train", Value(std::move(train))}});
+      root.emplace_back("use", UseTable(tuned));
     }
-    root.emplace_back("tried", Value(std::move(list)));
+    if (!tried_.empty()) root.emplace_back("tried", TriedList());
     decision.plan += FormatToml(Value(std::move(root)));
   }
 
@@ -349,13 +373,22 @@ class AutoPlanner : public Planner {
     return job.train.Has("time_limit") ? ParseDuration(job.train.String("time_limit"), "") : 0;
   }
 
+  static double SearchShare(const Job& job) {
+    return job.train.Has("search_share") ? job.train.Float("search_share") : kSearchShare;
+  }
+
+  /// Of the whole training.
+  static double StepsOf(const Job& job, const DataSets& data) {
+    return static_cast<double>(job.train.Int("epochs")) * StepsPerEpoch(job, data);
+  }
+
   /// Steps of all trials for the rate; 0: none.
   static int64_t TuningSteps(const Job& job, const DataSets& data) {
-    if (job.train.Float("search_share") == 0) return 0;
-    const double whole = static_cast<double>(job.train.Int("epochs")) * StepsPerEpoch(job, data);
-    const double steps = std::max(job.train.Float("search_share") * whole,
-                                  std::min(kTuningSteps, kTuningShare * whole));
-    return std::llround(std::clamp(steps, 1.0, kMostTuningSteps));
+    const double all = StepsOf(job, data),
+                 steps = std::min(SearchShare(job) * all, kMostTuningSteps);
+    const int64_t fewest = FewestTuningSteps(job, data);
+    if (job.train.Has("search_share")) return steps < double(fewest) ? 0 : std::llround(steps);
+    return std::llround(std::max({steps, std::min(kTuningSteps, kTuningShare * all), 1.0}));
   }
 
   /// Without trials: for times only, and for a number of steps.
@@ -373,9 +406,9 @@ class AutoPlanner : public Planner {
     plan.seconds = Now() - began_;
     decision.messages.insert(decision.messages.end(), plan.notes.begin(), plan.notes.end());
     for (const Candidate& one : plan.candidates) trained_ += one.trained;
-    if (!plan.candidates.empty()) decision.plan = FormatPlan(plan, "yoke train");
     decision.job = WithKeys(decision.job, plan.keys);
     if (!plan.progress.empty()) decision.progress = plan.progress;
+    if (!plan.candidates.empty()) plan_ = std::move(plan);
   }
 
   const ClusterFile* cluster_;
@@ -389,6 +422,8 @@ class AutoPlanner : public Planner {
   bool chose_rate_ = false;
   bool tunes_momentum_ = false;
   std::vector<TriedSetting> tried_;
+  bool chose_schedule_ = false;
+  std::optional<Plan> plan_;  // the last one
   int retreats_ = 0;
   double planned_at_ = 0;  // seconds of training when it last chose
 };

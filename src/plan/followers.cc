@@ -84,7 +84,7 @@ Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
     std::vector<std::string> precisions;
     for (const Value& one : *order.Find("precisions")->AsList())
       precisions.push_back(*one.AsString());
-    MeasureMachines(job, *data.train, precisions, world, true, *order.Find("seconds")->AsFloat());
+    MeasureMachines(job, *data.train, precisions, world, true, *order.Find("seconds")->AsNumber());
   }
 }
 

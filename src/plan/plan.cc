@@ -78,6 +78,17 @@ std::vector<std::vector<std::string>> TableOf(const Plan& plan, size_t most) {
   return rows;
 }
 
+Value UseTable(const Overrides& keys) {
+  Value use = Table{};
+  for (const Override& key : keys) {
+    const size_t dot = key.key.find('.');
+    const std::string section = key.key.substr(0, dot);
+    if (!use.Find(section)) use.Set(section, Table{});
+    use.Find(section)->Set(key.key.substr(dot + 1), ValueOf(key));
+  }
+  return use;
+}
+
 std::string FormatPlan(const Plan& plan, const std::string& command) {
   std::string text = fmt::format("# Written by: {}\n", command);
   for (const std::string& note : plan.notes) text += "# " + note + "\n";
@@ -86,18 +97,11 @@ std::string FormatPlan(const Plan& plan, const std::string& command) {
                     PlanKey("node.precision", best.precision, /*text=*/true),
                     PlanKey("cluster.strategy", best.strategy, /*text=*/true)};
   keys.insert(keys.end(), plan.keys.begin(), plan.keys.end());
-  Value use = Table{};
-  for (const Override& key : keys) {
-    const size_t dot = key.key.find('.');
-    const std::string section = key.key.substr(0, dot);
-    if (!use.Find(section)) use.Set(section, Table{});
-    use.Find(section)->Set(key.key.substr(dot + 1), ValueOf(key));
-  }
   const Value root = Table{{"chosen", Value(plan.best().name)},
                            {"machine", Value(plan.machine)},
                            {"noise_scale", Rounded(plan.noise_scale)},
                            {"seconds", Rounded(plan.seconds)},
-                           {"use", Value(std::move(use))}};
+                           {"use", UseTable(keys)}};
   return text + "# `yoke train JOB --plan FILE` sets the keys in [use]; they may be edited.\n" +
          FormatToml(root) + CandidateLines(plan);
 }

@@ -29,6 +29,9 @@ std::vector<std::vector<std::string>> TableOf(const Plan& plan, size_t most);
 /// was compared. `command` wrote it.
 std::string FormatPlan(const Plan& plan, const std::string& command);
 
+/// [use] of such a text: tables of the keys by section.
+Value UseTable(const Overrides& keys);
+
 /// The keys in [use] of such a text, to set in a job. Throws UserError with file and line.
 Overrides KeysOfPlan(const Value& root, const std::string& path);
 /// The same from the file at `path`.

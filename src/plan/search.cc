@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -72,12 +73,15 @@ void Sort(std::vector<Candidate>& candidates) {
   });
 }
 
-/// One that is tried and does the same work: executors that differ only on several devices, say.
-const Candidate* Twin(const std::vector<const Candidate*>& tried, const Candidate& one) {
-  for (const Candidate* other : tried)
-    if (one.unpriced.empty() && other->strategy == one.strategy && other->updates == one.updates &&
-        other->seconds_per_update == one.seconds_per_update)
-      return other;
+/// The first of those before `one` that does the same work with another executor, as those do that
+/// differ only on several devices; null: none.
+const Candidate* Twin(const std::vector<Candidate>& sorted, const Candidate& one) {
+  if (one.seconds_per_update == 0) return nullptr;
+  for (const Candidate& other : std::span(sorted.data(), &one))
+    if (other.updates == one.updates && other.seconds_per_update == one.seconds_per_update &&
+        other.strategy == one.strategy && other.precision == one.precision &&
+        other.executor != one.executor)
+      return &other;
   return nullptr;
 }
 
@@ -88,23 +92,21 @@ std::string Prediction(const Candidate& one) {
 /// Drops all but the leaders and the default, which is not tried if it is far behind. Leaders of
 /// several replicas differ in strategy.
 void KeepLeaders(std::vector<Candidate>& candidates, bool replicas, bool trials) {
-  std::vector<const Candidate*> leaders, tried;  // the default is tried, too
+  std::vector<const Candidate*> leaders;
   const double shortest = candidates[0].Seconds();
   for (Candidate& one : candidates) {
     if (!one.is_default || !IsLeft(one)) continue;
     if (trials && shortest > 0 && one.Seconds() > kFar * shortest)
       one.dropped = fmt::format("{}, more than {:.0f} times as long as {}", Prediction(one), kFar,
                                 candidates[0].name);
-    else
-      tried.push_back(&one);
   }
   for (Candidate& one : candidates) {
+    const Candidate* twin = Twin(candidates, one);
+    one.repeats = twin;
     if (!IsLeft(one) || one.is_default) continue;
-    const Candidate* twin = Twin(tried, one);
     const auto rival = std::ranges::find_if(leaders, [&](const Candidate* leader) {
       return replicas && leader->strategy == one.strategy;
     });
-    one.repeats = twin;
     if (twin)
       one.dropped = fmt::format("the same work as {}", twin->name);
     else if (rival != leaders.end())
@@ -112,7 +114,7 @@ void KeepLeaders(std::vector<Candidate>& candidates, bool replicas, bool trials)
     else if (leaders.size() == kLeaders)
       one.dropped = fmt::format("{}, after {} others", Prediction(one), kLeaders);
     else
-      tried.push_back(leaders.emplace_back(&one));
+      leaders.push_back(&one);
   }
 }
 

@@ -37,10 +37,14 @@ std::string TextOf(const Setting& setting) {
   return setting.momentum ? fmt::format("{}, momentum {:g}", rate, *setting.momentum) : rate;
 }
 
-/// An equal part of all trials. One step is enough for executors whose steps are many batches.
+/// Of a trial. One is enough for executors whose steps are many batches.
+int64_t FewestSteps(const Job& job, const DataSets& data) {
+  return StepExamplesOf(job, data.train->Size()) > job.train.Int("batch") ? 1 : kFewestSteps;
+}
+
+/// An equal part of all trials.
 TrialRequest PartOf(const Job& job, const Trials& trials, size_t parts, size_t number) {
-  const int64_t batch = job.train.Int("batch");
-  const int64_t fewest = StepExamplesOf(job, trials.data.train->Size()) > batch ? 1 : kFewestSteps;
+  const int64_t fewest = FewestSteps(job, trials.data);
   const std::string folder = fmt::format("{}/tuning-{}", trials.folder, number);
   return {.data = trials.data,
           .run = trials.run,
@@ -174,8 +178,9 @@ class Climb {
   double trained_ = 0;
 };
 
-/// Whether the first is better: by loss and, within a tie, by rate and momentum.
+/// Whether the first is better: it trains, by loss and, within a tie, by rate and momentum.
 bool Better(const Tried& one, const Tried& other) {
+  if (one.Fails() || other.Fails()) return other.Fails() && !one.Fails();
   const double a = one.trial.loss, b = other.trial.loss;
   if (std::abs(a - b) > kTie * std::min(a, b)) return a < b;
   return std::pair(one.setting.rate, one.setting.momentum) >
@@ -187,7 +192,7 @@ bool Better(const Tried& one, const Tried& other) {
 Setting SettingOf(const Job& job) {
   Setting setting = {.rate = job.train.Float("learning_rate")};
   if (const Value* momentum = job.resolved.Find("train")->Find("momentum"))
-    setting.momentum = *momentum->AsFloat();
+    setting.momentum = momentum->AsNumber();
   return setting;
 }
 
@@ -201,6 +206,10 @@ Overrides KeysOf(const Setting& setting) {
 Job WithSetting(const Job& job, const Setting& setting) { return WithKeys(job, KeysOf(setting)); }
 
 bool HasRates(const Job& job) { return !RatesOf(job).empty(); }
+
+int64_t FewestTuningSteps(const Job& job, const DataSets& data) {
+  return kParts * FewestSteps(job, data);
+}
 
 Tuned FindRate(const Job& job, const Trials& trials) {
   Tuned found = Climb(job, trials).Finish();
@@ -221,13 +230,13 @@ Tuned FindRateByRange(const Job& job, const Trials& trials) {
     const Trial trial = TrialOf(WithSetting(job, setting), request);
     if (trials.run.StopIsAsked()) return {};
     trained += trial.seconds;
-    if (!trial.failure.empty()) break;
-    trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), trial.loss));
     tried.push_back({.setting = setting, .run = request.folder, .trial = trial});
+    if (tried.back().Fails()) break;
+    trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), trial.loss));
     if (trial.loss < tried[lowest].trial.loss) lowest = tried.size() - 1;
     if (trial.loss > kRisen * tried[lowest].trial.loss || trial.ended) break;
   }
-  if (tried.empty()) return {};
+  if (tried[0].Fails()) return {};
   return Found(job, tried[lowest > 0 ? lowest - 1 : 0], tried, trained);
 }
 
@@ -244,28 +253,25 @@ std::vector<Setting> GridAround(const Setting& last) {
 Tuned TuneMomentum(const Job& job, const Trials& trials) {
   const std::vector<Setting> grid = GridAround(SettingOf(job));
   std::vector<Tried> tried;
-  std::vector<Setting> diverged;
   double trained = 0;
   for (const Setting& setting : grid) {
-    if (std::ranges::any_of(diverged, [&](const Setting& bad) {
-          return setting.rate >= bad.rate && setting.momentum >= bad.momentum;
+    if (std::ranges::any_of(tried, [&](const Tried& one) {
+          return one.Fails() && setting.rate >= one.setting.rate &&
+                 setting.momentum >= one.setting.momentum;
         }))
       continue;
     const TrialRequest request = PartOf(job, trials, grid.size(), &setting - grid.data());
-    Tried one = {.setting = setting,
-                 .run = request.folder,
-                 .trial = TrialOf(WithSetting(job, setting), request)};
+    const Tried& one =
+        tried.emplace_back(Tried{.setting = setting,
+                                 .run = request.folder,
+                                 .trial = TrialOf(WithSetting(job, setting), request),
+                                 .steps = request.steps});
     if (trials.run.StopIsAsked()) return {};
     trained += one.trial.seconds;
-    if (one.Fails()) {
-      diverged.push_back(setting);
-      continue;
-    }
-    trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), one.trial.loss));
-    tried.push_back(std::move(one));
+    if (!one.Fails()) trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), one.trial.loss));
   }
-  if (tried.empty()) return {};
-  return Found(job, *std::ranges::min_element(tried, Better), tried, trained);
+  const Tried& best = *std::ranges::min_element(tried, Better);
+  return best.Fails() ? Tuned{} : Found(job, best, tried, trained);
 }
 
 double ExplicitMomentum(double total, double staleness) {

@@ -38,6 +38,9 @@ struct Tuned {
   std::vector<TriedSetting> tried = {};
 };
 
+/// Steps of the shortest trials that find a rate, all together.
+int64_t FewestTuningSteps(const Job& job, const DataSets& data);
+
 /// The learning rate, of those that the job's rule names, with which the loss falls fastest: it
 /// climbs from the middle one to the rate with the lowest loss, and the two best ones go on twice
 /// as long. What it finds is 0.7 of the best one, because a rate that is just low enough for a

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import subprocess
 import time
+import tomllib
 import unittest
 
 import launchers
@@ -90,12 +91,18 @@ class PlanTest(ProgramTest):
         self.assertEqual(end["reason"], "finished")
         self.assertRegex(self.read(run + "/job.toml"), r"learning_rate = \d")
         self.assertIn('name = "cosine"', self.read(run + "/job.toml"))
+        plan = tomllib.loads(self.read(run + "/plan.toml"))
+        self.assertEqual(set(plan["use"]["train"]), {"learning_rate", "schedule"})
+        planned = self.train("--plan", run + "/plan.toml")[2]
+        self.assertIn(f'learning_rate = {plan["use"]["train"]["learning_rate"]}', self.read(planned + "/job.toml"))
+        self.assertIn('name = "cosine"', self.read(planned + "/job.toml"))
         again = self.train()[2]
         one, other = (pathlib.Path(self.path(each)) / "last/model.safetensors" for each in (run, again))
         self.assertEqual(one.read_bytes(), other.read_bytes())  # by steps, not by time
         start, end, run = self.train("--auto", "--replicas", 2)
         self.assertEqual((end["reason"], start["world"]), ("finished", 2))
         self.assertRegex(self.read(run + "/job.toml"), r"momentum = 0")
+        self.assertIn("momentum", tomllib.loads(self.read(run + "/plan.toml"))["use"]["train"])
         run = self.train("--set", "train.tuning=range", "--set", "train.rule=adam", "--auto")[2]
         self.assertNotIn("\nmomentum", self.read(run + "/job.toml"))
 
@@ -105,6 +112,16 @@ class PlanTest(ProgramTest):
         self.assertIn("learning_rate = 0.01", self.read(run + "/job.toml"))
         run = self.train("--time-limit", "3s", "--set", "train.learning_rate=0.02", "--auto", "--set", "train.epochs=100000")[2]
         self.assertIn("learning_rate = 0.0", self.read(run + "/job.toml"))
+
+    def test_trials_of_the_rate_keep_to_their_share(self):
+        self.write("tiny.toml", TINY.replace("learning_rate = 0.02\n", "").replace("epochs = 2", "epochs = 20"))
+        told = "trials of the learning rate take up to 80 of 200 steps"
+        by_default = self.good("train", "tiny.toml", "--run", "default").out
+        self.assertLess(by_default.index(told), by_default.index(": loss "))  # before they begin
+        self.assertNotIn("take up to", self.good("train", "tiny.toml", "--run", "more", "--set", "train.search_share=0.6").out)
+        self.assertLessEqual(max(one["steps"] for one in tomllib.loads(self.read("more/plan.toml"))["tried"]), 120)
+        none = self.good("train", "tiny.toml", "--run", "none", "--set", "train.search_share=0.2").out
+        self.assertIn("there is no time for trials: the learning rate is 0.01", none)  # 40 steps, 54 at least
 
     def await_first_trial(self, process):
         while "learning rate" not in (line := process.stdout.readline()):

@@ -84,6 +84,30 @@ TEST(Search, LeadersDifferInStrategy) {
               HasSubstr(", after single, local_sgd"));
 }
 
+TEST(Search, WorkThatIsTheSameIsComparedOnce) {
+  const TemporaryFolder folder("yoke-search-test");
+  const Job job = SmallJob({{"cluster.replicas", "4"}});
+  const DataSets data = OpenData(job.data(), job.seed());
+  const RunRequest run;
+  const Plan plan = Search(
+      {.job = job,
+       .data = data,
+       .run = run,
+       .machines = Cluster(4, 1e-3, 1e5),
+       .choices = {.open = {"cluster.strategy", "node.executor"}, .only = {"single", "split"}},
+       .noise_scale = 1000,
+       .folder = folder.path()});
+  std::set<std::string> lines;
+  for (const Candidate& one : plan.candidates) {
+    if (one.seconds_per_update == 0 || one.repeats) continue;
+    const std::string work = one.name.substr(one.name.find(','));
+    EXPECT_TRUE(lines.insert(work).second) << one.name;
+  }
+  EXPECT_GT(lines.size(), 10U);
+  EXPECT_THAT(Named(plan.candidates, "split, gossip_pull, f32").dropped,
+              HasSubstr("the same work as single, gossip_pull, f32"));
+}
+
 TEST(Search, ASmallGainKeepsTheDefault) {
   const Plan plan =
       PlanOn(Cluster(4, 1e-6, 3e8), {{"data.train_size", "6400"}}, {"allreduce", "local_sgd"});

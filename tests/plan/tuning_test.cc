@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "base/temporary_folder.h"
@@ -100,6 +101,20 @@ TEST_F(TuningTest, AMomentumOfTheGrid) {
   const Tuned found = TuneMomentum(JobWith({{"train.learning_rate", "0.02"}}), Of(150));
   ExpectGood(found);
   EXPECT_THAT(told_, Contains(HasSubstr("learning rate 0.02, momentum 0.9: loss ")));
+}
+
+TEST_F(TuningTest, WhatDivergesIsTold) {
+  const Tuned found = TuneMomentum(
+      JobWith({{"train.learning_rate", "3"}, {"train.momentum", "0"}, {"train.clip_norm", "0"}}),
+      Of(150));
+  EXPECT_EQ(found.tried.size(), 5U);
+  size_t failed = 0;
+  for (const TriedSetting& one : found.tried) {
+    EXPECT_GT(one.steps, 0);
+    failed += std::isfinite(one.loss) ? 0 : 1;
+  }
+  EXPECT_GT(failed, 0U);
+  EXPECT_LT(failed, 5U);
 }
 
 TEST_F(TuningTest, WhereAllDivergeNothingIsFound) {

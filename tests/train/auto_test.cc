@@ -1,5 +1,8 @@
 // Auto: jobs that leave keys open, and runs that continue what a planner has trained.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
+
+#include <fstream>
 
 #include "base/check.h"
 #include "base/temporary_folder.h"
@@ -54,11 +57,11 @@ class AutoTest : public test::TrainerTest {
         {.run = Path("run"), .resume = resume, .observers = {&notes_}, .planner = &planner_});
   }
   /// A run that has trained for some steps.
-  void TrainBefore() {
+  void TrainBefore(int64_t steps = 9) {
     planner_.progress = Path("before");
     const EndEvent before =
-        Train(MakeNew({{"node.executor", "hogwild"}}), {.run = planner_.progress, .steps = 9});
-    ASSERT_EQ(before.step, 9);
+        Train(MakeNew({{"node.executor", "hogwild"}}), {.run = planner_.progress, .steps = steps});
+    ASSERT_EQ(before.step, steps);
   }
 
   Stub planner_;
@@ -111,14 +114,24 @@ TEST_F(AutoTest, ItContinuesWhatThePlannerHasTrained) {
   EXPECT_THAT(notes_.messages, Contains("hogwild is a guess"));
   EXPECT_TRUE(notes_.start.after_trials);
   EXPECT_THAT(notes_.messages, Not(Contains(HasSubstr("resumed"))));  // nobody resumed it
-  EXPECT_THAT(ReadWhole(Path("run") + "/metrics.jsonl"),
-              HasSubstr("\"event\":\"epoch\",\"epoch\":1,"));
   EXPECT_FALSE(end.test.empty());
   EXPECT_EQ(ReadWhole(Path("run") + "/plan.toml"), "chosen = \"hogwild\"\n");
   const std::string job = ReadWhole(Path("run") + "/job.toml");
   EXPECT_THAT(job, HasSubstr("executor = \"hogwild\""));
   EXPECT_THAT(job, HasSubstr("epochs = 3"));
   EXPECT_TRUE(test::fs::exists(planner_.progress + "/last"));  // the planner removes it
+}
+
+TEST_F(AutoTest, TheRecordHasTheEpochsOfTrials) {
+  TrainBefore(16);  // of 7 an epoch
+  TrainAuto(kAuto);
+  std::vector<std::string> epochs;
+  std::ifstream lines(Path("run") + "/metrics.jsonl");
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(R"("event":"epoch")") != line.npos) epochs.push_back(line);
+  ASSERT_EQ(epochs.size(), 3U);
+  for (size_t i = 0; i < epochs.size(); ++i)
+    EXPECT_THAT(epochs[i], HasSubstr(fmt::format(R"("epoch":{},)", i + 1)));
 }
 
 TEST_F(AutoTest, ItBeginsWhereThereIsNoProgress) {

@@ -100,6 +100,16 @@ TEST_F(ReportTest, OneRunHoldsEverythingItself) {
   EXPECT_EQ(charts, 8U);  // loss, accuracy, learning rate and speed, over epochs and over seconds
 }
 
+TEST_F(ReportTest, ATableTellsWhatTrialsFound) {
+  const std::string run = Run("tried", 2, "0.1");
+  std::ofstream(run + "/plan.toml")
+      << "[[tried]]\nlearning_rate = 0.3\nmomentum = 0.9\ndiverged = true\nsteps = 66\n"
+      << "[[tried]]\nlearning_rate = 0.1\nmomentum = 0.6\nloss = 0.25\nsteps = 198\n";
+  const std::string page = ReportPage({run});
+  EXPECT_THAT(page, testing::ContainsRegex("0.3</th>.*0.9<.*66<.*diverged<"));
+  EXPECT_THAT(page, testing::ContainsRegex("0.1</th>.*0.6<.*198<.*0.2500<"));
+}
+
 TEST_F(ReportTest, SeveralRunsShowInWhatTheyDiffer) {
   const std::string page = ReportPage({Run("slow", 2, "0.001"), Run("fast", 3, "0.1", false)});
   EXPECT_THAT(page, HasSubstr("<code>train.learning_rate</code>"));
