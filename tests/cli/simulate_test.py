@@ -84,7 +84,7 @@ bytes_per_second = 5e9
         self.assertIn("cost of the cluster", page)
         self.assertIn("virtual time", page)
         self.good("report", "told", end["run"], "--output", "two.html")
-        self.assertTrue(re.search("<th class='number'>cost</th>", self.read("two.html")))
+        self.assertIn('"cost":', self.read("two.html"))
 
     def test_the_timeline(self):
         for words, steps in ((["--steps", 4], 4), ([], 7)):
@@ -98,8 +98,7 @@ bytes_per_second = 5e9
             self.assertEqual(max(len(lane["steps"]) for lane in timeline["lanes"]), steps)
             self.good("report", end["run"], "--output", "timeline.html")
             page = self.read("timeline.html")
-            for text in ("Who computes, waits and sends", "all 8 ranks", "class='waiting'"):
-                self.assertIn(text, page)
+            self.assertIn(json.dumps(timeline["lanes"][0]["steps"]).replace(" ", ""), page)
 
     def test_failures(self):
         whole = self.end(CLUSTER)

@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/files.h"
+#include "train/json_of.h"
 
 namespace yoke {
 namespace {
@@ -19,22 +20,6 @@ constexpr int kFormat = 1;
 constexpr int kDeepest = 100;  // of lists and objects in each other; reading them is recursive
 /// The beginning of every header, so that the checksum has a known position.
 constexpr std::string_view kBegin = "{\n \"checksum\": \"";
-
-Json ToJson(const Value& value) {
-  if (value.AsBool()) return *value.AsBool();
-  if (value.AsInt()) return *value.AsInt();
-  if (value.AsFloat()) return *value.AsFloat();
-  if (value.AsString()) return *value.AsString();
-  if (const List* list = value.AsList()) {
-    Json json = Json::array();
-    for (const Value& item : *list) json.push_back(ToJson(item));
-    return json;
-  }
-  if (!value.AsTable()) return nullptr;
-  Json json = Json::object();
-  for (const auto& [key, item] : *value.AsTable()) json[key] = ToJson(item);
-  return json;
-}
 
 Value FromJson(const Json& json) {
   if (json.is_boolean()) return json.get<bool>();
@@ -255,12 +240,12 @@ std::string EncodeHeader(const CheckpointHeader& header, const std::string& mode
                {"yoke", fmt::format("{} ({})", Version(), Commit())},
                {"model", model},
                {"optimizer", optimizer},
-               {"job", ToJson(header.job)},
-               {"data", ToJson(InfoAsValue(header.data))},
+               {"job", JsonOf(header.job)},
+               {"data", JsonOf(InfoAsValue(header.data))},
                {"position", ToJson(header.position)},
                {"rule_steps", header.rule_steps},
-               {"executor", ToJson(header.executor)},
-               {"strategy", ToJson(header.strategy)},
+               {"executor", JsonOf(header.executor)},
+               {"strategy", JsonOf(header.strategy)},
                {"training", ToJson(header.training)},
                {"test", ToJson(header.test)},
                {"reason", header.reason}};

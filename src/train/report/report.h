@@ -1,4 +1,4 @@
-// Report: one or several runs as one self-contained HTML page.
+// Report: one or several runs as one HTML page that needs nothing else.
 #pragma once
 
 #include <string>
@@ -6,8 +6,14 @@
 
 namespace yoke {
 
-/// The page for run directories: curves over epochs and over seconds as inline SVG, final results,
-/// and the differences between the jobs. Throws UserError with a folder that is not a run.
+/// The page for run directories: page.html, which draws, around RunsAsJson. Throws UserError with a
+/// folder that is not a run.
 std::string ReportPage(const std::vector<std::string>& runs);
+
+/// What the page draws: {"yoke": version, "runs": [...]}. A run has its name (less the folder that
+/// all have in common), its job as keys and as text, the events of metrics.jsonl that tell what was
+/// trained, and, where it has them, timeline.json and plan.toml. Lines that are damaged are left
+/// out.
+std::string RunsAsJson(const std::vector<std::string>& runs);
 
 }  // namespace yoke

@@ -1,0 +1,10 @@
+// The template of the report's page: the build makes it out of page.html.
+#pragma once
+
+#include <string_view>
+
+namespace yoke {
+
+std::string_view ReportTemplate();
+
+}  // namespace yoke

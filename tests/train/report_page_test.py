@@ -1,0 +1,255 @@
+"""The report's page in a browser without a window: its tables, the values under the pointer, zoom, switches, narrow screens."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+YOKE = os.path.abspath(os.environ.get("YOKE", "build/bin/yoke"))
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+# What the tests ask of a page. A section is what stands under a heading; a table is a list of rows of texts.
+DRIVER = """
+const under = (title) => {
+  const head = [...document.querySelectorAll("h2")].find((one) => one.textContent === title), found = [];
+  for (let one = head?.nextElementSibling; one && one.tagName !== "H2"; one = one.nextElementSibling) found.push(one);
+  return found;
+};
+const tables = (title) => under(title).flatMap((one) => [...one.querySelectorAll("table")])
+  .map((table) => [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent)));
+const figure = (title) => [...document.querySelectorAll("figure")].find((one) => one.querySelector("svg").getAttribute("aria-label") === title);
+const pointer = (kind, title, part, y = 0.5) => {
+  const picture = figure(title).querySelector(":scope > svg"), box = picture.getBoundingClientRect();
+  picture.dispatchEvent(new PointerEvent(kind, { clientX: box.left + part * box.width, clientY: box.top + y * box.height, bubbles: true }));
+  const values = figure(title).querySelector(".values");
+  return values.hidden ? [] : [...values.children].map((one) => one.textContent);
+};
+const click = (text) => [...document.querySelectorAll("button")].find((one) => one.textContent === text).click();
+const lines = (title) => figure(title).querySelectorAll(".series").length;
+const ticks = (title) => [...figure(title).querySelectorAll("text")].map((one) => one.textContent);
+"""
+
+
+class ReportPageTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def run_folder(self, name, events=(), epochs=2, rate=0.1, ended=True, **files):
+        """A run of some epochs, then `events`; its path."""
+        os.mkdir(self.path(name))
+        lines = [{"event": "start", "parameters": 1234, "cpu": "<b>cpu</b>", "version": "0.1.0"}]
+        lines += [{"event": "epoch", "epoch": e, "seconds": 2 * e, "learning_rate": rate, "examples_per_second": 1000, "train": {"loss": 1 / e},
+                   "test": {"loss": 0.5, "accuracy": (7 + e) / 10}} for e in range(1, epochs + 1)]
+        lines += events
+        if ended:
+            lines.append({"event": "end", "reason": "finished", "seconds": 9, "test": {"loss": 0.5, "accuracy": 0.875}})
+        self.write(f"{name}/metrics.jsonl", "".join(line + "\n" if isinstance(line, str) else json.dumps(line) + "\n" for line in lines))
+        self.write(f"{name}/job.toml", f'[model]\nname = "mlp"\n[train]\nlearning_rate = {rate}\n' + files.pop("job", ""))
+        for file, text in files.items():
+            self.write(f"{name}/{file.replace('_', '.')}", text)
+        return self.path(name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as out:
+            out.write(text)
+
+    def asked(self, runs, width=1440, **questions):
+        """The answers of the runs' page to JavaScript expressions, by name. Nothing may go wrong in the page."""
+        page = self.path("page.html")
+        done = subprocess.run([YOKE, "report", *runs, "--output", page], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotRegex(text, r"https?://(?!www\.w3\.org/2000/svg)|src=")  # needs no network
+        answers = ",".join(f"{json.dumps(name)}: {script}" for name, script in questions.items())
+        script = f"""<script>{DRIVER}
+          const errors = [];
+          addEventListener("error", (event) => errors.push(event.message));
+          setTimeout(() => {{
+            const answers = {{{answers}, errors}}, out = document.createElement("pre");
+            out.id = "answers";
+            out.textContent = JSON.stringify(answers);
+            document.body.append(out);
+          }}, 200);
+        </script>"""
+        # A frame has the width that is asked for; a window may not be so narrow.
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(text.replace("<script>\n\"use strict\";", script + "<script>\n\"use strict\";"))
+        done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.path('browser')}",
+                               f"--window-size={width},900", "--virtual-time-budget=3000", "--dump-dom", "file://" + page],
+                              capture_output=True, text=True, timeout=120)
+        found = re.search(r'<pre id="answers">(.*?)</pre>', done.stdout, re.S)
+        self.assertTrue(found, done.stderr[-2000:])
+        text = found[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").replace("&nbsp;", " ")
+        answers = json.loads(text)
+        self.assertEqual(answers.pop("errors"), [])
+        return answers
+
+    def test_one_run(self):
+        run = self.run_folder("one", events=[{"event": "epoch", "epoch": 3, "seconds": 7, "train": {"loss": "x"}}, '{"event":"epo'], epochs=2)
+        answers = self.asked([run], title="document.title", tiles="[...document.querySelectorAll('.tile')].map((one) => one.innerText.split('\\n'))",
+                             charts="[...document.querySelectorAll('figure')].filter((one) => !one.hidden).map((one) => one.querySelector('svg').ariaLabel)",
+                             conditions="document.querySelector('details').textContent")
+        self.assertEqual(answers["title"], "one - yoke")
+        self.assertIn(["0.8750", "test accuracy"], answers["tiles"])
+        self.assertIn(["finished", "how it ended"], answers["tiles"])
+        self.assertEqual(answers["charts"], ["Loss", "Accuracy", "Learning rate", "Training examples per second"])
+        self.assertIn("<b>cpu</b>", answers["conditions"])  # as text
+        self.assertIn("learning_rate = 0.1", answers["conditions"])
+
+    def test_the_pointer_shows_values(self):
+        run = self.run_folder("one", epochs=5)
+        answers = self.asked([run], at_the_end="pointer('pointermove', 'Loss', 0.95)", in_the_middle="pointer('pointermove', 'Accuracy', 0.55)",
+                             without="(click('training data'), pointer('pointermove', 'Loss', 0.95))", away="pointer('pointerleave', 'Loss', 0.5)",
+                             by_time="(click('by seconds'), pointer('pointermove', 'Accuracy', 0.55))")
+        self.assertEqual(answers["at_the_end"], ["epoch 5", "train loss0.2", "test loss0.5"])
+        self.assertEqual(answers["in_the_middle"], ["epoch 3", "test accuracy1"])
+        self.assertEqual(answers["without"], ["epoch 5", "test loss0.5"])
+        self.assertEqual(answers["away"], [])
+        self.assertEqual(answers["by_time"], ["seconds 6", "test accuracy1"])
+
+    def test_a_drag_zooms(self):
+        run = self.run_folder("long", epochs=100)
+        drag = "(pointer('pointerdown', 'Loss', 0.5), pointer('pointermove', 'Loss', 0.7), pointer('pointerup', 'Loss', 0.7), "
+        answers = self.asked([run], zoomed=drag + "ticks('Loss'))", value="pointer('pointermove', 'Loss', 0.99)",
+                             whole="(click('whole range'), ticks('Loss'))")
+        inside = [int(tick) for tick in answers["zoomed"] if re.fullmatch(r"\d\d+", tick)]
+        self.assertTrue(inside and all(45 < tick < 75 for tick in inside), answers["zoomed"])
+        self.assertRegex(answers["value"][0], r"epoch (6|7)\d$")
+        self.assertIn("100", answers["whole"])
+
+    def test_several_runs(self):
+        slow, fast = self.run_folder("slow", rate=0.001), self.run_folder("fast", epochs=3, ended=False)
+        answers = self.asked([slow, fast], results="tables('Results')", differences="tables('Differences between the jobs')", both="lines('Loss')",
+                             one="(click('slow'), lines('Loss'))", best="[...document.querySelectorAll('.best')].map((one) => one.textContent)")
+        (results,) = answers["results"]
+        self.assertEqual(results[0], ["run", "test loss", "test accuracy", "epochs", "time", "examples/s", "ended"])
+        self.assertEqual(results[1], ["slow", "0.5000", "0.8750", "2", "9.00 s", "1,000", "finished"])
+        self.assertEqual(results[2][-1], "not ended")
+        self.assertEqual(answers["best"], ["0.5000", "0.5000", "1.0000"])
+        self.assertEqual(answers["differences"], [[["key", "slow", "fast"], ["train.learning_rate", "0.001", "0.1"]]])
+        self.assertEqual((answers["both"], answers["one"]), (4, 2))
+
+    def test_what_replicas_exchanged(self):
+        alone = self.run_folder("alone")
+        counts = {"bytes": 2500000, "messages": 1200, "communicating": 0.125, "consensus_distance": 0.75, "updates": None}
+        together = self.run_folder("together", [{"event": "epoch", "epoch": 3, "seconds": 6, "train": {"loss": 0.3}, "exchange": counts}], ended=False,
+                                   job='[cluster]\nstrategy = "ad_psgd"\nreplicas = 4\n')
+        self.assertEqual(self.asked([alone], tables="tables('What replicas exchanged')")["tables"], [])
+        answers = self.asked([alone, together], tables="tables('What replicas exchanged')", distance="Boolean(figure('Distance between replicas'))")
+        self.assertEqual(answers["tables"], [[["run", "strategy", "replicas", "sent", "messages", "time communicating", "distance between replicas"],
+                                              ["together", "ad_psgd", "4", "2.50 MB", "1,200", "12.5 %", "0.75"]]])
+        self.assertTrue(answers["distance"])
+
+    @staticmethod
+    def devices(epoch, examples, updates):
+        """An epoch with counts so far of the devices cpu and emulated:0."""
+        of = lambda pair: dict(zip(("cpu", "emulated:0"), pair))
+        return {"event": "epoch", "epoch": epoch, "seconds": epoch, "node": {"examples": of(examples), "updates": of(updates), "busy": of((0.75, 0.5)),
+                                                                             "staleness": of((1.25, 6.5)), "most_stale": of((4, 17))}}
+
+    def test_devices(self):
+        two = self.run_folder("two", [self.devices(1, (1000, 3000), (1000, 250)), self.devices(2, (3000, 5000), (1500, 750))], epochs=0, ended=False)
+        start = lambda executor: {"event": "start", "executor": executor}
+        anew = self.run_folder("anew", [start("split"), self.devices(1, (100, 100), (10, 10)), start("hogbatch"), self.devices(2, (800, 800), (100, 20)),
+                                        self.devices(3, (550, 300), (110, 10)), start("hogbatch"), self.devices(4, (610, 360), (120, 20))], epochs=0)
+        answers = self.asked([two], table="tables('Devices')", **{f"at{part}": f"pointer('pointermove', 'Examples per update', {part})" for part in (0.1, 0.95)},
+                             fraction="pointer('pointermove', 'Fraction of the updates', 0.1)")
+        rows = answers["table"][0]
+        self.assertEqual(rows[1], ["two", "cpu", "3,000", "37.5 %", "1,500", "66.7 %", "2", "75.0 %", "1.25", "4"])
+        self.assertEqual(rows[2], ["two", "emulated:0", "5,000", "62.5 %", "750", "33.3 %", "6.667", "50.0 %", "6.5", "17"])
+        self.assertEqual(answers["at0.1"], ["epoch 1", "two, cpu1", "two, emulated:012"])
+        self.assertEqual(answers["at0.95"], ["epoch 2", "two, cpu4", "two, emulated:04"])
+        self.assertEqual(answers["fraction"], ["epoch 1", "two, cpu0.8", "two, emulated:00.2"])
+        # Another executor, and a count that has fallen, begin anew; the same executor goes on.
+        answers = self.asked([anew], **{f"epoch{e}": f"pointer('pointermove', 'Examples per update', {0.06 + 0.31 * (e - 1)})" for e in (2, 3, 4)})
+        self.assertEqual(answers["epoch2"], ["epoch 2", "anew, cpu8", "anew, emulated:040"])
+        self.assertEqual(answers["epoch3"], ["epoch 3", "anew, cpu5", "anew, emulated:030"])
+        self.assertEqual(answers["epoch4"], ["epoch 4", "anew, cpu6", "anew, emulated:06"])
+
+    def test_damaged_counts_are_passed_over(self):
+        nodes = [7, None, [1], "x", {"examples": 3}, {"examples": {"cpu": "x"}, "updates": [], "busy": None}]
+        damaged = [{"event": "epoch", "epoch": 2, "node": node} for node in nodes]
+        damaged += [{"event": "epoch", "epoch": [], "seconds": "x", "train": 5}, {"event": 3}, {"event": "end", "test": [], "memory": 3, "reason": 4}]
+        run = self.run_folder("damaged", damaged, epochs=1, ended=False)
+        answers = self.asked([run], devices="tables('Devices')", loss="pointer('pointermove', 'Loss', 0.5)", text="document.body.innerText")
+        self.assertEqual(answers["devices"], [])
+        self.assertEqual(answers["loss"], ["epoch 1", "train loss1", "test loss0.5"])
+        self.assertNotIn("NaN", answers["text"])
+        self.assertNotIn("undefined", answers["text"])
+
+    def test_plans(self):
+        plan = ('chosen = "a, f32"\n[compared]\ncandidates = [\n {name = "a, f32", seconds_per_update = 0.001, updates = 100, seconds = 0.1, measured = 0.002, '
+                'trial_loss = 0.5},\n {name = "b, f32", seconds_per_update = 0.002, updates = 100, seconds = 0.2, dropped = "slower"},\n]\n'
+                "[[tried]]\nlearning_rate = 0.3\nmomentum = 0.9\ndiverged = true\nsteps = 66\n[[tried]]\nlearning_rate = 0.1\nloss = 0.25\n")
+        candidates, tried = self.asked([self.run_folder("planned", plan_toml=plan)], tables="tables('How the configuration was chosen')")["tables"]
+        self.assertEqual(candidates[1], ["a, f32", "1 ms", "2 ms", "0.10 s", "", "0.5000", "chosen"])
+        self.assertEqual(candidates[2], ["b, f32", "2 ms", "-", "0.20 s", "", "-", "slower"])
+        self.assertEqual(tried[1:], [["0.3", "0.9", "66", "diverged"], ["0.1", "-", "-", "0.2500"]])
+
+    def timeline(self, **keys):
+        """Equal lanes of the first and the last of ten ranks."""
+        lane = {"rank": 0, "group": 0, "fractions": {"computing": 0.625, "waiting": 0.375, "sending": 0.125}, "computing": [0, 0.125, 0.25, 0.5],
+                "waiting": [0.125, 0.25], "sending": [0.1, 0.2], "steps": [0.25]}
+        spread = {"minimum": 0.25, "minimum_rank": 0, "median": 0.5, "maximum": 0.75, "maximum_rank": 9}
+        whole = {"from": 2, "to": 2.5, "seconds": 8, "ranks": 10, "sends": True, "fractions": {name: spread for name in ("computing", "waiting", "sending")},
+                 "lanes": [lane, dict(lane, rank=9, group=1)]}
+        return json.dumps(dict(whole, **keys))
+
+    def test_a_timeline(self):
+        title = "simulated: 2 of 10 ranks"
+        answers = self.asked([self.run_folder("simulated", timeline_json=self.timeline())], table="tables('Who computes, waits and sends')",
+                             ticks=f"ticks('{title}')", computes=f"pointer('pointermove', '{title}', 0.2, 0.15)",
+                             waits=f"pointer('pointermove', '{title}', 0.4, 0.6)", text="document.body.innerText")
+        self.assertEqual(answers["table"][0][1], ["simulated", "computing", "25.0 % (rank 0)", "50.0 %", "75.0 % (rank 9)"])
+        self.assertEqual(len(answers["table"][0]), 4)
+        for tick in ("rank 0", "rank 9", "milliseconds after 2 s of the run"):
+            self.assertIn(tick, answers["ticks"])
+        self.assertRegex(answers["computes"][0], r"^rank 0 after 2\.0\d+ s: computing$")
+        self.assertEqual(answers["computes"][1:], ["computing, of the whole run62.5 %", "waiting, of the whole run37.5 %", "sending, of the whole run12.5 %"])
+        self.assertRegex(answers["waits"][0], r"^rank 9 after 2\.1\d+ s: waiting, sending$")
+        fair = self.run_folder("fair", timeline_json=self.timeline(sends=False, to=2))
+        answers = self.asked([fair], table="tables('Who computes, waits and sends')", text="under('Who computes, waits and sends').length")
+        self.assertEqual([row[1] for row in answers["table"][0][1:]], ["computing", "waiting"])
+        self.assertEqual(self.asked([self.run_folder("torn", timeline_json=self.timeline()[:99])], table="tables('Who computes, waits and sends')")["table"], [])
+
+    def test_no_epoch(self):
+        answers = self.asked([self.run_folder("young", epochs=0, ended=False)], text="document.body.innerText")
+        self.assertIn("No epoch is complete yet.", answers["text"])
+
+    def test_narrow_and_wide_screens(self):
+        runs = [self.run_folder(name, [self.devices(3, (1000, 3000), (1000, 250))], timeline_json=self.timeline())
+                for name in ("a", "a-run-of-a-rather-long-name-that-has-to-be-broken-somewhere")]
+        for width in (375, 1440):
+            page = self.path("page.html")
+            subprocess.run([YOKE, "report", *runs, "--output", page], check=True, capture_output=True)
+            frame = self.path("frame.html")  # a window may not be as narrow
+            self.write("frame.html", f"""<iframe src="page.html" width="{width}" height="900" style="border: 0"></iframe><pre id="answers"></pre><script>
+              setTimeout(() => {{
+                const page = document.querySelector("iframe").contentDocument;
+                document.getElementById("answers").textContent = JSON.stringify([page.documentElement.scrollWidth, page.querySelectorAll(".series").length,
+                  Math.min(...[...page.querySelectorAll("figure > svg text")].map((one) => one.getBoundingClientRect().height))]);
+              }}, 400);</script>""")
+            done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
+                                   f"--user-data-dir={self.path('browser')}", "--window-size=1600,1000", "--virtual-time-budget=3000", "--dump-dom",
+                                   "file://" + frame], capture_output=True, text=True, timeout=120)
+            found = re.search(r'<pre id="answers">(.*?)</pre>', done.stdout)
+            self.assertTrue(found and found[1], done.stdout[-500:] + done.stderr[-500:])
+            widest, series, smallest = json.loads(found[1])
+            self.assertLessEqual(widest, width)
+            self.assertGreater(series, 4)
+            self.assertGreater(smallest, 11)  # pixels: readable
+
+
+if __name__ == "__main__":
+    if not BROWSER:
+        print("skipped: no Chromium here, which draws the report's page")
+        sys.exit(77)
+    unittest.main()
