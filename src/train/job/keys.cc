@@ -1,7 +1,5 @@
-// The keys that every job has, and the page that lists all keys.
+// The keys that every job has, and those of its parts.
 #include "train/job/keys.h"
-
-#include <fmt/core.h>
 
 #include "base/limits.h"
 #include "data/reader.h"
@@ -16,51 +14,6 @@ namespace yoke {
 namespace {
 
 using enum OptionType;
-
-std::string TypeText(const OptionSpec& spec) {
-  switch (spec.type) {
-    case kBool:
-      return "true or false";
-    case kInt:
-      return "whole number";
-    case kFloat:
-      return "number";
-    case kString:
-      return "string";
-    case kPath:
-      return "path";
-    case kInts:
-      return "list of whole numbers";
-    case kFloats:
-      return "list of numbers";
-    case kStrings:
-      return "string or list of strings";
-    case kPaths:
-      return "path or list of paths";
-    case kTable:
-      return "table";
-    case kTables:
-      return "list of tables";
-  }
-  return "";
-}
-
-std::string RangeText(const OptionSpec& spec) {
-  std::string text;
-  if (spec.minimum > -1e300)
-    text = fmt::format("{} {}", spec.exclusive_minimum ? "above" : "at least", spec.minimum);
-  if (spec.maximum < 1e300)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                        spec.exclusive_maximum ? "below" : "at most", spec.maximum);
-  for (const std::string& choice : spec.choices)
-    text += fmt::format("{}`{}`", text.empty() ? "" : ", ", choice);
-  return text.empty() ? "" : fmt::format(" ({})", text);
-}
-
-std::string DefaultText(const OptionSpec& spec) {
-  if (spec.required) return "required";
-  return spec.fallback.IsNone() ? "" : "`" + FormatValue(spec.fallback) + "`";
-}
 
 /// The keys of each part in a list, for a section.
 template <typename Entry>
@@ -319,26 +272,6 @@ std::vector<KeyGroup> AllKeys() {
   AddParts(groups, "cluster", "strategy", strategies());
   groups.push_back({"checkpoint", "", checkpoint_keys()});
   return groups;
-}
-
-std::string KeysPage() {
-  std::string page =
-      "# All keys of a job file\n\n"
-      "Made from the code by `YOKE_WRITE_PAGES=1 ctest --preset dev -R KeysPage`; a test "
-      "compares.\n"
-      "A key is set in the job file or by `--set section.key=value`. Paths may hold `$NAME` and\n"
-      "`${NAME}` of the environment; relative ones start at the job file. The run's `job.toml` "
-      "and\n"
-      "its checkpoints hold what paths have become: absolute, with the value of `$NAME`.\n";
-  for (const KeyGroup& group : AllKeys()) {
-    page += fmt::format(
-        "\n## [{}]{}\n\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n",
-        group.section, group.part.empty() ? "" : " with " + group.part);
-    for (const OptionSpec& key : group.options)
-      page += fmt::format("| `{}` | {}{} | {} | {} |\n", key.name, TypeText(key), RangeText(key),
-                          DefaultText(key), key.help);
-  }
-  return page;
 }
 
 }  // namespace yoke

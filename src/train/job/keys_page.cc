@@ -1,0 +1,143 @@
+// The page that lists all keys of a job.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <string_view>
+
+#include "base/limits.h"
+#include "train/job/job.h"
+#include "train/job/keys.h"
+
+namespace yoke {
+namespace {
+
+using enum OptionType;
+
+constexpr std::string_view kHead = R"(# All keys of a job file
+
+Made from the code by `YOKE_WRITE_PAGES=1 ctest --preset dev -R KeysPage`; a test compares.
+A key is set in the job file or by `--set section.key=value`. Paths may hold `$NAME` and
+`${NAME}` of the environment; relative ones start at the job file. The run's `job.toml` and
+its checkpoints hold what paths have become: absolute, with the value of `$NAME`. Whole numbers
+are at most 1,000,000,000 where no limit stands.
+)";
+
+std::string TypeText(const OptionSpec& spec) {
+  switch (spec.type) {
+    case kBool:
+      return "true or false";
+    case kInt:
+      return "whole number";
+    case kFloat:
+      return "number";
+    case kString:
+      return "string";
+    case kPath:
+      return "path";
+    case kInts:
+      return "list of whole numbers";
+    case kFloats:
+      return "list of numbers";
+    case kStrings:
+      return "string or list of strings";
+    case kPaths:
+      return "path or list of paths";
+    case kTable:
+      return "table";
+    case kTables:
+      return "list of tables";
+  }
+  return "";
+}
+
+std::string RangeText(const OptionSpec& spec) {
+  std::string text;
+  if (spec.minimum > -1e300)
+    text = fmt::format("{} {}", spec.exclusive_minimum ? "above" : "at least", spec.minimum);
+  if (spec.maximum < kMostCount)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                        spec.exclusive_maximum ? "below" : "at most", spec.maximum);
+  for (const std::string& choice : spec.choices)
+    text += fmt::format("{}`{}`", text.empty() ? "" : ", ", choice);
+  return text.empty() ? "" : fmt::format(" ({})", text);
+}
+
+std::string DefaultText(const OptionSpec& spec) {
+  if (spec.required) return "required";
+  return spec.fallback.IsNone() ? "" : "`" + FormatValue(spec.fallback) + "`";
+}
+
+/// "strategy" and "async_sgd" of the group "strategy async_sgd".
+std::string KindOf(const KeyGroup& group) { return group.part.substr(0, group.part.find(' ')); }
+std::string NameOf(const KeyGroup& group) { return group.part.substr(group.part.find(' ') + 1); }
+
+std::string TextOf(const OptionSpec& key) {
+  return fmt::format("{}{} | {} | {}", TypeText(key), RangeText(key), DefaultText(key), key.help);
+}
+
+using Parts = std::vector<std::string>;
+/// The parts of a section that have a key, by its name and text.
+using PartsOfKeys = std::map<std::pair<std::string, std::string>, Parts>;
+
+PartsOfKeys PartsIn(const std::string& section, const std::vector<KeyGroup>& groups) {
+  PartsOfKeys parts;
+  for (const KeyGroup& group : groups)
+    if (group.section == section && !group.part.empty())
+      for (const OptionSpec& key : group.options)
+        parts[{key.name, TextOf(key)}].push_back(NameOf(group));
+  return parts;
+}
+
+/// A heading and the rows of a table with these columns; "" without rows.
+std::string TableOf(const std::string& heading, const Parts& columns, const std::string& rows) {
+  if (rows.empty()) return "";
+  std::string rule;
+  for (size_t i = 0; i < columns.size(); ++i) rule += " --- |";
+  return fmt::format("\n## {}\n\n| {} |\n|{}\n{}", heading, fmt::join(columns, " | "), rule, rows);
+}
+
+/// The keys that several parts of `first`'s section share, in the order of these.
+std::string SharedTable(const KeyGroup& first, const std::vector<KeyGroup>& groups) {
+  PartsOfKeys parts = PartsIn(first.section, groups);
+  std::string rows;
+  for (const KeyGroup& group : groups)
+    for (const OptionSpec& key : group.options)
+      if (const auto found = parts.find({key.name, TextOf(key)});
+          group.section == first.section && found != parts.end() && found->second.size() > 1) {
+        rows += fmt::format("| `{}` | {} | {} |\n", key.name, fmt::join(found->second, ", "),
+                            TextOf(key));
+        parts.erase(found);
+      }
+  return TableOf(fmt::format("[{}], shared keys", first.section),
+                 {"key", KindOf(first), "value", "default", "meaning"}, rows);
+}
+
+std::string OwnTable(const KeyGroup& group, const PartsOfKeys& parts) {
+  std::string rows;
+  for (const OptionSpec& key : group.options)
+    if (const auto found = parts.find({key.name, TextOf(key)});
+        group.part.empty() || found->second.size() == 1)
+      rows += fmt::format("| `{}` | {} |\n", key.name, TextOf(key));
+  return TableOf(
+      fmt::format("[{}]{}", group.section, group.part.empty() ? "" : " with " + group.part),
+      {"key", "value", "default", "meaning"}, rows);
+}
+
+}  // namespace
+
+std::string KeysPage() {
+  std::string page(kHead);
+  const std::vector<KeyGroup> groups = AllKeys();
+  std::string shared;  // the section whose shared keys are on the page
+  for (const KeyGroup& group : groups) {
+    if (!group.part.empty() && group.section != shared) {
+      page += SharedTable(group, groups);
+      shared = group.section;
+    }
+    page += OwnTable(group, PartsIn(group.section, groups));
+  }
+  return page;
+}
+
+}  // namespace yoke
