@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/check.h"
+#include "train/files.h"
 #include "train/human.h"
 
 namespace yoke {
@@ -141,9 +142,9 @@ ReportRun ReadRun(const std::string& folder) {
   Require(fs::exists(folder + "/metrics.jsonl") && fs::exists(folder + "/job.toml"),
           "{} holds no run: expected job.toml and metrics.jsonl in it", folder);
   ReportRun run{.name = fs::path(folder).lexically_normal().string(),
-                .job = ReadToml(folder + "/job.toml")};
+                .job = ReadOwnToml(folder + "/job.toml")};
   run.reason = "not ended";
-  std::ifstream in(folder + "/metrics.jsonl");
+  std::istringstream in(ReadOwn(folder + "/metrics.jsonl"));
   for (std::string text; std::getline(in, text);) {
     const Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     try {
@@ -154,7 +155,7 @@ ReportRun ReadRun(const std::string& folder) {
   TakeLastEpoch(run);
   run.timeline = ReadTimeline(folder);
   if (const std::string plan = folder + "/plan.toml"; std::filesystem::exists(plan))
-    run.plan = ReadToml(plan);
+    run.plan = ReadOwnToml(plan);
   while (run.name.size() > 1 && run.name.back() == '/') run.name.pop_back();
   return run;
 }
