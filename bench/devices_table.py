@@ -16,7 +16,7 @@ import os
 import pathlib
 import subprocess
 
-from job_runs import DATA, ROOT
+from job_runs import DATA, ROOT, require_accepted
 
 PROGRAM = pathlib.Path(os.environ.get("YOKE_BENCH_BUILD", ROOT / "build/release")) / "bench/virtual_run"
 COLUMNS = 'format = "libsvm"\ntrain = "{}"'
@@ -83,7 +83,7 @@ def run(arguments, name, way, rate, seconds):
         words += [f"--device={device}={curves[device]}" for device in devices]
         settings = {"train.batch": int(examples or 1), **keys, "node.devices": devices, "train.learning_rate": float(value), "train.time_limit": f"{seconds}s"}
         words += [f"--set={key}={json.dumps(value)}" for key, value in settings.items()]
-        subprocess.run(list(map(str, words)), env={**os.environ, "YOKE_DATA": str(DATA)}, stdout=subprocess.DEVNULL)
+        require_accepted(subprocess.run(list(map(str, words)), env={**os.environ, "YOKE_DATA": str(DATA)}, stdout=subprocess.DEVNULL))
         done.touch()
     points = [tuple(map(float, line.split())) for line in losses.read_text().splitlines()] if losses.exists() else []
     ends = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines() if '"event":"end"' in line]

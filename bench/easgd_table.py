@@ -141,6 +141,7 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         arguments.runs = arguments.runs or pathlib.Path(folder)
+        arguments.runs.mkdir(parents=True, exist_ok=True)
         for replicas in map(int, arguments.replicas.split(",")):
             if arguments.part == "twins":
                 twins_table(replicas, arguments)

@@ -1,4 +1,5 @@
 """What a benchmark lacks is told in one sentence, with exit status 2: imported first by each of them."""
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -18,8 +19,10 @@ def sentence(error):
         return f"`{words}` ended with status {error.returncode}"
     if isinstance(error, RuntimeError):
         return str(error)
-    if not isinstance(error, OSError) or not error.filename:
+    if not isinstance(error, OSError):
         return None
+    if not error.filename:
+        return error.strerror or str(error) or type(error).__name__
     file = pathlib.Path(os.fsdecode(error.filename))
     text = f"{file}: {error.strerror}"
     if file.parent.name == "bench" and "build" in file.parts:
@@ -34,8 +37,9 @@ def explain(kind, error, trace):
     told = sentence(error)
     if not told:
         return DEFAULT(kind, error, trace)
-    sys.stdout.flush()
-    print(f"{pathlib.Path(sys.argv[0]).name}: {told}", file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # nobody reads it, or its disk is full
+        sys.stdout.flush()
+    sys.stderr.write(f"{pathlib.Path(sys.argv[0]).name}: {told}\n")  # at once, beside other workers
     os._exit(2)
 
 

@@ -26,6 +26,12 @@ def yoke(*words):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def require_accepted(done):
+    """A run may diverge, which is a result; one that the program refuses (status 2) ends the benchmark."""
+    if done.returncode == 2:
+        raise RuntimeError((done.stderr or f"`{' '.join(done.args)}` was refused").strip())
+
+
 def trained(arguments, job, precision, seed):
     """The run directory of this job: the one that the folder `arguments.runs` holds already, or a new one."""
     settings = zlib.crc32("\n".join([job.read_text(), str(arguments.threads), *arguments.set]).encode())

@@ -18,7 +18,7 @@ import tempfile
 import time
 
 from conditions import conditions, heading, row
-from job_runs import DATA, PROGRAM, ROOT
+from job_runs import DATA, PROGRAM, ROOT, require_accepted
 
 JOBS = "sector,rcv1,w8a,covtype,delicious,kdd99,mlp-fashion-mnist"
 RATES = {"momentum": (1, 0.3, 0.1, 0.03, 0.01), "adam": (0.01, 0.003, 0.001, 0.0003, 0.0001)}
@@ -30,7 +30,8 @@ def train(job, folder, changes):
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir=folder) as run:
         done = subprocess.run([str(PROGRAM), "train", str(job), "--json", "--run", run + "/run", *(f"--set={change}" for change in changes)],
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "YOKE_DATA": str(DATA)})
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "YOKE_DATA": str(DATA)})
+    require_accepted(done)
     seconds = time.monotonic() - began
     end = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
     metrics = end.get("test", {}) if end.get("reason") == "finished" else {}

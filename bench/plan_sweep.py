@@ -67,6 +67,8 @@ def main():
         sys.exit("the job needs a train.learning_rate: all candidates train with it")
     where = ["--cluster", arguments.cluster] if arguments.cluster else []
     plan, _ = last(["plan", arguments.job, "--trial-seconds", 0, *where, *(f"--set={change}" for change in arguments.set)], "plan")
+    if not plan:
+        raise RuntimeError("`yoke plan` ended without a plan")
     priced = [one for one in plan["candidates"] if one["seconds"] and not (one["dropped"] or "").startswith("the same work")]
     priced.sort(key=lambda one: ((one["dropped"] or "").startswith("it exchanges"), one["seconds"]))  # what is not predicted to learn comes last
     alike = {(one["strategy"], one["seconds_per_update"], one["updates"]): one for one in reversed(priced)}  # executors that do the same work

@@ -16,12 +16,12 @@ import dataclasses
 import gzip
 import json
 import math
-import os
 import pathlib
 import tempfile
 
 import slide_jobs
 import slide_plot
+from job_runs import DATA
 
 METRICS = ("p_at_1", "p_at_3", "p_at_5")
 DECAY = {"name": "polynomial"}  # Linear, to zero after the last epoch.
@@ -48,7 +48,7 @@ def scaled_rows(name, length, folder):
     parts = {}
     for part in ("train", "test"):
         parts[part] = folder / f"{name}_{part}.txt"
-        source = pathlib.Path(os.environ["YOKE_DATA"]) / name / f"{name}_{part}.txt.gz"
+        source = DATA / name / f"{name}_{part}.txt.gz"
         with gzip.open(source, "rt") as lines, open(parts[part], "w", encoding="utf-8") as out:
             out.write(next(lines))
             for line in lines:

@@ -16,7 +16,8 @@ import shutil
 import subprocess
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from job_runs import DATA, ROOT
+
 BUILD = pathlib.Path(os.environ.get("YOKE_BENCH_BUILD", ROOT / "build/release"))
 PROGRAM = BUILD / "bin/yoke"
 
@@ -115,7 +116,7 @@ def train(job, *, threads=2, seed=None, keep=None):
     command = [PROGRAM, "train", folder / "job.toml", "--run", folder / "run", "--threads", str(threads), "--quiet"]
     before = cpu_of_children()
     try:
-        result = subprocess.run(command, check=False, capture_output=True, text=True)
+        result = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, "YOKE_DATA": str(DATA)})
         if result.returncode != 0:
             raise RuntimeError(f"yoke train {folder}/job.toml ended with {result.returncode}: {result.stderr.strip()}")
         return dataclasses.replace(read_run(folder / "run"), cpu_seconds=cpu_of_children() - before)

@@ -1,13 +1,17 @@
 // Log: one sink for the process, spdlog underneath.
 #include "base/log.h"
 
-#include <spdlog/sinks/basic_file_sink.h>
+#include <fcntl.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <memory>
+#include <mutex>
 
 #include "base/check.h"
-#include "base/new_file.h"
+#include "base/regular_file.h"
 #include "base/utf8.h"
 
 namespace yoke {
@@ -20,24 +24,35 @@ std::shared_ptr<spdlog::logger>& Logger() {
   return logger;
 }
 
-/// Throws spdlog_ex where that is not possible, and at a link, which may lead anywhere.
+/// Appends each message at once. spdlog's own sink opens whatever lies there.
+class FileSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit FileSink(const std::string& path) : path_(path), file_(OpenRegular(path, O_APPEND)) {}
+  FileSink(const FileSink&) = delete;
+  FileSink& operator=(const FileSink&) = delete;
+  ~FileSink() override { close(file_); }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t text;
+    formatter_->format(message, text);
+    if (write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+      throw spdlog::spdlog_ex("cannot write " + path_, errno);
+  }
+  void flush_() override {}
+
+ private:
+  std::string path_;
+  int file_;
+};
+
 std::shared_ptr<spdlog::logger> Open(const std::string& path) {
-  if (IsLink(path)) throw spdlog::spdlog_ex("it is a link; expected a file");
-  auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
-  auto logger = std::make_shared<spdlog::logger>("yoke", std::move(sink));
-  logger->flush_on(spdlog::level::info);
-  return logger;
+  return std::make_shared<spdlog::logger>("yoke", std::make_shared<FileSink>(path));
 }
 
 }  // namespace
 
-void LogToFile(const std::string& path) {
-  try {
-    Logger() = Open(path);
-  } catch (const spdlog::spdlog_ex& error) {
-    throw UserError(fmt::format("cannot write the log {}: {}", path, error.what()));
-  }
-}
+void LogToFile(const std::string& path) { Logger() = Open(path); }
 
 void LogInfo(std::string_view message) { Logger()->info("{}", OneLine(message)); }
 void LogWarning(std::string_view message) { Logger()->warn("{}", OneLine(message)); }
@@ -46,7 +61,7 @@ LogFile::LogFile(const std::string& path) {
   try {
     logger_ = Open(path);
     logger_->set_error_handler([](const std::string&) {});
-  } catch (const spdlog::spdlog_ex&) {  // nobody asked for it
+  } catch (const UserError&) {  // nobody asked for it
   }
 }
 

@@ -12,7 +12,7 @@ class logger;
 namespace yoke {
 
 /// Writes every message from now on to this file too (a run's log). Throws UserError if it cannot
-/// be opened.
+/// be opened, and at what is not a regular file.
 void LogToFile(const std::string& path);
 void LogInfo(std::string_view message);
 void LogWarning(std::string_view message);

@@ -164,6 +164,8 @@ Json ToObject(const std::vector<Finding>& findings) {
   return list;
 }
 
+constexpr double kLongestWait = 1e6;  // of a wait
+
 class DoctorCommand : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -178,7 +180,8 @@ class DoctorCommand : public Command {
 
   int Run(Output& out) override {
     Require(network_ || !replicas_, "--replicas needs --network");
-    Require(timeout_ > 0, "--timeout: expected a number of seconds above 0, got {}", timeout_);
+    Require(timeout_ > 0 && timeout_ <= kLongestWait,
+            "--timeout: expected seconds above 0, at most {}, got {}", kLongestWait, timeout_);
     if (network_)
       ReportNetwork({.replicas = replicas_, .timeout = timeout_}, out);
     else if (PrintsForAll())

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/exists.h"
 #include "base/new_file.h"
 #include "base/random.h"
 #include "base/reason.h"
@@ -30,7 +31,9 @@ constexpr size_t kDigits = 16;
 /// Owns a file descriptor.
 class File {
  public:
-  File(const std::string& path, int flags) : number_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
+  /// Does not wait for the other end of a pipe.
+  File(const std::string& path, int flags)
+      : number_(open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644)) {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   ~File() { Close(); }
@@ -51,7 +54,7 @@ size_t CheckReadable(const File& file, const std::string& path) {
   Require(file.number() >= 0, "cannot read {}: {}", path, std::strerror(errno));
   struct stat info = {};
   Require(fstat(file.number(), &info) == 0, "cannot read {}: {}", path, std::strerror(errno));
-  if (!S_ISREG(info.st_mode)) throw DamagedError(path + " is not a file");
+  if (!S_ISREG(info.st_mode)) throw DamagedError(path + " is not a regular file");
   return static_cast<size_t>(info.st_size);
 }
 
@@ -124,6 +127,15 @@ SharedBytes MapWhole(const std::string& path) {
   madvise(memory, size, MADV_SEQUENTIAL);
   return {{static_cast<const char*>(memory), size},
           {memory, [size](void* mapped) { munmap(mapped, size); }}};
+}
+
+std::string ReadOwn(const std::string& path) { return Exists(path) ? ReadWhole(path) : ""; }
+
+Value ReadOwnToml(const std::string& path) {
+  std::error_code none;
+  const auto status = std::filesystem::status(path, none);
+  Require(!exists(status) || is_regular_file(status), "{} is not a regular file", path);
+  return ReadToml(path);
 }
 
 void DropPages(std::string_view part) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "base/value.h"
 #include "data/storage.h"
 
 namespace yoke {
@@ -25,6 +26,11 @@ std::string ReadWhole(const std::string& path);
 SharedBytes MapWhole(const std::string& path);
 /// Releases the pages of a part of mapped bytes; they are loaded again on use.
 void DropPages(std::string_view part);
+
+/// Reads a file of a run: "" if it is missing. Throws UserError if it is not a regular file.
+std::string ReadOwn(const std::string& path);
+/// Reads a TOML file of a run. Throws UserError if it is not a regular file or not TOML.
+Value ReadOwnToml(const std::string& path);
 
 /// While one exists, the functions below do not wait for the disk: all files that this process
 /// writes may be lost with the machine.

@@ -12,24 +12,72 @@ SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if "__main__" in path.
 # Those that ask for more than options.
 WORDS = {"devices_table.py": ["out"], "plan_sweep.py": ["job.toml"], "precision_curves.py": ["job.toml"], "simulate_failures.py": ["goodput"],
          "simulate_scale.py": ["weak"], "slide_accuracy.py": ["--data", "citeulike"], "slide_speed.py": ["memory"]}
+# Those that read a data set, and what lets them begin with it.
+READERS = {"devices_real.py": [], "how_to_scale.py": [], "plain_jobs.py": ["--jobs", "sector"], "plan_sweep.py": ["job.toml"],
+           "precision_curves.py": ["job.toml"], "slide_accuracy.py": ["--data", "citeulike"], "speed_curve.py": []}
+RUNS = ["diloco_table.py", "easgd_table.py", "precision_curves.py", "strategies_table.py"]  # those that keep runs in a folder
+JOB = """[data]
+format = "csv"
+train = "$YOKE_DATA/x.csv"
+[model]
+name = "mlp"
+[train]
+learning_rate = 0.1
+"""
+MISSING = {"YOKE": "bin/yoke", "YOKE_DATA": "data", "YOKE_BENCH_BUILD": "build/release", "YOKE_CACHE": "cache"}
 
 
 class BenchScriptsTest(unittest.TestCase):
-    def run_script(self, script, folder):
-        nowhere = os.path.join(folder, "nowhere")
-        environment = dict(os.environ, YOKE=nowhere + "/bin/yoke", YOKE_DATA=nowhere + "/data", YOKE_BENCH_BUILD=nowhere + "/build/release",
-                           YOKE_CACHE=nowhere + "/cache", PYTHONDONTWRITEBYTECODE="1")
-        return subprocess.run([sys.executable, str(BENCH / script), *WORDS.get(script, [])], cwd=folder, env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+        pathlib.Path(self.folder, "job.toml").write_text(JOB)
 
-    def test_what_is_missing_is_said(self):
-        self.assertGreater(len(SCRIPTS), 20)
-        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for script, done in zip(SCRIPTS, pool.map(lambda script: self.run_script(script, folder), SCRIPTS)):
+    def run_script(self, script, words, missing, **more):
+        """Where the variables in `missing` name what is not there."""
+        there = {"YOKE": os.path.abspath(os.environ.get("YOKE", "build/bin/yoke"))}
+        nowhere = {name: f"{self.folder}/nowhere/{place}" for name, place in MISSING.items() if name in missing}
+        return subprocess.run([sys.executable, str(BENCH / script), *words], cwd=self.folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, **there, **nowhere, "PYTHONDONTWRITEBYTECODE": "1"}, timeout=60, **{"stdout": subprocess.DEVNULL, **more})
+
+    def explained(self, words, missing, pattern):
+        """Each of {script: words} says what is missing: in its own sentence, which may follow those of programs that it has called."""
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for script, done in zip(words, pool.map(lambda script: self.run_script(script, words[script], missing), words)):
                 with self.subTest(script):
                     self.assertEqual(done.returncode, 2, done.stderr)
                     self.assertNotIn("Traceback", done.stderr)
-                    self.assertRegex(done.stderr.splitlines()[-1], rf"^{script}: .*(missing|No such file|ended with)")
+                    self.assertRegex(done.stderr, pattern)
+                    self.assertRegex(done.stderr, rf"^([^\n]+\n){{0,2}}{script}: [^\n]+\n$")
+
+    def test_all_is_missing(self):
+        self.assertGreater(len(SCRIPTS), 20)
+        os.remove(self.folder + "/job.toml")
+        self.explained({script: WORDS.get(script, []) for script in SCRIPTS}, MISSING, "missing|No such file|ended with")
+
+    def test_data_alone_are_missing(self):
+        self.explained(READERS, ["YOKE_DATA"], r"/nowhere/data/.*(there is no such file|No such file or directory; YOKE_DATA names the folder)")
+
+    def test_the_program_alone_is_missing(self):
+        words = {script: WORDS.get(script, []) for script in SCRIPTS if "torch" not in (BENCH / script).read_text()}
+        self.assertGreater(len(words), 15)
+        self.explained(words, ["YOKE", "YOKE_BENCH_BUILD"], ": No such file or directory; (build it: |YOKE_DATA names)")  # where there are no data either
+
+    def test_the_folder_of_runs_is_missing(self):
+        words = {script: [*WORDS.get(script, []), "--runs", "nowhere/runs"] for script in RUNS}
+        self.explained(words, ["YOKE", "YOKE_BENCH_BUILD"], "; build it: ")
+
+    def test_an_error_of_no_file(self):
+        raised = "import explain; raise OSError(28, 'No space left on device')"
+        done = subprocess.run([sys.executable, "-c", raised], env={**os.environ, "PYTHONPATH": str(BENCH)}, capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (2, "-c: No space left on device\n"))
+
+    def test_nowhere_to_print(self):
+        with open("/dev/full", "w") as full:
+            done = self.run_script("momentum_groups.py", [], ["YOKE"], stdout=full)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr, r"^momentum_groups.py: [^\n]*\n$")
 
 
 if __name__ == "__main__":

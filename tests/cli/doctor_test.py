@@ -38,7 +38,8 @@ class DoctorTest(ProgramTest):
 
     def test_mistakes(self):
         for words, part in [(["--replicas", 2], "needs --network"), (["--network", "--timeout", 0], "above 0"),
-                            (["--network", "--replicas", 0], "2 ranks or more, got 0"), (["--network", "--replicas", 1], "got 1"),
+                            (["--network", "--timeout", "inf"], "at most 1000000, got inf"), (["--network", "--timeout", "1e400"], "at most 1000000"),
+                            (["--network", "--timeout", "nan"], "above 0"), (["--network", "--replicas", 0], "2 ranks or more, got 0"), (["--network", "--replicas", 1], "got 1"),
                             (["--network", "--replicas", -1], "got -1")]:
             with self.subTest(words):
                 done = self.yoke("doctor", *words)

@@ -1,8 +1,10 @@
 """What a file system refuses, and texts and archives of other kinds: one sentence that names the path and the reason."""
 import array
+import json
 import os
 import shutil
 import subprocess
+import tomllib
 import unittest
 import zipfile
 
@@ -107,6 +109,20 @@ class FilesTest(ProgramTest):
         result = self.yoke("train", "zip.toml", "--run", "y")
         self.assertEqual(result.code, 2)
         self.assertIn("d.zip: the zip archive holds 2 files; expected one", result.error)
+
+    def test_a_run_says_what_paths_have_become(self):
+        """Absolute, with the value of $NAME: in its job, which says so, and in its checkpoints. It goes on where $NAME is another or none."""
+        os.mkdir(self.path("here"))
+        self.write("here/d.csv", "1,2,0\n3,4,1\n" * 20)
+        self.write("named.toml", CSV % "$SOMEWHERE/d.csv")
+        self.good("train", "named.toml", "--run", "r", "--quiet", environment={"SOMEWHERE": "here"})
+        job = self.read("r/job.toml")
+        comment = "".join(line for line in job.splitlines(keepends=True) if line.startswith("#"))
+        self.assertIn("# Paths are absolute, and $NAME has become its value.\n", comment)
+        self.assertNotIn("SOMEWHERE", job)
+        self.assertEqual(tomllib.loads(job)["data"]["train"], self.path("here/d.csv"))
+        self.assertEqual(json.loads(self.read("r/last/checkpoint.json"))["job"]["data"]["train"], self.path("here/d.csv"))
+        self.good("train", "--resume", "r", "--quiet", "--set", "train.epochs=2")
 
 
 if __name__ == "__main__":

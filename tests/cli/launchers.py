@@ -42,6 +42,19 @@ def start(test, launcher, ranks, *words, **environment):
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **environment))
 
 
+def rank_processes(launcher):
+    """The processes that a launcher's ranks are, found among its descendants."""
+    found, look = [], [launcher.pid]
+    while look:
+        pid = look.pop()
+        with open(f"/proc/{pid}/task/{pid}/children") as children:
+            more = [int(child) for child in children.read().split()]
+        look += more
+        with open(f"/proc/{pid}/comm") as name:
+            found += [pid] if name.read().strip() == "yoke" else []
+    return found
+
+
 def leaves_its_ranks(launcher):
     """Whether a launcher has children that have ended and that it does not collect, and no others."""
     with open(f"/proc/{launcher.pid}/task/{launcher.pid}/children") as children:

@@ -1,5 +1,7 @@
 """Files that commands write: an output never replaces an input or part of a run, and what is no file stays what it is."""
+import contextlib
 import os
+import shutil
 import stat
 import subprocess
 import unittest
@@ -12,6 +14,11 @@ XMC = "2 3 2\n0 0:1 2:0.5\n1 1:2\n"
 class OutputFilesTest(ProgramTest):
     def trained(self):
         self.good("train", "tiny.toml", "--run", "r", "--quiet")
+
+    def make_pipe(self, name):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self.path(name))
+        os.mkfifo(self.path(name))
 
     def refused(self, file, *words):
         """The file named in the refusal stays as it was."""
@@ -93,6 +100,33 @@ class OutputFilesTest(ProgramTest):
                 os.remove(file)
                 if refused:
                     os.rename(kept, file)
+
+    def test_resume_does_not_wait_for_a_pipe(self):
+        """A run's file that is a pipe nobody writes to: named, replaced, or left alone."""
+        self.good("train", "tiny.toml", "--run", "r", "--quiet", "--set", "train.epochs=1")
+        refused = {"log.txt": "/log.txt is a pipe or a device; expected a file", "lock": "/lock is a pipe or a device; expected a file",
+                   "metrics.jsonl": "/metrics.jsonl is not a regular file", "job.toml": "/job.toml is not a regular file",
+                   "last/model.safetensors": "/model.safetensors is not a regular file", "last/checkpoint.json": "/checkpoint.json is not a regular file"}
+        for name in (*refused, "last", "good", "summary.json", "log-0.txt", "plan.toml", "timeline.json", "events.out.tfevents.1.host"):
+            with self.subTest(name=name):
+                run = "of-" + name.replace("/", "-")
+                shutil.copytree(self.path("r"), self.path(run), symlinks=True)
+                self.make_pipe(f"{run}/{name}")
+                result = self.yoke("train", "--resume", run, "--quiet", "--set", "train.epochs=2")
+                if name in refused:
+                    self.assertEqual((result.code, result.out), (2, ""))
+                    self.assertRegex(result.error, rf"^yoke: .*{refused[name]}.*\n$")
+                else:
+                    self.assertEqual(result.code, 0, result.error)
+
+    def test_a_report_does_not_wait_for_a_pipe(self):
+        self.trained()
+        for name in ("metrics.jsonl", "job.toml", "plan.toml", "timeline.json"):
+            with self.subTest(name=name):
+                shutil.copytree(self.path("r"), self.path(name))
+                self.make_pipe(f"{name}/{name}")
+                result = self.yoke("report", name, "--output", "r.html")
+                self.assertEqual((result.code, result.error), (2, f"yoke: {name}/{name} is not a regular file\n"))
 
 
 if __name__ == "__main__":

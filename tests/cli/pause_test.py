@@ -10,19 +10,6 @@ from program import ProgramTest
 JOB = ("--set", "data.train_size=3000", "--set", "train.epochs=60", "--json")
 
 
-def rank_processes(launcher):
-    """The processes that a launcher's ranks are, found among its descendants."""
-    found, look = [], [launcher.pid]
-    while look:
-        pid = look.pop()
-        with open(f"/proc/{pid}/task/{pid}/children") as children:
-            more = [int(child) for child in children.read().split()]
-        look += more
-        with open(f"/proc/{pid}/comm") as name:
-            found += [pid] if name.read().strip() == "yoke" else []
-    return found
-
-
 class PauseTest(ProgramTest):
     def await_epoch(self, process):
         while '"event":"epoch"' not in (line := process.stdout.readline()):
@@ -65,7 +52,7 @@ class PauseTest(ProgramTest):
                 process = launchers.start(self, name, 2, "train", "tiny.toml", *JOB, "--strategy", "allreduce", "--set", "cluster.timeout=1")
                 self.addCleanup(process.kill)
                 self.await_epoch(process)
-                ranks = rank_processes(process)
+                ranks = launchers.rank_processes(process)
                 self.assertGreaterEqual(len(ranks), 2)  # and what watches over them
                 self.pause(ranks, 3)
                 self.finished(process)

@@ -2,11 +2,15 @@
 #include "tensor/device.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "base/check.h"
@@ -63,6 +67,35 @@ TEST_P(DeviceTest, CopiesRunInOrder) {
   stream->Copy(out.data(), buffer.data(), buffer.bytes());
   stream->Wait();
   EXPECT_EQ(out, (std::vector<int>{0, 2, 3, 4}));
+}
+
+/// Stops a process for longer than it is to wait, then writes to the pipe. Does not return.
+[[noreturn]] void StopAndGoOn(pid_t process, int pipe) {
+  using namespace std::chrono_literals;
+  std::this_thread::sleep_for(100ms);
+  kill(process, SIGSTOP);
+  std::this_thread::sleep_for(1500ms);
+  kill(process, SIGCONT);
+  std::this_thread::sleep_for(100ms);
+  _exit(write(pipe, "", 1) == 1 ? 0 : 1);
+}
+
+TEST_P(DeviceTest, AWaitDoesNotCountWhileTheProcessIsStopped) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto wait = [this] {
+    int ends[2] = {};
+    Check(pipe(ends) == 0, "no pipe");
+    const pid_t process = getpid();
+    if (fork() == 0) StopAndGoOn(process, ends[1]);
+    const auto stream = device().NewStream();
+    const auto work = [&ends] {
+      char byte = 0;
+      Check(read(ends[0], &byte, 1) == 1, "nothing was written");
+    };
+    if (stream->work_queue()) stream->work_queue()->Enqueue(work);
+    _exit(stream->WaitFor(1) ? 0 : 1);
+  };
+  EXPECT_EXIT(wait(), testing::ExitedWithCode(0), "");
 }
 
 TEST_P(DeviceTest, BuffersMove) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -174,7 +175,7 @@ bool StillHolds(const Json& line, double epochs_done) {
 /// The lines of a metrics.jsonl that still hold, without a truncated last line.
 std::vector<Json> ReadLines(const std::string& path, double epochs_done) {
   std::vector<Json> lines;
-  std::ifstream in(path);
+  std::istringstream in(ReadOwn(path));
   for (std::string text; std::getline(in, text);) {
     Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (StillHolds(line, epochs_done)) lines.push_back(std::move(line));

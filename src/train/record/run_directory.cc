@@ -1,19 +1,17 @@
 // RunDirectory: creates, locks and resumes the folder of a run.
 #include "train/record/run_directory.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <ctime>
 #include <iterator>
 #include <utility>
 
 #include "base/check.h"
 #include "base/new_file.h"
-#include "base/reason.h"
+#include "base/regular_file.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "train/checkpoint/checkpoint.h"
@@ -123,10 +121,7 @@ bool IsPartOfRun(const std::string& path) {
 }
 
 RunDirectory::RunDirectory(std::string path) : path_(std::move(path)) {
-  const std::string file = path_ + "/lock";
-  lock_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-  Require(lock_ >= 0 || errno != ELOOP, "{} is a link; expected a file of the run", file);
-  if (lock_ < 0) throw UserError(fmt::format("cannot write {}: {}", file, ReasonOf(errno)));
+  lock_ = OpenRegular(path_ + "/lock");
   if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
   close(std::exchange(lock_, -1));
   throw UserError(fmt::format(
@@ -191,7 +186,7 @@ bool RunDirectory::HasJob() const { return fs::exists(path_ + kJobFile); }
 
 Job LoadRunJob(const std::string& run, const Overrides& overrides) {
   RequireRun(run);
-  if (fs::exists(run + kJobFile)) return MakeResolvedJob(ReadToml(run + kJobFile), overrides);
+  if (fs::exists(run + kJobFile)) return MakeResolvedJob(ReadOwnToml(run + kJobFile), overrides);
   const std::optional<CheckpointHeader> header = NewestHeader(run);
   Require(header.has_value(),
           "{} cannot be resumed: it has no job.toml, and no checkpoint is whole", run);

@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "train/files.h"
@@ -99,8 +98,7 @@ void WriteTimeline(const std::string& run, const TimelinePicture& picture) {
 }
 
 std::optional<TimelinePicture> ReadTimeline(const std::string& run) {
-  std::ifstream in(TimelinePath(run));
-  const Json object = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  const Json object = Json::parse(ReadOwn(TimelinePath(run)), nullptr, /*allow_exceptions=*/false);
   try {
     return PictureOf(object);
   } catch (const std::exception&) {  // no file, no JSON, or a value of another kind

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/check.h"
 #include "base/value.h"
@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 Json LinesOf(const std::string& folder) {
   constexpr std::array kEvents = {"start", "epoch", "end"};
   Json lines = Json::array();
-  std::ifstream in(folder + "/metrics.jsonl");
+  std::istringstream in(ReadOwn(folder + "/metrics.jsonl"));
   for (std::string text; std::getline(in, text);) {
     Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!line.is_object() || !line.contains("event")) continue;
@@ -52,12 +52,12 @@ Json RunOf(const std::string& folder) {
   Require(fs::exists(folder), "there is no run directory {}", folder);
   Require(fs::exists(folder + "/metrics.jsonl") && fs::exists(folder + "/job.toml"),
           "{} holds no run: expected job.toml and metrics.jsonl in it", folder);
-  const Value job = ReadToml(folder + "/job.toml");
+  const Value job = ReadOwnToml(folder + "/job.toml");
   Json run = {{"job", KeysOf(job)}, {"toml", FormatToml(job)}, {"lines", LinesOf(folder)}};
   if (ReadTimeline(folder))  // it is whole
     run["timeline"] = Json::parse(ReadWhole(folder + "/timeline.json"));
   if (const std::string plan = folder + "/plan.toml"; fs::exists(plan))
-    run["plan"] = JsonOf(ReadToml(plan));
+    run["plan"] = JsonOf(ReadOwnToml(plan));
   return run;
 }
 
