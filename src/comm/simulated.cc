@@ -35,7 +35,11 @@ class SimulatedTransport : public Transport {
   }
   JointTraffic Join(const JointCall& call) override {
     JointTraffic traffic;
-    if (simulation().Join(task_, call, traffic)) return traffic;
+    const double began = task_.now;
+    if (simulation().Join(task_, call, traffic)) {
+      simulation_.NoteWait(task_.now - began);
+      return traffic;
+    }
     if (simulation_.failed() >= 0)
       throw GaveUp(FailureSentence(*this, simulation_.failed(), call.operation));
     throw Error(TimeoutSentence(*this, {.context = call.context}, call.operation));
@@ -47,7 +51,11 @@ class SimulatedTransport : public Transport {
 
   Message Receive(const MessageKey& key, const char* operation) override {
     Message message;
-    if (simulation().Receive(task_, key, timeout(), message)) return message;
+    const double began = task_.now;
+    if (simulation().Receive(task_, key, timeout(), message)) {
+      simulation_.NoteWait(task_.now - began);
+      return message;
+    }
     if (simulation_.failed() >= 0)
       throw GaveUp(FailureSentence(*this, simulation_.failed(), operation));
     throw Error(TimeoutSentence(*this, key, operation));

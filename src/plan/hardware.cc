@@ -131,8 +131,7 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   simulated.failures = {};  // the price is that of work which is not lost
   const Job unlimited = WithKeys(
       job, {PlanKey("train.time_limit", ""), PlanKey("train.target", ""),
-            PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0"),
-            PlanKey("cluster.timeout", "1e15")});
+            PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0")});
   const EndEvent end =
       Train(unlimited, {.run = run,
                         .steps = each * teams,

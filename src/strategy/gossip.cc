@@ -32,7 +32,6 @@ Gossip::Gossip(const Options& options, const StrategyContext& context,
       exchange_(std::move(exchange)),
       thread_(context.world, [this](SideThread::Endpoint& here, Message offer) {
         exchange_->Handle(here, std::move(offer));
-        ++handled_;
       }) {}
 
 void Gossip::Prepare() {
@@ -47,7 +46,6 @@ ParamView Gossip::View(const StrategyStep& /*step*/) {
     context_.world.Charge(CostOfMemoryCopy(std::ssize(All())));
     if (++steps_ % period_ == 0) {
       const int peer = DrawPeer();
-      ++offered_[peer];
       thread_.Do([this, peer](SideThread::Endpoint& here) { exchange_->Begin(here, peer); });
     }
   }
@@ -76,21 +74,18 @@ void Gossip::Step(const StrategyStep& step) {
   context_.params.Publish();
 }
 
-/// Jobs are over once each rank has waited for its own; offers without answer are counted.
+/// No message is under way once each rank has its answers.
 void Gossip::Quiesce() {
   if (alone()) return;
+  thread_.Do([this](SideThread::Endpoint& here) { exchange_->AwaitAnswers(here); });
   thread_.Wait();
-  if (exchange_->MayBeUnderWay()) AwaitOffers();
   context_.world.Barrier();
   thread_.Settle();
+  TakeIn();
 }
 
-void Gossip::AwaitOffers() {
-  const int64_t expected = context_.world.CountFor(offered_);
-  thread_.Do([this, expected](SideThread::Endpoint& here) {
-    here.HandleOffersUntil([this, expected] { return handled_ == expected; });
-  });
-  thread_.Wait();
+/// What has come since the last step.
+void Gossip::TakeIn() {
   exchange_->Publish(All());  // the step has moved them since
   if (!exchange_->TakeChange(change_)) return;
   Add(All(), change_);

@@ -1,7 +1,6 @@
 // Gossip: strategies in which each rank exchanges with one random other rank at a time.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -27,8 +26,8 @@ class GossipExchange {
   /// Writes what has been received since the last call, as a change of the published values; false:
   /// nothing.
   bool TakeChange(std::vector<float>& change);
-  /// Whether messages may still be under way when all ranks' jobs are done.
-  virtual bool MayBeUnderWay() const { return false; }
+  /// In a job: waits until the others have handled all that this rank has sent them.
+  virtual void AwaitAnswers(Endpoint& /*here*/) {}
   /// This rank's weight, which its checkpoint keeps; null: all weigh the same.
   virtual double* Weight() { return nullptr; }
 
@@ -68,7 +67,7 @@ class Gossip : public Strategy {
   bool alone() const { return context_.world.size() == 1; }
   Values All() const { return AllValues(context_.params); }
   int DrawPeer();
-  void AwaitOffers();
+  void TakeIn();
 
   StrategyContext context_;
   const int64_t period_;
@@ -76,10 +75,8 @@ class Gossip : public Strategy {
   std::unique_ptr<GossipExchange> exchange_;
   std::vector<float> change_;
   Buffer model_;
-  std::map<int, int64_t> offered_;  // to each rank, since the start
   int64_t steps_ = 0, drawn_ = 0;
-  int64_t handled_ = 0;  // offers, on the side thread
-  SideThread thread_;    // last: it ends first
+  SideThread thread_;  // last: it ends first
 };
 
 /// The common part of the entries.

@@ -4,7 +4,9 @@
 // 1611.09726) a rank has a weight w, 1/p at first; a sender halves its own and sends half; a
 // receiver takes
 //   x <- (w x + sum w' x') / (w + sum w'),   w <- w + sum w':
-// the weighted mean is kept. Cost of a step of a rank: a message of |W| bytes.
+// the weighted mean is kept. Cost of a step of a rank: a message of |W| bytes, and an empty answer
+// that says that it has been handled. A sender with kMostUnanswered messages under way waits, so
+// that no queue grows on a link that is slower than the steps.
 #include <algorithm>
 
 #include "strategy/gossip.h"
@@ -16,13 +18,15 @@ namespace {
 
 class Push : public GossipExchange {
  public:
+  static constexpr int kMostUnanswered = 4;
+
   /// With weights, `weight` is the rank's first one; 0: without.
   explicit Push(double weight) : weighted_(weight > 0), weight_(weighted_ ? weight : 1) {}
 
-  bool MayBeUnderWay() const override { return true; }
   double* Weight() override { return weighted_ ? &weight_ : nullptr; }
 
   void Begin(Endpoint& here, int peer) override {
+    AwaitUnanswered(here, kMostUnanswered - 1);
     message_.clear();
     {
       const std::lock_guard lock(mutex_);
@@ -32,15 +36,20 @@ class Push : public GossipExchange {
     }
     here.world().Charge(CostOfMemoryCopy(std::ssize(message_) / int64_t{sizeof(float)}));
     here.Offer(message_, peer, sizeof(double));
+    ++unanswered_;
   }
 
-  void Handle(Endpoint& /*here*/, Message offer) override {
-    const auto weight = Unpacker(offer.bytes).Take<double>();
-    const std::lock_guard lock(mutex_);
-    sum_.resize(published().size());
-    AddScaled(sum_, static_cast<float>(weight), ValuesIn(offer, sum_.size(), sizeof weight));
-    received_ += weight;
+  /// An empty message is an answer.
+  void Handle(Endpoint& here, Message offer) override {
+    if (offer.bytes.empty()) {
+      --unanswered_;
+      return;
+    }
+    Receive(offer);
+    here.Offer({}, offer.source);
   }
+
+  void AwaitAnswers(Endpoint& here) override { AwaitUnanswered(here, 0); }
 
  protected:
   /// (sum - received x) / (own + received)
@@ -57,11 +66,24 @@ class Push : public GossipExchange {
   }
 
  private:
+  void AwaitUnanswered(Endpoint& here, int most) {
+    here.HandleOffersUntil([this, most] { return unanswered_ <= most; });
+  }
+
+  void Receive(const Message& offer) {
+    const auto weight = Unpacker(offer.bytes).Take<double>();
+    const std::lock_guard lock(mutex_);
+    sum_.resize(published().size());
+    AddScaled(sum_, static_cast<float>(weight), ValuesIn(offer, sum_.size(), sizeof weight));
+    received_ += weight;
+  }
+
   const bool weighted_;
   double weight_;           // without weights: 1
   std::vector<float> sum_;  // of weighted values received since the last step
   double received_ = 0;     // and of their weights
   std::vector<std::byte> message_;
+  int unanswered_ = 0;  // messages of this rank, on the side thread
 };
 
 }  // namespace
@@ -76,7 +98,9 @@ StrategyEntry gossip_push() {
                            .help = "Replicas have weights, which are halved and sent with the "
                                    "values, so that the weighted mean is kept."});
   entry.estimate = [](const Options& options, const ExchangeSize& size) -> Cost {
-    return CostOfPushes(size, options.Int("period"));
+    Cost cost = CostOfPushes(size, options.Int("period"));
+    cost.messages *= 2;  // with the answers
+    return cost;
   };
   entry.make = [](const Options& options,
                   const StrategyContext& context) -> std::unique_ptr<Strategy> {

@@ -16,6 +16,7 @@
 #include "train/checkpoint/fit.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/explosion.h"
+#include "train/long_wait_note.h"
 #include "train/record/record.h"
 #include "train/staleness_note.h"
 #include "train/watch.h"
@@ -429,6 +430,7 @@ class LeadingMember : public Leader {
       event.cost = request_.CostOf(event.virtual_seconds);
       event.lost = context_.lost_nodes;
     }
+    if (const std::string note = LongWaitNote(context_.timeline, job_); !note.empty()) Tell(note);
     for (Observer* observer : observers_) observer->End(event);
     return event;
   }

@@ -100,6 +100,34 @@ bytes_per_second = 5e9
             page = self.read("timeline.html")
             self.assertIn(json.dumps(timeline["lanes"][0]["steps"]).replace(" ", ""), page)
 
+    def test_a_slow_network(self):
+        """No rank is lost because messages take longer than cluster.timeout."""
+        speed, nodes, values = 500, 8, 4 * (784 * 16 + 16 + 16 * 10 + 10)
+        slow = CLUSTER.replace("1.25e9", str(speed))
+        pushes = self.end(slow, "--strategy", "gossip_push", "--steps", 15 * nodes, "--times-only")
+        self.assertEqual((pushes["step"], pushes["reason"]), (15 * nodes, "step_limit"))
+        least = pushes["exchange"]["bytes"] / nodes / speed  # all links are busy all the time
+        seconds = pushes["exchange"]["step_seconds"] + pushes["exchange"]["meeting_seconds"]
+        self.assertGreater(least, 15 * values / speed)
+        self.assertGreater(seconds, least)
+        self.assertLess(seconds, 2.5 * least)
+        for words in ([], ["--times-only"]):
+            served = self.end(slow, "--strategy", "async_sgd", "--set", "cluster.servers=1", "--steps", 40, *words)
+            self.assertEqual((served["step"], served["reason"]), (40, "step_limit"))
+            # The server's link carries an answer for each step; the model is also sent at the beginning and the end.
+            self.assertGreater(served["virtual_seconds"], 40 * values / speed)
+            self.assertLess(served["virtual_seconds"], 70 * values / speed)
+            result = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--strategy", "async_sgd",
+                               "--set", "cluster.servers=1", "--set", "train.batch=4", "--steps", 40, *words)
+            self.assertRegex(result.out, r"a rank waited \d+(\.\d+)? virtual seconds for another: on real nodes set cluster.timeout, now 60 s")
+            self.assertNotIn("cluster.timeout", self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--strategy", "async_sgd",
+                                                          "--set", "cluster.timeout=1e6", "--set", "train.batch=4", "--steps", 40, *words).out)
+
+    def test_no_queue_grows(self):
+        many = CLUSTER.replace("count = 8", "count = 200").replace("1.25e9", "1e4")
+        few, more = (self.end(many, "--strategy", "gossip_push", "--times-only", "--steps", 200 * each)["memory"]["peak"] for each in (20, 140))
+        self.assertLess(more, few + 2e7)
+
     def test_failures(self):
         whole = self.end(CLUSTER)
         failing = CLUSTER + """[failures]

@@ -1,4 +1,5 @@
-// gossip_push: its recurrence restated, what weights keep, and that replicas come together.
+// gossip_push: its recurrence restated, what weights keep, that replicas come together, and that
+// no queue grows.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -49,6 +50,18 @@ TEST(GossipPushLaw, BringsReplicasTogether) {
     Rounds(8, "gossip_push", Table{{"weights", weights}}, 40, 1, before, after);
     EXPECT_LT(after.Consensus(), 0.05 * before.Consensus()) << weights;
   }
+}
+
+// Steps take no time. Four messages of one packet travel at once; the others wait for these.
+TEST(GossipPushLaw, ASenderWaitsForAnswers) {
+  constexpr int kSteps = 20, kUnanswered = 4;
+  const SimulatedRanks slow = {.ranks = 3, .timeout = 1e9, .bytes_per_second = 1};
+  Simulate(slow, [&](const Communicator& world) {
+    Lab lab(world, {.strategy = "gossip_push", .steps = kSteps, .gradient = test::PullToRank});
+    lab.Steps();
+    EXPECT_GE(world.Now(), (kSteps / kUnanswered - 1) * kCount * sizeof(float));
+    lab.strategy->Finish();
+  });
 }
 
 }  // namespace yoke::gossip_push_test

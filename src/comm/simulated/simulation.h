@@ -232,6 +232,11 @@ class Simulation {
     return together;
   }
 
+  /// A task has waited so long where a timeout counts.
+  void NoteWait(double seconds) {
+    if (options_.timeline) options_.timeline->Waited(seconds);
+  }
+
   /// A task of this one's rank is awaited because of an exception, which is not about a loss.
   void GiveUp(const Task& task) {
     if (!Dead(task) && !losses_.known()) Fail(task, nullptr);

@@ -2,6 +2,7 @@
 // and a window of a few steps of some ranks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -63,6 +64,9 @@ class Timeline {
   void End(int rank, Activity activity, double now) { Change(rank, activity, -1, now); }
   /// The card is busy with the rank's messages. `begin` may lie in the future.
   void Sends(int rank, double begin, double end);
+  /// A rank has waited so long for another, where a wait may time out.
+  void Waited(double seconds) { longest_wait_ = std::max(longest_wait_, seconds); }
+  double longest_wait() const { return longest_wait_; }  ///< In seconds; 0: there was none.
   /// The rank has ended a step. The window begins with the first end of a step, and ends when more
   /// than half of the lanes have taken kSteps more, or this rank kMostSteps, or with the last step:
   /// a server's own worker can be many steps ahead of the others.
@@ -99,6 +103,7 @@ class Timeline {
   int paces_ = 0;                           // its steps
   size_t done_ = 0;                         // lanes with kSteps more
   double latest_ = 0;
+  double longest_wait_ = 0;
   double to_ = std::numeric_limits<double>::infinity();
 };
 

@@ -14,6 +14,7 @@
 #include "optim/schedule.h"
 #include "train/exchange.h"
 #include "train/leader.h"
+#include "train/long_wait_note.h"
 #include "train/record/record.h"
 #include "train/recovery/smaller_job.h"
 #include "train/times_only/dealer.h"
@@ -306,6 +307,10 @@ class TimesOnly : public SimulatedBody {
                               .epochs_done = Epochs(),
                               .epochs = job_.train.Int("epochs")};
     for (Observer* observer : observers_) observer->Start(start);
+    TellMessages();
+  }
+
+  void TellMessages() {
     for (const std::string& message : std::exchange(messages_, {}))
       for (Observer* observer : observers_) observer->Message(message);
   }
@@ -333,6 +338,9 @@ class TimesOnly : public SimulatedBody {
     end_.virtual_seconds = saved_at_;
     end_.cost = request_.CostOf(end_.virtual_seconds);
     end_.lost = place.lost_nodes;
+    if (std::string note = LongWaitNote(context_.timeline, job_); !note.empty())
+      messages_.push_back(std::move(note));
+    TellMessages();
     for (Observer* observer : observers_) observer->End(end_);
   }
 
