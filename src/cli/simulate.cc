@@ -9,7 +9,7 @@
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "comm/launcher.h"
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 
 namespace yoke {
 namespace {

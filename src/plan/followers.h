@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 #include "train/trainer.h"
 
 namespace yoke {

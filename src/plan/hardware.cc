@@ -10,8 +10,8 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "measure/speed_fit.h"
 #include "node/executor.h"
-#include "node/speed_fit.h"
 #include "train/replica.h"
 #include "train/trainer.h"
 

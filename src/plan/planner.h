@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 #include "plan/search.h"
 #include "train/planner.h"
 

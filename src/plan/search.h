@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 #include "plan/followers.h"
 #include "plan/plan.h"
 #include "train/trainer.h"

@@ -1,5 +1,5 @@
 // FitSpeedCurve: a line through one point, divided among memory, arithmetic and starts of kernels.
-#include "node/speed_fit.h"
+#include "measure/speed_fit.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // ClusterFile: files that are read, the cluster they make, and files that are refused.
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "node/machine_profile.h"
-#include "node/step_timer.h"
+#include "measure/machine_profile.h"
+#include "measure/step_timer.h"
 
 namespace yoke {
 

@@ -1,12 +1,12 @@
 // FormatCluster: the text is read back as what was measured.
-#include "node/cluster_writer.h"
+#include "measure/cluster_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 
 namespace yoke::cluster_writer_test {
 

@@ -1,5 +1,5 @@
 // MeasureMachine: curves of the CPU and of other devices, which are as fast as what they measured.
-#include "node/machine_profile.h"
+#include "measure/machine_profile.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "kernels/support/threads.h"
+#include "measure/device_profile.h"
 #include "node/copies.h"
-#include "node/device_profile.h"
 #include "tensor/emulated.h"
 
 namespace yoke::machine_profile_test {

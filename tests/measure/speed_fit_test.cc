@@ -1,5 +1,5 @@
 // FitSpeedCurve: points of a known curve give it back, and others give a curve through the batch.
-#include "node/speed_fit.h"
+#include "measure/speed_fit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // MeasureDevice: steps of the executor single with the values on the host.
-#include "node/device_profile.h"
+#include "measure/device_profile.h"
 
 #include <algorithm>
 #include <memory>
@@ -9,9 +9,9 @@
 #include "base/thread.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
+#include "measure/speed_fit.h"
+#include "measure/stepper.h"
 #include "node/copies.h"
-#include "node/speed_fit.h"
-#include "node/stepper.h"
 
 namespace yoke {
 namespace {

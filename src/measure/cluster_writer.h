@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "node/machine_profile.h"
+#include "measure/machine_profile.h"
 
 namespace yoke {
 

@@ -1,5 +1,5 @@
 // FormatCluster: tables with their comments, line by line.
-#include "node/cluster_writer.h"
+#include "measure/cluster_writer.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/value.h"
-#include "node/speed_fit.h"
+#include "measure/speed_fit.h"
 
 namespace yoke {
 namespace {

@@ -1,5 +1,5 @@
 // ClusterFailures: reads the table; draws the lives of nodes.
-#include "node/cluster_failures.h"
+#include "measure/cluster_failures.h"
 
 #include <algorithm>
 #include <cmath>

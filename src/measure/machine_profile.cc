@@ -1,14 +1,14 @@
 // MachineProfile: a replica's parts without strategy, stepped at several batches.
-#include "node/machine_profile.h"
+#include "measure/machine_profile.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "base/check.h"
 #include "base/registry.h"
-#include "node/device_profile.h"
-#include "node/speed_fit.h"
-#include "node/stepper.h"
+#include "measure/device_profile.h"
+#include "measure/speed_fit.h"
+#include "measure/stepper.h"
 
 namespace yoke {
 namespace {

@@ -1,5 +1,5 @@
 // StepTimer: runs of steps between two looks at the clock.
-#include "node/step_timer.h"
+#include "measure/step_timer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "node/machine_profile.h"
+#include "measure/machine_profile.h"
 
 namespace yoke {
 

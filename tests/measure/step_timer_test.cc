@@ -1,5 +1,5 @@
 // StepTimer: what it times, and how much it says that equal steps vary.
-#include "node/step_timer.h"
+#include "measure/step_timer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // ClusterFile: reads the tables one by one, each checked against its keys.
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 
 #include <algorithm>
 #include <cmath>

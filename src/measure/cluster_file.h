@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/simulated.h"
-#include "node/cluster_failures.h"
+#include "measure/cluster_failures.h"
 #include "node/speed_curve.h"
 
 namespace yoke {

@@ -1,5 +1,5 @@
 // Stepper: the parts, and the sizes of batches that are timed.
-#include "node/stepper.h"
+#include "measure/stepper.h"
 
 #include <algorithm>
 #include <cmath>
