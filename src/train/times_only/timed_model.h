@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/reader.h"
-#include "train/charged_executor.h"
+#include "node/charged_executor.h"
 #include "train/job/job.h"
 #include "train/replica.h"
 

@@ -1,5 +1,5 @@
 // ChargedExecutor: the gradient first, its time afterwards.
-#include "train/charged_executor.h"
+#include "node/charged_executor.h"
 
 #include <algorithm>
 #include <cmath>
