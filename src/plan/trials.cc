@@ -150,6 +150,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
                                 .steps = request.steps,
                                 .tell_each_step = request.steps > 0 || request.run.cluster,
                                 .cluster = request.run.cluster,
+                                .simulator = request.run.simulator,
                                 .cluster_title = request.run.cluster_title,
                                 .data = &data};
     const EndEvent end =

@@ -21,13 +21,10 @@
 #include "train/files.h"
 #include "train/planner.h"
 #include "train/rank.h"
-#include "train/record/timeline.h"
 #include "train/recovery/keep_place.h"
 #include "train/recovery/smaller_job.h"
 #include "train/replica.h"
-#include "train/simulated_run.h"
 #include "train/start_run.h"
-#include "train/times_only/times_only.h"
 
 namespace yoke {
 namespace {
@@ -46,15 +43,6 @@ void CheckRanks(const Job& job, const Reader& data, int ranks, bool simulated) {
     RequireThreads(threads + ranks * EpochCursor::ThreadsReadingAhead(threads));
   else
     RequireThreadsFor(threads, ranks);
-}
-
-/// Waits must not time out before a failure is detected.
-void RequireDetection(const SimulatedRanks& cluster, const Job& job) {
-  Require(
-      cluster.failures.detection < cluster.timeout,
-      "failures.detection: a failure that is detected after {:.3g} s ends the waits for the lost "
-      "node too late: expected less than {}, {:.3g} s",
-      cluster.failures.detection, job.cluster.Where("timeout"), cluster.timeout);
 }
 
 /// [cluster] all_reduce.
@@ -138,32 +126,6 @@ EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request, RunDir
   return end;
 }
 
-/// In virtual time on the request's cluster.
-EndEvent TrainSimulated(const Job& job, const RunRequest& request, RunContext& context,
-                        const ThreadRanks& ranks) {
-  SimulatedRanks cluster = *request.cluster;
-  cluster.ranks = ranks.ranks;
-  cluster.timeout = ranks.timeout;
-  cluster.all_reduce = ranks.all_reduce;
-  Timeline timeline(cluster);
-  cluster.timeline = context.timeline = &timeline;
-  std::unique_ptr<SimulatedBody> run;
-  OrAbandon(context, [&] {
-    if (cluster.failures.death) RequireDetection(cluster, job);
-    if (request.times_only)
-      run = MakeTimesOnly(job, request, context);
-    else
-      run = std::make_unique<SimulatedRun>(job, request, context);
-    SimulateLosses(cluster, [&](const Communicator& world, const SimulatedPlace& place) {
-      run->Enter(world, place);
-    });
-  });
-  WriteTimeline(context.folder, timeline.Picture());
-  if (run->end().reason.empty())
-    throw Error("the leading node has failed when others had already ended: the run has no end");
-  return run->end();
-}
-
 /// `run`: what OpenUndecided has opened, or null.
 EndEvent TrainDecided(const Decision& decided, const RunRequest& request,
                       RunDirectory* run = nullptr) {
@@ -186,7 +148,7 @@ EndEvent TrainDecided(const Decision& decided, const RunRequest& request,
   });
   const ThreadRanks threads = {
       .ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = algorithm};
-  if (request.cluster) return TrainSimulated(job, request, context, threads);
+  if (request.cluster) return request.simulator(job, request, context, threads);
   EndEvent end;
   const auto body = [&](const Communicator& world) {
     std::optional<SurvivorState> none;  // threads are lost together

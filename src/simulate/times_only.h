@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "train/simulated_run.h"
+#include "simulate/simulated_run.h"
 
 namespace yoke {
 

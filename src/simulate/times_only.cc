@@ -1,5 +1,5 @@
 // Times only: worlds, rounds and checkpoints.
-#include "train/times_only/times_only.h"
+#include "simulate/times_only.h"
 
 #include <fmt/ranges.h>
 
@@ -12,12 +12,12 @@
 #include "base/check.h"
 #include "comm/lost.h"
 #include "optim/schedule.h"
+#include "simulate/dealer.h"
+#include "simulate/timed_rank.h"
 #include "train/exchange.h"
 #include "train/leader.h"
 #include "train/record/record.h"
 #include "train/recovery/smaller_job.h"
-#include "train/times_only/dealer.h"
-#include "train/times_only/timed_rank.h"
 
 namespace yoke {
 namespace {

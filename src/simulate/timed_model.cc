@@ -1,5 +1,5 @@
 // TimedModel: the shrunken layout, and stand-ins for executor and head.
-#include "train/times_only/timed_model.h"
+#include "simulate/timed_model.h"
 
 #include <algorithm>
 

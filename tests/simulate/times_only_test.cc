@@ -1,11 +1,12 @@
 // Times only: the times, messages and bytes of training, without gradients.
-#include "train/times_only/times_only.h"
+#include "simulate/times_only.h"
 
 #include <gmock/gmock.h>
 
 #include "base/check.h"
 #include "base/registry.h"
 #include "comm/support/deaths.h"
+#include "simulate/simulate.h"
 #include "strategy/strategy.h"
 #include "train/support/runs_test.h"
 #include "train/support/trainer_fixture.h"
@@ -41,6 +42,7 @@ class TimesOnlyTest : public RunsTest {
                   return cost.operations / 5e7 + cost.bytes / 4e8;
                 }};
     request_.cluster = &cluster_;
+    request_.simulator = Simulate;
   }
 
   EndEvent Train(bool times_only, const Overrides& overrides) {

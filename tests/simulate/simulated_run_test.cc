@@ -1,5 +1,5 @@
 // Runs on simulated clusters whose nodes fail: survivors, restarts, and what both take along.
-#include "train/simulated_run.h"
+#include "simulate/simulated_run.h"
 
 #include <gmock/gmock.h>
 
@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "comm/support/deaths.h"
+#include "simulate/simulate.h"
 #include "train/support/runs_test.h"
 #include "train/support/trainer_fixture.h"
 
@@ -51,6 +52,7 @@ class SimulatedRunTest : public RunsTest {
   EndEvent On(const SimulatedRanks& cluster, const std::string& name, const Overrides& overrides) {
     notes_ = {};
     request_.cluster = &cluster;
+    request_.simulator = Simulate;
     request_.observers = {&notes_};
     return Run(name, overrides);
   }

@@ -1,5 +1,5 @@
 // TimedRank: what Replica does, without gradients.
-#include "train/times_only/timed_rank.h"
+#include "simulate/timed_rank.h"
 
 #include <algorithm>
 #include <span>

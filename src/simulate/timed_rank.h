@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include "simulate/timed_model.h"
 #include "strategy/strategy.h"
-#include "train/times_only/timed_model.h"
 
 namespace yoke {
 

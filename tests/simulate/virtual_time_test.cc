@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/graph.h"
+#include "simulate/simulate.h"
 #include "train/replica.h"
 #include "train/support/runs_test.h"
 
@@ -34,6 +35,7 @@ class VirtualTime : public RunsTest {
   EndEvent Simulated(const std::string& name, const SimulatedRanks& cluster,
                      const Overrides& overrides) {
     request_.cluster = &cluster;
+    request_.simulator = Simulate;
     EndEvent end = Run(name, overrides);
     request_.cluster = nullptr;
     return end;

@@ -1,5 +1,5 @@
 // SimulatedRun: what changes from world to world.
-#include "train/simulated_run.h"
+#include "simulate/simulated_run.h"
 
 #include <fmt/ranges.h>
 
