@@ -25,7 +25,7 @@ void RequireDetection(const SimulatedRanks& cluster, const Job& job) {
 }  // namespace
 
 EndEvent Simulate(const Job& job, const RunRequest& request, RunContext& context,
-                        const ThreadRanks& ranks) {
+                  const ThreadRanks& ranks) {
   SimulatedRanks cluster = *request.cluster;
   cluster.ranks = ranks.ranks;
   cluster.timeout = ranks.timeout;

@@ -1,4 +1,5 @@
-// Simulate: a job's ranks in virtual time on a simulated cluster, with gradients or with times only.
+// Simulate: a job's ranks in virtual time on a simulated cluster, with gradients or with times
+// only.
 #pragma once
 
 #include "comm/threads.h"

@@ -28,8 +28,8 @@ class TimedRank {
   /// Bytes of this rank's own part of a checkpoint (Replica::OwnTensors); 0: it has none. Rank 0's
   /// answer counts.
   double OwnBytes();
-  /// Then all send theirs to rank 0. With many ranks, or a slow disk, these take longer than a wait
-  /// may, and nobody loses patience.
+  /// Then all send theirs to rank 0. With many ranks, or a slow disk, these take longer than
+  /// a wait may, and no wait times out.
   void SendOwn();
   /// Rank 0 comes last, after it has written the checkpoint.
   void AwaitLeader();

@@ -179,9 +179,9 @@ class Simulation {
   }
 
   /// Returns false if no message arrived in time. Throws RankDied and RankLost.
-  bool Receive(Task& task, const MessageKey& key, double patience, Message& message) {
+  bool Receive(Task& task, const MessageKey& key, double timeout, Message& message) {
     Mailbox& mail = ranks_[task.rank].mail;
-    const double deadline = task.now + patience;
+    const double deadline = task.now + timeout;
     for (;;) {
       if (Dead(task)) throw RankDied();
       const Mailbox::Place place = options_.fair_links ? mail.FindEarliest(key) : mail.Find(key);

@@ -1,4 +1,4 @@
-// Patience: the back-off of a thread that polls for messages.
+// Backoff: the waits of a thread that polls for messages.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace yoke {
 /// Polls without a pause at first, then yields the core, then sleeps for longer and longer. A long
 /// message progresses only while both of its ends poll, so sleep comes later while one is in
 /// flight.
-class Patience {
+class Backoff {
  public:
   void Pause(bool moving) {
     constexpr double kLook = 20e-6, kYield = 5e-3, kYieldMoving = 20e-3;    // seconds
