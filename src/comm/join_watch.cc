@@ -14,7 +14,7 @@
 namespace yoke {
 namespace {
 
-double JoinWarningDelay(double timeout) { return std::max(10.0, 4 * timeout); }
+double JoinTimeout(double timeout) { return std::max(10.0, 4 * timeout); }
 
 [[noreturn]] void EndWith(const std::string& sentence) {
   std::fprintf(stderr, "yoke: %s\n", sentence.c_str());
@@ -38,7 +38,7 @@ void WatchThread::End() {
 }
 
 JoinWatch::JoinWatch(double timeout) {
-  thread_ = StartThread([this, timeout] { Watch(JoinWarningDelay(timeout)); });
+  thread_ = StartThread([this, timeout] { Watch(JoinTimeout(timeout)); });
 }
 
 void JoinWatch::Watch(double seconds) {
@@ -53,7 +53,7 @@ void JoinWatch::Watch(double seconds) {
 
 StartWatch::StartWatch(Launch launch, double timeout, const std::atomic<int>* stop)
     : launch_(std::move(launch)) {
-  thread_ = StartThread([this, timeout, stop] { Watch(JoinWarningDelay(timeout), stop); });
+  thread_ = StartThread([this, timeout, stop] { Watch(JoinTimeout(timeout), stop); });
 }
 
 void StartWatch::Watch(double seconds, const std::atomic<int>* stop) {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/kept.h"
+#include "base/saved_state.h"
 
 namespace yoke {
 
@@ -68,11 +68,11 @@ class BatchSizes {
   }
   void Restore(size_t device, const Value& state) {
     Limits& limits = s_.limits[device];
-    ReadKept(state, "least", limits.least);
+    ReadSaved(state, "least", limits.least);
     limits.least = std::clamp<int64_t>(limits.least, 1, limits.most);
-    ReadKept(state, "size", sizes_[device]);
+    ReadSaved(state, "size", sizes_[device]);
     sizes_[device] = std::clamp(sizes_[device], limits.least, limits.most);
-    ReadKept(state, "updates", updates_[device]);
+    ReadSaved(state, "updates", updates_[device]);
   }
 
  private:

@@ -319,8 +319,8 @@ void Hogbatch::Restore(const Value& state) {
   if (!batches) return;
   measured_ = true;
   for (size_t d = 0; d < context_.devices.size(); ++d)
-    if (const Value* kept = batches->Find(context_.devices[d]->name()))
-      sizes_.Restore(d, *kept);
+    if (const Value* saved = batches->Find(context_.devices[d]->name()))
+      sizes_.Restore(d, *saved);
     else
       measured_ = false;
 }

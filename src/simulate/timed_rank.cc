@@ -69,7 +69,7 @@ int64_t TimedRank::OwnValues() {
   int64_t values = 0;
   if (meetings_.size() > 1 && entry_.replicas_differ)
     values = (1 + std::ssize(state_.names())) * params_.values().count;
-  for (const Strategy::KeptTensor& kept : strategy_->Tensors()) values += kept.values.count;
+  for (const Strategy::SavedTensor& saved : strategy_->Tensors()) values += saved.values.count;
   return values;
 }
 

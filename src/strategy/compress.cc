@@ -112,26 +112,26 @@ void AddBlocks(std::span<float> sum, std::span<const std::byte> bytes) {
 }
 
 /// `x` becomes what is lost. Of equal ones the first are sent.
-void EncodeTopK(std::span<float> x, int64_t kept, std::span<std::byte> bytes) {
+void EncodeTopK(std::span<float> x, int64_t sent, std::span<std::byte> bytes) {
   std::vector<int32_t> places(x.size());  // of at most kPiece
   std::iota(places.begin(), places.end(), 0);
-  std::nth_element(places.begin(), places.begin() + kept, places.end(), [&](int32_t a, int32_t b) {
+  std::nth_element(places.begin(), places.begin() + sent, places.end(), [&](int32_t a, int32_t b) {
     const float at_a = std::abs(x[a]), at_b = std::abs(x[b]);
     return at_a != at_b ? at_a > at_b : a < b;
   });
-  std::sort(places.begin(), places.begin() + kept);
+  std::sort(places.begin(), places.begin() + sent);
   auto* ids = At<int32_t>(bytes, 0);
-  auto* values = At<float>(bytes, 4 * kept);
-  for (int64_t k = 0; k < kept; ++k) {
+  auto* values = At<float>(bytes, 4 * sent);
+  for (int64_t k = 0; k < sent; ++k) {
     ids[k] = places[k];
     values[k] = std::exchange(x[places[k]], 0.0F);
   }
 }
 
-void AddTopK(std::span<float> sum, int64_t kept, std::span<const std::byte> bytes) {
+void AddTopK(std::span<float> sum, int64_t sent, std::span<const std::byte> bytes) {
   const auto* ids = At<int32_t>(bytes, 0);
-  const auto* values = At<float>(bytes, 4 * kept);
-  for (int64_t k = 0; k < kept; ++k) {
+  const auto* values = At<float>(bytes, 4 * sent);
+  for (int64_t k = 0; k < sent; ++k) {
     Check(ids[k] >= 0 && ids[k] < static_cast<int64_t>(sum.size()),
           "a compressed message names a number that the gradient does not have");
     sum[ids[k]] += values[k];

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "strategy/kept.h"
 #include "strategy/packing.h"
+#include "strategy/saved_state.h"
 
 namespace yoke::strategy {
 
@@ -119,20 +119,20 @@ Value Sgp::State() const {
 }
 
 void Sgp::Restore(const Value& state) {
-  ReadKept(state, "steps", steps_);
-  ReadKept(state, "weight", weight_);
+  ReadSaved(state, "steps", steps_);
+  ReadSaved(state, "weight", weight_);
   if (!settings_.overlaps) return;
-  ReadKept(state, "taken_early", taken_early_);
-  ReadKept(state, "weight_before", weight_before_);
-  ReadKept(state, "half_weight", half_weight_);
+  ReadSaved(state, "taken_early", taken_early_);
+  ReadSaved(state, "weight_before", weight_before_);
+  ReadSaved(state, "half_weight", half_weight_);
 }
 
-std::vector<Strategy::KeptTensor> Sgp::Tensors() {
-  std::vector<KeptTensor> kept;
-  if (!settings_.overlaps) return kept;
-  Keep(kept, "before", copy_);
-  Keep(kept, "half", half_);
-  return kept;
+std::vector<Strategy::SavedTensor> Sgp::Tensors() {
+  std::vector<SavedTensor> saved;
+  if (!settings_.overlaps) return saved;
+  Save(saved, "before", copy_);
+  Save(saved, "half", half_);
+  return saved;
 }
 
 void Sgp::Finish() {

@@ -377,8 +377,8 @@ std::vector<StateTensor> Replica::OwnTensors(HostCopies& copies) {
       tensor.name = "layers." + tensor.name;
       tensors.push_back(tensor);
     }
-  for (const Strategy::KeptTensor& kept : strategy_->Tensors())
-    floats("strategy." + kept.name, copies.Of(kept.values));
+  for (const Strategy::SavedTensor& saved : strategy_->Tensors())
+    floats("strategy." + saved.name, copies.Of(saved.values));
   return tensors;
 }
 

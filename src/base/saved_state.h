@@ -1,4 +1,4 @@
-// Kept: reads what a part has kept in a checkpoint (the State of executors and strategies).
+// Saved state: reads what a part has saved in a checkpoint (the State of executors and strategies).
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 namespace yoke {
 
 /// Takes a value of State; one that is missing or of another type leaves `into` as it is.
-inline void ReadKept(const Value& state, const char* key, int64_t& into) {
+inline void ReadSaved(const Value& state, const char* key, int64_t& into) {
   if (const Value* value = state.Find(key); value && value->AsInt()) into = *value->AsInt();
 }
-inline void ReadKept(const Value& state, const char* key, double& into) {
+inline void ReadSaved(const Value& state, const char* key, double& into) {
   if (const Value* value = state.Find(key); value && value->AsFloat()) into = *value->AsFloat();
 }
-inline void ReadKept(const Value& state, const char* key, bool& into) {
+inline void ReadSaved(const Value& state, const char* key, bool& into) {
   if (const Value* value = state.Find(key); value && value->AsBool()) into = *value->AsBool();
 }
 
