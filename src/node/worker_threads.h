@@ -1,4 +1,5 @@
-// Crew: worker threads, each with its own OpenMP team, bound to its cores.
+// WorkerThreads: threads that run a call together, each with its own OpenMP team, bound to its
+// cores.
 #pragma once
 
 #include <condition_variable>
@@ -13,14 +14,14 @@
 
 namespace yoke {
 
-class Crew {
+class WorkerThreads {
  public:
   /// Starts one member per plan: a thread whose kernels use the plan's threads on the plan's cores.
   /// Throws Error if the system refuses threads.
-  explicit Crew(const std::vector<ThreadPlan>& members);
-  ~Crew();
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  explicit WorkerThreads(const std::vector<ThreadPlan>& members);
+  ~WorkerThreads();
+  WorkerThreads(const WorkerThreads&) = delete;
+  WorkerThreads& operator=(const WorkerThreads&) = delete;
 
   int size() const { return static_cast<int>(threads_.size()); }
   /// Calls work(i) on all members i concurrently and waits for all of them. Memory that a member
@@ -36,7 +37,7 @@ class Crew {
 
   std::mutex mutex_;
   std::condition_variable called_, done_;
-  const std::function<void(int)>* work_ = nullptr;  ///< Null: the crew is dismissed.
+  const std::function<void(int)>* work_ = nullptr;  ///< Null: the workers are dismissed.
   uint64_t calls_ = 0;
   int busy_ = 0;
   std::exception_ptr failure_;

@@ -1,5 +1,5 @@
-// Crew: calls are numbered, so that no member misses or repeats one.
-#include "node/crew.h"
+// WorkerThreads: calls are numbered, so that no member misses or repeats one.
+#include "node/worker_threads.h"
 
 #include <utility>
 
@@ -8,7 +8,8 @@
 
 namespace yoke {
 
-Crew::Crew(const std::vector<ThreadPlan>& members) : busy_(static_cast<int>(members.size())) {
+WorkerThreads::WorkerThreads(const std::vector<ThreadPlan>& members)
+    : busy_(static_cast<int>(members.size())) {
   try {
     for (size_t i = 0; i < members.size(); ++i)
       threads_.push_back(
@@ -20,9 +21,9 @@ Crew::Crew(const std::vector<ThreadPlan>& members) : busy_(static_cast<int>(memb
   }
 }
 
-Crew::~Crew() { Dismiss(); }
+WorkerThreads::~WorkerThreads() { Dismiss(); }
 
-void Crew::Dismiss() {
+void WorkerThreads::Dismiss() {
   {
     const std::lock_guard lock(mutex_);
     work_ = nullptr;
@@ -32,7 +33,7 @@ void Crew::Dismiss() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Crew::Run(const std::function<void(int)>& work) {
+void WorkerThreads::Run(const std::function<void(int)>& work) {
   {
     const std::lock_guard lock(mutex_);
     work_ = &work;
@@ -43,13 +44,13 @@ void Crew::Run(const std::function<void(int)>& work) {
   Await();
 }
 
-void Crew::Await() {
+void WorkerThreads::Await() {
   std::unique_lock lock(mutex_);
   done_.wait(lock, [this] { return busy_ == 0; });
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
-void Crew::Serve(int member, const ThreadPlan& plan) {
+void WorkerThreads::Serve(int member, const ThreadPlan& plan) {
   const Binding binding(plan);
   Do([&plan] { SetKernelThreads(plan.threads); });
   for (uint64_t served = 0;; ++served) {
@@ -62,7 +63,7 @@ void Crew::Serve(int member, const ThreadPlan& plan) {
   }
 }
 
-void Crew::Do(const std::function<void()>& work) {
+void WorkerThreads::Do(const std::function<void()>& work) {
   std::exception_ptr failure;
   try {
     work();
