@@ -70,7 +70,7 @@ void StartWatch::Watch(double seconds, const std::atomic<int>* stop) {
 /// Looks several times, because a launcher needs time to start all processes.
 bool StartWatch::MissesOne() {
   constexpr int kLooks = 3, kLooksForOneNeverSeen = 6;
-  before_ = std::exchange(now_, FindSiblings(launch_));
+  before_ = std::exchange(now_, FindLocalRanks(launch_));
   most_ = std::max(most_, now_.size());
   ended_ = OneHasEnded(launch_, now_) ? ended_ + 1 : 0;
   return ended_ >= (now_.size() < most_ ? kLooks : kLooksForOneNeverSeen);

@@ -1,6 +1,7 @@
-// Finds siblings by the launcher's variables in their environment and the launcher's process above
-// them. A thread's name marks a waiting process: others can read it, and it ends with the process.
-#include "comm/siblings.h"
+// Finds the ranks of this machine by the launcher's variables in their environment and the
+// launcher's process above them. A thread's name marks a waiting process: others can read it, and
+// it ends with the process.
+#include "comm/local_ranks.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -96,7 +97,7 @@ std::vector<int> Processes() {
 
 bool AllAreHere(const Launch& launch) { return launch.local_size == launch.size; }
 
-std::string Missing(const Sibling& one) {
+std::string Missing(const LocalRankStatus& one) {
   return fmt::format("rank {} (process {}) {}", one.rank, one.process,
                      one.stopped ? "is stopped" : "has not joined yet");
 }
@@ -105,38 +106,38 @@ std::string Missing(const Sibling& one) {
 
 void MarkAsJoining() { pthread_setname_np(pthread_self(), kMark); }
 
-std::vector<Sibling> FindSiblings(const Launch& launch, int own) {
+std::vector<LocalRankStatus> FindLocalRanks(const Launch& launch, int own) {
   const int above = LauncherOf(own == 0 ? getpid() : own, launch.rank, launch.rank_variable);
   if (above == 0) return {};
-  std::map<int, Sibling> found;
+  std::map<int, LocalRankStatus> found;
   for (const int process : Processes()) {
     const std::optional<int> rank = RankOf(process, launch.rank_variable);
     if (!rank || LauncherOf(process, *rank, launch.rank_variable) != above) continue;
     const char state = StatusOf(process).state;
     if (state == 'Z' || state == 'X' || state == '?') continue;
-    Sibling& one = found[*rank];
+    LocalRankStatus& one = found[*rank];
     one.rank = *rank;
     one.process = std::max(one.process, process);
     one.joining = one.joining || IsMarked(process);
     one.stopped = one.stopped || state == 'T' || state == 't';
   }
-  std::vector<Sibling> siblings;
-  siblings.reserve(found.size());
-  for (const auto& [rank, one] : found) siblings.push_back(one);
-  return siblings;
+  std::vector<LocalRankStatus> local_ranks;
+  local_ranks.reserve(found.size());
+  for (const auto& [rank, one] : found) local_ranks.push_back(one);
+  return local_ranks;
 }
 
-std::string NameMissing(const Launch& launch, const std::vector<Sibling>& siblings) {
-  if (siblings.empty()) return "";
+std::string NameMissing(const Launch& launch, const std::vector<LocalRankStatus>& local_ranks) {
+  if (local_ranks.empty()) return "";
   std::vector<std::string> names;
   std::vector<bool> here(launch.size);
-  for (const Sibling& one : siblings) {
+  for (const LocalRankStatus& one : local_ranks) {
     if (one.rank < launch.size) here[one.rank] = true;
     if (one.stopped || !one.joining) names.push_back(Missing(one));
   }
   for (int rank = 0; rank < launch.size && AllAreHere(launch); ++rank)
     if (!here[rank]) names.push_back(fmt::format("rank {} has ended", rank));
-  const int ended = launch.local_size - static_cast<int>(siblings.size());
+  const int ended = launch.local_size - static_cast<int>(local_ranks.size());
   if (!AllAreHere(launch) && ended > 0)
     names.push_back(fmt::format("{} of the {} ranks of this machine {} ended", ended,
                                 launch.local_size, ended == 1 ? "has" : "have"));
@@ -146,12 +147,13 @@ std::string NameMissing(const Launch& launch, const std::vector<Sibling>& siblin
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-bool OneHasEnded(const Launch& launch, const std::vector<Sibling>& siblings) {
-  return AllAreHere(launch) && !siblings.empty() && static_cast<int>(siblings.size()) < launch.size;
+bool OneHasEnded(const Launch& launch, const std::vector<LocalRankStatus>& local_ranks) {
+  return AllAreHere(launch) && !local_ranks.empty() &&
+         static_cast<int>(local_ranks.size()) < launch.size;
 }
 
-bool IsFirstToJoin(const Launch& launch, const std::vector<Sibling>& siblings) {
-  return std::none_of(siblings.begin(), siblings.end(), [&](const Sibling& one) {
+bool IsFirstToJoin(const Launch& launch, const std::vector<LocalRankStatus>& local_ranks) {
+  return std::none_of(local_ranks.begin(), local_ranks.end(), [&](const LocalRankStatus& one) {
     return one.rank < launch.rank && one.joining && !one.stopped;
   });
 }
@@ -160,13 +162,13 @@ bool IsFirstToFail(const Launch& launch) {
   constexpr int kLooks = 50;
   constexpr std::chrono::milliseconds kPause(100);
   for (int look = 0; look < kLooks; ++look) {
-    const std::vector<Sibling> siblings = FindSiblings(launch);
+    const std::vector<LocalRankStatus> local_ranks = FindLocalRanks(launch);
     const auto count = [&](bool joining) {
-      return std::count_if(siblings.begin(), siblings.end(), [&](const Sibling& one) {
+      return std::count_if(local_ranks.begin(), local_ranks.end(), [&](const LocalRankStatus& one) {
         return one.rank < launch.rank && one.joining == joining;
       });
     };
-    if (OneHasEnded(launch, siblings) && count(true) + count(false) < launch.rank) return false;
+    if (OneHasEnded(launch, local_ranks) && count(true) + count(false) < launch.rank) return false;
     if (count(false) == 0) return true;
     std::this_thread::sleep_for(kPause);
   }

@@ -1,4 +1,4 @@
-// Siblings: the launcher's other processes on this machine, as /proc shows them, because they
+// Local ranks: the launcher's other processes on this machine, as /proc shows them, because they
 // cannot be asked before they have joined.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace yoke {
 
 /// A rank on this machine. With a wrapper script it has several processes.
-struct Sibling {
+struct LocalRankStatus {
   int rank = 0;
   int process = 0;       ///< One of them.
   bool joining = false;  ///< One of them waits for the others (MarkAsJoining).
@@ -22,17 +22,17 @@ void MarkAsJoining();
 
 /// The ranks on this machine by rank, including that of `process` (0: this one), without those that
 /// have ended. Empty if they cannot be seen (separate containers).
-std::vector<Sibling> FindSiblings(const Launch& launch, int process = 0);
+std::vector<LocalRankStatus> FindLocalRanks(const Launch& launch, int process = 0);
 
 /// The end of a sentence on who is missing while ranks join ("rank 1 has ended, rank 2 (process 71)
 /// is stopped"); "" if unknown.
-std::string NameMissing(const Launch& launch, const std::vector<Sibling>& siblings);
+std::string NameMissing(const Launch& launch, const std::vector<LocalRankStatus>& local_ranks);
 
 /// True if all ranks are on this machine and one of them has ended, so it cannot join.
-bool OneHasEnded(const Launch& launch, const std::vector<Sibling>& siblings);
+bool OneHasEnded(const Launch& launch, const std::vector<LocalRankStatus>& local_ranks);
 
 /// Whether this rank reports for the waiting ranks of this machine: it is the lowest.
-bool IsFirstToJoin(const Launch& launch, const std::vector<Sibling>& siblings);
+bool IsFirstToJoin(const Launch& launch, const std::vector<LocalRankStatus>& local_ranks);
 
 /// Whether this is the first of this machine's ranks that failed before joining, so that all lower
 /// ones wait for it. Waits up to five seconds until the lower ones wait or have ended.
