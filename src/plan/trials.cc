@@ -153,8 +153,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
                                 .simulator = request.run.simulator,
                                 .cluster_title = request.run.cluster_title,
                                 .data = &data};
-    const EndEvent end =
-        request.followers ? request.followers->Train(its, its_run) : Train(its, its_run);
+    const EndEvent end = request.peers ? request.peers->Train(its, its_run) : Train(its, its_run);
     if (end.reason == "diverged") trial.failure = end.sentence;
     trial.ended = end.reason == "finished";
     trial.seconds = end.virtual_seconds;

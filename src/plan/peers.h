@@ -1,4 +1,5 @@
-// Followers: the other processes of a launcher, which train and measure along while rank 0 plans.
+// Launcher peers: the other processes of a launcher, which train and measure along while rank 0
+// plans.
 #pragma once
 
 #include <functional>
@@ -12,13 +13,13 @@
 namespace yoke {
 
 /// What rank 0 asks of the others.
-class Followers {
+class LauncherPeers {
  public:
   /// `world`: all processes of `launched`. Both must outlive it.
-  Followers(const Communicator& world, MpiJob& launched) : world_(world), launched_(launched) {}
+  LauncherPeers(const Communicator& world, MpiJob& launched) : world_(world), launched_(launched) {}
 
   /// Like Train, on all processes: each is a replica. Where a signal to another process stops it,
-  /// or a process is lost, it ends the work of WithFollowers.
+  /// or a process is lost, it ends the work of WithPeers.
   EndEvent Train(const Job& job, RunRequest request) const;
   /// Like MeasureMachines.
   std::map<std::string, ClusterFile> Measure(const Job& job, const Reader& data,
@@ -30,15 +31,15 @@ class Followers {
   MpiJob& launched_;
 };
 
-struct Led {
+struct PeerResult {
   Value result;    ///< What the work has returned.
   int signal = 0;  ///< Not 0: a signal to another process than rank 0 has ended it.
 };
 
 /// Runs work() on rank 0 of the run's launcher, while the other processes do what it asks of them.
 /// Returns the same on all processes. If it throws, or the jobs of the processes differ, all throw.
-/// Without a launcher it gets no followers: null. `mine`: the job of this process.
-Led WithFollowers(const Job& mine, const DataSets& data, const RunRequest& run,
-                  const std::function<Value(const Followers*)>& work);
+/// Without a launcher it gets no peers: null. `mine`: the job of this process.
+PeerResult WithPeers(const Job& mine, const DataSets& data, const RunRequest& run,
+                     const std::function<Value(const LauncherPeers*)>& work);
 
 }  // namespace yoke

@@ -1,5 +1,5 @@
-// Followers: orders of rank 0, each a TOML text.
-#include "plan/followers.h"
+// LauncherPeers: orders of rank 0, each a TOML text.
+#include "plan/peers.h"
 
 #include <algorithm>
 #include <exception>
@@ -24,7 +24,7 @@ void Give(const Communicator& world, const char* kind, Table order) {
   BroadcastText(world, FormatToml(Value(std::move(order))));
 }
 
-/// Ends the work of WithFollowers, which trials do not take for a failure of their own.
+/// Ends the work of WithPeers, which trials do not take for a failure of their own.
 struct WorkEnds {
   int signal = 0;
   std::exception_ptr failure = {};
@@ -90,7 +90,7 @@ Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
 
 }  // namespace
 
-EndEvent Followers::Train(const Job& job, RunRequest request) const {
+EndEvent LauncherPeers::Train(const Job& job, RunRequest request) const {
   InOuterWorld([&] {
     Give(world_, kTrain,
          {{"run", request.run},
@@ -105,9 +105,9 @@ EndEvent Followers::Train(const Job& job, RunRequest request) const {
   return end;
 }
 
-std::map<std::string, ClusterFile> Followers::Measure(const Job& job, const Reader& data,
-                                                      const std::vector<std::string>& precisions,
-                                                      double seconds) const {
+std::map<std::string, ClusterFile> LauncherPeers::Measure(
+    const Job& job, const Reader& data, const std::vector<std::string>& precisions,
+    double seconds) const {
   Give(world_, kMeasure,
        {{"precisions", List(precisions.begin(), precisions.end())},
         {"seconds", seconds},
@@ -115,28 +115,28 @@ std::map<std::string, ClusterFile> Followers::Measure(const Job& job, const Read
   return MeasureMachines(job, data, precisions, world_, true, seconds);
 }
 
-Led WithFollowers(const Job& mine, const DataSets& data, const RunRequest& run,
-                  const std::function<Value(const Followers*)>& work) {
+PeerResult WithPeers(const Job& mine, const DataSets& data, const RunRequest& run,
+                     const std::function<Value(const LauncherPeers*)>& work) {
   if (!run.launched) return {.result = work(nullptr)};
-  Led led;
+  PeerResult result;
   const double timeout = std::max(kTimeout, mine.cluster.Float("timeout"));
   run.launched->Run({.timeout = timeout}, [&](const Communicator& world) {
     CheckAgreement(world, JobFacts(mine), kSameJobs);
     if (world.rank() > 0) {
       const Value end = Follow(world, mine, data, run);
-      led = {*end.Find("result"), static_cast<int>(*end.Find("signal")->AsInt())};
+      result = {*end.Find("result"), static_cast<int>(*end.Find("signal")->AsInt())};
       return;
     }
-    const Followers followers(world, *run.launched);
+    const LauncherPeers peers(world, *run.launched);
     try {
-      led.result = work(&followers);
+      result.result = work(&peers);
     } catch (const WorkEnds& end) {
       if (end.failure) std::rethrow_exception(end.failure);
-      led = {Table(), end.signal};
+      result = {Table(), end.signal};
     }
-    Give(world, kEnd, {{"result", led.result}, {"signal", led.signal}});
+    Give(world, kEnd, {{"result", result.result}, {"signal", result.signal}});
   });
-  return led;
+  return result;
 }
 
 }  // namespace yoke
