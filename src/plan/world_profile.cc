@@ -17,7 +17,7 @@
 #include "kernels/threads.h"
 #include "measure/speed_fit.h"
 #include "measure/stepper.h"
-#include "plan/sharing.h"
+#include "plan/contention.h"
 #include "tensor/devices.h"
 #include "train/agreement.h"
 #include "train/epoch_cursor.h"

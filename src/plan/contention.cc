@@ -1,5 +1,5 @@
-// Sharing: steps beside those of other ranks, and beside threads that send and wait in a ring.
-#include "plan/sharing.h"
+// Contention: steps beside those of other ranks, and beside threads that send and wait in a ring.
+#include "plan/contention.h"
 
 #include <algorithm>
 #include <atomic>

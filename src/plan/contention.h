@@ -1,5 +1,5 @@
-// What replicas take from each other on the cores of a machine: by turns, and by waits that
-// poll.
+// Contention: what replicas take from each other on the cores of a machine: by turns, and by waits
+// that poll.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // MeasurePolling and MeasureCrowding: by how much steps are slower beside others, and threads that
 // end.
-#include "plan/sharing.h"
+#include "plan/contention.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "comm/threads.h"
 
-namespace yoke::sharing_test {
+namespace yoke::contention_test {
 
 /// On three ranks, with steps that take so long beside messages, and 1 s without.
 double Measured(double beside, int64_t bytes = 100) {
@@ -69,4 +69,4 @@ TEST(Crowding, IsTheCostOfTurns) {
   EXPECT_DOUBLE_EQ(Crowding(1.5), 1);
 }
 
-}  // namespace yoke::sharing_test
+}  // namespace yoke::contention_test
