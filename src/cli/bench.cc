@@ -15,7 +15,7 @@
 #include "cli/signals.h"
 #include "node/executor.h"
 #include "tensor/devices.h"
-#include "train/human.h"
+#include "train/number_format.h"
 #include "train/trainer.h"
 
 namespace yoke {

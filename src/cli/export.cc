@@ -10,7 +10,7 @@
 #include "cli/output_path.h"
 #include "data/output_file.h"
 #include "model/onnx/onnx.h"
-#include "train/human.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {

@@ -13,8 +13,8 @@
 #include "cli/model_file.h"
 #include "kernels/threads.h"
 #include "model/ranking.h"
-#include "train/human.h"
 #include "train/metrics.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {

@@ -18,7 +18,7 @@
 #include "plan/trials.h"
 #include "plan/tuning.h"
 #include "train/agreement.h"
-#include "train/human.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {

@@ -15,7 +15,7 @@
 #include "plan/halving.h"
 #include "plan/hardware.h"
 #include "plan/tuning.h"
-#include "train/human.h"
+#include "train/number_format.h"
 #include "train/replica.h"
 
 namespace yoke {

@@ -1,5 +1,5 @@
-// Human-readable numbers.
-#include "train/human.h"
+// Number format: numbers for people.
+#include "train/number_format.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-// Human: formats numbers for people: counts with separators, durations, bytes, rates.
+// Number format: numbers for people: counts with separators, durations, bytes, rates.
 #pragma once
 
 #include <cstdint>

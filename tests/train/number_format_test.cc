@@ -1,11 +1,11 @@
 // Numbers for people.
-#include "train/human.h"
+#include "train/number_format.h"
 
 #include <gtest/gtest.h>
 
-namespace yoke::human_test {
+namespace yoke::number_format_test {
 
-TEST(HumanTest, Counts) {
+TEST(NumberFormat, Counts) {
   EXPECT_EQ(Count(0), "0");
   EXPECT_EQ(Count(999), "999");
   EXPECT_EQ(Count(431080), "431,080");
@@ -13,7 +13,7 @@ TEST(HumanTest, Counts) {
   EXPECT_EQ(Count(1000000), "1,000,000");
 }
 
-TEST(HumanTest, Durations) {
+TEST(NumberFormat, Durations) {
   EXPECT_EQ(Duration(0.123), "0.12 s");
   EXPECT_EQ(Duration(9.999), "10 s");
   EXPECT_EQ(Duration(59.6), "1:00");
@@ -21,7 +21,7 @@ TEST(HumanTest, Durations) {
   EXPECT_EQ(Duration(-1), "?");
 }
 
-TEST(HumanTest, SizesAndRates) {
+TEST(NumberFormat, SizesAndRates) {
   EXPECT_EQ(Bytes(0), "0 B");
   EXPECT_EQ(Bytes(999), "999 B");
   EXPECT_EQ(Bytes(999999), "1.00 MB");
@@ -35,10 +35,10 @@ TEST(HumanTest, SizesAndRates) {
   EXPECT_EQ(Short(0.25), "0.25");
 }
 
-TEST(HumanTest, MetricsNeverRoundToNothing) {
+TEST(NumberFormat, MetricsNeverRoundToNothing) {
   EXPECT_EQ(Metric(0.98764), "0.9876");
   EXPECT_EQ(Metric(0), "0.0000");
   EXPECT_EQ(Metric(1.25e-7), "1.25e-07");
 }
 
-}  // namespace yoke::human_test
+}  // namespace yoke::number_format_test
