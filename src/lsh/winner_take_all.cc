@@ -1,7 +1,7 @@
-// WinnerHasher: which of eight drawn coordinates is the largest.
+// WinnerTakeAllHasher: which of eight drawn coordinates is the largest.
 // Cost a dense row: 8 * K * L comparisons, sixteen rows an instruction; a sparse row: K * L and the
 // bins of its nonzero coordinates.
-#include "lsh/winner.h"
+#include "lsh/winner_take_all.h"
 
 #include <algorithm>
 #include <limits>
@@ -61,7 +61,7 @@ uint32_t RowsWithEmptyBins(const std::vector<Ints>& places) {
 
 }  // namespace
 
-WinnerHasher::WinnerHasher(const HashShape& shape, bool borrow)
+WinnerTakeAllHasher::WinnerTakeAllHasher(const HashShape& shape, bool borrow)
     : RowHasher(shape, kBits),
       borrow_(borrow),
       width_(kPlaces * std::max<int64_t>(1, shape.inputs / (kPlaces * all_hashes()))) {
@@ -69,7 +69,7 @@ WinnerHasher::WinnerHasher(const HashShape& shape, bool borrow)
   ListSeats();
 }
 
-void WinnerHasher::DealOut() {
+void WinnerTakeAllHasher::DealOut() {
   const int64_t inputs = shape().inputs;
   const int64_t bins_a_deal = std::max<int64_t>(1, inputs / width_);
   std::vector<int64_t> order;
@@ -84,7 +84,7 @@ void WinnerHasher::DealOut() {
   }
 }
 
-void WinnerHasher::ListSeats() {
+void WinnerTakeAllHasher::ListSeats() {
   offsets_.assign(shape().inputs + 1, 0);
   for (int32_t member : members_) ++offsets_[member + 1];
   for (int64_t i = 0; i < shape().inputs; ++i) offsets_[i + 1] += offsets_[i];
@@ -94,7 +94,7 @@ void WinnerHasher::ListSeats() {
     seats_[next[members_[seat]]++] = static_cast<int32_t>(seat);
 }
 
-void WinnerHasher::BlockKeys(Floats* columns, int64_t count, uint32_t* keys) const {
+void WinnerTakeAllHasher::BlockKeys(Floats* columns, int64_t count, uint32_t* keys) const {
   DropZeros(columns, shape().inputs);
   std::vector<Ints> places(all_hashes());
   (avx512() ? WinnersAvx512 : WinnersAvx2)(columns, members_.data(), all_hashes(), places.data());
@@ -115,7 +115,7 @@ void WinnerHasher::BlockKeys(Floats* columns, int64_t count, uint32_t* keys) con
   }
 }
 
-void WinnerHasher::RowKeys(std::span<const Coordinate> row, uint32_t* keys) const {
+void WinnerTakeAllHasher::RowKeys(std::span<const Coordinate> row, uint32_t* keys) const {
   std::vector<int32_t> places(all_hashes(), -1);
   std::vector<float> best(all_hashes(), kAbsent);
   for (const Coordinate& c : row)
@@ -137,7 +137,7 @@ void WinnerHasher::RowKeys(std::span<const Coordinate> row, uint32_t* keys) cons
   }
 }
 
-void WinnerHasher::FillEmpty(std::vector<int32_t>& places) const {
+void WinnerTakeAllHasher::FillEmpty(std::vector<int32_t>& places) const {
   const auto full = [](int32_t place) { return place >= 0; };
   if (std::ranges::all_of(places, full)) return;
   const std::vector<int32_t> found = places;
@@ -146,7 +146,7 @@ void WinnerHasher::FillEmpty(std::vector<int32_t>& places) const {
     if (found[bin] < 0) places[bin] = lend ? Borrowed(found, static_cast<int64_t>(bin)) : 0;
 }
 
-int32_t WinnerHasher::Borrowed(const std::vector<int32_t>& places, int64_t bin) const {
+int32_t WinnerTakeAllHasher::Borrowed(const std::vector<int32_t>& places, int64_t bin) const {
   Random lenders{shape().seed, kBorrowDraws, static_cast<uint64_t>(bin)};
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const int32_t place = places[lenders.Below(places.size())];

@@ -1,4 +1,5 @@
-// WinnerHasher: the index of the largest of eight drawn coordinates, for the families wta and dwta.
+// WinnerTakeAllHasher: the index of the largest of eight drawn coordinates, for the families wta
+// and dwta.
 #pragma once
 
 #include <vector>
@@ -11,12 +12,12 @@ namespace yoke {
 /// coordinates. A hash's code is the place of the largest value (the first of equal ones); zeros do
 /// not take part. If the input is wider than 8 * K * L, all coordinates are dealt out, several per
 /// place. Source: Yagnik, Strelow, Ross and Lin, 2011; Chen and Shrivastava, 2018.
-class WinnerHasher : public RowHasher {
+class WinnerTakeAllHasher : public RowHasher {
  public:
   static constexpr int kBits = 3;
 
   /// `borrow`: a bin that sees only zeros takes the code of another bin; otherwise its code is 0.
-  WinnerHasher(const HashShape& shape, bool borrow);
+  WinnerTakeAllHasher(const HashShape& shape, bool borrow);
 
  protected:
   bool blocks() const override { return width_ == kPlaces; }
