@@ -29,13 +29,13 @@ class SimulatedTransport : public Transport {
                        .bytes = {bytes.begin(), bytes.end()},
                        .billed = billed});
   }
-  bool Joins(int ranks) const override {
+  bool CollectiveIsOneEvent(int ranks) const override {
     const SimulatedRanks& options = simulation_.options();
-    return ranks > options.joins_above && !options.fair_links;
+    return ranks > options.collective_events_above && !options.fair_links;
   }
-  JointTraffic Join(const JointCall& call) override {
-    JointTraffic traffic;
-    if (simulation().Join(task_, call, traffic)) return traffic;
+  CollectiveTraffic JoinCollective(const CollectiveCall& call) override {
+    CollectiveTraffic traffic;
+    if (simulation().JoinCollective(task_, call, traffic)) return traffic;
     if (simulation_.failed() >= 0)
       throw GaveUp(FailureSentence(*this, simulation_.failed(), call.operation));
     throw Error(TimeoutSentence(*this, {.context = call.context}, call.operation));

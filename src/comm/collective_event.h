@@ -1,5 +1,5 @@
-// Joint calls: a collective of very many ranks as one event, priced by the rounds of the messages
-// that it stands for.
+// Collective event: a collective of very many ranks as one event, priced by the rounds of the
+// messages that it stands for.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class MessageRounds {
 
 /// What one rank contributes to a collective that all ranks of a context call, and that none leaves
 /// before all have come.
-struct JointCall {
+struct CollectiveCall {
   uint64_t context = 0;
   const Members& members;
   int rank = 0;          ///< Among them.
@@ -43,8 +43,8 @@ struct JointCall {
   const char* operation = "";  ///< For messages about a wait.
 };
 
-/// Of one rank in a joint call.
-struct JointTraffic {
+/// Of one rank in a collective event.
+struct CollectiveTraffic {
   int64_t messages_sent = 0, messages_received = 0;
   double bytes_sent = 0, bytes_received = 0;
   double seconds_sending = 0;  ///< To copy what it sent, which is no wait.

@@ -1,6 +1,6 @@
 // RoundTimes: each rank is a list of sends and receives; a queue holds those whose next one is a
 // send.
-#include "comm/simulated/joint.h"
+#include "comm/simulated/collective_event.h"
 
 #include <limits>
 #include <queue>

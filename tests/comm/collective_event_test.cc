@@ -1,4 +1,4 @@
-// Joint calls: the same results as messages, in the same virtual time.
+// Collective events: the same results as messages, in the same virtual time.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "comm/simulated.h"
 
-namespace yoke::joint_test {
+namespace yoke::collective_event_test {
 
 struct Case {
   std::string name;
@@ -39,11 +39,11 @@ struct Result {
 };
 
 /// Work of unlike length, then two sums.
-Result Simulated(const Case& c, bool joint) {
+Result Simulated(const Case& c, bool event) {
   SimulatedRanks cluster = c.cluster;
   cluster.ranks = c.ranks;
   cluster.all_reduce = c.algorithm;
-  cluster.joins_above = joint ? 1 : 1 << 20;
+  cluster.collective_events_above = event ? 1 : 1 << 20;
   cluster.service = [](int rank, const Cost& cost) {
     return cost.operations * (1 + 0.1 * Random({7, static_cast<uint64_t>(rank)}).Uniform());
   };
@@ -62,19 +62,19 @@ Result Simulated(const Case& c, bool joint) {
   return result;
 }
 
-class JointAllReduce : public testing::TestWithParam<Case> {};
+class AllReduceEvents : public testing::TestWithParam<Case> {};
 
-TEST_P(JointAllReduce, TakesTheTimeOfItsMessages) {
-  const Result messages = Simulated(GetParam(), false), joint = Simulated(GetParam(), true);
-  EXPECT_NEAR(joint.seconds / messages.seconds, 1, 0.01) << messages.seconds;
-  EXPECT_EQ(joint.sums, messages.sums);
-  EXPECT_EQ(joint.sums[0], GetParam().ranks * GetParam().ranks);
-  EXPECT_EQ(joint.traffic.messages_sent, messages.traffic.messages_sent);
+TEST_P(AllReduceEvents, TakesTheTimeOfItsMessages) {
+  const Result messages = Simulated(GetParam(), false), event = Simulated(GetParam(), true);
+  EXPECT_NEAR(event.seconds / messages.seconds, 1, 0.01) << messages.seconds;
+  EXPECT_EQ(event.sums, messages.sums);
+  EXPECT_EQ(event.sums[0], GetParam().ranks * GetParam().ranks);
+  EXPECT_EQ(event.traffic.messages_sent, messages.traffic.messages_sent);
   const auto bytes = static_cast<double>(messages.traffic.bytes_sent);
-  EXPECT_NEAR(joint.traffic.bytes_sent, bytes, 8.0 * GetParam().ranks);
-  EXPECT_NEAR(joint.traffic.bytes_received, messages.traffic.bytes_received,
+  EXPECT_NEAR(event.traffic.bytes_sent, bytes, 8.0 * GetParam().ranks);
+  EXPECT_NEAR(event.traffic.bytes_received, messages.traffic.bytes_received,
               8.0 * GetParam().ranks);
-  EXPECT_NEAR(joint.traffic.seconds_waited, messages.traffic.seconds_waited,
+  EXPECT_NEAR(event.traffic.seconds_waited, messages.traffic.seconds_waited,
               0.02 * messages.seconds);
 }
 
@@ -100,14 +100,14 @@ std::vector<Case> Cases() {
   return cases;
 }
 
-INSTANTIATE_TEST_SUITE_P(Clusters, JointAllReduce, testing::ValuesIn(Cases()));
+INSTANTIATE_TEST_SUITE_P(Clusters, AllReduceEvents, testing::ValuesIn(Cases()));
 
 /// A gather, a split, sums in its parts and a count, by messages and as one event each.
-TEST(JointCalls, DoWhatMessagesDo) {
-  for (const int joins_above : {1, 1000}) {
+TEST(CollectiveEvents, DoWhatMessagesDo) {
+  for (const int collective_events_above : {1, 1000}) {
     SimulatedRanks cluster = Flat();
     cluster.ranks = 9;
-    cluster.joins_above = joins_above;
+    cluster.collective_events_above = collective_events_above;
     Simulate(cluster, [](const Communicator& world) {
       const std::vector<std::byte> mine(world.rank(), std::byte(world.rank()));
       const auto all = world.AllGather(mine);
@@ -129,11 +129,11 @@ TEST(JointCalls, DoWhatMessagesDo) {
   }
 }
 
-TEST(JointCalls, WaitNoLongerThanTheTimeout) {
+TEST(CollectiveEvents, WaitNoLongerThanTheTimeout) {
   SimulatedRanks cluster = Flat();
   cluster.ranks = 3;
   cluster.timeout = 5;
-  cluster.joins_above = 1;
+  cluster.collective_events_above = 1;
   try {
     Simulate(cluster, [](const Communicator& world) {
       if (world.rank() == 2) return world.Sleep(100);
@@ -147,10 +147,10 @@ TEST(JointCalls, WaitNoLongerThanTheTimeout) {
   }
 }
 
-TEST(JointCalls, EndWithTheFailureOfARank) {
+TEST(CollectiveEvents, EndWithTheFailureOfARank) {
   SimulatedRanks cluster = Flat();
   cluster.ranks = 3;
-  cluster.joins_above = 1;
+  cluster.collective_events_above = 1;
   EXPECT_THROW(Simulate(cluster,
                         [](const Communicator& world) {
                           if (world.rank() == 2) throw UserError("wrong data");
@@ -178,4 +178,4 @@ TEST(BilledCommunicator, CountsWhatItStandsFor) {
   EXPECT_NEAR(end, 101.008, 1e-9);
 }
 
-}  // namespace yoke::joint_test
+}  // namespace yoke::collective_event_test

@@ -1,5 +1,5 @@
-// Joint calls: who sends to whom, as in communicator.cc.
-#include "comm/joint.h"
+// Collective events: who sends to whom, as in communicator.cc.
+#include "comm/collective_event.h"
 
 #include <bit>
 #include <string>
@@ -54,7 +54,7 @@ void HalvingRounds(MessageRounds& rounds, int ranks, double bytes) {
 
 }  // namespace
 
-JointTraffic Transport::Join(const JointCall& call) {
+CollectiveTraffic Transport::JoinCollective(const CollectiveCall& call) {
   throw Error(std::string("this world has no joint ") + call.operation);
 }
 

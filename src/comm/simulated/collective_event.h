@@ -1,4 +1,5 @@
-// JointArrivals: the ranks that have come to a joint call in virtual time, and when each may leave.
+// CollectiveArrivals: the ranks that have come to a collective event in virtual time, and when each
+// may leave.
 #pragma once
 
 #include <algorithm>
@@ -7,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "comm/joint.h"
+#include "comm/collective_event.h"
 
 namespace yoke {
 
-/// Follows the messages of a joint call from the times at which its ranks have come.
+/// Follows the messages of a collective event from the times at which its ranks have come.
 class RoundTimes : public MessageRounds {
  public:
   /// Carries messages between world ranks.
@@ -59,7 +60,7 @@ class RoundTimes : public MessageRounds {
   void SimulateMessages();
 
   double end(int rank) const { return now_[rank]; }
-  const JointTraffic& traffic(int rank) const { return traffic_[rank]; }
+  const CollectiveTraffic& traffic(int rank) const { return traffic_[rank]; }
 
  private:
   void SimulateRound(std::span<const Transfer> transfers);
@@ -77,20 +78,20 @@ class RoundTimes : public MessageRounds {
 
   const Members& members_;
   const Network& network_;
-  std::vector<double> now_;            // by rank
-  std::vector<JointTraffic> traffic_;  // by rank
-  std::vector<Transfer> transfers_;    // of all rounds that are not simulated yet,
-  std::vector<size_t> ends_;           // and where each round ends
+  std::vector<double> now_;                 // by rank
+  std::vector<CollectiveTraffic> traffic_;  // by rank
+  std::vector<Transfer> transfers_;         // of all rounds that are not simulated yet,
+  std::vector<size_t> ends_;                // and where each round ends
 };
 
-/// Of one joint call. `Task` waits, has a clock `now`, and is woken at `wake`.
+/// Of one collective event. `Task` waits, has a clock `now`, and is woken at `wake`.
 template <typename Task>
-struct JointArrivals {
-  explicit JointArrivals(int ranks)
+struct CollectiveArrivals {
+  explicit CollectiveArrivals(int ranks)
       : missing(ranks), tasks(ranks), data(ranks), come(ranks), ends(ranks), traffic(ranks) {}
 
   /// True for the last one.
-  bool Arrive(const JointCall& call, Task& task) {
+  bool Arrive(const CollectiveCall& call, Task& task) {
     tasks[call.rank] = &task;
     data[call.rank] = call.data;
     come[call.rank] = task.now;
@@ -102,7 +103,7 @@ struct JointArrivals {
   std::vector<Task*> tasks;  // by rank
   std::vector<void*> data;
   std::vector<double> come, ends;  // when they came, and may leave
-  std::vector<JointTraffic> traffic;
+  std::vector<CollectiveTraffic> traffic;
   double bytes = 0;  // the mean of what they give
   bool complete = false;
   bool broken = false;  // one has left: it never completes
