@@ -185,7 +185,7 @@ Compressor::Compressor(const CompressionSettings& settings, int64_t count) : set
   if (kind() != Compression::kNone && kind() != Compression::kBf16) residual_.resize(count);
 }
 
-int64_t Compressor::Kept(int64_t count) const {
+int64_t Compressor::SentCount(int64_t count) const {
   return std::clamp<int64_t>(std::llround(settings_.top_share * static_cast<double>(count)), 1,
                              std::max<int64_t>(count, 1));
 }
@@ -203,7 +203,7 @@ int64_t Compressor::CompressedBytes(int64_t count) const {
     case Compression::kInt4:
       return kInt4.Bytes(count);
     case Compression::kTopK:
-      return 8 * Kept(count);
+      return 8 * SentCount(count);
     default:
       return 4 * count;
   }
@@ -237,7 +237,7 @@ void Compressor::EncodePiece(std::span<const float> values, int64_t offset,
   } else if (kind() == Compression::kInt4) {
     EncodeBlocks<kInt4>(x, bytes);
   } else {
-    EncodeTopK(x, Kept(count), bytes);
+    EncodeTopK(x, SentCount(count), bytes);
   }
 }
 
@@ -254,7 +254,7 @@ void Compressor::AddPiece(std::span<float> sum, std::span<const std::byte> bytes
   const auto count = static_cast<int64_t>(sum.size());
   if (Shrinks(count) && kind() == Compression::kInt8) return AddBlocks<kInt8>(sum, bytes);
   if (Shrinks(count) && kind() == Compression::kInt4) return AddBlocks<kInt4>(sum, bytes);
-  if (Shrinks(count) && kind() == Compression::kTopK) return AddTopK(sum, Kept(count), bytes);
+  if (Shrinks(count) && kind() == Compression::kTopK) return AddTopK(sum, SentCount(count), bytes);
   if (kind() == Compression::kBf16)
     for (int64_t i = 0; i < count; ++i) sum[i] += static_cast<float>(At<Bf16>(bytes, 0)[i]);
   else
