@@ -88,8 +88,8 @@ class UpdateRule {
   virtual std::unique_ptr<UpdateRule> Spread(int /*times*/) const { return nullptr; }
   /// Moves the values as this many more updates with gradients of 0 would; decay and the state are
   /// left out. `step.step`: updates so far.
-  virtual void Coast(const UpdateSpan& /*span*/, const UpdateStep& /*step*/,
-                     int /*updates*/) const {}
+  virtual void ApplyMomentum(const UpdateSpan& /*span*/, const UpdateStep& /*step*/,
+                             int /*updates*/) const {}
 };
 
 struct RuleEntry {

@@ -105,7 +105,7 @@ void ServedModel::Predict(float* dense, double learning_rate) const {
       CopyShared(context_.state.array(static_cast<int>(i)).Host().data() + at, n, state[i].data());
       span.state[i] = state[i].data();
     }
-    rule_.Coast(span, step, ahead);
+    rule_.ApplyMomentum(span, step, ahead);
   }
 }
 

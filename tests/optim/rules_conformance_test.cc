@@ -127,7 +127,7 @@ std::unique_ptr<UpdateRule> MakeWithoutDecay(const RuleEntry& entry) {
   return entry.make(Options("train", given, entry.options));
 }
 
-TEST(Rules, CoastAsUpdatesWithoutGradientsGo) {
+TEST(Rules, ApplyMomentumAsUpdatesWithoutGradientsDo) {
   for (const RuleEntry& entry : rules()) {
     SCOPED_TRACE(entry.name);
     const auto rule = MakeWithoutDecay(entry);
@@ -135,7 +135,7 @@ TEST(Rules, CoastAsUpdatesWithoutGradientsGo) {
     course.Go(*rule, 2, 3000);  // Adam's corrections are near 1 then
     Course coasts = course;
     coasts.Go(*rule, 0, 6);
-    rule->Coast(course.Span(), {.learning_rate = 1e-3, .step = course.steps}, 6);
+    rule->ApplyMomentum(course.Span(), {.learning_rate = 1e-3, .step = course.steps}, 6);
     EXPECT_NEAR(course.value, coasts.value, 1e-5);
   }
 }
