@@ -82,11 +82,11 @@ class BatchSizes {
 };
 
 /// Batches that a CPU thread takes at once, which are short, so that messages cost little.
-inline int64_t BatchesOfLease(double seconds_a_batch) {
-  constexpr double kLease = 1e-3;  // seconds
+inline int64_t BatchesPerRequest(double seconds_a_batch) {
+  constexpr double kRequest = 1e-3;  // seconds of work
   constexpr int64_t kMostBatches = 64;
   if (seconds_a_batch <= 0) return 1;  // not known yet
-  return std::clamp<int64_t>(static_cast<int64_t>(kLease / seconds_a_batch), 1, kMostBatches);
+  return std::clamp<int64_t>(static_cast<int64_t>(kRequest / seconds_a_batch), 1, kMostBatches);
 }
 
 /// The least batch of a device: the smallest half, quarter, ... of `most` at which it still

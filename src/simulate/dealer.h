@@ -15,8 +15,8 @@ class Dealer {
   /// `done`: steps done in earlier worlds.
   Dealer(const Roles& roles, int ranks, int64_t done)
       : roles_(roles),
-        leases_(roles.workers / roles.team),
-        team_done_(leases_.size()),
+        team_steps_(roles.workers / roles.team),
+        team_done_(team_steps_.size()),
         asked_(ranks),
         rank_done_(ranks),
         rank_alone_(ranks),
@@ -26,7 +26,7 @@ class Dealer {
   /// Opens a round with steps up to `last`, when all ranks have left the one before.
   void Open(int64_t last) {
     last_ = last;
-    for (auto& lease : leases_) lease.clear();
+    for (auto& dealt : team_steps_) dealt.clear();
     std::ranges::fill(asked_, 0);
   }
 
@@ -36,10 +36,10 @@ class Dealer {
   int64_t Next(int rank, const Over& over) {
     if (rank < roles_.servers) return -1;
     if (roles_.team == 1) return next_ < last_ && !over() ? next_++ : -1;
-    std::vector<int64_t>& lease = leases_[TeamOf(rank)];
+    std::vector<int64_t>& dealt = team_steps_[TeamOf(rank)];
     const size_t which = asked_[rank]++;
-    if (which == lease.size()) lease.push_back(next_ < last_ && !over() ? next_++ : -1);
-    return lease[which];
+    if (which == dealt.size()) dealt.push_back(next_ < last_ && !over() ? next_++ : -1);
+    return dealt[which];
   }
 
   /// A rank has ended a step, and `exchanged` with others in it. Its team has, when the first of it
@@ -62,11 +62,11 @@ class Dealer {
   size_t TeamOf(int rank) const { return (rank - roles_.servers) / roles_.team; }
 
   Roles roles_;
-  std::vector<std::vector<int64_t>> leases_;  // by team
-  std::vector<int64_t> team_done_;            // by team
-  std::vector<size_t> asked_;                 // by rank
-  std::vector<int64_t> rank_done_;            // by rank
-  std::vector<int64_t> rank_alone_;           // by rank: since it has exchanged
+  std::vector<std::vector<int64_t>> team_steps_;  // by team
+  std::vector<int64_t> team_done_;                // by team
+  std::vector<size_t> asked_;                     // by rank
+  std::vector<int64_t> rank_done_;                // by rank
+  std::vector<int64_t> rank_alone_;               // by rank: since it has exchanged
   int64_t ranks_done_ = 0;
   int64_t next_, done_;
   int64_t last_ = 0;
