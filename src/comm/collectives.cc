@@ -98,25 +98,25 @@ void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorit
 }
 
 void Communicator::Broadcast(Array<float> values, int root) const {
-  Staged<float> staged(values);
-  if (rank() == root) staged.Read();
-  Broadcast(std::as_writable_bytes(staged.Host()), root);
-  if (rank() != root) staged.Write();
+  HostCopy<float> copy(values);
+  if (rank() == root) copy.Read();
+  Broadcast(std::as_writable_bytes(copy.Host()), root);
+  if (rank() != root) copy.Write();
 }
 
 void Communicator::Reduce(Array<float> values, int root) const {
-  Staged<float> staged(values);
-  staged.Read();
-  Reduce(staged.Host(), root);
-  if (rank() == root) staged.Write();
+  HostCopy<float> copy(values);
+  copy.Read();
+  Reduce(copy.Host(), root);
+  if (rank() == root) copy.Write();
 }
 
 void Communicator::AllReduce(Array<float> values) const {
   if (size() == 1) return;
-  Staged<float> staged(values);
-  staged.Read();
-  AllReduce(staged.Host());
-  staged.Write();
+  HostCopy<float> copy(values);
+  copy.Read();
+  AllReduce(copy.Host());
+  copy.Write();
 }
 
 int64_t Communicator::ElementsBilled(size_t elements) const {

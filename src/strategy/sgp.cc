@@ -62,7 +62,7 @@ void Sgp::Push() {
   weight_ /= 2;
   message_.clear();
   Append(message_, std::span<const double>(&weight_, 1));
-  Staged<float> values(All());
+  HostCopy<float> values(All());
   values.Read();
   Append(message_, std::span<const float>(values.Host()));
   under_way_ = true;
@@ -72,7 +72,7 @@ void Sgp::Push() {
     const Message arrived = here.world().Receive(from, kHalf);
     Unpacker rest(arrived.bytes);
     half_weight_ = rest.Take<double>();
-    Staged<float> half(AllOf<float>(half_));
+    HostCopy<float> half(AllOf<float>(half_));
     rest.Take(half.Host());
     half.Write();
     rest.End();

@@ -165,7 +165,7 @@ class Replica {
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<Executor> executor_;
   ExecutorStep work_;
-  std::optional<Staged<const float>> model_;
+  std::optional<HostCopy<const float>> model_;
 };
 
 }  // namespace yoke

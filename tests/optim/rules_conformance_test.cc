@@ -226,12 +226,12 @@ std::vector<std::vector<float>> AfterUpdates(const UpdateRule& rule, Device& dev
   Gradients gradients(layout, device);
   RuleState state(layout, rule, device);
   for (uint64_t step = 1; step <= 4; ++step) {
-    Staged staged(gradients.dense());
+    HostCopy copy(gradients.dense());
     Random random{step};
     for (const Slice& slice : layout.slices())
       for (int64_t i = 0; slice.kind == SliceKind::kDense && i < slice.Count(); ++i)
-        staged.Host()[slice.offset + i] = static_cast<float>(random.Normal());
-    staged.Write();
+        copy.Host()[slice.offset + i] = static_cast<float>(random.Normal());
+    copy.Write();
     Apply(params, {.rule = rule,
                    .state = state,
                    .gradients = gradients,

@@ -285,7 +285,7 @@ void Checkpoint::Verify() const {
 }
 
 void Checkpoint::Load(ParamStore& params) const {
-  Staged<float> values(params.values());
+  HostCopy<float> values(params.values());
   for (const StoredTensor& tensor : ModelTensors(params.layout(), values.Host().data())) {
     model_.CopyTo(tensor);
     RequireFinite({&tensor, 1}, folder_ + kModel);
