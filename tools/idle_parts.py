@@ -224,7 +224,7 @@ namespace device {
 DeviceEntry idle() {
   return {.name = "idle",
           .summary = "Does nothing",
-          .in_all = false,
+          .chosen_by_all = false,
           .count = [] { return 1; },
           .make = [](int, const DeviceSettings&) -> std::shared_ptr<Device> {
             return std::make_shared<IdleDevice>();
