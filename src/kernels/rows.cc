@@ -62,7 +62,7 @@ void RowMerge::ListPlaces(std::span<const RowBlock> blocks) {
       places_.push_back({id, static_cast<int32_t>(b), static_cast<int32_t>(r)});
       largest = std::max(largest, id);
     }
-  SortById(places_, room_, int64_t{largest} + 1);
+  SortById(places_, scratch_, int64_t{largest} + 1);
 }
 
 void RowMerge::SumRow(std::span<const RowBlock> blocks, int64_t first, int64_t width,
