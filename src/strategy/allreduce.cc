@@ -16,7 +16,7 @@
 namespace yoke::strategy {
 namespace {
 
-/// Numbers [begin, end) of the packed gradient, summed at once.
+/// Elements [begin, end) of the packed gradient, summed at once.
 struct Bucket {
   int64_t begin = 0;
   int64_t end = 0;

@@ -25,7 +25,7 @@ ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& s
       racing_(context.params.layout(), rule_, context.state, &context.rule) {
   // Workers in turn are late by their number; 4 times that comes once in 50 if times are
   // memoryless.
-  if (rule_.Numbers() > 0 && settings.workers > 1 && !settings.racing)
+  if (rule_.Scalars() > 0 && settings.workers > 1 && !settings.racing)
     momentum_.emplace(exchanged_.dense(), 4 * settings.workers);
   Copy(values(), context.params.values());
 }

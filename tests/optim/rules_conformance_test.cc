@@ -144,9 +144,9 @@ TEST(Rules, SpreadReachAsFarInAsManyTimesTheUpdates) {
   for (const RuleEntry& entry : rules()) {
     SCOPED_TRACE(entry.name);
     const auto rule = MakeWithoutDecay(entry), spread = rule->Spread(8);
-    if (rule->StateNames().empty() || rule->Numbers() > 0) {
+    if (rule->StateNames().empty() || rule->Scalars() > 0) {
       EXPECT_EQ(spread, nullptr);
-      EXPECT_EQ(rule->Reach(), rule->Numbers() > 0 ? 0 : 1);
+      EXPECT_EQ(rule->Reach(), rule->Scalars() > 0 ? 0 : 1);
       continue;
     }
     ASSERT_NE(spread, nullptr);

@@ -33,7 +33,7 @@ TEST(AdPsgdAlone, IsTheRule) {
 class Script {
  public:
   explicit Script(const std::vector<float>& start) {
-    for (auto* numbers : {&weights_[0], &weights_[1]}) numbers->assign(start.begin(), start.end());
+    for (auto* values : {&weights_[0], &weights_[1]}) values->assign(start.begin(), start.end());
     for (int second = 0; second <= 70; ++second) {
       for (int rank : {0, 1})
         if (second % kSeconds[rank] == 0) StepAndView(rank, second > 0);

@@ -237,7 +237,7 @@ TEST_P(OfAll, SendWhatTheyPrice) {
                                       {.bytes = packed,
                                        .world = ranks(),
                                        .slices = 2,
-                                       .head_bytes = 64,        // five numbers, rounded up
+                                       .head_bytes = 64,        // five scalars, rounded up
                                        .activation_bytes = 4,   // of one example
                                        .label_bytes = 8 + 4});  // its id and class
   const auto near = [&](int64_t counted, double step, const char* what) {
@@ -295,7 +295,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, OfOneRank, testing::ValuesIn(Cases([](const
                          })),
                          Name);
 
-/// A rule without numbers of its own, and one with.
+/// A rule without scalars of its own, and one with.
 constexpr const char* kRules[] = {"momentum", "yellowfin"};
 
 TEST_P(OfOneRank, AreTheRuleBitForBit) {

@@ -71,7 +71,7 @@ void VisitState(const ParamLayout& layout, State& state, HostCopies& copies, con
     visit(StoredTensor{slice.name + ".row_steps", DType::kI32,
                        Shape{static_cast<int64_t>(clocks.size())}, clocks.data()});
   }
-  if (const auto numbers = state.all_numbers(); !numbers.empty())
+  if (const auto numbers = state.all_scalars(); !numbers.empty())
     visit(StoredTensor{"rule.numbers", DType::kF32, Shape{std::ssize(numbers)}, numbers.data()});
 }
 

@@ -19,7 +19,7 @@ struct Asked {
   int rank = 0;
   int64_t step = 0;  ///< Steps of this rank before.
   const float* values = nullptr;
-  float* gradient = nullptr;  ///< To be filled: kCount numbers.
+  float* gradient = nullptr;  ///< To be filled: kCount elements.
   /// With a LabHead: the gradient by this example's activations.
   const float* from_above = nullptr;
 };
@@ -29,7 +29,7 @@ struct LabHead {
   int64_t width = 1;
   /// Activations of an example, at the first parameter's values.
   std::function<void(const Asked&, float* activations)> activate = {};
-  /// One example's loss; fills its gradients (kSecond numbers, and `width`). `values`: the second
+  /// One example's loss; fills its gradients (kSecond elements, and `width`). `values`: the second
   /// parameter's.
   std::function<double(const float* activations, const float* values, float* gradient, float* down)>
       compute = {};
@@ -39,7 +39,7 @@ struct LabHead {
 /// What one rank's checkpoint holds: its values, the rule's state and the strategy's.
 struct SavedLab {
   int64_t steps = 0, rule_steps = 0;
-  std::vector<float> values = {}, numbers = {};
+  std::vector<float> values = {}, scalars = {};
   std::vector<std::vector<float>> arrays = {}, tensors = {};
   Value state = {};
 };
@@ -63,7 +63,7 @@ struct LabSettings {
   const std::vector<SavedLab>* from = nullptr;  ///< Where to go on: by rank, what Keep returned.
 };
 
-/// Two dense parameters of 37 and 5 numbers (packed with a gap of alignment), drawn from a seed.
+/// Two dense parameters of 37 and 5 elements (packed with a gap of alignment), drawn from a seed.
 inline constexpr int64_t kFirst = 37, kSecond = 5, kCount = 48 + kSecond;
 
 /// A LabHead's means over a batch at given parameters.
@@ -168,7 +168,7 @@ class Lab {
     strategy->Quiesce();
     SavedLab saved = {
         .steps = steps_, .rule_steps = state.steps, .values = Values(), .state = strategy->State()};
-    saved.numbers.assign(state.all_numbers().begin(), state.all_numbers().end());
+    saved.scalars.assign(state.all_scalars().begin(), state.all_scalars().end());
     for (size_t i = 0; i < state.names().size(); ++i)
       saved.arrays.emplace_back(state.array(i).Host().data(),
                                 state.array(i).Host().data() + kCount);
@@ -198,7 +198,7 @@ class Lab {
     steps_ = saved.steps;
     state.steps = saved.rule_steps;
     std::ranges::copy(saved.values, params.values().Host().data());
-    std::ranges::copy(saved.numbers, state.all_numbers().begin());
+    std::ranges::copy(saved.scalars, state.all_scalars().begin());
     for (size_t i = 0; i < saved.arrays.size(); ++i)
       std::ranges::copy(saved.arrays[i], state.array(i).Host().data());
     strategy->Restore(saved.state);
