@@ -16,8 +16,8 @@ namespace yoke {
 namespace {
 
 /// "0.5" or "[0.5, 0.25]".
-std::string ListText(const std::vector<double>& numbers) {
-  return fmt::format("[{}]", fmt::join(numbers, ", "));
+std::string ListText(const std::vector<double>& values) {
+  return fmt::format("[{}]", fmt::join(values, ", "));
 }
 
 /// The formula that turns a value of the data into the model's input.

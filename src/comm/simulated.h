@@ -66,7 +66,7 @@ struct SimulatedRanks {
   double device_bytes_per_second = 0;
   /// The nodes, if they are unlike, in place of cores, cpu_threads and bytes_per_second.
   std::vector<SimulatedNode> nodes = {};
-  std::vector<int> node_of = {};  ///< By rank, if the nodes have unlike numbers of ranks.
+  std::vector<int> node_of = {};  ///< By rank, if the nodes have unlike counts of ranks.
   /// Inner ones first: racks, then regions. They have no effect with fair_links.
   std::vector<NodeGroups> groups = {};
   /// A collective of more ranks than this, which all wait for all, is one event, priced by the

@@ -132,7 +132,7 @@ class IdxFile {
     bool good = true;
     for (const int64_t length : axes_)
       good = good && length > 0 && !__builtin_mul_overflow(count_, length, &count_);
-    Require(good && count_ <= kMostNumbers,
+    Require(good && count_ <= kMostElements,
             "{}: its header says {} numbers; expected axes above 0 that a file can hold", Name(),
             fmt::join(axes_, "x"));
   }
