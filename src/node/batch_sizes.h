@@ -1,4 +1,4 @@
-// BatchSizes: how many examples each device takes at a time, fixed or balanced by the numbers of
+// BatchSizes: how many examples each device takes at a time, fixed or balanced by the counts of
 // updates (Adaptive Hogbatch: Ma and Rusu, 2020).
 #pragma once
 
