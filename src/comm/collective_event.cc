@@ -55,7 +55,7 @@ void HalvingRounds(MessageRounds& rounds, int ranks, double bytes) {
 }  // namespace
 
 CollectiveTraffic Transport::JoinCollective(const CollectiveCall& call) {
-  throw Error(std::string("this world has no joint ") + call.operation);
+  throw Error(std::string("this world has no event for ") + call.operation);
 }
 
 void BarrierRounds(MessageRounds& rounds, int ranks) {

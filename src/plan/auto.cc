@@ -118,10 +118,10 @@ class AutoPlanner : public Planner {
       return true;
     }
     if (run_->launched && run_->launched->rank() > 0) {
-      decision.signal = static_cast<int>(*result.result.Find("signal")->AsInt());
-      decision.job = OnThisMachine(*result.result.Find("job"), given_);
+      decision.signal = static_cast<int>(*result.value.Find("signal")->AsInt());
+      decision.job = OnThisMachine(*result.value.Find("job"), given_);
     }
-    return *result.result.Find("answer")->AsBool();
+    return *result.value.Find("answer")->AsBool();
   }
 
   PlanOrder OrderOf(const Job& job, const std::string& folder) const {

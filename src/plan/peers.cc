@@ -117,7 +117,7 @@ std::map<std::string, ClusterFile> LauncherPeers::Measure(
 
 PeerResult WithPeers(const Job& mine, const DataSets& data, const RunRequest& run,
                      const std::function<Value(const LauncherPeers*)>& work) {
-  if (!run.launched) return {.result = work(nullptr)};
+  if (!run.launched) return {.value = work(nullptr)};
   PeerResult result;
   const double timeout = std::max(kTimeout, mine.cluster.Float("timeout"));
   run.launched->Run({.timeout = timeout}, [&](const Communicator& world) {
@@ -129,12 +129,12 @@ PeerResult WithPeers(const Job& mine, const DataSets& data, const RunRequest& ru
     }
     const LauncherPeers peers(world, *run.launched);
     try {
-      result.result = work(&peers);
+      result.value = work(&peers);
     } catch (const WorkEnds& end) {
       if (end.failure) std::rethrow_exception(end.failure);
       result = {Table(), end.signal};
     }
-    Give(world, kEnd, {{"result", result.result}, {"signal", result.signal}});
+    Give(world, kEnd, {{"result", result.value}, {"signal", result.signal}});
   });
   return result;
 }

@@ -32,7 +32,7 @@ class LauncherPeers {
 };
 
 struct PeerResult {
-  Value result;    ///< What the work has returned.
+  Value value;     ///< What the work has returned.
   int signal = 0;  ///< Not 0: a signal to another process than rank 0 has ended it.
 };
 

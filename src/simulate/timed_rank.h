@@ -29,7 +29,7 @@ class TimedRank {
   /// answer counts.
   double OwnBytes();
   /// Then all send theirs to rank 0. With many ranks, or a slow disk, these take longer than
-  /// a wait may, and no wait times out.
+  /// the timeout, which does not apply to them.
   void SendOwn();
   /// Rank 0 comes last, after it has written the checkpoint.
   void AwaitLeader();
