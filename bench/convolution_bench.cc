@@ -28,8 +28,8 @@ using namespace yoke;  // NOLINT(google-build-using-namespace): a program of one
 
 constexpr int kRounds = 7;
 
-/// Memory of `count` numbers that are small and not all alike.
-Buffer Numbers(int64_t count, DType type) {
+/// Memory of `count` elements that are small and not all alike.
+Buffer RandomValues(int64_t count, DType type) {
   Buffer buffer(Cpu(), count * SizeOf(type) + 64);
   for (int64_t i = 0; i < count; ++i) {
     const float value = static_cast<float>(i * 7919 % 1000) / 1000 - 0.5F;
@@ -59,9 +59,9 @@ class Gemm {
   explicit Gemm(DType type)
       : kernel_(MakeLinear(
             {.batch = kSize, .inputs = kSize, .outputs = kSize, .type = type, .bias = false})),
-        input_(Numbers(kSize * kSize, type)),
-        weight_(Numbers(kSize * kSize, type)),
-        output_(Numbers(kSize * kSize, type)),
+        input_(RandomValues(kSize * kSize, type)),
+        weight_(RandomValues(kSize * kSize, type)),
+        output_(RandomValues(kSize * kSize, type)),
         scratch_(Cpu(), kernel_->scratch_bytes() + 64) {}
   double Rate() {
     const double seconds = Seconds([&] {
@@ -85,10 +85,10 @@ class Convolution {
   explicit Convolution(ConvolutionShape shape)
       : shape_(WithLayout(shape)),
         kernel_(MakeConvolution(shape_)),
-        input_(Numbers(shape_.Input().Count(), shape_.type)),
-        weight_(Numbers(shape_.Weight().Count(), shape_.type)),
-        output_(Numbers(shape_.Output().Count(), shape_.type)),
-        output_gradient_(Numbers(shape_.Output().Count(), shape_.type)),
+        input_(RandomValues(shape_.Input().Count(), shape_.type)),
+        weight_(RandomValues(shape_.Weight().Count(), shape_.type)),
+        output_(RandomValues(shape_.Output().Count(), shape_.type)),
+        output_gradient_(RandomValues(shape_.Output().Count(), shape_.type)),
         input_gradient_(Cpu(), input_.bytes()),
         weight_gradient_(Cpu(), shape_.Weight().Count() * 4),
         scratch_(Cpu(), kernel_->scratch_bytes() + 64) {}

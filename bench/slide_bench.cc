@@ -52,8 +52,8 @@ double Seconds(const Stage& stage, bool plain, int64_t batches) {
 /// Bytes a second of reading and writing a large array in order.
 double Bandwidth() {
   const int64_t count = 64 << 20;
-  const Buffer numbers = Numbers(count, 1, 4);
-  auto* x = numbers.As<float>();
+  const Buffer values = RandomValues(count, 1, 4);
+  auto* x = values.As<float>();
   return 8.0 * double(count) * Rate(0.5, [&] {
 #pragma omp parallel for simd schedule(static)
            for (int64_t i = 0; i < count; ++i) x[i] *= 0.999F;

@@ -21,15 +21,15 @@ struct Stage {
   std::function<void(int64_t batch, bool plain)> run;
 };
 
-inline Buffer Numbers(int64_t count, double scale, uint64_t seed) {
-  Buffer numbers(Cpu(), count * 4);
+inline Buffer RandomValues(int64_t count, double scale, uint64_t seed) {
+  Buffer values(Cpu(), count * 4);
 #pragma omp parallel for schedule(static)
   for (int64_t block = 0; block < (count + 4095) / 4096; ++block) {
     Random random{seed, static_cast<uint64_t>(block)};
     for (int64_t i = block * 4096; i < std::min(count, block * 4096 + 4096); ++i)
-      numbers.As<float>()[i] = static_cast<float>(scale * (random.Uniform() - 0.5));
+      values.As<float>()[i] = static_cast<float>(scale * (random.Uniform() - 0.5));
   }
-  return numbers;
+  return values;
 }
 
 inline std::vector<OptionSpec> AllOptions() {

@@ -45,7 +45,7 @@ class Step {
     layout_.Add({.name = "out", .shape = {outputs, kHidden}, .kind = SliceKind::kRowSparse});
     layout_.Pack();
     params_ = std::make_unique<ParamStore>(layout_, Cpu());
-    const Buffer drawn = Numbers(layout_.size(), 0.2, 1);
+    const Buffer drawn = RandomValues(layout_.size(), 0.2, 1);
     std::copy_n(drawn.As<float>(), layout_.size(), params_->values().Host().data());
     gradients_ = std::make_unique<Gradients>(layout_, Cpu());
     const RuleEntry& adam = FindEntry(rules(), "rule", "adam");
@@ -62,8 +62,8 @@ class Step {
     }
     FillTables();
     GenerateXmc({.features = features, .labels = outputs}, false, kBatches * batch, data_);
-    input_gradients_ = Numbers(batch * kHidden, 0.01, 2);
-    bias_ = Numbers(kHidden, 0.1, 3);
+    input_gradients_ = RandomValues(batch * kHidden, 0.01, 2);
+    bias_ = RandomValues(kHidden, 0.1, 3);
     works_.resize(kBatches * groups_);
     keys_.resize(kBatches * batch * settings_.tables);
     hidden_ = Buffer(Cpu(), kBatches * batch * kHidden * 4);

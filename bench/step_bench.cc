@@ -147,7 +147,7 @@ Case CaseOf(const std::vector<std::string>& words) {
   return what;
 }
 
-/// Bytes a second of a momentum update of `count` numbers: three arrays read, two written.
+/// Bytes a second of a momentum update of `count` elements: three arrays read, two written.
 double UpdateBandwidth(int64_t count) {
   ParamLayout layout;
   layout.Add({.name = "layer.weight", .shape = {count}});

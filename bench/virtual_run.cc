@@ -24,6 +24,7 @@
 #include "data/reader.h"
 #include "model/graph.h"
 #include "node/speed_curve.h"
+#include "simulate/simulate.h"
 #include "train/job/job.h"
 #include "train/replica.h"
 #include "train/trainer.h"
@@ -203,6 +204,7 @@ int Main(int argc, char** argv) {
   const auto began = std::chrono::steady_clock::now();
   RunRequest request = {.run = settings.run};
   request.cluster = &cluster;
+  request.simulator = Simulate;
   std::optional<LossFile> losses;
   if (!settings.losses.empty()) request.observers.push_back(&losses.emplace(settings.losses));
   const EndEvent end = Train(job, request);

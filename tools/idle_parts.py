@@ -122,7 +122,7 @@ LoadedData LoadIdle(const Options& /*options*/, const ReadFiles& files) {
   data.info.label_names = {"0", "1"};
   for (MemoryData* set : {&data.train, &data.test})
     for (set->size = 0; set->size < 2; ++set->size) {
-      set->numbers.push_back(0);
+      set->floats.push_back(0);
       set->classes.push_back(static_cast<int32_t>(set->size));
     }
   return data;
@@ -224,7 +224,7 @@ namespace device {
 DeviceEntry idle() {
   return {.name = "idle",
           .summary = "Does nothing",
-          .in_all = false,
+          .chosen_by_all = false,
           .count = [] { return 1; },
           .make = [](int, const DeviceSettings&) -> std::shared_ptr<Device> {
             return std::make_shared<IdleDevice>();

@@ -1,4 +1,4 @@
-// Cost: the numbers with which layers, executors and strategies state their cost.
+// Cost: how layers, executors and strategies state their cost.
 #pragma once
 
 #include <cstdint>

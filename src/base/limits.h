@@ -1,4 +1,4 @@
-// Limits: the largest numbers that keys of a job may hold.
+// Limits: the largest values that keys of a job may hold.
 #pragma once
 
 namespace yoke {

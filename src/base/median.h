@@ -1,4 +1,4 @@
-// Median of some numbers.
+// Median of some values.
 #pragma once
 
 #include <algorithm>
@@ -6,11 +6,11 @@
 
 namespace yoke {
 
-/// The middle number, or the mean of the two middle ones; `numbers` is not empty.
-inline double Median(std::vector<double> numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  const size_t middle = numbers.size() / 2;
-  return numbers.size() % 2 ? numbers[middle] : (numbers[middle - 1] + numbers[middle]) / 2;
+/// The middle value, or the mean of the two middle ones; `values` is not empty.
+inline double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 }  // namespace yoke

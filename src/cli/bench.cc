@@ -15,7 +15,7 @@
 #include "cli/signals.h"
 #include "node/executor.h"
 #include "tensor/devices.h"
-#include "train/human.h"
+#include "train/number_format.h"
 #include "train/trainer.h"
 
 namespace yoke {
@@ -95,10 +95,10 @@ Choice ParseChoice(const std::string& text) {
 /// The median of each figure; the reason is the last round's.
 Outcome MedianOf(const std::vector<Outcome>& rounds) {
   const auto median = [&](auto number) {
-    std::vector<double> numbers;  // values of the rounds that completed an epoch
+    std::vector<double> values;  // of the rounds that completed an epoch
     for (const Outcome& round : rounds)
-      if (round.epochs > 0) numbers.push_back(number(round));
-    return numbers.empty() ? std::numeric_limits<double>::quiet_NaN() : Median(numbers);
+      if (round.epochs > 0) values.push_back(number(round));
+    return values.empty() ? std::numeric_limits<double>::quiet_NaN() : Median(values);
   };
   Outcome middle = rounds.back();
   middle.seconds = median([](const Outcome& o) { return o.seconds; });

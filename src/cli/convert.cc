@@ -13,7 +13,7 @@
 #include "data/memory_reader.h"
 #include "data/writers.h"
 #include "data/xmc_binary.h"
-#include "train/human.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {

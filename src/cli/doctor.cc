@@ -14,7 +14,7 @@
 #include "cli/network.h"
 #include "comm/launcher.h"
 #include "kernels/threads.h"
-#include "train/human.h"
+#include "train/number_format.h"
 #include "train/record/machine.h"
 
 namespace yoke {

@@ -8,7 +8,7 @@
 #include "cli/model_file.h"
 #include "kernels/threads.h"
 #include "train/collapse.h"
-#include "train/human.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {

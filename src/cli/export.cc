@@ -10,14 +10,14 @@
 #include "cli/output_path.h"
 #include "data/output_file.h"
 #include "model/onnx/onnx.h"
-#include "train/human.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {
 
 /// "0.5" or "[0.5, 0.25]".
-std::string ListText(const std::vector<double>& numbers) {
-  return fmt::format("[{}]", fmt::join(numbers, ", "));
+std::string ListText(const std::vector<double>& values) {
+  return fmt::format("[{}]", fmt::join(values, ", "));
 }
 
 /// The formula that turns a value of the data into the model's input.

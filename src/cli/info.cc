@@ -18,7 +18,7 @@
 #include "kernels/threads.h"
 #include "model/onnx/onnx.h"
 #include "plan/convolutions.h"
-#include "train/human.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {

@@ -24,7 +24,7 @@
 #include "comm/launcher.h"
 #include "data/output_file.h"
 #include "plan/planner.h"
-#include "train/human.h"
+#include "train/number_format.h"
 #include "train/replica.h"
 
 namespace yoke {

@@ -13,8 +13,8 @@
 #include "cli/model_file.h"
 #include "kernels/threads.h"
 #include "model/ranking.h"
-#include "train/human.h"
 #include "train/metrics.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {
@@ -22,12 +22,12 @@ namespace {
 /// Examples per batch: enough for full speed, few enough to answer soon and to keep the layers'
 /// outputs below 256 MiB.
 int64_t BatchSize(const Graph& graph, int64_t top) {
-  constexpr int64_t kLargest = 256, kNumbers = 64 << 20;
-  int64_t numbers = 1;
-  for (const LayerInfo& layer : graph.Info()) numbers += layer.output.Count();
-  if (IsRanked(graph)) numbers -= graph.task().outputs;  // their scores are not stored
-  numbers += 2 * top;                                    // ids and scores
-  return std::clamp<int64_t>(kNumbers / numbers, 1, kLargest);
+  constexpr int64_t kLargest = 256, kElements = 64 << 20;
+  int64_t elements = 1;
+  for (const LayerInfo& layer : graph.Info()) elements += layer.output.Count();
+  if (IsRanked(graph)) elements -= graph.task().outputs;  // their scores are not stored
+  elements += 2 * top;                                    // ids and scores
+  return std::clamp<int64_t>(kElements / elements, 1, kLargest);
 }
 
 /// Converts scores to probabilities in place: softmax over all labels, or a sigmoid for each.

@@ -19,7 +19,7 @@
 #include "cli/command.h"
 #include "cli/shipped_files.h"
 #include "comm/launcher.h"
-#include "comm/siblings.h"
+#include "comm/local_ranks.h"
 #include "kernels/threads.h"
 #include "train/job/job.h"
 

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "comm/launcher.h"
 #include "train/checkpoint/checkpoint.h"
-#include "train/human.h"
+#include "train/number_format.h"
 #include "train/record/record.h"
 
 namespace yoke {

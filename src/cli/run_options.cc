@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "cli/progress.h"
 #include "comm/launcher.h"
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 #include "plan/planner.h"
 
 namespace yoke {

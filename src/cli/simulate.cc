@@ -9,7 +9,8 @@
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "comm/launcher.h"
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
+#include "simulate/simulate.h"
 
 namespace yoke {
 namespace {
@@ -57,6 +58,7 @@ class SimulateCommand : public Command {
     request.steps = steps_;
     request.times_only = times_only_;
     request.cluster = &cluster;
+    request.simulator = Simulate;
     request.cluster_title = file.title;
     request.price_per_hour = file.PricePerHour();
     request.checkpoint_bytes_per_second = file.failures.checkpoint_bytes_per_second;

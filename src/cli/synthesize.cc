@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "data/reader.h"
 #include "data/writers.h"
-#include "train/human.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {

@@ -1,4 +1,4 @@
-// Communicator: collectives built on messages; of very many ranks they are joint calls.
+// Communicator: collectives built on messages; of very many ranks they are single events.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "comm/collective_event.h"
 #include "comm/communicator_group.h"
-#include "comm/joint.h"
 
 namespace yoke {
 namespace {
@@ -53,14 +53,14 @@ Cost CostOfTree(int64_t bytes, int ranks) {
 }
 
 /// A collective as one event.
-void Communicator::Joined(const JointCall& call) const {
+void Communicator::JoinCollective(const CollectiveCall& call) const {
   const double began = Now();
-  const JointTraffic joint = group_->transport->Join(call);
-  group_->traffic += {.messages_sent = joint.messages_sent,
-                      .bytes_sent = std::llround(joint.bytes_sent),
-                      .messages_received = joint.messages_received,
-                      .bytes_received = std::llround(joint.bytes_received),
-                      .seconds_waited = Now() - began - joint.seconds_sending};
+  const CollectiveTraffic mine = group_->transport->JoinCollective(call);
+  group_->traffic += {.messages_sent = mine.messages_sent,
+                      .bytes_sent = std::llround(mine.bytes_sent),
+                      .messages_received = mine.messages_received,
+                      .bytes_received = std::llround(mine.bytes_received),
+                      .seconds_waited = Now() - began - mine.seconds_sending};
 }
 
 /// A binomial tree below root.
@@ -98,68 +98,71 @@ void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorit
 }
 
 void Communicator::Broadcast(Array<float> values, int root) const {
-  Staged<float> staged(values);
-  if (rank() == root) staged.Read();
-  Broadcast(std::as_writable_bytes(staged.Host()), root);
-  if (rank() != root) staged.Write();
+  HostCopy<float> copy(values);
+  if (rank() == root) copy.Read();
+  Broadcast(std::as_writable_bytes(copy.Host()), root);
+  if (rank() != root) copy.Write();
 }
 
 void Communicator::Reduce(Array<float> values, int root) const {
-  Staged<float> staged(values);
-  staged.Read();
-  Reduce(staged.Host(), root);
-  if (rank() == root) staged.Write();
+  HostCopy<float> copy(values);
+  copy.Read();
+  Reduce(copy.Host(), root);
+  if (rank() == root) copy.Write();
 }
 
 void Communicator::AllReduce(Array<float> values) const {
   if (size() == 1) return;
-  Staged<float> staged(values);
-  staged.Read();
-  AllReduce(staged.Host());
-  staged.Write();
+  HostCopy<float> copy(values);
+  copy.Read();
+  AllReduce(copy.Host());
+  copy.Write();
 }
 
 int64_t Communicator::ElementsBilled(size_t elements) const {
   return Billed(kElement * elements) / kElement;
 }
 
-/// A joint call in the place of messages that go once around the ring.
+/// A collective event in the place of messages that go once around the ring.
 void Communicator::JoinRing(void* data, double bytes, void (*combine)(std::span<void* const>),
                             const char* operation) const {
-  Joined({.context = group_->context,
-          .members = *group_->members,
-          .rank = rank(),
-          .data = data,
-          .bytes = bytes,
-          .combine = combine,
-          .rounds = [p = size()](MessageRounds& rounds, double mean) { rounds.Ring(p - 1, mean); },
-          .operation = operation});
+  JoinCollective(
+      {.context = group_->context,
+       .members = *group_->members,
+       .rank = rank(),
+       .data = data,
+       .bytes = bytes,
+       .combine = combine,
+       .rounds = [p = size()](MessageRounds& rounds, double mean) { rounds.Ring(p - 1, mean); },
+       .operation = operation});
 }
 
 /// One of very many ranks. Added in the order of the ranks.
 bool Communicator::AllReduceAtOnce(std::span<float> values, AllReduceAlgorithm algorithm) const {
-  if (!group_->transport->Joins(size())) return false;
-  Joined({.context = group_->context,
-          .members = *group_->members,
-          .rank = rank(),
-          .data = &values,
-          .bytes = static_cast<double>(Billed(values.size_bytes())),
-          .combine =
-              [](std::span<void* const> all) {
-                const auto of = [&](size_t i) { return *static_cast<std::span<float>*>(all[i]); };
-                std::vector<float> sums(of(0).begin(), of(0).end());
-                for (size_t rank = 1; rank < all.size(); ++rank) {
-                  Check(of(rank).size() == sums.size(),
-                        "ranks disagree about the length of a message");
-                  for (size_t i = 0; i < sums.size(); ++i) sums[i] += of(rank)[i];
-                }
-                for (size_t rank = 0; rank < all.size(); ++rank)
-                  std::ranges::copy(sums, of(rank).begin());
-              },
-          .rounds = [algorithm, ranks = size()](
-                        MessageRounds& rounds,
-                        double bytes) { AllReduceRounds(rounds, algorithm, ranks, bytes); },
-          .operation = "all-reduce"});
+  if (!group_->transport->CollectiveIsOneEvent(size())) return false;
+  JoinCollective({.context = group_->context,
+                  .members = *group_->members,
+                  .rank = rank(),
+                  .data = &values,
+                  .bytes = static_cast<double>(Billed(values.size_bytes())),
+                  .combine =
+                      [](std::span<void* const> all) {
+                        const auto of = [&](size_t i) {
+                          return *static_cast<std::span<float>*>(all[i]);
+                        };
+                        std::vector<float> sums(of(0).begin(), of(0).end());
+                        for (size_t rank = 1; rank < all.size(); ++rank) {
+                          Check(of(rank).size() == sums.size(),
+                                "ranks disagree about the length of a message");
+                          for (size_t i = 0; i < sums.size(); ++i) sums[i] += of(rank)[i];
+                        }
+                        for (size_t rank = 0; rank < all.size(); ++rank)
+                          std::ranges::copy(sums, of(rank).begin());
+                      },
+                  .rounds = [algorithm, ranks = size()](
+                                MessageRounds& rounds,
+                                double bytes) { AllReduceRounds(rounds, algorithm, ranks, bytes); },
+                  .operation = "all-reduce"});
   return true;
 }
 
@@ -262,7 +265,7 @@ void Communicator::MpiAllReduce(std::span<float> values) const {
 
 namespace {
 
-/// What a rank gives to a joint gather, and where it gets what all gave.
+/// What a rank gives to a gather that is one event, and where it gets what all gave.
 struct GatherData {
   std::span<const std::byte> mine;
   std::vector<std::vector<std::byte>> all = {};
@@ -281,7 +284,7 @@ struct GatherData {
 /// Around the ring.
 std::vector<std::vector<std::byte>> Communicator::AllGather(std::span<const std::byte> mine) const {
   const int p = size();
-  if (group_->transport->Joins(p)) {
+  if (group_->transport->CollectiveIsOneEvent(p)) {
     GatherData gathering = {.mine = mine};
     JoinRing(&gathering, static_cast<double>(Billed(mine.size())), GatherData::Combine,
              "all-gather");
@@ -298,7 +301,7 @@ std::vector<std::vector<std::byte>> Communicator::AllGather(std::span<const std:
 
 namespace {
 
-/// What a rank says of others in a joint count, and what they say of it.
+/// What a rank says of others in a count that is one event, and what they say of it.
 struct Counting {
   const std::map<int, int64_t>& mine;
   int64_t of_this = 0;
@@ -315,7 +318,7 @@ struct Counting {
 int64_t Communicator::CountFor(const std::map<int, int64_t>& mine) const {
   using Entry = std::array<int64_t, 2>;  // rank and count
   const int p = size();
-  if (group_->transport->Joins(p)) {
+  if (group_->transport->CollectiveIsOneEvent(p)) {
     Counting counting = {.mine = mine};
     JoinRing(&counting, static_cast<double>(mine.size() * sizeof(Entry)), Counting::Combine,
              "a count");
@@ -338,14 +341,15 @@ int64_t Communicator::CountFor(const std::map<int, int64_t>& mine) const {
 
 /// Dissemination: after round r a rank has heard from 2^r - 1 others.
 void Communicator::Barrier() const {
-  if (group_->transport->Joins(size()))
-    return Joined({.context = group_->context,
-                   .members = *group_->members,
-                   .rank = rank(),
-                   .combine = [](std::span<void* const>) {},
-                   .rounds = [ranks = size()](MessageRounds& rounds,
-                                              double /*bytes*/) { BarrierRounds(rounds, ranks); },
-                   .operation = "barrier"});
+  if (group_->transport->CollectiveIsOneEvent(size()))
+    return JoinCollective(
+        {.context = group_->context,
+         .members = *group_->members,
+         .rank = rank(),
+         .combine = [](std::span<void* const>) {},
+         .rounds = [ranks = size()](MessageRounds& rounds,
+                                    double /*bytes*/) { BarrierRounds(rounds, ranks); },
+         .operation = "barrier"});
   for (int distance = 1; distance < size(); distance *= 2) {
     Send({}, (rank() + distance) % size(), kBarrier);
     Copy({}, (rank() - distance + size()) % size(), kBarrier, "barrier");
@@ -386,7 +390,7 @@ struct Splitting {
 /// The colors and keys go around the ring, as in AllGather, with less memory.
 Communicator Communicator::Split(int color, int key) const {
   const int p = size();
-  if (group_->transport->Joins(p)) {
+  if (group_->transport->CollectiveIsOneEvent(p)) {
     Splitting mine = {.parent = *group_->members, .color = color, .key = key};
     JoinRing(&mine, 2 * sizeof(int), Splitting::Combine, "a split");
     return Open(NextContext(static_cast<uint64_t>(color) + 1), std::move(mine.members));

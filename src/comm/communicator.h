@@ -151,7 +151,7 @@ class Communicator {
   void Add(std::span<float> values, int from, int tag, const char* operation) const;
   int Copy(std::span<std::byte> bytes, int from, int tag, const char* operation) const;
   void SendFor(int64_t billed, std::span<const std::byte> bytes, int to, int tag) const;
-  void Joined(const JointCall& call) const;
+  void JoinCollective(const CollectiveCall& call) const;
   void JoinRing(void* data, double bytes, void (*combine)(std::span<void* const>),
                 const char* operation) const;
   int64_t ElementsBilled(size_t elements) const;

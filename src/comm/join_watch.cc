@@ -14,7 +14,7 @@
 namespace yoke {
 namespace {
 
-double JoinPatience(double timeout) { return std::max(10.0, 4 * timeout); }
+double JoinTimeout(double timeout) { return std::max(10.0, 4 * timeout); }
 
 [[noreturn]] void EndWith(const std::string& sentence) {
   std::fprintf(stderr, "yoke: %s\n", sentence.c_str());
@@ -38,7 +38,7 @@ void WatchThread::End() {
 }
 
 JoinWatch::JoinWatch(double timeout) {
-  thread_ = StartThread([this, timeout] { Watch(JoinPatience(timeout)); });
+  thread_ = StartThread([this, timeout] { Watch(JoinTimeout(timeout)); });
 }
 
 void JoinWatch::Watch(double seconds) {
@@ -53,7 +53,7 @@ void JoinWatch::Watch(double seconds) {
 
 StartWatch::StartWatch(Launch launch, double timeout, const std::atomic<int>* stop)
     : launch_(std::move(launch)) {
-  thread_ = StartThread([this, timeout, stop] { Watch(JoinPatience(timeout), stop); });
+  thread_ = StartThread([this, timeout, stop] { Watch(JoinTimeout(timeout), stop); });
 }
 
 void StartWatch::Watch(double seconds, const std::atomic<int>* stop) {
@@ -70,7 +70,7 @@ void StartWatch::Watch(double seconds, const std::atomic<int>* stop) {
 /// Looks several times, because a launcher needs time to start all processes.
 bool StartWatch::MissesOne() {
   constexpr int kLooks = 3, kLooksForOneNeverSeen = 6;
-  before_ = std::exchange(now_, FindSiblings(launch_));
+  before_ = std::exchange(now_, FindLocalRanks(launch_));
   most_ = std::max(most_, now_.size());
   ended_ = OneHasEnded(launch_, now_) ? ended_ + 1 : 0;
   return ended_ >= (now_.size() < most_ ? kLooks : kLooksForOneNeverSeen);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "comm/launcher.h"
-#include "comm/siblings.h"
+#include "comm/local_ranks.h"
 
 namespace yoke {
 
@@ -63,9 +63,9 @@ class StartWatch : WatchThread {
   [[noreturn]] void Leave(double waited) const;
 
   Launch launch_;
-  std::vector<Sibling> before_, now_;  // at the last two looks
-  int ended_ = 0;                      // consecutive looks at which one had ended
-  size_t most_ = 0;                    // the most ranks seen at a look
+  std::vector<LocalRankStatus> before_, now_;  // at the last two looks
+  int ended_ = 0;                              // consecutive looks at which one had ended
+  size_t most_ = 0;                            // the most ranks seen at a look
 };
 
 }  // namespace yoke

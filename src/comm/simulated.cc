@@ -29,14 +29,14 @@ class SimulatedTransport : public Transport {
                        .bytes = {bytes.begin(), bytes.end()},
                        .billed = billed});
   }
-  bool Joins(int ranks) const override {
+  bool CollectiveIsOneEvent(int ranks) const override {
     const SimulatedRanks& options = simulation_.options();
-    return ranks > options.joins_above && !options.fair_links;
+    return ranks > options.collective_events_above && !options.fair_links;
   }
-  JointTraffic Join(const JointCall& call) override {
-    JointTraffic traffic;
+  CollectiveTraffic JoinCollective(const CollectiveCall& call) override {
+    CollectiveTraffic traffic;
     const double began = task_.now;
-    if (simulation().Join(task_, call, traffic)) {
+    if (simulation().JoinCollective(task_, call, traffic)) {
       simulation_.NoteWait(task_.now - began);
       return traffic;
     }

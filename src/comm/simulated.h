@@ -66,12 +66,12 @@ struct SimulatedRanks {
   double device_bytes_per_second = 0;
   /// The nodes, if they are unlike, in place of cores, cpu_threads and bytes_per_second.
   std::vector<SimulatedNode> nodes = {};
-  std::vector<int> node_of = {};  ///< By rank, if the nodes have unlike numbers of ranks.
+  std::vector<int> node_of = {};  ///< By rank, if the nodes have unlike counts of ranks.
   /// Inner ones first: racks, then regions. They have no effect with fair_links.
   std::vector<NodeGroups> groups = {};
   /// A collective of more ranks than this, which all wait for all, is one event, priced by the
-  /// rounds of its messages (comm/joint.h). Not with fair_links.
-  int joins_above = 1024;
+  /// rounds of its messages (comm/collective_event.h). Not with fair_links.
+  int collective_events_above = 1024;
   Timeline* timeline = nullptr;     ///< Not null: records who computes, waits and sends.
   SimulatedFailures failures = {};  ///< Deaths of nodes: all ranks of one die together.
 

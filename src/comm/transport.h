@@ -52,8 +52,8 @@ class NativeAllReduce {
   virtual void Sum(std::span<float> values) = 0;
 };
 
-struct JointCall;
-struct JointTraffic;
+struct CollectiveCall;
+struct CollectiveTraffic;
 
 class Transport {
  public:
@@ -85,10 +85,10 @@ class Transport {
     return std::make_shared<const Members>(std::move(members));
   }
 
-  /// Whether a collective of so many ranks is one call of Join (comm/joint.h), which waits for all.
-  /// Throws as Receive.
-  virtual bool Joins(int /*ranks*/) const { return false; }
-  virtual JointTraffic Join(const JointCall& call);
+  /// Whether a collective of so many ranks is one event (JoinCollective, comm/collective_event.h),
+  /// which waits for all. Throws as Receive.
+  virtual bool CollectiveIsOneEvent(int /*ranks*/) const { return false; }
+  virtual CollectiveTraffic JoinCollective(const CollectiveCall& call);
 
   /// Null if the world has no all-reduce of its own. All of these ranks call it, once per context,
   /// after a barrier.

@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/countdown.h"
+#include "comm/backoff.h"
 #include "comm/lost.h"
-#include "comm/patience.h"
 #include "comm/wire.h"
 #include "comm/wire_letter.h"
 
@@ -60,7 +60,7 @@ class WireWaits {
   bool Wait(Countdown& left, const Done& done, bool asks = false) {
     std::unique_lock lock(mutex_);
     Turn turn(*this);
-    Patience patience;
+    Backoff backoff;
     for (bool last = false;; last = left.Over()) {
       if (done()) return true;
       if (lost_) throw RankLost(fmt::format("rank {} has lost another in a wait", wire_.rank()));
@@ -68,9 +68,9 @@ class WireWaits {
       if (!turn.Mine() && !asks)
         changed_.wait_for(lock, left.Slice());
       else if (!turn.Mine() || !Look(lock))
-        Rest(lock, patience, asks);
+        Rest(lock, backoff, asks);
       else
-        patience = {};
+        backoff = {};
     }
   }
 
@@ -111,9 +111,9 @@ class WireWaits {
     return any;
   }
 
-  void Rest(std::unique_lock<std::mutex>& lock, Patience& patience, bool moving) {
+  void Rest(std::unique_lock<std::mutex>& lock, Backoff& backoff, bool moving) {
     const Unlocked unlocked(lock);
-    patience.Pause(moving || wire_.Receiving());
+    backoff.Pause(moving || wire_.Receiving());
   }
 
   struct Unlocked {

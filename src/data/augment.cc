@@ -64,9 +64,9 @@ class AugmentedReader : public Reader {
 
   void Read(const ReadRequest& request, Batch& batch) const override {
     source_->Read(request, batch);
-    const int64_t numbers = Info().input.Count();
+    const int64_t elements = Info().input.Count();
     for (int64_t i = 0; i < batch.size; ++i)
-      Change(request, request.examples[i], batch.dense.As<float>() + i * numbers);
+      Change(request, request.examples[i], batch.dense.As<float>() + i * elements);
   }
 
  private:

@@ -70,13 +70,13 @@ void AddSparseRow(LaneHash& sum, const SparseArrays& rows, int64_t row) {
 }
 
 void AddRow(LaneHash& sum, const DataInfo& info, const MemoryData& data, int64_t row) {
-  const int64_t numbers = info.input.Count();
+  const int64_t elements = info.input.Count();
   if (info.sparse)
     AddSparseRow(sum, data.sparse, row);
   else if (!data.bytes.empty())
-    Add(sum, data.bytes, row * numbers, (row + 1) * numbers);
+    Add(sum, data.bytes, row * elements, (row + 1) * elements);
   else
-    Add(sum, data.numbers, row * numbers, (row + 1) * numbers);
+    Add(sum, data.floats, row * elements, (row + 1) * elements);
 }
 
 void AddRows(LaneHash& sum, const DataInfo& info, const MemoryData& data) {
@@ -87,7 +87,7 @@ void AddRows(LaneHash& sum, const DataInfo& info, const MemoryData& data) {
 
 void AddAll(LaneHash& sum, const MemoryData& data) {
   Add(sum, data.bytes);
-  Add(sum, data.numbers);
+  Add(sum, data.floats);
   Add(sum, data.sparse.offsets);
   Add(sum, data.sparse.ids);
   Add(sum, data.sparse.values);
@@ -99,7 +99,7 @@ int64_t BytesOf(const GrowingArray<T>& array) {
 }
 
 int64_t InputBytes(const MemoryData& data) {
-  return BytesOf(data.bytes) + BytesOf(data.numbers) + BytesOf(data.sparse.offsets) +
+  return BytesOf(data.bytes) + BytesOf(data.floats) + BytesOf(data.sparse.offsets) +
          BytesOf(data.sparse.ids) + BytesOf(data.sparse.values);
 }
 

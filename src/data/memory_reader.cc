@@ -40,11 +40,11 @@ bool IsComplete(const SparseArrays& arrays, int64_t rows) {
 }
 
 void CheckLengths(const DataInfo& info, const MemoryData& data) {
-  const int64_t numbers = data.size * info.input.Count();
+  const int64_t elements = data.size * info.input.Count();
   if (info.sparse) {
     Check(IsComplete(data.sparse, data.size), "sparse rows do not match the number of examples");
   } else {
-    Check(std::max(data.bytes.size(), data.numbers.size()) == numbers,
+    Check(std::max(data.bytes.size(), data.floats.size()) == elements,
           "dense input does not match the number of examples");
   }
   Check(data.files.empty() || static_cast<int64_t>(data.files.size()) == data.size,
@@ -101,9 +101,9 @@ void MemoryReader::ReadDense(std::span<const int64_t> examples, Batch& batch) co
     if (!data_.bytes.empty()) {
       Convert(data_.bytes.data() + example * count, to);
     } else if (plain_) {
-      std::memcpy(to, data_.numbers.data() + example * count, count * sizeof(float));
+      std::memcpy(to, data_.floats.data() + example * count, count * sizeof(float));
     } else {
-      Convert(data_.numbers.data() + example * count, to);
+      Convert(data_.floats.data() + example * count, to);
     }
     to += count;
   }

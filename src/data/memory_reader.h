@@ -19,17 +19,17 @@ struct SparseArrays {
   void EndRow() { offsets.push_back(ids.size()); }
 };
 
-/// The examples of one set. Exactly one of bytes, numbers and sparse has the input (see DataInfo),
+/// The examples of one set. Exactly one of bytes, floats and sparse has the input (see DataInfo),
 /// and one of classes and labels has the targets (neither: not labelled).
 struct MemoryData {
   /// `limit` is the number of bytes that each array may hold in memory before it moves to a
   /// temporary file.
   explicit MemoryData(int64_t limit = INT64_MAX)
-      : bytes(limit), numbers(limit), sparse(limit), classes(limit), labels(limit) {}
+      : bytes(limit), floats(limit), sparse(limit), classes(limit), labels(limit) {}
 
   int64_t size = 0;                ///< Examples.
   GrowingArray<uint8_t> bytes;     ///< Dense: [size, axes of info.input...].
-  GrowingArray<float> numbers;     ///< Dense: [size, axes of info.input...].
+  GrowingArray<float> floats;      ///< Dense: [size, axes of info.input...].
   SparseArrays sparse;             ///< [size] rows of (feature, value), ids ascending.
   GrowingArray<int32_t> classes;   ///< [size], indices into info.label_names.
   std::vector<std::string> files;  ///< Empty, or the file of each example.

@@ -32,7 +32,7 @@ void CheckRange(const Options& options, const Normalization& chosen) {
   }
 }
 
-// Sums per channel over examples, of `count` numbers each.
+// Sums per channel over examples, of `count` elements each.
 struct Sums {
   std::vector<double> first, second;
   double count = 0;

@@ -17,18 +17,18 @@ class SubsetReader : public Reader {
     return source_->FileOf(examples_[static_cast<size_t>(example)]);
   }
 
-  // The source gets its own example numbers. They are in the batch's scratch, which is moved out
+  // The source gets its own example indices. They are in the batch's scratch, which is moved out
   // meanwhile, because the source may be a SubsetReader too.
   void Read(const ReadRequest& request, Batch& batch) const override {
-    std::vector<int64_t> numbers = std::move(batch.scratch);
-    numbers.clear();
+    std::vector<int64_t> indices = std::move(batch.scratch);
+    indices.clear();
     for (const int64_t example : request.examples) {
       Check(example >= 0 && example < Size(), "an example was asked for that does not exist");
-      numbers.push_back(examples_[static_cast<size_t>(example)]);
+      indices.push_back(examples_[static_cast<size_t>(example)]);
     }
-    source_->Read({.examples = numbers, .seed = request.seed, .epoch = request.epoch}, batch);
+    source_->Read({.examples = indices, .seed = request.seed, .epoch = request.epoch}, batch);
     batch.examples.assign(request.examples.begin(), request.examples.end());
-    batch.scratch = std::move(numbers);
+    batch.scratch = std::move(indices);
   }
 
  private:

@@ -10,7 +10,7 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kConvertBlock = 16384;  // numbers a thread takes at a time
+constexpr int64_t kConvertBlock = 16384;  // elements a thread takes at a time
 
 template <typename From, typename To>
 void ConvertRange(const From* from, To* to, int64_t n) {

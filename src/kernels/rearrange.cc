@@ -17,7 +17,7 @@ struct Planes {
     count = t.shape[0] * (last ? 1 : t.shape[1]);
     row = t.shape[3] * (last ? t.shape[1] : 1);
   }
-  /// Numbers in a pixel of a row.
+  /// Elements in a pixel of a row.
   static int64_t Pixel(const Tensor& t) {
     return t.layout == Layout::kChannelsLast ? t.shape[1] : 1;
   }
@@ -58,7 +58,7 @@ void Shuffle(const Tensor& input, int64_t groups, const Tensor& output) {
   const int64_t channels = input.shape[1], n = channels / groups;
   const int64_t pixels = input.Count() / (input.shape[0] * channels);
   const bool last = input.layout == Layout::kChannelsLast;
-  const int64_t run = last ? 1 : pixels;  // numbers of one channel that lie together
+  const int64_t run = last ? 1 : pixels;  // elements of one channel that lie together
   const int64_t blocks = input.shape[0] * (last ? pixels : 1);
 #pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < blocks; ++b)

@@ -9,7 +9,7 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kParallelNumbers = 1 << 14;
+constexpr int64_t kParallelElements = 1 << 14;
 constexpr int64_t kAhead = 4;  // rows fetched before they are needed
 
 template <typename T>
@@ -26,7 +26,7 @@ template <typename T>
 void Gather(const RowGather& g) {
   const auto rows = static_cast<int64_t>(g.rows.size());
   T* block = static_cast<T*>(g.block);
-#pragma omp parallel for schedule(static) if (rows * g.padded_columns > kParallelNumbers)
+#pragma omp parallel for schedule(static) if (rows * g.padded_columns > kParallelElements)
   for (int64_t r = 0; r < rows; ++r) {
     if (r + kAhead < rows) FetchAhead(g.table + g.rows[r + kAhead] * g.width, g.width);
     GatherRow(g, g.table + g.rows[r] * g.width, block + r * g.padded_columns);
@@ -49,7 +49,7 @@ void RowMerge::Run(std::span<const RowBlock> blocks, int64_t width, std::vector<
   FindRuns(places_, ids, starts_);
   const auto rows = static_cast<int64_t>(ids.size());
   values.resize(rows * width);
-#pragma omp parallel for schedule(static) if (rows * width > kParallelNumbers)
+#pragma omp parallel for schedule(static) if (rows * width > kParallelElements)
   for (int64_t r = 0; r < rows; ++r) SumRow(blocks, r, width, values.data() + r * width);
 }
 
@@ -62,7 +62,7 @@ void RowMerge::ListPlaces(std::span<const RowBlock> blocks) {
       places_.push_back({id, static_cast<int32_t>(b), static_cast<int32_t>(r)});
       largest = std::max(largest, id);
     }
-  SortById(places_, room_, int64_t{largest} + 1);
+  SortById(places_, scratch_, int64_t{largest} + 1);
 }
 
 void RowMerge::SumRow(std::span<const RowBlock> blocks, int64_t first, int64_t width,

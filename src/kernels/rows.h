@@ -52,7 +52,7 @@ class RowMerge {
   void SumRow(std::span<const RowBlock> blocks, int64_t first, int64_t width, float* to) const;
 
   std::vector<Place> places_;
-  SortRoom<Place> room_;
+  SortScratch<Place> scratch_;
   std::vector<int64_t> starts_;
 };
 

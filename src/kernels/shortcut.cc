@@ -1,4 +1,4 @@
-// Shortcut: rows of numbers are copied; what has no source is zero.
+// Shortcut: rows of elements are copied; what has no source is zero.
 #include "kernels/shortcut.h"
 
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace yoke {
 
 /// Memory of SortById, reused between calls.
 template <typename Entry>
-struct SortRoom {
+struct SortScratch {
   std::vector<Entry> entries;
   std::vector<std::array<int64_t, 2048>> places;  ///< Next position by thread and bucket.
 };
@@ -21,14 +21,14 @@ struct SortRoom {
 /// Radix sort by `Entry::id` in [0, ids), eleven bits per pass. Each thread counts and moves its
 /// own part.
 template <typename Entry>
-void SortById(std::vector<Entry>& entries, SortRoom<Entry>& room, int64_t ids) {
+void SortById(std::vector<Entry>& entries, SortScratch<Entry>& scratch, int64_t ids) {
   constexpr int kBits = 11;
   constexpr int64_t kBuckets = 1 << kBits, kParallel = 1 << 13;
   const auto count = static_cast<int64_t>(entries.size());
   const int64_t threads = count < kParallel ? 1 : KernelThreads();
   const int width = std::bit_width(static_cast<uint64_t>(ids > 0 ? ids - 1 : 0));
-  room.entries.resize(entries.size());
-  auto& places = room.places;
+  scratch.entries.resize(entries.size());
+  auto& places = scratch.places;
   places.resize(threads);
   for (int shift = 0; shift < width; shift += kBits) {
     const auto bucket_of = [shift](const Entry& e) { return e.id >> shift & (kBuckets - 1); };
@@ -44,8 +44,8 @@ void SortById(std::vector<Entry>& entries, SortRoom<Entry>& room, int64_t ids) {
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int64_t t = 0; t < threads; ++t)
       for (int64_t i = count * t / threads; i < count * (t + 1) / threads; ++i)
-        room.entries[places[t][bucket_of(entries[i])]++] = entries[i];
-    entries.swap(room.entries);
+        scratch.entries[places[t][bucket_of(entries[i])]++] = entries[i];
+    entries.swap(scratch.entries);
   }
 }
 

@@ -14,12 +14,12 @@ class LayerNamer {
  public:
   /// `given` is "" for unnamed layers.
   std::string Name(const std::string& type, const std::string& given) {
-    const int number = ++numbers_[type];
+    const int number = ++counts_[type];
     return given.empty() ? fmt::format("{}{}", type, number) : given;
   }
 
  private:
-  std::map<std::string, int> numbers_;  // by type
+  std::map<std::string, int> counts_;  // by type
 };
 
 }  // namespace yoke

@@ -22,8 +22,8 @@ constexpr int kTables = 32;
 constexpr int64_t kRowsAtOnce = 1 << 14;
 constexpr int64_t kBlock = 16;  // rows hashed together
 
-double Squares(const std::vector<float>& numbers) {
-  return std::inner_product(numbers.begin(), numbers.end(), numbers.begin(), 0.0);
+double Squares(const std::vector<float>& values) {
+  return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
 }
 
 }  // namespace

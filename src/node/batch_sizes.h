@@ -1,4 +1,4 @@
-// BatchSizes: how many examples each device takes at a time, fixed or balanced by the numbers of
+// BatchSizes: how many examples each device takes at a time, fixed or balanced by the counts of
 // updates (Adaptive Hogbatch: Ma and Rusu, 2020).
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/kept.h"
+#include "base/saved_state.h"
 
 namespace yoke {
 
@@ -68,11 +68,11 @@ class BatchSizes {
   }
   void Restore(size_t device, const Value& state) {
     Limits& limits = s_.limits[device];
-    ReadKept(state, "least", limits.least);
+    ReadSaved(state, "least", limits.least);
     limits.least = std::clamp<int64_t>(limits.least, 1, limits.most);
-    ReadKept(state, "size", sizes_[device]);
+    ReadSaved(state, "size", sizes_[device]);
     sizes_[device] = std::clamp(sizes_[device], limits.least, limits.most);
-    ReadKept(state, "updates", updates_[device]);
+    ReadSaved(state, "updates", updates_[device]);
   }
 
  private:
@@ -82,11 +82,11 @@ class BatchSizes {
 };
 
 /// Batches that a CPU thread takes at once, which are short, so that messages cost little.
-inline int64_t BatchesOfLease(double seconds_a_batch) {
-  constexpr double kLease = 1e-3;  // seconds
+inline int64_t BatchesPerRequest(double seconds_a_batch) {
+  constexpr double kRequest = 1e-3;  // seconds of work
   constexpr int64_t kMostBatches = 64;
   if (seconds_a_batch <= 0) return 1;  // not known yet
-  return std::clamp<int64_t>(static_cast<int64_t>(kLease / seconds_a_batch), 1, kMostBatches);
+  return std::clamp<int64_t>(static_cast<int64_t>(kRequest / seconds_a_batch), 1, kMostBatches);
 }
 
 /// The least batch of a device: the smallest half, quarter, ... of `most` at which it still

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/kept.h"
+#include "base/saved_state.h"
 #include "node/device_work.h"
 #include "tensor/device.h"
 
@@ -66,9 +66,9 @@ class DeviceUsage {
   }
   void Restore(const Value& state) {
     for (DeviceWork& work : work_)
-      if (const Value* const kept = state.Find(work.name)) {
-        ReadKept(*kept, "examples", work.examples);
-        ReadKept(*kept, "updates", work.updates);
+      if (const Value* const saved = state.Find(work.name)) {
+        ReadSaved(*saved, "examples", work.examples);
+        ReadSaved(*saved, "updates", work.updates);
       }
   }
 

@@ -41,7 +41,7 @@ struct Hogbatch::Member {
   bool on_cpu = true;
   bool works = true;                ///< False: it has failed.
   std::deque<Examples> given = {};  ///< Work in hand, the one it computes first.
-  double seconds_a_batch = 0;       ///< Of a CPU thread's last lease.
+  double seconds_a_batch = 0;       ///< Of a CPU thread's last batches.
   std::unique_ptr<HogbatchWorker> worker = nullptr;
   std::exception_ptr failure = nullptr;  ///< Of its start.
   std::shared_ptr<void> thread = nullptr;
@@ -211,7 +211,7 @@ void Hogbatch::Assign(Member& member, bool beside) {
 /// Examples of a worker's next piece of work, of which one update takes `batch`. Near the end of a
 /// round a device takes no more than it computes while the others do the rest.
 int64_t Hogbatch::SizeFor(const Member& member, int64_t batch) const {
-  if (member.on_cpu) return batch * BatchesOfLease(member.seconds_a_batch);
+  if (member.on_cpu) return batch * BatchesPerRequest(member.seconds_a_batch);
   int64_t left = source_->Left();
   if (left < 0) return batch;
   for (const Examples& examples : returned_) left += std::ssize(examples);
@@ -319,8 +319,8 @@ void Hogbatch::Restore(const Value& state) {
   if (!batches) return;
   measured_ = true;
   for (size_t d = 0; d < context_.devices.size(); ++d)
-    if (const Value* kept = batches->Find(context_.devices[d]->name()))
-      sizes_.Restore(d, *kept);
+    if (const Value* saved = batches->Find(context_.devices[d]->name()))
+      sizes_.Restore(d, *saved);
     else
       measured_ = false;
 }

@@ -98,7 +98,7 @@ class Round {
     const size_t d = worker.device;
     if (seconds_.OnCpu(d)) {
       worker.batch = sizes_.Ask(d);
-      worker.batches = BatchesOfLease(worker.seconds_a_batch);
+      worker.batches = BatchesPerRequest(worker.seconds_a_batch);
     } else {
       worker.batch = worker.next;
       worker.batches = 1;

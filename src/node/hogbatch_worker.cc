@@ -149,7 +149,7 @@ double HogbatchWorker::OnThread(const Batch& batch, const ParamView& view, Updat
   const double loss = plan.Loss();
   if (!std::isfinite(loss)) return loss;
   float* const shared = view.writable.Host().data();
-  const bool looks_at_all = shared_.context.clip_norm > 0 || shared_.context.rule->Numbers() > 0;
+  const bool looks_at_all = shared_.context.clip_norm > 0 || shared_.context.rule->Scalars() > 0;
   if (InVirtualTime() || looks_at_all) {
     plan.Backward(batch, view, {});
     Charge(batch.size, false);

@@ -27,7 +27,7 @@ void TakeRows(const SparseStorage& from, int64_t size, Range range, SparseStorag
 }
 
 template <typename T>
-void TakeNumbers(const std::vector<T>& from, int64_t begin, int64_t end, std::vector<T>& to) {
+void TakeElements(const std::vector<T>& from, int64_t begin, int64_t end, std::vector<T>& to) {
   to.clear();
   if (static_cast<int64_t>(from.size()) >= end) to.assign(from.begin() + begin, from.begin() + end);
 }
@@ -37,8 +37,8 @@ void TakeExamples(const Batch& from, int64_t begin, int64_t end, Batch& to) {
   to.size = end - begin;
   to.seed = from.seed;
   to.epoch = from.epoch;
-  TakeNumbers(from.examples, begin, end, to.examples);
-  TakeNumbers(from.classes, begin, end, to.classes);
+  TakeElements(from.examples, begin, end, to.examples);
+  TakeElements(from.classes, begin, end, to.classes);
   TakeRows(from.labels, from.size, {begin, end}, to.labels);
 }
 

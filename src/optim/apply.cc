@@ -141,14 +141,14 @@ UpdateStep StepOf(const ParamStore& params, const ApplyRequest& request) {
   const UpdateStep step{.learning_rate = request.learning_rate,
                         .step = ++(request.steps ? *request.steps : request.state.steps),
                         .gradient_scale = GradientScale(params, request)};
-  if (request.rule.Numbers() == 0) return step;
+  if (request.rule.Scalars() == 0) return step;
   const ParamLayout& layout = params.layout();
   UpdateFacts facts = FactsOf(layout, request.gradients, step.gradient_scale, request.slices);
   const auto [begin, end] = DenseElements(layout, request.slices);
   facts.state_square = SquareSum(request.state.array(0).Part(begin, end));
   facts.total_momentum = request.total_momentum;
   return request.rule.Tune(step, facts,
-                           request.numbers.empty() ? request.state.numbers() : request.numbers);
+                           request.scalars.empty() ? request.state.scalars() : request.scalars);
 }
 
 }  // namespace
@@ -160,7 +160,7 @@ std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target)
 
 RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device)
     : names_(rule.StateNames()),
-      numbers_(2 * static_cast<size_t>(rule.Numbers())),
+      scalars_(2 * static_cast<size_t>(rule.Scalars())),
       row_steps_(layout.slices().size()) {
   Check(names_.size() <= kMaxStateArrays, "a rule has at most kMaxStateArrays state arrays");
   for (size_t i = 0; i < names_.size(); ++i)
@@ -172,7 +172,7 @@ RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& 
 }
 
 int64_t RuleState::bytes() const {
-  auto bytes = static_cast<int64_t>(numbers_.size() * sizeof(float));
+  auto bytes = static_cast<int64_t>(scalars_.size() * sizeof(float));
   for (const Buffer& array : arrays_) bytes += array.bytes();
   for (const std::vector<int32_t>& clocks : row_steps_)
     bytes += static_cast<int64_t>(clocks.size() * sizeof(int32_t));
@@ -215,7 +215,7 @@ UpdateStep Apply(ParamStore& params, const ApplyRequest& request) {
 Cost CostOfUpdate(const RuleState& state, int64_t count) {
   const auto n = static_cast<double>(count);
   const auto arrays = 1.0 + static_cast<double>(state.names().size());
-  const double sums = state.all_numbers().empty() ? 0 : 2;  // arrays that Tune's are made of
+  const double sums = state.all_scalars().empty() ? 0 : 2;  // arrays that Tune's are made of
   return {.operations = 2 * (arrays + sums) * n, .bytes = 4 * n * (2 * arrays + 1 + sums)};
 }
 

@@ -49,12 +49,12 @@ void RacingUpdates::ApplyRun(const UpdateRule& rule, float* values, const float*
 
 UpdateStep RacingUpdates::Tune(const UpdateStep& step, const Gradients& gradients,
                                std::optional<double> total_momentum) {
-  if (rule_.Numbers() == 0) return step;
+  if (rule_.Scalars() == 0) return step;
   UpdateFacts facts = FactsOf(layout_, gradients, step.gradient_scale);
   facts.state_square = SquareSumShared(StateAt(0, 0), layout_.dense_size());
   facts.total_momentum = total_momentum;
-  const std::lock_guard lock(numbers_);
-  return rule_.Tune(step, facts, state_.numbers());
+  const std::lock_guard lock(scalars_);
+  return rule_.Tune(step, facts, state_.scalars());
 }
 
 void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, UpdateStep step) {

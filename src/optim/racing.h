@@ -37,7 +37,7 @@ class RacingUpdates {
       : layout_(layout), rule_(rule), row_rule_(row_rule ? *row_rule : rule), state_(state) {}
 
   /// Before an update of all slices by a rule that tunes itself: the step to apply. Sums are taken
-  /// beside the others' writes, the rule's numbers change under a lock.
+  /// beside the others' writes, the rule's scalars change under a lock.
   UpdateStep Tune(const UpdateStep& step, const Gradients& gradients,
                   std::optional<double> total_momentum = {});
   /// Updates one slice, either all of it or only touched rows; each row counts its own steps.
@@ -54,7 +54,7 @@ class RacingUpdates {
   const UpdateRule& rule_;
   const UpdateRule& row_rule_;
   RuleState& state_;
-  std::mutex numbers_;  // of the state
+  std::mutex scalars_;  // of the state
 };
 
 }  // namespace yoke

@@ -56,19 +56,19 @@ struct UpdateCall {
   }
 };
 
-/// An optimizer's update rule. Stateless: arrays and numbers belong to the caller (RuleState).
+/// An optimizer's update rule. Stateless: arrays and scalars belong to the caller (RuleState).
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
   /// Names of the state arrays: {"momentum"} or {"m", "v"}. Each is as long as the values and
   /// starts at zero.
   virtual std::vector<std::string> StateNames() const = 0;
-  /// How many numbers it keeps from update to update, besides arrays. They start at zero. 0: it
+  /// How many scalars it keeps from update to update, besides arrays. They start at zero. 0: it
   /// does not look at an update as a whole, and Tune is not called.
-  virtual int Numbers() const { return 0; }
+  virtual int Scalars() const { return 0; }
   /// Takes a whole update in, and returns the step by which its runs are updated.
   virtual UpdateStep Tune(const UpdateStep& step, const UpdateFacts& /*facts*/,
-                          std::span<float> /*numbers*/) const {
+                          std::span<float> /*scalars*/) const {
     return step;
   }
   /// Updates a run in one pass over memory, in the calling thread. Apply divides a model among
@@ -88,8 +88,8 @@ class UpdateRule {
   virtual std::unique_ptr<UpdateRule> Spread(int /*times*/) const { return nullptr; }
   /// Moves the values as this many more updates with gradients of 0 would; decay and the state are
   /// left out. `step.step`: updates so far.
-  virtual void Coast(const UpdateSpan& /*span*/, const UpdateStep& /*step*/,
-                     int /*updates*/) const {}
+  virtual void ApplyMomentum(const UpdateSpan& /*span*/, const UpdateStep& /*step*/,
+                             int /*updates*/) const {}
 };
 
 struct RuleEntry {
@@ -103,7 +103,7 @@ struct RuleEntry {
 };
 const std::vector<RuleEntry>& rules();
 
-/// A rule's state for one parameter layout: arrays packed like the values, numbers, and a step
+/// A rule's state for one parameter layout: arrays packed like the values, scalars, and a step
 /// count for each row of row-sparse slices.
 class RuleState {
  public:
@@ -113,18 +113,18 @@ class RuleState {
   /// Number of updates so far of each row of a row-sparse slice; empty for other slices.
   std::vector<int32_t>& row_steps(int slice) { return row_steps_[slice]; }
   const std::vector<int32_t>& row_steps(int slice) const { return row_steps_[slice]; }
-  /// The rule's numbers: of the model (without a head that is served apart), and of such a head.
-  std::span<float> numbers() { return all_numbers().first(numbers_.size() / 2); }
-  std::span<float> head_numbers() { return all_numbers().last(numbers_.size() / 2); }
-  std::span<float> all_numbers() { return numbers_; }
-  std::span<const float> all_numbers() const { return numbers_; }
-  int64_t bytes() const;  ///< Size of arrays, numbers and step counts.
+  /// The rule's scalars: of the model (without a head that is served apart), and of such a head.
+  std::span<float> scalars() { return all_scalars().first(scalars_.size() / 2); }
+  std::span<float> head_scalars() { return all_scalars().last(scalars_.size() / 2); }
+  std::span<float> all_scalars() { return scalars_; }
+  std::span<const float> all_scalars() const { return scalars_; }
+  int64_t bytes() const;  ///< Size of arrays, scalars and step counts.
   int64_t steps = 0;      ///< Updates applied to the dense part so far.
 
  private:
   std::vector<std::string> names_;
   std::vector<Buffer> arrays_;
-  std::vector<float> numbers_;
+  std::vector<float> scalars_;
   std::vector<std::vector<int32_t>> row_steps_;
 };
 
@@ -160,7 +160,7 @@ struct ApplyRequest {
   SliceRange slices = {};                     ///< Other slices are neither read nor written.
   int64_t* steps = nullptr;                   ///< Step counter to use; null: state.steps.
   const UpdateRule* row_rule = nullptr;       ///< Rule of row-sparse slices; null: `rule`.
-  std::span<float> numbers = {};              ///< The rule's to use; empty: state.numbers().
+  std::span<float> scalars = {};              ///< The rule's to use; empty: state.scalars().
   std::optional<double> total_momentum = {};  ///< As in UpdateFacts.
 };
 /// Returns the step that was made, as the rule tuned it.

@@ -74,8 +74,8 @@ void Initialize(ParamStore& store, uint64_t seed, int threads) {
     const auto& [name, summary, law, size] =
         FindEntry(AllInitializers(), "initializer", slices[i].initializer);
     const Random random{seed, Word(Draw::kInitialize), HashOf(slices[i].name)};
-    Staged staged(store.values(static_cast<int>(i)));
-    const std::span<float> values = staged.Host();
+    HostCopy copy(store.values(static_cast<int>(i)));
+    const std::span<float> values = copy.Host();
     const int64_t count = slices[i].Count();
     const auto fill = [&, law = law, scale = size(slices[i])](int64_t begin, int64_t end) {
       Random part = random;
@@ -83,7 +83,7 @@ void Initialize(ParamStore& store, uint64_t seed, int threads) {
       Fill(law, scale, part, values.subspan(begin, end - begin));
     };
     ParallelFor(count, count < kWorthThreads ? 1 : threads, fill);
-    staged.Write();
+    copy.Write();
   }
   store.Publish();
 }

@@ -28,8 +28,8 @@ void ParamLayout::Pack(int64_t alignment) {
       if (slice.kind != kind) continue;
       slice.offset = size_;
       size_ += Extent(slice);
-      Require(size_ <= kMostNumbers, "{} parameters are too many: expected at most {}", size_,
-              kMostNumbers);
+      Require(size_ <= kMostElements, "{} parameters are too many: expected at most {}", size_,
+              kMostElements);
     }
     if (kind == SliceKind::kDense) dense_size_ = size_;
   }

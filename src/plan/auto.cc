@@ -13,12 +13,12 @@
 #include "base/clock.h"
 #include "base/temporary_folder.h"
 #include "comm/launcher.h"
-#include "plan/followers.h"
+#include "plan/peers.h"
 #include "plan/planner.h"
 #include "plan/trials.h"
 #include "plan/tuning.h"
 #include "train/agreement.h"
-#include "train/human.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {
@@ -105,25 +105,27 @@ class AutoPlanner : public Planner {
  private:
   /// Decides on rank 0 with `work`, whose answer is that of all processes, as is the job.
   bool DecideTogether(Decision& decision, const std::function<bool()>& work) {
-    const Led led = WithFollowers(given_, *run_->data, *run_, [&](const Followers* others) {
-      followers_ = others;
-      const bool answer = work();
-      return Table{{"answer", answer}, {"signal", decision.signal}, {"job", decision.job.resolved}};
-    });
-    followers_ = nullptr;
-    if (led.signal != 0) {  // a run that goes on ends at once
-      decision.signal = led.signal;
+    const PeerResult result =
+        WithPeers(given_, *run_->data, *run_, [&](const LauncherPeers* others) {
+          peers_ = others;
+          const bool answer = work();
+          return Table{
+              {"answer", answer}, {"signal", decision.signal}, {"job", decision.job.resolved}};
+        });
+    peers_ = nullptr;
+    if (result.signal != 0) {  // a run that goes on ends at once
+      decision.signal = result.signal;
       return true;
     }
     if (run_->launched && run_->launched->rank() > 0) {
-      decision.signal = static_cast<int>(*led.result.Find("signal")->AsInt());
-      decision.job = OnThisMachine(*led.result.Find("job"), given_);
+      decision.signal = static_cast<int>(*result.value.Find("signal")->AsInt());
+      decision.job = OnThisMachine(*result.value.Find("job"), given_);
     }
-    return *led.result.Find("answer")->AsBool();
+    return *result.value.Find("answer")->AsBool();
   }
 
   PlanOrder OrderOf(const Job& job, const std::string& folder) const {
-    PlanOrder order = {.job = job, .run = *run_, .followers = followers_, .folder = folder};
+    PlanOrder order = {.job = job, .run = *run_, .peers = peers_, .folder = folder};
     order.cluster = cluster_;
     if (run_->cluster) order.cluster_name = run_->cluster_title;
     order.choices.open = open_;
@@ -151,7 +153,7 @@ class AutoPlanner : public Planner {
     if (open_.empty()) {
       Take(TuneMomentum(job, {.data = *run_->data,
                               .run = *run_,
-                              .followers = followers_,
+                              .peers = peers_,
                               .from = end.run,
                               .folder = trials.path(),
                               .seconds = budget,
@@ -241,7 +243,7 @@ class AutoPlanner : public Planner {
                    const std::string& folder, double seconds) {
     Trial trial = RunTrial(job, {.data = data,
                                  .run = order.run,
-                                 .followers = order.followers,
+                                 .peers = order.peers,
                                  .folder = folder,
                                  .seconds = seconds});
     trained_ += seconds;
@@ -252,7 +254,7 @@ class AutoPlanner : public Planner {
   Trial Tune(const PlanOrder& order, const DataSets& data, const Tunes& tunes, Decision& decision) {
     Trials trials = {.data = data,
                      .run = order.run,
-                     .followers = order.followers,
+                     .peers = order.peers,
                      .folder = order.folder + "/rates",
                      .seconds = kTuningShare * LimitOf(decision.job),
                      .steps = TuningSteps(decision.job, data),
@@ -414,7 +416,7 @@ class AutoPlanner : public Planner {
   const ClusterFile* cluster_;
   const RunRequest* run_ = nullptr;
   Job given_;  // with its open keys
-  const Followers* followers_ = nullptr;
+  const LauncherPeers* peers_ = nullptr;
   std::vector<std::string> open_;  // learning_rate apart
   std::optional<TemporaryFolder> folder_;
   double began_ = 0;

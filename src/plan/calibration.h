@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 #include "plan/candidates.h"
 #include "plan/trials.h"
 

@@ -107,13 +107,13 @@ class LayerAlone {
   /// Random values for an edge, and for its gradient.
   struct Side {
     Side(const Shape& shape, const Edge& edge)
-        : numbers(Draw(shape.Count(), edge.type)), gradients(Draw(shape.Count(), edge.type)) {
+        : elements(Draw(shape.Count(), edge.type)), gradients(Draw(shape.Count(), edge.type)) {
       value = {.shape = shape, .type = edge.type, .layout = edge.layout};
-      value.data = numbers.data();
+      value.data = elements.data();
       gradient = value;
       gradient.data = gradients.data();
     }
-    Buffer numbers, gradients;
+    Buffer elements, gradients;
     Tensor value, gradient;
   };
 

@@ -30,7 +30,7 @@ void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {
   const std::string run = fmt::format("{}/trial-{}", trials.folder, number);
   one.last = RunTrial(one.job, {.data = trials.data,
                                 .run = trials.run,
-                                .followers = trials.followers,
+                                .peers = trials.peers,
                                 .from = one.run.empty() ? trials.from : one.run,
                                 .folder = run,
                                 .seconds = length});

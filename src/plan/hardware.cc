@@ -10,8 +10,9 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "measure/speed_fit.h"
 #include "node/executor.h"
-#include "node/speed_fit.h"
+#include "simulate/simulate.h"
 #include "train/replica.h"
 #include "train/trainer.h"
 
@@ -136,6 +137,7 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
       Train(unlimited, {.run = run,
                         .steps = each * teams,
                         .cluster = &simulated,
+                        .simulator = Simulate,
                         .times_only = true,
                         .checkpoint_bytes_per_second = cluster.failures.checkpoint_bytes_per_second,
                         .data = &data_});

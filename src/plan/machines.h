@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 #include "plan/world_profile.h"
 
 namespace yoke {

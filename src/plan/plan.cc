@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "base/value.h"
-#include "train/human.h"
 #include "train/job/values.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {

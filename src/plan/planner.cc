@@ -65,7 +65,7 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
       Search({.job = order.job,
               .data = data,
               .run = order.run,
-              .followers = order.followers,
+              .peers = order.peers,
               .machines = machines,
               .choices = order.choices,
               .noise_scale = noise,
@@ -85,10 +85,10 @@ std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const Dat
   std::map<std::string, ClusterFile> machines;
   const auto precisions = PrecisionsOf(order.job, order.choices);
   order.tell(fmt::format("measuring {}, about {:.0f} s",
-                         order.followers ? "the machines of these processes" : "this machine",
+                         order.peers ? "the machines of these processes" : "this machine",
                          order.profile_seconds * static_cast<double>(precisions.size())));
-  if (order.followers)
-    return order.followers->Measure(order.job, *data.train, precisions, order.profile_seconds);
+  if (order.peers)
+    return order.peers->Measure(order.job, *data.train, precisions, order.profile_seconds);
   RunThreads(
       {.ranks = static_cast<int>(order.job.cluster.Int("replicas")), .timeout = kSearchTimeout},
       [&](const Communicator& world) {
@@ -139,7 +139,7 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
       Calibrate(order.job,
                 {.data = data,
                  .run = order.run,
-                 .followers = order.followers,
+                 .peers = order.peers,
                  .from = from,
                  .folder = order.folder + "/calibration",
                  .seconds = std::max(kShortestTrial, kForCalibration * order.profile_seconds)},
@@ -157,7 +157,7 @@ Plan SearchBySpeed(const PlanOrder& order, const DataSets& data, const std::stri
   Plan plan = CompareSpeeds(order.job, order.choices,
                             {.data = data,
                              .run = order.run,
-                             .followers = order.followers,
+                             .peers = order.peers,
                              .from = from,
                              .folder = order.folder,
                              .seconds = order.trial_seconds},
@@ -171,11 +171,11 @@ Plan MakePlan(const PlanOrder& order) {
   const DataSets data = OpenData(order.job.data(), order.job.seed());
   MakeCandidates(order.job, order.choices);  // refused before anything is measured
   Plan plan;
-  const Led led = WithFollowers(order.job, data, order.run, [&](const Followers* followers) {
+  const PeerResult result = WithPeers(order.job, data, order.run, [&](const LauncherPeers* peers) {
     PlanOrder its = order;
-    its.followers = followers;
+    its.peers = peers;
     std::vector<std::string> notes;
-    if (!order.cluster && !followers)
+    if (!order.cluster && !peers)
       for (const std::string& precision : PrecisionsOf(order.job, order.choices)) {
         if (order.run.StopIsAsked()) break;
         auto [keys, note] = FastestConvolutions(order.job, precision, *data.train);
@@ -186,8 +186,8 @@ Plan MakePlan(const PlanOrder& order) {
     plan.notes.insert(plan.notes.end(), notes.begin(), notes.end());
     return Table();
   });
-  if (led.signal != 0)
-    throw WorldError("a signal has stopped another rank", 128 + led.signal, PrintsForAll());
+  if (result.signal != 0)
+    throw WorldError("a signal has stopped another rank", 128 + result.signal, PrintsForAll());
   plan.seconds = Now() - began;
   return plan;
 }

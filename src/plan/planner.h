@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 #include "plan/search.h"
 #include "train/planner.h"
 
@@ -19,7 +19,7 @@ struct PlanOrder {
   Choices choices = {};
   const ClusterFile* cluster = nullptr;  ///< Null: this machine, or the launcher's world.
   std::string cluster_name = {};
-  const Followers* followers = nullptr;  ///< Where a launcher started several processes.
+  const LauncherPeers* peers = nullptr;  ///< Where a launcher started several processes.
   double profile_seconds = 3;            ///< For each precision.
   double example_seconds = 0;            ///< Of the default's training; 0: not known.
   double trial_seconds = 20;             ///< Of all trials; none with a cluster.

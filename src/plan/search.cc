@@ -15,7 +15,7 @@
 #include "plan/halving.h"
 #include "plan/hardware.h"
 #include "plan/tuning.h"
-#include "train/human.h"
+#include "train/number_format.h"
 #include "train/replica.h"
 
 namespace yoke {
@@ -165,7 +165,7 @@ class Chooser {
       }
     Halve({.data = request_.data,
            .run = request_.run,
-           .followers = request_.followers,
+           .peers = request_.peers,
            .from = request_.from,
            .folder = request_.folder,
            .seconds = seconds,
@@ -256,7 +256,7 @@ class Chooser {
       const Tuned tuned =
           TuneMomentum(job, {.data = request_.data,
                              .run = request_.run,
-                             .followers = request_.followers,
+                             .peers = request_.peers,
                              .from = plan_.progress,
                              .folder = fmt::format("{}/momentum-{}", request_.folder, round),
                              .seconds = seconds,

@@ -6,8 +6,8 @@
 #include <map>
 #include <string>
 
-#include "node/cluster_file.h"
-#include "plan/followers.h"
+#include "measure/cluster_file.h"
+#include "plan/peers.h"
 #include "plan/plan.h"
 #include "train/trainer.h"
 
@@ -18,7 +18,7 @@ struct SearchRequest {
   const Job& job;
   const DataSets& data;
   const RunRequest& run;                               ///< Stop signal, and the cluster of trials.
-  const Followers* followers = nullptr;                ///< Null: replicas are threads.
+  const LauncherPeers* peers = nullptr;                ///< Null: replicas are threads.
   const std::map<std::string, ClusterFile>& machines;  ///< By precision.
   Choices choices = {};
   double noise_scale = 0;    ///< 0: unknown, taken to be large.

@@ -65,7 +65,7 @@ Plan CompareSpeeds(const Job& job, const Choices& choices, const Trials& trials,
     const Job its = JobOf(job, *one);
     const Trial trial = RunTrial(its, {.data = trials.data,
                                        .run = trials.run,
-                                       .followers = trials.followers,
+                                       .peers = trials.peers,
                                        .from = trials.from,
                                        .folder = run_of(*one),
                                        .seconds = seconds});

@@ -150,10 +150,10 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
                                 .steps = request.steps,
                                 .tell_each_step = request.steps > 0 || request.run.cluster,
                                 .cluster = request.run.cluster,
+                                .simulator = request.run.simulator,
                                 .cluster_title = request.run.cluster_title,
                                 .data = &data};
-    const EndEvent end =
-        request.followers ? request.followers->Train(its, its_run) : Train(its, its_run);
+    const EndEvent end = request.peers ? request.peers->Train(its, its_run) : Train(its, its_run);
     if (end.reason == "diverged") trial.failure = end.sentence;
     trial.ended = end.reason == "finished";
     trial.seconds = end.virtual_seconds;

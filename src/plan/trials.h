@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/followers.h"
+#include "plan/peers.h"
 #include "train/trainer.h"
 
 namespace yoke {
@@ -14,7 +14,7 @@ namespace yoke {
 struct TrialRequest {
   const DataSets& data;
   const RunRequest& run;                 ///< Stop signal and cluster.
-  const Followers* followers = nullptr;  ///< Null: replicas are threads.
+  const LauncherPeers* peers = nullptr;  ///< Null: replicas are threads.
   std::string from = {};                 ///< The run to continue; "": from the beginning.
   std::string folder = {};               ///< The trial's own run: new, or `from`.
   double seconds = 0;                    ///< Of training.
@@ -30,7 +30,7 @@ inline constexpr double kShortestTrial = 0.3;  ///< Seconds: some events of the 
 struct Trials {
   const DataSets& data;
   const RunRequest& run;
-  const Followers* followers = nullptr;
+  const LauncherPeers* peers = nullptr;
   std::string from = {};             ///< As in TrialRequest.
   std::string folder = {};           ///< For their runs: may be missing.
   double seconds = 0;                ///< Of all together, at least one of each.

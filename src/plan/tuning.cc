@@ -48,7 +48,7 @@ TrialRequest PartOf(const Job& job, const Trials& trials, size_t parts, size_t n
   const std::string folder = fmt::format("{}/tuning-{}", trials.folder, number);
   return {.data = trials.data,
           .run = trials.run,
-          .followers = trials.followers,
+          .peers = trials.peers,
           .from = trials.from,
           .folder = folder,
           .seconds = trials.seconds / double(parts),

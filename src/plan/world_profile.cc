@@ -15,9 +15,9 @@
 #include "base/median.h"
 #include "base/registry.h"
 #include "kernels/threads.h"
-#include "node/speed_fit.h"
-#include "node/stepper.h"
-#include "plan/sharing.h"
+#include "measure/speed_fit.h"
+#include "measure/stepper.h"
+#include "plan/contention.h"
 #include "tensor/devices.h"
 #include "train/agreement.h"
 #include "train/epoch_cursor.h"
@@ -32,12 +32,12 @@ constexpr double kForCrowding = 0.15;  // likewise, each time that steps are mea
 constexpr int64_t kFewSteps = 3, kManySteps = 1000;
 constexpr double kShortestPause = 2e-3;  // seconds between messages, so that busy ranks keep up
 
-template <typename Number>
-std::vector<std::vector<Number>> GatherNumbers(const Communicator& world,
-                                               const std::vector<Number>& mine) {
-  std::vector<std::vector<Number>> all;
+template <typename Scalar>
+std::vector<std::vector<Scalar>> GatherValues(const Communicator& world,
+                                              const std::vector<Scalar>& mine) {
+  std::vector<std::vector<Scalar>> all;
   for (const auto& one : world.AllGather(std::as_bytes(std::span(mine)))) {
-    all.emplace_back(one.size() / sizeof(Number));
+    all.emplace_back(one.size() / sizeof(Scalar));
     std::ranges::copy(one, std::as_writable_bytes(std::span(all.back())).begin());
   }
   return all;
@@ -49,32 +49,31 @@ std::vector<double> Joined(const std::vector<std::vector<double>>& lists) {
   return all;
 }
 
-/// A profile as numbers, for a message. The other devices are those of `devices`, in this order.
-std::vector<double> Numbers(const MachineProfile& profile, const std::vector<Device*>& devices) {
-  std::vector<double> numbers = {profile.update_seconds, profile.bytes_per_second,
-                                 double(profile.threads)};
-  const auto add_curve = [&numbers](const SpeedCurve& curve) {
-    numbers.insert(numbers.end(), {curve.operations_per_second, curve.bytes_per_second,
-                                   curve.launch_seconds, curve.link_bytes_per_second,
-                                   double(curve.threads), double(curve.utilizations.size())});
+/// A profile as values, for a message. The other devices are those of `devices`, in this order.
+std::vector<double> ValuesOf(const MachineProfile& profile, const std::vector<Device*>& devices) {
+  std::vector<double> values = {profile.update_seconds, profile.bytes_per_second,
+                                double(profile.threads)};
+  const auto add_curve = [&values](const SpeedCurve& curve) {
+    values.insert(values.end(), {curve.operations_per_second, curve.bytes_per_second,
+                                 curve.launch_seconds, curve.link_bytes_per_second,
+                                 double(curve.threads), double(curve.utilizations.size())});
     for (const auto& [examples, of_peak] : curve.utilizations)
-      numbers.insert(numbers.end(), {examples, of_peak});
+      values.insert(values.end(), {examples, of_peak});
   };
-  const auto add_step = [&numbers](const StepTime& step) {
-    numbers.insert(numbers.end(),
-                   {double(step.batch), step.seconds, step.sigma, double(step.steps)});
+  const auto add_step = [&values](const StepTime& step) {
+    values.insert(values.end(), {double(step.batch), step.seconds, step.sigma, double(step.steps)});
   };
   add_curve(profile.curve);
   for (const Device* device : devices)
     if (!device->IsHost()) add_curve(profile.devices.at(device->name()));
   add_step(profile.step);
   for (const StepTime& step : profile.steps) add_step(step);
-  return numbers;
+  return values;
 }
 
-MachineProfile ProfileOf(const std::vector<double>& numbers, const std::vector<Device*>& devices) {
+MachineProfile ProfileOf(const std::vector<double>& values, const std::vector<Device*>& devices) {
   size_t at = 0;
-  const auto next = [&] { return numbers.at(at++); };
+  const auto next = [&] { return values.at(at++); };
   const auto next_curve = [&] {
     SpeedCurve curve = {.operations_per_second = next(),
                         .bytes_per_second = next(),
@@ -98,7 +97,7 @@ MachineProfile ProfileOf(const std::vector<double>& numbers, const std::vector<D
   for (const Device* device : devices)
     if (!device->IsHost()) profile.devices[device->name()] = next_curve();
   profile.step = next_step();
-  while (at < numbers.size()) profile.steps.push_back(next_step());
+  while (at < values.size()) profile.steps.push_back(next_step());
   return profile;
 }
 
@@ -113,11 +112,11 @@ std::string KernelId() {
 struct Machines {
   explicit Machines(const Communicator& world) {
     const Allowance mine = FindAllowance();
-    std::vector<int> numbers = {mine.quota};
-    numbers.insert(numbers.end(), mine.mask.begin(), mine.mask.end());
+    std::vector<int> values = {mine.quota};
+    values.insert(values.end(), mine.mask.begin(), mine.mask.end());
     const std::vector<std::string> hosts = GatherTexts(world, HostName());
     const std::vector<std::string> ids = GatherTexts(world, KernelId());
-    const auto allowances = GatherNumbers(world, numbers);
+    const auto allowances = GatherValues(world, values);
     for (size_t rank = 0; rank < hosts.size(); ++rank) {
       const auto known = std::ranges::find(names, hosts[rank]);
       of_rank.push_back(static_cast<int>(known - names.begin()));
@@ -266,8 +265,8 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   if (computes) mine.profile = subject.Measure(seconds);
   world.Barrier();
   const auto profiles =
-      GatherNumbers(world, computes ? Numbers(mine.profile, devices.all()) : std::vector<double>());
-  const auto cores = GatherNumbers(world, std::vector<int>{mine.usable_cores});
+      GatherValues(world, computes ? ValuesOf(mine.profile, devices.all()) : std::vector<double>());
+  const auto cores = GatherValues(world, std::vector<int>{mine.usable_cores});
   const std::vector<std::string> cpus = GatherTexts(world, CpuModel());
   WorldProfile found;
   for (size_t machine = 0; machine < machines.names.size(); ++machine) {
@@ -286,7 +285,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   const Subject::Neighbours others =
       subject.MeasureNeighbours(world.Split(here, world.rank()), mine.AtOnce(), step, seconds);
   const auto of_others =
-      GatherNumbers(world, std::vector<double>{others.crowding, others.bytes_per_second});
+      GatherValues(world, std::vector<double>{others.crowding, others.bytes_per_second});
   for (size_t one = 0; one < found.nodes.size(); ++one) {
     const std::vector<double>& its = of_others[machines.ranks[one][0]];
     MachineProfile& profile = found.nodes[one].profile;
@@ -307,7 +306,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
     polling = {
         MeasurePolling(computing, {probe.long_message, pause}, mine.profile.step.seconds, beside)};
   }
-  polling = Joined(GatherNumbers(world, polling));
+  polling = Joined(GatherValues(world, polling));
   if (!polling.empty()) found.network.polling = Median(polling);
   return found;
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "comm/network.h"
-#include "node/cluster_writer.h"
+#include "measure/cluster_writer.h"
 #include "train/job/job.h"
 
 namespace yoke {

@@ -4,8 +4,8 @@
 
 #include "base/limits.h"
 #include "base/random.h"
-#include "strategy/kept.h"
 #include "strategy/replicas.h"
+#include "strategy/saved_state.h"
 #include "strategy/side_thread.h"
 #include "strategy/statistics.h"
 #include "strategy/update.h"
@@ -82,8 +82,8 @@ class AdPsgd : public Strategy {
   /// Draws go on where they ended.
   Value State() const override { return Table{{"steps", steps_}, {"averagings", drawn_}}; }
   void Restore(const Value& state) override {
-    ReadKept(state, "steps", steps_);
-    ReadKept(state, "averagings", drawn_);
+    ReadSaved(state, "steps", steps_);
+    ReadSaved(state, "averagings", drawn_);
   }
 
   void Finish() override {

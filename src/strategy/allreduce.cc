@@ -7,8 +7,8 @@
 
 #include "base/limits.h"
 #include "strategy/compressed_sum.h"
-#include "strategy/kept.h"
 #include "strategy/rows.h"
+#include "strategy/saved_state.h"
 #include "strategy/side_thread.h"
 #include "strategy/statistics.h"
 #include "strategy/update.h"
@@ -16,7 +16,7 @@
 namespace yoke::strategy {
 namespace {
 
-/// Numbers [begin, end) of the packed gradient, summed at once.
+/// Elements [begin, end) of the packed gradient, summed at once.
 struct Bucket {
   int64_t begin = 0;
   int64_t end = 0;
@@ -100,18 +100,18 @@ class AllReduce : public Strategy {
   }
   void Restore(const Value& state) override {
     if (accumulate_ == 1) return;
-    ReadKept(state, "accumulated", accumulated_);
-    ReadKept(state, "accumulated_examples", accumulated_examples_);
+    ReadSaved(state, "accumulated", accumulated_);
+    ReadSaved(state, "accumulated_examples", accumulated_examples_);
   }
-  std::vector<KeptTensor> Tensors() override {
-    std::vector<KeptTensor> kept;
-    Keep(kept, "accumulated", sum_);
+  std::vector<SavedTensor> Tensors() override {
+    std::vector<SavedTensor> saved;
+    Save(saved, "accumulated", sum_);
     for (RowSum& sum : row_sums_) {
-      Keep(kept, "accumulated." + sum.name, sum.values);
-      Keep(kept, "touched." + sum.name, sum.touched);
+      Save(saved, "accumulated." + sum.name, sum.values);
+      Save(saved, "touched." + sum.name, sum.touched);
     }
-    Keep(kept, "residual", compressor_.residual());
-    return kept;
+    Save(saved, "residual", compressor_.residual());
+    return saved;
   }
 
   void Finish() override { thread_.Finish(); }

@@ -112,26 +112,26 @@ void AddBlocks(std::span<float> sum, std::span<const std::byte> bytes) {
 }
 
 /// `x` becomes what is lost. Of equal ones the first are sent.
-void EncodeTopK(std::span<float> x, int64_t kept, std::span<std::byte> bytes) {
+void EncodeTopK(std::span<float> x, int64_t sent, std::span<std::byte> bytes) {
   std::vector<int32_t> places(x.size());  // of at most kPiece
   std::iota(places.begin(), places.end(), 0);
-  std::nth_element(places.begin(), places.begin() + kept, places.end(), [&](int32_t a, int32_t b) {
+  std::nth_element(places.begin(), places.begin() + sent, places.end(), [&](int32_t a, int32_t b) {
     const float at_a = std::abs(x[a]), at_b = std::abs(x[b]);
     return at_a != at_b ? at_a > at_b : a < b;
   });
-  std::sort(places.begin(), places.begin() + kept);
+  std::sort(places.begin(), places.begin() + sent);
   auto* ids = At<int32_t>(bytes, 0);
-  auto* values = At<float>(bytes, 4 * kept);
-  for (int64_t k = 0; k < kept; ++k) {
+  auto* values = At<float>(bytes, 4 * sent);
+  for (int64_t k = 0; k < sent; ++k) {
     ids[k] = places[k];
     values[k] = std::exchange(x[places[k]], 0.0F);
   }
 }
 
-void AddTopK(std::span<float> sum, int64_t kept, std::span<const std::byte> bytes) {
+void AddTopK(std::span<float> sum, int64_t sent, std::span<const std::byte> bytes) {
   const auto* ids = At<int32_t>(bytes, 0);
-  const auto* values = At<float>(bytes, 4 * kept);
-  for (int64_t k = 0; k < kept; ++k) {
+  const auto* values = At<float>(bytes, 4 * sent);
+  for (int64_t k = 0; k < sent; ++k) {
     Check(ids[k] >= 0 && ids[k] < static_cast<int64_t>(sum.size()),
           "a compressed message names a number that the gradient does not have");
     sum[ids[k]] += values[k];
@@ -185,7 +185,7 @@ Compressor::Compressor(const CompressionSettings& settings, int64_t count) : set
   if (kind() != Compression::kNone && kind() != Compression::kBf16) residual_.resize(count);
 }
 
-int64_t Compressor::Kept(int64_t count) const {
+int64_t Compressor::SentCount(int64_t count) const {
   return std::clamp<int64_t>(std::llround(settings_.top_share * static_cast<double>(count)), 1,
                              std::max<int64_t>(count, 1));
 }
@@ -203,7 +203,7 @@ int64_t Compressor::CompressedBytes(int64_t count) const {
     case Compression::kInt4:
       return kInt4.Bytes(count);
     case Compression::kTopK:
-      return 8 * Kept(count);
+      return 8 * SentCount(count);
     default:
       return 4 * count;
   }
@@ -237,7 +237,7 @@ void Compressor::EncodePiece(std::span<const float> values, int64_t offset,
   } else if (kind() == Compression::kInt4) {
     EncodeBlocks<kInt4>(x, bytes);
   } else {
-    EncodeTopK(x, Kept(count), bytes);
+    EncodeTopK(x, SentCount(count), bytes);
   }
 }
 
@@ -254,7 +254,7 @@ void Compressor::AddPiece(std::span<float> sum, std::span<const std::byte> bytes
   const auto count = static_cast<int64_t>(sum.size());
   if (Shrinks(count) && kind() == Compression::kInt8) return AddBlocks<kInt8>(sum, bytes);
   if (Shrinks(count) && kind() == Compression::kInt4) return AddBlocks<kInt4>(sum, bytes);
-  if (Shrinks(count) && kind() == Compression::kTopK) return AddTopK(sum, Kept(count), bytes);
+  if (Shrinks(count) && kind() == Compression::kTopK) return AddTopK(sum, SentCount(count), bytes);
   if (kind() == Compression::kBf16)
     for (int64_t i = 0; i < count; ++i) sum[i] += static_cast<float>(At<Bf16>(bytes, 0)[i]);
   else

@@ -52,7 +52,7 @@ class Compressor {
   std::vector<float>& residual() { return residual_; }
 
  private:
-  int64_t Kept(int64_t count) const;
+  int64_t SentCount(int64_t count) const;
   int64_t CompressedBytes(int64_t count) const;
   bool Shrinks(int64_t count) const { return CompressedBytes(count) < 4 * count; }
   int64_t BytesOfPiece(int64_t count) const {

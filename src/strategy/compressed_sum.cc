@@ -67,11 +67,11 @@ void SumParts(const Communicator& world, Compressor& compressor, std::span<float
 
 void SumCompressed(const Communicator& world, Compressor& compressor, Array<float> values,
                    int64_t offset) {
-  Staged<float> staged(values);
-  staged.Read();
+  HostCopy<float> copy(values);
+  copy.Read();
   const bool gathers = Gathers(compressor, values.count, world.size());
-  (gathers ? SumGathered : SumParts)(world, compressor, staged.Host(), offset);
-  staged.Write();
+  (gathers ? SumGathered : SumParts)(world, compressor, copy.Host(), offset);
+  copy.Write();
 }
 
 Cost CostOfSumCompressed(const Compressor& compressor, int64_t count, int ranks) {

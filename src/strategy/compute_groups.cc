@@ -105,8 +105,8 @@ class ComputeGroups : public Strategy {
     return counts;
   }
 
-  std::vector<KeptTensor> Tensors() override {
-    return leader_ ? leader_->Tensors() : std::vector<KeptTensor>{};
+  std::vector<SavedTensor> Tensors() override {
+    return leader_ ? leader_->Tensors() : std::vector<SavedTensor>{};
   }
 
   void Finish() override {

@@ -24,7 +24,7 @@ constexpr int64_t kShortestInner = 12;
 /// a period of 23 diverges at an outer 0.9.
 double OuterMomentum(const Options& options, const RuleState& state) {
   if (options.Has("outer_momentum")) return options.Float("outer_momentum");
-  return state.names().size() == 2 && state.all_numbers().empty() ? 0.9 : 0.6;
+  return state.names().size() == 2 && state.all_scalars().empty() ? 0.9 : 0.6;
 }
 
 int64_t PeriodOf(const Options& options, int64_t steps_per_epoch) {

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "strategy/kept.h"
+#include "strategy/saved_state.h"
 
 namespace yoke::strategy {
 namespace {
@@ -156,9 +156,9 @@ ExchangeCounts Elastic::Counts() const {
 
 Value Elastic::State() const { return Table{{"centre", Exchanges()}}; }
 
-void Elastic::Restore(const Value& state) { ReadKept(state, "centre", restored_); }
+void Elastic::Restore(const Value& state) { ReadSaved(state, "centre", restored_); }
 
-std::vector<Strategy::KeptTensor> Elastic::Tensors() {
+std::vector<Strategy::SavedTensor> Elastic::Tensors() {
   if (!IsCentre()) return {};
   return {{.name = "centre", .values = AllOf<float>(centre_)}};
 }

@@ -42,7 +42,7 @@ class Elastic : public Strategy {
   ExchangeCounts Counts() const override;
   Value State() const override;
   void Restore(const Value& state) override;
-  std::vector<KeptTensor> Tensors() override;
+  std::vector<SavedTensor> Tensors() override;
   Rescued Recover() override { return {.values = IsCentre() ? Model() : Array<const float>()}; }
 
  protected:

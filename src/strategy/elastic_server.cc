@@ -6,8 +6,8 @@
 
 #include "kernels/shared.h"
 #include "strategy/elastic.h"
-#include "strategy/kept.h"
 #include "strategy/replicas.h"
+#include "strategy/saved_state.h"
 
 namespace yoke::strategy {
 namespace {
@@ -181,14 +181,14 @@ ExchangeCounts ElasticServer::Counts() const {
 Value ElasticServer::State() const { return Table{{"centre", Exchanges()}, {"steps", steps_}}; }
 
 void ElasticServer::Restore(const Value& state) {
-  ReadKept(state, "centre", restored_);
-  ReadKept(state, "steps", steps_);
+  ReadSaved(state, "centre", restored_);
+  ReadSaved(state, "steps", steps_);
 }
 
-std::vector<Strategy::KeptTensor> ElasticServer::Tensors() {
-  std::vector<KeptTensor> kept;
-  Keep(kept, "centre", centre_);
-  return kept;
+std::vector<Strategy::SavedTensor> ElasticServer::Tensors() {
+  std::vector<SavedTensor> saved;
+  Save(saved, "centre", centre_);
+  return saved;
 }
 
 void ElasticServer::Finish() {

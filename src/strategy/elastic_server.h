@@ -38,7 +38,7 @@ class ElasticServer : public Strategy {
   ExchangeCounts Counts() const override;
   Value State() const override;
   void Restore(const Value& state) override;
-  std::vector<KeptTensor> Tensors() override;
+  std::vector<SavedTensor> Tensors() override;
   void Finish() override;
   Rescued Recover() override;
 

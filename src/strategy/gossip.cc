@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "base/random.h"
-#include "strategy/kept.h"
+#include "strategy/saved_state.h"
 
 namespace yoke::strategy {
 namespace {
@@ -103,17 +103,17 @@ ExchangeCounts Gossip::Counts() const { return CountsOfReplica(update_, context_
 
 Value Gossip::State() const { return Table{{"steps", steps_}, {"drawn", drawn_}}; }
 
-/// Tensors are of floats; a weight is kept by its eight bytes.
-std::vector<Strategy::KeptTensor> Gossip::Tensors() {
-  double* kept = exchange_->Weight();
-  if (!kept) return {};
+/// Tensors are of floats; a weight is saved by its eight bytes.
+std::vector<Strategy::SavedTensor> Gossip::Tensors() {
+  double* weight = exchange_->Weight();
+  if (!weight) return {};
   return {{"weight",
-           {.data = reinterpret_cast<float*>(kept), .count = sizeof(double) / sizeof(float)}}};
+           {.data = reinterpret_cast<float*>(weight), .count = sizeof(double) / sizeof(float)}}};
 }
 
 void Gossip::Restore(const Value& state) {
-  ReadKept(state, "steps", steps_);
-  ReadKept(state, "drawn", drawn_);
+  ReadSaved(state, "steps", steps_);
+  ReadSaved(state, "drawn", drawn_);
 }
 
 void Gossip::Finish() {

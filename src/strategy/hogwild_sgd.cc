@@ -3,10 +3,10 @@
 // parameter server in You, Buluc, Demmel (2017). optim/racing.h says why the races are harmless:
 // - Values, rule's arrays and running statistics are only read and written through its copies, each
 //   number whole; what is lost is at most one of two updates of a number that happen at once.
-// - An answer may hold numbers of different versions: as if its worker had read some of them later,
-//   within the staleness that asynchronous SGD has anyway.
+// - An answer may hold elements of different versions: as if its worker had read some of them
+//   later, within the staleness that asynchronous SGD has anyway.
 // - Versions and counts are atomic or a thread's own; no index and no size comes from shared
-// numbers.
+//   elements.
 #include "strategy/served.h"
 
 namespace yoke::strategy {

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "strategy/kept.h"
+#include "strategy/saved_state.h"
 
 namespace yoke::strategy {
 namespace {
@@ -222,15 +222,15 @@ Value Outer::State() const {
 
 /// A sum under way that no longer fits is dropped: the fragment's next sum includes its change.
 void Outer::Restore(const Value& state) {
-  ReadKept(state, "since", since_);
-  ReadKept(state, "highest_rate", highest_rate_);
-  ReadKept(state, "cut", cut_);
-  ReadKept(state, "common", restored_);
+  ReadSaved(state, "since", since_);
+  ReadSaved(state, "highest_rate", highest_rate_);
+  ReadSaved(state, "cut", cut_);
+  ReadSaved(state, "common", restored_);
   int64_t fragments = 1;
-  ReadKept(state, "fragments", fragments);
+  ReadSaved(state, "fragments", fragments);
   if (fragments == settings_.fragments) {
-    ReadKept(state, "fragment", fragment_);
-    ReadKept(state, "arrives_in", arrives_in_);
+    ReadSaved(state, "fragment", fragment_);
+    ReadSaved(state, "arrives_in", arrives_in_);
     if (arrives_in_ > 0 && settings_.overlap == 0) {
       arrives_in_ = 0;
       fragment_ = (fragment_ + 1) % settings_.fragments;
@@ -240,13 +240,13 @@ void Outer::Restore(const Value& state) {
     settings_.base->Restore(*base);
 }
 
-std::vector<Strategy::KeptTensor> Outer::Tensors() {
-  std::vector<KeptTensor> kept;
-  if (settings_.base) kept = settings_.base->Tensors();
-  Keep(kept, "common", common_);
-  Keep(kept, "momentum", momentum_);
-  sum_.KeepIn(kept);
-  return kept;
+std::vector<Strategy::SavedTensor> Outer::Tensors() {
+  std::vector<SavedTensor> saved;
+  if (settings_.base) saved = settings_.base->Tensors();
+  Save(saved, "common", common_);
+  Save(saved, "momentum", momentum_);
+  sum_.SaveIn(saved);
+  return saved;
 }
 
 void Outer::Finish() {

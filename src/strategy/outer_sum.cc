@@ -1,7 +1,7 @@
 // OuterSum: an all-reduce, possibly compressed, on this thread or on the side thread.
 #include "strategy/outer_sum.h"
 
-#include "strategy/kept.h"
+#include "strategy/saved_state.h"
 
 namespace yoke::strategy {
 
@@ -51,11 +51,11 @@ void OuterSum::Sum(const Communicator& world, Array<float> change, int64_t offse
   Divide(statistics, static_cast<float>(world.size()));
 }
 
-void OuterSum::KeepIn(std::vector<Strategy::KeptTensor>& kept) {
-  Keep(kept, "residual", compressor_.residual());
+void OuterSum::SaveIn(std::vector<Strategy::SavedTensor>& saved) {
+  Save(saved, "residual", compressor_.residual());
   if (!beside_) return;
-  Keep(kept, "change", change_);
-  Keep(kept, "statistics", statistics_sum_);
+  Save(saved, "change", change_);
+  Save(saved, "statistics", statistics_sum_);
 }
 
 }  // namespace yoke::strategy

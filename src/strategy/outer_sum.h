@@ -35,7 +35,7 @@ class OuterSum {
   Traffic traffic() const { return thread_.traffic(); }  ///< Of the side thread.
   double seconds_waited() const { return seconds_waited_ + thread_.seconds_waited(); }
   /// What a checkpoint keeps: the error of the compression, and the sum if training goes on beside.
-  void KeepIn(std::vector<Strategy::KeptTensor>& kept);
+  void SaveIn(std::vector<Strategy::SavedTensor>& saved);
   void Finish() { thread_.Finish(); }
   void Abandon() { thread_.Abandon(); }
 

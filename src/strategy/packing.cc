@@ -1,4 +1,4 @@
-// Packing: dense numbers first, then rows.
+// Packing: dense elements first, then rows.
 #include "strategy/packing.h"
 
 #include <algorithm>

@@ -245,7 +245,7 @@ ExchangeCounts Served::Counts() const {
   return counts;
 }
 
-std::vector<Strategy::KeptTensor> Served::Tensors() {
+std::vector<Strategy::SavedTensor> Served::Tensors() {
   std::vector<float>& residual = compressor_.residual();
   if (residual.empty()) return {};
   return {{"residual", OnHost(std::span(residual))}};

@@ -44,7 +44,7 @@ class Served : public Strategy {
   Array<const float> Model() override;
   ExchangeCounts Counts() const override;
   /// The compression error of this worker's gradients.
-  std::vector<KeptTensor> Tensors() override;
+  std::vector<SavedTensor> Tensors() override;
   void Finish() override;
   /// The server's values, or the last ones received from it.
   Rescued Recover() override;

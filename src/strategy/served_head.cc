@@ -115,7 +115,7 @@ class HeadService {
                     .clip_norm = context_.clip_norm,
                     .slices = {.begin = context_.head->first_slice},
                     .steps = &steps_,
-                    .numbers = context_.state.head_numbers()});
+                    .scalars = context_.state.head_scalars()});
     world.WithScale(1).Charge(context_.head->price(batch_.size));
     const auto [begin, end] = HeadRange(context_);
     world.Charge(CostOfUpdate(context_.state, end - begin));

@@ -25,7 +25,7 @@ ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& s
       racing_(context.params.layout(), rule_, context.state, &context.rule) {
   // Workers in turn are late by their number; 4 times that comes once in 50 if times are
   // memoryless.
-  if (rule_.Numbers() > 0 && settings.workers > 1 && !settings.racing)
+  if (rule_.Scalars() > 0 && settings.workers > 1 && !settings.racing)
     momentum_.emplace(exchanged_.dense(), 4 * settings.workers);
   Copy(values(), context.params.values());
 }
@@ -105,7 +105,7 @@ void ServedModel::Predict(float* dense, double learning_rate) const {
       CopyShared(context_.state.array(static_cast<int>(i)).Host().data() + at, n, state[i].data());
       span.state[i] = state[i].data();
     }
-    rule_.Coast(span, step, ahead);
+    rule_.ApplyMomentum(span, step, ahead);
   }
 }
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "strategy/kept.h"
 #include "strategy/packing.h"
+#include "strategy/saved_state.h"
 
 namespace yoke::strategy {
 
@@ -62,7 +62,7 @@ void Sgp::Push() {
   weight_ /= 2;
   message_.clear();
   Append(message_, std::span<const double>(&weight_, 1));
-  Staged<float> values(All());
+  HostCopy<float> values(All());
   values.Read();
   Append(message_, std::span<const float>(values.Host()));
   under_way_ = true;
@@ -72,7 +72,7 @@ void Sgp::Push() {
     const Message arrived = here.world().Receive(from, kHalf);
     Unpacker rest(arrived.bytes);
     half_weight_ = rest.Take<double>();
-    Staged<float> half(AllOf<float>(half_));
+    HostCopy<float> half(AllOf<float>(half_));
     rest.Take(half.Host());
     half.Write();
     rest.End();
@@ -119,20 +119,20 @@ Value Sgp::State() const {
 }
 
 void Sgp::Restore(const Value& state) {
-  ReadKept(state, "steps", steps_);
-  ReadKept(state, "weight", weight_);
+  ReadSaved(state, "steps", steps_);
+  ReadSaved(state, "weight", weight_);
   if (!settings_.overlaps) return;
-  ReadKept(state, "taken_early", taken_early_);
-  ReadKept(state, "weight_before", weight_before_);
-  ReadKept(state, "half_weight", half_weight_);
+  ReadSaved(state, "taken_early", taken_early_);
+  ReadSaved(state, "weight_before", weight_before_);
+  ReadSaved(state, "half_weight", half_weight_);
 }
 
-std::vector<Strategy::KeptTensor> Sgp::Tensors() {
-  std::vector<KeptTensor> kept;
-  if (!settings_.overlaps) return kept;
-  Keep(kept, "before", copy_);
-  Keep(kept, "half", half_);
-  return kept;
+std::vector<Strategy::SavedTensor> Sgp::Tensors() {
+  std::vector<SavedTensor> saved;
+  if (!settings_.overlaps) return saved;
+  Save(saved, "before", copy_);
+  Save(saved, "half", half_);
+  return saved;
 }
 
 void Sgp::Finish() {

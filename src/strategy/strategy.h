@@ -92,11 +92,11 @@ class Strategy {
   /// Prepare).
   virtual Value State() const { return Value(Table{}); }
   virtual void Restore(const Value& /*state*/) {}
-  struct KeptTensor {
+  struct SavedTensor {
     std::string name;
     Array<float> values = {};
   };
-  virtual std::vector<KeptTensor> Tensors() { return {}; }
+  virtual std::vector<SavedTensor> Tensors() { return {}; }
   /// Ends background threads. Only Counts may be called afterwards.
   virtual void Finish() {}
 

@@ -11,20 +11,20 @@ namespace yoke {
 class TrafficMirror {
  public:
   void Show(const Traffic& now) {
-    numbers_[0] = now.messages_sent, numbers_[1] = now.bytes_sent;
-    numbers_[2] = now.messages_received, numbers_[3] = now.bytes_received;
-    numbers_[4] = now.bytes_by_formula;
+    counters_[0] = now.messages_sent, counters_[1] = now.bytes_sent;
+    counters_[2] = now.messages_received, counters_[3] = now.bytes_received;
+    counters_[4] = now.bytes_by_formula;
   }
   Traffic Read() const {
-    return {.messages_sent = numbers_[0],
-            .bytes_sent = numbers_[1],
-            .messages_received = numbers_[2],
-            .bytes_received = numbers_[3],
-            .bytes_by_formula = numbers_[4]};
+    return {.messages_sent = counters_[0],
+            .bytes_sent = counters_[1],
+            .messages_received = counters_[2],
+            .bytes_received = counters_[3],
+            .bytes_by_formula = counters_[4]};
   }
 
  private:
-  std::array<std::atomic<int64_t>, 5> numbers_ = {};
+  std::array<std::atomic<int64_t>, 5> counters_ = {};
 };
 
 }  // namespace yoke

@@ -68,9 +68,9 @@ Buffer BufferLike(Array<T> array) {
 
 /// An array's elements for the host: the array itself where it lies there, otherwise a copy.
 template <typename T>
-class Staged {
+class HostCopy {
  public:
-  explicit Staged(Array<T> array)
+  explicit HostCopy(Array<T> array)
       : array_(array), copy_(array.device->staging(), array.OnHost() ? 0 : array.Bytes()) {}
 
   /// Copies the elements from their device.
@@ -90,22 +90,22 @@ class Staged {
   Buffer copy_;
 };
 
-/// Several arrays, staged together.
+/// Several arrays, copied together.
 class HostCopies {
  public:
   /// The array's elements; valid as long as the copies.
   std::span<float> Of(Array<float> array) {
-    Staged<float>& copy = copies_.emplace_back(array);
+    HostCopy<float>& copy = copies_.emplace_back(array);
     copy.Read();
     return copy.Host();
   }
   /// Copies all back.
   void Write() {
-    for (Staged<float>& copy : copies_) copy.Write();
+    for (HostCopy<float>& copy : copies_) copy.Write();
   }
 
  private:
-  std::vector<Staged<float>> copies_;
+  std::vector<HostCopy<float>> copies_;
 };
 
 }  // namespace yoke

@@ -60,7 +60,7 @@ Devices::Devices(const std::vector<std::string>& names, const std::string& where
           "{}: \"all\" stands alone", where);
   if (names[0] == "all")
     for (const DeviceEntry& kind : device_kinds())
-      for (int number = 0; kind.in_all && number < kind.count(); ++number)
+      for (int number = 0; kind.chosen_by_all && number < kind.count(); ++number)
         Add(kind.make(number, settings));
   for (const std::string& name : names) {
     Require(std::ranges::count(names, name) == 1, "{}: {} occurs twice", where, name);

@@ -19,8 +19,8 @@ struct DeviceEntry {
   std::string name;
   std::string summary;
   bool numbered = false;
-  bool in_all = true;        ///< "all" takes those that this machine has.
-  int (*count)() = nullptr;  ///< How many it has; of emulated ones any number can be made.
+  bool chosen_by_all = true;  ///< "all" takes those that this machine has.
+  int (*count)() = nullptr;   ///< How many it has; of emulated ones any number can be made.
   /// Throws UserError with a sentence if there is none with this number.
   std::shared_ptr<Device> (*make)(int number, const DeviceSettings& settings) = nullptr;
 };

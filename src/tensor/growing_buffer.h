@@ -17,7 +17,7 @@ class GrowingBuffer {
 
   /// Memory for so many elements; null for none.
   template <typename T>
-  T* Room(int64_t count) {
+  T* Reserve(int64_t count) {
     const auto bytes = count * static_cast<int64_t>(sizeof(T));
     if (buffer_.bytes() < bytes) {
       const int64_t more = std::max(bytes, buffer_.bytes() + buffer_.bytes() / 2);
@@ -33,7 +33,7 @@ class GrowingBuffer {
   T* Of(T* from, int64_t count) {
     if (target_.device->IsHost()) return from;
     if (!from || count == 0) return nullptr;
-    auto* const to = Room<std::remove_const_t<T>>(count);
+    auto* const to = Reserve<std::remove_const_t<T>>(count);
     target_.stream->Copy(to, from, count * static_cast<int64_t>(sizeof(T)));
     return to;
   }

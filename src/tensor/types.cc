@@ -12,9 +12,9 @@ namespace {
 void CheckCount(const Shape& shape) {
   int64_t count = 1;
   for (const int64_t axis : shape.axes())
-    if (__builtin_mul_overflow(count, axis, &count) || count > kMostNumbers)
+    if (__builtin_mul_overflow(count, axis, &count) || count > kMostElements)
       throw TooLarge(
-          fmt::format("{} numbers are too many: expected at most {}", shape.Text(), kMostNumbers));
+          fmt::format("{} numbers are too many: expected at most {}", shape.Text(), kMostElements));
 }
 
 }  // namespace

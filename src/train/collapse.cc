@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "train/human.h"
+#include "train/number_format.h"
 
 namespace yoke {
 namespace {

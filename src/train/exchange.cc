@@ -10,18 +10,18 @@ namespace {
 
 constexpr size_t kFixed = 9;  // values before the staleness
 
-std::vector<double> Numbers(const ExchangeCounts& c) {
-  std::vector<double> numbers = {static_cast<double>(c.traffic.messages_sent),
-                                 static_cast<double>(c.traffic.bytes_sent),
-                                 static_cast<double>(c.traffic.messages_received),
-                                 static_cast<double>(c.traffic.bytes_received),
-                                 c.traffic.seconds_waited,
-                                 c.seconds_waiting,
-                                 static_cast<double>(c.updates),
-                                 static_cast<double>(c.examples),
-                                 static_cast<double>(c.traffic.bytes_by_formula)};
-  numbers.insert(numbers.end(), c.staleness.begin(), c.staleness.end());
-  return numbers;
+std::vector<double> ValuesOf(const ExchangeCounts& c) {
+  std::vector<double> values = {static_cast<double>(c.traffic.messages_sent),
+                                static_cast<double>(c.traffic.bytes_sent),
+                                static_cast<double>(c.traffic.messages_received),
+                                static_cast<double>(c.traffic.bytes_received),
+                                c.traffic.seconds_waited,
+                                c.seconds_waiting,
+                                static_cast<double>(c.updates),
+                                static_cast<double>(c.examples),
+                                static_cast<double>(c.traffic.bytes_by_formula)};
+  values.insert(values.end(), c.staleness.begin(), c.staleness.end());
+  return values;
 }
 
 ExchangeCounts Counts(const std::vector<double>& n) {
@@ -66,11 +66,11 @@ void AddStaleness(const std::vector<int64_t>& histogram, Metrics& metrics) {
 
 std::vector<ExchangeCounts> GatherCounts(const Communicator& world, const ExchangeCounts& mine) {
   std::vector<ExchangeCounts> counts;
-  const std::vector<double> own = Numbers(mine);
+  const std::vector<double> own = ValuesOf(mine);
   for (const auto& bytes : world.AllGather(std::as_bytes(std::span(own)))) {
-    std::vector<double> numbers(bytes.size() / sizeof(double));
-    std::memcpy(numbers.data(), bytes.data(), bytes.size());
-    counts.push_back(Counts(numbers));
+    std::vector<double> values(bytes.size() / sizeof(double));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    counts.push_back(Counts(values));
   }
   return counts;
 }

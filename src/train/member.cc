@@ -1,4 +1,4 @@
-// Member: steps between meetings, and the state kept when a rank is lost.
+// Member: steps between meetings, and the state saved when a rank is lost.
 #include "train/member.h"
 
 #include <algorithm>

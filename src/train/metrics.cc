@@ -52,12 +52,12 @@ struct Sums {
 int64_t ChunkSize(const Graph& graph, int64_t examples) {
   constexpr int64_t kBytes = 16 << 20, kLeastRanked = 64, kMostRanked = 256, kChunks = 8;
   const bool ranked = IsRanked(graph);
-  int64_t numbers = graph.task().input.sparse ? 0 : graph.task().input.shape.Count();
-  for (const LayerInfo& layer : graph.Info()) numbers += layer.output.Count();
-  if (ranked) numbers -= graph.task().outputs;
+  int64_t elements = graph.task().input.sparse ? 0 : graph.task().input.shape.Count();
+  for (const LayerInfo& layer : graph.Info()) elements += layer.output.Count();
+  if (ranked) elements -= graph.task().outputs;
   int64_t size = ranked ? kMostRanked : 1024;
   while (ranked && size > kLeastRanked && size * kChunks > examples) size /= 2;
-  while (size > 1 && size * numbers * SizeOf(DType::kF32) > kBytes) size /= 2;
+  while (size > 1 && size * elements * SizeOf(DType::kF32) > kBytes) size /= 2;
   return size;
 }
 

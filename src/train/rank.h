@@ -8,7 +8,7 @@
 #include "base/topology.h"
 #include "comm/communicator.h"
 #include "comm/simulated/timeline.h"
-#include "train/charged_executor.h"
+#include "node/charged_executor.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/record/run_directory.h"
 #include "train/recovery/recovery.h"

@@ -167,7 +167,7 @@ std::vector<std::span<std::byte>> Replica::Portable(HostCopies& copies) {
                                              std::as_writable_bytes(copies.Of(params_.values()))};
   for (size_t i = 0; i < state_.names().size(); ++i)
     parts.push_back(std::as_writable_bytes(copies.Of(state_.array(static_cast<int>(i)))));
-  parts.push_back(std::as_writable_bytes(state_.all_numbers()));
+  parts.push_back(std::as_writable_bytes(state_.all_scalars()));
   for (size_t i = 0; i < layout().slices().size(); ++i) {
     std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
     parts.push_back(BytesOf(clocks.data(), static_cast<int64_t>(clocks.size())));
@@ -364,7 +364,7 @@ std::vector<StateTensor> Replica::OwnTensors(HostCopies& copies) {
     floats("values", copies.Of(params_.values()));
     for (size_t i = 0; i < state_.names().size(); ++i)
       floats("rule." + state_.names()[i], copies.Of(state_.array(static_cast<int>(i))));
-    if (!state_.all_numbers().empty()) floats("rule.numbers", state_.all_numbers());
+    if (!state_.all_scalars().empty()) floats("rule.numbers", state_.all_scalars());
     for (size_t i = 0; i < layout().slices().size(); ++i) {
       std::vector<int32_t>& clocks = state_.row_steps(static_cast<int>(i));
       if (!clocks.empty())
@@ -377,8 +377,8 @@ std::vector<StateTensor> Replica::OwnTensors(HostCopies& copies) {
       tensor.name = "layers." + tensor.name;
       tensors.push_back(tensor);
     }
-  for (const Strategy::KeptTensor& kept : strategy_->Tensors())
-    floats("strategy." + kept.name, copies.Of(kept.values));
+  for (const Strategy::SavedTensor& saved : strategy_->Tensors())
+    floats("strategy." + saved.name, copies.Of(saved.values));
   return tensors;
 }
 

@@ -10,10 +10,10 @@
 
 #include "data/reader.h"
 #include "model/graph.h"
+#include "node/charged_executor.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
 #include "tensor/devices.h"
-#include "train/charged_executor.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/job/job.h"
 #include "train/metrics.h"
@@ -165,7 +165,7 @@ class Replica {
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<Executor> executor_;
   ExecutorStep work_;
-  std::optional<Staged<const float>> model_;
+  std::optional<HostCopy<const float>> model_;
 };
 
 }  // namespace yoke

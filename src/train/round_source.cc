@@ -6,12 +6,12 @@
 namespace yoke {
 
 std::optional<int64_t> DealtSteps::Peek() {
-  if (lease_.empty() && !over_) {
-    lease_ = next_();
-    over_ = lease_.empty();
+  if (range_.empty() && !over_) {
+    range_ = next_();
+    over_ = range_.empty();
   }
-  if (lease_.empty()) return {};
-  return lease_.begin;
+  if (range_.empty()) return {};
+  return range_.begin;
 }
 
 RoundSource::RoundSource(Settings settings) : s_(std::move(settings)) { Enter(*s_.steps.Peek()); }

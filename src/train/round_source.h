@@ -16,15 +16,15 @@ namespace yoke {
 /// Steps of the epoch's plan that are dealt to a rank, one by one.
 class DealtSteps {
  public:
-  /// `next` asks for a lease; it is not called again after an empty one.
-  explicit DealtSteps(std::function<Lease()> next) : next_(std::move(next)) {}
+  /// `next` asks for a range; it is not called again after an empty one.
+  explicit DealtSteps(std::function<StepRange()> next) : next_(std::move(next)) {}
   /// The next step; none: the rank has done all.
   std::optional<int64_t> Peek();
-  void Pop() { ++lease_.begin; }
+  void Pop() { ++range_.begin; }
 
  private:
-  std::function<Lease()> next_;
-  Lease lease_;
+  std::function<StepRange()> next_;
+  StepRange range_;
   bool over_ = false;
 };
 

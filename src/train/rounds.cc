@@ -16,15 +16,15 @@ namespace {
 enum Tag : int {
   kRequest = 1,     // to the service: a StepRequest
   kForService = 2,  // to the service, from rank 0: an order
-  kAnswer = 3,      // to a rank: a lease
+  kAnswer = 3,      // to a rank: a range of steps
   kOrder = 4,       // to a rank: an order, or a sign of life
   kStatus = 5,      // to a rank that has arrived: a RoundStatus
 };
 
 enum RequestKind : int64_t {
-  kNext,     ///< The next lease.
+  kNext,     ///< The next range of steps.
   kMeet,     ///< An early end of the round.
-  kArrived,  ///< Nothing: this rank has done its leases.
+  kArrived,  ///< Nothing: this rank has done its steps.
 };
 struct StepRequest {
   int64_t kind = kNext;
@@ -42,12 +42,12 @@ struct RoundStatus {
 /// A sign of life: rank 0 is busy with an evaluation or a checkpoint.
 constexpr int64_t kAlive = -1;
 
-/// Seconds that a lease should last, so that requests are rare and stops quick.
-constexpr double kShortLease = 0.05, kLongLease = 0.2;
+/// Seconds that a range should last, so that requests are rare and stops quick.
+constexpr double kShortRange = 0.05, kLongRange = 0.2;
 /// Seconds between two status messages to ranks that only serve.
 constexpr double kSecondsBetweenStatus = 0.1;
 constexpr int64_t kMostSteps = 1024;
-/// A rank that waits so many seconds for a lease that it has asked for before its last step asks
+/// A rank that waits so many seconds for steps that it has asked for before its last step asks
 /// for twice as many ahead: on a slow link requests and answers queue behind the model's messages.
 /// Those it has left when others are done took no longer to come.
 constexpr double kLate = 1e-3;
@@ -95,14 +95,14 @@ class Rounds::Service {
     next_ = order.first;
     last_ = order.last;
     over_ = false;
-    leases_.assign(Workers() / settings_.team, {});
+    ranges_.assign(Workers() / settings_.team, {});
     asked_.assign(channel_.size(), 0);
     sums_.assign(channel_.size(), {});
     arrived_.assign(channel_.size(), false);
     heard_.assign(channel_.size(), ran_.Look(channel_.Now()));
     decided_at_ = told_at_ = told_all_at_ = channel_.Now();
     // Rank 0's team works in every round, which wakes the server beside it.
-    leases_[0].push_back(Decide());
+    ranges_[0].push_back(Decide());
     while (std::find(arrived_.begin(), arrived_.end(), false) != arrived_.end()) {
       Message message;
       const bool asked = channel_.TryReceive(kAnySource, kRequest, message, ran_.slice());
@@ -129,12 +129,12 @@ class Rounds::Service {
     if (request.kind == kArrived)
       arrived_[rank] = true;
     else
-      channel_.Send(BytesOf(LeaseFor(rank)), rank, kAnswer);
+      channel_.Send(BytesOf(StepsFor(rank)), rank, kAnswer);
   }
 
-  Lease LeaseFor(int rank) {
+  StepRange StepsFor(int rank) {
     if (rank < settings_.servers) return {};
-    std::vector<Lease>& given = leases_[(rank - settings_.servers) / settings_.team];
+    std::vector<StepRange>& given = ranges_[(rank - settings_.servers) / settings_.team];
     const size_t which = asked_[rank]++;
     if (which == given.size()) given.push_back(Decide());
     return given[which];
@@ -168,28 +168,28 @@ class Rounds::Service {
     }
   }
 
-  Lease Decide() {
+  StepRange Decide() {
     over_ = over_ || settings_.due();
     if (over_ || next_ >= last_) return {};
     const double now = channel_.Now(), lasted = now - decided_at_;
     decided_at_ = now;
-    if (lasted < kShortLease) length_ = std::min(2 * length_, kMostSteps);
-    if (lasted > kLongLease) length_ = std::max<int64_t>(length_ / 2, 1);
+    if (lasted < kShortRange) length_ = std::min(2 * length_, kMostSteps);
+    if (lasted > kLongRange) length_ = std::max<int64_t>(length_ / 2, 1);
     // Teams take single steps, so that none has many left when the others are done.
     const int64_t length = settings_.team == Workers() ? length_ : 1;
-    const Lease lease = {.begin = next_, .end = std::min(next_ + length, last_)};
-    next_ = lease.end;
-    return lease;
+    const StepRange range = {.begin = next_, .end = std::min(next_ + length, last_)};
+    next_ = range.end;
+    return range;
   }
 
   Communicator channel_;
   const Settings& settings_;
-  std::vector<std::vector<Lease>> leases_;  // by team, in the order given
-  std::vector<size_t> asked_;               // requests for a lease, by rank
-  std::vector<bool> arrived_;               // at the meeting, by rank
-  RunningTime ran_;                         // that of this thread
-  std::vector<double> heard_;               // when, by ran_, the last request came, by rank
-  std::vector<StepTotals> sums_;            // of losses, by rank
+  std::vector<std::vector<StepRange>> ranges_;  // by team, in the order given
+  std::vector<size_t> asked_;                   // requests for steps, by rank
+  std::vector<bool> arrived_;                   // at the meeting, by rank
+  RunningTime ran_;                             // that of this thread
+  std::vector<double> heard_;                   // when, by ran_, the last request came, by rank
+  std::vector<StepTotals> sums_;                // of losses, by rank
   int64_t next_ = 0, last_ = 0;
   bool over_ = false;
   int64_t length_ = 1;
@@ -240,28 +240,28 @@ void Rounds::Ask(int64_t kind, const StepTotals& mine) {
   channel_.Send(BytesOf(request), 0, kRequest);
 }
 
-Lease Rounds::Next(const StepTotals& mine) {
+StepRange Rounds::Next(const StepTotals& mine) {
   if (channel_.size() == 1) {
     if (dealt_ >= order_.last || wants_end_ || (dealt_ > order_.first && settings_.due()))
       return {};
     return {.begin = dealt_, .end = ++dealt_};
   }
   const bool early = asked_ > 0;
-  if (!early) AskForLeases(mine);
+  if (!early) AskForSteps(mine);
   const double began = channel_.Now();
   const auto answer = [this] {
     --asked_;
-    return ValueIn<Lease>(channel_.Receive(0, kAnswer));
+    return ValueIn<StepRange>(channel_.Receive(0, kAnswer));
   };
-  const Lease lease = answer();
+  const StepRange range = answer();
   if (early && channel_.Now() - began > kLate) ahead_ = std::min(2 * ahead_, kMostAhead);
-  if (!lease.empty()) AskForLeases(mine);        // early, so that the answers are there in time
-  while (lease.empty() && asked_ > 0) answer();  // empty, too
-  return lease;
+  if (!range.empty()) AskForSteps(mine);         // early, so that the answers are there in time
+  while (range.empty() && asked_ > 0) answer();  // empty, too
+  return range;
 }
 
-void Rounds::AskForLeases(const StepTotals& mine) {
-  // Many at once, as after a pause, would look like short leases, and the next be too long. (In
+void Rounds::AskForSteps(const StepTotals& mine) {
+  // Many at once, as after a pause, would look like short ranges, and the next be too long. (In
   // virtual time nothing pauses.)
   const int most = channel_.InVirtualTime() ? ahead_ : std::min(ahead_, asked_ + 2);
   for (; asked_ < most; ++asked_) Ask(kNext, mine);

@@ -1,4 +1,4 @@
-// Rounds: coordinates the ranks between two meetings. Rank 0 deals the steps of an epoch in leases,
+// Rounds: coordinates the ranks between two meetings. Rank 0 deals the steps of an epoch in ranges,
 // and stops by dealing no more, so no step needs an agreement.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace yoke {
 
 /// Steps [begin, end) of an epoch's plan. If empty, the ranks meet.
-struct Lease {
+struct StepRange {
   int64_t begin = 0;
   int64_t end = 0;
 
@@ -73,7 +73,7 @@ class Rounds {
 
   /// The next steps of this rank's team; `mine` are the sums so far. All ranks of a team get the
   /// same steps.
-  Lease Next(const StepTotals& mine);
+  StepRange Next(const StepTotals& mine);
   /// Requests that the round end early.
   void AskToMeet();
   /// Call when Next() is empty: returns the step totals of all ranks, by rank.
@@ -85,7 +85,7 @@ class Rounds {
   class Service;
   void Begin(const Order& order);
   void Ask(int64_t kind, const StepTotals& mine = {});
-  void AskForLeases(const StepTotals& mine);
+  void AskForSteps(const StepTotals& mine);
   void AwaitTheOthers();
 
   Communicator channel_;
@@ -94,7 +94,7 @@ class Rounds {
   Order order_ = {};
   int64_t dealt_ = 0;
   double met_at_ = 0;
-  int asked_ = 0;  // requests for leases that are pending
+  int asked_ = 0;  // requests for steps that are pending
   int ahead_ = 1;  // and how many there should be
   bool wants_end_ = false;
 };

@@ -32,7 +32,7 @@ std::string StalenessNote(const Job& job, const StrategyEntry& strategy, int wor
   const double times = job.cluster.Bool("scale_by_staleness") ? scale : scale * pushers;
   const double rate = job.train.Float("learning_rate");
   const auto rule = RuleOf(job);
-  if (rule->Numbers() > 0) return "";  // it tunes the rate
+  if (rule->Scalars() > 0) return "";  // it tunes the rate
   const double high = HighRate(*rule, job.cluster.Bool("predict_weights"));
   // Tolerates rounding.
   if (rate * times <= high * 1.001) return "";

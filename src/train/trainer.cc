@@ -21,13 +21,10 @@
 #include "train/files.h"
 #include "train/planner.h"
 #include "train/rank.h"
-#include "train/record/timeline.h"
 #include "train/recovery/keep_place.h"
 #include "train/recovery/smaller_job.h"
 #include "train/replica.h"
-#include "train/simulated_run.h"
 #include "train/start_run.h"
-#include "train/times_only/times_only.h"
 
 namespace yoke {
 namespace {
@@ -46,15 +43,6 @@ void CheckRanks(const Job& job, const Reader& data, int ranks, bool simulated) {
     RequireThreads(threads + ranks * EpochCursor::ThreadsReadingAhead(threads));
   else
     RequireThreadsFor(threads, ranks);
-}
-
-/// On real nodes waits would time out before such a failure is detected.
-void RequireDetection(const SimulatedFailures& failures, const Job& job) {
-  const double timeout = job.cluster.Float("timeout");
-  Require(failures.detection < timeout,
-          "failures.detection: a failure that is detected after {:.3g} s ends the waits for the "
-          "lost node too late: expected less than {}, {:.3g} s",
-          failures.detection, job.cluster.Where("timeout"), timeout);
 }
 
 /// [cluster] all_reduce.
@@ -138,34 +126,6 @@ EndEvent TrainOverMpi(const Decision& decided, const RunRequest& request, RunDir
   return end;
 }
 
-/// In virtual time on the request's cluster. Who does not fail there is only slow, so no wait times
-/// out.
-EndEvent TrainSimulated(const Job& job, const RunRequest& request, RunContext& context,
-                        const ThreadRanks& ranks) {
-  constexpr double kForEver = 1e9;
-  SimulatedRanks cluster = *request.cluster;
-  cluster.ranks = ranks.ranks;
-  cluster.timeout = kForEver;
-  cluster.all_reduce = ranks.all_reduce;
-  Timeline timeline(cluster);
-  cluster.timeline = context.timeline = &timeline;
-  std::unique_ptr<SimulatedBody> run;
-  OrAbandon(context, [&] {
-    if (cluster.failures.death) RequireDetection(cluster.failures, job);
-    if (request.times_only)
-      run = MakeTimesOnly(job, request, context);
-    else
-      run = std::make_unique<SimulatedRun>(job, request, context);
-    SimulateLosses(cluster, [&](const Communicator& world, const SimulatedPlace& place) {
-      run->Enter(world, place);
-    });
-  });
-  WriteTimeline(context.folder, timeline.Picture());
-  if (run->end().reason.empty())
-    throw Error("the leading node has failed when others had already ended: the run has no end");
-  return run->end();
-}
-
 /// `run`: what OpenUndecided has opened, or null.
 EndEvent TrainDecided(const Decision& decided, const RunRequest& request,
                       RunDirectory* run = nullptr) {
@@ -188,7 +148,7 @@ EndEvent TrainDecided(const Decision& decided, const RunRequest& request,
   });
   const ThreadRanks threads = {
       .ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = algorithm};
-  if (request.cluster) return TrainSimulated(job, request, context, threads);
+  if (request.cluster) return request.simulator(job, request, context, threads);
   EndEvent end;
   const auto body = [&](const Communicator& world) {
     std::optional<SurvivorState> none;  // threads are lost together

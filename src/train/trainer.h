@@ -102,9 +102,16 @@ class Observer {
   virtual void End(const EndEvent&) {}
 };
 
-class MpiJob;     // comm/launcher.h
-class Planner;    // train/planner.h
-struct DataSets;  // data/reader.h
+class MpiJob;        // comm/launcher.h
+class Planner;       // train/planner.h
+struct DataSets;     // data/reader.h
+struct RunContext;   // train/rank.h
+struct RunRequest;   // below
+struct ThreadRanks;  // comm/threads.h
+
+/// Trains a job's ranks on the request's cluster in virtual time: Simulate (simulate/simulate.h).
+using Simulator = EndEvent (*)(const Job& job, const RunRequest& request, RunContext& context,
+                               const ThreadRanks& ranks);
 
 /// How to run a job.
 struct RunRequest {
@@ -123,9 +130,11 @@ struct RunRequest {
   double time_used = 0;  ///< Seconds of train.time_limit that are over; virtual ones, too.
   /// Not null: the replicas run in virtual time on this cluster, as many as the job says.
   const SimulatedRanks* cluster = nullptr;
+  Simulator simulator = nullptr;  ///< Not null if `cluster` is not.
   std::string cluster_title = {};
   double price_per_hour = 0;  ///< Of the whole cluster; 0: unknown.
-  /// On a cluster: nothing is computed; steps and messages only take their time (times_only.h).
+  /// On a cluster: nothing is computed; steps and messages only take their time
+  /// (simulate/times_only.h).
   bool times_only = false;
 
   /// Of writing and reading checkpoints there; 0: they take no time.

@@ -315,8 +315,8 @@ TEST(SimulatedLosses, AreTheSameEveryTime) {
   for (const bool fair : {false, true}) EXPECT_EQ(run(fair), run(fair));
 }
 
-/// Rank 1 comes to a joint call and dies in it; rank 0 comes after that, before it is known.
-TEST(SimulatedLosses, AJointCallThatADeadRankHasJoinedIsNoCall) {
+/// Rank 1 comes to a collective event and dies in it; rank 0 comes after that, before it is known.
+TEST(SimulatedLosses, ACollectiveEventThatADeadRankHasJoinedIsNone) {
   const std::vector<std::function<void(const Communicator&)>> calls = {
       [](const Communicator& world) { world.Barrier(); },
       [](const Communicator& world) { world.AllGather({}); },
@@ -329,7 +329,7 @@ TEST(SimulatedLosses, AJointCallThatADeadRankHasJoinedIsNoCall) {
       }};
   for (size_t call = 0; call < calls.size(); ++call) {
     SimulatedRanks cluster = Mortals(4, {{1, 5.0}});
-    cluster.joins_above = 1;
+    cluster.collective_events_above = 1;
     int lost = 0;
     const Worlds worlds =
         WorldsOf(cluster, [&](const Communicator& world, const SimulatedPlace& place) {

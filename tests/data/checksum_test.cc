@@ -14,7 +14,7 @@ DataInfo Dense() { return {.input = Shape({kFeatures}), .outputs = 2, .label_nam
 MemoryData Numbers() {
   MemoryData data;
   data.size = kExamples;
-  for (int64_t i = 0; i < kExamples * kFeatures; ++i) data.numbers.push_back(float(i));
+  for (int64_t i = 0; i < kExamples * kFeatures; ++i) data.floats.push_back(float(i));
   for (int64_t i = 0; i < kExamples; ++i) data.classes.push_back(int32_t(i % 2));
   return data;
 }
@@ -51,7 +51,7 @@ TEST(DataChecksum, EveryInputCounts) {
   const DataChecksum sum = ChecksumOf(Dense(), Numbers());
   for (int64_t at = 0; at < kExamples * kFeatures; ++at) {
     MemoryData data = Numbers();
-    data.numbers[at] += 1;
+    data.floats[at] += 1;
     const DataChecksum other = ChecksumOf(Dense(), data);
     EXPECT_EQ(other.labels, sum.labels);
     EXPECT_NE(other.inputs, sum.inputs) << at;
@@ -59,7 +59,7 @@ TEST(DataChecksum, EveryInputCounts) {
   for (int64_t row = 1; row < kExamples; ++row) {
     MemoryData swapped = Numbers();
     for (int64_t i = 0; i < kFeatures; ++i)
-      std::swap(swapped.numbers[i], swapped.numbers[row * kFeatures + i]);
+      std::swap(swapped.floats[i], swapped.floats[row * kFeatures + i]);
     EXPECT_NE(ChecksumOf(Dense(), swapped).inputs, sum.inputs) << row;
   }
 }
@@ -70,8 +70,8 @@ TEST(DataChecksum, RowsOfZerosAndOnesThatChangePlacesCount) {
   const auto sum = [&](int64_t row) {
     MemoryData data;
     data.size = kRows;
-    data.numbers.Extend(kRow * kRows);
-    data.numbers[row * kRow + 1] = 1;
+    data.floats.Extend(kRow * kRows);
+    data.floats[row * kRow + 1] = 1;
     return ChecksumOf(info, data).inputs;
   };
   for (int64_t row = 1; row < kRows; row *= 2) EXPECT_NE(sum(row), sum(0)) << row;

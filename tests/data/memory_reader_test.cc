@@ -50,7 +50,7 @@ TEST(MemoryReader, NormalizesByChannel) {
 TEST(MemoryReader, NormalizesVectorsByFeature) {
   MemoryData data;
   data.size = 1;
-  for (float x : {1.0F, 2.0F, 3.0F}) data.numbers.push_back(x);
+  for (float x : {1.0F, 2.0F, 3.0F}) data.floats.push_back(x);
   const MemoryReader reader({.input = {3},
                              .labelled = false,
                              .normalization = {.mean = {1, 1, 1}, .deviation = {1, 2, 4}}},

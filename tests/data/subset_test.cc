@@ -11,7 +11,7 @@ std::shared_ptr<const Reader> Numbers() {
   MemoryData data;
   data.size = 10;
   for (int32_t i = 0; i < 10; ++i)
-    data.numbers.push_back(static_cast<float>(i)), data.classes.push_back(i);
+    data.floats.push_back(static_cast<float>(i)), data.classes.push_back(i);
   return std::make_shared<MemoryReader>(DataInfo{.input = {1}, .outputs = 10}, std::move(data));
 }
 

@@ -30,10 +30,10 @@ TEST(SortById, EqualsAStableSortForAnyNumberOfThreads) {
       for (const int threads : {1, 2, 3}) {
         SetKernelThreads(threads);
         std::vector<Entry> entries = Drawn(count, ids);
-        SortRoom<Entry> room;
+        SortScratch<Entry> scratch;
         std::vector<Entry> expected = entries;
         std::ranges::stable_sort(expected, {}, &Entry::id);
-        SortById(entries, room, static_cast<int64_t>(ids));
+        SortById(entries, scratch, static_cast<int64_t>(ids));
         EXPECT_EQ(entries, expected) << count << " entries, " << ids << " ids";
       }
   SetKernelThreads(before);

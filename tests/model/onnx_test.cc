@@ -104,8 +104,8 @@ TEST(Onnx, NormalizationWithoutWeightsIsWrittenWithSuchAsChangeNothing) {
   const List list = {Layer("batch_norm", {{"affine", false}}), Layer("linear", {{"outputs", 3}})};
   const OnnxModel model = ParseOnnx(Written(list, kImage), "m.onnx", "");
   EXPECT_EQ(model.weights[0].name, "batch_norm1.weight");
-  EXPECT_EQ(model.weights[0].numbers, std::vector<float>(2, 1));
-  EXPECT_EQ(model.weights[1].numbers, std::vector<float>(2, 0));
+  EXPECT_EQ(model.weights[0].values, std::vector<float>(2, 1));
+  EXPECT_EQ(model.weights[1].values, std::vector<float>(2, 0));
 }
 
 TEST(Onnx, NormalizedChannelsAreWrittenBetweenTransposes) {
@@ -117,7 +117,7 @@ TEST(Onnx, NormalizedChannelsAreWrittenBetweenTransposes) {
     const OnnxModel model = ParseOnnx(bytes, "m.onnx", "");
     EXPECT_EQ(*model.layers[1].Find("type"), Value("layer_norm"));
     EXPECT_EQ(*model.layers[1].Find("over"), Value("channels"));
-    EXPECT_EQ(model.weights[0].numbers, std::vector<float>(2, 1));
+    EXPECT_EQ(model.weights[0].values, std::vector<float>(2, 1));
     EXPECT_EQ(WrittenAgain(WrittenAgain(bytes)), WrittenAgain(bytes));
   }
 }

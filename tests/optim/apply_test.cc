@@ -72,7 +72,7 @@ struct Model {
 TEST(Apply, RowSparseEqualsDenseWhenEveryRowIsTouched) {
   for (const RuleEntry& entry : rules()) {
     const auto rule = Make(entry.name);
-    if (rule->Numbers() > 0) continue;  // it sees the state of dense slices alone (UpdateFacts)
+    if (rule->Scalars() > 0) continue;  // it sees the state of dense slices alone (UpdateFacts)
     Model dense(SliceKind::kDense, *rule), sparse(SliceKind::kRowSparse, *rule);
     for (uint64_t step = 1; step <= 4; ++step) {
       for (Model* model : {&dense, &sparse}) model->Touch({0, 1, 2, 3, 4, 5}, step), model->Step();
@@ -86,7 +86,7 @@ TEST(Apply, RowSparseEqualsDenseWhenEveryRowIsTouched) {
 TEST(Apply, AnUntouchedRowNeitherDecaysNorAges) {
   for (const RuleEntry& entry : rules()) {
     const auto rule = Make(entry.name);
-    if (rule->Numbers() > 0) continue;  // what others' updates have told sets the step of each
+    if (rule->Scalars() > 0) continue;  // what others' updates have told sets the step of each
     Model often(SliceKind::kRowSparse, *rule), rarely(SliceKind::kRowSparse, *rule);
     often.Touch({2}, 1), often.Step(), often.Touch({2}, 2), often.Step();
     rarely.Touch({2}, 1), rarely.Step();

@@ -127,7 +127,7 @@ std::unique_ptr<UpdateRule> MakeWithoutDecay(const RuleEntry& entry) {
   return entry.make(Options("train", given, entry.options));
 }
 
-TEST(Rules, CoastAsUpdatesWithoutGradientsGo) {
+TEST(Rules, ApplyMomentumAsUpdatesWithoutGradientsDo) {
   for (const RuleEntry& entry : rules()) {
     SCOPED_TRACE(entry.name);
     const auto rule = MakeWithoutDecay(entry);
@@ -135,7 +135,7 @@ TEST(Rules, CoastAsUpdatesWithoutGradientsGo) {
     course.Go(*rule, 2, 3000);  // Adam's corrections are near 1 then
     Course coasts = course;
     coasts.Go(*rule, 0, 6);
-    rule->Coast(course.Span(), {.learning_rate = 1e-3, .step = course.steps}, 6);
+    rule->ApplyMomentum(course.Span(), {.learning_rate = 1e-3, .step = course.steps}, 6);
     EXPECT_NEAR(course.value, coasts.value, 1e-5);
   }
 }
@@ -144,9 +144,9 @@ TEST(Rules, SpreadReachAsFarInAsManyTimesTheUpdates) {
   for (const RuleEntry& entry : rules()) {
     SCOPED_TRACE(entry.name);
     const auto rule = MakeWithoutDecay(entry), spread = rule->Spread(8);
-    if (rule->StateNames().empty() || rule->Numbers() > 0) {
+    if (rule->StateNames().empty() || rule->Scalars() > 0) {
       EXPECT_EQ(spread, nullptr);
-      EXPECT_EQ(rule->Reach(), rule->Numbers() > 0 ? 0 : 1);
+      EXPECT_EQ(rule->Reach(), rule->Scalars() > 0 ? 0 : 1);
       continue;
     }
     ASSERT_NE(spread, nullptr);
@@ -226,12 +226,12 @@ std::vector<std::vector<float>> AfterUpdates(const UpdateRule& rule, Device& dev
   Gradients gradients(layout, device);
   RuleState state(layout, rule, device);
   for (uint64_t step = 1; step <= 4; ++step) {
-    Staged staged(gradients.dense());
+    HostCopy copy(gradients.dense());
     Random random{step};
     for (const Slice& slice : layout.slices())
       for (int64_t i = 0; slice.kind == SliceKind::kDense && i < slice.Count(); ++i)
-        staged.Host()[slice.offset + i] = static_cast<float>(random.Normal());
-    staged.Write();
+        copy.Host()[slice.offset + i] = static_cast<float>(random.Normal());
+    copy.Write();
     Apply(params, {.rule = rule,
                    .state = state,
                    .gradients = gradients,

@@ -44,7 +44,7 @@ struct Model {
                           .learning_rate = rate,
                           .total_momentum = total});
   }
-  YellowFinMemory Memory() { return ReadYellowFin(state.numbers()); }
+  YellowFinMemory Memory() { return ReadYellowFin(state.scalars()); }
 
   std::unique_ptr<UpdateRule> rule;
   ParamStore params;
@@ -214,10 +214,10 @@ TEST(YellowFin, GradientsOfZeroChangeNoNumbers) {
   Model model(16);
   std::fill_n(model.g(), 16, 0.5F);
   for (int t = 0; t < 30; ++t) model.Update();
-  const std::vector<float> before(model.state.numbers().begin(), model.state.numbers().end());
+  const std::vector<float> before(model.state.scalars().begin(), model.state.scalars().end());
   std::fill_n(model.g(), 16, 0.0F);
   model.Update();
-  EXPECT_TRUE(std::ranges::equal(model.state.numbers(), before));
+  EXPECT_TRUE(std::ranges::equal(model.state.scalars(), before));
 }
 
 TEST(YellowFin, LearningRateIsAFactor) {

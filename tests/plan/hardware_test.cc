@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/temporary_folder.h"
-#include "node/speed_fit.h"
+#include "measure/speed_fit.h"
 #include "plan/support/small_job.h"
 #include "train/replica.h"
 

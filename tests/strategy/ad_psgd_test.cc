@@ -33,7 +33,7 @@ TEST(AdPsgdAlone, IsTheRule) {
 class Script {
  public:
   explicit Script(const std::vector<float>& start) {
-    for (auto* numbers : {&weights_[0], &weights_[1]}) numbers->assign(start.begin(), start.end());
+    for (auto* values : {&weights_[0], &weights_[1]}) values->assign(start.begin(), start.end());
     for (int second = 0; second <= 70; ++second) {
       for (int rank : {0, 1})
         if (second % kSeconds[rank] == 0) StepAndView(rank, second > 0);
@@ -169,11 +169,11 @@ TEST_P(AdPsgd, GoesOnFromACheckpointWithTheSameNeighbours) {
     const test::LabSettings settings = {.strategy = "ad_psgd", .gradient = test::PullToRank};
     Lab lab(world, settings);
     for (int step = 0; step < 3; ++step) lab.Step();
-    std::vector<test::LabKept> kept(2);
-    kept[world.rank()] = lab.Keep();
-    EXPECT_EQ(*kept[world.rank()].state.Find("averagings")->AsInt(), world.rank() == 0 ? 3 : 0);
+    std::vector<test::SavedLab> saved(2);
+    saved[world.rank()] = lab.Save();
+    EXPECT_EQ(*saved[world.rank()].state.Find("averagings")->AsInt(), world.rank() == 0 ? 3 : 0);
     test::LabSettings again = settings;
-    again.from = &kept;
+    again.from = &saved;
     Lab other(world, again);
     EXPECT_EQ(other.Model(), lab.Model());
     other.Step();

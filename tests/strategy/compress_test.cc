@@ -98,7 +98,7 @@ TEST_P(Kinds, DescendToTheMeanOptimum) {
   });
 }
 
-/// Gradients are encoded in pieces of 2^24 numbers.
+/// Gradients are encoded in pieces of 2^24 elements.
 constexpr int64_t kPiece = int64_t{1} << 24;
 
 TEST_P(Kinds, PiecesOfALongGradientJoinWithoutAGap) {
@@ -113,7 +113,8 @@ TEST_P(Kinds, PiecesOfALongGradientJoinWithoutAGap) {
   compressor.AddTo(sum, message);
   double total = 0;
   for (const float value : sum) total += value;
-  if (std::string(GetParam()) == "topk") {  // of the last 300 numbers one is sent, the others later
+  if (std::string(GetParam()) ==
+      "topk") {  // of the last 300 elements one is sent, the others later
     EXPECT_EQ(compressor.residual()[kCount - 1], 124);
     EXPECT_EQ(std::exchange(sum[kCount - 1], 124.0F), 0);
     total += 124;

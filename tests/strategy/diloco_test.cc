@@ -274,8 +274,8 @@ TEST(StreamingDiLoCo, RefusesWhatDoesNotFit) {
 
 TEST(StreamingDiLoCo, GoesOnFromACheckpointWithOtherFragments) {
   constexpr int kRanks = 2;
-  std::vector<test::LabKept> kept(kRanks);
-  const auto run = [&](const Table& options, const std::vector<test::LabKept>* from) {
+  std::vector<test::SavedLab> saved(kRanks);
+  const auto run = [&](const Table& options, const std::vector<test::SavedLab>* from) {
     RunThreads({.ranks = kRanks}, [&](const Communicator& world) {
       Lab lab(world, {.strategy = "diloco",
                       .options = options,
@@ -283,7 +283,7 @@ TEST(StreamingDiLoCo, GoesOnFromACheckpointWithOtherFragments) {
                       .gradient = test::PullToRank,
                       .from = from});
       lab.Steps();
-      if (!from) kept[world.rank()] = lab.Keep();
+      if (!from) saved[world.rank()] = lab.Save();
       const std::vector<float> model = lab.Model();
       for (int64_t i = 0; from && i < kCount; ++i)
         if (!Lab::Padding(i)) {
@@ -293,9 +293,9 @@ TEST(StreamingDiLoCo, GoesOnFromACheckpointWithOtherFragments) {
     });
   };
   run({{"period", 30}, {"fragments", 2}, {"overlap", 6}}, nullptr);
-  run({{"period", 12}}, &kept);
-  run({{"period", 12}, {"fragments", 2}}, &kept);
-  run({{"period", 12}, {"fragments", 2}, {"overlap", 2}}, &kept);
+  run({{"period", 12}}, &saved);
+  run({{"period", 12}, {"fragments", 2}}, &saved);
+  run({{"period", 12}, {"fragments", 2}, {"overlap", 2}}, &saved);
 }
 
 }  // namespace yoke::diloco_test

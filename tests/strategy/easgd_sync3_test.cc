@@ -61,17 +61,17 @@ TEST(EasgdSync3Centre, ContinuesFromWhatRank0Kept) {
                                   .rule = "momentum",
                                   .steps = 4,
                                   .gradient = test::PullToRank};
-    std::vector<test::LabKept> kept(kRanks);
+    std::vector<test::SavedLab> saved(kRanks);
     std::vector<std::vector<float>> whole(kRanks), continued(kRanks);
     RunThreads({.ranks = kRanks}, [&](const Communicator& world) {
       Lab lab(world, settings);
       lab.Steps();
-      kept[world.rank()] = lab.Keep();
+      saved[world.rank()] = lab.Save();
       lab.Steps();
       whole[world.rank()] = lab.Values();
       lab.strategy->Finish();
     });
-    settings.from = &kept;
+    settings.from = &saved;
     RunThreads({.ranks = kRanks}, [&](const Communicator& world) {
       Lab lab(world, settings);
       lab.Steps();

@@ -1,4 +1,4 @@
-// Large gradients: compression of more than 2^31 numbers. It takes 13 GiB of memory, without
+// Large gradients: compression of more than 2^31 elements. It takes 13 GiB of memory, without
 // compression 17 GiB.
 //
 // guards: src/strategy/compress src/strategy/packing (90 s)

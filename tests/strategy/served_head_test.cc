@@ -231,15 +231,15 @@ TEST(ServedHead, GoesOnFromACheckpoint) {
   const LabHead head = Coupled();
   LabSettings settings = Settings(1, head);
   settings.rule = "adam";
-  const auto after = [&](int64_t steps, const std::vector<test::LabKept>* from,
-                         std::vector<test::LabKept>* keep) {
+  const auto after = [&](int64_t steps, const std::vector<test::SavedLab>* from,
+                         std::vector<test::SavedLab>* keep) {
     std::vector<float> model;
     RunThreads({.ranks = 2}, [&](const Communicator& world) {
       LabSettings mine = settings;
       mine.steps = steps;
       mine.from = from;
       // As the Trainer has it, rank 0's values and state are everybody's.
-      std::vector<test::LabKept> shared;
+      std::vector<test::SavedLab> shared;
       if (from) {
         shared.assign(2, (*from)[0]);
         mine.from = &shared;
@@ -247,14 +247,14 @@ TEST(ServedHead, GoesOnFromACheckpoint) {
       Lab lab(world, mine);
       lab.Steps();
       const std::vector<float> now = lab.Model();
-      if (keep) (*keep)[world.rank()] = lab.Keep();
+      if (keep) (*keep)[world.rank()] = lab.Save();
       if (world.rank() == 0) model = now;
     });
     return model;
   };
-  std::vector<test::LabKept> kept(2);
-  after(5, nullptr, &kept);
-  EXPECT_EQ(after(4, &kept, nullptr), after(9, nullptr, nullptr));
+  std::vector<test::SavedLab> saved(2);
+  after(5, nullptr, &saved);
+  EXPECT_EQ(after(4, &saved, nullptr), after(9, nullptr, nullptr));
 }
 
 /// Seconds an update of g groups of `ranks`, whose bodies take `body` seconds of one rank.

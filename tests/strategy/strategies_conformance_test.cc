@@ -14,8 +14,8 @@ namespace yoke::strategies_conformance_test {
 
 using test::kCount;
 using test::Lab;
-using test::LabKept;
 using test::LabSettings;
+using test::SavedLab;
 
 /// Another way in which a strategy works, asked for by its options.
 struct Form {
@@ -237,7 +237,7 @@ TEST_P(OfAll, SendWhatTheyPrice) {
                                       {.bytes = packed,
                                        .world = ranks(),
                                        .slices = 2,
-                                       .head_bytes = 64,        // five numbers, rounded up
+                                       .head_bytes = 64,        // five scalars, rounded up
                                        .activation_bytes = 4,   // of one example
                                        .label_bytes = 8 + 4});  // its id and class
   const auto near = [&](int64_t counted, double step, const char* what) {
@@ -295,7 +295,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, OfOneRank, testing::ValuesIn(Cases([](const
                          })),
                          Name);
 
-/// A rule without numbers of its own, and one with.
+/// A rule without scalars of its own, and one with.
 constexpr const char* kRules[] = {"momentum", "yellowfin"};
 
 TEST_P(OfOneRank, AreTheRuleBitForBit) {
@@ -345,8 +345,8 @@ TEST_P(OfEqualReplicas, TakeTheirGradientsAtTheSameValues) {
 class OfDeterministic : public StrategyConformance {
  protected:
   /// Values and model of rank 0 after so many steps, from a checkpoint if there is one.
-  std::vector<std::vector<float>> After(int64_t steps, const std::vector<LabKept>* from,
-                                        std::vector<LabKept>* keep,
+  std::vector<std::vector<float>> After(int64_t steps, const std::vector<SavedLab>* from,
+                                        std::vector<SavedLab>* keep,
                                         const char* rule = "momentum") const {
     std::vector<std::vector<float>> result;
     Run([&](const Communicator& world) {
@@ -357,7 +357,7 @@ class OfDeterministic : public StrategyConformance {
       Lab lab(world, settings);
       lab.Steps();
       const std::vector<float> model = lab.Model();
-      if (keep) (*keep)[world.rank()] = lab.Keep();
+      if (keep) (*keep)[world.rank()] = lab.Save();
       if (world.rank() == 0) result = {lab.Values(), model};
       lab.strategy->Finish();
     });
@@ -375,9 +375,9 @@ TEST_P(OfDeterministic, AreTheSameTwice) {
 
 TEST_P(OfDeterministic, GoOnFromACheckpointAsIfNothingHadHappened) {
   for (const char* rule : kRules) {
-    std::vector<LabKept> kept(ranks());
-    After(7, nullptr, &kept, rule);
-    EXPECT_EQ(After(5, &kept, nullptr, rule), After(12, nullptr, nullptr, rule)) << rule;
+    std::vector<SavedLab> saved(ranks());
+    After(7, nullptr, &saved, rule);
+    EXPECT_EQ(After(5, &saved, nullptr, rule), After(12, nullptr, nullptr, rule)) << rule;
   }
 }
 

@@ -1,5 +1,5 @@
 // yellowfin at servers: feedback brings the total momentum to its target, the rule alone is that of
-// none, a served head has numbers of its own, and runs go on from checkpoints.
+// none, a served head has scalars of its own, and runs go on from checkpoints.
 #include "optim/rules/yellowfin_tuner.h"
 
 #include <cmath>
@@ -47,7 +47,7 @@ Excess MeasureExcess(int workers, double feedback) {
       asked.gradient[i] = static_cast<float>(read.gradient[i]);
     }
     if (!state) return;
-    read.memory = ReadYellowFin(state->numbers());
+    read.memory = ReadYellowFin(state->scalars());
     reads.push_back(std::move(read));
   };
   const ServiceTime gradients_only = [](int, const Cost& cost) {
@@ -134,10 +134,10 @@ TEST(YellowFin, AServedHeadHasNumbersOfItsOwn) {
     Lab lab(world, settings);
     for (int step = 0; step < 10; ++step) lab.Step();
     lab.Model();
-    EXPECT_EQ(ReadYellowFin(lab.state.numbers()).updates, 10);
-    EXPECT_EQ(ReadYellowFin(lab.state.numbers()).elements, test::kFirst);
-    EXPECT_EQ(ReadYellowFin(lab.state.head_numbers()).updates, 10);
-    EXPECT_EQ(ReadYellowFin(lab.state.head_numbers()).elements, test::kSecond);
+    EXPECT_EQ(ReadYellowFin(lab.state.scalars()).updates, 10);
+    EXPECT_EQ(ReadYellowFin(lab.state.scalars()).elements, test::kFirst);
+    EXPECT_EQ(ReadYellowFin(lab.state.head_scalars()).updates, 10);
+    EXPECT_EQ(ReadYellowFin(lab.state.head_scalars()).elements, test::kSecond);
     lab.strategy->Finish();
   });
 }

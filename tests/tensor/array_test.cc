@@ -50,19 +50,19 @@ TEST_P(ArrayTest, IsCopiedWithinItsDevice) {
   EXPECT_EQ(ValuesOf(AllOf<float>(to)), (Floats{9, 1, 2, 3, 9}));
 }
 
-TEST_P(ArrayTest, IsStagedForTheHost) {
+TEST_P(ArrayTest, IsCopiedForTheHost) {
   const Buffer buffer = CopyOn(device(), Floats{1, 2, 3, 4});
   const auto middle = AllOf<float>(buffer).Part(1, 3);
-  Staged staged(middle);
-  EXPECT_EQ(staged.Host().data() == middle.data, !GetParam());  // the array itself on the host
-  staged.Read();
-  EXPECT_EQ(Floats(staged.Host().begin(), staged.Host().end()), (Floats{2, 3}));
-  staged.Host()[0] = 7;
+  HostCopy copy(middle);
+  EXPECT_EQ(copy.Host().data() == middle.data, !GetParam());  // the array itself on the host
+  copy.Read();
+  EXPECT_EQ(Floats(copy.Host().begin(), copy.Host().end()), (Floats{2, 3}));
+  copy.Host()[0] = 7;
   EXPECT_EQ(ValuesOf(middle), (GetParam() ? Floats{2, 3} : Floats{7, 3}));
-  staged.Write();
+  copy.Write();
   EXPECT_EQ(ValuesOf(AllOf<float>(buffer)), (Floats{1, 7, 3, 4}));
 
-  Staged<const float> read(middle);
+  HostCopy<const float> read(middle);
   read.Read();
   EXPECT_EQ(read.Host()[1], 3);
 }

@@ -20,7 +20,8 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// A run directory with these lines of metrics.jsonl.
-std::string RunWith(const std::string& name, const std::string& lines, const std::string& rate = "1") {
+std::string RunWith(const std::string& name, const std::string& lines,
+                    const std::string& rate = "1") {
   const std::string folder = testing::TempDir() + "/report/" + name;
   fs::remove_all(folder);
   fs::create_directories(folder);
@@ -31,11 +32,11 @@ std::string RunWith(const std::string& name, const std::string& lines, const std
 
 TEST(Report, RunsHaveTheirNamesJobsAndEvents) {
   const std::string one = RunWith("one",
-                              R"({"event":"start","cpu":"fast"})"
-                              "\n"
-                              R"({"event":"epoch","epoch":1})"
-                              "\n",
-                              "0.1");
+                                  R"({"event":"start","cpu":"fast"})"
+                                  "\n"
+                                  R"({"event":"epoch","epoch":1})"
+                                  "\n",
+                                  "0.1");
   const Json json = Json::parse(RunsAsJson({one + "/", RunWith("other", "")}));
   ASSERT_EQ(json["runs"].size(), 2U);
   const Json& run = json["runs"][0];
@@ -49,9 +50,10 @@ TEST(Report, RunsHaveTheirNamesJobsAndEvents) {
 }
 
 TEST(Report, BrokenLinesAreLeftOut) {
-  const std::string torn = RunWith("torn", R"({"event":"epoch","epoch":1})"
-                                       "\n[1]\n3\n\"x\"\n{\"event\":7}\n{\"event\":\"loading\"}\n"
-                                       R"({"event":"epo)");
+  const std::string torn =
+      RunWith("torn", R"({"event":"epoch","epoch":1})"
+                      "\n[1]\n3\n\"x\"\n{\"event\":7}\n{\"event\":\"loading\"}\n"
+                      R"({"event":"epo)");
   EXPECT_EQ(Json::parse(RunsAsJson({torn}))["runs"][0]["lines"].size(), 1U);
 }
 

@@ -46,8 +46,8 @@ Dealt Deal(const Round& round) {
     };
     hear({.kind = Order::kTrain, .first = round.first, .last = round.last});
     StepTotals totals;
-    for (Lease lease; !(lease = rounds.Next(totals)).empty();)
-      for (int64_t s = lease.begin; s < lease.end; ++s) {
+    for (StepRange range; !(range = rounds.Next(totals)).empty();)
+      for (int64_t s = range.begin; s < range.end; ++s) {
         const int team = (rank - round.servers) / round.team;
         world.Sleep(round.seconds * (1 + team / 2.0));
         dealt.steps[rank].push_back(s);

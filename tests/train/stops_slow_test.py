@@ -23,7 +23,7 @@ from survive_slow_test import MPIRUN
 
 AS_ROOT = ALL_LAUNCHERS["mpirun.openmpi"]
 LAUNCHERS = {"mpirun.openmpi": AS_ROOT, "mpirun.mpich": [], MPIRUN: AS_ROOT, f"{MPIRUN} --with-ft ulfm": AS_ROOT}
-PATIENCE = 120  # seconds: the machine may be busy
+LONGEST_WAIT = 120  # seconds: the machine may be busy
 JOB = """[data]
 format = "synthetic-digits"
 train_size = 12000
@@ -48,7 +48,7 @@ class Run:
         self.said, self.errors = pathlib.Path(folder, name + ".out"), pathlib.Path(folder, name + ".err")
         command = [*launcher.split(), *LAUNCHERS[launcher], "-n", "2", YOKE, "train", "job.toml", "--run", name, "--json"]
         self.process = subprocess.Popen(command, cwd=folder, stdout=open(self.said, "a"), stderr=open(self.errors, "w"))
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + LONGEST_WAIT
         while not (self.path / "last").exists():
             check(time.monotonic() < deadline and self.process.poll() is None, f"{launcher}: no checkpoint: {self.error()}")
             time.sleep(0.05)
@@ -62,21 +62,21 @@ class Run:
 
     def ended(self):
         """Waits for the launcher, and for ranks that outlive it."""
-        self.process.wait(timeout=PATIENCE)
+        self.process.wait(timeout=LONGEST_WAIT)
         with open(self.path / "lock") as lock:
-            deadline = time.monotonic() + PATIENCE
+            deadline = time.monotonic() + LONGEST_WAIT
             while True:
                 try:
                     return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    check(time.monotonic() < deadline, f"{self.launcher}: rank 0 goes on for {PATIENCE} s after a stop")
+                    check(time.monotonic() < deadline, f"{self.launcher}: rank 0 goes on for {LONGEST_WAIT} s after a stop")
                     time.sleep(0.05)
 
     def goes_on(self):
         """Where it goes on from."""
         epoch = json.loads((self.path / "last/checkpoint.json").read_text())["position"]["epoch"]
         done = subprocess.run([YOKE, "train", "--resume", self.path.name, "--replicas", "2", "--set", f"train.epochs={epoch + 1}", "--json"],
-                              cwd=self.path.parent, capture_output=True, text=True, timeout=PATIENCE)
+                              cwd=self.path.parent, capture_output=True, text=True, timeout=LONGEST_WAIT)
         check(done.returncode == 0, f"{self.launcher}: resume ended with {done.returncode}: {done.stderr}")
         return next(event["message"] for event in map(json.loads, done.stdout.splitlines()) if "resumed from" in event.get("message", ""))
 

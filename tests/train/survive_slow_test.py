@@ -25,7 +25,7 @@ MPIRUN = launchers().get("openmpi5")
 SKIPPED = 77  # exit status
 RANKS = 4
 STRATEGIES = ["allreduce", "allreduce:all_reduce=mpi", "async_sgd", "async_msgd", "hogwild_sgd", "compute_groups", "async_sgd:servers=1", "compute_groups:servers=1", "compute_groups:served_head=true", "easgd_sync1", "easgd_sync2", "easgd_sync3", "ad_psgd", "easgd_original", "easgd_async", "easgd_async_momentum", "easgd_hogwild", "gossip_pull", "gossip_push", "gossip_push:weights=true", "sgp", "sgp:overlap=true", "local_sgd", "slowmo", "diloco", "allreduce@emulated", "easgd_sync3@emulated", "diloco@emulated"]
-PATIENCE = 60  # seconds after a kill
+LONGEST_WAIT = 60  # seconds after a kill
 EPOCHS = 40
 JOB = f"""[data]
 format = "synthetic-digits"
@@ -69,7 +69,7 @@ def events(folder, run):
 def ended(process, folder, run):
     """The end event of a run, whose processes all go."""
     try:
-        process.wait(timeout=PATIENCE)
+        process.wait(timeout=LONGEST_WAIT)
     except subprocess.TimeoutExpired:
         process.kill()
         raise AssertionError(f"{run} hangs: {events(folder, run)[-3:]} {pathlib.Path(folder, run + '.err').read_text()[-500:]!r}") from None

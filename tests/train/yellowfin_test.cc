@@ -26,12 +26,12 @@ class YellowFinTest : public RunsTest {
  protected:
   YellowFinTest() : RunsTest(kJob) {}
 
-  /// The tuner's numbers in the last checkpoint.
+  /// The tuner's scalars in the last checkpoint.
   YellowFinMemory Memory(const std::string& run) const {
     const Safetensors file(Kept(run, "optimizer.safetensors"), run);
-    const StoredTensor& numbers =
-        file.Find("rule.numbers", DType::kF32, Shape{2 * int64_t{kYellowFinNumbers}});
-    return ReadYellowFin({static_cast<const float*>(numbers.data), kYellowFinNumbers});
+    const StoredTensor& scalars =
+        file.Find("rule.numbers", DType::kF32, Shape{2 * int64_t{kYellowFinScalars}});
+    return ReadYellowFin({static_cast<const float*>(scalars.data), kYellowFinScalars});
   }
 };
 
@@ -61,7 +61,7 @@ TEST_F(YellowFinTest, LearnsAndFindsMomentum) {
 }
 
 TEST_F(YellowFinTest, ResumesBitForBit) {
-  // Replicas that differ keep numbers of their own.
+  // Replicas that differ keep scalars of their own.
   for (const char* strategy : {"none", "allreduce", "sgp", "easgd_sync2"}) {
     const std::string whole = std::string("whole-") + strategy,
                       cut = std::string("cut-") + strategy;

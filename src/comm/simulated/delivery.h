@@ -7,7 +7,7 @@
 
 #include "comm/fair_links.h"
 #include "comm/mailbox.h"
-#include "comm/simulated/joint.h"
+#include "comm/simulated/collective_event.h"
 #include "comm/simulated/links.h"
 #include "comm/simulated/losses.h"
 #include "comm/simulated/timeline.h"
@@ -44,8 +44,8 @@ class Delivery {
       letter.arrival = Sent(from, links_->SendInOrder(now, route, bytes));
   }
 
-  /// For the messages of a joint call.
-  RoundTimes::Network ForJoint() {
+  /// For the messages of a collective event.
+  RoundTimes::Network ForCollective() {
     return {.send =
                 [this](double now, int from, int to, double bytes) {
                   if (NodeOf(from) == NodeOf(to)) return now;

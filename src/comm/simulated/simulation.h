@@ -17,9 +17,9 @@
 #include "comm/lost.h"
 #include "comm/mailbox.h"
 #include "comm/simulated/agenda.h"
+#include "comm/simulated/collective_event.h"
 #include "comm/simulated/cores.h"
 #include "comm/simulated/delivery.h"
-#include "comm/simulated/joint.h"
 #include "comm/simulated/losses.h"
 #include "comm/simulated/task.h"
 #include "comm/simulated/timeline.h"
@@ -179,9 +179,9 @@ class Simulation {
   }
 
   /// Returns false if no message arrived in time. Throws RankDied and RankLost.
-  bool Receive(Task& task, const MessageKey& key, double patience, Message& message) {
+  bool Receive(Task& task, const MessageKey& key, double timeout, Message& message) {
     Mailbox& mail = ranks_[task.rank].mail;
-    const double deadline = task.now + patience;
+    const double deadline = task.now + timeout;
     for (;;) {
       if (Dead(task)) throw RankDied();
       const Mailbox::Place place = options_.fair_links ? mail.FindEarliest(key) : mail.Find(key);
@@ -209,12 +209,12 @@ class Simulation {
   }
 
   /// False if the others did not come in time. Throws RankDied and RankLost.
-  bool Join(Task& task, const JointCall& call, JointTraffic& traffic) {
+  bool JoinCollective(Task& task, const CollectiveCall& call, CollectiveTraffic& traffic) {
     if (failed_ >= 0) return false;
     if (losses_.known()) ThrowLost(task);
-    std::shared_ptr<JointArrivals<Task>>& arrived = arrivals_[call.context];
-    if (!arrived) arrived = std::make_shared<JointArrivals<Task>>(call.members.size());
-    const std::shared_ptr<JointArrivals<Task>> all = arrived;
+    std::shared_ptr<CollectiveArrivals<Task>>& arrived = arrivals_[call.context];
+    if (!arrived) arrived = std::make_shared<CollectiveArrivals<Task>>(call.members.size());
+    const std::shared_ptr<CollectiveArrivals<Task>> all = arrived;
     if (all->Arrive(call, task)) {
       arrivals_.erase(call.context);
       Complete(call, *all);
@@ -267,9 +267,9 @@ class Simulation {
   }
 
   /// The last one has come: exchanges the data, and sets when each rank runs next.
-  void Complete(const JointCall& call, JointArrivals<Task>& all) {
+  void Complete(const CollectiveCall& call, CollectiveArrivals<Task>& all) {
     call.combine(all.data);
-    const RoundTimes::Network network = delivery_.ForJoint();
+    const RoundTimes::Network network = delivery_.ForCollective();
     RoundTimes times(call.members, all.come, network);
     call.rounds(times, all.bytes);
     times.SimulateMessages();
@@ -394,8 +394,8 @@ class Simulation {
   Losses losses_;
   Delivery delivery_;
   Agenda<Task> agenda_;  // of all tasks that have not ended
-  std::unordered_map<uint64_t, std::shared_ptr<JointArrivals<Task>>> arrivals_;  // by context
-  std::unordered_map<uint64_t, std::weak_ptr<const Members>> members_;           // by context
+  std::unordered_map<uint64_t, std::shared_ptr<CollectiveArrivals<Task>>> arrivals_;  // by context
+  std::unordered_map<uint64_t, std::weak_ptr<const Members>> members_;                // by context
   Task* running_ = nullptr;
   uint64_t started_ = 0;
   bool entered_ = false;  // a rank has begun in this world

@@ -195,7 +195,7 @@ class CsvLoader {
                   MemoryData& data) {
     if (static_cast<int64_t>(cells.size()) != columns_)
       lines.Fail("{} columns; expected {} as in the first line", cells.size(), columns_);
-    float* to = data.numbers.Extend(features_);
+    float* to = data.floats.Extend(features_);
     for (int64_t i = 0; i < columns_; ++i) {
       const std::string_view cell = cells[static_cast<size_t>(i)];
       const int64_t feature = match_.feature[static_cast<size_t>(i)];

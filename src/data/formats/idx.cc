@@ -132,7 +132,7 @@ class IdxFile {
     bool good = true;
     for (const int64_t length : axes_)
       good = good && length > 0 && !__builtin_mul_overflow(count_, length, &count_);
-    Require(good && count_ <= kMostNumbers,
+    Require(good && count_ <= kMostElements,
             "{}: its header says {} numbers; expected axes above 0 that a file can hold", Name(),
             fmt::join(axes_, "x"));
   }
@@ -210,7 +210,7 @@ class IdxLoader {
     file.ReadNumbers([&](const uint8_t* bytes, int64_t count, int64_t position) {
       if (is_bytes) return data.bytes.Append({bytes, static_cast<size_t>(count)});
       for (int64_t i = 0; i < count; ++i)
-        data.numbers.push_back(Finite(file, bytes, i, {position, ChannelAt(data.numbers.size())}));
+        data.floats.push_back(Finite(file, bytes, i, {position, ChannelAt(data.floats.size())}));
     });
     data.size += file.examples();
   }

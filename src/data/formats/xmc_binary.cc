@@ -28,9 +28,9 @@ struct Rows {
   int64_t limit;
 };
 
-int64_t Descents(std::span<const int64_t> numbers) {
+int64_t Descents(std::span<const int64_t> values) {
   int64_t count = 0;
-  for (size_t i = 1; i < numbers.size(); ++i) count += numbers[i] < numbers[i - 1];
+  for (size_t i = 1; i < values.size(); ++i) count += values[i] < values[i - 1];
   return count;
 }
 

@@ -18,7 +18,7 @@ namespace yoke::cpu {
 namespace {
 
 constexpr int64_t kSamples = 16;                 // rows whose mean is subtracted
-constexpr int64_t kParallelBatchNorm = 1 << 14;  // numbers that are worth a team of threads
+constexpr int64_t kParallelBatchNorm = 1 << 14;  // elements that are worth a team of threads
 constexpr int64_t kStreamBytes = 12 << 20;       // of a result that no cache keeps
 
 class BatchNormPasses : public BatchNormKernel {
@@ -81,7 +81,7 @@ class BatchNormPasses : public BatchNormKernel {
 
  private:
   double* Sums(const BatchNormCall& call) const { return static_cast<double*>(call.scratch); }
-  /// Two rows of numbers [channels].
+  /// Two rows of elements [channels].
   float* Constants(const BatchNormCall& call) const {
     return reinterpret_cast<float*>(Sums(call) + 3 * parts_ * s_.channels);
   }

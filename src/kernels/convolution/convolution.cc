@@ -39,7 +39,7 @@ bool PaysWinograd(const ConvolutionShape& s) {
 /// the padding, and large images, whose rows a core's second cache does not hold. The direct
 /// kernels are always faster on an Intel with AMX (LeNet's second layer 2.5 ms for 3.2).
 bool PaysLoweredGradients(const ConvolutionShape& s) {
-  constexpr int64_t kLanes = 16, kOutputs = 20, kNumbers = 1 << 16;
+  constexpr int64_t kLanes = 16, kOutputs = 20, kElements = 1 << 16;
   if (s.algorithm != ConvolutionAlgorithm::kAuto || !s.training || !s.input_gradient ||
       s.type != DType::kF32 || s.layout != Layout::kChannelsLast || s.groups > 1 || cpu::HasAmx())
     return false;
@@ -47,7 +47,7 @@ bool PaysLoweredGradients(const ConvolutionShape& s) {
   const int64_t window = s.rows.size * s.columns.size;
   return 5 * s.channels <= 4 * RoundUp(s.channels, kLanes) && s.outputs % kLanes > 0 &&
          s.outputs >= kOutputs && window > 1 && s.rows.padding + s.columns.padding == 0 &&
-         out[2] * out[3] * window * s.channels <= kNumbers;
+         out[2] * out[3] * window * s.channels <= kElements;
 }
 
 bool TakesWinograd(const ConvolutionShape& s) {

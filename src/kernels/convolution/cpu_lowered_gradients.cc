@@ -50,7 +50,7 @@ class LoweredGradients : public ConvolutionKernel {
  public:
   LoweredGradients(std::unique_ptr<ConvolutionKernel> direct, const ConvolutionShape& shape)
       : s_(shape), direct_(std::move(direct)), lowering_(shape, 0) {
-    constexpr int64_t kRowsOfThread = 1 << 17;  // numbers
+    constexpr int64_t kRowsOfThread = 1 << 17;  // elements
     const Shape out = shape.Output();
     pixels_ = out[2] * out[3];
     const int64_t of_thread = std::max<int64_t>(1, kRowsOfThread / (pixels_ * lowering_.width()));

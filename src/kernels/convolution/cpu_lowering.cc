@@ -1,4 +1,4 @@
-// Lowering: with channels last, a row of a window is one run of numbers when there is one group.
+// Lowering: with channels last, a row of a window is one run of elements when there is one group.
 #include "kernels/convolution/cpu_lowering.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // packed once, without gaps, and stay near while every tap and channel meets them (each pixel
 // meanwhile fetches a line of the next chunk); a tap is an offset into the packed input, and what
 // it finds outside the image is left out. Where channels are few, a row of the window is one run of
-// numbers and taken as one tap. In bf16 the same pixels of two images share a cell.
+// elements and taken as one tap. In bf16 the same pixels of two images share a cell.
 #include "kernels/convolution/cpu_weights.h"
 
 #include <omp.h>

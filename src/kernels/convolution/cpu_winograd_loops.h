@@ -153,13 +153,13 @@ template <int Lanes>
   const WinogradKernels k = given;
   for (int64_t a = k.begin; a < k.end; ++a)
     for (int64_t b = 0; b < k.columns; b += Lanes) {
-      float numbers[9][Lanes];
+      float elements[9][Lanes];
       for (int lane = 0; lane < Lanes; ++lane) {
         const float* w = k.weight + a * k.a_step + (b + lane) * k.b_step;
-        for (int i = 0; i < 9; ++i) numbers[i][lane] = w[k.turned ? 8 - i : i];
+        for (int i = 0; i < 9; ++i) elements[i][lane] = w[k.turned ? 8 - i : i];
       }
       V weights[9], points[kWinogradPoints];
-      for (int i = 0; i < 9; ++i) Wide<Lanes>::Load(numbers[i], weights[i]);
+      for (int i = 0; i < 9; ++i) Wide<Lanes>::Load(elements[i], weights[i]);
       Square<KernelLine>(weights, points);
       for (int64_t i = 0; i < kWinogradPoints; ++i)
         Wide<Lanes>::Store(points[i], k.points + (i * k.rows + a) * k.columns + b);
@@ -177,11 +177,11 @@ template <int Lanes>
       for (int64_t i = 0; i < kWinogradPoints; ++i)
         Wide<Lanes>::Load(k.points + (i * k.rows + a) * k.columns + b, points[i]);
       Square<OutputLine<3>>(points, weights);
-      float numbers[9][Lanes];
-      for (int i = 0; i < 9; ++i) Wide<Lanes>::Store(weights[i], numbers[i]);
+      float elements[9][Lanes];
+      for (int i = 0; i < 9; ++i) Wide<Lanes>::Store(weights[i], elements[i]);
       for (int lane = 0; lane < Lanes; ++lane) {
         float* w = k.weight + a * k.a_step + (b + lane) * k.b_step;
-        for (int i = 0; i < 9; ++i) w[i] = numbers[i][lane];
+        for (int i = 0; i < 9; ++i) w[i] = elements[i][lane];
       }
     }
 }

@@ -54,7 +54,7 @@ void RowParts(const GradientPass& pass, Loop loop) {
 }
 
 template <typename T>
-void MaskNumbers(const MaskPass& pass) {
+void MaskElements(const MaskPass& pass) {
   const T* y = static_cast<const T*>(pass.relu_output);
   T* g = static_cast<T*>(pass.gradient);
 #pragma omp parallel for simd schedule(static) if (pass.count > 16384)
@@ -62,7 +62,7 @@ void MaskNumbers(const MaskPass& pass) {
 }
 
 template <typename T>
-void ScaleNumbers(const ScalePass& pass) {
+void ScaleElements(const ScalePass& pass) {
   T* g = static_cast<T*>(pass.gradient);
 #pragma omp parallel for simd schedule(static) if (pass.count > 16384)
   for (int64_t i = 0; i < pass.count; ++i) g[i] = T(float(g[i]) * pass.factor);
@@ -72,16 +72,16 @@ void ScaleNumbers(const ScalePass& pass) {
 
 void Scale(const ScalePass& pass) {
   if (pass.type == DType::kBf16)
-    ScaleNumbers<Bf16>(pass);
+    ScaleElements<Bf16>(pass);
   else
-    ScaleNumbers<float>(pass);
+    ScaleElements<float>(pass);
 }
 
 void Mask(const MaskPass& pass) {
   if (pass.type == DType::kBf16)
-    MaskNumbers<Bf16>(pass);
+    MaskElements<Bf16>(pass);
   else
-    MaskNumbers<float>(pass);
+    MaskElements<float>(pass);
 }
 
 void MaskAndSum(const GradientPass& pass) {

@@ -12,7 +12,7 @@ namespace yoke::cpu {
 namespace {
 
 constexpr int64_t kJoinBlock =
-    4096;  // numbers that a thread takes at a time; they stay in its cache
+    4096;  // elements that a thread takes at a time; they stay in its cache
 
 /// Calls body(begin, count) for blocks that cover [0, n), on all threads.
 template <typename Body>
@@ -21,7 +21,7 @@ void ForEachBlock(int64_t n, const Body& body) {
   for (int64_t i = 0; i < n; i += kJoinBlock) body(i, std::min(kJoinBlock, n - i));
 }
 
-/// The sums of numbers [at, at + Count vectors), in registers.
+/// The sums of elements [at, at + Count vectors), in registers.
 template <typename T, int Lanes, int Count>
 void SumVectors(std::span<const Tensor> inputs, bool relu, T* output, int64_t at) {
   using W = Wide<Lanes>;

@@ -15,9 +15,9 @@
 namespace yoke::cpu {
 namespace {
 
-constexpr int64_t kNormBlock = 1536;        // numbers of a block
+constexpr int64_t kNormBlock = 1536;        // elements of a block
 constexpr int64_t kPixels = 32;             // of a block of a plain tensor
-constexpr int64_t kParallelNorm = 1 << 14;  // numbers that are worth a team of threads
+constexpr int64_t kParallelNorm = 1 << 14;  // elements that are worth a team of threads
 
 class LocalResponseNormBlocks : public LocalResponseNormKernel {
  public:

@@ -7,7 +7,7 @@
 namespace yoke::reference {
 namespace {
 
-/// The part of one window that lies on the input, and how many numbers it counts with padding.
+/// The part of one window that lies on the input, and how many elements it counts with padding.
 struct Extent {
   int64_t begin, end, counted;
   Extent(const Window& window, int64_t position, int64_t length, bool leaves_out_padding) {

@@ -9,7 +9,7 @@ TouchedRows TouchedRowList::Find(const SparseRows& input, int64_t features,
   for (int64_t n = 0; n < input.rows; ++n)
     for (int64_t k = input.offsets[n]; k < input.offsets[n + 1]; ++k)
       entries_.push_back({input.ids[k], int32_t(n), input.values ? input.values[k] : 1.0F});
-  SortById(entries_, room_, features);
+  SortById(entries_, scratch_, features);
   FindRuns(entries_, ids, starts_);
   return {.count = std::ssize(ids),
           .ids = ids.data(),

@@ -34,7 +34,7 @@ class TouchedRowList {
 
  private:
   std::vector<SparseEntry> entries_;
-  SortRoom<SparseEntry> room_;
+  SortScratch<SparseEntry> scratch_;
   std::vector<int64_t> starts_;
 };
 

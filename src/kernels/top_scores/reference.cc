@@ -27,9 +27,9 @@ class SortedScores : public TopScoresKernel {
   std::string name() const override { return "reference"; }
 
  private:
-  double At(const void* numbers, int64_t i) const {
-    if (s_.type == DType::kBf16) return static_cast<float>(static_cast<const Bf16*>(numbers)[i]);
-    return static_cast<const float*>(numbers)[i];
+  double At(const void* elements, int64_t i) const {
+    if (s_.type == DType::kBf16) return static_cast<float>(static_cast<const Bf16*>(elements)[i]);
+    return static_cast<const float*>(elements)[i];
   }
 
   double Input(const float* input, int64_t i) const {

@@ -80,9 +80,9 @@ class BatchNorm : public Layer {
   /// Passes over memory: two reads and a write forward, four reads and a write backward. An
   /// addition reads its other input; with a ReLU, backward reads y and writes a gradient.
   Cost Price(int64_t batch) const override {
-    const double numbers = double(batch) * double(image_.Count());
+    const double elements = double(batch) * double(image_.Count());
     const double passes = 8 + (shape_.add ? 2 : 0) + (shape_.add && shape_.relu ? 1 : 0);
-    return {.operations = 14 * numbers, .bytes = 4 * passes * numbers};
+    return {.operations = 14 * elements, .bytes = 4 * passes * elements};
   }
 
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {

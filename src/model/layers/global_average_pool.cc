@@ -34,8 +34,8 @@ class GlobalAverage : public Layer {
     return {.shape = keep_axes_ ? Shape{shape_[0], 1, 1} : Shape{shape_[0]}};
   }
   Cost Price(int64_t batch) const override {
-    const double numbers = double(batch) * double(shape_.Count());
-    return {.operations = 2 * numbers, .bytes = 8 * numbers};
+    const double elements = double(batch) * double(shape_.Count());
+    return {.operations = 2 * elements, .bytes = 8 * elements};
   }
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     return std::make_unique<GlobalAveragePlan>(request, Output().shape);

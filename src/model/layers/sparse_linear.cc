@@ -48,7 +48,7 @@ class SparseLinearPlan : public LayerPlan {
     arguments.row_values = rows.values.data();
     if (target_.device->IsHost()) return kernel_->Backward(arguments);
     arguments.touched = There(arguments.touched);
-    arguments.row_values = values_.Room<float>(elements);
+    arguments.row_values = values_.Reserve<float>(elements);
     kernel_->Backward(arguments);
     target_.stream->Copy(rows.values.data(), arguments.row_values, elements * SizeOf(DType::kF32));
   }

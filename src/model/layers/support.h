@@ -39,10 +39,10 @@ struct Pair {
 /// below `minimum`.
 Pair PairOption(const Options& options, std::string_view name, int64_t minimum);
 
-/// Cost of `operations` per element on `numbers` f32 elements, forward and backward.
-inline Cost Elementwise(int64_t numbers, double operations) {
-  return {.operations = operations * static_cast<double>(numbers),
-          .bytes = 16.0 * static_cast<double>(numbers)};
+/// Cost of `operations` per element on `elements` f32, forward and backward.
+inline Cost Elementwise(int64_t elements, double operations) {
+  return {.operations = operations * static_cast<double>(elements),
+          .bytes = 16.0 * static_cast<double>(elements)};
 }
 
 }  // namespace yoke::layer

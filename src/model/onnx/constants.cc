@@ -33,8 +33,8 @@ void ConstantValue(Importer& importer, const Node& node) {
   }
   Constant constant;
   constant.integer = node.Find("value_int") || node.Find("value_ints");
-  if (const auto* numbers = node.Find("value_floats"))
-    constant.floats = {numbers->floats().begin(), numbers->floats().end()};
+  if (const auto* values = node.Find("value_floats"))
+    constant.floats = {values->floats().begin(), values->floats().end()};
   else if (node.Find("value_float"))
     constant.floats = {static_cast<float>(node.Float("value_float", 0))};
   else if (node.Find("value_int"))
@@ -48,7 +48,7 @@ void ConstantValue(Importer& importer, const Node& node) {
 
 void ShapeOfInput(Importer& importer, const Node& node) {
   const Datum& datum = importer.Of(node, node.input(0));
-  const std::vector<int64_t> dims = datum.tensor ? importer.Numbers(node, 0).dims : datum.dims;
+  const std::vector<int64_t> dims = datum.tensor ? importer.Values(node, 0).dims : datum.dims;
   const auto rank = static_cast<int64_t>(dims.size());
   const auto clamped = [&](int64_t axis) {
     return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
@@ -59,7 +59,7 @@ void ShapeOfInput(Importer& importer, const Node& node) {
   importer.GiveConstant(node, std::move(shape));
 }
 
-/// The result of an operation on two numbers; nothing for a division of integers by 0. What is
+/// The result of an operation on two values; nothing for a division of integers by 0. What is
 /// computed from the length of the batch axis stays unknown.
 template <typename Number>
 std::optional<Number> Compute(const std::string& type, Number a, Number b) {
@@ -102,22 +102,22 @@ size_t PlaceIn(const std::vector<int64_t>& from, const std::vector<int64_t>& to,
 /// a and b elementwise.
 template <typename Number>
 void ComputeEach(const Node& node, const Constant& a, const Constant& b,
-                 std::vector<Number> Constant::*numbers, Constant& result) {
+                 std::vector<Number> Constant::*values, Constant& result) {
   const int64_t count =
       std::accumulate(result.dims.begin(), result.dims.end(), int64_t{1}, std::multiplies());
   for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
     const std::optional<Number> one =
-        Compute<Number>(node.type(), (a.*numbers)[PlaceIn(a.dims, result.dims, i)],
-                        (b.*numbers)[PlaceIn(b.dims, result.dims, i)]);
+        Compute<Number>(node.type(), (a.*values)[PlaceIn(a.dims, result.dims, i)],
+                        (b.*values)[PlaceIn(b.dims, result.dims, i)]);
     node.Need(one.has_value(), "it divides by zero");
-    (result.*numbers).push_back(*one);
+    (result.*values).push_back(*one);
   }
 }
 
 void Arithmetic(Importer& importer, const Node& node) {
   constexpr int64_t kMost = int64_t{1} << 31;
   node.Need(node.inputs() == 2, "it takes {} constants; expected 2", node.inputs());
-  const Constant a = importer.Numbers(node, 0), b = importer.Numbers(node, 1);
+  const Constant a = importer.Values(node, 0), b = importer.Values(node, 1);
   node.Need(a.integer == b.integer, "its constants are of two types");
   Constant result{.dims = Broadcast(node, a.dims, b.dims), .integer = a.integer};
   for (const Constant* side : {&a, &b})
@@ -130,8 +130,8 @@ void Arithmetic(Importer& importer, const Node& node) {
 }
 
 void Gather(Importer& importer, const Node& node) {
-  const Constant from = importer.Numbers(node, 0);
-  Constant indices = importer.Numbers(node, 1);
+  const Constant from = importer.Values(node, 0);
+  Constant indices = importer.Values(node, 1);
   node.Need(from.integer && indices.integer && from.dims.size() == 1 && node.Int("axis", 0) == 0,
             "only elements of a list of integers can be gathered");
   Constant to{.dims = indices.dims, .integer = true};
@@ -155,7 +155,7 @@ std::vector<int64_t> Positions(int64_t length, int64_t start, int64_t end, int64
 
 void Slice(Importer& importer, const Node& node) {
   if (!importer.IsConstant(node.input(0))) return SliceLayer(importer, node);
-  const Constant from = importer.Numbers(node, 0);
+  const Constant from = importer.Values(node, 0);
   const std::vector<int64_t> starts = importer.Integers(node, 1, "starts"),
                              ends = importer.Integers(node, 2, "ends");
   std::vector<int64_t> axes = importer.Integers(node, 3, "axes"), steps = {1};
@@ -181,7 +181,7 @@ void Cast(Importer& importer, const Node& node) {
   const int64_t to = node.Int("to", 0);
   if (!importer.IsConstant(node.input(0)) && IsFloat(to))
     return importer.Give(node.output(), importer.Of(node, node.input(0)));
-  Constant constant = importer.Numbers(node, 0);
+  Constant constant = importer.Values(node, 0);
   const bool integer = to == onnx::TensorProto::INT64 || to == onnx::TensorProto::INT32;
   node.Need(integer || IsFloat(to), "expected a cast to float, int32 or int64");
   node.Need(constant.integer == integer || constant.integer, "floats cannot be cast to integers");
@@ -207,9 +207,9 @@ void ConstantOfShape(Importer& importer, const Node& node) {
   if (const auto* value = node.Find("value")) fill = node.file().Read(value->t());
   node.Need(fill.Count() == 1, "its value must be one number");
   fill.dims = dims;
-  Either(fill, [&](auto& numbers) {
-    const auto value = numbers[0];
-    numbers.assign(static_cast<size_t>(count), value);
+  Either(fill, [&](auto& values) {
+    const auto value = values[0];
+    values.assign(static_cast<size_t>(count), value);
   });
   importer.GiveConstant(node, std::move(fill));
 }
@@ -217,17 +217,17 @@ void ConstantOfShape(Importer& importer, const Node& node) {
 /// Transposes [rows, columns].
 void Transpose(Importer& importer, const Node& node) {
   if (!importer.IsConstant(node.input(0))) return TransposeLayer(importer, node);
-  Constant constant = importer.Numbers(node, 0);
+  Constant constant = importer.Values(node, 0);
   std::vector<int64_t> order = node.Ints("perm");
   node.Need(constant.dims.size() == 2 && (order.empty() || order == std::vector<int64_t>{1, 0}),
             "only constant matrices can be transposed");
   const auto rows = static_cast<size_t>(constant.dims[0]);
   const auto columns = static_cast<size_t>(constant.dims[1]);
-  Either(constant, [&](auto& numbers) {
-    auto turned = numbers;
+  Either(constant, [&](auto& values) {
+    auto turned = values;
     for (size_t r = 0; r < rows; ++r)
-      for (size_t c = 0; c < columns; ++c) turned[c * rows + r] = numbers[r * columns + c];
-    numbers = std::move(turned);
+      for (size_t c = 0; c < columns; ++c) turned[c * rows + r] = values[r * columns + c];
+    values = std::move(turned);
   });
   std::swap(constant.dims[0], constant.dims[1]);
   importer.GiveConstant(node, std::move(constant));
@@ -236,7 +236,7 @@ void Transpose(Importer& importer, const Node& node) {
 void ConcatConstants(Importer& importer, const Node& node) {
   Constant all{.dims = {0}, .integer = true};
   for (int i = 0; i < node.inputs(); ++i) {
-    const Constant part = importer.Numbers(node, i);
+    const Constant part = importer.Values(node, i);
     node.Need(part.integer && part.dims.size() == 1, "only lists of integers can be joined");
     all.ints.insert(all.ints.end(), part.ints.begin(), part.ints.end());
   }

@@ -147,12 +147,12 @@ onnx::NodeProto& Exporter::AddNode(const ListedLayer& layer, const char* type,
   return node;
 }
 
-void Exporter::AddTensor(const std::string& name, const Shape& shape, const float* numbers) {
+void Exporter::AddTensor(const std::string& name, const Shape& shape, const float* values) {
   onnx::TensorProto& tensor = *model_.mutable_graph()->add_initializer();
   tensor.set_name(name);
   tensor.set_data_type(onnx::TensorProto::FLOAT);
   for (const int64_t axis : shape.axes()) tensor.add_dims(axis);
-  tensor.set_raw_data(numbers, static_cast<size_t>(shape.Count()) * sizeof(float));
+  tensor.set_raw_data(values, static_cast<size_t>(shape.Count()) * sizeof(float));
 }
 
 std::string Exporter::AddNumber(const ListedLayer& layer, const char* what, double number) {
@@ -163,12 +163,12 @@ std::string Exporter::AddNumber(const ListedLayer& layer, const char* what, doub
 }
 
 std::string Exporter::AddInts(const ListedLayer& layer, const char* what,
-                              const std::vector<int64_t>& numbers) {
+                              const std::vector<int64_t>& values) {
   onnx::TensorProto& tensor = *model_.mutable_graph()->add_initializer();
   tensor.set_name(layer.name + "." + what);
   tensor.set_data_type(onnx::TensorProto::INT64);
-  tensor.add_dims(static_cast<int64_t>(numbers.size()));
-  tensor.set_raw_data(numbers.data(), numbers.size() * sizeof(int64_t));
+  tensor.add_dims(static_cast<int64_t>(values.size()));
+  tensor.set_raw_data(values.data(), values.size() * sizeof(int64_t));
   return tensor.name();
 }
 

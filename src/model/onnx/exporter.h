@@ -39,11 +39,11 @@ class Exporter {
                            const std::vector<std::string>& inputs, const std::string& part = "");
   /// The layer's inputs followed by its parameters, which are added as tensors.
   std::vector<std::string> InputsOf(const ListedLayer& layer);
-  void AddTensor(const std::string& name, const Shape& shape, const float* numbers);
+  void AddTensor(const std::string& name, const Shape& shape, const float* values);
   /// Adds a constant tensor and returns its name.
   std::string AddNumber(const ListedLayer& layer, const char* what, double number);
   std::string AddInts(const ListedLayer& layer, const char* what,
-                      const std::vector<int64_t>& numbers);
+                      const std::vector<int64_t>& values);
 
  private:
   std::string ScoresLayer() const;

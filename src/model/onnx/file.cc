@@ -46,8 +46,8 @@ int64_t CountOf(const onnx::TensorProto& tensor, const std::string& file) {
   for (const int64_t dim : tensor.dims()) {
     Require(dim >= 0 && dim <= kLongest, "{}: tensor '{}' has an axis of length {}", file,
             tensor.name(), dim);
-    Require(!__builtin_mul_overflow(count, dim, &count) && count <= kMostNumbers,
-            "{}: tensor '{}' claims more than {} numbers", file, tensor.name(), kMostNumbers);
+    Require(!__builtin_mul_overflow(count, dim, &count) && count <= kMostElements,
+            "{}: tensor '{}' claims more than {} numbers", file, tensor.name(), kMostElements);
   }
   return count;
 }

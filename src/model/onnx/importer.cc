@@ -183,21 +183,21 @@ const Datum& Importer::Of(const Node& node, const std::string& name) const {
   return found->second;
 }
 
-Constant Importer::Numbers(const Node& node, int input) const {
+Constant Importer::Values(const Node& node, int input) const {
   const Datum& datum = Of(node, node.input(input));
   node.Need(datum.layer.empty(), "its input '{}' must be constant", node.input(input));
   return datum.constant ? *datum.constant : file_.Read(*datum.tensor);
 }
 
 std::vector<int64_t> Importer::Integers(const Node& node, int input) const {
-  std::vector<int64_t> numbers = Lengths(node, input);
-  node.Need(!Constant{.dims = {}, .integer = true, .ints = numbers}.KnowsBatch(),
+  std::vector<int64_t> values = Lengths(node, input);
+  node.Need(!Constant{.dims = {}, .integer = true, .ints = values}.KnowsBatch(),
             "its input '{}' depends on the number of examples", node.input(input));
-  return numbers;
+  return values;
 }
 
 std::vector<int64_t> Importer::Lengths(const Node& node, int input) const {
-  Constant constant = Numbers(node, input);
+  Constant constant = Values(node, input);
   node.Need(constant.integer, "its input '{}' must hold integers", node.input(input));
   return std::move(constant.ints);
 }
@@ -208,7 +208,7 @@ std::vector<int64_t> Importer::Integers(const Node& node, int input, const char*
 
 double Importer::Number(const Node& node, int input, const char* attribute, double fallback) const {
   if (node.input(input).empty()) return node.Float(attribute, fallback);
-  const Constant constant = Numbers(node, input);
+  const Constant constant = Values(node, input);
   node.Need(constant.Count() == 1 && !constant.integer, "its input '{}' is not one number",
             node.input(input));
   return Shortest(constant.floats[0]);
@@ -287,7 +287,7 @@ std::string Importer::NameFor(const Node& node, const NewLayer& layer) {
   if (name.empty() || list_.Has(name)) name = Cleaned(node.name());
   if (name.empty() || name == kDataName) name = layer.type;
   if (!list_.Has(name)) return name;
-  int& number = numbers_.try_emplace(name, 1).first->second;
+  int& number = names_used_.try_emplace(name, 1).first->second;
   for (;;)
     if (std::string numbered = fmt::format("{}_{}", name, ++number); !list_.Has(numbered))
       return numbered;

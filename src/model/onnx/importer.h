@@ -76,7 +76,7 @@ class Importer {
   /// The value of a name. Throws UserError with the node if the name is unknown.
   const Datum& Of(const Node& node, const std::string& name) const;
   /// The contents of an input that must be constant.
-  Constant Numbers(const Node& node, int input) const;
+  Constant Values(const Node& node, int input) const;
   std::vector<int64_t> Integers(const Node& node, int input) const;
   /// The same for dimensions, which may hold kBatch.
   std::vector<int64_t> Lengths(const Node& node, int input) const;
@@ -127,7 +127,7 @@ class Importer {
   const OnnxFile& file_;
   Ends ends_;
   LayerList list_;
-  std::map<std::string, int> numbers_;  // how many layers share a name so far
+  std::map<std::string, int> names_used_;  // how many layers share a name so far
   List tables_;
   std::vector<OnnxWeight> weights_;
   std::map<std::string, Datum> data_;

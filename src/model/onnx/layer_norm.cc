@@ -18,9 +18,9 @@ NewLayer LayerOf(const Importer& importer, const Node& node, const Datum& input,
                  .named_after = node.input(1)};
   if (channels) layer.options.emplace_back("over", "channels");
   const auto count = static_cast<size_t>(channels ? shape[0] : shape.Count());
-  layer.weights.emplace_back("weight", importer.Numbers(node, 1).floats);
+  layer.weights.emplace_back("weight", importer.Values(node, 1).floats);
   layer.weights.emplace_back(
-      "bias", node.input(2).empty() ? std::vector<float>(count) : importer.Numbers(node, 2).floats);
+      "bias", node.input(2).empty() ? std::vector<float>(count) : importer.Values(node, 2).floats);
   return layer;
 }
 
@@ -34,7 +34,7 @@ void LayerNormalization(Importer& importer, const Node& node) {
             "channels of an image between two Transposes",
             axis);
   NewLayer layer = LayerOf(importer, node, input, false);
-  layer.dims = input.dims;  // all numbers of an example, whatever its axes
+  layer.dims = input.dims;  // all values of an example, whatever its axes
   importer.AddLayer(node, std::move(layer));
 }
 

@@ -72,13 +72,13 @@ void CopyWeights(const OnnxModel& model, const std::string& name, const ParamLay
   for (const OnnxWeight& weight : model.weights) {
     const auto found = slices.find(weight.name);
     Require(found != slices.end() &&
-                found->second->Count() == static_cast<int64_t>(weight.numbers.size()),
+                found->second->Count() == static_cast<int64_t>(weight.values.size()),
             "{}: its weights '{}' are not those of this model", name, weight.name);
     float* to = values + found->second->offset;
     if (found->second->kind == SliceKind::kRowSparse)
-      CopyTransposed(weight.numbers, found->second->shape, to);
+      CopyTransposed(weight.values, found->second->shape, to);
     else
-      std::ranges::copy(weight.numbers, to);
+      std::ranges::copy(weight.values, to);
   }
 }
 

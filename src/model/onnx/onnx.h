@@ -15,7 +15,7 @@ namespace yoke {
 /// Initial values of one parameter.
 struct OnnxWeight {
   std::string name;  ///< "layer.parameter"
-  std::vector<float> numbers;
+  std::vector<float> values;
 };
 
 /// The contents of an ONNX file as a yoke model.

@@ -19,7 +19,7 @@ void BatchNormalization(Importer& importer, const Node& node) {
                  .named_after = node.input(1)};
   int i = 1;
   for (const char* name : {"weight", "bias", "running_mean", "running_var"})
-    layer.weights.emplace_back(name, importer.Numbers(node, i++).floats);
+    layer.weights.emplace_back(name, importer.Values(node, i++).floats);
   importer.AddLayer(node, std::move(layer));
 }
 

@@ -35,8 +35,8 @@ std::optional<Node> SkipViews(const Importer& importer, std::optional<Node> node
 /// Whether a pool averages over the first of three axes with stride 1, padding not being its own.
 bool IsPlainPool(const Node& pool) {
   const std::vector<int64_t> kernel = pool.Ints("kernel_shape"), strides = pool.Ints("strides");
-  const auto all = [](const std::vector<int64_t>& numbers, int64_t value) {
-    return std::ranges::all_of(numbers, [&](int64_t number) { return number == value; });
+  const auto all = [](const std::vector<int64_t>& values, int64_t value) {
+    return std::ranges::all_of(values, [&](int64_t number) { return number == value; });
   };
   return kernel.size() == 3 && kernel[0] >= 1 && kernel[1] == 1 && kernel[2] == 1 &&
          all(strides, 1) && all(pool.Ints("pads"), 0) && all(pool.Ints("dilations"), 1) &&

@@ -15,14 +15,14 @@ std::vector<float> Transposed(const std::vector<float>& matrix, int64_t rows, in
   return turned;
 }
 
-void Scale(std::vector<float>& numbers, double factor) {
+void Scale(std::vector<float>& values, double factor) {
   if (factor == 1) return;
-  for (float& number : numbers) number = static_cast<float>(number * factor);
+  for (float& number : values) number = static_cast<float>(number * factor);
 }
 
 /// A bias of `outputs` elements, or one for all.
 std::vector<float> ReadBias(Importer& importer, const Node& node, int input, int64_t outputs) {
-  Constant bias = importer.Numbers(node, input);
+  Constant bias = importer.Values(node, input);
   const bool row = std::all_of(bias.dims.begin(), bias.dims.end() - (bias.dims.empty() ? 0 : 1),
                                [](int64_t dim) { return dim == 1; });
   node.Need(!bias.integer && row && bias.dims.size() <= 2 &&
@@ -34,12 +34,12 @@ std::vector<float> ReadBias(Importer& importer, const Node& node, int input, int
 
 /// The weights of a product, one row per output.
 struct Matrix {
-  std::vector<float> numbers;
+  std::vector<float> values;
   int64_t outputs = 0;
 };
 
 Matrix ReadMatrix(Importer& importer, const Node& node, int64_t inputs, bool row_an_output) {
-  Constant weight = importer.Numbers(node, 1);
+  Constant weight = importer.Values(node, 1);
   node.Need(weight.dims.size() == 2 && !weight.integer,
             "its weights have {} axes; expected 2 (a product with a constant matrix)",
             weight.dims.size());
@@ -47,7 +47,7 @@ Matrix ReadMatrix(Importer& importer, const Node& node, int64_t inputs, bool row
   node.Need(weight.dims[row_an_output ? 1 : 0] == inputs && outputs >= 1,
             "its weights are {}x{}; its input has {} numbers", weight.dims[0], weight.dims[1],
             inputs);
-  return {.numbers =
+  return {.values =
               row_an_output ? std::move(weight.floats) : Transposed(weight.floats, inputs, outputs),
           .outputs = outputs};
 }
@@ -62,7 +62,7 @@ NewLayer LinearLayer(const Datum& input, Matrix matrix, std::vector<float> bias,
     layer.options.emplace_back("bias", false);
   else
     layer.weights.emplace_back("bias", std::move(bias));
-  layer.weights.emplace_back("weight", std::move(matrix.numbers));
+  layer.weights.emplace_back("weight", std::move(matrix.values));
   return layer;
 }
 
@@ -71,7 +71,7 @@ void Gemm(Importer& importer, const Node& node) {
   node.Need(node.Int("transA", 0) == 0, "it transposes its input (transA)");
   Matrix matrix =
       ReadMatrix(importer, node, importer.ShapeOf(input).Count(), node.Int("transB", 0) != 0);
-  Scale(matrix.numbers, node.Float("alpha", 1));
+  Scale(matrix.values, node.Float("alpha", 1));
   std::vector<float> bias;
   if (!node.input(2).empty()) {
     bias = ReadBias(importer, node, 2, matrix.outputs);

@@ -12,14 +12,14 @@ namespace {
 void GiveView(Importer& importer, const Node& node, std::vector<int64_t> dims) {
   if (!importer.IsConstant(node.input(0)))
     return importer.View(node, importer.Of(node, node.input(0)), std::move(dims));
-  Constant constant = importer.Numbers(node, 0);
+  Constant constant = importer.Values(node, 0);
   constant.dims = std::move(dims);
   importer.GiveConstant(node, std::move(constant));
 }
 
 std::vector<int64_t> DimsOf(Importer& importer, const Node& node) {
   const Datum& datum = importer.Of(node, node.input(0));
-  return datum.tensor ? importer.Numbers(node, 0).dims : datum.dims;
+  return datum.tensor ? importer.Values(node, 0).dims : datum.dims;
 }
 
 void Identity(Importer& importer, const Node& node) {
@@ -65,7 +65,7 @@ std::vector<int64_t> Resolved(const Node& node, std::vector<int64_t> target, int
     if (target[i] == kInferred)
       ++unknown;
     else
-      known = std::min(known * target[i], kMostNumbers);
+      known = std::min(known * target[i], kMostElements);
   }
   node.Need(unknown <= 1 && known > 0 && count % known == 0 && (unknown == 1 || known == count),
             "an example's {} elements do not fit the requested shape", count);
@@ -83,7 +83,7 @@ void Reshape(Importer& importer, const Node& node) {
   const bool constant = importer.IsConstant(node.input(0));
   if (constant) {  // as the only example of a batch
     target.insert(target.begin(), kBatch);
-    target = Resolved(node, target, importer.Numbers(node, 0).Count());
+    target = Resolved(node, target, importer.Values(node, 0).Count());
     target.erase(target.begin());
     return GiveView(importer, node, target);
   }

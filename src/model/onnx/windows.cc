@@ -6,18 +6,18 @@
 namespace yoke::onnx_file {
 namespace {
 
-List AsList(const std::vector<int64_t>& numbers) { return {numbers.begin(), numbers.end()}; }
+List AsList(const std::vector<int64_t>& values) { return {values.begin(), values.end()}; }
 
 /// An attribute with one number per axis.
-std::vector<int64_t> AxisNumbers(const Node& node, const char* name, size_t count,
-                                 int64_t fallback) {
-  std::vector<int64_t> numbers = node.Ints(name);
-  if (numbers.empty()) numbers.assign(count, fallback);
-  node.Need(numbers.size() == count, "its {} are {} numbers; expected {} (images only)", name,
-            numbers.size(), count);
-  for (const int64_t number : numbers)
+std::vector<int64_t> AxisValues(const Node& node, const char* name, size_t count,
+                                int64_t fallback) {
+  std::vector<int64_t> values = node.Ints(name);
+  if (values.empty()) values.assign(count, fallback);
+  node.Need(values.size() == count, "its {} are {} numbers; expected {} (images only)", name,
+            values.size(), count);
+  for (const int64_t number : values)
     node.Need(number >= 0 && number <= kLongestAxis, "its {} hold {}", name, number);
-  return numbers;
+  return values;
 }
 
 /// Padding before and after an axis so that windows of stride 1 keep its length (SAME_UPPER: an odd
@@ -38,7 +38,7 @@ std::vector<int64_t> SamePadding(const WindowAttributes& window, const Shape& im
 std::vector<int64_t> ReadPadding(const Node& node, const WindowAttributes& window,
                                  const Shape& image) {
   const std::string automatic = node.Text("auto_pad", "NOTSET");
-  std::vector<int64_t> pads = AxisNumbers(node, "pads", 4, 0);
+  std::vector<int64_t> pads = AxisValues(node, "pads", 4, 0);
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER")
     pads = SamePadding(window, image, automatic == "SAME_UPPER");
   else
@@ -57,14 +57,14 @@ std::optional<Node> BiasSum(const Importer& importer, const Node& node, int64_t 
   if (!sum || sum->type() != "Add" || !node.input(2).empty()) return {};
   const int other = BiasInput(*sum, node);
   if (!importer.IsConstant(sum->input(other))) return {};
-  std::vector<int64_t> dims = importer.Numbers(*sum, other).dims;
+  std::vector<int64_t> dims = importer.Values(*sum, other).dims;
   if (dims.size() == 4 && dims[0] == 1) dims.erase(dims.begin());
   return dims == std::vector<int64_t>{channels, 1, 1} ? sum : std::nullopt;
 }
 
 void Conv(Importer& importer, const Node& node) {
   const Datum& image = importer.Image(node, 0);
-  Constant weight = importer.Numbers(node, 1);
+  Constant weight = importer.Values(node, 1);
   node.Need(weight.dims.size() == 4 && !weight.integer,
             "its weights have {} axes; expected 4, those of images", weight.dims.size());
   const int64_t groups = node.Int("group", 1);
@@ -83,9 +83,9 @@ void Conv(Importer& importer, const Node& node) {
   layer.weights.emplace_back("weight", std::move(weight.floats));
   const std::optional<Node> sum = BiasSum(importer, node, weight.dims[0]);
   if (sum)
-    layer.weights.emplace_back("bias", importer.Numbers(*sum, BiasInput(*sum, node)).floats);
+    layer.weights.emplace_back("bias", importer.Values(*sum, BiasInput(*sum, node)).floats);
   else if (!node.input(2).empty())
-    layer.weights.emplace_back("bias", importer.Numbers(node, 2).floats);
+    layer.weights.emplace_back("bias", importer.Values(node, 2).floats);
   else
     layer.options.emplace_back("bias", false);
   importer.AddLayer(sum.value_or(node), std::move(layer));
@@ -171,15 +171,15 @@ WindowAttributes ReadWindow(const Node& node, const Shape& image, std::vector<in
   WindowAttributes window;
   const std::vector<int64_t> stated = node.Ints("kernel_shape");
   node.Need(!kernel.empty() || !stated.empty(), "it has no kernel_shape");
-  if (kernel.empty() || !stated.empty()) window.kernel = AxisNumbers(node, "kernel_shape", 2, 1);
+  if (kernel.empty() || !stated.empty()) window.kernel = AxisValues(node, "kernel_shape", 2, 1);
   node.Need(kernel.empty() || stated.empty() || kernel == stated,
             "its kernel_shape is not the one of its weights");
   if (!kernel.empty()) window.kernel = std::move(kernel);
-  window.stride = AxisNumbers(node, "strides", 2, 1);
+  window.stride = AxisValues(node, "strides", 2, 1);
   for (size_t i = 0; i < 2; ++i)
     node.Need(window.kernel[i] >= 1 && window.stride[i] >= 1 && window.kernel[i] <= kLongestAxis,
               "its kernel_shape and strides must be at least 1");
-  window.dilation = AxisNumbers(node, "dilations", 2, 1);
+  window.dilation = AxisValues(node, "dilations", 2, 1);
   for (const int64_t dilation : window.dilation)
     node.Need(dilation >= 1, "its dilations must be at least 1");
   node.Need(node.Int("storage_order", 0) == 0, "its storage_order is not 0");

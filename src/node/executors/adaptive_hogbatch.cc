@@ -1,4 +1,4 @@
-// Hogbatch with batches that follow the numbers of updates (Ma and Rusu 2020, Adaptive Hogbatch).
+// Hogbatch with batches that follow the counts of updates (Ma and Rusu 2020, Adaptive Hogbatch).
 #include <algorithm>
 
 #include "base/check.h"

@@ -12,12 +12,12 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "kernels/vectors.h"
-#include "node/crew.h"
 #include "node/part_rows.h"
 #include "node/plans.h"
 #include "node/split_devices.h"
 #include "node/sub_batch.h"
 #include "node/team_states.h"
+#include "node/worker_threads.h"
 
 namespace yoke::executor {
 namespace {
@@ -61,17 +61,17 @@ class Split : public Executor {
  public:
   Split(int parts, const ExecutorContext& context)
       : context_(context),
-        crew_(Divide(context.threads, parts)),
+        workers_(Divide(context.threads, parts)),
         states_(context.graph, parts),
         parts_(parts) {
     const int64_t share = (context_.batch + parts - 1) / parts;
-    crew_.Run([&](int p) { parts_[p] = std::make_unique<Part>(context_, share); });
+    workers_.Run([&](int p) { parts_[p] = std::make_unique<Part>(context_, share); });
   }
 
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
     if (batch.size == 0) return StepOfNothing(params, step.ready);
     states_.Follow(params.states);
-    crew_.Run([&](int p) {
+    workers_.Run([&](int p) {
       Forward(p, batch, params, step.head != nullptr);
       if (!step.head) Backward(*parts_[p]);
     });
@@ -80,8 +80,8 @@ class Split : public Executor {
       if (part->batch.size > 0) working_.push_back(part.get());
     StepResult result{.examples = batch.size};
     result.loss = step.head ? AskHead(batch, *step.head) : Loss();
-    if (step.head) crew_.Run([&](int p) { Backward(*parts_[p]); });
-    crew_.Run([&](int p) { Sum(p, params); });
+    if (step.head) workers_.Run([&](int p) { Backward(*parts_[p]); });
+    workers_.Run([&](int p) { Sum(p, params); });
     SumRows(params);
     AverageBuffers(params);
     AnnounceAll(*params.layout, step.ready);
@@ -195,7 +195,7 @@ class Split : public Executor {
   }
 
   ExecutorContext context_;
-  Crew crew_;
+  WorkerThreads workers_;
   TeamStates states_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::vector<Part*> working_;                 ///< The parts with examples in this step.

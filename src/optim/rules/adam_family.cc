@@ -27,7 +27,7 @@ class Adam : public UpdateRule {
   }
 
   /// With v as it is.
-  void Coast(const UpdateSpan& span, const UpdateStep& step, int updates) const override {
+  void ApplyMomentum(const UpdateSpan& span, const UpdateStep& step, int updates) const override {
     if (step.step == 0) return;
     const Correction correction = CorrectionAt(step.step);
     const double beta1 = settings_.beta1;

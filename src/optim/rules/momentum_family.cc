@@ -25,7 +25,7 @@ class Momentum : public UpdateRule {
     return spread;
   }
 
-  void Coast(const UpdateSpan& span, const UpdateStep& step, int updates) const override {
+  void ApplyMomentum(const UpdateSpan& span, const UpdateStep& step, int updates) const override {
     const double sum = momentum_ * (1 - std::pow(momentum_, updates)) / (1 - momentum_);
     const auto rate = static_cast<float>(step.learning_rate * sum * along_);
     for (int64_t i = 0; i < span.count; ++i) span.values[i] -= rate * span.state[0][i];

@@ -15,16 +15,16 @@ class YellowFin : public UpdateRule {
 
   std::vector<std::string> StateNames() const override { return {"mean", "displacement"}; }
 
-  int Numbers() const override { return kYellowFinNumbers; }
+  int Scalars() const override { return kYellowFinScalars; }
 
   UpdateStep Tune(const UpdateStep& step, const UpdateFacts& facts,
-                  std::span<float> numbers) const override {
-    YellowFinMemory memory = ReadYellowFin(numbers);
+                  std::span<float> scalars) const override {
+    YellowFinMemory memory = ReadYellowFin(scalars);
     UpdateStep tuned = step;
     tuned.gradient_scale *= Advance(settings_, facts, step.step - 1, memory);
     tuned.learning_rate *= memory.rate;
     tuned.momentum = memory.momentum;
-    Write(memory, numbers);
+    Write(memory, scalars);
     return tuned;
   }
 

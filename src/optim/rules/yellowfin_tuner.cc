@@ -8,7 +8,7 @@
 namespace yoke {
 namespace {
 
-using Numbers = std::array<float, kYellowFinNumbers>;
+using Scalars = std::array<float, kYellowFinScalars>;
 
 constexpr int kWindow = YellowFinMemory::kWindow;
 /// Updates over which the rate rises.
@@ -46,14 +46,14 @@ double Square(double x) { return x * x; }
 
 }  // namespace
 
-YellowFinMemory ReadYellowFin(std::span<const float> numbers) {
-  Numbers all = {};
-  std::ranges::copy(numbers.first(all.size()), all.begin());
+YellowFinMemory ReadYellowFin(std::span<const float> scalars) {
+  Scalars all = {};
+  std::ranges::copy(scalars.first(all.size()), all.begin());
   return std::bit_cast<YellowFinMemory>(all);
 }
 
-void Write(const YellowFinMemory& memory, std::span<float> numbers) {
-  std::ranges::copy(std::bit_cast<Numbers>(memory), numbers.begin());
+void Write(const YellowFinMemory& memory, std::span<float> scalars) {
+  std::ranges::copy(std::bit_cast<Scalars>(memory), scalars.begin());
 }
 
 /// With y = 1 - x: y^3 + p y - p = 0, by hyperbolic functions, which lose no digits for any p.

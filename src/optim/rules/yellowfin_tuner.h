@@ -31,11 +31,11 @@ struct YellowFinMemory {
   float momentum = 0;    ///< The explicit one that it had.
   std::array<float, kWindow> logs = {};  ///< log |g|^2 of the last updates, in a ring.
 };
-inline constexpr int kYellowFinNumbers = sizeof(YellowFinMemory) / sizeof(float);
+inline constexpr int kYellowFinScalars = sizeof(YellowFinMemory) / sizeof(float);
 
-/// The numbers of a RuleState, and back.
-YellowFinMemory ReadYellowFin(std::span<const float> numbers);
-void Write(const YellowFinMemory& memory, std::span<float> numbers);
+/// The scalars of a RuleState, and back.
+YellowFinMemory ReadYellowFin(std::span<const float> scalars);
+void Write(const YellowFinMemory& memory, std::span<float> scalars);
 
 /// Takes an update in and fills in `memory.rate`, `target` and `momentum` for it. Returns the
 /// factor, at most 1, that clips its gradient. `earlier`: updates in the first state array, which

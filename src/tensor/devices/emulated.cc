@@ -302,7 +302,7 @@ DeviceEntry emulated() {
   return {.name = "emulated",
           .summary = "A second memory and an asynchronous queue, computed on the CPU",
           .numbered = true,
-          .in_all = false,
+          .chosen_by_all = false,
           .count = [] { return 1; },
           .make =
               [](int number, const DeviceSettings& settings) {

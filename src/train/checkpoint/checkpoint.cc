@@ -40,9 +40,9 @@ std::string NotFiniteIn(std::span<const StoredTensor> tensors) {
   for (const StoredTensor& tensor : tensors) {
     if (tensor.type != DType::kF32) continue;
     const auto count = static_cast<size_t>(tensor.shape.Count());
-    const std::span numbers(static_cast<const float*>(tensor.data), count);
-    const int64_t bad = FirstNonFinite(numbers);
-    if (bad >= 0) return fmt::format("'{}' holds {}", tensor.name, numbers[bad]);
+    const std::span values(static_cast<const float*>(tensor.data), count);
+    const int64_t bad = FirstNonFinite(values);
+    if (bad >= 0) return fmt::format("'{}' holds {}", tensor.name, values[bad]);
   }
   return "";
 }
@@ -71,8 +71,8 @@ void VisitState(const ParamLayout& layout, State& state, HostCopies& copies, con
     visit(StoredTensor{slice.name + ".row_steps", DType::kI32,
                        Shape{static_cast<int64_t>(clocks.size())}, clocks.data()});
   }
-  if (const auto numbers = state.all_numbers(); !numbers.empty())
-    visit(StoredTensor{"rule.numbers", DType::kF32, Shape{std::ssize(numbers)}, numbers.data()});
+  if (const auto scalars = state.all_scalars(); !scalars.empty())
+    visit(StoredTensor{"rule.numbers", DType::kF32, Shape{std::ssize(scalars)}, scalars.data()});
 }
 
 StoredTensor Stored(const StateTensor& tensor) {
@@ -285,7 +285,7 @@ void Checkpoint::Verify() const {
 }
 
 void Checkpoint::Load(ParamStore& params) const {
-  Staged<float> values(params.values());
+  HostCopy<float> values(params.values());
   for (const StoredTensor& tensor : ModelTensors(params.layout(), values.Host().data())) {
     model_.CopyTo(tensor);
     RequireFinite({&tensor, 1}, folder_ + kModel);

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "train/human.h"
+#include "train/number_format.h"
 #include "train/record/machine.h"
 
 namespace yoke {

@@ -17,7 +17,7 @@
 #include "kernels/threads.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/files.h"
-#include "train/human.h"
+#include "train/number_format.h"
 #include "train/record/machine.h"
 #include "train/record/tfevents.h"
 

@@ -16,7 +16,7 @@ TEST(Csv, ReadsNumbersAndTheClassInTheLastColumn) {
     const LoadedData data = LoadMemory(TrainCase("csv", text));
     EXPECT_EQ(data.info.input, (Shape{2}));
     ASSERT_EQ(data.train.size, 2) << text;
-    EXPECT_THAT(data.train.numbers.span(), ElementsAre(1, 2.5, -3, 40));
+    EXPECT_THAT(data.train.floats.span(), ElementsAre(1, 2.5, -3, 40));
     EXPECT_THAT(data.info.label_names, ElementsAre("5", "7"));
     EXPECT_THAT(data.train.classes.span(), ElementsAre(1, 0));
   }
@@ -26,7 +26,7 @@ TEST(Csv, FindsTheClassWhereItIsTold) {
   const std::string text = "cat;1;2\ndog;3;4\n";
   const LoadedData data = LoadMemory(TrainCase("csv", text, {{"label", 0}, {"delimiter", ";"}}));
   EXPECT_THAT(data.info.label_names, ElementsAre("cat", "dog"));
-  EXPECT_THAT(data.train.numbers.span(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(data.train.floats.span(), ElementsAre(1, 2, 3, 4));
   const LoadedData other = LoadMemory(TrainCase("csv", "1,x,2\n", {{"label", -2}}));
   EXPECT_THAT(other.info.label_names, ElementsAre("x"));
 }
@@ -49,7 +49,7 @@ TEST(Csv, NeedsNoClassToPredict) {
                 .files = {.test = {"test"}, .like = &like, .labels_optional = true}};
   const LoadedData data = LoadMemory(load);
   EXPECT_FALSE(data.info.labelled);
-  EXPECT_THAT(data.test.numbers.span(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(data.test.floats.span(), ElementsAre(1, 2, 3, 4));
   load.content["test"] = "1,2,7\n";
   EXPECT_TRUE(LoadMemory(load).info.labelled);
   load.content["test"] = "1,2,3,7\n";
@@ -73,7 +73,7 @@ TEST(Csv, MatchesColumnsByNameInAnyOrder) {
   EXPECT_EQ(trained.info.label_column, "c");
   EXPECT_THAT(trained.notes, IsEmpty());
   const LoadedData data = LoadMemory(LikeNamed(kNamed, "b,c,a\n2,7,1\n4,5,3\n"));
-  EXPECT_THAT(data.test.numbers.span(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(data.test.floats.span(), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(data.test.classes.span(), ElementsAre(1, 0));
   EXPECT_THAT(data.info.columns, ElementsAre("a", "b"));
   EXPECT_THAT(data.notes, IsEmpty());
@@ -87,8 +87,8 @@ TEST(Csv, MatchesEveryFileOfAJobWithTheFirst) {
                               {"three", "5,6,7\n"},
                               {"test", "b,a,more,c\n8,7,0,5\n"}},
                   .files = {.train = {"one", "two", "three"}, .test = {"test"}}});
-  EXPECT_THAT(data.train.numbers.span(), ElementsAre(1, 2, 3, 4, 5, 6));
-  EXPECT_THAT(data.test.numbers.span(), ElementsAre(7, 8));
+  EXPECT_THAT(data.train.floats.span(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(data.test.floats.span(), ElementsAre(7, 8));
   EXPECT_THAT(data.notes,
               ElementsAre(HasSubstr("three: no header"),
                           "test: left out columns that the training data lack: 'more'"));
@@ -99,7 +99,7 @@ TEST(Csv, LeavesColumnsOutThatTheTrainingDataLack) {
   load.files.labels_optional = true;
   const LoadedData data = LoadMemory(load);
   EXPECT_FALSE(data.info.labelled);
-  EXPECT_THAT(data.test.numbers.span(), ElementsAre(1, 2));
+  EXPECT_THAT(data.test.floats.span(), ElementsAre(1, 2));
   EXPECT_THAT(data.notes, ElementsAre(HasSubstr("lack: 'id'")));
   load.content["test"] = "id,a,b,c\nx,1,2,7\n";  // a text is no harm where nobody reads it
   EXPECT_TRUE(LoadMemory(load).info.labelled);
@@ -121,7 +121,7 @@ TEST(Csv, SaysThatItMatchesByPlace) {
               HasSubstr("test:1: 3 columns besides the label; expected 2"));
   const DataInfo unnamed{.input = {2}, .outputs = 2, .label_names = {"5", "7"}};
   const LoadedData data = LoadMemory(LikeNamed(unnamed, "x,y,z\n1,2,7\n"));
-  EXPECT_THAT(data.test.numbers.span(), ElementsAre(1, 2));
+  EXPECT_THAT(data.test.floats.span(), ElementsAre(1, 2));
   EXPECT_THAT(data.notes, ElementsAre(HasSubstr("its header is not compared")));
 }
 
@@ -130,7 +130,7 @@ TEST(Csv, KeepsTheOrderOfColumnsOfOneName) {
       LoadMemory({.format = "csv",
                   .content = {{"train", "a,a,c\n1,2,7\n"}, {"test", "c,a,a\n7,1,2\n"}},
                   .files = {.train = {"train"}, .test = {"test"}}});
-  EXPECT_THAT(data.test.numbers.span(), ElementsAre(1, 2));
+  EXPECT_THAT(data.test.floats.span(), ElementsAre(1, 2));
 }
 
 TEST(Csv, ReadsAHeaderOfNumbers) {
@@ -164,9 +164,9 @@ TEST(Csv, MatchesAHeaderOfNumbersByName) {
                       .columns = {"0", "1"},
                       .label_column = "target"};
   LoadCase load = LikeNamed(like, "target,1,0\na,2,5\n");
-  EXPECT_THAT(LoadMemory(load).test.numbers.span(), ElementsAre(5, 2));
+  EXPECT_THAT(LoadMemory(load).test.floats.span(), ElementsAre(5, 2));
   load.content["test"] = "1,0,a\n";  // the same numbers as an example
-  EXPECT_THAT(LoadMemory(load).test.numbers.span(), ElementsAre(1, 0));
+  EXPECT_THAT(LoadMemory(load).test.floats.span(), ElementsAre(1, 0));
 }
 
 TEST(Csv, AdvisesWhereAHeaderHoldsANumber) {

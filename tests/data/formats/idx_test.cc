@@ -45,13 +45,13 @@ TEST(Idx, ReadsOtherTypes) {
                 .files = {.train = {"vectors", "labels"}}};
   const LoadedData data = LoadMemory(load);
   EXPECT_EQ(data.info.input, (Shape{2}));
-  EXPECT_THAT(data.train.numbers.span(), ElementsAre(1, -2));
+  EXPECT_THAT(data.train.floats.span(), ElementsAre(1, -2));
   EXPECT_THAT(data.info.label_names, ElementsAre("-2"));
   EXPECT_EQ(data.info.normalization.scale, 1);
   load.content["vectors"] = Idx(0x0E, {1, 1}, {"\x3f\xf0\0\0\0\0\0\0", 8});
-  EXPECT_THAT(LoadMemory(load).train.numbers.span(), ElementsAre(1));
+  EXPECT_THAT(LoadMemory(load).train.floats.span(), ElementsAre(1));
   load.content["vectors"] = Idx(0x0C, {1, 1}, {"\xff\xff\xff\xfd", 4});
-  EXPECT_THAT(LoadMemory(load).train.numbers.span(), ElementsAre(-3));
+  EXPECT_THAT(LoadMemory(load).train.floats.span(), ElementsAre(-3));
 }
 
 TEST(Idx, RefusesLabelsThatAreNotFinite) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "node/cluster_file.h"
+#include "measure/cluster_file.h"
 #include "plan/candidates.h"
 
 namespace yoke::test {

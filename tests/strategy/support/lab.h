@@ -19,7 +19,7 @@ struct Asked {
   int rank = 0;
   int64_t step = 0;  ///< Steps of this rank before.
   const float* values = nullptr;
-  float* gradient = nullptr;  ///< To be filled: kCount numbers.
+  float* gradient = nullptr;  ///< To be filled: kCount elements.
   /// With a LabHead: the gradient by this example's activations.
   const float* from_above = nullptr;
 };
@@ -29,7 +29,7 @@ struct LabHead {
   int64_t width = 1;
   /// Activations of an example, at the first parameter's values.
   std::function<void(const Asked&, float* activations)> activate = {};
-  /// One example's loss; fills its gradients (kSecond numbers, and `width`). `values`: the second
+  /// One example's loss; fills its gradients (kSecond elements, and `width`). `values`: the second
   /// parameter's.
   std::function<double(const float* activations, const float* values, float* gradient, float* down)>
       compute = {};
@@ -37,9 +37,9 @@ struct LabHead {
 };
 
 /// What one rank's checkpoint holds: its values, the rule's state and the strategy's.
-struct LabKept {
+struct SavedLab {
   int64_t steps = 0, rule_steps = 0;
-  std::vector<float> values = {}, numbers = {};
+  std::vector<float> values = {}, scalars = {};
   std::vector<std::vector<float>> arrays = {}, tensors = {};
   Value state = {};
 };
@@ -60,10 +60,10 @@ struct LabSettings {
   double seconds_of_gradient =
       0;  ///< Charged as so many operations (a simulated world prices them).
   uint64_t seed = 1;
-  const std::vector<LabKept>* from = nullptr;  ///< Where to go on: by rank, what Keep returned.
+  const std::vector<SavedLab>* from = nullptr;  ///< Where to go on: by rank, what Keep returned.
 };
 
-/// Two dense parameters of 37 and 5 numbers (packed with a gap of alignment), drawn from a seed.
+/// Two dense parameters of 37 and 5 elements (packed with a gap of alignment), drawn from a seed.
 inline constexpr int64_t kFirst = 37, kSecond = 5, kCount = 48 + kSecond;
 
 /// A LabHead's means over a batch at given parameters.
@@ -164,16 +164,17 @@ class Lab {
     return values;
   }
   /// A checkpoint (all ranks keep theirs at the same point).
-  LabKept Keep() {
+  SavedLab Save() {
     strategy->Quiesce();
-    LabKept kept = {
+    SavedLab saved = {
         .steps = steps_, .rule_steps = state.steps, .values = Values(), .state = strategy->State()};
-    kept.numbers.assign(state.all_numbers().begin(), state.all_numbers().end());
+    saved.scalars.assign(state.all_scalars().begin(), state.all_scalars().end());
     for (size_t i = 0; i < state.names().size(); ++i)
-      kept.arrays.emplace_back(state.array(i).Host().data(), state.array(i).Host().data() + kCount);
-    for (const Strategy::KeptTensor& tensor : strategy->Tensors())
-      kept.tensors.emplace_back(tensor.values.Host().begin(), tensor.values.Host().end());
-    return kept;
+      saved.arrays.emplace_back(state.array(i).Host().data(),
+                                state.array(i).Host().data() + kCount);
+    for (const Strategy::SavedTensor& tensor : strategy->Tensors())
+      saved.tensors.emplace_back(tensor.values.Host().begin(), tensor.values.Host().end());
+    return saved;
   }
   std::vector<float> Values() const {
     return {params.values().Host().data(), params.values().Host().data() + kCount};
@@ -193,17 +194,17 @@ class Lab {
     return head.Step(batch_, down_.data());
   }
 
-  void Restore(const LabKept& kept) {
-    steps_ = kept.steps;
-    state.steps = kept.rule_steps;
-    std::ranges::copy(kept.values, params.values().Host().data());
-    std::ranges::copy(kept.numbers, state.all_numbers().begin());
-    for (size_t i = 0; i < kept.arrays.size(); ++i)
-      std::ranges::copy(kept.arrays[i], state.array(i).Host().data());
-    strategy->Restore(kept.state);
-    const std::vector<Strategy::KeptTensor> tensors = strategy->Tensors();
+  void Restore(const SavedLab& saved) {
+    steps_ = saved.steps;
+    state.steps = saved.rule_steps;
+    std::ranges::copy(saved.values, params.values().Host().data());
+    std::ranges::copy(saved.scalars, state.all_scalars().begin());
+    for (size_t i = 0; i < saved.arrays.size(); ++i)
+      std::ranges::copy(saved.arrays[i], state.array(i).Host().data());
+    strategy->Restore(saved.state);
+    const std::vector<Strategy::SavedTensor> tensors = strategy->Tensors();
     for (size_t i = 0; i < tensors.size(); ++i)
-      std::ranges::copy(kept.tensors.at(i), tensors[i].values.Host().begin());
+      std::ranges::copy(saved.tensors.at(i), tensors[i].values.Host().begin());
   }
   static ParamLayout Layout() {
     ParamLayout layout;

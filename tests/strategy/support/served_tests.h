@@ -129,8 +129,8 @@ inline void ExpectGoesOnFromACheckpoint(LabSettings settings, const std::vector<
   settings.seconds_of_gradient = 1;
   settings.steps = 5;
   const auto ranks = static_cast<int>(seconds.size());
-  std::vector<LabKept> kept(ranks);
-  const auto end = [&](const std::vector<LabKept>* from) {
+  std::vector<SavedLab> saved(ranks);
+  const auto end = [&](const std::vector<SavedLab>* from) {
     std::vector<float> model;
     settings.from = from;
     Simulate({.ranks = ranks, .timeout = 1e6, .service = SecondsByRank(seconds)},
@@ -138,7 +138,7 @@ inline void ExpectGoesOnFromACheckpoint(LabSettings settings, const std::vector<
                Lab lab(world, settings);
                lab.Steps();
                if (!from) {
-                 kept[world.rank()] = lab.Keep();
+                 saved[world.rank()] = lab.Save();
                  lab.Steps();
                }
                model = lab.Model();
@@ -146,16 +146,16 @@ inline void ExpectGoesOnFromACheckpoint(LabSettings settings, const std::vector<
     return model;
   };
   const std::vector<float> whole = end(nullptr);
-  for (LabKept& of_rank : kept) {  // as the Trainer has it
-    of_rank.values = kept[0].values;
-    of_rank.arrays = kept[0].arrays;
+  for (SavedLab& of_rank : saved) {  // as the Trainer has it
+    of_rank.values = saved[0].values;
+    of_rank.arrays = saved[0].arrays;
   }
-  EXPECT_EQ(end(&kept), whole);
-  if (std::ranges::all_of(kept, [](const LabKept& of_rank) { return of_rank.tensors.empty(); }))
+  EXPECT_EQ(end(&saved), whole);
+  if (std::ranges::all_of(saved, [](const SavedLab& of_rank) { return of_rank.tensors.empty(); }))
     return;
-  for (LabKept& of_rank : kept)
+  for (SavedLab& of_rank : saved)
     for (std::vector<float>& tensor : of_rank.tensors) std::ranges::fill(tensor, 0.0F);
-  EXPECT_NE(end(&kept), whole);
+  EXPECT_NE(end(&saved), whole);
 }
 
 /// Ranks that take different numbers of steps between two Quiesce neither hang nor lose an update.

@@ -44,7 +44,7 @@ void ArrivesInSteps(std::vector<float>& gradient, std::vector<float>& left_out) 
   }
 }
 
-/// topk with top_share 0.2: 13 of the 64 packed numbers.
+/// topk with top_share 0.2: 13 of the 64 packed elements.
 inline void ArrivesWhereLargest(std::vector<float>& gradient, std::vector<float>& left_out) {
   std::vector<size_t> places(gradient.size());
   for (size_t i = 0; i < gradient.size(); ++i) left_out[places[i] = i] += gradient[i];

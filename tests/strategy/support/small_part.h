@@ -1,4 +1,4 @@
-// A strategy on a few slices that each rank has filled with numbers of its own.
+// A strategy on a few slices that each rank has filled with elements of its own.
 #pragma once
 
 #include <algorithm>

@@ -23,8 +23,8 @@ TableShape ShapeOf(const LshSettings& s) {
 }
 
 template <typename T>
-StateTensor TensorOf(const char* name, std::span<T> numbers) {
-  return {name, DType::kI32, Shape{static_cast<int64_t>(numbers.size())}, numbers.data()};
+StateTensor TensorOf(const char* name, std::span<T> values) {
+  return {name, DType::kI32, Shape{static_cast<int64_t>(values.size())}, values.data()};
 }
 
 }  // namespace

@@ -1,0 +1,142 @@
+// LauncherPeers: orders of rank 0, each a TOML text.
+#include "plan/peers.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/check.h"
+#include "comm/launcher.h"
+#include "plan/machines.h"
+#include "train/agreement.h"
+#include "train/checkpoint/rank_state.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kTimeout = 600;  // seconds of a wait while rank 0 prices candidates
+const char* const kTrain = "train";
+const char* const kMeasure = "measure";
+const char* const kEnd = "end";
+
+void Give(const Communicator& world, const char* kind, Table order) {
+  order.emplace_back("kind", kind);
+  BroadcastText(world, FormatToml(Value(std::move(order))));
+}
+
+/// Ends the work of WithPeers, which trials do not take for a failure of their own.
+struct WorkEnds {
+  int signal = 0;
+  std::exception_ptr failure = {};
+};
+
+/// Runs work() with all processes of the outer world.
+template <typename Work>
+void InOuterWorld(const Work& work) {
+  try {
+    work();
+  } catch (const Error&) {
+    throw WorkEnds{.failure = std::current_exception()};
+  }
+}
+
+/// Train. After an error all processes meet, so that a lost one is noticed.
+EndEvent TrainTogether(const Communicator& world, const Job& job, const RunRequest& request) {
+  try {
+    return Train(job, request);
+  } catch (const Error&) {
+    InOuterWorld([&] { world.Barrier(); });
+    throw;
+  }
+}
+
+void TrainAlong(const Communicator& world, const Job& job, const Value& order, const DataSets& data,
+                const RunRequest& run) {
+  DataSets its = data;
+  its.test = its.validation = nullptr;
+  try {
+    TrainTogether(world, job,
+                  {.run = *order.Find("run")->AsString(),
+                   .resume = *order.Find("resume")->AsBool(),
+                   .stop_signal = run.stop_signal,
+                   .guard_lost = run.guard_lost,
+                   .steps = *order.Find("steps")->AsInt(),
+                   .launched = run.launched,
+                   .data = &its});
+  } catch (const WorldError&) {  // rank 0 has it, too
+  } catch (const WorkEnds& lost) {
+    std::rethrow_exception(lost.failure);
+  }
+}
+
+/// Does what rank 0 asks; returns its last order.
+Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
+             const RunRequest& run) {
+  for (;;) {
+    Value order = ParseToml(BroadcastText(world, ""), "rank 0's order");
+    const std::string& kind = *order.Find("kind")->AsString();
+    if (kind == kEnd) return order;
+    const Job job = OnThisMachine(*order.Find("job"), mine);
+    if (kind == kTrain) {
+      TrainAlong(world, job, order, data, run);
+      continue;
+    }
+    std::vector<std::string> precisions;
+    for (const Value& one : *order.Find("precisions")->AsList())
+      precisions.push_back(*one.AsString());
+    MeasureMachines(job, *data.train, precisions, world, true, *order.Find("seconds")->AsNumber());
+  }
+}
+
+}  // namespace
+
+EndEvent LauncherPeers::Train(const Job& job, RunRequest request) const {
+  InOuterWorld([&] {
+    Give(world_, kTrain,
+         {{"run", request.run},
+          {"resume", request.resume},
+          {"steps", request.steps},
+          {"job", job.resolved}});
+  });
+  request.launched = &launched_;
+  EndEvent end = TrainTogether(world_, job, request);
+  if (end.reason == "interrupted" && !request.StopIsAsked())
+    throw WorkEnds{.signal = end.exit_status - 128};
+  return end;
+}
+
+std::map<std::string, ClusterFile> LauncherPeers::Measure(
+    const Job& job, const Reader& data, const std::vector<std::string>& precisions,
+    double seconds) const {
+  Give(world_, kMeasure,
+       {{"precisions", List(precisions.begin(), precisions.end())},
+        {"seconds", seconds},
+        {"job", job.resolved}});
+  return MeasureMachines(job, data, precisions, world_, true, seconds);
+}
+
+PeerResult WithPeers(const Job& mine, const DataSets& data, const RunRequest& run,
+                     const std::function<Value(const LauncherPeers*)>& work) {
+  if (!run.launched) return {.value = work(nullptr)};
+  PeerResult result;
+  const double timeout = std::max(kTimeout, mine.cluster.Float("timeout"));
+  run.launched->Run({.timeout = timeout}, [&](const Communicator& world) {
+    CheckAgreement(world, JobFacts(mine), kSameJobs);
+    if (world.rank() > 0) {
+      const Value end = Follow(world, mine, data, run);
+      result = {*end.Find("result"), static_cast<int>(*end.Find("signal")->AsInt())};
+      return;
+    }
+    const LauncherPeers peers(world, *run.launched);
+    try {
+      result.value = work(&peers);
+    } catch (const WorkEnds& end) {
+      if (end.failure) std::rethrow_exception(end.failure);
+      result = {Table(), end.signal};
+    }
+    Give(world, kEnd, {{"result", result.value}, {"signal", result.signal}});
+  });
+  return result;
+}
+
+}  // namespace yoke

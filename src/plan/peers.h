@@ -1,0 +1,45 @@
+// Launcher peers: the other processes of a launcher, which train and measure along while rank 0
+// plans.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "measure/cluster_file.h"
+#include "train/trainer.h"
+
+namespace yoke {
+
+/// What rank 0 asks of the others.
+class LauncherPeers {
+ public:
+  /// `world`: all processes of `launched`. Both must outlive it.
+  LauncherPeers(const Communicator& world, MpiJob& launched) : world_(world), launched_(launched) {}
+
+  /// Like Train, on all processes: each is a replica. Where a signal to another process stops it,
+  /// or a process is lost, it ends the work of WithPeers.
+  EndEvent Train(const Job& job, RunRequest request) const;
+  /// Like MeasureMachines.
+  std::map<std::string, ClusterFile> Measure(const Job& job, const Reader& data,
+                                             const std::vector<std::string>& precisions,
+                                             double seconds) const;
+
+ private:
+  const Communicator& world_;
+  MpiJob& launched_;
+};
+
+struct PeerResult {
+  Value value;     ///< What the work has returned.
+  int signal = 0;  ///< Not 0: a signal to another process than rank 0 has ended it.
+};
+
+/// Runs work() on rank 0 of the run's launcher, while the other processes do what it asks of them.
+/// Returns the same on all processes. If it throws, or the jobs of the processes differ, all throw.
+/// Without a launcher it gets no peers: null. `mine`: the job of this process.
+PeerResult WithPeers(const Job& mine, const DataSets& data, const RunRequest& run,
+                     const std::function<Value(const LauncherPeers*)>& work);
+
+}  // namespace yoke

@@ -1,0 +1,15 @@
+// Simulate: a job's ranks in virtual time on a simulated cluster, with gradients or with times
+// only.
+#pragma once
+
+#include "comm/threads.h"
+#include "train/rank.h"
+
+namespace yoke {
+
+/// For RunRequest::simulator. Runs the ranks on the request's cluster and writes their time line
+/// into the run. `context` has the run and the data.
+EndEvent Simulate(const Job& job, const RunRequest& request, RunContext& context,
+                  const ThreadRanks& ranks);
+
+}  // namespace yoke
