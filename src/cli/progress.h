@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/output.h"
-#include "train/trainer.h"
+#include "train/events.h"
 
 namespace yoke {
 

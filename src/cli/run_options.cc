@@ -12,6 +12,7 @@
 #include "comm/launcher.h"
 #include "measure/cluster_file.h"
 #include "plan/planner.h"
+#include "train/trainer.h"
 
 namespace yoke {
 

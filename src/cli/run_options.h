@@ -6,7 +6,8 @@
 
 #include "cli/job_options.h"
 #include "cli/output.h"
-#include "train/trainer.h"
+#include "train/job/job.h"
+#include "train/run_request.h"
 
 namespace yoke {
 

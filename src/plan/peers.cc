@@ -10,6 +10,7 @@
 #include "plan/machines.h"
 #include "train/agreement.h"
 #include "train/checkpoint/rank_state.h"
+#include "train/trainer.h"
 
 namespace yoke {
 namespace {

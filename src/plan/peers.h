@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "measure/cluster_file.h"
-#include "train/trainer.h"
+#include "train/events.h"
+#include "train/job/job.h"
+#include "train/run_request.h"
 
 namespace yoke {
 

@@ -9,7 +9,8 @@
 #include "measure/cluster_file.h"
 #include "plan/peers.h"
 #include "plan/plan.h"
-#include "train/trainer.h"
+#include "train/job/job.h"
+#include "train/run_request.h"
 
 namespace yoke {
 

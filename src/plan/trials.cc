@@ -15,6 +15,7 @@
 #include "train/files.h"
 #include "train/job/job.h"
 #include "train/replica.h"
+#include "train/trainer.h"
 
 namespace yoke {
 namespace {

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "plan/peers.h"
-#include "train/trainer.h"
+#include "train/job/job.h"
+#include "train/run_request.h"
 
 namespace yoke {
 

@@ -7,6 +7,7 @@
 #include "comm/simulated.h"
 #include "simulate/simulated_run.h"
 #include "simulate/times_only.h"
+#include "train/events.h"
 #include "train/record/timeline.h"
 #include "train/start_run.h"
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/threads.h"
+#include "train/job/job.h"
 #include "train/rank.h"
 
 namespace yoke {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/simulated.h"
+#include "train/events.h"
 #include "train/rank.h"
 
 namespace yoke {

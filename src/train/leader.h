@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "train/events.h"
 #include "train/member.h"
 
 namespace yoke {

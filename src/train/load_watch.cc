@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "train/events.h"
 #include "train/record/machine.h"
 
 namespace yoke {

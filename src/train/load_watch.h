@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "train/trainer.h"
+#include "train/run_request.h"
 
 namespace yoke {
 

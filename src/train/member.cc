@@ -9,6 +9,7 @@
 #include "comm/lost.h"
 #include "kernels/threads.h"
 #include "train/checkpoint/rank_state.h"
+#include "train/events.h"
 #include "train/explosion.h"
 
 namespace yoke {

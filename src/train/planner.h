@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "train/job/job.h"
-#include "train/trainer.h"
+#include "train/run_request.h"
 
 namespace yoke {
 

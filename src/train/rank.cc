@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/lost.h"
+#include "train/events.h"
 #include "train/leader.h"
 
 namespace yoke {

@@ -7,12 +7,14 @@
 
 #include "base/topology.h"
 #include "comm/communicator.h"
+#include "comm/simulated.h"
 #include "comm/simulated/timeline.h"
 #include "node/charged_executor.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/job/job.h"
 #include "train/record/run_directory.h"
 #include "train/recovery/recovery.h"
-#include "train/trainer.h"
+#include "train/run_request.h"
 
 namespace yoke {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "train/trainer.h"
+#include "train/events.h"
 
 namespace yoke {
 

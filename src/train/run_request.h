@@ -1,0 +1,64 @@
+// RunRequest: how to run a job: where, for how long, who listens, on which machines.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace yoke {
+
+struct Job;
+class Observer;  // train/events.h
+struct EndEvent;
+struct SimulatedRanks;  // comm/simulated.h
+class MpiJob;        // comm/launcher.h
+class Planner;       // train/planner.h
+struct DataSets;     // data/reader.h
+struct RunContext;   // train/rank.h
+struct RunRequest;
+struct ThreadRanks;  // comm/threads.h
+
+/// Trains a job's ranks on the request's cluster in virtual time: Simulate (simulate/simulate.h).
+using Simulator = EndEvent (*)(const Job& job, const RunRequest& request, RunContext& context,
+                               const ThreadRanks& ranks);
+
+/// How to run a job.
+struct RunRequest {
+  std::string run;      ///< Run directory; "" : runs/<job>-<time>.
+  bool resume = false;  ///< Continue the run in `run`.
+  /// Set to a signal's number to request an orderly stop.
+  const std::atomic<int>* stop_signal = nullptr;
+  /// Set when the launcher is gone: the ranks then stop in order by themselves. Null if nobody
+  /// watches the launcher.
+  const std::atomic<bool>* guard_lost = nullptr;
+  std::vector<Observer*> observers;
+  int64_t steps = 0;            ///< Not 0: stop in order after this many steps.
+  bool tell_each_step = false;  ///< Send a StepEvent after each of rank 0's steps.
+  /// Not 0: pause after this many epochs, with the reason "replan", unless ranks were lost.
+  int64_t pause_epochs = 0;
+  double time_used = 0;  ///< Seconds of train.time_limit that are over; virtual ones, too.
+  /// Not null: the replicas run in virtual time on this cluster, as many as the job says.
+  const SimulatedRanks* cluster = nullptr;
+  Simulator simulator = nullptr;  ///< Not null if `cluster` is not.
+  std::string cluster_title = {};
+  double price_per_hour = 0;  ///< Of the whole cluster; 0: unknown.
+  /// On a cluster: nothing is computed; steps and messages only take their time
+  /// (simulate/times_only.h).
+  bool times_only = false;
+
+  /// Of writing and reading checkpoints there; 0: they take no time.
+  double checkpoint_bytes_per_second = 0;
+
+  /// The processes of the launcher, if it has started several and they are already connected.
+  MpiJob* launched = nullptr;
+
+  Planner* planner = nullptr;      ///< For jobs that leave keys open.
+  const DataSets* data = nullptr;  ///< Not null: the data, already read.
+
+  bool StopIsAsked() const { return stop_signal && *stop_signal != 0; }
+  /// Of the cluster for so many virtual seconds.
+  double CostOf(double seconds) const { return price_per_hour / 3600 * seconds; }
+};
+
+}  // namespace yoke
