@@ -184,6 +184,8 @@ bool HaveCosts(const Runs& runs) {
   return std::ranges::any_of(runs, [](const ReportRun& run) { return run.cost > 0; });
 }
 
+std::string Epochs(const ReportRun& run) { return fmt::format("{:.6g}", run.epochs_done); }
+
 std::string ResultRow(const Runs& runs, size_t i) {
   const ReportRun& run = runs[i];
   std::string html =
@@ -192,11 +194,12 @@ std::string ResultRow(const Runs& runs, size_t i) {
   if (HaveCosts(runs))
     html += fmt::format("<td class='number'>{}</td>",
                         run.cost > 0 ? fmt::format("{:.4g}", run.cost) : "-");
+  const double rate = TypicalRate(run);
   return html + fmt::format(
                     "<td class='number'>{}</td><td class='number'>{}</td><td "
                     "class='number'>{}</td><td>{}</td></tr>\n",
-                    run.epochs.empty() ? 0.0 : run.epochs.back().epoch, Duration(run.seconds),
-                    Count(std::llround(TypicalRate(run))), Escape(run.reason));
+                    Epochs(run), Duration(run.seconds) + (run.simulated ? " (virtual)" : ""),
+                    rate > 0 ? Count(std::llround(rate)) : "-", Escape(run.reason));
 }
 
 std::string ResultTable(const Runs& runs) {
@@ -220,12 +223,12 @@ std::string Tile(const std::string& value, const std::string& name) {
 std::string Tiles(const ReportRun& run) {
   std::string html = "<div class='tiles'>\n";
   for (const auto& [name, value] : run.test) html += Tile(Metric(value), "test " + name);
-  const double epochs = run.epochs.empty() ? 0 : run.epochs.back().epoch;
-  return html + Tile(fmt::format("{}", epochs), epochs == 1 ? "epoch" : "epochs") +
+  const double rate = TypicalRate(run);
+  return html + Tile(Epochs(run), run.epochs_done == 1 ? "epoch" : "epochs") +
          Tile(Duration(run.seconds), run.simulated ? "simulated training time" : "training time") +
          (run.cost > 0 ? Tile(fmt::format("{:.4g}", run.cost), "cost of the cluster") : "") +
-         Tile(Short(TypicalRate(run)), "examples per second") + Tile(run.reason, "how it ended") +
-         "</div>\n";
+         (rate > 0 ? Tile(Short(rate), "examples per second") : "") +
+         Tile(run.reason, "how it ended") + "</div>\n";
 }
 
 /// A sentence for each run whose last weights have collapsed.

@@ -73,6 +73,7 @@ void TakeStart(const Json& line, ReportRun& run) {
 void TakeEnd(const Json& line, ReportRun& run) {
   run.reason = line.value("reason", "unknown");
   run.seconds = line.value("seconds", 0.0);
+  run.epochs_done = line.value("epochs", 0.0);
   run.test.clear();
   const Json collapse = line.value("collapse", Json::object());
   run.collapse = collapse.value("message", "");
@@ -99,6 +100,7 @@ void TakeLastEpoch(ReportRun& run) {
   if (run.epochs.empty()) return;
   const ReportEpoch& last = run.epochs.back();
   run.seconds = std::max(run.seconds, last.seconds);
+  run.epochs_done = std::max(run.epochs_done, last.epoch);
   if (!run.test.empty()) return;
   for (const char* name : {"loss", "accuracy", "p_at_1", "p_at_3", "p_at_5", "auc"})
     if (const auto found = last.values.find(fmt::format("test {}", name));

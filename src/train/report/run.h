@@ -46,6 +46,7 @@ struct ReportRun {
   std::string executor;
   std::string reason;    ///< Why it ended; "not ended" while it is running (or was killed).
   std::string collapse;  ///< What shows that the last weights have collapsed, or "".
+  double epochs_done = 0;
   double seconds = 0;
   bool simulated = false;  ///< Its seconds are virtual.
   double cost = 0;         ///< Of a simulated cluster; 0: unknown.
