@@ -62,7 +62,8 @@ class SimulateCommand : public Command {
     request.cluster_title = file.title;
     request.price_per_hour = file.PricePerHour();
     request.checkpoint_bytes_per_second = file.failures.checkpoint_bytes_per_second;
-    if (const std::string note = file.PriceNote(); !note.empty()) out.Text(note);
+    if (const std::string note = file.PriceNote(); !note.empty() && !options_.quiet())
+      out.Text(note);
     return options_.Train(job, std::move(request), out, &file);
   }
 

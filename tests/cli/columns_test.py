@@ -83,6 +83,8 @@ class ColumnsTest(ProgramTest):
         self.good("train", "sets.toml", "--run", "s", "--quiet")
         self.refused("it has 70 examples and 20 labels, and the checkpoint was trained on 60 examples and 20 labels; resume with the data of before, or train "
                      "a new run", "train", "--resume", "s", "--set", "data.train_size=70", "--set", "train.epochs=2")
+        self.refused("its examples have the shape 51, and the checkpoint was trained on 50; resume with the data of before",
+                     "train", "--resume", "s", "--set", "data.features=51", "--set", "train.epochs=2")
 
     def test_standard_input(self):
         self.train()

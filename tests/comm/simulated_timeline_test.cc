@@ -56,6 +56,19 @@ TEST(Timeline, JoinsPiecesAndSumsThem) {
   EXPECT_DOUBLE_EQ(FractionOf(picture, 0, kSending), 0.25);
 }
 
+TEST(Timeline, TheWindowHasWhatWasSentBeforeIt) {
+  Timeline timeline({.ranks = 1});
+  timeline.Sends(0, 0, 0.5);
+  timeline.Sends(0, 0.5, 3);  // queued
+  for (int second = 0; second < 4; ++second) {
+    Do(timeline, kComputing, second, second + 1);
+    timeline.Step(0);
+  }
+  const TimelinePicture picture = timeline.Picture();
+  EXPECT_EQ(picture.from, 1);
+  EXPECT_THAT(Intervals(picture, 0, kSending), ElementsAre(TimelineInterval{0, 2}));
+}
+
 TEST(Timeline, ARankOfWhichATaskComputesDoesNotWait) {
   Timeline timeline({.ranks = 1});
   timeline.Begin(0, kWaiting, 0);

@@ -58,7 +58,8 @@ Timeline::Timeline(const SimulatedRanks& cluster)
       states_(cluster.ranks),
       steps_(drawn_.size()),
       cells_(drawn_.size()),
-      start_(0) {
+      start_(0),
+      first_sends_(drawn_.size()) {
   for (size_t lane = 0; lane < drawn_.size(); ++lane)
     states_[drawn_[lane].rank].lane = static_cast<int>(lane);
 }
@@ -79,6 +80,8 @@ void Timeline::Sends(int rank, double begin, double end) {
   begin = std::max(begin, state.sends_until);
   state.sends_until = std::max(state.sends_until, end);
   Note(state, Activity::kSending, begin, end);
+  if (paced_by_ < 0 && state.lane >= 0 && end > begin)
+    AddInterval(begin, end, first_sends_[state.lane]);
 }
 
 void Timeline::Note(State& state, Activity activity, double begin, double end) {
@@ -91,15 +94,21 @@ void Timeline::Note(State& state, Activity activity, double begin, double end) {
 void Timeline::Step(int rank) {
   const int lane = states_[rank].lane;
   if (lane < 0 || latest_ > to_) return;
-  if (paced_by_ < 0) {
-    paced_by_ = rank;
-    start_ = std::exchange(cells_, ActivityCells(drawn_.size(), latest_));
-  }
+  if (paced_by_ < 0) OpenWindow(rank);
   std::vector<double>& its = steps_[lane];
   if (its.size() < kStepsOfALane) its.push_back(latest_);
   paces_ += rank == paced_by_;
   done_ += its.size() == kSteps + 1;
   if (done_ > drawn_.size() / 2 || paces_ > kMostSteps) to_ = latest_;
+}
+
+/// A card may be busy for long with what was sent before.
+void Timeline::OpenWindow(int rank) {
+  paced_by_ = rank;
+  start_ = std::exchange(cells_, ActivityCells(drawn_.size(), latest_));
+  for (size_t lane = 0; lane < first_sends_.size(); ++lane)
+    for (const auto& [begin, end] : std::exchange(first_sends_[lane], {}))
+      cells_.Add(lane, Activity::kSending, begin, end);
 }
 
 TimelinePicture Timeline::Picture() const {

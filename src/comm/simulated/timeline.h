@@ -89,19 +89,21 @@ class Timeline {
 
   void Change(int rank, Activity activity, int by, double now);
   void Note(State& state, Activity activity, double begin, double end);
+  void OpenWindow(int rank);
   double LastTime() const;
   double Fraction(const State& state, size_t activity) const;
   ActivitySpread SpreadOf(size_t activity) const;
 
   const bool sends_;
   const std::vector<DrawnRank> drawn_;
-  std::vector<State> states_;               // by rank
-  std::vector<std::vector<double>> steps_;  // by lane: times of the run
-  ActivityCells cells_;                     // of the window
-  ActivityCells start_;                     // of the time before
-  int paced_by_ = -1;                       // the rank that ended the first step
-  int paces_ = 0;                           // its steps
-  size_t done_ = 0;                         // lanes with kSteps more
+  std::vector<State> states_;                               // by rank
+  std::vector<std::vector<double>> steps_;                  // by lane: times of the run
+  ActivityCells cells_;                                     // of the window
+  ActivityCells start_;                                     // of the time before
+  std::vector<std::vector<TimelineInterval>> first_sends_;  // by lane: known when it begins
+  int paced_by_ = -1;                                       // the rank that ended the first step
+  int paces_ = 0;                                           // its steps
+  size_t done_ = 0;                                         // lanes with kSteps more
   double latest_ = 0;
   double longest_wait_ = 0;
   double to_ = std::numeric_limits<double>::infinity();

@@ -34,7 +34,7 @@ void CheckSameData(const Job& job, const DataSets& sets, const CheckpointHeader&
   constexpr const char* kWayOn =
       "resume with the data of before, or train a new run on these (`yoke train JOB --run NAME`)";
   Require(header.data.input == info.input,
-          "{}: its examples are {}, and the checkpoint was trained on {}; {}", changed,
+          "{}: its examples have the shape {}, and the checkpoint was trained on {}; {}", changed,
           info.input.Text(), header.data.input.Text(), kWayOn);
   for (const char* share : {"test_share", "validation_share"})
     Require(!job.data().Find(share) || SameKey(job, header, "train", "seed"),
