@@ -36,8 +36,9 @@ class FileSink : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t text;
     formatter_->format(message, text);
-    if (write(file_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-      throw spdlog::spdlog_ex("cannot write " + path_, errno);
+    const ssize_t written = write(file_, text.data(), text.size());
+    if (written != static_cast<ssize_t>(text.size()))
+      throw spdlog::spdlog_ex("cannot write " + path_, written < 0 ? errno : ENOSPC);
   }
   void flush_() override {}
 
@@ -47,7 +48,9 @@ class FileSink : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 std::shared_ptr<spdlog::logger> Open(const std::string& path) {
-  return std::make_shared<spdlog::logger>("yoke", std::make_shared<FileSink>(path));
+  auto logger = std::make_shared<spdlog::logger>("yoke", std::make_shared<FileSink>(path));
+  logger->set_error_handler([](const std::string&) {});  // a full disk does not end a run's log
+  return logger;
 }
 
 }  // namespace
@@ -60,7 +63,6 @@ void LogWarning(std::string_view message) { Logger()->warn("{}", OneLine(message
 LogFile::LogFile(const std::string& path) {
   try {
     logger_ = Open(path);
-    logger_->set_error_handler([](const std::string&) {});
   } catch (const UserError&) {  // nobody asked for it
   }
 }

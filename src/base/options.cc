@@ -42,7 +42,7 @@ std::string TypeName(OptionType type) {
 
 constexpr size_t kLongestName = 100;  ///< A longer one is not a mistyped name.
 
-bool IsNumber(const Value& value) { return value.AsInt() || value.AsFloat(); }
+bool IsNumber(const Value& value) { return value.AsNumber().has_value(); }
 
 template <typename Test>
 bool AllOf(const Value& value, Test test) {
@@ -96,10 +96,8 @@ std::string Range(const OptionSpec& spec) {
   return low.empty() || high.empty() ? low + high : low + " and " + high;
 }
 
-double Number(const Value& value) { return *value.AsNumber(); }
-
 void CheckNumber(const OptionSpec& spec, const Value& value, const std::string& where) {
-  const double x = Number(value);
+  const double x = *value.AsNumber();
   const bool fits = x >= spec.minimum && x <= spec.maximum &&
                     !(spec.exclusive_minimum && x == spec.minimum) &&
                     !(spec.exclusive_maximum && x == spec.maximum);
@@ -203,7 +201,7 @@ bool Options::Has(std::string_view name) const {
 
 bool Options::Bool(std::string_view name) const { return *Get(name).AsBool(); }
 int64_t Options::Int(std::string_view name) const { return *Get(name).AsInt(); }
-double Options::Float(std::string_view name) const { return Number(Get(name)); }
+double Options::Float(std::string_view name) const { return *Get(name).AsNumber(); }
 const std::string& Options::String(std::string_view name) const { return *Get(name).AsString(); }
 const Value& Options::Raw(std::string_view name) const { return Get(name); }
 
@@ -217,7 +215,7 @@ std::vector<int64_t> Options::Ints(std::string_view name) const {
 
 std::vector<double> Options::Floats(std::string_view name) const {
   std::vector<double> result;
-  for (const Value& item : *Get(name).AsList()) result.push_back(Number(item));
+  for (const Value& item : *Get(name).AsList()) result.push_back(*item.AsNumber());
   return result;
 }
 

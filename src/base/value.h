@@ -33,7 +33,7 @@ class Value {
   const bool* AsBool() const { return std::get_if<bool>(&data_); }
   const int64_t* AsInt() const { return std::get_if<int64_t>(&data_); }
   const double* AsFloat() const { return std::get_if<double>(&data_); }
-  /// Of a whole number, too.
+  /// A whole number or a float; otherwise nothing.
   std::optional<double> AsNumber() const;
   const std::string* AsString() const { return std::get_if<std::string>(&data_); }
   const List* AsList() const { return std::get_if<List>(&data_); }

@@ -164,7 +164,7 @@ Json ToObject(const std::vector<Finding>& findings) {
   return list;
 }
 
-constexpr double kLongestWait = 1e6;  // of a wait
+constexpr double kLongestWait = 1e6;  // seconds
 
 class DoctorCommand : public Command {
  public:

@@ -30,7 +30,8 @@ const List& ListAt(const Value& table, std::string_view key) {
 }
 
 double Number(const Value& value, std::string_view key) {
-  return value.AsInt() ? static_cast<double>(*value.AsInt()) : As(value.AsFloat(), key);
+  const std::optional<double> number = value.AsNumber();
+  return As(number ? &*number : nullptr, key);
 }
 
 std::vector<double> NumbersAt(const Value& table, std::string_view key) {

@@ -95,6 +95,7 @@ class AutoPlanner : public Planner {
       ++retreats_;
       const double rate = kLowerRate * decision.job.train.Float("learning_rate");
       decision.job = WithSetting(decision.job, {.rate = rate});
+      WritePlan(decision);
       decision.messages.push_back(fmt::format(
           "training diverged: it goes on from its last checkpoint with learning rate {:.3g}",
           rate));
@@ -270,15 +271,13 @@ class AutoPlanner : public Planner {
       trials.steps = std::min(trials.steps, most);
     }
     if (trials.steps == 0) {
-      decision.messages.push_back(
-          fmt::format("there is no time for trials: the learning rate is {:g}",
-                      decision.job.train.Float("learning_rate")));
+      decision.messages.push_back(NoTrials(decision.job, data));
       return {};
     }
     trials.from = decision.progress;
-    TellCost(trials, decision.job);
     Tuned tuned;
     if (tunes.rate) {
+      TellCost(trials, decision.job);
       const bool range = decision.job.train.String("tuning") == "range";
       tuned = (range ? FindRateByRange : FindRate)(decision.job, trials);
       Take(tuned, "whose loss fell fastest", decision);
@@ -299,14 +298,24 @@ class AutoPlanner : public Planner {
     return tuned.last;
   }
 
+  static std::string NoTrials(const Job& job, const DataSets& data) {
+    const double rate = job.train.Float("learning_rate");
+    if (!job.train.Has("search_share"))
+      return fmt::format("there is no time for trials: the learning rate is {:g}", rate);
+    return fmt::format(
+        "train.search_share allows {:.0f} steps of trials, which need {}: the learning rate is "
+        "{:g}",
+        SearchShare(job) * StepsOf(job, data), FewestTuningSteps(job, data), rate);
+  }
+
   /// Says so if trials take more than the usual share, and why.
   static void TellCost(const Trials& trials, const Job& job) {
     const double all = StepsOf(job, trials.data);
     if (static_cast<double>(trials.steps) <= SearchShare(job) * all + 1) return;
     trials.tell(
         fmt::format("trials of the learning rate take up to {} of {:.0f} steps, because fewer do "
-                    "not tell rates "
-                    "apart; the best one's count as training (train.search_share limits them)",
+                    "not tell rates apart; the best one's count as training (train.search_share "
+                    "limits them)",
                     trials.steps, all));
   }
 
@@ -332,8 +341,7 @@ class AutoPlanner : public Planner {
   Overrides TunedKeys(const Job& job) const {
     const Setting setting = SettingOf(job);
     Overrides keys;
-    if (chose_rate_ || tunes_momentum_) keys = KeysOf({.rate = setting.rate});
-    if (tunes_momentum_) keys = KeysOf(setting);
+    if (!tried_.empty()) keys = KeysOf(tunes_momentum_ ? setting : Setting{.rate = setting.rate});
     if (chose_schedule_) keys.push_back(CosineSchedule());
     return keys;
   }

@@ -102,7 +102,7 @@ void KeepLeaders(std::vector<Candidate>& candidates, bool replicas, bool trials)
   }
   for (Candidate& one : candidates) {
     const Candidate* twin = Twin(candidates, one);
-    one.repeats = twin;
+    one.repeats = twin && !one.is_default;
     if (!IsLeft(one) || one.is_default) continue;
     const auto rival = std::ranges::find_if(leaders, [&](const Candidate* leader) {
       return replicas && leader->strategy == one.strategy;

@@ -1,4 +1,4 @@
-// JsonOf: each kind as its own.
+// JsonOf: one recursion over lists and tables.
 #include "train/json_of.h"
 
 #include <nlohmann/json.hpp>

@@ -7,7 +7,7 @@
 
 namespace yoke {
 
-/// No value is null.
+/// An empty value becomes null.
 nlohmann::ordered_json JsonOf(const Value& value);
 
 }  // namespace yoke

@@ -12,10 +12,10 @@ struct Job;
 class Observer;  // train/events.h
 struct EndEvent;
 struct SimulatedRanks;  // comm/simulated.h
-class MpiJob;        // comm/launcher.h
-class Planner;       // train/planner.h
-struct DataSets;     // data/reader.h
-struct RunContext;   // train/rank.h
+class MpiJob;           // comm/launcher.h
+class Planner;          // train/planner.h
+struct DataSets;        // data/reader.h
+struct RunContext;      // train/rank.h
 struct RunRequest;
 struct ThreadRanks;  // comm/threads.h
 

@@ -19,8 +19,8 @@ constexpr std::string_view kHead = R"(# All keys of a job file
 Made from the code by `YOKE_WRITE_PAGES=1 ctest --preset dev -R KeysPage`; a test compares.
 A key is set in the job file or by `--set section.key=value`. Paths may hold `$NAME` and
 `${NAME}` of the environment; relative ones start at the job file. The run's `job.toml` and
-its checkpoints hold what paths have become: absolute, with the value of `$NAME`. Whole numbers
-are at most 1,000,000,000 where no limit stands.
+its checkpoints hold what paths have become: absolute, with the value of `$NAME`. Counts
+are at most 1,000,000,000.
 )";
 
 std::string TypeText(const OptionSpec& spec) {
@@ -55,7 +55,7 @@ std::string RangeText(const OptionSpec& spec) {
   std::string text;
   if (spec.minimum > -1e300)
     text = fmt::format("{} {}", spec.exclusive_minimum ? "above" : "at least", spec.minimum);
-  if (spec.maximum < kMostCount)
+  if (spec.maximum < 1e300 && !(spec.type == kInt && spec.maximum == kMostCount))
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
                         spec.exclusive_maximum ? "below" : "at most", spec.maximum);
   for (const std::string& choice : spec.choices)

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -166,20 +165,17 @@ ScalarEvent Scalars(const Json& line) {
 
 /// Whether a line of an earlier session is covered by a checkpoint with `epochs_done` epochs.
 bool StillHolds(const Json& line, double epochs_done) {
-  if (!line.is_object() || !line.contains("event")) return false;
   if (line["event"] == "start") return true;
   if (line["event"] == "epoch") return Number(line, "epoch", INFINITY) <= epochs_done;
   return line["event"] == "end" && Number(line, "epochs", INFINITY) <= epochs_done;
 }
 
-/// The lines of a metrics.jsonl that still hold, without a truncated last line.
-std::vector<Json> ReadLines(const std::string& path, double epochs_done) {
+/// The lines of a record that still hold.
+std::vector<Json> ReadLines(const std::string& run, double epochs_done) {
   std::vector<Json> lines;
-  std::istringstream in(ReadOwn(path));
-  for (std::string text; std::getline(in, text);) {
-    Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  ReadRecord(run, [&](Json line) {
     if (StillHolds(line, epochs_done)) lines.push_back(std::move(line));
-  }
+  });
   return lines;
 }
 
@@ -240,7 +236,7 @@ class RunRecord : public Observer {
   /// Keeps the lines of an earlier session that still hold, and rewrites the TensorBoard file from
   /// them.
   void Reopen(double epochs_done) {
-    const std::vector<Json> kept = ReadLines(lines_path_, epochs_done);
+    const std::vector<Json> kept = ReadLines(run_, epochs_done);
     std::string text;
     for (const Json& line : kept) text += Line(line) + "\n";
     ReplaceFile(lines_path_, text);
@@ -314,16 +310,26 @@ std::string ToText(const MemoryUse& m) {
                       {{"model", double(m.Model())}, {"program and data", double(m.before_model)}});
 }
 
+void ReadRecord(const std::string& run, const std::function<void(Json line)>& take) {
+  const std::string text = ReadOwn(run + "/metrics.jsonl");
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    Json line = Json::parse(std::string_view(text).substr(begin, end - begin), nullptr,
+                            /*allow_exceptions=*/false);
+    if (line.is_object() && line.contains("event")) take(std::move(line));
+  }
+}
+
 int64_t EpochsTold(const std::string& run, double epochs_done) {
   double last = 0;
-  for (const Json& line : ReadLines(run + "/metrics.jsonl", epochs_done))
+  for (const Json& line : ReadLines(run, epochs_done))
     if (line["event"] == "epoch") last = std::max(last, Number(line, "epoch", 0));
   return static_cast<int64_t>(last);
 }
 
 void CopyEpochs(const std::string& from, const std::string& to) {
   std::string text;
-  for (const Json& line : ReadLines(from + "/metrics.jsonl", INFINITY))
+  for (const Json& line : ReadLines(from, INFINITY))
     if (line["event"] == "epoch") text += Line(line) + "\n";
   if (!text.empty()) ReplaceFile(to + "/metrics.jsonl", text);
 }

@@ -2,7 +2,9 @@
 // file.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "train/events.h"
@@ -14,6 +16,11 @@ namespace yoke {
 /// StartEvent::epochs_done are removed. Every call throws Error with the file if it cannot be
 /// written.
 std::unique_ptr<Observer> MakeRecord(const std::string& run);
+
+/// Calls take(line) for each line of the metrics.jsonl of `run` that is whole and has an event.
+/// Throws UserError if the file is not a regular one.
+void ReadRecord(const std::string& run,
+                const std::function<void(nlohmann::ordered_json line)>& take);
 
 /// The last epoch in the record of `run`, of those up to `epochs_done`; 0 if there is none.
 int64_t EpochsTold(const std::string& run, double epochs_done);

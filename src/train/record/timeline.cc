@@ -97,8 +97,13 @@ void WriteTimeline(const std::string& run, const TimelinePicture& picture) {
   ReplaceFile(TimelinePath(run), object.dump() + "\n");
 }
 
-std::optional<TimelinePicture> ReadTimeline(const std::string& run) {
-  const Json object = Json::parse(ReadOwn(TimelinePath(run)), nullptr, /*allow_exceptions=*/false);
+std::optional<std::string> ReadTimeline(const std::string& run) {
+  std::string text = ReadOwn(TimelinePath(run));
+  return ParseTimeline(text) ? std::optional(std::move(text)) : std::nullopt;
+}
+
+std::optional<TimelinePicture> ParseTimeline(const std::string& text) {
+  const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   try {
     return PictureOf(object);
   } catch (const std::exception&) {  // no file, no JSON, or a value of another kind

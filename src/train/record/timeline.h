@@ -14,7 +14,9 @@ inline constexpr ByActivity<const char*> kActivityNames = {"computing", "waiting
 /// Throws Error with the file if it cannot be written.
 void WriteTimeline(const std::string& run, const TimelinePicture& picture);
 
-/// Nothing if there is no such file, or it is damaged.
-std::optional<TimelinePicture> ReadTimeline(const std::string& run);
+/// The text of the file; nothing if there is none, or it is damaged.
+std::optional<std::string> ReadTimeline(const std::string& run);
+/// Nothing if the text is damaged.
+std::optional<TimelinePicture> ParseTimeline(const std::string& text);
 
 }  // namespace yoke

@@ -7,13 +7,13 @@
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/check.h"
 #include "base/value.h"
 #include "base/version.h"
 #include "train/files.h"
 #include "train/json_of.h"
+#include "train/record/record.h"
 #include "train/record/timeline.h"
 #include "train/report/page.h"
 
@@ -27,13 +27,10 @@ namespace fs = std::filesystem;
 Json LinesOf(const std::string& folder) {
   constexpr std::array kEvents = {"start", "epoch", "end"};
   Json lines = Json::array();
-  std::istringstream in(ReadOwn(folder + "/metrics.jsonl"));
-  for (std::string text; std::getline(in, text);) {
-    Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!line.is_object() || !line.contains("event")) continue;
+  ReadRecord(folder, [&](Json line) {
     if (std::ranges::any_of(kEvents, [&](const char* event) { return line["event"] == event; }))
       lines.push_back(std::move(line));
-  }
+  });
   return lines;
 }
 
@@ -54,8 +51,7 @@ Json RunOf(const std::string& folder) {
           "{} holds no run: expected job.toml and metrics.jsonl in it", folder);
   const Value job = ReadOwnToml(folder + "/job.toml");
   Json run = {{"job", KeysOf(job)}, {"toml", FormatToml(job)}, {"lines", LinesOf(folder)}};
-  if (ReadTimeline(folder))  // it is whole
-    run["timeline"] = Json::parse(ReadWhole(folder + "/timeline.json"));
+  if (const auto timeline = ReadTimeline(folder)) run["timeline"] = Json::parse(*timeline);
   if (const std::string plan = folder + "/plan.toml"; fs::exists(plan))
     run["plan"] = JsonOf(ReadOwnToml(plan));
   return run;
