@@ -23,7 +23,7 @@ const tables = (title) => under(title).flatMap((one) => [...one.querySelectorAll
 const figure = (title) => [...document.querySelectorAll("figure")].find((one) => one.querySelector("svg").getAttribute("aria-label") === title);
 const pointer = (kind, title, part, y = 0.5) => {
   const picture = figure(title).querySelector(":scope > svg"), box = picture.getBoundingClientRect();
-  picture.dispatchEvent(new PointerEvent(kind, { clientX: box.left + part * box.width, clientY: box.top + y * box.height, bubbles: true }));
+  picture.dispatchEvent(new PointerEvent(kind, { clientX: box.left + part * box.width, clientY: box.top + y * box.height, pointerType: "mouse", bubbles: true }));
   const values = figure(title).querySelector(".values");
   return values.hidden ? [] : [...values.children].map((one) => one.textContent);
 };
@@ -125,6 +125,51 @@ class ReportPageTest(unittest.TestCase):
         self.assertRegex(answers["value"][0], r"epoch (6|7)\d$")
         self.assertIn("100", answers["whole"])
 
+    def test_a_zoom_between_two_epochs(self):
+        drag = "(pointer('pointerdown', 'Loss', 0.6), pointer('pointerup', 'Loss', 0.8), "
+        answers = self.asked([self.run_folder("short", epochs=3)], line=drag + "figure('Loss').querySelector('.line').getAttribute('d'))",
+                             ticks="ticks('Loss')", value="pointer('pointermove', 'Loss', 0.9)")
+        self.assertNotIn("NaN", answers["line"] + " ".join(answers["ticks"]))
+        self.assertIn("L", answers["line"])
+        self.assertEqual(answers["value"][0], "epoch 3")
+
+    def test_one_epoch(self):
+        answers = self.asked([self.run_folder("single", epochs=1)], by_time="(click('by seconds'), pointer('pointermove', 'Loss', 0.5))",
+                             by_epoch="(click('by epochs'), pointer('pointermove', 'Loss', 0.5))")
+        self.assertEqual(answers["by_time"], ["seconds 2", "train loss1", "test loss0.5"])
+        self.assertEqual(answers["by_epoch"][0], "epoch 1")
+
+    def test_equal_values(self):
+        events = [{"event": "epoch", "epoch": e, "seconds": e, "train": {"loss": 0.1 + 1e-17 * e + (1.4e-17 if e == 2 else 0)}} for e in (1, 2, 3)]
+        self.assertEqual(self.asked([self.run_folder("flat", events, epochs=0)], value="pointer('pointermove', 'Loss', 0.1)")["value"],
+                         ["epoch 1", "train loss0.1"])
+
+    def test_the_arrow_keys_show_values(self):
+        key = "figure('Loss').querySelector(':scope > svg').dispatchEvent(new KeyboardEvent('keydown', { key: '%s' }))"
+        shown = "[...figure('Loss').querySelector('.values').children].map((one) => one.textContent)"
+        right, left = key % "ArrowRight", key % "ArrowLeft"
+        answers = self.asked([self.run_folder("one", epochs=3)], first=f"({right}, {shown})", second=f"({right}, {shown})", back=f"({left}, {shown})")
+        self.assertEqual([answers[name][0] for name in ("first", "second", "back")], ["epoch 1", "epoch 2", "epoch 1"])
+
+    def test_a_long_run(self):
+        run = self.run_folder("long", epochs=0, ended=False)
+        with open(run + "/metrics.jsonl", "a") as lines:
+            for e in range(1, 100001):
+                lines.write('{"event":"epoch","epoch":%d,"seconds":%d,"train":{"loss":%g}}\n' % (e, e, 1 / e))
+        answers = self.asked([run], value="pointer('pointermove', 'Loss', 0.99)", points="figure('Loss').querySelector('.line').getAttribute('d').length")
+        self.assertRegex(answers["value"][0], "epoch (9[5-9]|100)")
+        self.assertLess(answers["points"], 50000)  # some a pixel
+
+    def test_many_runs(self):
+        runs = [self.run_folder(f"run-{number}", rate=number + 1) for number in range(40)]
+        answers = self.asked(runs, values="pointer('pointermove', 'Loss', 0.9)", series="lines('Loss')",
+                             bar="document.querySelector('.bar').getBoundingClientRect().height / innerHeight",
+                             looks="new Set([...figure('Loss').querySelectorAll('.series')].map((one) => one.getAttribute('class'))).size")
+        self.assertEqual((len(answers["values"]), answers["series"]), (14, 80))
+        self.assertEqual(answers["values"][-1], "and 68 more")
+        self.assertLess(answers["bar"], 0.35)
+        self.assertEqual(answers["looks"], 2 * 32)  # eight colours, solid and with three kinds of dashes
+
     def test_several_runs(self):
         slow, fast = self.run_folder("slow", rate=0.001), self.run_folder("fast", epochs=3, ended=False)
         answers = self.asked([slow, fast], results="tables('Results')", differences="tables('Differences between the jobs')", both="lines('Loss')",
@@ -174,6 +219,17 @@ class ReportPageTest(unittest.TestCase):
         self.assertEqual(answers["epoch3"], ["epoch 3", "anew, cpu5", "anew, emulated:030"])
         self.assertEqual(answers["epoch4"], ["epoch 4", "anew, cpu6", "anew, emulated:06"])
 
+    def test_devices_of_several_and_older_runs(self):
+        old = {"event": "end", "reason": "finished", "node": {"examples": {"cpu": 10, "emulated:0": 30}, "updates": {"cpu": 5, "emulated:0": 0}, "busy": {"cpu": 0.5}}}
+        runs = [self.run_folder("none"), self.run_folder("two", [self.devices(1, (100, 100), (10, 10))], epochs=0), self.run_folder("old", [old], ended=False)]
+        answers = self.asked(runs, tables="tables('Devices')", value="pointer('pointermove', 'Examples per update', 0.5)", lines="lines('Examples per update')")
+        rows = answers["tables"][0]
+        self.assertEqual([row[:2] for row in rows[1:]], [["two", "cpu"], ["two", "emulated:0"], ["old", "cpu"], ["old", "emulated:0"]])
+        self.assertEqual(rows[3][6:], ["2", "50.0 %", "-", "-"])
+        self.assertEqual(rows[4][4:], ["0", "0.0 %", "-", "-", "-", "-"])
+        self.assertEqual(answers["value"], ["epoch 1", "two, cpu10", "two, emulated:010"])
+        self.assertEqual(answers["lines"], 2)
+
     def test_damaged_counts_are_passed_over(self):
         nodes = [7, None, [1], "x", {"examples": 3}, {"examples": {"cpu": "x"}, "updates": [], "busy": None}]
         damaged = [{"event": "epoch", "epoch": 2, "node": node} for node in nodes]
@@ -216,9 +272,19 @@ class ReportPageTest(unittest.TestCase):
         self.assertEqual(answers["computes"][1:], ["computing, of the whole run62.5 %", "waiting, of the whole run37.5 %", "sending, of the whole run12.5 %"])
         self.assertRegex(answers["waits"][0], r"^rank 9 after 2\.1\d+ s: waiting, sending$")
         fair = self.run_folder("fair", timeline_json=self.timeline(sends=False, to=2))
-        answers = self.asked([fair], table="tables('Who computes, waits and sends')", text="under('Who computes, waits and sends').length")
+        answers = self.asked([fair], table="tables('Who computes, waits and sends')",
+                             figures="under('Who computes, waits and sends').filter((one) => one.tagName === 'FIGURE').length")
+        self.assertEqual(answers["figures"], 0)  # nothing took time
         self.assertEqual([row[1] for row in answers["table"][0][1:]], ["computing", "waiting"])
         self.assertEqual(self.asked([self.run_folder("torn", timeline_json=self.timeline()[:99])], table="tables('Who computes, waits and sends')")["table"], [])
+
+    def test_times_of_a_simulation(self):
+        end = {"event": "end", "reason": "step_limit", "seconds": 2.5, "virtual_seconds": 2.5, "epochs": 0.25, "cost": 3, "test": {}}
+        answers = self.asked([self.run_folder("times", [end], epochs=0, ended=False)],
+                             tiles="[...document.querySelectorAll('.tile')].map((one) => one.innerText.split('\\n'))")
+        self.assertEqual(answers["tiles"], [["0.25", "epochs"], ["2.50 s", "simulated training time"], ["3", "cost of the cluster"], ["step_limit", "how it ended"]])
+        answers = self.asked([self.path("times"), self.run_folder("real")], results="tables('Results')[0][1]")
+        self.assertEqual(answers["results"][3:], ["0.25", "3", "2.50 s (virtual)", "-", "step_limit"])
 
     def test_no_epoch(self):
         answers = self.asked([self.run_folder("young", epochs=0, ended=False)], text="document.body.innerText")

@@ -1,4 +1,4 @@
-// The template of the report's page: the build makes it out of page.html.
+// The template of the report's page: the build makes it out of page/ (cmake/embed.cmake).
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Report: gathers what run directories record; page.html draws it.
+// Report: gathers what run directories record; page/ draws it.
 #include "train/report/report.h"
 
 #include <fmt/core.h>

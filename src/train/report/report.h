@@ -6,7 +6,7 @@
 
 namespace yoke {
 
-/// The page for run directories: page.html, which draws, around RunsAsJson. Throws UserError with a
+/// The page for run directories: page/, which draws, around RunsAsJson. Throws UserError with a
 /// folder that is not a run.
 std::string ReportPage(const std::vector<std::string>& runs);
 

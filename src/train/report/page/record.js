@@ -1,0 +1,114 @@
+// What the record holds. Damaged values are passed over.
+
+const object = (value) =>
+    (value && typeof value === 'object' && !Array.isArray(value) ? value : {});
+const list = (value) => (Array.isArray(value) ? value : []);
+const words = (value, otherwise = 'unknown') =>
+    (typeof value === 'string' && value ? value : otherwise);
+const numbers = (value) =>
+    Object.fromEntries(Object.entries(object(value)).filter(([, one]) => finite(one) !== null));
+
+/**
+ * {cpu: {examples: 10, updates: 2, ...}, ...} out of {examples: {cpu: 10}, updates: {cpu: 2},
+ * ...}.
+ */
+function devicesOf(line) {
+  const devices = {};
+  for (const [measure, byDevice] of Object.entries(object(line.node)))
+    for (const [name, value] of Object.entries(numbers(byDevice)))
+      (devices[name] ??= {})[measure] = value;
+  return devices;
+}
+
+function epochOf(line, executor) {
+  const values = numbers({'learning rate': line.learning_rate, speed: line.examples_per_second});
+  for (const set of ['train', 'validation', 'test', 'exchange'])
+    for (const [name, value] of Object.entries(numbers(line[set])))
+      values[set + ' ' + name] = value;
+  return {
+    epoch: finite(line.epoch),
+    seconds: finite(line.seconds),
+    values,
+    executor,
+    devices: devicesOf(line)
+  };
+}
+
+function takeStart(run, line) {
+  Object.assign(run, {
+    exchange: numbers(line.exchange),
+    reason: 'not ended',
+    test: {},
+    executor: words(line.executor)
+  });
+  run.facts = {
+    parameters: count(finite(line.parameters) ?? 0),
+    examples: count(finite(line.train_examples) ?? 0) + ' for training, ' +
+        count(finite(line.test_examples) ?? 0) + ' for testing',
+    devices: words(line.hardware, words(line.devices)),
+    'executor, strategy': run.executor + ', ' + words(line.strategy),
+    processor: words(line.cpu),
+    yoke: words(line.version) + ' (' + words(line.commit) + ')',
+    oneDNN: words(object(line.libraries).oneDNN, '-'),
+  };
+}
+
+function takeEnd(run, line) {
+  const memory = numbers(line.memory);
+  Object.assign(run, {
+    reason: words(line.reason),
+    seconds: finite(line.seconds) ?? 0,
+    done: finite(line.epochs) ?? 0,
+    test: numbers(line.test),
+    cost: finite(line.cost) ?? 0,
+    simulated: line.virtual_seconds > 0,
+    collapse: words(object(line.collapse).message, '')
+  });
+  if (words(line.good, '')) run.facts['last good checkpoint'] = line.good;
+  if (memory.ratio > 0)
+    run.facts['peak memory'] = bytes(memory.peak) + ' (parameters, optimizer state and tables ' +
+        bytes(memory.peak / memory.ratio) + ')';
+  if (run.simulated) run.facts['virtual time'] = digits(line.virtual_seconds, 4) + ' s';
+  if (run.cost > 0) run.facts['cost of the cluster'] = digits(run.cost, 4);
+}
+
+function runOf(raw, number) {
+  const run = {
+    ...raw,
+    number,
+    epochs: [],
+    exchange: {},
+    devices: {},
+    test: {},
+    facts: {},
+    reason: 'not ended',
+    executor: '',
+    collapse: '',
+    seconds: 0,
+    done: 0,
+    cost: 0,
+    simulated: false
+  };
+  for (const line of raw.lines) {
+    if (line.event === 'start') takeStart(run, line);
+    Object.assign(run.exchange, numbers(line.exchange));
+    for (const [name, device] of Object.entries(devicesOf(line))) run.devices[name] = device;
+    if (line.event === 'epoch') run.epochs.push(epochOf(line, run.executor));
+    if (line.event === 'end') takeEnd(run, line);
+  }
+  const last = run.epochs.at(-1);
+  run.seconds = Math.max(run.seconds, last?.seconds ?? 0);
+  run.done = Math.max(run.done, last?.epoch ?? 0);
+  if (last && !Object.keys(run.test).length)  // it has not ended
+    for (const [name, value] of Object.entries(last.values))
+      if (name.startsWith('test ')) run.test[name.slice(5)] = value;
+  const speeds = run.epochs.map((epoch) => epoch.values.speed)
+                     .filter((speed) => speed !== undefined)
+                     .sort((a, b) => a - b);
+  run.speed = speeds[Math.floor(speeds.length / 2)] ?? 0;
+  return run;
+}
+
+const {yoke, runs: raw} = JSON.parse(document.getElementById('runs').textContent);
+const runs = raw.map(runOf);
+const several = runs.length > 1;

@@ -1,0 +1,284 @@
+// The sections of the page: curves, results, replicas, devices, plans, jobs.
+
+/** Points of a run's epochs: [x, y, number of the epoch], where `measure` is finite. */
+function pointsOf(run, byEpoch, measure) {
+  return run.epochs
+      .map(
+          (epoch, i) =>
+              [byEpoch || !shown.byTime ? epoch.epoch : epoch.seconds / time[1], measure(epoch, i),
+               i])
+      .filter(([x, y]) => finite(x) !== null && finite(y) !== null);
+}
+
+function curves() {
+  const panels = [
+    {title: 'Loss', of: (set) => set + ' loss', logarithmic: true},
+    {title: 'Accuracy', of: (set) => set + ' accuracy'},
+    ...[1, 3, 5].map((k) => ({title: 'Precision at ' + k, of: (set) => set + ' p_at_' + k})),
+    {title: 'Area under the ROC curve', of: (set) => set + ' auc'},
+    {title: 'Learning rate', of: () => 'learning rate', fromZero: true},
+    {title: 'Training examples per second', of: () => 'speed', fromZero: true},
+    {title: 'Distance between replicas', of: () => 'exchange consensus_distance', fromZero: true}
+  ];
+  const used = (panel) => runs.some(
+      (run) => run.epochs.some(
+          (epoch) => ['train', 'test', 'validation'].some((set) => panel.of(set) in epoch.values)));
+  const series = (panel) => runs.filter((run) => !shown.without.has(run.number)).flatMap((run) => {
+    const names =
+        new Map(['test', 'validation', 'train'].map((set) => [panel.of(set), set]).reverse());
+    const sets =
+        names.size > 1 ? [...names].filter(([, set]) => !shown.without.has(set)) : [...names];
+    return sets.map(([name, set]) => ({
+                      name: several ? run.name + ', ' + name : name,
+                      colour: lineOf(run.number),
+                      faint: names.size > 1 && set !== 'test',
+                      points: pointsOf(run, false, (epoch) => epoch.values[name])
+                    }));
+  });
+  heading('Curves');
+  if (!runs.some((run) => run.epochs.length)) return note('No epoch is complete yet.');
+  bar();
+  add(html(
+      'div', {class: 'charts'},
+      ...panels.filter(used).map(
+          (panel, i) => chart({...panel, id: 'curve' + i}, () => series(panel)))));
+}
+
+// Results.
+
+const betterIsLess = (name) => name === 'loss';
+const metricNames = [...new Set(runs.flatMap((run) => Object.keys(run.test)))];
+
+function tiles(run) {
+  const all = [
+    ...Object.entries(run.test).map(([name, value]) => [metric(value), 'test ' + name]),
+    [digits(run.done, 6), run.done === 1 ? 'epoch' : 'epochs'],
+    [duration(run.seconds), run.simulated ? 'simulated training time' : 'training time'],
+    ...(run.cost > 0 ? [[digits(run.cost, 4), 'cost of the cluster']] : []),
+    ...(run.speed > 0 ? [[short(run.speed), 'examples per second']] : []),
+    [run.reason, 'how it ended']
+  ];
+  add(html(
+      'div', {class: 'tiles'},
+      ...all.map(
+          ([value, name]) =>
+              html('div', {class: 'tile'}, html('b', {}, value), html('span', {}, name)))));
+}
+
+const runColumn = text('run', (run) => [swatch(run.number), run.name]);
+
+function results() {
+  const best = (name) => Math[betterIsLess(name) ? 'min' : 'max'](
+      ...runs.map((run) => run.test[name]).filter((value) => value !== undefined));
+  const cell = (run, name) =>
+      html('span', run.test[name] === best(name) ? {class: 'best'} : {}, metric(run.test[name]));
+  const columns = [
+    runColumn, ...metricNames.map((name) => number('test ' + name, (run) => cell(run, name))),
+    number('epochs', (run) => digits(run.done, 6)),
+    number('time', (run) => duration(run.seconds) + (run.simulated ? ' (virtual)' : '')),
+    number('examples/s', (run) => (run.speed > 0 ? count(run.speed) : '-')),
+    text('ended', (run) => run.reason)
+  ];
+  if (runs.some((run) => run.cost > 0))
+    columns.splice(-3, 0, number('cost', (run) => (run.cost > 0 ? digits(run.cost, 4) : '-')));
+  heading('Results');
+  table(columns, runs);
+}
+
+// Replicas and devices.
+
+function exchange() {
+  const of = (format) => (metric) => (run) =>
+      (metric in run.exchange ? format(run.exchange[metric]) : '-');
+  const cluster = (run, key) => words(run.job['cluster.' + key], '-').replace(/^"(.*)"$/, '$1');
+  const measures = [
+    ['bytes', 'sent', bytes], ['bytes_by_formula', 'of these by formula', bytes],
+    ['messages', 'messages', count], ['communicating', 'time communicating', percent],
+    ['updates', 'updates', count], ['effective_batch', 'effective batch', (v) => digits(v, 4)],
+    ['staleness_mean', 'staleness, mean', (v) => digits(v, 4)],
+    ['staleness_95', '95th percentile', (v) => digits(v, 4)],
+    ['consensus_distance', 'distance between replicas', (v) => digits(v, 4)]
+  ];
+  const rows = runs.filter((run) => Object.keys(run.exchange).length);
+  if (!rows.length) return;
+  heading('What replicas exchanged');
+  table(
+      [
+        runColumn, text('strategy', (run) => cluster(run, 'strategy')),
+        number('replicas', (run) => cluster(run, 'replicas')),
+        ...measures.filter(([name]) => rows.some((run) => name in run.exchange))
+            .map(([name, title, format]) => number(title, of(format)(name)))
+      ],
+      rows);
+}
+
+/**
+ * A device's count in one epoch alone. It begins anew where the executor is another, or a count
+ * has fallen.
+ */
+function growth(run, i, name, measure) {
+  const now = run.epochs[i].devices[name],
+        before = run.epochs[i - 1]?.executor === run.epochs[i].executor ?
+      run.epochs[i - 1].devices[name] :
+      undefined;
+  const fallen = before && ['examples', 'updates'].some((one) => before[one] > now[one]);
+  return now?.[measure] - (before && !fallen ? before[measure] : 0);
+}
+
+function devices() {
+  const rows =
+      runs.flatMap((run) => Object.entries(run.devices).map(([name, of]) => ({run, name, of})));
+  rows.forEach((row, i) => {
+    row.colour = i;
+  });
+  if (!rows.length) return;
+  const total = (run, measure) =>
+      Object.values(run.devices).reduce((sum, of) => sum + (of[measure] ?? 0), 0);
+  const examplesAnUpdate = ({run, name}, i) =>
+      growth(run, i, name, 'examples') / growth(run, i, name, 'updates');
+  const fraction = ({run, name}, i) => growth(run, i, name, 'updates') /
+      Object.keys(run.epochs[i].devices)
+          .reduce((sum, other) => sum + growth(run, i, other, 'updates'), 0);
+  const series = (measure) => () =>
+      rows.filter((row) => !shown.without.has(row.run.number))
+          .map((row) => ({
+                 name: row.run.name + ', ' + row.name,
+                 colour: lineOf(row.colour),
+                 faint: false,
+                 points: pointsOf(
+                     row.run, true,
+                     (epoch, i) => (row.name in epoch.devices ? measure(row, i) : null))
+               }));
+  heading('Devices');
+  note(
+      'Counts since the run began; busy and staleness since its last session began. Of several replicas, rank 0\'s devices.');
+  table(
+      [
+        text('run', (row) => [swatch(row.colour), row.run.name]), text('device', (row) => row.name),
+        number('examples', ({of}) => count(of.examples)),
+        number('of all examples', ({run, of}) => percent(of.examples / total(run, 'examples'))),
+        number('updates', ({of}) => count(of.updates)),
+        number('of all updates', ({run, of}) => percent(of.updates / total(run, 'updates'))),
+        number('examples per update', ({of}) => digits(of.examples / of.updates, 4)),
+        number('busy', ({of}) => percent(of.busy)),
+        number('staleness, mean', ({of}) => digits(of.staleness, 4)),
+        number('staleness, most', ({of}) => count(of.most_stale))
+      ],
+      rows);
+  add(html(
+      'div', {class: 'charts'},
+      chart(
+          {
+            title: 'Examples per update',
+            id: 'device0',
+            byEpoch: true,
+            fromZero: true,
+            logarithmic: true
+          },
+          series(examplesAnUpdate)),
+      chart(
+          {title: 'Fraction of the updates', id: 'device1', byEpoch: true, fromZero: true},
+          series(fraction))));
+}
+
+// How the configuration was chosen.
+
+const candidatesOf = (run) => list(object(run.plan.compared).candidates ?? run.plan.candidate)
+                                  .map(object)
+                                  .filter((one) => one.seconds > 0)
+                                  .slice(0, 24);
+
+function candidates(run) {
+  const rows = candidatesOf(run), most = Math.max(...rows.map((one) => one.seconds));
+  const milliseconds = (value) => (value > 0 ? digits(1000 * value, 3) + ' ms' : '-');
+  const length = (one) => html('i', {style: `width: ${(100 * one.seconds) / most}%`});
+  if (rows.length)
+    table(
+        [
+          text(run.name, (one) => words(one.name)),
+          number('an update, predicted', (one) => milliseconds(one.seconds_per_update)),
+          number('measured', (one) => milliseconds(one.measured)),
+          number('in all, predicted', (one) => duration(one.seconds)),
+          {title: '', cell: (one) => html('div', {class: 'length'}, length(one))},
+          number('loss of its trials', (one) => metric(one.trial_loss)),
+          text(
+              'why not',
+              (one) => (one.name === run.plan.chosen ? 'chosen' : words(one.dropped, '')))
+        ],
+        rows);
+}
+
+function tried(run) {
+  const rows = list(run.plan.tried).map(object);
+  if (rows.length)
+    table(
+        [
+          text(run.name + ': learning rate tried', (one) => digits(one.learning_rate, 6)),
+          number('momentum', (one) => digits(one.momentum, 6)),
+          number('steps', (one) => count(one.steps)),
+          number('loss of its trials', (one) => (one.diverged ? 'diverged' : metric(one.loss)))
+        ],
+        rows);
+}
+
+function plans() {
+  const planned = runs.filter((run) => run.plan);
+  if (!planned.length) return;
+  heading('How the configuration was chosen');
+  if (planned.some((run) => candidatesOf(run).length))
+    note('The candidates with the shortest predicted times. An update is a batch on each replica.');
+  planned.forEach(candidates);
+  planned.forEach(tried);
+}
+
+// Jobs.
+
+function differences() {
+  const keys = [...new Set(runs.flatMap((run) => Object.keys(run.job)))].filter(
+      (key) => new Set(runs.map((run) => run.job[key] ?? '-')).size > 1);
+  heading('Differences between the jobs');
+  if (!keys.length) return note('None: all runs have the same job.');
+  table(
+      [
+        text('key', (key) => html('code', {}, key)),
+        ...runs.map(
+            (run) => text(
+                [swatch(run.number), run.name], (key) => html('code', {}, run.job[key] ?? '-')))
+      ],
+      keys);
+}
+
+function conditions() {
+  heading('Conditions');
+  for (const run of runs)
+    add(html(
+        'details', {}, html('summary', {}, run.name + ': conditions and job'),
+        html(
+            'div', {class: 'wide'},
+            html(
+                'table', {},
+                html(
+                    'tbody', {},
+                    ...Object.entries(run.facts).map(
+                        ([name, value]) =>
+                            html('tr', {}, html('th', {}, name), html('td', {}, value)))))),
+        html('pre', {}, run.toml)));
+}
+
+// The page.
+
+const title = several ? runs.length + ' runs' : runs[0].name;
+document.title = title + ' - yoke';
+main.replaceChildren(html('h1', {}, title));
+several ? results() : tiles(runs[0]);
+for (const run of runs.filter((one) => one.collapse))
+  note(`${run.name}: the model has collapsed: ${run.collapse}.`);
+curves();
+exchange();
+devices();
+plans();
+timelines();
+if (several) differences();
+conditions();
+add(html('footer', {}, 'Drawn by yoke ' + yoke + '.'));
+redraw();
