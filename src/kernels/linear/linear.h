@@ -50,9 +50,8 @@ struct LinearCall {
 using LinearKernel = Kernel<LinearCall>;
 
 /// Whether a kernel that `adds` is faster for this shape than writing a gradient and applying it in
-/// a second pass. Depends only on batch, inputs and outputs. Times as fast with one thread and two,
-/// for 1, 4 and 16 examples: 784 x 512: 1.96 2.27, 1.64 0.72, 1.25 1.45; 128 x 128: 1.52 1.16,
-/// 1.22 0.85, 1.08 1.16; 64 x 2: 1.04 1.02, 0.82 0.81, 0.85 0.82.
+/// a second pass: measured for products of 1 to 64 examples. Depends only on batch, inputs and
+/// outputs.
 bool AddsFaster(const LinearShape& shape);
 
 std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, const Target& target = {});
