@@ -84,7 +84,9 @@ Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
     std::vector<std::string> precisions;
     for (const Value& one : *order.Find("precisions")->AsList())
       precisions.push_back(*one.AsString());
-    MeasureMachines(job, *data.train, precisions, world, true, *order.Find("seconds")->AsFloat());
+    MeasureMachines(
+        job, *data.train, precisions, world,
+        {.launched = true, .seconds = *order.Find("seconds")->AsFloat(), .stop = run.stop_signal});
   }
 }
 
@@ -107,12 +109,13 @@ EndEvent Followers::Train(const Job& job, RunRequest request) const {
 
 std::map<std::string, ClusterFile> Followers::Measure(const Job& job, const Reader& data,
                                                       const std::vector<std::string>& precisions,
-                                                      double seconds) const {
+                                                      Measuring measuring) const {
   Give(world_, kMeasure,
        {{"precisions", List(precisions.begin(), precisions.end())},
-        {"seconds", seconds},
+        {"seconds", measuring.seconds},
         {"job", job.resolved}});
-  return MeasureMachines(job, data, precisions, world_, true, seconds);
+  measuring.launched = true;
+  return MeasureMachines(job, data, precisions, world_, measuring);
 }
 
 Led WithFollowers(const Job& mine, const DataSets& data, const RunRequest& run,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "node/cluster_file.h"
+#include "plan/world_profile.h"
 #include "train/trainer.h"
 
 namespace yoke {
@@ -20,10 +21,10 @@ class Followers {
   /// Like Train, on all processes: each is a replica. Where a signal to another process stops it,
   /// or a process is lost, it ends the work of WithFollowers.
   EndEvent Train(const Job& job, RunRequest request) const;
-  /// Like MeasureMachines.
+  /// Like MeasureMachines, on all processes.
   std::map<std::string, ClusterFile> Measure(const Job& job, const Reader& data,
                                              const std::vector<std::string>& precisions,
-                                             double seconds) const;
+                                             Measuring measuring) const;
 
  private:
   const Communicator& world_;
