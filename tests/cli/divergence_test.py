@@ -5,6 +5,7 @@ import os
 import random
 import unittest
 
+import launchers
 from checkpoint_files import change_header, multiply
 from program import ProgramTest
 
@@ -39,6 +40,13 @@ class DivergenceTest(ProgramTest):
                     self.assertRegex(error, r"; (no checkpoint is good: --resume starts from the beginning|the last good checkpoint is \S+/last \(step \d+\))$|\(train.schedule\)$")
                     self.good("train", "--resume", run, "--quiet", "--set", "train.learning_rate=0.02")
                     self.assertLess(self.loss(run), 3)
+
+    def test_processes_tell_it_once(self):
+        for launcher in launchers.launchers():
+            with self.subTest(launcher):
+                done = launchers.run(self, launcher, 2, "train", "tiny.toml", "--run", launcher, "--strategy", "easgd_sync3", "--set", "train.learning_rate=1e30")
+                self.assertEqual((done.code, len(done.told)), (3, 1), done.error)
+                self.assertIn("train.learning_rate", done.told[0])
 
     def test_after_good_epochs(self):
         for place in PLACES:
