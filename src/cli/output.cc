@@ -51,8 +51,7 @@ void Output::Text(std::string_view line) {
 
 void Output::Note(const std::string& sentence, bool aside) {
   Event("note", {{"text", sentence}});
-  if (!aside) return Text(sentence);
-  if (!json_) fmt::print(stderr, "{}\n", sentence);
+  if (!aside || IsTerminal()) Text(sentence);
 }
 
 void Output::Event(std::string_view name, const Json& object) {

@@ -28,8 +28,8 @@ class Output {
 
   /// Writes a line for people; nothing under --json. Clears a live line first.
   void Text(std::string_view line);
-  /// Writes a sentence about the input, or under --json the event `note`. `aside` writes it to
-  /// standard error: each line of standard output is a result.
+  /// Writes a sentence about the input, or under --json the event `note`. `aside`: each line is a
+  /// result for programs, so only a terminal gets the sentence.
   void Note(const std::string& sentence, bool aside);
   /// Writes a line for programs, with `event` first; nothing without --json.
   void Event(std::string_view name, const Json& object);

@@ -197,7 +197,7 @@ class PredictCommand : public Command {
     const auto tables = TablesFor(model, *reader, search_);
     Predictor predictor(model, *reader, top_, tables.get());
     const int64_t batch = BatchSize(model.graph(), top_);
-    if (tables && !out.json() && reader->Size() > 0) {  // a program that reads can measure
+    if (tables && out.IsTerminal() && reader->Size() > 0) {  // a program that reads can measure
       Predictor exact(model, *reader, top_, nullptr);
       JudgeTables(predictor, exact, std::min({kJudged, batch, reader->Size()}), out);
     }

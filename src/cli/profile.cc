@@ -133,7 +133,7 @@ void WriteProfile(const ProfileOrder& order, Output& out) {
       RequireNoInput(order.file, InputsOf(job, order.job));
       file.emplace(order.file);
     }
-    const WorldProfile found = MeasureWorld(job, *data.train, world, launched);
+    const WorldProfile found = MeasureWorld(job, *data.train, world, {.launched = launched});
     if (!file) return;
     file->Write(FormatCluster(ClusterOf(order, job, found)));
     file->Commit();

@@ -50,7 +50,9 @@ int RunOptions::Train(const Job& job, RunRequest request, Output& out,
   const std::unique_ptr<Planner> planner = MakePlanner(cluster);
   request.planner = planner.get();
   const EndEvent end = yoke::Train(job, request);
-  if (end.reason == "diverged") throw WorldError(end.sentence, end.exit_status, /*tell=*/true);
+  // The rank that led has the sentence.
+  if (end.reason == "diverged")
+    throw WorldError(end.sentence, end.exit_status, /*tell=*/!end.sentence.empty());
   // The other ranks end later, because a launcher ends all processes when one fails.
   if (end.exit_status != 0 && !PrintsForAll())
     throw WorldError("", end.exit_status, /*tell=*/false);

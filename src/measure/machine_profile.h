@@ -1,6 +1,7 @@
 // MachineProfile: what computing costs on this machine for one model, measured with real steps.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -31,6 +32,10 @@ struct ProfileRequest {
   int64_t examples = 0;       ///< Of the job's training: then the copy starts again. 0: no limit.
   uint64_t seed = 1;
   double seconds = 10;  ///< About the time to spend; each batch is measured for 3 steps or more.
+  /// Not null: when it becomes nonzero, the rest is measured with as few steps as possible.
+  const std::atomic<int>* stop = nullptr;
+
+  bool StopIsAsked() const { return stop && *stop != 0; }
 };
 
 /// A training step: reading the batch (unless others read ahead), gradient, update.

@@ -24,15 +24,17 @@ double StepTimer::Once() const {
 }
 
 void StepTimer::Visit(double seconds, int least, int enough) {
-  for (double warm = Once(); warm < kWarmUp;) warm += Once();
+  if (Stopped() && !times_.empty()) return;
+  for (double warm = Once(); warm < kWarmUp && !Stopped();) warm += Once();
   double spent = 0;
   for (int done = 0; done < least || (spent < seconds && (done < enough || spent < kShort));) {
     double run = 0;
     int64_t steps = 0;
-    for (; steps == 0 || run < kRun; ++steps) run += times_.emplace_back(Once());
+    for (; steps == 0 || (run < kRun && !Stopped()); ++steps) run += times_.emplace_back(Once());
     runs_.push_back(run / static_cast<double>(steps));
     done += static_cast<int>(steps);
     spent += run;
+    if (Stopped()) return;
   }
 }
 

@@ -1,6 +1,7 @@
 // StepTimer: repeats a step and tells the typical one from those that other programs disturbed.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -14,10 +15,14 @@ namespace yoke {
 /// shared spread over all that is measured.
 class StepTimer {
  public:
-  /// `prepare` is called before each step and not timed. The clock gives seconds.
+  /// `prepare` is called before each step and not timed. The clock gives seconds. `stop` (may be
+  /// null): when it becomes nonzero, a visit ends after one timed step, or at once if there is one.
   StepTimer(std::function<void()> prepare, std::function<void()> step,
-            std::function<double()> clock = Now)
-      : prepare_(std::move(prepare)), step_(std::move(step)), clock_(std::move(clock)) {}
+            std::function<double()> clock = Now, const std::atomic<int>* stop = nullptr)
+      : prepare_(std::move(prepare)),
+        step_(std::move(step)),
+        clock_(std::move(clock)),
+        stop_(stop) {}
 
   /// Warms up, then times steps for about `seconds`, at least `least` of them; from 0.1 s on,
   /// `enough` of them end it sooner.
@@ -32,9 +37,11 @@ class StepTimer {
 
  private:
   double Once() const;
+  bool Stopped() const { return stop_ && *stop_ != 0; }
 
   std::function<void()> prepare_, step_;
   std::function<double()> clock_;
+  const std::atomic<int>* stop_;
   std::vector<double> times_;  // of single steps
   std::vector<double> runs_;   // their means
 };

@@ -116,7 +116,8 @@ TimedSteps::TimedSteps(const ProfileRequest& request, Stepper& stepper, int64_t 
           [reads_in_step, &stepper, from = batches.get()] {
             if (reads_in_step) from->Read();
             stepper.Step(from->batch());
-          }) {}
+          },
+          Now, request.stop) {}
 
 StepTime TimedSteps::Result() const {
   return {.batch = batches->size(),
@@ -159,10 +160,11 @@ std::vector<StepTime> TimeSteps(const ProfileRequest& request, Stepper& stepper,
       all.emplace_back(request, stepper, size, reads_in_step);
   for (int round = 0; round < kRounds; ++round)
     for (TimedSteps& one : std::span(all).subspan(1))
-      one.timer.Visit(each / kRounds, kLeastSteps / kRounds);
+      if (!request.StopIsAsked()) one.timer.Visit(each / kRounds, kLeastSteps / kRounds);
   std::vector<StepTime> steps;
   steps.reserve(all.size());
-  for (const TimedSteps& one : all) steps.push_back(one.Result());
+  for (const TimedSteps& one : all)
+    if (one.timer.steps() > 0) steps.push_back(one.Result());
   std::ranges::sort(steps, {}, &StepTime::batch);
   return steps;
 }

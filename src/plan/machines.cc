@@ -19,13 +19,13 @@ void TakeDevices(const MeasuredNode& measured, NodeKind& node) {
 
 std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader& data,
                                                    const std::vector<std::string>& precisions,
-                                                   const Communicator& world, bool launched,
-                                                   double seconds) {
+                                                   const Communicator& world,
+                                                   const Measuring& measuring) {
   std::map<std::string, ClusterFile> machines;
   for (const std::string& precision : precisions) {
     const Job plain = WithKeys(job, {PlanKey("node.executor", "single", /*text=*/true),
                                      PlanKey("node.precision", precision, /*text=*/true)});
-    const WorldProfile profile = MeasureWorld(plain, data, world, launched, seconds);
+    const WorldProfile profile = MeasureWorld(plain, data, world, measuring);
     const std::string text = FormatCluster({.title = "this machine",
                                             .command = "yoke plan",
                                             .when = "",

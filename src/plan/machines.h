@@ -11,10 +11,10 @@
 namespace yoke {
 
 /// By precision, with a speed curve of each device of the job. All ranks of the world call it, and
-/// get the same; about `seconds` for each precision. `launched` as for MeasureWorld.
+/// get the same. Each precision is measured apart.
 std::map<std::string, ClusterFile> MeasureMachines(const Job& job, const Reader& data,
                                                    const std::vector<std::string>& precisions,
-                                                   const Communicator& world, bool launched,
-                                                   double seconds);
+                                                   const Communicator& world,
+                                                   const Measuring& measuring);
 
 }  // namespace yoke

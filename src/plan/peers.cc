@@ -85,7 +85,9 @@ Value Follow(const Communicator& world, const Job& mine, const DataSets& data,
     std::vector<std::string> precisions;
     for (const Value& one : *order.Find("precisions")->AsList())
       precisions.push_back(*one.AsString());
-    MeasureMachines(job, *data.train, precisions, world, true, *order.Find("seconds")->AsNumber());
+    MeasureMachines(
+        job, *data.train, precisions, world,
+        {.launched = true, .seconds = *order.Find("seconds")->AsNumber(), .stop = run.stop_signal});
   }
 }
 
@@ -108,12 +110,13 @@ EndEvent LauncherPeers::Train(const Job& job, RunRequest request) const {
 
 std::map<std::string, ClusterFile> LauncherPeers::Measure(
     const Job& job, const Reader& data, const std::vector<std::string>& precisions,
-    double seconds) const {
+    Measuring measuring) const {
   Give(world_, kMeasure,
        {{"precisions", List(precisions.begin(), precisions.end())},
-        {"seconds", seconds},
+        {"seconds", measuring.seconds},
         {"job", job.resolved}});
-  return MeasureMachines(job, data, precisions, world_, true, seconds);
+  measuring.launched = true;
+  return MeasureMachines(job, data, precisions, world_, measuring);
 }
 
 PeerResult WithPeers(const Job& mine, const DataSets& data, const RunRequest& run,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "measure/cluster_file.h"
+#include "plan/world_profile.h"
 #include "train/events.h"
 #include "train/job/job.h"
 #include "train/run_request.h"
@@ -23,10 +24,10 @@ class LauncherPeers {
   /// Like Train, on all processes: each is a replica. Where a signal to another process stops it,
   /// or a process is lost, it ends the work of WithPeers.
   EndEvent Train(const Job& job, RunRequest request) const;
-  /// Like MeasureMachines.
+  /// Like MeasureMachines, on all processes.
   std::map<std::string, ClusterFile> Measure(const Job& job, const Reader& data,
                                              const std::vector<std::string>& precisions,
-                                             double seconds) const;
+                                             Measuring measuring) const;
 
  private:
   const Communicator& world_;

@@ -87,13 +87,12 @@ std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const Dat
   order.tell(fmt::format("measuring {}, about {:.0f} s",
                          order.peers ? "the machines of these processes" : "this machine",
                          order.profile_seconds * static_cast<double>(precisions.size())));
-  if (order.peers)
-    return order.peers->Measure(order.job, *data.train, precisions, order.profile_seconds);
+  const Measuring measuring = {.seconds = order.profile_seconds, .stop = order.run.stop_signal};
+  if (order.peers) return order.peers->Measure(order.job, *data.train, precisions, measuring);
   RunThreads(
       {.ranks = static_cast<int>(order.job.cluster.Int("replicas")), .timeout = kSearchTimeout},
       [&](const Communicator& world) {
-        const auto found = MeasureMachines(order.job, *data.train, precisions, world, false,
-                                           order.profile_seconds);
+        const auto found = MeasureMachines(order.job, *data.train, precisions, world, measuring);
         if (world.rank() == 0) machines = found;
       });
   return machines;
@@ -135,6 +134,7 @@ Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::s
     return SearchOn(order, data, {{order.job.node.String("precision"), *order.cluster}}, from,
                     order.run.cluster ? order.trial_seconds : 0);
   std::map<std::string, ClusterFile> machines = MeasureHere(order, data);
+  if (order.run.StopIsAsked()) return {};
   const double factor =
       Calibrate(order.job,
                 {.data = data,

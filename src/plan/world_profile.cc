@@ -49,6 +49,13 @@ std::vector<double> Joined(const std::vector<std::vector<double>>& lists) {
   return all;
 }
 
+/// All ranks call it: whether any of them is to stop.
+bool AnyStopped(const Communicator& world, const Measuring& measuring) {
+  const int stopped = measuring.stop && *measuring.stop != 0 ? 1 : 0;
+  const auto all = GatherValues(world, std::vector<int>{stopped});
+  return std::ranges::any_of(all, [](const std::vector<int>& one) { return one[0] != 0; });
+}
+
 /// A profile as values, for a message. The other devices are those of `devices`, in this order.
 std::vector<double> ValuesOf(const MachineProfile& profile, const std::vector<Device*>& devices) {
   std::vector<double> values = {profile.update_seconds, profile.bytes_per_second,
@@ -172,13 +179,14 @@ NetworkProbe ProbeFor(const Graph& graph, int64_t batch) {
 class Subject {
  public:
   Subject(const Job& job, const Graph& graph, const Reader& data, const Devices& devices,
-          const ThreadPlan& threads)
+          const ThreadPlan& threads, const std::atomic<int>* stop)
       : job_(Alone(job)),
         rule_(RuleOf(job_)),
         graph_(graph),
         data_(data),
         devices_(devices),
-        threads_(threads) {}
+        threads_(threads),
+        stop_(stop) {}
 
   ProfileRequest In(double seconds) const {
     return {.graph = graph_,
@@ -196,7 +204,8 @@ class Subject {
             .clip_norm = job_.train.Float("clip_norm"),
             .examples = job_.train.Int("epochs") * data_.Size(),
             .seed = job_.seed(),
-            .seconds = seconds};
+            .seconds = seconds,
+            .stop = stop_};
   }
   MachineProfile Measure(double seconds) const {
     const Binding binding(threads_);
@@ -230,6 +239,7 @@ class Subject {
   const Reader& data_;
   const Devices& devices_;
   const ThreadPlan& threads_;
+  const std::atomic<int>* stop_;
 };
 
 }  // namespace
@@ -244,12 +254,12 @@ void RequireOnlyTheCpu(const Job& job) {
 }
 
 WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
-                          bool launched, double seconds) {
+                          const Measuring& measuring) {
   const Machines machines(world);
   const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
   const Devices devices = DevicesOf(job);
   const ThreadPlan threads =
-      launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});
+      measuring.launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});
   SetKernelThreads(threads.threads);
   const int here = machines.of_rank[world.rank()];
   MeasuredNode mine = {.usable_cores = machines.UsableCores(here),
@@ -261,8 +271,8 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   const int64_t batch = std::min(job.train.Int("batch"), data.Size());
   const NetworkProbe probe = ProbeFor(graph, batch);
   const Communicator computing = world.Split(computes ? 0 : 1, world.rank());
-  const Subject subject(job, graph, data, devices, threads);
-  if (computes) mine.profile = subject.Measure(seconds);
+  const Subject subject(job, graph, data, devices, threads, measuring.stop);
+  if (computes) mine.profile = subject.Measure(measuring.seconds);
   world.Barrier();
   const auto profiles =
       GatherValues(world, computes ? ValuesOf(mine.profile, devices.all()) : std::vector<double>());
@@ -278,12 +288,13 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
                            .threads_apart = mine.threads_apart,
                            .profile = ProfileOf(profiles[first], devices.all())});
   }
-  const NetworkReport network = world.size() > 1 ? MeasureNetwork(world, probe) : NetworkReport{};
-  found.network = NetworkOf(network.pairs, launched);
-  if (world.size() == 1) return found;
+  const bool several = world.size() > 1 && !AnyStopped(world, measuring);
+  const NetworkReport network = several ? MeasureNetwork(world, probe) : NetworkReport{};
+  found.network = NetworkOf(network.pairs, measuring.launched);
+  if (!several || AnyStopped(world, measuring)) return found;
   const double step = found.nodes[here].profile.step.seconds;
-  const Subject::Neighbours others =
-      subject.MeasureNeighbours(world.Split(here, world.rank()), mine.AtOnce(), step, seconds);
+  const Subject::Neighbours others = subject.MeasureNeighbours(
+      world.Split(here, world.rank()), mine.AtOnce(), step, measuring.seconds);
   const auto of_others =
       GatherValues(world, std::vector<double>{others.crowding, others.bytes_per_second});
   for (size_t one = 0; one < found.nodes.size(); ++one) {
@@ -302,7 +313,9 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
     const auto bytes = static_cast<double>(probe.long_message);
     const double pause =
         std::max({kShortestPause, step / 2, bytes / network.median_bytes_per_second});
-    const auto beside = [&] { return subject.Measure(kForPolling * seconds).step.seconds; };
+    const auto beside = [&] {
+      return subject.Measure(kForPolling * measuring.seconds).step.seconds;
+    };
     polling = {
         MeasurePolling(computing, {probe.long_message, pause}, mine.profile.step.seconds, beside)};
   }

@@ -1,6 +1,7 @@
 // WorldProfile: measures the machines and the network of a world, each rank its part.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "comm/network.h"
@@ -18,12 +19,19 @@ struct WorldProfile {
 /// Refuses a job that computes on other devices than the CPU, with a UserError.
 void RequireOnlyTheCpu(const Job& job);
 
+/// How a world is measured.
+struct Measuring {
+  /// The ranks are processes of a launcher, otherwise threads of this process.
+  bool launched = false;
+  double seconds = 10;                     ///< About the time to spend on computing.
+  const std::atomic<int>* stop = nullptr;  ///< As in ProfileRequest.
+};
+
 /// All ranks call it. On each machine as many ranks compute at once as its cores take, as they do
 /// in training; the others wait. Then the messages between ranks are measured, if there are
-/// several. `launched`: the ranks are processes of a launcher, otherwise threads of this process.
-/// `seconds`: about the time to spend on computing.
+/// several.
 WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
-                          bool launched, double seconds = 10);
+                          const Measuring& measuring);
 
 /// The figures of [network] from those of pairs of ranks.
 MeasuredNetwork NetworkOf(const std::vector<PairSpeed>& pairs, bool launched);

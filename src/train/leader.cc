@@ -7,7 +7,6 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -69,13 +68,28 @@ class LeadingMember : public Leader {
   void TakeUp(const Checkpoint& checkpoint) override {
     const CheckpointHeader& header = checkpoint.header();
     CheckSameData(job_, data_, header, run_);
-    replica_->Restore(checkpoint);
     position_ = header.position;
+    if (position_.untrained_loss <= 0) position_.untrained_loss = OwnLoss();  // of initial weights
+    replica_->Restore(checkpoint);
     TakeBest(header);
     saved_test_ = header.test;
     if (header.reason == "target" && job_.train.Has("target") &&
         SameKey(job_, header, "train", "target"))
       ended_before_ = header.reason;
+  }
+
+  /// Earlier versions did not judge their checkpoints, or not their replicas.
+  void TakenUp(const std::vector<double>& losses) override {
+    const CheckpointHeader& header = context_.checkpoint->header();
+    const auto ruined = std::ranges::find_if_not(losses, [&](double loss) { return Sane(loss); });
+    if (!header.good || ruined == losses.end()) return;
+    const std::string& folder = context_.checkpoint->folder();
+    throw UserError(fmt::format(
+        "{} is ruined: the loss of {} is {:.4g} on training examples, {:.4g} before training; to "
+        "use the checkpoint before it, rename that folder and resume again",
+        folder,
+        losses.size() == 1 ? "its weights" : fmt::format("replica {}", ruined - losses.begin()),
+        *ruined, position_.untrained_loss));
   }
 
   /// The best value so far counts only for the same metric, and if its weights still exist.
@@ -236,11 +250,10 @@ class LeadingMember : public Leader {
   bool IsGood(const Metrics& test) const {
     if (position_.collapse) return false;
     if (!test.empty()) return true;
-    constexpr int64_t kExamples = 256;
-    std::vector<int64_t> some(static_cast<size_t>(std::min(kExamples, data_.train->Size())));
-    std::iota(some.begin(), some.end(), 0);
-    const Metrics metrics = replica_->Evaluate(*Subset(data_.train, some), nullptr);
-    const double loss = MetricOf(metrics, "loss");
+    return Sane(MetricOf(replica_->Evaluate(*SomeExamples(), nullptr), "loss"));
+  }
+
+  bool Sane(double loss) const {
     return IsPossibleLoss(loss) && !Exploded(position_.untrained_loss, loss, {});
   }
 
@@ -299,7 +312,11 @@ class LeadingMember : public Leader {
                                .good = IsGood(due.test)};
     replica_->Describe(header);
     const bool own = replica_->KeepsOwn();
-    if (own) rounds_->Give({.kind = Order::kKeep});
+    if (own) {
+      rounds_->Give({.kind = Order::kKeep});
+      const std::vector<double> losses = OwnLosses();
+      header.good &= std::ranges::all_of(losses, [&](double loss) { return Sane(loss); });
+    }
     if (request_.checkpoint_bytes_per_second > 0)  // before the files, which a loss would prevent
       world_.Sleep(replica_->CheckpointBytes() / request_.checkpoint_bytes_per_second);
     RankStateCollector collector(world_, *replica_);

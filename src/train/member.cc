@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -72,12 +74,31 @@ void Member::Begin(const SurvivorState* survivor) {
 void Member::TakeUpCheckpoint() {
   const Checkpoint* checkpoint = leads() && context_.checkpoint ? &*context_.checkpoint : nullptr;
   if (checkpoint) TakeUp(*checkpoint);
-  if (const auto header = BroadcastHeader(world_, checkpoint); header && !leads()) {
+  const std::optional<CheckpointHeader> header = BroadcastHeader(world_, checkpoint);
+  if (header && !leads()) {
     replica_->Restore(*header);
     position_ = header->position;
   }
   replica_->Broadcast();
   RestoreRankState(world_, checkpoint, job_, *replica_);
+  if (checkpoint || header) TakenUp(OwnLosses());
+}
+
+std::unique_ptr<Reader> Member::SomeExamples() const {
+  constexpr int64_t kExamples = 64;
+  std::vector<int64_t> some(static_cast<size_t>(std::min(kExamples, data_.train->Size())));
+  std::iota(some.begin(), some.end(), 0);
+  return Subset(data_.train, some);
+}
+
+double Member::OwnLoss() const { return MetricOf(replica_->EvaluateOwn(*SomeExamples()), "loss"); }
+
+std::vector<double> Member::OwnLosses() const {
+  const double mine = OwnLoss();
+  std::vector<double> losses;
+  for (const auto& bytes : world_.AllGather(std::as_bytes(std::span(&mine, 1))))
+    std::memcpy(&losses.emplace_back(), bytes.data(), sizeof mine);
+  return losses;
 }
 
 void Member::TakeUp(const SurvivorState* survivor, const RecoveryPlan& recovery) {
@@ -117,6 +138,7 @@ EndEvent Member::Follow() {
         replica_->Settle();
         break;
       case Order::kKeep:
+        OwnLosses();
         SendRankState(world_, *replica_);
         break;
       case Order::kEnd: {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,8 @@ class Member {
 
   /// Restores the parts of a checkpoint that only rank 0 needs.
   virtual void TakeUp(const Checkpoint& /*checkpoint*/) {}
+  /// Called after all ranks have taken up a checkpoint, with their OwnLosses.
+  virtual void TakenUp(const std::vector<double>& /*losses*/) {}
   /// Called when all ranks are ready for the first step.
   virtual void Begun(const std::optional<RecoveryPlan>& /*recovery*/) {}
   /// Called with the steps done of the plan and in total, and the sums of the epoch so far.
@@ -60,6 +63,12 @@ class Member {
   /// The sums at the start of a round.
   StepTotals Before() const;
   void Finish();
+  /// The loss of this rank's own values on some training examples.
+  double OwnLoss() const;
+  /// Called by all ranks: OwnLoss of each, by rank.
+  std::vector<double> OwnLosses() const;
+  /// Some training examples that tell whether weights are ruined.
+  std::unique_ptr<Reader> SomeExamples() const;
   /// The totals of the first rank with a non-finite loss.
   static std::optional<StepTotals> FirstBad(const std::vector<StepTotals>& all_totals);
   /// The signal that reached any rank; 0: none.

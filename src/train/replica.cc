@@ -327,7 +327,17 @@ std::string Replica::FirstNonFinite() const {
 }
 
 Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop) const {
-  const ParamView view{.layout = &layout(), .values = OnHost(Model())};
+  return Measure(Model(), reader, stop);
+}
+
+Metrics Replica::EvaluateOwn(const Reader& reader) const {
+  HostCopies copies;
+  return Measure(copies.Of(params_.values()), reader, nullptr);
+}
+
+Metrics Replica::Measure(std::span<const float> values, const Reader& reader,
+                         const std::atomic<int>* stop) const {
+  const ParamView view{.layout = &layout(), .values = OnHost(values)};
   return yoke::Evaluate(reader, {.graph = graph_,
                                  .params = view,
                                  .arithmetic = ArithmeticOf(job_),

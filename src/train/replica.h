@@ -114,6 +114,8 @@ class Replica {
   std::string BadParameter() const { return BadIn(OnHost(Model())); }
   /// Returns empty metrics if it was stopped because `stop` (may be null) became nonzero.
   Metrics Evaluate(const Reader& reader, const std::atomic<int>* stop) const;
+  /// Of this rank's own values, on any rank.
+  Metrics EvaluateOwn(const Reader& reader) const;
 
   /// The model's packed values on rank 0, as Settle left them.
   std::span<const float> Model() const { return model_->Host(); }
@@ -145,6 +147,8 @@ class Replica {
   void TakeLayers();
   std::string BadIn(Array<const float> values) const;
   double ConsensusDistance() const;
+  Metrics Measure(std::span<const float> values, const Reader& reader,
+                  const std::atomic<int>* stop) const;
 
   const Job& job_;
   Communicator world_;

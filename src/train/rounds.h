@@ -25,7 +25,7 @@ struct Order {
   enum Kind : int64_t {
     kTrain,   ///< Steps [first, last) of the plan.
     kSettle,  ///< Complete messages in flight: the model is needed.
-    kKeep,    ///< Send your own part of a checkpoint to rank 0.
+    kKeep,    ///< Tell your own loss, and send your own part of a checkpoint to rank 0.
     kEnd,
   };
   Kind kind = kEnd;

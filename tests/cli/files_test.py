@@ -1,5 +1,4 @@
 """What a file system refuses, and texts and archives of other kinds: one sentence that names the path and the reason."""
-import array
 import json
 import os
 import shutil
@@ -8,6 +7,7 @@ import tomllib
 import unittest
 import zipfile
 
+from checkpoint_files import multiply
 from program import TINY, YOKE, ProgramTest, Result
 
 CSV = '[data]\nformat = "csv"\ntrain = "%s"\n[model]\nname = "mlp"\n[train]\nepochs = 1\n[node]\nthreads = 1\n'
@@ -15,37 +15,12 @@ RIGHTS = "-dac_override,-dac_read_search"  # by which root may read everything
 AS_OTHERS = ["setpriv", "--bounding-set", RIGHTS, "--inh-caps", RIGHTS] if os.geteuid() == 0 else []
 
 
-def sealed(data, at):
-    """`data` with its checksum (src/train/files.cc) in the 16 bytes at `at`."""
-    mask, zeros = (1 << 64) - 1, data[:at] + b"0" * 16 + data[at + 16:]
-    total = len(zeros)
-    for i in range(0, len(zeros), 8):
-        x = total ^ int.from_bytes(zeros[i:i + 8], "little")
-        x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & mask
-        total = ((x ^ (x >> 31)) + 0x9E3779B97F4A7C15) & mask
-    return zeros[:at] + b"%016x" % total + zeros[at + 16:]
-
-
 class FilesTest(ProgramTest):
-    def ruin(self, folder, factor):
-        """Multiplies all weights of a checkpoint, and seals it again."""
-        path = self.path(folder + "/model.safetensors")
-        with open(path, "rb") as file:
-            data = file.read()
-        at, begin = data.index(b'checksum":"') + 11, 8 + int.from_bytes(data[:8], "little")
-        numbers = array.array("f", data[begin:])
-        model = sealed(data[:begin] + array.array("f", (x * factor for x in numbers)).tobytes(), at)
-        header = self.read(folder + "/checkpoint.json").encode().replace(data[at:at + 16], model[at:at + 16])
-        for name, content in (("model.safetensors", model), ("checkpoint.json", sealed(header, header.index(b'": "') + 4))):
-            with open(self.path(folder + "/" + name), "wb") as file:
-                file.write(content)
-
     def test_ruined_weights_are_refused(self):
         self.write("d.csv", "".join(f"{i % 7},{i % 5},{i % 3}\n" for i in range(60)))
         self.write("t.toml", (CSV % "d.csv").replace('"mlp"', '"mlp"\nwidths = [8]'))
         self.good("train", "t.toml", "--run", "r", "--quiet")
-        self.ruin("r/last", 1e30)  # finite, but their products are not
+        multiply(self.path("r/last"), "model.safetensors", 1e30)  # finite, but their products are not
         for command in ("eval", "predict"):
             with self.subTest(command):
                 result = self.yoke(command, "r/last", "d.csv")

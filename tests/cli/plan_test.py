@@ -260,6 +260,20 @@ class PlanTest(ProgramTest):
         self.assertEqual((process.returncode, error), (143, ""))
         self.assertEqual((os.listdir(self.path("temporary")), sorted(os.listdir(self.folder))), ([], ["temporary", "tiny.toml"]))
 
+    def test_a_stop_ends_measuring_in_a_training(self):
+        for replicas in (1, 2):
+            with self.subTest(replicas=replicas):
+                run = f"r{replicas}"
+                process = self.start("train", "tiny.toml", "--auto", "--replicas", replicas, "--run", run, "--set", "train.epochs=10000000")
+                while "measuring" not in process.stdout.readline():
+                    self.assertIsNone(process.poll())
+                began = time.monotonic()
+                process.send_signal(signal.SIGTERM)
+                out, error = process.communicate(timeout=60)
+                self.assertLess(time.monotonic() - began, 1.5)
+                self.assertEqual((process.returncode, error), (143, ""))
+                self.assertIn(f"stopped while it was choosing; continue with: yoke train --resume {run}", out)
+
     def test_mistakes(self):
         self.write("bad.toml", "[use]\nexecutor = \"single\"\n")
         self.write("cluster.toml", CLUSTER)

@@ -1,6 +1,8 @@
 """What the tests of the program share: running it ($YOKE) in a folder of its own, and a job that trains in a moment."""
+import contextlib
 import json
 import os
+import pty
 import subprocess
 import tempfile
 import unittest
@@ -57,6 +59,19 @@ class ProgramTest(unittest.TestCase):
         done = subprocess.run([YOKE, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=120,
                               env=dict(os.environ, **(environment or {})))
         return Result(done)
+
+    def shown(self, *words):
+        """What a terminal shows of a command that succeeds."""
+        master, terminal = pty.openpty()
+        with subprocess.Popen([YOKE, *map(str, words)], cwd=self.folder, stdout=terminal, stderr=subprocess.PIPE, text=True, env=dict(os.environ, TERM="xterm")) as process:
+            os.close(terminal)
+            text = b""
+            with contextlib.suppress(OSError):  # EIO: the program has ended
+                while piece := os.read(master, 65536):
+                    text += piece
+            os.close(master)
+            self.assertEqual((process.wait(timeout=120), process.stderr.read()), (0, ""))
+        return text.decode().replace("\r\n", "\n")
 
     def good(self, *words, **more):
         result = self.yoke(*words, **more)

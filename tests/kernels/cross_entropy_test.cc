@@ -76,6 +76,13 @@ TEST_P(CrossEntropies, ManyTinyTermsAreNotLost) {
   EXPECT_NEAR(run.loss, 100'001 * std::log1p(std::exp(-15.0)) + 15, 1e-4);
 }
 
+TEST_P(CrossEntropies, ALargeScoreOfTheTargetLeavesNoRounding) {
+  std::vector<float> scores(21, 3);
+  scores[7] = 1e9F;
+  const double others = 20 * (3 + std::log1p(std::exp(-3.0)));
+  EXPECT_NEAR(Compute(CrossEntropy::kSigmoid, scores, 7, GetParam()).loss, others, 1e-4);
+}
+
 INSTANTIATE_TEST_SUITE_P(FastAndReference, CrossEntropies, ::testing::Bool());
 
 TEST(CheckLabels, RefusesWhatIsNotAnOutput) {

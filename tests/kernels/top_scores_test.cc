@@ -141,6 +141,15 @@ TEST(TopScoresKernel, LargeScoresDoNotOverflow) {
   }
 }
 
+TEST(TopScoresKernel, SoftplusKeepsSmallScoresBesideALargeOne) {
+  for (bool reference : {false, true}) {
+    std::vector<float> scores(21, 3);
+    scores[7] = 1e9F;
+    const double sum = Known(scores, 1, ScoreSum::kSoftplus).Run(reference).sums[0];
+    EXPECT_NEAR(sum, 1e9 + 20 * (3 + std::log1p(std::exp(-3.0))), 1e-4);
+  }
+}
+
 TEST(TopScoresKernel, SoftplusOfManyUnlikelyOutputsKeepsItsDigits) {
   const std::vector<float> scores(100000, -15);
   const double expected = 100000 * std::log1p(std::exp(-15.0));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "base/clock.h"
 
 namespace yoke::step_timer_test {
@@ -41,6 +43,19 @@ TEST(StepTimer, SlowChangesAreNoJitter) {
   varies.Visit(0.3);
   EXPECT_LT(drifts.Sigma(), 0.001);
   EXPECT_GT(varies.Sigma(), 0.3);
+}
+
+TEST(StepTimer, AStopEndsAVisitAfterOneStep) {
+  double now = 0;
+  std::atomic<int> stop = 0;
+  StepTimer timer([] {}, [&] { now += 1, stop = now >= 5; }, [&] { return now; }, &stop);
+  timer.Visit(100);
+  EXPECT_EQ(now, 5);
+  timer.Visit(100, 3);
+  EXPECT_EQ(now, 5);
+  StepTimer late([] {}, [&] { now += 1; }, [&] { return now; }, &stop);
+  late.Visit(100, 3);
+  EXPECT_EQ(late.steps(), 1);
 }
 
 }  // namespace yoke::step_timer_test

@@ -16,7 +16,7 @@ constexpr double kSeconds = 0.3;  // of measuring
 std::map<std::string, ClusterFile> Measure(const Job& job, const DataSets& data, int ranks) {
   std::map<std::string, ClusterFile> machines;
   RunThreads({.ranks = ranks, .timeout = 60}, [&](const Communicator& world) {
-    const auto found = MeasureMachines(job, *data.train, {"f32"}, world, false, kSeconds);
+    const auto found = MeasureMachines(job, *data.train, {"f32"}, world, {.seconds = kSeconds});
     if (world.rank() == 0) machines = found;
   });
   return machines;

@@ -238,7 +238,8 @@ class CsvLoader {
   }
 
   void AddLabel(const LineReader& lines, std::string_view label, MemoryData& data) {
-    if (label.empty()) lines.Fail("expected a class in {}, got nothing", NameOf(match_.label));
+    if (label.empty() && !files_.labels_optional)
+      lines.Fail("expected a class in {}, got nothing", NameOf(match_.label));
     if (!IsUtf8(label))
       lines.Fail("the label {} is not UTF-8; convert the file, for example with iconv",
                  Quoted(label));

@@ -1,5 +1,6 @@
 // Cross-entropies in vectorized loops, an example a thread. A sum of logarithms is the logarithm of
-// a product, taken in double before it can overflow.
+// a product, taken in double before it can overflow. A sigmoid's positive scores are added in
+// double, because the targets' scores are subtracted from their sum.
 #include "kernels/cross_entropy/cross_entropy.h"
 
 #include <algorithm>
@@ -93,11 +94,10 @@ class SigmoidLoss : public RowLoss {
     double loss = 0;
     for (int64_t begin = 0; begin < outputs(); begin += kProduct) {
       const int64_t end = std::min(begin + kProduct, outputs());
-      float positive = 0;
-      double product = 1;
+      double positive = 0, product = 1;
 #pragma omp simd reduction(+ : positive) reduction(* : product)
       for (int64_t o = begin; o < end; ++o) {
-        positive += scores[o] > 0 ? scores[o] : 0.0F;
+        positive += scores[o] > 0 ? double(scores[o]) : 0.0;
         product *= 1 + double(Exponential(-std::abs(scores[o])));
       }
       loss += positive + std::log(product);

@@ -56,13 +56,15 @@ void SumExponentials(const float* scores, const float* shift, float* sum, int64_
     V::Store(V::Load(sum + n) + Exponential(V::Load(scores + n) - V::Load(shift + n)), sum + n);
 }
 
-/// log(1 + exp(s)) = max(s, 0) + log(1 + exp(-|s|))
-void SumSoftplus(const float* scores, float* sum, int64_t lanes) {
+/// log(1 + exp(s)) = max(s, 0) + log(1 + exp(-|s|)), the first in double, because the targets'
+/// scores are subtracted from it.
+void SumSoftplus(const float* scores, double* positive, float* logs, int64_t lanes) {
   for (int64_t n = 0; n < lanes; n += 8) {
     const V::Floats s = V::Load(scores + n);
     const V::Floats more = LogOnePlus(Exponential(s > 0.0F ? -s : s));
-    V::Store(V::Load(sum + n) + ((s > 0.0F ? s : V::Floats{}) + more), sum + n);
+    V::Store(V::Load(logs + n) + more, logs + n);
   }
+  for (int64_t n = 0; n < lanes; ++n) positive[n] += scores[n] > 0 ? double(scores[n]) : 0.0;
 }
 
 /// A segment's part of an example's sum: sum times exp(greatest) for kLogExp.
@@ -82,6 +84,7 @@ struct Worker {
   Operation whole, last;  ///< For a full block, and for the last one.
   Buffer scores, scratch;
   std::vector<float> greatest, shift, sum;  ///< Of a block, an example a lane.
+  std::vector<double> positive;             ///< Likewise.
   std::vector<BestScores> best;             ///< By example.
 };
 
@@ -149,6 +152,7 @@ class BlockedScores : public TopScoresKernel {
     worker.scratch =
         Buffer(Cpu(), std::max(worker.whole.scratch_bytes(), worker.last.scratch_bytes()));
     for (auto* state : {&worker.greatest, &worker.shift, &worker.sum}) state->resize(lanes_);
+    worker.positive.resize(lanes_);
     worker.best.assign(s_.batch, BestScores(s_.top));
     return worker;
   }
@@ -269,11 +273,12 @@ class BlockedScores : public TopScoresKernel {
   }
 
   void AddSoftplus(int64_t rows, Worker& worker, ScorePart* parts) const {
-    float* sum = worker.sum.data();
-    std::fill_n(sum, lanes_, 0.0F);
+    std::ranges::fill(worker.positive, 0.0);
+    std::ranges::fill(worker.sum, 0.0F);
     for (int64_t r = 0; r < rows; ++r)
-      SumSoftplus(worker.scores.As<float>() + r * lanes_, sum, lanes_);
-    for (int64_t n = 0; n < lanes_; ++n) parts[n].sum += sum[n];
+      SumSoftplus(worker.scores.As<float>() + r * lanes_, worker.positive.data(), worker.sum.data(),
+                  lanes_);
+    for (int64_t n = 0; n < lanes_; ++n) parts[n].sum += worker.positive[n] + worker.sum[n];
   }
 
   double Total(int64_t n) const {
