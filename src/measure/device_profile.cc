@@ -16,7 +16,6 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kManyExamples = int64_t{1} << 40;  // keep the CPU busy
 /// A pass takes at least this part of a step, whatever is taken off.
 constexpr double kLeastPass = 0.1;
 

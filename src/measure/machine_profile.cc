@@ -13,8 +13,6 @@
 namespace yoke {
 namespace {
 
-constexpr int64_t kManyExamples = int64_t{1} << 40;  // keep the CPU busy
-
 SpeedCurve Fit(const ProfileRequest& request, const Cost& update, const MachineProfile& profile) {
   FitRequest fit = {.points = {},
                     .update = update,

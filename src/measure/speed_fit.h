@@ -1,12 +1,16 @@
 // FitSpeedCurve: the speed curve of a CPU that gives the step times measured on it.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/cost.h"
 #include "node/speed_curve.h"
 
 namespace yoke {
+
+/// So many that they keep all of a CPU busy.
+inline constexpr int64_t kManyExamples = int64_t{1} << 40;
 
 /// A measured training step: a pass over a batch, and the update.
 struct StepPoint {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "base/random.h"
 #include "comm/simulated.h"
 
