@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "base/check.h"
 #include "train/files.h"
@@ -50,6 +51,15 @@ TEST(ChartTest, ASinglePointIsADot) {
   const std::string svg = DrawChart(SpecOf({{1, 0.5}}));
   EXPECT_THAT(svg, HasSubstr("<circle"));
   EXPECT_THAT(svg, HasSubstr("a &lt;run&gt;"));
+}
+
+TEST(ChartTest, HugeNumbersLeaveAGap) {
+  for (const double huge : {std::numeric_limits<double>::max(), -1e305}) {
+    EXPECT_EQ(DrawChart(SpecOf({{1, huge}})), "");
+    EXPECT_EQ(DrawChart(SpecOf({{1, 1}, {2, huge}, {3, 2}})),
+              DrawChart(SpecOf({{1, 1}, {2, NAN}, {3, 2}})));
+  }
+  EXPECT_THAT(DrawChart(SpecOf({{1, 1e299}, {2, -1e299}})), Not(HasSubstr("inf")));
 }
 
 TEST(ChartTest, ValuesThatAreNoNumbersLeaveAGap) {

@@ -38,7 +38,9 @@ struct Range {
   bool IsEmpty() const { return low > high; }
 };
 
-bool IsDrawn(const ChartPoint& point) { return std::isfinite(point.x) && std::isfinite(point.y); }
+/// Larger numbers would overflow in the axes.
+bool IsDrawable(double value) { return std::abs(value) < 1e300; }
+bool IsDrawn(const ChartPoint& point) { return IsDrawable(point.x) && IsDrawable(point.y); }
 
 /// Widens a range of a single value.
 Range Widened(Range range) {
@@ -81,7 +83,8 @@ Axis LinearAxis(Range range, bool from_zero) {
 }
 
 Axis VerticalAxis(const ChartSpec& spec, const Range& range) {
-  const bool logarithmic = spec.may_be_logarithmic && range.low > 0 && range.high / range.low > 30;
+  const bool logarithmic =
+      spec.may_be_logarithmic && range.low > 1e-300 && range.high / range.low > 30;
   Axis axis = logarithmic ? LogarithmicAxis(range) : LinearAxis(range, spec.from_zero);
   axis.begin = kHeight - kBottom;
   axis.end = kTop;
