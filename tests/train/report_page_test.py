@@ -250,6 +250,19 @@ class ReportPageTest(unittest.TestCase):
         self.assertEqual(candidates[2], ["b, f32", "2 ms", "-", "0.20 s", "", "-", "slower"])
         self.assertEqual(tried[1:], [["0.3", "0.9", "66", "diverged"], ["0.1", "-", "-", "0.2500"]])
 
+    def test_damaged_plans_are_drawn_as_far_as_they_hold(self):
+        plan = 'chosen = 3\n[compared]\ncandidates = [{name = 3, seconds = [1]}, 5, "x", {name = [], seconds = 2, measured = "x", dropped = 4}]\n'
+        run = self.run_folder("plan", plan_toml=plan + 'tried = "x"\n')
+        other = self.run_folder("tried", plan_toml='tried = [3, {learning_rate = "x", loss = []}]\ncompared = 7\n')
+        candidates, tried = self.asked([run, other], tables="tables('How the configuration was chosen')")["tables"]
+        self.assertEqual(candidates[1:], [["unknown", "-", "-", "2.00 s", "", "-", ""]])
+        self.assertEqual(tried[1:], 2 * [["-", "-", "-", "-"]])
+
+    def test_huge_values_leave_a_gap(self):
+        events = [{"event": "epoch", "epoch": e, "seconds": e, "train": {"loss": loss}} for e, loss in ((1, 1), (2, 1.7e308), (3, 2))]
+        answers = self.asked([self.run_folder("huge", events, epochs=0)], path="figure('Loss').querySelector('.line').getAttribute('d')")
+        self.assertRegex(answers["path"], r"^M[\d. ]+M[\d. ]+$")
+
     def timeline(self, **keys):
         """Equal lanes of the first and the last of ten ranks."""
         lane = {"rank": 0, "group": 0, "fractions": {"computing": 0.625, "waiting": 0.375, "sending": 0.125}, "computing": [0, 0.125, 0.25, 0.5],

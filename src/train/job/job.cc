@@ -34,7 +34,8 @@ const Entry& Named(const std::vector<Entry>& entries, Section section, const cha
                    const char* fallback) {
   const Value* value = section.value.Find(key);
   const std::string where = Where(value ? *value : Value(), section.name + "." + key);
-  Require(value || *fallback, "[{}] lacks the key '{}'", section.name, key);
+  Require(value || *fallback, "{}",
+          Where(section.value, fmt::format("[{}] lacks the key '{}'", section.name, key)));
   Require(!value || value->AsString(), "{}: expected a string in quotes, got {}", where,
           value ? FormatValue(*value) : "");
   try {
@@ -145,7 +146,8 @@ Value CheckModel(const Section& section) {
   Require(file || !anew, "{}: needs model.file, whose weights it replaces by random ones",
           Where(anew ? *anew : Value(), "model.initialize"));
   if (file) return Checked(section, model_keys(), Part{"a file", file_model_options()}).Resolved();
-  Require(layers || name, "[model] lacks the key 'name', 'file' or 'layer'");
+  Require(layers || name, "{}",
+          Where(section.value, "[model] lacks the key 'name', 'file' or 'layer'"));
   if (!layers)
     return Checked(section, model_keys(), Named(models(), section, "name", "")).Resolved();
   const Options options = Checked(section, model_keys(), Part{"layers of its own"});
@@ -163,7 +165,8 @@ void CheckSections(const Value& root) {
     Require(value.AsTable(), "{}: expected a table", Where(value, "[" + name + "]"));
   }
   for (const char* needed : {"data", "model"})
-    Require(root.Find(needed), "the job has no [{}] section", needed);
+    Require(root.Find(needed), "{}",
+            Where(root, fmt::format("the job has no [{}] section", needed)));
 }
 
 /// Removes the keys of a part that an override replaces; they do not apply to the new part.

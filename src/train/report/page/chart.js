@@ -119,7 +119,7 @@ function axesOf(lines, range, spec, width) {
   const [low, high] = range ?? extent(lines.flatMap((line) => line.points.map(([x]) => x)));
   const shown = lines.flatMap((line) => within(line.points, low, high).map(([, y]) => y));
   let [from, to] = extent(shown);
-  const logarithmic = spec.logarithmic && from > 0 && to > 30 * from;
+  const logarithmic = spec.logarithmic && from > 1e-300 && to > 30 * from;
   if (spec.fromZero && !logarithmic && from > 0) from = 0;
   if (!isRange(from, to)) to = from + (Math.abs(from) * 0.1 || 1);
   const ticks = logarithmic ? logarithmicTicks(from, to) : roundTicks(from, to, 5);

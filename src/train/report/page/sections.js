@@ -1,13 +1,13 @@
 // The sections of the page: curves, results, replicas, devices, plans, jobs.
 
-/** Points of a run's epochs: [x, y, number of the epoch], where `measure` is finite. */
+/** Points of a run's epochs: [x, y, number of the epoch], where both can be drawn. */
 function pointsOf(run, byEpoch, measure) {
   return run.epochs
       .map(
           (epoch, i) =>
               [byEpoch || !shown.byTime ? epoch.epoch : epoch.seconds / time[1], measure(epoch, i),
                i])
-      .filter(([x, y]) => finite(x) !== null && finite(y) !== null);
+      .filter(([x, y]) => isDrawable(x) && isDrawable(y));
 }
 
 function curves() {
@@ -183,8 +183,16 @@ function devices() {
 
 // How the configuration was chosen.
 
+/** A row of a plan: its numbers, and its texts. */
+const planRow = (one) => ({
+  ...numbers(one),
+  name: words(object(one).name),
+  dropped: words(object(one).dropped, ''),
+  diverged: object(one).diverged === true
+});
+
 const candidatesOf = (run) => list(object(run.plan.compared).candidates ?? run.plan.candidate)
-                                  .map(object)
+                                  .map(planRow)
                                   .filter((one) => one.seconds > 0)
                                   .slice(0, 24);
 
@@ -195,7 +203,7 @@ function candidates(run) {
   if (rows.length)
     table(
         [
-          text(run.name, (one) => words(one.name)),
+          text(run.name, (one) => one.name),
           number('an update, predicted', (one) => milliseconds(one.seconds_per_update)),
           number('measured', (one) => milliseconds(one.measured)),
           number('in all, predicted', (one) => duration(one.seconds)),
@@ -209,7 +217,7 @@ function candidates(run) {
 }
 
 function tried(run) {
-  const rows = list(run.plan.tried).map(object);
+  const rows = list(run.plan.tried).map(planRow);
   if (rows.length)
     table(
         [

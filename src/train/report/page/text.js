@@ -1,6 +1,8 @@
 // Numbers for people, round ticks, and elements of the page.
 
 const finite = (value) => (Number.isFinite(value) ? value : null);
+/** Numbers beyond it would overflow in the axes. */
+const isDrawable = (value) => Math.abs(value) < 1e300 && finite(value) !== null;
 const digits = (value, most) =>
     (finite(value) === null ? '-' : String(Number(value.toPrecision(most))));
 const count = (value) => (finite(value) === null ? '-' : Math.round(value).toLocaleString('en-US'));
