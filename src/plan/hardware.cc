@@ -20,7 +20,6 @@ namespace yoke {
 namespace {
 
 constexpr const char* kWhole = "single";  // the executor that times only takes
-constexpr int64_t kManyExamples = int64_t{1} << 40;
 /// Steps of each replica in virtual time: many of a few, 20 of many.
 constexpr int64_t kReplicaSteps = 4000, kLeastSteps = 20, kMostSteps = 200;
 constexpr int64_t kMostPeriodSteps = 10000;

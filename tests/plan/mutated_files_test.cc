@@ -19,6 +19,7 @@
 #include "train/record/record.h"
 #include "train/record/timeline.h"
 #include "train/report/report.h"
+#include "train/trainer.h"
 
 namespace yoke::mutated_files_test {
 
