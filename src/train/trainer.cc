@@ -148,7 +148,10 @@ EndEvent TrainDecided(const Decision& decided, const RunRequest& request,
   });
   const ThreadRanks threads = {
       .ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = algorithm};
-  if (request.cluster) return request.simulator(job, request, context, threads);
+  if (request.cluster) {
+    Check(request.simulator, "a simulated cluster needs a simulator");
+    return request.simulator(job, request, context, threads);
+  }
   EndEvent end;
   const auto body = [&](const Communicator& world) {
     std::optional<SurvivorState> none;  // threads are lost together
