@@ -1,4 +1,5 @@
 """A device with memory of its own trains as the CPU does, bit for bit, under every deterministic strategy; what it does not take is refused."""
+import json
 import pathlib
 import re
 import random

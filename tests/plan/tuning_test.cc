@@ -105,7 +105,7 @@ TEST_F(TuningTest, AMomentumOfTheGrid) {
 
 TEST_F(TuningTest, WhatDivergesIsTold) {
   const Tuned found = TuneMomentum(
-      JobWith({{"train.learning_rate", "3"}, {"train.momentum", "0"}, {"train.clip_norm", "0"}}),
+      JobWith({{"train.learning_rate", "1e4"}, {"train.momentum", "0"}, {"train.clip_norm", "0"}}),
       Of(150));
   EXPECT_EQ(found.tried.size(), 5U);
   size_t failed = 0;
