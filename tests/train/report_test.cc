@@ -22,7 +22,7 @@ using testing::Not;
 /// A run directory with these lines of metrics.jsonl.
 std::string RunWith(const std::string& name, const std::string& lines,
                     const std::string& rate = "1") {
-  const std::string folder = testing::TempDir() + "/report/" + name;
+  std::string folder = testing::TempDir() + "/report/" + name;
   fs::remove_all(folder);
   fs::create_directories(folder);
   std::ofstream(folder + "/job.toml") << "[train]\nlearning_rate = " << rate << "\n";
