@@ -101,8 +101,9 @@ Job TrialJob(const Job& job, const TrialRequest& request) {
             PlanKey("checkpoint.best", ""), PlanKey("checkpoint.keep", "1")});
 }
 
-/// Times a trial's first loss: later ones, which are differences of sums, are lost in its rounding.
-constexpr double kExploded = 1e8;
+/// Times a trial's first loss (at least 1, as in Exploded): later ones, which are differences of
+/// sums, are lost in its rounding.
+constexpr double kUnreadable = 1e8;
 
 /// The mean loss of the last third of the examples up to a point.
 double RecentLoss(const std::vector<LossPoint>& curve, size_t at) {
@@ -177,7 +178,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
   trial.seconds_per_example = trial.curve.back().seconds / trial.curve.back().examples;
   trial.loss = RecentLoss(trial.curve, trial.curve.size() - 1);
   const double worst = std::ranges::max(trial.curve, {}, &LossPoint::loss).loss;
-  const bool exploded = !(worst < kExploded * trial.curve.front().loss);
+  const bool exploded = !(worst < kUnreadable * std::max(trial.curve.front().loss, 1.0));
   if ((exploded || !std::isfinite(trial.loss)) && trial.failure.empty())
     trial.failure = fmt::format("the loss rose to {:.3g}", worst);
   return trial;

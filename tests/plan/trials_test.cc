@@ -90,6 +90,26 @@ TEST_F(TrialsTest, ATrialMayFinishTheJob) {
 
 TEST_F(TrialsTest, ADivergingRateFails) { EXPECT_NE(Run(LongJob("1e20"), "diverged").failure, ""); }
 
+/// That later losses are no less than it does not make them an explosion.
+TEST_F(TrialsTest, ATrialMayBeginWithALossOfZero) {
+  const Job job = SmallJob({{"data.train_size", "32"},
+                            {"data.deviation", "[0.02]"},
+                            {"model.name", "linear"},
+                            {"model.widths", ""},
+                            {"train.learning_rate", "0.02"},
+                            {"train.epochs", "100000"}});
+  const DataSets data = OpenData(job.data(), 1);
+  const auto run = [&](const std::string& name, const std::string& from, int64_t steps) {
+    return RunTrial(
+        job, {.data = data, .run = run_, .from = from, .folder = Path(name), .steps = steps});
+  };
+  ASSERT_EQ(run("learned", "", 2000).failure, "");
+  const Trial trial = run("goes-on", Path("learned"), 40);
+  ASSERT_FALSE(trial.curve.empty());
+  ASSERT_LT(trial.curve.front().loss, 1e-9);
+  EXPECT_EQ(trial.failure, "");
+}
+
 TEST_F(TrialsTest, ATrialThatCannotStartFails) {
   const Job job = SmallJob({{"model.name", "xmc"}, {"model.widths", ""}});
   EXPECT_NE(Run(job, "refused").failure, "");
