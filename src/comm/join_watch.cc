@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/stop.h"
 #include "base/thread.h"
 #include "base/wait_time.h"
 
@@ -61,7 +62,7 @@ void StartWatch::Watch(double seconds, const std::atomic<int>* stop) {
   MarkAsJoining();
   for (int slice = 1; slice <= seconds * kSlicesOfASecond; ++slice) {
     if (!Pause(1.0 / kSlicesOfASecond)) return;
-    if (stop && *stop != 0) std::_Exit(128 + *stop);
+    if (StopIsAsked(stop)) std::_Exit(128 + *stop);
     if (slice % kSlicesOfASecond == 0 && MissesOne()) Leave(double(slice) / kSlicesOfASecond);
   }
   Leave(seconds);

@@ -34,8 +34,6 @@ struct ProfileRequest {
   double seconds = 10;  ///< About the time to spend; each batch is measured for 3 steps or more.
   /// Not null: when it becomes nonzero, the rest is measured with as few steps as possible.
   const std::atomic<int>* stop = nullptr;
-
-  bool StopIsAsked() const { return stop && *stop != 0; }
 };
 
 /// A training step: reading the batch (unless others read ahead), gradient, update.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/stop.h"
 
 namespace yoke {
 
@@ -37,7 +38,7 @@ class StepTimer {
 
  private:
   double Once() const;
-  bool Stopped() const { return stop_ && *stop_ != 0; }
+  bool Stopped() const { return StopIsAsked(stop_); }
 
   std::function<void()> prepare_, step_;
   std::function<double()> clock_;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/median.h"
 #include "base/random.h"
+#include "base/stop.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 
@@ -160,7 +161,7 @@ std::vector<StepTime> TimeSteps(const ProfileRequest& request, Stepper& stepper,
       all.emplace_back(request, stepper, size, reads_in_step);
   for (int round = 0; round < kRounds; ++round)
     for (TimedSteps& one : std::span(all).subspan(1))
-      if (!request.StopIsAsked()) one.timer.Visit(each / kRounds, kLeastSteps / kRounds);
+      if (!StopIsAsked(request.stop)) one.timer.Visit(each / kRounds, kLeastSteps / kRounds);
   std::vector<StepTime> steps;
   steps.reserve(all.size());
   for (const TimedSteps& one : all)

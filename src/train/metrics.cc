@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "base/stop.h"
 #include "kernels/best_scores.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
@@ -150,7 +151,7 @@ class Evaluation {
 
   bool HasCurve() const { return !reader_.Info().multi_label && reader_.Info().outputs == 2; }
 
-  bool Stopped() const { return request_.stop && *request_.stop != 0; }
+  bool Stopped() const { return StopIsAsked(request_.stop); }
 
   /// One thread: takes chunks until none are left. Its kernels use this thread only, so the sums do
   /// not depend on the number of threads.

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/stop.h"
+
 namespace yoke {
 
 struct Job;
@@ -56,7 +58,7 @@ struct RunRequest {
   Planner* planner = nullptr;      ///< For jobs that leave keys open.
   const DataSets* data = nullptr;  ///< Not null: the data, already read.
 
-  bool StopIsAsked() const { return stop_signal && *stop_signal != 0; }
+  bool StopIsAsked() const { return yoke::StopIsAsked(stop_signal); }
   /// Of the cluster for so many virtual seconds.
   double CostOf(double seconds) const { return price_per_hour / 3600 * seconds; }
 };
