@@ -9,6 +9,8 @@
 #include <functional>
 #include <utility>
 
+#include "comm/gather.h"
+
 namespace yoke {
 namespace {
 
@@ -51,13 +53,7 @@ double Longest(const Communicator& ranks, const Repeated& work, int64_t count) {
     work.run();
     spent += ranks.Now() - began;
   }
-  double longest = 0;
-  for (const auto& bytes : ranks.AllGather(std::as_bytes(std::span(&spent, 1)))) {
-    double theirs = 0;
-    std::memcpy(&theirs, bytes.data(), sizeof theirs);
-    longest = std::max(longest, theirs);
-  }
-  return longest / static_cast<double>(count);
+  return std::ranges::max(GatherOne(ranks, spent)) / static_cast<double>(count);
 }
 
 /// The median of kRepetitions measurements, which take about `seconds` together.

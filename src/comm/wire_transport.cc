@@ -19,6 +19,7 @@
 
 #include "base/check.h"
 #include "base/countdown.h"
+#include "comm/gather.h"
 #include "comm/join_watch.h"
 #include "comm/lost.h"
 #include "comm/mailbox.h"
@@ -307,13 +308,6 @@ class WireTransport : public RealTransport<WireTransport> {
   std::vector<Failure> failures_;   // one per failed rank
   std::vector<bool> ended_;         // ranks that have said farewell
 };
-
-/// Whether any surviving rank has a true `mine`.
-bool AnyHas(const Communicator& world, bool mine) {
-  const auto all = world.AllGather(std::as_bytes(std::span(&mine, 1)));
-  return std::any_of(all.begin(), all.end(),
-                     [](const auto& theirs) { return theirs[0] != std::byte{0}; });
-}
 
 /// Runs a world on a wire, then on those of the survivors.
 class Life {

@@ -2,11 +2,13 @@
 #include "plan/contention.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
+
+#include "comm/gather.h"
 
 namespace yoke {
 namespace {
@@ -59,16 +61,15 @@ double MeasurePolling(const Communicator& world, const MessageStream& stream, do
 
 double MeasureCrowding(const Communicator& machine, int at_once,
                        const std::function<double(const std::function<void()>&)>& steps) {
-  double speeds[2] = {};  // steps a second: alone, and beside all
+  std::array<double, 2> speeds = {};  // steps a second: alone, and beside all
   machine.Barrier();
   if (machine.rank() < at_once) speeds[0] = 1 / steps([] {});
   machine.Barrier();
   speeds[1] = 1 / steps([&machine] { machine.Barrier(); });
   double sums[2] = {};
-  for (const auto& bytes : machine.AllGather(std::as_bytes(std::span(speeds)))) {
-    std::memcpy(speeds, bytes.data(), sizeof speeds);
-    sums[0] += speeds[0];
-    sums[1] += speeds[1];
+  for (const auto& [alone, beside] : GatherOne(machine, speeds)) {
+    sums[0] += alone;
+    sums[1] += beside;
   }
   return std::max(1.0, sums[0] / sums[1]);
 }

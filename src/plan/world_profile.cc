@@ -14,6 +14,8 @@
 #include "base/check.h"
 #include "base/median.h"
 #include "base/registry.h"
+#include "base/stop.h"
+#include "comm/gather.h"
 #include "kernels/threads.h"
 #include "measure/speed_fit.h"
 #include "measure/stepper.h"
@@ -32,28 +34,10 @@ constexpr double kForCrowding = 0.15;  // likewise, each time that steps are mea
 constexpr int64_t kFewSteps = 3, kManySteps = 1000;
 constexpr double kShortestPause = 2e-3;  // seconds between messages, so that busy ranks keep up
 
-template <typename Scalar>
-std::vector<std::vector<Scalar>> GatherValues(const Communicator& world,
-                                              const std::vector<Scalar>& mine) {
-  std::vector<std::vector<Scalar>> all;
-  for (const auto& one : world.AllGather(std::as_bytes(std::span(mine)))) {
-    all.emplace_back(one.size() / sizeof(Scalar));
-    std::ranges::copy(one, std::as_writable_bytes(std::span(all.back())).begin());
-  }
-  return all;
-}
-
 std::vector<double> Joined(const std::vector<std::vector<double>>& lists) {
   std::vector<double> all;
   for (const auto& one : lists) all.insert(all.end(), one.begin(), one.end());
   return all;
-}
-
-/// All ranks call it: whether any of them is to stop.
-bool AnyStopped(const Communicator& world, const Measuring& measuring) {
-  const int stopped = measuring.stop && *measuring.stop != 0 ? 1 : 0;
-  const auto all = GatherValues(world, std::vector<int>{stopped});
-  return std::ranges::any_of(all, [](const std::vector<int>& one) { return one[0] != 0; });
 }
 
 /// A profile as values, for a message. The other devices are those of `devices`, in this order.
@@ -276,7 +260,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   world.Barrier();
   const auto profiles =
       GatherValues(world, computes ? ValuesOf(mine.profile, devices.all()) : std::vector<double>());
-  const auto cores = GatherValues(world, std::vector<int>{mine.usable_cores});
+  const std::vector<int> cores = GatherOne(world, mine.usable_cores);
   const std::vector<std::string> cpus = GatherTexts(world, CpuModel());
   WorldProfile found;
   for (size_t machine = 0; machine < machines.names.size(); ++machine) {
@@ -284,14 +268,15 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
     found.nodes.push_back({.host = machines.names[machine],
                            .cpu = cpus[first],
                            .ranks = static_cast<int>(machines.ranks[machine].size()),
-                           .usable_cores = cores[first][0],
+                           .usable_cores = cores[first],
                            .threads_apart = mine.threads_apart,
                            .profile = ProfileOf(profiles[first], devices.all())});
   }
-  const bool several = world.size() > 1 && !AnyStopped(world, measuring);
+  const auto stops = [&] { return AnyHas(world, StopIsAsked(measuring.stop)); };
+  const bool several = world.size() > 1 && !stops();
   const NetworkReport network = several ? MeasureNetwork(world, probe) : NetworkReport{};
   found.network = NetworkOf(network.pairs, measuring.launched);
-  if (!several || AnyStopped(world, measuring)) return found;
+  if (!several || stops()) return found;
   const double step = found.nodes[here].profile.step.seconds;
   const Subject::Neighbours others = subject.MeasureNeighbours(
       world.Split(here, world.rank()), mine.AtOnce(), step, measuring.seconds);

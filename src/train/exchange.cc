@@ -2,8 +2,9 @@
 #include "train/exchange.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
+
+#include "comm/gather.h"
 
 namespace yoke {
 namespace {
@@ -66,12 +67,7 @@ void AddStaleness(const std::vector<int64_t>& histogram, Metrics& metrics) {
 
 std::vector<ExchangeCounts> GatherCounts(const Communicator& world, const ExchangeCounts& mine) {
   std::vector<ExchangeCounts> counts;
-  const std::vector<double> own = ValuesOf(mine);
-  for (const auto& bytes : world.AllGather(std::as_bytes(std::span(own)))) {
-    std::vector<double> values(bytes.size() / sizeof(double));
-    std::memcpy(values.data(), bytes.data(), bytes.size());
-    counts.push_back(Counts(values));
-  }
+  for (const auto& values : GatherValues(world, ValuesOf(mine))) counts.push_back(Counts(values));
   return counts;
 }
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <utility>
 
 #include "base/check.h"
+#include "comm/gather.h"
 #include "comm/lost.h"
 #include "kernels/threads.h"
 #include "train/checkpoint/rank_state.h"
@@ -93,13 +93,7 @@ std::unique_ptr<Reader> Member::SomeExamples() const {
 
 double Member::OwnLoss() const { return MetricOf(replica_->EvaluateOwn(*SomeExamples()), "loss"); }
 
-std::vector<double> Member::OwnLosses() const {
-  const double mine = OwnLoss();
-  std::vector<double> losses;
-  for (const auto& bytes : world_.AllGather(std::as_bytes(std::span(&mine, 1))))
-    std::memcpy(&losses.emplace_back(), bytes.data(), sizeof mine);
-  return losses;
-}
+std::vector<double> Member::OwnLosses() const { return GatherOne(world_, OwnLoss()); }
 
 void Member::TakeUp(const SurvivorState* survivor, const RecoveryPlan& recovery) {
   replica_->TakeUp(survivor, recovery);

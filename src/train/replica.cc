@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "base/registry.h"
+#include "comm/gather.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "node/local_head.h"
@@ -293,13 +293,8 @@ double Replica::ConsensusDistance() const {
   world_.AllReduce(mean);
   Divide(mean, static_cast<float>(world_.size()));
   Subtract(mean, weights);
-  const double mine = SquareSum(ConstValues(mean));
   double sum = 0;
-  for (const auto& bytes : world_.AllGather(std::as_bytes(std::span(&mine, 1)))) {
-    double theirs = 0;
-    std::memcpy(&theirs, bytes.data(), sizeof theirs);
-    sum += theirs;
-  }
+  for (const double square : GatherOne(world_, SquareSum(ConstValues(mean)))) sum += square;
   return std::sqrt(sum / world_.size());
 }
 

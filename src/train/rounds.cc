@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/countdown.h"
+#include "comm/gather.h"
 
 namespace yoke {
 namespace {
@@ -289,10 +290,7 @@ std::vector<StepTotals> Rounds::Meet(StepTotals mine) {
   }
   met_at_ = channel_.Now();
   mine.dealt = dealt_;
-  std::vector<StepTotals> all_totals;
-  for (const auto& bytes : channel_.AllGather(BytesOf(mine)))
-    all_totals.push_back(ValueIn<StepTotals>({.bytes = bytes}));
-  return all_totals;
+  return GatherOne(channel_, mine);
 }
 
 }  // namespace yoke

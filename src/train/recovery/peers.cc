@@ -9,10 +9,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <span>
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "comm/gather.h"
 #include "train/record/machine.h"
 
 namespace yoke {
@@ -45,9 +45,7 @@ bool Ended(int handle) {
 Peers::Peers(const Communicator& world, const std::atomic<bool>& guard_lost)
     : guard_lost_(guard_lost) {
   const PeerPlace mine = PlaceHere();
-  for (const auto& bytes : world.AllGather(std::as_bytes(std::span(&mine, 1)))) {
-    PeerPlace place;
-    std::memcpy(&place, bytes.data(), sizeof place);
+  for (const PeerPlace& place : GatherOne(world, mine)) {
     const bool near = std::strcmp(place.host, mine.host) == 0 && place.process != mine.process;
     places_.push_back(
         fmt::format("rank {}: process {} on {}", places_.size(), place.process, place.host));
