@@ -300,7 +300,7 @@ class AutoPlanner : public Planner {
 
   static std::string NoTrials(const Job& job, const DataSets& data) {
     const double rate = job.train.Float("learning_rate");
-    if (!job.train.Has("search_share"))
+    if (TuningSteps(job, data) > 0)
       return fmt::format("there is no time for trials: the learning rate is {:g}", rate);
     return fmt::format(
         "train.search_share allows {:.0f} steps of trials, which need {}: the learning rate is "
@@ -363,13 +363,14 @@ class AutoPlanner : public Planner {
   }
 
   /// The candidates, if parts were searched, and the settings tried.
-  void WritePlan(Decision& decision) {
+  void WritePlan(Decision& decision) const {
     if (!plan_ && tried_.empty()) return;
     const Overrides tuned = TunedKeys(decision.job);
     Table root;
     if (plan_) {
-      plan_->keys.insert(plan_->keys.end(), tuned.begin(), tuned.end());
-      decision.plan = FormatPlan(*plan_, "yoke train");
+      Plan whole = *plan_;
+      whole.keys.insert(whole.keys.end(), tuned.begin(), tuned.end());
+      decision.plan = FormatPlan(whole, "yoke train");
     } else {
       decision.plan = "# Written by: yoke train\n";
       root.emplace_back("use", UseTable(tuned));
