@@ -119,10 +119,12 @@ class ListCommand : public Command {
     for (const Item& item : items)
       entries.push_back({{"name", item.name}, {"summary", item.summary}});
     out.Event("list", {{"kind", kind_}, {"entries", entries}});
-    if (markdown_)
-      out.Text(KeysPage().substr(0, KeysPage().find_last_not_of('\n') + 1));
-    else
+    if (markdown_) {
+      const std::string page = KeysPage();
+      out.Text(page.substr(0, page.find_last_not_of('\n') + 1));
+    } else {
       Print(items, out);
+    }
     return 0;
   }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string_view>
+#include <tuple>
 
 #include "base/limits.h"
 #include "train/job/job.h"
@@ -77,15 +78,15 @@ std::string TextOf(const OptionSpec& key) {
 }
 
 using Parts = std::vector<std::string>;
-/// The parts of a section that have a key, by its name and text.
-using PartsOfKeys = std::map<std::pair<std::string, std::string>, Parts>;
+/// The parts that have a key, by its section, name and text.
+using PartsOfKeys = std::map<std::tuple<std::string, std::string, std::string>, Parts>;
 
-PartsOfKeys PartsIn(const std::string& section, const std::vector<KeyGroup>& groups) {
+PartsOfKeys PartsIn(const std::vector<KeyGroup>& groups) {
   PartsOfKeys parts;
   for (const KeyGroup& group : groups)
-    if (group.section == section && !group.part.empty())
+    if (!group.part.empty())
       for (const OptionSpec& key : group.options)
-        parts[{key.name, TextOf(key)}].push_back(NameOf(group));
+        parts[{group.section, key.name, TextOf(key)}].push_back(NameOf(group));
   return parts;
 }
 
@@ -97,18 +98,17 @@ std::string TableOf(const std::string& heading, const Parts& columns, const std:
   return fmt::format("\n## {}\n\n| {} |\n|{}\n{}", heading, fmt::join(columns, " | "), rule, rows);
 }
 
-/// The keys that several parts of `first`'s section share, in the order of these.
-std::string SharedTable(const KeyGroup& first, const std::vector<KeyGroup>& groups) {
-  PartsOfKeys parts = PartsIn(first.section, groups);
+/// The keys that several parts of `first`'s section share, each where the first of them has it.
+std::string SharedTable(const KeyGroup& first, const std::vector<KeyGroup>& groups,
+                        const PartsOfKeys& parts) {
   std::string rows;
-  for (const KeyGroup& group : groups)
+  for (const KeyGroup& group : groups) {
+    if (group.section != first.section || group.part.empty()) continue;
     for (const OptionSpec& key : group.options)
-      if (const auto found = parts.find({key.name, TextOf(key)});
-          group.section == first.section && found != parts.end() && found->second.size() > 1) {
-        rows += fmt::format("| `{}` | {} | {} |\n", key.name, fmt::join(found->second, ", "),
-                            TextOf(key));
-        parts.erase(found);
-      }
+      if (const Parts& its = parts.at({group.section, key.name, TextOf(key)});
+          its.size() > 1 && its.front() == NameOf(group))
+        rows += fmt::format("| `{}` | {} | {} |\n", key.name, fmt::join(its, ", "), TextOf(key));
+  }
   return TableOf(fmt::format("[{}], shared keys", first.section),
                  {"key", KindOf(first), "value", "default", "meaning"}, rows);
 }
@@ -116,8 +116,7 @@ std::string SharedTable(const KeyGroup& first, const std::vector<KeyGroup>& grou
 std::string OwnTable(const KeyGroup& group, const PartsOfKeys& parts) {
   std::string rows;
   for (const OptionSpec& key : group.options)
-    if (const auto found = parts.find({key.name, TextOf(key)});
-        group.part.empty() || found->second.size() == 1)
+    if (group.part.empty() || parts.at({group.section, key.name, TextOf(key)}).size() == 1)
       rows += fmt::format("| `{}` | {} |\n", key.name, TextOf(key));
   return TableOf(
       fmt::format("[{}]{}", group.section, group.part.empty() ? "" : " with " + group.part),
@@ -129,13 +128,14 @@ std::string OwnTable(const KeyGroup& group, const PartsOfKeys& parts) {
 std::string KeysPage() {
   std::string page(kHead);
   const std::vector<KeyGroup> groups = AllKeys();
+  const PartsOfKeys parts = PartsIn(groups);
   std::string shared;  // the section whose shared keys are on the page
   for (const KeyGroup& group : groups) {
     if (!group.part.empty() && group.section != shared) {
-      page += SharedTable(group, groups);
+      page += SharedTable(group, groups, parts);
       shared = group.section;
     }
-    page += OwnTable(group, PartsIn(group.section, groups));
+    page += OwnTable(group, parts);
   }
   return page;
 }
