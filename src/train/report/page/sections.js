@@ -127,10 +127,8 @@ function growth(run, i, name, measure) {
 
 function devices() {
   const rows =
-      runs.flatMap((run) => Object.entries(run.devices).map(([name, of]) => ({run, name, of})));
-  rows.forEach((row, i) => {
-    row.colour = i;
-  });
+      runs.flatMap((run) => Object.entries(run.devices).map(([name, of]) => ({run, name, of})))
+          .map((row, colour) => ({...row, colour}));
   if (!rows.length) return;
   const total = (run, measure) =>
       Object.values(run.devices).reduce((sum, of) => sum + (of[measure] ?? 0), 0);
@@ -209,9 +207,7 @@ function candidates(run) {
           number('in all, predicted', (one) => duration(one.seconds)),
           {title: '', cell: (one) => html('div', {class: 'length'}, length(one))},
           number('loss of its trials', (one) => metric(one.trial_loss)),
-          text(
-              'why not',
-              (one) => (one.name === run.plan.chosen ? 'chosen' : words(one.dropped, '')))
+          text('why not', (one) => (one.name === run.plan.chosen ? 'chosen' : one.dropped))
         ],
         rows);
 }
