@@ -74,14 +74,16 @@ void Gossip::Step(const StrategyStep& step) {
   context_.params.Publish();
 }
 
-/// No message is under way once each rank has its answers.
+/// No message is under way once each rank has its answers. What is published changes only where
+/// something may have come.
 void Gossip::Quiesce() {
   if (alone()) return;
-  thread_.Do([this](SideThread::Endpoint& here) { exchange_->AwaitAnswers(here); });
+  const bool sends = exchange_->MayBeUnderWay();
+  if (sends) thread_.Do([this](SideThread::Endpoint& here) { exchange_->AwaitAnswers(here); });
   thread_.Wait();
   context_.world.Barrier();
   thread_.Settle();
-  TakeIn();
+  if (sends) TakeIn();
 }
 
 /// What has come since the last step.

@@ -26,7 +26,9 @@ class GossipExchange {
   /// Writes what has been received since the last call, as a change of the published values; false:
   /// nothing.
   bool TakeChange(std::vector<float>& change);
-  /// In a job: waits until the others have handled all that this rank has sent them.
+  /// Whether messages may still be under way when all ranks' jobs are done.
+  virtual bool MayBeUnderWay() const { return false; }
+  /// Then, in a job: waits until the others have handled all that this rank has sent them.
   virtual void AwaitAnswers(Endpoint& /*here*/) {}
   /// This rank's weight, which its checkpoint keeps; null: all weigh the same.
   virtual double* Weight() { return nullptr; }

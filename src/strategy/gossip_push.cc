@@ -23,6 +23,7 @@ class Push : public GossipExchange {
   /// With weights, `weight` is the rank's first one; 0: without.
   explicit Push(double weight) : weighted_(weight > 0), weight_(weighted_ ? weight : 1) {}
 
+  bool MayBeUnderWay() const override { return true; }
   double* Weight() override { return weighted_ ? &weight_ : nullptr; }
 
   void Begin(Endpoint& here, int peer) override {
