@@ -271,8 +271,8 @@ class InfoCommand : public Command {
     const ModelFile model(path_);
     SetKernelThreads(model.job().Threads());
     const Position& at = model.header().position;
-    out.Text(fmt::format("checkpoint {}: {} steps, {} epochs", model.folder(), Count(at.step),
-                         at.epoch));
+    out.Text(fmt::format("checkpoint {}: {} steps, {} epoch{}", model.folder(), Count(at.step),
+                         at.epoch, at.epoch == 1 ? "" : "s"));
     Description({path_, model.job(), model.header().data, model.graph()}).Print(out);
   }
 

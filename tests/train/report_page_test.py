@@ -303,6 +303,10 @@ class ReportPageTest(unittest.TestCase):
         answers = self.asked([self.run_folder("young", epochs=0, ended=False)], text="document.body.innerText")
         self.assertIn("No epoch is complete yet.", answers["text"])
 
+    def test_an_end_without_an_epoch(self):
+        answers = self.asked([self.run_folder("times", epochs=0)], text="document.body.innerText")
+        self.assertIn("No epoch was evaluated.", answers["text"])
+
     def test_narrow_and_wide_screens(self):
         runs = [self.run_folder(name, [self.devices(3, (1000, 3000), (1000, 250))], timeline_json=self.timeline())
                 for name in ("a", "a-run-of-a-rather-long-name-that-has-to-be-broken-somewhere")]

@@ -88,8 +88,8 @@ class BatchNorm : public Layer {
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     Require(!request.training || request.batch * shape_.pixels > 1,
             "layer '{}' (batch_norm) cannot normalize a batch of one example without pixels, whose "
-            "variance is 0: choose a batch (or parts of it) of two and more that leaves no rest of "
-            "one example, or node.executor = \"single\"",
+            "variance is 0: choose a batch of two and more that leaves no rest of one example; the "
+            "single executor (node.executor) does not divide it",
             name_);
     return ConvertInput(request, {.type = request.input.type, .layout = request.input.layout},
                         [this](const PlanRequest& r) {

@@ -36,7 +36,10 @@ function curves() {
                     }));
   });
   heading('Curves');
-  if (!runs.some((run) => run.epochs.length)) return note('No epoch is complete yet.');
+  if (!runs.some((run) => run.epochs.length))
+    return note(
+        runs.some((run) => run.reason === 'not ended') ? 'No epoch is complete yet.' :
+                                                         'No epoch was evaluated.');
   bar();
   add(html(
       'div', {class: 'charts'},
