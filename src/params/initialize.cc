@@ -2,9 +2,9 @@
 #include <cmath>
 #include <span>
 
-#include "base/parallel.h"
 #include "base/random.h"
 #include "base/registry.h"
+#include "base/thread.h"
 #include "params/store.h"
 
 namespace yoke {

@@ -1,7 +1,7 @@
 // The layer `channel_shuffle`: interleaves the channels of groups (Zhang et al., "ShuffleNet",
 // 2018).
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "kernels/rearrange.h"
 #include "model/layers/support.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/weighted.h"
 #include "model/layers/window.h"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/limits.h"
+#include "base/options.h"
 #include "model/fully_connected.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/weighted.h"

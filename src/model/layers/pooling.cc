@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "model/layers/support.h"
 #include "model/layers/window.h"
 

@@ -1,6 +1,6 @@
 // The layer `slice`: a contiguous range of channels.
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "kernels/join/join.h"
 #include "model/layers/support.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "kernels/convert.h"
 #include "model/layers/weighted.h"
 #include "tensor/growing_buffer.h"

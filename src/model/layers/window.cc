@@ -2,7 +2,7 @@
 #include "model/layers/window.h"
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 
 namespace yoke::layer {
 

@@ -1,6 +1,6 @@
 // Multi-layer perceptron: hidden layers of given widths, each followed by an activation, and one
 // score per class or label.
-#include "base/limits.h"
+#include "base/options.h"
 #include "model/layers/support.h"
 #include "model/zoo/tables.h"
 

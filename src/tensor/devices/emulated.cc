@@ -19,7 +19,6 @@
 #include "base/countdown.h"
 #include "base/round_up.h"
 #include "base/thread.h"
-#include "base/wait_time.h"
 #include "tensor/devices.h"
 #include "tensor/reserve.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "kernels/linear/linear.h"
 #include "kernels/sparse_linear/sparse_linear.h"
 #include "model/fully_connected.h"

@@ -1,15 +1,18 @@
-// FindGroupLimits: the least limit from a process's own group to the root of each hierarchy.
-#include "base/control_group.h"
+// FindGroupLimits: the least limit from a process's own group to the root of each hierarchy; cores
+// are counted by affinity.
+#include "base/resources.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
-#include "base/temporary_folder.h"
+#include "base/files.h"
 
-namespace yoke::control_group_test {
+namespace yoke::resources_test {
 
 /// A folder that stands for the root of a file system.
 class ControlGroupTest : public testing::Test {
@@ -76,4 +79,18 @@ TEST_F(ControlGroupTest, BothVersionsSideBySide) {
   EXPECT_EQ(Find().memory, 2000000000);
 }
 
-}  // namespace yoke::control_group_test
+TEST(UsableCores, FollowsTheAffinityMask) {
+  cpu_set_t all, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &all)) {
+      CPU_SET(cpu, &one);
+      break;
+    }
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(UsableCores(), 1);
+  sched_setaffinity(0, sizeof all, &all);
+}
+
+}  // namespace yoke::resources_test
