@@ -14,7 +14,7 @@
 #include "params/store.h"
 #include "tensor/active_set.h"
 #include "tensor/batch.h"
-#include "tensor/target.h"
+#include "tensor/device.h"
 
 namespace yoke {
 

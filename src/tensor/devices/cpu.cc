@@ -11,7 +11,6 @@
 #include "base/resources.h"
 #include "base/round_up.h"
 #include "tensor/devices.h"
-#include "tensor/reserve.h"
 
 namespace yoke {
 namespace {

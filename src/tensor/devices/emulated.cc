@@ -20,7 +20,6 @@
 #include "base/round_up.h"
 #include "base/thread.h"
 #include "tensor/devices.h"
-#include "tensor/reserve.h"
 
 namespace yoke {
 namespace {
