@@ -62,6 +62,21 @@ void ToLanes(const float* rows, int64_t count, int64_t stride, std::vector<Float
 
 }  // namespace
 
+namespace family {
+#define YOKE_FAMILY(name) HashFamilyEntry name();
+#include "lsh/families.def"
+#undef YOKE_FAMILY
+}  // namespace family
+
+const std::vector<HashFamilyEntry>& hash_families() {
+  static const std::vector<HashFamilyEntry> entries = {
+#define YOKE_FAMILY(name) family::name(),
+#include "lsh/families.def"
+#undef YOKE_FAMILY
+  };
+  return entries;
+}
+
 RowHasher::RowHasher(const HashShape& shape, int bits_a_hash)
     : shape_(shape),
       key_bits_(KeyBits(shape, bits_a_hash)),

@@ -20,7 +20,7 @@ namespace yoke {
 /// - When two threads update a value at the same time, one update may be lost: one small step less,
 ///   of a gradient that is noisy anyway.
 /// - One state value of a rule may be lost while another is kept. Adam bounds its step by the
-///   remaining one (rules/adam_family.cc); of YellowFin's two only one moves values, the other is a
+///   remaining one (rules/adam.cc); of YellowFin's two only one moves values, the other is a
 ///   mean; the other rules have a single state value.
 /// - A gradient is computed at values that change during the pass. Between a thread's read of a
 ///   value and its write, the other threads make at most the updates of one small batch's time: a

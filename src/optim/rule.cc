@@ -1,5 +1,7 @@
-// Apply: one update of the whole model by any rule: dense slices in one pass, row-sparse slices by
-// touched rows.
+// UpdateRule: the list of rules, their state, and one update of the whole model by any of them:
+// dense slices in one pass, row-sparse slices by touched rows.
+#include "optim/rule.h"
+
 #include <omp.h>
 
 #include <algorithm>
@@ -12,7 +14,6 @@
 #include "base/round_up.h"
 #include "kernels/loops.h"
 #include "kernels/vectors.h"
-#include "optim/rule.h"
 
 namespace yoke {
 namespace {
@@ -152,6 +153,21 @@ UpdateStep StepOf(const ParamStore& params, const ApplyRequest& request) {
 }
 
 }  // namespace
+
+namespace rule {
+#define YOKE_RULE(name) RuleEntry name();
+#include "optim/rules.def"
+#undef YOKE_RULE
+}  // namespace rule
+
+const std::vector<RuleEntry>& rules() {
+  static const std::vector<RuleEntry> entries = {
+#define YOKE_RULE(name) rule::name(),
+#include "optim/rules.def"
+#undef YOKE_RULE
+  };
+  return entries;
+}
 
 std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target) const {
   return MakeLoops<UpdateCall>(target,

@@ -1,12 +1,16 @@
-// WinnerTakeAllHasher: which of eight drawn coordinates is the largest.
+// Winner-take-all: a hash is the place of the largest of eight drawn coordinates.
+// wta (Yagnik, Strelow, Ross and Lin 2011) depends on the order of the coordinates alone. dwta,
+// densified (Chen and Shrivastava 2018): a bin that sees only zeros borrows the code of a random
+// other bin, the same sequence of lenders for every vector, so that equal codes still mean similar
+// vectors.
 // Cost a dense row: 8 * K * L comparisons, sixteen rows an instruction; a sparse row: K * L and the
 // bins of its nonzero coordinates.
-#include "lsh/winner_take_all.h"
-
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "base/random.h"
+#include "lsh/row_hasher.h"
 
 namespace yoke {
 namespace {
@@ -59,7 +63,37 @@ uint32_t RowsWithEmptyBins(const std::vector<Ints>& places) {
   return rows;
 }
 
-}  // namespace
+/// A bin has eight places. They are filled one after the other from random permutations of the
+/// coordinates. A hash's code is the place of the largest value (the first of equal ones); zeros do
+/// not take part. If the input is wider than 8 * K * L, all coordinates are dealt out, several per
+/// place.
+class WinnerTakeAllHasher : public RowHasher {
+ public:
+  static constexpr int kBits = 3;
+
+  /// `borrow`: a bin that sees only zeros takes the code of another bin; otherwise its code is 0.
+  WinnerTakeAllHasher(const HashShape& shape, bool borrow);
+
+ protected:
+  bool blocks() const override { return width_ == kPlaces; }
+  void BlockKeys(Floats* columns, int64_t count, uint32_t* keys) const override;
+  void RowKeys(std::span<const Coordinate> row, uint32_t* keys) const override;
+
+ private:
+  static constexpr int kPlaces = 1 << kBits;
+
+  void DealOut();
+  void ListSeats();
+  /// Assigns a code to every bin of a row whose place is -1.
+  void FillEmpty(std::vector<int32_t>& places) const;
+  int32_t Borrowed(const std::vector<int32_t>& places, int64_t bin) const;
+
+  bool borrow_;
+  int64_t width_;                 ///< Coordinates per bin: a multiple of kPlaces.
+  std::vector<int32_t> members_;  ///< [K * L, width]: coordinates
+  std::vector<int64_t> offsets_;  ///< [inputs + 1]: start of each coordinate's seats.
+  std::vector<int32_t> seats_;    ///< Indices into members_, in increasing order.
+};
 
 WinnerTakeAllHasher::WinnerTakeAllHasher(const HashShape& shape, bool borrow)
     : RowHasher(shape, kBits),
@@ -154,5 +188,31 @@ int32_t WinnerTakeAllHasher::Borrowed(const std::vector<int32_t>& places, int64_
   }
   return 0;
 }
+
+template <bool borrow>
+std::unique_ptr<Hasher> MakeWinnerTakeAll(const HashShape& shape) {
+  return std::make_unique<WinnerTakeAllHasher>(shape, borrow);
+}
+
+}  // namespace
+
+namespace family {
+
+HashFamilyEntry wta() {
+  return {.name = "wta",
+          .summary = "index of the largest of 8 drawn coordinates (3 bits per hash)",
+          .bits = WinnerTakeAllHasher::kBits,
+          .make = MakeWinnerTakeAll<false>};
+}
+
+HashFamilyEntry dwta() {
+  return {
+      .name = "dwta",
+      .summary = "index of the largest of 8 drawn coordinates; empty bins borrow (3 bits per hash)",
+      .bits = WinnerTakeAllHasher::kBits,
+      .make = MakeWinnerTakeAll<true>};
+}
+
+}  // namespace family
 
 }  // namespace yoke
