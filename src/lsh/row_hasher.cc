@@ -1,4 +1,4 @@
-// RowHasher: rows brought into the form that the families take.
+// RowHasher: rows brought into the form that the families take; the list of families.
 #include "lsh/row_hasher.h"
 
 #include <algorithm>

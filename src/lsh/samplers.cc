@@ -78,7 +78,7 @@ class Uniform : public Sampler {
 };
 
 template <typename Kind>
-std::unique_ptr<Sampler> Make() {
+std::unique_ptr<Sampler> MakeSampler() {
   return std::make_unique<Kind>();
 }
 
@@ -88,18 +88,18 @@ const std::vector<SamplerEntry>& samplers() {
   static const std::vector<SamplerEntry> entries = {
       {.name = "vanilla",
        .summary = "the ids of the group's buckets, tables in random order, until enough are found",
-       .make = Make<Vanilla>},
+       .make = MakeSampler<Vanilla>},
       {.name = "top_k",
        .summary = "the ids found most often in the group's buckets",
-       .make = Make<Frequent<false>>},
+       .make = MakeSampler<Frequent<false>>},
       {.name = "threshold",
        .summary = "the ids found at least `threshold` times in the group's buckets",
        .takes_threshold = true,
-       .make = Make<Frequent<true>>},
+       .make = MakeSampler<Frequent<true>>},
       {.name = "uniform",
        .summary = "random ids without hashing: the baseline",
        .hashes = false,
-       .make = Make<Uniform>}};
+       .make = MakeSampler<Uniform>}};
   return entries;
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/options.h"
-#include "model/fully_connected.h"
+#include "model/layer.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/weighted.h"
 

@@ -1,8 +1,6 @@
 // Helpers that layers share.
 #include "model/layers/support.h"
 
-#include <algorithm>
-
 #include "base/check.h"
 
 namespace yoke::layer {
@@ -30,18 +28,6 @@ OptionSpec InitializerOption(const std::string& name, const std::string& fallbac
   OptionSpec spec{.name = name, .type = OptionType::kString, .fallback = fallback, .help = help};
   for (const InitializerEntry& entry : initializers()) spec.choices.push_back(entry.name);
   return spec;
-}
-
-Pair PairOption(const Options& options, std::string_view name, int64_t minimum) {
-  const std::vector<int64_t> values = options.Ints(name);
-  Require(values.size() == 1 || values.size() == 2,
-          "{}: expected one number or [height, width], got {} numbers", options.Where(name),
-          values.size());
-  const Pair pair{values.front(), values.back()};
-  const int64_t least = std::min(pair.height, pair.width);
-  Require(least >= minimum, "{}: expected at least {}, got {}", options.Where(name), minimum,
-          least);
-  return pair;
 }
 
 }  // namespace yoke::layer

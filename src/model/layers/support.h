@@ -30,15 +30,6 @@ void RequireImage(const LayerContext& context, std::string_view type);
 OptionSpec InitializerOption(const std::string& name, const std::string& fallback,
                              const std::string& help);
 
-/// One number for both axes or [height, width].
-struct Pair {
-  int64_t height = 0;
-  int64_t width = 0;
-};
-/// Reads an option declared as kInts. Throws UserError unless it holds one or two numbers, none
-/// below `minimum`.
-Pair PairOption(const Options& options, std::string_view name, int64_t minimum);
-
 /// Cost of `operations` per element on `elements` f32, forward and backward.
 inline Cost Elementwise(int64_t elements, double operations) {
   return {.operations = operations * static_cast<double>(elements),

@@ -7,7 +7,7 @@
 #include "base/options.h"
 #include "kernels/linear/linear.h"
 #include "kernels/sparse_linear/sparse_linear.h"
-#include "model/fully_connected.h"
+#include "model/layer.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/lsh_linear/plan.h"
 #include "model/layers/weighted.h"
