@@ -12,7 +12,7 @@ namespace yoke {
 /// that replicas push to), and, for plain SGD, in the products of linear layers, which add directly
 /// to the weights (kernels/shared.h, oneDNN). All other code only reads the shared weights, except
 /// that each training pass updates batch normalization's running statistics by relaxed atomic reads
-/// and writes (kernels/batch_norm/batch_norm.cc). Niu, Recht, Re, Wright, "Hogwild!" (2011).
+/// and writes (kernels/batch_norm/reference.cc). Niu, Recht, Re, Wright, "Hogwild!" (2011).
 ///
 /// Why the races are harmless:
 /// - A value is 32 bits at an address divisible by 4. x86 and ARM read and write it atomically,

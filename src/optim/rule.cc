@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/fetch_ahead.h"
 #include "base/round_up.h"
-#include "kernels/loops.h"
+#include "kernels/makers.h"
 #include "kernels/vectors.h"
 
 namespace yoke {
@@ -163,7 +163,6 @@ namespace rule {
 const std::vector<RuleEntry>& rules() {
   static const std::vector<RuleEntry> entries = {
 #define YOKE_RULE(name) rule::name(),
-#include "optim/rules.def"
 #undef YOKE_RULE
   };
   return entries;
