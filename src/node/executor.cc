@@ -1,8 +1,10 @@
-// The list of executors: executors.def once as declarations, once as the table; what entries share.
+// Executor: the list of executors, executors.def once as declarations, once as the table; what
+// entries share.
+#include "node/executor.h"
+
 #include <fmt/core.h>
 
 #include "base/check.h"
-#include "node/executor.h"
 
 namespace yoke {
 
