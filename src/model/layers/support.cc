@@ -1,6 +1,8 @@
 // Helpers that layers share.
 #include "model/layers/support.h"
 
+#include <utility>
+
 #include "base/check.h"
 
 namespace yoke::layer {
@@ -28,6 +30,17 @@ OptionSpec InitializerOption(const std::string& name, const std::string& fallbac
   OptionSpec spec{.name = name, .type = OptionType::kString, .fallback = fallback, .help = help};
   for (const InitializerEntry& entry : initializers()) spec.choices.push_back(entry.name);
   return spec;
+}
+
+OptionSpec CountOption(const std::string& name, Value fallback, const std::string& help) {
+  const bool required = fallback.IsNone();
+  return {.name = name,
+          .type = OptionType::kInt,
+          .fallback = std::move(fallback),
+          .help = help,
+          .minimum = 1,
+          .maximum = kMostCount,
+          .required = required};
 }
 
 }  // namespace yoke::layer

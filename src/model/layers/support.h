@@ -30,6 +30,9 @@ void RequireImage(const LayerContext& context, std::string_view type);
 OptionSpec InitializerOption(const std::string& name, const std::string& fallback,
                              const std::string& help);
 
+/// An option that counts: at least 1, at most kMostCount; required if it has no fallback.
+OptionSpec CountOption(const std::string& name, Value fallback, const std::string& help);
+
 /// Cost of `operations` per element on `elements` f32, forward and backward.
 inline Cost Elementwise(int64_t elements, double operations) {
   return {.operations = operations * static_cast<double>(elements),
