@@ -36,7 +36,7 @@ def uniform(words, count):
 
 
 def name_hash(name):
-    """FNV-1a, as in params/initialize.cc."""
+    """FNV-1a, as in params/store.cc."""
     value = 1469598103934665603
     for byte in name.encode():
         value = (value ^ byte) * 1099511628211 % 2**64

@@ -38,4 +38,8 @@ void Require(bool condition, fmt::format_string<Args...> sentence, Args&&... arg
 void Check(bool condition, std::string_view sentence, const char* file = __builtin_FILE(),
            int line = __builtin_LINE());
 
+/// The system's text for an errno; for a full disk and for limits on files also what to do. 0
+/// (unknown) asks whether the disk is full.
+std::string ReasonOf(int error);
+
 }  // namespace yoke

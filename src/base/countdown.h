@@ -7,7 +7,6 @@
 #include <mutex>
 
 #include "base/clock.h"
-#include "base/wait_time.h"
 
 namespace yoke {
 

@@ -7,9 +7,25 @@
 #include <span>
 #include <vector>
 
-#include "base/fiber_watch.h"
-
 namespace yoke {
+
+/// What a sanitizer must be told of one fiber. CMake chooses what it does:
+/// base/fiber_watch_asan.cc, base/fiber_watch_tsan.cc, or base/fiber_watch_none.cc without one.
+/// Each call stands immediately before or after a switch of stacks.
+class FiberWatch {
+ public:
+  void BeforeResume(std::span<std::byte> stack);
+  void AfterResume();
+  void BeforeSuspend(bool ends);
+  void AfterSuspend();  ///< Or at the beginning.
+  /// After its last switch; its frames have not all returned.
+  void Ended(std::span<std::byte> stack);
+
+ private:
+  void *own_ = nullptr, *resumer_ = nullptr;  // as the sanitizer names their states
+  const void* resumer_stack_ = nullptr;
+  size_t resumer_bytes_ = 0;
+};
 
 /// The stacks of many fibers. The system gives a page of one when it is first touched.
 class FiberStacks {

@@ -2,7 +2,7 @@
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 
-#include "base/fiber_watch.h"
+#include "base/fiber.h"
 
 namespace yoke {
 

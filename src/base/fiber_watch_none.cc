@@ -1,5 +1,5 @@
 // FiberWatch without a sanitizer: nothing.
-#include "base/fiber_watch.h"
+#include "base/fiber.h"
 
 namespace yoke {
 

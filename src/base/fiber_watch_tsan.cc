@@ -2,7 +2,7 @@
 // that switch are not instrumented: they would begin on one of these stacks and end on another.
 #include <sanitizer/tsan_interface.h>
 
-#include "base/fiber_watch.h"
+#include "base/fiber.h"
 
 namespace yoke {
 

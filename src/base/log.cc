@@ -11,7 +11,7 @@
 #include <mutex>
 
 #include "base/check.h"
-#include "base/regular_file.h"
+#include "base/files.h"
 #include "base/utf8.h"
 
 namespace yoke {

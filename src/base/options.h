@@ -88,4 +88,13 @@ std::string Nearest(std::string_view name, std::span<const std::string> known);
 std::string UnknownName(std::string_view kind, std::string_view name,
                         std::span<const std::string> known);
 
+/// The largest value of keys that count steps, features or channels: a product of two fits 64 bits.
+inline constexpr double kMostCount = 1e9;
+
+/// The most replicas of a job, real or simulated.
+inline constexpr double kMostRanks = 1e6;
+
+/// The largest of a window's kernel, stride, padding and dilation.
+inline constexpr double kMostPixels = 1e6;
+
 }  // namespace yoke

@@ -1,12 +1,18 @@
-// RequireThreads: threads that do nothing, all there at the same time.
+// RequireThreads: threads that do nothing, all there at the same time. Denormals: two bits of the
+// register that controls vector arithmetic (x86-64's MXCSR).
 #include "base/thread.h"
 
+#include <pmmintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <latch>
+#include <mutex>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "base/check.h"
@@ -52,6 +58,8 @@ class IdleThreads {
   std::vector<std::jthread> threads_;
 };
 
+constexpr uint32_t kFlush = _MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON;
+
 }  // namespace
 
 void RefuseThreads(int refused, int wanted) {
@@ -74,5 +82,44 @@ void RequireThreads(int count, const std::function<void()>& take) {
       RefuseThreads(count - started, count);
   if (take) take();
 }
+
+void ParallelFor(int64_t n, int threads, const std::function<void(int64_t, int64_t)>& body) {
+  const int64_t parts = std::clamp<int64_t>(threads, 1, std::max<int64_t>(n, 1));
+  if (parts == 1) {
+    if (n > 0) body(0, n);
+    return;
+  }
+  std::exception_ptr first;
+  std::mutex mutex;
+  auto run = [&](int64_t part) {
+    try {
+      body(n * part / parts, n * (part + 1) / parts);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> team;
+    int64_t part = 1;
+    try {
+      for (; part < parts; ++part) team.emplace_back(run, part);
+    } catch (const std::system_error&) {
+    }
+    for (; part < parts; ++part) run(part);  // those for which the system gives no thread
+    run(0);
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+uint32_t FlushDenormals() {
+  const uint32_t before = _mm_getcsr();
+  _mm_setcsr(before | kFlush);
+  return before;
+}
+
+void ComputeAs(uint32_t before) { _mm_setcsr((_mm_getcsr() & ~kFlush) | (before & kFlush)); }
+
+bool FlushesDenormals() { return (_mm_getcsr() & kFlush) == kFlush; }
 
 }  // namespace yoke

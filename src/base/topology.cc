@@ -14,7 +14,7 @@
 #include <set>
 #include <thread>
 
-#include "base/parallel.h"
+#include "base/resources.h"
 
 namespace yoke {
 namespace {

@@ -69,4 +69,16 @@ std::string FormatToml(const Value& table);
 /// A value as one line of TOML ("[1, 2]", "\"adam\"").
 std::string FormatValue(const Value& value);
 
+/// Takes a value of the State that an executor or a strategy saves in a checkpoint; one that is
+/// missing or of another type leaves `into` as it is.
+inline void ReadSaved(const Value& state, const char* key, int64_t& into) {
+  if (const Value* value = state.Find(key); value && value->AsInt()) into = *value->AsInt();
+}
+inline void ReadSaved(const Value& state, const char* key, double& into) {
+  if (const Value* value = state.Find(key); value && value->AsFloat()) into = *value->AsFloat();
+}
+inline void ReadSaved(const Value& state, const char* key, bool& into) {
+  if (const Value* value = state.Find(key); value && value->AsBool()) into = *value->AsBool();
+}
+
 }  // namespace yoke

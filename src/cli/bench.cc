@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "base/check.h"
+#include "base/files.h"
 #include "base/median.h"
 #include "base/registry.h"
-#include "base/temporary_folder.h"
 #include "cli/command.h"
 #include "cli/job_options.h"
 #include "cli/signals.h"

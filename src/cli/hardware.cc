@@ -10,8 +10,7 @@
 #include <set>
 #include <sstream>
 
-#include "base/memory.h"
-#include "base/parallel.h"
+#include "base/resources.h"
 
 namespace yoke {
 namespace {

@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "base/check.h"
-#include "base/reason.h"
 
 namespace yoke {
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "cli/command.h"
 #include "cli/job_options.h"
 #include "cli/output.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "cli/command.h"
 #include "cli/profile.h"
 #include "cli/run_options.h"

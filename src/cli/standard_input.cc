@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/reason.h"
 #include "data/source.h"
 
 namespace yoke {

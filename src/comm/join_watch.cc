@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/stop.h"
 #include "base/thread.h"
-#include "base/wait_time.h"
 
 namespace yoke {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "base/wait_time.h"
 #include "comm/transport.h"
 
 namespace yoke {

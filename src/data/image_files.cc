@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/exists.h"
+#include "base/files.h"
 #include "base/utf8.h"
 #include "data/archive.h"
 #include "data/image.h"

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "base/denormals.h"
+#include "base/thread.h"
 
 namespace yoke {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "base/random.h"
 #include "base/registry.h"
 #include "data/augment.h"

@@ -11,8 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/new_file.h"
-#include "base/reason.h"
+#include "base/files.h"
 
 namespace yoke {
 namespace {

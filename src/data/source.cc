@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/exists.h"
+#include "base/files.h"
 #include "data/archive.h"
 #include "data/archive_reader.h"
 #include "data/gzip.h"

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/resources.h"
 
 namespace yoke {
 namespace {

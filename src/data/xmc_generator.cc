@@ -7,8 +7,9 @@
 #include <numeric>
 #include <vector>
 
-#include "base/parallel.h"
 #include "base/random.h"
+#include "base/resources.h"
+#include "base/thread.h"
 
 namespace yoke {
 namespace {

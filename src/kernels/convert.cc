@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "kernels/loops.h"
+#include "kernels/makers.h"
 
 namespace yoke {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/random.h"
-#include "kernels/loops.h"
+#include "kernels/makers.h"
 
 namespace yoke {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/loops.h"
+#include "kernels/makers.h"
 #include "tensor/tensor.h"
 
 namespace yoke {

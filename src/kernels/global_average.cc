@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "kernels/image.h"
-#include "kernels/loops.h"
+#include "kernels/makers.h"
 
 namespace yoke {
 namespace {

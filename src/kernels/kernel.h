@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "tensor/target.h"
+#include "tensor/device.h"
 
 namespace yoke {
 

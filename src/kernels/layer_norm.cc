@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/loops.h"
+#include "kernels/makers.h"
 
 namespace yoke {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "kernels/elementwise.h"
 #include "kernels/image.h"
-#include "kernels/loops.h"
+#include "kernels/makers.h"
 
 namespace yoke {
 namespace {

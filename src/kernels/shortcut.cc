@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/loops.h"
+#include "kernels/makers.h"
 
 namespace yoke {
 namespace {

@@ -10,8 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/denormals.h"
-#include "base/memory.h"
+#include "base/resources.h"
 #include "base/thread.h"
 
 namespace yoke {

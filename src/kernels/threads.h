@@ -7,7 +7,7 @@
 
 namespace yoke {
 
-/// While it lives, this thread and its team flush denormals (base/denormals.h), as threads of ours
+/// While it lives, this thread and its team flush denormals (base/thread.h), as threads of ours
 /// always do; afterwards they are as before. For a thread that others may own.
 class FlushScope {
  public:

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "kernels/loops.h"
+#include "kernels/makers.h"
 
 namespace yoke {
 namespace {

@@ -31,6 +31,16 @@ double SquareSum(ConstValues x);
 /// Index of the first element that is infinite or not a number; -1: none.
 int64_t FirstNonFinite(ConstValues x);
 
+/// The inner product of two rows in f32; `row` is f32 or bf16. The compiler chooses the order of
+/// the additions.
+template <typename T>
+float Dot(const T* row, const float* query, int64_t count) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += static_cast<float>(row[i]) * query[i];
+  return sum;
+}
+
 // The same on the device that holds the arrays, which all lie on the same one. The results are
 // there on return.
 

@@ -1,4 +1,4 @@
-// RowHasher: rows brought into the form that the families take.
+// RowHasher: rows brought into the form that the families take; the list of families.
 #include "lsh/row_hasher.h"
 
 #include <algorithm>
@@ -61,6 +61,21 @@ void ToLanes(const float* rows, int64_t count, int64_t stride, std::vector<Float
 }
 
 }  // namespace
+
+namespace family {
+#define YOKE_FAMILY(name) HashFamilyEntry name();
+#include "lsh/families.def"
+#undef YOKE_FAMILY
+}  // namespace family
+
+const std::vector<HashFamilyEntry>& hash_families() {
+  static const std::vector<HashFamilyEntry> entries = {
+#define YOKE_FAMILY(name) family::name(),
+#include "lsh/families.def"
+#undef YOKE_FAMILY
+  };
+  return entries;
+}
 
 RowHasher::RowHasher(const HashShape& shape, int bits_a_hash)
     : shape_(shape),

@@ -30,7 +30,7 @@ class Sampler {
   virtual void Sample(const SampleRequest& request, Random random, std::vector<int32_t>& ids) = 0;
 };
 
-/// An entry of the list of samplers (src/lsh/samplers.def): vanilla, top_k, threshold, uniform.
+/// An entry of the list of samplers: vanilla, top_k, threshold, uniform.
 struct SamplerEntry {
   std::string name;
   std::string summary;

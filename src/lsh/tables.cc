@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/memory.h"
 #include "base/random.h"
+#include "base/resources.h"
 #include "kernels/threads.h"
 #include "lsh/family.h"
 

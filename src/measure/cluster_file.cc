@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/limits.h"
 #include "base/options.h"
 #include "base/random.h"
 

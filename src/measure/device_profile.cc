@@ -11,7 +11,7 @@
 #include "kernels/vectors.h"
 #include "measure/speed_fit.h"
 #include "measure/stepper.h"
-#include "node/copies.h"
+#include "node/estimate.h"
 
 namespace yoke {
 namespace {

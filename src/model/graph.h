@@ -141,7 +141,7 @@ struct ModelEntry {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options;
-  List (*build)(const Options& options, const ModelTask& task);
+  std::function<List(const Options& options, const ModelTask& task)> build;
 };
 const std::vector<ModelEntry>& models();
 

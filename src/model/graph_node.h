@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "model/fully_connected.h"
 #include "model/graph.h"
+#include "model/layer.h"
 #include "tensor/sizes.h"
 
 namespace yoke {

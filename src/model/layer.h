@@ -1,6 +1,7 @@
 // Layer: one layer of a model: its shapes, parameters and cost, and its computation for a batch.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -14,7 +15,7 @@
 #include "params/store.h"
 #include "tensor/active_set.h"
 #include "tensor/batch.h"
-#include "tensor/target.h"
+#include "tensor/device.h"
 
 namespace yoke {
 
@@ -168,6 +169,22 @@ class Layer {
   virtual std::string Explain() const { return ""; }
 };
 
+/// What a graph asks only of layers in which every output reads every input: the cut below a head,
+/// the search for the best outputs, and plain descent during Backward. A layer's second base. Its
+/// parameters are weight [outputs, inputs] and optionally bias
+/// [outputs].
+class FullyConnected {
+ public:
+  virtual ~FullyConnected() = default;
+  /// True if in evaluation it computes exactly input * weight^T + bias of a dense input.
+  virtual bool IsProduct() const = 0;
+  /// A plan for training whose Backward adds to the weight (ParamRef::update) instead of writing
+  /// its gradient; null if the layer has none, or if Plan's is faster.
+  virtual std::unique_ptr<LayerPlan> PlanInPlace(const PlanRequest& /*request*/) const {
+    return nullptr;
+  }
+};
+
 /// The context in which a layer is made. Input that does not fit is refused by a UserError.
 struct LayerContext {
   std::string name;  ///< Unique in the model; the first part of its parameters' names.
@@ -185,7 +202,7 @@ struct LayerEntry {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options;  ///< Besides `type`, `name` and `inputs`.
-  std::unique_ptr<Layer> (*make)(const Options& options, const LayerContext& context);
+  std::function<std::unique_ptr<Layer>(const Options& options, const LayerContext& context)> make;
   size_t least_inputs = 1;  ///< Number of inputs, checked by the graph.
   size_t most_inputs = 1;
   std::optional<Fusion> fusion = {};      ///< How the layer before may absorb it; none: it cannot.

@@ -1,4 +1,5 @@
-// The zoo: models.def once as declarations, once as the table; and the graph for a job's [model].
+// The lists of layers and of the zoo's models: each .def file once as declarations, once as the
+// table; and the graph for a job's [model].
 #include <algorithm>
 
 #include "base/registry.h"
@@ -80,11 +81,26 @@ List LayersOf(const Value& section, const ModelTask& task) {
 
 }  // namespace
 
+namespace layer {
+#define YOKE_LAYER(name) LayerEntry name();
+#include "model/layers.def"
+#undef YOKE_LAYER
+}  // namespace layer
+
 namespace zoo {
 #define YOKE_MODEL(name) ModelEntry name();
 #include "model/models.def"
 #undef YOKE_MODEL
 }  // namespace zoo
+
+const std::vector<LayerEntry>& layers() {
+  static const std::vector<LayerEntry> entries = {
+#define YOKE_LAYER(name) layer::name(),
+#include "model/layers.def"
+#undef YOKE_LAYER
+  };
+  return entries;
+}
 
 const std::vector<ModelEntry>& models() {
   static const std::vector<ModelEntry> entries = {

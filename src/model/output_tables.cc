@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "base/registry.h"
-#include "kernels/dot.h"
+#include "kernels/vectors.h"
 #include "model/ranking.h"
 
 namespace yoke {

@@ -10,8 +10,8 @@
 
 #include "base/check.h"
 #include "base/fetch_ahead.h"
-#include "kernels/dot.h"
 #include "kernels/threads.h"
+#include "kernels/vectors.h"
 
 namespace yoke {
 namespace {

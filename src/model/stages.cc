@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/resources.h"
 #include "kernels/convert.h"
 #include "model/lifetimes.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/saved_state.h"
+#include "base/value.h"
 
 namespace yoke {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/saved_state.h"
+#include "base/value.h"
 #include "node/device_work.h"
 #include "tensor/device.h"
 

@@ -11,6 +11,7 @@
 
 #include "node/batch_sizes.h"
 #include "node/device_usage.h"
+#include "node/estimate.h"
 #include "node/hogbatch_worker.h"
 
 namespace yoke {
@@ -88,5 +89,22 @@ class Hogbatch : public Executor {
   int64_t dealt_ = 0, done_ = 0;    ///< Examples.
   std::exception_ptr failure_;
 };
+
+/// The estimate of hogwild and hogbatch: fixed batches. Workers never wait, so their rates add up:
+///   examples a second = threads b / t(b) + sum over devices of B / T(B)
+///   t(b) = pass(b) + update, by one of `threads` CPU threads, which share the bandwidth
+///   T(B) = copies + pass(B) on the device, + by a CPU thread its update, merged, and the copies
+///          in the host's memory
+/// (Ma and Rusu 2020, CPU+GPU Hogbatch.)
+ExecutorEstimate EstimateHogbatch(const BatchSizes::Settings& sizes,
+                                  const EstimateRequest& request);
+
+/// That of adaptive_hogbatch: batches that move (Ma and Rusu 2020, Adaptive Hogbatch). Where a
+/// threshold binds on both sides the rates are those of fixed batches. Elsewhere the sizes swing
+/// around equal numbers of updates, and how far depends on what is in hand when they are asked for,
+/// so the rule itself is followed through the examples of an epoch, or 10^5 pieces of work, with
+/// the times above.
+ExecutorEstimate EstimateAdaptiveHogbatch(const BatchSizes::Settings& sizes, bool measure_least,
+                                          const EstimateRequest& request);
 
 }  // namespace yoke

@@ -1,5 +1,5 @@
 // The estimates of hogwild, hogbatch and adaptive_hogbatch: rates, or the rule followed in time.
-#include "node/hogbatch_estimate.h"
+#include "node/hogbatch.h"
 
 #include <algorithm>
 

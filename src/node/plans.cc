@@ -20,6 +20,26 @@ constexpr size_t kMostPlans = 10;
 /// cannot see the locks inside that library.
 std::mutex compiling;
 
+class LocalHead : public Head {
+ public:
+  LocalHead(const ExecutorContext& context, const ParamView& params)
+      : context_(context), params_(params) {}
+
+  double Step(const Batch& batch, float* gradient) override {
+    GraphPlan& plan = plans_.For(batch.size);
+    plan.Forward(batch, params_);
+    plan.Backward(batch, params_, {});
+    const Tensor above = plan.CutGradient();
+    std::copy_n(above.As<float>(), above.Count(), gradient);
+    return plan.Loss();
+  }
+
+ private:
+  ExecutorContext context_;
+  ParamView params_;
+  Plans plans_{context_, context_.batch, {.part = GraphPart::kHead}};
+};
+
 }  // namespace
 
 Plans::Plans(const ExecutorContext& context, int64_t usual, PlanSettings settings)
@@ -73,6 +93,18 @@ void AnnounceAll(const ParamLayout& layout, const GradientReady& ready) {
   if (!ready) return;
   for (int slice = static_cast<int>(layout.slices().size()); slice-- > 0;)
     if (layout.slices()[slice].kind != SliceKind::kBuffer) ready(slice);
+}
+
+std::optional<HeadOffer> OfferHead(const ExecutorContext& context) {
+  const std::optional<GraphCut> cut = context.graph.Cut();
+  if (!cut) return {};
+  return HeadOffer{.first_slice = cut->first_slice,
+                   .width = cut->activations.Count(),
+                   .price = [&graph = context.graph](
+                                int64_t batch) { return graph.Price(batch, GraphPart::kHead); },
+                   .make = [context](const ParamView& params) -> std::unique_ptr<Head> {
+                     return std::make_unique<LocalHead>(context, params);
+                   }};
 }
 
 }  // namespace yoke

@@ -1,7 +1,9 @@
-// Plans: a graph's training plans by batch size, for one caller.
+// Plans: a graph's training plans by batch size, for one caller; and a head that the caller
+// computes.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,5 +46,9 @@ class Plans {
 StepResult StepOfNothing(const ParamView& params, const GradientReady& ready);
 /// Announces all slices with a gradient, in backward order.
 void AnnounceAll(const ParamLayout& layout, const GradientReady& ready);
+
+/// The head of the context's graph that a strategy may serve; none if the graph has no cut. The
+/// offer is valid as long as the graph.
+std::optional<HeadOffer> OfferHead(const ExecutorContext& context);
 
 }  // namespace yoke

@@ -11,7 +11,7 @@
 #include "node/device_usage.h"
 #include "node/division.h"
 #include "node/estimate.h"
-#include "node/part_rows.h"
+#include "node/sub_batch.h"
 
 namespace yoke {
 

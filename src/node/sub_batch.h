@@ -1,6 +1,10 @@
-// SubBatch: a part of a batch as a separate batch.
+// SubBatch: a part of a batch as a separate batch, and the sum of what the parts touched.
 #pragma once
 
+#include <span>
+
+#include "kernels/rows.h"
+#include "params/store.h"
 #include "tensor/batch.h"
 
 namespace yoke {
@@ -12,5 +16,18 @@ void TakeSubBatch(const Batch& from, int64_t begin, int64_t end, Batch& to);
 void CopyBatch(const Batch& from, Batch& to);
 /// Makes `to` the same examples and labels with `dense` as input; `dense` must outlive it.
 void TakeLabels(const Batch& from, const Tensor& dense, Batch& to);
+
+/// The touched rows of parts of a batch, which executors that divide it sum.
+class PartRows {
+ public:
+  /// Multiplies a part's rows by its fraction of the batch's examples.
+  static void Weigh(const ParamLayout& layout, float fraction, Gradients& part);
+  /// The rows of all row-sparse slices of `sum` become the sum of the parts', in their order.
+  void Sum(const ParamLayout& layout, std::span<const Gradients* const> parts, Gradients& sum);
+
+ private:
+  RowMerge merge_;  // keeps its memory
+  std::vector<RowBlock> blocks_;
+};
 
 }  // namespace yoke

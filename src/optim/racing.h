@@ -12,7 +12,7 @@ namespace yoke {
 /// that replicas push to), and, for plain SGD, in the products of linear layers, which add directly
 /// to the weights (kernels/shared.h, oneDNN). All other code only reads the shared weights, except
 /// that each training pass updates batch normalization's running statistics by relaxed atomic reads
-/// and writes (kernels/batch_norm/batch_norm.cc). Niu, Recht, Re, Wright, "Hogwild!" (2011).
+/// and writes (kernels/batch_norm/reference.cc). Niu, Recht, Re, Wright, "Hogwild!" (2011).
 ///
 /// Why the races are harmless:
 /// - A value is 32 bits at an address divisible by 4. x86 and ARM read and write it atomically,
@@ -20,7 +20,7 @@ namespace yoke {
 /// - When two threads update a value at the same time, one update may be lost: one small step less,
 ///   of a gradient that is noisy anyway.
 /// - One state value of a rule may be lost while another is kept. Adam bounds its step by the
-///   remaining one (rules/adam_family.cc); of YellowFin's two only one moves values, the other is a
+///   remaining one (rules/adam.cc); of YellowFin's two only one moves values, the other is a
 ///   mean; the other rules have a single state value.
 /// - A gradient is computed at values that change during the pass. Between a thread's read of a
 ///   value and its write, the other threads make at most the updates of one small batch's time: a

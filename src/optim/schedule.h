@@ -1,8 +1,10 @@
 // Schedule: the learning rate as a function of progress.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/options.h"
@@ -16,18 +18,23 @@ struct Progress {
   double epochs = 1;  ///< Total epochs.
 };
 
+/// The factor on the base learning rate.
+using RateFactor = std::function<double(const Progress&)>;
+
 class Schedule {
  public:
-  virtual ~Schedule() = default;
-  /// Factor on the base learning rate.
-  virtual double Factor(const Progress& progress) const = 0;
+  explicit Schedule(RateFactor factor) : factor_(std::move(factor)) {}
+  double Factor(const Progress& progress) const { return factor_(progress); }
+
+ private:
+  RateFactor factor_;
 };
 
 struct ScheduleEntry {
   std::string name;
   std::string summary;
   std::vector<OptionSpec> options;  ///< Keys of [train.schedule] besides `name` and the warm-up's.
-  std::unique_ptr<Schedule> (*make)(const Options& options);
+  RateFactor (*make)(const Options& options);
   /// Whether its keys name epochs: after a warm-up they still count from the start of training.
   bool counts_from_start = false;
 };

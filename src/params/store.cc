@@ -1,7 +1,74 @@
-// ParamStore: the packed parameters of one replica.
+// ParamStore: the packed parameters of one replica, and their initial values: each element is drawn
+// from (seed, slice, position).
 #include "params/store.h"
 
+#include <cmath>
+#include <span>
+
+#include "base/random.h"
+#include "base/registry.h"
+#include "base/thread.h"
+
 namespace yoke {
+namespace {
+
+/// Below this many elements, starting a thread takes longer than drawing.
+constexpr int64_t kWorthThreads = 1 << 16;
+
+enum class Law : uint8_t { kConstant, kUniform, kNormal };
+
+/// A distribution: every element `size`, uniform within +-size, or normal with standard deviation
+/// `size`.
+struct Initializer {
+  std::string name;
+  std::string summary;
+  Law law;
+  double (*size)(const Slice&);
+};
+
+double FanIn(const Slice& s) { return static_cast<double>(s.fan_in); }
+double FanSum(const Slice& s) { return static_cast<double>(s.fan_in + s.fan_out); }
+
+const std::vector<Initializer>& AllInitializers() {
+  static const std::vector<Initializer> table = {
+      {"zeros", "all zero", Law::kConstant, [](const Slice&) { return 0.0; }},
+      {"ones", "all one", Law::kConstant, [](const Slice&) { return 1.0; }},
+      {"fan_in_uniform", "uniform within 1/sqrt(fan in), the usual choice of PyTorch's layers",
+       Law::kUniform, [](const Slice& s) { return 1 / std::sqrt(FanIn(s)); }},
+      {"xavier_uniform", "uniform within sqrt(6 / (fan in + fan out)) (Glorot and Bengio 2010)",
+       Law::kUniform, [](const Slice& s) { return std::sqrt(6 / FanSum(s)); }},
+      {"xavier_sigmoid",
+       "uniform within 4 sqrt(6 / (fan in + fan out)), for the sigmoid, whose slope is 1/4 (Glorot "
+       "and Bengio 2010)",
+       Law::kUniform, [](const Slice& s) { return 4 * std::sqrt(6 / FanSum(s)); }},
+      {"xavier_normal", "normal, variance 2 / (fan in + fan out) (Glorot and Bengio 2010)",
+       Law::kNormal, [](const Slice& s) { return std::sqrt(2 / FanSum(s)); }},
+      {"he_uniform", "uniform within sqrt(6 / fan in), for ReLU (He et al. 2015)", Law::kUniform,
+       [](const Slice& s) { return std::sqrt(6 / FanIn(s)); }},
+      {"he_normal", "normal, variance 2 / fan in, for ReLU (He et al. 2015)", Law::kNormal,
+       [](const Slice& s) { return std::sqrt(2 / FanIn(s)); }},
+      {"normal_0.01", "normal, standard deviation 0.01 (Krizhevsky et al. 2012)", Law::kNormal,
+       [](const Slice&) { return 0.01; }},
+  };
+  return table;
+}
+
+uint64_t DrawsPerNumber(Law law) { return law == Law::kNormal ? 2 : law == Law::kUniform ? 1 : 0; }
+
+void Fill(Law law, double size, Random random, std::span<float> values) {
+  for (float& value : values)
+    value = static_cast<float>(law == Law::kNormal    ? random.Normal() * size
+                               : law == Law::kUniform ? random.Uniform(-size, size)
+                                                      : size);
+}
+
+uint64_t HashOf(const std::string& name) {
+  uint64_t hash = 1469598103934665603ULL;  // FNV-1a
+  for (unsigned char c : name) hash = (hash ^ c) * 1099511628211ULL;
+  return hash;
+}
+
+}  // namespace
 
 Gradients::Gradients(const ParamLayout& layout, Device& device)
     : dense_(device, layout.dense_size() * SizeOf(DType::kF32)), rows_(layout.slices().size()) {}
@@ -16,5 +83,34 @@ int64_t Gradients::bytes() const {
 
 ParamStore::ParamStore(ParamLayout layout, Device& device)
     : layout_(std::move(layout)), values_(device, layout_.size() * SizeOf(DType::kF32)) {}
+
+void Initialize(ParamStore& store, uint64_t seed, int threads) {
+  const auto& slices = store.layout().slices();
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const auto& [name, summary, law, size] =
+        FindEntry(AllInitializers(), "initializer", slices[i].initializer);
+    const Random random{seed, Word(Draw::kInitialize), HashOf(slices[i].name)};
+    HostCopy copy(store.values(static_cast<int>(i)));
+    const std::span<float> values = copy.Host();
+    const int64_t count = slices[i].Count();
+    const auto fill = [&, law = law, scale = size(slices[i])](int64_t begin, int64_t end) {
+      Random part = random;
+      part.Skip(DrawsPerNumber(law) * static_cast<uint64_t>(begin));
+      Fill(law, scale, part, values.subspan(begin, end - begin));
+    };
+    ParallelFor(count, count < kWorthThreads ? 1 : threads, fill);
+    copy.Write();
+  }
+  store.Publish();
+}
+
+const std::vector<InitializerEntry>& initializers() {
+  static const std::vector<InitializerEntry> entries = [] {
+    std::vector<InitializerEntry> list;
+    for (const Initializer& i : AllInitializers()) list.push_back({i.name, i.summary});
+    return list;
+  }();
+  return entries;
+}
 
 }  // namespace yoke

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "comm/launcher.h"
 #include "plan/peers.h"
 #include "plan/planner.h"

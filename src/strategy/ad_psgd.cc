@@ -2,7 +2,7 @@
 // weights of its own, and a thread beside it averages them with one neighbour at a time.
 #include <mutex>
 
-#include "base/limits.h"
+#include "base/options.h"
 #include "base/random.h"
 #include "strategy/replicas.h"
 #include "strategy/saved_state.h"

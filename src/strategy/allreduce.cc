@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/limits.h"
+#include "base/options.h"
 #include "strategy/compressed_sum.h"
 #include "strategy/rows.h"
 #include "strategy/saved_state.h"

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "strategy/rows.h"
 #include "strategy/served.h"
 #include "strategy/served_head.h"

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "strategy/outer.h"
 
 namespace yoke::strategy {

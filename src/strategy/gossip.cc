@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "base/limits.h"
+#include "base/options.h"
 #include "base/random.h"
 #include "strategy/saved_state.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "strategy/saved_state.h"
 
 namespace yoke::strategy {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/saved_state.h"
+#include "base/value.h"
 #include "strategy/strategy.h"
 
 namespace yoke::strategy {

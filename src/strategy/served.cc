@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "strategy/side_thread.h"
 
 namespace yoke {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "base/limits.h"
+#include "base/options.h"
 #include "strategy/packing.h"
 #include "strategy/saved_state.h"
 

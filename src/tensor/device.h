@@ -106,4 +106,11 @@ class Buffer {
   int64_t bytes_ = 0;
 };
 
+/// What a kernel is made for.
+struct Target {
+  Device* device = &Cpu();
+  Stream* stream = &CpuStream();  ///< Of this device; orders the kernel's calls.
+  bool reference = false;         ///< Only reference kernels (tests, old CPUs).
+};
+
 }  // namespace yoke

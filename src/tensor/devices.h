@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tensor/device.h"
 #include "tensor/emulated.h"
 
 namespace yoke {
@@ -41,5 +42,11 @@ class Devices {
   std::vector<std::shared_ptr<Device>> owned_;
   std::vector<Device*> all_;
 };
+
+/// Counts an allocation by a device that lies in the host's memory. Throws UserError if it exceeds
+/// what this process may use: the system would promise more than it has, and end the process when
+/// that is touched.
+void ReserveMemory(int64_t bytes);
+void ReturnMemory(int64_t bytes);
 
 }  // namespace yoke

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensor/target.h"
+#include "tensor/device.h"
 
 namespace yoke {
 

@@ -14,10 +14,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/exists.h"
-#include "base/new_file.h"
+#include "base/files.h"
 #include "base/random.h"
-#include "base/reason.h"
 
 namespace yoke {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/parallel.h"
 #include "base/stop.h"
+#include "base/thread.h"
 #include "kernels/best_scores.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"

@@ -9,7 +9,6 @@
 #include "comm/gather.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
-#include "node/local_head.h"
 #include "node/plans.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"

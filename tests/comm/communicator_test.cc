@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "base/denormals.h"
+#include "base/thread.h"
 #include "comm/support/values.h"
 #include "comm/support/worlds.h"
 #include "tensor/emulated.h"

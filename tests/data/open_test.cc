@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/check.h"
-#include "base/denormals.h"
+#include "base/thread.h"
 #include "data/reader.h"
 #include "data/support/archives.h"
 #include "data/support/binary_files.h"

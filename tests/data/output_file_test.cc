@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "base/temporary_folder.h"
+#include "base/files.h"
 
 namespace yoke::output_file_test {
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/denormals.h"
+#include "base/thread.h"
 #include "kernels/support/threads.h"
 
 namespace yoke::threads_test {

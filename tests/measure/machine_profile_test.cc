@@ -9,7 +9,7 @@
 #include "base/registry.h"
 #include "kernels/support/threads.h"
 #include "measure/device_profile.h"
-#include "node/copies.h"
+#include "node/estimate.h"
 #include "tensor/emulated.h"
 
 namespace yoke::machine_profile_test {

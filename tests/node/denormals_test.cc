@@ -1,6 +1,6 @@
 // The momentum of weights whose gradient stays 0 sinks to denormals and stays there, unless they
 // are flushed: no executor may leave one.
-#include "base/denormals.h"
+#include "base/thread.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "plan/hardware.h"
 #include "plan/support/small_job.h"
 #include "train/replica.h"

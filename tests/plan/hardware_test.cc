@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "base/check.h"
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "measure/speed_fit.h"
 #include "plan/support/small_job.h"
 #include "train/replica.h"

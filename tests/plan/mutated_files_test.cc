@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "plan/plan.h"
 #include "plan/support/small_job.h"
 #include "train/files.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "base/check.h"
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "plan/support/small_job.h"
 
 namespace yoke::plan_test {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "plan/support/small_job.h"
 
 namespace yoke::search_test {

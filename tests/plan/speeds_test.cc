@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "plan/support/small_job.h"
 
 namespace yoke::speeds_test {

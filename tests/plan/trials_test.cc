@@ -6,7 +6,7 @@
 #include <atomic>
 #include <filesystem>
 
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "plan/halving.h"
 #include "plan/search.h"
 #include "plan/statistics.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "plan/support/small_job.h"
 
 namespace yoke::tuning_test {

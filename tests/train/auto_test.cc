@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/check.h"
-#include "base/temporary_folder.h"
+#include "base/files.h"
 #include "train/planner.h"
 #include "train/record/run_directory.h"
 #include "train/support/trainer_fixture.h"

@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "base/denormals.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "train/replica.h"
 
 namespace yoke::metrics_test {

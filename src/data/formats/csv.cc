@@ -4,7 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "base/limits.h"
+#include "base/options.h"
 #include "base/utf8.h"
 #include "data/cells.h"
 #include "data/classes.h"

@@ -8,7 +8,8 @@
 #include <optional>
 
 #include "base/check.h"
-#include "base/parallel.h"
+#include "base/resources.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 #include "data/classes.h"
 #include "data/image.h"

@@ -1,6 +1,7 @@
 // synthetic-digits: handwriting-like digits, drawn when the job starts; nothing is downloaded.
-#include "base/parallel.h"
 #include "base/random.h"
+#include "base/resources.h"
+#include "base/thread.h"
 #include "data/digits.h"
 #include "data/memory_reader.h"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/round_up.h"
-#include "kernels/convolution/cpu_depthwise.h"
 #include "kernels/convolution/cpu_weights.h"
 #include "kernels/cpu/gradient.h"
 #include "kernels/cpu/onednn.h"

@@ -1,7 +1,7 @@
 // Depthwise weight gradients: dW[c][i][j] = sum over pixels of dY[pixel][c] X[pixel under tap (i,
 // j)][c]. Channels are the lanes of a vector; the sums of up to five taps of a row stay in
 // registers while an image passes. Images are dealt to parts, whose sums are added at the end.
-#include "kernels/convolution/cpu_depthwise.h"
+#include "kernels/convolution/cpu_weights.h"
 
 #include <algorithm>
 #include <vector>

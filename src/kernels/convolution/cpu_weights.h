@@ -34,4 +34,8 @@ std::unique_ptr<WeightGradient> MakeAmxWeightGradient(const ConvolutionShape& sh
 /// Returns null where that is slower than tiles.
 std::unique_ptr<WeightGradient> MakeProductWeightGradient(const ConvolutionShape& shape);
 
+/// Of depthwise convolutions (each channel is its own group), for windows where the library is
+/// slow: larger than 3x3, or dilated. Returns null where the library is better or the only option.
+std::unique_ptr<WeightGradient> MakeDepthwiseWeightGradient(const ConvolutionShape& shape);
+
 }  // namespace yoke::cpu

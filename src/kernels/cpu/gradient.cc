@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/gradient_panel.h"
-
 namespace yoke::cpu {
 namespace {
 

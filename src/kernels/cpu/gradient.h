@@ -1,6 +1,8 @@
 // One pass over an output gradient: zeroes it where the ReLU was off, and sums it for the bias.
 #pragma once
 
+#include <cstdint>
+
 #include "tensor/types.h"
 
 namespace yoke::cpu {
@@ -39,5 +41,25 @@ void Scale(const ScalePass& pass);
 
 /// The result does not depend on the number of threads.
 void MaskAndSum(const GradientPass& pass);
+
+/// A part of an output gradient to be masked and summed: rows [row, row + rows) of the columns
+/// [column, column + columns).
+struct GradientPanel {
+  int64_t row = 0, rows = 0, column = 0, columns = 0;
+  int64_t step = 0;                   ///< Row stride in elements.
+  const void* relu_output = nullptr;  ///< Null: no ReLU.
+  void* gradient = nullptr;
+  float* sums = nullptr;  ///< [columns], added to.
+};
+
+struct GradientLoops {
+  void (*f32)(const GradientPanel& panel);
+  void (*bf16)(const GradientPanel& panel);
+};
+
+/// The fastest loops for this CPU.
+GradientLoops GradientLoopsFor();
+/// The AVX-512 loops; the CPU must support AVX-512.
+GradientLoops GradientLoopsAvx512();
 
 }  // namespace yoke::cpu

@@ -1,7 +1,7 @@
 // The loops over an output gradient for AVX-512.
 #include <immintrin.h>
 
-#include "kernels/cpu/gradient_panel.h"
+#include "kernels/cpu/gradient.h"
 #include "kernels/cpu/vector.h"
 
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")

@@ -2,7 +2,7 @@
 // stay in registers. They call nothing from the standard library: see wide.h.
 #pragma once
 
-#include "kernels/cpu/gradient_panel.h"
+#include "kernels/cpu/gradient.h"
 #include "kernels/cpu/wide.h"
 
 namespace yoke::cpu {

@@ -1,9 +1,10 @@
 // Cross-entropies in plain loops. Softmax subtracts the largest score first, sigmoid uses
 // log(1 + exp(s)) = max(s, 0) + log1p(exp(-|s|)), so that no exponential overflows.
-#include "kernels/cross_entropy/cross_entropy.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "base/check.h"
+#include "kernels/cross_entropy/cross_entropy.h"
 
 namespace yoke::reference {
 namespace {
@@ -92,3 +93,18 @@ std::unique_ptr<CrossEntropyKernel> CrossEntropies(const CrossEntropyShape& shap
 }
 
 }  // namespace yoke::reference
+
+namespace yoke {
+
+void CheckLabels(const Batch& batch, const CrossEntropyShape& shape) {
+  const auto size = static_cast<size_t>(batch.size);
+  const bool classes = !batch.classes.empty();
+  Check(classes ? batch.classes.size() == size : batch.labels.offsets.size() == size + 1,
+        "a loss needs a class or a label set for each example");
+  const bool binary = classes && shape.outputs == 1 && shape.function == CrossEntropy::kSigmoid;
+  const int64_t limit = binary ? 2 : shape.outputs;
+  for (const int32_t id : classes ? batch.classes : batch.labels.ids)
+    Check(id >= 0 && id < limit, "a label is not among the model's outputs");
+}
+
+}  // namespace yoke

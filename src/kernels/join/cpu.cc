@@ -1,12 +1,12 @@
 // Join: one pass over memory each.
-#include "kernels/join/join.h"
-
 #include <algorithm>
 #include <cstring>
 #include <span>
 
 #include "base/check.h"
 #include "kernels/cpu/wide.h"
+#include "kernels/join/join.h"
+#include "kernels/makers.h"
 
 namespace yoke::cpu {
 namespace {
@@ -102,3 +102,15 @@ void TakeApart(const ConcatenateCall& call) {
 }
 
 }  // namespace yoke::cpu
+
+namespace yoke {
+
+std::unique_ptr<SumKernel> MakeSum(bool relu, const Target& target) {
+  return MakeLoops<SumCall>(target, [relu](const SumCall& call) { cpu::Sum(call, relu); });
+}
+
+std::unique_ptr<ConcatenateKernel> MakeConcatenate(const Target& target) {
+  return MakeLoops<ConcatenateCall>(target, cpu::Concatenate, cpu::TakeApart);
+}
+
+}  // namespace yoke

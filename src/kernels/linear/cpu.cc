@@ -1,12 +1,11 @@
 // Linear by three matrix products of oneDNN: y = x W^T + b (and a ReLU), dx = dy W, dW = dy^T x.
 // The library reads the transposed operands in place. Where the weight is updated on the spot, the
 // factor goes to dy, the smaller operand, and the product adds: W += (factor dy)^T x.
-#include "kernels/linear/linear.h"
-
 #include <algorithm>
 
 #include "kernels/cpu/gradient.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/linear/linear.h"
 #include "kernels/shared.h"
 
 namespace yoke::cpu {
@@ -108,3 +107,15 @@ std::unique_ptr<LinearKernel> Linear(const LinearShape& shape) {
 }
 
 }  // namespace yoke::cpu
+
+namespace yoke {
+
+bool AddsFaster(const LinearShape& shape) {
+  constexpr int64_t kFew = 2;    // examples: the kernel of few reads each weight once
+  constexpr int64_t kMany = 12;  // with fewer, threads that share the weights wait longer
+  constexpr int64_t kWeights = int64_t{1} << 14;  // with fewer, the second pass is in the cache
+  if (shape.batch <= kFew) return true;
+  return shape.batch >= kMany && shape.inputs * shape.outputs >= kWeights;
+}
+
+}  // namespace yoke

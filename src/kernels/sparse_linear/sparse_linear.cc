@@ -1,20 +1,20 @@
-// The kernels of sparse linear, best first.
+// Sparse linear: the touched rows, by a stable radix sort of the entries by feature.
 #include "kernels/sparse_linear/sparse_linear.h"
 
-#include "kernels/makers.h"
-
 namespace yoke {
-namespace cpu {
-std::unique_ptr<SparseLinearKernel> SparseLinear(const SparseLinearShape& shape);
-}
-namespace reference {
-std::unique_ptr<SparseLinearKernel> SparseLinear(const SparseLinearShape& shape);
-}
 
-std::unique_ptr<SparseLinearKernel> MakeSparseLinear(const SparseLinearShape& shape,
-                                                     const Target& target) {
-  return MakeFirst<SparseLinearCall, SparseLinearShape>(
-      {cpu::SparseLinear, reference::SparseLinear}, shape, target);
+TouchedRows TouchedRowList::Find(const SparseRows& input, int64_t features,
+                                 std::vector<int32_t>& ids) {
+  entries_.clear();
+  for (int64_t n = 0; n < input.rows; ++n)
+    for (int64_t k = input.offsets[n]; k < input.offsets[n + 1]; ++k)
+      entries_.push_back({input.ids[k], int32_t(n), input.values ? input.values[k] : 1.0F});
+  SortById(entries_, scratch_, features);
+  FindRuns(entries_, ids, starts_);
+  return {.count = std::ssize(ids),
+          .ids = ids.data(),
+          .starts = starts_.data(),
+          .entries = entries_.data()};
 }
 
 void CheckIds(const SparseRows& rows, int64_t features) {

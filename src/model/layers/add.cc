@@ -5,7 +5,7 @@
 #include "kernels/activation/activation.h"
 #include "kernels/convert.h"
 #include "kernels/join/join.h"
-#include "model/layers/joined.h"
+#include "model/layers/convert_input.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {

@@ -1,7 +1,6 @@
 // The layer `channel_shuffle`: interleaves the channels of groups (Zhang et al., "ShuffleNet",
 // 2018).
 #include "base/check.h"
-#include "base/limits.h"
 #include "kernels/rearrange.h"
 #include "model/layers/support.h"
 
@@ -57,12 +56,7 @@ std::unique_ptr<Layer> MakeChannelShuffleLayer(const Options& options,
 LayerEntry channel_shuffle() {
   return {.name = "channel_shuffle",
           .summary = "interleaves the channels of groups, as in ShuffleNet",
-          .options = {{.name = "groups",
-                       .type = OptionType::kInt,
-                       .help = "Number of groups that are interleaved.",
-                       .minimum = 1,
-                       .maximum = kMostCount,
-                       .required = true}},
+          .options = {CountOption("groups", {}, "Number of groups that are interleaved.")},
           .make = MakeChannelShuffleLayer};
 }
 

@@ -1,7 +1,7 @@
 // The layer `concat`: concatenates its inputs along channels.
 #include "base/check.h"
 #include "kernels/join/join.h"
-#include "model/layers/joined.h"
+#include "model/layers/convert_input.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {

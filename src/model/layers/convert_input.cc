@@ -2,6 +2,7 @@
 // in scratch; their gradients are in scratch.
 #include "model/layers/convert_input.h"
 
+#include "base/check.h"
 #include "kernels/convert.h"
 #include "model/layers/support.h"
 
@@ -124,6 +125,24 @@ std::unique_ptr<LayerPlan> ConvertInput(
   auto plan = make(inside);
   if (!differs) return plan;
   return std::make_unique<ConvertedPlan>(request, format, std::move(plan));
+}
+
+void RequireAllDense(const LayerContext& context, std::string_view type) {
+  RequireDense(context, type);
+  for (const Edge& other : context.others)
+    Require(!other.sparse && !other.active, "layer '{}' ({}) takes dense inputs only", context.name,
+            type);
+}
+
+std::unique_ptr<LayerPlan> LikeTheFirst(
+    const PlanRequest& request,
+    const std::function<std::unique_ptr<LayerPlan>(const PlanRequest&)>& make) {
+  return ConvertInput(request, {.type = request.input.type, .layout = request.input.layout}, make);
+}
+
+void Gather(const Tensor& first, std::span<const Tensor> others, std::vector<Tensor>& all) {
+  all.assign(1, first);
+  all.insert(all.end(), others.begin(), others.end());
 }
 
 }  // namespace yoke::layer

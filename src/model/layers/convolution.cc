@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/weighted.h"
 #include "model/layers/window.h"
@@ -111,29 +111,18 @@ std::unique_ptr<Layer> MakeConvolutionLayer(const Options& options, const LayerC
   return std::make_unique<Convolution>(shape, options, context.name);
 }
 
-OptionSpec Count(const std::string& name, Value fallback, const std::string& help) {
-  const bool required = fallback.IsNone();
-  return {.name = name,
-          .type = OptionType::kInt,
-          .fallback = std::move(fallback),
-          .help = help,
-          .minimum = 1,
-          .maximum = kMostCount,
-          .required = required};
-}
-
 }  // namespace
 
 LayerEntry convolution() {
   return {.name = "convolution",
           .summary = "each output pixel is a weighted sum of a window of the input, and a bias",
           .options = WithWeightOptions(
-              {Count("outputs", {}, "Output channels."),
+              {CountOption("outputs", {}, "Output channels."),
                AxesOption("kernel", {}, "Size of the window"),
                AxesOption("stride", List{1}, "Step of the window"),
                BorderOptionSpec("Zeros around the image"),
                AxesOption("dilation", List{1}, "From one pixel of the window to the next"),
-               Count("groups", 1, "Number of independent groups of channels."),
+               CountOption("groups", 1, "Number of independent groups of channels."),
                {.name = "algorithm",
                 .fallback = "auto",
                 .help = "The algorithm; results differ only by rounding.",

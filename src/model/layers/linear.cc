@@ -3,8 +3,7 @@
 
 #include <utility>
 
-#include "base/limits.h"
-#include "model/fully_connected.h"
+#include "model/layer.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/weighted.h"
 
@@ -78,12 +77,7 @@ std::unique_ptr<Layer> MakeLinearLayer(const Options& options, const LayerContex
 LayerEntry linear() {
   return {.name = "linear",
           .summary = "every output is a weighted sum of all inputs plus a bias",
-          .options = WithWeightOptions({{.name = "outputs",
-                                         .type = OptionType::kInt,
-                                         .help = "Number of outputs.",
-                                         .minimum = 1,
-                                         .maximum = kMostCount,
-                                         .required = true}},
+          .options = WithWeightOptions({CountOption("outputs", {}, "Number of outputs.")},
                                        "fan_in_uniform", "fan_in_uniform"),
           .make = MakeLinearLayer};
 }

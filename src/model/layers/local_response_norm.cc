@@ -3,7 +3,7 @@
 #include "kernels/local_response_norm/local_response_norm.h"
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {

@@ -1,12 +1,13 @@
-// Losses: scores are f32 whatever the arithmetic of the model. Over an active set the loss counts
-// only its ids.
-#include "model/layers/loss.h"
-
+// The losses `softmax_cross_entropy` and `sigmoid_cross_entropy`: from scores and labels to one
+// value per example; Backward takes no output gradient and writes the gradient of the mean loss.
+// Scores are f32 whatever the arithmetic of the model. Over an active set the loss counts only its
+// ids.
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "model/layers/convert_input.h"
@@ -173,8 +174,6 @@ class Loss : public Layer {
   int64_t looked_at_;  ///< Scores per example in a training step, without labels.
 };
 
-}  // namespace
-
 std::unique_ptr<Layer> MakeLoss(CrossEntropy function, std::string_view type,
                                 const Options& options, const LayerContext& context) {
   const double weight = options.Float("weight");
@@ -184,8 +183,7 @@ std::unique_ptr<Layer> MakeLoss(CrossEntropy function, std::string_view type,
   return std::make_unique<Loss>(function, weight, context);
 }
 
-LayerEntry LossEntry(CrossEntropy function, const char* type, const char* summary,
-                     std::unique_ptr<Layer> (*make)(const Options&, const LayerContext&)) {
+LayerEntry LossEntry(CrossEntropy function, const char* type, const char* summary) {
   return {.name = type,
           .summary = summary,
           .options = {{.name = "weight",
@@ -193,8 +191,23 @@ LayerEntry LossEntry(CrossEntropy function, const char* type, const char* summar
                        .fallback = 1.0,
                        .help = "Factor on the loss (for auxiliary heads).",
                        .minimum = 0}},
-          .make = make,
+          .make =
+              [=](const Options& options, const LayerContext& context) {
+                return MakeLoss(function, type, options, context);
+              },
           .loss = function};
+}
+
+}  // namespace
+
+LayerEntry softmax_cross_entropy() {
+  return LossEntry(CrossEntropy::kSoftmax, "softmax_cross_entropy",
+                   "loss of scores against one class, or against 1/|labels| for each of several");
+}
+
+LayerEntry sigmoid_cross_entropy() {
+  return LossEntry(CrossEntropy::kSigmoid, "sigmoid_cross_entropy",
+                   "loss of scores against a set of labels, summed over labels");
 }
 
 }  // namespace yoke::layer

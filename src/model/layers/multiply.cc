@@ -3,7 +3,7 @@
 #include "kernels/multiply.h"
 
 #include "base/check.h"
-#include "model/layers/joined.h"
+#include "model/layers/convert_input.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {

@@ -1,10 +1,10 @@
-// Pooling layers keep type and layout of their input.
-#include "model/layers/pooling.h"
-
+// The layers `max_pool` and `average_pool`: each window of a channel becomes one element. They keep
+// type and layout of their input.
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
+#include "kernels/pooling/pooling.h"
 #include "model/layers/support.h"
 #include "model/layers/window.h"
 
@@ -61,8 +61,6 @@ class PoolingLayer : public Layer {
   PoolingShape shape_;  // for one example
 };
 
-}  // namespace
-
 std::vector<OptionSpec> PoolingOptions(Pooling function) {
   std::vector<OptionSpec> options = {
       AxesOption("kernel", {}, "Size of the window"),
@@ -107,6 +105,25 @@ std::unique_ptr<Layer> MakePool(Pooling function, std::string_view type, const O
           "layer '{}' ({}): a {}x{} window does not fit its input {}", context.name, type,
           window.rows.size, window.columns.size, in.Text());
   return std::make_unique<PoolingLayer>(shape);
+}
+
+LayerEntry PoolingEntry(Pooling function, const char* type, const char* summary) {
+  return {.name = type,
+          .summary = summary,
+          .options = PoolingOptions(function),
+          .make = [=](const Options& options, const LayerContext& context) {
+            return MakePool(function, type, options, context);
+          }};
+}
+
+}  // namespace
+
+LayerEntry max_pool() {
+  return PoolingEntry(Pooling::kMaximum, "max_pool", "the maximum of each window of each channel");
+}
+
+LayerEntry average_pool() {
+  return PoolingEntry(Pooling::kAverage, "average_pool", "the mean of each window of each channel");
 }
 
 }  // namespace yoke::layer

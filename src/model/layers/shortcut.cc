@@ -3,7 +3,7 @@
 #include "kernels/shortcut.h"
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {
@@ -73,12 +73,8 @@ LayerEntry shortcut() {
   return {
       .name = "shortcut",
       .summary = "every stride-th pixel, with channels of zeros added (ResNet's option A)",
-      .options = {{.name = "outputs",
-                   .type = OptionType::kInt,
-                   .help = "Output channels: at least as many as input channels.",
-                   .minimum = 1,
-                   .maximum = kMostCount,
-                   .required = true},
+      .options = {CountOption("outputs", {},
+                              "Output channels: at least as many as input channels."),
                   {.name = "stride",
                    .type = OptionType::kInt,
                    .fallback = 1,

@@ -1,6 +1,6 @@
 // The layer `slice`: a contiguous range of channels.
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "kernels/join/join.h"
 #include "model/layers/support.h"
 
@@ -84,12 +84,7 @@ LayerEntry slice() {
                        .help = "The first channel, from 0 on.",
                        .minimum = 0,
                        .maximum = kMostCount},
-                      {.name = "channels",
-                       .type = OptionType::kInt,
-                       .help = "Number of channels.",
-                       .minimum = 1,
-                       .maximum = kMostCount,
-                       .required = true}},
+                      CountOption("channels", {}, "Number of channels.")},
           .make = MakeSliceLayer};
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/limits.h"
 #include "kernels/convert.h"
 #include "model/layers/weighted.h"
 #include "tensor/growing_buffer.h"
@@ -137,12 +136,7 @@ std::unique_ptr<Layer> MakeSparseLinearLayer(const Options& options, const Layer
 LayerEntry sparse_linear() {
   return {.name = "sparse_linear",
           .summary = "linear for sparse input; touches only the rows of features that occur",
-          .options = WithWeightOptions({{.name = "outputs",
-                                         .type = OptionType::kInt,
-                                         .help = "Number of outputs.",
-                                         .minimum = 1,
-                                         .maximum = kMostCount,
-                                         .required = true}},
+          .options = WithWeightOptions({CountOption("outputs", {}, "Number of outputs.")},
                                        "xavier_uniform", "zeros"),
           .make = MakeSparseLinearLayer};
 }

@@ -1,7 +1,7 @@
 // Helpers that layers share.
 #include "model/layers/support.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -32,16 +32,15 @@ OptionSpec InitializerOption(const std::string& name, const std::string& fallbac
   return spec;
 }
 
-Pair PairOption(const Options& options, std::string_view name, int64_t minimum) {
-  const std::vector<int64_t> values = options.Ints(name);
-  Require(values.size() == 1 || values.size() == 2,
-          "{}: expected one number or [height, width], got {} numbers", options.Where(name),
-          values.size());
-  const Pair pair{values.front(), values.back()};
-  const int64_t least = std::min(pair.height, pair.width);
-  Require(least >= minimum, "{}: expected at least {}, got {}", options.Where(name), minimum,
-          least);
-  return pair;
+OptionSpec CountOption(const std::string& name, Value fallback, const std::string& help) {
+  const bool required = fallback.IsNone();
+  return {.name = name,
+          .type = OptionType::kInt,
+          .fallback = std::move(fallback),
+          .help = help,
+          .minimum = 1,
+          .maximum = kMostCount,
+          .required = required};
 }
 
 }  // namespace yoke::layer

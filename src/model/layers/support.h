@@ -30,14 +30,8 @@ void RequireImage(const LayerContext& context, std::string_view type);
 OptionSpec InitializerOption(const std::string& name, const std::string& fallback,
                              const std::string& help);
 
-/// One number for both axes or [height, width].
-struct Pair {
-  int64_t height = 0;
-  int64_t width = 0;
-};
-/// Reads an option declared as kInts. Throws UserError unless it holds one or two numbers, none
-/// below `minimum`.
-Pair PairOption(const Options& options, std::string_view name, int64_t minimum);
+/// An option that counts: at least 1, at most kMostCount; required if it has no fallback.
+OptionSpec CountOption(const std::string& name, Value fallback, const std::string& help);
 
 /// Cost of `operations` per element on `elements` f32, forward and backward.
 inline Cost Elementwise(int64_t elements, double operations) {

@@ -18,13 +18,32 @@ struct WeightInitializers {
 };
 
 /// A layer's own options followed by `bias`, `initializer` and `bias_initializer`.
-std::vector<OptionSpec> WithWeightOptions(std::vector<OptionSpec> own,
-                                          const std::string& initializer,
-                                          const std::string& bias_initializer);
+inline std::vector<OptionSpec> WithWeightOptions(std::vector<OptionSpec> own,
+                                                 const std::string& initializer,
+                                                 const std::string& bias_initializer) {
+  own.push_back({.name = "bias",
+                 .type = OptionType::kBool,
+                 .fallback = true,
+                 .help = "Whether a bias is added."});
+  own.push_back(InitializerOption("initializer", initializer, "Initial weights."));
+  own.push_back(InitializerOption("bias_initializer", bias_initializer, "Initial biases."));
+  return own;
+}
 
 /// The parameters `weight` (shape, kind and fans as given) and, unless `outputs` is 0, `bias`.
-std::vector<ParamSpec> WeightAndBias(ParamSpec weight, int64_t outputs,
-                                     const WeightInitializers& initializers);
+inline std::vector<ParamSpec> WeightAndBias(ParamSpec weight, int64_t outputs,
+                                            const WeightInitializers& initializers) {
+  weight.name = "weight";
+  weight.initializer = initializers.weight;
+  std::vector<ParamSpec> specs = {weight};
+  if (outputs > 0)
+    specs.push_back({.name = "bias",
+                     .shape = {outputs},
+                     .initializer = initializers.bias,
+                     .fan_in = weight.fan_in,
+                     .fan_out = weight.fan_out});
+  return specs;
+}
 
 /// A plan that passes a call's tensors to one kernel (linear, convolution).
 template <typename Kernel, typename Call>

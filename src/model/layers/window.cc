@@ -1,10 +1,24 @@
 // The options of layers that move a window over an image.
 #include "model/layers/window.h"
 
+#include <algorithm>
+
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 
 namespace yoke::layer {
+
+Pair PairOption(const Options& options, std::string_view name, int64_t minimum) {
+  const std::vector<int64_t> values = options.Ints(name);
+  Require(values.size() == 1 || values.size() == 2,
+          "{}: expected one number or [height, width], got {} numbers", options.Where(name),
+          values.size());
+  const Pair pair{values.front(), values.back()};
+  const int64_t least = std::min(pair.height, pair.width);
+  Require(least >= minimum, "{}: expected at least {}, got {}", options.Where(name), minimum,
+          least);
+  return pair;
+}
 
 Border BorderOption(const Options& options) {
   const std::vector<int64_t> given = options.Ints("padding");

@@ -6,6 +6,15 @@
 
 namespace yoke::layer {
 
+/// One number for both axes or [height, width].
+struct Pair {
+  int64_t height = 0;
+  int64_t width = 0;
+};
+/// Reads an option declared as kInts. Throws UserError unless it holds one or two numbers, none
+/// below `minimum`.
+Pair PairOption(const Options& options, std::string_view name, int64_t minimum);
+
 struct WindowPair {
   Window rows, columns;
 };

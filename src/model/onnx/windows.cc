@@ -1,12 +1,26 @@
 // Operators with a sliding window: convolution and pooling.
-#include "model/onnx/windows.h"
-
 #include <algorithm>
+
+#include "model/onnx/importer.h"
 
 namespace yoke::onnx_file {
 namespace {
 
 List AsList(const std::vector<int64_t>& values) { return {values.begin(), values.end()}; }
+
+/// The attributes of a node with a sliding window: height and width of each.
+struct WindowAttributes {
+  std::vector<int64_t> kernel;
+  std::vector<int64_t> stride;
+  std::vector<int64_t> padding;  ///< For both sides, or top, left, bottom, right.
+  std::vector<int64_t> dilation = {1, 1};
+  bool ceil_mode = false;
+
+  /// As the options `kernel`, `stride` and `padding` of a layer.
+  Table Options() const {
+    return {{"kernel", AsList(kernel)}, {"stride", AsList(stride)}, {"padding", AsList(padding)}};
+  }
+};
 
 /// An attribute with one number per axis.
 std::vector<int64_t> AxisValues(const Node& node, const char* name, size_t count,
@@ -46,6 +60,29 @@ std::vector<int64_t> ReadPadding(const Node& node, const WindowAttributes& windo
   if (automatic == "VALID") pads.assign(4, 0);
   if (pads[0] == pads[2] && pads[1] == pads[3]) pads.resize(2);
   return pads;
+}
+
+/// Throws UserError if no layer supports the window. `kernel` is the kernel size from the node's
+/// weights, or empty.
+WindowAttributes ReadWindow(const Node& node, const Shape& image, std::vector<int64_t> kernel) {
+  WindowAttributes window;
+  const std::vector<int64_t> stated = node.Ints("kernel_shape");
+  node.Need(!kernel.empty() || !stated.empty(), "it has no kernel_shape");
+  if (kernel.empty() || !stated.empty()) window.kernel = AxisValues(node, "kernel_shape", 2, 1);
+  node.Need(kernel.empty() || stated.empty() || kernel == stated,
+            "its kernel_shape is not the one of its weights");
+  if (!kernel.empty()) window.kernel = std::move(kernel);
+  window.stride = AxisValues(node, "strides", 2, 1);
+  for (size_t i = 0; i < 2; ++i)
+    node.Need(window.kernel[i] >= 1 && window.stride[i] >= 1 && window.kernel[i] <= kLongestAxis,
+              "its kernel_shape and strides must be at least 1");
+  window.dilation = AxisValues(node, "dilations", 2, 1);
+  for (const int64_t dilation : window.dilation)
+    node.Need(dilation >= 1, "its dilations must be at least 1");
+  node.Need(node.Int("storage_order", 0) == 0, "its storage_order is not 0");
+  window.padding = ReadPadding(node, window, image);
+  window.ceil_mode = node.Int("ceil_mode", 0) != 0;
+  return window;
 }
 
 /// The input of a sum with a node that is not the node's output.
@@ -162,31 +199,6 @@ void ReduceMean(Importer& importer, const Node& node) {
 }
 
 }  // namespace
-
-Table WindowAttributes::Options() const {
-  return {{"kernel", AsList(kernel)}, {"stride", AsList(stride)}, {"padding", AsList(padding)}};
-}
-
-WindowAttributes ReadWindow(const Node& node, const Shape& image, std::vector<int64_t> kernel) {
-  WindowAttributes window;
-  const std::vector<int64_t> stated = node.Ints("kernel_shape");
-  node.Need(!kernel.empty() || !stated.empty(), "it has no kernel_shape");
-  if (kernel.empty() || !stated.empty()) window.kernel = AxisValues(node, "kernel_shape", 2, 1);
-  node.Need(kernel.empty() || stated.empty() || kernel == stated,
-            "its kernel_shape is not the one of its weights");
-  if (!kernel.empty()) window.kernel = std::move(kernel);
-  window.stride = AxisValues(node, "strides", 2, 1);
-  for (size_t i = 0; i < 2; ++i)
-    node.Need(window.kernel[i] >= 1 && window.stride[i] >= 1 && window.kernel[i] <= kLongestAxis,
-              "its kernel_shape and strides must be at least 1");
-  window.dilation = AxisValues(node, "dilations", 2, 1);
-  for (const int64_t dilation : window.dilation)
-    node.Need(dilation >= 1, "its dilations must be at least 1");
-  node.Need(node.Int("storage_order", 0) == 0, "its storage_order is not 0");
-  window.padding = ReadPadding(node, window, image);
-  window.ceil_mode = node.Int("ceil_mode", 0) != 0;
-  return window;
-}
 
 Operators WindowOperators() {
   return {{"AveragePool", AveragePool},

@@ -1,6 +1,7 @@
 // Multi-layer perceptron: hidden layers of given widths, each followed by an activation, and one
-// score per class or label.
-#include "base/limits.h"
+// score per class or label. Without hidden layers it is the linear model: softmax regression for
+// classes, one logistic regression per label for label sets.
+#include "base/options.h"
 #include "model/layers/support.h"
 #include "model/zoo/tables.h"
 
@@ -46,6 +47,15 @@ ModelEntry mlp() {
                        .choices = {"relu", "sigmoid", "tanh"}},
                       HiddenInitializer()},
           .build = BuildMlp};
+}
+
+ModelEntry linear() {
+  return {.name = "linear",
+          .summary = "Softmax regression (classes) or a logistic regression for each label",
+          .options = {},
+          .build = [](const Options&, const ModelTask& task) -> List {
+            return {Weighted(task, {}, task.outputs)};
+          }};
 }
 
 }  // namespace yoke::zoo

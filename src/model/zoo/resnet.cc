@@ -1,5 +1,8 @@
-// Residual networks, built block by block.
-#include "model/zoo/resnet.h"
+// Residual networks: blocks of convolutions whose output is added to their input. He, Zhang, Ren
+// and Sun, "Deep Residual Learning for Image Recognition" (2015). Parameters for 224x224 colour
+// images of 1,000 classes: resnet18 11,689,512, resnet34 21,797,672, resnet50 25,557,032; for 32x32
+// ones of 10 classes: resnet20 269,722, resnet56 853,018.
+#include <array>
 
 #include "model/zoo/tables.h"
 
@@ -54,8 +57,9 @@ class ResnetWriter : public Writer {
   }
 };
 
-}  // namespace
-
+/// The network for large images, with this many blocks in each of its four stages. `bottleneck`:
+/// blocks of 1x1, 3x3 (with the stride, as in torchvision) and 1x1 convolutions instead of two 3x3
+/// (table 1 of the paper).
 List BuildResnet(const char* name, const std::array<int, 4>& blocks, bool bottleneck,
                  const ModelTask& task) {
   RequireImage(name, task, 32);
@@ -82,6 +86,8 @@ List BuildResnet(const char* name, const std::array<int, 4>& blocks, bool bottle
   return layers.Finish(task);
 }
 
+/// The network for 32x32 images with `blocks` blocks in each of three stages of 16, 32 and 64
+/// channels (section 4.2; parameter-free shortcuts, its option A).
 List BuildSmallResnet(const char* name, int blocks, const ModelTask& task) {
   RequireImage(name, task, 16);
   ResnetWriter layers;
@@ -102,6 +108,48 @@ List BuildSmallResnet(const char* name, int blocks, const ModelTask& task) {
       below = layers.Join(block, computed, below);
     }
   return layers.Finish(task);
+}
+
+ModelEntry Resnet(const char* name, const char* summary, const std::array<int, 4>& blocks,
+                  bool bottleneck = false) {
+  return {.name = name,
+          .summary = summary,
+          .options = {},
+          .build = [=](const Options&, const ModelTask& task) {
+            return BuildResnet(name, blocks, bottleneck, task);
+          }};
+}
+
+ModelEntry SmallResnet(const char* name, const char* summary, int blocks) {
+  return {.name = name,
+          .summary = summary,
+          .options = {},
+          .build = [=](const Options&, const ModelTask& task) {
+            return BuildSmallResnet(name, blocks, task);
+          }};
+}
+
+}  // namespace
+
+ModelEntry resnet18() {
+  return Resnet("resnet18", "ResNet-18 for large images: blocks of two 3x3 convolutions",
+                {2, 2, 2, 2});
+}
+ModelEntry resnet34() {
+  return Resnet("resnet34", "ResNet-34 for large images: blocks of two 3x3 convolutions",
+                {3, 4, 6, 3});
+}
+ModelEntry resnet50() {
+  return Resnet("resnet50", "ResNet-50 for large images: blocks of 1x1, 3x3 and 1x1 convolutions",
+                {3, 4, 6, 3}, /*bottleneck=*/true);
+}
+ModelEntry resnet20() {
+  return SmallResnet(
+      "resnet20", "ResNet-20 for small images: three stages of 3 blocks (16, 32, 64 channels)", 3);
+}
+ModelEntry resnet56() {
+  return SmallResnet(
+      "resnet56", "ResNet-56 for small images: three stages of 9 blocks (16, 32, 64 channels)", 9);
 }
 
 }  // namespace yoke::zoo

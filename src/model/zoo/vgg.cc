@@ -1,5 +1,8 @@
-// The VGG networks as in the paper (no normalization).
-#include "model/zoo/vgg.h"
+// VGG networks as in the paper (no normalization): stages of 3x3 convolutions, each followed by a
+// 2x2 pool, and three linear layers. Simonyan and Zisserman, "Very Deep Convolutional Networks for
+// Large-Scale Image Recognition" (2014), table 1. Parameters for 224x224 colour images of 1,000
+// classes: vgg11 132,863,336, vgg16 138,357,544, vgg19 143,667,240.
+#include <array>
 
 #include "model/zoo/tables.h"
 
@@ -14,8 +17,7 @@ void AddVggHidden(Writer& layers, const std::string& name) {
   layers.Add("dropout_" + name, "dropout");
 }
 
-}  // namespace
-
+/// The network with this many convolutions in each of its five stages.
 List BuildVgg(const char* name, const std::array<int, 5>& convolutions, const ModelTask& task) {
   RequireImage(name, task, 32);
   Writer layers;
@@ -36,6 +38,30 @@ List BuildVgg(const char* name, const std::array<int, 5>& convolutions, const Mo
   AddVggHidden(layers, "fc7");
   layers.Add("fc8", "linear", {{"outputs", task.outputs}, {"initializer", "normal_0.01"}});
   return layers.Finish();
+}
+
+ModelEntry Vgg(const char* name, const char* summary, const std::array<int, 5>& convolutions) {
+  return {.name = name,
+          .summary = summary,
+          .options = {},
+          .build = [=](const Options&, const ModelTask& task) {
+            return BuildVgg(name, convolutions, task);
+          }};
+}
+
+}  // namespace
+
+ModelEntry vgg11() {
+  return Vgg("vgg11", "VGG-11: 3x3 convolutions (64 to 512 channels), three linear layers",
+             {1, 1, 2, 2, 2});
+}
+ModelEntry vgg16() {
+  return Vgg("vgg16", "VGG-16: 3x3 convolutions (64 to 512 channels), three linear layers",
+             {2, 2, 3, 3, 3});
+}
+ModelEntry vgg19() {
+  return Vgg("vgg19", "VGG-19: 3x3 convolutions (64 to 512 channels), three linear layers",
+             {2, 2, 4, 4, 4});
 }
 
 }  // namespace yoke::zoo

@@ -1,7 +1,7 @@
 // Extreme multi-label classification: sparse features, one hidden layer, a score for each of very
 // many labels. The network of Chen et al., "SLIDE" (2020), with its softmax against 1/|labels| as
 // an option.
-#include "base/limits.h"
+#include "base/options.h"
 #include "model/zoo/tables.h"
 
 namespace yoke::zoo {

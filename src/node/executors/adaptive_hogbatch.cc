@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "node/executors/hogbatch_options.h"
-#include "node/hogbatch_estimate.h"
+#include "node/hogbatch.h"
 
 namespace yoke::executor {
 namespace {

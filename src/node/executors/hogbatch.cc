@@ -1,8 +1,8 @@
 // Hogbatch with fixed batches: small ones on each CPU thread, large ones on each device (Ma and
 // Rusu 2020, CPU+GPU Hogbatch). Cost of a device's batch: the values to it and the gradient back.
+#include "node/hogbatch.h"
 #include "base/check.h"
 #include "node/executors/hogbatch_options.h"
-#include "node/hogbatch_estimate.h"
 
 namespace yoke::executor {
 namespace {

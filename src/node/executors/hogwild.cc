@@ -5,7 +5,7 @@
 // (CompileRequest::immediate).
 #include "base/check.h"
 #include "node/executors/hogbatch_options.h"
-#include "node/hogbatch_estimate.h"
+#include "node/hogbatch.h"
 
 namespace yoke::executor {
 namespace {

@@ -12,7 +12,6 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "kernels/vectors.h"
-#include "node/part_rows.h"
 #include "node/plans.h"
 #include "node/split_devices.h"
 #include "node/sub_batch.h"

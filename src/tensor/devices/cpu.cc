@@ -8,10 +8,9 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/resources.h"
 #include "base/round_up.h"
 #include "tensor/devices.h"
-#include "tensor/reserve.h"
 
 namespace yoke {
 namespace {

@@ -19,9 +19,7 @@
 #include "base/countdown.h"
 #include "base/round_up.h"
 #include "base/thread.h"
-#include "base/wait_time.h"
 #include "tensor/devices.h"
-#include "tensor/reserve.h"
 
 namespace yoke {
 namespace {

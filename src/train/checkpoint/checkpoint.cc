@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/new_file.h"
-#include "base/reason.h"
+#include "base/files.h"
 #include "base/thread.h"
 #include "comm/lost.h"
 #include "kernels/vectors.h"

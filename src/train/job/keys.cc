@@ -1,7 +1,7 @@
 // The keys that every job has, and those of its parts.
 #include "train/job/keys.h"
 
-#include "base/limits.h"
+#include "base/options.h"
 #include "data/reader.h"
 #include "model/graph.h"
 #include "node/executor.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "base/limits.h"
+#include "base/options.h"
 #include "train/job/job.h"
 #include "train/job/keys.h"
 

@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "base/reason.h"
 #include "base/version.h"
 #include "kernels/threads.h"
 #include "train/checkpoint/checkpoint.h"

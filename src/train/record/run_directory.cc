@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/new_file.h"
-#include "base/regular_file.h"
+#include "base/files.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "train/checkpoint/checkpoint.h"

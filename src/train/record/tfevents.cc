@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "base/reason.h"
 #include "train/record/machine.h"
 
 namespace yoke {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/layer.h"
-#include "tensor/target.h"
+#include "tensor/device.h"
 
 namespace yoke::testing_support {
 

@@ -4,10 +4,9 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/limits.h"
 #include "kernels/linear/linear.h"
 #include "kernels/sparse_linear/sparse_linear.h"
-#include "model/fully_connected.h"
+#include "model/layer.h"
 #include "model/layers/convert_input.h"
 #include "model/layers/lsh_linear/plan.h"
 #include "model/layers/weighted.h"
@@ -124,12 +123,7 @@ std::unique_ptr<Layer> MakeLshLinearLayer(const Options& options, const LayerCon
 }
 
 std::vector<OptionSpec> AllOptions() {
-  std::vector<OptionSpec> options = {{.name = "outputs",
-                                      .type = OptionType::kInt,
-                                      .help = "Number of outputs.",
-                                      .minimum = 1,
-                                      .maximum = kMostCount,
-                                      .required = true}};
+  std::vector<OptionSpec> options = {CountOption("outputs", {}, "Number of outputs.")};
   for (OptionSpec& option : LshOptions()) options.push_back(std::move(option));
   return WithWeightOptions(std::move(options), "fan_in_uniform", "zeros");
 }

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/limits.h"
+#include "base/options.h"
 #include "base/registry.h"
 #include "lsh/family.h"
 #include "lsh/sampler.h"

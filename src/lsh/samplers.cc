@@ -1,0 +1,106 @@
+// The samplers: which ids of a group's buckets become active, and the baseline without hashing.
+#include <algorithm>
+
+#include "lsh/counter.h"
+#include "lsh/marks.h"
+#include "lsh/sampler.h"
+
+namespace yoke {
+namespace {
+
+/// Whatever the buckets hold, tables in random order, until there are enough ids.
+class Vanilla : public Sampler {
+ public:
+  void Sample(const SampleRequest& request, Random random, std::vector<int32_t>& ids) override {
+    marks_.Begin(request.rows, ids);
+    const size_t enough = ids.size() + std::max<int64_t>(request.wanted, 0);
+    for (int64_t table : Permutation(request.tables->shape().tables, random))
+      AppendTable(request, static_cast<int>(table), enough, ids);
+    marks_.End(ids);
+  }
+
+ private:
+  void AppendTable(const SampleRequest& request, int table, size_t enough,
+                   std::vector<int32_t>& ids) {
+    const int64_t tables = request.tables->shape().tables;
+    for (int64_t n = 0; n < request.examples; ++n)
+      for (const int32_t& slot : request.tables->Bucket(table, request.keys[n * tables + table])) {
+        if (ids.size() >= enough) return;
+        const int32_t id = HashTables::Read(slot);
+        if (id >= 0) marks_.Append(id, ids);
+      }
+  }
+
+  Marks marks_;
+};
+
+/// Ids by how often the buckets hold them: at least once, or at least `threshold` times.
+template <bool threshold>
+class Frequent : public Sampler {
+ public:
+  void Sample(const SampleRequest& request, Random, std::vector<int32_t>& ids) override {
+    counter_.Take(request, threshold ? request.threshold : 1, ids);
+  }
+
+ private:
+  Counter counter_;
+};
+
+/// Distinct random ids; no hashing, the baseline that hashing has to beat.
+class Uniform : public Sampler {
+ public:
+  void Sample(const SampleRequest& request, Random random, std::vector<int32_t>& ids) override {
+    const auto open = request.rows - static_cast<int64_t>(ids.size());
+    const int64_t wanted = std::clamp<int64_t>(request.wanted, 0, std::max<int64_t>(open, 0));
+    const size_t enough = ids.size() + wanted;
+    marks_.Begin(request.rows, ids);
+    if (2 * wanted <= open)
+      while (ids.size() < enough)
+        marks_.Append(static_cast<int32_t>(random.Below(request.rows)), ids);
+    else
+      Select(wanted, open, random, ids);
+    marks_.End(ids);
+  }
+
+ private:
+  /// Knuth's algorithm S over the open ids: each stays with probability wanted / open.
+  void Select(int64_t wanted, int64_t open, Random random, std::vector<int32_t>& ids) {
+    for (int32_t id = 0; wanted > 0; ++id) {
+      if (marks_.Has(id)) continue;
+      const bool take = static_cast<int64_t>(random.Below(open--)) < wanted;
+      if (!take) continue;
+      marks_.Append(id, ids);
+      --wanted;
+    }
+  }
+
+  Marks marks_;
+};
+
+template <typename Kind>
+std::unique_ptr<Sampler> MakeSampler() {
+  return std::make_unique<Kind>();
+}
+
+}  // namespace
+
+const std::vector<SamplerEntry>& samplers() {
+  static const std::vector<SamplerEntry> entries = {
+      {.name = "vanilla",
+       .summary = "the ids of the group's buckets, tables in random order, until enough are found",
+       .make = MakeSampler<Vanilla>},
+      {.name = "top_k",
+       .summary = "the ids found most often in the group's buckets",
+       .make = MakeSampler<Frequent<false>>},
+      {.name = "threshold",
+       .summary = "the ids found at least `threshold` times in the group's buckets",
+       .takes_threshold = true,
+       .make = MakeSampler<Frequent<true>>},
+      {.name = "uniform",
+       .summary = "random ids without hashing: the baseline",
+       .hashes = false,
+       .make = MakeSampler<Uniform>}};
+  return entries;
+}
+
+}  // namespace yoke

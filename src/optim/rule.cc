@@ -1,0 +1,237 @@
+// UpdateRule: the list of rules, their state, and one update of the whole model by any of them:
+// dense slices in one pass, row-sparse slices by touched rows.
+#include "optim/rule.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+#include "base/fetch_ahead.h"
+#include "base/round_up.h"
+#include "kernels/makers.h"
+#include "kernels/vectors.h"
+
+namespace yoke {
+namespace {
+
+/// Below this many elements a team of threads costs more than it saves.
+constexpr int64_t kParallelCount = 1 << 14;
+/// Rows prefetched before their update.
+constexpr int64_t kAhead = 4;
+
+/// The addresses of a model's values, state arrays and dense gradient.
+struct Addresses {
+  Addresses(const ParamStore& params, const ApplyRequest& request)
+      : all{.values = params.values().data}, gradient(request.gradients.dense().data) {
+    for (size_t i = 0; i < request.state.names().size(); ++i)
+      all.state[i] = request.state.array(static_cast<int>(i)).data;
+  }
+  /// Elements [offset, offset + count).
+  UpdateSpan At(int64_t offset, int64_t count) const {
+    UpdateSpan span = all;
+    span.values += offset;
+    for (float*& state : span.state)
+      if (state) state += offset;
+    span.count = count;
+    return span;
+  }
+  UpdateSpan DenseAt(int64_t offset, int64_t count) const {
+    UpdateSpan span = At(offset, count);
+    span.gradient = gradient + offset;
+    return span;
+  }
+
+  UpdateSpan all;
+  const float* gradient;
+};
+
+/// A thread's part of every slice: the first thread has the first rows and so on, as in the kernels
+/// that use weights and gradients. So elements stay in the cache of one core.
+void ApplyPart(const ParamLayout& layout, const Addresses& addresses, const ApplyRequest& request,
+               const UpdateStep& step, int64_t thread, int64_t threads) {
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    if (slice.kind != SliceKind::kDense || !request.slices.Has(i)) continue;
+    const int64_t extent = layout.Extent(slice);
+    const int64_t lines = RoundUp(extent, 16) / 16;
+    const int64_t begin = 16 * (lines * thread / threads);
+    const int64_t end = std::min(extent, 16 * (lines * (thread + 1) / threads));
+    if (end > begin)
+      request.rule.Update(addresses.DenseAt(slice.offset + begin, end - begin), step);
+  }
+}
+
+void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
+  const ParamLayout& layout = params.layout();
+  const Addresses addresses(params, request);
+  if (layout.dense_size() < kParallelCount || omp_get_max_threads() == 1)  // a team would allocate
+    return ApplyPart(layout, addresses, request, step, 0, 1);
+#pragma omp parallel
+  ApplyPart(layout, addresses, request, step, omp_get_thread_num(), omp_get_num_threads());
+}
+
+/// On a device: a kernel for each slice.
+void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
+  Device& device = *params.values().device;
+  Stream& stream = device.stream();
+  const auto kernel = request.rule.MakeKernel({.device = &device, .stream = &stream});
+  const Addresses addresses(params, request);
+  for (size_t i = 0; i < params.layout().slices().size(); ++i) {
+    const Slice& slice = params.layout().slices()[i];
+    if (slice.kind == SliceKind::kDense && request.slices.Has(i))
+      kernel->Forward(
+          {.span = addresses.DenseAt(slice.offset, params.layout().Extent(slice)), .step = step});
+  }
+  stream.Wait();
+}
+
+/// Rows are disjoint, so threads share nothing; each row has its own step count.
+void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, UpdateStep step) {
+  RequireHost(*params.values().device);
+  const Slice& slice = params.layout().slices()[index];
+  const RowGradient& rows = request.gradients.rows(index);
+  const int64_t width = slice.RowWidth();
+  const int64_t touched = static_cast<int64_t>(rows.ids.size());
+  std::vector<int32_t>& clocks = request.state.row_steps(index);
+  const UpdateRule& rule = request.row_rule ? *request.row_rule : request.rule;
+  const Addresses addresses(params, request);
+#pragma omp parallel for schedule(static) firstprivate(step) if (touched * width > 8192)
+  for (int64_t r = 0; r < touched; ++r) {
+    const auto span_of = [&](int64_t at) {
+      return addresses.At(slice.offset + rows.ids[at] * width, width);
+    };
+    if (r + kAhead < touched) {  // rows are scattered in memory
+      const UpdateSpan next = span_of(r + kAhead);
+      FetchAhead(next.values, width);
+      for (const float* state : next.state)
+        if (state) FetchAhead(state, width);
+      FetchAhead(&clocks[rows.ids[r + kAhead]]);
+    }
+    const int64_t id = rows.ids[r];
+    UpdateSpan span = span_of(r);
+    span.gradient = rows.values.data() + r * width;
+    step.step = ++clocks[id];
+    rule.Update(span, step);
+  }
+}
+
+/// The range of dense elements that these slices cover.
+std::pair<int64_t, int64_t> DenseElements(const ParamLayout& layout, const SliceRange& slices) {
+  int64_t begin = layout.dense_size(), end = 0;
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    if (slice.kind != SliceKind::kDense || !slices.Has(i)) continue;
+    begin = std::min(begin, slice.offset);
+    end = std::max(end, slice.offset + layout.Extent(slice));
+  }
+  return {std::min(begin, end), end};
+}
+
+double GradientScale(const ParamStore& params, const ApplyRequest& request) {
+  if (request.clip_norm <= 0) return request.gradient_scale;
+  const double norm =
+      request.gradient_scale * GradientNorm(params.layout(), request.gradients, request.slices);
+  return request.gradient_scale * (norm > request.clip_norm ? request.clip_norm / norm : 1);
+}
+
+UpdateStep StepOf(const ParamStore& params, const ApplyRequest& request) {
+  const UpdateStep step{.learning_rate = request.learning_rate,
+                        .step = ++(request.steps ? *request.steps : request.state.steps),
+                        .gradient_scale = GradientScale(params, request)};
+  if (request.rule.Scalars() == 0) return step;
+  const ParamLayout& layout = params.layout();
+  UpdateFacts facts = FactsOf(layout, request.gradients, step.gradient_scale, request.slices);
+  const auto [begin, end] = DenseElements(layout, request.slices);
+  facts.state_square = SquareSum(request.state.array(0).Part(begin, end));
+  facts.total_momentum = request.total_momentum;
+  return request.rule.Tune(step, facts,
+                           request.scalars.empty() ? request.state.scalars() : request.scalars);
+}
+
+}  // namespace
+
+namespace rule {
+#define YOKE_RULE(name) RuleEntry name();
+#include "optim/rules.def"
+#undef YOKE_RULE
+}  // namespace rule
+
+const std::vector<RuleEntry>& rules() {
+  static const std::vector<RuleEntry> entries = {
+#define YOKE_RULE(name) rule::name(),
+#undef YOKE_RULE
+  };
+  return entries;
+}
+
+std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target) const {
+  return MakeLoops<UpdateCall>(target,
+                               [this](const UpdateCall& call) { Update(call.span, call.step); });
+}
+
+RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device)
+    : names_(rule.StateNames()),
+      scalars_(2 * static_cast<size_t>(rule.Scalars())),
+      row_steps_(layout.slices().size()) {
+  Check(names_.size() <= kMaxStateArrays, "a rule has at most kMaxStateArrays state arrays");
+  for (size_t i = 0; i < names_.size(); ++i)
+    arrays_.emplace_back(device, layout.size() * SizeOf(DType::kF32));
+  for (size_t i = 0; i < row_steps_.size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    if (slice.kind == SliceKind::kRowSparse) row_steps_[i].assign(slice.shape[0], 0);
+  }
+}
+
+int64_t RuleState::bytes() const {
+  auto bytes = static_cast<int64_t>(scalars_.size() * sizeof(float));
+  for (const Buffer& array : arrays_) bytes += array.bytes();
+  for (const std::vector<int32_t>& clocks : row_steps_)
+    bytes += static_cast<int64_t>(clocks.size() * sizeof(int32_t));
+  return bytes;
+}
+
+double GradientNorm(const ParamLayout& layout, const Gradients& gradients,
+                    const SliceRange& slices) {
+  const auto [begin, end] = DenseElements(layout, slices);
+  double sum = SquareSum(gradients.dense().Part(begin, end));
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    if (!slices.Has(i)) continue;
+    sum += SquareSum(ConstValues(gradients.rows(static_cast<int>(i)).values));
+  }
+  return std::sqrt(sum);
+}
+
+UpdateFacts FactsOf(const ParamLayout& layout, const Gradients& gradients, double gradient_scale,
+                    const SliceRange& slices) {
+  const double norm = gradient_scale * GradientNorm(layout, gradients, slices);
+  UpdateFacts facts = {.gradient_square = norm * norm};
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    if (slices.Has(i)) facts.elements += layout.slices()[i].Count();
+  return facts;
+}
+
+UpdateStep Apply(ParamStore& params, const ApplyRequest& request) {
+  const ParamLayout& layout = params.layout();
+  Check(layout.dense_size() == 0 || request.gradients.dense().device == params.values().device,
+        "values and gradient lie on one device");
+  const UpdateStep step = StepOf(params, request);
+  (params.values().OnHost() ? ApplyDense : ApplyOnDevice)(params, request, step);
+  for (size_t i = 0; i < layout.slices().size(); ++i)
+    if (layout.slices()[i].kind == SliceKind::kRowSparse && request.slices.Has(i))
+      ApplyRows(params, request, static_cast<int>(i), step);
+  params.Publish();
+  return step;
+}
+
+Cost CostOfUpdate(const RuleState& state, int64_t count) {
+  const auto n = static_cast<double>(count);
+  const auto arrays = 1.0 + static_cast<double>(state.names().size());
+  const double sums = state.all_scalars().empty() ? 0 : 2;  // arrays that Tune's are made of
+  return {.operations = 2 * (arrays + sums) * n, .bytes = 4 * n * (2 * arrays + 1 + sums)};
+}
+
+}  // namespace yoke
