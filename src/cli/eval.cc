@@ -1,6 +1,4 @@
 // yoke eval: measures a checkpoint on its job's test data, or on other files.
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -15,16 +13,14 @@ namespace {
 
 class EvalCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("CHECKPOINT", checkpoint_, "A checkpoint such as runs/NAME/last, or a run")
-        ->option_text(" ");
-    app.add_option("FILE", files_,
-                   "Data to measure on, - for standard input (default: the job's test data)")
-        ->option_text("...");
-    app.add_option("--format", format_, "Format of FILE (default: that of the job's data)")
-        ->option_text("NAME");
-    AddSearchOptions(app, search_);
-    AddThreadsOption(app, threads_);
+  void Declare(Arguments& arguments) override {
+    arguments.Place("CHECKPOINT", &checkpoint_, "A checkpoint such as runs/NAME/last, or a run");
+    arguments.Place("FILE", &files_,
+                    "Data to measure on, - for standard input (default: the job's test data)");
+    arguments.Option("--format", "NAME", &format_,
+                     "Format of FILE (default: that of the job's data)");
+    AddSearchOptions(arguments, search_);
+    AddThreadsOption(arguments, threads_);
   }
 
   int Run(Output& out) override {
@@ -60,7 +56,7 @@ class EvalCommand : public Command {
     out.Event("eval", {{"checkpoint", checkpoint_},
                        {"examples", reader.Size()},
                        {"seconds", seconds},
-                       {"metrics", ToObject(metrics)}});
+                       {"metrics", TableOf(metrics)}});
     out.Text(fmt::format("{} examples in {}", Count(reader.Size()), Duration(seconds)));
     for (const auto& [name, value] : metrics)
       out.Text(fmt::format("{:<9} {}", name, Metric(value)));
@@ -74,7 +70,7 @@ class EvalCommand : public Command {
     out.Event("eval", {{"checkpoint", checkpoint_},
                        {"examples", reader.Size()},
                        {"search", "tables"},
-                       {"metrics", ToObject(result.metrics)},
+                       {"metrics", TableOf(result.metrics)},
                        {"scored", result.scored},
                        {"scored_share", share},
                        {"search_microseconds", search},
@@ -94,12 +90,6 @@ class EvalCommand : public Command {
                          result.scored, Count(reader.Info().outputs), 100 * share));
     out.Text(fmt::format("{:<11} {:.3g} us per example and thread; exact {:.3g} us", "time", search,
                          exact));
-  }
-
-  static Json ToObject(const Metrics& metrics) {
-    Json object = Json::object();
-    for (const auto& [name, value] : metrics) object[name] = value;
-    return object;
   }
 
   std::string checkpoint_;

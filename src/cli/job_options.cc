@@ -1,8 +1,6 @@
 // JobOptions: each short flag sets a key of the job.
 #include "cli/job_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include "base/check.h"
 
 namespace yoke {
@@ -29,19 +27,16 @@ constexpr ShortFlag kShortFlags[] = {
 
 }  // namespace
 
-void JobOptions::Declare(CLI::App& app) {
-  app.add_option("--set", sets_, "Set any key of the job; may be repeated")
-      ->option_text("KEY=VALUE")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+void JobOptions::Declare(Arguments& arguments) {
+  arguments.Option("--set", "KEY=VALUE", &sets_, "Set any key of the job; may be repeated")
+      .OneEach();
   for (const ShortFlag& flag : kShortFlags)
-    app.add_option_function<std::string>(
-           flag.name,
-           [this, &flag](const std::string& value) {
-             flags_.push_back({flag.key, value, flag.name, flag.text});
-           },
-           flag.help)
-        ->option_text(flag.value);
+    arguments.Option(
+        flag.name, flag.value,
+        std::function<void(const std::string&)>([this, &flag](const std::string& value) {
+          flags_.push_back({flag.key, value, flag.name, flag.text});
+        }),
+        flag.help);
 }
 
 Overrides JobOptions::Read() const {

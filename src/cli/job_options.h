@@ -6,16 +6,14 @@
 
 #include "train/job/job.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's
-class App;
-}
-
 namespace yoke {
+
+class Arguments;
 
 /// `--set KEY=VALUE` and the short flags such as `--threads N`.
 class JobOptions {
  public:
-  void Declare(CLI::App& app);
+  void Declare(Arguments& arguments);
   /// The settings of the command line, short flags first. Throws UserError for a --set without `=`.
   Overrides Read() const;
 

@@ -1,7 +1,6 @@
 // ModelFile: opens a checkpoint and data that fits it.
 #include "cli/model_file.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
@@ -63,24 +62,21 @@ std::unique_ptr<Reader> OpenNamed(const ModelFile& model, const OpenFiles& reque
 
 }  // namespace
 
-void AddThreadsOption(CLI::App& app, int& threads) {
+void AddThreadsOption(Arguments& arguments, int& threads) {
   constexpr int kMost = 4096;
-  app.add_option("--threads", threads, "Compute threads (default: as in the job)")
-      ->option_text("N")
-      ->check(CLI::Range(1, kMost));
+  arguments.Option("--threads", "N", &threads, "Compute threads (default: as in the job)")
+      .Within(1, kMost);
 }
 
-void AddSearchOptions(CLI::App& app, SearchOptions& options) {
+void AddSearchOptions(Arguments& arguments, SearchOptions& options) {
   constexpr int kMostTables = 1024, kMostIds = 1 << 16;
-  app.add_option("--search", options.search,
-                 "How the best labels are found: exact scores all of them, tables only those that "
-                 "hash tables find (default: exact)")
-      ->option_text("HOW")
-      ->check(CLI::IsMember({"exact", "tables"}));
+  arguments
+      .Option("--search", "HOW", &options.search,
+              "How the best labels are found: exact scores all of them, tables only those that "
+              "hash tables find (default: exact)")
+      .OneOf({"exact", "tables"});
   const auto add = [&](const std::string& name, int& value, int most, const std::string& help) {
-    app.add_option(name, value, "With --search tables: " + help)
-        ->option_text("N")
-        ->check(CLI::Range(1, most));
+    arguments.Option(name, "N", &value, "With --search tables: " + help).Within(1, most);
   };
   add("--hashes", options.settings.hashes, kMaxKeyBits,
       "hash bits per key; fewer find more labels (default: from the number of labels)");

@@ -12,11 +12,9 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/replica.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's
-class App;
-}
-
 namespace yoke {
+
+class Arguments;
 
 /// How to rank outputs.
 struct SearchOptions {
@@ -24,10 +22,10 @@ struct SearchOptions {
   OutputTableSettings settings;
 };
 /// Declares `--search`, and `--hashes`, `--tables` and `--bucket` for it.
-void AddSearchOptions(CLI::App& app, SearchOptions& options);
+void AddSearchOptions(Arguments& arguments, SearchOptions& options);
 
 /// Declares `--threads N`, from 1 to 4096. If not given, it stays 0: as in the job.
-void AddThreadsOption(CLI::App& app, int& threads);
+void AddThreadsOption(Arguments& arguments, int& threads);
 
 /// The checkpoint folder for `path`: the path itself, or `last` of a run directory. Throws
 /// UserError if it is neither.

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/check.h"
@@ -54,11 +53,8 @@ void Output::Note(const std::string& sentence, bool aside) {
   if (!aside || IsTerminal()) Text(sentence);
 }
 
-void Output::Event(std::string_view name, const Json& object) {
-  if (!json_) return;
-  Json line = {{"event", name}};
-  line.update(object);
-  RawEvent(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+void Output::Event(const char* name, Table fields) {
+  if (json_) RawEvent(FormatJson(Join({{"event", name}}, std::move(fields))));
 }
 
 void Output::RawEvent(std::string_view line) {

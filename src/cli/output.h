@@ -2,15 +2,14 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace yoke {
+#include "base/json.h"
 
-using Json = nlohmann::ordered_json;
+namespace yoke {
 
 /// Writes each line immediately to a file descriptor. A reader that closed the pipe (EPIPE) is not
 /// an error: the rest is dropped. Throws Error if writing fails for another reason (a full disk).
@@ -32,7 +31,7 @@ class Output {
   /// result for programs, so only a terminal gets the sentence.
   void Note(const std::string& sentence, bool aside);
   /// Writes a line for programs, with `event` first; nothing without --json.
-  void Event(std::string_view name, const Json& object);
+  void Event(const char* name, Table fields);
   /// The same for a line that is already JSON.
   void RawEvent(std::string_view line);
   /// Replaces the terminal's live line ("" clears it).

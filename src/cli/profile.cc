@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/check.h"
@@ -55,10 +54,11 @@ std::string Seconds(double seconds) {
   return seconds < 1 ? fmt::format("{:.3g} ms", 1000 * seconds) : fmt::format("{:.3g} s", seconds);
 }
 
-Json ToObject(const MeasuredNode& node) {
+Table ToTable(const MeasuredNode& node) {
   const MachineProfile& profile = node.profile;
-  Json steps = Json::object();
-  for (const StepTime& step : profile.steps) steps[std::to_string(step.batch)] = step.seconds;
+  Table steps;
+  for (const StepTime& step : profile.steps)
+    steps.emplace_back(std::to_string(step.batch), step.seconds);
   const SpeedCurve curve = node.Curve();
   return {{"host", node.host},
           {"cpu", node.cpu},
@@ -78,19 +78,20 @@ Json ToObject(const MeasuredNode& node) {
 }
 
 /// The figures of the first machine, and all of them.
-Json ToObject(const ProfileOrder& order, const Job& job, const WorldProfile& found) {
-  Json object = {
-      {"file", order.file}, {"job", order.job}, {"executor", job.node.String("executor")}};
-  object.update(ToObject(found.nodes[0]));
+Table ToTable(const ProfileOrder& order, const Job& job, const WorldProfile& found) {
   const MeasuredNetwork& network = found.network;
-  object["network"] = network.measured ? "measured" : "assumed";
-  object["latency"] = network.latency;
-  object["bytes_per_second"] = network.bytes_per_second;
+  Table links = {{"network", network.measured ? "measured" : "assumed"},
+                 {"latency", network.latency},
+                 {"bytes_per_second", network.bytes_per_second}};
   if (network.copy_bytes_per_second > 0)
-    object["copy_bytes_per_second"] = network.copy_bytes_per_second;
-  if (network.polling > 0) object["polling"] = network.polling;
-  for (const MeasuredNode& node : found.nodes) object["machines"].push_back(ToObject(node));
-  return object;
+    links.emplace_back("copy_bytes_per_second", network.copy_bytes_per_second);
+  if (network.polling > 0) links.emplace_back("polling", network.polling);
+  List machines;
+  for (const MeasuredNode& node : found.nodes) machines.emplace_back(ToTable(node));
+  links.emplace_back("machines", std::move(machines));
+  const Table asked = {
+      {"file", order.file}, {"job", order.job}, {"executor", job.node.String("executor")}};
+  return Join(Join(asked, ToTable(found.nodes[0])), std::move(links));
 }
 
 std::string Sentence(const ProfileOrder& order, const WorldProfile& found) {
@@ -137,7 +138,7 @@ void WriteProfile(const ProfileOrder& order, Output& out) {
     if (!file) return;
     file->Write(FormatCluster(ClusterOf(order, job, found)));
     file->Commit();
-    out.Event("profile", ToObject(order, job, found));
+    out.Event("profile", ToTable(order, job, found));
     if (!order.quiet) out.Text(Sentence(order, found));
   };
   if (launched) return RunMpi({.timeout = kTimeout}, measure);

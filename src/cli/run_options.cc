@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
 
@@ -16,20 +15,19 @@
 
 namespace yoke {
 
-void RunOptions::Declare(CLI::App& app) {
-  app.add_option("JOB", job_, "The job file (TOML)")->option_text(" ");
-  app.add_option("--run", run_, "Run directory (default: runs/<job>-<time>)")
-      ->option_text("DIR")
-      ->check([](const std::string& text) {
+void RunOptions::Declare(Arguments& arguments) {
+  arguments.Place("JOB", &job_, "The job file (TOML)");
+  arguments.Option("--run", "DIR", &run_, "Run directory (default: runs/<job>-<time>)")
+      .Check([](const std::string& text) {
         return std::string(text.empty() ? "expected a folder, got an empty name" : "");
       });
-  app.add_option("--plan", plan_, "Set the keys that `yoke plan --output FILE` has chosen")
-      ->option_text("FILE");
-  app.add_flag("--auto", auto_,
-               "Choose what the job does not say: executor, strategy, precision, learning rate, "
-               "momentum");
-  set_.Declare(app);
-  app.add_flag("--quiet,-q", quiet_, "Print errors only");
+  arguments.Option("--plan", "FILE", &plan_,
+                   "Set the keys that `yoke plan --output FILE` has chosen");
+  arguments.Flag("--auto", &auto_,
+                 "Choose what the job does not say: executor, strategy, precision, learning rate, "
+                 "momentum");
+  set_.Declare(arguments);
+  arguments.Flag("--quiet,-q", &quiet_, "Print errors only");
 }
 
 Overrides RunOptions::Keys() const {

@@ -16,7 +16,7 @@ struct ClusterFile;
 /// JOB, `--run DIR`, `--plan FILE`, `--auto`, `--quiet` and the options of JobOptions.
 class RunOptions {
  public:
-  void Declare(CLI::App& app);
+  void Declare(Arguments& arguments);
   const std::string& job() const { return job_; }
   const std::string& run() const { return run_; }
   bool quiet() const { return quiet_; }

@@ -1,5 +1,4 @@
 // yoke simulate: trains a job on a cluster that a file describes, in virtual time.
-#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "base/check.h"
@@ -29,16 +28,15 @@ what is not simulated. Equal seeds give equal times.)";
 
 class SimulateCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    options_.Declare(app);
-    app.add_option("--cluster", cluster_, "The cluster file (TOML)")->option_text("FILE");
-    app.add_option("--steps", steps_, "Stop after so many steps")
-        ->option_text("N")
-        ->check(CLI::Range(int64_t{1}, static_cast<int64_t>(kMostCount)));
-    app.add_flag("--times-only", times_only_,
-                 "Compute no gradients: only the times, of up to 100,000 nodes and more");
-    app.add_option("--profile", profile_, "Measure this machine and write its cluster file instead")
-        ->option_text("FILE");
+  void Declare(Arguments& arguments) override {
+    options_.Declare(arguments);
+    arguments.Option("--cluster", "FILE", &cluster_, "The cluster file (TOML)");
+    arguments.Option("--steps", "N", &steps_, "Stop after so many steps")
+        .Within(int64_t{1}, static_cast<int64_t>(kMostCount));
+    arguments.Flag("--times-only", &times_only_,
+                   "Compute no gradients: only the times, of up to 100,000 nodes and more");
+    arguments.Option("--profile", "FILE", &profile_,
+                     "Measure this machine and write its cluster file instead");
   }
 
   int Run(Output& out) override {

@@ -7,9 +7,9 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/topology.h"
 #include "data/libraries.h"
 #include "kernels/threads.h"
@@ -73,9 +73,7 @@ std::vector<std::pair<std::string, std::string>> Libraries() {
   all.emplace_back("hwloc", HwlocVersion());
   all.emplace_back("fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
                                       FMT_VERSION % 100));
-  all.emplace_back("nlohmann-json",
-                   fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                               NLOHMANN_JSON_VERSION_PATCH));
+  all.emplace_back("nlohmann-json", JsonVersion());
   return all;
 }
 
