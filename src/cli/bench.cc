@@ -9,7 +9,7 @@
 #include "base/registry.h"
 #include "base/temporary_folder.h"
 #include "cli/command.h"
-#include "cli/job_options.h"
+#include "cli/run_options.h"
 #include "cli/signals.h"
 #include "node/executor.h"
 #include "tensor/devices.h"

@@ -5,11 +5,35 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "base/check.h"
 
 namespace yoke {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// A file of the clone, and its place below the prefix after `make install`.
+struct ShippedFile {
+  const char* name;
+  const char* installed;
+};
+
+constexpr ShippedFile kFiles[] = {
+    {"examples/demo.toml", "share/yoke/examples/demo.toml"},
+    {"docs/first-hour.md", "share/doc/yoke/first-hour.md"},
+};
+
+std::string Find(const ShippedFile& file) {
+  std::error_code none;
+  if (fs::exists(file.name, none)) return file.name;
+  const fs::path folder = fs::read_symlink("/proc/self/exe", none).parent_path();
+  for (const fs::path& path :
+       {folder.parent_path() / file.installed, folder.parent_path().parent_path() / file.name})
+    if (fs::exists(path, none)) return path;
+  return file.name;
+}
 
 template <typename T>
 CLI::Option* Add(CLI::App& app, const std::string& name, T* variable, const std::string& help) {
@@ -48,7 +72,7 @@ Arguments::Arguments(const std::string& command, const std::string& summary,
     : app_(std::make_unique<CLI::App>(summary, command)) {
   app_->allow_extras();
   app_->get_formatter()->column_width(28);
-  app_->footer("\n" + details);
+  app_->footer("\n" + WithShippedFiles(details));
 }
 
 Arguments::~Arguments() = default;
@@ -90,6 +114,15 @@ std::vector<std::string> Arguments::OptionNames() const {
   for (const CLI::Option* option : app_->get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   return names;
+}
+
+std::string WithShippedFiles(std::string text) {
+  for (const ShippedFile& file : kFiles) {
+    const std::string name = file.name, path = Find(file);
+    for (size_t at = 0; (at = text.find(name, at)) != text.npos; at += path.size())
+      text.replace(at, name.size(), path);
+  }
+  return text;
 }
 
 }  // namespace yoke

@@ -68,6 +68,11 @@ class Arguments {
   std::unique_ptr<CLI::App> app_;
 };
 
+/// Replaces `examples/demo.toml` and `docs/first-hour.md` in a help text by paths that can be
+/// opened from the current directory: unchanged if they exist there, otherwise in this program's
+/// clone or installation.
+std::string WithShippedFiles(std::string text);
+
 class Command {
  public:
   virtual ~Command() = default;

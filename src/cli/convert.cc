@@ -7,7 +7,6 @@
 #include "base/options.h"
 #include "base/registry.h"
 #include "cli/command.h"
-#include "cli/output_path.h"
 #include "data/memory_reader.h"
 #include "data/writers.h"
 #include "data/xmc_binary.h"

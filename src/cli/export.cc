@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/model_file.h"
-#include "cli/output_path.h"
 #include "data/output_file.h"
 #include "model/onnx/onnx.h"
 #include "train/number_format.h"

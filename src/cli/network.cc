@@ -1,5 +1,5 @@
 // Prints tables of pairs and collectives, and a verdict.
-#include "cli/network.h"
+#include "cli/doctor.h"
 
 #include <fmt/core.h>
 

@@ -3,7 +3,6 @@
 
 #include "base/check.h"
 #include "cli/command.h"
-#include "cli/output_path.h"
 #include "data/output_file.h"
 
 namespace yoke {

@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "cli/command.h"
-#include "cli/guard.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "comm/launcher.h"
