@@ -4,7 +4,7 @@
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/model_file.h"
-#include "data/output_file.h"
+#include "data/writers.h"
 #include "model/onnx/onnx.h"
 #include "train/number_format.h"
 

@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "cli/model_file.h"
 #include "cli/run_options.h"
-#include "data/output_file.h"
+#include "data/writers.h"
 #include "kernels/threads.h"
 #include "model/onnx/onnx.h"
 #include "plan/convolutions.h"

@@ -18,7 +18,7 @@
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "comm/launcher.h"
-#include "data/output_file.h"
+#include "data/writers.h"
 #include "plan/planner.h"
 #include "train/number_format.h"
 #include "train/replica.h"

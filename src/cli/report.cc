@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "cli/command.h"
-#include "data/output_file.h"
+#include "data/writers.h"
 
 namespace yoke {
 namespace {

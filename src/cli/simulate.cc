@@ -11,7 +11,7 @@
 #include "cli/signals.h"
 #include "comm/launcher.h"
 #include "comm/threads.h"
-#include "data/output_file.h"
+#include "data/writers.h"
 #include "measure/cluster_file.h"
 #include "plan/world_profile.h"
 #include "simulate/simulate.h"

@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "base/topology.h"
-#include "data/libraries.h"
+#include "data/archive.h"
 #include "kernels/threads.h"
 
 namespace yoke {
