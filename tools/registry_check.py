@@ -2,8 +2,9 @@
 """Fails where an entry of a .def list lacks its source, its test or its page.
 
 usage: registry_check.py [--self-test]      run anywhere; prints one line an offence, exit status 1 when there is any
-An entry `YOKE_LAYER(linear)` of src/model/layers.def needs src/model/layers/linear.cc (or linear/linear.cc), a test linear_test.cc below
-tests/model/ (or its name in a *conformance_test.cc there), and docs/layers/linear.md.
+An entry `YOKE_LAYER(linear)` of src/model/layers.def needs src/model/layers/linear.cc (or linear/linear.cc, or a file of that folder which
+defines `LayerEntry linear()` beside its siblings), a test linear_test.cc below tests/model/ (or its name in a *conformance_test.cc there), and
+docs/layers/linear.md.
 """
 import pathlib
 import re
@@ -34,11 +35,17 @@ def is_tested(root, folder, name):
     return any(re.search(rf"\b{name}\b", file.read_text()) for file in tests.rglob("*conformance_test.cc"))
 
 
+def has_source(folder, name):
+    if any((folder / file).is_file() for file in (f"{name}.cc", f"{name}/{name}.cc")):
+        return True
+    return any(re.search(rf"^\w*Entry {name}(_[a-z]+)?\(\) {{", file.read_text(), re.M) for file in folder.glob("*.cc"))
+
+
 def lacks(root, path, name):
     """The sentences for what the entry `name` of the list `path` lacks."""
     folder, kind = path.split("/")[0], pathlib.PurePath(path).stem
     source, page = f"src/{SOURCES[path]}/{name}.cc", f"docs/{kind}/{name}.md"
-    if not any((root / "src" / SOURCES[path] / file).is_file() for file in (f"{name}.cc", f"{name}/{name}.cc")):
+    if not has_source(root / "src" / SOURCES[path], name):
         yield f"src/{path}: {name} has no source {source}"
     if not is_tested(root, folder, name):
         yield f"src/{path}: {name} has no {name}_test.cc below tests/{folder}/, and no conformance test names it"
@@ -61,8 +68,8 @@ def offences(root):
 
 def self_test():
     """A complete entry passes; one without source, test or page, an empty and an unknown list are found."""
-    files = {"src/model/layers.def": "YOKE_LAYER(good)\nYOKE_LAYER(bare)\nYOKE_LAYER(named)\n",
-             "src/model/layers/good.cc": "", "tests/model/layers/good_test.cc": "", "docs/layers/good.md": "",
+    files = {"src/model/layers.def": "YOKE_LAYER(good)\nYOKE_LAYER(bare)\nYOKE_LAYER(named)\nYOKE_LAYER(twin)\n",
+             "src/model/layers/good.cc": "LayerEntry twin() {\n", "tests/model/layers/twin_test.cc": "", "docs/layers/twin.md": "", "tests/model/layers/good_test.cc": "", "docs/layers/good.md": "",
              "src/model/layers/named/named.cc": "", "tests/model/layers_conformance_test.cc": '{"named"}', "docs/layers/named.md": "",
              "src/data/formats.def": "// nothing\n", "src/base/others.def": "YOKE_OTHER(a)\n"}
     expected = ["formats.def: holds no", "others.def: say", "bare has no source", "bare has no bare_test", "bare has no page"]

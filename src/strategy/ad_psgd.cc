@@ -5,7 +5,6 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "strategy/replicas.h"
-#include "strategy/saved_state.h"
 #include "strategy/side_thread.h"
 #include "strategy/statistics.h"
 #include "strategy/update.h"

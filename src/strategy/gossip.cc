@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "base/random.h"
-#include "strategy/saved_state.h"
+#include "strategy/update.h"
 
 namespace yoke::strategy {
 namespace {
