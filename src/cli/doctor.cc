@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/check.h"
-#include "base/version.h"
 #include "cli/command.h"
 #include "cli/doctor.h"
 #include "comm/launcher.h"
@@ -186,12 +185,7 @@ class DoctorCommand : public Command {
   static void Look(Output& out) {
     const Hardware hardware = FindHardware();
     const std::vector<Finding> findings = Findings(hardware);
-    const Table software = {{"version", std::string(Version())},
-                            {"commit", std::string(Commit())},
-                            {"cpu", CpuModel()},
-                            {"features", ListOf(CpuFeatures())},
-                            {"isa", DescribeKernelLibrary().level},
-                            {"instructions", DescribeKernelLibrary().isa}};
+    const Table software = Join(Conditions(), {{"instructions", DescribeKernelLibrary().isa}});
     out.Event("doctor",
               Join(Join(software, ToTable(hardware)),
                    {{"libraries", TableOf(Libraries())}, {"findings", ToList(findings)}}));

@@ -19,8 +19,7 @@ class EvalCommand : public Command {
                     "Data to measure on, - for standard input (default: the job's test data)");
     arguments.Option("--format", "NAME", &format_,
                      "Format of FILE (default: that of the job's data)");
-    AddSearchOptions(arguments, search_);
-    AddThreadsOption(arguments, threads_);
+    search_.Declare(arguments);
   }
 
   int Run(Output& out) override {
@@ -28,7 +27,7 @@ class EvalCommand : public Command {
     const ModelFile model(checkpoint_);
     const std::unique_ptr<Reader> reader =
         OpenFor(model, {.files = files_, .format = format_}, out);
-    const int threads = threads_ > 0 ? threads_ : model.job().Threads();
+    const int threads = search_.threads > 0 ? search_.threads : model.job().Threads();
     SetKernelThreads(threads);
     const EvaluateRequest request = {.graph = model.graph(),
                                      .params = model.params(),
@@ -96,7 +95,6 @@ class EvalCommand : public Command {
   std::vector<std::string> files_;
   std::string format_;
   SearchOptions search_;
-  int threads_ = 0;
 };
 
 }  // namespace

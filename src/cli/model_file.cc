@@ -159,28 +159,23 @@ std::unique_ptr<Reader> OpenNamed(const ModelFile& model, const OpenFiles& reque
 
 }  // namespace
 
-void AddThreadsOption(Arguments& arguments, int& threads) {
-  constexpr int kMost = 4096;
-  arguments.Option("--threads", "N", &threads, "Compute threads (default: as in the job)")
-      .Within(1, kMost);
-}
-
-void AddSearchOptions(Arguments& arguments, SearchOptions& options) {
-  constexpr int kMostTables = 1024, kMostIds = 1 << 16;
+void SearchOptions::Declare(Arguments& arguments) {
+  constexpr int kMostTables = 1024, kMostIds = 1 << 16, kMostThreads = 4096;
   arguments
-      .Option("--search", "HOW", &options.search,
+      .Option("--search", "HOW", &search,
               "How the best labels are found: exact scores all of them, tables only those that "
               "hash tables find (default: exact)")
       .OneOf({"exact", "tables"});
   const auto add = [&](const std::string& name, int& value, int most, const std::string& help) {
     arguments.Option(name, "N", &value, "With --search tables: " + help).Within(1, most);
   };
-  add("--hashes", options.settings.hashes, kMaxKeyBits,
+  add("--hashes", settings.hashes, kMaxKeyBits,
       "hash bits per key; fewer find more labels (default: from the number of labels)");
-  add("--tables", options.settings.tables, kMostTables,
-      "hash tables; more find more labels (default: 32)");
-  add("--bucket", options.settings.bucket, kMostIds,
+  add("--tables", settings.tables, kMostTables, "hash tables; more find more labels (default: 32)");
+  add("--bucket", settings.bucket, kMostIds,
       "labels per bucket; more find more labels (default: 64)");
+  arguments.Option("--threads", "N", &threads, "Compute threads (default: as in the job)")
+      .Within(1, kMostThreads);
 }
 
 std::string CheckpointFolder(const std::string& path) {

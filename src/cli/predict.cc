@@ -175,8 +175,7 @@ class PredictCommand : public Command {
     arguments.Option("--format", "NAME", &format_,
                      "Format of FILE (default: that of the job's data)");
     arguments.Option("--top", "K", &top_, "Labels to print for each example (default: 1)");
-    AddSearchOptions(arguments, search_);
-    AddThreadsOption(arguments, threads_);
+    search_.Declare(arguments);
   }
 
   int Run(Output& out) override {
@@ -185,7 +184,7 @@ class PredictCommand : public Command {
     Require(top_ >= 1, "--top: expected at least 1, got {}", top_);
     const ModelFile model(checkpoint_);
     names_ = model.header().data.label_names;
-    SetKernelThreads(threads_ > 0 ? threads_ : model.job().Threads());
+    SetKernelThreads(search_.threads > 0 ? search_.threads : model.job().Threads());
     const std::unique_ptr<Reader> reader = OpenFor(
         model, {.files = files_, .format = format_, .labels_optional = true, .notes_aside = true},
         out);
@@ -237,7 +236,6 @@ class PredictCommand : public Command {
   std::string format_;
   int top_ = 1;
   SearchOptions search_;
-  int threads_ = 0;
 };
 
 }  // namespace

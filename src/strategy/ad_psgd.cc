@@ -2,7 +2,6 @@
 // weights of its own, and a thread beside it averages them with one neighbour at a time.
 #include <mutex>
 
-#include "base/limits.h"
 #include "base/random.h"
 #include "strategy/replicas.h"
 #include "strategy/side_thread.h"
@@ -164,13 +163,7 @@ class AdPsgd : public Strategy {
 StrategyEntry ad_psgd() {
   return {.name = "ad_psgd",
           .summary = "Each replica averages with a random neighbour, beside its training",
-          .options = {{.name = "period",
-                       .type = OptionType::kInt,
-                       .fallback = 1,
-                       .help = "Steps of an active (even) rank between averagings.",
-                       .minimum = 1,
-                       .maximum = kMostCount,
-                       .tries = {4, 16}}},
+          .options = {PeriodOption("Steps of an active (even) rank between averagings.")},
           .team = EachAlone,
           .replicas_differ = true,
           .period = EveryPeriod,

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/limits.h"
 #include "strategy/update.h"
 
 namespace yoke::strategy {
@@ -173,13 +172,7 @@ StrategyEntry ElasticEntry() {
                        .minimum = 0,
                        .maximum = 1,
                        .exclusive_minimum = true},
-                      {.name = "period",
-                       .type = OptionType::kInt,
-                       .fallback = 1,
-                       .help = "Steps between exchanges with the centre.",
-                       .minimum = 1,
-                       .maximum = kMostCount,
-                       .tries = {4, 16}}},
+                      PeriodOption("Steps between exchanges with the centre.")},
           .deterministic = true,
           .in_place = true,
           .replicas_differ = true,

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/topology.h"
+#include "base/version.h"
 #include "data/archive.h"
 #include "kernels/threads.h"
 
@@ -65,6 +66,14 @@ int64_t PeakMemory() { return StatusBytes("VmHWM:"); }
 int64_t BytesRead() { return NumberIn("/proc/self/io", "rchar:"); }
 
 int64_t BytesReadByOthers() { return BytesRead() - NumberIn("/proc/thread-self/io", "rchar:"); }
+
+Table Conditions() {
+  return {{"version", std::string(Version())},
+          {"commit", std::string(Commit())},
+          {"cpu", CpuModel()},
+          {"features", ListOf(CpuFeatures())},
+          {"isa", DescribeKernelLibrary().level}};
+}
 
 std::vector<std::pair<std::string, std::string>> Libraries() {
   std::vector<std::pair<std::string, std::string>> all = {

@@ -12,8 +12,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/reason.h"
-#include "base/version.h"
-#include "kernels/threads.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/files.h"
 #include "train/number_format.h"
@@ -115,16 +113,6 @@ Table ToTable(const EndEvent& e) {
   return table;
 }
 
-/// Version, commit, processor and libraries of the run.
-Table Conditions() {
-  return {{"version", std::string(Version())},
-          {"commit", std::string(Commit())},
-          {"cpu", CpuModel()},
-          {"features", ListOf(CpuFeatures())},
-          {"isa", DescribeKernelLibrary().level},
-          {"libraries", TableOf(Libraries())}};
-}
-
 /// A number from a line that may be damaged.
 double Number(const Value& line, const char* key, double fallback) {
   const Value* at = line.Find(key);
@@ -193,7 +181,7 @@ class RunRecord : public Observer {
     Keep([&] {
       LogToFile(run_ + "/log.txt");
       LogInfo(ToText(event));
-      start_ = Join(ToTable(event), Conditions());
+      start_ = Join(Join(ToTable(event), Conditions()), {{"libraries", TableOf(Libraries())}});
       Reopen(event.epochs_done);
       Append(start_);
     });
