@@ -19,7 +19,7 @@
 #include "base/registry.h"
 #include "bench/rate.h"
 #include "bench/slide_step.h"
-#include "data/xmc_generator.h"
+#include "data/xmc.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/linear/linear.h"
 #include "kernels/rows.h"

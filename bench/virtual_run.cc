@@ -6,7 +6,6 @@
 // Prints one line of JSON: the virtual seconds of the run, and the real ones.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,7 +18,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "cli/job_options.h"
+#include "cli/command.h"
+#include "cli/run_options.h"
 #include "comm/simulated.h"
 #include "data/reader.h"
 #include "model/graph.h"
@@ -54,17 +54,17 @@ std::string Refusal(const std::string& text, bool zero) {
   return fmt::format("expected a number {} 0, got {}", zero ? "of at least" : "above", text);
 }
 
-void Declare(CLI::App& app, Settings& to) {
-  app.add_option("JOB", to.job, "Job file")->required();
-  app.add_option("--run", to.run, "Run directory")->required();
-  to.set.Declare(app);
-  const auto number = [&app](const char* flag, auto& value, const char* help) {
-    app.add_option(flag, value, help)->check([](const std::string& text) {
+void Declare(Arguments& arguments, Settings& to) {
+  arguments.Place("JOB", &to.job, "Job file");
+  arguments.Option("--run", "DIR", &to.run, "Run directory");
+  to.set.Declare(arguments);
+  const auto number = [&](const char* flag, auto& value, const char* help) {
+    arguments.Option(flag, "N", &value, help).Check([](const std::string& text) {
       return Refusal(text, true);
     });
   };
-  const auto rate = [&app](const char* flag, double& value, const char* help) {
-    app.add_option(flag, value, help)->check([](const std::string& text) {
+  const auto rate = [&](const char* flag, auto& value, const char* help) {
+    arguments.Option(flag, "N", &value, help).Check([](const std::string& text) {
       return Refusal(text, false);
     });
   };
@@ -78,23 +78,21 @@ void Declare(CLI::App& app, Settings& to) {
   rate("--copies", to.copies, "Bytes per second of a message's copies");
   number("--device-link", to.device_link,
          "Bytes per second between a rank's device and its host; 0: it computes in the host");
-  app.add_option("--ranks-per-node", to.ranks_per_node)->check([](const std::string& text) {
-    return Refusal(text, false);
-  });
+  rate("--ranks-per-node", to.ranks_per_node, "Ranks that share a card");
   number("--cores", to.cores, "Of a node; 0: one for each charge");
   number("--polling", to.polling, "Fraction of a core that a rank's waiting takes");
   number("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
   rate("--slow-factor", to.slow_factor, "Of --slow-rank");
   number("--jitter", to.jitter, "Sigma of the logarithm of a charge's time");
-  app.add_option(
-      "--device", to.devices,
+  arguments.Option(
+      "--device", "NAME=FILE", &to.devices,
       "NAME=FILE: the speed of a device of node.devices (examples/devices); all of them, "
       "in place of --operations and --memory");
-  app.add_option(
-      "--losses", to.losses,
+  arguments.Option(
+      "--losses", "FILE", &to.losses,
       "File for lines of virtual seconds, examples since the line before, and their mean "
       "loss");
-  app.add_flag("--fair-links", to.fair_links, "Messages share a card evenly, as over TCP");
+  arguments.Flag("--fair-links", &to.fair_links, "Messages share a card evenly, as over TCP");
 }
 
 /// The price of forward and backward for the job's batch.
@@ -186,10 +184,15 @@ void UseDevices(const std::map<std::string, SpeedCurve, std::less<>>& curves,
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Trains a job on a simulated cluster");
+  Arguments arguments("virtual_run", "Trains a job on a simulated cluster", "");
   Settings settings;
-  Declare(app, settings);
-  CLI11_PARSE(app, argc, argv);
+  Declare(arguments, settings);
+  if (!arguments.Parse({argv + 1, argv + argc})) {
+    fmt::print("{}", arguments.Help());
+    return 0;
+  }
+  Require(arguments.Unknown().empty(), "unknown argument");
+  Require(!settings.job.empty() && !settings.run.empty(), "needs JOB and --run DIR");
   const Job job = LoadJob(settings.job, settings.set.Read());
   SimulatedRanks cluster = {.latency = settings.latency,
                             .bytes_per_second = settings.bandwidth,

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/check.h"
-#include "data/gzip.h"
+#include "data/archive.h"
 
 namespace yoke {
 namespace {

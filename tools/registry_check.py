@@ -39,7 +39,7 @@ def is_tested(root, folder, name):
 def has_source(folder, name):
     if (folder / f"{name}.cc").is_file() or (folder / name / f"{name}.cc").is_file():
         return True
-    return any(re.search(rf"Entry {name}\(\) {{", file.read_text()) for file in folder.rglob("*.cc"))
+    return any(re.search(rf"Entry {name}(_[a-z]+)?\(\) {{", file.read_text()) for file in folder.rglob("*.cc"))
 
 
 def lacks(root, path, name, kind):

@@ -1,9 +1,7 @@
 // yoke bench: runs the same job under several choices, side by side.
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/check.h"
@@ -11,7 +9,7 @@
 #include "base/median.h"
 #include "base/registry.h"
 #include "cli/command.h"
-#include "cli/job_options.h"
+#include "cli/run_options.h"
 #include "cli/signals.h"
 #include "node/executor.h"
 #include "tensor/devices.h"
@@ -111,32 +109,27 @@ Outcome MedianOf(const std::vector<Outcome>& rounds) {
   return middle;
 }
 
-Json ToObject(const Outcome& outcome) {
-  Json test = Json::object();
-  for (const auto& [name, value] : outcome.test) test[name] = value;
-  return {{"seconds", outcome.seconds},
-          {"examples_per_second", outcome.examples_per_second},
-          {"epochs", outcome.epochs},
-          {"train", {{"loss", outcome.train_loss}}},
-          {"test", test},
-          {"reason", outcome.reason}};
+Table ToTable(const Outcome& outcome) {
+  return {{"seconds", outcome.seconds},    {"examples_per_second", outcome.examples_per_second},
+          {"epochs", outcome.epochs},      {"train", Table{{"loss", outcome.train_loss}}},
+          {"test", TableOf(outcome.test)}, {"reason", outcome.reason}};
 }
 
 class BenchCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("JOB", job_, "The job file (TOML)")->option_text(" ");
-    app.add_option("--executors", executors_, "Executors to compare (default: all)")
-        ->option_text("A,B,...")
-        ->delimiter(',');
-    app.add_option("--with", with_, "An additional choice: keys of the job, separated by blanks")
-        ->option_text("\"KEY=VALUE ...\"")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.add_option("--rounds", rounds_, "Runs of each choice, taken in turn; medians are printed")
-        ->option_text("N")
-        ->check(CLI::Range(1, 1000));
-    set_.Declare(app);
+  void Declare(Arguments& arguments) override {
+    arguments.Place("JOB", &job_, "The job file (TOML)");
+    arguments.Option("--executors", "A,B,...", &executors_, "Executors to compare (default: all)")
+        .Commas();
+    arguments
+        .Option("--with", "\"KEY=VALUE ...\"", &with_,
+                "An additional choice: keys of the job, separated by blanks")
+        .OneEach();
+    arguments
+        .Option("--rounds", "N", &rounds_,
+                "Runs of each choice, taken in turn; medians are printed")
+        .Within(1, 1000);
+    set_.Declare(arguments);
   }
 
   int Run(Output& out) override {
@@ -217,24 +210,27 @@ class BenchCommand : public Command {
             const std::vector<LeftOut>& left_out, Output& out) const {
     std::vector<std::vector<std::string>> table = {
         {"choice", "seconds", "examples/s", "epochs", "train loss"}};
-    Json object = {{"job", job_}, {"rounds", rounds_}, {"choices", Json::array()}};
+    List rows;
     for (size_t i = 0; i < choices.size(); ++i) {
       const Outcome middle = MedianOf(outcomes[i]);
       table.push_back(Row(choices[i].name, middle, table[0]));
-      Json choice = {{"name", choices[i].name}, {"settings", Json::object()}};
-      for (const Override& given : choices[i].overrides)
-        choice["settings"][given.key] = given.value;
-      choice.update(ToObject(middle));
-      for (const Outcome& round : outcomes[i]) choice["runs"].push_back(ToObject(round));
-      object["choices"].push_back(choice);
+      Value settings = Table();
+      for (const Override& given : choices[i].overrides) settings.Set(given.key, given.value);
+      List runs;
+      for (const Outcome& round : outcomes[i]) runs.emplace_back(ToTable(round));
+      rows.emplace_back(Join({{"name", choices[i].name}, {"settings", std::move(settings)}},
+                             Join(ToTable(middle), {{"runs", std::move(runs)}})));
     }
+    Table event = {{"job", job_}, {"rounds", rounds_}, {"choices", std::move(rows)}};
+    List refused;
     for (const LeftOut& choice : left_out)
-      object["left_out"].push_back({{"name", choice.name}, {"reason", choice.reason}});
+      refused.push_back(Table{{"name", choice.name}, {"reason", choice.reason}});
+    if (!refused.empty()) event.emplace_back("left_out", std::move(refused));
     table[0].emplace_back("ended");
     for (const std::string& line : TableLines(table, {1, 2, 3, 4})) out.Text(line);
     for (const LeftOut& choice : left_out)
       out.Text(fmt::format("left out: {} ({})", choice.name, choice.reason));
-    out.Event("bench", object);
+    out.Event("bench", std::move(event));
   }
 
   /// A row of the table; adds the run's metrics to the heading.

@@ -1,15 +1,12 @@
 // yoke convert: converts extreme classification data between its formats.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/registry.h"
 #include "cli/command.h"
-#include "cli/output_path.h"
 #include "data/memory_reader.h"
 #include "data/writers.h"
 #include "data/xmc_binary.h"
@@ -41,13 +38,12 @@ LoadedData LoadFile(const std::string& format_name, const std::string& path) {
 
 class ConvertCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("IN", input_, "File to read, compressed or not")->option_text(" ");
-    app.add_option("OUT", output_, "File to write")->option_text(" ");
-    app.add_option("--from", from_, "xmc or xmc-binary (default: what the file begins with)")
-        ->option_text("FORMAT");
-    app.add_option("--to", to_, "xmc or xmc-binary (default: the other one)")
-        ->option_text("FORMAT");
+  void Declare(Arguments& arguments) override {
+    arguments.Place("IN", &input_, "File to read, compressed or not");
+    arguments.Place("OUT", &output_, "File to write");
+    arguments.Option("--from", "FORMAT", &from_,
+                     "xmc or xmc-binary (default: what the file begins with)");
+    arguments.Option("--to", "FORMAT", &to_, "xmc or xmc-binary (default: the other one)");
   }
 
   int Run(Output& out) override {
@@ -61,37 +57,34 @@ class ConvertCommand : public Command {
         throw UserError(UnknownName("form of data", form, kForms));
     const double start = Now();
     LoadedData loaded = LoadFile(from_, input_);
-    const Json counts = {{"examples", loaded.train.size},
-                         {"features", loaded.info.input[0]},
-                         {"labels", loaded.info.outputs},
-                         {"feature_entries", loaded.train.sparse.ids.size()},
-                         {"label_entries", loaded.train.labels.ids.size()}};
     const double loaded_at = Now();
+    const int64_t examples = loaded.train.size, features = loaded.info.input[0],
+                  labels = loaded.info.outputs;
+    const Table entries = {{"feature_entries", loaded.train.sparse.ids.size()},
+                           {"label_entries", loaded.train.labels.ids.size()}};
     const int64_t bytes = Write(std::move(loaded));
-    Report(counts, bytes, {loaded_at - start, Now() - start}, out);
+    const double seconds = Now() - start;
+    out.Event("convert",
+              Join(Join({{"input", input_},
+                         {"output", output_},
+                         {"from", from_},
+                         {"to", to_},
+                         {"examples", examples},
+                         {"features", features},
+                         {"labels", labels}},
+                        entries),
+                   {{"bytes", bytes}, {"load_seconds", loaded_at - start}, {"seconds", seconds}}));
+    out.Text(fmt::format("{} ({}): {} examples, {} features, {} labels, {} in {}", output_, to_,
+                         Count(examples), Count(features), Count(labels),
+                         Bytes(static_cast<double>(bytes)), Duration(seconds)));
     return 0;
   }
 
  private:
-  struct Seconds {
-    double load, all;
-  };
-
   /// Returns the number of bytes.
   int64_t Write(LoadedData loaded) const {
     if (to_ == kBinary) return WriteXmcBinary(loaded.info, loaded.train, output_);
     return WriteXmc(MemoryReader(loaded.info, std::move(loaded.train)), output_);
-  }
-
-  void Report(const Json& counts, int64_t bytes, const Seconds& seconds, Output& out) const {
-    Json event = {{"input", input_}, {"output", output_}, {"from", from_}, {"to", to_}};
-    event.update(counts);
-    event.update({{"bytes", bytes}, {"load_seconds", seconds.load}, {"seconds", seconds.all}});
-    out.Event("convert", event);
-    out.Text(fmt::format("{} ({}): {} examples, {} features, {} labels, {} in {}", output_, to_,
-                         Count(counts["examples"]), Count(counts["features"]),
-                         Count(counts["labels"]), Bytes(static_cast<double>(bytes)),
-                         Duration(seconds.all)));
   }
 
   std::string input_, output_, from_, to_;

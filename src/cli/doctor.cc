@@ -2,16 +2,12 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/check.h"
-#include "base/version.h"
 #include "cli/command.h"
-#include "cli/hardware.h"
-#include "cli/network.h"
+#include "cli/doctor.h"
 #include "comm/launcher.h"
 #include "kernels/threads.h"
 #include "train/number_format.h"
@@ -132,35 +128,32 @@ std::vector<Finding> Findings(const Hardware& h) {
           GpuFinding(h),      MpiFinding(h),         LibrariesFinding()};
 }
 
-Json ToObject(const Hardware& h) {
-  Json places = Json::array();
+Table ToTable(const Hardware& h) {
+  List places, caches;
   for (const Place& place : h.threads.places) places.push_back(place.id);
-  Json caches = Json::array();
   for (const CacheInfo& c : h.caches)
-    caches.push_back(
-        {{"level", c.level}, {"bytes", c.bytes}, {"shared_by", c.shared_by}, {"count", c.count}});
-  return {
-      {"cores",
-       {{"usable", h.usable},
-        {"affinity", h.affinity},
-        {"physical", h.physical},
-        {"logical", h.logical}}},
-      {"threads", {{"count", h.threads.threads}, {"places", places}, {"reason", h.threads.reason}}},
-      {"caches", caches},
-      {"memory",
-       {{"total", h.memory},
-        {"available", h.memory_available},
-        {"limit", h.memory_limit},
-        {"nodes", h.memory_nodes}}},
-      {"gpus", h.gpus},
-      {"launchers", h.launchers},
-      {"mpi", MpiLibraries()}};
+    caches.push_back(Table{
+        {"level", c.level}, {"bytes", c.bytes}, {"shared_by", c.shared_by}, {"count", c.count}});
+  return {{"cores", Table{{"usable", h.usable},
+                          {"affinity", h.affinity},
+                          {"physical", h.physical},
+                          {"logical", h.logical}}},
+          {"threads",
+           Table{{"count", h.threads.threads}, {"places", places}, {"reason", h.threads.reason}}},
+          {"caches", caches},
+          {"memory", Table{{"total", h.memory},
+                           {"available", h.memory_available},
+                           {"limit", h.memory_limit},
+                           {"nodes", h.memory_nodes}}},
+          {"gpus", ListOf(h.gpus)},
+          {"launchers", ListOf(h.launchers)},
+          {"mpi", ListOf(MpiLibraries())}};
 }
 
-Json ToObject(const std::vector<Finding>& findings) {
-  Json list = Json::array();
+List ToList(const std::vector<Finding>& findings) {
+  List list;
   for (const Finding& f : findings)
-    list.push_back({{"topic", f.topic}, {"found", f.found}, {"meaning", f.meaning}});
+    list.push_back(Table{{"topic", f.topic}, {"found", f.found}, {"meaning", f.meaning}});
   return list;
 }
 
@@ -168,14 +161,13 @@ constexpr double kLongestWait = 1e6;  // seconds
 
 class DoctorCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_flag("--network", network_,
-                 "Measure messages instead, between ranks of mpirun or srun, else threads");
-    app.add_option("--replicas", replicas_, "With --network: ranks as threads (default: 2)")
-        ->option_text("N");
-    app.add_option("--timeout", timeout_,
-                   "With --network: seconds before a wait fails (default: 60)")
-        ->option_text("SECONDS");
+  void Declare(Arguments& arguments) override {
+    arguments.Flag("--network", &network_,
+                   "Measure messages instead, between ranks of mpirun or srun, else threads");
+    arguments.Option("--replicas", "N", &replicas_,
+                     "With --network: ranks as threads (default: 2)");
+    arguments.Option("--timeout", "SECONDS", &timeout_,
+                     "With --network: seconds before a wait fails (default: 60)");
   }
 
   int Run(Output& out) override {
@@ -193,16 +185,10 @@ class DoctorCommand : public Command {
   static void Look(Output& out) {
     const Hardware hardware = FindHardware();
     const std::vector<Finding> findings = Findings(hardware);
-    Json object = {{"version", Version()},
-                   {"commit", Commit()},
-                   {"cpu", CpuModel()},
-                   {"features", CpuFeatures()},
-                   {"isa", DescribeKernelLibrary().level},
-                   {"instructions", DescribeKernelLibrary().isa}};
-    object.update(ToObject(hardware));
-    for (const auto& [name, version] : Libraries()) object["libraries"][name] = version;
-    object["findings"] = ToObject(findings);
-    out.Event("doctor", object);
+    const Table software = Join(Conditions(), {{"instructions", DescribeKernelLibrary().isa}});
+    out.Event("doctor",
+              Join(Join(software, ToTable(hardware)),
+                   {{"libraries", TableOf(Libraries())}, {"findings", ToList(findings)}}));
     const auto width = static_cast<size_t>(std::clamp(out.Columns() - 1, 60, 110)) - 14;
     for (const Finding& finding : findings) Print(finding, width, out);
   }

@@ -1,6 +1,4 @@
 // yoke eval: measures a checkpoint on its job's test data, or on other files.
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -15,16 +13,13 @@ namespace {
 
 class EvalCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("CHECKPOINT", checkpoint_, "A checkpoint such as runs/NAME/last, or a run")
-        ->option_text(" ");
-    app.add_option("FILE", files_,
-                   "Data to measure on, - for standard input (default: the job's test data)")
-        ->option_text("...");
-    app.add_option("--format", format_, "Format of FILE (default: that of the job's data)")
-        ->option_text("NAME");
-    AddSearchOptions(app, search_);
-    AddThreadsOption(app, threads_);
+  void Declare(Arguments& arguments) override {
+    arguments.Place("CHECKPOINT", &checkpoint_, "A checkpoint such as runs/NAME/last, or a run");
+    arguments.Place("FILE", &files_,
+                    "Data to measure on, - for standard input (default: the job's test data)");
+    arguments.Option("--format", "NAME", &format_,
+                     "Format of FILE (default: that of the job's data)");
+    search_.Declare(arguments);
   }
 
   int Run(Output& out) override {
@@ -32,7 +27,7 @@ class EvalCommand : public Command {
     const ModelFile model(checkpoint_);
     const std::unique_ptr<Reader> reader =
         OpenFor(model, {.files = files_, .format = format_}, out);
-    const int threads = threads_ > 0 ? threads_ : model.job().Threads();
+    const int threads = search_.threads > 0 ? search_.threads : model.job().Threads();
     SetKernelThreads(threads);
     const EvaluateRequest request = {.graph = model.graph(),
                                      .params = model.params(),
@@ -60,7 +55,7 @@ class EvalCommand : public Command {
     out.Event("eval", {{"checkpoint", checkpoint_},
                        {"examples", reader.Size()},
                        {"seconds", seconds},
-                       {"metrics", ToObject(metrics)}});
+                       {"metrics", TableOf(metrics)}});
     out.Text(fmt::format("{} examples in {}", Count(reader.Size()), Duration(seconds)));
     for (const auto& [name, value] : metrics)
       out.Text(fmt::format("{:<9} {}", name, Metric(value)));
@@ -74,7 +69,7 @@ class EvalCommand : public Command {
     out.Event("eval", {{"checkpoint", checkpoint_},
                        {"examples", reader.Size()},
                        {"search", "tables"},
-                       {"metrics", ToObject(result.metrics)},
+                       {"metrics", TableOf(result.metrics)},
                        {"scored", result.scored},
                        {"scored_share", share},
                        {"search_microseconds", search},
@@ -96,17 +91,10 @@ class EvalCommand : public Command {
                          exact));
   }
 
-  static Json ToObject(const Metrics& metrics) {
-    Json object = Json::object();
-    for (const auto& [name, value] : metrics) object[name] = value;
-    return object;
-  }
-
   std::string checkpoint_;
   std::vector<std::string> files_;
   std::string format_;
   SearchOptions search_;
-  int threads_ = 0;
 };
 
 }  // namespace

@@ -1,14 +1,10 @@
 // yoke export: a checkpoint's model as an ONNX file.
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/model_file.h"
-#include "cli/output_path.h"
-#include "data/output_file.h"
+#include "data/writers.h"
 #include "model/onnx/onnx.h"
 #include "train/number_format.h"
 
@@ -44,16 +40,15 @@ Metadata MetadataOf(const DataInfo& data) {
   if (!by.mean.empty()) metadata.emplace_back("input_mean", ListText(by.mean));
   if (!by.deviation.empty()) metadata.emplace_back("input_deviation", ListText(by.deviation));
   if (!data.label_names.empty())
-    metadata.emplace_back("classes", nlohmann::json(data.label_names).dump());
+    metadata.emplace_back("classes", FormatJson(ListOf(data.label_names)));
   return metadata;
 }
 
 class ExportCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("CHECKPOINT", checkpoint_, "A checkpoint such as runs/NAME/last")
-        ->option_text(" ");
-    app.add_option("FILE", file_, "The ONNX file to write")->option_text(" ");
+  void Declare(Arguments& arguments) override {
+    arguments.Place("CHECKPOINT", &checkpoint_, "A checkpoint such as runs/NAME/last");
+    arguments.Place("FILE", &file_, "The ONNX file to write");
   }
 
   int Run(Output& out) override {
@@ -75,7 +70,7 @@ class ExportCommand : public Command {
     file.Commit();
     out.Event("export", {{"checkpoint", model.folder()},
                          {"file", file_},
-                         {"bytes", bytes.size()},
+                         {"bytes", std::ssize(bytes)},
                          {"input", metadata[0].second},
                          {"parameters", model.graph().layout().Parameters()}});
     out.Text(fmt::format("{}: {}, input {} [N, {}], which takes {}", file_,

@@ -1,5 +1,5 @@
 // Hardware: cores and caches from the topology, the rest from /proc and /sys.
-#include "cli/hardware.h"
+#include "cli/doctor.h"
 
 #include <sched.h>
 #include <unistd.h>

@@ -1,20 +1,17 @@
 // yoke info: prints a model's layers, shapes, parameters, operations and memory.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/check.h"
 #include "base/registry.h"
 #include "base/utf8.h"
 #include "cli/command.h"
-#include "cli/job_options.h"
 #include "cli/model_file.h"
-#include "cli/output_path.h"
-#include "data/output_file.h"
+#include "cli/run_options.h"
+#include "data/writers.h"
 #include "kernels/threads.h"
 #include "model/onnx/onnx.h"
 #include "plan/convolutions.h"
@@ -50,11 +47,11 @@ MemoryNeed NeedOf(const Job& job, const Graph& graph, const GraphPlan& plan) {
           .unshared = plan.UnsharedBytes()};
 }
 
-Json ToObject(const LayerInfo& layer, const std::string& kernel) {
+Table ToTable(const LayerInfo& layer, const std::string& kernel) {
   return {{"name", layer.name},
           {"type", layer.type},
-          {"inputs", layer.inputs},
-          {"output", layer.output.axes()},
+          {"inputs", ListOf(layer.inputs)},
+          {"output", ListOf(layer.output.axes())},
           {"parameters", layer.parameters},
           {"operations", layer.cost.operations},
           {"kernel", kernel},
@@ -85,7 +82,7 @@ class Description {
   }
 
   void Print(Output& out) const {
-    out.Event("info", ToObject());
+    out.Event("info", ToTable());
     out.Text(fmt::format("{}: input {}{}, {} {}", subject_.name, subject_.data.input.Text(),
                          subject_.data.sparse ? " (sparse)" : "", Count(subject_.data.outputs),
                          subject_.data.multi_label ? "labels" : "classes"));
@@ -150,25 +147,24 @@ class Description {
                         Bytes(double(need_.unshared)))};
   }
 
-  Json ToObject() const {
-    Json layers = Json::array();
+  Table ToTable() const {
+    List layers;
     for (size_t i = 0; i < layers_.size(); ++i)
-      layers.push_back(yoke::ToObject(layers_[i], kernels_[i]));
+      layers.emplace_back(yoke::ToTable(layers_[i], kernels_[i]));
     return {{"name", subject_.name},
-            {"input", subject_.data.input.axes()},
+            {"input", ListOf(subject_.data.input.axes())},
             {"outputs", subject_.data.outputs},
             {"parameters", subject_.graph.layout().Parameters()},
             {"operations", Operations()},
             {"batch", batch_},
-            {"memory",
-             {{"parameters", need_.parameters},
-              {"gradients", need_.gradients},
-              {"rule_state", need_.rule_state},
-              {"tables", need_.tables},
-              {"activations", need_.activations},
-              {"activations_unshared", need_.unshared},
-              {"total", need_.Total()}}},
-            {"layers", layers}};
+            {"memory", Table{{"parameters", need_.parameters},
+                             {"gradients", need_.gradients},
+                             {"rule_state", need_.rule_state},
+                             {"tables", need_.tables},
+                             {"activations", need_.activations},
+                             {"activations_unshared", need_.unshared},
+                             {"total", need_.Total()}}},
+            {"layers", std::move(layers)}};
   }
 
   Subject subject_;
@@ -182,18 +178,18 @@ class Description {
 void PrintTuned(const std::vector<TunedLayer>& layers, Output& out) {
   std::vector<std::vector<std::string>> rows = {
       {"layer", "algorithm", "ms", "share of product", ""}};
-  Json objects = Json::array();
+  List objects;
   for (const TunedLayer& layer : layers)
     for (const TunedAlgorithm& algorithm : layer.algorithms) {
       const bool best = &algorithm == &layer.algorithms[layer.best];
       rows.push_back({layer.name, algorithm.algorithm,
                       fmt::format("{:.3f}", 1000 * algorithm.seconds),
                       fmt::format("{:.0f} %", 100 * algorithm.share), best ? "fastest" : ""});
-      objects.push_back({{"layer", layer.name},
-                         {"algorithm", algorithm.algorithm},
-                         {"seconds", algorithm.seconds},
-                         {"share", algorithm.share},
-                         {"fastest", best}});
+      objects.push_back(Table{{"layer", layer.name},
+                              {"algorithm", algorithm.algorithm},
+                              {"seconds", algorithm.seconds},
+                              {"share", algorithm.share},
+                              {"fastest", best}});
     }
   out.Event("tune", {{"algorithms", objects}});
   out.Text("");
@@ -202,15 +198,14 @@ void PrintTuned(const std::vector<TunedLayer>& layers, Output& out) {
 
 class InfoCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("JOB|CHECKPOINT|ONNX", path_,
-                   "A job file, a checkpoint such as runs/NAME/last, or an ONNX file")
-        ->option_text(" ");
-    app.add_flag("--tune", tune_, "Measure the algorithms for each convolution of a job's model");
-    app.add_option("--tune-to", tune_to_,
-                   "Write the job with the fastest algorithms (implies --tune)")
-        ->option_text("FILE");
-    set_.Declare(app);
+  void Declare(Arguments& arguments) override {
+    arguments.Place("JOB|CHECKPOINT|ONNX", &path_,
+                    "A job file, a checkpoint such as runs/NAME/last, or an ONNX file");
+    arguments.Flag("--tune", &tune_,
+                   "Measure the algorithms for each convolution of a job's model");
+    arguments.Option("--tune-to", "FILE", &tune_to_,
+                     "Write the job with the fastest algorithms (implies --tune)");
+    set_.Declare(arguments);
   }
 
   int Run(Output& out) override {

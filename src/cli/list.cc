@@ -1,7 +1,5 @@
 // yoke list: prints the parts that a job can name, and every key that it can set.
-#include <CLI/CLI.hpp>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "base/registry.h"
 #include "cli/command.h"
@@ -104,20 +102,19 @@ void Print(const std::vector<Item>& items, Output& out) {
 
 class ListCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("KIND", kind_,
-                   "layers, models, formats, rules, ...; without it, the kinds there are")
-        ->option_text(" ");
-    app.add_flag("--markdown", markdown_, "With `keys`: the page docs/job-keys.md");
+  void Declare(Arguments& arguments) override {
+    arguments.Place("KIND", &kind_,
+                    "layers, models, formats, rules, ...; without it, the kinds there are");
+    arguments.Flag("--markdown", &markdown_, "With `keys`: the page docs/job-keys.md");
   }
 
   int Run(Output& out) override {
     const Kind& kind = FindEntry(Kinds(), "kind", kind_);
     Require(!markdown_ || kind_ == "keys", "--markdown needs `yoke list keys`");
     const std::vector<Item> items = kind.items();
-    Json entries = Json::array();
+    List entries;
     for (const Item& item : items)
-      entries.push_back({{"name", item.name}, {"summary", item.summary}});
+      entries.push_back(Table{{"name", item.name}, {"summary", item.summary}});
     out.Event("list", {{"kind", kind_}, {"entries", entries}});
     if (markdown_) {
       const std::string page = KeysPage();

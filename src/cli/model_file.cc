@@ -1,13 +1,20 @@
 // ModelFile: opens a checkpoint and data that fits it.
 #include "cli/model_file.h"
 
-#include <CLI/CLI.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "base/check.h"
+#include "base/files.h"
 #include "base/registry.h"
-#include "cli/standard_input.h"
+#include "cli/command.h"
+#include "data/source.h"
 
 namespace yoke {
 namespace {
@@ -19,6 +26,95 @@ Value DataSection(const Job& job, const std::string& format) {
   const Value& section = job.data();
   const bool same = format.empty() || *section.Find("format") == Value(format);
   return same ? section : Value(Table{{"format", format}});
+}
+
+bool IsFileFromItsBeginning() {
+  struct stat status {};
+  Require(fstat(STDIN_FILENO, &status) == 0, "standard input cannot be read: {}", ReasonOf(errno));
+  return S_ISREG(status.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0;
+}
+
+int NewFile() {
+  const std::string folder = std::filesystem::temp_directory_path().string();
+  std::string name = folder + "/yoke-input-XXXXXX";
+  const int file = mkstemp(name.data());
+  if (file < 0)
+    throw Error(
+        fmt::format("{}: no temporary file can be made there: {} (TMPDIR names another "
+                    "folder)",
+                    folder, ReasonOf(errno)));
+  unlink(name.c_str());
+  return file;
+}
+
+// Reads up to a piece; 0 bytes at the end.
+std::string_view ReadPiece(std::vector<char>& piece) {
+  for (;;) {
+    const ssize_t size = read(STDIN_FILENO, piece.data(), piece.size());
+    if (size >= 0) return {piece.data(), static_cast<size_t>(size)};
+    Require(errno == EINTR, "standard input cannot be read: {}", ReasonOf(errno));
+  }
+}
+
+void WriteAll(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t size = write(file, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0)
+      throw Error(fmt::format("no room for standard input in {}: {} (TMPDIR names another folder)",
+                              std::filesystem::temp_directory_path().string(), ReasonOf(errno)));
+    bytes.remove_prefix(static_cast<size_t>(size));
+  }
+}
+
+/// The file `-` of a command line as a path that can be opened and read again: formats read a file
+/// twice or by seeks, which a pipe does not allow.
+/// Copies standard input to a temporary file without a name, unless it is a file from its
+/// beginning.
+class StandardInput {
+ public:
+  /// Throws UserError if it is closed or endless, Error without disk space.
+  StandardInput();
+  StandardInput(const StandardInput&) = delete;
+  StandardInput& operator=(const StandardInput&) = delete;
+  ~StandardInput();
+
+  /// Valid while this object lives.
+  const std::string& path() const { return path_; }
+  /// A text in which the path stands for what it is.
+  std::string Named(std::string text) const;
+
+ private:
+  void Copy() const;
+
+  int file_ = -1;  // the copy
+  std::string path_;
+};
+
+StandardInput::StandardInput() : file_(IsFileFromItsBeginning() ? -1 : NewFile()) {
+  path_ = fmt::format("/proc/self/fd/{}", file_ < 0 ? STDIN_FILENO : file_);
+  if (file_ >= 0) Copy();
+}
+
+StandardInput::~StandardInput() {
+  if (file_ >= 0) close(file_);
+}
+
+void StandardInput::Copy() const {
+  std::vector<char> piece(1 << 18);
+  const int64_t most = MostBytes(STDIN_FILENO);
+  int64_t bytes = 0;
+  for (std::string_view read; !(read = ReadPiece(piece)).empty();) {
+    bytes += static_cast<int64_t>(read.size());
+    Require(bytes <= most, "standard input is longer than {} GB; expected a file", most >> 30);
+    WriteAll(file_, read);
+  }
+}
+
+std::string StandardInput::Named(std::string text) const {
+  for (size_t at = 0; (at = text.find(path_, at)) != text.npos;)
+    text.replace(at, path_.size(), "standard input");
+  return text;
 }
 
 // A reader of standard input, which gives its name.
@@ -63,31 +159,23 @@ std::unique_ptr<Reader> OpenNamed(const ModelFile& model, const OpenFiles& reque
 
 }  // namespace
 
-void AddThreadsOption(CLI::App& app, int& threads) {
-  constexpr int kMost = 4096;
-  app.add_option("--threads", threads, "Compute threads (default: as in the job)")
-      ->option_text("N")
-      ->check(CLI::Range(1, kMost));
-}
-
-void AddSearchOptions(CLI::App& app, SearchOptions& options) {
-  constexpr int kMostTables = 1024, kMostIds = 1 << 16;
-  app.add_option("--search", options.search,
-                 "How the best labels are found: exact scores all of them, tables only those that "
-                 "hash tables find (default: exact)")
-      ->option_text("HOW")
-      ->check(CLI::IsMember({"exact", "tables"}));
+void SearchOptions::Declare(Arguments& arguments) {
+  constexpr int kMostTables = 1024, kMostIds = 1 << 16, kMostThreads = 4096;
+  arguments
+      .Option("--search", "HOW", &search,
+              "How the best labels are found: exact scores all of them, tables only those that "
+              "hash tables find (default: exact)")
+      .OneOf({"exact", "tables"});
   const auto add = [&](const std::string& name, int& value, int most, const std::string& help) {
-    app.add_option(name, value, "With --search tables: " + help)
-        ->option_text("N")
-        ->check(CLI::Range(1, most));
+    arguments.Option(name, "N", &value, "With --search tables: " + help).Within(1, most);
   };
-  add("--hashes", options.settings.hashes, kMaxKeyBits,
+  add("--hashes", settings.hashes, kMaxKeyBits,
       "hash bits per key; fewer find more labels (default: from the number of labels)");
-  add("--tables", options.settings.tables, kMostTables,
-      "hash tables; more find more labels (default: 32)");
-  add("--bucket", options.settings.bucket, kMostIds,
+  add("--tables", settings.tables, kMostTables, "hash tables; more find more labels (default: 32)");
+  add("--bucket", settings.bucket, kMostIds,
       "labels per bucket; more find more labels (default: 64)");
+  arguments.Option("--threads", "N", &threads, "Compute threads (default: as in the job)")
+      .Within(1, kMostThreads);
 }
 
 std::string CheckpointFolder(const std::string& path) {

@@ -12,22 +12,19 @@
 #include "train/checkpoint/checkpoint.h"
 #include "train/replica.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the library's
-class App;
-}
-
 namespace yoke {
 
-/// How to rank outputs.
+class Arguments;
+
+/// How to compute and rank outputs.
 struct SearchOptions {
   std::string search = "exact";  ///< exact, tables
   OutputTableSettings settings;
-};
-/// Declares `--search`, and `--hashes`, `--tables` and `--bucket` for it.
-void AddSearchOptions(CLI::App& app, SearchOptions& options);
+  int threads = 0;  ///< From 1 to 4096; 0: as in the job.
 
-/// Declares `--threads N`, from 1 to 4096. If not given, it stays 0: as in the job.
-void AddThreadsOption(CLI::App& app, int& threads);
+  /// Declares `--search`, `--hashes`, `--tables` and `--bucket` for it, and `--threads`.
+  void Declare(Arguments& arguments);
+};
 
 /// The checkpoint folder for `path`: the path itself, or `last` of a run directory. Throws
 /// UserError if it is neither.

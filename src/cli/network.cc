@@ -1,9 +1,7 @@
 // Prints tables of pairs and collectives, and a verdict.
-#include "cli/network.h"
+#include "cli/doctor.h"
 
 #include <fmt/core.h>
-
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "comm/launcher.h"
@@ -20,22 +18,22 @@ std::string Megabytes(double bytes) {
   return bytes > 0 ? fmt::format("{:.0f}", bytes / 1e6) : std::string("-");
 }
 
-Json ToObject(const NetworkReport& report, const std::string& world) {
-  Json pairs = Json::array(), collectives = Json::array();
+Table ToTable(const NetworkReport& report, const std::string& world) {
+  List pairs, collectives;
   for (const PairSpeed& pair : report.pairs)
-    pairs.push_back({{"ranks", {pair.first, pair.second}},
-                     {"one_machine", pair.one_machine},
-                     {"latency", pair.latency},
-                     {"bytes_per_second", pair.bytes_per_second}});
+    pairs.push_back(Table{{"ranks", List{pair.first, pair.second}},
+                          {"one_machine", pair.one_machine},
+                          {"latency", pair.latency},
+                          {"bytes_per_second", pair.bytes_per_second}});
   for (const CollectiveSpeed& one : report.collectives)
-    collectives.push_back({{"name", one.name},
-                           {"bytes", one.bytes},
-                           {"seconds", one.seconds},
-                           {"algorithm_bandwidth", one.algorithm_bandwidth},
-                           {"bus_bandwidth", one.bus_bandwidth}});
+    collectives.push_back(Table{{"name", one.name},
+                                {"bytes", one.bytes},
+                                {"seconds", one.seconds},
+                                {"algorithm_bandwidth", one.algorithm_bandwidth},
+                                {"bus_bandwidth", one.bus_bandwidth}});
   return {{"world", world},
           {"ranks", report.ranks},
-          {"machines", report.machines},
+          {"machines", ListOf(report.machines)},
           {"pairs", pairs},
           {"collectives", collectives},
           {"median_latency", report.median_latency},
@@ -61,7 +59,7 @@ void PrintTables(const NetworkReport& report, Output& out) {
 }
 
 void Print(const NetworkReport& report, const std::string& world, Output& out) {
-  out.Event("doctor", {{"network", ToObject(report, world)}});
+  out.Event("doctor", {{"network", ToTable(report, world)}});
   if (!report.pairs.empty()) PrintTables(report, out);
   if (!report.pairs.empty()) out.Text("");
   out.Text("-> " + Verdict(report));

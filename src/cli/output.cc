@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
+#include <filesystem>
 #include <sstream>
 
 #include "base/check.h"
+#include "base/files.h"
+#include "train/record/run_directory.h"
 
 namespace yoke {
 
@@ -53,11 +55,8 @@ void Output::Note(const std::string& sentence, bool aside) {
   if (!aside || IsTerminal()) Text(sentence);
 }
 
-void Output::Event(std::string_view name, const Json& object) {
-  if (!json_) return;
-  Json line = {{"event", name}};
-  line.update(object);
-  RawEvent(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+void Output::Event(const char* name, Table fields) {
+  if (json_) RawEvent(FormatJson(Join({{"event", name}}, std::move(fields))));
 }
 
 void Output::RawEvent(std::string_view line) {
@@ -102,6 +101,16 @@ std::vector<std::string> Wrap(const std::string& text, size_t width, size_t inde
       lines.back() += (starts ? "" : " ") + word;
   }
   return lines;
+}
+
+void RequireNoInput(const std::string& path, const std::vector<std::string>& inputs) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return;  // OutputFile judges it
+  for (const std::string& input : inputs)                     // by device and number, not by name
+    Require(!std::filesystem::equivalent(path, input, none),
+            "{}: the output would replace the input {}; name another file", path, input);
+  Require(!IsPartOfRun(path), "{}: the output would replace part of a run; name another file",
+          path);
 }
 
 }  // namespace yoke

@@ -1,16 +1,16 @@
-// Output: writes to standard output: lines for people or, under --json, lines for programs.
+// Output: writes to standard output: lines for people or, under --json, lines for programs. And
+// what other output may not replace.
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace yoke {
+#include "base/json.h"
 
-using Json = nlohmann::ordered_json;
+namespace yoke {
 
 /// Writes each line immediately to a file descriptor. A reader that closed the pipe (EPIPE) is not
 /// an error: the rest is dropped. Throws Error if writing fails for another reason (a full disk).
@@ -32,7 +32,7 @@ class Output {
   /// result for programs, so only a terminal gets the sentence.
   void Note(const std::string& sentence, bool aside);
   /// Writes a line for programs, with `event` first; nothing without --json.
-  void Event(std::string_view name, const Json& object);
+  void Event(const char* name, Table fields);
   /// The same for a line that is already JSON.
   void RawEvent(std::string_view line);
   /// Replaces the terminal's live line ("" clears it).
@@ -56,5 +56,9 @@ std::vector<std::string> TableLines(const std::vector<std::vector<std::string>>&
 /// Wraps text between words into lines of at most `width` characters; lines after the first start
 /// with `indent` spaces.
 std::vector<std::string> Wrap(const std::string& text, size_t width, size_t indent);
+
+/// Throws UserError if `path` is one of the files that the command reads, under whatever name, or
+/// part of a run.
+void RequireNoInput(const std::string& path, const std::vector<std::string>& inputs);
 
 }  // namespace yoke

@@ -2,13 +2,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -16,13 +14,11 @@
 #include "base/check.h"
 #include "base/files.h"
 #include "cli/command.h"
-#include "cli/job_options.h"
 #include "cli/output.h"
-#include "cli/output_path.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "comm/launcher.h"
-#include "data/output_file.h"
+#include "data/writers.h"
 #include "plan/planner.h"
 #include "train/number_format.h"
 #include "train/replica.h"
@@ -45,21 +41,24 @@ better half goes on. With --cluster the prediction decides. docs/plan.md explain
 constexpr size_t kRows = 16;          // of the table
 constexpr double kMostSeconds = 1e6;  // of all trials
 
-Json ToObject(const Candidate& one) {
-  const auto number = [](double value) { return value > 0 ? Json(value) : Json(nullptr); };
-  Json keys = Json::object();
-  for (const Override& key : one.keys) keys[key.key] = key.value;
+/// Empty unless it is known.
+Value Known(double value) { return value > 0 ? Value(value) : Value(); }
+Value Known(const std::optional<double>& value) { return value ? Value(*value) : Value(); }
+
+Table ToTable(const Candidate& one) {
+  Value keys = Table();
+  for (const Override& key : one.keys) keys.Set(key.key, key.value);
   return {{"name", one.name},
           {"keys", keys},
           {"executor", one.executor},
           {"strategy", one.strategy},
           {"precision", one.precision},
-          {"seconds_per_update", number(one.seconds_per_update)},
-          {"updates", number(one.updates)},
-          {"seconds", number(one.Seconds())},
-          {"measured", one.measured ? Json(*one.measured) : Json(nullptr)},
-          {"trial_loss", one.loss ? Json(*one.loss) : Json(nullptr)},
-          {"dropped", one.dropped.empty() ? Json(nullptr) : Json(one.dropped)}};
+          {"seconds_per_update", Known(one.seconds_per_update)},
+          {"updates", Known(one.updates)},
+          {"seconds", Known(one.Seconds())},
+          {"measured", Known(one.measured)},
+          {"trial_loss", Known(one.loss)},
+          {"dropped", one.dropped.empty() ? Value() : Value(one.dropped)}};
 }
 
 /// Refuses what neither a prediction nor trials can decide.
@@ -104,20 +103,20 @@ class StopSoon {
 
 class PlanCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("JOB", job_, "The job file (TOML)")->option_text(" ");
-    app.add_option("--output", output_, "Write the plan, for `yoke train --plan`")
-        ->option_text("FILE");
-    app.add_option("--cluster", cluster_, "Plan for the cluster of this file")->option_text("FILE");
-    app.add_option("--only", only_, "The only executors, strategies or precisions to compare")
-        ->option_text("A,B,...")
-        ->delimiter(',');
-    app.add_option("--without", without_, "Executors, strategies or precisions to leave out")
-        ->option_text("A,B,...")
-        ->delimiter(',');
-    app.add_option("--trial-seconds", trial_seconds_, "Of all trials together; 0: none")
-        ->option_text("N");
-    set_.Declare(app);
+  void Declare(Arguments& arguments) override {
+    arguments.Place("JOB", &job_, "The job file (TOML)");
+    arguments.Option("--output", "FILE", &output_, "Write the plan, for `yoke train --plan`");
+    arguments.Option("--cluster", "FILE", &cluster_, "Plan for the cluster of this file");
+    arguments
+        .Option("--only", "A,B,...", &only_,
+                "The only executors, strategies or precisions to compare")
+        .Commas();
+    arguments
+        .Option("--without", "A,B,...", &without_,
+                "Executors, strategies or precisions to leave out")
+        .Commas();
+    arguments.Option("--trial-seconds", "N", &trial_seconds_, "Of all trials together; 0: none");
+    set_.Declare(arguments);
   }
 
   int Run(Output& out) override {
@@ -191,15 +190,15 @@ class PlanCommand : public Command {
     out.Text("");
     for (const std::string& note : plan.notes) out.Text(note);
     out.Text(fmt::format("planned for {} in {}", plan.machine, Duration(plan.seconds)));
-    Json object = {{"job", job_},
-                   {"machine", plan.machine},
-                   {"chosen", plan.chosen},
-                   {"noise_scale", plan.noise_scale > 0 ? Json(plan.noise_scale) : Json(nullptr)},
-                   {"notes", plan.notes},
-                   {"planning_seconds", plan.seconds},
-                   {"candidates", Json::array()}};
-    for (const Candidate& one : plan.candidates) object["candidates"].push_back(ToObject(one));
-    out.Event("plan", object);
+    List candidates;
+    for (const Candidate& one : plan.candidates) candidates.emplace_back(ToTable(one));
+    out.Event("plan", {{"job", job_},
+                       {"machine", plan.machine},
+                       {"chosen", plan.chosen},
+                       {"noise_scale", Known(plan.noise_scale)},
+                       {"notes", ListOf(plan.notes)},
+                       {"planning_seconds", plan.seconds},
+                       {"candidates", std::move(candidates)}});
   }
 
   std::string job_, output_, cluster_;

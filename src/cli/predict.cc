@@ -1,8 +1,6 @@
 // yoke predict: prints labels for examples, best first.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
 
@@ -171,17 +169,13 @@ void JudgeTables(Predictor& tables, Predictor& exact, int64_t size, Output& out)
 
 class PredictCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("CHECKPOINT", checkpoint_, "A checkpoint such as runs/NAME/last, or a run")
-        ->option_text(" ");
-    app.add_option("FILE", files_, "Examples, with or without labels; - is standard input")
-        ->option_text("...");
-    app.add_option("--format", format_, "Format of FILE (default: that of the job's data)")
-        ->option_text("NAME");
-    app.add_option("--top", top_, "Labels to print for each example (default: 1)")
-        ->option_text("K");
-    AddSearchOptions(app, search_);
-    AddThreadsOption(app, threads_);
+  void Declare(Arguments& arguments) override {
+    arguments.Place("CHECKPOINT", &checkpoint_, "A checkpoint such as runs/NAME/last, or a run");
+    arguments.Place("FILE", &files_, "Examples, with or without labels; - is standard input");
+    arguments.Option("--format", "NAME", &format_,
+                     "Format of FILE (default: that of the job's data)");
+    arguments.Option("--top", "K", &top_, "Labels to print for each example (default: 1)");
+    search_.Declare(arguments);
   }
 
   int Run(Output& out) override {
@@ -190,7 +184,7 @@ class PredictCommand : public Command {
     Require(top_ >= 1, "--top: expected at least 1, got {}", top_);
     const ModelFile model(checkpoint_);
     names_ = model.header().data.label_names;
-    SetKernelThreads(threads_ > 0 ? threads_ : model.job().Threads());
+    SetKernelThreads(search_.threads > 0 ? search_.threads : model.job().Threads());
     const std::unique_ptr<Reader> reader = OpenFor(
         model, {.files = files_, .format = format_, .labels_optional = true, .notes_aside = true},
         out);
@@ -221,18 +215,18 @@ class PredictCommand : public Command {
   void PrintExample(int64_t index, const std::vector<Guess>& guesses, const Reader& reader,
                     Output& out) const {
     const std::string file = reader.FileOf(index);
-    std::vector<std::string> labels;
-    std::vector<float> best;
+    List labels, scores;
     std::string text = std::to_string(index);
     if (!file.empty()) text += "  " + OneLine(file);
     for (const auto& [label, probability] : guesses) {
-      labels.push_back(names_.empty() ? std::to_string(label) : names_[label]);
-      best.push_back(probability);
-      text += fmt::format("  {} {}", OneLine(labels.back()), Metric(best.back()));
+      const std::string name = names_.empty() ? std::to_string(label) : names_[label];
+      text += fmt::format("  {} {}", OneLine(name), Metric(probability));
+      labels.emplace_back(name);
+      scores.emplace_back(probability);
     }
-    Json event = {{"index", index}, {"labels", labels}, {"scores", best}};
-    if (!file.empty()) event["file"] = file;
-    out.Event("prediction", event);
+    Table event = {{"index", index}, {"labels", std::move(labels)}, {"scores", std::move(scores)}};
+    if (!file.empty()) event.emplace_back("file", file);
+    out.Event("prediction", std::move(event));
     out.Text(text);
   }
 
@@ -242,7 +236,6 @@ class PredictCommand : public Command {
   std::string format_;
   int top_ = 1;
   SearchOptions search_;
-  int threads_ = 0;
 };
 
 }  // namespace

@@ -1,24 +1,19 @@
 // yoke report: draws runs on an HTML page.
 #include "train/report/report.h"
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
 #include "base/check.h"
 #include "cli/command.h"
-#include "cli/output_path.h"
-#include "data/output_file.h"
+#include "data/writers.h"
 
 namespace yoke {
 namespace {
 
 class ReportCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("RUN", runs_, "Run directories")->option_text("...");
-    app.add_option("--output,-o", file_,
-                   "The page (default: RUN/report.html, for several ./report.html)")
-        ->option_text("FILE");
+  void Declare(Arguments& arguments) override {
+    arguments.Place("RUN", &runs_, "Run directories");
+    arguments.Option("--output,-o", "FILE", &file_,
+                     "The page (default: RUN/report.html, for several ./report.html)");
   }
 
   int Run(Output& out) override {
@@ -29,7 +24,7 @@ class ReportCommand : public Command {
     OutputFile file(file_);
     file.Write(page);
     file.Commit();
-    out.Event("report", {{"file", file_}, {"runs", runs_}});
+    out.Event("report", {{"file", file_}, {"runs", ListOf(runs_)}});
     out.Text(fmt::format("report written to {}", file_));
     return 0;
   }

@@ -1,13 +1,13 @@
-// RunOptions: declares the options, and trains with them.
+// JobOptions: each short flag sets a key of the job. RunOptions: trains with them.
 #include "cli/run_options.h"
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <utility>
 
 #include "base/check.h"
+#include "cli/command.h"
 #include "cli/progress.h"
 #include "comm/launcher.h"
 #include "measure/cluster_file.h"
@@ -15,21 +15,65 @@
 #include "train/trainer.h"
 
 namespace yoke {
+namespace {
 
-void RunOptions::Declare(CLI::App& app) {
-  app.add_option("JOB", job_, "The job file (TOML)")->option_text(" ");
-  app.add_option("--run", run_, "Run directory (default: runs/<job>-<time>)")
-      ->option_text("DIR")
-      ->check([](const std::string& text) {
+/// `--threads 4` is short for `--set node.threads=4`.
+struct ShortFlag {
+  const char* name;
+  const char* value;
+  const char* key;
+  const char* help;
+  bool text = true;  ///< The value is a string.
+};
+
+constexpr ShortFlag kShortFlags[] = {
+    {"--time-limit", "TIME", "train.time_limit", "Stop in order after 90s, 10m, 2h"},
+    {"--threads", "N", "node.threads",
+     "Number of compute threads (default: the cores this process may use)", false},
+    {"--replicas", "N", "cluster.replicas", "Copies of the model that train together", false},
+    {"--executor", "NAME", "node.executor", "How the node's devices divide the work"},
+    {"--strategy", "NAME", "cluster.strategy", "What replicas exchange, and when"},
+    {"--precision", "TYPE", "node.precision", "f32, or bf16 arithmetic over f32 weights"},
+};
+
+}  // namespace
+
+void JobOptions::Declare(Arguments& arguments) {
+  arguments.Option("--set", "KEY=VALUE", &sets_, "Set any key of the job; may be repeated")
+      .OneEach();
+  for (const ShortFlag& flag : kShortFlags)
+    arguments.Option(
+        flag.name, flag.value,
+        std::function<void(const std::string&)>([this, &flag](const std::string& value) {
+          flags_.push_back({flag.key, value, flag.name, flag.text});
+        }),
+        flag.help);
+}
+
+Overrides JobOptions::Read() const {
+  Overrides overrides = flags_;
+  for (const std::string& set : sets_) {
+    const size_t equals = set.find('=');
+    Require(equals != std::string::npos && equals > 0,
+            "--set expects key=value, such as train.epochs=20; got '{}'", set);
+    overrides.push_back({set.substr(0, equals), set.substr(equals + 1)});
+  }
+  return overrides;
+}
+
+void RunOptions::Declare(Arguments& arguments) {
+  arguments.Place("JOB", &job_, "The job file (TOML)");
+  arguments.Option("--run", "DIR", &run_, "Run directory (default: runs/<job>-<time>)")
+      .Check([](const std::string& text) {
         return std::string(text.empty() ? "expected a folder, got an empty name" : "");
       });
-  app.add_option("--plan", plan_, "Set the keys that `yoke plan --output FILE` has chosen")
-      ->option_text("FILE");
-  app.add_flag("--auto", auto_,
-               "Choose what the job does not say: executor, strategy, precision, learning rate, "
-               "momentum");
-  set_.Declare(app);
-  app.add_flag("--quiet,-q", quiet_, "Print errors only");
+  arguments.Option("--plan", "FILE", &plan_,
+                   "Set the keys that `yoke plan --output FILE` has chosen");
+  arguments.Flag("--auto", &auto_,
+                 "Choose what the job does not say: executor, strategy, precision, learning rate, "
+                 "momentum");
+  set_.Declare(arguments);
+  arguments.Flag("--quiet,-q", &quiet_, "Print errors only");
 }
 
 Overrides RunOptions::Keys() const {

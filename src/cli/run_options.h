@@ -1,22 +1,35 @@
-// RunOptions: what the commands that train share: job, run directory, keys, progress, exit status.
+// JobOptions: the options that change keys of a job. RunOptions: what the commands that train
+// share: job, run directory, keys, progress, exit status.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "cli/job_options.h"
 #include "cli/output.h"
 #include "train/job/job.h"
 #include "train/run_request.h"
 
 namespace yoke {
 
+class Arguments;
 struct ClusterFile;
+
+/// `--set KEY=VALUE` and the short flags such as `--threads N`.
+class JobOptions {
+ public:
+  void Declare(Arguments& arguments);
+  /// The settings of the command line, short flags first. Throws UserError for a --set without `=`.
+  Overrides Read() const;
+
+ private:
+  Overrides flags_;
+  std::vector<std::string> sets_;
+};
 
 /// JOB, `--run DIR`, `--plan FILE`, `--auto`, `--quiet` and the options of JobOptions.
 class RunOptions {
  public:
-  void Declare(CLI::App& app);
+  void Declare(Arguments& arguments);
   const std::string& job() const { return job_; }
   const std::string& run() const { return run_; }
   bool quiet() const { return quiet_; }

@@ -1,7 +1,5 @@
 // yoke synthesize: writes built-in data as files, for other programs and for benchmarks.
-#include <CLI/CLI.hpp>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
 #include "base/options.h"
@@ -35,15 +33,15 @@ const std::vector<std::string> kKinds = {"digits", "xmc"};
 
 class SynthesizeCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("KIND", kind_, "digits (idx files) or xmc (XMC text)")->option_text(" ");
-    app.add_option("--out", folder_, "Folder for the files (default: KIND)")->option_text("DIR");
+  void Declare(Arguments& arguments) override {
+    arguments.Place("KIND", &kind_, "digits (idx files) or xmc (XMC text)");
+    arguments.Option("--out", "DIR", &folder_, "Folder for the files (default: KIND)");
     for (const Number& number : kNumbers) {
       auto set = [this, key = number.key](const auto& value) { data_.Set(key, Value(value)); };
-      CLI::Option* option = number.whole
-                                ? app.add_option_function<int64_t>(number.option, set, number.help)
-                                : app.add_option_function<double>(number.option, set, number.help);
-      option->option_text("N");
+      if (number.whole)
+        arguments.Option(number.option, "N", std::function<void(const int64_t&)>(set), number.help);
+      else
+        arguments.Option(number.option, "N", std::function<void(const double&)>(set), number.help);
     }
   }
 
@@ -73,7 +71,7 @@ class SynthesizeCommand : public Command {
                fmt::format("{}/{}-labels-idx1-ubyte", folder_, set)};
       WriteIdx(reader, files[0], files[1]);
     }
-    out.Event("synthesize", {{"set", set}, {"examples", reader.Size()}, {"files", files}});
+    out.Event("synthesize", {{"set", set}, {"examples", reader.Size()}, {"files", ListOf(files)}});
     for (const std::string& file : files)
       out.Text(fmt::format("{} ({} examples)", file, Count(reader.Size())));
   }

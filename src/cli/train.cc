@@ -1,9 +1,7 @@
 // yoke train: runs a job file, or continues a run.
-#include <CLI/CLI.hpp>
 
 #include "base/check.h"
 #include "cli/command.h"
-#include "cli/guard.h"
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "comm/launcher.h"
@@ -29,10 +27,9 @@ Exit status: 0 done, 2 a mistake in job, arguments or data, 3 diverged, 128 + si
 
 class TrainCommand : public Command {
  public:
-  void Declare(CLI::App& app) override {
-    options_.Declare(app);
-    app.add_option("--resume", resume_, "Continue the run in DIR; needs no job file")
-        ->option_text("DIR");
+  void Declare(Arguments& arguments) override {
+    options_.Declare(arguments);
+    arguments.Option("--resume", "DIR", &resume_, "Continue the run in DIR; needs no job file");
   }
 
   int Run(Output& out) override {

@@ -1,8 +1,6 @@
 // yoke version: prints the version, the commit and the libraries.
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/version.h"
 #include "cli/command.h"
 #include "train/record/machine.h"
@@ -12,16 +10,14 @@ namespace {
 
 class VersionCommand : public Command {
  public:
-  void Declare(CLI::App&) override {}
+  void Declare(Arguments&) override {}
 
   int Run(Output& out) override {
-    Json libraries = Json::object();
     out.Text(fmt::format("yoke {} ({})", Version(), Commit()));
-    for (const auto& [name, version] : Libraries()) {
-      libraries[name] = version;
-      out.Text(fmt::format("  {} {}", name, version));
-    }
-    out.Event("version", {{"version", Version()}, {"commit", Commit()}, {"libraries", libraries}});
+    for (const auto& [name, version] : Libraries()) out.Text(fmt::format("  {} {}", name, version));
+    out.Event("version", {{"version", std::string(Version())},
+                          {"commit", std::string(Commit())},
+                          {"libraries", TableOf(Libraries())}});
     return 0;
   }
 };

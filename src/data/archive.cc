@@ -2,6 +2,11 @@
 // anywhere in it.
 #include "data/archive.h"
 
+#include <archive.h>
+#include <fmt/core.h>
+#include <jconfig.h>
+#include <png.h>
+#include <zlib.h>
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -10,8 +15,6 @@
 
 #include "base/check.h"
 #include "data/archive_reader.h"
-#include "data/gzip.h"
-#include "data/zip.h"
 
 namespace yoke {
 namespace {
@@ -157,6 +160,18 @@ FileCount ForEachEntry(const std::string& path, const VisitFile& visit) {
   if (IsZip(OpenStored(path)->Next())) CheckZipDirectory(path);
   const Links links = VisitFiles(path, visit);
   return links.empty() ? FileCount() : VisitLinked(path, links, visit);
+}
+
+std::vector<std::pair<std::string, std::string>> DataLibraries() {
+  const int archive = archive_version_number();   // 3006002 is 3.6.2
+  const int jpeg = LIBJPEG_TURBO_VERSION_NUMBER;  // 2001005 is 2.1.5
+  auto dotted = [](int version) {
+    return fmt::format("{}.{}.{}", version / 1000000, version / 1000 % 1000, version % 1000);
+  };
+  return {{"libarchive", dotted(archive)},
+          {"libjpeg-turbo", dotted(jpeg)},
+          {"libpng", png_get_libpng_ver(nullptr)},
+          {"zlib", zlibVersion()}};
 }
 
 }  // namespace yoke

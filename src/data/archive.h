@@ -1,4 +1,5 @@
-// Archives: the files inside a tar or zip file, from front to back.
+// Archives: the files inside a tar or zip file, from front to back; files compressed by gzip; and
+// the libraries that read files.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "data/source.h"
@@ -42,5 +44,22 @@ struct FileCount {
 /// truncated.
 FileCount ForEachEntry(const std::string& path,
                        const std::function<void(const ArchiveFile& file)>& visit);
+
+/// Throws UserError with the archive if a file's name or CRC in the directory is not that before
+/// its bytes: one of them has changed, and nothing says which. Leaves an archive without a
+/// directory to its reader.
+void CheckZipDirectory(const std::string& path);
+
+/// Whether a file that begins like this is a gzip file.
+bool IsGzip(std::string_view head);
+
+/// The content of `compressed`: one or more gzip members, which zeros may follow (tapes). Next()
+/// throws UserError with the file if it is truncated, if a member does not match its checksum or
+/// length, or if other bytes follow.
+std::unique_ptr<ByteSource> Gunzip(std::unique_ptr<ByteSource> compressed);
+
+/// {"libarchive", "3.6.2"}, {"libjpeg-turbo", "2.1.5"}, {"libpng", "1.6.39"},
+/// {"zlib", "1.2.13"}.
+std::vector<std::pair<std::string, std::string>> DataLibraries();
 
 }  // namespace yoke

@@ -1,6 +1,5 @@
 // Augment: changes the images of a batch in place.
-#include "data/augment.h"
-#include "data/normalize.h"
+#include "data/preprocess.h"
 
 #include <algorithm>
 #include <cstdlib>

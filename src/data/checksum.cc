@@ -1,5 +1,5 @@
 // Checksums of a data set: of all labels and inputs, about as fast as memory is read.
-#include "data/checksum.h"
+#include "data/memory_reader.h"
 
 #include <algorithm>
 #include <array>

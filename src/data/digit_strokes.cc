@@ -1,5 +1,5 @@
 // The strokes of the digits: a list of glyphs per digit, a list of strokes per glyph.
-#include "data/digit_strokes.h"
+#include "data/digits.h"
 
 #include <array>
 

@@ -7,7 +7,6 @@
 #include <numbers>
 
 #include "base/random.h"
-#include "data/digit_strokes.h"
 
 namespace yoke {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace yoke {
 
@@ -19,5 +20,21 @@ struct DigitKey {
 /// returns its digit. A random glyph is perturbed, slanted, rotated, stretched and moved, and drawn
 /// with a pen of random width and darkness on paper with random noise. About 15 microseconds.
 int DrawDigit(const DigitKey& key, uint8_t* image);
+
+/// A point in the box of a digit: x to the right and y down, both from 0 to 100.
+struct StrokePoint {
+  float x = 0;
+  float y = 0;
+  bool operator==(const StrokePoint&) const = default;
+};
+
+/// A smooth curve through these points; a point given twice is a corner.
+using Stroke = std::vector<StrokePoint>;
+
+/// One form of a digit.
+using Glyph = std::vector<Stroke>;
+
+/// The forms of `digit` (0 to 9).
+const std::vector<Glyph>& GlyphsOf(int digit);
 
 }  // namespace yoke

@@ -1,6 +1,6 @@
 // zlib compares each member's checksum and length in the same pass, which libarchive's filter does
 // not; this file handles the bytes between and after members.
-#include "data/gzip.h"
+#include "data/archive.h"
 
 #include <zlib.h>
 

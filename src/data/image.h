@@ -44,4 +44,16 @@ struct DecodeRequest {
 /// "name: sentence" if it is neither, damaged, truncated or too large.
 Image DecodeImage(std::string_view bytes, const std::string& name, const DecodeRequest& request);
 
+/// DecodeImage for bytes that start like a JPEG file.
+Image DecodeJpeg(std::string_view bytes, const std::string& name, const DecodeRequest& request);
+
+/// DecodeImage for bytes that start like a PNG file. Samples are read as Pillow reads them: the
+/// high byte of 16 bits, fewer bits stretched to 0..255, colours of a palette; gamma, colour
+/// profiles and transparency are ignored.
+Image DecodePng(std::string_view bytes, const std::string& name, const DecodeRequest& request);
+
+/// Stretches the image to `size`. Enlarging interpolates linearly between pixels; shrinking
+/// averages with a triangle filter two new pixels wide, so no pixel is skipped.
+Image Resize(const Image& image, const ImageSize& size);
+
 }  // namespace yoke

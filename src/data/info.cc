@@ -1,44 +1,10 @@
 // DataInfo as a table and back.
 #include "base/check.h"
+#include "base/json.h"
 #include "data/reader.h"
 
 namespace yoke {
 namespace {
-
-template <typename T>
-Value ListOf(const T& items) {
-  return List(items.begin(), items.end());
-}
-
-const Value& Get(const Value& table, std::string_view key) {
-  const Value* value = table.Find(key);
-  Require(value != nullptr, "the description of the data lacks '{}'", key);
-  return *value;
-}
-
-// A plain value of the type that a pointer like Value::AsInt gives.
-template <typename T>
-const T& As(const T* value, std::string_view key) {
-  Require(value != nullptr, "the description of the data holds something unexpected in '{}'", key);
-  return *value;
-}
-
-bool BoolAt(const Value& table, std::string_view key) { return As(Get(table, key).AsBool(), key); }
-int64_t IntAt(const Value& table, std::string_view key) { return As(Get(table, key).AsInt(), key); }
-const List& ListAt(const Value& table, std::string_view key) {
-  return As(Get(table, key).AsList(), key);
-}
-
-double Number(const Value& value, std::string_view key) {
-  const std::optional<double> number = value.AsNumber();
-  return As(number ? &*number : nullptr, key);
-}
-
-std::vector<double> NumbersAt(const Value& table, std::string_view key) {
-  std::vector<double> numbers;
-  for (const Value& item : ListAt(table, key)) numbers.push_back(Number(item, key));
-  return numbers;
-}
 
 // Absent unless numbers are rescaled.
 Rescaling RescalingAt(const Value& table) {
@@ -49,12 +15,9 @@ Rescaling RescalingAt(const Value& table) {
   return rescaling;
 }
 
-// A list of text; checkpoints of earlier versions lack it.
-std::vector<std::string> TextsAt(const Value& table, std::string_view key) {
-  std::vector<std::string> texts;
-  if (!table.Find(key)) return texts;
-  for (const Value& text : ListAt(table, key)) texts.push_back(As(text.AsString(), key));
-  return texts;
+// Absent in checkpoints of earlier versions.
+std::vector<std::string> ColumnsAt(const Value& table) {
+  return table.Find("columns") ? TextsAt(table, "columns") : std::vector<std::string>();
 }
 
 }  // namespace
@@ -83,19 +46,20 @@ Value InfoAsValue(const DataInfo& info) {
 
 DataInfo InfoFromValue(const Value& table) {
   std::vector<int64_t> axes;
-  for (const Value& axis : ListAt(table, "input")) axes.push_back(As(axis.AsInt(), "input"));
-  Get(table, "label_names");
-  const Value* label_column = table.Find("label_column");
+  for (const Value& axis : ListAt(table, "input")) {
+    if (!axis.AsInt()) WrongKind("input", "whole numbers", axis);
+    axes.push_back(*axis.AsInt());
+  }
   return {.input = Shape(std::move(axes)),
           .sparse = BoolAt(table, "sparse"),
           .multi_label = BoolAt(table, "multi_label"),
           .outputs = IntAt(table, "outputs"),
           .label_names = TextsAt(table, "label_names"),
-          .columns = TextsAt(table, "columns"),
-          .label_column = label_column ? As(label_column->AsString(), "label_column") : "",
+          .columns = ColumnsAt(table),
+          .label_column = table.Find("label_column") ? TextAt(table, "label_column") : "",
           .labelled = BoolAt(table, "labelled"),
           .first_index = IntAt(table, "first_index"),
-          .normalization = {.scale = Number(Get(table, "scale"), "scale"),
+          .normalization = {.scale = NumberAt(table, "scale"),
                             .mean = NumbersAt(table, "mean"),
                             .deviation = NumbersAt(table, "deviation"),
                             .rescaling = RescalingAt(table)}};

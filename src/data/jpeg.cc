@@ -1,6 +1,6 @@
 // libjpeg reports errors by a function that must not return. Ours jumps back to Guarded, over
 // frames of libjpeg and of lambdas that own nothing, so no destructor is skipped.
-#include "data/jpeg.h"
+#include "data/image.h"
 
 #include <csetjmp>
 #include <cstdio>

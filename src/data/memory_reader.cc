@@ -1,6 +1,6 @@
 // Gathers examples from plain arrays, in loops that the compiler vectorizes.
 #include "data/memory_reader.h"
-#include "data/normalize.h"
+#include "data/preprocess.h"
 
 #include <algorithm>
 #include <cstring>

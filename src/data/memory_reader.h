@@ -74,4 +74,8 @@ class MemoryReader : public Reader {
   bool plain_ = true;  ///< Every factor is 1 and every offset 0.
 };
 
+/// Sums all labels and all input as they are stored; of input above 1 GiB, which may be in a file,
+/// that of 64 examples spread over the set. The choice depends on the data alone.
+DataChecksum ChecksumOf(const DataInfo& info, const MemoryData& data);
+
 }  // namespace yoke

@@ -1,5 +1,5 @@
 // Chooses or measures mean and standard deviation per channel.
-#include "data/normalize.h"
+#include "data/preprocess.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,12 +8,23 @@
 #include "base/options.h"
 #include "base/random.h"
 #include "base/registry.h"
-#include "data/augment.h"
-#include "data/checksum.h"
 #include "data/memory_reader.h"
-#include "data/normalize.h"
+#include "data/preprocess.h"
 
 namespace yoke {
+
+#define YOKE_FORMAT(name) FormatEntry name##_format();
+#include "data/formats.def"
+#undef YOKE_FORMAT
+
+const std::vector<FormatEntry>& formats() {
+  static const std::vector<FormatEntry> entries = {
+#define YOKE_FORMAT(name) name##_format(),
+#undef YOKE_FORMAT
+  };
+  return entries;
+}
+
 namespace {
 
 std::vector<OptionSpec> ShareOptions() {

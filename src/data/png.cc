@@ -1,6 +1,6 @@
 // libpng reports errors by a function that must not return. Ours jumps back to Guarded, over frames
 // of libpng and of lambdas that own nothing, so no destructor is skipped.
-#include "data/png.h"
+#include "data/image.h"
 
 #include <png.h>
 

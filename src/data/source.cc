@@ -14,7 +14,6 @@
 #include "base/files.h"
 #include "data/archive.h"
 #include "data/archive_reader.h"
-#include "data/gzip.h"
 
 namespace yoke {
 namespace {

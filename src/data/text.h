@@ -11,6 +11,8 @@
 
 namespace yoke {
 
+struct SparseArrays;  // memory_reader.h
+
 /// Text for a message: quoted, with unprintable bytes as \xNN, truncated after 40 characters.
 std::string Quoted(std::string_view text);
 
@@ -75,5 +77,9 @@ class LineReader {
   std::string carried_;  // beginning of a line that started in an earlier piece
   int64_t number_ = 0;
 };
+
+/// Ends the row of `rows` that started at entry `begin` and sorts its ids. A duplicate id is an
+/// error at the current line.
+void EndSparseRow(const LineReader& lines, int64_t begin, SparseArrays& rows);
 
 }  // namespace yoke

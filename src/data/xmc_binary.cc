@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/round_up.h"
-#include "data/output_file.h"
+#include "data/writers.h"
 
 namespace yoke {
 namespace {
@@ -15,17 +15,17 @@ constexpr size_t kChecksumBlock = kXmcAlignment;
 int64_t Aligned(int64_t bytes) { return RoundUp(bytes, kXmcAlignment); }
 
 template <typename T>
-std::string_view BytesOf(const GrowingArray<T>& array) {
+std::string_view AsBytes(const GrowingArray<T>& array) {
   return {reinterpret_cast<const char*>(array.data()), array.span().size_bytes()};
 }
 
-std::string_view BytesOf(const XmcBinaryHeader& header) {
+std::string_view AsBytes(const XmcBinaryHeader& header) {
   return {reinterpret_cast<const char*>(&header), sizeof(header)};
 }
 
 std::array<std::string_view, 5> SectionsOf(const MemoryData& data) {
-  return {BytesOf(data.sparse.offsets), BytesOf(data.sparse.ids), BytesOf(data.sparse.values),
-          BytesOf(data.labels.offsets), BytesOf(data.labels.ids)};
+  return {AsBytes(data.sparse.offsets), AsBytes(data.sparse.ids), AsBytes(data.sparse.values),
+          AsBytes(data.labels.offsets), AsBytes(data.labels.ids)};
 }
 
 uint64_t Mixed(uint64_t state, uint64_t word) {
@@ -85,7 +85,7 @@ uint64_t XmcBinaryChecksum(std::string_view file) {
   std::memcpy(&header, file.data(), sizeof(header));
   header.checksum = 0;
   LaneChecksum checksum;
-  checksum.Add(BytesOf(header));
+  checksum.Add(AsBytes(header));
   checksum.Add(file.substr(sizeof(header)));
   return checksum.Value();
 }
@@ -101,12 +101,12 @@ int64_t WriteXmcBinary(const DataInfo& info, const MemoryData& data, const std::
                          .feature_entries = data.sparse.ids.size(),
                          .label_entries = data.labels.ids.size()};
   LaneChecksum checksum;
-  checksum.Add(BytesOf(header));
+  checksum.Add(AsBytes(header));
   for (const std::string_view section : SectionsOf(data)) checksum.Add(section);
   header.checksum = checksum.Value();
   const std::string zeros(kChecksumBlock, '\0');
   OutputFile file(path);
-  file.Write(BytesOf(header));
+  file.Write(AsBytes(header));
   for (const std::string_view section : SectionsOf(data)) {
     file.Write(section);
     file.Write(std::string_view(zeros).substr(

@@ -1,6 +1,6 @@
 // Draws examples block by block on all cores. Prototypes are not stored: each feature is a hash of
 // (seed, label, place), so a million labels take no memory.
-#include "data/xmc_generator.h"
+#include "data/xmc.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Loads the files of both sets, and takes the maximum widths.
-#include "data/xmc_sets.h"
+#include "data/xmc.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Walks the directory at a zip archive's end (PKWARE's APPNOTE 6.3, sections 4.3.7, 4.3.12
 // to 4.3.16).
-#include "data/zip.h"
+#include "data/archive.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -5,7 +5,6 @@
 #include "base/options.h"
 #include "base/random.h"
 #include "strategy/replicas.h"
-#include "strategy/saved_state.h"
 #include "strategy/side_thread.h"
 #include "strategy/statistics.h"
 #include "strategy/update.h"
@@ -165,13 +164,7 @@ class AdPsgd : public Strategy {
 StrategyEntry ad_psgd() {
   return {.name = "ad_psgd",
           .summary = "Each replica averages with a random neighbour, beside its training",
-          .options = {{.name = "period",
-                       .type = OptionType::kInt,
-                       .fallback = 1,
-                       .help = "Steps of an active (even) rank between averagings.",
-                       .minimum = 1,
-                       .maximum = kMostCount,
-                       .tries = {4, 16}}},
+          .options = {PeriodOption("Steps of an active (even) rank between averagings.")},
           .team = EachAlone,
           .replicas_differ = true,
           .period = EveryPeriod,

@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "base/options.h"
-#include "strategy/compressed_sum.h"
+#include "strategy/compress.h"
 #include "strategy/rows.h"
-#include "strategy/saved_state.h"
 #include "strategy/side_thread.h"
 #include "strategy/statistics.h"
 #include "strategy/update.h"

@@ -1,5 +1,5 @@
 // Compressed sums: parts go to their owners, sums go around.
-#include "strategy/compressed_sum.h"
+#include "strategy/compress.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/options.h"
-#include "strategy/saved_state.h"
+#include "strategy/update.h"
 
 namespace yoke::strategy {
 namespace {
@@ -173,13 +173,7 @@ StrategyEntry ElasticEntry() {
                        .minimum = 0,
                        .maximum = 1,
                        .exclusive_minimum = true},
-                      {.name = "period",
-                       .type = OptionType::kInt,
-                       .fallback = 1,
-                       .help = "Steps between exchanges with the centre.",
-                       .minimum = 1,
-                       .maximum = kMostCount,
-                       .tries = {4, 16}}},
+                      PeriodOption("Steps between exchanges with the centre.")},
           .deterministic = true,
           .in_place = true,
           .replicas_differ = true,

@@ -1,31 +1,96 @@
-// ElasticServer: what worker and centre send each other in each order.
-#include "strategy/elastic_server.h"
-
+// Elastic averaging with a centre that rank 0's side threads serve (You, Buluç, Demmel, SC17, arXiv
+// 1708.02983): easgd_original, easgd_async, easgd_async_momentum and easgd_hogwild, which differ in
+// the order in which workers meet the centre, and in the workers' momentum.
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "kernels/shared.h"
 #include "strategy/elastic.h"
 #include "strategy/replicas.h"
-#include "strategy/saved_state.h"
+#include "strategy/side_thread.h"
 
 namespace yoke::strategy {
 namespace {
 
-/// Every worker but rank 0's meets the centre: |W| bytes each way.
-Cost CostOfMeetings(const Options& options, const ExchangeSize& size, int messages) {
-  const double workers = (size.world - 1.0) / static_cast<double>(options.Int("period"));
-  return {.messages = messages * workers,
-          .message_bytes = 2 * workers * static_cast<double>(size.bytes)};
-}
+/// In which order the centre meets the workers.
+enum class ElasticOrder {
+  kRoundRobin,  ///< By rank, and training waits for its turn.
+  kFirstCome,   ///< In the order of arrival, beside the gradient.
+  kNoLock,      ///< One thread a worker, all at once, beside the gradient.
+};
 
-template <ElasticOrder Order>
-std::unique_ptr<Strategy> MakeElasticServer(const Options& options,
-                                            const StrategyContext& context) {
-  return std::make_unique<ElasticServer>(options, context, Order);
-}
+/// Rank i has a replica W_i, and rank 0 also the centre W, which is the model. Every `period`
+/// steps, with W_i from before the step and W as it is when the worker is served:
+///   E_i = a (W_i - W),   W_i <- (the rule's step from W_i) - E_i,   W <- W + E_i.
+/// W's running statistics move by 1 / ranks towards the worker's. A single rank has no centre.
+///
+/// kNoLock: races on W are harmless, because each element is read and written whole, and what is
+/// lost is at most one of two moves of an element that happen at once (optim/racing.h).
+class ElasticServer : public Strategy {
+ public:
+  ElasticServer(const Options& options, const StrategyContext& context, ElasticOrder order);
 
-}  // namespace
+  void Prepare() override;
+  ParamView View(const StrategyStep& step) override;
+  void Step(const StrategyStep& step) override;
+  void Quiesce() override;
+  Array<const float> Model() override {
+    if (Exchanges() && Serves()) return OnHost(std::span<const float>(centre_));
+    return context_.params.values();
+  }
+  ExchangeCounts Counts() const override;
+  Value State() const override { return Table{{"centre", Exchanges()}, {"steps", steps_}}; }
+  void Restore(const Value& state) override {
+    ReadSaved(state, "centre", restored_);
+    ReadSaved(state, "steps", steps_);
+  }
+  std::vector<SavedTensor> Tensors() override;
+  void Finish() override {
+    Quiesce();
+    for (const auto& each : threads_) each->Finish();
+  }
+  Rescued Recover() override {
+    for (const auto& each : threads_) each->Abandon();
+    return {.values = Exchanges() && Serves() ? Model() : Array<const float>()};
+  }
+
+ private:
+  using Endpoint = SideThread::Endpoint;
+  enum Tag : int { kCentre, kReplica, kForce };
+
+  bool Exchanges() const { return context_.world.size() > 1; }
+  int64_t BytesOfModel() const { return size_ * SizeOf(DType::kF32); }
+  bool Serves() const { return context_.world.rank() == 0; }
+  SideThread& thread() const { return *threads_[threads_.size() == 1 ? 0 : context_.world.rank()]; }
+  void Exchange(Endpoint& here);
+  void TakeTurn(Endpoint& here);
+  void Handle(Endpoint& here, const Message& offer);
+  void ServeInTurn(Endpoint& here);
+  void Meet(const Communicator& world, ConstValues replica, std::vector<float>& force);
+  void MeetRacing(ConstValues replica, std::vector<float>& force);
+  Values Weights(Values packed) const { return packed.first(weights_); }
+
+  StrategyContext context_;
+  const ElasticOrder order_;
+  const float moving_rate_;
+  const int64_t period_;
+  const int64_t size_, weights_;  // all elements, and those before the running statistics
+  Update update_;
+  RunningStatistics statistics_;
+  std::vector<float> centre_;  // on rank 0
+  std::vector<float> own_;     // W_i before the step
+  std::vector<float> force_;   // E_i
+  std::vector<bool> waiting_;  // for its turn, by rank
+  int turn_ = 0;               // whose turn it is
+  bool restored_ = false, under_way_ = false;
+  int64_t steps_ = 0, examples_ = 0;
+  std::atomic<int64_t> meetings_ = 0;                 // of the centre, which rank 0's threads count
+  double seconds_copying_ = 0;                        // between host and device
+  std::vector<std::unique_ptr<SideThread>> threads_;  // last: they end first
+};
 
 ElasticServer::ElasticServer(const Options& options, const StrategyContext& context,
                              ElasticOrder order)
@@ -165,11 +230,6 @@ void ElasticServer::Quiesce() {
   for (const auto& each : threads_) each->Settle();
 }
 
-Array<const float> ElasticServer::Model() {
-  if (Exchanges() && Serves()) return OnHost(std::span<const float>(centre_));
-  return context_.params.values();
-}
-
 ExchangeCounts ElasticServer::Counts() const {
   ExchangeCounts counts = {
       .traffic = context_.world.traffic(), .updates = meetings_, .examples = examples_};
@@ -178,47 +238,68 @@ ExchangeCounts ElasticServer::Counts() const {
   return counts;
 }
 
-Value ElasticServer::State() const { return Table{{"centre", Exchanges()}, {"steps", steps_}}; }
-
-void ElasticServer::Restore(const Value& state) {
-  ReadSaved(state, "centre", restored_);
-  ReadSaved(state, "steps", steps_);
-}
-
 std::vector<Strategy::SavedTensor> ElasticServer::Tensors() {
   std::vector<SavedTensor> saved;
   Save(saved, "centre", centre_);
   return saved;
 }
 
-void ElasticServer::Finish() {
-  Quiesce();
-  for (const auto& each : threads_) each->Finish();
+/// Every worker but rank 0's meets the centre: |W| bytes each way.
+Cost CostOfMeetings(const Options& options, const ExchangeSize& size, int messages) {
+  const double workers = (size.world - 1.0) / static_cast<double>(options.Int("period"));
+  return {.messages = messages * workers,
+          .message_bytes = 2 * workers * static_cast<double>(size.bytes)};
 }
 
-Strategy::Rescued ElasticServer::Recover() {
-  for (const auto& each : threads_) each->Abandon();
-  return {.values = Exchanges() && Serves() ? Model() : Array<const float>()};
-}
-
-StrategyEntry ElasticServerEntry(ElasticOrder order) {
+template <ElasticOrder Order>
+StrategyEntry ServerEntry(const char* name, const char* summary) {
+  constexpr bool kInTurn = Order == ElasticOrder::kRoundRobin;
   StrategyEntry entry = ElasticEntry();
-  const bool in_turn = order == ElasticOrder::kRoundRobin;
-  entry.deterministic = in_turn;
+  entry.name = name;
+  entry.summary = summary;
+  entry.deterministic = kInTurn;
   entry.weighs_equally = false;  // the last one served has moved the centre last
   entry.in_place = false;
-  if (!in_turn) entry.team = EachAlone;
+  if (!kInTurn) entry.team = EachAlone;
   entry.estimate = [](const Options& options, const ExchangeSize& size) {
-    return CostOfMeetings(options, size, 2);
+    return CostOfMeetings(options, size,
+                          kInTurn ? 3 : 2);  // in turn a worker first says it is ready
   };
-  if (in_turn)  // a worker first says that it is ready
-    entry.estimate = [](const Options& options, const ExchangeSize& size) {
-      return CostOfMeetings(options, size, 3);
-    };
-  entry.make = in_turn                             ? MakeElasticServer<ElasticOrder::kRoundRobin>
-               : order == ElasticOrder::kFirstCome ? MakeElasticServer<ElasticOrder::kFirstCome>
-                                                   : MakeElasticServer<ElasticOrder::kNoLock>;
+  entry.make = [](const Options& options,
+                  const StrategyContext& context) -> std::unique_ptr<Strategy> {
+    return std::make_unique<ElasticServer>(options, context, Order);
+  };
   return entry;
+}
+
+}  // namespace
+
+/// The paper's baseline: the master exchanges with one worker after the other. Cost of a step:
+/// 2 (P - 1) (a + |W| b), one worker at a time.
+StrategyEntry easgd_original() {
+  return ServerEntry<ElasticOrder::kRoundRobin>(
+      "easgd_original", "Replicas and a centre pull each other, one replica at a time by rank");
+}
+
+/// First come, first served, beside the gradients (Zhang, Choromanska, LeCun, 2015).
+StrategyEntry easgd_async() {
+  return ServerEntry<ElasticOrder::kFirstCome>(
+      "easgd_async", "Replicas and a centre pull each other, first come, first served");
+}
+
+/// MEASGD: workers have momentum, which the force does not enter (SC17, equations 5, 6):
+///   V_i <- mu V_i - rate g_i,   W_i <- W_i + V_i - E_i.
+StrategyEntry easgd_async_momentum() {
+  StrategyEntry entry = ServerEntry<ElasticOrder::kFirstCome>(
+      "easgd_async_momentum", "easgd_async with momentum at the replicas");
+  entry.forces_momentum = true;
+  return entry;
+}
+
+/// The centre has a thread for each worker and no lock.
+StrategyEntry easgd_hogwild() {
+  return ServerEntry<ElasticOrder::kNoLock>(
+      "easgd_hogwild", "easgd_async with one thread per replica at the centre and no lock");
 }
 
 }  // namespace yoke::strategy

@@ -5,7 +5,7 @@
 
 #include "base/options.h"
 #include "base/random.h"
-#include "strategy/saved_state.h"
+#include "strategy/update.h"
 
 namespace yoke::strategy {
 namespace {
@@ -131,13 +131,7 @@ Strategy::Rescued Gossip::Recover() {
 StrategyEntry GossipEntry() {
   return {.name = {},
           .summary = {},
-          .options = {{.name = "period",
-                       .type = OptionType::kInt,
-                       .fallback = 1,
-                       .help = "Steps of a rank between two of its exchanges.",
-                       .minimum = 1,
-                       .maximum = kMostCount,
-                       .tries = {4, 16}}},
+          .options = {PeriodOption("Steps of a rank between two of its exchanges.")},
           .team = EachAlone,
           .replicas_differ = true,
           .period = EveryPeriod,

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/options.h"
-#include "strategy/saved_state.h"
+#include "strategy/update.h"
 
 namespace yoke::strategy {
 namespace {

@@ -1,7 +1,7 @@
 // OuterSum: an all-reduce, possibly compressed, on this thread or on the side thread.
 #include "strategy/outer_sum.h"
 
-#include "strategy/saved_state.h"
+#include "strategy/update.h"
 
 namespace yoke::strategy {
 

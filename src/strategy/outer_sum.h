@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "strategy/compressed_sum.h"
+#include "strategy/compress.h"
 #include "strategy/side_thread.h"
 #include "strategy/statistics.h"
 #include "strategy/strategy.h"

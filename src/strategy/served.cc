@@ -111,31 +111,6 @@ int ServersOf(const Options& options, int world) {
   return servers;
 }
 
-namespace {
-
-template <bool Racing>
-std::unique_ptr<Strategy> MakeServed(const Options& options, const StrategyContext& context) {
-  const int world = context.world.size();
-  return std::make_unique<Served>(
-      context, ReadServerOptions(options, context, world - ServersOf(options, world), Racing));
-}
-
-}  // namespace
-
-StrategyEntry ServedEntry(bool racing) {
-  return {.name = {},
-          .summary = {},
-          .options = ServerOptions(racing),
-          .servers = ServersOf,
-          .team = EachAlone,
-          .estimate =
-              [](const Options& options, const ExchangeSize& size) {
-                return CostOfServed(options, size.world - ServersOf(options, size.world),
-                                    size.bytes);
-              },
-          .make = racing ? MakeServed<true> : MakeServed<false>};
-}
-
 Cost CostOfServed(const Options& options, int workers, int64_t bytes) {
   const Compressor compressor(CompressionOf(options, workers));
   const auto both = static_cast<double>(compressor.BytesOf(bytes / 4) + bytes) +

@@ -15,9 +15,6 @@ ServerSettings ReadServerOptions(const Options& options, const StrategyContext& 
                                  int workers, bool racing = false);
 /// StrategyEntry::servers from the option of that name.
 int ServersOf(const Options& options, int world);
-/// The common part of the entries of strategies in which every rank except a dedicated server
-/// pushes.
-StrategyEntry ServedEntry(bool racing);
 /// Cost of a gradient to the server and the values back, for this many pushing workers.
 Cost CostOfServed(const Options& options, int workers, int64_t bytes);
 

@@ -12,7 +12,7 @@
 #include "optim/racing.h"
 #include "optim/total_momentum.h"
 #include "strategy/packing.h"
-#include "strategy/serving_thread.h"
+#include "strategy/side_thread.h"
 #include "strategy/statistics.h"
 #include "strategy/update.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/options.h"
 #include "strategy/packing.h"
-#include "strategy/saved_state.h"
+#include "strategy/update.h"
 
 namespace yoke::strategy {
 

@@ -1,7 +1,10 @@
 // SideThread: a queue of jobs, and empty messages of a rank to itself that announce them.
+// ServingThread: receives without a timeout, because clients may be silent for long.
 #include "strategy/side_thread.h"
 
 #include <utility>
+
+#include "kernels/threads.h"
 
 namespace yoke {
 namespace {
@@ -120,6 +123,18 @@ void SideThread::Show(const Endpoint& endpoint) {
   const std::lock_guard lock(mutex_);
   traffic_ = endpoint.own_.traffic();
   traffic_ += endpoint.offers_;
+}
+
+ServingThread::ServingThread(const Communicator& world, const ServingSettings& settings,
+                             Handler handler)
+    : handler_(std::move(handler)) {
+  thread_ = world.Spawn([this, settings, world](const Communicator& own) {
+    if (!handler_) return;
+    SetKernelThreads(settings.kernel_threads);
+    const Communicator channel = world.For(own);
+    for (bool serving = true; serving; traffic_.Show(channel.traffic()))
+      serving = handler_(channel, channel.ReceiveWithoutTimeout(settings.from, settings.tag));
+  });
 }
 
 }  // namespace yoke

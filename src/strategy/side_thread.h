@@ -1,6 +1,9 @@
-// SideThread: the thread beside a rank's training thread. It exchanges while training goes on.
+// Threads beside a rank's training thread: a SideThread exchanges while training goes on, a
+// ServingThread handles requests.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <exception>
@@ -88,6 +91,54 @@ class SideThread {
   bool running_ = false;      // a job
   bool awaited_ = false;      // the training thread waits for the last job
   Traffic traffic_ = {};
+  std::shared_ptr<void> thread_;  // last: it ends before the other members are destroyed
+};
+
+/// The counters of a background thread, for other threads to read at any time.
+class TrafficMirror {
+ public:
+  void Show(const Traffic& now) {
+    counters_[0] = now.messages_sent, counters_[1] = now.bytes_sent;
+    counters_[2] = now.messages_received, counters_[3] = now.bytes_received;
+    counters_[4] = now.bytes_by_formula;
+  }
+  Traffic Read() const {
+    return {.messages_sent = counters_[0],
+            .bytes_sent = counters_[1],
+            .messages_received = counters_[2],
+            .bytes_received = counters_[3],
+            .bytes_by_formula = counters_[4]};
+  }
+
+ private:
+  std::array<std::atomic<int64_t>, 5> counters_ = {};
+};
+
+struct ServingSettings {
+  int from = kAnySource;
+  int tag = 0;
+  int kernel_threads = 1;  ///< Of its handler.
+};
+
+/// A thread that handles requests beside the training of its rank.
+class ServingThread {
+ public:
+  /// Handles one request; false after the last.
+  using Handler = std::function<bool(const Communicator& world, Message request)>;
+
+  /// Called by all ranks of `world`; those with a null handler serve nothing. Destroying it waits
+  /// for its end.
+  ServingThread(const Communicator& world, const ServingSettings& settings, Handler handler);
+  ServingThread(const ServingThread&) = delete;
+  ServingThread& operator=(const ServingThread&) = delete;
+  /// Of the thread; may be read at any time.
+  Traffic traffic() const { return traffic_.Read(); }
+  /// Waits for its end.
+  void Join() { thread_.reset(); }
+
+ private:
+  Handler handler_;
+  TrafficMirror traffic_;
   std::shared_ptr<void> thread_;  // last: it ends before the other members are destroyed
 };
 

@@ -132,6 +132,16 @@ inline int64_t EveryStep(const Options& /*options*/, int64_t /*steps_per_epoch*/
 inline int64_t EveryPeriod(const Options& options, int64_t /*steps_per_epoch*/) {
   return options.Int("period");
 }
+/// The option that EveryPeriod reads.
+inline OptionSpec PeriodOption(const char* help) {
+  return {.name = "period",
+          .type = OptionType::kInt,
+          .fallback = 1,
+          .help = help,
+          .minimum = 1,
+          .maximum = kMostCount,
+          .tries = {4, 16}};
+}
 inline double MixesAll(const Options& /*options*/, int /*world*/) { return 1; }
 inline double MixesHalf(const Options& /*options*/, int /*world*/) { return 0.5; }
 

@@ -1,6 +1,12 @@
-// Update: a strategy's use of the rule: one step with a gradient, its price, and what is counted.
+// Update: a strategy's use of the rule: one step with a gradient, its price, what is counted; and
+// what a strategy saves in a checkpoint.
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/value.h"
 #include "strategy/strategy.h"
 
 namespace yoke {
@@ -44,4 +50,17 @@ inline Cost CostOfMemoryCopy(int64_t values) {
 /// seconds: 0 without such a device, and on a real machine, whose copies take time of their own.
 double ChargeCopy(const Communicator& world, int64_t bytes);
 
+namespace strategy {
+
+/// Lists an array for Tensors, unless it is empty.
+inline void Save(std::vector<Strategy::SavedTensor>& saved, const std::string& name,
+                 std::vector<float>& values) {
+  if (!values.empty()) saved.push_back({name, OnHost(std::span(values))});
+}
+inline void Save(std::vector<Strategy::SavedTensor>& saved, const std::string& name,
+                 const Buffer& buffer) {
+  if (buffer.bytes() > 0) saved.push_back({name, AllOf<float>(buffer)});
+}
+
+}  // namespace strategy
 }  // namespace yoke

@@ -1,5 +1,5 @@
 // Augment: flips and crops by hand, draws that depend on seed, epoch and example only.
-#include "data/augment.h"
+#include "data/preprocess.h"
 
 #include <gtest/gtest.h>
 

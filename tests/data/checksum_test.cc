@@ -1,5 +1,5 @@
 // Checksums of data: equal sets have equal sums, and each of what can differ changes its own.
-#include "data/checksum.h"
+#include "data/memory_reader.h"
 
 #include <gtest/gtest.h>
 

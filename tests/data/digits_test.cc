@@ -9,8 +9,6 @@
 #include <set>
 #include <vector>
 
-#include "data/digit_strokes.h"
-
 namespace yoke::digits_test {
 
 using Image = std::array<uint8_t, kDigitPixels>;

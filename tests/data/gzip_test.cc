@@ -1,5 +1,5 @@
 // What gzip holds comes out whole, or a sentence says that it has been changed or cut.
-#include "data/gzip.h"
+#include "data/archive.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Mean and deviation by channel: measured, or as a job says.
-#include "data/normalize.h"
+#include "data/preprocess.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // OutputFile: a file appears whole under its name; devices, pipes and links stay what they are.
-#include "data/output_file.h"
+#include "data/writers.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // Resize: flat stays flat, ramps stay ramps, shrinking averages, growing interpolates.
-#include "data/resize.h"
+#include "data/image.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Rows end in order and without an id twice.
-#include "data/sparse_row.h"
+#include "data/text.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include "base/registry.h"
 #include "data/digits.h"
 #include "data/memory_reader.h"
-#include "data/xmc_generator.h"
+#include "data/xmc.h"
 
 namespace yoke::writers_test {
 

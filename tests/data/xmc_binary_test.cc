@@ -9,7 +9,7 @@
 #include "data/support/archives.h"
 #include "data/support/xmc_files.h"
 #include "data/writers.h"
-#include "data/xmc_generator.h"
+#include "data/xmc.h"
 
 namespace yoke::testing_support::xmc_binary_test {
 

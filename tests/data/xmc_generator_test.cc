@@ -1,6 +1,6 @@
 // GenerateXmc: shape of the rows, independence of sizes and threads, Zipf laws, and that labels can
 // be learned.
-#include "data/xmc_generator.h"
+#include "data/xmc.h"
 
 #include <gtest/gtest.h>
 

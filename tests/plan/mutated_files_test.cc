@@ -12,10 +12,10 @@
 
 #include "base/check.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "plan/plan.h"
 #include "plan/support/small_job.h"
 #include "train/files.h"
-#include "train/json_of.h"
 #include "train/record/record.h"
 #include "train/record/timeline.h"
 #include "train/report/report.h"
@@ -96,7 +96,7 @@ class MutatedFilesTest : public testing::Test {
   }
 
   void SweepToml(const Value& document, const Read& read) {
-    Sweep(JsonOf(document), /*null=*/false,
+    Sweep(Json::parse(FormatJson(document)), /*null=*/false,
           [&](const Json& json) { read(FormatToml(ToValue(json))); });
   }
 

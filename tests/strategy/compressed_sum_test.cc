@@ -1,5 +1,5 @@
 // Compressed sums: their bytes, their bits, and that what they lose is sent later.
-#include "strategy/compressed_sum.h"
+#include "strategy/compress.h"
 
 #include <gtest/gtest.h>
 

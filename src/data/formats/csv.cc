@@ -6,11 +6,10 @@
 
 #include "base/options.h"
 #include "base/utf8.h"
-#include "data/cells.h"
 #include "data/classes.h"
 #include "data/columns.h"
 #include "data/memory_reader.h"
-#include "data/normalize.h"
+#include "data/preprocess.h"
 #include "data/text.h"
 
 namespace yoke {

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "data/classes.h"
 #include "data/memory_reader.h"
-#include "data/normalize.h"
+#include "data/preprocess.h"
 #include "tensor/sizes.h"
 
 namespace yoke {

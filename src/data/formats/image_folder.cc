@@ -15,7 +15,6 @@
 #include "data/image.h"
 #include "data/image_files.h"
 #include "data/memory_reader.h"
-#include "data/resize.h"
 
 namespace yoke {
 namespace {

@@ -2,7 +2,6 @@
 // 1.
 #include "data/classes.h"
 #include "data/memory_reader.h"
-#include "data/sparse_row.h"
 #include "data/text.h"
 
 namespace yoke {

@@ -1,6 +1,6 @@
 // synthetic-xmc: extreme multi-label data with planted structure, generated when the job starts.
 #include "data/memory_reader.h"
-#include "data/xmc_generator.h"
+#include "data/xmc.h"
 
 namespace yoke {
 namespace {

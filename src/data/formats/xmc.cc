@@ -2,9 +2,8 @@
 // per line, both counted from 0.
 #include <algorithm>
 
-#include "data/sparse_row.h"
 #include "data/text.h"
-#include "data/xmc_sets.h"
+#include "data/xmc.h"
 
 namespace yoke {
 namespace {

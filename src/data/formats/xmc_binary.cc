@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "data/xmc.h"
 #include "data/xmc_binary.h"
-#include "data/xmc_sets.h"
 
 namespace yoke {
 namespace {

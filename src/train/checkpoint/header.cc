@@ -3,171 +3,101 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "base/version.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/files.h"
-#include "train/json_of.h"
 
 namespace yoke {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr int kFormat = 1;
-constexpr int kDeepest = 100;  // of lists and objects in each other; reading them is recursive
 /// The beginning of every header, so that the checksum has a known position.
 constexpr std::string_view kBegin = "{\n \"checksum\": \"";
 
-Value FromJson(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<int64_t>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  if (json.is_array()) {
-    List list;
-    for (const Json& item : json) list.push_back(FromJson(item));
-    return list;
-  }
-  if (!json.is_object()) return {};
-  Table table;
-  for (const auto& [key, item] : json.items()) table.emplace_back(key, FromJson(item));
-  return table;
+double NumberOrNan(const Value& table, std::string_view key) {
+  return FieldAt(table, key).IsNone() ? std::numeric_limits<double>::quiet_NaN()
+                                      : NumberAt(table, key);
 }
 
-// Fields are checked for their kind by name: JSON's library converts some kinds without a word.
-
-const Json& At(const Json& json, const char* key) {
-  Require(json.is_object() && json.contains(key), "it has no '{}'", key);
-  return json[key];
-}
-
-[[noreturn]] void WrongKind(const char* key, const char* expected, const Json& value) {
-  constexpr size_t kShown = 40;
-  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  throw UserError(fmt::format("{}: expected {}, got {}{}", key, expected, text.substr(0, kShown),
-                              text.size() > kShown ? "..." : ""));
-}
-
-int64_t WholeAt(const Json& json, const char* key) {
-  const Json& value = At(json, key);
-  if (!value.is_number_integer()) WrongKind(key, "a whole number", value);
-  Require(!value.is_number_unsigned() || value.get<uint64_t>() <= INT64_MAX, "{}: {} is too large",
-          key, value.dump());
-  return value;
-}
-
-double NumberAt(const Json& json, const char* key) {
-  const Json& value = At(json, key);
-  if (!value.is_number()) WrongKind(key, "a number", value);
-  return value;
-}
-
-std::string TextIn(const Json& value, const char* key) {
-  if (!value.is_string()) WrongKind(key, "a string", value);
-  return value;
-}
-
-std::string TextAt(const Json& json, const char* key) { return TextIn(At(json, key), key); }
-
-const Json& ObjectAt(const Json& json, const char* key) {
-  const Json& value = At(json, key);
-  if (!value.is_object()) WrongKind(key, "an object", value);
-  return value;
-}
-
-const Json& ListAt(const Json& json, const char* key) {
-  const Json& value = At(json, key);
-  if (!value.is_array()) WrongKind(key, "a list", value);
-  return value;
-}
-
-Json Finite(double value) { return std::isfinite(value) ? Json(value) : Json(); }
-
-double NumberOrNan(const Json& json, const char* key) {
-  return At(json, key).is_null() ? std::numeric_limits<double>::quiet_NaN() : NumberAt(json, key);
-}
-
-Json ToJson(const BestEvaluation& best) {
+Table ToTable(const BestEvaluation& best) {
   return {{"epoch", best.epoch}, {"value", best.value}, {"loss", best.loss}};
 }
 
-BestEvaluation ToBestEvaluation(const Json& json) {
-  return {.epoch = WholeAt(json, "epoch"),
-          .value = NumberAt(json, "value"),
-          .loss = NumberAt(json, "loss")};
+BestEvaluation ToBestEvaluation(const Value& table) {
+  return {.epoch = IntAt(table, "epoch"),
+          .value = NumberAt(table, "value"),
+          .loss = NumberAt(table, "loss")};
 }
 
-Collapse ToCollapse(const Json& json) {
-  return {.metric = TextAt(json, "metric"),
-          .value = NumberOrNan(json, "value"),
-          .epoch = WholeAt(json, "epoch"),
-          .best = ToBestEvaluation(ObjectAt(json, "best"))};
+Collapse ToCollapse(const Value& table) {
+  return {.metric = TextAt(table, "metric"),
+          .value = NumberOrNan(table, "value"),
+          .epoch = IntAt(table, "epoch"),
+          .best = ToBestEvaluation(TableAt(table, "best"))};
 }
 
-Json ToJson(const Position& position) {
-  Json json = {{"epoch", position.epoch},       {"step", position.step},
-               {"examples", position.examples}, {"consumed", position.consumed.list()},
-               {"loss_sum", position.loss_sum}, {"loss_examples", position.loss_examples},
-               {"seconds", position.seconds},   {"untrained_loss", position.untrained_loss}};
-  if (position.has_best) json["best"] = position.best;
+Table ToTable(const Position& position) {
+  List consumed;
+  for (const auto& [begin, end] : position.consumed.list()) consumed.push_back(List{begin, end});
+  Table table = {{"epoch", position.epoch},       {"step", position.step},
+                 {"examples", position.examples}, {"consumed", std::move(consumed)},
+                 {"loss_sum", position.loss_sum}, {"loss_examples", position.loss_examples},
+                 {"seconds", position.seconds},   {"untrained_loss", position.untrained_loss}};
+  if (position.has_best) table.emplace_back("best", position.best);
   if (position.best_evaluation.epoch > 0)
-    json["best_evaluation"] = ToJson(position.best_evaluation);
+    table.emplace_back("best_evaluation", ToTable(position.best_evaluation));
   if (const std::optional<Collapse>& collapse = position.collapse)
-    json["collapse"] = {{"metric", collapse->metric},
-                        {"value", Finite(collapse->value)},
-                        {"epoch", collapse->epoch},
-                        {"best", ToJson(collapse->best)}};
-  return json;
+    table.emplace_back("collapse", Table{{"metric", collapse->metric},
+                                         {"value", collapse->value},
+                                         {"epoch", collapse->epoch},
+                                         {"best", ToTable(collapse->best)}});
+  return table;
 }
 
-Position ToPosition(const Json& json) {
+Position ToPosition(const Value& table) {
   Position position;
-  position.epoch = WholeAt(json, "epoch");
-  position.step = WholeAt(json, "step");
-  position.examples = WholeAt(json, "examples");
-  for (const Json& range : ListAt(json, "consumed")) {
-    const bool pair = range.is_array() && range.size() == 2 && range[0].is_number_integer() &&
-                      range[1].is_number_integer() && range[0] <= range[1];
+  position.epoch = IntAt(table, "epoch");
+  position.step = IntAt(table, "step");
+  position.examples = IntAt(table, "examples");
+  for (const Value& range : ListAt(table, "consumed")) {
+    const List* ends = range.AsList();
+    const bool pair = ends && ends->size() == 2 && ends->front().AsInt() && ends->back().AsInt() &&
+                      *ends->front().AsInt() <= *ends->back().AsInt();
     if (!pair) WrongKind("consumed", "pairs of whole numbers", range);
-    position.consumed.Add(range[0], range[1]);
+    position.consumed.Add(*ends->front().AsInt(), *ends->back().AsInt());
   }
-  position.loss_sum = NumberAt(json, "loss_sum");
-  position.loss_examples = WholeAt(json, "loss_examples");
-  position.seconds = NumberAt(json, "seconds");
-  if (json.contains("untrained_loss")) position.untrained_loss = NumberAt(json, "untrained_loss");
-  position.has_best = json.contains("best");
-  if (position.has_best) position.best = NumberAt(json, "best");
-  if (json.contains("best_evaluation"))
-    position.best_evaluation = ToBestEvaluation(json["best_evaluation"]);
-  if (json.contains("collapse")) position.collapse = ToCollapse(json["collapse"]);
+  position.loss_sum = NumberAt(table, "loss_sum");
+  position.loss_examples = IntAt(table, "loss_examples");
+  position.seconds = NumberAt(table, "seconds");
+  if (table.Find("untrained_loss")) position.untrained_loss = NumberAt(table, "untrained_loss");
+  position.has_best = table.Find("best") != nullptr;
+  if (position.has_best) position.best = NumberAt(table, "best");
+  if (const Value* best = table.Find("best_evaluation"))
+    position.best_evaluation = ToBestEvaluation(*best);
+  if (const Value* collapse = table.Find("collapse")) position.collapse = ToCollapse(*collapse);
   return position;
 }
 
-Json ToJson(const Metrics& metrics) {
-  Json json = Json::object();
-  for (const auto& [name, value] : metrics) json[name] = Finite(value);
-  return json;
-}
-
-Metrics ToMetrics(const Json& json) {
+Metrics ToMetrics(const Value& table) {
   Metrics metrics;
-  for (const auto& [name, value] : json.items())
-    metrics.emplace_back(name, NumberOrNan(json, name.c_str()));
+  for (const auto& [name, value] : *table.AsTable())
+    metrics.emplace_back(name, NumberOrNan(table, name));
   return metrics;
 }
 
-Json ToJson(const DataChecksum& sum) {
+Table ToTable(const DataChecksum& sum) {
   return {{"all_inputs", fmt::format("{:016x}", sum.inputs)},
           {"labels", fmt::format("{:016x}", sum.labels)}};
 }
 
-DataChecksum ToDataChecksum(const Json& header) {
-  if (!header.contains("training")) return {};
+DataChecksum ToDataChecksum(const Value& header) {
+  if (!header.Find("training")) return {};
+  const Value& training = TableAt(header, "training");
   const auto number = [&](const char* key) {
-    const std::string text = TextAt(ObjectAt(header, "training"), key);
+    const std::string text = TextAt(training, key);
     uint64_t value = 0;
     const auto [end, error] =
         std::from_chars(text.data(), text.data() + text.size(), value, /*base=*/16);
@@ -176,8 +106,8 @@ DataChecksum ToDataChecksum(const Json& header) {
     return value;
   };
   // Versions before had "inputs", of 64 examples.
-  const bool all = header["training"].contains("all_inputs");
-  return {.labels = number("labels"), .inputs = all ? number("all_inputs") : 0};
+  return {.labels = number("labels"),
+          .inputs = training.Find("all_inputs") ? number("all_inputs") : 0};
 }
 
 /// Throws UserError unless the fields fit each other, which the checksum cannot tell.
@@ -201,57 +131,52 @@ void CheckFields(const CheckpointHeader& header) {
             begin, end);
 }
 
-DecodedHeader FromJsonHead(const Json& json) {
+DecodedHeader FromTable(const Value& table) {
   DecodedHeader decoded;
-  decoded.model = TextAt(json, "model");
-  decoded.optimizer = TextAt(json, "optimizer");
-  decoded.header = {.job = FromJson(ObjectAt(json, "job")),
-                    .data = InfoFromValue(FromJson(ObjectAt(json, "data"))),
-                    .position = ToPosition(ObjectAt(json, "position")),
-                    .rule_steps = WholeAt(json, "rule_steps"),
-                    .executor = FromJson(ObjectAt(json, "executor")),
-                    .strategy = FromJson(ObjectAt(json, "strategy")),
-                    .training = ToDataChecksum(json),
-                    .test = ToMetrics(ObjectAt(json, "test")),
-                    .reason = TextAt(json, "reason")};
-  if (json.contains("good")) {
-    if (!json["good"].is_boolean()) WrongKind("good", "true or false", json["good"]);
-    decoded.header.good = json["good"];
-  }
-  if (json.contains("replicas"))
-    for (const Json& sum : ListAt(json, "replicas"))
-      decoded.header.replicas.push_back(TextIn(sum, "replicas"));
+  decoded.model = TextAt(table, "model");
+  decoded.optimizer = TextAt(table, "optimizer");
+  decoded.header = {.job = TableAt(table, "job"),
+                    .data = InfoFromValue(TableAt(table, "data")),
+                    .position = ToPosition(TableAt(table, "position")),
+                    .rule_steps = IntAt(table, "rule_steps"),
+                    .executor = TableAt(table, "executor"),
+                    .strategy = TableAt(table, "strategy"),
+                    .training = ToDataChecksum(table),
+                    .test = ToMetrics(TableAt(table, "test")),
+                    .reason = TextAt(table, "reason")};
+  if (table.Find("good")) decoded.header.good = BoolAt(table, "good");
+  if (table.Find("replicas")) decoded.header.replicas = TextsAt(table, "replicas");
   return decoded;
 }
 
-void RequireFormat(const Json& json, const std::string& name) {
-  if (!json.is_object() || !json.contains("format") || !json.contains("yoke"))
+void RequireFormat(const Value& table, const std::string& name) {
+  if (!table.Find("format") || !table.Find("yoke"))
     throw DamagedError(name + " is damaged: it lacks 'format' or 'yoke'");
-  Require(json["format"] == kFormat, "{} was written by another version of yoke ({})", name,
-          json["yoke"].dump());
+  Require(*table.Find("format") == Value(kFormat), "{} was written by another version of yoke ({})",
+          name, FormatJson(*table.Find("yoke")));
 }
 
 }  // namespace
 
 std::string EncodeHeader(const CheckpointHeader& header, const std::string& model,
                          const std::string& optimizer) {
-  Json json = {{"checksum", "0000000000000000"},
-               {"format", kFormat},
-               {"yoke", fmt::format("{} ({})", Version(), Commit())},
-               {"model", model},
-               {"optimizer", optimizer},
-               {"job", JsonOf(header.job)},
-               {"data", JsonOf(InfoAsValue(header.data))},
-               {"position", ToJson(header.position)},
-               {"rule_steps", header.rule_steps},
-               {"executor", JsonOf(header.executor)},
-               {"strategy", JsonOf(header.strategy)},
-               {"training", ToJson(header.training)},
-               {"test", ToJson(header.test)},
-               {"reason", header.reason}};
-  if (!header.good) json["good"] = false;
-  if (!header.replicas.empty()) json["replicas"] = header.replicas;
-  std::string bytes = json.dump(1) + "\n";
+  Table table = {{"checksum", "0000000000000000"},
+                 {"format", kFormat},
+                 {"yoke", fmt::format("{} ({})", Version(), Commit())},
+                 {"model", model},
+                 {"optimizer", optimizer},
+                 {"job", header.job},
+                 {"data", InfoAsValue(header.data)},
+                 {"position", ToTable(header.position)},
+                 {"rule_steps", header.rule_steps},
+                 {"executor", header.executor},
+                 {"strategy", header.strategy},
+                 {"training", ToTable(header.training)},
+                 {"test", TableOf(header.test)},
+                 {"reason", header.reason}};
+  if (!header.good) table.emplace_back("good", false);
+  if (!header.replicas.empty()) table.emplace_back("replicas", ListOf(header.replicas));
+  std::string bytes = FormatJson(table, 1) + "\n";
   Seal(bytes, kBegin.size());
   return bytes;
 }
@@ -259,14 +184,10 @@ std::string EncodeHeader(const CheckpointHeader& header, const std::string& mode
 DecodedHeader DecodeHeader(std::string bytes, const std::string& name) {
   if (!bytes.starts_with(kBegin) || !SealHolds(bytes, kBegin.size()))
     throw DamagedError(name + " is damaged: its checksum does not match");
-  const auto shallow = [&](int depth, Json::parse_event_t, const Json&) {
-    if (depth > kDeepest) throw DamagedError(name + " is damaged: it is nested too deeply");
-    return true;
-  };
-  const Json json = Json::parse(bytes, shallow, /*allow_exceptions=*/false);
-  RequireFormat(json, name);
+  const Value table = ParseJson(bytes);
+  RequireFormat(table, name);
   try {
-    DecodedHeader decoded = FromJsonHead(json);
+    DecodedHeader decoded = FromTable(table);
     CheckFields(decoded.header);
     return decoded;
   } catch (const UserError& problem) {

@@ -5,18 +5,15 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "tensor/sizes.h"
 #include "train/files.h"
 
 namespace yoke {
 namespace {
-
-using PlainJson = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;  // linear lookup: for small objects only
 
 constexpr size_t kLengthBytes = 8;
 constexpr uint64_t kMaxHeader = 100'000'000;  // the format's limit
@@ -45,16 +42,16 @@ SharedBytes Shared(std::string bytes) {
 }
 
 std::string HeaderOf(std::span<const StoredTensor> tensors) {
-  std::string text = std::string(kHeaderBegin) + std::string(kNoSeal) + "\"}";
+  Table header = {{"__metadata__", Table{{"checksum", std::string(kNoSeal)}}}};
   int64_t offset = 0;
   for (const StoredTensor& tensor : tensors) {
-    const OrderedJson entry = {{"dtype", TypeText(tensor.type)},
-                               {"shape", tensor.shape.axes()},
-                               {"data_offsets", {offset, offset + tensor.Bytes()}}};
-    text += "," + PlainJson(tensor.name).dump() + ":" + entry.dump();
+    header.emplace_back(tensor.name,
+                        Table{{"dtype", TypeText(tensor.type)},
+                              {"shape", ListOf(tensor.shape.axes())},
+                              {"data_offsets", List{offset, offset + tensor.Bytes()}}});
     offset += tensor.Bytes();
   }
-  text += '}';
+  std::string text = FormatJson(header);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }
@@ -80,36 +77,35 @@ struct SealedFile {
   std::vector<std::string_view> pieces;
 };
 
-int64_t WholeNumber(const PlainJson& json, const std::string& name) {
-  if (json.is_number_unsigned() && json.get<uint64_t>() >> 62)
-    Damaged(name, "a size in its header is too large");
-  if (!json.is_number_integer() || json.get<int64_t>() < 0)
-    Damaged(name, "a size in its header is not a whole number");
-  return json.get<int64_t>();
+int64_t WholeNumber(const Value& value, const std::string& name) {
+  const int64_t* size = value.AsInt();
+  if (!size || *size < 0) Damaged(name, "a size in its header is not a whole number");
+  if (*size >> 62) Damaged(name, "a size in its header is too large");
+  return *size;
 }
 
-Shape ParseShape(const PlainJson& json, const std::string& name) try {
-  if (json.size() > Shape::kMaxRank) Damaged(name, "a shape in its header has too many axes");
+Shape ParseShape(const List& list, const std::string& name) try {
+  if (list.size() > Shape::kMaxRank) Damaged(name, "a shape in its header has too many axes");
   std::vector<int64_t> axes;
-  for (const PlainJson& axis : json) axes.push_back(WholeNumber(axis, name));
+  for (const Value& axis : list) axes.push_back(WholeNumber(axis, name));
   return Shape(axes);
 } catch (const TooLarge&) {
   Damaged(name, "a shape in its header is too large");
 }
 
-TensorAt ParseTensor(const std::string& tensor, const PlainJson& json, const std::string& name) {
-  if (!json.is_object() || !json.contains("dtype") || !json.contains("shape") ||
-      !json.contains("data_offsets"))
+TensorAt ParseTensor(const std::string& tensor, const Value& entry, const std::string& name) {
+  const Value *dtype = entry.Find("dtype"), *shape = entry.Find("shape"),
+              *offsets = entry.Find("data_offsets");
+  if (!dtype || !shape || !offsets)
     Damaged(name, fmt::format("its header does not describe '{}'", tensor));
   const auto type = std::find_if(kTypes.begin(), kTypes.end(),
-                                 [&](const auto& known) { return json["dtype"] == known.second; });
+                                 [&](const auto& known) { return *dtype == Value(known.second); });
   if (type == kTypes.end()) Damaged(name, fmt::format("the type of '{}' is unknown", tensor));
-  if (!json["shape"].is_array() || !json["data_offsets"].is_array() ||
-      json["data_offsets"].size() != 2)
+  if (!shape->AsList() || !offsets->AsList() || offsets->AsList()->size() != 2)
     Damaged(name, fmt::format("its header has no offsets for '{}'", tensor));
-  TensorAt at = {{tensor, type->first, ParseShape(json["shape"], name)},
-                 WholeNumber(json["data_offsets"][0], name)};
-  if (WholeNumber(json["data_offsets"][1], name) - at.offset != at.tensor.Bytes())
+  TensorAt at = {{tensor, type->first, ParseShape(*shape->AsList(), name)},
+                 WholeNumber(offsets->AsList()->front(), name)};
+  if (WholeNumber(offsets->AsList()->back(), name) - at.offset != at.tensor.Bytes())
     Damaged(name, fmt::format("the shape of '{}' does not fit its bytes", tensor));
   return at;
 }
@@ -131,10 +127,10 @@ std::string WriteSafetensors(const std::string& path, std::span<const StoredTens
 
 std::vector<TensorAt> ParseSafetensorsHeader(std::string_view header, int64_t data_bytes,
                                              const std::string& name) {
-  const PlainJson json = PlainJson::parse(header, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) Damaged(name, "its header is not JSON");
+  const Value json = ParseJson(header);
+  if (!json.AsTable()) Damaged(name, "its header is not JSON");
   std::vector<TensorAt> found;
-  for (const auto& [key, value] : json.items())
+  for (const auto& [key, value] : *json.AsTable())
     if (key != "__metadata__") found.push_back(ParseTensor(key, value, name));
   std::sort(found.begin(), found.end(),
             [](const TensorAt& a, const TensorAt& b) { return a.offset < b.offset; });
@@ -168,7 +164,7 @@ Safetensors::Safetensors(SharedBytes file, bool mapped, std::string name)
     Damaged(name_, "its header is longer than the file");
   const std::string_view header = bytes.substr(kLengthBytes, length);
   if (!header.starts_with(kHeaderBegin)) {
-    if (PlainJson::parse(header, nullptr, /*allow_exceptions=*/false).is_object())
+    if (ParseJson(header).AsTable())
       throw DamagedError(
           fmt::format("{} was not written by yoke: its header lacks the checksum in __metadata__ "
                       "that yoke puts "

@@ -7,11 +7,12 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/topology.h"
-#include "data/libraries.h"
+#include "base/version.h"
+#include "data/archive.h"
 #include "kernels/threads.h"
 
 namespace yoke {
@@ -66,6 +67,14 @@ int64_t BytesRead() { return NumberIn("/proc/self/io", "rchar:"); }
 
 int64_t BytesReadByOthers() { return BytesRead() - NumberIn("/proc/thread-self/io", "rchar:"); }
 
+Table Conditions() {
+  return {{"version", std::string(Version())},
+          {"commit", std::string(Commit())},
+          {"cpu", CpuModel()},
+          {"features", ListOf(CpuFeatures())},
+          {"isa", DescribeKernelLibrary().level}};
+}
+
 std::vector<std::pair<std::string, std::string>> Libraries() {
   std::vector<std::pair<std::string, std::string>> all = {
       {"oneDNN", DescribeKernelLibrary().version}};
@@ -73,9 +82,7 @@ std::vector<std::pair<std::string, std::string>> Libraries() {
   all.emplace_back("hwloc", HwlocVersion());
   all.emplace_back("fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
                                       FMT_VERSION % 100));
-  all.emplace_back("nlohmann-json",
-                   fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR,
-                               NLOHMANN_JSON_VERSION_PATCH));
+  all.emplace_back("nlohmann-json", JsonVersion());
   return all;
 }
 

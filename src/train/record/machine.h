@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/value.h"
+
 namespace yoke {
 
 /// The processor's name ("AMD EPYC 9B14"), or "unknown".
@@ -39,6 +41,9 @@ struct MemoryUse {
   int64_t Model() const { return parameters + rule_state + tables; }
   double Ratio() const { return static_cast<double>(peak) / static_cast<double>(Model()); }
 };
+
+/// What a result depends on besides the libraries: version, commit, cpu, features, isa.
+Table Conditions();
 
 /// Libraries for computing and storage, with their loaded versions: {"oneDNN", "3.2.0"},
 /// {"libarchive", "3.6.2"}.

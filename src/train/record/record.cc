@@ -7,9 +7,10 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/files.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/version.h"
 #include "kernels/threads.h"
@@ -22,28 +23,21 @@
 namespace yoke {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 double WallTime() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-Json ToObject(const Metrics& metrics) {
-  Json object = Json::object();
-  for (const auto& [name, value] : metrics) object[name] = value;
-  return object;
-}
-
-Json ToObject(const LoadingEvent& e) {
+Table ToTable(const LoadingEvent& e) {
   return {{"event", "loading"}, {"seconds", e.seconds}, {"bytes", e.bytes}, {"total", e.total}};
 }
 
-Json ToObject(const StartEvent& e) {
+Table ToTable(const StartEvent& e) {
   return {{"event", "start"},
           {"run", e.run},
           {"parameters", e.parameters},
-          {"devices", e.devices},
+          {"devices", ListOf(e.devices)},
           {"hardware", e.hardware},
           {"executor", e.executor},
           {"strategy", e.strategy},
@@ -54,125 +48,121 @@ Json ToObject(const StartEvent& e) {
           {"epochs", e.epochs}};
 }
 
-Json ToObject(const std::vector<DeviceWork>& node) {
-  Json object;
-  for (const DeviceWork& work : node) {
-    object["examples"][work.name] = work.examples;
-    object["updates"][work.name] = work.updates;
-    object["busy"][work.name] = work.busy;
-    object["staleness"][work.name] = work.staleness;
-    object["most_stale"][work.name] = work.most_stale;
-  }
-  return object;
+Table ToTable(const std::vector<DeviceWork>& node) {
+  const auto by_device = [&](auto number) {
+    Table table;
+    for (const DeviceWork& work : node) table.emplace_back(work.name, work.*number);
+    return table;
+  };
+  return {{"examples", by_device(&DeviceWork::examples)},
+          {"updates", by_device(&DeviceWork::updates)},
+          {"busy", by_device(&DeviceWork::busy)},
+          {"staleness", by_device(&DeviceWork::staleness)},
+          {"most_stale", by_device(&DeviceWork::most_stale)}};
 }
 
-Json ToObject(const EpochEvent& e) {
-  Json object = {{"event", "epoch"},
+Table ToTable(const EpochEvent& e) {
+  Table table = {{"event", "epoch"},
                  {"epoch", e.epoch},
                  {"epochs", e.epochs},
                  {"step", e.step},
                  {"seconds", e.seconds},
                  {"examples_per_second", e.examples_per_second},
                  {"learning_rate", e.learning_rate},
-                 {"train", {{"loss", e.train_loss}}}};
-  if (!e.validation.empty()) object["validation"] = ToObject(e.validation);
-  object["test"] = ToObject(e.test);
-  if (!e.exchange.empty()) object["exchange"] = ToObject(e.exchange);
-  if (!e.node.empty()) object["node"] = ToObject(e.node);
-  return object;
+                 {"train", Table{{"loss", e.train_loss}}}};
+  if (!e.validation.empty()) table.emplace_back("validation", TableOf(e.validation));
+  table.emplace_back("test", TableOf(e.test));
+  if (!e.exchange.empty()) table.emplace_back("exchange", TableOf(e.exchange));
+  if (!e.node.empty()) table.emplace_back("node", ToTable(e.node));
+  return table;
 }
 
-Json ToObject(const MemoryUse& m) {
-  Json object = {{"peak", m.peak},
+Table ToTable(const MemoryUse& m) {
+  Table table = {{"peak", m.peak},
                  {"before_model", m.before_model},
                  {"parameters", m.parameters},
                  {"rule_state", m.rule_state},
                  {"tables", m.tables},
                  {"gradients", m.gradients}};
-  if (m.Model() > 0) object["ratio"] = m.Ratio();
-  return object;
+  if (m.Model() > 0) table.emplace_back("ratio", m.Ratio());
+  return table;
 }
 
-Json ToObject(const EndEvent& e) {
-  Json object = {{"event", "end"},
+Table ToTable(const EndEvent& e) {
+  Table table = {{"event", "end"},
                  {"run", e.run},
                  {"reason", e.reason},
                  {"seconds", e.seconds},
                  {"epochs", e.epochs},
                  {"step", e.step},
-                 {"test", ToObject(e.test)},
+                 {"test", TableOf(e.test)},
                  {"message", e.sentence},
                  {"exit_status", e.exit_status},
-                 {"memory", ToObject(e.memory)}};
-  if (!e.exchange.empty()) object["exchange"] = ToObject(e.exchange);
-  if (!e.node.empty()) object["node"] = ToObject(e.node);
-  if (e.virtual_seconds > 0) object["virtual_seconds"] = e.virtual_seconds;
-  if (e.cost > 0) object["cost"] = e.cost;
-  if (e.lost > 0) object["lost"] = e.lost;
-  if (e.collapse)
-    object["collapse"] = {{"metric", e.collapse->metric},         {"value", e.collapse->value},
-                          {"epoch", e.collapse->epoch},           {"best", e.collapse->best.value},
-                          {"best_epoch", e.collapse->best.epoch}, {"message", e.collapse->Text()}};
-  if (!e.good.empty()) object["good"] = e.good;
-  return object;
-}
-
-/// One line of JSON; bytes that are not UTF-8 are replaced.
-std::string Line(const Json& object) {
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-/// Version, commit, processor and libraries of the run.
-Json Conditions() {
-  Json libraries = Json::object();
-  for (const auto& [name, version] : Libraries()) libraries[name] = version;
-  return {{"version", std::string(Version())},
-          {"commit", std::string(Commit())},
-          {"cpu", CpuModel()},
-          {"features", CpuFeatures()},
-          {"isa", DescribeKernelLibrary().level},
-          {"libraries", libraries}};
+                 {"memory", ToTable(e.memory)}};
+  if (!e.exchange.empty()) table.emplace_back("exchange", TableOf(e.exchange));
+  if (!e.node.empty()) table.emplace_back("node", ToTable(e.node));
+  if (e.virtual_seconds > 0) table.emplace_back("virtual_seconds", e.virtual_seconds);
+  if (e.cost > 0) table.emplace_back("cost", e.cost);
+  if (e.lost > 0) table.emplace_back("lost", e.lost);
+  if (const std::optional<Collapse>& c = e.collapse)
+    table.emplace_back("collapse", Table{{"metric", c->metric},
+                                         {"value", c->value},
+                                         {"epoch", c->epoch},
+                                         {"best", c->best.value},
+                                         {"best_epoch", c->best.epoch},
+                                         {"message", c->Text()}});
+  if (!e.good.empty()) table.emplace_back("good", e.good);
+  return table;
 }
 
 /// A number from a line that may be damaged.
-double Number(const Json& line, const char* key, double fallback) {
-  const auto at = line.find(key);
-  return at != line.end() && at->is_number() ? at->get<double>() : fallback;
+double Number(const Value& line, const char* key, double fallback) {
+  const Value* at = line.Find(key);
+  return at ? at->AsNumber().value_or(fallback) : fallback;
+}
+
+/// Calls use(key, number) for each number of a table that may be damaged or absent.
+template <typename Use>
+void ForEachNumber(const Value* table, const Use& use) {
+  if (!table || !table->AsTable()) return;
+  for (const auto& [key, value] : *table->AsTable())
+    if (value.AsNumber()) use(key, *value.AsNumber());
 }
 
 /// The scalars of one epoch, from its line of metrics.jsonl: "loss/train", "accuracy/test",
 /// "learning_rate", "node/updates/cpu", ...
-ScalarEvent Scalars(const Json& line) {
+ScalarEvent Scalars(const Value& line) {
   ScalarEvent event{.wall_time = Number(line, "time", 0),
                     .step = static_cast<int64_t>(Number(line, "step", 0)),
                     .scalars = {}};
-  for (const char* set : {"train", "validation", "test", "exchange"}) {
-    const Json metrics = line.value(set, Json::object());
-    for (const auto& [name, value] : metrics.items())
-      if (value.is_number()) event.scalars.emplace_back(name + "/" + set, value);
-  }
-  const Json node = line.value("node", Json::object());
-  for (const auto& [metric, by_device] : node.items())
-    if (by_device.is_object())
-      for (const auto& [device, value] : by_device.items())
-        if (value.is_number())
-          event.scalars.emplace_back(fmt::format("node/{}/{}", metric, device), value);
+  for (const char* set : {"train", "validation", "test", "exchange"})
+    ForEachNumber(line.Find(set), [&](const std::string& name, double value) {
+      event.scalars.emplace_back(name + "/" + set, value);
+    });
+  if (const Value* node = line.Find("node"); node && node->AsTable())
+    for (const auto& [metric, by_device] : *node->AsTable())
+      ForEachNumber(&by_device, [&, &metric = metric](const std::string& device, double value) {
+        event.scalars.emplace_back(fmt::format("node/{}/{}", metric, device), value);
+      });
   for (const char* name : {"learning_rate", "examples_per_second", "epoch"})
-    if (line.contains(name) && line[name].is_number()) event.scalars.emplace_back(name, line[name]);
+    if (const Value* value = line.Find(name); value && value->AsNumber())
+      event.scalars.emplace_back(name, *value->AsNumber());
   return event;
 }
 
+bool IsEvent(const Value& line, const char* event) { return *line.Find("event") == Value(event); }
+
 /// Whether a line of an earlier session is covered by a checkpoint with `epochs_done` epochs.
-bool StillHolds(const Json& line, double epochs_done) {
-  if (line["event"] == "start") return true;
-  if (line["event"] == "epoch") return Number(line, "epoch", INFINITY) <= epochs_done;
-  return line["event"] == "end" && Number(line, "epochs", INFINITY) <= epochs_done;
+bool StillHolds(const Value& line, double epochs_done) {
+  if (IsEvent(line, "start")) return true;
+  if (IsEvent(line, "epoch")) return Number(line, "epoch", INFINITY) <= epochs_done;
+  return IsEvent(line, "end") && Number(line, "epochs", INFINITY) <= epochs_done;
 }
 
 /// The lines of a record that still hold.
-std::vector<Json> ReadLines(const std::string& run, double epochs_done) {
-  std::vector<Json> lines;
-  ReadRecord(run, [&](Json line) {
+std::vector<Value> ReadLines(const std::string& run, double epochs_done) {
+  std::vector<Value> lines;
+  ReadRecord(run, [&](Value line) {
     if (StillHolds(line, epochs_done)) lines.push_back(std::move(line));
   });
   return lines;
@@ -193,8 +183,7 @@ class RunRecord : public Observer {
     Keep([&] {
       LogToFile(run_ + "/log.txt");
       LogInfo(ToText(event));
-      start_ = ToObject(event);
-      start_.update(Conditions());
+      start_ = Join(Join(ToTable(event), Conditions()), {{"libraries", TableOf(Libraries())}});
       Reopen(event.epochs_done);
       Append(start_);
     });
@@ -202,18 +191,19 @@ class RunRecord : public Observer {
 
   void Epoch(const EpochEvent& event) override {
     LogInfo(ToText(event));
-    Keep([&] { events_->Add(Scalars(Append(ToObject(event)))); });
+    Keep([&] { events_->Add(Scalars(Append(ToTable(event)))); });
   }
 
   void Message(const std::string& sentence) override { LogInfo(sentence); }
 
   void End(const EndEvent& event) override {
-    Json summary = start_;
-    Keep([&] { summary.update(Append(ToObject(event))); });
-    summary.erase("event");
-    summary["epochs_done"] = event.epochs;
-    const std::string text = summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-    Keep([&] { ReplaceFile(run_ + "/summary.json", text); });
+    Value summary = start_;
+    Keep([&] {
+      for (auto& [key, value] : Append(ToTable(event))) summary.Set(key, std::move(value));
+    });
+    summary.Erase("event");
+    summary.Set("epochs_done", event.epochs);
+    Keep([&] { ReplaceFile(run_ + "/summary.json", FormatJson(summary, 2) + "\n"); });
     LogInfo(fmt::format("ended: {} after {}. {}", event.reason, Duration(event.seconds),
                         event.sentence));
     if (const std::string memory = ToText(event.memory); !memory.empty()) LogInfo(memory);
@@ -235,29 +225,29 @@ class RunRecord : public Observer {
   /// Keeps the lines of an earlier session that still hold, and rewrites the TensorBoard file from
   /// them.
   void Reopen(double epochs_done) {
-    const std::vector<Json> kept = ReadLines(run_, epochs_done);
+    const std::vector<Value> kept = ReadLines(run_, epochs_done);
     std::string text;
-    for (const Json& line : kept) text += Line(line) + "\n";
+    for (const Value& line : kept) text += FormatJson(line) + "\n";
     ReplaceFile(lines_path_, text);
     lines_.open(lines_path_, std::ios::binary | std::ios::app);
     RemoveEventFiles(run_);
     events_ = std::make_unique<EventFile>(run_, WallTime());
-    for (const Json& line : kept)
-      if (line["event"] == "epoch") events_->Add(Scalars(line));
+    for (const Value& line : kept)
+      if (IsEvent(line, "epoch")) events_->Add(Scalars(line));
   }
 
   /// Adds the time, writes the line and returns it.
-  Json Append(Json line) {
-    line["time"] = WallTime();
+  Table Append(Table line) {
+    line.emplace_back("time", WallTime());
     errno = 0;
-    lines_ << Line(line) << std::endl;
+    lines_ << FormatJson(line) << std::endl;
     if (!lines_) throw Error(fmt::format("cannot write {}: {}", lines_path_, ReasonOf(errno)));
     return line;
   }
 
   std::string run_;
   std::string lines_path_;
-  Json start_;
+  Table start_;
   std::ofstream lines_;
   std::unique_ptr<EventFile> events_;
 };
@@ -271,10 +261,10 @@ std::string Named(const std::string& set, const Metrics& metrics) {
 
 }  // namespace
 
-std::string ToJson(const LoadingEvent& event) { return Line(ToObject(event)); }
-std::string ToJson(const StartEvent& event) { return Line(ToObject(event)); }
-std::string ToJson(const EpochEvent& event) { return Line(ToObject(event)); }
-std::string ToJson(const EndEvent& event) { return Line(ToObject(event)); }
+std::string ToJson(const LoadingEvent& event) { return FormatJson(ToTable(event)); }
+std::string ToJson(const StartEvent& event) { return FormatJson(ToTable(event)); }
+std::string ToJson(const EpochEvent& event) { return FormatJson(ToTable(event)); }
+std::string ToJson(const EndEvent& event) { return FormatJson(ToTable(event)); }
 
 std::string ToText(const LoadingEvent& e) {
   if (e.bytes == 0) return fmt::format("reading data for {}", Duration(e.seconds));
@@ -309,27 +299,26 @@ std::string ToText(const MemoryUse& m) {
                       {{"model", double(m.Model())}, {"program and data", double(m.before_model)}});
 }
 
-void ReadRecord(const std::string& run, const std::function<void(Json line)>& take) {
+void ReadRecord(const std::string& run, const std::function<void(Value line)>& take) {
   const std::string text = ReadOwn(run + "/metrics.jsonl");
   for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
-    Json line = Json::parse(std::string_view(text).substr(begin, end - begin), nullptr,
-                            /*allow_exceptions=*/false);
-    if (line.is_object() && line.contains("event")) take(std::move(line));
+    Value line = ParseJson(std::string_view(text).substr(begin, end - begin));
+    if (line.Find("event")) take(std::move(line));
   }
 }
 
 int64_t EpochsTold(const std::string& run, double epochs_done) {
   double last = 0;
-  for (const Json& line : ReadLines(run, epochs_done))
-    if (line["event"] == "epoch") last = std::max(last, Number(line, "epoch", 0));
+  for (const Value& line : ReadLines(run, epochs_done))
+    if (IsEvent(line, "epoch")) last = std::max(last, Number(line, "epoch", 0));
   return static_cast<int64_t>(last);
 }
 
 void CopyEpochs(const std::string& from, const std::string& to) {
   std::string text;
-  for (const Json& line : ReadLines(from, INFINITY))
-    if (line["event"] == "epoch") text += Line(line) + "\n";
+  for (const Value& line : ReadLines(from, INFINITY))
+    if (IsEvent(line, "epoch")) text += FormatJson(line) + "\n";
   if (!text.empty()) ReplaceFile(to + "/metrics.jsonl", text);
 }
 

@@ -4,9 +4,9 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/value.h"
 #include "train/events.h"
 
 namespace yoke {
@@ -19,8 +19,7 @@ std::unique_ptr<Observer> MakeRecord(const std::string& run);
 
 /// Calls take(line) for each line of the metrics.jsonl of `run` that is whole and has an event.
 /// Throws UserError if the file is not a regular one.
-void ReadRecord(const std::string& run,
-                const std::function<void(nlohmann::ordered_json line)>& take);
+void ReadRecord(const std::string& run, const std::function<void(Value line)>& take);
 
 /// The last epoch in the record of `run`, of those up to `epochs_done`; 0 if there is none.
 int64_t EpochsTold(const std::string& run, double epochs_done);

@@ -5,37 +5,43 @@
 
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "train/files.h"
 
 namespace yoke {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string TimelinePath(const std::string& run) { return run + "/timeline.json"; }
 
 /// With six digits.
 double Shortened(double value) { return std::stod(fmt::format("{:.6g}", value)); }
 
-Json ToObject(const TimelineLane& lane) {
-  Json object = {{"rank", lane.drawn.rank}, {"group", lane.drawn.group}};
-  for (size_t a = 0; a < kActivities; ++a)
-    object["fractions"][kActivityNames[a]] = Shortened(lane.fractions[a]);
-  for (size_t a = 0; a < kActivities; ++a) {
-    Json& times = object[kActivityNames[a]] = Json::array();
-    for (const TimelineInterval& interval : lane.intervals[a]) {
-      times.push_back(Shortened(interval.begin));
-      times.push_back(Shortened(interval.end));
-    }
-  }
-  Json& steps = object["steps"] = Json::array();
-  for (const double end : lane.steps) steps.push_back(Shortened(end));
-  return object;
+Table ByName(const std::function<Value(size_t activity)>& of) {
+  Table table;
+  for (size_t a = 0; a < kActivities; ++a) table.emplace_back(kActivityNames[a], of(a));
+  return table;
 }
 
-Json ToObject(const ActivitySpread& spread) {
+Table ToTable(const TimelineLane& lane) {
+  Table table = {{"rank", lane.drawn.rank},
+                 {"group", lane.drawn.group},
+                 {"fractions", ByName([&](size_t a) { return Shortened(lane.fractions[a]); })}};
+  for (size_t a = 0; a < kActivities; ++a) {
+    List times;
+    for (const TimelineInterval& interval : lane.intervals[a]) {
+      times.emplace_back(Shortened(interval.begin));
+      times.emplace_back(Shortened(interval.end));
+    }
+    table.emplace_back(kActivityNames[a], std::move(times));
+  }
+  List steps;
+  for (const double end : lane.steps) steps.emplace_back(Shortened(end));
+  table.emplace_back("steps", std::move(steps));
+  return table;
+}
+
+Table ToTable(const ActivitySpread& spread) {
   return {{"minimum", Shortened(spread.minimum)},
           {"minimum_rank", spread.minimum_rank},
           {"median", Shortened(spread.median)},
@@ -43,58 +49,61 @@ Json ToObject(const ActivitySpread& spread) {
           {"maximum_rank", spread.maximum_rank}};
 }
 
-double FiniteNumber(const Json& object, const char* key) {
-  const double value = object.at(key).get<double>();
+double FiniteNumber(const Value& table, const char* key) {
+  const double value = NumberAt(table, key);
   if (!std::isfinite(value)) throw std::out_of_range(key);
   return value;
 }
 
-TimelineLane LaneOf(const Json& object) {
+int SmallAt(const Value& table, const char* key) { return static_cast<int>(IntAt(table, key)); }
+
+TimelineLane LaneOf(const Value& table) {
   TimelineLane lane;
-  lane.drawn = {.rank = object.at("rank").get<int>(), .group = object.at("group").get<int>()};
+  lane.drawn = {.rank = SmallAt(table, "rank"), .group = SmallAt(table, "group")};
   for (size_t a = 0; a < kActivities; ++a) {
-    lane.fractions[a] = FiniteNumber(object.at("fractions"), kActivityNames[a]);
-    const auto times = object.at(kActivityNames[a]).get<std::vector<double>>();
+    lane.fractions[a] = FiniteNumber(FieldAt(table, "fractions"), kActivityNames[a]);
+    const std::vector<double> times = NumbersAt(table, kActivityNames[a]);
     for (size_t i = 0; i + 1 < times.size(); i += 2)
       lane.intervals[a].push_back({.begin = times[i], .end = times[i + 1]});
   }
-  lane.steps = object.at("steps").get<std::vector<double>>();
+  lane.steps = NumbersAt(table, "steps");
   return lane;
 }
 
-ActivitySpread SpreadIn(const Json& object) {
-  return {.minimum = FiniteNumber(object, "minimum"),
-          .median = FiniteNumber(object, "median"),
-          .maximum = FiniteNumber(object, "maximum"),
-          .minimum_rank = object.at("minimum_rank").get<int>(),
-          .maximum_rank = object.at("maximum_rank").get<int>()};
+ActivitySpread SpreadIn(const Value& table) {
+  return {.minimum = FiniteNumber(table, "minimum"),
+          .median = FiniteNumber(table, "median"),
+          .maximum = FiniteNumber(table, "maximum"),
+          .minimum_rank = SmallAt(table, "minimum_rank"),
+          .maximum_rank = SmallAt(table, "maximum_rank")};
 }
 
-TimelinePicture PictureOf(const Json& object) {
-  TimelinePicture picture = {.from = FiniteNumber(object, "from"),
-                             .to = FiniteNumber(object, "to"),
-                             .seconds = FiniteNumber(object, "seconds"),
-                             .ranks = object.at("ranks").get<int>(),
-                             .sends = object.at("sends").get<bool>()};
+TimelinePicture PictureOf(const Value& table) {
+  TimelinePicture picture = {.from = FiniteNumber(table, "from"),
+                             .to = FiniteNumber(table, "to"),
+                             .seconds = FiniteNumber(table, "seconds"),
+                             .ranks = SmallAt(table, "ranks"),
+                             .sends = BoolAt(table, "sends")};
   for (size_t a = 0; a < kActivities; ++a)
-    picture.spreads[a] = SpreadIn(object.at("fractions").at(kActivityNames[a]));
-  for (const Json& lane : object.at("lanes")) picture.lanes.push_back(LaneOf(lane));
+    picture.spreads[a] = SpreadIn(FieldAt(FieldAt(table, "fractions"), kActivityNames[a]));
+  for (const Value& lane : ListAt(table, "lanes")) picture.lanes.push_back(LaneOf(lane));
   return picture;
 }
 
 }  // namespace
 
 void WriteTimeline(const std::string& run, const TimelinePicture& picture) {
-  Json object = {{"from", picture.from},
-                 {"to", picture.to},
-                 {"seconds", picture.seconds},
-                 {"ranks", picture.ranks},
-                 {"sends", picture.sends}};
-  for (size_t a = 0; a < kActivities; ++a)
-    object["fractions"][kActivityNames[a]] = ToObject(picture.spreads[a]);
-  Json& lanes = object["lanes"] = Json::array();
-  for (const TimelineLane& lane : picture.lanes) lanes.push_back(ToObject(lane));
-  ReplaceFile(TimelinePath(run), object.dump() + "\n");
+  List lanes;
+  for (const TimelineLane& lane : picture.lanes) lanes.emplace_back(ToTable(lane));
+  const Value table =
+      Table{{"from", picture.from},
+            {"to", picture.to},
+            {"seconds", picture.seconds},
+            {"ranks", picture.ranks},
+            {"sends", picture.sends},
+            {"fractions", ByName([&](size_t a) { return ToTable(picture.spreads[a]); })},
+            {"lanes", std::move(lanes)}};
+  ReplaceFile(TimelinePath(run), FormatJson(table) + "\n");
 }
 
 std::optional<std::string> ReadTimeline(const std::string& run) {
@@ -103,9 +112,8 @@ std::optional<std::string> ReadTimeline(const std::string& run) {
 }
 
 std::optional<TimelinePicture> ParseTimeline(const std::string& text) {
-  const Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   try {
-    return PictureOf(object);
+    return PictureOf(ParseJson(text));
   } catch (const std::exception&) {  // no file, no JSON, or a value of another kind
     return {};
   }

@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "base/value.h"
+#include "base/json.h"
 #include "base/version.h"
 #include "train/files.h"
-#include "train/json_of.h"
 #include "train/record/record.h"
 #include "train/record/timeline.h"
 #include "train/report/page.h"
@@ -20,40 +18,42 @@
 namespace yoke {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 /// The events of metrics.jsonl that tell what was trained.
-Json LinesOf(const std::string& folder) {
+List LinesOf(const std::string& folder) {
   constexpr std::array kEvents = {"start", "epoch", "end"};
-  Json lines = Json::array();
-  ReadRecord(folder, [&](Json line) {
-    if (std::ranges::any_of(kEvents, [&](const char* event) { return line["event"] == event; }))
+  List lines;
+  ReadRecord(folder, [&](Value line) {
+    const Value& is = *line.Find("event");
+    if (std::ranges::any_of(kEvents, [&](const char* event) { return is == Value(event); }))
       lines.push_back(std::move(line));
   });
   return lines;
 }
 
 /// A job's values as text by "section.key".
-Json KeysOf(const Value& job) {
-  Json keys = Json::object();
+Table KeysOf(const Value& job) {
+  Table keys;
   if (!job.AsTable()) return keys;
   for (const auto& [section, table] : *job.AsTable())
     if (table.AsTable())
       for (const auto& [key, value] : *table.AsTable())
-        keys[fmt::format("{}.{}", section, key)] = FormatValue(value);
+        keys.emplace_back(fmt::format("{}.{}", section, key), FormatValue(value));
   return keys;
 }
 
-Json RunOf(const std::string& folder) {
+Table RunOf(const std::string& folder, const std::string& name) {
   Require(fs::exists(folder), "there is no run directory {}", folder);
   Require(fs::exists(folder + "/metrics.jsonl") && fs::exists(folder + "/job.toml"),
           "{} holds no run: expected job.toml and metrics.jsonl in it", folder);
   const Value job = ReadOwnToml(folder + "/job.toml");
-  Json run = {{"job", KeysOf(job)}, {"toml", FormatToml(job)}, {"lines", LinesOf(folder)}};
-  if (const auto timeline = ReadTimeline(folder)) run["timeline"] = Json::parse(*timeline);
+  Table run = {{"job", KeysOf(job)}, {"toml", FormatToml(job)}, {"lines", LinesOf(folder)}};
+  if (const auto timeline = ReadTimeline(folder))
+    run.emplace_back("timeline", ParseJson(*timeline));
   if (const std::string plan = folder + "/plan.toml"; fs::exists(plan))
-    run["plan"] = JsonOf(ReadOwnToml(plan));
+    run.emplace_back("plan", ReadOwnToml(plan));
+  run.emplace_back("name", name);
   return run;
 }
 
@@ -75,15 +75,11 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& folders) {
 }  // namespace
 
 std::string RunsAsJson(const std::vector<std::string>& folders) {
-  Json runs = Json::array();
+  List runs;
   const std::vector<std::string> names = NamesOf(folders);
-  for (size_t i = 0; i < folders.size(); ++i) {
-    runs.push_back(RunOf(folders[i]));
-    runs.back()["name"] = names[i];
-  }
-  const Json all = {{"yoke", fmt::format("{} ({})", Version(), Commit())},
-                    {"runs", std::move(runs)}};
-  return all.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+  for (size_t i = 0; i < folders.size(); ++i) runs.emplace_back(RunOf(folders[i], names[i]));
+  return FormatJson(
+      Table{{"yoke", fmt::format("{} ({})", Version(), Commit())}, {"runs", std::move(runs)}});
 }
 
 std::string ReportPage(const std::vector<std::string>& runs) {

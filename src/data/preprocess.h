@@ -1,5 +1,9 @@
-// Normalization of a job: given in [data], or measured on the training examples.
+// What changes examples as they are read: normalization, given in [data] or measured on the
+// training examples, and augmentation, random changes of training images.
 #pragma once
+
+#include <memory>
+#include <vector>
 
 #include "base/options.h"
 #include "data/reader.h"
@@ -34,5 +38,13 @@ struct MeasuredChannels {
 /// Mean and standard deviation per channel over all examples of a dense reader, after its own
 /// normalization. Constant channels get standard deviation 1. One pass.
 MeasuredChannels MeasureChannels(const Reader& reader);
+
+/// The keys of [data] augment.
+const std::vector<OptionSpec>& augment_options();
+
+/// A reader that changes images each time they are read. The draws depend only on the request's
+/// seed and epoch and on the example, not on the order of reading. Throws UserError for unknown
+/// keys and for data that are not images.
+std::unique_ptr<Reader> Augment(std::shared_ptr<const Reader> source, const Value& table);
 
 }  // namespace yoke

@@ -1,11 +1,13 @@
-// Hardware: the machine's hardware, for `yoke doctor`.
+// Doctor: what `yoke doctor` finds: the machine's hardware, and the cost of messages between ranks.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/topology.h"
+#include "cli/output.h"
 
 namespace yoke {
 
@@ -26,5 +28,14 @@ struct Hardware {
 
 /// Never fails: values that cannot be determined stay 0 or empty.
 Hardware FindHardware();
+
+struct NetworkRequest {
+  std::optional<int> replicas = {};  ///< Number of ranks as threads of this process, if given.
+  double timeout = 60;               ///< Maximum seconds of one wait.
+};
+
+/// Measures between the processes of a launcher or, without one, between threads; rank 0 prints.
+/// Throws UserError if both a launcher and replicas are given, and for fewer than 2 replicas.
+void ReportNetwork(const NetworkRequest& request, Output& out);
 
 }  // namespace yoke

@@ -1,5 +1,5 @@
-// XmcGenerator: extreme multi-label data of any size with planted structure, for tests and
-// benchmarks of large output layers.
+// Extreme multi-label data: of any size with planted structure, for tests and benchmarks of large
+// output layers; and both sets of a job out of files.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +24,19 @@ struct XmcShape {
 /// term frequency times inverse document frequency, and each row has length 1. About 10
 /// microseconds per example.
 void GenerateXmc(const XmcShape& shape, bool test, int64_t size, MemoryData& data);
+
+/// The counts of features and labels that a file declares.
+struct XmcWidths {
+  int64_t features = 0;
+  int64_t labels = 0;
+};
+
+/// Appends one file to `data`. Features and labels at or beyond the counts in the file or
+/// `files.like` are an error. Throws UserError with the file and the place.
+using ReadXmcFile = XmcWidths (*)(ByteSource& source, const ReadFiles& files, MemoryData& data);
+
+/// Reads all files with `read`. The counts of features and labels are those of `files.like` or the
+/// maxima over all files; the option `features` may be larger.
+LoadedData LoadXmcSets(const Options& options, const ReadFiles& files, ReadXmcFile read);
 
 }  // namespace yoke
