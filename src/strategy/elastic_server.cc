@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/form.h"
 #include "kernels/shared.h"
 #include "strategy/elastic.h"
 #include "strategy/replicas.h"
@@ -31,6 +32,8 @@ ElasticServer::ElasticServer(const Options& options, const StrategyContext& cont
                              ElasticOrder order)
     : context_(context),
       order_(order),
+      trains_in_turn_(order == ElasticOrder::kInTurn && IsPaperForm(options)),
+      rate_(options, context.world.size()),
       moving_rate_(static_cast<float>(MovingRate(options, context.world.size()))),
       period_(options.Int("period")),
       size_(context.params.layout().size()),
@@ -39,7 +42,7 @@ ElasticServer::ElasticServer(const Options& options, const StrategyContext& cont
       statistics_(context.params.layout()),
       waiting_(context.world.size()) {
   if (!Exchanges()) return;
-  own_.resize(size_);
+  own_.resize(size_ + (rate_.follows_learning_rate() ? 1 : 0));
   if (Serves()) centre_.resize(size_);
   const int threads = order == ElasticOrder::kNoLock ? context.world.size() : 1;
   for (int i = 0; i < threads; ++i)
@@ -56,20 +59,21 @@ void ElasticServer::Prepare() {
       threads_[i]->Begin();
 }
 
-ParamView ElasticServer::View(const StrategyStep& /*step*/) {
+ParamView ElasticServer::View(const StrategyStep& step) {
   if (Exchanges() && ++steps_ % period_ == 0) {
     std::ranges::copy(AllValues(context_.params), own_.begin());
+    if (rate_.follows_learning_rate()) own_.back() = rate_.At(step);
     context_.world.Charge(CostOfMemoryCopy(size_));
     seconds_copying_ += ChargeCopy(context_.world, BytesOfModel());
     under_way_ = true;
-    const bool waits = order_ == ElasticOrder::kRoundRobin;
-    thread().Do([this, waits](Endpoint& here) { waits ? TakeTurn(here) : Exchange(here); });
-    if (waits) thread().Wait();
+    thread().Do([this](Endpoint& here) { Exchange(here); });
+    if (InTurn()) thread().Wait();
   }
   return context_.params.View(&context_.gradients);
 }
 
 void ElasticServer::Step(const StrategyStep& step) {
+  if (under_way_ && trains_in_turn_) thread().Do([this](Endpoint& here) { EndTurn(here); });
   if (step.examples > 0) {
     update_.Step(step);
     examples_ += step.examples;
@@ -87,68 +91,88 @@ void ElasticServer::Step(const StrategyStep& step) {
 // The side threads.
 
 void ElasticServer::Exchange(Endpoint& here) {
+  if (InTurn()) {
+    AwaitTurn(here);
+    if (!trains_in_turn_) EndTurn(here);
+    return;
+  }
   if (Serves()) return Meet(here.world(), own_, force_);
-  here.Offer(std::as_bytes(std::span(own_)), 0);
+  OfferReplica(here);
   force_.resize(weights_);
   here.world().Receive(std::as_writable_bytes(std::span(force_)), 0, kForce);
 }
 
-/// The master sends W to the worker whose turn it is, and waits for its W_i.
-void ElasticServer::TakeTurn(Endpoint& here) {
+void ElasticServer::OfferReplica(Endpoint& here) {
+  here.Offer(std::as_bytes(std::span(own_)), 0, (own_.size() - size_) * sizeof(float));
+}
+
+void ElasticServer::AwaitTurn(Endpoint& here) {
   if (Serves()) {
     waiting_[0] = true;
-    ServeInTurn(here);
-    return here.HandleOffersUntil([this] { return !waiting_[0]; });
+    GiveTurn(here.world());
+    return here.HandleOffersUntil([this] { return turn_ == 0 && turn_begun_; });
   }
   here.Offer({}, 0);
   const Message centre = here.world().Receive(0, kCentre);
-  here.world().Send(std::as_bytes(std::span(own_)), 0, kReplica);
   force_.resize(weights_);
-  ScaledDifference(force_, moving_rate_, Weights(own_),
-                   ValuesIn(centre, own_.size()).first(weights_));
+  ScaledDifference(force_, RateOf(own_), Weights(own_), ValuesIn(centre, size_).first(weights_));
+}
+
+void ElasticServer::EndTurn(Endpoint& here) {
+  if (!Serves()) return OfferReplica(here);
+  Meet(here.world(), own_, force_);
+  PassTurn(here.world());
 }
 
 void ElasticServer::Handle(Endpoint& here, const Message& offer) {
-  if (order_ == ElasticOrder::kRoundRobin) {
-    waiting_[offer.source] = true;
-    return ServeInTurn(here);
-  }
+  if (InTurn()) return HandleInTurn(here.world(), offer);
   std::vector<float> force;
   Meet(here.world(), ValuesIn(offer, own_.size()), force);
   here.world().Send(std::as_bytes(std::span(force)), offer.source, kForce);
 }
 
-void ElasticServer::ServeInTurn(Endpoint& here) {
-  while (waiting_[turn_]) {
-    if (turn_ == 0) {
-      Meet(here.world(), own_, force_);
-    } else {
-      here.world().Send(std::as_bytes(std::span(centre_)), turn_, kCentre);
-      const Message replica = here.world().Receive(turn_, kReplica);
-      std::vector<float> force;
-      Meet(here.world(), ValuesIn(replica, own_.size()), force);
-    }
-    waiting_[turn_] = false;
-    turn_ = (turn_ + 1) % context_.world.size();
+/// A worker says that it is ready, or sends its W_i at the end of its turn.
+void ElasticServer::HandleInTurn(const Communicator& world, const Message& offer) {
+  if (offer.bytes.empty()) {
+    waiting_[offer.source] = true;
+    return GiveTurn(world);
   }
+  std::vector<float> force;
+  Meet(world, ValuesIn(offer, own_.size()), force);
+  PassTurn(world);
 }
 
-void ElasticServer::Meet(const Communicator& world, ConstValues replica,
+void ElasticServer::GiveTurn(const Communicator& world) {
+  if (turn_begun_ || !waiting_[turn_]) return;
+  waiting_[turn_] = false;
+  turn_begun_ = true;
+  if (turn_ > 0) world.Send(std::as_bytes(std::span(centre_)), turn_, kCentre);
+}
+
+void ElasticServer::PassTurn(const Communicator& world) {
+  turn_ = (turn_ + 1) % context_.world.size();
+  turn_begun_ = false;
+  GiveTurn(world);
+}
+
+void ElasticServer::Meet(const Communicator& world, ConstValues offered,
                          std::vector<float>& force) {
   force.resize(weights_);
   ++meetings_;
   world.Charge(
       {.operations = 3.0 * static_cast<double>(size_), .bytes = 20.0 * static_cast<double>(size_)});
-  if (order_ == ElasticOrder::kNoLock) return MeetRacing(replica, force);
-  ScaledDifference(force, moving_rate_, replica.first(weights_), Weights(centre_));
+  const float rate = RateOf(offered);
+  const ConstValues replica = offered.first(size_);
+  if (order_ == ElasticOrder::kNoLock) return MeetRacing(replica, rate, force);
+  ScaledDifference(force, rate, replica.first(weights_), Weights(centre_));
   Add(Weights(centre_), force);
   MoveTowards(statistics_.Of(Values(centre_)), 1 / static_cast<float>(context_.world.size()),
               statistics_.Of(replica));
 }
 
-void ElasticServer::MeetRacing(ConstValues replica, std::vector<float>& force) {
+void ElasticServer::MeetRacing(ConstValues replica, float rate, std::vector<float>& force) {
   CopyShared(centre_.data(), weights_, force.data());
-  ScaledDifference(force, moving_rate_, replica.first(weights_), force);
+  ScaledDifference(force, rate, replica.first(weights_), force);
   AddShared(centre_.data(), 1, force.data(), weights_);
   RunningStatistics::MoveShared(statistics_.Of(Values(centre_)),
                                 1 / static_cast<float>(context_.world.size()),
@@ -162,6 +186,8 @@ void ElasticServer::Quiesce() {
   thread().Wait();
   context_.world.Barrier();
   if (!Serves()) return;
+  if (InTurn())  // the last worker's W_i may still be on its way
+    thread().Do([this](Endpoint& here) { here.HandleOffersUntil([this] { return turn_ == 0; }); });
   for (const auto& each : threads_) each->Settle();
 }
 
@@ -203,7 +229,7 @@ Strategy::Rescued ElasticServer::Recover() {
 
 StrategyEntry ElasticServerEntry(ElasticOrder order) {
   StrategyEntry entry = ElasticEntry();
-  const bool in_turn = order == ElasticOrder::kRoundRobin;
+  const bool in_turn = order == ElasticOrder::kInTurn;
   entry.deterministic = in_turn;
   entry.weighs_equally = false;  // the last one served has moved the centre last
   entry.in_place = false;
@@ -215,7 +241,7 @@ StrategyEntry ElasticServerEntry(ElasticOrder order) {
     entry.estimate = [](const Options& options, const ExchangeSize& size) {
       return CostOfMeetings(options, size, 3);
     };
-  entry.make = in_turn                             ? MakeElasticServer<ElasticOrder::kRoundRobin>
+  entry.make = in_turn                             ? MakeElasticServer<ElasticOrder::kInTurn>
                : order == ElasticOrder::kFirstCome ? MakeElasticServer<ElasticOrder::kFirstCome>
                                                    : MakeElasticServer<ElasticOrder::kNoLock>;
   return entry;
