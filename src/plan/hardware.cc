@@ -78,7 +78,7 @@ Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) cons
   Require(entry.estimate, "executor {} has no estimate", entry.name);
   const Graph graph = BuildModel(job.model(), TaskOf(data_.train->Info()));
   const std::unique_ptr<UpdateRule> rule = RuleOf(job);
-  const int64_t batch = job.train.Int("batch"), epoch = data_.train->Size();
+  const int64_t batch = BatchOf(job), epoch = data_.train->Size();
   const Devices devices = DevicesOf(job);
   const std::string values_device = ValuesDevice(job, devices, graph.layout()).name();
   EstimateRequest request = {
@@ -121,7 +121,7 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   const StrategyEntry& strategy = StrategyOf(job);
   const Roles roles = RolesOf(job);
   const int64_t teams = roles.workers / roles.team;
-  const int64_t of_all = job.train.Int("batch") * roles.workers;  // examples
+  const int64_t of_all = BatchOf(job) * roles.workers;  // examples
   const int64_t period = strategy.period(job.cluster, (data_.train->Size() + of_all - 1) / of_all);
   const int64_t some = std::clamp(kReplicaSteps / ranks, kLeastSteps, kMostSteps);
   // Whole periods: a part of one would cost no exchange.

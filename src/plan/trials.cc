@@ -130,7 +130,7 @@ double StepsPerEpoch(const Job& job, const DataSets& data) {
 }
 
 double ExamplesPerUpdate(const Job& job) {
-  return static_cast<double>(job.train.Int("batch")) * RolesOf(job).workers;
+  return static_cast<double>(BatchOf(job)) * RolesOf(job).workers;
 }
 
 Trial RunTrial(const Job& job, const TrialRequest& request) {

@@ -15,6 +15,7 @@
 #include "optim/rule.h"
 #include "plan/candidates.h"
 #include "train/epoch_cursor.h"
+#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -39,7 +40,7 @@ std::string TextOf(const Setting& setting) {
 
 /// Of a trial. One is enough for executors whose steps are many batches.
 int64_t FewestSteps(const Job& job, const DataSets& data) {
-  return StepExamplesOf(job, data.train->Size()) > job.train.Int("batch") ? 1 : kFewestSteps;
+  return StepExamplesOf(job, data.train->Size()) > BatchOf(job) ? 1 : kFewestSteps;
 }
 
 /// An equal part of all trials.

@@ -70,7 +70,7 @@ TimedModel::TimedModel(const Job& job, const DataInfo& data, int ranks)
   devices = Devices(job.node.Strings("devices"), job.node.Where("devices")).names();
   layout = Shrink(job, graph.layout(), ranks);
   scale = static_cast<double>(graph.layout().size()) / static_cast<double>(layout.size());
-  batch.size = job.train.Int("batch");
+  batch.size = BatchOf(job);
   batch.examples.resize(batch.size);
   const std::optional<GraphCut> cut = graph.Cut();
   const int64_t width = cut ? cut->activations.Count() : 0;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/form.h"
 #include "base/options.h"
 #include "strategy/rows.h"
 #include "strategy/served.h"
@@ -208,6 +209,7 @@ StrategyEntry compute_groups() {
           .servers = ServersOf,
           .team = [](const Options& options,
                      int workers) { return workers / GroupsOf(options, workers); },
+          .divides_batch = IsPaperForm,
           .estimate = EstimateGroups,
           .make = [](const Options& options,
                      const StrategyContext& context) -> std::unique_ptr<Strategy> {

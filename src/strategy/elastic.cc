@@ -39,10 +39,28 @@ double MovingRate(const Options& options, int ranks) {
   return rate;
 }
 
+ElasticRate::ElasticRate(const Options& options, int ranks)
+    : where_(options.Where("rho")),
+      rho_(options.Has("rho") ? options.Float("rho") : 0),
+      constant_(MovingRate(options, ranks)),
+      ranks_(ranks) {
+  Require(rho_ == 0 || !options.Has("moving_rate"),
+          "{}: moving_rate is rho times the learning rate; expected one of both", where_);
+}
+
+float ElasticRate::At(const StrategyStep& step) const {
+  if (rho_ == 0) return static_cast<float>(constant_);
+  Require(rho_ * step.highest_rate * ranks_ <= 1 + 1e-9,
+          "{}: {} times the learning rate {:.3g} and {} replicas is more than 1, with which the "
+          "centre overshoots them; expected at most {:.3g}",
+          where_, rho_, step.highest_rate, ranks_, 1 / (step.highest_rate * ranks_));
+  return static_cast<float>(rho_ * step.learning_rate);
+}
+
 Elastic::Elastic(const Options& options, const StrategyContext& context, ElasticMemory memory,
                  bool packed)
     : context_(context),
-      moving_rate_(MovingRate(options, context.world.size())),
+      rate_(options, context.world.size()),
       period_(options.Int("period")),
       everywhere_(options.Bool("centre_everywhere")),
       size_(context.params.layout().size()),
@@ -69,6 +87,7 @@ void Elastic::Prepare() {
 ParamView Elastic::View(const StrategyStep& step) {
   due_ = IsDue(step);
   if (due_) {
+    moving_rate_ = rate_.At(step);
     Copy(AllOf<float>(own_), context_.params.values());
     context_.world.Charge(CostOfMemoryCopy(size_));
     ChargeHostCopy();
@@ -117,7 +136,7 @@ void Elastic::Exchange(const Communicator& world) {
     const Array<float> centre = Part(AllOf<float>(centre_), piece);
     const Array<float> own = Part(AllOf<float>(own_), piece);
     if (!everywhere_) Await(world, [&] { world.Broadcast(centre, 0); });
-    ScaledDifference(Part(force(), piece), static_cast<float>(moving_rate_), own, centre);
+    ScaledDifference(Part(force(), piece), moving_rate_, own, centre);
     Await(world, [&] { everywhere_ ? world.AllReduce(own) : world.Reduce(own, 0); });
   }
   world.Charge({.operations = 2.0 * static_cast<double>(size_),
@@ -128,9 +147,8 @@ void Elastic::Exchange(const Communicator& world) {
 
 void Elastic::MoveCentre(const Communicator& world) {
   const auto ranks = static_cast<float>(world.size());
-  const auto rate = static_cast<float>(moving_rate_);
   const Array<float> centre = AllOf<float>(centre_), own = AllOf<float>(own_);
-  MoveTowardsAll(centre.First(weights_), rate, own.First(weights_), ranks);
+  MoveTowardsAll(centre.First(weights_), moving_rate_, own.First(weights_), ranks);
   Copy(statistics_.Of(centre), statistics_.Of(own));
   Divide(statistics_.Of(centre), ranks);
   world.Charge({.operations = 4.0 * static_cast<double>(size_),
@@ -172,6 +190,12 @@ StrategyEntry ElasticEntry() {
                                "exchange (the papers' eta rho); by default 0.9 / replicas.",
                        .minimum = 0,
                        .maximum = 1,
+                       .exclusive_minimum = true},
+                      {.name = "rho",
+                       .type = OptionType::kFloat,
+                       .help = "The papers' elastic force, in place of moving_rate: that is this "
+                               "times the learning rate, and follows its schedule.",
+                       .minimum = 0,
                        .exclusive_minimum = true},
                       PeriodOption("Steps between exchanges with the centre.")},
           .deterministic = true,

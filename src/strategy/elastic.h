@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,23 @@ enum class ElasticMemory {
   kHost,      ///< The CPU's: values are copied from their device, and forces back.
   kOfValues,  ///< That of the values: only the network reads from there.
 };
+
+/// The a of an exchange: the option moving_rate, or 0.9 / ranks; with the option rho it is rho
+/// times the step's learning rate. UserErrors if ranks times it is above 1.
+class ElasticRate {
+ public:
+  ElasticRate(const Options& options, int ranks);
+  bool follows_learning_rate() const { return rho_ > 0; }
+  float At(const StrategyStep& step) const;
+
+ private:
+  std::string where_;  // the key of rho
+  double rho_;
+  double constant_;
+  int ranks_;
+};
+/// The constant a, or 0.9 / ranks.
+double MovingRate(const Options& options, int ranks);
 
 /// Rank i has a replica W_i, and rank 0 the centre W, which is the model. Every `period` steps,
 /// with all values from before the step:
@@ -83,7 +101,8 @@ class Elastic : public Strategy {
   void AddForce();
 
   StrategyContext context_;
-  double moving_rate_ = 0;
+  ElasticRate rate_;
+  float moving_rate_ = 0;  // of the step
   int64_t period_ = 1;
   bool everywhere_ = false;         // every rank has the centre
   int64_t size_ = 0, weights_ = 0;  // all elements, and those before the running statistics
@@ -101,8 +120,6 @@ class Elastic : public Strategy {
   ExchangeCounts counts_ = {};
 };
 
-/// The option moving_rate, or 0.9 / ranks. Throws UserError if ranks times it is above 1.
-double MovingRate(const Options& options, int ranks);
 /// The common part of the entries of elastic strategies.
 StrategyEntry ElasticEntry();
 /// The same of synchronous ones.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/form.h"
 #include "kernels/shared.h"
 #include "strategy/elastic.h"
 #include "strategy/replicas.h"
@@ -17,15 +18,18 @@ namespace {
 
 /// In which order the centre meets the workers.
 enum class ElasticOrder {
-  kRoundRobin,  ///< By rank, and training waits for its turn.
-  kFirstCome,   ///< In the order of arrival, beside the gradient.
-  kNoLock,      ///< One thread a worker, all at once, beside the gradient.
+  kInTurn,     ///< By rank: a rank waits for its turn and trains in it, while the others wait.
+  kFirstCome,  ///< In the order of arrival, beside the gradient.
+  kNoLock,     ///< One thread a worker, all at once, beside the gradient.
 };
 
 /// Rank i has a replica W_i, and rank 0 also the centre W, which is the model. Every `period`
 /// steps, with W_i from before the step and W as it is when the worker is served:
 ///   E_i = a (W_i - W),   W_i <- (the rule's step from W_i) - E_i,   W <- W + E_i.
 /// W's running statistics move by 1 / ranks towards the worker's. A single rank has no centre.
+///
+/// kInTurn: in its turn a rank receives W, computes its gradient and sends W_i. In the form
+/// "overlapped" it sends W_i at once, and computes its gradient in the turns of the others.
 ///
 /// kNoLock: races on W are harmless, because each element is read and written whole, and what is
 /// lost is at most one of two moves of an element that happen at once (optim/racing.h).
@@ -59,32 +63,43 @@ class ElasticServer : public Strategy {
 
  private:
   using Endpoint = SideThread::Endpoint;
-  enum Tag : int { kCentre, kReplica, kForce };
+  enum Tag : int { kCentre, kForce };
 
   bool Exchanges() const { return context_.world.size() > 1; }
   int64_t BytesOfModel() const { return size_ * SizeOf(DType::kF32); }
   bool Serves() const { return context_.world.rank() == 0; }
   SideThread& thread() const { return *threads_[threads_.size() == 1 ? 0 : context_.world.rank()]; }
+  bool InTurn() const { return order_ == ElasticOrder::kInTurn; }
   void Exchange(Endpoint& here);
-  void TakeTurn(Endpoint& here);
+  void AwaitTurn(Endpoint& here);
+  void EndTurn(Endpoint& here);
+  void OfferReplica(Endpoint& here);
   void Handle(Endpoint& here, const Message& offer);
-  void ServeInTurn(Endpoint& here);
-  void Meet(const Communicator& world, ConstValues replica, std::vector<float>& force);
-  void MeetRacing(ConstValues replica, std::vector<float>& force);
+  void HandleInTurn(const Communicator& world, const Message& offer);
+  void GiveTurn(const Communicator& world);
+  void PassTurn(const Communicator& world);
+  void Meet(const Communicator& world, ConstValues offered, std::vector<float>& force);
+  void MeetRacing(ConstValues replica, float rate, std::vector<float>& force);
+  float RateOf(ConstValues offered) const {
+    return rate_.follows_learning_rate() ? offered.back() : moving_rate_;
+  }
   Values Weights(Values packed) const { return packed.first(weights_); }
 
   StrategyContext context_;
   const ElasticOrder order_;
-  const float moving_rate_;
+  const bool trains_in_turn_;  // not only exchanges
+  const ElasticRate rate_;
+  const float moving_rate_;  // without rho
   const int64_t period_;
   const int64_t size_, weights_;  // all elements, and those before the running statistics
   Update update_;
   RunningStatistics statistics_;
   std::vector<float> centre_;  // on rank 0
-  std::vector<float> own_;     // W_i before the step
+  std::vector<float> own_;     // W_i before the step, and with rho the step's a behind it
   std::vector<float> force_;   // E_i
   std::vector<bool> waiting_;  // for its turn, by rank
-  int turn_ = 0;               // whose turn it is
+  int turn_ = 0;               // whose turn is next,
+  bool turn_begun_ = false;    // or is under way
   bool restored_ = false, under_way_ = false;
   int64_t steps_ = 0, examples_ = 0;
   std::atomic<int64_t> meetings_ = 0;                 // of the centre, which rank 0's threads count
@@ -96,6 +111,8 @@ ElasticServer::ElasticServer(const Options& options, const StrategyContext& cont
                              ElasticOrder order)
     : context_(context),
       order_(order),
+      trains_in_turn_(order == ElasticOrder::kInTurn && IsPaperForm(options)),
+      rate_(options, context.world.size()),
       moving_rate_(static_cast<float>(MovingRate(options, context.world.size()))),
       period_(options.Int("period")),
       size_(context.params.layout().size()),
@@ -104,7 +121,7 @@ ElasticServer::ElasticServer(const Options& options, const StrategyContext& cont
       statistics_(context.params.layout()),
       waiting_(context.world.size()) {
   if (!Exchanges()) return;
-  own_.resize(size_);
+  own_.resize(size_ + (rate_.follows_learning_rate() ? 1 : 0));
   if (Serves()) centre_.resize(size_);
   const int threads = order == ElasticOrder::kNoLock ? context.world.size() : 1;
   for (int i = 0; i < threads; ++i)
@@ -121,20 +138,21 @@ void ElasticServer::Prepare() {
       threads_[i]->Begin();
 }
 
-ParamView ElasticServer::View(const StrategyStep& /*step*/) {
+ParamView ElasticServer::View(const StrategyStep& step) {
   if (Exchanges() && ++steps_ % period_ == 0) {
     std::ranges::copy(AllValues(context_.params), own_.begin());
+    if (rate_.follows_learning_rate()) own_.back() = rate_.At(step);
     context_.world.Charge(CostOfMemoryCopy(size_));
     seconds_copying_ += ChargeCopy(context_.world, BytesOfModel());
     under_way_ = true;
-    const bool waits = order_ == ElasticOrder::kRoundRobin;
-    thread().Do([this, waits](Endpoint& here) { waits ? TakeTurn(here) : Exchange(here); });
-    if (waits) thread().Wait();
+    thread().Do([this](Endpoint& here) { Exchange(here); });
+    if (InTurn()) thread().Wait();
   }
   return context_.params.View(&context_.gradients);
 }
 
 void ElasticServer::Step(const StrategyStep& step) {
+  if (under_way_ && trains_in_turn_) thread().Do([this](Endpoint& here) { EndTurn(here); });
   if (step.examples > 0) {
     update_.Step(step);
     examples_ += step.examples;
@@ -152,68 +170,88 @@ void ElasticServer::Step(const StrategyStep& step) {
 // The side threads.
 
 void ElasticServer::Exchange(Endpoint& here) {
+  if (InTurn()) {
+    AwaitTurn(here);
+    if (!trains_in_turn_) EndTurn(here);
+    return;
+  }
   if (Serves()) return Meet(here.world(), own_, force_);
-  here.Offer(std::as_bytes(std::span(own_)), 0);
+  OfferReplica(here);
   force_.resize(weights_);
   here.world().Receive(std::as_writable_bytes(std::span(force_)), 0, kForce);
 }
 
-/// The master sends W to the worker whose turn it is, and waits for its W_i.
-void ElasticServer::TakeTurn(Endpoint& here) {
+void ElasticServer::OfferReplica(Endpoint& here) {
+  here.Offer(std::as_bytes(std::span(own_)), 0, (own_.size() - size_) * sizeof(float));
+}
+
+void ElasticServer::AwaitTurn(Endpoint& here) {
   if (Serves()) {
     waiting_[0] = true;
-    ServeInTurn(here);
-    return here.HandleOffersUntil([this] { return !waiting_[0]; });
+    GiveTurn(here.world());
+    return here.HandleOffersUntil([this] { return turn_ == 0 && turn_begun_; });
   }
   here.Offer({}, 0);
   const Message centre = here.world().Receive(0, kCentre);
-  here.world().Send(std::as_bytes(std::span(own_)), 0, kReplica);
   force_.resize(weights_);
-  ScaledDifference(force_, moving_rate_, Weights(own_),
-                   ValuesIn(centre, own_.size()).first(weights_));
+  ScaledDifference(force_, RateOf(own_), Weights(own_), ValuesIn(centre, size_).first(weights_));
+}
+
+void ElasticServer::EndTurn(Endpoint& here) {
+  if (!Serves()) return OfferReplica(here);
+  Meet(here.world(), own_, force_);
+  PassTurn(here.world());
 }
 
 void ElasticServer::Handle(Endpoint& here, const Message& offer) {
-  if (order_ == ElasticOrder::kRoundRobin) {
-    waiting_[offer.source] = true;
-    return ServeInTurn(here);
-  }
+  if (InTurn()) return HandleInTurn(here.world(), offer);
   std::vector<float> force;
   Meet(here.world(), ValuesIn(offer, own_.size()), force);
   here.world().Send(std::as_bytes(std::span(force)), offer.source, kForce);
 }
 
-void ElasticServer::ServeInTurn(Endpoint& here) {
-  while (waiting_[turn_]) {
-    if (turn_ == 0) {
-      Meet(here.world(), own_, force_);
-    } else {
-      here.world().Send(std::as_bytes(std::span(centre_)), turn_, kCentre);
-      const Message replica = here.world().Receive(turn_, kReplica);
-      std::vector<float> force;
-      Meet(here.world(), ValuesIn(replica, own_.size()), force);
-    }
-    waiting_[turn_] = false;
-    turn_ = (turn_ + 1) % context_.world.size();
+/// A worker says that it is ready, or sends its W_i at the end of its turn.
+void ElasticServer::HandleInTurn(const Communicator& world, const Message& offer) {
+  if (offer.bytes.empty()) {
+    waiting_[offer.source] = true;
+    return GiveTurn(world);
   }
+  std::vector<float> force;
+  Meet(world, ValuesIn(offer, own_.size()), force);
+  PassTurn(world);
 }
 
-void ElasticServer::Meet(const Communicator& world, ConstValues replica,
+void ElasticServer::GiveTurn(const Communicator& world) {
+  if (turn_begun_ || !waiting_[turn_]) return;
+  waiting_[turn_] = false;
+  turn_begun_ = true;
+  if (turn_ > 0) world.Send(std::as_bytes(std::span(centre_)), turn_, kCentre);
+}
+
+void ElasticServer::PassTurn(const Communicator& world) {
+  turn_ = (turn_ + 1) % context_.world.size();
+  turn_begun_ = false;
+  GiveTurn(world);
+}
+
+void ElasticServer::Meet(const Communicator& world, ConstValues offered,
                          std::vector<float>& force) {
   force.resize(weights_);
   ++meetings_;
   world.Charge(
       {.operations = 3.0 * static_cast<double>(size_), .bytes = 20.0 * static_cast<double>(size_)});
-  if (order_ == ElasticOrder::kNoLock) return MeetRacing(replica, force);
-  ScaledDifference(force, moving_rate_, replica.first(weights_), Weights(centre_));
+  const float rate = RateOf(offered);
+  const ConstValues replica = offered.first(size_);
+  if (order_ == ElasticOrder::kNoLock) return MeetRacing(replica, rate, force);
+  ScaledDifference(force, rate, replica.first(weights_), Weights(centre_));
   Add(Weights(centre_), force);
   MoveTowards(statistics_.Of(Values(centre_)), 1 / static_cast<float>(context_.world.size()),
               statistics_.Of(replica));
 }
 
-void ElasticServer::MeetRacing(ConstValues replica, std::vector<float>& force) {
+void ElasticServer::MeetRacing(ConstValues replica, float rate, std::vector<float>& force) {
   CopyShared(centre_.data(), weights_, force.data());
-  ScaledDifference(force, moving_rate_, replica.first(weights_), force);
+  ScaledDifference(force, rate, replica.first(weights_), force);
   AddShared(centre_.data(), 1, force.data(), weights_);
   RunningStatistics::MoveShared(statistics_.Of(Values(centre_)),
                                 1 / static_cast<float>(context_.world.size()),
@@ -227,6 +265,8 @@ void ElasticServer::Quiesce() {
   thread().Wait();
   context_.world.Barrier();
   if (!Serves()) return;
+  if (InTurn())  // the last worker's W_i may still be on its way
+    thread().Do([this](Endpoint& here) { here.HandleOffersUntil([this] { return turn_ == 0; }); });
   for (const auto& each : threads_) each->Settle();
 }
 
@@ -253,7 +293,7 @@ Cost CostOfMeetings(const Options& options, const ExchangeSize& size, int messag
 
 template <ElasticOrder Order>
 StrategyEntry ServerEntry(const char* name, const char* summary) {
-  constexpr bool kInTurn = Order == ElasticOrder::kRoundRobin;
+  constexpr bool kInTurn = Order == ElasticOrder::kInTurn;
   StrategyEntry entry = ElasticEntry();
   entry.name = name;
   entry.summary = summary;
@@ -274,11 +314,16 @@ StrategyEntry ServerEntry(const char* name, const char* summary) {
 
 }  // namespace
 
-/// The paper's baseline: the master exchanges with one worker after the other. Cost of a step:
-/// 2 (P - 1) (a + |W| b), one worker at a time.
+/// The paper's baseline: the master meets one worker after the other, and only the worker whose
+/// turn it is computes. With a gradient of t seconds a step takes P t + 2 (P - 1) (a + |W| b).
 StrategyEntry easgd_original() {
-  return ServerEntry<ElasticOrder::kRoundRobin>(
+  StrategyEntry entry = ServerEntry<ElasticOrder::kInTurn>(
       "easgd_original", "Replicas and a centre pull each other, one replica at a time by rank");
+  entry.options.push_back(FormOption(
+      "paper", "overlapped",
+      "Paper: one worker computes at a time, in its turn. Overlapped: a worker only exchanges in "
+      "its turn, and computes beside the others."));
+  return entry;
 }
 
 /// First come, first served, beside the gradients (Zhang, Choromanska, LeCun, 2015).

@@ -11,6 +11,7 @@ namespace yoke::strategy {
 namespace {
 
 constexpr uint64_t kPeers = 0x676f737369700001;  // tells these draws from all others
+constexpr uint64_t kExchanges = 0x676f737369700002;
 
 }  // namespace
 
@@ -28,6 +29,7 @@ Gossip::Gossip(const Options& options, const StrategyContext& context,
                std::unique_ptr<GossipExchange> exchange)
     : context_(context),
       period_(options.Int("period")),
+      probability_(options.Float("probability")),
       update_(context),
       exchange_(std::move(exchange)),
       thread_(context.world, [this](SideThread::Endpoint& here, Message offer) {
@@ -44,12 +46,19 @@ ParamView Gossip::View(const StrategyStep& /*step*/) {
   if (!alone()) {
     exchange_->Publish(All());
     context_.world.Charge(CostOfMemoryCopy(std::ssize(All())));
-    if (++steps_ % period_ == 0) {
+    if (++steps_ % period_ == 0 && DrawsExchange()) {
       const int peer = DrawPeer();
       thread_.Do([this, peer](SideThread::Endpoint& here) { exchange_->Begin(here, peer); });
     }
   }
   return context_.params.View(&context_.gradients);
+}
+
+bool Gossip::DrawsExchange() const {
+  if (probability_ == 1) return true;
+  Random random({context_.seed, kExchanges, static_cast<uint64_t>(context_.world.rank()),
+                 static_cast<uint64_t>(steps_)});
+  return random.Uniform() < probability_;
 }
 
 int Gossip::DrawPeer() {
@@ -128,10 +137,21 @@ Strategy::Rescued Gossip::Recover() {
   return {};
 }
 
+double ExchangesPerStep(const Options& options) {
+  return options.Float("probability") / static_cast<double>(options.Int("period"));
+}
+
 StrategyEntry GossipEntry() {
   return {.name = {},
           .summary = {},
-          .options = {PeriodOption("Steps of a rank between two of its exchanges.")},
+          .options = {PeriodOption("Steps of a rank between two of its exchanges."),
+                      {.name = "probability",
+                       .type = OptionType::kFloat,
+                       .fallback = 1.0,
+                       .help = "With this probability a rank begins the exchange that is due.",
+                       .minimum = 0,
+                       .maximum = 1,
+                       .exclusive_minimum = true}},
           .team = EachAlone,
           .replicas_differ = true,
           .period = EveryPeriod,

@@ -44,10 +44,10 @@ class GossipExchange {
   std::vector<float> published_;
 };
 
-/// Rank i has its own values x_i and rule state. Every `period` steps it begins an exchange at its
-/// values from before the step, while the gradient is computed at the same values; the step applies
-/// both. Peers are drawn from the seed. The model is the mean of the replicas,
-/// weighted if they have weights.
+/// Rank i has its own values x_i and rule state. Every `period` steps it begins an exchange, with
+/// the given probability, at its values from before the step, while the gradient is computed at the
+/// same values; the step applies both. Peers are drawn from the seed. The model is the mean of the
+/// replicas, weighted if they have weights.
 class Gossip : public Strategy {
  public:
   Gossip(const Options& options, const StrategyContext& context,
@@ -68,11 +68,13 @@ class Gossip : public Strategy {
  private:
   bool alone() const { return context_.world.size() == 1; }
   Values All() const { return AllValues(context_.params); }
+  bool DrawsExchange() const;
   int DrawPeer();
   void TakeIn();
 
   StrategyContext context_;
   const int64_t period_;
+  const double probability_;
   Update update_;
   std::unique_ptr<GossipExchange> exchange_;
   std::vector<float> change_;
@@ -81,6 +83,8 @@ class Gossip : public Strategy {
   SideThread thread_;  // last: it ends first
 };
 
+/// Exchanges that a rank begins, per step.
+double ExchangesPerStep(const Options& options);
 /// The common part of the entries.
 StrategyEntry GossipEntry();
 

@@ -51,7 +51,7 @@ StrategyEntry gossip_pull() {
   entry.summary = "Each replica averages with a random other's values, which stay as they are";
   entry.estimate = [](const Options& options, const ExchangeSize& size) -> Cost {
     if (size.world == 1) return {};
-    const double exchanges = size.world / static_cast<double>(options.Int("period"));
+    const double exchanges = size.world * ExchangesPerStep(options);
     return {.messages = 2 * exchanges,
             .message_bytes = exchanges * static_cast<double>(size.bytes)};
   };

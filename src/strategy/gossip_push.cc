@@ -99,7 +99,7 @@ StrategyEntry gossip_push() {
                            .help = "Replicas have weights, which are halved and sent with the "
                                    "values, so that the weighted mean is kept."});
   entry.estimate = [](const Options& options, const ExchangeSize& size) -> Cost {
-    Cost cost = CostOfPushes(size, options.Int("period"));
+    Cost cost = CostOfPushes(size, ExchangesPerStep(options));
     cost.messages *= 2;  // with the answers
     return cost;
   };

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "base/form.h"
 #include "base/options.h"
 #include "strategy/side_thread.h"
 
@@ -25,7 +26,8 @@ CompressionSettings CompressionOf(const Options& options, int workers) {
 int64_t SlowStart(const Options& options, int64_t updates_per_epoch, int workers) {
   constexpr int64_t kSteps = 250;  // of each
   if (options.Has("slow_start")) return options.Int("slow_start");
-  return workers == 1 ? 0 : std::min(kSteps * workers, updates_per_epoch / 2);
+  return workers == 1 || IsPaperForm(options) ? 0
+                                              : std::min(kSteps * workers, updates_per_epoch / 2);
 }
 
 /// The highest rate at which no model that was tried was worse off for late gradients: what P of
@@ -36,8 +38,21 @@ double SteadyRate(const UpdateRule& rule, int workers) {
 
 }  // namespace
 
+bool PredictsWeights(const Options& options) {
+  return options.Has("predict_weights") ? options.Bool("predict_weights") : !IsPaperForm(options);
+}
+
+double RateScale(const Options& options, int pushers) {
+  if (options.Has("rate_scale")) return options.Float("rate_scale");
+  // 1 + staleness is the number of pushers in the mean: it would divide twice.
+  return IsPaperForm(options) || options.Bool("scale_by_staleness") ? 1 : 1.0 / pushers;
+}
+
 std::vector<OptionSpec> ServerOptions(bool racing) {
   std::vector<OptionSpec> options = {
+      FormOption("yoke", "yoke",
+                 "Paper: the server takes each gradient at the full rate from the first update on. "
+                 "Yoke: rate_scale, slow_start and predict_weights make up for late gradients."),
       {.name = "servers",
        .type = OptionType::kInt,
        .fallback = 0,
@@ -47,8 +62,10 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
        .maximum = 1},
       {.name = "rate_scale",
        .type = OptionType::kFloat,
-       .help = "Factor on each learning rate at the server; by default 1 / the number of "
-               "concurrent pushers, more for low rates, or 1 with scale_by_staleness.",
+       .help =
+           "Factor on each learning rate at the server; by default 1 / the number of "
+           "concurrent pushers, more for low rates, or 1 with scale_by_staleness or in the paper's "
+           "form.",
        .minimum = 0,
        .exclusive_minimum = true},
       {.name = "slow_start",
@@ -56,7 +73,7 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
        .help =
            "Over so many of the model's first updates the server's rate rises to its full "
            "height; without it 250 for each that pushes, or about half an epoch if that is less, "
-           "and 0 where one alone does.",
+           "and 0 where one alone does or in the paper's form.",
        .minimum = 0,
        .maximum = kMostCount},
       {.name = "scale_by_staleness",
@@ -66,10 +83,10 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
                "takes it."}};
   options.push_back({.name = "predict_weights",
                      .type = OptionType::kBool,
-                     .fallback = true,
                      .help = "The server's averages (momentum, Adam's) last as many times longer "
                              "as there are pushers, and it answers with the values that they will "
-                             "have reached by the time the gradient comes."});
+                             "have reached by the time the gradient comes; by default true, and "
+                             "false in the paper's form."});
   if (!racing)
     options.push_back({.name = "staleness_bound",
                        .type = OptionType::kInt,
@@ -85,22 +102,21 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
 ServerSettings ReadServerOptions(const Options& options, const StrategyContext& context,
                                  int workers, bool racing) {
   const bool by_staleness = options.Bool("scale_by_staleness");
-  const double given = options.Has("rate_scale") ? options.Float("rate_scale") : 0;
-  const bool predicts = workers > 1 && options.Bool("predict_weights");
-  const double each = given > 0 ? given : 1.0 / workers;
-  return {.servers = static_cast<int>(options.Int("servers")),
-          .workers = workers,
-          // 1 + staleness is the number of workers in the mean: it would divide twice.
-          .rate_scale = by_staleness && given == 0 ? 1 : each,
-          .head_rate_scale = each,
-          .slow_start = SlowStart(options, context.steps_per_epoch * workers, workers),
-          .scale_by_staleness = by_staleness,
-          .staleness_bound = racing ? 0 : options.Int("staleness_bound"),
-          .racing = racing,
-          .compression = CompressionOf(options, workers),
-          .predict_weights = predicts,
-          .unscaled_rate =
-              predicts && given == 0 && !by_staleness ? SteadyRate(context.rule, workers) : 0};
+  const bool given = options.Has("rate_scale") || IsPaperForm(options);
+  const bool predicts = workers > 1 && PredictsWeights(options);
+  const double scale = RateScale(options, workers);
+  return {
+      .servers = static_cast<int>(options.Int("servers")),
+      .workers = workers,
+      .rate_scale = scale,
+      .head_rate_scale = given ? scale : 1.0 / workers,
+      .slow_start = SlowStart(options, context.steps_per_epoch * workers, workers),
+      .scale_by_staleness = by_staleness,
+      .staleness_bound = racing ? 0 : options.Int("staleness_bound"),
+      .racing = racing,
+      .compression = CompressionOf(options, workers),
+      .predict_weights = predicts,
+      .unscaled_rate = predicts && !given && !by_staleness ? SteadyRate(context.rule, workers) : 0};
 }
 
 int ServersOf(const Options& options, int world) {

@@ -7,9 +7,13 @@
 
 namespace yoke {
 
-/// The options of a server: servers, rate_scale, slow_start, scale_by_staleness, staleness_bound
-/// (except for racing ones), and those of compression.
+/// The options of a server: form, servers, rate_scale, slow_start, scale_by_staleness,
+/// staleness_bound (except for racing ones), and those of compression.
 std::vector<OptionSpec> ServerOptions(bool racing);
+/// The factor on each learning rate where so many push.
+double RateScale(const Options& options, int pushers);
+/// Whether a strategy with these options answers with predicted values, where several push.
+bool PredictsWeights(const Options& options);
 /// `workers`: the workers in the server's communicator.
 ServerSettings ReadServerOptions(const Options& options, const StrategyContext& context,
                                  int workers, bool racing = false);

@@ -146,9 +146,9 @@ Strategy::Rescued Sgp::Recover() {
   return {};
 }
 
-Cost CostOfPushes(const ExchangeSize& size, int64_t period) {
+Cost CostOfPushes(const ExchangeSize& size, double pushes_per_step) {
   if (size.world == 1) return {};
-  const double pushes = size.world / static_cast<double>(period);
+  const double pushes = size.world * pushes_per_step;
   return {.messages = pushes, .message_bytes = pushes * (8.0 + static_cast<double>(size.bytes))};
 }
 
@@ -174,7 +174,7 @@ StrategyEntry sgp() {
           .mixing = MixesHalf,
           .estimate =
               [](const Options& options, const ExchangeSize& size) {
-                return CostOfPushes(size, options.Int("period"));
+                return CostOfPushes(size, 1.0 / static_cast<double>(options.Int("period")));
               },
           .make = [](const Options& options,
                      const StrategyContext& context) -> std::unique_ptr<Strategy> {

@@ -70,7 +70,7 @@ class Sgp : public Strategy {
   SideThread thread_;  // last: it ends first
 };
 
-/// One message of each rank, its values and a weight, every `period` steps.
-Cost CostOfPushes(const ExchangeSize& size, int64_t period);
+/// So many messages of each rank in a step, with its values and a weight.
+Cost CostOfPushes(const ExchangeSize& size, double pushes_per_step);
 
 }  // namespace yoke::strategy

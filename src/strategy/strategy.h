@@ -126,6 +126,7 @@ struct ExchangeSize {
 
 inline int WholeWorld(const Options& /*options*/, int world) { return world; }
 inline int EachAlone(const Options& /*options*/, int /*world*/) { return 1; }
+inline bool WholeForEach(const Options& /*options*/) { return false; }
 inline std::string AnyWorld(int /*world*/) { return ""; }
 inline int NoServers(const Options& /*options*/, int /*world*/) { return 0; }
 inline int64_t EveryStep(const Options& /*options*/, int64_t /*steps_per_epoch*/) { return 1; }
@@ -157,6 +158,9 @@ struct StrategyEntry {
   /// If it is all workers, they run in step. Otherwise each team takes the next step when it is
   /// ready, so a slow team does not delay others. Divides `workers`. Throws UserError.
   int (*team)(const Options& options, int workers) = WholeWorld;
+  /// Whether a step of train.batch examples is a team's, of which each of its workers computes an
+  /// equal part. Otherwise it is each worker's.
+  bool (*divides_batch)(const Options& options) = WholeForEach;
   bool forces_momentum = false;  ///< Changes rule sgd to momentum; keeps other rules.
   bool in_place = false;         ///< Supports executors that update in place.
   /// Values, gradients and the rule's state may lie on a device: it reaches them as arrays.

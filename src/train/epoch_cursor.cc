@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "node/executor.h"
+#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -24,7 +25,7 @@ double UntrainedLoss(std::span<const StepTotals> all_totals) {
 
 int64_t StepExamplesOf(const Job& job, int64_t epoch) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
-  const int64_t batch = job.train.Int("batch");
+  const int64_t batch = BatchOf(job);
   return executor.step_examples ? executor.step_examples(job.node, batch, epoch) : batch;
 }
 

@@ -222,6 +222,7 @@ void Member::TakeStep(int64_t s) {
 /// The steps up to the next exchange. `last`: as in RoundSource.
 void Member::TakeRound(DealtSteps& steps, int64_t last) {
   StepResult part;  // not noted yet
+  const int64_t batch = BatchOf(job_);
   RoundSource* entered = nullptr;
   RoundSource source({.replica = *replica_,
                       .cursor = cursor_,
@@ -232,7 +233,7 @@ void Member::TakeRound(DealtSteps& steps, int64_t last) {
                           [&](double loss, int64_t examples) {
                             part.loss += loss;
                             part.examples += examples;
-                            if (part.examples < job_.train.Int("batch")) return;
+                            if (part.examples < batch) return;
                             part.loss /= static_cast<double>(part.examples);
                             NoteResult(std::exchange(part, {}), entered->entered().back());
                           }});

@@ -48,6 +48,16 @@ Roles RolesOf(const Job& job) {
   return RolesIn(StrategyOf(job), job.cluster, static_cast<int>(job.cluster.Int("replicas")));
 }
 
+int64_t BatchOf(const Job& job) {
+  const int64_t batch = job.train.Int("batch");
+  if (!StrategyOf(job).divides_batch(job.cluster)) return batch;
+  const int team = RolesOf(job).team;
+  Require(batch % team == 0,
+          "{} = {}: the {} replicas of a group share a batch; expected a multiple of {}",
+          job.train.Where("batch"), batch, team, team);
+  return batch / team;
+}
+
 std::unique_ptr<UpdateRule> RuleOf(const Job& job) {
   auto rule = FindEntry(rules(), "rule", job.train.String("rule")).make(job.train);
   if (!StrategyOf(job).forces_momentum || !rule->StateNames().empty()) return rule;
@@ -124,7 +134,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
 
 ExecutorContext Replica::WorkOf(const Graph& graph) {
   return {.graph = graph,
-          .batch = job_.train.Int("batch"),
+          .batch = BatchOf(job_),
           .step_examples = step_examples_,
           .arithmetic = ArithmeticOf(job_),
           .reference_kernels = job_.ReferenceKernels(),

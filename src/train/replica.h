@@ -28,6 +28,9 @@ ModelTask TaskOf(const DataInfo& data);
 const StrategyEntry& StrategyOf(const Job& job);
 /// Of the job's replicas. Throws UserError if they do not fit the strategy.
 Roles RolesOf(const Job& job);
+/// Examples of one replica's step: train.batch, or its part of it (StrategyEntry::divides_batch).
+/// Throws UserError if it does not divide.
+int64_t BatchOf(const Job& job);
 /// [train] rule, or momentum in its place if it is stateless and the strategy forces momentum.
 std::unique_ptr<UpdateRule> RuleOf(const Job& job);
 /// [node] precision.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "strategy/served.h"
 #include "train/replica.h"
 
 namespace yoke {
@@ -25,15 +26,13 @@ std::string StalenessNote(const Job& job, const StrategyEntry& strategy, int wor
   const Roles roles = RolesIn(strategy, job.cluster, world);
   const int pushers = roles.workers / roles.team;
   if (pushers == 1) return "";
-  const double scale = job.cluster.Has("rate_scale")            ? job.cluster.Float("rate_scale")
-                       : job.cluster.Bool("scale_by_staleness") ? 1
-                                                                : 1.0 / pushers;
   // Summed over all that push; scaling by staleness already divides by their number.
+  const double scale = RateScale(job.cluster, pushers);
   const double times = job.cluster.Bool("scale_by_staleness") ? scale : scale * pushers;
   const double rate = job.train.Float("learning_rate");
   const auto rule = RuleOf(job);
   if (rule->Scalars() > 0) return "";  // it tunes the rate
-  const double high = HighRate(*rule, job.cluster.Bool("predict_weights"));
+  const double high = HighRate(*rule, PredictsWeights(job.cluster));
   // Tolerates rounding.
   if (rate * times <= high * 1.001) return "";
   return fmt::format(

@@ -44,6 +44,18 @@ TEST(AsyncMsgd, KeepsItsMomentumPerUpdateWithoutPrediction) {
                                 .predicts = false}});
 }
 
+TEST(AsyncMsgd, TakesEachGradientAtTheFullRateInThePapersForm) {
+  test::LabSettings settings = Settings();
+  settings.options = {{"form", "paper"}};
+  settings.steps_per_epoch = 100;  // of which the default form would rise over a half
+  test::ExpectAsTold({.settings = settings,
+                      .story = {.seconds = {1, 1.3717, 0.4931},
+                                .steps = 12,
+                                .rate = 0.03,
+                                .momentum = 0.9,
+                                .predicts = false}});
+}
+
 TEST(AsyncMsgd, PredictsAtTheRateOfTheRise) {
   test::LabSettings settings = Settings();
   settings.options = {{"slow_start", 20}};

@@ -19,6 +19,19 @@ TEST(ComputeGroups, AreSynchronousInsideAndAsynchronousBetween) {
   EXPECT_EQ(counts.examples, 72);
 }
 
+TEST(ComputeGroups, TakeTheFullRateInThePapersForm) {
+  test::LabSettings settings = Settings(3);
+  settings.options.emplace_back("form", "paper");
+  settings.steps_per_epoch = 100;
+  test::ExpectAsTold({.settings = settings,
+                      .story = {.seconds = {1, 1.3717, 0.4931},
+                                .steps = 12,
+                                .rate = 0.03,
+                                .momentum = 0.9,
+                                .predicts = false},
+                      .team = 2});
+}
+
 TEST(ComputeGroups, CompressTheirMeansOnTheWayToTheServer) {
   const auto compressed = [](int groups) {
     test::LabSettings settings = Settings(groups);

@@ -31,6 +31,23 @@ TEST(GossipPullLaw, HalvesTheConsensusErrorAndInjectsAQuarterOverP) {
   }
 }
 
+/// Of 8 ranks' exchanges in 100 rounds, so many began.
+TEST(GossipPull, ExchangesWithItsProbability) {
+  int64_t received = 0;
+  Simulate({.ranks = 8, .service = SteadyService(1, 1e30)}, [&](const Communicator& world) {
+    Lab lab(world, {.strategy = "gossip_pull",
+                    .options = Table{{"period", 2}, {"probability", 0.25}},
+                    .steps = 200,
+                    .gradient = test::PullToRank,
+                    .seconds_of_gradient = 1});
+    lab.Steps();
+    lab.strategy->Finish();
+    received += lab.strategy->Counts().traffic.bytes_received;
+  });
+  const double models = static_cast<double>(received) / (64 * 4);
+  EXPECT_NEAR(models, 8 * 100 * 0.25, 40);
+}
+
 TEST(GossipPull, IsItsRecurrence) { test::ExpectHalfway("gossip_pull"); }
 
 }  // namespace yoke::gossip_pull_test

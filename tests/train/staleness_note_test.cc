@@ -38,6 +38,12 @@ TEST(StalenessNote, IsSilentWhereTheRateIsLowEnough) {
   EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.1", "scale_by_staleness = true"), "");
 }
 
+TEST(StalenessNote, KnowsThatThePapersFormTakesTheFullRate) {
+  const std::string paper = "form = \"paper\"";
+  EXPECT_NE(NoteFor("async_sgd", "learning_rate = 0.03", paper), "");
+  EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.003", paper), "");
+}
+
 TEST(StalenessNote, KnowsWhatPredictionBrings) {
   const std::string without = "predict_weights = false";
   EXPECT_NE(NoteFor("async_sgd", "learning_rate = 0.1", without), "");
