@@ -194,20 +194,20 @@ int Main(int argc, char** argv) {
   Require(arguments.Unknown().empty(), "unknown argument");
   Require(!settings.job.empty() && !settings.run.empty(), "needs JOB and --run DIR");
   const Job job = LoadJob(settings.job, settings.set.Read());
-  SimulatedRanks cluster = {.latency = settings.latency,
-                            .bytes_per_second = settings.bandwidth,
-                            .service = ServiceOf(settings, job),
-                            .fair_links = settings.fair_links,
-                            .ranks_per_node = settings.ranks_per_node,
-                            .cores = settings.cores,
-                            .polling = settings.polling,
-                            .copy_bytes_per_second = settings.copies,
-                            .device_bytes_per_second = settings.device_link};
-  if (!settings.devices.empty()) UseDevices(CurvesOf(settings), cluster);
+  SimulatedRanks machines = {.latency = settings.latency,
+                             .bytes_per_second = settings.bandwidth,
+                             .service = ServiceOf(settings, job),
+                             .fair_links = settings.fair_links,
+                             .ranks_per_node = settings.ranks_per_node,
+                             .cores = settings.cores,
+                             .polling = settings.polling,
+                             .copy_bytes_per_second = settings.copies,
+                             .device_bytes_per_second = settings.device_link};
+  if (!settings.devices.empty()) UseDevices(CurvesOf(settings), machines);
   const auto began = std::chrono::steady_clock::now();
   RunRequest request = {.run = settings.run};
+  const SimulatedCluster cluster = {.machines = machines, .simulate = Simulate};
   request.cluster = &cluster;
-  request.simulator = Simulate;
   std::optional<LossFile> losses;
   if (!settings.losses.empty()) request.observers.push_back(&losses.emplace(settings.losses));
   const EndEvent end = Train(job, request);

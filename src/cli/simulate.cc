@@ -192,16 +192,17 @@ class SimulateCommand : public Command {
     Overrides keys = options_.Keys();
     SetReplicasOfCluster(file, cluster_, keys);
     const Job job = options_.Load(keys);
-    const SimulatedRanks cluster = file.Simulated(job.seed());
+    const SimulatedCluster cluster = {
+        .machines = file.Simulated(job.seed()),
+        .simulate = Simulate,
+        .title = file.title,
+        .price_per_hour = file.PricePerHour(),
+        .checkpoint_bytes_per_second = file.failures.checkpoint_bytes_per_second,
+        .times_only = times_only_};
     RunRequest request = {.run = options_.run()};
     request.stop_signal = &CatchStopSignals();
     request.steps = steps_;
-    request.times_only = times_only_;
     request.cluster = &cluster;
-    request.simulator = Simulate;
-    request.cluster_title = file.title;
-    request.price_per_hour = file.PricePerHour();
-    request.checkpoint_bytes_per_second = file.failures.checkpoint_bytes_per_second;
     if (const std::string note = file.PriceNote(); !note.empty() && !options_.quiet())
       out.Text(note);
     return options_.Train(job, std::move(request), out, &file);

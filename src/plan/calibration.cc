@@ -19,7 +19,7 @@ bool SharesCores(const ClusterFile& cluster) {
 double PriceOf(const Job& job, const TrialRequest& trial,
                const std::map<std::string, ClusterFile>& machines) {
   try {
-    return Hardware(job, trial.data, machines, trial.folder)
+    return Hardware(job, trial.data, machines)
         .Of({.executor = job.node.String("executor"), .precision = job.node.String("precision")})
         .seconds_per_update;
   } catch (const Error&) {

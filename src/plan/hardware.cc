@@ -1,12 +1,8 @@
 // Hardware efficiency: estimates of one node, and some steps of the strategy in virtual time.
 #include "plan/hardware.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <utility>
 
 #include "base/check.h"
 #include "base/registry.h"
@@ -14,7 +10,6 @@
 #include "node/executor.h"
 #include "simulate/simulate.h"
 #include "train/replica.h"
-#include "train/trainer.h"
 
 namespace yoke {
 namespace {
@@ -35,12 +30,6 @@ std::map<std::string, SpeedCurve> CurvesOf(const NodeKind& kind) {
   return curves;
 }
 
-double MetricOr(const Metrics& metrics, const std::string& name, double otherwise) {
-  for (const auto& [key, value] : metrics)
-    if (key == name) return value;
-  return otherwise;
-}
-
 }  // namespace
 
 ClusterFile Slowed(ClusterFile cluster, double factor) {
@@ -53,10 +42,10 @@ ClusterFile Slowed(ClusterFile cluster, double factor) {
 }
 
 Hardware::Hardware(const Job& job, const DataSets& data,
-                   const std::map<std::string, ClusterFile>& clusters, std::string folder)
-    : job_(job), data_(data), clusters_(clusters), folder_(std::move(folder)) {}
+                   const std::map<std::string, ClusterFile>& clusters)
+    : job_(job), data_(data), clusters_(clusters) {}
 
-Price Hardware::Of(const Candidate& candidate) {
+Price Hardware::Of(const Candidate& candidate) const {
   const auto known = clusters_.find(candidate.precision);
   Require(known != clusters_.end(), "the speed of {} is not known here", candidate.precision);
   const Job its = JobOf(job_, candidate);
@@ -116,7 +105,8 @@ Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) cons
   return node;
 }
 
-Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const ExampleUse& node) {
+Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster,
+                              const ExampleUse& node) const {
   const auto ranks = static_cast<int>(job.cluster.Int("replicas"));
   const StrategyEntry& strategy = StrategyOf(job);
   const Roles roles = RolesOf(job);
@@ -126,36 +116,30 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster, const 
   const int64_t some = std::clamp(kReplicaSteps / ranks, kLeastSteps, kMostSteps);
   // Whole periods: a part of one would cost no exchange.
   const int64_t each = std::min(kMostPeriodSteps, (some + period - 1) / period * period);
-  const std::string run = fmt::format("{}/simulated-{}", folder_, runs_++);
-  SimulatedRanks simulated = cluster.Simulated(job.seed());
-  simulated.failures = {};  // the price is that of work which is not lost
-  const Job unlimited = WithKeys(
-      job, {PlanKey("train.time_limit", ""), PlanKey("train.target", ""),
-            PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0")});
-  const EndEvent end =
-      Train(unlimited, {.run = run,
-                        .steps = each * teams,
-                        .cluster = &simulated,
-                        .simulator = Simulate,
-                        .times_only = true,
-                        .checkpoint_bytes_per_second = cluster.failures.checkpoint_bytes_per_second,
-                        .data = &data_});
-  std::filesystem::remove_all(run);
-  const auto steps = static_cast<double>(end.step) / static_cast<double>(teams);
-  const double updates = MetricOr(end.exchange, "updates", 0);
+  SimulatedCluster simulated = {
+      .machines = cluster.Simulated(job.seed()),
+      .checkpoint_bytes_per_second = cluster.failures.checkpoint_bytes_per_second};
+  simulated.machines.failures = {};  // the price is that of work which is not lost
+  const Job unlimited =
+      WithKeys(job, {PlanKey("train.time_limit", ""), PlanKey("checkpoint.every_steps", "0"),
+                     PlanKey("checkpoint.every_minutes", "0.0")});
+  const TimedResult times =
+      SimulateTimes(unlimited, {.steps = each * teams, .cluster = &simulated}, data_);
+  const ExchangeSummary& exchange = times.exchange;
+  const auto steps = static_cast<double>(times.steps) / static_cast<double>(teams);
   const auto every = static_cast<double>(job.checkpoint.Int("every_epochs"));
-  const double checkpoint = every > 0 ? MetricOr(end.exchange, "checkpoint_seconds", 0) / every : 0;
-  Price price = {
-      .seconds_per_update = MetricOr(end.exchange, "step_seconds", 0) / steps,
-      .examples_per_update = static_cast<double>(of_all),
-      .epoch_seconds = MetricOr(end.exchange, "meeting_seconds", 0) + checkpoint,
-      .use = {.batch = node.batch * roles.team,
-              .staleness = node.staleness + MetricOr(end.exchange, "staleness_mean", 0)}};
+  const double checkpoint = every > 0 ? *exchange.checkpoint_seconds / every : 0;
+  Price price = {.seconds_per_update = *exchange.step_seconds / steps,
+                 .examples_per_update = static_cast<double>(of_all),
+                 .epoch_seconds = *exchange.meeting_seconds + checkpoint,
+                 .use = {.batch = node.batch * roles.team,
+                         .staleness = node.staleness + exchange.staleness_mean.value_or(0)}};
   if (strategy.replicas_differ) {  // their mean is the model: all examples count together
     price.use.batch = node.batch * roles.workers;
-    price.use.interval = updates > 0 ? steps / updates : steps;  // updates of all, or of the mean
-  } else if (updates > 0) {
-    price.use.interval = MetricOr(end.exchange, "effective_batch", 0) / static_cast<double>(of_all);
+    // Updates of all, or of the mean.
+    price.use.interval = exchange.updates ? steps / *exchange.updates : steps;
+  } else if (exchange.updates) {
+    price.use.interval = *exchange.effective_batch / static_cast<double>(of_all);
   }
   price.use.interval = std::max(price.use.interval, static_cast<double>(period));
   price.use.mixing = strategy.mixing(job.cluster, ranks);

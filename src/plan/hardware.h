@@ -22,15 +22,15 @@ ClusterFile Slowed(ClusterFile cluster, double factor);
 
 class Hardware {
  public:
-  /// `clusters`: the machines, by precision: measured ones (plan/machines.h), or a file's. `folder`
-  /// takes the runs of simulations. All must outlive it.
-  Hardware(const Job& job, const DataSets& data, const std::map<std::string, ClusterFile>& clusters,
-           std::string folder);
+  /// `clusters`: the machines, by precision: measured ones (plan/machines.h), or a file's. All must
+  /// outlive it.
+  Hardware(const Job& job, const DataSets& data,
+           const std::map<std::string, ClusterFile>& clusters);
 
   /// One replica: by the executor's estimate. Several: the strategy runs some steps in virtual
   /// time, times only, with replicas as fast as the executor's estimate says. Throws UserError with
   /// the reason if it cannot be priced.
-  Price Of(const Candidate& candidate);
+  Price Of(const Candidate& candidate) const;
 
  private:
   struct Node {
@@ -38,13 +38,11 @@ class Hardware {
     ExampleUse use = {};
   };
   Node NodeOf(const Job& job, const ClusterFile& cluster) const;
-  Price InVirtualTime(const Job& job, const ClusterFile& cluster, const ExampleUse& node);
+  Price InVirtualTime(const Job& job, const ClusterFile& cluster, const ExampleUse& node) const;
 
   const Job& job_;
   const DataSets& data_;
   const std::map<std::string, ClusterFile>& clusters_;
-  std::string folder_;
-  int runs_ = 0;
 };
 
 }  // namespace yoke

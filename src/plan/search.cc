@@ -36,7 +36,7 @@ constexpr double kLearned = 0.9;       // of the first loss: less tells that som
 bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
 
 void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) {
-  Hardware hardware(request.job, request.data, request.machines, request.folder);
+  const Hardware hardware(request.job, request.data, request.machines);
   const double noise = request.noise_scale > 0 ? request.noise_scale : kLargeNoise;
   const double examples = static_cast<double>(request.job.train.Int("epochs")) *
                           static_cast<double>(request.data.train->Size());

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <optional>
 
 #include "base/check.h"
 #include "plan/candidates.h"
@@ -147,6 +148,11 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
                fs::copy_options::recursive | fs::copy_options::copy_symlinks);
     }
     const Job its = TrialJob(request.steps > 0 ? Annealed(job, request) : job, request);
+    std::optional<SimulatedCluster> cluster;
+    if (request.run.cluster) {
+      cluster = *request.run.cluster;
+      cluster->checkpoint_bytes_per_second = 0;  // those of trials take no time
+    }
     const RunRequest its_run = {.run = request.folder,
                                 .resume = !request.from.empty(),
                                 .stop_signal = request.run.stop_signal,
@@ -154,9 +160,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
                                 .observers = {&curve},
                                 .steps = request.steps,
                                 .tell_each_step = request.steps > 0 || request.run.cluster,
-                                .cluster = request.run.cluster,
-                                .simulator = request.run.simulator,
-                                .cluster_title = request.run.cluster_title,
+                                .cluster = cluster ? &*cluster : nullptr,
                                 .data = &data};
     const EndEvent end = request.peers ? request.peers->Train(its, its_run) : Train(its, its_run);
     if (end.reason == "diverged") trial.failure = end.sentence;

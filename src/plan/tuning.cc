@@ -16,6 +16,7 @@
 #include "plan/candidates.h"
 #include "train/epoch_cursor.h"
 #include "train/replica.h"
+#include "train/run_limits.h"
 
 namespace yoke {
 namespace {
@@ -28,6 +29,10 @@ constexpr double kRisen = 1.5;       // times the lowest loss of a range test
 constexpr int kParts = 9;            // of the trials' steps: each trial of a climb has one,
 constexpr int kFinalists = 2;        // and then each of the best ones two
 constexpr int64_t kFewestSteps = 6;  // steps
+constexpr double kSearchShare = 0.1;
+/// Of tuning: at least the smaller of these, where the job does not say.
+constexpr double kTuningSteps = 600, kTuningShare = 0.4;
+constexpr double kMostTuningSteps = 2000;
 
 const std::vector<double>& RatesOf(const Job& job) {
   return FindEntry(rules(), "rule", job.train.String("rule")).rates;
@@ -188,6 +193,16 @@ bool Better(const Tried& one, const Tried& other) {
          std::pair(other.setting.rate, other.setting.momentum);
 }
 
+/// Steps of the shortest trials that find a rate, all together.
+int64_t FewestTuningSteps(const Job& job, const DataSets& data) {
+  return kParts * FewestSteps(job, data);
+}
+
+/// Of the whole training.
+double StepsOf(const Job& job, const DataSets& data) {
+  return static_cast<double>(job.train.Int("epochs")) * StepsPerEpoch(job, data);
+}
+
 }  // namespace
 
 Setting SettingOf(const Job& job) {
@@ -208,8 +223,36 @@ Job WithSetting(const Job& job, const Setting& setting) { return WithKeys(job, K
 
 bool HasRates(const Job& job) { return !RatesOf(job).empty(); }
 
-int64_t FewestTuningSteps(const Job& job, const DataSets& data) {
-  return kParts * FewestSteps(job, data);
+double SearchShare(const Job& job) {
+  return job.train.Has("search_share") ? job.train.Float("search_share") : kSearchShare;
+}
+
+int64_t TuningSteps(const Job& job, const DataSets& data) {
+  const double all = StepsOf(job, data);
+  const double steps = std::min(SearchShare(job) * all, kMostTuningSteps);
+  const auto fewest = static_cast<double>(FewestTuningSteps(job, data));
+  if (job.train.Has("search_share")) return steps < fewest ? 0 : std::llround(steps);
+  return std::llround(std::max({steps, std::min(kTuningSteps, kTuningShare * all), 1.0}));
+}
+
+double TuningSeconds(const Job& job) { return kTuningShare * TimeLimitOf(job); }
+
+std::string NoTrialsNote(const Job& job, const DataSets& data) {
+  const double rate = job.train.Float("learning_rate");
+  if (TuningSteps(job, data) > 0)
+    return fmt::format("there is no time for trials: the learning rate is {:g}", rate);
+  return fmt::format(
+      "train.search_share allows {:.0f} steps of trials, which need {}: the learning rate is {:g}",
+      SearchShare(job) * StepsOf(job, data), FewestTuningSteps(job, data), rate);
+}
+
+std::string TuningCostNote(int64_t steps, const Job& job, const DataSets& data) {
+  const double all = StepsOf(job, data);
+  if (static_cast<double>(steps) <= SearchShare(job) * all + 1) return "";
+  return fmt::format(
+      "trials of the learning rate take up to {} of {:.0f} steps, because fewer do not tell rates "
+      "apart; the best one's count as training (train.search_share limits them)",
+      steps, all);
 }
 
 Tuned FindRate(const Job& job, const Trials& trials) {

@@ -38,8 +38,20 @@ struct Tuned {
   std::vector<TriedSetting> tried = {};
 };
 
-/// Steps of the shortest trials that find a rate, all together.
-int64_t FewestTuningSteps(const Job& job, const DataSets& data);
+/// The part of the training's time that choosing may take: train.search_share, or a tenth.
+double SearchShare(const Job& job);
+
+/// Steps of all trials for the learning rate; 0: none. Without train.search_share, never so few
+/// that they do not tell rates apart.
+int64_t TuningSteps(const Job& job, const DataSets& data);
+
+/// Seconds of these trials, of the job's time limit; 0: it has none.
+double TuningSeconds(const Job& job);
+
+/// Why there are no trials of the learning rate.
+std::string NoTrialsNote(const Job& job, const DataSets& data);
+/// Says so if `steps` of trials are more than the usual part of the training; or "".
+std::string TuningCostNote(int64_t steps, const Job& job, const DataSets& data);
 
 /// The learning rate, of those that the job's rule names, with which the loss falls fastest: it
 /// climbs from the middle one to the rate with the lowest loss, and the two best ones go on twice

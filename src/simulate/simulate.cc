@@ -26,31 +26,47 @@ void RequireDetection(const SimulatedFailures& failures, const Job& job) {
           failures.detection, job.cluster.Where("timeout"), timeout);
 }
 
+SimulatedRanks MachinesOf(const SimulatedCluster& cluster, const ThreadRanks& ranks) {
+  SimulatedRanks machines = cluster.machines;
+  machines.ranks = ranks.ranks;
+  machines.timeout = kNoTimeout;
+  machines.all_reduce = ranks.all_reduce;
+  return machines;
+}
+
+void RunOn(const SimulatedRanks& machines, SimulatedBody& body) {
+  SimulateLosses(machines, [&body](const Communicator& world, const SimulatedPlace& place) {
+    body.Enter(world, place);
+  });
+}
+
 }  // namespace
 
 EndEvent Simulate(const Job& job, const RunRequest& request, RunContext& context,
                   const ThreadRanks& ranks) {
-  SimulatedRanks cluster = *request.cluster;
-  cluster.ranks = ranks.ranks;
-  cluster.timeout = kNoTimeout;
-  cluster.all_reduce = ranks.all_reduce;
+  SimulatedRanks cluster = MachinesOf(*request.cluster, ranks);
   Timeline timeline(cluster);
   cluster.timeline = context.timeline = &timeline;
   std::unique_ptr<SimulatedBody> run;
   OrAbandon(context, [&] {
     if (cluster.failures.death) RequireDetection(cluster.failures, job);
-    if (request.times_only)
-      run = MakeTimesOnly(job, request, context);
+    if (request.TimesOnly())
+      run = std::make_unique<TimesOnly>(job, request, context);
     else
       run = std::make_unique<SimulatedRun>(job, request, context);
-    SimulateLosses(cluster, [&](const Communicator& world, const SimulatedPlace& place) {
-      run->Enter(world, place);
-    });
+    RunOn(cluster, *run);
   });
   WriteTimeline(context.folder, timeline.Picture());
   if (run->end().reason.empty())
     throw Error("the leading node has failed when others had already ended: the run has no end");
   return run->end();
+}
+
+TimedResult SimulateTimes(const Job& job, const RunRequest& request, const DataSets& data) {
+  RunContext context = {.data = data};
+  TimedRun run(job, request, context);
+  RunOn(MachinesOf(*request.cluster, ThreadRanksOf(job)), run);
+  return run.Result();
 }
 
 }  // namespace yoke

@@ -48,7 +48,7 @@ void SimulatedRun::Begin(const Communicator& world, const SimulatedPlace& place)
   context_.lost_nodes = place.lost_nodes;
   context_.shared.executor.reset();  // it was made in a world that has ended
   context_.shared.graph.reset();
-  if (request_.cluster->failures.replace) return GoBack(world, place);
+  if (request_.cluster->machines.failures.replace) return GoBack(world, place);
   if (std::ranges::find(place.lost, 0) != place.lost.end()) {
     context_.messages.clear();
     LeadAgain(context_);
@@ -76,8 +76,8 @@ void SimulatedBody::ReturnTo(int64_t step) {
 
 /// The time of it.
 void SimulatedRun::ReadCheckpoint(const Communicator& world) const {
-  if (context_.checkpoint && request_.checkpoint_bytes_per_second > 0)
-    world.Sleep(BytesIn(context_.checkpoint->folder()) / request_.checkpoint_bytes_per_second);
+  const double speed = request_.cluster->checkpoint_bytes_per_second;
+  if (context_.checkpoint && speed > 0) world.Sleep(BytesIn(context_.checkpoint->folder()) / speed);
 }
 
 }  // namespace yoke

@@ -9,19 +9,6 @@
 #include "train/replica.h"
 
 namespace yoke {
-namespace {
-
-/// The minimum over the ranks, because a slow rank may start on a model that has already exploded.
-/// 0: unknown.
-double UntrainedLoss(std::span<const StepTotals> all_totals) {
-  double least = 0;
-  for (const StepTotals& totals : all_totals)
-    if (totals.first_examples > 0 && (least == 0 || totals.first_loss < least))
-      least = totals.first_loss;
-  return least;
-}
-
-}  // namespace
 
 int64_t StepExamplesOf(const Job& job, int64_t epoch) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
@@ -48,7 +35,7 @@ EpochCursor::EpochCursor(const Job& job, const Reader& data, const TeamPlace& pl
       place_(place),
       threads_(ThreadsReadingAhead(threads)),
       step_examples_(StepExamplesOf(job, data.Size() / std::max(1, place.world))),
-      schedule_(MakeSchedule(job.train.Has("schedule") ? job.train.Raw("schedule") : Value())) {
+      rate_(job) {
   position.examples = data.Size();
   RequireExamples(job, data, place.world);
 }
@@ -110,23 +97,16 @@ double EpochCursor::EpochsAt(int64_t step) const {
   return static_cast<double>(position.epoch) + static_cast<double>(consumed) / examples;
 }
 
-double EpochCursor::RateAt(double epochs_done) const {
-  return job_.train.Float("learning_rate") *
-         schedule_->Factor({.epoch = epochs_done, .epochs = static_cast<double>(epochs())});
-}
-
-double EpochCursor::LearningRateAt(int64_t step) const { return RateAt(EpochsAt(step)); }
-
 /// The time since the last call, which is long after a resume, in a hundred parts an epoch.
 double EpochCursor::HighestRateUpTo(int64_t step) {
   constexpr double kPart = 0.01;
   const double until = EpochsAt(step);
   for (; highest_until_ < until; highest_until_ += kPart)
-    highest_rate_ = std::max(highest_rate_, RateAt(highest_until_));
-  return highest_rate_ = std::max(highest_rate_, RateAt(until));
+    highest_rate_ = std::max(highest_rate_, rate_.After(highest_until_));
+  return highest_rate_ = std::max(highest_rate_, rate_.After(until));
 }
 
-void EpochCursor::Advance(int64_t dealt, std::span<const StepTotals> all_totals) {
+void EpochCursor::Advance(int64_t dealt, const std::vector<StepTotals>& all_totals) {
   if (position.step == 0) position.untrained_loss = UntrainedLoss(all_totals);
   position.step += dealt - done_;
   for (; done_ < dealt; ++done_) plan_->Consume(done_, position.consumed);

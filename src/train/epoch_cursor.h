@@ -1,16 +1,16 @@
 // EpochCursor: the progress of training and the next examples; the same on every rank.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "data/prefetch.h"
-#include "optim/schedule.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/job/job.h"
-#include "train/rounds.h"
+#include "train/learning_rate.h"
+#include "train/step_totals.h"
 
 namespace yoke {
 
@@ -72,13 +72,13 @@ class EpochCursor {
   int64_t TeamExamples(int64_t step) const { return plan_->Examples(step); }
   /// Epochs done (fractional) at the start of the step, and its learning rate.
   double EpochsAt(int64_t step) const;
-  double LearningRateAt(int64_t step) const;
+  double LearningRateAt(int64_t step) const { return rate_.After(EpochsAt(step)); }
   /// The highest learning rate of the schedule up to the step. Call with increasing steps.
   double HighestRateUpTo(int64_t step);
 
   /// Records that all ranks have done the steps up to `dealt`, with their totals of the epoch so
   /// far.
-  void Advance(int64_t dealt, std::span<const StepTotals> all_totals);
+  void Advance(int64_t dealt, const std::vector<StepTotals>& all_totals);
   /// Epochs done in the current plan, or after the last one.
   double EpochsDone() const;
   bool EpochIsOver() const { return done_ == steps(); }
@@ -86,14 +86,12 @@ class EpochCursor {
   void FinishEpoch();
 
  private:
-  double RateAt(double epochs_done) const;
-
   const Job& job_;
   const Reader& data_;
   TeamPlace place_;
   int threads_;
   int64_t step_examples_;
-  std::unique_ptr<Schedule> schedule_;
+  LearningRate rate_;
   std::optional<EpochPlan> plan_;
   std::optional<Prefetch> ahead_;  // used if every step is this rank's
   Batch batch_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "comm/gather.h"
 
@@ -49,7 +50,7 @@ std::vector<int64_t> Histogram(const std::vector<ExchangeCounts>& counts) {
   return sum;
 }
 
-void AddStaleness(const std::vector<int64_t>& histogram, Metrics& metrics) {
+void AddStaleness(const std::vector<int64_t>& histogram, ExchangeSummary& summary) {
   double count = 0, sum = 0;
   for (size_t s = 0; s < histogram.size(); ++s) {
     count += static_cast<double>(histogram[s]);
@@ -59,8 +60,8 @@ void AddStaleness(const std::vector<int64_t>& histogram, Metrics& metrics) {
   size_t least = 0;
   double below = static_cast<double>(histogram[0]);
   while (below < 0.95 * count) below += static_cast<double>(histogram[++least]);
-  metrics.emplace_back("staleness_mean", sum / count);
-  metrics.emplace_back("staleness_95", static_cast<double>(least));
+  summary.staleness_mean = sum / count;
+  summary.staleness_95 = static_cast<double>(least);
 }
 
 }  // namespace
@@ -71,28 +72,45 @@ std::vector<ExchangeCounts> GatherCounts(const Communicator& world, const Exchan
   return counts;
 }
 
-Metrics Summary(const std::vector<ExchangeCounts>& counts, double seconds, double distance,
-                int servers) {
-  double messages = 0, bytes = 0, by_formula = 0, waiting = 0, updates = 0, examples = 0;
+ExchangeSummary Summary(const std::vector<ExchangeCounts>& counts, double seconds, int servers) {
+  ExchangeSummary summary;
+  double by_formula = 0, waiting = 0, updates = 0, examples = 0;
   for (const ExchangeCounts& c : counts) {
-    messages += static_cast<double>(c.traffic.messages_sent);
-    bytes += static_cast<double>(c.traffic.bytes_sent);
+    summary.messages += static_cast<double>(c.traffic.messages_sent);
+    summary.bytes += static_cast<double>(c.traffic.bytes_sent);
     by_formula += static_cast<double>(c.traffic.bytes_by_formula);
     updates += static_cast<double>(c.updates);
     examples += static_cast<double>(c.examples);
   }
   const std::span workers = std::span(counts).subspan(servers);
   for (const ExchangeCounts& c : workers) waiting += c.seconds_waiting;
-  Metrics metrics = {{"messages", messages}, {"bytes", bytes}};
-  if (by_formula > 0) metrics.emplace_back("bytes_by_formula", by_formula);
-  if (seconds > 0)
-    metrics.emplace_back("communicating", waiting / seconds / static_cast<double>(workers.size()));
+  if (by_formula > 0) summary.bytes_by_formula = by_formula;
+  if (seconds > 0) summary.communicating = waiting / seconds / static_cast<double>(workers.size());
   if (updates > 0) {
-    metrics.emplace_back("updates", updates);
-    metrics.emplace_back("effective_batch", examples / updates);
+    summary.updates = updates;
+    summary.effective_batch = examples / updates;
   }
-  AddStaleness(Histogram(counts), metrics);
-  metrics.emplace_back("consensus_distance", distance);
+  AddStaleness(Histogram(counts), summary);
+  return summary;
+}
+
+Metrics MetricsOf(const ExchangeSummary& s) {
+  const std::pair<const char*, std::optional<double>> all[] = {
+      {"messages", s.messages},
+      {"bytes", s.bytes},
+      {"bytes_by_formula", s.bytes_by_formula},
+      {"communicating", s.communicating},
+      {"updates", s.updates},
+      {"effective_batch", s.effective_batch},
+      {"staleness_mean", s.staleness_mean},
+      {"staleness_95", s.staleness_95},
+      {"consensus_distance", s.consensus_distance},
+      {"step_seconds", s.step_seconds},
+      {"meeting_seconds", s.meeting_seconds},
+      {"checkpoint_seconds", s.checkpoint_seconds}};
+  Metrics metrics;
+  for (const auto& [name, value] : all)
+    if (value) metrics.emplace_back(name, *value);
   return metrics;
 }
 

@@ -17,6 +17,7 @@
 #include "train/explosion.h"
 #include "train/long_wait_note.h"
 #include "train/record/record.h"
+#include "train/run_limits.h"
 #include "train/staleness_note.h"
 #include "train/watch.h"
 
@@ -33,10 +34,9 @@ class LeadingMember : public Leader {
         run_(context.run->path()),
         record_(MakeRecord(run_)),
         observers_(request.observers),
-        watch_(job, data_) {
+        watch_(job, data_),
+        limits_(job, request) {
     observers_.insert(observers_.begin(), record_.get());
-    if (job.train.Has("time_limit"))
-      time_limit_ = ParseDuration(job.train.String("time_limit"), "train.time_limit");
   }
   ~LeadingMember() override { rounds_.reset(); }  // its thread asks Due
   LeadingMember(const LeadingMember&) = delete;
@@ -100,7 +100,7 @@ class LeadingMember : public Leader {
   }
 
   std::string Hardware() const {
-    if (request_.cluster) return SimulatedHardware(request_, world_.size());
+    if (request_.cluster) return HardwareOf(*request_.cluster, world_.size());
     const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
     return fmt::format("{} ({}{} thread{}{})", fmt::join(replica_->devices().names(), " + "), ranks,
                        threads_.threads, threads_.threads == 1 ? "" : "s",
@@ -179,13 +179,9 @@ class LeadingMember : public Leader {
     return cursor_.EpochIsOver() ? FinishEpoch() : BetweenSteps();
   }
 
-  /// A checkpoint due by steps ends a round, and so does the limit of steps.
   int64_t LastStepOfRound() const {
-    const int64_t every = job_.checkpoint.Int("every_steps");
-    int64_t last = cursor_.steps();
-    if (every > 0) last = std::min(last, cursor_.done() + every - position_.step % every);
-    if (request_.steps > 0) last = std::min(last, cursor_.done() + request_.steps - StepsTaken());
-    return last;
+    const int64_t left = cursor_.steps() - cursor_.done();
+    return cursor_.done() + std::min(left, limits_.StepsOfRound(position_.step, StepsTaken()));
   }
 
   int64_t StepsTaken() const { return position_.step - begun_at_; }
@@ -267,31 +263,25 @@ class LeadingMember : public Leader {
     if (reason.empty() && request_.pause_epochs > 0 && context_.worlds == 1 &&
         position_.epoch - begun_epoch_ >= request_.pause_epochs)
       reason = "replan";
-    const int64_t every = job_.checkpoint.Int("every_epochs");
-    const bool due = (every > 0 && position_.epoch % every == 0) || CheckpointIsDue();
+    const bool due = limits_.IsDueAfterEpochs(position_.epoch) || CheckpointIsDue();
     if (!due && !best && reason.empty()) return "";
     return Save({.reason = reason, .test = test, .best = best});
   }
 
   /// Due by steps or minutes.
   bool CheckpointIsDue() const {
-    const int64_t every = job_.checkpoint.Int("every_steps");
-    return (every > 0 && position_.step % every == 0) || MinutesAreOver();
+    return limits_.IsDueAfterSteps(position_.step) ||
+           limits_.IsDueAfterSeconds(clock_.SinceSaved());
   }
 
   std::string ReasonToStop() const {
     if (Interrupted()) return "interrupted";
-    if (request_.steps > 0 && StepsTaken() >= request_.steps) return "step_limit";
-    const double used = request_.time_used + clock_.OfSession();
-    return time_limit_ > 0 && used >= time_limit_ ? "time_limit" : "";
+    return limits_.ReasonToStop(StepsTaken(), clock_.OfSession());
   }
 
-  bool MinutesAreOver() const {
-    const double minutes = job_.checkpoint.Float("every_minutes");
-    return minutes > 0 && clock_.SinceSaved() >= minutes * 60;
+  bool Due() const override {
+    return !ReasonToStop().empty() || limits_.IsDueAfterSeconds(clock_.SinceSaved());
   }
-
-  bool Due() const override { return !ReasonToStop().empty() || MinutesAreOver(); }
 
   /// Writes a checkpoint; returns `reason`, or "diverged" if the weights are not finite.
   std::string Save(const RunContext::PendingCheckpoint& due) {
@@ -317,8 +307,9 @@ class LeadingMember : public Leader {
       const std::vector<double> losses = OwnLosses();
       header.good &= std::ranges::all_of(losses, [&](double loss) { return Sane(loss); });
     }
-    if (request_.checkpoint_bytes_per_second > 0)  // before the files, which a loss would prevent
-      world_.Sleep(replica_->CheckpointBytes() / request_.checkpoint_bytes_per_second);
+    if (request_.cluster && request_.cluster->checkpoint_bytes_per_second > 0)
+      world_.Sleep(replica_->CheckpointBytes() /  // before the files, which a loss would prevent
+                   request_.cluster->checkpoint_bytes_per_second);
     RankStateCollector collector(world_, *replica_);
     try {
       WriteCheckpoint(
@@ -444,7 +435,7 @@ class LeadingMember : public Leader {
                       .good = Good()};
     if (request_.cluster) {
       event.virtual_seconds = request_.time_used + clock_.Now();
-      event.cost = request_.CostOf(event.virtual_seconds);
+      event.cost = request_.cluster->CostOf(event.virtual_seconds);
       event.lost = context_.lost_nodes;
     }
     if (const std::string note = LongWaitNote(context_.timeline, job_); !note.empty()) Tell(note);
@@ -456,7 +447,7 @@ class LeadingMember : public Leader {
   std::unique_ptr<Observer> record_;
   std::vector<Observer*> observers_;
   Watch watch_;
-  double time_limit_ = 0;
+  RunLimits limits_;
   bool inherits_ = false;     ///< Continues from a larger world.
   int64_t told_ = 0;          ///< The last epoch that a lost leader recorded.
   std::string ended_before_;  ///< Why the resumed run had ended, if the job is the same.
@@ -471,11 +462,11 @@ class LeadingMember : public Leader {
 
 }  // namespace
 
-std::string SimulatedHardware(const RunRequest& request, int ranks) {
-  const int nodes = request.cluster->NodeOf(ranks - 1) + 1;
+std::string HardwareOf(const SimulatedCluster& cluster, int ranks) {
+  const int nodes = cluster.machines.NodeOf(ranks - 1) + 1;
   std::string text = fmt::format("{} simulated node{}", nodes, nodes == 1 ? "" : "s");
   if (ranks != nodes) text += fmt::format(" ({} ranks)", ranks);
-  return request.cluster_title.empty() ? text : text + ": " + request.cluster_title;
+  return cluster.title.empty() ? text : text + ": " + cluster.title;
 }
 
 std::unique_ptr<Leader> MakeLeader(const Job& job, const RunRequest& request, RunContext& context,

@@ -2,7 +2,6 @@
 #include "train/member.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -12,7 +11,6 @@
 #include "kernels/threads.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/events.h"
-#include "train/explosion.h"
 
 namespace yoke {
 namespace {
@@ -197,8 +195,7 @@ std::vector<StepTotals> Member::Work(const Order& order) {
   replica_->Settle();
   worked_ += clock_.Now() - began;
   stepped_ += rounds_->met_at() - began;
-  exchange_ = replica_->Exchange(worked_);
-  if (!exchange_.empty()) exchange_.emplace_back("step_seconds", stepped_);
+  exchange_ = replica_->Exchange(worked_, stepped_);
   return all_totals;
 }
 
@@ -257,37 +254,14 @@ void Member::NoteResult(const StepResult& result, int64_t s) {
   const int64_t done = position_.step + s - round_first_;
   if (leads()) context_.began = true;
   if (context_.timeline && context_.worlds == 1) context_.timeline->Step(world_.rank());
-  if (!IsPossibleLoss(result.loss)) {
-    if (totals_.bad_step == 0) totals_.bad_step = done + 1, totals_.bad_loss = result.loss;
-    return;
-  }
-  totals_.loss_sum += result.loss * static_cast<double>(result.examples);
-  totals_.examples += result.examples;
-  if (result.examples > 0) NoteLoss(result.loss, result.examples);
-  if (totals_.examples > 0) Stepped(s + 1, done + 1, totals_);
-}
-
-/// Updates the loss averages that Exploded compares.
-void Member::NoteLoss(double loss, int64_t examples) {
-  totals_.recent = std::min(totals_.recent + 1, kRecentSteps);
-  totals_.recent_log +=
-      (std::log(std::max(loss, 1.0)) - totals_.recent_log) / static_cast<double>(totals_.recent);
-  if (position_.step > 0 || totals_.first_examples >= kFirstExamples) return;
-  totals_.first_examples += examples;
-  totals_.first_loss += (loss - totals_.first_loss) * static_cast<double>(examples) /
-                        static_cast<double>(totals_.first_examples);
+  totals_.Add(result, done + 1, position_.step == 0);
+  if (IsPossibleLoss(result.loss) && totals_.examples > 0) Stepped(s + 1, done + 1, totals_);
 }
 
 /// On a rank that only serves: reports the others' steps.
 void Member::Told(int64_t dealt, const StepTotals& of_all) {
   if (leads()) context_.began = true;
   if (of_all.examples > 0) Stepped(dealt, position_.step + dealt - cursor_.done(), of_all);
-}
-
-std::optional<StepTotals> Member::FirstBad(const std::vector<StepTotals>& all_totals) {
-  for (const StepTotals& totals : all_totals)
-    if (totals.bad_step > 0) return totals;
-  return {};
 }
 
 }  // namespace yoke

@@ -69,8 +69,6 @@ class Member {
   std::vector<double> OwnLosses() const;
   /// Some training examples that tell whether weights are ruined.
   std::unique_ptr<Reader> SomeExamples() const;
-  /// The totals of the first rank with a non-finite loss.
-  static std::optional<StepTotals> FirstBad(const std::vector<StepTotals>& all_totals);
   /// The signal that reached any rank; 0: none.
   int Signal() const {
     return signal_ == 0 && request_.stop_signal ? request_.stop_signal->load() : signal_;
@@ -102,7 +100,6 @@ class Member {
   void TakeStep(int64_t s);
   void TakeRound(DealtSteps& steps, int64_t last);
   void NoteResult(const StepResult& result, int64_t s);
-  void NoteLoss(double loss, int64_t examples);
   void Told(int64_t dealt, const StepTotals& of_all);
 
   std::optional<RankLog> log_;  // null on rank 0

@@ -307,12 +307,15 @@ double Replica::ConsensusDistance() const {
   return std::sqrt(sum / world_.size());
 }
 
-Metrics Replica::Exchange(double seconds) const {
+Metrics Replica::Exchange(double seconds, double step_seconds) const {
   if (world_.size() == 1) return {};
   const double distance = ConsensusDistance();
   std::vector<ExchangeCounts> all = GatherCounts(world_, strategy_->Counts());
   if (world_.rank() > 0) return {};
-  return Summary(all, seconds, distance, entry_.servers(job_.cluster, world_.size()));
+  ExchangeSummary summary = Summary(all, seconds, entry_.servers(job_.cluster, world_.size()));
+  summary.consensus_distance = distance;
+  summary.step_seconds = step_seconds;
+  return MetricsOf(summary);
 }
 
 /// The parameter with the first non-finite value, or "".

@@ -106,8 +106,8 @@ class Replica {
   /// Called by all ranks: completes messages in flight and collects the model on rank 0.
   void Settle();
   /// Called by all ranks after Settle: the exchange metrics, on rank 0 (empty elsewhere, and with
-  /// one replica).
-  Metrics Exchange(double seconds) const;
+  /// one replica), after so many seconds of rounds, of which `step_seconds` in steps.
+  Metrics Exchange(double seconds, double step_seconds) const;
   void Finish() { strategy_->Finish(); }
   /// Seconds that this rank's training has waited for messages.
   double SecondsWaiting() const { return strategy_->Counts().seconds_waiting; }

@@ -3,7 +3,6 @@
 #include "train/rounds.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
@@ -196,15 +195,6 @@ class Rounds::Service {
   int64_t length_ = 1;
   double decided_at_ = 0, told_at_ = 0, told_all_at_ = 0;
 };
-
-double RecentLoss(const std::vector<StepTotals>& all_totals) {
-  double logs = 0, steps = 0;
-  for (const StepTotals& totals : all_totals) {
-    logs += totals.recent_log * static_cast<double>(totals.recent);
-    steps += static_cast<double>(totals.recent);
-  }
-  return steps > 0 ? std::exp(logs / steps) : 0;
-}
 
 Rounds::Rounds(const Communicator& world, Settings settings)
     : channel_(world.Duplicate()), settings_(std::move(settings)) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "train/step_totals.h"
 
 namespace yoke {
 
@@ -34,23 +35,6 @@ struct Order {
   int64_t exit_status = 0;  ///< With kEnd, likewise the next.
   int64_t replans = 0;      ///< 1: the run goes on when keys are chosen again.
 };
-
-/// The sums that each rank contributes to a meeting.
-struct StepTotals {
-  double loss_sum = 0;  ///< Sum of losses over `examples`.
-  int64_t examples = 0;
-  int64_t bad_step = 0;   ///< Step at which its loss became non-finite (1 for the first); 0: none.
-  double bad_loss = 0;    ///< The loss at that step.
-  int64_t signal = 0;     ///< The signal that asked this process to stop.
-  double recent_log = 0;  ///< Mean logarithm of the losses (at least 1) of its last steps in this
-  int64_t recent = 0;     ///< round, and the number of these steps (train/explosion.h).
-  double first_loss = 0;  ///< Mean loss of its first steps if the round starts the run,
-  int64_t first_examples = 0;  ///< over this many examples.
-  int64_t dealt = 0;           ///< On rank 0: the start of the next round.
-};
-
-/// The loss of the last steps of all ranks; 0: there were none.
-double RecentLoss(const std::vector<StepTotals>& all_totals);
 
 class Rounds {
  public:

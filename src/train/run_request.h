@@ -7,23 +7,35 @@
 #include <vector>
 
 #include "base/stop.h"
+#include "comm/simulated.h"
 
 namespace yoke {
 
 struct Job;
 class Observer;  // train/events.h
 struct EndEvent;
-struct SimulatedRanks;  // comm/simulated.h
-class MpiJob;           // comm/launcher.h
-class Planner;          // train/planner.h
-struct DataSets;        // data/reader.h
-struct RunContext;      // train/rank.h
+class MpiJob;       // comm/launcher.h
+class Planner;      // train/planner.h
+struct DataSets;    // data/reader.h
+struct RunContext;  // train/rank.h
 struct RunRequest;
 struct ThreadRanks;  // comm/threads.h
 
-/// Trains a job's ranks on the request's cluster in virtual time: Simulate (simulate/simulate.h).
-using Simulator = EndEvent (*)(const Job& job, const RunRequest& request, RunContext& context,
-                               const ThreadRanks& ranks);
+/// A cluster on which replicas run in virtual time.
+struct SimulatedCluster {
+  SimulatedRanks machines = {};  ///< The job says how many ranks.
+  /// Trains the ranks of a job on the request's cluster: Simulate (simulate/simulate.h).
+  EndEvent (*simulate)(const Job& job, const RunRequest& request, RunContext& context,
+                       const ThreadRanks& ranks) = nullptr;
+  std::string title = {};
+  double price_per_hour = 0;  ///< Of the whole cluster; 0: unknown.
+  /// Of writing and reading checkpoints; 0: they take no time.
+  double checkpoint_bytes_per_second = 0;
+  /// Nothing is computed; steps and messages only take their time (simulate/times_only.h).
+  bool times_only = false;
+
+  double CostOf(double seconds) const { return price_per_hour / 3600 * seconds; }
+};
 
 /// How to run a job.
 struct RunRequest {
@@ -40,17 +52,7 @@ struct RunRequest {
   /// Not 0: pause after this many epochs, with the reason "replan", unless ranks were lost.
   int64_t pause_epochs = 0;
   double time_used = 0;  ///< Seconds of train.time_limit that are over; virtual ones, too.
-  /// Not null: the replicas run in virtual time on this cluster, as many as the job says.
-  const SimulatedRanks* cluster = nullptr;
-  Simulator simulator = nullptr;  ///< Not null if `cluster` is not.
-  std::string cluster_title = {};
-  double price_per_hour = 0;  ///< Of the whole cluster; 0: unknown.
-  /// On a cluster: nothing is computed; steps and messages only take their time
-  /// (simulate/times_only.h).
-  bool times_only = false;
-
-  /// Of writing and reading checkpoints there; 0: they take no time.
-  double checkpoint_bytes_per_second = 0;
+  const SimulatedCluster* cluster = nullptr;  ///< Not null: the replicas run in virtual time.
 
   /// The processes of the launcher, if it has started several and they are already connected.
   MpiJob* launched = nullptr;
@@ -59,8 +61,7 @@ struct RunRequest {
   const DataSets* data = nullptr;  ///< Not null: the data, already read.
 
   bool StopIsAsked() const { return yoke::StopIsAsked(stop_signal); }
-  /// Of the cluster for so many virtual seconds.
-  double CostOf(double seconds) const { return price_per_hour / 3600 * seconds; }
+  bool TimesOnly() const { return cluster && cluster->times_only; }
 };
 
 }  // namespace yoke

@@ -2,6 +2,7 @@
 #include "train/start_run.h"
 
 #include <filesystem>
+#include <map>
 
 #include "train/load_watch.h"
 #include "train/record/record.h"
@@ -61,6 +62,23 @@ void TakeOver(const std::string& progress, RunContext& context) {
   CopyEpochs(progress, context.folder);
   LeadAgain(context);
   context.took_over = true;
+}
+
+AllReduceAlgorithm AllReduceOf(const Job& job) {
+  static const std::map<std::string, AllReduceAlgorithm> algorithms = {
+      {"auto", AllReduceAlgorithm::kAuto},
+      {"ring", AllReduceAlgorithm::kRing},
+      {"tree", AllReduceAlgorithm::kTree},
+      {"halving", AllReduceAlgorithm::kHalving},
+      {"mpi", AllReduceAlgorithm::kMpi}};
+  return algorithms.at(job.cluster.String("all_reduce"));
+}
+
+ThreadRanks ThreadRanksOf(const Job& job) {
+  const AllReduceAlgorithm asked = AllReduceOf(job);
+  return {.ranks = static_cast<int>(job.cluster.Int("replicas")),
+          .timeout = job.cluster.Float("timeout"),
+          .all_reduce = asked == AllReduceAlgorithm::kMpi ? AllReduceAlgorithm::kAuto : asked};
 }
 
 void ReadData(const Job& job, const RunRequest& request, RunContext& context) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "comm/lost.h"
+#include "comm/threads.h"
 #include "train/rank.h"
 
 namespace yoke {
@@ -13,6 +14,13 @@ void LeadAgain(RunContext& context);
 
 /// A new run takes over the checkpoints of another, to continue them.
 void TakeOver(const std::string& progress, RunContext& context);
+
+/// [cluster] all_reduce.
+AllReduceAlgorithm AllReduceOf(const Job& job);
+
+/// The job's replicas as threads of this process. MPI's all-reduce needs processes: auto takes its
+/// place.
+ThreadRanks ThreadRanksOf(const Job& job);
 
 /// Opens the data that the ranks of this process share.
 void ReadData(const Job& job, const RunRequest& request, RunContext& context);

@@ -5,7 +5,6 @@
 
 #include <exception>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -13,7 +12,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "comm/launcher.h"
-#include "comm/simulated.h"
 #include "comm/threads.h"
 #include "train/agreement.h"
 #include "train/checkpoint/rank_state.h"
@@ -43,17 +41,6 @@ void CheckRanks(const Job& job, const Reader& data, int ranks, bool simulated) {
     RequireThreads(threads + ranks * EpochCursor::ThreadsReadingAhead(threads));
   else
     RequireThreadsFor(threads, ranks);
-}
-
-/// [cluster] all_reduce.
-AllReduceAlgorithm AllReduceOf(const Job& job) {
-  static const std::map<std::string, AllReduceAlgorithm> algorithms = {
-      {"auto", AllReduceAlgorithm::kAuto},
-      {"ring", AllReduceAlgorithm::kRing},
-      {"tree", AllReduceAlgorithm::kTree},
-      {"halving", AllReduceAlgorithm::kHalving},
-      {"mpi", AllReduceAlgorithm::kMpi}};
-  return algorithms.at(job.cluster.String("all_reduce"));
 }
 
 /// The run of a job whose open keys are not chosen yet. Its job.toml has them as "auto", so that it
@@ -131,27 +118,19 @@ EndEvent TrainDecided(const Decision& decided, const RunRequest& request,
                       RunDirectory* run = nullptr) {
   const Job& job = decided.job;
   if (LaunchedByMpi() && !request.cluster) return TrainOverMpi(decided, request, run);
-  const int ranks = static_cast<int>(job.cluster.Int("replicas"));
+  const ThreadRanks threads = ThreadRanksOf(job);
   RunContext context = {.worlds = 1};
   LeadDecided(decided, request, run, context);
-  AllReduceAlgorithm algorithm = AllReduceOf(job);
-  if (ranks > 1 && algorithm == AllReduceAlgorithm::kMpi) {
+  if (threads.ranks > 1 && threads.all_reduce != AllReduceOf(job))
     context.messages.emplace_back(
         "cluster.all_reduce = \"mpi\" needs processes of a launcher; these replicas are threads, "
         "so auto is used");
-    algorithm = AllReduceAlgorithm::kAuto;
-  }
   OrAbandon(context, [&] {
     ReadData(job, request, context);
-    if (!request.times_only)
-      CheckRanks(job, *context.data.train, ranks, request.cluster != nullptr);
+    if (!request.TimesOnly())
+      CheckRanks(job, *context.data.train, threads.ranks, request.cluster != nullptr);
   });
-  const ThreadRanks threads = {
-      .ranks = ranks, .timeout = job.cluster.Float("timeout"), .all_reduce = algorithm};
-  if (request.cluster) {
-    Check(request.simulator, "a simulated cluster needs a simulator");
-    return request.simulator(job, request, context, threads);
-  }
+  if (request.cluster) return request.cluster->simulate(job, request, context, threads);
   EndEvent end;
   const auto body = [&](const Communicator& world) {
     std::optional<SurvivorState> none;  // threads are lost together
@@ -197,7 +176,7 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   }
   if (decided.signal != 0) return StoppedUndecided(decided.signal, run ? &*run : nullptr, request);
   mine.pause_epochs = job.train.Int("replan_epochs");
-  if (request.cluster && request.cluster->failures.death && mine.pause_epochs > 0) {
+  if (request.cluster && request.cluster->machines.failures.death && mine.pause_epochs > 0) {
     mine.pause_epochs = 0;
     decided.messages.emplace_back(
         "train.replan_epochs has no effect on a cluster whose nodes fail");

@@ -24,7 +24,7 @@ Machines OneMachine(int cores) {
 class CalibrationTest : public testing::Test {
  protected:
   double PriceOn(const Machines& machines) {
-    return Hardware(job_, data_, machines, folder_.path())
+    return Hardware(job_, data_, machines)
         .Of({.executor = "single", .precision = "f32"})
         .seconds_per_update;
   }

@@ -28,11 +28,9 @@ class HardwareTest : public testing::Test {
     const DataSets data = OpenData(job.data(), job.seed());
     Candidate candidate = {.executor = executor, .precision = "f32"};
     if (executor != "single") candidate.keys = {{"node.executor", executor}};
-    return Hardware(job, data, machines, folder_.path()).Of(candidate);
+    return Hardware(job, data, machines).Of(candidate);
   }
   static Overrides Strategy(const std::string& name) { return {{"cluster.strategy", name}}; }
-
-  TemporaryFolder folder_{"yoke-hardware-test"};
 };
 
 TEST_F(HardwareTest, OneReplicaCostsWhatItsWorkCosts) {
@@ -211,7 +209,7 @@ TEST_F(HardwareTest, UnknownSpeedsHaveNoPrice) {
   const auto machines = FreeNetwork(1);
   const Job job = SmallJob();
   const DataSets data = OpenData(job.data(), job.seed());
-  Hardware hardware(job, data, machines, folder_.path());
+  Hardware hardware(job, data, machines);
   try {
     hardware.Of({.keys = {{"node.precision", "bf16"}}, .executor = "single", .precision = "bf16"});
     FAIL();

@@ -51,12 +51,13 @@ class SimulatedRunTest : public RunsTest {
 
   EndEvent On(const SimulatedRanks& cluster, const std::string& name, const Overrides& overrides) {
     notes_ = {};
-    request_.cluster = &cluster;
-    request_.simulator = Simulate;
+    cluster_.machines = cluster;
+    request_.cluster = &cluster_;
     request_.observers = {&notes_};
     return Run(name, overrides);
   }
 
+  SimulatedCluster cluster_ = {.simulate = Simulate};
   test::Notes notes_;
 };
 
@@ -172,7 +173,7 @@ TEST_F(SimulatedRunTest, ARestartGoesBackToTheNewestCheckpoint) {
 TEST_F(SimulatedRunTest, CheckpointsTakeTime) {
   const Overrides job = {{"checkpoint.every_epochs", "1"}};
   const double whole = On(Cluster(), "whole", job).virtual_seconds;
-  request_.checkpoint_bytes_per_second = 1e6;
+  cluster_.checkpoint_bytes_per_second = 1e6;
   const double slower = On(Cluster(), "slower", job).virtual_seconds;
   const double bytes = 2 * 4.0 * (784 * 16 + 16 + 160 + 10);  // weights and momentum
   EXPECT_NEAR(slower - whole, kEpochs * bytes / 1e6, 1e-3);

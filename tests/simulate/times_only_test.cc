@@ -38,26 +38,26 @@ replicas = 4
 class TimesOnlyTest : public RunsTest {
  protected:
   TimesOnlyTest() : RunsTest(kJob) {
-    cluster_ = {.latency = 2e-5, .bytes_per_second = 4e7, .service = [](int, const Cost& cost) {
-                  return cost.operations / 5e7 + cost.bytes / 4e8;
-                }};
+    cluster_.machines = {
+        .latency = 2e-5, .bytes_per_second = 4e7, .service = [](int, const Cost& cost) {
+          return cost.operations / 5e7 + cost.bytes / 4e8;
+        }};
     request_.cluster = &cluster_;
-    request_.simulator = Simulate;
   }
 
   EndEvent Train(bool times_only, const Overrides& overrides) {
     notes_ = {};
     request_.observers = {&notes_};
-    request_.times_only = times_only;
+    cluster_.times_only = times_only;
     return Run("run" + std::to_string(++runs_), overrides);
   }
 
   /// Each node fails at its time, once.
   void Fail(const std::map<int, double>& deaths) {
-    cluster_.failures = test::DeathsAt(deaths, 0.02, 0.5);
+    cluster_.machines.failures = test::DeathsAt(deaths, 0.02, 0.5);
   }
 
-  SimulatedRanks cluster_;
+  SimulatedCluster cluster_ = {.simulate = Simulate};
   test::Notes notes_;
   int runs_ = 0;
 };
@@ -91,7 +91,7 @@ TEST_F(TimesOnlyTest, TakesTheTimeOfTraining) {
 
 /// Many ranks wait longer than a wait may last until rank 0 has the parts of all.
 TEST_F(TimesOnlyTest, ACheckpointOfAllRanksTakesItsTime) {
-  cluster_.bytes_per_second = 1e6;
+  cluster_.machines.bytes_per_second = 1e6;
   const Overrides job = {{"cluster.strategy", "gossip_pull"},
                          {"cluster.replicas", "24"},
                          {"train.epochs", "1"},
@@ -116,11 +116,24 @@ TEST_F(TimesOnlyTest, StopsAtItsLimits) {
   EXPECT_EQ(Train(true, {}).step, 33);
 }
 
+/// As a planner asks for them.
+TEST_F(TimesOnlyTest, NeedNoRun) {
+  request_.steps = 12;
+  const Overrides keys = {{"cluster.strategy", "async_sgd"}};
+  const EndEvent end = Train(true, keys);
+  const Job job = LoadJob(folder_ + "/job.toml", keys);
+  const TimedResult times =
+      SimulateTimes(job, {.steps = 12, .cluster = &cluster_}, OpenData(job.data(), job.seed()));
+  EXPECT_EQ(times.steps, 12);
+  EXPECT_EQ(times.seconds, end.virtual_seconds);
+  EXPECT_EQ(MetricsOf(times.exchange), end.exchange);
+}
+
 TEST_F(TimesOnlyTest, LosesNodesAndGoesOn) {
   for (const std::string strategy : {"allreduce", "easgd_sync3", "gossip_pull", "diloco",
                                      "compute_groups", "async_sgd", "easgd_async"}) {
     const Overrides job = {{"cluster.strategy", strategy}};
-    cluster_.failures = {};
+    cluster_.machines.failures = {};
     const EndEvent whole = Train(true, job);
     Fail({{0, 0.3 * whole.virtual_seconds}, {2, 0.3 * whole.virtual_seconds + 0.6}});
     const EndEvent end = Train(true, job);
@@ -150,7 +163,7 @@ TEST_F(TimesOnlyTest, CountsTheStepsThatReachTheModel) {
 /// A node that fails while rank 0 writes does not end the writing early.
 TEST_F(TimesOnlyTest, WritesACheckpointToItsEnd) {
   const Overrides job = {{"checkpoint.every_steps", "5"}};
-  request_.checkpoint_bytes_per_second = 4e4;  // about 3.6 s each
+  cluster_.checkpoint_bytes_per_second = 4e4;  // about 3.6 s each
   const EndEvent whole = Train(true, job);
   Overrides hasty = job;
   hasty.push_back({"cluster.timeout", "1"});
@@ -161,7 +174,7 @@ TEST_F(TimesOnlyTest, WritesACheckpointToItsEnd) {
 }
 
 TEST_F(TimesOnlyTest, EpochsHaveCheckpointsWithStepsToo) {
-  request_.checkpoint_bytes_per_second = 1e8;
+  cluster_.checkpoint_bytes_per_second = 1e8;
   const EndEvent epochs = Train(true, {});
   request_.steps = 20;  // two epochs
   EXPECT_DOUBLE_EQ(Train(true, {}).virtual_seconds, epochs.virtual_seconds);
@@ -169,17 +182,17 @@ TEST_F(TimesOnlyTest, EpochsHaveCheckpointsWithStepsToo) {
 
 TEST_F(TimesOnlyTest, GoesBackToACheckpoint) {
   const Overrides job = {{"checkpoint.every_steps", "5"}};
-  request_.checkpoint_bytes_per_second = 1e9;
+  cluster_.checkpoint_bytes_per_second = 1e9;
   const EndEvent whole = Train(true, job);
   Fail({{1, 0.45 * whole.virtual_seconds}});
-  cluster_.failures.replace = true;
+  cluster_.machines.failures.replace = true;
   const EndEvent end = Train(true, job);
   EXPECT_EQ(end.step, whole.step);
   EXPECT_EQ(end.epochs, whole.epochs);
   EXPECT_THAT(notes_.messages, Contains(HasSubstr("rank 1 of 4 is lost: its node is replaced")));
   EXPECT_THAT(notes_.messages, Contains(HasSubstr("back to step 5")));
   EXPECT_GT(end.virtual_seconds, whole.virtual_seconds + 0.52);
-  cluster_.failures.death = [](int, int, double born) { return born + 1e-3; };
+  cluster_.machines.failures.death = [](int, int, double born) { return born + 1e-3; };
   EXPECT_THROW(Train(true, job), UserError);
 }
 

@@ -34,8 +34,8 @@ class VirtualTime : public RunsTest {
   }
   EndEvent Simulated(const std::string& name, const SimulatedRanks& cluster,
                      const Overrides& overrides) {
-    request_.cluster = &cluster;
-    request_.simulator = Simulate;
+    const SimulatedCluster simulated = {.machines = cluster, .simulate = Simulate};
+    request_.cluster = &simulated;
     EndEvent end = Run(name, overrides);
     request_.cluster = nullptr;
     return end;

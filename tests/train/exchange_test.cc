@@ -10,7 +10,8 @@
 
 namespace yoke::exchange_test {
 
-std::map<std::string, double> ByName(const Metrics& metrics) {
+std::map<std::string, double> ByName(const ExchangeSummary& summary) {
+  const Metrics metrics = MetricsOf(summary);
   return {metrics.begin(), metrics.end()};
 }
 
@@ -30,7 +31,9 @@ std::vector<ExchangeCounts> Counted() {
 }
 
 TEST(Exchange, IsSummedUp) {
-  const auto metrics = ByName(Summary(Counted(), 10, 0.25, 1));
+  ExchangeSummary summary = Summary(Counted(), 10, 1);
+  summary.consensus_distance = 0.25;
+  const auto metrics = ByName(summary);
   EXPECT_EQ(metrics.at("messages"), 50);
   EXPECT_EQ(metrics.at("bytes"), 5000);
   EXPECT_EQ(metrics.at("bytes_by_formula"), 50);
@@ -43,9 +46,9 @@ TEST(Exchange, IsSummedUp) {
 }
 
 TEST(Exchange, LeavesOutWhatThereIsNone) {
-  const auto metrics = ByName(Summary({ExchangeCounts(), ExchangeCounts()}, 0, 0));
+  const auto metrics = ByName(Summary({ExchangeCounts(), ExchangeCounts()}, 0));
   for (const char* name : {"bytes_by_formula", "communicating", "updates", "effective_batch",
-                           "staleness_mean", "staleness_95"})
+                           "staleness_mean", "staleness_95", "consensus_distance", "step_seconds"})
     EXPECT_EQ(metrics.count(name), 0U) << name;
   EXPECT_EQ(metrics.at("bytes"), 0);
 }
@@ -54,7 +57,7 @@ TEST(Exchange, TravelsWhole) {
   RunThreads({.ranks = 3}, [](const Communicator& world) {
     const std::vector<ExchangeCounts> given = Counted();
     const std::vector<ExchangeCounts> all = GatherCounts(world, given[world.rank()]);
-    EXPECT_EQ(Summary(all, 10, 0.25, 1), Summary(given, 10, 0.25, 1));
+    EXPECT_EQ(MetricsOf(Summary(all, 10, 1)), MetricsOf(Summary(given, 10, 1)));
   });
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "comm/communicator.h"
-#include "train/rounds.h"
+#include "train/step_totals.h"
 
 namespace yoke {
 

@@ -1,0 +1,236 @@
+// AutoChoice: rate and momentum by trials of some steps; then the parts, if the training is long
+// enough for a search.
+#include "plan/auto_choice.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "base/clock.h"
+#include "train/number_format.h"
+#include "train/run_limits.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kLeastSpeeds = 2 * kShortestTrial;  // seconds of trials of two precisions
+constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
+constexpr double kLongestProfile = 3;  // seconds
+constexpr double kForTrials = 0.7;     // of a search's time
+
+/// Of the training by its time limit and by the time of an example.
+double SecondsOf(const Job& job, const DataSets& data, double example_seconds) {
+  const double whole = example_seconds * static_cast<double>(job.train.Int("epochs")) *
+                       static_cast<double>(data.train->Size());
+  const double limit = TimeLimitOf(job);
+  return limit > 0 ? std::min(whole, limit) : whole;
+}
+
+}  // namespace
+
+AutoChoice::AutoChoice(const PlanOrder& order, const Tunes& tunes, Findings& found,
+                       Decision& decision)
+    : order_(order),
+      data_(*order.run.data),
+      tunes_(tunes),
+      found_(found),
+      decision_(decision),
+      began_(Now()) {}
+
+/// Where the default does not fit the job or its devices, the first candidate that does stands for
+/// it.
+void AutoChoice::TakeFitting() {
+  if (order_.choices.open.empty()) return;
+  const std::vector<Candidate> all = MakeCandidates(order_.job, order_.choices);
+  const auto first =
+      std::ranges::find_if(all, [](const Candidate& one) { return one.dropped.empty(); });
+  decision_.job = WithKeys(decision_.job, first->keys);
+}
+
+void AutoChoice::ByTrials() {
+  TakeFitting();
+  const bool parts = !order_.choices.open.empty();
+  if (!tunes_.any() && !parts) return;
+  const Trial last = FirstTrials();
+  order_.example_seconds = last.seconds_per_example;
+  // One that has trained to the end has not done so as the job says.
+  if (last.ended) decision_.progress.clear();
+  const bool trains =
+      last.failure.empty() && !last.ended && (order_.run.cluster || last.seconds_per_example > 0);
+  if (parts && trains && !StopIsAsked()) SearchParts(last);
+}
+
+/// The last of them.
+Trial AutoChoice::FirstTrials() {
+  // Where parts are open, the search tunes the momentum of the chosen one.
+  const Tunes first = {tunes_.rate, tunes_.momentum && order_.choices.open.empty()};
+  if (first.any()) return Tune(first);
+  if (order_.run.cluster) return {};
+  const std::string run = order_.folder + "/default";
+  Trial trial = TrainDefault(run, kFirstTrial);
+  if (trial.failure.empty()) decision_.progress = run;
+  return trial;
+}
+
+Trial AutoChoice::TrainDefault(const std::string& folder, double seconds) {
+  found_.trained += seconds;
+  return RunTrial(decision_.job, {.data = data_,
+                                  .run = order_.run,
+                                  .peers = order_.peers,
+                                  .folder = folder,
+                                  .seconds = seconds});
+}
+
+void AutoChoice::SearchParts(const Trial& last) {
+  if (order_.run.cluster) {  // prices are in virtual time: they say how long the whole takes
+    order_.trial_seconds = std::numeric_limits<double>::infinity();
+    return Take(MeasureAndSearch(order_, data_, decision_.progress));
+  }
+  const double whole = SecondsOf(decision_.job, data_, last.seconds_per_example);
+  const double budget = SearchShare(decision_.job) * whole;
+  if (budget < kLeastSearch) return SearchShort(budget, whole);
+  Spend(budget);
+  Take(MeasureAndSearch(order_, data_, decision_.progress));
+}
+
+/// Where there is no time for a search: the precision alone, or nothing. Then the momentum.
+void AutoChoice::SearchShort(double budget, double whole) {
+  const Job& job = decision_.job;
+  if (budget < kLeastSpeeds) {
+    Note(
+        fmt::format("training takes about {}, too short to search: it keeps the defaults, "
+                    "executor {}, strategy {}, {}",
+                    Duration(whole), job.node.String("executor"), job.cluster.String("strategy"),
+                    job.node.String("precision")));
+  } else {
+    Note(
+        fmt::format("training takes about {}, too short for a search: only precisions are "
+                    "compared, by their speed",
+                    Duration(whole)));
+    order_.trial_seconds = budget;
+    Take(SearchBySpeed(order_, data_, decision_.progress));
+  }
+  if (tunes_.momentum) Tune({.rate = false, .momentum = true});
+}
+
+void AutoChoice::Spend(double budget) {
+  order_.profile_seconds = std::min(kLongestProfile, (1 - kForTrials) / 2 * budget);
+  order_.trial_seconds = kForTrials * budget;
+}
+
+void AutoChoice::ByPrediction() {
+  TakeFitting();
+  if (tunes_.any())
+    Note(
+        fmt::format("learning rate and momentum need trials, which this run has not: the rate is "
+                    "{:g}",
+                    decision_.job.train.Float("learning_rate")));
+  order_.trial_seconds = 0;
+  if (!order_.choices.open.empty()) Take(MeasureAndSearch(order_, data_, ""));
+}
+
+void AutoChoice::Again(const std::string& run, double budget) {
+  if (!order_.choices.open.empty()) {
+    Spend(budget);
+    return Take(MeasureAndSearch(order_, data_, run));
+  }
+  Take(TuneMomentum(decision_.job, {.data = data_,
+                                    .run = order_.run,
+                                    .peers = order_.peers,
+                                    .from = run,
+                                    .folder = order_.folder,
+                                    .seconds = budget,
+                                    .tell = order_.tell}),
+       "the best of the grid");
+}
+
+/// With a time limit, so many steps as the time allows.
+Trials AutoChoice::TrialsOfRate() {
+  const Job& job = decision_.job;
+  Trials trials = {.data = data_,
+                   .run = order_.run,
+                   .peers = order_.peers,
+                   .folder = order_.folder + "/rates",
+                   .seconds = TuningSeconds(job),
+                   .steps = TuningSteps(job, data_),
+                   .tell = order_.tell};
+  if (trials.seconds > 0 && !order_.run.cluster) {
+    const std::string run = order_.folder + "/speed";
+    const Trial speed = TrainDefault(run, std::min(kFirstTrial, trials.seconds / 10));
+    std::filesystem::remove_all(run);
+    const double step = speed.seconds_per_example * static_cast<double>(data_.train->Size()) /
+                        StepsPerEpoch(job, data_);
+    const int64_t most = step > 0 ? std::llround(trials.seconds / step) : 0;
+    trials.steps = std::min(trials.steps, most);
+  }
+  trials.from = decision_.progress;
+  return trials;
+}
+
+/// The last trial of the best setting.
+Trial AutoChoice::Tune(const Tunes& tunes) {
+  Trials trials = TrialsOfRate();
+  if (trials.steps == 0) {
+    Note(NoTrialsNote(decision_.job, data_));
+    return {};
+  }
+  Tuned tuned;
+  if (tunes.rate) {
+    tuned = TuneRate(trials);
+    if (tuned.run.empty()) return {};
+  }
+  if (tunes.momentum && !tuned.last.ended) {
+    trials.from = decision_.progress;
+    trials.folder = order_.folder + "/momenta";
+    trials.steps /= 2;
+    trials.seconds /= 2;
+    tuned = TuneMomentum(decision_.job, trials);
+    Take(tuned, "the best of the grid");
+  }
+  return tuned.last;
+}
+
+/// And chooses the schedule, unless the job has one.
+Tuned AutoChoice::TuneRate(const Trials& trials) {
+  const std::string cost = TuningCostNote(trials.steps, decision_.job, data_);
+  if (!cost.empty()) trials.tell(cost);
+  const bool range = decision_.job.train.String("tuning") == "range";
+  Tuned tuned = (range ? FindRateByRange : FindRate)(decision_.job, trials);
+  Take(tuned, "whose loss fell fastest");
+  if (!tuned.run.empty() && !decision_.job.train.Has("schedule")) {
+    decision_.job = WithKeys(decision_.job, {CosineSchedule()});
+    found_.chose_schedule = true;
+  }
+  return tuned;
+}
+
+void AutoChoice::Take(const Tuned& tuned, const char* why) {
+  if (tuned.run.empty()) {
+    if (!StopIsAsked())
+      Note(fmt::format("no trial has trained: the learning rate stays at {:g}",
+                       decision_.job.train.Float("learning_rate")));
+    return;
+  }
+  found_.trained += tuned.trained;
+  found_.tried.insert(found_.tried.end(), tuned.tried.begin(), tuned.tried.end());
+  decision_.job = WithSetting(decision_.job, tuned.best);
+  decision_.progress = tuned.run;
+  const std::string momentum =
+      tuned.best.momentum ? fmt::format(", momentum {:g}", *tuned.best.momentum) : "";
+  Note(fmt::format("learning rate {:g}{}, {}", tuned.best.rate, momentum, why));
+}
+
+void AutoChoice::Take(Plan plan) {
+  plan.seconds = Now() - began_;
+  decision_.messages.insert(decision_.messages.end(), plan.notes.begin(), plan.notes.end());
+  for (const Candidate& one : plan.candidates) found_.trained += one.trained;
+  decision_.job = WithKeys(decision_.job, plan.keys);
+  if (!plan.progress.empty()) decision_.progress = plan.progress;
+  if (!plan.candidates.empty()) found_.plan = std::move(plan);
+}
+
+}  // namespace yoke

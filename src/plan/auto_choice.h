@@ -1,0 +1,58 @@
+// AutoChoice: chooses what a job leaves open, before it trains or in a pause of its training.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "plan/findings.h"
+#include "plan/planner.h"
+#include "train/planner.h"
+
+namespace yoke {
+
+/// Keys of [train] that are open.
+struct Tunes {
+  bool rate = false, momentum = false;
+  bool any() const { return rate || momentum; }
+};
+
+/// Seconds of a search: a shorter one tells nothing.
+inline constexpr double kLeastSearch = 4;
+
+class AutoChoice {
+ public:
+  /// `order` is that of `decision.job`, which follows what is chosen. All must outlive it.
+  AutoChoice(const PlanOrder& order, const Tunes& tunes, Findings& found, Decision& decision);
+
+  /// Rate and momentum first, by steps, so that they do not depend on time. Then the parts, if the
+  /// whole is long enough: its length follows from the last trial's speed.
+  void ByTrials();
+  /// Without trials: for times only, and for a number of steps.
+  void ByPrediction();
+  /// By trials that go on from a run's last checkpoint, in so many seconds.
+  void Again(const std::string& run, double budget);
+
+ private:
+  bool StopIsAsked() const { return order_.run.StopIsAsked(); }
+  void Note(std::string sentence) { decision_.messages.push_back(std::move(sentence)); }
+  void TakeFitting();
+  Trial FirstTrials();
+  Trial TrainDefault(const std::string& folder, double seconds);
+  void SearchParts(const Trial& last);
+  void SearchShort(double budget, double whole);
+  void Spend(double budget);
+  Trials TrialsOfRate();
+  Trial Tune(const Tunes& tunes);
+  Tuned TuneRate(const Trials& trials);
+  void Take(const Tuned& tuned, const char* why);
+  void Take(Plan plan);
+
+  PlanOrder order_;
+  const DataSets& data_;
+  const Tunes tunes_;
+  Findings& found_;
+  Decision& decision_;
+  double began_;
+};
+
+}  // namespace yoke
