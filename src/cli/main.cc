@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "base/options.h"
+#include "base/registry.h"
 #include "base/utf8.h"
 #include "base/version.h"
 #include "cli/command.h"
@@ -61,12 +61,6 @@ Examples:
 `yoke COMMAND --help` explains a command. docs/first-hour.md is a first hour with yoke.
 )";
 
-std::vector<std::string> Names() {
-  std::vector<std::string> names;
-  for (const CommandEntry& entry : Commands()) names.push_back(entry.name);
-  return names;
-}
-
 /// The text of `yoke --help`: the commands under the headings of their groups.
 std::string Help() {
   std::string text = fmt::format(
@@ -78,12 +72,6 @@ std::string Help() {
     text += fmt::format("  {:<12}{}\n", entry.name, entry.summary);
   }
   return text + WithShippedFiles(kExamples);
-}
-
-const CommandEntry& FindCommand(const std::string& name) {
-  for (const CommandEntry& entry : Commands())
-    if (entry.name == name) return entry;
-  throw UserError(UnknownName("command", name, Names()));
 }
 
 /// The value of an option: after its `=`, or the next word.
@@ -158,12 +146,12 @@ int Dispatch(const std::vector<std::string>& words) {
   Output out(STDOUT_FILENO, false);
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     if (words.size() > 1 && words[0] == "help")
-      return RunCommand(FindCommand(words[1]), {"--help"});
+      return RunCommand(FindEntry(Commands(), "command", words[1]), {"--help"});
     if (PrintsForAll()) out.Text(Help());
     return 0;
   }
   const std::string name = words[0] == "--version" ? "version" : words[0];
-  const CommandEntry& entry = FindCommand(name);
+  const CommandEntry& entry = FindEntry(Commands(), "command", name);
   const std::vector<std::string> rest(words.begin() + 1, words.end());
   return entry.together ? RunCommand(entry, rest) : RunOnce(entry, rest);
 }

@@ -78,9 +78,9 @@ struct SealedFile {
 };
 
 int64_t WholeNumber(const Value& value, const std::string& name) {
+  if (value.AsNumber().value_or(0) >= 0x1p62) Damaged(name, "a size in its header is too large");
   const int64_t* size = value.AsInt();
   if (!size || *size < 0) Damaged(name, "a size in its header is not a whole number");
-  if (*size >> 62) Damaged(name, "a size in its header is too large");
   return *size;
 }
 
