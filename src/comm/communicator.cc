@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "comm/communicator_group.h"
+#include "comm/virtual_time.h"
 
 namespace yoke {
 namespace {
@@ -28,24 +29,12 @@ int Communicator::size() const { return group_->members->size(); }
 Traffic Communicator::traffic() const { return group_->traffic; }
 double Communicator::timeout() const { return group_->transport->timeout(); }
 double Communicator::Now() const { return group_->transport->Now(); }
-bool Communicator::InVirtualTime() const { return group_->transport->InVirtualTime(); }
 void Communicator::Sleep(double seconds) const { group_->transport->Sleep(seconds); }
-double Communicator::Price(const Cost& cost, const WorkPlace& place) const {
-  if (scale() == 1) return group_->transport->Price(cost, place);
-  Cost billed = cost;
-  for (double* part : {&billed.operations, &billed.bytes, &billed.device_bytes}) *part *= scale();
-  return group_->transport->Price(billed, place);
-}
-void Communicator::Work(double seconds, const WorkPlace& place) const {
-  group_->transport->Work(seconds, place);
-}
-void Communicator::WorkAhead(double seconds, const WorkPlace& place) const {
-  group_->transport->WorkAhead(seconds, place);
-}
-void Communicator::CatchUp() const { group_->transport->CatchUp(); }
-int Communicator::CpuThreads() const { return group_->transport->CpuThreads(); }
 
-Communicator Communicator::BilledBy(double scale) const { return Duplicate().WithScale(scale); }
+void Communicator::Charge(const Cost& cost, const WorkPlace& place) const {
+  const VirtualTime time(*this);
+  time.Work(time.Price(cost, place), place);
+}
 
 Communicator Communicator::WithScale(double scale) const {
   Communicator scaled = Through(group_->transport);
@@ -53,10 +42,9 @@ Communicator Communicator::WithScale(double scale) const {
   return scaled;
 }
 
-double Communicator::scale() const { return group_->scale; }
-
 int64_t Communicator::Billed(size_t bytes, size_t plain) const {
-  return static_cast<int64_t>(plain) + std::llround(scale() * static_cast<double>(bytes - plain));
+  return static_cast<int64_t>(plain) +
+         std::llround(group_->scale * static_cast<double>(bytes - plain));
 }
 
 void Communicator::Send(std::span<const std::byte> bytes, int to, int tag, size_t plain) const {
@@ -66,7 +54,12 @@ void Communicator::Send(std::span<const std::byte> bytes, int to, int tag, size_
 void Communicator::SendFor(int64_t billed, std::span<const std::byte> bytes, int to,
                            int tag) const {
   Check(to >= 0 && to < size(), "a message goes to a rank of its communicator");
-  group_->transport->SendFor(billed, group_->members->World(to), group_->context, tag, bytes);
+  Transport& transport = *group_->transport;
+  const int world_rank = group_->members->World(to);
+  if (VirtualTransport* const simulated = transport.virtual_side())
+    simulated->SendFor(billed, world_rank, group_->context, tag, bytes);
+  else
+    transport.Send(world_rank, group_->context, tag, bytes);
   ++group_->traffic.messages_sent;
   group_->traffic.bytes_sent += billed;
 }
@@ -144,7 +137,7 @@ Communicator Communicator::Open(uint64_t context, std::shared_ptr<const Members>
                                                     .context = context,
                                                     .members = std::move(members),
                                                     .rank = rank,
-                                                    .scale = scale()}));
+                                                    .scale = group_->scale}));
 }
 
 Communicator Communicator::Duplicate() const { return Open(NextContext(0), group_->members); }
@@ -155,7 +148,7 @@ Communicator Communicator::Through(const std::shared_ptr<Transport>& transport) 
                                                     .context = group_->context,
                                                     .members = group_->members,
                                                     .rank = group_->rank,
-                                                    .scale = scale()}));
+                                                    .scale = group_->scale}));
 }
 
 Communicator Communicator::For(const Communicator& spawned) const {

@@ -6,11 +6,12 @@
 
 #include "base/check.h"
 #include "comm/simulated/simulation.h"
+#include "comm/virtual_time.h"
 
 namespace yoke {
 namespace {
 
-class SimulatedTransport : public Transport {
+class SimulatedTransport : public Transport, public VirtualTransport {
  public:
   SimulatedTransport(Simulation& simulation, Task& task) : simulation_(simulation), task_(task) {}
 
@@ -68,7 +69,7 @@ class SimulatedTransport : public Transport {
     return false;
   }
 
-  bool InVirtualTime() const override { return true; }
+  VirtualTransport* virtual_side() override { return this; }
   double Now() override { return task_.now; }
   void Sleep(double seconds) override {
     simulation().DieIfDead(task_);

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "comm/lost.h"
+#include "comm/virtual_time.h"
 #include "optim/schedule.h"
 #include "simulate/dealer.h"
 #include "simulate/timed_rank.h"
@@ -121,7 +122,7 @@ class TimesOnly : public SimulatedBody {
     context_.began = true;
     if (place.world > 0) {
       if (leads && context_.went_back) AccessCheckpoint(world);
-      if (world.size() >= kStateEntries) world.CountFor(StateOfRank());
+      if (world.size() >= kStateEntries) VirtualTime(world).CountFor(StateOfRank());
     }
     TimedRank rank(world_->job, world_->model, world, world_->steps_per_epoch);
     try {

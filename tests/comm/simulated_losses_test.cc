@@ -14,6 +14,7 @@
 #include "comm/simulated.h"
 #include "comm/support/deaths.h"
 #include "comm/support/values.h"
+#include "comm/virtual_time.h"
 
 namespace yoke::simulated_losses_test {
 
@@ -321,7 +322,7 @@ TEST(SimulatedLosses, ACollectiveEventThatADeadRankHasJoinedIsNone) {
       [](const Communicator& world) { world.Barrier(); },
       [](const Communicator& world) { world.AllGather({}); },
       [](const Communicator& world) { world.Split(0, 0).Barrier(); },
-      [](const Communicator& world) { world.CountFor({}); },
+      [](const Communicator& world) { VirtualTime(world).CountFor({}); },
       [](const Communicator& world) {
         std::vector<float> one = {1};
         world.AllReduce(one);

@@ -213,7 +213,7 @@ class Simulation {
     if (failed_ >= 0) return false;
     if (losses_.known()) ThrowLost(task);
     std::shared_ptr<CollectiveArrivals<Task>>& arrived = arrivals_[call.context];
-    if (!arrived) arrived = std::make_shared<CollectiveArrivals<Task>>(call.members.size());
+    if (!arrived) arrived = std::make_shared<CollectiveArrivals<Task>>(call.members->size());
     const std::shared_ptr<CollectiveArrivals<Task>> all = arrived;
     if (all->Arrive(call, task)) {
       arrivals_.erase(call.context);
@@ -270,10 +270,8 @@ class Simulation {
   void Complete(const CollectiveCall& call, CollectiveArrivals<Task>& all) {
     call.combine(all.data);
     const RoundTimes::Network network = delivery_.ForCollective();
-    RoundTimes times(call.members, all.come, network);
-    call.rounds(times, all.bytes);
-    times.SimulateMessages();
-    for (int rank = 0; rank < call.members.size(); ++rank) {
+    const RoundTimes times(call, all.bytes, all.come, network);
+    for (int rank = 0; rank < call.members->size(); ++rank) {
       Task& task = *all.tasks[rank];
       all.traffic[rank] = times.traffic(rank);
       all.ends[rank] = task.wake = std::max(times.end(rank), running_->now);
