@@ -32,6 +32,8 @@ Cost CostOfTree(int64_t bytes, int ranks);
 inline int64_t PieceBegin(int64_t n, int64_t i, int64_t pieces) { return n * i / pieces; }
 std::span<float> Piece(std::span<float> values, int64_t i, int64_t pieces);
 
+/// Of values, which are floats where they are added or divided. Costs no memory: a rank's moves are
+/// made when asked for.
 class CollectiveSchedule {
  public:
   static constexpr int kNobody = -1;

@@ -31,10 +31,10 @@ void SumAll(std::span<void* const> ranks) {
 /// This rank's messages of a collective on these bytes, which are those of floats where the
 /// schedule adds or divides them.
 void Communicator::Follow(const CollectiveSchedule& schedule, std::span<std::byte> bytes,
-                          const FollowedAs& as) const {
+                          InnerMessage what) const {
   constexpr int64_t kElement = sizeof(float);
   const auto elements = static_cast<int64_t>(bytes.size()) / kElement;
-  const int64_t billed = as.plain ? std::ssize(bytes) : Billed(bytes.size());
+  const int64_t billed = what.plain ? std::ssize(bytes) : Billed(bytes.size());
   const auto part_of = [&](const CollectiveSchedule::Part& part) {
     if (part.of == 1) return bytes;
     const auto [begin, count] = schedule.RangeOf(part, elements);
@@ -45,14 +45,9 @@ void Communicator::Follow(const CollectiveSchedule& schedule, std::span<std::byt
   };
   for (int round = 0; round < schedule.rounds(); ++round) {
     const CollectiveSchedule::Move move = schedule.At(rank(), round);
-    if (move.to >= 0) SendFor(billed_for(move.sent), part_of(move.sent), move.to, as.tag);
-    if (move.from < 0) continue;
-    const std::span<std::byte> into = part_of(move.received);
-    if (move.adds)
-      Add({reinterpret_cast<float*>(into.data()), into.size() / kElement}, move.from, as.tag,
-          as.operation);
-    else
-      Copy(into, move.from, as.tag, as.operation);
+    if (move.to >= 0) SendFor(billed_for(move.sent), part_of(move.sent), move.to, what.tag);
+    what.adds = move.adds;
+    if (move.from >= 0) TakeInto(part_of(move.received), move.from, what);
   }
 }
 

@@ -75,26 +75,23 @@ Message Communicator::Take(int from, int tag, const char* operation) const {
   return message;
 }
 
-int Communicator::Copy(std::span<std::byte> bytes, int from, int tag, const char* operation) const {
-  const Message message = Take(from, tag, operation);
-  Check(message.bytes.size() == bytes.size(), "ranks disagree about the length of a message");
-  std::copy(message.bytes.begin(), message.bytes.end(), bytes.begin());
+int Communicator::TakeInto(std::span<std::byte> into, int from, const InnerMessage& what) const {
+  const Message message = Take(from, what.tag, what.operation);
+  Check(message.bytes.size() == into.size(), "ranks disagree about the length of a message");
+  if (!what.adds) {
+    std::ranges::copy(message.bytes, into.begin());
+    return message.source;
+  }
+  auto* const sums = reinterpret_cast<float*>(into.data());
+  const auto* const values = reinterpret_cast<const float*>(message.bytes.data());
+  for (size_t i = 0; i < into.size() / sizeof(float); ++i) sums[i] += values[i];
   return message.source;
-}
-
-/// Adds the values of a message.
-void Communicator::Add(std::span<float> values, int from, int tag, const char* operation) const {
-  const Message message = Take(from, tag, operation);
-  Check(message.bytes.size() == values.size_bytes(),
-        "ranks disagree about the length of a message");
-  const auto* other = reinterpret_cast<const float*>(message.bytes.data());
-  for (size_t i = 0; i < values.size(); ++i) values[i] += other[i];
 }
 
 Message Communicator::Receive(int from, int tag) const { return Take(from, tag, "receive"); }
 
 int Communicator::Receive(std::span<std::byte> into, int from, int tag) const {
-  return Copy(into, from, tag, "receive");
+  return TakeInto(into, from, {tag, "receive"});
 }
 
 bool Communicator::TryReceive(int from, int tag, Message& message, double seconds) const {

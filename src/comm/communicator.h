@@ -117,15 +117,15 @@ class Communicator {
   int64_t Billed(size_t bytes, size_t plain = 0) const;
   void SendFor(int64_t billed, std::span<const std::byte> bytes, int to, int tag) const;
   Message Take(int from, int tag, const char* operation) const;
-  void Add(std::span<float> sums, int from, int tag, const char* operation) const;
-  int Copy(std::span<std::byte> bytes, int from, int tag, const char* operation) const;
-  struct FollowedAs {
+  struct InnerMessage {
     int tag = 0;
     const char* operation = "";
     bool plain = false;  // billed as it is
+    bool adds = false;   // its values are added to the receiver's
   };
+  int TakeInto(std::span<std::byte> into, int from, const InnerMessage& what) const;
   void Follow(const CollectiveSchedule& schedule, std::span<std::byte> bytes,
-              const FollowedAs& as) const;
+              InnerMessage what) const;
   bool Join(CollectiveCall call) const;
   void MpiAllReduce(std::span<float> values) const;
 

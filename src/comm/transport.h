@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "comm/collective_schedule.h"
 
 namespace yoke {
@@ -32,6 +33,17 @@ struct Message {
 
   int64_t Billed() const { return billed < 0 ? static_cast<int64_t>(bytes.size()) : billed; }
 };
+
+/// Ends the waits of a rank after a process of its world is lost and the others can continue
+/// without it.
+class RankLost : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Unwinds the tasks of a simulated rank that is dead. No error, so that nobody handles or reports
+/// it; what catches everything must throw it again.
+struct RankDied {};
 
 /// A sum over some ranks by the world's own all-reduce.
 class NativeAllReduce {

@@ -1,11 +1,11 @@
 // VirtualTime: asks the simulation, where there is one.
 #include "comm/virtual_time.h"
 
-#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "comm/communicator_group.h"
+#include "comm/gather.h"
 
 namespace yoke {
 namespace {
@@ -36,20 +36,6 @@ double VirtualTime::Price(const Cost& cost, const WorkPlace& place) const {
   return transport_->Price(billed, place);
 }
 
-void VirtualTime::Work(double seconds, const WorkPlace& place) const {
-  if (transport_) transport_->Work(seconds, place);
-}
-
-void VirtualTime::WorkAhead(double seconds, const WorkPlace& place) const {
-  if (transport_) transport_->WorkAhead(seconds, place);
-}
-
-void VirtualTime::CatchUp() const {
-  if (transport_) transport_->CatchUp();
-}
-
-int VirtualTime::CpuThreads() const { return transport_ ? transport_->CpuThreads() : 0; }
-
 int64_t VirtualTime::CountFor(const std::map<int, int64_t>& mine) const {
   using Entry = std::array<int64_t, 2>;  // rank and count
   Counting counting = {.mine = mine};
@@ -64,12 +50,9 @@ int64_t VirtualTime::CountFor(const std::map<int, int64_t>& mine) const {
   for (const auto& [rank, count] : mine) entries.push_back({rank, count});
   int64_t sum = 0;
   const Communicator plain = WithScale(1);
-  for (const auto& bytes : plain.AllGather(std::as_bytes(std::span(entries)))) {
-    std::vector<Entry> theirs(bytes.size() / sizeof(Entry));
-    std::ranges::copy(bytes, std::as_writable_bytes(std::span(theirs)).begin());
+  for (const std::vector<Entry>& theirs : GatherValues(plain, entries))
     for (const auto& [rank, count] : theirs)
       if (rank == world_.rank()) sum += count;
-  }
   world_.group_->traffic += plain.traffic();
   return sum;
 }

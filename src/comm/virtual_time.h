@@ -76,13 +76,19 @@ class VirtualTime {
   /// Charge in two halves, for work in pieces that vary together: its seconds, and their use: of
   /// the CPU, on a core. Throws UserError for a device whose speed the simulation does not know.
   double Price(const Cost& cost, const WorkPlace& place = {}) const;
-  void Work(double seconds, const WorkPlace& place = {}) const;
+  void Work(double seconds, const WorkPlace& place = {}) const {
+    if (transport_) transport_->Work(seconds, place);
+  }
   /// As Work, for pieces of work one after the other: the other ranks may come to these seconds
   /// later, at CatchUp or when this one sends or receives. The caller shares nothing meanwhile.
-  void WorkAhead(double seconds, const WorkPlace& place = {}) const;
-  void CatchUp() const;
+  void WorkAhead(double seconds, const WorkPlace& place = {}) const {
+    if (transport_) transport_->WorkAhead(seconds, place);
+  }
+  void CatchUp() const {
+    if (transport_) transport_->CatchUp();
+  }
   /// The threads of a simulated CPU, where stated; 0: those of the machine.
-  int CpuThreads() const;
+  int CpuThreads() const { return transport_ ? transport_->CpuThreads() : 0; }
 
   /// The sum over all ranks of what they say of this one, each by a list of ranks and counts.
   int64_t CountFor(const std::map<int, int64_t>& mine) const;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "comm/lost.h"
+#include "comm/communicator.h"
 #include "comm/virtual_time.h"
 #include "optim/schedule.h"
 #include "simulate/dealer.h"

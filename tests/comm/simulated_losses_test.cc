@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/check.h"
-#include "comm/lost.h"
 #include "comm/simulated.h"
 #include "comm/support/deaths.h"
 #include "comm/support/values.h"

@@ -9,17 +9,17 @@ namespace yoke {
 
 /// No message is longer than those of the first round, in which rank 0 takes part.
 RoundTimes::RoundTimes(const CollectiveCall& call, double bytes, std::vector<double> come,
-                       const Network& network)
+                       Delivery& delivery)
     : schedule_(call.schedule),
       members_(*call.members),
-      network_(network),
+      delivery_(delivery),
       bytes_(bytes),
       now_(std::move(come)),
       traffic_(now_.size()) {
   if (schedule_.rounds() == 0) return;
   if (schedule_.is_ring())
     GoAround();
-  else if (BytesOf(schedule_.At(0, 0).received) > network_.unbooked)
+  else if (BytesOf(schedule_.At(0, 0).received) > SimulatedRanks::kPacket)
     SendByTime();
   else
     SendByRounds();
@@ -34,9 +34,9 @@ void RoundTimes::GoAround() {
     const CollectiveSchedule::Move move = schedule_.At(rank, 0);
     const double bytes = BytesOf(move.sent);
     const auto [seconds, busy] =
-        network_.uncontended(members_.World(rank), members_.World(move.to), bytes);
-    around += seconds + 2 * CopySeconds(bytes);
-    slowest = std::max(slowest, busy + 2 * CopySeconds(bytes));
+        delivery_.Uncontended(members_.World(rank), members_.World(move.to), bytes);
+    around += seconds + 2 * delivery_.CopySeconds(bytes);
+    slowest = std::max(slowest, busy + 2 * delivery_.CopySeconds(bytes));
     CountSent(rank, rounds, bytes);
     CountReceived(move.to, rounds, bytes);
   }
@@ -97,20 +97,20 @@ void RoundTimes::SendByTime() {
 double RoundTimes::Send(int rank, const CollectiveSchedule::Move& move) {
   const double bytes = BytesOf(move.sent);
   CountSent(rank, 1, bytes);
-  now_[rank] += CopySeconds(bytes);
-  return network_.send(now_[rank], members_.World(rank), members_.World(move.to), bytes);
+  now_[rank] += delivery_.CopySeconds(bytes);
+  return delivery_.Send(now_[rank], members_.World(rank), members_.World(move.to), bytes);
 }
 
 void RoundTimes::Receive(int rank, const CollectiveSchedule::Move& move, double arrival) {
   const double bytes = BytesOf(move.received);
   CountReceived(rank, 1, bytes);
-  now_[rank] = std::max(now_[rank], arrival) + CopySeconds(bytes);
+  now_[rank] = std::max(now_[rank], arrival) + delivery_.CopySeconds(bytes);
 }
 
 void RoundTimes::CountSent(int rank, int64_t messages, double bytes) {
   traffic_[rank].messages_sent += messages;
   traffic_[rank].bytes_sent += static_cast<double>(messages) * bytes;
-  traffic_[rank].seconds_sending += static_cast<double>(messages) * CopySeconds(bytes);
+  traffic_[rank].seconds_sending += static_cast<double>(messages) * delivery_.CopySeconds(bytes);
 }
 
 void RoundTimes::CountReceived(int rank, int64_t messages, double bytes) {

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "comm/simulated/delivery.h"
 #include "comm/virtual_time.h"
 
 namespace yoke {
@@ -15,19 +15,9 @@ namespace yoke {
 /// Follows the messages of a collective event from the times at which its ranks have come.
 class RoundTimes {
  public:
-  /// Carries messages between world ranks.
-  struct Network {
-    /// When a message arrives that is sent `now`; books the links on its way.
-    std::function<double(double now, int from, int to, double bytes)> send;
-    /// The same time where no link is busy, from 0 on, and how long the sender's link is.
-    std::function<std::pair<double, double>(int from, int to, double bytes)> uncontended;
-    double copy_bytes_per_second = 0;  ///< At which both ends copy a message; 0: at once.
-    double unbooked = 0;  ///< Messages of up to so many bytes book no link: any order will do.
-  };
-
   /// `bytes`: as CollectiveCall's, the mean over the ranks.
   RoundTimes(const CollectiveCall& call, double bytes, std::vector<double> come,
-             const Network& network);
+             Delivery& delivery);
 
   double end(int rank) const { return now_[rank]; }
   const CollectiveTraffic& traffic(int rank) const { return traffic_[rank]; }
@@ -39,9 +29,6 @@ class RoundTimes {
   double BytesOf(const CollectiveSchedule::Part& part) const {
     return schedule_.divides() ? bytes_ / part.of : bytes_;
   }
-  double CopySeconds(double bytes) const {
-    return network_.copy_bytes_per_second > 0 ? bytes / network_.copy_bytes_per_second : 0;
-  }
   double Send(int rank, const CollectiveSchedule::Move& move);
   void Receive(int rank, const CollectiveSchedule::Move& move, double arrival);
   void CountSent(int rank, int64_t messages, double bytes);
@@ -49,7 +36,7 @@ class RoundTimes {
 
   const CollectiveSchedule& schedule_;
   const Members& members_;
-  const Network& network_;
+  Delivery& delivery_;
   const double bytes_;
   std::vector<double> now_;                 // by rank
   std::vector<CollectiveTraffic> traffic_;  // by rank

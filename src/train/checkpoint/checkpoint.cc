@@ -13,7 +13,7 @@
 #include "base/new_file.h"
 #include "base/reason.h"
 #include "base/thread.h"
-#include "comm/lost.h"
+#include "comm/communicator.h"
 #include "kernels/vectors.h"
 #include "train/explosion.h"
 #include "train/files.h"
