@@ -1,14 +1,13 @@
-// Communicator: collectives built on messages; of very many ranks they are single events.
+// Communicator: collectives that follow a schedule; of very many ranks they are single events.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include "base/check.h"
-#include "comm/collective_event.h"
 #include "comm/communicator_group.h"
+#include "comm/virtual_time.h"
 
 namespace yoke {
 namespace {
@@ -16,83 +15,83 @@ namespace {
 // Tags of messages inside collectives; callers' tags are at least 0.
 enum Inside : int { kBroadcast = -1, kReduce = -2, kAllReduce = -3, kGather = -4, kBarrier = -5 };
 
-constexpr int64_t kElement = sizeof(float);
-constexpr int64_t kShortPiece = 4096;  // bytes; from here on bandwidth outweighs latency
+/// Adds the values of all ranks, in their order, and gives each the sums.
+void SumAll(std::span<void* const> ranks) {
+  const auto of = [&](size_t rank) { return *static_cast<std::span<float>*>(ranks[rank]); };
+  std::vector<float> sums(of(0).begin(), of(0).end());
+  for (size_t rank = 1; rank < ranks.size(); ++rank) {
+    Check(of(rank).size() == sums.size(), "ranks disagree about the length of a message");
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] += of(rank)[i];
+  }
+  for (size_t rank = 0; rank < ranks.size(); ++rank) std::ranges::copy(sums, of(rank).begin());
+}
 
 }  // namespace
 
-std::span<float> Piece(std::span<float> values, int64_t i, int64_t pieces) {
-  const auto n = static_cast<int64_t>(values.size());
-  const int64_t begin = PieceBegin(n, i, pieces);
-  return values.subspan(begin, PieceBegin(n, i + 1, pieces) - begin);
-}
-
-AllReduceAlgorithm ChooseAllReduce(int64_t bytes, int size) {
-  if (std::has_single_bit(static_cast<unsigned>(size))) return AllReduceAlgorithm::kHalving;
-  return bytes / size < kShortPiece ? AllReduceAlgorithm::kTree : AllReduceAlgorithm::kRing;
-}
-
-Cost CostOfAllReduce(int64_t bytes, int ranks) {
-  const auto n = static_cast<double>(bytes), p = static_cast<double>(ranks);
-  Cost cost{.message_bytes = 2 * (p - 1) * n};
-  switch (ChooseAllReduce(bytes, ranks)) {
-    case AllReduceAlgorithm::kTree:
-      cost.messages = 2 * (p - 1);
-      break;
-    case AllReduceAlgorithm::kHalving:
-      cost.messages = 2 * std::log2(p) * p;
-      break;
-    default:
-      cost.messages = 2 * (p - 1) * p;
+/// This rank's messages of a collective on these bytes, which are those of floats where the
+/// schedule adds or divides them.
+void Communicator::Follow(const CollectiveSchedule& schedule, std::span<std::byte> bytes,
+                          InnerMessage what) const {
+  constexpr int64_t kElement = sizeof(float);
+  const auto elements = static_cast<int64_t>(bytes.size()) / kElement;
+  const int64_t billed = what.plain ? std::ssize(bytes) : Billed(bytes.size());
+  const auto part_of = [&](const CollectiveSchedule::Part& part) {
+    if (part.of == 1) return bytes;
+    const auto [begin, count] = schedule.RangeOf(part, elements);
+    return bytes.subspan(kElement * begin, kElement * count);
+  };
+  const auto billed_for = [&](const CollectiveSchedule::Part& part) {
+    return part.of == 1 ? billed : kElement * schedule.RangeOf(part, billed / kElement).count;
+  };
+  for (int round = 0; round < schedule.rounds(); ++round) {
+    const CollectiveSchedule::Move move = schedule.At(rank(), round);
+    if (move.to >= 0) SendFor(billed_for(move.sent), part_of(move.sent), move.to, what.tag);
+    what.adds = move.adds;
+    if (move.from >= 0) TakeInto(part_of(move.received), move.from, what);
   }
-  return cost;
 }
 
-Cost CostOfTree(int64_t bytes, int ranks) {
-  return {.messages = ranks - 1.0, .message_bytes = static_cast<double>(bytes) * (ranks - 1.0)};
-}
-
-/// A collective as one event.
-void Communicator::JoinCollective(const CollectiveCall& call) const {
+/// A collective of very many ranks as one event; false where it is messages.
+bool Communicator::Join(CollectiveCall call) const {
+  VirtualTransport* const simulated = group_->transport->virtual_side();
+  if (!simulated || !simulated->CollectiveIsOneEvent(size())) return false;
+  call.context = group_->context;
+  call.members = group_->members.get();
+  call.rank = rank();
   const double began = Now();
-  const CollectiveTraffic mine = group_->transport->JoinCollective(call);
+  const CollectiveTraffic mine = simulated->JoinCollective(call);
   group_->traffic += {.messages_sent = mine.messages_sent,
                       .bytes_sent = std::llround(mine.bytes_sent),
                       .messages_received = mine.messages_received,
                       .bytes_received = std::llround(mine.bytes_received),
                       .seconds_waited = Now() - began - mine.seconds_sending};
+  return true;
 }
 
-/// A binomial tree below root.
 void Communicator::Broadcast(std::span<std::byte> bytes, int root) const {
-  const int place = (rank() - root + size()) % size();
-  int bit = 1;
-  for (; bit < size(); bit *= 2)
-    if (place & bit) {
-      Copy(bytes, (place - bit + root) % size(), kBroadcast, "broadcast");
-      break;
-    }
-  for (bit /= 2; bit > 0; bit /= 2)
-    if (place + bit < size()) Send(bytes, (place + bit + root) % size(), kBroadcast);
+  Follow(CollectiveSchedule::Broadcast(size(), root), bytes, {kBroadcast, "broadcast"});
 }
 
 void Communicator::Reduce(std::span<float> values, int root) const {
-  const int place = (rank() - root + size()) % size();
-  for (int bit = 1; bit < size(); bit *= 2) {
-    if (place & bit) return Send(std::as_bytes(values), (place - bit + root) % size(), kReduce);
-    if (place + bit < size()) Add(values, (place + bit + root) % size(), kReduce, "reduce");
-  }
+  Follow(CollectiveSchedule::Reduce(size(), root), std::as_writable_bytes(values),
+         {kReduce, "reduce"});
 }
 
 void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorithm) const {
   if (size() == 1) return;
+  const int64_t billed = Billed(values.size_bytes());
   if (algorithm == AllReduceAlgorithm::kAuto) algorithm = group_->transport->all_reduce();
   if (algorithm == AllReduceAlgorithm::kMpi) return MpiAllReduce(values);
-  if (algorithm == AllReduceAlgorithm::kAuto)
-    algorithm = ChooseAllReduce(Billed(values.size_bytes()), size());
-  if (AllReduceAtOnce(values, algorithm)) return;
-  if (algorithm == AllReduceAlgorithm::kRing) return RingAllReduce(values);
-  if (algorithm == AllReduceAlgorithm::kHalving) return HalvingAllReduce(values);
+  if (algorithm == AllReduceAlgorithm::kAuto) algorithm = ChooseAllReduce(billed, size());
+  const CollectiveSchedule schedule = CollectiveSchedule::AllReduce(algorithm, size());
+  if (Join({.data = &values,
+            .bytes = static_cast<double>(billed),
+            .combine = SumAll,
+            .schedule = schedule,
+            .operation = "all-reduce"}))
+    return;
+  if (algorithm != AllReduceAlgorithm::kTree)
+    return Follow(schedule, std::as_writable_bytes(values), {kAllReduce, "all-reduce"});
   Reduce(values, 0);
   Broadcast(std::as_writable_bytes(values), 0);
 }
@@ -119,116 +118,6 @@ void Communicator::AllReduce(Array<float> values) const {
   copy.Write();
 }
 
-int64_t Communicator::ElementsBilled(size_t elements) const {
-  return Billed(kElement * elements) / kElement;
-}
-
-/// A collective event in the place of messages that go once around the ring.
-void Communicator::JoinRing(void* data, double bytes, void (*combine)(std::span<void* const>),
-                            const char* operation) const {
-  JoinCollective(
-      {.context = group_->context,
-       .members = *group_->members,
-       .rank = rank(),
-       .data = data,
-       .bytes = bytes,
-       .combine = combine,
-       .rounds = [p = size()](MessageRounds& rounds, double mean) { rounds.Ring(p - 1, mean); },
-       .operation = operation});
-}
-
-/// One of very many ranks. Added in the order of the ranks.
-bool Communicator::AllReduceAtOnce(std::span<float> values, AllReduceAlgorithm algorithm) const {
-  if (!group_->transport->CollectiveIsOneEvent(size())) return false;
-  JoinCollective({.context = group_->context,
-                  .members = *group_->members,
-                  .rank = rank(),
-                  .data = &values,
-                  .bytes = static_cast<double>(Billed(values.size_bytes())),
-                  .combine =
-                      [](std::span<void* const> all) {
-                        const auto of = [&](size_t i) {
-                          return *static_cast<std::span<float>*>(all[i]);
-                        };
-                        std::vector<float> sums(of(0).begin(), of(0).end());
-                        for (size_t rank = 1; rank < all.size(); ++rank) {
-                          Check(of(rank).size() == sums.size(),
-                                "ranks disagree about the length of a message");
-                          for (size_t i = 0; i < sums.size(); ++i) sums[i] += of(rank)[i];
-                        }
-                        for (size_t rank = 0; rank < all.size(); ++rank)
-                          std::ranges::copy(sums, of(rank).begin());
-                      },
-                  .rounds = [algorithm, ranks = size()](
-                                MessageRounds& rounds,
-                                double bytes) { AllReduceRounds(rounds, algorithm, ranks, bytes); },
-                  .operation = "all-reduce"});
-  return true;
-}
-
-/// Each piece goes around the ring twice: to be summed, then to distribute the sum.
-void Communicator::RingAllReduce(std::span<float> values) const {
-  const int p = size(), right = (rank() + 1) % p, left = (rank() + p - 1) % p;
-  const auto place = [p](int i) { return ((i % p) + p) % p; };
-  const auto piece = [&](int i) { return Piece(values, place(i), p); };
-  const int64_t elements = ElementsBilled(values.size());
-  const auto send = [&](int i) {
-    const int64_t begin = PieceBegin(elements, place(i), p),
-                  end = PieceBegin(elements, place(i) + 1, p);
-    SendFor(kElement * (end - begin), std::as_bytes(piece(i)), right, kAllReduce);
-  };
-  for (int s = 0; s < p - 1; ++s) {
-    send(rank() - s);
-    Add(piece(rank() - s - 1), left, kAllReduce, "all-reduce");
-  }
-  for (int s = 0; s < p - 1; ++s) {
-    send(rank() + 1 - s);
-    Copy(std::as_writable_bytes(piece(rank() - s)), left, kAllReduce, "all-reduce");
-  }
-}
-
-/// Recursive halving until each rank has the sum of one piece, then doubling. Ranks beyond the
-/// largest power of two pass their values on and wait for the sums.
-void Communicator::HalvingAllReduce(std::span<float> values) const {
-  const int ranks = static_cast<int>(std::bit_floor(static_cast<unsigned>(size())));
-  const int beyond = size() - ranks;
-  if (rank() >= ranks) {
-    Send(std::as_bytes(values), rank() - ranks, kAllReduce);
-    Copy(std::as_writable_bytes(values), rank() - ranks, kAllReduce, "all-reduce");
-    return;
-  }
-  if (rank() < beyond) Add(values, rank() + ranks, kAllReduce, "all-reduce");
-  struct Half {
-    std::span<float> values;
-    int64_t billed;  // elements
-  };
-  std::vector<Half> theirs;  // at each step
-  Half mine = {values, ElementsBilled(values.size())};
-  const auto send = [&](const Half& half, int to) {
-    SendFor(kElement * half.billed, std::as_bytes(half.values), to, kAllReduce);
-  };
-  for (int bit = ranks / 2; bit > 0; bit /= 2) {
-    const int64_t middle = PieceBegin(mine.billed, 1, 2);
-    const Half low = {Piece(mine.values, 0, 2), middle};
-    const Half high = {Piece(mine.values, 1, 2), mine.billed - middle};
-    const bool upper = (rank() & bit) != 0;
-    mine = upper ? high : low;
-    theirs.push_back(upper ? low : high);
-    send(theirs.back(), rank() ^ bit);
-    Add(mine.values, rank() ^ bit, kAllReduce, "all-reduce");
-  }
-  for (int bit = 1; bit < ranks; bit *= 2) {
-    const Half other = theirs.back();
-    theirs.pop_back();
-    send(mine, rank() ^ bit);
-    Copy(std::as_writable_bytes(other.values), rank() ^ bit, kAllReduce, "all-reduce");
-    mine = {{std::min(mine.values.data(), other.values.data()),
-             mine.values.size() + other.values.size()},
-            mine.billed + other.billed};
-  }
-  if (rank() < beyond) Send(std::as_bytes(values), rank() + ranks, kAllReduce);
-}
-
 bool Communicator::HasMpiAllReduce() const {
   if (!group_->asked) {
     Barrier();
@@ -249,11 +138,11 @@ void Communicator::MpiAllReduce(std::span<float> values) const {
   group_->native->Sum(values);
   const double waited = Now() - began;
   const Cost cost = CostOfAllReduce(static_cast<int64_t>(values.size_bytes()), size());
-  const auto share = [this](double all) {
+  const auto part = [this](double all) {
     const auto whole = std::llround(all);
     return whole / size() + (rank() < whole % size() ? 1 : 0);
   };
-  const int64_t messages = share(cost.messages), bytes = share(cost.message_bytes);
+  const int64_t messages = part(cost.messages), bytes = part(cost.message_bytes);
   traffic = before;
   traffic += {.messages_sent = messages,
               .bytes_sent = bytes,
@@ -281,79 +170,29 @@ struct GatherData {
 
 }  // namespace
 
-/// Around the ring.
 std::vector<std::vector<std::byte>> Communicator::AllGather(std::span<const std::byte> mine) const {
-  const int p = size();
-  if (group_->transport->CollectiveIsOneEvent(p)) {
-    GatherData gathering = {.mine = mine};
-    JoinRing(&gathering, static_cast<double>(Billed(mine.size())), GatherData::Combine,
-             "all-gather");
+  const CollectiveSchedule schedule = CollectiveSchedule::Gather(size());
+  GatherData gathering = {.mine = mine};
+  if (Join({.data = &gathering,
+            .bytes = static_cast<double>(Billed(mine.size())),
+            .combine = GatherData::Combine,
+            .schedule = schedule,
+            .operation = "all-gather"}))
     return std::move(gathering.all);
-  }
-  std::vector<std::vector<std::byte>> all(p);
+  std::vector<std::vector<std::byte>> all(size());
   all[rank()].assign(mine.begin(), mine.end());
-  for (int s = 0; s < p - 1; ++s) {
-    Send(all[(rank() - s + p) % p], (rank() + 1) % p, kGather);
-    all[(rank() - s - 1 + p) % p] = Take((rank() + p - 1) % p, kGather, "all-gather").bytes;
+  for (int round = 0; round < schedule.rounds(); ++round) {
+    const CollectiveSchedule::Move move = schedule.At(rank(), round);
+    Send(all[move.sent.index], move.to, kGather);
+    all[move.received.index] = Take(move.from, kGather, "all-gather").bytes;
   }
   return all;
 }
 
-namespace {
-
-/// What a rank says of others in a count that is one event, and what they say of it.
-struct Counting {
-  const std::map<int, int64_t>& mine;
-  int64_t of_this = 0;
-
-  static void Combine(std::span<void* const> ranks) {
-    for (void* const teller : ranks)
-      for (const auto& [rank, count] : static_cast<Counting*>(teller)->mine)
-        static_cast<Counting*>(ranks[rank])->of_this += count;
-  }
-};
-
-}  // namespace
-
-int64_t Communicator::CountFor(const std::map<int, int64_t>& mine) const {
-  using Entry = std::array<int64_t, 2>;  // rank and count
-  const int p = size();
-  if (group_->transport->CollectiveIsOneEvent(p)) {
-    Counting counting = {.mine = mine};
-    JoinRing(&counting, static_cast<double>(mine.size() * sizeof(Entry)), Counting::Combine,
-             "a count");
-    return counting.of_this;
-  }
-  std::vector<Entry> entries;
-  entries.reserve(mine.size());
-  for (const auto& [rank, count] : mine) entries.push_back({rank, count});
-  int64_t sum = 0;
-  const Communicator plain = WithScale(1);
-  for (const auto& bytes : plain.AllGather(std::as_bytes(std::span(entries)))) {
-    std::vector<Entry> theirs(bytes.size() / sizeof(Entry));
-    std::ranges::copy(bytes, std::as_writable_bytes(std::span(theirs)).begin());
-    for (const auto& [rank, count] : theirs)
-      if (rank == this->rank()) sum += count;
-  }
-  group_->traffic += plain.traffic();
-  return sum;
-}
-
-/// Dissemination: after round r a rank has heard from 2^r - 1 others.
 void Communicator::Barrier() const {
-  if (group_->transport->CollectiveIsOneEvent(size()))
-    return JoinCollective(
-        {.context = group_->context,
-         .members = *group_->members,
-         .rank = rank(),
-         .combine = [](std::span<void* const>) {},
-         .rounds = [ranks = size()](MessageRounds& rounds,
-                                    double /*bytes*/) { BarrierRounds(rounds, ranks); },
-         .operation = "barrier"});
-  for (int distance = 1; distance < size(); distance *= 2) {
-    Send({}, (rank() + distance) % size(), kBarrier);
-    Copy({}, (rank() - distance + size()) % size(), kBarrier, "barrier");
-  }
+  const CollectiveSchedule schedule = CollectiveSchedule::Barrier(size());
+  if (!Join({.schedule = schedule, .operation = "barrier"}))
+    Follow(schedule, {}, {kBarrier, "barrier"});
 }
 
 namespace {
@@ -389,26 +228,26 @@ struct Splitting {
 
 /// The colors and keys go around the ring, as in AllGather, with less memory.
 Communicator Communicator::Split(int color, int key) const {
-  const int p = size();
-  if (group_->transport->CollectiveIsOneEvent(p)) {
-    Splitting mine = {.parent = *group_->members, .color = color, .key = key};
-    JoinRing(&mine, 2 * sizeof(int), Splitting::Combine, "a split");
-    return Open(NextContext(static_cast<uint64_t>(color) + 1), std::move(mine.members));
-  }
-  std::vector<std::array<int, 2>> said(p);
+  const CollectiveSchedule schedule = CollectiveSchedule::Gather(size());
+  const auto child = static_cast<uint64_t>(color) + 1;
+  Splitting mine = {.parent = *group_->members, .color = color, .key = key};
+  if (Join({.data = &mine,
+            .bytes = 2 * sizeof(int),
+            .combine = Splitting::Combine,
+            .schedule = schedule,
+            .operation = "a split"}))
+    return Open(NextContext(child), std::move(mine.members));
+  std::vector<std::array<int, 2>> said(size());
   said[rank()] = {color, key};
-  const auto of = [&](int i) { return std::as_writable_bytes(std::span(&said[(i + p) % p], 1)); };
-  for (int s = 0; s < p - 1; ++s) {
-    const std::span<const std::byte> next = of(rank() - s);
-    SendFor(static_cast<int64_t>(next.size()), next, (rank() + 1) % p, kGather);
-    Copy(of(rank() - s - 1), (rank() + p - 1) % p, kGather, "all-gather");
-  }
+  Follow(schedule, std::as_writable_bytes(std::span(said)), {kGather, "all-gather", true});
   std::vector<std::pair<int, int>> same;  // key, rank
-  for (int i = 0; i < p; ++i)
+  for (int i = 0; i < size(); ++i)
     if (said[i][0] == color) same.emplace_back(said[i][1], i);
-  const uint64_t context = NextContext(static_cast<uint64_t>(color) + 1);
-  return Open(context,
-              group_->transport->Share(context, OneColor(std::move(same), *group_->members)));
+  const uint64_t context = NextContext(child);
+  Members members = OneColor(std::move(same), *group_->members);
+  if (VirtualTransport* const simulated = group_->transport->virtual_side())
+    return Open(context, simulated->Share(context, std::move(members)));
+  return Open(context, std::make_shared<const Members>(std::move(members)));
 }
 
 }  // namespace yoke

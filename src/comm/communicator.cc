@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "comm/communicator_group.h"
+#include "comm/virtual_time.h"
 
 namespace yoke {
 namespace {
@@ -28,24 +29,12 @@ int Communicator::size() const { return group_->members->size(); }
 Traffic Communicator::traffic() const { return group_->traffic; }
 double Communicator::timeout() const { return group_->transport->timeout(); }
 double Communicator::Now() const { return group_->transport->Now(); }
-bool Communicator::InVirtualTime() const { return group_->transport->InVirtualTime(); }
 void Communicator::Sleep(double seconds) const { group_->transport->Sleep(seconds); }
-double Communicator::Price(const Cost& cost, const WorkPlace& place) const {
-  if (scale() == 1) return group_->transport->Price(cost, place);
-  Cost billed = cost;
-  for (double* part : {&billed.operations, &billed.bytes, &billed.device_bytes}) *part *= scale();
-  return group_->transport->Price(billed, place);
-}
-void Communicator::Work(double seconds, const WorkPlace& place) const {
-  group_->transport->Work(seconds, place);
-}
-void Communicator::WorkAhead(double seconds, const WorkPlace& place) const {
-  group_->transport->WorkAhead(seconds, place);
-}
-void Communicator::CatchUp() const { group_->transport->CatchUp(); }
-int Communicator::CpuThreads() const { return group_->transport->CpuThreads(); }
 
-Communicator Communicator::BilledBy(double scale) const { return Duplicate().WithScale(scale); }
+void Communicator::Charge(const Cost& cost, const WorkPlace& place) const {
+  const VirtualTime time(*this);
+  time.Work(time.Price(cost, place), place);
+}
 
 Communicator Communicator::WithScale(double scale) const {
   Communicator scaled = Through(group_->transport);
@@ -53,10 +42,9 @@ Communicator Communicator::WithScale(double scale) const {
   return scaled;
 }
 
-double Communicator::scale() const { return group_->scale; }
-
 int64_t Communicator::Billed(size_t bytes, size_t plain) const {
-  return static_cast<int64_t>(plain) + std::llround(scale() * static_cast<double>(bytes - plain));
+  return static_cast<int64_t>(plain) +
+         std::llround(group_->scale * static_cast<double>(bytes - plain));
 }
 
 void Communicator::Send(std::span<const std::byte> bytes, int to, int tag, size_t plain) const {
@@ -66,7 +54,12 @@ void Communicator::Send(std::span<const std::byte> bytes, int to, int tag, size_
 void Communicator::SendFor(int64_t billed, std::span<const std::byte> bytes, int to,
                            int tag) const {
   Check(to >= 0 && to < size(), "a message goes to a rank of its communicator");
-  group_->transport->SendFor(billed, group_->members->World(to), group_->context, tag, bytes);
+  Transport& transport = *group_->transport;
+  const int world_rank = group_->members->World(to);
+  if (VirtualTransport* const simulated = transport.virtual_side())
+    simulated->SendFor(billed, world_rank, group_->context, tag, bytes);
+  else
+    transport.Send(world_rank, group_->context, tag, bytes);
   ++group_->traffic.messages_sent;
   group_->traffic.bytes_sent += billed;
 }
@@ -82,26 +75,23 @@ Message Communicator::Take(int from, int tag, const char* operation) const {
   return message;
 }
 
-int Communicator::Copy(std::span<std::byte> bytes, int from, int tag, const char* operation) const {
-  const Message message = Take(from, tag, operation);
-  Check(message.bytes.size() == bytes.size(), "ranks disagree about the length of a message");
-  std::copy(message.bytes.begin(), message.bytes.end(), bytes.begin());
+int Communicator::TakeInto(std::span<std::byte> into, int from, const InnerMessage& what) const {
+  const Message message = Take(from, what.tag, what.operation);
+  Check(message.bytes.size() == into.size(), "ranks disagree about the length of a message");
+  if (!what.adds) {
+    std::ranges::copy(message.bytes, into.begin());
+    return message.source;
+  }
+  auto* const sums = reinterpret_cast<float*>(into.data());
+  const auto* const values = reinterpret_cast<const float*>(message.bytes.data());
+  for (size_t i = 0; i < into.size() / sizeof(float); ++i) sums[i] += values[i];
   return message.source;
-}
-
-/// Adds the values of a message.
-void Communicator::Add(std::span<float> values, int from, int tag, const char* operation) const {
-  const Message message = Take(from, tag, operation);
-  Check(message.bytes.size() == values.size_bytes(),
-        "ranks disagree about the length of a message");
-  const auto* other = reinterpret_cast<const float*>(message.bytes.data());
-  for (size_t i = 0; i < values.size(); ++i) values[i] += other[i];
 }
 
 Message Communicator::Receive(int from, int tag) const { return Take(from, tag, "receive"); }
 
 int Communicator::Receive(std::span<std::byte> into, int from, int tag) const {
-  return Copy(into, from, tag, "receive");
+  return TakeInto(into, from, {tag, "receive"});
 }
 
 bool Communicator::TryReceive(int from, int tag, Message& message, double seconds) const {
@@ -144,7 +134,7 @@ Communicator Communicator::Open(uint64_t context, std::shared_ptr<const Members>
                                                     .context = context,
                                                     .members = std::move(members),
                                                     .rank = rank,
-                                                    .scale = scale()}));
+                                                    .scale = group_->scale}));
 }
 
 Communicator Communicator::Duplicate() const { return Open(NextContext(0), group_->members); }
@@ -155,7 +145,7 @@ Communicator Communicator::Through(const std::shared_ptr<Transport>& transport) 
                                                     .context = group_->context,
                                                     .members = group_->members,
                                                     .rank = group_->rank,
-                                                    .scale = scale()}));
+                                                    .scale = group_->scale}));
 }
 
 Communicator Communicator::For(const Communicator& spawned) const {

@@ -2,12 +2,12 @@
 // context. It is also the only source of a clock and background threads for strategies.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "comm/collective_schedule.h"
 #include "comm/transport.h"
 #include "tensor/array.h"
 
@@ -32,19 +32,8 @@ struct Traffic {
   }
 };
 
-/// The algorithm that kAuto chooses.
-AllReduceAlgorithm ChooseAllReduce(int64_t bytes, int size);
-
-/// Messages and bytes sent by all `ranks` together in an all-reduce of `bytes` with kAuto, and in a
-/// broadcast or a reduce.
-Cost CostOfAllReduce(int64_t bytes, int ranks);
-Cost CostOfTree(int64_t bytes, int ranks);
-
-/// Piece i when n elements are divided into `pieces`, whose sizes differ by at most one: its first
-/// element, and the piece.
-inline int64_t PieceBegin(int64_t n, int64_t i, int64_t pieces) { return n * i / pieces; }
-std::span<float> Piece(std::span<float> values, int64_t i, int64_t pieces);
-
+class Members;
+struct CollectiveCall;  // comm/virtual_time.h
 class PendingMessage;
 
 class Communicator {
@@ -55,18 +44,9 @@ class Communicator {
   int rank() const;
   int size() const;
 
-  /// In a simulation of times, where models are shrunken: a duplicate whose messages and work, and
-  /// those of its own duplicates and parts, are billed `scale` times.
-  Communicator BilledBy(double scale) const;
-  double scale() const;  ///< 1 elsewhere.
-  /// The same context billed otherwise, with counters of its own.
-  Communicator WithScale(double scale) const;
-
   /// Tags of callers are at least 0. A rank may send to itself. The memory may be reused on return.
-  /// The first `plain` bytes do not depend on the size of the model and are billed as they are.
+  /// The first `plain` bytes do not depend on the size of the model (VirtualTime::BilledBy).
   void Send(std::span<const std::byte> bytes, int to, int tag, size_t plain = 0) const;
-  /// For how many bytes such a message stands: their number, where nothing is shrunken.
-  int64_t Billed(size_t bytes, size_t plain = 0) const;
   /// Waits for a message. `from` may be kAnySource; the message's source is a rank of this
   /// communicator. After the timeout it throws Error with both ranks, the operation and what to
   /// try.
@@ -105,8 +85,6 @@ class Communicator {
   bool HasMpiAllReduce() const;
   /// The bytes of all ranks, by rank; lengths may differ.
   std::vector<std::vector<std::byte>> AllGather(std::span<const std::byte> mine) const;
-  /// The sum over all ranks of what they say of this one, each by a list of ranks and counts.
-  int64_t CountFor(const std::map<int, int64_t>& mine) const;
   void Barrier() const;
 
   /// The ranks with the same color, ordered by key, then rank.
@@ -116,22 +94,9 @@ class Communicator {
 
   double timeout() const;  ///< Seconds that one wait may last.
   double Now() const;
-  bool InVirtualTime() const;  ///< Work then takes time only where it is charged.
   void Sleep(double seconds) const;
   /// Accounts for work of this rank in a simulation; elsewhere it does nothing.
-  void Charge(const Cost& cost, const WorkPlace& place = {}) const {
-    Work(Price(cost, place), place);
-  }
-  /// The two halves of Charge, for work in pieces that vary together: its seconds, and their use.
-  /// Throws UserError for a device whose speed the simulation does not know.
-  double Price(const Cost& cost, const WorkPlace& place = {}) const;
-  void Work(double seconds, const WorkPlace& place = {}) const;
-  /// As Work, for pieces of work one after the other: the other ranks may come to these seconds
-  /// later, at CatchUp or when this one sends or receives. The caller shares nothing meanwhile.
-  void WorkAhead(double seconds, const WorkPlace& place = {}) const;
-  void CatchUp() const;
-  /// The threads of a simulated CPU; 0: those of the machine.
-  int CpuThreads() const;
+  void Charge(const Cost& cost, const WorkPlace& place = {}) const;
   /// Runs body(communicator) concurrently, with a duplicate of this one; all ranks call it in the
   /// same order. Destroying the handle waits for its end.
   std::shared_ptr<void> Spawn(std::function<void(const Communicator&)> body) const;
@@ -142,22 +107,26 @@ class Communicator {
   Traffic traffic() const;
 
  private:
+  friend class VirtualTime;
   struct Group;
   explicit Communicator(std::shared_ptr<Group> group) : group_(std::move(group)) {}
   uint64_t NextContext(uint64_t color) const;
   Communicator Open(uint64_t context, std::shared_ptr<const Members> members) const;
   Communicator Through(const std::shared_ptr<Transport>& transport) const;
-  Message Take(int from, int tag, const char* operation) const;
-  void Add(std::span<float> values, int from, int tag, const char* operation) const;
-  int Copy(std::span<std::byte> bytes, int from, int tag, const char* operation) const;
+  Communicator WithScale(double scale) const;
+  int64_t Billed(size_t bytes, size_t plain = 0) const;
   void SendFor(int64_t billed, std::span<const std::byte> bytes, int to, int tag) const;
-  void JoinCollective(const CollectiveCall& call) const;
-  void JoinRing(void* data, double bytes, void (*combine)(std::span<void* const>),
-                const char* operation) const;
-  int64_t ElementsBilled(size_t elements) const;
-  bool AllReduceAtOnce(std::span<float> values, AllReduceAlgorithm algorithm) const;
-  void RingAllReduce(std::span<float> values) const;
-  void HalvingAllReduce(std::span<float> values) const;
+  Message Take(int from, int tag, const char* operation) const;
+  struct InnerMessage {
+    int tag = 0;
+    const char* operation = "";
+    bool plain = false;  // billed as it is
+    bool adds = false;   // its values are added to the receiver's
+  };
+  int TakeInto(std::span<std::byte> into, int from, const InnerMessage& what) const;
+  void Follow(const CollectiveSchedule& schedule, std::span<std::byte> bytes,
+              InnerMessage what) const;
+  bool Join(CollectiveCall call) const;
   void MpiAllReduce(std::span<float> values) const;
 
   std::shared_ptr<Group> group_;  // shared by copies: the counters of one rank in one context

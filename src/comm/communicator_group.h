@@ -1,10 +1,11 @@
-// Communicator::Group: what copies of a communicator share. Only communicator.cc and collectives.cc
-// include it.
+// Communicator::Group: what copies of a communicator share. Only communicator.cc, collectives.cc
+// and virtual_time.cc include it.
 #pragma once
 
 #include <memory>
 
 #include "comm/communicator.h"
+#include "comm/members.h"
 
 namespace yoke {
 

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -14,7 +15,6 @@
 #include "base/check.h"
 #include "base/topology.h"
 #include "comm/join_watch.h"
-#include "comm/pmix.h"
 #include "comm/wire.h"
 
 namespace yoke {
@@ -73,6 +73,38 @@ StartMpi Load(const fs::path& file) {
   void* start = dlsym(library, kStartMpi);
   if (!start) throw Error(fmt::format("{} is not a yoke library: {}", file.string(), dlerror()));
   return reinterpret_cast<StartMpi>(start);
+}
+
+// PMIx is the protocol between Open MPI and its launcher. The library belongs to the MPI in use, so
+// it is looked up among the loaded ones; the standard fixes its types and numbers.
+
+constexpr const char* kPmixLibrary = "libpmix.so.2";
+constexpr int kLostConnection = -61;   // PMIX_ERR_LOST_CONNECTION
+constexpr int kActionComplete = -334;  // PMIX_EVENT_ACTION_COMPLETE: no other handler runs
+
+using Told = void (*)(int status, void* results, size_t count, void* done, void* context,
+                      void* event);
+using Handler = void (*)(size_t handler, int status, const void* source, void* info, size_t count,
+                         void* results, size_t result_count, Told told, void* event);
+/// PMIx_Register_event_handler.
+using Register = int (*)(int* codes, size_t code_count, void* info, size_t info_count,
+                         Handler handler, void* registered, void* context);
+
+// NOLINTNEXTLINE(readability-function-size): the standard's parameters
+void LiveOn(size_t /*handler*/, int /*status*/, const void* /*source*/, void* /*info*/,
+            size_t /*count*/, void* /*results*/, size_t /*result_count*/, Told told, void* event) {
+  if (told) told(kActionComplete, nullptr, 0, nullptr, nullptr, event);
+}
+
+/// Call after MPI has started. Open MPI aborts a process whose launcher has died; from now on this
+/// process continues. Does nothing under other MPIs.
+void OutliveLauncher() {
+  void* library = dlopen(kPmixLibrary, RTLD_LAZY | RTLD_NOLOAD);
+  if (!library) return;
+  if (void* function = dlsym(library, "PMIx_Register_event_handler")) {
+    int code = kLostConnection;
+    reinterpret_cast<Register>(function)(&code, 1, nullptr, 0, LiveOn, nullptr, nullptr);
+  }
 }
 
 std::unique_ptr<Mpi> Start(double timeout, const std::atomic<int>* stop) {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "comm/lost.h"
 #include "comm/mpi_survive.h"
+#include "comm/transport.h"
 #include "comm/wire.h"
 
 namespace yoke {

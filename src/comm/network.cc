@@ -9,6 +9,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/median.h"
 #include "comm/gather.h"
 
 namespace yoke {
@@ -25,12 +26,6 @@ struct Repeated {
   std::function<void()> run;
   std::function<void()> prepare = [] {};
 };
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
-}
 
 std::vector<std::string> Machines(const Communicator& world) {
   char name[256] = {};
@@ -135,12 +130,12 @@ std::vector<CollectiveSpeed> MeasureCollectives(const Communicator& world,
   return found;
 }
 
-/// The median of one field.
+/// The median of one field; 0 without pairs.
 double MedianOf(const std::vector<PairSpeed>& pairs, double PairSpeed::*number) {
   std::vector<double> all(pairs.size());
   std::transform(pairs.begin(), pairs.end(), all.begin(),
                  [number](const PairSpeed& pair) { return pair.*number; });
-  return Median(std::move(all));
+  return all.empty() ? 0 : Median(std::move(all));
 }
 
 /// A sentence on a pair that is much slower than others of its kind (within or between machines),

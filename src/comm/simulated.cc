@@ -1,16 +1,32 @@
 // Ranks in virtual time: the transport of a task, and the ranks of a world.
 #include "comm/simulated.h"
 
+#include <cmath>
 #include <exception>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "comm/simulated/simulation.h"
+#include "comm/virtual_time.h"
 
 namespace yoke {
 namespace {
 
-class SimulatedTransport : public Transport {
+/// The mean times what `factor` draws.
+template <typename Factor>
+ServiceTime DrawnService(const ServiceTime& mean, uint64_t seed, int ranks, Factor factor) {
+  auto draws = std::make_shared<std::vector<Random>>();
+  for (int rank = 0; rank < ranks; ++rank)
+    draws->push_back(Random({seed, static_cast<uint64_t>(rank)}));
+  return [=](int rank, const Cost& cost) {
+    const double seconds = mean(rank, cost);
+    return seconds == 0 ? 0 : seconds * factor((*draws)[rank]);
+  };
+}
+
+class SimulatedTransport : public Transport, public VirtualTransport {
  public:
   SimulatedTransport(Simulation& simulation, Task& task) : simulation_(simulation), task_(task) {}
 
@@ -40,9 +56,7 @@ class SimulatedTransport : public Transport {
       simulation_.NoteWait(task_.now - began);
       return traffic;
     }
-    if (simulation_.failed() >= 0)
-      throw GaveUp(FailureSentence(*this, simulation_.failed(), call.operation));
-    throw Error(TimeoutSentence(*this, {.context = call.context}, call.operation));
+    EndWait({.context = call.context}, call.operation);
   }
 
   std::shared_ptr<const Members> Share(uint64_t context, Members members) override {
@@ -56,19 +70,16 @@ class SimulatedTransport : public Transport {
       simulation_.NoteWait(task_.now - began);
       return message;
     }
-    if (simulation_.failed() >= 0)
-      throw GaveUp(FailureSentence(*this, simulation_.failed(), operation));
-    throw Error(TimeoutSentence(*this, key, operation));
+    EndWait(key, operation);
   }
 
   bool TryReceive(const MessageKey& key, double seconds, Message& message) override {
     if (simulation().Receive(task_, key, seconds, message)) return true;
-    if (simulation_.failed() >= 0)
-      throw GaveUp(FailureSentence(*this, simulation_.failed(), "a wait"));
+    GiveUpIfFailed("a wait");
     return false;
   }
 
-  bool InVirtualTime() const override { return true; }
+  VirtualTransport* virtual_side() override { return this; }
   double Now() override { return task_.now; }
   void Sleep(double seconds) override {
     simulation().DieIfDead(task_);
@@ -121,6 +132,14 @@ class SimulatedTransport : public Transport {
   }
 
  private:
+  void GiveUpIfFailed(const char* operation) const {
+    if (simulation_.failed() >= 0)
+      throw GaveUp(FailureSentence(*this, simulation_.failed(), operation));
+  }
+  [[noreturn]] void EndWait(const MessageKey& key, const char* operation) const {
+    GiveUpIfFailed(operation);
+    throw Error(TimeoutSentence(*this, key, operation));
+  }
   /// For calls that others may notice.
   Simulation& simulation() {
     simulation_.CatchUp(task_);
@@ -132,6 +151,27 @@ class SimulatedTransport : public Transport {
 };
 
 }  // namespace
+
+double ExponentialFactor(Random& random) { return -std::log(1 - random.Uniform()); }
+
+double LogNormalFactor(double sigma, Random& random) {
+  return std::exp(sigma * random.Normal() - sigma * sigma / 2);
+}
+
+ServiceTime SteadyService(double operations_per_second, double bytes_per_second) {
+  return [=](int /*rank*/, const Cost& cost) {
+    return cost.operations / operations_per_second + cost.bytes / bytes_per_second;
+  };
+}
+
+ServiceTime ExponentialService(const ServiceTime& mean, uint64_t seed, int ranks) {
+  return DrawnService(mean, seed, ranks, ExponentialFactor);
+}
+
+ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t seed, int ranks) {
+  return DrawnService(mean, seed, ranks,
+                      [sigma](Random& random) { return LogNormalFactor(sigma, random); });
+}
 
 double SimulateLosses(
     const SimulatedRanks& options,

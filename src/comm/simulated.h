@@ -3,15 +3,35 @@
 // network card of their node.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "base/cost.h"
+#include "base/random.h"
 #include "comm/communicator.h"
-#include "comm/service_time.h"
-#include "comm/simulated/failures.h"
 
 namespace yoke {
 
 class Timeline;  // comm/simulated/timeline.h
+
+/// Seconds that a piece of work takes on a rank; used by Charge.
+using ServiceTime = std::function<double(int rank, const Cost& cost)>;
+
+/// Seconds that a pass over examples takes on a device of a rank, copies over its link included.
+using DeviceTime = std::function<double(int rank, const Cost& cost, const WorkPlace& place)>;
+
+/// Random factors of work's time, with mean 1: exponential, or log-normal with this sigma (of the
+/// logarithm).
+double ExponentialFactor(Random& random);
+double LogNormalFactor(double sigma, Random& random);
+
+/// Service time from operations and bytes at given rates.
+ServiceTime SteadyService(double operations_per_second, double bytes_per_second);
+/// The given mean times such a factor. Draws depend on seed, rank and count; work that takes no
+/// time draws nothing.
+ServiceTime ExponentialService(const ServiceTime& mean, uint64_t seed, int ranks);
+ServiceTime LogNormalService(const ServiceTime& mean, double sigma, uint64_t seed, int ranks);
 
 /// A node of a cluster whose nodes are unlike.
 struct SimulatedNode {
@@ -29,6 +49,33 @@ struct NodeGroups {
   std::vector<int> group_of;             ///< By node.
   std::vector<double> bytes_per_second;  ///< Of a group's link, by group.
   double latency = 0;                    ///< Added to that of messages between two groups.
+};
+
+/// When the nodes of a simulated cluster die, and how the others go on.
+struct SimulatedFailures {
+  /// The virtual time at which a life of a node ends that began at `born`; later than that,
+  /// infinity if it does not end. Life 0 is the first one, further ones are those of its
+  /// replacements. The same arguments give the same time. Null: no node dies.
+  std::function<double(int node, int life, double born)> death = nullptr;
+  /// Seconds from a death until the waits of the other ranks end.
+  double detection = 5;
+  /// After a death the other ranks go on, as over a wire: their waits end with RankLost, and bodies
+  /// that let it propagate are called again. Otherwise a death is a failure of all.
+  bool survive = true;
+  /// Seconds from the end of a world, when its last rank has left it, to the start of the next one.
+  double restart = 0;
+  /// The next world has all ranks again: other nodes replace the dead ones. Otherwise it has the
+  /// surviving ranks, in their old order.
+  bool replace = false;
+};
+
+/// A rank in one of the worlds of a simulation.
+struct SimulatedPlace {
+  int world = 0;               ///< The world's number; the first is 0.
+  int rank = 0;                ///< The rank's number in the first world.
+  std::vector<int> lost = {};  ///< The ranks that were lost with the world before, numbered as
+                               ///< in that world.
+  int lost_nodes = 0;          ///< Nodes lost so far.
 };
 
 /// Neighbouring ranks share a node, with its cores and its network card. The card sends one message

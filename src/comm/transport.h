@@ -10,21 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/cost.h"
-#include "comm/members.h"
+#include "base/check.h"
+#include "comm/collective_schedule.h"
 
 namespace yoke {
 
 inline constexpr int kAnySource = -1;
-
-/// The algorithm of an all-reduce, for P ranks, n bytes, latency a and b seconds per byte.
-enum class AllReduceAlgorithm {
-  kAuto,     ///< By size and P (ChooseAllReduce).
-  kRing,     ///< 2 (P - 1) messages of n / P bytes each: 2 (P - 1) a + 2 n b (P - 1) / P.
-  kTree,     ///< A reduce and a broadcast: 2 log2 P (a + n b).
-  kHalving,  ///< Recursive halving, then doubling: 2 log2 P a + 2 n b (P - 1) / P.
-  kMpi,      ///< MPI's own, if the world has one.
-};
 
 /// Identifies messages. Those with the same context, source and tag arrive in the order sent;
 /// different contexts are separate.
@@ -38,10 +29,21 @@ struct MessageKey {
 struct Message {
   int source = 0;  ///< World rank.
   std::vector<std::byte> bytes = {};
-  int64_t billed = -1;  ///< As in Transport::SendFor; -1: as many as there are.
+  int64_t billed = -1;  ///< As in VirtualTransport::SendFor; -1: as many as there are.
 
   int64_t Billed() const { return billed < 0 ? static_cast<int64_t>(bytes.size()) : billed; }
 };
+
+/// Ends the waits of a rank after a process of its world is lost and the others can continue
+/// without it.
+class RankLost : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Unwinds the tasks of a simulated rank that is dead. No error, so that nobody handles or reports
+/// it; what catches everything must throw it again.
+struct RankDied {};
 
 /// A sum over some ranks by the world's own all-reduce.
 class NativeAllReduce {
@@ -52,8 +54,7 @@ class NativeAllReduce {
   virtual void Sum(std::span<float> values) = 0;
 };
 
-struct CollectiveCall;
-struct CollectiveTraffic;
+class VirtualTransport;  // comm/virtual_time.h
 
 class Transport {
  public:
@@ -66,29 +67,12 @@ class Transport {
 
   /// Copies the bytes; they may be overwritten on return.
   virtual void Send(int to, uint64_t context, int tag, std::span<const std::byte> bytes) = 0;
-  /// The same for bytes that stand for `billed` ones in a simulation of times
-  /// (Communicator::BilledBy).
-  virtual void SendFor(int64_t /*billed*/, int to, uint64_t context, int tag,
-                       std::span<const std::byte> bytes) {
-    Send(to, context, tag, bytes);
-  }
   /// Waits at most timeout() for a message. Throws Error if none arrives, naming `operation`, and
   /// if another rank has failed.
   virtual Message Receive(const MessageKey& key, const char* operation) = 0;
   /// Waits at most `seconds` (0: does not wait); false if no message has arrived. Throws Error if
   /// another rank has failed.
   virtual bool TryReceive(const MessageKey& key, double seconds, Message& message) = 0;
-
-  /// The members of a context, which all of them compute: one list for those of this process where
-  /// there are many, otherwise the caller's own.
-  virtual std::shared_ptr<const Members> Share(uint64_t /*context*/, Members members) {
-    return std::make_shared<const Members>(std::move(members));
-  }
-
-  /// Whether a collective of so many ranks is one event (JoinCollective, comm/collective_event.h),
-  /// which waits for all. Throws as Receive.
-  virtual bool CollectiveIsOneEvent(int /*ranks*/) const { return false; }
-  virtual CollectiveTraffic JoinCollective(const CollectiveCall& call);
 
   /// Null if the world has no all-reduce of its own. All of these ranks call it, once per context,
   /// after a barrier.
@@ -97,21 +81,10 @@ class Transport {
     return nullptr;
   }
 
-  /// Whether Now is virtual: work then takes time only where it is charged.
-  virtual bool InVirtualTime() const { return false; }
+  /// Null where time is real.
+  virtual VirtualTransport* virtual_side() { return nullptr; }
   virtual double Now() = 0;
   virtual void Sleep(double seconds) = 0;
-  /// In a simulation: the seconds that this work takes there, and a wait of so long: of the CPU, on
-  /// a core. Elsewhere 0, and nothing.
-  virtual double Price(const Cost& /*cost*/, const WorkPlace& /*place*/) { return 0; }
-  virtual void Work(double /*seconds*/, const WorkPlace& /*place*/) {}
-  /// As Work, but the others' clocks may stay behind until this task's next call that is not Now,
-  /// Price or WorkAhead: so long it touches nothing that others see or change.
-  virtual void WorkAhead(double seconds, const WorkPlace& place) { Work(seconds, place); }
-  /// Lets them catch up.
-  virtual void CatchUp() {}
-  /// In a simulation: the CPU's threads, where it is stated. Elsewhere 0.
-  virtual int CpuThreads() { return 0; }
   /// Runs `body` concurrently with a transport of the same rank. Destroying the handle waits for
   /// its end.
   using Body = std::function<void(const std::shared_ptr<Transport>&)>;

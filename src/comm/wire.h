@@ -33,7 +33,7 @@ class WireGroup {
 
 /// Messages between all processes of the job, separate from those of other wires. Failures are
 /// Errors with rank, peer and operation. If a process is lost and the MPI can continue without it,
-/// Send, Receive and Sending throw RankLost (comm/lost.h) on all processes from then on.
+/// Send, Receive and Sending throw RankLost (comm/transport.h) on all processes from then on.
 class Wire {
  public:
   virtual ~Wire() = default;

@@ -21,11 +21,9 @@
 #include "base/countdown.h"
 #include "comm/gather.h"
 #include "comm/join_watch.h"
-#include "comm/lost.h"
 #include "comm/mailbox.h"
 #include "comm/spawned.h"
 #include "comm/wire_failure.h"
-#include "comm/wire_letter.h"
 #include "comm/wire_waits.h"
 #include "kernels/threads.h"
 

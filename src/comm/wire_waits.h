@@ -1,23 +1,75 @@
-// WireWaits: the waits of a rank's threads on a wire. There is no receiving thread: a waiting
-// thread makes progress on the wire, one at a time for its whole rank, with longer and longer
-// pauses while nothing arrives.
+// WireWaits: the waits of a rank's threads on a wire, and the letters that end them. There is no
+// receiving thread: a waiting thread makes progress on the wire, one at a time for its whole rank,
+// with longer and longer pauses while nothing arrives.
 #pragma once
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <functional>
 #include <mutex>
+#include <span>
+#include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/countdown.h"
-#include "comm/backoff.h"
-#include "comm/lost.h"
+#include "comm/mailbox.h"
 #include "comm/wire.h"
-#include "comm/wire_letter.h"
 
 namespace yoke {
+
+/// Follows a message's bytes (and the padding of a long message to whole blocks).
+struct Trailer {
+  uint64_t context = 0;
+  int64_t bytes = 0;
+  int64_t tag = 0;
+};
+
+inline Packet Pack(const Trailer& trailer, std::span<const std::byte> bytes) {
+  auto length = static_cast<int64_t>(bytes.size() + sizeof trailer);
+  if (length > kLongestInBytes) length = (length + kWireBlock - 1) / kWireBlock * kWireBlock;
+  Packet packed;
+  packed.reserve(length);
+  packed.assign(bytes.begin(), bytes.end());
+  packed.resize(length);
+  std::memcpy(packed.data() + length - sizeof trailer, &trailer, sizeof trailer);
+  return packed;
+}
+
+inline Letter Unpack(int from, Packet packed) {
+  Trailer trailer;
+  std::memcpy(&trailer, packed.data() + packed.size() - sizeof trailer, sizeof trailer);
+  packed.resize(trailer.bytes);
+  return {.key = {.context = trailer.context, .source = from, .tag = static_cast<int>(trailer.tag)},
+          .bytes = std::move(packed)};
+}
+
+/// Polls without a pause at first, then yields the core, then sleeps for longer and longer. A long
+/// message progresses only while both of its ends poll, so sleep comes later while one is in
+/// flight.
+class Backoff {
+ public:
+  void Pause(bool moving) {
+    constexpr double kLook = 20e-6, kYield = 5e-3, kYieldMoving = 20e-3;    // seconds
+    constexpr double kShortest = 10e-6, kLongest = 1e-3, kPart = 1.0 / 16;  // of the wait so far
+    const double now = Now();
+    if (began_ == 0 || moving != moving_) began_ = now;
+    moving_ = moving;
+    if (now - began_ < kLook) return;
+    if (now - began_ < (moving ? kYieldMoving : kYield)) return std::this_thread::yield();
+    const double sleep = std::clamp(kPart * (now - began_), kShortest, kLongest);
+    std::this_thread::sleep_for(std::chrono::duration<double>(sleep));
+  }
+
+ private:
+  double began_ = 0;
+  bool moving_ = false;
+};
 
 class WireWaits {
  public:

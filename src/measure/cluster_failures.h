@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/value.h"
-#include "comm/simulated/failures.h"
+#include "comm/simulated.h"
 
 namespace yoke {
 

@@ -1,5 +1,6 @@
 // ChargedExecutor: the gradient first, its time afterwards.
 #include "node/charged_executor.h"
+#include "comm/virtual_time.h"
 
 #include <algorithm>
 #include <cmath>
@@ -56,19 +57,22 @@ StepResult ChargedExecutor::Step(const Batch& batch, const ParamView& params,
                                  const ExecutorStep& step) {
   const GraphPart part = step.head ? GraphPart::kBody : GraphPart::kWhole;
   const WorkPlace place = {.device = device_, .examples = batch.size};
-  const auto price = [&] { return world_.Price(graph_.Price(batch.size, part), place); };
+  const auto price = [&] {
+    return VirtualTime(world_).Price(graph_.Price(batch.size, part), place);
+  };
   double seconds = step.head ? price() : 0;
   announced_.clear();
   ExecutorStep inner = step;
   inner.ready = [this](int slice) { announced_.push_back(slice); };
   std::optional<HeadAfterForward> head;
   if (step.head)
-    inner.head = &head.emplace(*step.head, [&] { world_.Work(kForward * seconds, place); });
+    inner.head =
+        &head.emplace(*step.head, [&] { VirtualTime(world_).Work(kForward * seconds, place); });
   const StepResult result = inner_->Step(batch, params, inner);
   if (!std::isfinite(result.loss)) non_finite_ = inner_->FirstNonFinite();
   if (!step.head) {
     seconds = result.seconds > 0 ? result.seconds : price();
-    world_.WorkAhead(kForward * seconds, place);
+    VirtualTime(world_).WorkAhead(kForward * seconds, place);
   }
   const auto layers = static_cast<int>(layers_->operations.size());
   Announce((1 - kForward) * seconds, step.head ? layers_->body : layers, step.ready);
@@ -82,14 +86,15 @@ void ChargedExecutor::Announce(double seconds, int above, const GradientReady& r
   const auto work_down_to = [&](int layer) {
     double operations = 0;
     while (above > layer) operations += layers_->operations[--above];
-    if (operations > 0) world_.WorkAhead(seconds * operations / sum, {.device = device_});
+    if (operations > 0)
+      VirtualTime(world_).WorkAhead(seconds * operations / sum, {.device = device_});
   };
   for (const int slice : announced_) {
     if (layers_->layer_of[slice] >= 0) work_down_to(layers_->layer_of[slice]);
     if (ready) ready(slice);
   }
   work_down_to(0);
-  world_.CatchUp();
+  VirtualTime(world_).CatchUp();
 }
 
 }  // namespace yoke

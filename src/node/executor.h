@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/topology.h"
 #include "comm/communicator.h"
+#include "comm/virtual_time.h"
 #include "model/graph.h"
 #include "node/device_work.h"
 #include "node/estimate.h"
@@ -42,7 +43,7 @@ struct ExecutorContext {
 
   /// CPU threads of an executor whose threads work apart.
   int Workers() const {
-    const int simulated = node ? node->CpuThreads() : 0;
+    const int simulated = node ? VirtualTime(*node).CpuThreads() : 0;
     return simulated > 0 ? simulated : threads.threads;
   }
 };

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "comm/threads.h"
+#include "comm/virtual_time.h"
 #include "kernels/threads.h"
 
 namespace yoke {
@@ -62,7 +63,7 @@ Hogbatch::Hogbatch(const HogbatchSettings& settings, const ExecutorContext& cont
       sizes_(settings.sizes),
       usage_(context.devices) {
   shared_.immediate =
-      context.rule->IsPlainDescent() && context.clip_norm <= 0 && !channel_.InVirtualTime();
+      context.rule->IsPlainDescent() && context.clip_norm <= 0 && !InVirtualTime(channel_);
   try {
     for (size_t d = 0; d < context_.devices.size(); ++d)
       if (context_.devices[d]->IsHost())

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/virtual_time.h"
 #include "node/device_replica.h"
 #include "node/hogbatch_messages.h"
 #include "node/team_states.h"
@@ -74,7 +75,7 @@ class HogbatchWorker {
   void Apply(float* target, UpdateStep& step);
   void Charge(int64_t examples, bool on_device) const;
   void ChargeDevice(int64_t examples) const;  ///< Its pass alone, with copies.
-  bool InVirtualTime() const { return channel_->InVirtualTime(); }
+  bool InVirtualTime() const { return yoke::InVirtualTime(*channel_); }
 
   HogbatchShared& shared_;
   const int index_;

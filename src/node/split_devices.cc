@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "comm/virtual_time.h"
 #include "kernels/vectors.h"
 #include "node/sub_batch.h"
 
@@ -137,7 +138,9 @@ void SplitDevices::ComputeOnCpu(Part& part, const ParamView& params) {
   if (part.cpu) division_->Measure(cpu, seconds);
 }
 
-bool SplitDevices::InVirtualTime() const { return context_.node && context_.node->InVirtualTime(); }
+bool SplitDevices::InVirtualTime() const {
+  return context_.node && yoke::InVirtualTime(*context_.node);
+}
 
 /// What a part took: as measured, or in virtual time with its copies.
 double SplitDevices::Seconds(Part& part, double measured) const {
@@ -146,7 +149,8 @@ double SplitDevices::Seconds(Part& part, double measured) const {
     const ParamLayout& layout = context_.graph.layout();
     if (part.replica) cost.device_bytes = CopiedBytes(layout);
     const std::string& device = part.replica ? part.replica->device().name() : Cpu().name();
-    measured = context_.node->Price(cost, {.device = device, .examples = part.batch.size});
+    measured =
+        VirtualTime(*context_.node).Price(cost, {.device = device, .examples = part.batch.size});
   }
   return part.seconds = measured;
 }
@@ -161,8 +165,8 @@ double SplitDevices::VirtualSeconds(int64_t examples) const {
     ++at_work;
     apart += part->apart();
   }
-  return longest +
-         context_.node->Price(CostOfCaller(context_.graph, at_work, apart), {.examples = examples});
+  return longest + VirtualTime(*context_.node)
+                       .Price(CostOfCaller(context_.graph, at_work, apart), {.examples = examples});
 }
 
 /// A device has failed: the CPU, or else the first other device, computes its part now, and the

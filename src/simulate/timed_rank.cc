@@ -1,5 +1,6 @@
 // TimedRank: what Replica does, without gradients.
 #include "simulate/timed_rank.h"
+#include "comm/virtual_time.h"
 
 #include <algorithm>
 #include <span>
@@ -17,12 +18,12 @@ TimedRank::TimedRank(const Job& job, const TimedModel& model, const Communicator
                      int64_t steps_per_epoch)
     : model_(model),
       entry_(StrategyOf(job)),
-      meetings_(world.BilledBy(model.scale)),
+      meetings_(VirtualTime(world).BilledBy(model.scale)),
       params_(model.layout, Cpu()),
       gradients_(model.layout, Cpu()),
       state_(model.layout, *model.rule, Cpu()),
       executor_(model.executor, model.graph, model.layers, world, model.devices[0]) {
-  strategy_ = entry_.make(job.cluster, {.world = world.BilledBy(model.scale),
+  strategy_ = entry_.make(job.cluster, {.world = VirtualTime(world).BilledBy(model.scale),
                                         .params = params_,
                                         .gradients = gradients_,
                                         .rule = *model.rule,

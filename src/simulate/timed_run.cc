@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "comm/lost.h"
+#include "comm/virtual_time.h"
 #include "train/recovery/smaller_job.h"
 
 namespace yoke {
@@ -47,7 +47,7 @@ void TimedRun::Enter(const Communicator& world, const SimulatedPlace& place) {
   context_.began = true;
   if (place.world > 0) {
     if (leads && context_.went_back) AccessCheckpoint(world);
-    if (world.size() >= kStateEntries) world.CountFor(StateOfRank());
+    if (world.size() >= kStateEntries) VirtualTime(world).CountFor(StateOfRank());
   }
   TimedRank rank(world_->job, world_->model, world, world_->steps_per_epoch);
   try {

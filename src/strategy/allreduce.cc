@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/options.h"
+#include "comm/virtual_time.h"
 #include "strategy/compress.h"
 #include "strategy/rows.h"
 #include "strategy/side_thread.h"
@@ -36,7 +37,7 @@ class AllReduce : public Strategy {
         thread_(context.world) {
     const ParamLayout& layout = context.params.layout();
     const double elements = options.Float("bucket_mb") * (1 << 20) / 4;
-    MakeBuckets(layout, static_cast<int64_t>(elements / world_.scale()));
+    MakeBuckets(layout, static_cast<int64_t>(elements / VirtualTime(world_).scale()));
     if (accumulate_ == 1) return;
     sum_ = BufferLike(context.gradients.dense());
     for (int i = 0; i < static_cast<int>(layout.slices().size()); ++i)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "comm/virtual_time.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "strategy/packing.h"
@@ -116,7 +117,7 @@ class HeadService {
                     .slices = {.begin = context_.head->first_slice},
                     .steps = &steps_,
                     .scalars = context_.state.head_scalars()});
-    world.WithScale(1).Charge(context_.head->price(batch_.size));
+    VirtualTime(world).WithScale(1).Charge(context_.head->price(batch_.size));
     const auto [begin, end] = HeadRange(context_);
     world.Charge(CostOfUpdate(context_.state, end - begin));
     const float* from = gradient_.data();

@@ -1,6 +1,7 @@
 // SideThread: a queue of jobs, and empty messages of a rank to itself that announce them.
 // ServingThread: receives without a timeout, because clients may be silent for long.
 #include "strategy/side_thread.h"
+#include "comm/virtual_time.h"
 
 #include <utility>
 
@@ -19,7 +20,7 @@ SideThread::Endpoint::Endpoint(SideThread& owner, const Communicator& own)
 void SideThread::Endpoint::Offer(std::span<const std::byte> bytes, int to, size_t plain) {
   inbox_.Send(bytes, to, kInbox, plain);
   ++offers_.messages_sent;
-  offers_.bytes_sent += inbox_.Billed(bytes.size(), plain);
+  offers_.bytes_sent += VirtualTime(inbox_).Billed(bytes.size(), plain);
 }
 
 void SideThread::Endpoint::HandleOffersUntil(const std::function<bool()>& done) {

@@ -14,7 +14,6 @@
 
 #include "base/check.h"
 #include "comm/communicator.h"
-#include "comm/lost.h"
 
 namespace yoke {
 

@@ -1,5 +1,6 @@
 // Update: the rule, applied.
 #include "strategy/update.h"
+#include "comm/virtual_time.h"
 
 #include <algorithm>
 
@@ -39,8 +40,8 @@ void AddCounts(const ExchangeCounts& counts, ExchangeCounts& sums) {
 }
 
 double ChargeCopy(const Communicator& world, int64_t bytes) {
-  const double seconds = world.Price({.device_bytes = static_cast<double>(bytes)});
-  if (seconds > 0) world.Work(seconds);
+  const double seconds = VirtualTime(world).Price({.device_bytes = static_cast<double>(bytes)});
+  if (seconds > 0) VirtualTime(world).Work(seconds);
   return seconds;
 }
 

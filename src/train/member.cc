@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "comm/communicator.h"
 #include "comm/gather.h"
-#include "comm/lost.h"
 #include "kernels/threads.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/events.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "comm/lost.h"
+#include "comm/communicator.h"
 #include "train/events.h"
 #include "train/leader.h"
 

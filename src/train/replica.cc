@@ -7,6 +7,7 @@
 
 #include "base/registry.h"
 #include "comm/gather.h"
+#include "comm/virtual_time.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "node/plans.h"
@@ -87,14 +88,14 @@ Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& 
 Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setting)
     : job_(job),
       world_(setting.world.Duplicate()),
-      node_(world_.InVirtualTime() ? std::optional(world_.Duplicate()) : std::nullopt),
+      node_(InVirtualTime(world_) ? std::optional(world_.Duplicate()) : std::nullopt),
       entry_(StrategyOf(job)),
       threads_(setting.threads),
       step_examples_(setting.step_examples),
       devices_(DevicesOf(job)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       graph_(layers_, TaskOf(data)),
-      values_device_(world_.InVirtualTime() ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),
+      values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),
       params_(graph_.layout(), values_device_),
       states_(graph_.MakeStates()),
       gradients_(graph_.layout(), values_device_),
@@ -125,7 +126,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
-  if (world_.InVirtualTime() && !executor_->in_place()) WorkInVirtualTime(data, *setting.shared);
+  if (InVirtualTime(world_) && !executor_->in_place()) WorkInVirtualTime(data, *setting.shared);
   work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
   work_.head = strategy_->RemoteHead();
   Require(cpu_only || !work_.head, "{}: a served head needs node.devices = \"cpu\"",

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/countdown.h"
 #include "comm/gather.h"
+#include "comm/virtual_time.h"
 
 namespace yoke {
 namespace {
@@ -254,7 +255,7 @@ StepRange Rounds::Next(const StepTotals& mine) {
 void Rounds::AskForSteps(const StepTotals& mine) {
   // Many at once, as after a pause, would look like short ranges, and the next be too long. (In
   // virtual time nothing pauses.)
-  const int most = channel_.InVirtualTime() ? ahead_ : std::min(ahead_, asked_ + 2);
+  const int most = InVirtualTime(channel_) ? ahead_ : std::min(ahead_, asked_ + 2);
   for (; asked_ < most; ++asked_) Ask(kNext, mine);
 }
 

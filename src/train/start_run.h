@@ -1,7 +1,7 @@
 // StartRun: opens the folder of a run and its data, and removes a new run that could not start.
 #pragma once
 
-#include "comm/lost.h"
+#include "comm/communicator.h"
 #include "comm/threads.h"
 #include "train/rank.h"
 

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "comm/simulated.h"
+#include "comm/virtual_time.h"
 
 namespace yoke::collective_event_test {
 
@@ -115,8 +116,8 @@ TEST(CollectiveEvents, DoWhatMessagesDo) {
       for (int rank = 0; rank < 9; ++rank)
         EXPECT_EQ(all[rank], std::vector<std::byte>(rank, std::byte(rank)));
       // Each tells rank 0 its number, and the next one 10.
-      const int64_t count =
-          world.CountFor({{0, world.rank()}, {(world.rank() + 1) % 9, world.rank() == 8 ? 0 : 10}});
+      const int64_t count = VirtualTime(world).CountFor(
+          {{0, world.rank()}, {(world.rank() + 1) % 9, world.rank() == 8 ? 0 : 10}});
       EXPECT_EQ(count, world.rank() == 0 ? 36 : 10);
       const Communicator part = world.Split(world.rank() % 2, -world.rank());
       EXPECT_EQ(part.size(), world.rank() % 2 == 0 ? 5 : 4);
@@ -165,8 +166,8 @@ TEST(BilledCommunicator, CountsWhatItStandsFor) {
   SimulatedRanks cluster = {.ranks = 2, .timeout = 1000, .bytes_per_second = 1000};
   cluster.service = [](int, const Cost& cost) { return cost.operations; };
   const double end = Simulate(cluster, [](const Communicator& world) {
-    const Communicator billed = world.BilledBy(100).Duplicate();
-    EXPECT_EQ(billed.scale(), 100);
+    const Communicator billed = VirtualTime(world).BilledBy(100).Duplicate();
+    EXPECT_EQ(VirtualTime(billed).scale(), 100);
     if (world.rank() == 0) {
       billed.Charge({.operations = 1});                  // 100 s
       billed.Send(std::vector<std::byte>(18), 1, 0, 8);  // 8 + 1000 bytes: 1.008 s

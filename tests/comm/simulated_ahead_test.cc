@@ -10,6 +10,7 @@
 #include "comm/simulated/timeline.h"
 #include "comm/support/deaths.h"
 #include "comm/support/values.h"
+#include "comm/virtual_time.h"
 
 namespace yoke::simulated_ahead_test {
 
@@ -25,11 +26,12 @@ void Play(const Communicator& world, bool ahead, std::vector<Event>& events) {
     for (int i = 0; i < 4; ++i) {
       const double seconds = i == 2 ? 0 : piece(random);
       const WorkPlace place = {.device = random() % 8 == 0 ? "emulated:0" : "cpu"};
-      ahead ? world.WorkAhead(seconds, place) : world.Work(seconds, place);
+      ahead ? VirtualTime(world).WorkAhead(seconds, place)
+            : VirtualTime(world).Work(seconds, place);
       if (i == 1) events.emplace_back(world.rank(), -1, world.Now());
     }
     const bool catches_up = random() % 2 == 0;
-    if (ahead && catches_up) world.CatchUp();
+    if (ahead && catches_up) VirtualTime(world).CatchUp();
     world.Send(Bytes(round), static_cast<int>(random() % world.size()), 0);
     Message message;
     while (world.TryReceive(kAnySource, 0, message))
@@ -91,11 +93,11 @@ TEST(WorkAhead, IsCaughtUpBeforeOthersSeeTheRank) {
                world.Sleep(1);
                return world.Send(Bytes(7), 0, 0);
              }
-             world.WorkAhead(1);
+             VirtualTime(world).WorkAhead(1);
              EXPECT_EQ(world.Now(), 1);
              Message message;
              EXPECT_FALSE(world.TryReceive(1, 0, message));  // arrives at 1.5
-             world.WorkAhead(1);
+             VirtualTime(world).WorkAhead(1);
              ASSERT_TRUE(world.TryReceive(1, 0, message));
              EXPECT_EQ(world.Now(), 2);
            });

@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "comm/lost.h"
 #include "comm/support/threaded_wire.h"
 #include "comm/wire_transport.h"
 

@@ -5,9 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "comm/fair_links.h"
 #include "comm/mailbox.h"
-#include "comm/simulated/collective_event.h"
 #include "comm/simulated/links.h"
 #include "comm/simulated/losses.h"
 #include "comm/simulated/timeline.h"
@@ -44,30 +42,25 @@ class Delivery {
       letter.arrival = Sent(from, links_->SendInOrder(now, route, bytes));
   }
 
-  /// For the messages of a collective event.
-  RoundTimes::Network ForCollective() {
-    return {.send =
-                [this](double now, int from, int to, double bytes) {
-                  if (NodeOf(from) == NodeOf(to)) return now;
-                  return Sent(from, links_->Send(now, NodeOf(from), NodeOf(to), bytes));
-                },
-            .uncontended = [this](int from, int to, double bytes) -> std::pair<double, double> {
-              if (NodeOf(from) == NodeOf(to)) return {0, 0};
-              return links_->Uncontended(NodeOf(from), NodeOf(to), bytes);
-            },
-            .copy_bytes_per_second = Copies() ? options_.copy_bytes_per_second : 0,
-            .unbooked = SimulatedRanks::kPacket};
+  /// When a message of a collective event arrives that is sent `now`.
+  double Send(double now, int from, int to, double bytes) {
+    if (NodeOf(from) == NodeOf(to)) return now;
+    return Sent(from, links_->Send(now, NodeOf(from), NodeOf(to), bytes));
+  }
+  /// The same where no link is busy, and how long the slowest one is, in seconds.
+  std::pair<double, double> Uncontended(int from, int to, double bytes) const {
+    if (NodeOf(from) == NodeOf(to)) return {0, 0};
+    return links_->Uncontended(NodeOf(from), NodeOf(to), bytes);
   }
 
   /// Seconds of a core to copy a message of another rank.
-  double CopySeconds(int64_t bytes) const {
-    return Copies() ? static_cast<double>(bytes) / options_.copy_bytes_per_second : 0;
+  double CopySeconds(double bytes) const {
+    constexpr double kCopiesAreFree = 1e18;  // bytes per second
+    const double speed = options_.copy_bytes_per_second;
+    return speed < kCopiesAreFree ? bytes / speed : 0;
   }
 
  private:
-  static constexpr double kCopiesAreFree = 1e18;  // bytes per second
-  bool Copies() const { return options_.copy_bytes_per_second < kCopiesAreFree; }
-
   /// Records a message of this rank; returns when it arrives.
   double Sent(int rank, const Links::Trip& trip) const {
     if (options_.timeline) options_.timeline->Sends(losses_.First(rank), trip.begin, trip.end);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "comm/simulated/links.h"
 
 namespace yoke {
 Losses::Losses(const SimulatedRanks& options)
@@ -22,11 +23,7 @@ Losses::Losses(const SimulatedRanks& options)
 }
 
 double Losses::Latency(int from, int to) const {
-  const int sender = options_.NodeOf(First(from)), receiver = options_.NodeOf(First(to));
-  double sum = options_.latency;
-  for (const NodeGroups& groups : options_.groups)
-    if (groups.group_of[sender] != groups.group_of[receiver]) sum += groups.latency;
-  return sum;
+  return PathBetween(options_, options_.NodeOf(First(from)), options_.NodeOf(First(to))).latency;
 }
 
 double Losses::DeathOf(int node, double born) const {

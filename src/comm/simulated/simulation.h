@@ -14,11 +14,9 @@
 
 #include "base/check.h"
 #include "base/thread.h"
-#include "comm/lost.h"
 #include "comm/mailbox.h"
 #include "comm/simulated/agenda.h"
 #include "comm/simulated/collective_event.h"
-#include "comm/simulated/cores.h"
 #include "comm/simulated/delivery.h"
 #include "comm/simulated/losses.h"
 #include "comm/simulated/task.h"
@@ -154,7 +152,7 @@ class Simulation {
 
   /// What it costs a task to copy a message.
   void Copy(Task& task, int64_t bytes) {
-    const double seconds = delivery_.CopySeconds(bytes);
+    const double seconds = delivery_.CopySeconds(static_cast<double>(bytes));
     if (seconds > 0) Work(task, seconds);
   }
 
@@ -213,7 +211,7 @@ class Simulation {
     if (failed_ >= 0) return false;
     if (losses_.known()) ThrowLost(task);
     std::shared_ptr<CollectiveArrivals<Task>>& arrived = arrivals_[call.context];
-    if (!arrived) arrived = std::make_shared<CollectiveArrivals<Task>>(call.members.size());
+    if (!arrived) arrived = std::make_shared<CollectiveArrivals<Task>>(call.members->size());
     const std::shared_ptr<CollectiveArrivals<Task>> all = arrived;
     if (all->Arrive(call, task)) {
       arrivals_.erase(call.context);
@@ -269,11 +267,8 @@ class Simulation {
   /// The last one has come: exchanges the data, and sets when each rank runs next.
   void Complete(const CollectiveCall& call, CollectiveArrivals<Task>& all) {
     call.combine(all.data);
-    const RoundTimes::Network network = delivery_.ForCollective();
-    RoundTimes times(call.members, all.come, network);
-    call.rounds(times, all.bytes);
-    times.SimulateMessages();
-    for (int rank = 0; rank < call.members.size(); ++rank) {
+    const RoundTimes times(call, all.bytes, all.come, delivery_);
+    for (int rank = 0; rank < call.members->size(); ++rank) {
       Task& task = *all.tasks[rank];
       all.traffic[rank] = times.traffic(rank);
       all.ends[rank] = task.wake = std::max(times.end(rank), running_->now);

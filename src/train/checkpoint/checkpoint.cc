@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "base/files.h"
 #include "base/thread.h"
-#include "comm/lost.h"
+#include "comm/communicator.h"
 #include "kernels/vectors.h"
 #include "train/explosion.h"
 #include "train/files.h"

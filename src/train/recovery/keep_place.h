@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "comm/lost.h"
+#include "comm/communicator.h"
 #include "train/recovery/recovery.h"
 
 namespace yoke {
