@@ -98,7 +98,7 @@ class Searcher {
     Overrides keys = KeysOf(setting);
     keys.push_back(PlanKey("cluster.strategy", "compute_groups", /*text=*/true));
     keys.push_back(PlanKey("cluster.form", "paper", /*text=*/true));
-    keys.push_back(PlanKey("cluster.groups", fmt::to_string(groups)));
+    keys.push_back(PlanKey("cluster.groups", std::to_string(groups)));
     if (serves_head_) keys.push_back(PlanKey("cluster.served_head", "true"));
     return keys;
   }
