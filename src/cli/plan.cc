@@ -32,6 +32,7 @@ constexpr const char* kPlanDetails = R"(Examples:
   yoke plan job.toml --replicas 4 --without bf16,hogwild
   yoke plan job.toml --only allreduce,easgd_sync3 --trial-seconds 60
   yoke plan job.toml --cluster examples/clusters/rack-10gbit.toml
+  yoke plan job.toml --replicas 4 --method omnivore   by Omnivore's optimizer as published
   mpirun -n 4 yoke plan job.toml                      for the world of these processes
 
 Prices every executor, strategy, period and precision on the measured machine, in virtual time for several replicas.
@@ -116,6 +117,9 @@ class PlanCommand : public Command {
                 "Executors, strategies or precisions to leave out")
         .Commas();
     arguments.Option("--trial-seconds", "N", &trial_seconds_, "Of all trials together; 0: none");
+    arguments.Option("--method", "NAME", &method_,
+                     "yoke: prices and trials; omnivore: Omnivore's optimizer as published, which "
+                     "chooses compute groups, learning rate and momentum by trials");
     set_.Declare(arguments);
   }
 
@@ -131,6 +135,7 @@ class PlanCommand : public Command {
     else
       SetReplicasOfLaunch(keys);
     const Job job = LoadJob(job_, keys);
+    RequireMethod();
     if (!cluster && trial_seconds_ == 0) RequirePrices(job);
     std::optional<OutputFile> file;  // refused before anything is measured
     if (!output_.empty() && PrintsForAll()) {
@@ -161,6 +166,7 @@ class PlanCommand : public Command {
                                 .profile_seconds = ProfileSeconds(),
                                 .trial_seconds = trial_seconds_,
                                 .tunes_momentum = Contains(job.open, "train.momentum"),
+                                .omnivore = method_ == "omnivore",
                                 .folder = folder.path(),
                                 .tell = [&out](const std::string& text) { out.Text(text); }});
     watch.reset();
@@ -174,6 +180,15 @@ class PlanCommand : public Command {
   }
 
  private:
+  void RequireMethod() const {
+    Require(method_ == "yoke" || method_ == "omnivore",
+            "--method: expected yoke or omnivore, got {}", method_);
+    Require(method_ == "yoke" || (cluster_.empty() && trial_seconds_ > 0),
+            "--method omnivore needs trials, which a plan {} has not: `yoke simulate` and `yoke "
+            "train` take it as train.planner",
+            cluster_.empty() ? "with --trial-seconds 0" : "for a cluster");
+  }
+
   /// For each precision: less where trials are short.
   double ProfileSeconds() const {
     return trial_seconds_ > 0 ? std::clamp(trial_seconds_ / 4, 0.5, 3.0) : 3;
@@ -201,7 +216,7 @@ class PlanCommand : public Command {
                        {"candidates", std::move(candidates)}});
   }
 
-  std::string job_, output_, cluster_;
+  std::string job_, output_, cluster_, method_ = "yoke";
   std::vector<std::string> only_, without_;
   double trial_seconds_ = 20;
   JobOptions set_;

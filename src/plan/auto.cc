@@ -5,10 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "comm/launcher.h"
 #include "plan/auto_choice.h"
+#include "plan/omnivore.h"
 #include "plan/peers.h"
 #include "train/agreement.h"
 #include "train/number_format.h"
@@ -22,6 +24,16 @@ const char* const kMomentum = "train.momentum";
 constexpr int kMostRetreats = 3;          // of a run that diverges
 constexpr double kRetreatRate = 1.0 / 3;  // after each
 
+void RequireOmnivoreFits(const Job& job, const RunRequest& run) {
+  const std::string key = job.train.Where("planner");
+  Require(Contains(job.open, "cluster.strategy"),
+          "{} = \"omnivore\" chooses the strategy: set cluster.strategy = \"auto\"", key);
+  Require(
+      !run.TimesOnly() && run.steps == 0,
+      "{} = \"omnivore\" needs trials, which this run has not: leave out --times-only and --steps",
+      key);
+}
+
 /// Inside `yoke train` and `yoke simulate`.
 class AutoPlanner : public Planner {
  public:
@@ -29,6 +41,7 @@ class AutoPlanner : public Planner {
 
   Decision Decide(const Job& given, const RunRequest& run) override {
     const double began = Now();
+    if (IsOmnivore(given)) RequireOmnivoreFits(given, run);
     run_ = &run;
     open_ = given.open;
     given_ = given;
@@ -39,7 +52,9 @@ class AutoPlanner : public Planner {
     DecideTogether(decision, [&] {
       folder_.emplace("yoke-plan");
       AutoChoice choice = ChoiceFor(decision, folder_->path());
-      if (run.TimesOnly() || run.steps > 0)
+      if (IsOmnivore(given))
+        choice.AsOmnivore("");
+      else if (run.TimesOnly() || run.steps > 0)
         choice.ByPrediction();
       else
         choice.ByTrials();
@@ -53,6 +68,10 @@ class AutoPlanner : public Planner {
       return true;
     });
     return decision;
+  }
+
+  double PauseSeconds(const Job& job) const override {
+    return IsOmnivore(job) ? OptimizerEpoch(job) : 0;
   }
 
   bool GoesOn(const EndEvent& end, Decision& decision) override {
@@ -110,10 +129,12 @@ class AutoPlanner : public Planner {
     // In virtual time a search costs only itself: some updates of each trial.
     const double least =
         run_->cluster ? kLeastUpdates * end.seconds / double(end.step) : kLeastSearch;
-    if ((open_.empty() && !tunes_.momentum) || budget < least) return;
+    const bool omnivore = IsOmnivore(given_);
+    if (!omnivore && ((open_.empty() && !tunes_.momentum) || budget < least)) return;
     const double trained = found_.trained;
     const TemporaryFolder trials("yoke-plan");
-    ChoiceFor(decision, trials.path()).Again(end.run, budget);
+    AutoChoice choice = ChoiceFor(decision, trials.path());
+    omnivore ? choice.AsOmnivore(end.run) : choice.Again(end.run, budget);
     decision.plan = found_.Text(decision.job);
     if (run_->cluster) decision.seconds = found_.trained - trained;
   }

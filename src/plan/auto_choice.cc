@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "plan/omnivore.h"
 #include "train/number_format.h"
 #include "train/run_limits.h"
 
@@ -131,6 +132,17 @@ void AutoChoice::ByPrediction() {
                     decision_.job.train.Float("learning_rate")));
   order_.trial_seconds = 0;
   if (!order_.choices.open.empty()) Take(MeasureAndSearch(order_, data_, ""));
+}
+
+void AutoChoice::AsOmnivore(const std::string& from) {
+  constexpr double kTrial = 1.0 / 50;  // five trials are a tenth of an optimizer epoch
+  const OmnivoreOrder order = {
+      .order = order_, .data = data_, .seconds = kTrial * OptimizerEpoch(order_.job)};
+  Plan plan = from.empty() ? OmnivoreColdStart(order, found_.most_groups)
+                           : OmnivoreSteadyState(order, from, found_.most_groups);
+  if (plan.candidates.empty() && !StopIsAsked())
+    Note("all trials of Omnivore's optimizer diverged: the job stays as it is");
+  Take(std::move(plan));
 }
 
 void AutoChoice::Again(const std::string& run, double budget) {

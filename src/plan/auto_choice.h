@@ -29,6 +29,8 @@ class AutoChoice {
   void ByTrials();
   /// Without trials: for times only, and for a number of steps.
   void ByPrediction();
+  /// As Omnivore's optimizer does; in a pause of the run `from`, or "": at the start.
+  void AsOmnivore(const std::string& from);
   /// By trials that go on from a run's last checkpoint, in so many seconds.
   void Again(const std::string& run, double budget);
 

@@ -1,7 +1,17 @@
 // Omnivore's optimizer: grids, their skips, and when the number of groups rises and falls.
 #include "plan/omnivore.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "plan/choice.h"
+#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -10,6 +20,7 @@ constexpr double kFirstMomentum = 0.9;
 constexpr double kFirstRates[] = {0.1, 0.01, 0.001, 0.0001};
 constexpr double kGain = 1.1;          // of an update's speed, for more groups
 constexpr double kLastMomentum = 0.6;  // where fewer groups take over
+constexpr size_t kLastSteps = 10;      // whose mean loss is a trial's
 
 std::vector<Setting> FirstGrid() {
   std::vector<Setting> grid;
@@ -17,49 +28,182 @@ std::vector<Setting> FirstGrid() {
   return grid;
 }
 
-/// The best of a grid, without what is at least as large in both as a setting that diverged.
-std::optional<GroupChoice> BestOf(int groups, const std::vector<Setting>& grid,
-                                  const TryGroups& attempt) {
-  std::optional<GroupChoice> best;
-  std::vector<Setting> diverged;
+/// Tries a grid, without what is at least as large in both as a setting that diverged. The place of
+/// the best trial, or -1.
+int TryGrid(int groups, const std::vector<Setting>& grid, const TryGroups& attempt,
+            std::vector<GroupTrial>& trials) {
+  int best = -1;
+  std::vector<TriedSetting> tried;
   for (const Setting& setting : grid) {
-    if (IsBeyondAny(setting, diverged)) continue;
-    const GroupTrial trial = attempt({.groups = groups, .setting = setting});
-    if (!std::isfinite(trial.loss))
-      diverged.push_back(setting);
-    else if (!best || IsBetter({setting, trial.loss}, {best->best.setting, best->trial.loss}))
-      best = {.best = {.groups = groups, .setting = setting}, .trial = trial};
+    if (IsBeyond(setting, tried)) continue;
+    trials.push_back(attempt(groups, setting));
+    tried.push_back(trials.back().tried);
+    if (!std::isfinite(tried.back().loss)) continue;
+    if (best < 0 || IsBetter(tried.back(), trials[best].tried))
+      best = static_cast<int>(trials.size()) - 1;
   }
   return best;
 }
 
+/// The mean loss of a trial's last steps.
+double LastLoss(const Trial& trial) {
+  if (!trial.failure.empty()) return std::numeric_limits<double>::infinity();
+  const size_t count = std::min(kLastSteps, trial.curve.size());
+  double sum = 0;
+  for (size_t i = trial.curve.size() - count; i < trial.curve.size(); ++i)
+    sum += trial.curve[i].loss;
+  return sum / static_cast<double>(count);
+}
+
+/// The groups that the job's workers can form: 1, 2, 4, ... that divide their number.
+std::vector<int> GroupsToTry(const Job& job) {
+  const auto workers = static_cast<int>(job.cluster.Int("replicas"));
+  std::vector<int> groups;
+  for (int number = 1; number <= workers; number *= 2)
+    if (workers % number == 0) groups.push_back(number);
+  return groups;
+}
+
+/// Trials of a job, and the plan that they make.
+class Searcher {
+ public:
+  Searcher(const OmnivoreOrder& order, std::string from)
+      : order_(order.order), data_(order.data), seconds_(order.seconds), from_(std::move(from)) {
+    const Job& job = order_.job;
+    Require(SettingOf(job).momentum.has_value(),
+            "{} = \"{}\": Omnivore's optimizer chooses its momentum; expected momentum or nesterov",
+            job.train.Where("rule"), job.train.String("rule"));
+    serves_head_ = BuildModel(job.model(), TaskOf(data_.train->Info())).Cut().has_value();
+  }
+
+  TryGroups Trials() {
+    return [this](int groups, const Setting& setting) { return Try(groups, setting); };
+  }
+
+  Plan PlanOf(const GroupSearch& search) const {
+    Plan plan;
+    for (const GroupTrial& trial : search.trials) plan.candidates.push_back(CandidateOf(trial));
+    if (search.best < 0 || order_.run.StopIsAsked()) return {};
+    for (const GroupTrial& trial : search.trials)
+      if (&trial != &search.trials[search.best]) std::filesystem::remove_all(trial.run);
+    plan.machine = order_.cluster_name;
+    plan.progress = search.trials[search.best].run;
+    Choose(&plan.candidates[search.best], nullptr, 1, kLosses, plan);
+    ShowFirst(plan);
+    return plan;
+  }
+
+ private:
+  Overrides KeysOfGroups(int groups, const Setting& setting) const {
+    Overrides keys = KeysOf(setting);
+    keys.push_back(PlanKey("cluster.strategy", "compute_groups", /*text=*/true));
+    keys.push_back(PlanKey("cluster.form", "paper", /*text=*/true));
+    keys.push_back(PlanKey("cluster.groups", std::to_string(groups)));
+    if (serves_head_) keys.push_back(PlanKey("cluster.served_head", "true"));
+    return keys;
+  }
+
+  GroupTrial Try(int groups, const Setting& setting) {
+    GroupTrial result = {.groups = groups, .tried = {.setting = setting}};
+    result.tried.loss = std::numeric_limits<double>::infinity();
+    if (order_.run.StopIsAsked()) return result;
+    const Job job = WithKeys(order_.job, KeysOfGroups(groups, setting));
+    result.run = fmt::format("{}/groups-{}", order_.folder, number_++);
+    const Trial trial = RunTrial(job, {.data = data_,
+                                       .run = order_.run,
+                                       .peers = order_.peers,
+                                       .from = from_,
+                                       .folder = result.run,
+                                       .seconds = seconds_,
+                                       .each_step = true});
+    if (trial.refused) std::rethrow_exception(trial.refused);
+    result.tried.loss = LastLoss(trial);
+    result.seconds = trial.seconds;
+    result.seconds_per_update =
+        trial.seconds_per_example * static_cast<double>(job.train.Int("batch"));
+    order_.tell(fmt::format("{} group{}, learning rate {:g}, momentum {:g}: loss {:.4g}", groups,
+                            groups == 1 ? "" : "s", setting.rate, *setting.momentum,
+                            result.tried.loss));
+    return result;
+  }
+
+  Candidate CandidateOf(const GroupTrial& trial) const {
+    const Setting& setting = trial.tried.setting;
+    Candidate one = {.keys = KeysOfGroups(trial.groups, setting),
+                     .name = fmt::format("compute_groups groups={}, rate {:g}, momentum {:g}",
+                                         trial.groups, setting.rate, *setting.momentum),
+                     .executor = order_.job.node.String("executor"),
+                     .strategy = "compute_groups",
+                     .precision = order_.job.node.String("precision")};
+    one.trained = trial.seconds;
+    one.measured = trial.seconds_per_update;
+    if (std::isfinite(trial.tried.loss))
+      one.loss = trial.tried.loss;
+    else
+      one.dropped = "its trial diverged";
+    return one;
+  }
+
+  const PlanOrder& order_;
+  const DataSets& data_;
+  const double seconds_;  // of each trial
+  const std::string from_;
+  bool serves_head_ = false;
+  int number_ = 0;
+};
+
 }  // namespace
 
-ColdStart FindColdStart(const std::vector<int>& groups, const TryGroups& attempt) {
-  ColdStart start;
+GroupSearch FindColdStart(const std::vector<int>& groups, const TryGroups& attempt) {
+  GroupSearch search;
   Setting last;
   double seconds = 0;  // of an update, with fewer groups
   for (const int number : groups) {
     const bool first = number == groups.front();
-    const auto best = BestOf(number, first ? FirstGrid() : GridAround(last), attempt);
-    if (!best) break;
-    if (!start.found || best->trial.loss < start.found->trial.loss) start.found = best;
-    if (!first && best->trial.seconds_per_update * kGain >= seconds) break;
-    start.most_groups = number;
-    last = best->best.setting;
-    seconds = best->trial.seconds_per_update;
+    const int best =
+        TryGrid(number, first ? FirstGrid() : GridAround(last), attempt, search.trials);
+    if (best < 0) break;
+    const GroupTrial& its = search.trials[best];
+    if (search.best < 0 || its.tried.loss < search.trials[search.best].tried.loss)
+      search.best = best;
+    if (!first && its.seconds_per_update * kGain >= seconds) break;
+    search.most_groups = number;
+    last = its.tried.setting;
+    seconds = its.seconds_per_update;
   }
-  return start;
+  return search;
 }
 
-std::optional<GroupChoice> FindSteadyState(int groups, const Setting& last,
-                                           const TryGroups& attempt) {
+GroupSearch FindSteadyState(int groups, const Setting& last, const TryGroups& attempt) {
+  GroupSearch search;
   Setting around = last;
   for (;; groups /= 2, around.momentum = kLastMomentum) {
-    const auto best = BestOf(groups, GridAround(around), attempt);
-    if (!best || groups == 1 || *best->best.setting.momentum > 0) return best;
-    around.rate = best->best.setting.rate;
+    search.best = TryGrid(groups, GridAround(around), attempt, search.trials);
+    search.most_groups = groups;
+    if (search.best < 0) return search;
+    const Setting& best = search.trials[search.best].tried.setting;
+    if (groups == 1 || *best.momentum > 0) return search;
+    around.rate = best.rate;
   }
+}
+
+bool IsOmnivore(const Job& job) { return job.train.String("planner") == "omnivore"; }
+
+double OptimizerEpoch(const Job& job) {
+  return ParseDuration(job.train.String("optimizer_epoch"), "train.optimizer_epoch");
+}
+
+Plan OmnivoreColdStart(const OmnivoreOrder& order, int& most_groups) {
+  Searcher searcher(order, "");
+  const GroupSearch search = FindColdStart(GroupsToTry(order.order.job), searcher.Trials());
+  most_groups = search.most_groups;
+  return searcher.PlanOf(search);
+}
+
+Plan OmnivoreSteadyState(const OmnivoreOrder& order, const std::string& from, int most_groups) {
+  Searcher searcher(order, from);
+  return searcher.PlanOf(
+      FindSteadyState(most_groups, SettingOf(order.order.job), searcher.Trials()));
 }
 
 }  // namespace yoke

@@ -14,6 +14,7 @@
 #include "plan/calibration.h"
 #include "plan/convolutions.h"
 #include "plan/machines.h"
+#include "plan/omnivore.h"
 #include "plan/speeds.h"
 #include "plan/statistics.h"
 #include "tensor/devices.h"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr double kSearchTimeout = 600;   // of ranks that wait for the search
 constexpr double kForCalibration = 0.4;  // beside the time of a profile
+constexpr double kOmnivoreTrials = 14;   // of a cold start with up to 4 groups
 constexpr double kLeastFactor = 1.05;    // that is worth a note
 
 /// The precisions worth a measurement: bf16 only where the CPU is faster with it.
@@ -174,6 +176,14 @@ Plan MakePlan(const PlanOrder& order) {
   const PeerResult result = WithPeers(order.job, data, order.run, [&](const LauncherPeers* peers) {
     PlanOrder its = order;
     its.peers = peers;
+    if (order.omnivore) {
+      int most_groups = 1;
+      plan = OmnivoreColdStart(
+          {.order = its, .data = data, .seconds = order.trial_seconds / kOmnivoreTrials},
+          most_groups);
+      plan.machine = MachineText(order.job);
+      return Table();
+    }
     std::vector<std::string> notes;
     if (!order.cluster && !peers)
       for (const std::string& precision : PrecisionsOf(order.job, order.choices)) {

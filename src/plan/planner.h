@@ -26,6 +26,7 @@ struct PlanOrder {
   /// As in SearchRequest, likewise the next.
   double trial_share = std::numeric_limits<double>::infinity();
   bool tunes_momentum = false;  ///< As in SearchRequest.
+  bool omnivore = false;        ///< By Omnivore's optimizer as published.
   std::string folder = {};      ///< For runs.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
 };

@@ -15,6 +15,7 @@
 #include "plan/halving.h"
 #include "plan/hardware.h"
 #include "plan/tuning.h"
+#include "strategy/served.h"
 #include "train/number_format.h"
 #include "train/replica.h"
 
@@ -135,10 +136,10 @@ class Chooser {
            (request_.restart_seconds + ShortestTrial()) * kLeaders > TrialSeconds();
   }
 
-  /// That of asynchronous leaders falls.
+  /// That of asynchronous leaders falls, unless their server makes up for late gradients.
   void SetMomenta() {
     for (Candidate& one : plan_.candidates)
-      if (IsLeft(one) && Tunes(one) && one.staleness >= kStale)
+      if (IsLeft(one) && Tunes(one) && one.staleness >= kStale && FeelsStaleness(one))
         one.keys.push_back(PlanKey("train.momentum", FormatValue(Value(MomentumFor(one)))));
   }
 
@@ -234,6 +235,14 @@ class Chooser {
 
   bool Tunes(const Candidate& one) const {
     return request_.tunes_momentum && SettingOf(JobOf(request_.job, one)).momentum;
+  }
+
+  /// Whether late gradients add momentum of their own: not where predicted values are sent.
+  bool FeelsStaleness(const Candidate& one) const {
+    const Job job = JobOf(request_.job, one);
+    const auto& options = StrategyOf(job).options;
+    return std::ranges::find(options, "predict_weights", &OptionSpec::name) == options.end() ||
+           !PredictsWeights(job.cluster);
   }
 
   /// That leaves the total momentum as it is.

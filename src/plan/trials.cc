@@ -153,15 +153,16 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
       cluster = *request.run.cluster;
       cluster->checkpoint_bytes_per_second = 0;  // those of trials take no time
     }
-    const RunRequest its_run = {.run = request.folder,
-                                .resume = !request.from.empty(),
-                                .stop_signal = request.run.stop_signal,
-                                .guard_lost = request.run.guard_lost,
-                                .observers = {&curve},
-                                .steps = request.steps,
-                                .tell_each_step = request.steps > 0 || request.run.cluster,
-                                .cluster = cluster ? &*cluster : nullptr,
-                                .data = &data};
+    const RunRequest its_run = {
+        .run = request.folder,
+        .resume = !request.from.empty(),
+        .stop_signal = request.run.stop_signal,
+        .guard_lost = request.run.guard_lost,
+        .observers = {&curve},
+        .steps = request.steps,
+        .tell_each_step = request.each_step || request.steps > 0 || request.run.cluster,
+        .cluster = cluster ? &*cluster : nullptr,
+        .data = &data};
     const EndEvent end = request.peers ? request.peers->Train(its, its_run) : Train(its, its_run);
     if (end.reason == "diverged") trial.failure = end.sentence;
     trial.ended = end.reason == "finished";

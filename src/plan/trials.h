@@ -23,6 +23,7 @@ struct TrialRequest {
   /// `seconds` if that is not 0. The rate falls in the second half, because a high rate shows what
   /// it has learned only after it has fallen.
   int64_t steps = 0;
+  bool each_step = false;  ///< The curve has a point for each step, also in real time.
 };
 
 inline constexpr double kShortestTrial = 0.3;  ///< Seconds: some events of the Trainer.

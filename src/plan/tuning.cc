@@ -77,17 +77,19 @@ struct Tried {
   bool Fails() const { return run.empty() || !trial.failure.empty(); }
 };
 
+TriedSetting ResultOf(const Tried& one) {
+  return {.setting = one.setting,
+          .loss = one.Fails() ? std::numeric_limits<double>::infinity() : one.trial.loss,
+          .steps = one.steps};
+}
+
 /// Removes the other runs.
 Tuned Found(const Job& job, const Tried& best, const std::vector<Tried>& tried, double trained) {
   for (const Tried& one : tried)
     if (&one != &best && !one.run.empty()) std::filesystem::remove_all(one.run);
   std::vector<TriedSetting> settings;
   for (const Tried& one : tried)
-    if (!one.run.empty())
-      settings.push_back(
-          {.setting = one.setting,
-           .loss = one.Fails() ? std::numeric_limits<double>::infinity() : one.trial.loss,
-           .steps = one.steps});
+    if (!one.run.empty()) settings.push_back(ResultOf(one));
   return {.best = SettingOf(WithSetting(job, best.setting)),
           .run = best.run,
           .last = best.trial,
@@ -184,15 +186,6 @@ class Climb {
   double trained_ = 0;
 };
 
-/// Whether the first is better: it trains, by loss and, within a tie, by rate and momentum.
-bool Better(const Tried& one, const Tried& other) {
-  if (one.Fails() || other.Fails()) return other.Fails() && !one.Fails();
-  const double a = one.trial.loss, b = other.trial.loss;
-  if (std::abs(a - b) > kTie * std::min(a, b)) return a < b;
-  return std::pair(one.setting.rate, one.setting.momentum) >
-         std::pair(other.setting.rate, other.setting.momentum);
-}
-
 /// Steps of the shortest trials that find a rate, all together.
 int64_t FewestTuningSteps(const Job& job, const DataSets& data) {
   return kParts * FewestSteps(job, data);
@@ -204,6 +197,21 @@ double StepsOf(const Job& job, const DataSets& data) {
 }
 
 }  // namespace
+
+bool IsBetter(const TriedSetting& one, const TriedSetting& other) {
+  if (!std::isfinite(one.loss) || !std::isfinite(other.loss)) return std::isfinite(one.loss);
+  if (std::abs(one.loss - other.loss) > kTie * std::min(one.loss, other.loss))
+    return one.loss < other.loss;
+  return std::pair(one.setting.rate, one.setting.momentum) >
+         std::pair(other.setting.rate, other.setting.momentum);
+}
+
+bool IsBeyond(const Setting& setting, const std::vector<TriedSetting>& tried) {
+  return std::ranges::any_of(tried, [&](const TriedSetting& one) {
+    return !std::isfinite(one.loss) && setting.rate >= one.setting.rate &&
+           setting.momentum >= one.setting.momentum;
+  });
+}
 
 Setting SettingOf(const Job& job) {
   Setting setting = {.rate = job.train.Float("learning_rate")};
@@ -297,13 +305,10 @@ std::vector<Setting> GridAround(const Setting& last) {
 Tuned TuneMomentum(const Job& job, const Trials& trials) {
   const std::vector<Setting> grid = GridAround(SettingOf(job));
   std::vector<Tried> tried;
+  std::vector<TriedSetting> results;
   double trained = 0;
   for (const Setting& setting : grid) {
-    if (std::ranges::any_of(tried, [&](const Tried& one) {
-          return one.Fails() && setting.rate >= one.setting.rate &&
-                 setting.momentum >= one.setting.momentum;
-        }))
-      continue;
+    if (IsBeyond(setting, results)) continue;
     const TrialRequest request = PartOf(job, trials, grid.size(), &setting - grid.data());
     const Tried& one =
         tried.emplace_back(Tried{.setting = setting,
@@ -311,10 +316,11 @@ Tuned TuneMomentum(const Job& job, const Trials& trials) {
                                  .trial = TrialOf(WithSetting(job, setting), request),
                                  .steps = request.steps});
     if (trials.run.StopIsAsked()) return {};
+    results.push_back(ResultOf(one));
     trained += one.trial.seconds;
     if (!one.Fails()) trials.tell(fmt::format("{}: loss {:.4g}", TextOf(setting), one.trial.loss));
   }
-  const Tried& best = *std::ranges::min_element(tried, Better);
+  const Tried& best = tried[std::ranges::min_element(results, IsBetter) - results.begin()];
   return best.Fails() ? Tuned{} : Found(job, best, tried, trained);
 }
 

@@ -30,6 +30,12 @@ struct TriedSetting {
   int64_t steps = 0;  ///< 0: trials are by time.
 };
 
+/// Whether the first is better: by loss; within 1 % the larger rate is better, then the larger
+/// momentum. One that diverged is not better than any.
+bool IsBetter(const TriedSetting& one, const TriedSetting& other);
+/// Whether it is at least as large in both as one that diverged.
+bool IsBeyond(const Setting& setting, const std::vector<TriedSetting>& tried);
+
 struct Tuned {
   Setting best = {};
   std::string run = {};  ///< Of the best one's trials; "": interrupted, or all trials failed.

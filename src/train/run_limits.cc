@@ -15,13 +15,15 @@ RunLimits::RunLimits(const Job& job, const RunRequest& request)
     : steps_(request.steps),
       seconds_(TimeLimitOf(job)),
       used_(request.time_used),
+      pause_seconds_(request.pause_seconds),
       every_steps_(job.checkpoint.Int("every_steps")),
       every_epochs_(job.checkpoint.Int("every_epochs")),
       every_seconds_(60 * job.checkpoint.Float("every_minutes")) {}
 
 std::string RunLimits::ReasonToStop(int64_t steps, double seconds) const {
   if (steps_ > 0 && steps >= steps_) return "step_limit";
-  return seconds_ > 0 && used_ + seconds >= seconds_ ? "time_limit" : "";
+  if (seconds_ > 0 && used_ + seconds >= seconds_) return "time_limit";
+  return pause_seconds_ > 0 && seconds >= pause_seconds_ ? "replan" : "";
 }
 
 int64_t RunLimits::StepsOfRound(int64_t done, int64_t taken) const {

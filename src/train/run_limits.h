@@ -18,7 +18,7 @@ class RunLimits {
   RunLimits(const Job& job, const RunRequest& request);
 
   /// Why the run stops after so many steps and seconds of this session: "step_limit", "time_limit",
-  /// or "": it does not.
+  /// "replan", or "": it does not.
   std::string ReasonToStop(int64_t steps, double seconds) const;
   /// Most steps of a round that begins after `done` steps of the run, of which `taken` in this
   /// session: a checkpoint due by steps ends a round, and so does the limit of steps.
@@ -34,6 +34,7 @@ class RunLimits {
   int64_t steps_;   // 0: no limit, likewise the others
   double seconds_;  // of all sessions
   double used_;     // of these
+  double pause_seconds_;
   int64_t every_steps_, every_epochs_;
   double every_seconds_;
 };

@@ -51,7 +51,8 @@ struct RunRequest {
   bool tell_each_step = false;  ///< Send a StepEvent after each of rank 0's steps.
   /// Not 0: pause after this many epochs, with the reason "replan", unless ranks were lost.
   int64_t pause_epochs = 0;
-  double time_used = 0;  ///< Seconds of train.time_limit that are over; virtual ones, too.
+  double pause_seconds = 0;  ///< The same after so many seconds of training.
+  double time_used = 0;      ///< Seconds of train.time_limit that are over; virtual ones, too.
   const SimulatedCluster* cluster = nullptr;  ///< Not null: the replicas run in virtual time.
 
   /// The processes of the launcher, if it has started several and they are already connected.

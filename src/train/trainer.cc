@@ -176,10 +176,12 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   }
   if (decided.signal != 0) return StoppedUndecided(decided.signal, run ? &*run : nullptr, request);
   mine.pause_epochs = job.train.Int("replan_epochs");
-  if (request.cluster && request.cluster->machines.failures.death && mine.pause_epochs > 0) {
+  mine.pause_seconds = request.planner->PauseSeconds(job);
+  if (request.cluster && request.cluster->machines.failures.death &&
+      (mine.pause_epochs > 0 || mine.pause_seconds > 0)) {
     mine.pause_epochs = 0;
-    decided.messages.emplace_back(
-        "train.replan_epochs has no effect on a cluster whose nodes fail");
+    mine.pause_seconds = 0;
+    decided.messages.emplace_back("keys are not chosen again on a cluster whose nodes fail");
   }
   mine.time_used = request.cluster ? decided.seconds : Now() - asked;
   for (;;) {

@@ -85,6 +85,19 @@ const std::vector<OptionSpec>& train_keys() {
        .help = "How learning_rate = \"auto\" is chosen: a climb over the rule's rates, or a range "
                "test, in which one training's rate rises.",
        .choices = {"grid", "range"}},
+      {.name = "planner",
+       .type = kString,
+       .fallback = "yoke",
+       .help =
+           "What chooses keys that are `auto`: yoke's planner, or Omnivore's optimizer as "
+           "published, which chooses groups, learning rate and momentum of compute_groups where "
+           "cluster.strategy is `auto`.",
+       .choices = {"yoke", "omnivore"}},
+      {.name = "optimizer_epoch",
+       .type = kString,
+       .fallback = "1h",
+       .help = "Training time between two searches of Omnivore's optimizer; each of its trials "
+               "takes a fiftieth of it."},
       {.name = "search_share",
        .type = kFloat,
        .help = "Part of the training time that choosing keys which are `auto` may take. By default "
