@@ -1,4 +1,4 @@
-"""PyTorch's dense softmax on the CPU, for slide_speed.py: how long a training step takes, and training to a P@1.
+"""PyTorch's dense softmax on the CPU, for slide.py: how long a training step takes, and training to a P@1.
 
 The same network, loss and data as our dense one: EmbeddingBag(sum) -> bias -> relu -> Linear -> log-softmax against 1/|labels|,
 Adam. best_step() tries what makes PyTorch faster, one change at a time, and keeps what does.
@@ -14,17 +14,14 @@ COMPILE_SECONDS = 90  # torch.compile gets no more than this.
 
 @dataclasses.dataclass
 class Variant:
-    """Ways to run the same step."""
+    """How the same step runs."""
     bf16: bool = False  # Autocast.
     sparse: bool = False  # Sparse gradients of the embedding, SparseAdam for it.
     loss: str = "log_softmax"  # Or "logsumexp": the same value without the normalized scores.
     compiled: bool = False
 
     def __str__(self):
-        words = [
-            "bf16 autocast" if self.bf16 else "f32", "sparse embedding gradients" if self.sparse else "dense gradients",
-            self.loss
-        ]
+        words = ["bf16 autocast" if self.bf16 else "f32", f"{'sparse embedding' if self.sparse else 'dense'} gradients", self.loss]
         return ", ".join(words + ["torch.compile"] * self.compiled)
 
 
@@ -94,7 +91,7 @@ class Trainer:
             optimizer.step()
 
     def p_at_1(self, examples):
-        """The share of examples whose best-scored label is one of theirs."""
+        """The fraction of examples whose best-scored label is one of theirs."""
         hits = 0
         with self.torch.no_grad():
             for first in range(0, len(examples), 256):
@@ -104,14 +101,19 @@ class Trainer:
         return hits / len(examples)
 
 
-def times(trainer, batches, steps, warm):
-    """Seconds of each of some steps."""
+def timed(call, steps, warm):
+    """Seconds of each of some calls: call(0), call(1), ..."""
     taken = []
     for index in range(warm + steps):
         start = time.perf_counter()
-        trainer.step(batches[index % len(batches)])
+        call(index)
         taken.append(time.perf_counter() - start)
     return taken[warm:]
+
+
+def times(trainer, batches, steps, warm):
+    """Seconds of each of some steps."""
+    return timed(lambda index: trainer.step(batches[index % len(batches)]), steps, warm)
 
 
 def out_of_time(_signal, _frame):
@@ -141,8 +143,40 @@ def load(threads):
     return torch
 
 
+def load_or_none(threads):
+    try:
+        return load(threads)
+    except ImportError:
+        return None
+
+
+def products_epoch(threads, labels, examples, batch):
+    """Seconds of an epoch's three large products by PyTorch's BLAS (no softmax, no update); None without PyTorch."""
+    if not (torch := load_or_none(threads)):
+        return None
+    inputs, weight = torch.rand(batch, 128), torch.rand(labels, 128)
+    scores, gradient, below = torch.mm(inputs, weight.T), torch.zeros_like(weight), torch.zeros_like(inputs)
+
+    def products(_):
+        torch.mm(inputs, weight.T, out=scores)
+        torch.mm(scores, weight, out=below)
+        torch.mm(scores.T, inputs, out=gradient)
+
+    return statistics.median(timed(products, 16, 4)) * -(-examples // batch)
+
+
+def adam_update(threads, rows):
+    """Seconds of Adam over all rows of a layer, by PyTorch's fused kernel; None without PyTorch."""
+    if not (torch := load_or_none(threads)):
+        return None
+    weight = torch.nn.Parameter(torch.zeros(rows, 128))
+    weight.grad = torch.ones_like(weight)
+    adam = torch.optim.Adam([weight], fused=True)
+    return statistics.median(timed(lambda _: adam.step(), 5, 1))
+
+
 def best_variant(torch, shape, batches, compile_too):
-    """The fastest way found by changing one thing at a time."""
+    """The fastest variant found by changing one thing at a time."""
     best = Variant()
     fastest = quick(torch, shape, best, batches)
     if fastest is None:

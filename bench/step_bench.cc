@@ -1,5 +1,5 @@
 // Measures full training steps (executor, strategy, rule) of a named model, and the limits of this
-// machine that bound them. Prints lines of JSON; bench/run.py compares them with PyTorch.
+// machine that bound them. Prints lines of JSON; bench/step.py compares them with PyTorch.
 //
 // usage: step_bench step MODEL BATCH THREADS PRECISION IMAGE CLASSES [OPTION=true...]
 //        step_bench limits THREADS
