@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""A CPU and a GPU together, in virtual time with real gradients (Hogbatch: Ma and Rusu 2020), and virtual time against real devices.
+"""A CPU and a GPU together, in virtual time with real gradients (Hogbatch: Ma and Rusu 2020), and the speed curve of this CPU.
 
-usage: bench/devices.py goal|crossover|real|curve [options]      --help of a part has its options
+usage: bench/devices.py goal|crossover|curve [options]      --help of a part has its options
 
 Networks of 512 sigmoid units a layer. The CPU is examples/devices/cpu-16-cores.toml, the GPU examples/devices/k80.toml.
 """
 import gzip
 import pathlib
-import statistics
 import tomllib
 
 from lib.options import main, part
 from lib.places import CORES, DATA, ROOT
 from lib.plot import plot
-from lib.runner import DIVERGED, at_once, medians, toml, trained, virtual, write_job
+from lib.runner import DIVERGED, at_once, toml, trained, virtual, write_job
 from lib.tables import print_table
 
 CPU, GPU = (str(ROOT / f"examples/devices/{name}.toml") for name in ("cpu-16-cores", "k80"))
@@ -32,11 +31,6 @@ def hogwild(batch):
 
 def hogbatch(cpu, device):
     return {"node.executor": "hogbatch", "node.hogbatch_cpu_batch": cpu, "node.hogbatch_device_batch": device}
-
-
-def adaptive(most, least, device):
-    return {"node.executor": "adaptive_hogbatch", "node.adaptive_cpu_most": most, "node.adaptive_device_least": least,
-            "node.hogbatch_device_batch": device}
 
 
 def whole(executor, batch):
@@ -83,7 +77,8 @@ METHODS = {"CPU, 1 a thread": (["cpu"], hogwild(1), ["0.08/16", "0.32/16"]),
            "split, 2048": (BOTH, whole("split", 2048), ["0.4", "0.8"]),
            "hogbatch, 1 and 8192": (BOTH, hogbatch(1, 8192), ["0.02/1", "0.1/5", "0.4/80", "0.8/40"]),
            "hogbatch, 64 and 512": (BOTH, hogbatch(64, 512), BY_PART),
-           "adaptive_hogbatch": (BOTH, {key: value for key, value in adaptive(64, 0, 8192).items() if value}, BY_PART)}
+           "adaptive_hogbatch": (BOTH, {"node.executor": "adaptive_hogbatch", "node.adaptive_cpu_most": 64, "node.hogbatch_device_batch": 8192},
+                                 BY_PART)}
 SMOOTH = 4096  # examples over which a loss is averaged
 
 
@@ -215,7 +210,8 @@ def curve(arguments):
     hogwild on covtype, updates of 1 to 256 examples by 1 and by 2 threads: one of b examples takes bytes / bandwidth + b operations / peak.
     Bytes are the weights, read twice, and the gradient, written once and applied."""
     job = job_of("curve", COVTYPE, [512] * arguments.layers, arguments.runs)
-    weights = weights_of([512] * arguments.layers)
+    widths = [54, *[512] * arguments.layers, 7]
+    weights = sum(i * o for i, o in zip(widths, widths[1:]))
     for threads in (1, 2):
         speeds = {}
         for size in (1, 4, 16, 64, 256):
@@ -226,121 +222,6 @@ def curve(arguments):
         print(f"{threads} thread(s): operations_per_second {6 * weights / slope:.3g} a thread, "
               f"bytes_per_second {threads * 6 * 4 * weights / constant:.3g} of all")
     return f"{arguments.seconds} s each"
-
-
-def weights_of(widths):
-    return sum(i * o for i, o in zip([54, *widths], [*widths, 7]))
-
-
-MEASURED = [(4, 128), (16, 512), (64, 2048)]
-HOGBATCH = {"hogbatch, 8 and 256": hogbatch(8, 256), "hogbatch, 32 and 1024": hogbatch(32, 1024), "hogbatch, 2 and 2048": hogbatch(2, 2048),
-            "adaptive_hogbatch": adaptive(64, 64, 1024)}
-DIVISIONS = [0.4, 0.65, 0.9]
-SWEEP = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95]
-
-
-def split(batch, fraction=None):
-    return {**whole("split", batch), **({"node.split_fractions": [fraction, round(1 - fraction, 2)]} if fraction else {})}
-
-
-def an_epoch(run):
-    """Of the epochs after the first two: median seconds; means by device: updates, seconds an update while busy, examples."""
-    rows = [[0.0] * 7]
-    for event in run.epochs:
-        node, seconds = event["node"], event["seconds"]
-        rows.append([seconds, *(node["updates"][name] for name in BOTH), *(node["busy"][name] * seconds for name in BOTH),
-                     *(node["examples"][name] for name in BOTH)])
-    seconds = statistics.median(now[0] - before[0] for now, before in zip(rows[3:], rows[2:]))
-    cpu, device, cpu_busy, device_busy, *examples = ((last - first) / (len(rows) - 3) for last, first in zip(rows[-1][1:], rows[2][1:]))
-    return [seconds, cpu, device, cpu_busy / max(1, cpu), device_busy / max(1, device), *examples]
-
-
-def fitted(epochs):
-    """a and c of each device, from the mean seconds and examples of its updates; neither is below 0."""
-    speeds = []
-    for i in range(2):
-        points = [(epoch[5 + i] / epoch[1 + i], epoch[3 + i]) for epoch in epochs]
-        a, c = fit(points)
-        speeds.append((a, c) if a > 0 else (1e-6, statistics.mean(seconds / size for size, seconds in points)))
-    return speeds
-
-
-class Machine:
-    """One CPU thread and a slowed emulated device, a core each: the real ones and their curves."""
-
-    def __init__(self, arguments):
-        self.arguments, self.curves, self.runs = arguments, {}, 0
-        self.job = job_of("real", COVTYPE, [arguments.width] * 3, arguments.runs, devices=BOTH, emulated_slowdown=arguments.slowdown)
-
-    def limit(self, settings):
-        self.runs += 1  # another name for each: a real run is no result of another
-        return {"train.time_limit": f"{self.arguments.seconds}s", "train.epochs": 10**6 + self.runs, **settings}
-
-    def real(self, settings):
-        return an_epoch(trained(self.job, self.limit(settings), self.arguments.runs))
-
-    def virtual(self, settings):
-        files = {name: write_curve(self.arguments.runs / f"{name.replace(':', '-')}.toml", curve) for name, curve in self.curves.items()}
-        return an_epoch(on_devices(self.job, files, self.limit(settings), self.arguments.runs))
-
-    def medians(self, cases):
-        """an_epoch of each of {name: settings}, run in turn."""
-        return medians(cases, self.arguments.rounds, lambda name: self.real(cases[name]))
-
-    def calibrate(self, cases, wanted):
-        """Curves that give the measured seconds: a by launches of kernels, c by operations."""
-        self.curves = {name: {"title": name, "source": "devices.py", "operations_per_second": 1e11, "half_batch": 0,
-                              "bytes_per_second": 1e18, "launch_seconds": 1e-5, "threads": 1} for name in BOTH}
-        self.curves["emulated:0"]["link_bytes_per_second"] = 1e18
-        for _ in range(2):
-            got = fitted([self.virtual(settings) for settings in cases])
-            for (a, c), (mean_a, mean_c), curve in zip(wanted, got, self.curves.values()):
-                curve["operations_per_second"] *= mean_c / c
-                curve["launch_seconds"] *= max(a, 1e-9) / mean_a
-        print("\n" + ", ".join(f"{name}: {1e6 * a:.0f} us an update + {1e6 * c:.2f} us an example" for name, (a, c) in zip(BOTH, wanted)))
-
-    def compare(self, cases, measured):
-        def rows():
-            for name, settings in cases.items():
-                real, there = measured[name], self.virtual(settings)
-                change = [f"{100 * (there[i] / real[i] - 1):+.1f} %" for i in range(3)]
-                yield [name, f"{real[0]:.3f}", f"{there[0]:.3f}", change[0], *("{:.0f}, {:.0f}".format(*one[1:3]) for one in (real, there)),
-                       f"{change[1]}, {change[2]}"]
-
-        print_table(["", "seconds an epoch, real", "virtual", "", "updates an epoch, real: CPU, device", "virtual", ""], rows())
-
-
-def splits(machine, batch):
-    """split with this batch, and a sweep of the CPU's fraction of it."""
-    name = f"split, {batch}"
-    measured = machine.medians({name: split(batch), **{part: split(batch, part) for part in sorted({*SWEEP, *DIVISIONS})}})
-    speeds = fitted([measured[part] for part in DIVISIONS])
-    machine.calibrate([split(batch, part) for part in DIVISIONS], speeds)
-    machine.compare({name: split(batch)}, measured)
-    steps, alone = 20000 / batch, [a + c * batch for a, c in speeds]
-    limit = (batch + sum(a / c for a, c in speeds)) / sum(1 / c for _, c in speeds)
-    print(f"\nThe batch takes {1e3 * alone[0]:.2f} and {1e3 * alone[1]:.2f} ms, divided {1e3 * measured[name][0] / steps:.2f} ms a step; "
-          f"1.10 / (1 / t + 1 / t) is {1.1e3 / sum(1 / each for each in alone):.2f}, both passes at their best division {1e3 * limit:.2f}; "
-          f"CPU's fraction {measured[name][5] / sum(measured[name][5:]):.2f}")
-    print("sweep, ms: " + ", ".join(f"{part:.2f}: {1e3 * measured[part][0] / steps:.2f}" for part in SWEEP) +
-          f"; best at {min(SWEEP, key=lambda part: measured[part][0]):.2f}", flush=True)
-
-
-@part(slowdown=2.0, seconds=4.0, rounds=3, width=256, batches=[512, 2048], quick={"seconds": 1.0, "rounds": 1, "width": 16, "batches": []})
-def real(arguments):
-    """Real threads against virtual time: one CPU thread and a slowed emulated device, a core each. Needs two idle cores.
-
-    An MLP of 3 hidden layers on covtype-20k. Speeds are measured with both devices at work (hogbatch, batches of three sizes; split, three
-    divisions), fitted (seconds = a + c b an update) and written as curves; then hogbatch with other sizes, adaptive_hogbatch and split run
-    in real and in virtual time, the real ones in turn."""
-    machine = Machine(arguments)
-    calibration = {str(sizes): hogbatch(*sizes) for sizes in MEASURED}
-    measured = machine.medians({**calibration, **HOGBATCH})
-    machine.calibrate(calibration.values(), fitted([measured[name] for name in calibration]))
-    machine.compare(HOGBATCH, measured)
-    for batch in arguments.batches:
-        splits(machine, batch)
-    return f"medians of {arguments.rounds} runs of {arguments.seconds} s, in turn"
 
 
 if __name__ == "__main__":

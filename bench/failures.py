@@ -10,9 +10,8 @@ import random
 import struct
 
 from lib.options import main, part
-from lib.places import PROGRAM
 from lib.plot import plot
-from lib.runner import ENDED_BADLY, SIMULATE, execute, trained, write_job
+from lib.runner import ENDED_BADLY, SIMULATE, events, trained, write_job
 from lib.tables import grid
 
 # The job stands for ResNet-50 on ImageNet with a batch of 64 a node, on the Core i7-6700 of examples/clusters/lab-desktops.toml: 8.3 s a
@@ -84,11 +83,9 @@ def young(period, write):
 
 
 def operations(job):
-    """Floating-point operations and bytes of a checkpoint of the job: values and one average, as `yoke info` prints them."""
-    lines = execute([PROGRAM, "info", job]).splitlines()
-    words = {line.split()[0]: line.split()[1].rstrip(",") for line in lines if line.startswith(("parameters ", "operations "))}
-    units = {"k": 1e3, "M": 1e6, "G": 1e9}
-    return float(words["operations"][:-1]) * units[words["operations"][-1]], 8 * int(words["parameters"].replace(",", ""))
+    """Floating-point operations and bytes of a checkpoint of the job: values and one average."""
+    info, = events("info", job)
+    return info["operations"], 8 * info["parameters"]
 
 
 def named(period):

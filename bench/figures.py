@@ -9,13 +9,14 @@ bench/figures.toml has for each figure its page, its command and the paths that 
 that the command prints, and its line of conditions; what a page leaves out of it, or says about it, is for its author.
 """
 import argparse
-import pathlib
 import re
 import subprocess
 import sys
 import tomllib
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from lib import explain, tables  # noqa: F401
+from lib.places import CORES, ROOT
+
 MARKER = re.compile(r"<!-- figure: ([\w-]+), commit (\w+), (\d{4}-\d\d-\d\d) -->\n(.*?)<!-- end -->\n", re.S)
 CONDITIONS = re.compile(r"^yoke \S+ \((\w+)(?:-dirty)?\), .*, (\d{4}-\d\d-\d\d), load before .*$", re.M)
 TABLE = re.compile(r"^\|.*(?:\n\|.*)*", re.M)
@@ -52,18 +53,14 @@ def state(name, figure):
     return f"{name:<20} docs/{figure['page']:<26} {commit:<8} {date}  {age}; {figure['command']}"
 
 
-def tables_of(output):
-    """The tables of a command's output and its conditions, as a page has them."""
-    conditions = CONDITIONS.search(output)
-    return "\n\n".join(TABLE.findall(output)) + (f"\n\nConditions: {conditions[0]}.\n" if conditions else "\n")
-
-
 def replaced(page, name, output):
-    """The page's text with the new tables of this figure."""
-    conditions = CONDITIONS.search(output)
-    if not conditions or not TABLE.search(output):
-        raise RuntimeError(f"{name}: its command prints no Markdown table with conditions: change the page by hand")
-    marked = f"<!-- figure: {name}, commit {conditions[1][:7]}, {conditions[2]} -->\n{tables_of(output)}<!-- end -->\n"
+    """The page's text with the tables of this output and its conditions, or these of a program of C++, which prints none."""
+    found = TABLE.findall(output)
+    if not found:
+        raise RuntimeError(f"{name}: its command prints no Markdown table: change the page by hand")
+    conditions = CONDITIONS.search(output) or CONDITIONS.search(tables.conditions(CORES, "as the command says"))
+    marked = f"<!-- figure: {name}, commit {conditions[1][:7]}, {conditions[2]} -->\n" + "\n\n".join(found)
+    marked += f"\n\nConditions: {conditions[0]}.\n<!-- end -->\n"
     return MARKER.sub(lambda match: marked if match[1] == name else match[0], page)
 
 
@@ -98,5 +95,4 @@ def main():
 
 
 if __name__ == "__main__":
-    from lib import explain  # noqa: F401
     main()

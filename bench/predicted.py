@@ -91,24 +91,17 @@ def steps(arguments):
 GROUPS = "compute_groups"
 WITHIN = {GROUPS: 0.15}  # of what is measured; others:
 WITHIN_OTHERS = 0.10
-FASTER = 0.9  # of the time with half as many groups
 PLANNED = ["allreduce", "easgd_sync3", "easgd_original", "easgd_async", "gossip_pull", "gossip_push", "sgp"]
 
 
 def settings(keys):
     """Strategy, groups and whether the head is served; None if the candidate has other keys, such as a period."""
-    values = {key.removeprefix("cluster."): value for key, value in keys}
+    values = {key.removeprefix("cluster."): value for key, value in keys if key != "model.algorithms"}
     strategy = values.pop("strategy", "allreduce")
     groups, served = values.pop("groups", None), values.pop("served_head", "false")
     if values or (strategy == GROUPS) != (groups is not None):
         return None
     return strategy, int(groups or 0), str(served).lower() == "true"
-
-
-def saturation(times):
-    """The number of groups from which an update gets no faster."""
-    groups = sorted(times)
-    return next((few for few, many in zip(groups, groups[1:]) if times[many] > FASTER * times[few]), groups[-1])
 
 
 @part(ranks=[4, 8], world="mpi", strategies=PLANNED, examples=7680, rounds=3, plans=1, set=[],
@@ -134,24 +127,18 @@ def compare(world, arguments):
         end = alone(lambda: world.call("train", *world.run(), *changes(dict(keys))))
         return end["exchange"]["step_seconds"] * BATCH * world.ranks / (end["epochs"] * arguments.examples)
 
-    plans, times, good = [prices() for _ in range(arguments.plans)], {}, []
+    plans, good = [prices() for _ in range(arguments.plans)], []
 
     def rows():
         for what, keys in sorted((what, keys) for keys in plans[0] if (what := settings(keys))):
             predicted, runs = statistics.median(plan[keys] for plan in plans), sorted(update_seconds(keys) for _ in range(arguments.rounds))
             measured = statistics.median(runs)
-            times[what] = predicted, measured
             good.append(abs(predicted / measured - 1) <= WITHIN.get(what[0], WITHIN_OTHERS))
             yield [what[0] + (f" groups={what[1]}" if what[1] else "") + (" served_head" if what[2] else ""),
                    *(f"{1e3 * one:.2f}" for one in (predicted, measured, runs[0], runs[-1])), f"{predicted / measured:.2f}"]
 
     print_table(["candidate", "predicted ms/update", "measured", "least", "most", "predicted / measured"], rows(), f"{world.name}, {world.ranks} ranks")
     print(f"\n{sum(good)} of {len(good)} within 10 % (groups: 15 %)")
-    for served in (False, True):
-        of = {groups: both for (strategy, groups, head), both in times.items() if strategy == GROUPS and head == served}
-        if of:
-            predicted, measured = (saturation({groups: both[i] for groups, both in of.items()}) for i in range(2))
-            print(f"saturated from {predicted} groups on, measured {measured}" + (": served head" if served else ""))
 
 
 DEEP = {"data": {"format": "libsvm", "train": "$YOKE_DATA/w8a/w8a.gz", "test": "$YOKE_DATA/w8a/w8a.gz"}, "model": {"name": "mlp", "widths": [512] * 8},

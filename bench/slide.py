@@ -33,13 +33,13 @@ def options_of(sampler, active=0, **more):
 
 
 @part(labels=670091, features=135909, examples=30000, test=2000, batch=256, epochs=6, dense_epochs=4, rates=[5e-3, 1e-2, 2e-2],
-      dense_rates=[5e-3, 1e-2, 2e-2], precisions=["f32", "bf16"], seeds=3, threads=CORES, no_torch=False, no_compile=False, full_torch=False, quick=SMALL)
+      dense_rates=[5e-3, 1e-2, 2e-2], precisions=["f32", "bf16"], seeds=3, threads=CORES, no_torch=False, no_compile=False, quick=SMALL)
 def labels(arguments):
     """Time to the dense network's best P@1 in the shape of Amazon-670K; about 20 minutes on two quiet cores.
 
     SLIDE's rate falls to zero; the dense network's stays, which is better in the few epochs that it has, and is the best of --dense-rates
-    on a problem with a 16th of the labels. SLIDE: --seeds at the rate that came first to the goal. --full-torch trains PyTorch to the P@1
-    instead of timing steps (about 15 minutes more)."""
+    on a problem with a 16th of the labels. SLIDE: --seeds at the rate that came first to the goal. PyTorch: its step, for as many passes as
+    our dense f32 needs, which is the same mathematics."""
     def job(rate, lsh=None, precision="f32", data=None):
         more = {"epochs": arguments.dense_epochs} if lsh is None else {"epochs": arguments.epochs, "schedule": DECAY}
         return xmc_job(data or whole, batch=arguments.batch, learning_rate=rate, lsh=lsh, precision=precision, **more)
@@ -53,7 +53,7 @@ def labels(arguments):
     f32 = next(iter(dense.values()))
     goal = max(p_at_1(f32))
     slide = dict(slide_runs(sampler, job, goal, arguments) for sampler in SAMPLERS)
-    torch = None if arguments.no_torch else torch_or_none(arguments, f32, goal, rate)
+    torch = None if arguments.no_torch else torch_or_none(arguments, f32, goal)
     sides = {**slide, **{name: [run] for name, run in dense.items()}}
 
     def cells(name, us, best, seconds):
@@ -63,7 +63,7 @@ def labels(arguments):
     rows = [cells(name, median([*map(microseconds, runs)]), f"{median([max(p_at_1(run)) for run in runs]):.4f}", median_to(runs, goal))
             for name, runs in sides.items()]
     if torch:
-        rows.append(cells(f"PyTorch, dense, {torch['variant']}", torch["us"], "trained" if arguments.full_torch else "as dense f32", torch["seconds"]))
+        rows.append(cells(f"PyTorch, dense, {torch['variant']}", torch["us"], "as dense f32", torch["seconds"]))
     print_table(["", "us an example", "best P@1", f"seconds to P@1 {goal:.4f}", "shorter than dense f32", "shorter than PyTorch"], rows)
     print_table(["P@1 of dense f32 after each epoch", *sides],
                 ([f"{level:.4f}", *(say(median_to(runs, level), ".2f", "not reached") for runs in sides.values())] for level in p_at_1(f32)))
@@ -94,24 +94,19 @@ def torch_or_none(arguments, *more):
         return told(f"no figures of PyTorch: {error}")
 
 
-def torch_side(arguments, dense, goal, rate):
-    """{variant, us, seconds}: PyTorch's step, and its time to the goal, computed from our dense passes or trained."""
+def torch_side(arguments, dense, goal):
+    """{variant, us, seconds}: PyTorch's step, and its time to the goal, computed from our dense passes."""
     torch, folder = slide_torch.load(arguments.threads), arguments.runs / "text"
     sizes = {"features": arguments.features, "labels": arguments.labels, "train-size": arguments.examples, "test-size": arguments.test}
     execute([PROGRAM, "synthesize", "xmc", "--out", folder, "--json", *(f"--{name}={value}" for name, value in sizes.items())])
-    sets = [slide_torch.read_xmc(folder / f"{name}.txt") for name in ("train", "test")]
+    examples = slide_torch.read_xmc(folder / "train.txt")
     shape = {"features": arguments.features, "labels": arguments.labels, "hidden": HIDDEN}
-    firsts = range(0, min(len(sets[0]), 8 * arguments.batch), arguments.batch)
-    batches = [slide_torch.make_batch(torch, sets[0][first:first + arguments.batch]) for first in firsts]
+    firsts = range(0, min(len(examples), 8 * arguments.batch), arguments.batch)
+    batches = [slide_torch.make_batch(torch, examples[first:first + arguments.batch]) for first in firsts]
     variant = slide_torch.best_variant(torch, shape, batches, not arguments.no_compile)
     us = slide_torch.step_time(torch, shape, batches, variant) * 1e6 / arguments.batch
     passes = next(epoch for epoch, value in dense.curve("epoch", "p_at_1") if value >= goal)
-    seconds = us * 1e-6 * passes * arguments.examples
-    if arguments.full_torch:
-        trained = slide_torch.train_to(torch, shape, sets, {"rate": rate, "variant": variant, "batch": arguments.batch,
-                                                            "epochs": arguments.dense_epochs + 2})
-        seconds = next((after for after, value in trained if value >= goal), None)
-    return {"variant": variant, "us": us, "seconds": seconds}
+    return {"variant": variant, "us": us, "seconds": us * 1e-6 * passes * arguments.examples}
 
 
 INTEL_BATCH = 128
@@ -138,8 +133,6 @@ def yardstick(arguments):
     print_table(["", "seconds an epoch", f"P@1 after {arguments.epochs} epochs", "points under exact"],
                 [*([name, f"{microseconds(run) * 1e-6 * arguments.examples:.2f}", f"{p_at_1(run)[-1]:.4f}", f"{100 * (exact - p_at_1(run)[-1]):.1f}"]
                    for name, run in runs.items()), *INTEL])
-    if anchor := slide_torch.products_epoch(arguments.threads, arguments.labels, arguments.examples, INTEL_BATCH):
-        print(f"\nThe three products of an exact epoch alone take {anchor:.2f} s by PyTorch's BLAS.")
     for sampler in SAMPLERS:
         run = train(f"{sampler}, hidden 100", job(3e-3, options_of(sampler, 1000), 100, 2, test_size=1234, train_size=5001), arguments)
         print(f"\nhidden 100, 5,001 training and 1,234 test examples, {sampler}: {run.end['reason']}, P@1 {p_at_1(run)[-1]:.4f}")

@@ -1,7 +1,7 @@
-"""PyTorch's dense softmax on the CPU, for slide.py: how long a training step takes, and training to a P@1.
+"""PyTorch's dense softmax on the CPU, for slide.py: how long a training step takes.
 
 The same network, loss and data as our dense one: EmbeddingBag(sum) -> bias -> relu -> Linear -> log-softmax against 1/|labels|,
-Adam. best_step() tries what makes PyTorch faster, one change at a time, and keeps what does.
+Adam. best_variant() tries what makes PyTorch faster, one change at a time, and keeps what does.
 """
 import dataclasses
 import logging
@@ -90,15 +90,9 @@ class Trainer:
         for optimizer in self.optimizers:
             optimizer.step()
 
-    def p_at_1(self, examples):
-        """The fraction of examples whose best-scored label is one of theirs."""
-        hits = 0
-        with self.torch.no_grad():
-            for first in range(0, len(examples), 256):
-                part = examples[first:first + 256]
-                best = self.output(self.hidden(*make_batch(self.torch, part)[:3])).argmax(1).tolist()
-                hits += sum(one in labels for one, (labels, _, _) in zip(best, part))
-        return hits / len(examples)
+    def times(self, batches, steps, warm):
+        """Seconds of each of some steps."""
+        return timed(lambda index: self.step(batches[index % len(batches)]), steps, warm)
 
 
 def timed(call, steps, warm):
@@ -111,11 +105,6 @@ def timed(call, steps, warm):
     return taken[warm:]
 
 
-def times(trainer, batches, steps, warm):
-    """Seconds of each of some steps."""
-    return timed(lambda index: trainer.step(batches[index % len(batches)]), steps, warm)
-
-
 def out_of_time(_signal, _frame):
     raise TimeoutError(f"took more than {COMPILE_SECONDS} s")
 
@@ -125,7 +114,7 @@ def quick(torch, shape, variant, batches):
     signal.signal(signal.SIGALRM, out_of_time)
     signal.alarm(COMPILE_SECONDS if variant.compiled else 0)
     try:
-        seconds = min(times(Trainer(torch, shape, 1e-3, variant), batches, steps=2, warm=1 + variant.compiled))
+        seconds = min(Trainer(torch, shape, 1e-3, variant).times(batches, steps=2, warm=1 + variant.compiled))
         print(f"PyTorch, {variant}: {seconds:.2f} s a step", flush=True)
         return seconds
     except Exception as error:  # pylint: disable=broad-except
@@ -143,31 +132,11 @@ def load(threads):
     return torch
 
 
-def load_or_none(threads):
-    try:
-        return load(threads)
-    except ImportError:
-        return None
-
-
-def products_epoch(threads, labels, examples, batch):
-    """Seconds of an epoch's three large products by PyTorch's BLAS (no softmax, no update); None without PyTorch."""
-    if not (torch := load_or_none(threads)):
-        return None
-    inputs, weight = torch.rand(batch, 128), torch.rand(labels, 128)
-    scores, gradient, below = torch.mm(inputs, weight.T), torch.zeros_like(weight), torch.zeros_like(inputs)
-
-    def products(_):
-        torch.mm(inputs, weight.T, out=scores)
-        torch.mm(scores, weight, out=below)
-        torch.mm(scores.T, inputs, out=gradient)
-
-    return statistics.median(timed(products, 16, 4)) * -(-examples // batch)
-
-
 def adam_update(threads, rows):
     """Seconds of Adam over all rows of a layer, by PyTorch's fused kernel; None without PyTorch."""
-    if not (torch := load_or_none(threads)):
+    try:
+        torch = load(threads)
+    except ImportError:
         return None
     weight = torch.nn.Parameter(torch.zeros(rows, 128))
     weight.grad = torch.ones_like(weight)
@@ -191,20 +160,4 @@ def best_variant(torch, shape, batches, compile_too):
 
 def step_time(torch, shape, batches, variant, steps=8):
     """Median seconds of a step after warm-up."""
-    return statistics.median(times(Trainer(torch, shape, 1e-3, variant), batches, steps, warm=2 + 6 * variant.compiled))
-
-
-def train_to(torch, shape, sets, options):
-    """Trains for real: [(training seconds, P@1)] by epoch. sets: train, test; options: rate, variant, batch, epochs."""
-    train, test = sets
-    trainer, curve, seconds = Trainer(torch, shape, options["rate"], options["variant"]), [], 0.0
-    for _ in range(options["epochs"]):
-        order = torch.randperm(len(train)).tolist()
-        for first in range(0, len(order), options["batch"]):
-            batch = make_batch(torch, [train[i] for i in order[first:first + options["batch"]]])
-            start = time.perf_counter()
-            trainer.step(batch)
-            seconds += time.perf_counter() - start
-        curve.append((seconds, trainer.p_at_1(test)))
-        print(f"PyTorch: P@1 {curve[-1][1]:.4f} after {seconds:.0f} s", flush=True)
-    return curve
+    return statistics.median(Trainer(torch, shape, 1e-3, variant).times(batches, steps, warm=2 + 6 * variant.compiled))

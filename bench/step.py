@@ -111,7 +111,7 @@ def cells(row):
 
     rate = "{:,.1f}" if row["ours"] < 100 else "{:,.0f}"
     return [TITLES[row["model"]], row["batch"], row["precision"], text(row["ours"], rate), text(row["pytorch"], rate), row["variant"],
-            text(row["ratio"], "{:.2f}x"), text(row["of_limit"], "{:.0%}"), text(row["pytorch_of_limit"], "{:.0%}"),
+            text(row["ratio"], "{:.2f}x"), text(100 * row["of_limit"], "{:.0f} %"), text(100 * row["pytorch_of_limit"], "{:.0f} %"),
             text(row["peak_bytes"] / 1e9, "{:.2f}"), text(row["pytorch_peak_bytes"] / 1e9, "{:.2f}")]
 
 

@@ -13,7 +13,7 @@ SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if "__main__" in path.
 WORDS = {"devices.py": ["curve"], "failures.py": ["goodput"], "plan.py": ["plain", "--jobs", "sector"], "precision.py": ["job.toml"],
          "predicted.py": ["steps"], "simulate.py": ["weak"], "slide.py": ["memory"], "strategies.py": ["table"], "figures.py": ["no-such-figure"]}
 # Those that read a data set, and what lets them begin with it.
-READERS = {"devices.py": ["curve"], "plan.py": ["plain", "--jobs", "sector"], "precision.py": ["job.toml"],
+READERS = {"devices.py": ["curve"], "devices_real.py": [], "plan.py": ["plain", "--jobs", "sector"], "precision.py": ["job.toml"],
            "slide_accuracy.py": []}
 RUNS = ["devices.py", "precision.py", "strategies.py"]  # those that keep runs in a folder
 JOB = """[data]
