@@ -24,10 +24,6 @@ from slide_jobs import DECAY
 METRICS = ("p_at_1", "p_at_3", "p_at_5")
 
 
-def dense(precision="f32", **train):
-    return {"precision": precision, **train}
-
-
 def hashed(train, sampler="", **lsh):
     return {"lsh": {**({"sampler": sampler} if sampler else {"family": "dwta"}), **lsh}, **train}
 
@@ -40,16 +36,16 @@ WHOLE = {"epochs": 8, "batch": 256, "learning_rate": 4e-3, "schedule": DECAY}
 SMALL = {"epochs": 12, "batch": 64, "learning_rate": 1e-3}
 SETS = {
     "citeulike": ("citeulike-t", 3, 52946, (2, 4, 8, 16, 32, 64, 128), {
-        "dense f32": dense(**WHOLE),
-        "dense bf16": dense("bf16", **WHOLE),
+        "dense f32": WHOLE,
+        "dense bf16": {**WHOLE, "precision": "bf16"},
         "SLIDE shared": hashed(MANY, hard=512, group=32, random=4096, correct=True),
         "SLIDE shared, uniform": hashed(MANY, "uniform", group=32, random=4608, correct=True),
         "SLIDE shared, few": hashed(FEW, hard=512, group=64, random=512),
         "SLIDE shared, few, uniform": hashed(FEW, "uniform", group=64, random=1024),
         "SLIDE per example": hashed({**MANY, "learning_rate": 4e-3}, hard=512, group=1, random=512, correct=True)}),
     "delicious": ("delicious", None, 983, (0.5, 1, 2, 4, 8), {
-        "dense f32": dense(**SMALL),
-        "dense bf16": dense("bf16", **SMALL),
+        "dense f32": SMALL,
+        "dense bf16": {**SMALL, "precision": "bf16"},
         "SLIDE shared": hashed(SMALL, hard=66, random=131, correct=True, group=64),
         "SLIDE shared, uniform": hashed(SMALL, "uniform", group=64, random=197, correct=True),
         "SLIDE per example": hashed(SMALL, hard=66, random=131, correct=True, group=1)})}

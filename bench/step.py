@@ -2,13 +2,13 @@
 """Runs our training step and PyTorch's in turn and prints both rates and their ratio: `make bench`.
 
 usage: tools/bench [--threads N] [--rounds N] [--seconds S] [--only ROWS] [--precision f32,bf16] [--variants NAMES] [--limit S]
-                   [--compile] [--json FILE]
+                   [--json FILE]
 
 Each row is a full training step (forward, backward, momentum update) of one model, batch size and precision, on the same
 number of threads. ROWS are models, or model:batch. PyTorch runs as its best of --variants (eager, channels-last and torch.compile, each
 with and without flushing denormals), found by a first round, after its first steps, which compile and may take --limit seconds; then both
-run in turn, each in a process of its own, and medians count. What torch.compile made is kept in the cache of bench/torch_step.py, and
---compile only fills it and prints the seconds: all rows take CPU minutes. "of limit" sets a rate against this machine's: the operations
+run in turn, each in a process of its own, and medians count. What torch.compile made is kept in the cache of bench/torch_step.py: a call
+with `--rounds 1 --seconds 0.1 --variants compile` fills it, which takes CPU minutes. "of limit" sets a rate against this machine's: the operations
 of the direct algorithm at the peak of a large multiplication (f32 or bf16) and, for the small models, 24 bytes a parameter at the
 bandwidth of an update in cache, both measured before and after each round. "GB" is each process's peak memory.
 """
@@ -45,19 +45,19 @@ def start_pytorch(variant, words, limit):
     """PyTorch's process with its first steps behind it, or None with a note where they took longer than `limit` seconds."""
     server = Server(sys.executable, ROOT / "bench/torch_step.py", *words, variant)
     try:
-        return server, server.measure(0.01, limit)["first_seconds"]
+        server.measure(0.01, limit)
+        return server
     except (TimeoutError, RuntimeError, OSError) as error:
         print(f"note: PyTorch's {variant} is left out for {words[0]} {words[1]} {words[3]}: {error}", file=sys.stderr, flush=True)
         server.end()
-        return None, limit
+        return None
 
 
 def best_pytorch(words, arguments):
     """The fastest variant in which PyTorch runs this case: (variant, process, images a second of all variants)."""
     found = {}
     for variant in arguments.variants:
-        server, _ = start_pytorch(variant, words, arguments.limit)
-        if server:
+        if server := start_pytorch(variant, words, arguments.limit):
             found[variant] = (server.measure(arguments.seconds / 2)["images_per_second"], server)
     best = max(found, key=lambda variant: found[variant][0])
     for variant, (_, server) in found.items():
@@ -115,15 +115,6 @@ def cells(row):
             text(row["peak_bytes"] / 1e9, "{:.2f}"), text(row["pytorch_peak_bytes"] / 1e9, "{:.2f}")]
 
 
-def compile_rows(rows, arguments):
-    """Lets PyTorch compile each row, so that a later run finds it done."""
-    for case, precision in rows:
-        server, seconds = start_pytorch("compile", words_of(case, precision, arguments.threads), arguments.limit)
-        print(f"{case[0]:<14} batch {case[1]:<4} {precision:<5} {seconds:>5.0f} s", flush=True)
-        if server:
-            server.end()
-
-
 def chosen_rows(arguments):
     """Cases and precisions that the command line asks for."""
     names = arguments.only or [case[0] for case in CASES]
@@ -131,13 +122,10 @@ def chosen_rows(arguments):
             if (case[0] in names or f"{case[0]}:{case[1]}" in names) and not (precision == "bf16" and case[0] in F32_ONLY)]
 
 
-@part(threads=CORES, rounds=5, seconds=2.0, only=list(TITLES), precision=["f32", "bf16"], variants=VARIANTS, limit=300.0, compile=False, json="",
+@part(threads=CORES, rounds=5, seconds=2.0, only=list(TITLES), precision=["f32", "bf16"], variants=VARIANTS, limit=300.0, json="",
       quick={"rounds": 1, "seconds": 0.2, "only": ["mlp:64", "lenet:64"], "precision": ["f32"], "variants": []})
 def step(arguments):
     """Medians of the rounds. --json FILE has the rows so far: a long call may be cut off."""
-    if arguments.compile:
-        compile_rows(chosen_rows(arguments), arguments)
-        return "nothing measured"
     if "YOKE_BENCH_BUILD" not in os.environ:
         subprocess.run(["cmake", "--build", str(BUILD), "--target", "step_bench"], check=True, stdout=subprocess.DEVNULL)
     limits, rows = measure_limits(arguments), []

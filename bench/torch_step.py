@@ -4,9 +4,8 @@
 usage: bench/torch_step.py MODEL BATCH THREADS PRECISION IMAGE CLASSES VARIANT
 
 VARIANT is eager, channels-last or compile (channels-last, torch.compile), or one of these with -flush: then denormals are
-flushed (torch.set_flush_denormal). Reads a number of seconds from each line of its
-standard input and answers with a line of JSON: images a second, the loss, the process's peak memory, the seconds of the first
-three steps (which compile). What is compiled is kept in $TORCHINDUCTOR_CACHE_DIR, or ~/.cache/yoke/inductor.
+flushed (torch.set_flush_denormal). Reads a number of seconds from each line of its standard input and answers with a line of JSON:
+images a second, the loss, peak memory. What is compiled is kept in $TORCHINDUCTOR_CACHE_DIR, or ~/.cache/yoke/inductor.
 """
 import contextlib
 import itertools
@@ -128,17 +127,12 @@ def main():
     name, batch, threads, precision, image, classes, variant = sys.argv[1:]
     torch.set_flush_denormal(variant.endswith("-flush"))  # of this thread and those that it starts
     torch.set_num_threads(int(threads))
-    shape, first = (int(batch), *map(int, image.split("x"))), None
+    shape = (int(batch), *map(int, image.split("x")))
     step = make_step(name, shape, int(classes), variant.removesuffix("-flush"), precision)
     for line in sys.stdin:
-        if first is None:
-            begin = time.perf_counter()
-            for _ in range(3):
-                step()
-            first = time.perf_counter() - begin
         steps, loss = rate(step, float(line))
-        print(json.dumps({"images_per_second": steps * int(batch), "loss": loss, "first_seconds": first,
-                          "pytorch": torch.__version__, "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}), flush=True)
+        print(json.dumps({"images_per_second": steps * int(batch), "loss": loss, "pytorch": torch.__version__,
+                          "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,15 +47,26 @@ struct Settings {
   double slow_factor = 2, jitter = 0;
 };
 
+/// Empty for a number that is positive, or at least 0 if that is allowed.
+std::string Refusal(const std::string& text, bool zero) {
+  const double value = std::atof(text.c_str());
+  if (value > 0 || (zero && value == 0)) return "";
+  return fmt::format("expected a number {} 0, got {}", zero ? "of at least" : "above", text);
+}
+
 void Declare(CLI::App& app, Settings& to) {
   app.add_option("JOB", to.job, "Job file")->required();
   app.add_option("--run", to.run, "Run directory")->required();
   to.set.Declare(app);
   const auto number = [&app](const char* flag, auto& value, const char* help) {
-    app.add_option(flag, value, help)->check(CLI::NonNegativeNumber);
+    app.add_option(flag, value, help)->check([](const std::string& text) {
+      return Refusal(text, true);
+    });
   };
-  const auto rate = [&app](const char* flag, auto& value, const char* help) {
-    app.add_option(flag, value, help)->check(CLI::PositiveNumber);
+  const auto rate = [&app](const char* flag, double& value, const char* help) {
+    app.add_option(flag, value, help)->check([](const std::string& text) {
+      return Refusal(text, false);
+    });
   };
   number("--latency", to.latency, "Seconds from card to card");
   rate("--bandwidth", to.bandwidth, "Bytes per second of a card");
@@ -66,7 +78,9 @@ void Declare(CLI::App& app, Settings& to) {
   rate("--copies", to.copies, "Bytes per second of a message's copies");
   number("--device-link", to.device_link,
          "Bytes per second between a rank's device and its host; 0: it computes in the host");
-  rate("--ranks-per-node", to.ranks_per_node, "Neighbours on a node");
+  app.add_option("--ranks-per-node", to.ranks_per_node)->check([](const std::string& text) {
+    return Refusal(text, false);
+  });
   number("--cores", to.cores, "Of a node; 0: one for each charge");
   number("--polling", to.polling, "Fraction of a core that a rank's waiting takes");
   number("--slow-rank", to.slow_rank, "Computes --slow-factor times as long");
@@ -113,9 +127,12 @@ ServiceTime ServiceOf(const Settings& settings, const Job& job) {
 /// Writes the training loss as it falls, some times an epoch.
 class LossFile : public Observer {
  public:
-  explicit LossFile(const std::string& path) : file_(path) {
-    Require(file_.is_open(), "--losses: cannot write {}", path);
+  explicit LossFile(const std::string& path) : file_(std::fopen(path.c_str(), "w")) {
+    Require(file_, "--losses: cannot write {}", path);
   }
+  ~LossFile() override { std::fclose(file_); }
+  LossFile(const LossFile&) = delete;
+  LossFile& operator=(const LossFile&) = delete;
   void Step(const StepEvent& event) override {
     Write(event.seconds, event.examples, event.loss * double(event.examples));
   }
@@ -130,12 +147,12 @@ class LossFile : public Observer {
   void Write(double seconds, int64_t examples, double sum) {
     if (examples <= examples_) return;
     const int64_t count = examples - examples_;
-    file_ << fmt::format("{:.6f} {} {:.6f}\n", seconds, count, (sum - sum_) / double(count));
+    fmt::print(file_, "{:.6f} {} {:.6f}\n", seconds, count, (sum - sum_) / double(count));
     examples_ = examples;
     sum_ = sum;
   }
 
-  std::ofstream file_;
+  std::FILE* file_;
   int64_t epoch_ = 0;     // examples of an epoch
   int64_t examples_ = 0;  // of the epoch so far
   double sum_ = 0;        // of their losses
