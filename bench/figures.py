@@ -53,9 +53,9 @@ def state(name, figure):
     return f"{name:<20} docs/{figure['page']:<26} {commit:<8} {date}  {age}; {figure['command']}"
 
 
-def replaced(page, name, output):
-    """The page's text with the tables of this output and its conditions, or these of a program of C++, which prints none."""
-    found = TABLE.findall(output)
+def replaced(page, name, output, which=None):
+    """The page's text with the tables of this output, all or those that `which` counts from 0, and its conditions; a program of C++ prints none."""
+    found = [table for i, table in enumerate(TABLE.findall(output)) if which is None or i in which]
     if not found:
         raise RuntimeError(f"{name}: its command prints no Markdown table: change the page by hand")
     conditions = CONDITIONS.search(output) or CONDITIONS.search(tables.conditions(CORES, "as the command says"))
@@ -70,6 +70,8 @@ def measure(name, quick):
         raise RuntimeError(f"no figure {name}; there are {', '.join(registry())}")
     figure = registry()[name]
     command = figure["command"] + (" --quick" if quick else "")
+    if quick and not command.startswith(("bench/", "tools/bench")):
+        raise RuntimeError(f"{name}: `{figure['command']}` has no --quick")
     print(command, flush=True)
     process = subprocess.Popen(command, shell=True, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     output = ""
@@ -80,7 +82,7 @@ def measure(name, quick):
         sys.exit(process.returncode)
     if not quick:
         page = page_of(figure)
-        page.write_text(replaced(page.read_text(encoding="utf-8"), name, output), encoding="utf-8")
+        page.write_text(replaced(page.read_text(encoding="utf-8"), name, output, figure.get("tables")), encoding="utf-8")
         print(f"\ndocs/{figure['page']} has the new tables: see `git diff`")
 
 
