@@ -125,7 +125,8 @@ def print_tables(measured, arguments):
         grid(corner, arguments.nodes, methods, cell)
 
     for network in arguments.networks:
-        table(f"{TITLES[network]}: virtual seconds, equal nodes/one slow", network, lambda equal, _: f"{equal['seconds']:.3g}", lambda _, slow: f"{slow['seconds']:.3g}")
+        table(f"{TITLES[network]}: virtual seconds, equal nodes/one slow", network,
+              lambda equal, _: f"{equal['seconds']:.3g}", lambda _, slow: f"{slow['seconds']:.3g}")
         table(f"{TITLES[network]}: passes/ms a step of all nodes", network, lambda equal, _: f"{equal['passes']:.1f}",
               lambda equal, _: f"{1e3 * equal['pass_seconds'] * BATCH * equal['nodes'] / EXAMPLES:.3g}")
     table("learning rate", "fast", lambda equal, _: f"{equal['rate']:g}")
