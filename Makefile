@@ -10,7 +10,7 @@ ifneq ($(YOKE_DATA),)
 endif
 cpp_files = git ls-files '*.cc' '*.h'
 
-.PHONY: help setup build demo test test-all build-tests bench bench-slide format tidy gpu-check install clean
+.PHONY: help setup build demo test test-all build-tests bench bench-slide figures figure format tidy gpu-check install clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,7 +41,13 @@ bench:  ## our training step against PyTorch's
 	@tools/bench
 
 bench-slide:  ## the hashed output layer's speed, scaling and memory; PART=labels, yardstick, ...
-	@tools/bench bench/slide_speed.py $(PART)
+	@tools/bench bench/slide.py $(PART)
+
+figures:  ## the tables of docs that are measured, and which are older than what they measure
+	@python3 bench/figures.py
+
+figure:  ## measures one again and puts it into its page; NAME=..., QUICK=1 only prints a try
+	@python3 bench/figures.py $(NAME) $(if $(QUICK),--quick)
 
 format:  ## rewrite the code in the house's format
 	@tools/setup tidy

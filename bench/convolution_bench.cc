@@ -2,10 +2,10 @@
 // gradient as fractions of a large matrix product's rate at the same time; single shapes beside the
 // direct kernels; and lowering over partitions and images lowered together (Omnivore's experiment).
 //
-// usage: convolution_bench networks THREADS f32|bf16 WAY [NETWORK]
+// usage: convolution_bench networks THREADS f32|bf16 ALGORITHM [NETWORK]
 //        convolution_bench shapes THREADS auto|winograd    (lowered gradients, Winograd)
-//        convolution_bench lowering THREADS BATCH [WAY PARTITIONS IMAGES]    (one point: its
-//        seconds)
+//        convolution_bench lowering THREADS BATCH [ALGORITHM PARTITIONS IMAGES]    (one
+//        point: its seconds)
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,26 +18,13 @@
 #include "base/clock.h"
 #include "base/median.h"
 #include "bench/convolution_table.h"
-#include "kernels/linear/linear.h"
-#include "kernels/threads.h"
-#include "tensor/device.h"
+#include "bench/rate.h"
 
 namespace {
 
 using namespace yoke;  // NOLINT(google-build-using-namespace): a program of one file
 
 constexpr int kRounds = 7;
-
-/// Memory of `count` elements that are small and not all alike.
-Buffer RandomValues(int64_t count, DType type) {
-  Buffer buffer(Cpu(), count * SizeOf(type) + 64);
-  for (int64_t i = 0; i < count; ++i) {
-    const float value = static_cast<float>(i * 7919 % 1000) / 1000 - 0.5F;
-    type == DType::kBf16 ? void(buffer.As<Bf16>()[i] = Bf16(value))
-                         : void(buffer.As<float>()[i] = value);
-  }
-  return buffer;
-}
 
 /// Seconds of one call, repeated to last a few milliseconds at least.
 template <typename Call>
@@ -53,42 +40,16 @@ double Seconds(const Call& call) {
   return elapsed / static_cast<double>(calls);
 }
 
-/// A product of 1024 x 1024 matrices.
-class Gemm {
- public:
-  explicit Gemm(DType type)
-      : kernel_(MakeLinear(
-            {.batch = kSize, .inputs = kSize, .outputs = kSize, .type = type, .bias = false})),
-        input_(RandomValues(kSize * kSize, type)),
-        weight_(RandomValues(kSize * kSize, type)),
-        output_(RandomValues(kSize * kSize, type)),
-        scratch_(Cpu(), kernel_->scratch_bytes() + 64) {}
-  double Rate() {
-    const double seconds = Seconds([&] {
-      kernel_->Forward({.input = input_.data(),
-                        .weight = weight_.data(),
-                        .output = output_.data(),
-                        .scratch = scratch_.data()});
-    });
-    return 2.0 * kSize * kSize * kSize / seconds;
-  }
-
- private:
-  static constexpr int64_t kSize = 1024;
-  std::unique_ptr<LinearKernel> kernel_;
-  Buffer input_, weight_, output_, scratch_;
-};
-
 /// One convolution with its memory.
 class Convolution {
  public:
   explicit Convolution(ConvolutionShape shape)
       : shape_(WithLayout(shape)),
         kernel_(MakeConvolution(shape_)),
-        input_(RandomValues(shape_.Input().Count(), shape_.type)),
-        weight_(RandomValues(shape_.Weight().Count(), shape_.type)),
-        output_(RandomValues(shape_.Output().Count(), shape_.type)),
-        output_gradient_(RandomValues(shape_.Output().Count(), shape_.type)),
+        input_(RandomValues(shape_.Input().Count(), 1, 1, shape_.type)),
+        weight_(RandomValues(shape_.Weight().Count(), 1, 2, shape_.type)),
+        output_(RandomValues(shape_.Output().Count(), 1, 3, shape_.type)),
+        output_gradient_(RandomValues(shape_.Output().Count(), 1, 4, shape_.type)),
         input_gradient_(Cpu(), input_.bytes()),
         weight_gradient_(Cpu(), shape_.Weight().Count() * 4),
         scratch_(Cpu(), kernel_->scratch_bytes() + 64) {}
@@ -144,14 +105,14 @@ struct Times {
   }
 };
 
-Times Measure(Convolution& convolution, Gemm& gemm) {
+Times Measure(Convolution& convolution, const SquareProduct& product) {
   const bool input = convolution.shape().input_gradient;
   std::vector<double> forward, weights, both, rate;
   for (int round = 0; round < kRounds; ++round) {
     forward.push_back(Seconds([&] { convolution.Forward(); }));
     weights.push_back(Seconds([&] { convolution.Backward(false); }));
     if (input) both.push_back(Seconds([&] { convolution.Backward(true); }));
-    rate.push_back(gemm.Rate());
+    rate.push_back(product.Operations() / Seconds([&] { product.Run(); }));
   }
   const double best = convolution.Operations() / Median(rate);
   return {.forward = Median(forward),
@@ -164,14 +125,14 @@ Times Measure(Convolution& convolution, Gemm& gemm) {
 /// Prints the network's line of the table, or, with `details`, one for each convolution too.
 void MeasureNetwork(const BenchNetwork& network, DType type, ConvolutionAlgorithm algorithm,
                     bool details) {
-  Gemm gemm(type);
+  const SquareProduct product(1024, type);
   Times sum;
   for (const BenchConvolution& c : network.convolutions) {
     ConvolutionShape shape = c.Shape(16);
     shape.type = type;
     shape.algorithm = algorithm;
     Convolution convolution(shape);
-    const Times times = Measure(convolution, gemm);
+    const Times times = Measure(convolution, product);
     sum.Add(times, static_cast<double>(c.count));
     if (details)
       fmt::print("| {} x {} to {}, {}x{} by {}, {} groups, {}x{} | {} |\n", c.count, c.channels,
@@ -206,7 +167,7 @@ double LoweredSeconds(int64_t batch, ConvolutionAlgorithm algorithm, int64_t par
 void MeasureLowering(int64_t batch) {
   const double caffe = LoweredSeconds(batch, ConvolutionAlgorithm::kLowerImage, 0, 0);
   const double direct = LoweredSeconds(batch, ConvolutionAlgorithm::kDirect, 0, 0);
-  fmt::print("| way, batch {} | seconds | times |\n| --- | --- | --- |\n", batch);
+  fmt::print("| algorithm, batch {} | seconds | times |\n| --- | --- | --- |\n", batch);
   fmt::print("| an image at a time | {:.3f} | 1 |\n", caffe);
   for (int64_t partitions = 1; partitions <= KernelThreads(); partitions *= 2)
     for (int64_t images = 1; images <= batch / partitions; images *= 4) {
@@ -219,8 +180,8 @@ void MeasureLowering(int64_t batch) {
   fmt::print("| direct | {:.3f} | {:.2f}x |\n", direct, caffe / direct);
 }
 
-/// Prints one line: forward and backward of a convolution by this way and by the direct kernels, in
-/// turn, the least of some calls.
+/// Prints one line: forward and backward of a convolution by this algorithm and by the direct
+/// kernels, in turn, the least of some calls.
 void CompareWithDirect(const BenchConvolution& c, int64_t batch, ConvolutionAlgorithm algorithm) {
   ConvolutionShape shape = c.Shape(batch), direct = shape;
   shape.algorithm = algorithm, direct.algorithm = ConvolutionAlgorithm::kDirect;
@@ -239,7 +200,7 @@ void CompareWithDirect(const BenchConvolution& c, int64_t batch, ConvolutionAlgo
   std::fflush(stdout);
 }
 
-/// The shapes that a way is for; `auto`: those whose gradients it lowers.
+/// The shapes that an algorithm is for; `auto`: those whose gradients it lowers.
 void MeasureShapes(ConvolutionAlgorithm algorithm) {
   fmt::print(
       "| channels to outputs, window, image, batch | forward, ms | direct | backward, ms "
@@ -273,18 +234,15 @@ ConvolutionAlgorithm AlgorithmOf(const std::string& name) {
 int main(int argc, char** argv) {
   BeginProgram(argv);
   const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() >= 3) SetKernelThreads(std::stoi(words[1]));
   if (words.size() == 3 && words[0] == "lowering") {
-    SetKernelThreads(std::stoi(words[1]));
     MeasureLowering(std::stoll(words[2]));
   } else if (words.size() == 6 && words[0] == "lowering") {
-    SetKernelThreads(std::stoi(words[1]));
     fmt::print("{:.3f}\n", LoweredSeconds(std::stoll(words[2]), AlgorithmOf(words[3]),
                                           std::stoll(words[4]), std::stoll(words[5])));
   } else if (words.size() == 3 && words[0] == "shapes") {
-    SetKernelThreads(std::stoi(words[1]));
     MeasureShapes(AlgorithmOf(words[2]));
   } else if (words.size() >= 4 && words[0] == "networks") {
-    SetKernelThreads(std::stoi(words[1]));
     fmt::print(
         "| network | forward | weight gradient | data gradient | all | ms |\n"
         "| --- | --- | --- | --- | --- | --- |\n");
@@ -294,9 +252,9 @@ int main(int argc, char** argv) {
                        AlgorithmOf(words[3]), words.size() > 4);
   } else {
     fmt::print(stderr,
-               "usage: convolution_bench networks THREADS f32|bf16 WAY [NETWORK]\n"
+               "usage: convolution_bench networks THREADS f32|bf16 ALGORITHM [NETWORK]\n"
                "       convolution_bench shapes THREADS auto|winograd\n"
-               "       convolution_bench lowering THREADS BATCH [WAY PARTITIONS IMAGES]\n");
+               "       convolution_bench lowering THREADS BATCH [ALGORITHM PARTITIONS IMAGES]\n");
     return 2;
   }
   return 0;

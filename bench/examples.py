@@ -1,46 +1,32 @@
 #!/usr/bin/env python3
-"""Trains the jobs of examples/ and prints their results on the test sets as a Markdown table.
+"""Trains the jobs of examples/ and prints their results on the test sets.
 
 usage: bench/examples.py [--only NAMES] [--threads N] [--set KEY=VALUE]
 
-NAMES are examples, separated by commas: demo, sector, ... The data sets are those of $YOKE_DATA; an example whose data set is not
-there is named on standard error and left out. Seconds are those of training, with an evaluation after every epoch. Everything
-takes about 3 minutes on 2 cores. The program is build/bin/yoke; YOKE names another.
+NAMES are examples, separated by commas: demo, sector, ... An example whose data set is not there is named on standard error and left
+out. Seconds are those of training, with an evaluation after every epoch. Everything takes about 3 minutes on 2 cores.
 """
-import explain  # noqa: F401
-import argparse
-import os
 import pathlib
-import shutil
-import subprocess
 import sys
-import tempfile
 
-from conditions import conditions, heading, row
-from job_runs import DATA, ROOT, yoke
+from lib.options import main, part
+from lib.places import CORES, DATA, ROOT
+from lib.runner import from_words, trained
+from lib.tables import print_table
 
 # Example, data set, model, settings besides the job's.
-JOBS = [("demo", "synthetic digits", "LeNet", []), ("demo", "synthetic digits", "linear", ["--set", "model.name=linear"]),
-        ("lenet-fashion-mnist", "fashion-mnist", "LeNet", []), ("mlp-fashion-mnist", "fashion-mnist", "MLP 2x512", []),
-        ("sector", "sector", "linear", []), ("w8a", "w8a", "MLP", []), ("rcv1", "rcv1-binary", "MLP", []),
-        ("kdd99", "kdd99", "MLP", []), ("covtype", "covtype-20k", "MLP", []), ("delicious", "delicious", "xmc", []),
-        ("citeulike", "citeulike-t", "xmc, hashed output", []), ("sign-digits", "sign-digits-jpeg", "AlexNet-CIFAR", []),
-        ("resnet20-cifar10", "cifar10", "ResNet-20, bf16, 1 epoch", ["--precision", "bf16", "--set", "train.epochs=1"])]
-NAMES = {"accuracy": "accuracy", "auc": "AUC", "p_at_1": "P@1", "p_at_3": "P@3", "p_at_5": "P@5"}
+JOBS = [("demo", "synthetic digits", "LeNet", {}), ("demo", "synthetic digits", "linear", {"model.name": "linear"}),
+        ("lenet-fashion-mnist", "fashion-mnist", "LeNet", {}), ("mlp-fashion-mnist", "fashion-mnist", "MLP 2x512", {}),
+        ("sector", "sector", "linear", {}), ("w8a", "w8a", "MLP", {}), ("rcv1", "rcv1-binary", "MLP", {}), ("kdd99", "kdd99", "MLP", {}),
+        ("covtype", "covtype-20k", "MLP", {}), ("delicious", "delicious", "xmc", {}), ("citeulike", "citeulike-t", "xmc, hashed output", {}),
+        ("sign-digits", "sign-digits-jpeg", "AlexNet-CIFAR", {}),
+        ("resnet20-cifar10", "cifar10", "ResNet-20", {"node.precision": "bf16", "train.epochs": 1})]
+METRICS = {"accuracy": "accuracy", "auc": "AUC", "p_at_1": "P@1", "p_at_3": "P@3", "p_at_5": "P@5"}
 
 
 def result(metrics):
     """The metrics that tell most: "accuracy 0.9919, AUC 0.9891"."""
-    return ", ".join(f"{name} {metrics[key]:.4f}" for key, name in NAMES.items() if key in metrics)
-
-
-def measure(job, arguments):
-    """One example's line of the table."""
-    example, data, model, settings = job
-    command = ["train", f"examples/{example}.toml", *settings, *(word for change in arguments.set for word in ("--set", change))]
-    with tempfile.TemporaryDirectory() as folder:
-        end = yoke("train", ROOT / command[1], *command[2:], "--run", pathlib.Path(folder) / "run", "--threads", arguments.threads)
-    return row([data, model, result(end["test"]), f"{end['seconds']:.1f} s", f"`yoke {' '.join(command)}`"])
+    return ", ".join(f"{name} {metrics[key]:.4f}" for key, name in METRICS.items() if key in metrics)
 
 
 def missing_data(example):
@@ -50,27 +36,23 @@ def missing_data(example):
     return next((path for path in paths if not path.exists()), None)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default=",".join(job[0] for job in JOBS), help="examples, separated by commas")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="change every job")
-    arguments = parser.parse_args()
-    if shutil.disk_usage("/dev/shm").free > 1e9:
-        tempfile.tempdir = "/dev/shm"
-    print(heading(["data", "model", "result on the test set", "training", "command"]), flush=True)
-    for job in JOBS:
-        if job[0] not in arguments.only.split(","):
-            continue
-        if missing := missing_data(job[0]):
-            print(f"left out: examples/{job[0]}.toml: {missing} is not there", file=sys.stderr)
-            continue
-        try:
-            print(measure(job, arguments), flush=True)
-        except subprocess.CalledProcessError as error:
-            sys.exit(f"examples/{job[0]}.toml ended with status {error.returncode}")
-    print("\n" + conditions(arguments.threads, "one run each, seed as in each job"))
+@part(only=[job[0] for job in JOBS], threads=CORES, set=[], quick={"only": ["w8a", "lenet-fashion-mnist"]})
+def examples(arguments):
+    """The jobs of examples/."""
+    def rows():
+        for example, data, model, settings in JOBS:
+            if example not in arguments.only:
+                continue
+            if missing := missing_data(example):
+                print(f"left out: examples/{example}.toml: {missing} is not there", file=sys.stderr)
+                continue
+            run = trained(ROOT / f"examples/{example}.toml", {**settings, **from_words(arguments.set)}, arguments.runs, "--threads", arguments.threads)
+            settings_told = "".join(f", `--set {key}={value}`" for key, value in settings.items())
+            yield [f"`{example}`{settings_told}", data, model, result(run.end["test"]), f"{run.end['seconds']:.2g}"]
+
+    print_table(["example", "data", "model", "result on the test set", "training s"], rows())
+    return "one run each, seed as in each job"
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__)

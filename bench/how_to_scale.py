@@ -1,229 +1,164 @@
 #!/usr/bin/env python3
 """The question of "How to scale distributed deep learning?" (Jin, Yuan, Iandola, Keutzer, 2016), in virtual time with real gradients.
 
-usage: bench/how_to_scale.py [--nodes 4,8,...] [--methods NAMES] [--networks fast,thin] [--results FILE] [--plot FILE]
-                             [--seeds 1,2] [--jobs N]
+usage: bench/how_to_scale.py [--nodes 4,8,...] [--methods NAMES] [--networks fast,thin] [--seeds 1,2] [--jobs N] [--plot FILE] [--runs DIR]
 
-Trains LeNet-5 on Fashion-MNIST with a batch of 16 a node on simulated clusters (bench/virtual_run.cc), prints the tables of
-docs/how-to-scale.md and draws docs/images/how-to-scale.svg. It takes hours of processor time. FILE keeps each run's record: an interrupted
-call goes on where it ended. Build before: cmake --build build/release --target yoke virtual_run
+Trains LeNet-5 on Fashion-MNIST with a batch of 16 a node on simulated clusters (bench/virtual_run.cc). It takes hours of processor
+time: with --runs an interrupted call goes on where it ended. Build before: cmake --build build/release --target yoke virtual_run
 """
-import explain  # noqa: F401
-import argparse
-import concurrent.futures
 import itertools
-import json
 import math
 import pathlib
-import shutil
-import subprocess
-import tempfile
-import threading
+from statistics import fmean
 
-from conditions import conditions
-from how_to_scale_tables import TITLES, print_tables, series
-from job_runs import DATA, ROOT, events
-from scale_plot import draw
-from virtual_runs import VIRTUAL_RUN, first_at
+from lib.options import main, part
+from lib.plot import plot
+from lib.runner import DIVERGED, at_once, first_at, virtual, write_job
+from lib.tables import grid, listed
 
 EXAMPLES, BATCH, TARGET, MOST_EPOCHS = 60000, 16, 0.86, 24
 SEEDED = 16  # most nodes with several seeds
-CHECKED = (16,)  # nodes whose passes are measured in every condition
 METHODS = ["allreduce", "gossip_pull", "gossip_push", "easgd_async", "async_sgd"]
 MOST_NODES = {"easgd_async": 32, "async_sgd": 32}  # their server is saturated from about 20 on
 RATES = [0.005 * 2**k for k in range(8)]
 FIRST = 2  # of RATES, where the search at the fewest nodes starts
-# Latency in seconds and bytes per second of a node's card.
-NETWORKS = {"fast": (5e-6, 12.5e9), "thin": (50e-6, 0.125e9)}
+# Seconds, and bytes a second of a node's card.
+NETWORKS = {"fast": {"latency": 5e-6, "bandwidth": 12.5e9}, "thin": {"latency": 50e-6, "bandwidth": 0.125e9}}
+TITLES = {"fast": "100 Gbit/s, 5 us", "thin": "1 Gbit/s, 50 us"}
 # Of a node: a step without its update, updates and copies in bytes per second. docs/how-to-scale.md says how they were measured.
-NODE = ["--step-seconds", 0.61e-3, "--memory", 48e9, "--copies", 25e9]
-FASHION = """format = "idx"
-normalize = "standard"
-train = ["{0}/train-images-idx3-ubyte.gz", "{0}/train-labels-idx1-ubyte.gz"]
-test = ["{0}/t10k-images-idx3-ubyte.gz", "{0}/t10k-labels-idx1-ubyte.gz"]
-"""
-DRAWN = 'format = "synthetic-digits"\ntest_size = 10\n'  # images of the same shape, for runs that are only timed
-JOB = """# LeNet-5 (LeCun et al., 1998) with ReLU and max pooling: 44,426 parameters.
-[data]
-{data}
-[model]
-layer = [
-  {{ type = "convolution", outputs = 6, kernel = 5, {he} }}, {{ type = "relu" }}, {{ type = "max_pool", kernel = 2 }},
-  {{ type = "convolution", outputs = 16, kernel = 5, {he} }}, {{ type = "relu" }}, {{ type = "max_pool", kernel = 2 }},
-  {{ type = "flatten" }}, {{ type = "linear", outputs = 120, {he} }}, {{ type = "relu" }},
-  {{ type = "linear", outputs = 84, {he} }}, {{ type = "relu" }},
-  {{ type = "linear", outputs = 10, initializer = "xavier_normal", bias_initializer = "zeros" }}]
-[train]
-batch = {batch}
-[node]
-threads = 1
-[checkpoint]
-every_epochs = 0
-"""
-HE = 'initializer = "he_normal", bias_initializer = "zeros"'
-TO_TARGET = {"train.schedule": "{ warmup_epochs = 0.5 }", "train.target": f'{{ metric = "accuracy", at_least = {TARGET} }}'}
-CUT = {"train.schedule": '{ name = "multi_step", at_epochs = [3, 5], warmup_epochs = 0.5 }', "train.epochs": 6}
+NODE = {"step_seconds": 0.61e-3, "memory": 48e9, "copies": 25e9}
+FILES = [f"$YOKE_DATA/fashion-mnist/{kind}-ubyte.gz" for kind in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1")]
+FASHION = {"format": "idx", "normalize": "standard", "train": FILES[:2], "test": FILES[2:]}
+DRAWN = {"format": "synthetic-digits", "test_size": 10}  # images of the same shape, for runs that are only timed
+HE = {"initializer": "he_normal", "bias_initializer": "zeros"}
 
 
-class Runs:
-    """Makes runs, and remembers those that the file of results holds."""
-
-    def __init__(self, file, folder):
-        self.folder, self.lock, self.file = folder, threading.Lock(), pathlib.Path(file)
-        shutil.copytree(DATA / "fashion-mnist", folder / "data")
-        for name, data in (("learned", FASHION.format(folder / "data")), ("timed", DRAWN)):
-            (folder / f"{name}.toml").write_text(JOB.format(data=data, batch=BATCH, he=HE))
-        lines = self.file.read_text().splitlines() if self.file.exists() else []
-        self.known = {one["key"]: one for one in map(json.loads, lines)}
-
-    def run(self, method, nodes, rate, keys, network="fast", slow=False, sums="halving"):
-        """The record of a run: its epochs, each with virtual seconds, test accuracy and exchange metrics."""
-        latency, bandwidth = NETWORKS[network]
-        settings = {"cluster.strategy": method, "cluster.replicas": nodes, "cluster.all_reduce": sums, "train.learning_rate": rate, **keys}
-        if method == "async_sgd":
-            settings["cluster.slow_start"] = 0  # it warms up as the others do
-        words = [*NODE, "--latency", latency, "--bandwidth", bandwidth, *(["--slow-rank", nodes - 1] if slow else [])]
-        words = [str(word) for word in words] + [f"--set={key}={value}" for key, value in settings.items()]
-        key = " ".join(words)
-        if key not in self.known:
-            record = {"key": key, **self.train("timed" if "data.train_size" in keys else "learned", words)}
-            with self.lock, self.file.open("a") as out:
-                out.write(json.dumps(record) + "\n")
-            self.known[key] = record
-        return self.known[key]
-
-    def train(self, job, words):
-        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
-        try:
-            done = subprocess.run([str(VIRTUAL_RUN), str(self.folder / f"{job}.toml"), "--run", str(folder / "run"), *words], stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, text=True, check=False)
-            if done.returncode not in (0, 3):  # 3: it diverged
-                raise RuntimeError(f"{' '.join(done.args)} ended with {done.returncode}: {done.stderr}")
-            start = events(folder / "run", "start")[0]
-            epochs = [{"epoch": one["epoch"], "accuracy": one["test"]["accuracy"], **one["exchange"]}
-                      for one in events(folder / "run", "epoch")]
-            return {**json.loads(done.stdout.splitlines()[-1]), "commit": start["commit"], "parameters": start["parameters"], "epochs": epochs,
-                    "end": events(folder / "run", "end")[-1]}
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+def convolution(outputs):
+    return [{"type": "convolution", "outputs": outputs, "kernel": 5, **HE}, {"type": "relu"}, {"type": "max_pool", "kernel": 2}]
 
 
-def passes_to(record, target=TARGET):
+def linear(outputs):
+    return [{"type": "linear", "outputs": outputs, **HE}, {"type": "relu"}]
+
+
+# LeNet-5 (LeCun et al., 1998) with ReLU and max pooling: 44,426 parameters.
+LENET5 = [*convolution(6), *convolution(16), {"type": "flatten"}, *linear(120), *linear(84),
+          {"type": "linear", "outputs": 10, "initializer": "xavier_normal", "bias_initializer": "zeros"}]
+TO_TARGET = {"train.schedule": {"warmup_epochs": 0.5}, "train.target": {"metric": "accuracy", "at_least": TARGET}}
+
+
+def run(arguments, method, nodes, rate, keys, network="fast", slow=False, sums="halving"):
+    """A run of a method; `slow`: the last node takes twice as long."""
+    name = "timed" if "data.train_size" in keys else "learned"
+    job = write_job(arguments.runs / f"{name}.toml", {"data": DRAWN if name == "timed" else FASHION, "model": {"layer": LENET5},
+                                                      "train": {"batch": BATCH}, "node": {"threads": 1}})
+    settings = {"cluster.strategy": method, "cluster.replicas": nodes, "cluster.all_reduce": sums, "train.learning_rate": rate, **keys}
+    if method == "async_sgd":
+        settings["cluster.slow_start"] = 0  # it warms up as the others do
+    cluster = {**NODE, **NETWORKS[network], **({"slow_rank": nodes - 1} if slow else {})}
+    return virtual(job, cluster, settings, arguments.runs, accept=[DIVERGED])
+
+
+def passes_to(run):
     """Passes over the data until the target, on a straight line between two evaluations; infinite where it was not reached."""
-    passes = first_at([(0, 0.1), *((one["epoch"], one["accuracy"]) for one in record["epochs"])], target)
+    passes = first_at([(0, 0.1), *run.curve("epoch")], TARGET)
     return math.inf if passes is None else passes
 
 
-def search(runs, method, nodes, first):
-    """The best rate's index and record: `first`, its neighbours, and further on while it gets better. No run is longer than the best one."""
-    tried, most = {}, MOST_EPOCHS
-    wanted = [first, first - 1, first + 1]
+def search(arguments, method, nodes, start):
+    """The best rate's index and run: `start`, its neighbours, and further on while it gets better. No run is longer than the best one."""
+    tried, most, wanted = {}, arguments.epochs, [start, start - 1, start + 1]
     while wanted:
         index = wanted.pop(0)
         if index in tried or not 0 <= index < len(RATES):
             continue
-        tried[index] = runs.run(method, nodes, RATES[index], {**TO_TARGET, "train.epochs": most})
+        tried[index] = run(arguments, method, nodes, RATES[index], {**TO_TARGET, "train.epochs": most})
         best = min(tried, key=lambda i: passes_to(tried[i]))
         if not math.isinf(passes_to(tried[best])):
-            most = tried[best]["epochs"][-1]["epoch"]
-        if not wanted and not math.isinf(passes_to(tried[best])):
-            wanted = [best - 1, best + 1]
+            most = tried[best].epochs[-1]["epoch"]
+            wanted = wanted or [best - 1, best + 1]
     return best, tried[best]
 
 
-def search_all(runs, method, all_nodes):
-    """For each number of nodes the best rate's index and record. Each search starts at the best rate of fewer nodes; where no rate reaches
+def search_all(arguments, method):
+    """For each number of nodes the best rate's index and run. Each search starts at the best rate of fewer nodes; where no rate reaches
     the target, more nodes are not tried."""
-    found, first = {}, FIRST
-    for nodes in (nodes for nodes in all_nodes if nodes <= MOST_NODES.get(method, nodes)):
-        found[nodes] = search(runs, method, nodes, first)
-        print(f"# {method}, {nodes} nodes: rate {RATES[found[nodes][0]]}, {passes_to(found[nodes][1]):.2f} passes", flush=True)
-        if math.isinf(passes_to(found[nodes][1])):
+    found, start = {}, FIRST
+    for nodes in (nodes for nodes in arguments.nodes if nodes <= MOST_NODES.get(method, nodes)):
+        start, best = found[nodes] = search(arguments, method, nodes, start)
+        print(f"# {method}, {nodes} nodes: rate {RATES[start]}, {passes_to(best):.2f} passes", flush=True)
+        if math.isinf(passes_to(best)):
             break
-        first = found[nodes][0]
     return found
 
 
-def measure(runs, method, nodes, best, network, slow, seeds):
+def measure(arguments, method, nodes, best, network, slow):
     """What a training to the target takes in one condition: its passes on equal nodes and the fast network, by seed, and its seconds a pass here."""
     index, found = best
-    name, rate = method.split(",")[0], RATES[index]
-    seeds = seeds if nodes <= SEEDED else seeds[:1]
-    learned = [found if seed == 1 else runs.run(name, nodes, rate, {**TO_TARGET, "train.epochs": MOST_EPOCHS, "train.seed": seed})
-               for seed in seeds]
-    last, passes = learned[0]["epochs"][-1], [passes_to(record) for record in learned]
-    if (network, slow) == ("fast", False) and method != "allreduce":
-        epoch_seconds = found["epochs"][-1]["step_seconds"] / found["epochs"][-1]["epoch"]
-    else:
-        epoch_seconds = timing(runs, method, nodes, network, slow)
-    return {"method": method, "nodes": nodes, "network": network, "slow": slow, "rate": rate, "passes": passes, "epoch_seconds": epoch_seconds,
-            "seconds": sum(passes) / len(passes) * epoch_seconds, "consensus": last["consensus_distance"],
-            "models_sent": last["bytes"] / last["updates"] / (nodes if name == "allreduce" else 1) / (4 * found["parameters"])}
+    name, last, seeds = method.split(",")[0], found.epochs[-1], arguments.seeds if nodes <= SEEDED else arguments.seeds[:1]
+    passes = [passes_to(found if seed == 1 else run(arguments, name, nodes, RATES[index], {**TO_TARGET, "train.epochs": arguments.epochs, "train.seed": seed}))
+              for seed in seeds]
+    measured_here = (network, slow) == ("fast", False) and method != "allreduce"
+    seconds = last["exchange"]["step_seconds"] / last["epoch"] if measured_here else timing(arguments, method, nodes, network, slow)
+    return {"rate": RATES[index], "passes": fmean(passes), "pass_seconds": seconds, "seconds": fmean(passes) * seconds}
 
 
-def timing(runs, method, nodes, network, slow):
+def timing(arguments, method, nodes, network, slow):
     """Seconds of a pass over the data. Neither the rate nor the images change them: a low rate, images that are drawn."""
     in_step = method.startswith("allreduce")
     rounds = min(100, EXAMPLES // BATCH // nodes) if slow and not in_step else 10  # of 100 a slow node's last step is a small part
     keys = {"data.train_size": BATCH * nodes * rounds, "train.epochs": 1}
-    record = runs.run(method.split(",")[0], nodes, RATES[0] / 10, keys, network, slow, "ring" if method == "allreduce" else "halving")
+    one = run(arguments, method.split(",")[0], nodes, RATES[0] / 10, keys, network, slow, "ring" if method == "allreduce" else "halving")
     steps = EXAMPLES / BATCH / nodes
-    return record["end"]["exchange"]["step_seconds"] / rounds * (math.ceil(steps) if in_step else steps)
+    return one.end["exchange"]["step_seconds"] / rounds * (math.ceil(steps) if in_step else steps)
 
 
-def check(runs, method, nodes, best, network, slow):
-    """Passes that a method which is not in step takes in this condition."""
-    return passes_to(runs.run(method, nodes, RATES[best[0]], {**TO_TARGET, "train.epochs": MOST_EPOCHS}, network, slow))
+def print_tables(measured, arguments):
+    """measured: of `measure`, by (method, nodes, network, slow)."""
+    methods = list(dict.fromkeys(method for method, *_ in measured))
+
+    def table(corner, network, *cells):
+        """Each cell is of (equal nodes, one slow); they are divided by a slash."""
+        def cell(method, nodes):
+            pair = [measured.get((method, nodes, network, slow)) for slow in (False, True)]
+            return "/".join(text(*pair) for text in cells) if pair[0] else ""
+        grid(corner, arguments.nodes, methods, cell)
+
+    for network in arguments.networks:
+        table(f"{TITLES[network]}: virtual seconds, equal nodes/one slow", network,
+              lambda equal, _: f"{equal['seconds']:.3g}", lambda _, slow: f"{slow['seconds']:.3g}")
+        table(f"{TITLES[network]}: passes/ms a step of all nodes", network, lambda equal, _: f"{equal['passes']:.1f}",
+              lambda equal, _: f"{1e3 * equal['pass_seconds'] * BATCH * equal['nodes'] / EXAMPLES:.3g}")
+    table("learning rate", "fast", lambda equal, _: f"{equal['rate']:g}")
+    table("throughput lost by one slow node", "fast", lambda equal, slow: f"{100 * (1 - equal['pass_seconds'] / slow['pass_seconds']):.1f} %")
 
 
-def conditions_of(found, networks):
-    """All (method, nodes, network, slow) to measure, with the rate; the all-reduce both as a ring and by halving."""
-    for network, slow, (method, by_nodes) in itertools.product(networks, (False, True), found.items()):
-        for nodes, best in by_nodes.items():
-            if not math.isinf(passes_to(best[1])):
-                yield from ((name, nodes, best, network, slow) for name in ([method, "allreduce, halving"] if method == "allreduce" else [method]))
+def curves(measured, network):
+    """{method: [(nodes, seconds), ...]}, with a * for one slow node."""
+    series = {}
+    for (method, nodes, where, slow), one in measured.items():
+        if where == network and not math.isinf(one["seconds"]):
+            series.setdefault(method + "*" * slow, []).append((nodes, one["seconds"]))
+    return series
 
 
-def checks_of(found, networks):
-    """Calls of `check`, by (method, nodes, network, slow)."""
-    return {(method, nodes, network, slow): (method, nodes, by_nodes[nodes], network, slow)
-            for network, slow, (method, by_nodes) in itertools.product(networks, (False, True), found.items()) if method != "allreduce"
-            for nodes in CHECKED if nodes in by_nodes and (network, slow) != ("fast", False)}
-
-
-def after_cuts(runs, found):
-    """Test accuracy after two cuts of the rate."""
-    wanted = [(method, nodes) for method in ("allreduce", "gossip_pull", "gossip_push") for nodes in (4, 8, 16) if method in found
-              and nodes in found[method]]
-    return {(method, nodes): (runs, method, nodes, RATES[found[method][nodes][0]], CUT) for method, nodes in wanted}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", default="4,8,16,32,64,128")
-    parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--networks", default=",".join(NETWORKS))
-    parser.add_argument("--seeds", default="1,2", help="of what is measured; the search takes seed 1")
-    parser.add_argument("--results", default="/dev/shm/how-to-scale.jsonl")
-    parser.add_argument("--plot", default=str(ROOT / "docs/images/how-to-scale.svg"))
-    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
-    arguments = parser.parse_args()
-    all_nodes = [int(nodes) for nodes in arguments.nodes.split(",")]
-    networks = arguments.networks.split(",")
-    methods, seeds = arguments.methods.split(","), [int(seed) for seed in arguments.seeds.split(",")]
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        runs = Runs(arguments.results, pathlib.Path(folder))
-        found = dict(zip(methods, pool.map(lambda method: search_all(runs, method, all_nodes), methods)))
-        measured = pool.map(lambda one: measure(runs, *one, seeds), conditions_of(found, networks))
-        cut = {key: pool.submit(Runs.run, *call) for key, call in after_cuts(runs, found).items()}
-        checked = {key: pool.submit(check, runs, *call) for key, call in checks_of(found, networks).items()}
-        measured = list(measured)
-        print_tables(measured, {key: one.result() for key, one in checked.items()},
-                     {key: one.result()["epochs"][-1]["accuracy"] for key, one in cut.items()})
-    pathlib.Path(arguments.plot).write_text(draw({TITLES[network]: series(measured, network) for network in networks},
-                                                  f"Virtual seconds to test accuracy {TARGET}, by the number of nodes"))
-    print("\n" + conditions(1, f"means of seeds {arguments.seeds}"))
+@part(nodes=[4, 8, 16, 32, 64, 128], methods=METHODS, networks=list(NETWORKS), seeds=[1, 2], jobs=2, epochs=MOST_EPOCHS, plot="",
+      quick={"nodes": [4], "methods": ["gossip_pull"], "networks": ["fast"], "seeds": [1], "epochs": 1})
+def how_to_scale(arguments):
+    """The search for the best rates takes seed 1."""
+    found = dict(zip(arguments.methods, at_once(lambda method: search_all(arguments, method), arguments.methods, arguments.jobs)))
+    cases = [(name, nodes, network, slow) for network, slow, method in itertools.product(arguments.networks, (False, True), found)
+             for nodes, (_, best) in found[method].items() if not math.isinf(passes_to(best)) or arguments.quick
+             for name in ([method, "allreduce, halving"] if method == "allreduce" else [method])]  # the all-reduce both as a ring and by halving
+    results = at_once(lambda case: measure(arguments, *case[:2], found[case[0].split(",")[0]][case[1]], *case[2:]), cases, arguments.jobs)
+    measured = {case: {"nodes": case[1], **result} for case, result in zip(cases, results)}
+    print_tables(measured, arguments)
+    if arguments.plot:
+        panels = {TITLES[network]: curves(measured, network) for network in arguments.networks}
+        pathlib.Path(arguments.plot).write_text(plot(panels, f"Virtual seconds to test accuracy {TARGET}, by the number of nodes", y_log=True,
+                                                     x_ticks=arguments.nodes, below="nodes", dashed="one node half as fast"))
+    return f"means of seeds {listed(arguments.seeds)}"
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__)

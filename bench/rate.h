@@ -1,10 +1,15 @@
-// Rate: how often something can be done a second, and the arithmetic peak it is compared with.
+// What the benchmarks measure with: how often something can be done a second, the arithmetic peak
+// it is compared with, random values, peak memory.
 #pragma once
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "kernels/linear/linear.h"
 #include "kernels/threads.h"
 #include "tensor/device.h"
@@ -21,23 +26,62 @@ inline double Rate(double seconds, const std::function<void()>& call) {
   return static_cast<double>(calls) / elapsed;
 }
 
+/// Peak memory of this process.
+inline int64_t PeakBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+/// Memory of `count` elements between -scale / 2 and scale / 2.
+inline Buffer RandomValues(int64_t count, double scale, uint64_t seed, DType type = DType::kF32) {
+  Buffer values(Cpu(), count * SizeOf(type) + 64);
+#pragma omp parallel for schedule(static)
+  for (int64_t block = 0; block < (count + 4095) / 4096; ++block) {
+    Random random{seed, static_cast<uint64_t>(block)};
+    for (int64_t i = block * 4096; i < std::min(count, block * 4096 + 4096); ++i) {
+      const auto value = static_cast<float>(scale * (random.Uniform() - 0.5));
+      type == DType::kBf16 ? void(values.As<Bf16>()[i] = Bf16(value))
+                           : void(values.As<float>()[i] = value);
+    }
+  }
+  return values;
+}
+
+/// A product of square matrices.
+class SquareProduct {
+ public:
+  SquareProduct(int64_t size, DType type)
+      : size_(size),
+        kernel_(MakeLinear(
+            {.batch = size, .inputs = size, .outputs = size, .type = type, .bias = false})),
+        input_(RandomValues(size * size, 1, 1, type)),
+        weight_(RandomValues(size * size, 1, 2, type)),
+        output_(Cpu(), size * size * SizeOf(type)),
+        scratch_(Cpu(), kernel_->scratch_bytes() + 64) {}
+
+  void Run() const {
+    kernel_->Forward({.input = input_.data(),
+                      .weight = weight_.data(),
+                      .output = output_.data(),
+                      .scratch = scratch_.data()});
+  }
+  double Operations() const { return 2.0 * double(size_) * double(size_) * double(size_); }
+
+ private:
+  int64_t size_;
+  std::unique_ptr<LinearKernel> kernel_;
+  Buffer input_, weight_, output_, scratch_;
+};
+
 /// Operations a second of a 2048^3 multiplication in f32 or bf16: the best of five tries. 0 for
 /// bf16 where the processor has no instructions for it: the loops would take minutes.
 inline double GemmPeak(DType type = DType::kF32) {
-  constexpr int64_t kSize = 2048;
   if (type == DType::kBf16 && !DescribeKernelLibrary().fast_bf16) return 0;
-  const auto kernel =
-      MakeLinear({.batch = kSize, .inputs = kSize, .outputs = kSize, .type = type, .bias = false});
-  const int64_t bytes = kSize * kSize * SizeOf(type);
-  const Buffer input(Cpu(), bytes), weight(Cpu(), bytes), output(Cpu(), bytes);
-  const Buffer scratch(Cpu(), std::max<int64_t>(kernel->scratch_bytes(), 64));
-  const LinearCall call{.input = input.data(),
-                        .weight = weight.data(),
-                        .output = output.data(),
-                        .scratch = scratch.data()};
+  const SquareProduct product(2048, type);
   double best = 0;
-  for (int i = 0; i < 5; ++i) best = std::max(best, Rate(0.1, [&] { kernel->Forward(call); }));
-  return best * 2 * kSize * kSize * kSize;
+  for (int i = 0; i < 5; ++i) best = std::max(best, Rate(0.1, [&] { product.Run(); }));
+  return best * product.Operations();
 }
 
 }  // namespace yoke

@@ -6,7 +6,6 @@
 // Then all push to rank 0 and wait for its answer. Prints one line of JSON. A message counts twice,
 // when it is sent and when it is received.
 #include <fmt/core.h>
-#include <sys/resource.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include <functional>
 #include <vector>
 
+#include "bench/rate.h"
 #include "comm/simulated.h"
 
 namespace {
@@ -46,12 +46,6 @@ int64_t Server(const Communicator& world, int tag, size_t length) {
   for (int i = 1; i < world.size(); ++i)
     world.Send(bytes, world.Receive(kAnySource, tag).source, tag);
   return 2 * (int64_t{world.size()} - 1);
-}
-
-int64_t PeakBytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return int64_t{usage.ru_maxrss} * 1024;
 }
 
 struct Measured {

@@ -1,55 +1,62 @@
 #!/usr/bin/env python3
-"""SLIDE against the dense softmax of the same network: P@1, P@3, P@5 and P@1 over time, as Markdown and as an SVG.
+"""SLIDE against the dense softmax of the same network on real data: P@1, P@3, P@5 and P@1 over time.
 
-usage: bench/slide_accuracy.py --data citeulike|delicious [--seeds N] [--threads N] [--svg FILE] [--json FILE] [--only WORDS]
-                               [--cpu]
+usage: bench/slide_accuracy.py [--data citeulike,delicious] [--seeds N] [--threads N] [--only WORDS] [--cpu] [--svg FILE] [--runs DIR]
 
 The network is the zoo's xmc (sparse features -> 128 -> relu -> softmax over all labels, targets 1/|labels|); every P@k is exact,
 over all labels of the test examples. Each series stands with the best settings that a search with seed 1 found for it (rates,
 batches, schedules, epochs; for SLIDE also group, counts and correction); see docs/slide.md. Of each run the epoch with the best
-P@1 counts. --json keeps the runs: what FILE already holds is not run again. Data lies in $YOKE_DATA, the program as
-bench/slide_jobs.py says.
+P@1 counts. --cpu: CPU seconds for seconds, for a machine that other work shares, with --threads 1.
 """
-import explain  # noqa: F401
-import argparse
-import dataclasses
 import gzip
-import json
 import math
 import pathlib
-import tempfile
+from statistics import fmean
 
 import slide_jobs
-import slide_plot
-from job_runs import DATA
+from lib.options import main, part
+from lib.places import DATA
+from lib.plot import plot
+from lib.runner import toml
+from lib.tables import print_table
+from slide_jobs import DECAY
 
 METRICS = ("p_at_1", "p_at_3", "p_at_5")
-DECAY = {"name": "polynomial"}  # Linear, to zero after the last epoch.
 
 
-@dataclasses.dataclass
-class Series:
-    """One side of the comparison. lsh: options of the hashed layer; None: dense."""
-    lsh: dict | None
-    epochs: int
-    batch: int
-    learning_rate: float
-    precision: str = "f32"
-    schedule: dict | None = None
+def hashed(train, sampler="", **lsh):
+    return {"lsh": {**({"sampler": sampler} if sampler else {"family": "dwta"}), **lsh}, **train}
 
-    def job(self, data):
-        more = {"schedule": self.schedule} if self.schedule else {}
-        return slide_jobs.xmc_job(data, epochs=self.epochs, batch=self.batch, learning_rate=self.learning_rate, lsh=self.lsh,
-                                  precision=self.precision, **more)
+
+# What the searches found: by data set the folder, the length to which rows are scaled, outputs, the seconds at which P@1 is shown, and
+# the settings of each series.
+MANY = {"epochs": 7, "batch": 256, "learning_rate": 5e-3, "schedule": DECAY}
+FEW = {"epochs": 6, "batch": 256, "learning_rate": 3e-3, "schedule": DECAY}
+WHOLE = {"epochs": 8, "batch": 256, "learning_rate": 4e-3, "schedule": DECAY}
+SMALL = {"epochs": 12, "batch": 64, "learning_rate": 1e-3}
+SETS = {
+    "citeulike": ("citeulike-t", 3, 52946, (2, 4, 8, 16, 32, 64, 128), {
+        "dense f32": WHOLE,
+        "dense bf16": {**WHOLE, "precision": "bf16"},
+        "SLIDE shared": hashed(MANY, hard=512, group=32, random=4096, correct=True),
+        "SLIDE shared, uniform": hashed(MANY, "uniform", group=32, random=4608, correct=True),
+        "SLIDE shared, few": hashed(FEW, hard=512, group=64, random=512),
+        "SLIDE shared, few, uniform": hashed(FEW, "uniform", group=64, random=1024),
+        "SLIDE per example": hashed({**MANY, "learning_rate": 4e-3}, hard=512, group=1, random=512, correct=True)}),
+    "delicious": ("delicious", None, 983, (0.5, 1, 2, 4, 8), {
+        "dense f32": SMALL,
+        "dense bf16": {**SMALL, "precision": "bf16"},
+        "SLIDE shared": hashed(SMALL, hard=66, random=131, correct=True, group=64),
+        "SLIDE shared, uniform": hashed(SMALL, "uniform", group=64, random=197, correct=True),
+        "SLIDE per example": hashed(SMALL, hard=66, random=131, correct=True, group=1)})}
 
 
 def scaled_rows(name, length, folder):
     """The set with every example's features scaled to this Euclidean length, as a data section."""
     parts = {}
-    for part in ("train", "test"):
-        parts[part] = folder / f"{name}_{part}.txt"
-        source = DATA / name / f"{name}_{part}.txt.gz"
-        with gzip.open(source, "rt") as lines, open(parts[part], "w", encoding="utf-8") as out:
+    for kind in ("train", "test"):
+        parts[kind] = folder / f"{name}_{kind}.txt"
+        with gzip.open(DATA / name / f"{name}_{kind}.txt.gz", "rt") as lines, open(parts[kind], "w", encoding="utf-8") as out:
             out.write(next(lines))
             for line in lines:
                 labels, *features = line.rstrip("\n").split(" ")
@@ -59,172 +66,81 @@ def scaled_rows(name, length, folder):
     return {"format": "xmc", **parts}
 
 
-def run_all(series, data, arguments):
-    """{name: [curve of a seed, ...]}; a curve is a list of [epoch, training seconds, P@1, P@3, P@5]."""
-    stored = pathlib.Path(arguments.json) if arguments.json else None
-    curves = json.loads(stored.read_text()) if stored and stored.exists() else {}
-    for name, one in series.items():
-        for seed in range(1, arguments.seeds + 1):
-            key = f"{name}, seed {seed}"
-            if key in curves or (arguments.only and arguments.only not in name):
-                continue
-            run = slide_jobs.train(one.job(data), threads=arguments.threads, seed=seed)
-            curves[key] = [[e.epoch, e.train_seconds] + [e.test[m] for m in METRICS] for e in run.epochs]
-            print(f"{key}: P@1 {run.best().test['p_at_1']:.4f} after {run.best().train_seconds:.1f} s", flush=True)
-            if stored:
-                stored.write_text(json.dumps(curves))
-    found = {name: [curves[f"{name}, seed {s}"] for s in range(1, arguments.seeds + 1) if f"{name}, seed {s}" in curves]
-             for name in series}
-    return {name: one for name, one in found.items() if one}
-
-
-def cpu_of_epoch(one, data, threads):
+def cpu_of_epoch(name, job, arguments):
     """CPU seconds of an epoch's training: of two epochs less those of one, each evaluated once."""
-    job = one.job(data)
-    short, long = (slide_jobs.train(job | {"train": job["train"] | {"epochs": n, "evaluate_every": n}}, threads=threads) for n in (1, 2))
-    return long.cpu_seconds - short.cpu_seconds
+    one, two = (slide_jobs.train(name, {**job, "train": {**job["train"], "epochs": epochs, "evaluate_every": epochs}}, arguments).processor
+                for epochs in (1, 2))
+    return two - one
 
 
-def at_pace(curves, series, data, arguments):
-    """The same curves with CPU seconds for seconds."""
-    stored = pathlib.Path(arguments.json + ".cpu") if arguments.json else None
-    paces = json.loads(stored.read_text()) if stored and stored.exists() else {}
-    for name in curves:
-        paces[name] = paces.get(name) or cpu_of_epoch(series[name], data, arguments.threads)
-        print(f"{name}: {paces[name]:.2f} CPU seconds an epoch", flush=True)
-        if stored:
-            stored.write_text(json.dumps(paces))
-    return {name: [[[row[0], row[0] * paces[name], *row[2:]] for row in curve] for curve in one] for name, one in curves.items()}
-
-
-def best_row(curve):
-    return max(curve, key=lambda row: row[2])
-
-
-def mean(values):
-    return sum(values) / len(values)
-
-
-def spread(values):
-    """Mean and half the range."""
-    return f"{mean(values):.4f} ± {(max(values) - min(values)) / 2:.4f}"
-
-
-def results(series, curves, outputs):
-    """The table of best P@k; the gap is to the best dense mean of each metric, whichever its epoch."""
-    seeds = max(map(len, curves.values()))
-    dense = [one for name, one in curves.items() if series[name].lsh is None and len(one) == seeds]
-    goal = [max((mean([max(row[k] for row in curve) for curve in one]) for one in dense), default=0) for k in (2, 3, 4)]
-    lines = ["| | active besides labels | seeds | P@1 | P@3 | P@5 | points under the best dense P@1, P@3, P@5 | best epoch | seconds to it "
-             "| seconds to 1 point under dense |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for name, one in curves.items():
-        rows = [best_row(curve) for curve in one]
-        gaps = ", ".join(f"{100 * (goal[k - 2] - mean([r[k] for r in rows])):.1f}" for k in (2, 3, 4))
-        reached = next((f"{seconds:.1f}" for seconds, value in mean_curve(one) if value >= goal[0] - 0.01), "-")
-        lines.append(f"| {name} | {active(series[name].lsh, outputs)} | {len(one)} | " + " | ".join(spread([r[k] for r in rows]) for k in (2, 3, 4)) +
-                     f" | {gaps} | {', '.join(str(r[0]) for r in rows)} | {mean([r[1] for r in rows]):.1f} | {reached} |")
-    return lines
-
-
-def active(lsh, outputs):
-    """Words on how many outputs a step computes for an example."""
-    if lsh is None:
-        return f"all {outputs}"
-    count = lsh.get("hard", 0) + lsh["random"]
-    return f"{count} ({100 * count / outputs:.1f} %)"
-
-
-def over_time(curves, marks):
-    """The table of P@1 after so many seconds: the mean over seeds of the best so far."""
-    lines = ["| P@1 after seconds | " + " | ".join(f"{t:g}" for t in marks) + " |", "| --- |" + " --- |" * len(marks)]
-    for name, one in curves.items():
-        cells = []
-        for t in marks:
-            values = [max((row[2] for row in curve if row[1] <= t), default=None) for curve in one]
-            cells.append("" if None in values else f"{mean(values):.3f}")
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return lines
+def curves_of(name, settings, data, arguments):
+    """For each seed [(seconds of training, P@1, P@3, P@5) after each epoch]."""
+    job = slide_jobs.xmc_job(data, **({**settings, "epochs": 1} if arguments.quick else settings))
+    pace = cpu_of_epoch(name, job, arguments) if arguments.cpu else None
+    runs = [slide_jobs.train(name, job, arguments, seed) for seed in range(1, arguments.seeds + 1)]
+    return [[(epoch["epoch"] * pace if pace else epoch["train_seconds"], *(epoch["test"][metric] for metric in METRICS)) for epoch in run.epochs]
+            for run in runs]
 
 
 def mean_curve(curves):
     """Points (seconds, P@1) by epoch, means over seeds."""
-    return [(mean([row[1] for row in rows]), mean([row[2] for row in rows])) for rows in zip(*curves)]
+    return [(fmean(row[0] for row in rows), fmean(row[1] for row in rows)) for rows in zip(*curves)]
 
 
-def settings_table(series):
-    lines = ["| | batch | rate (Adam) | schedule | epochs | hashed layer |", "| --- | --- | --- | --- | --- | --- |"]
-    for name, one in series.items():
-        schedule = "linear to 0" if one.schedule else "constant"
-        lsh = "" if one.lsh is None else ", ".join(f"{k} = {slide_jobs.toml(v)}" for k, v in one.lsh.items())
-        lines.append(f"| {name} | {one.batch} | {one.learning_rate:g} | {schedule} | {one.epochs} | {lsh} |")
-    return lines
+def best_rows(curves):
+    return [max(curve, key=lambda row: row[1]) for curve in curves]
 
 
-# What the searches found.
-
-def citeulike():
-    dense = {"lsh": None, "epochs": 8, "batch": 256, "learning_rate": 4e-3, "schedule": DECAY}
-    many = {"epochs": 7, "batch": 256, "learning_rate": 5e-3, "schedule": DECAY}
-    few = {"epochs": 6, "batch": 256, "learning_rate": 3e-3, "schedule": DECAY}
-    hashed = {"family": "dwta", "hard": 512}
-    series = {
-        "dense f32": Series(**dense),
-        "dense bf16": Series(**dense, precision="bf16"),
-        "SLIDE shared": Series(lsh=hashed | {"group": 32, "random": 4096, "correct": True}, **many),
-        "SLIDE shared, uniform": Series(lsh={"sampler": "uniform", "group": 32, "random": 4608, "correct": True}, **many),
-        "SLIDE shared, few": Series(lsh=hashed | {"group": 64, "random": 512}, **few),
-        "SLIDE shared, few, uniform": Series(lsh={"sampler": "uniform", "group": 64, "random": 1024}, **few),
-        "SLIDE per example": Series(lsh=hashed | {"group": 1, "random": 512, "correct": True}, **(many | {"learning_rate": 4e-3})),
-    }
-    return {"data": "citeulike-t", "length": 3, "outputs": 52946, "series": series, "marks": (2, 4, 8, 16, 32, 64, 128)}
+def active(settings, outputs):
+    """How many outputs a step computes for an example."""
+    lsh = settings.get("lsh")
+    return f"{lsh.get('hard', 0) + lsh['random'] if lsh else outputs:,}"
 
 
-def delicious():
-    common = {"epochs": 12, "batch": 64, "learning_rate": 1e-3}
-    hashed = {"family": "dwta", "hard": 66, "random": 131, "correct": True}
-    series = {
-        "dense f32": Series(lsh=None, **common),
-        "dense bf16": Series(lsh=None, precision="bf16", **common),
-        "SLIDE shared": Series(lsh=hashed | {"group": 64}, **common),
-        "SLIDE shared, uniform": Series(lsh={"group": 64, "sampler": "uniform", "random": 197, "correct": True}, **common),
-        "SLIDE per example": Series(lsh=hashed | {"group": 1}, **common),
-    }
-    return {"data": "delicious", "length": None, "outputs": 983, "series": series, "marks": (0.5, 1, 2, 4, 8)}
+def results(name, series, found, outputs):
+    """The table of best P@k, and of seconds to a point under the best dense mean."""
+    goal = max((fmean(row[1] for row in best_rows(curves)) for one, curves in found.items() if "lsh" not in series[one]), default=0)
+
+    def spread(values):
+        return f"{fmean(values):.4f} ± {(max(values) - min(values)) / 2:.4f}"  # and half the range
+
+    def cells(one, curves):
+        rows = best_rows(curves)
+        reached = next((f"{seconds:.1f}" for seconds, value in mean_curve(curves) if value >= goal - 0.01), "")
+        return [name, one, active(series[one], outputs), *(spread([row[k] for row in rows]) for k in (1, 2, 3)),
+                f"{fmean(row[0] for row in rows):.1f}", reached]
+
+    print_table(["data", "network", "active besides labels", "P@1", "P@3", "P@5", "seconds to the best epoch", "to 1 point under dense"],
+                (cells(*one) for one in found.items()))
 
 
-SETS = {"citeulike": citeulike, "delicious": delicious}
+def over_time(found, marks):
+    """The table of P@1 after so many seconds: the mean over seeds of the best so far."""
+    def cell(curves, mark):
+        values = [max((row[1] for row in curve if row[0] <= mark), default=None) for curve in curves]
+        return "" if None in values else f"{fmean(values):.3f}"
+
+    print_table(["P@1 after seconds", *marks], ([name, *(cell(curves, mark) for mark in marks)] for name, curves in found.items()))
 
 
-def arguments_of_line():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", choices=SETS, required=True)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--svg", help="file for the plot")
-    parser.add_argument("--json", help="file that keeps the runs")
-    parser.add_argument("--cpu", action="store_true", help="CPU seconds for seconds: for a machine that other work shares, with --threads 1")
-    parser.add_argument("--only", help="run only series whose name holds this")
-    return parser.parse_args()
-
-
-def main():
-    arguments = arguments_of_line()
-    chosen = SETS[arguments.data]()
-    series = chosen["series"]
-    with tempfile.TemporaryDirectory(prefix="yoke-slide-") as folder:
-        data = scaled_rows(chosen["data"], chosen["length"], pathlib.Path(folder)) if chosen["length"] else chosen["data"]
-        curves = run_all(series, data, arguments)
-        if arguments.cpu:
-            curves = at_pace(curves, series, data, arguments)
-    print("\n".join([""] + settings_table(series) + [""] + results(series, curves, chosen["outputs"]) + [""] +
-                    over_time(curves, chosen["marks"])))
-    if arguments.svg:
-        kind = "CPU seconds" if arguments.cpu else "seconds"
-        title = f"{chosen['data']}: exact P@1 over {kind} of training, {arguments.threads} thread(s), mean of {arguments.seeds} seeds"
-        lines = {name: mean_curve(one) for name, one in curves.items()}
-        best = max(y for one in lines.values() for _, y in one)
-        pathlib.Path(arguments.svg).write_text(slide_plot.plot(lines, title, low=best - 0.2), encoding="utf-8")
+@part(data=list(SETS), seeds=3, threads=2, only="", cpu=False, svg="", quick={"data": ["delicious"], "seeds": 1, "only": "f32"})
+def accuracy(arguments):
+    """Best P@k of each series, and P@1 over time; about half an hour on two cores for each set."""
+    for name in arguments.data:
+        folder, length, outputs, marks, series = SETS[name]
+        data = scaled_rows(folder, length, arguments.runs) if length else slide_jobs.files_of(folder)
+        found = {one: curves_of(one, settings, data, arguments) for one, settings in series.items() if arguments.only in one}
+        print_table(["", "batch", "rate (Adam)", "schedule", "epochs", "hashed layer"],
+                    ([one, settings["batch"], f"{settings['learning_rate']:g}", "linear to 0" if "schedule" in settings else "constant",
+                      settings["epochs"], toml(settings.get("lsh", {}))] for one, settings in series.items()))
+        results(folder, series, found, outputs)
+        over_time(found, marks)
+        if arguments.svg:
+            lines = {one: mean_curve(curves) for one, curves in found.items()}
+            pathlib.Path(arguments.svg).write_text(plot({folder: lines}, "Exact P@1 over time, mean of the seeds", below="seconds of training",
+                                                        low=max(y for one in lines.values() for _, y in one) - 0.2), encoding="utf-8")
+    return f"means of {arguments.seeds} seeds; {'CPU seconds' if arguments.cpu else 'seconds'} of training, without evaluation"
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__)

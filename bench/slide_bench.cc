@@ -6,29 +6,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <functional>
-#include <map>
 #include <numeric>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "base/random.h"
-#include "base/registry.h"
-#include "bench/rate.h"
+#include "base/median.h"
 #include "bench/slide_step.h"
-#include "data/xmc.h"
-#include "kernels/cross_entropy/cross_entropy.h"
-#include "kernels/linear/linear.h"
-#include "kernels/rows.h"
-#include "kernels/sparse_linear/sparse_linear.h"
-#include "kernels/threads.h"
-#include "lsh/family.h"
-#include "lsh/sampler.h"
-#include "model/layers/lsh_linear/settings.h"
-#include "optim/rule.h"
 
 namespace {
 
@@ -45,8 +29,7 @@ double Seconds(const Stage& stage, bool plain, int64_t batches) {
     for (int64_t b = 0; b < batches; ++b) stage.run(b, plain);
     times.push_back((Now() - began) / static_cast<double>(batches));
   }
-  std::ranges::sort(times);
-  return times[kRounds / 2];
+  return Median(times);
 }
 
 /// Bytes a second of reading and writing a large array in order.

@@ -2,33 +2,41 @@
 // training uses.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "base/random.h"
 #include "base/registry.h"
 #include "bench/rate.h"
-#include "bench/slide_stage.h"
 #include "data/xmc.h"
 #include "kernels/cross_entropy/cross_entropy.h"
-#include "kernels/linear/linear.h"
 #include "kernels/rows.h"
 #include "kernels/sparse_linear/sparse_linear.h"
-#include "kernels/threads.h"
 #include "lsh/family.h"
 #include "lsh/sampler.h"
 #include "model/layers/lsh_linear/settings.h"
 #include "optim/rule.h"
 
 namespace yoke::bench {
+
+inline constexpr int64_t kHidden = 128, kBatches = 16;
+
+/// One stage of a step: what it costs on one batch, run by plain loops or by the kernels.
+struct Stage {
+  std::string name;
+  double bytes = 0, operations = 0;  // from and to memory; 0: all in the cache
+  std::function<void(int64_t batch, bool plain)> run;
+};
+
+inline std::vector<OptionSpec> AllOptions() {
+  std::vector<OptionSpec> options = layer::LshOptions();
+  options.push_back({.name = "outputs", .type = OptionType::kInt});
+  return options;
+}
 
 /// The layers' weights, the tables, and what flows between the stages of each batch.
 class Step {
@@ -74,22 +82,21 @@ class Step {
     const auto entries = static_cast<double>(data_.sparse.ids.size()) / kBatches;
     const double b = double(batch_), rows = double(groups_ * settings_.wanted());
     const double width = kHidden * 4.0, tables = settings_.tables;
-    return {
-        {"input layer, forward", entries * width, 2 * entries * kHidden,
-         [this](int64_t n, bool plain) { InputForward(n, plain); }},
-        {"hash", 0, b * tables * settings_.hashes * kHidden / 3 * 2,
-         [this](int64_t n, bool plain) { Hash(n, plain); }},
-        {"query", b * tables * settings_.bucket / 2.0 * 4, 0,
-         [this](int64_t n, bool plain) { Query(n, plain); }},
-        {"forward", rows * width, 2 * rows * double(settings_.group) * kHidden,
-         [this](int64_t n, bool plain) { Forward(n, plain); }},
-        {"loss", 0, 0, [this](int64_t n, bool plain) { Loss(n, plain); }},
-        {"backward", 3 * rows * width, 4 * rows * double(settings_.group) * kHidden,
-         [this](int64_t n, bool plain) { Backward(n, plain); }},
-        {"input layer, backward", entries * width / 2, 2 * entries * kHidden,
-         [this](int64_t n, bool plain) { InputBackward(n, plain); }},
-        {"update", 0, 0, [this](int64_t n, bool plain) { Update(n, plain); }},
+    using Pass = void (Step::*)(int64_t, bool);
+    const auto stage = [this](const char* name, double bytes, double operations, Pass pass) {
+      return Stage{name, bytes, operations,
+                   [this, pass](int64_t n, bool plain) { (this->*pass)(n, plain); }};
     };
+    const double input = 2 * entries * kHidden;
+    const double product = 2 * rows * double(settings_.group) * kHidden;
+    return {stage("input layer, forward", entries * width, input, &Step::InputForward),
+            stage("hash", 0, b * tables * settings_.hashes * kHidden / 3 * 2, &Step::Hash),
+            stage("query", b * tables * settings_.bucket / 2.0 * 4, 0, &Step::Query),
+            stage("forward", rows * width, product, &Step::Forward),
+            stage("loss", 0, 0, &Step::Loss),
+            stage("backward", 3 * rows * width, 2 * product, &Step::Backward),
+            stage("input layer, backward", entries * width / 2, input, &Step::InputBackward),
+            stage("update", 0, 0, &Step::Update)};
   }
 
   /// Bytes that a step's update moves: weight and two arrays of state, read and written, and the

@@ -1,7 +1,7 @@
-"""PyTorch's dense softmax on the CPU, for slide_speed.py: how long a training step takes, and training to a P@1.
+"""PyTorch's dense softmax on the CPU, for slide.py: how long a training step takes.
 
 The same network, loss and data as our dense one: EmbeddingBag(sum) -> bias -> relu -> Linear -> log-softmax against 1/|labels|,
-Adam. best_step() tries what makes PyTorch faster, one change at a time, and keeps what does.
+Adam. best_variant() tries what makes PyTorch faster, one change at a time, and keeps what does.
 """
 import dataclasses
 import logging
@@ -14,17 +14,14 @@ COMPILE_SECONDS = 90  # torch.compile gets no more than this.
 
 @dataclasses.dataclass
 class Variant:
-    """Ways to run the same step."""
+    """How the same step runs."""
     bf16: bool = False  # Autocast.
     sparse: bool = False  # Sparse gradients of the embedding, SparseAdam for it.
     loss: str = "log_softmax"  # Or "logsumexp": the same value without the normalized scores.
     compiled: bool = False
 
     def __str__(self):
-        words = [
-            "bf16 autocast" if self.bf16 else "f32", "sparse embedding gradients" if self.sparse else "dense gradients",
-            self.loss
-        ]
+        words = ["bf16 autocast" if self.bf16 else "f32", f"{'sparse embedding' if self.sparse else 'dense'} gradients", self.loss]
         return ", ".join(words + ["torch.compile"] * self.compiled)
 
 
@@ -93,23 +90,17 @@ class Trainer:
         for optimizer in self.optimizers:
             optimizer.step()
 
-    def p_at_1(self, examples):
-        """The share of examples whose best-scored label is one of theirs."""
-        hits = 0
-        with self.torch.no_grad():
-            for first in range(0, len(examples), 256):
-                part = examples[first:first + 256]
-                best = self.output(self.hidden(*make_batch(self.torch, part)[:3])).argmax(1).tolist()
-                hits += sum(one in labels for one, (labels, _, _) in zip(best, part))
-        return hits / len(examples)
+    def times(self, batches, steps, warm):
+        """Seconds of each of some steps."""
+        return timed(lambda index: self.step(batches[index % len(batches)]), steps, warm)
 
 
-def times(trainer, batches, steps, warm):
-    """Seconds of each of some steps."""
+def timed(call, steps, warm):
+    """Seconds of each of some calls: call(0), call(1), ..."""
     taken = []
     for index in range(warm + steps):
         start = time.perf_counter()
-        trainer.step(batches[index % len(batches)])
+        call(index)
         taken.append(time.perf_counter() - start)
     return taken[warm:]
 
@@ -123,7 +114,7 @@ def quick(torch, shape, variant, batches):
     signal.signal(signal.SIGALRM, out_of_time)
     signal.alarm(COMPILE_SECONDS if variant.compiled else 0)
     try:
-        seconds = min(times(Trainer(torch, shape, 1e-3, variant), batches, steps=2, warm=1 + variant.compiled))
+        seconds = min(Trainer(torch, shape, 1e-3, variant).times(batches, steps=2, warm=1 + variant.compiled))
         print(f"PyTorch, {variant}: {seconds:.2f} s a step", flush=True)
         return seconds
     except Exception as error:  # pylint: disable=broad-except
@@ -141,8 +132,20 @@ def load(threads):
     return torch
 
 
+def adam_update(threads, rows):
+    """Seconds of Adam over all rows of a layer, by PyTorch's fused kernel; None without PyTorch."""
+    try:
+        torch = load(threads)
+    except ImportError:
+        return None
+    weight = torch.nn.Parameter(torch.zeros(rows, 128))
+    weight.grad = torch.ones_like(weight)
+    adam = torch.optim.Adam([weight], fused=True)
+    return statistics.median(timed(lambda _: adam.step(), 5, 1))
+
+
 def best_variant(torch, shape, batches, compile_too):
-    """The fastest way found by changing one thing at a time."""
+    """The fastest variant found by changing one thing at a time."""
     best = Variant()
     fastest = quick(torch, shape, best, batches)
     if fastest is None:
@@ -157,20 +160,4 @@ def best_variant(torch, shape, batches, compile_too):
 
 def step_time(torch, shape, batches, variant, steps=8):
     """Median seconds of a step after warm-up."""
-    return statistics.median(times(Trainer(torch, shape, 1e-3, variant), batches, steps, warm=2 + 6 * variant.compiled))
-
-
-def train_to(torch, shape, sets, options):
-    """Trains for real: [(training seconds, P@1)] by epoch. sets: train, test; options: rate, variant, batch, epochs."""
-    train, test = sets
-    trainer, curve, seconds = Trainer(torch, shape, options["rate"], options["variant"]), [], 0.0
-    for _ in range(options["epochs"]):
-        order = torch.randperm(len(train)).tolist()
-        for first in range(0, len(order), options["batch"]):
-            batch = make_batch(torch, [train[i] for i in order[first:first + options["batch"]]])
-            start = time.perf_counter()
-            trainer.step(batch)
-            seconds += time.perf_counter() - start
-        curve.append((seconds, trainer.p_at_1(test)))
-        print(f"PyTorch: P@1 {curve[-1][1]:.4f} after {seconds:.0f} s", flush=True)
-    return curve
+    return statistics.median(Trainer(torch, shape, 1e-3, variant).times(batches, steps, warm=2 + 6 * variant.compiled))

@@ -1,5 +1,5 @@
 // Measures full training steps (executor, strategy, rule) of a named model, and the limits of this
-// machine that bound them. Prints lines of JSON; bench/run.py compares them with PyTorch.
+// machine that bound them. Prints lines of JSON; bench/step.py compares them with PyTorch.
 //
 // usage: step_bench step MODEL BATCH THREADS PRECISION IMAGE CLASSES [OPTION=true...]
 //        step_bench limits THREADS
@@ -7,20 +7,16 @@
 // answers with what it measured in them, until the input ends.
 #include <fmt/core.h>
 
-#include <sys/resource.h>
-
 #include <iostream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
-#include "base/random.h"
 #include "base/registry.h"
 #include "base/version.h"
 #include "bench/rate.h"
 #include "comm/threads.h"
-#include "kernels/threads.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
 
@@ -108,12 +104,6 @@ class Job {
   std::vector<Batch> batches_;
   int64_t step_ = 0;
 };
-
-int64_t PeakBytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
-}
 
 void ServeSteps(const Case& what, const Communicator& world) {
   Job job(what, world);

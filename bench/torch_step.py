@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Full training steps of one of our models in PyTorch, for bench/run.py.
+"""Full training steps of one of our models in PyTorch, for bench/step.py.
 
 usage: bench/torch_step.py MODEL BATCH THREADS PRECISION IMAGE CLASSES VARIANT
 
 VARIANT is eager, channels-last or compile (channels-last, torch.compile), or one of these with -flush: then denormals are
-flushed (torch.set_flush_denormal). Reads a number of seconds from each line of its
-standard input and answers with a line of JSON: images a second, the loss, the process's peak memory, the seconds of the first
-three steps (which compile). What is compiled is kept in $TORCHINDUCTOR_CACHE_DIR, or ~/.cache/yoke/inductor.
+flushed (torch.set_flush_denormal). Reads a number of seconds from each line of its standard input and answers with a line of JSON:
+images a second, the loss, peak memory. What is compiled is kept in $TORCHINDUCTOR_CACHE_DIR, or ~/.cache/yoke/inductor.
 """
-import explain  # noqa: F401
 import contextlib
+import itertools
 import json
 import logging
 import os
@@ -17,6 +16,8 @@ import pathlib
 import resource
 import sys
 import time
+
+from lib import explain  # noqa: F401
 
 CACHE = os.environ.get("YOKE_CACHE") or pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "yoke"
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", f"{CACHE}/inductor")  # read when torch is imported
@@ -81,34 +82,25 @@ def make_model(name, classes):
     return getattr(zoo, name)(num_classes=classes)
 
 
-def make_step(arguments):
-    """A function that trains the model by one batch and returns the loss."""
-    name, batch, _, precision, image, classes, variant = arguments
-    variant = variant.removesuffix("-flush")
-    batch, classes = int(batch), int(classes)
+def make_step(name, shape, classes, variant, precision="f32", wrap=None):
+    """A function that trains the model by one batch and returns the loss. wrap: what joins the model to those of other ranks."""
     torch.manual_seed(1)
-    last = variant != "eager"
-    memory = torch.channels_last if last else torch.contiguous_format
+    memory = torch.contiguous_format if variant == "eager" else torch.channels_last
     model = make_model(name, classes).to(memory_format=memory).train()
+    model = wrap(model) if wrap else model
     loss_of = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9, fused=True)
-    shape = (batch, *map(int, image.split("x")))
-    inputs = [torch.rand(shape).contiguous(memory_format=memory) for _ in range(4)]
-    labels = [torch.randint(classes, (batch,)) for _ in range(4)]
-    low = precision == "bf16"
+    batches = itertools.cycle([(torch.rand(shape).contiguous(memory_format=memory), torch.randint(classes, (shape[0],))) for _ in range(4)])
 
     def loss(x, y):
-        with torch.autocast("cpu", torch.bfloat16) if low else contextlib.nullcontext():
+        with torch.autocast("cpu", torch.bfloat16) if precision == "bf16" else contextlib.nullcontext():
             return loss_of(model(x), y)
 
     forward = torch.compile(loss) if variant == "compile" else loss
-    count = [0]
 
     def step():
-        i = count[0] % 4
-        count[0] += 1
         optimizer.zero_grad(set_to_none=True)
-        value = forward(inputs[i], labels[i])
+        value = forward(*next(batches))
         value.backward()
         optimizer.step()
         return value
@@ -130,21 +122,17 @@ def rate(step, seconds):
 
 def main():
     logging.disable(logging.WARNING)  # PyTorch remarks that there is no CUDA
-    arguments = sys.argv[1:]
-    if len(arguments) != 7:
+    if len(sys.argv) != 8:
         sys.exit(__doc__)
-    torch.set_flush_denormal(arguments[-1].endswith("-flush"))  # of this thread and those that it starts
-    torch.set_num_threads(int(arguments[2]))
-    step, first = make_step(arguments), None
+    name, batch, threads, precision, image, classes, variant = sys.argv[1:]
+    torch.set_flush_denormal(variant.endswith("-flush"))  # of this thread and those that it starts
+    torch.set_num_threads(int(threads))
+    shape = (int(batch), *map(int, image.split("x")))
+    step = make_step(name, shape, int(classes), variant.removesuffix("-flush"), precision)
     for line in sys.stdin:
-        if first is None:
-            begin = time.perf_counter()
-            for _ in range(3):
-                step()
-            first = time.perf_counter() - begin
         steps, loss = rate(step, float(line))
-        print(json.dumps({"images_per_second": steps * int(arguments[1]), "loss": loss, "first_seconds": first,
-                          "pytorch": torch.__version__, "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}), flush=True)
+        print(json.dumps({"images_per_second": steps * int(batch), "loss": loss, "pytorch": torch.__version__,
+                          "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""What a benchmark lacks is told in one sentence, with exit status 2: imported first by each of them."""
+"""What a benchmark lacks is told in one sentence, with exit status 2."""
 import contextlib
 import os
 import pathlib
 import subprocess
 import sys
 
-from job_runs import DATA
+from lib.places import DATA
 
 DEFAULT = sys.excepthook
 

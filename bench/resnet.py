@@ -1,29 +1,26 @@
 #!/usr/bin/env python3
 """Accuracy of ResNet-20 on CIFAR-10 in yoke and in PyTorch with one recipe: examples/resnet20-cifar10.toml.
 
-usage: bench/resnet_accuracy.py [--epochs N] [--seeds 1,2,3] [--threads N] [--precision f32|bf16] [--only yoke|pytorch]
-                                [--set KEY=VALUE] [--runs DIR] [--json FILE]
+usage: bench/resnet.py [--epochs N] [--seeds 1,2,3] [--threads N] [--precision f32|bf16] [--only yoke,pytorch] [--set KEY=VALUE] [--runs DIR]
 
 Both read the same files ($YOKE_DATA), normalize, flip and shift alike, and follow the same schedule; drawing differs. Tested on the
-1,000 lossless test images and on all 10,000 as JPEG. Prints a line a run on standard error, then a Markdown table: the means
-of the seeds, and the least and the most of the 10,000.
+1,000 lossless test images and on all 10,000 as JPEG. Prints a line a run on standard error, then the means of the seeds, and the range
+of the 10,000.
 """
-import explain  # noqa: F401
-import argparse
 import contextlib
 import io
-import json
 import lzma
 import math
 import pathlib
-import statistics
 import sys
 import tarfile
-import tempfile
 import time
+from statistics import fmean
 
-from conditions import conditions, heading, row
-from job_runs import DATA, ROOT, add_options, events, trained, yoke
+from lib.options import main, part
+from lib.places import CORES, DATA, ROOT
+from lib.runner import events, from_words, trained
+from lib.tables import listed, print_table
 
 JPEG = DATA / "cifar10-jpeg/cifar10-jpeg-test.tar.xz"
 JOB = ROOT / "examples/resnet20-cifar10.toml"
@@ -32,10 +29,10 @@ BATCH, RATE, DECAY, WARMUP = 128, 0.1, 1e-4, 0.5
 
 def ours(seed, arguments):
     """Accuracies of one run of our job: (1,000 images, 10,000 images, seconds)."""
-    run = trained(arguments, JOB, arguments.precision, seed)
-    end = events(run, "end")[-1]
-    whole = yoke("eval", run / "last", JPEG, "--format", "image-folder")
-    return end["test"]["accuracy"], whole["metrics"]["accuracy"], end["seconds"]
+    settings = {"train.epochs": arguments.epochs, "train.seed": seed, "node.precision": arguments.precision, **from_words(arguments.set)}
+    run = trained(JOB, settings, arguments.runs, "--threads", arguments.threads, keep=True)
+    whole = run.accuracy if arguments.quick else events("eval", run.folder / "last", JPEG, "--format", "image-folder")[-1]["metrics"]["accuracy"]
+    return run.accuracy, whole, run.end["seconds"]
 
 
 def records(numpy, path):
@@ -96,8 +93,8 @@ class Theirs:
         return RATE * 0.5 * (1 + math.cos(math.pi * (epoch - WARMUP) / (self.arguments.epochs - WARMUP)))
 
     def context(self):
-        low = self.arguments.precision == "bf16"
-        return self.torch.autocast("cpu", self.torch.bfloat16) if low else contextlib.nullcontext()
+        bf16 = self.arguments.precision == "bf16"
+        return self.torch.autocast("cpu", self.torch.bfloat16) if bf16 else contextlib.nullcontext()
 
     def accuracy(self, model, images, labels):
         model.eval()
@@ -128,41 +125,25 @@ class Theirs:
         return (*(self.accuracy(model, *test) for test in self.tests), seconds)
 
 
-def compare(arguments):
+@part(epochs=5, seeds=[1, 2, 3], precision="f32", only=["yoke", "pytorch"], threads=CORES, set=[],
+      quick={"epochs": 1, "seeds": [1], "only": ["yoke"]})
+def resnet(arguments):
     """Runs both sides, a seed after the other, and prints what comes."""
-    sides = {}
-    if "yoke" in arguments.only:
-        sides["yoke"] = lambda seed: ours(seed, arguments)
+    sides = {"yoke": lambda seed: ours(seed, arguments)} if "yoke" in arguments.only else {}
     if "pytorch" in arguments.only:
-        sides["pytorch"] = Theirs(arguments).run
+        sides["PyTorch"] = Theirs(arguments).run
     runs = {name: [] for name in sides}
-    for seed in map(int, arguments.seeds.split(",")):
+    for seed in arguments.seeds:
         for name, run in sides.items():
             runs[name].append(run(seed))
             small, whole, seconds = runs[name][-1]
             print(f"{name:8s} seed {seed}  {small:.4f} of 1,000 lossless  {whole:.4f} of 10,000 JPEG  {seconds:.0f} s", file=sys.stderr)
-            if arguments.json:  # after each run: a long one may be cut off
-                pathlib.Path(arguments.json).write_text(json.dumps({"arguments": vars(arguments), "runs": runs}, indent=1) + "\n")
-    print(heading(["", "1,000 lossless images, mean", "10,000 JPEG images, mean", "least", "most"]))
-    for name, rows in runs.items():
-        small, whole, _ = zip(*rows)
-        print(row([{"yoke": "yoke", "pytorch": "PyTorch"}[name], f"{statistics.fmean(small):.4f}", f"{statistics.fmean(whole):.4f}",
-                   f"{min(whole):.3f}", f"{max(whole):.3f}"]))
-    runs_each = f"{arguments.epochs} epochs, {arguments.precision}, seeds {arguments.seeds}"
-    print("\n" + conditions(arguments.threads, runs_each))
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_options(parser)
-    parser.add_argument("--precision", default="f32", choices=["f32", "bf16"])
-    parser.add_argument("--only", default="yoke,pytorch")
-    parser.add_argument("--json", help="write the runs to this file too")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        arguments.runs = arguments.runs or folder
-        compare(arguments)
+    columns = {name: list(zip(*rows)) for name, rows in runs.items()}
+    print_table(["", "1,000 lossless images, mean", "10,000 JPEG images, mean", "their range"],
+                ([name, f"{fmean(small):.4f}", f"{fmean(whole):.4f}", f"{min(whole):.3f} to {max(whole):.3f}"]
+                 for name, (small, whole, _) in columns.items()))
+    return f"{arguments.epochs} epochs, {arguments.precision}, seeds {listed(arguments.seeds)}"
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__)

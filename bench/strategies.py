@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Strategies beside each other: on simulated clusters in virtual time (bench/virtual_run.cc), and at many rates and batches.
+
+usage: bench/strategies.py table|settings|diloco|steps|twins [options]      --help of a part has its options
+
+The jobs in virtual time are examples/strategies/*.toml: LeNet on Fashion-MNIST, rate 0.02 falling by a cosine, momentum 0.9, and a
+whole batch of 64, of which each replica has its part. One replica a node; computing is as STEP_SECONDS says.
+"""
+import filecmp
+import os
+
+from lib.options import main, part
+from lib.places import ROOT
+from lib.runner import DIVERGED, at_once, from_words, trained, virtual, write_job
+from lib.tables import listed, print_table, say
+
+WHOLE_BATCH = 64
+GIGABIT = 1.25e8  # bytes a second
+LINK = 12e9  # bytes a second: PCI Express 3, 16 lanes
+# A core of an Intel Xeon with AVX-512, by model and batch: `yoke bench JOB --set node.threads=1 --with train.batch=N
+# --rounds 3` at commit 06f69f9, the fastest round, less the update of the rule momentum at MEMORY.
+MEMORY = 2.5e10  # bytes a second of arithmetic on values
+STEP_SECONDS = {"lenet": {64: 11.39e-3, 16: 2.105e-3, 8: 1.043e-3}, "alexnet-cifar": {64: 23.9e-3, 16: 5.658e-3, 8: 2.904e-3}}
+ALL = ["none", "allreduce", "async_sgd", "async_msgd", "hogwild_sgd", "compute_groups", "compute_groups_head", "easgd_original",
+       "easgd_sync1", "easgd_sync2", "easgd_sync3", "easgd_async", "easgd_async_momentum", "easgd_hogwild", "ad_psgd",
+       "gossip_pull", "gossip_push", "local_sgd", "slowmo", "diloco", "sgp"]
+ADAMW = {"train.rule": "adamw", "train.learning_rate": 0.001}
+
+
+def job_of(name):
+    return ROOT / f"examples/strategies/{'allreduce' if name == 'none' else name}.toml"
+
+
+def run(name, replicas, arguments, more=None, cluster=None, job=None, model="lenet", runs=None, **options):
+    """The run of a strategy by so many replicas; `none`: one. On a network of `arguments.gbits`, or the cluster given."""
+    replicas = 1 if name == "none" else replicas
+    batch = WHOLE_BATCH // replicas
+    cluster = cluster or {"bandwidth": GIGABIT * arguments.gbits, "latency": 50e-6, "step_seconds": STEP_SECONDS[model][batch], "memory": MEMORY}
+    strategy = {"cluster.strategy": name} if name == "none" or job else {}
+    settings = {"train.epochs": arguments.epochs, "train.seed": 1, "train.batch": batch, "node.threads": 1, "cluster.replicas": replicas}
+    settings |= {**strategy, **(more or {}), **from_words(arguments.set)}
+    return virtual(job or job_of(name), cluster, settings, runs or arguments.runs, **options)
+
+
+def both(values, form):
+    """Of each number of replicas: "0.9005/0.9018"."""
+    return "/".join(say(value, form, "diverges") for value in values) if any(values) else ""
+
+
+def cells(name, runs):
+    """A row of the table: a run for each number of replicas."""
+    ended = [None if one.diverged else one for one in runs]
+    exchange = [one.exchange if one else {} for one in ended]
+    steps = [one.start["train_examples"] * len(one.epochs) / WHOLE_BATCH for one in runs]
+    percents, sent = [[one.get(key) and one[key] * factor for one, factor in zip(exchange, factors)]
+                      for key, factors in (("communicating", [100] * len(steps)), ("bytes", [1e-6 / of for of in steps]))]
+    return ["one replica" if name == "none" else name, both([one and one.accuracy for one in ended], ".4f"),
+            both([one and one.seconds for one in ended], ".1f"), both(percents, ".0f"), both(sent, ".2f"),
+            both([one.get("consensus_distance") for one in exchange], ".2g")]
+
+
+@part(replicas=[4, 8], epochs=4, gbits=10.0, only=ALL, at_once=2, set=[], quick={"replicas": [4], "epochs": 1, "only": ["none", "easgd_sync3"]})
+def table(arguments):
+    """Each strategy beside one replica. easgd_sync3 is trained twice, and the models of easgd_sync* are compared bit for bit."""
+    def runs_of(name):
+        runs = [run(name, replicas, arguments, keep=True, accept=[DIVERGED]) for replicas in arguments.replicas]
+        return name, runs[:1] if name == "none" else runs
+
+    found = dict(at_once(runs_of, arguments.only, arguments.at_once))
+    print_table(["strategy", "accuracy", "virtual seconds", "communicating, %", "MB a step", "distance of replicas"],
+                (cells(name, runs) for name, runs in found.items()))
+    for name in (name for name in found if name.startswith("easgd_sync")):
+        (arguments.runs / "again").mkdir(exist_ok=True)
+        again = [run("easgd_sync3", replicas, arguments, runs=arguments.runs / "again", keep=True) for replicas in arguments.replicas]
+        same = all(filecmp.cmp(*(each.folder / "last/model.safetensors" for each in pair), shallow=False) for pair in zip(again, found[name]))
+        print(f"\n{name}: {'the same bits as' if same else 'OTHER BITS than'} easgd_sync3 trained once more")
+    return f"{listed(arguments.replicas)} replicas, one run a row, seed 1"
+
+
+MODELS = {"mlp": {"model.name": "mlp", "model.widths": [128]}, "lenet": {"model.name": "lenet"}}
+SETTINGS = ["sgd:0.005", "sgd:0.02", "sgd:0.1", "momentum:0.005", "momentum:0.02", "momentum:0.1", "adam:0.001"]
+OF_SETTINGS = ["none", "allreduce", "easgd_original", "easgd_async", "easgd_async_momentum", "easgd_hogwild", "gossip_pull", "gossip_push",
+               "sgp", "local_sgd", "slowmo", "diloco"]
+
+
+@part(model="mlp", replicas=4, batches=[8, 64], settings=SETTINGS, only=OF_SETTINGS, epochs=2, set=[],
+      quick={"settings": ["sgd:0.1"], "only": ["none", "gossip_pull"], "batches": [64], "epochs": 1})
+def settings(arguments):
+    """Test accuracy in percent at other rates, rules and batches: a perceptron (784-128-10) or lenet on the digits of examples/demo.toml.
+
+    A cell has an accuracy for each batch of a replica. `allreduce` stands for one replica whose batch is as large as all together."""
+    def accuracy(strategy, setting, batch):
+        rule, rate = setting.split(":")
+        keys = {**MODELS[arguments.model], "train.batch": batch, "train.rule": rule, "train.learning_rate": rate, "train.epochs": arguments.epochs,
+                "train.seed": 1, "cluster.replicas": 1 if strategy == "none" else arguments.replicas, "cluster.strategy": strategy}
+        one = trained(ROOT / "examples/demo.toml", {**keys, **from_words(arguments.set)}, arguments.runs, "--threads", arguments.threads,
+                      accept=[DIVERGED])
+        return "diverged" if one.diverged else f"{100 * one.accuracy:.1f}"
+
+    print_table(["strategy", *(setting.replace(":", " ") for setting in arguments.settings)],
+                (["one replica" if name == "none" else name,
+                  *("/".join(accuracy(name, setting, batch) for batch in arguments.batches) for setting in arguments.settings)]
+                 for name in arguments.only))
+    return f"{arguments.model}, {arguments.replicas} replicas of batch {listed(arguments.batches)}, {arguments.epochs} epochs, one run a cell"
+
+
+@part(periods=[100, 500], epochs=4, gbits=0.1, at_once=2, set=[], quick={"periods": [100], "epochs": 1})
+def diloco(arguments):
+    """diloco beside allreduce on a network of 100 Mbit/s, by 4 replicas with batch 16; inner adamw at its usual rate of 0.001."""
+    rows = [("allreduce", "momentum", "allreduce", {}), ("allreduce", "adamw", "allreduce", ADAMW)]
+    rows += [(f"diloco, period {period}", "adamw", "diloco", {**ADAMW, "cluster.period": period}) for period in arguments.periods]
+    runs = at_once(lambda one: run(one[2], 4, arguments, one[3]), rows, arguments.at_once)
+    target = least_accuracy(runs)
+    print_table(["", "rule", "accuracy", "GB sent", "virtual seconds", "communicating", f"virtual seconds to {target:.3f}"],
+                ([name, rule, f"{one.accuracy:.4f}", f"{one.exchange['bytes'] / 1e9:.3g}", f"{one.seconds:.1f}",
+                  f"{100 * one.exchange['communicating']:.0f} %", f"{one.reaches(target):.1f}"] for (name, rule, *_), one in zip(rows, runs)))
+    return "one run a row, seed 1"
+
+
+def least_accuracy(runs):
+    """The lowest accuracy at the end, rounded down: all of them reach it."""
+    return int(1000 * min(one.accuracy for one in runs)) / 1000
+
+
+# FDR InfiniBand, whose cards copy messages themselves, and a GPU's memory.
+PAPER = {"bandwidth": 56 * GIGABIT, "latency": 2e-6, "copies": 1e18, "memory": 2.88e11, "device_link": LINK}
+PAPERS_FRACTION = 0.87  # of the time, in which easgd_original communicates
+EVERYWHERE = "easgd_sync3, centre_everywhere"
+SYNCHRONOUS = ["easgd_original", "easgd_sync1", "easgd_sync2", "easgd_sync3", EVERYWHERE]
+SHORT_STEPS = 40  # of an epoch of a run that is only timed
+
+
+def short_job(model, replicas, folder):
+    """A job of two epochs of random data. Batches of one: the clusters say how long a batch takes."""
+    count, path = replicas * SHORT_STEPS, folder / f"short-{model}-{replicas}.toml"
+    data = {"format": "synthetic-digits", "train_size": count, "test_size": 0}
+    if model == "alexnet-cifar":
+        data = random_cifar(folder / f"random-{replicas}.bin", count)
+    return write_job(path, {"data": data, "model": {"name": model}, "node": {"threads": 1}, "cluster": {"replicas": replicas},
+                            "train": {"epochs": 2, "batch": 1, "learning_rate": 1e-4}})
+
+
+def random_cifar(path, count):
+    """A data section of so many images without content."""
+    if not path.exists():
+        records = bytearray(os.urandom(3073 * count))
+        records[::3073] = bytes(i % 10 for i in range(count))
+        path.write_bytes(records)
+    return {"format": "cifar", "train": str(path)}
+
+
+def timing(model, strategy, replicas, cluster, folder):
+    """(seconds a step, fraction communicating) of a short run."""
+    keys = {"cluster.strategy": "easgd_sync3", "cluster.centre_everywhere": True} if strategy == EVERYWHERE else {"cluster.strategy": strategy}
+    one = virtual(short_job(model, replicas, folder), cluster, keys, folder)
+    first, last = (epoch["exchange"]["step_seconds"] for epoch in one.epochs)
+    return (last - first) / SHORT_STEPS, one.exchange["communicating"]
+
+
+def papers_cluster(model, replicas, folder):
+    """The paper's cluster, with the computing that lets easgd_original communicate for its fraction of the time."""
+    seconds = 1e-3
+    for _ in range(4):  # what it communicates hardly depends on what it computes
+        step, fraction = timing(model, "easgd_original", replicas, {"step_seconds": seconds, **PAPER}, folder)
+        seconds = max(1e-6, seconds + step * (fraction / PAPERS_FRACTION - 1))  # 0: virtual_run computes at its own rate
+    return {"step_seconds": seconds, **PAPER}
+
+
+def cluster_of(place, model, replicas, folder):
+    """The paper's, or this machine's cores behind a network of so many Gbit/s."""
+    if place == "paper's":
+        return papers_cluster(model, replicas, folder)
+    return {"bandwidth": GIGABIT * float(place.split()[0]), "latency": 50e-6, "step_seconds": STEP_SECONDS[model][WHOLE_BATCH // replicas],
+            "device_link": LINK, "memory": MEMORY}
+
+
+def cifar_job(folder):
+    """AlexNet-CIFAR on 40,000 of CIFAR-10's images."""
+    files = [f"$YOKE_DATA/cifar10/data_batch_{i}.bin.xz" for i in range(1, 6)]
+    return write_job(folder / "alexnet-cifar10.toml", {
+        "data": {"format": "cifar", "train": files, "test_share": 0.2, "normalize": "standard"}, "model": {"name": "alexnet-cifar"},
+        "train": {"learning_rate": 0.02, "schedule": {"name": "cosine"}}})
+
+
+@part(models=["lenet", "alexnet-cifar"], replicas=[4, 8], places=["paper's", "0.1 Gbit/s", "1 Gbit/s", "10 Gbit/s"], epochs=4, gbits=10.0,
+      at_once=2, set=[], quick={"models": ["lenet"], "replicas": [4], "places": ["10 Gbit/s"], "epochs": 1})
+def steps(arguments):
+    """Elastic averaging, Original -> Sync1 -> Sync2 -> Sync3, on four clusters: the paper's, whose computing is set so that easgd_original
+    communicates for 87 % of its time, and this machine's cores behind networks of 0.1, 1 and 10 Gbit/s.
+
+    A step's time is that of a short run; then whole runs of the first and the last strategy: what synchronous ones compute does not
+    depend on times, and easgd_sync1, 2 and 3 have the same bits."""
+    def rows():
+        for model in arguments.models:
+            for replicas in arguments.replicas:
+                for place in arguments.places:
+                    cluster = cluster_of(place, model, replicas, arguments.runs)
+                    times, fractions = zip(*(timing(model, name, replicas, cluster, arguments.runs) for name in SYNCHRONOUS))
+                    yield [model, replicas, place, f"{1e3 * cluster['step_seconds']:.3g}", f"{1e3 * times[0]:.3g}",
+                           *(f"{times[0] / one:.2f}" for one in times[1:]), f"{100 * fractions[0]:.0f} to {100 * fractions[-1]:.0f} %"]
+
+    print_table(["model", "replicas", "cluster", "computing, ms", "`easgd_original`, ms", "`sync1`", "`sync2`", "`sync3`",
+                 "`sync3`, centre everywhere", "communicating, first to last"], rows())
+    for model in arguments.models:
+        for replicas in arguments.replicas:
+            job = {"job": cifar_job(arguments.runs), "model": model} if model == "alexnet-cifar" else {}
+            names = ["easgd_original", "easgd_sync3"]
+            whole = at_once(lambda name: run(name, replicas, arguments, **job), names, arguments.at_once)
+            target = least_accuracy(whole)
+            print(f"\n{model}, {replicas} replicas on {arguments.gbits:g} Gbit/s, virtual seconds to accuracy {target:.3f}: " +
+                  ", ".join(f"{name} {one.reaches(target):.2f} (at the end {one.accuracy:.4f})" for name, one in zip(names, whole)), flush=True)
+    return "one run each, seed 1"
+
+
+SGD = {"train.rule": "sgd", "train.learning_rate": 0.1}
+TWINS = {"async, momentum": ("easgd_async", "async_sgd", {}), "async, `sgd`": ("easgd_async", "async_sgd", SGD),
+         "async momentum": ("easgd_async_momentum", "async_msgd", {}), "Hogwild": ("easgd_hogwild", "hogwild_sgd", {})}
+
+
+@part(places=["10 Gbit/s", "paper's"], replicas=[4, 8], pairs=list(TWINS), level=0.87, epochs=4, gbits=10.0, at_once=2, set=[],
+      quick={"places": ["10 Gbit/s"], "replicas": [4], "pairs": ["Hogwild"], "epochs": 1, "level": 0.5})
+def twins(arguments):
+    """Asynchronous elastic methods beside their plain twins: seconds to --level, and to the highest accuracy of both, divided."""
+    def rows():
+        for place in arguments.places:
+            for replicas in arguments.replicas:
+                cluster = papers_cluster("lenet", replicas, arguments.runs) if place == "paper's" else None
+                for name in arguments.pairs:
+                    *pair, more = TWINS[name]
+                    ours, plain = at_once(lambda one: run(one, replicas, arguments, more, cluster), pair, arguments.at_once)
+                    highest = least_accuracy([ours, plain])
+                    ratios = [ours.reaches(value) / plain.reaches(value) for value in (min(arguments.level, highest), highest)]
+                    yield [place, replicas, name, f"{ratios[0]:.2f}", f"{ratios[1]:.2f} at {highest:.3f}", f"{ours.accuracy:.4f}, {plain.accuracy:.4f}"]
+
+    print_table(["cluster", "replicas", "pair", f"{arguments.level:.3f}", "highest", "ends: elastic, twin"], rows())
+    return "one run each, seed 1"
+
+
+if __name__ == "__main__":
+    main(__doc__)
