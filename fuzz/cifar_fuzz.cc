@@ -1,4 +1,5 @@
 // Any bytes as CIFAR records.
+// guards: src/data
 #include "format.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {

@@ -1,4 +1,5 @@
 // Any bytes as a gzip file: what comes out does not depend on the pieces in which they come.
+// guards: src/data
 #include <cstdint>
 #include <cstdlib>
 

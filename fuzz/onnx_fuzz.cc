@@ -1,4 +1,5 @@
 // Any bytes as an ONNX file: a model whose layers and weights fit each other, or a UserError.
+// guards: src/model/onnx
 #include "format.h"
 #include "model/onnx/onnx.h"
 

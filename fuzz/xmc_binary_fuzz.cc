@@ -1,4 +1,5 @@
 // Any bytes as xmc-binary: as they are, and with the checksum that makes them whole.
+// guards: src/data
 #include "data/xmc_binary.h"
 
 #include <cstddef>

@@ -71,7 +71,7 @@ TEST_F(SingleOnADevice, GivesTheSameBitsAsOnTheCpu) {
       copied.devices = lying.devices = {device.get()};
       lying.values = device.get();
       Job here(settings), there(copied), wholly(lying);
-      for (const int64_t size : {8, 3, 8}) {
+      for (const int64_t size : {3, 1, 3}) {
         const Batch batch = DrawnBatch(size, 0);
         const double loss = here.Step(batch);
         EXPECT_EQ(there.Step(batch), loss);

@@ -154,10 +154,11 @@ struct Place {
   }
 };
 
-/// Processes `Rows` channels-last rows from `row` on, Lanes channels at a time, then the rest with
-/// fewer. Adds to f32 sums [2, channels], or writes.
-template <typename At, int Lanes, int Rows>
-[[gnu::always_inline]] inline void Tile(const NormPass& pass, int64_t row, int64_t c, float* sums) {
+/// Processes `rows` channels-last rows from `row` on, Lanes channels at a time. Adds to f32 sums
+/// [2, channels], or writes. Returns the first channel that is left.
+template <typename At, int Lanes, typename Count>
+[[gnu::always_inline]] inline int64_t Columns(const NormPass& pass, int64_t row, Count rows,
+                                              int64_t c, float* sums) {
   const int64_t channels = pass.channels;
   for (; c + Lanes <= channels; c += Lanes) {
     const Constants<Lanes, false> k(pass, c);
@@ -165,23 +166,37 @@ template <typename At, int Lanes, int Rows>
       typename Wide<Lanes>::Floats u, v;
       Wide<Lanes>::Load(sums + c, u);
       Wide<Lanes>::Load(sums + channels + c, v);
-      for (int r = 0; r < Rows; ++r) At::Sum(pass, k, (row + r) * channels + c, u, v);
+      for (int r = 0; r < rows; ++r) At::Sum(pass, k, (row + r) * channels + c, u, v);
       Wide<Lanes>::Store(u, sums + c);
       Wide<Lanes>::Store(v, sums + channels + c);
     } else {
-      for (int r = 0; r < Rows; ++r) At::Write(pass, k, (row + r) * channels + c);
+      for (int r = 0; r < rows; ++r) At::Write(pass, k, (row + r) * channels + c);
     }
   }
+  return c;
+}
+
+/// The channels that a vector does not fill. Its loops are not unrolled, which would double the
+/// time to compile. It takes a copy: a pass whose address is known elsewhere leaves the registers.
+template <typename At, int Lanes>
+[[gnu::noinline]] void Rest(const NormPass pass, int64_t row, int rows, int64_t c, float* sums) {
+  c = Columns<At, Lanes>(pass, row, rows, c, sums);
   if constexpr (Lanes > 1)
-    if (c < channels) Tile<At, kFewerLanes<Lanes>, Rows>(pass, row, c, sums);
+    if (c < pass.channels) Rest<At, kFewerLanes<Lanes>>(pass, row, rows, c, sums);
+}
+
+template <typename At, int Lanes, int Rows>
+[[gnu::always_inline]] inline void Tile(const NormPass& pass, int64_t row, float* sums) {
+  const int64_t c = Columns<At, Lanes>(pass, row, std::integral_constant<int, Rows>(), 0, sums);
+  if (c < pass.channels) Rest<At, kFewerLanes<Lanes>>(pass, row, Rows, c, sums);
 }
 
 template <typename At, int Lanes>
 [[gnu::always_inline]] inline void Rows(const NormPass& pass, int64_t begin, int64_t end,
                                         float* sums) {
   int64_t row = begin;
-  for (; row + kTile <= end; row += kTile) Tile<At, Lanes, kTile>(pass, row, 0, sums);
-  for (; row < end; ++row) Tile<At, Lanes, 1>(pass, row, 0, sums);
+  for (; row + kTile <= end; row += kTile) Tile<At, Lanes, kTile>(pass, row, sums);
+  for (; row < end; ++row) Tile<At, Lanes, 1>(pass, row, sums);
 }
 
 template <typename At, int Lanes>
