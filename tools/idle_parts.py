@@ -275,7 +275,7 @@ TEST(Idle, HasTwoExamples) {
     "communicator": {
         "src/comm/idle.h": WORLD_HEADER, "src/comm/idle.cc": WORLD,
         "src/train/trainer.cc": [('#include "comm/launcher.h"', '#include "comm/idle.h"\n'),
-                                 (RUN_THREADS, "  if (ranks == 1) {\n    RunIdle(body);\n    return end;\n  }\n")],
+                                 (RUN_THREADS, "  if (threads.ranks == 1) {\n    RunIdle(body);\n    return end;\n  }\n")],
         "tests/comm/support/worlds.cc": [
             ('#include "comm/launcher.h"', '#include "comm/idle.h"\n'),
             ('          {"simulated",', '          {"idle",\n           [](int ranks, double /*timeout*/, const WorldBody& body) {\n'
