@@ -22,8 +22,8 @@ namespace yoke {
 namespace {
 
 constexpr double kMomenta[] = {0, 0.3, 0.6, 0.9};
-constexpr double kBelow = 0.7;  // of the best rate of a short trial: training is longer
-constexpr double kLowerRate = 0.1;
+constexpr double kBelow = 0.7;       // of the best rate of a short trial: training is longer
+constexpr double kTenth = 0.1;       // of a rate: the lower one of a grid
 constexpr double kTie = 0.01;        // relative difference of losses
 constexpr double kRisen = 1.5;       // times the lowest loss of a range test
 constexpr int kParts = 9;            // of the trials' steps: each trial of a climb has one,
@@ -296,7 +296,7 @@ std::vector<Setting> GridAround(const Setting& last) {
   const double momentum = last.momentum.value_or(0);
   std::vector<Setting> grid;
   for (const double one : kMomenta)
-    if (one >= momentum) grid.push_back({.rate = kLowerRate * last.rate, .momentum = one});
+    if (one >= momentum) grid.push_back({.rate = kTenth * last.rate, .momentum = one});
   for (const double one : kMomenta)
     if (one <= momentum) grid.push_back({.rate = last.rate, .momentum = one});
   return grid;
