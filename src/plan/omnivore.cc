@@ -18,9 +18,8 @@ namespace {
 
 constexpr double kFirstMomentum = 0.9;
 constexpr double kFirstRates[] = {0.1, 0.01, 0.001, 0.0001};
-constexpr double kGain = 1.1;          // of an update's speed, for more groups
-constexpr double kLastMomentum = 0.6;  // where fewer groups take over
-constexpr size_t kLastSteps = 10;      // whose mean loss is a trial's
+constexpr double kGain = 1.1;      // of an update's speed, for more groups
+constexpr size_t kLastSteps = 10;  // whose mean loss is a trial's
 
 std::vector<Setting> FirstGrid() {
   std::vector<Setting> grid;
@@ -177,7 +176,7 @@ GroupSearch FindColdStart(const std::vector<int>& groups, const TryGroups& attem
 GroupSearch FindSteadyState(int groups, const Setting& last, const TryGroups& attempt) {
   GroupSearch search;
   Setting around = last;
-  for (;; groups /= 2, around.momentum = kLastMomentum) {
+  for (;; groups /= 2, around.momentum = kMomentumOfFewerGroups) {
     search.best = TryGrid(groups, GridAround(around), attempt, search.trials);
     search.most_groups = groups;
     if (search.best < 0) return search;

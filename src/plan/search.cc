@@ -27,12 +27,11 @@ constexpr double kFar = 3;           // times the shortest prediction: the defau
 constexpr int kMeetingsAnEpoch = 4;  // at least
 /// The noise scale where it is not known: smaller batches use examples no better.
 constexpr double kLargeNoise = 1e6;
-constexpr double kTrialUpdates = 50;   // fewer tell nothing
-constexpr double kStale = 0.5;         // updates: less is synchronous
-constexpr double kForTuning = 0.35;    // of the trials' time, where the momentum is open
-constexpr double kHalf = 0.6;          // of the staleness, roughly
-constexpr double kLastMomentum = 0.6;  // where fewer groups take over
-constexpr double kLearned = 0.9;       // of the first loss: less tells that something was learned
+constexpr double kTrialUpdates = 50;  // fewer tell nothing
+constexpr double kStale = 0.5;        // updates: less is synchronous
+constexpr double kForTuning = 0.35;   // of the trials' time, where the momentum is open
+constexpr double kHalf = 0.6;         // of the staleness, roughly
+constexpr double kLearned = 0.9;      // of the first loss: less tells that something was learned
 
 bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
 
@@ -286,7 +285,7 @@ class Chooser {
       if (*tuned.best.momentum > 0) return;
       one = LessStale(*one);
       if (!one) return;
-      Set({.rate = tuned.best.rate, .momentum = kLastMomentum}, *one);
+      Set({.rate = tuned.best.rate, .momentum = kMomentumOfFewerGroups}, *one);
     }
   }
 

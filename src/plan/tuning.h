@@ -75,6 +75,9 @@ Tuned FindRateByRange(const Job& job, const Trials& trials);
 /// 2016, section 5.2).
 std::vector<Setting> GridAround(const Setting& last);
 
+/// Omnivore's: around which fewer groups search when they take over.
+inline constexpr double kMomentumOfFewerGroups = 0.6;
+
 /// The best of the grid around the job's own setting, by trials of the same length. When one
 /// diverges, those that are at least as large in both are left out. Losses within 1 % are equal;
 /// then the larger rate is the better one, then the larger momentum.

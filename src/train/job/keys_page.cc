@@ -91,7 +91,8 @@ PartsOfKeys PartsIn(const std::vector<KeyGroup>& groups) {
 }
 
 /// A heading and the rows of a table with these columns; "" without rows.
-std::string TableOf(const std::string& heading, const Parts& columns, const std::string& rows) {
+std::string MarkdownTable(const std::string& heading, const Parts& columns,
+                          const std::string& rows) {
   if (rows.empty()) return "";
   std::string rule;
   for (size_t i = 0; i < columns.size(); ++i) rule += " --- |";
@@ -109,8 +110,8 @@ std::string SharedTable(const KeyGroup& first, const std::vector<KeyGroup>& grou
           its.size() > 1 && its.front() == NameOf(group))
         rows += fmt::format("| `{}` | {} | {} |\n", key.name, fmt::join(its, ", "), TextOf(key));
   }
-  return TableOf(fmt::format("[{}], shared keys", first.section),
-                 {"key", KindOf(first), "value", "default", "meaning"}, rows);
+  return MarkdownTable(fmt::format("[{}], shared keys", first.section),
+                       {"key", KindOf(first), "value", "default", "meaning"}, rows);
 }
 
 std::string OwnTable(const KeyGroup& group, const PartsOfKeys& parts) {
@@ -118,7 +119,7 @@ std::string OwnTable(const KeyGroup& group, const PartsOfKeys& parts) {
   for (const OptionSpec& key : group.options)
     if (group.part.empty() || parts.at({group.section, key.name, TextOf(key)}).size() == 1)
       rows += fmt::format("| `{}` | {} |\n", key.name, TextOf(key));
-  return TableOf(
+  return MarkdownTable(
       fmt::format("[{}]{}", group.section, group.part.empty() ? "" : " with " + group.part),
       {"key", "value", "default", "meaning"}, rows);
 }
