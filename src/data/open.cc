@@ -20,6 +20,7 @@ namespace yoke {
 const std::vector<FormatEntry>& formats() {
   static const std::vector<FormatEntry> entries = {
 #define YOKE_FORMAT(name) name##_format(),
+#include "data/formats.def"
 #undef YOKE_FORMAT
   };
   return entries;

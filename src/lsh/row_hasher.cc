@@ -71,6 +71,7 @@ namespace family {
 const std::vector<HashFamilyEntry>& hash_families() {
   static const std::vector<HashFamilyEntry> entries = {
 #define YOKE_FAMILY(name) family::name(),
+#include "lsh/families.def"
 #undef YOKE_FAMILY
   };
   return entries;

@@ -96,6 +96,7 @@ namespace zoo {
 const std::vector<LayerEntry>& layers() {
   static const std::vector<LayerEntry> entries = {
 #define YOKE_LAYER(name) layer::name(),
+#include "model/layers.def"
 #undef YOKE_LAYER
   };
   return entries;
@@ -104,6 +105,7 @@ const std::vector<LayerEntry>& layers() {
 const std::vector<ModelEntry>& models() {
   static const std::vector<ModelEntry> entries = {
 #define YOKE_MODEL(name) zoo::name(),
+#include "model/models.def"
 #undef YOKE_MODEL
   };
   return entries;

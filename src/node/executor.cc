@@ -17,6 +17,7 @@ namespace executor {
 const std::vector<ExecutorEntry>& executors() {
   static const std::vector<ExecutorEntry> entries = {
 #define YOKE_EXECUTOR(name) executor::name(),
+#include "node/executors.def"
 #undef YOKE_EXECUTOR
   };
   return entries;

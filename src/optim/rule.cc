@@ -163,6 +163,7 @@ namespace rule {
 const std::vector<RuleEntry>& rules() {
   static const std::vector<RuleEntry> entries = {
 #define YOKE_RULE(name) rule::name(),
+#include "optim/rules.def"
 #undef YOKE_RULE
   };
   return entries;

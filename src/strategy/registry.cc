@@ -12,6 +12,7 @@ namespace strategy {
 const std::vector<StrategyEntry>& strategies() {
   static const std::vector<StrategyEntry> entries = {
 #define YOKE_STRATEGY(name) strategy::name(),
+#include "strategy/strategies.def"
 #undef YOKE_STRATEGY
   };
   return entries;

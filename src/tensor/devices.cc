@@ -20,6 +20,7 @@ namespace device {
 const std::vector<DeviceEntry>& device_kinds() {
   static const std::vector<DeviceEntry> entries = {
 #define YOKE_DEVICE(name) device::name(),
+#include "tensor/devices.def"
 #undef YOKE_DEVICE
   };
   return entries;
