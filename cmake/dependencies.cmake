@@ -1,4 +1,4 @@
-# Finds the foreign libraries. `tools/setup build` installs them all; DESIGN.md says what each is for.
+# Finds the foreign libraries. `tools/setup build` installs them all.
 
 # oneDNN lies in our cache on systems whose own package is older than 3 (Debian 12).
 if(DEFINED ENV{YOKE_CACHE})

@@ -24,7 +24,7 @@ SOURCES = {
     "lsh/families.def": "lsh/families",
 }
 # Source below src/ that holds a table -> the folder of its rows' pages.
-TABLES = {"optim/schedule.cc": "schedules", "lsh/samplers.cc": "samplers"}
+TABLES = {"optim/schedules.cc": "schedules", "lsh/samplers.cc": "samplers"}
 ENTRY = re.compile(r"^\s*YOKE_[A-Z_]+\(\s*(\w+)")
 ROW = re.compile(r'\.name = "(\w+)",\s*\.summary')
 
@@ -79,7 +79,7 @@ def self_test():
              "src/model/layers/good.cc": "", "tests/model/layers/good_test.cc": "", "docs/layers/good.md": "",
              "src/model/layers/named/named.cc": "", "tests/model/layers_conformance_test.cc": '{"named"}', "docs/layers/named.md": "",
              "src/model/layers/others.cc": "LayerEntry other() {", "tests/model/other_test.cc": "", "docs/layers/other.md": "",
-             "src/optim/schedule.cc": '{.name = "step",\n .summary = ""}, {.name = "lost", .summary = ""}',
+             "src/optim/schedules.cc": '{.name = "step",\n .summary = ""}, {.name = "lost", .summary = ""}',
              "tests/optim/step_test.cc": "", "docs/schedules/step.md": "", "docs/schedules/lost.md": "",
              "src/data/formats.def": "// nothing\n", "src/base/others.def": "YOKE_OTHER(a)\n"}
     expected = ["formats.def: holds no", "others.def: say", "bare has no source", "bare has no bare_test", "bare has no page",

@@ -9,7 +9,7 @@
 #include "model/graph.h"
 #include "node/executor.h"
 #include "optim/rule.h"
-#include "optim/schedule.h"
+#include "optim/schedules.h"
 #include "params/store.h"
 #include "strategy/strategy.h"
 #include "tensor/devices.h"

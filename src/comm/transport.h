@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "comm/collective_schedule.h"
+#include "comm/collective_algorithms.h"
 
 namespace yoke {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "node/batch_sizes.h"
+#include "node/adaptive_batch_sizes.h"
 #include "node/device_usage.h"
 #include "node/estimate.h"
 #include "node/hogbatch_worker.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kernels/shared.h"
-#include "node/batch_sizes.h"
+#include "node/adaptive_batch_sizes.h"
 
 namespace yoke {
 

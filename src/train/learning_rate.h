@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "optim/schedule.h"
+#include "optim/schedules.h"
 #include "train/job/job.h"
 
 namespace yoke {

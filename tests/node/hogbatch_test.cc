@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "base/random.h"
-#include "node/batch_sizes.h"
+#include "node/adaptive_batch_sizes.h"
 #include "node/sub_batch.h"
 #include "node/support/breaking_device.h"
 #include "node/support/job.h"

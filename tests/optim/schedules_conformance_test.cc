@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "optim/schedule.h"
+#include "optim/schedules.h"
 
 namespace yoke::schedules_conformance_test {
 

@@ -49,12 +49,11 @@ TEST(Machines, HaveACurveOfEachDevice) {
 }
 
 TEST(Machines, PriceCandidatesOnDevices) {
-  const TemporaryFolder folder("yoke-machines-test");
   for (const char* devices : {R"(["cpu", "emulated:0"])", R"(["emulated:0"])"}) {
     const Job job = JobOn(devices);
     const DataSets data = OpenData(job.data(), job.seed());
     const auto machines = Measure(job, data, 1);
-    Hardware hardware(job, data, machines, folder.path());
+    const Hardware hardware(job, data, machines);
     int priced = 0;
     for (const Candidate& one : MakeCandidates(job, {.open = {"node.executor"}})) {
       if (!one.dropped.empty()) continue;

@@ -10,7 +10,7 @@
 #include "model/graph.h"
 #include "node/executor.h"
 #include "optim/rule.h"
-#include "optim/schedule.h"
+#include "optim/schedules.h"
 #include "strategy/strategy.h"
 #include "train/job/keys.h"
 #include "train/job/values.h"

@@ -6,7 +6,7 @@
 #include "model/graph.h"
 #include "node/executor.h"
 #include "optim/rule.h"
-#include "optim/schedule.h"
+#include "optim/schedules.h"
 #include "strategy/strategy.h"
 #include "train/job/job.h"
 

@@ -6,7 +6,7 @@
 //   cosine      end + (1 - end) (1 + cos(pi p)) / 2: Loshchilov and Hutter, "SGDR: Stochastic
 //               Gradient Descent with Warm Restarts" (2017), without restarts
 //   polynomial  end + (1 - end) (1 - p)^power: linear with power 1; Caffe's "poly" has end = 0
-#include "optim/schedule.h"
+#include "optim/schedules.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,7 @@
-// CollectiveSchedule: a collective as rounds, in each of which a rank sends at most one message and
-// receives at most one. Communicator sends by it, a simulation joins the messages of very many
-// ranks by it (comm/simulated/collective_event.h), and the costs of collectives count it.
+// The algorithms of collectives: each is a schedule, rounds, in each of which a rank sends at most
+// one message and receives at most one. Communicator sends by it, a simulation joins the messages
+// of very many ranks by it (comm/simulated/collective_event.h), and the costs of collectives count
+// it.
 #pragma once
 
 #include <cstdint>
