@@ -99,7 +99,7 @@ void Declare(Arguments& arguments, Settings& to) {
 Cost CostOfStep(const Job& job) {
   const DataSets data = OpenData(job.data(), job.seed());
   const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()));
-  return graph.Price(job.train.Int("batch"));
+  return graph.Price(BatchOf(job));
 }
 
 /// Operations per second at which a step takes the stated time, its bytes included.

@@ -16,6 +16,7 @@
 #include "model/onnx/onnx.h"
 #include "plan/convolutions.h"
 #include "train/number_format.h"
+#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -71,7 +72,7 @@ class Description {
   explicit Description(const Subject& subject)
       : subject_(subject),
         layers_(subject.graph.Info()),
-        batch_(subject.job.train.Int("batch")),
+        batch_(BatchOf(subject.job)),
         plan_(subject.graph.Compile({.batch = batch_,
                                      .training = true,
                                      .arithmetic = ArithmeticOf(subject.job),

@@ -119,7 +119,8 @@ class PlanCommand : public Command {
     arguments.Option("--trial-seconds", "N", &trial_seconds_, "Of all trials together; 0: none");
     arguments.Option("--method", "NAME", &method_,
                      "yoke: prices and trials; omnivore: Omnivore's optimizer as published, which "
-                     "chooses compute groups, learning rate and momentum by trials");
+                     "chooses compute groups, learning rate and momentum (default: the job's "
+                     "train.planner)");
     set_.Declare(arguments);
   }
 
@@ -135,6 +136,7 @@ class PlanCommand : public Command {
     else
       SetReplicasOfLaunch(keys);
     const Job job = LoadJob(job_, keys);
+    if (method_.empty()) method_ = job.train.String("planner");
     RequireMethod();
     if (!cluster && trial_seconds_ == 0) RequirePrices(job);
     std::optional<OutputFile> file;  // refused before anything is measured
@@ -187,6 +189,9 @@ class PlanCommand : public Command {
             "--method omnivore needs trials, which a plan {} has not: `yoke simulate` and `yoke "
             "train` take it as train.planner",
             cluster_.empty() ? "with --trial-seconds 0" : "for a cluster");
+    Require(method_ == "yoke" || (only_.empty() && without_.empty()),
+            "--method omnivore compares settings of compute_groups alone: leave out --only and "
+            "--without");
   }
 
   /// For each precision: less where trials are short.
@@ -216,7 +221,7 @@ class PlanCommand : public Command {
                        {"candidates", std::move(candidates)}});
   }
 
-  std::string job_, output_, cluster_, method_ = "yoke";
+  std::string job_, output_, cluster_, method_;
   std::vector<std::string> only_, without_;
   double trial_seconds_ = 20;
   JobOptions set_;

@@ -141,7 +141,7 @@ class AutoPlanner : public Planner {
 
   /// The chosen rate was too high; false: it was not chosen, or has been lowered often enough.
   bool Retreat(Decision& decision) {
-    if (!tunes_.rate || retreats_ == kMostRetreats) return false;
+    if ((!tunes_.rate && !IsOmnivore(given_)) || retreats_ == kMostRetreats) return false;
     ++retreats_;
     const double rate = kRetreatRate * decision.job.train.Float("learning_rate");
     decision.job = WithSetting(decision.job, {.rate = rate});

@@ -10,6 +10,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "plan/omnivore.h"
 #include "train/number_format.h"
@@ -136,13 +137,15 @@ void AutoChoice::ByPrediction() {
 
 void AutoChoice::AsOmnivore(const std::string& from) {
   constexpr double kTrial = 1.0 / 50;  // five trials are a tenth of an optimizer epoch
+  if (from.empty()) TakeFitting();
   const OmnivoreOrder order = {
       .order = order_, .data = data_, .seconds = kTrial * OptimizerEpoch(order_.job)};
-  Plan plan = from.empty() ? OmnivoreColdStart(order, found_.most_groups)
-                           : OmnivoreSteadyState(order, from, found_.most_groups);
-  if (plan.candidates.empty() && !StopIsAsked())
-    Note("all trials of Omnivore's optimizer diverged: the job stays as it is");
-  Take(std::move(plan));
+  if (from.empty()) return Take(OmnivoreColdStart(order, found_.most_groups));
+  try {
+    Take(OmnivoreSteadyState(order, from, found_.most_groups));
+  } catch (const Error& none) {
+    Note(fmt::format("{}: the run goes on as it was", none.what()));
+  }
 }
 
 void AutoChoice::Again(const std::string& run, double budget) {

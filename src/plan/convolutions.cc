@@ -221,7 +221,7 @@ std::vector<TunedLayer> TuneConvolutions(const Job& job, const Reader& data) {
   const List layers = ModelLayers(job.model(), graph.task());
   return Tuner({.graph = graph,
                 .layers = layers,
-                .batch = job.train.Int("batch"),
+                .batch = BatchOf(job),
                 .arithmetic = ArithmeticOf(job)})
       .Tune();
 }

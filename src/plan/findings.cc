@@ -1,6 +1,7 @@
 // Findings: written as TOML.
 #include "plan/findings.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -11,7 +12,12 @@ namespace {
 Overrides TunedKeys(const Findings& found, const Job& job) {
   const Setting setting = SettingOf(job);
   Overrides keys;
-  if (!found.tried.empty())
+  const bool planned = found.plan && std::ranges::any_of(found.plan->keys, [](const Override& key) {
+                         return key.key == "train.learning_rate";
+                       });
+  if (planned)  // and maybe lowered since
+    keys = KeysOf(setting);
+  else if (!found.tried.empty())
     keys = KeysOf(found.tunes_momentum ? setting : Setting{.rate = setting.rate});
   if (found.chose_schedule) keys.push_back(CosineSchedule());
   return keys;

@@ -72,7 +72,8 @@ class Searcher {
     Require(SettingOf(job).momentum.has_value(),
             "{} = \"{}\": Omnivore's optimizer chooses its momentum; expected momentum or nesterov",
             job.train.Where("rule"), job.train.String("rule"));
-    serves_head_ = BuildModel(job.model(), TaskOf(data_.train->Info())).Cut().has_value();
+    serves_head_ = DevicesOf(job).all() == std::vector<Device*>{&Cpu()} &&
+                   BuildModel(job.model(), TaskOf(data_.train->Info())).Cut().has_value();
   }
 
   TryGroups Trials() {
@@ -80,13 +81,16 @@ class Searcher {
   }
 
   Plan PlanOf(const GroupSearch& search) const {
+    if (order_.run.StopIsAsked()) return {};
+    Require(search.best >= 0, "no trial of Omnivore's optimizer has trained: {}", failure_);
     Plan plan;
     for (const GroupTrial& trial : search.trials) plan.candidates.push_back(CandidateOf(trial));
-    if (search.best < 0 || order_.run.StopIsAsked()) return {};
+    const GroupTrial& best = search.trials[search.best];
     for (const GroupTrial& trial : search.trials)
-      if (&trial != &search.trials[search.best]) std::filesystem::remove_all(trial.run);
+      if (&trial != &best) std::filesystem::remove_all(trial.run);
     plan.machine = order_.cluster_name;
-    plan.progress = search.trials[search.best].run;
+    // One that has trained to the end has not done so as the job says.
+    if (!best.ended) plan.progress = best.run;
     Choose(&plan.candidates[search.best], nullptr, 1, kLosses, plan);
     ShowFirst(plan);
     return plan;
@@ -116,7 +120,14 @@ class Searcher {
                                        .seconds = seconds_,
                                        .each_step = true});
     if (trial.refused) std::rethrow_exception(trial.refused);
+    if (trial.curve.empty())
+      throw Error(
+          fmt::format("a trial of {:.2g} s ended before its first step: Omnivore's optimizer needs "
+                      "longer ones (--trial-seconds, or train.optimizer_epoch)",
+                      seconds_));
+    if (failure_.empty()) failure_ = trial.failure;
     result.tried.loss = LastLoss(trial);
+    result.ended = trial.ended;
     result.seconds = trial.seconds;
     result.seconds_per_update =
         trial.seconds_per_example * static_cast<double>(job.train.Int("batch"));
@@ -149,6 +160,7 @@ class Searcher {
   const std::string from_;
   bool serves_head_ = false;
   int number_ = 0;
+  std::string failure_;  // the first one
 };
 
 }  // namespace
@@ -184,6 +196,11 @@ GroupSearch FindSteadyState(int groups, const Setting& last, const TryGroups& at
     if (groups == 1 || *best.momentum > 0) return search;
     around.rate = best.rate;
   }
+}
+
+int ColdStartTrials(const Job& job) {
+  constexpr size_t kOfAGrid = 5;  // GridAround
+  return static_cast<int>(std::size(kFirstRates) + kOfAGrid * (GroupsToTry(job).size() - 1));
 }
 
 bool IsOmnivore(const Job& job) { return job.train.String("planner") == "omnivore"; }

@@ -18,6 +18,7 @@ struct GroupTrial {
   double seconds_per_update = 0;
   double seconds = 0;    ///< Of training.
   std::string run = {};  ///< Which can be continued.
+  bool ended = false;    ///< The job has come to its end in it.
 };
 
 /// Trains with so many groups and a setting, for as long as all trials do.
@@ -39,14 +40,18 @@ GroupSearch FindColdStart(const std::vector<int>& groups, const TryGroups& attem
 /// grid around it; while the best momentum is 0, with half as many and from momentum 0.6.
 GroupSearch FindSteadyState(int groups, const Setting& last, const TryGroups& attempt);
 
+/// Trials of a cold start, at most.
+int ColdStartTrials(const Job& job);
+
 /// Whether this planner chooses the job's open keys (train.planner).
 bool IsOmnivore(const Job& job);
 /// Seconds of training between two of its searches (train.optimizer_epoch).
 double OptimizerEpoch(const Job& job);
 
 /// The searches on a job, in trials of `seconds` each, as plans: strategy compute_groups in the
-/// paper's form, with the head served if the model has one. Throws UserError if the job's rule has
-/// no momentum.
+/// paper's form, with the head served if the model has one and the CPU alone computes. Throws
+/// UserError if the job's rule has no momentum, and Error if no trial has trained. A plan without
+/// candidates: a signal has ended it.
 struct OmnivoreOrder {
   const PlanOrder& order;
   const DataSets& data;

@@ -25,7 +25,6 @@ namespace {
 
 constexpr double kSearchTimeout = 600;   // of ranks that wait for the search
 constexpr double kForCalibration = 0.4;  // beside the time of a profile
-constexpr double kOmnivoreTrials = 14;   // of a cold start with up to 4 groups
 constexpr double kLeastFactor = 1.05;    // that is worth a note
 
 /// The precisions worth a measurement: bf16 only where the CPU is faster with it.
@@ -179,7 +178,7 @@ Plan MakePlan(const PlanOrder& order) {
     if (order.omnivore) {
       int most_groups = 1;
       plan = OmnivoreColdStart(
-          {.order = its, .data = data, .seconds = order.trial_seconds / kOmnivoreTrials},
+          {.order = its, .data = data, .seconds = order.trial_seconds / ColdStartTrials(order.job)},
           most_groups);
       plan.machine = MachineText(order.job);
       return Table();

@@ -34,8 +34,14 @@ constexpr double kSearchShare = 0.1;
 constexpr double kTuningSteps = 600, kTuningShare = 0.4;
 constexpr double kMostTuningSteps = 2000;
 
-const std::vector<double>& RatesOf(const Job& job) {
-  return FindEntry(rules(), "rule", job.train.String("rule")).rates;
+/// From the highest down; with an elastic force, those with which the centre does not overshoot.
+std::vector<double> RatesOf(const Job& job) {
+  std::vector<double> rates = FindEntry(rules(), "rule", job.train.String("rule")).rates;
+  if (const Value* rho = job.resolved.Find("cluster")->Find("rho"))
+    std::erase_if(rates, [most = 1 / (rho->AsNumber().value_or(0) *
+                                      static_cast<double>(job.cluster.Int("replicas")))](
+                             double rate) { return rate > most; });
+  return rates;
 }
 
 std::string TextOf(const Setting& setting) {
@@ -180,7 +186,7 @@ class Climb {
 
   const Job& job_;
   const Trials& trials_;
-  const std::vector<double>& rates_;
+  const std::vector<double> rates_;
   std::vector<Tried> tried_;  // by rate
   std::vector<const Tried*> finished_;
   double trained_ = 0;

@@ -49,7 +49,7 @@ ElasticRate::ElasticRate(const Options& options, int ranks)
 }
 
 float ElasticRate::At(const StrategyStep& step) const {
-  if (rho_ == 0) return static_cast<float>(constant_);
+  if (rho_ == 0) return constant();
   Require(rho_ * step.highest_rate * ranks_ <= 1 + 1e-9,
           "{}: {} times the learning rate {:.3g} and {} replicas is more than 1, with which the "
           "centre overshoots them; expected at most {:.3g}",

@@ -21,11 +21,12 @@ enum class ElasticMemory {
 };
 
 /// The a of an exchange: the option moving_rate, or 0.9 / ranks; with the option rho it is rho
-/// times the step's learning rate. UserErrors if ranks times it is above 1.
+/// times the step's learning rate. Throws UserError if ranks times it is above 1.
 class ElasticRate {
  public:
   ElasticRate(const Options& options, int ranks);
   bool follows_learning_rate() const { return rho_ > 0; }
+  float constant() const { return static_cast<float>(constant_); }  ///< Without rho.
   float At(const StrategyStep& step) const;
 
  private:
@@ -34,7 +35,7 @@ class ElasticRate {
   double constant_;
   int ranks_;
 };
-/// The constant a, or 0.9 / ranks.
+/// The constant a, or 0.9 / ranks; with rho, which needs a learning rate, that too.
 double MovingRate(const Options& options, int ranks);
 
 /// Rank i has a replica W_i, and rank 0 the centre W, which is the model. Every `period` steps,

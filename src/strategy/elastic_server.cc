@@ -81,7 +81,7 @@ class ElasticServer : public Strategy {
   void Meet(const Communicator& world, ConstValues offered, std::vector<float>& force);
   void MeetRacing(ConstValues replica, float rate, std::vector<float>& force);
   float RateOf(ConstValues offered) const {
-    return rate_.follows_learning_rate() ? offered.back() : moving_rate_;
+    return rate_.follows_learning_rate() ? offered.back() : rate_.constant();
   }
   Values Weights(Values packed) const { return packed.first(weights_); }
 
@@ -89,7 +89,6 @@ class ElasticServer : public Strategy {
   const ElasticOrder order_;
   const bool trains_in_turn_;  // not only exchanges
   const ElasticRate rate_;
-  const float moving_rate_;  // without rho
   const int64_t period_;
   const int64_t size_, weights_;  // all elements, and those before the running statistics
   Update update_;
@@ -113,7 +112,6 @@ ElasticServer::ElasticServer(const Options& options, const StrategyContext& cont
       order_(order),
       trains_in_turn_(order == ElasticOrder::kInTurn && IsPaperForm(options)),
       rate_(options, context.world.size()),
-      moving_rate_(static_cast<float>(MovingRate(options, context.world.size()))),
       period_(options.Int("period")),
       size_(context.params.layout().size()),
       weights_(context.params.layout().statistics_begin()),
@@ -191,8 +189,8 @@ void ElasticServer::AwaitTurn(Endpoint& here) {
     GiveTurn(here.world());
     return here.HandleOffersUntil([this] { return turn_ == 0 && turn_begun_; });
   }
-  here.Offer({}, 0);
-  const Message centre = here.world().Receive(0, kCentre);
+  here.Offer({}, 0);  // other ranks may train before it for any time
+  const Message centre = here.world().ReceiveWithoutTimeout(0, kCentre);
   force_.resize(weights_);
   ScaledDifference(force_, RateOf(own_), Weights(own_), ValuesIn(centre, size_).first(weights_));
 }

@@ -260,9 +260,7 @@ class LeadingMember : public Leader {
     std::string reason = good && watch_.ReachesTarget(watched)             ? "target"
                          : position_.epoch >= cursor_.epochs() && measured ? "finished"
                                                                            : ReasonToStop();
-    if (reason.empty() && request_.pause_epochs > 0 && context_.worlds == 1 &&
-        position_.epoch - begun_epoch_ >= request_.pause_epochs)
-      reason = "replan";
+    if (reason.empty() && PauseIsDue(position_.epoch - begun_epoch_)) reason = "replan";
     const bool due = limits_.IsDueAfterEpochs(position_.epoch) || CheckpointIsDue();
     if (!due && !best && reason.empty()) return "";
     return Save({.reason = reason, .test = test, .best = best});
@@ -276,7 +274,13 @@ class LeadingMember : public Leader {
 
   std::string ReasonToStop() const {
     if (Interrupted()) return "interrupted";
-    return limits_.ReasonToStop(StepsTaken(), clock_.OfSession());
+    std::string reason = limits_.ReasonToStop(StepsTaken(), clock_.OfSession());
+    return reason.empty() && PauseIsDue(/*epochs=*/0) ? "replan" : reason;
+  }
+
+  /// Not after a loss of ranks.
+  bool PauseIsDue(int64_t epochs) const {
+    return context_.worlds == 1 && limits_.PauseIsDue(epochs, clock_.OfSession());
   }
 
   bool Due() const override {

@@ -15,6 +15,7 @@ RunLimits::RunLimits(const Job& job, const RunRequest& request)
     : steps_(request.steps),
       seconds_(TimeLimitOf(job)),
       used_(request.time_used),
+      pause_epochs_(request.pause_epochs),
       pause_seconds_(request.pause_seconds),
       every_steps_(job.checkpoint.Int("every_steps")),
       every_epochs_(job.checkpoint.Int("every_epochs")),
@@ -22,8 +23,7 @@ RunLimits::RunLimits(const Job& job, const RunRequest& request)
 
 std::string RunLimits::ReasonToStop(int64_t steps, double seconds) const {
   if (steps_ > 0 && steps >= steps_) return "step_limit";
-  if (seconds_ > 0 && used_ + seconds >= seconds_) return "time_limit";
-  return pause_seconds_ > 0 && seconds >= pause_seconds_ ? "replan" : "";
+  return seconds_ > 0 && used_ + seconds >= seconds_ ? "time_limit" : "";
 }
 
 int64_t RunLimits::StepsOfRound(int64_t done, int64_t taken) const {
@@ -38,6 +38,11 @@ bool RunLimits::IsDueAfterSteps(int64_t done) const {
 
 bool RunLimits::IsDueAfterEpochs(int64_t done) const {
   return every_epochs_ > 0 && done % every_epochs_ == 0;
+}
+
+bool RunLimits::PauseIsDue(int64_t epochs, double seconds) const {
+  return (pause_epochs_ > 0 && epochs >= pause_epochs_) ||
+         (pause_seconds_ > 0 && seconds >= pause_seconds_);
 }
 
 bool RunLimits::IsDueAfterSeconds(double since) const {

@@ -18,8 +18,10 @@ class RunLimits {
   RunLimits(const Job& job, const RunRequest& request);
 
   /// Why the run stops after so many steps and seconds of this session: "step_limit", "time_limit",
-  /// "replan", or "": it does not.
+  /// or "": it does not.
   std::string ReasonToStop(int64_t steps, double seconds) const;
+  /// Whether keys are to be chosen again after so many whole epochs and seconds of this session.
+  bool PauseIsDue(int64_t epochs, double seconds) const;
   /// Most steps of a round that begins after `done` steps of the run, of which `taken` in this
   /// session: a checkpoint due by steps ends a round, and so does the limit of steps.
   int64_t StepsOfRound(int64_t done, int64_t taken) const;
@@ -34,6 +36,7 @@ class RunLimits {
   int64_t steps_;   // 0: no limit, likewise the others
   double seconds_;  // of all sessions
   double used_;     // of these
+  int64_t pause_epochs_;
   double pause_seconds_;
   int64_t every_steps_, every_epochs_;
   double every_seconds_;

@@ -145,7 +145,13 @@ EndEvent TrainDecided(const Decision& decided, const RunRequest& request,
 }  // namespace
 
 EndEvent Train(const Job& job, const RunRequest& request) {
-  if (job.open.empty()) return TrainDecided({.job = job}, request);
+  if (job.open.empty()) {
+    Decision decided = {.job = job};
+    if (request.planner && !request.resume && job.train.String("planner") != "yoke")
+      decided.messages.emplace_back(
+          "train.planner has no effect: the job leaves no key to be chosen");
+    return TrainDecided(decided, request);
+  }
   Require(request.planner, "{} = \"auto\": `yoke train` and `yoke simulate` choose it",
           job.open[0]);
   Require(!request.resume || !std::filesystem::exists(request.run + "/last"),

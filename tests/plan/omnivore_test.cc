@@ -54,7 +54,7 @@ TEST(ColdStart, RaisesGroupsWhileAnUpdateBecomesTenPercentFaster) {
 
 TEST(ColdStart, ChoosesTheLowestLossNotTheLastOneTried) {
   Lab lab = {.loss = [](int g, const Setting& one) {
-    return LossByTheLaw(g, one, 0.1) + (g > 2 ? 1 : 0);
+    return LossByTheLaw(g, one, 0.1) + (g == 2 ? 0 : 1);
   }};
   const GroupSearch search = FindColdStart({1, 2, 4}, lab.Trials());
   EXPECT_EQ(BestOf(search).groups, 2);

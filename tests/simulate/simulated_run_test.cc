@@ -83,7 +83,9 @@ TEST_F(SimulatedRunTest, EveryStrategySurvivesALossInMidEpoch) {
       EXPECT_EQ(end.epochs, kEpochs) << name;
       EXPECT_EQ(end.lost, 1) << name;
       EXPECT_NEAR(Accuracy(end), Accuracy(whole), 0.08) << name;
-      EXPECT_GT(end.virtual_seconds, whole.virtual_seconds + 0.52) << name;
+      // In turns three nodes take as long as four, with fewer messages.
+      const double later = strategy == "easgd_original" ? 0.45 : 0.52;
+      EXPECT_GT(end.virtual_seconds, whole.virtual_seconds + later) << name;
       EXPECT_GT(end.seconds, end.virtual_seconds - 0.1) << name;  // the restart counts
       EXPECT_THAT(notes_.messages,
                   Contains(HasSubstr(fmt::format("rank {} of 4 is lost: 3 continue from", node))))

@@ -1,6 +1,8 @@
 // SmallerJob: one option less, or all.
 #include "train/recovery/smaller_job.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -18,6 +20,16 @@ std::string Misfit(const Job& job) try {
   return problem.what();
 }
 
+/// The largest batch up to the job's that the replicas of a group can share equally.
+Job WithSharedBatch(const Job& job) try {
+  if (!StrategyOf(job).divides_batch(job.cluster)) return job;
+  const int64_t team = RolesOf(job).team, batch = job.train.Int("batch");
+  const int64_t shared = std::max(team, batch - batch % team);
+  return WithKeys(job, {{.key = "train.batch", .value = std::to_string(shared)}});
+} catch (const UserError&) {  // the groups do not fit
+  return job;
+}
+
 }  // namespace
 
 Job SmallerJob(const Job& job, int ranks, std::vector<std::string>& messages) {
@@ -27,6 +39,11 @@ Job SmallerJob(const Job& job, int ranks, std::vector<std::string>& messages) {
   Job smaller = MakeJob(root, job.name, "");
   const std::string misfit = Misfit(smaller);
   if (misfit.empty()) return smaller;
+  Job shared = WithSharedBatch(smaller);
+  if (Misfit(shared).empty()) {
+    messages.push_back(fmt::format("{}; it is {}", misfit, shared.train.Int("batch")));
+    return shared;
+  }
   for (const OptionSpec& option : StrategyOf(job).options) {  // one option, if that is enough
     Value without = root;
     without.Find("cluster")->Erase(option.name);
