@@ -21,7 +21,7 @@ enum class ElasticMemory {
 };
 
 /// The a of an exchange: the option moving_rate, or 0.9 / ranks; with the option rho it is rho
-/// times the step's learning rate. UserErrors if ranks times it is above 1.
+/// times the step's learning rate. Throws UserError if ranks times it is above 1.
 class ElasticRate {
  public:
   ElasticRate(const Options& options, int ranks);
