@@ -44,7 +44,7 @@ def our_job(model, ranks, arguments):
 
 def our_run(job, folder, launcher=()):
     """(seconds a step, bytes a step that all ranks send)."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     run = trained(job, {}, folder, launcher=launcher)
     steps = run.end["step"] / len(run.epochs)
     rates = [epoch["examples_per_second"] for epoch in run.epochs[1:]]
@@ -55,6 +55,7 @@ class PyTorch:
     """Its two processes."""
 
     def __init__(self, folder):
+        (folder / "meeting").unlink(missing_ok=True)  # of a run before
         self.ranks = [Server(sys.executable, __file__, "--worker", rank, folder / "meeting") for rank in range(2)]
 
     def step(self, model, layout, how, epochs):

@@ -3,6 +3,7 @@
 
 usage: bench/figures.py                      lists all, a line each            (make figures)
        bench/figures.py NAME [--quick]       measures NAME and puts it into its page; --quick only prints a try   (make figure NAME=...)
+                                             Status 2 where its command has words in capitals: they are for you to replace.
 
 bench/figures.toml has for each figure its page, its command and the paths that it measures. In the page the table stands between
 `<!-- figure: NAME, commit 1c77b03, 2026-11-26 -->` and `<!-- end -->`, after the commit at which it was measured. A new one is the tables
@@ -19,6 +20,7 @@ from lib.places import CORES, ROOT
 
 MARKER = re.compile(r"<!-- figure: ([\w-]+), commit (\w+), (\d{4}-\d\d-\d\d) -->\n(.*?)<!-- end -->\n", re.S)
 CONDITIONS = re.compile(r"^yoke \S+ \((\w+)(?:-dirty)?\), .*, (\d{4}-\d\d-\d\d), load before .*$", re.M)
+TO_CHOOSE = re.compile(r"\b[A-Z]{2,}\b")
 TABLE = re.compile(r"^\|.*(?:\n\|.*)*", re.M)
 
 
@@ -69,6 +71,8 @@ def measure(name, quick):
     if name not in registry():
         raise RuntimeError(f"no figure {name}; there are {', '.join(registry())}")
     figure = registry()[name]
+    if words := TO_CHOOSE.findall(figure["command"]):
+        raise RuntimeError(f"{name}: replace {', '.join(words)} in `{figure['command']}`, run it, and change docs/{figure['page']} by hand")
     command = figure["command"] + (" --quick" if quick else "")
     if quick and not command.startswith(("bench/", "tools/bench")):
         raise RuntimeError(f"{name}: `{figure['command']}` has no --quick")

@@ -22,7 +22,7 @@ GROWTH = {"allreduce": {}, "local_sgd": {"cluster.period": 8}, "gossip_pull": {}
 STEPS = 20  # of each replica
 ONCE_FROM = 100_000  # so many nodes are simulated once
 IN_STEP = ["easgd_sync3", "easgd_sync1", "allreduce"]
-PAPER_NODES = 64  # You, Buluc, Demmel, 2017: 91.5 % on about 4,300 cores, 68 a node
+PAPER_NODES = 64  # You, Buluç, Demmel, 2017: 91.5 % on about 4,300 cores, 68 a node
 CLASSES, SIDE = 1000, 224  # of ImageNet
 WAN = """title = "Four regions of eight nodes, 100 Mbit/s a region"
 [[nodes]]

@@ -21,14 +21,25 @@ LINK = 12e9  # bytes a second: PCI Express 3, 16 lanes
 # --rounds 3` at commit 06f69f9, the fastest round, less the update of the rule momentum at MEMORY.
 MEMORY = 2.5e10  # bytes a second of arithmetic on values
 STEP_SECONDS = {"lenet": {64: 11.39e-3, 16: 2.105e-3, 8: 1.043e-3}, "alexnet-cifar": {64: 23.9e-3, 16: 5.658e-3, 8: 2.904e-3}}
-ALL = ["none", "allreduce", "async_sgd", "async_msgd", "hogwild_sgd", "compute_groups", "compute_groups_head", "easgd_original",
+OVERLAPPED, EVERYWHERE = "easgd_original, overlapped", "easgd_sync3, centre_everywhere"
+VARIANTS = {OVERLAPPED: {"cluster.form": "overlapped"}, EVERYWHERE: {"cluster.centre_everywhere": True}}  # of the strategy before the comma
+ALL = ["none", "allreduce", "async_sgd", "async_msgd", "hogwild_sgd", "compute_groups", "compute_groups_head", OVERLAPPED,
        "easgd_sync1", "easgd_sync2", "easgd_sync3", "easgd_async", "easgd_async_momentum", "easgd_hogwild", "ad_psgd",
        "gossip_pull", "gossip_push", "local_sgd", "slowmo", "diloco", "sgp"]
 ADAMW = {"train.rule": "adamw", "train.learning_rate": 0.001}
 
 
 def job_of(name):
-    return ROOT / f"examples/strategies/{'allreduce' if name == 'none' else name}.toml"
+    return ROOT / f"examples/strategies/{'allreduce' if name == 'none' else strategy_of(name)}.toml"
+
+
+def strategy_of(name):
+    return name.partition(",")[0] if name in VARIANTS else name
+
+
+def strategy_keys(name):
+    """The settings of a strategy or variant."""
+    return {"cluster.strategy": strategy_of(name), **VARIANTS.get(name, {})}
 
 
 def run(name, replicas, arguments, more=None, cluster=None, job=None, model="lenet", runs=None, **options):
@@ -36,7 +47,7 @@ def run(name, replicas, arguments, more=None, cluster=None, job=None, model="len
     replicas = 1 if name == "none" else replicas
     batch = WHOLE_BATCH // replicas
     cluster = cluster or {"bandwidth": GIGABIT * arguments.gbits, "latency": 50e-6, "step_seconds": STEP_SECONDS[model][batch], "memory": MEMORY}
-    strategy = {"cluster.strategy": name} if name == "none" or job else {}
+    strategy = strategy_keys(name) if name == "none" or job else VARIANTS.get(name, {})
     settings = {"train.epochs": arguments.epochs, "train.seed": 1, "train.batch": batch, "node.threads": 1, "cluster.replicas": replicas}
     settings |= {**strategy, **(more or {}), **from_words(arguments.set)}
     return virtual(job or job_of(name), cluster, settings, runs or arguments.runs, **options)
@@ -79,7 +90,7 @@ def table(arguments):
 
 MODELS = {"mlp": {"model.name": "mlp", "model.widths": [128]}, "lenet": {"model.name": "lenet"}}
 SETTINGS = ["sgd:0.005", "sgd:0.02", "sgd:0.1", "momentum:0.005", "momentum:0.02", "momentum:0.1", "adam:0.001"]
-OF_SETTINGS = ["none", "allreduce", "easgd_original", "easgd_async", "easgd_async_momentum", "easgd_hogwild", "gossip_pull", "gossip_push",
+OF_SETTINGS = ["none", "allreduce", OVERLAPPED, "easgd_async", "easgd_async_momentum", "easgd_hogwild", "gossip_pull", "gossip_push",
                "sgp", "local_sgd", "slowmo", "diloco"]
 
 
@@ -92,7 +103,7 @@ def settings(arguments):
     def accuracy(strategy, setting, batch):
         rule, rate = setting.split(":")
         keys = {**MODELS[arguments.model], "train.batch": batch, "train.rule": rule, "train.learning_rate": rate, "train.epochs": arguments.epochs,
-                "train.seed": 1, "cluster.replicas": 1 if strategy == "none" else arguments.replicas, "cluster.strategy": strategy}
+                "train.seed": 1, "cluster.replicas": 1 if strategy == "none" else arguments.replicas, **strategy_keys(strategy)}
         one = trained(ROOT / "examples/demo.toml", {**keys, **from_words(arguments.set)}, arguments.runs, "--threads", arguments.threads,
                       accept=[DIVERGED])
         return "diverged" if one.diverged else f"{100 * one.accuracy:.1f}"
@@ -124,9 +135,8 @@ def least_accuracy(runs):
 
 # FDR InfiniBand, whose cards copy messages themselves, and a GPU's memory.
 PAPER = {"bandwidth": 56 * GIGABIT, "latency": 2e-6, "copies": 1e18, "memory": 2.88e11, "device_link": LINK}
-PAPERS_FRACTION = 0.87  # of the time, in which easgd_original communicates
-EVERYWHERE = "easgd_sync3, centre_everywhere"
-SYNCHRONOUS = ["easgd_original", "easgd_sync1", "easgd_sync2", "easgd_sync3", EVERYWHERE]
+PAPERS_FRACTION = 0.87  # of the time, in which OVERLAPPED communicates
+SYNCHRONOUS = [OVERLAPPED, "easgd_sync1", "easgd_sync2", "easgd_sync3", EVERYWHERE]
 SHORT_STEPS = 40  # of an epoch of a run that is only timed
 
 
@@ -151,17 +161,16 @@ def random_cifar(path, count):
 
 def timing(model, strategy, replicas, cluster, folder):
     """(seconds a step, fraction communicating) of a short run."""
-    keys = {"cluster.strategy": "easgd_sync3", "cluster.centre_everywhere": True} if strategy == EVERYWHERE else {"cluster.strategy": strategy}
-    one = virtual(short_job(model, replicas, folder), cluster, keys, folder)
+    one = virtual(short_job(model, replicas, folder), cluster, strategy_keys(strategy), folder)
     first, last = (epoch["exchange"]["step_seconds"] for epoch in one.epochs)
     return (last - first) / SHORT_STEPS, one.exchange["communicating"]
 
 
 def papers_cluster(model, replicas, folder):
-    """The paper's cluster, with the computing that lets easgd_original communicate for its fraction of the time."""
+    """The paper's cluster, with the computing that lets OVERLAPPED communicate for its fraction of the time."""
     seconds = 1e-3
     for _ in range(4):  # what it communicates hardly depends on what it computes
-        step, fraction = timing(model, "easgd_original", replicas, {"step_seconds": seconds, **PAPER}, folder)
+        step, fraction = timing(model, OVERLAPPED, replicas, {"step_seconds": seconds, **PAPER}, folder)
         seconds = max(1e-6, seconds + step * (fraction / PAPERS_FRACTION - 1))  # 0: virtual_run computes at its own rate
     return {"step_seconds": seconds, **PAPER}
 
@@ -185,10 +194,10 @@ def cifar_job(folder):
 @part(models=["lenet", "alexnet-cifar"], replicas=[4, 8], places=["paper's", "0.1 Gbit/s", "1 Gbit/s", "10 Gbit/s"], epochs=4, gbits=10.0,
       at_once=2, set=[], quick={"models": ["lenet"], "replicas": [4], "places": ["10 Gbit/s"], "epochs": 1})
 def steps(arguments):
-    """Elastic averaging, Original -> Sync1 -> Sync2 -> Sync3, on four clusters: the paper's, whose computing is set so that easgd_original
+    """Elastic averaging, Original -> Sync1 -> Sync2 -> Sync3, on four clusters: the paper's, whose computing is set so that Original
     communicates for 87 % of its time, and this machine's cores behind networks of 0.1, 1 and 10 Gbit/s.
 
-    A step's time is that of a short run; then whole runs of the first and the last strategy: what synchronous ones compute does not
+    Original has form = "overlapped". A step's time is that of a short run; then whole runs of the first and the last strategy: what synchronous ones compute does not
     depend on times, and easgd_sync1, 2 and 3 have the same bits."""
     def rows():
         for model in arguments.models:
@@ -199,12 +208,12 @@ def steps(arguments):
                     yield [model, replicas, place, f"{1e3 * cluster['step_seconds']:.3g}", f"{1e3 * times[0]:.3g}",
                            *(f"{times[0] / one:.2f}" for one in times[1:]), f"{100 * fractions[0]:.0f} to {100 * fractions[-1]:.0f} %"]
 
-    print_table(["model", "replicas", "cluster", "computing, ms", "`easgd_original`, ms", "`sync1`", "`sync2`", "`sync3`",
+    print_table(["model", "replicas", "cluster", "computing, ms", "`easgd_original`, overlapped, ms", "`sync1`", "`sync2`", "`sync3`",
                  "`sync3`, centre everywhere", "communicating, first to last"], rows())
     for model in arguments.models:
         for replicas in arguments.replicas:
             job = {"job": cifar_job(arguments.runs), "model": model} if model == "alexnet-cifar" else {}
-            names = ["easgd_original", "easgd_sync3"]
+            names = [OVERLAPPED, "easgd_sync3"]
             whole = at_once(lambda name: run(name, replicas, arguments, **job), names, arguments.at_once)
             target = least_accuracy(whole)
             print(f"\n{model}, {replicas} replicas on {arguments.gbits:g} Gbit/s, virtual seconds to accuracy {target:.3f}: " +

@@ -1,7 +1,7 @@
 // Any bytes as the files of a checkpoint: as they are, and once more with a checksum that fits, so
 // that what lies behind it is reached. Those that begin with a brace are a checkpoint.json, whose
 // job and model are made, all others a .safetensors file.
-// guards: src/train/checkpoint
+// guards: src/train/checkpoint src/base/json.cc
 #include <cstdint>
 #include <string>
 

@@ -65,7 +65,7 @@ def parse(doc, words=None):
     else:
         parts = parser.add_subparsers(required=True, metavar="PART")
         for name, (function, *more) in PARTS.items():
-            add_part(parts.add_parser(name, help=function.__doc__, description=function.__doc__), function, *more)
+            add_part(parts.add_parser(name, help=function.__doc__.replace("%", "%%"), description=function.__doc__), function, *more)
     return parser.parse_args(words)
 
 

@@ -135,10 +135,10 @@ def processor_seconds():
 
 
 def trained(job, settings, runs, *words, command=(PROGRAM, "train"), launcher=(), accept=(), keep=False):
-    """The Run of a job file with these settings {key: value} and words of the command line: the one of the same program that the
-    folder `runs` holds, or a new one. accept: exit statuses that are results. keep: its checkpoints too."""
+    """The Run of a job file with these settings {key: value} and words of the command line: the one of the same program and launcher
+    that the folder `runs` holds, or a new one. accept: exit statuses that are results. keep: its checkpoints too."""
     job, words = small(job, runs) if QUICK else job, [*map(str, words), *changes(settings)]
-    key = zlib.crc32("\n".join([*map(str, command), job.read_text(encoding="utf-8"), *words]).encode(), program_sum(command[0]))
+    key = zlib.crc32("\n".join([*map(str, [*launcher, *command]), job.read_text(encoding="utf-8"), *words]).encode(), program_sum(command[0]))
     run = runs / f"{job.stem}-{key:08x}"
     if not (run / "finished").exists():
         shutil.rmtree(run, ignore_errors=True)

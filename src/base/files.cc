@@ -1,6 +1,6 @@
-// Files. Opening one: O_NONBLOCK returns at once from a pipe, and the open file itself tells what
-// it is. A new file's name has 64 bits from the system's generator. A temporary folder is locked by
-// its process, so that one without a lock is left over.
+// Files: how they are opened, named and locked. On opening, O_NONBLOCK returns at once from a pipe,
+// and the open file itself tells what it is. A new file's name has 64 bits from the system's
+// generator. A temporary folder is locked by its process, so that one without a lock is left over.
 #include "base/files.h"
 
 #include <fcntl.h>

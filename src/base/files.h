@@ -1,4 +1,5 @@
-// Files: what lies at a path, files that replace others, and folders that go with their owner.
+// Files: opening regular ones, what lies at a path, names for files that are to replace others, and
+// temporary folders.
 #pragma once
 
 #include <string>

@@ -1,4 +1,6 @@
-// FindGroupLimits: reads the limits on the way from this process's groups to the root of each
+// Resources: control groups from files below /proc and /sys, cores from the affinity mask, memory
+// from the machine, and malloc's thresholds.
+// FindGroupLimits reads the limits on the way from this process's groups to the root of each
 // hierarchy. A container may see the host's hierarchy, where its own group's path leads to its
 // limits, or its own alone, where they are at the root and that path leads nowhere.
 #include "base/resources.h"

@@ -1,5 +1,5 @@
-// Resources: the cores and the memory that this process may use, and what control groups (a
-// container's, a service's, a batch job's) say of them.
+// Resources: the cores and the memory that this process may use, what control groups (a
+// container's, a service's, a batch job's) say of them, and keeping freed memory.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// Threads, which the system may refuse: a limit on processes (`ulimit -u`, a container's) counts
-// them, and each takes memory for its stack. Those that compute flush denormals: numbers below
+// Threads: starting them, dividing a loop among them, and flushing denormals in them.
+// The system may refuse one: a limit on processes (`ulimit -u`, a container's) counts them, and
+// each takes memory for its stack. Those that compute flush denormals: numbers below
 // 1.2e-38 in f32, each of which costs some processors a hundred cycles. The momentum of a weight
 // whose gradient stays 0 sinks to them and stays there: 0.9 times 4 units of the smallest one
 // rounds to 4 units. A thread that flushes them takes them as 0 and writes 0 for them.

@@ -17,7 +17,7 @@ namespace {
 
 const std::string kText = "xmc";
 const std::string kBinary = "xmc-binary";
-const std::vector<std::string> kForms = {kText, kBinary};
+const std::vector<std::string> kFormats = {kText, kBinary};
 
 /// Detects a file's format from its first bytes.
 std::string FormatOf(const std::string& path) {
@@ -52,9 +52,9 @@ class ConvertCommand : public Command {
     RequireNoInput(output_, {input_});
     if (from_.empty()) from_ = FormatOf(input_);
     if (to_.empty()) to_ = from_ == kText ? kBinary : kText;
-    for (const std::string& form : {from_, to_})
-      if (std::ranges::find(kForms, form) == kForms.end())
-        throw UserError(UnknownName("form of data", form, kForms));
+    for (const std::string& format : {from_, to_})
+      if (std::ranges::find(kFormats, format) == kFormats.end())
+        throw UserError(UnknownName("format", format, kFormats));
     const double start = Now();
     LoadedData loaded = LoadFile(from_, input_);
     const double loaded_at = Now();
@@ -93,9 +93,9 @@ class ConvertCommand : public Command {
 }  // namespace
 
 CommandEntry convert_command() {
-  return {"convert", "Data", "Convert XMC text to a binary form that loads at once, and back",
-          "Reads extreme classification data whole and writes it in another form; the file appears "
-          "when it is complete.\n"
+  return {"convert", "Data", "Convert XMC text to a binary format that loads at once, and back",
+          "Reads extreme classification data whole and writes it in another format; the file "
+          "appears when it is complete.\n"
           "Examples:\n"
           "  yoke convert train.txt.gz train.xmcb               text into xmc-binary\n"
           "  yoke convert train.xmcb train.txt                  and back, every number unchanged\n"

@@ -1,5 +1,4 @@
 // yoke eval: measures a checkpoint on its job's test data, or on other files.
-
 #include "base/check.h"
 #include "base/clock.h"
 #include "cli/command.h"

@@ -68,9 +68,8 @@ void WriteAll(int file, std::string_view bytes) {
 }
 
 /// The file `-` of a command line as a path that can be opened and read again: formats read a file
-/// twice or by seeks, which a pipe does not allow.
-/// Copies standard input to a temporary file without a name, unless it is a file from its
-/// beginning.
+/// twice or by seeks, which a pipe does not allow. So standard input is copied to a temporary file
+/// without a name, unless it is a regular file at its beginning.
 class StandardInput {
  public:
   /// Throws UserError if it is closed or endless, Error without disk space.

@@ -1,5 +1,4 @@
 // yoke train: runs a job file, or continues a run.
-
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/run_options.h"

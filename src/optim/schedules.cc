@@ -59,13 +59,13 @@ RateFactor Polynomial(const Options& options) {
   };
 }
 
-/// During the warm-up start + (1 - start) * epoch / warmup; then the named schedule, whose epochs
+/// During the warm-up start + (1 - start) * epoch / warmup; then the schedule `after`, whose epochs
 /// count from the warm-up's end or, if it names epochs, from the start.
-RateFactor WarmUp(double warmup, double start, RateFactor course, bool from_start) {
+RateFactor WarmUp(double warmup, double start, RateFactor after, bool from_start) {
   return [=](const Progress& progress) {
     if (progress.epoch < warmup) return start + (1 - start) * progress.epoch / warmup;
-    if (from_start) return course(progress);
-    return course(
+    if (from_start) return after(progress);
+    return after(
         {.epoch = progress.epoch - warmup, .epochs = std::max(progress.epochs - warmup, 0.0)});
   };
 }
@@ -176,11 +176,11 @@ std::unique_ptr<Schedule> MakeSchedule(const Value& table) {
   std::vector<OptionSpec> specs = common_schedule_options();
   specs.insert(specs.end(), entry.options.begin(), entry.options.end());
   const Options options("train.schedule", table, specs);
-  RateFactor course = entry.make(options);
+  RateFactor factor = entry.make(options);
   if (const double warmup = options.Float("warmup_epochs"); warmup > 0)
-    course =
-        WarmUp(warmup, options.Float("warmup_start"), std::move(course), entry.counts_from_start);
-  return std::make_unique<Schedule>(std::move(course));
+    factor =
+        WarmUp(warmup, options.Float("warmup_start"), std::move(factor), entry.counts_from_start);
+  return std::make_unique<Schedule>(std::move(factor));
 }
 
 }  // namespace yoke

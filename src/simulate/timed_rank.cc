@@ -1,11 +1,12 @@
 // TimedRank: what Replica does, without gradients.
 #include "simulate/timed_rank.h"
-#include "comm/virtual_time.h"
 
 #include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "comm/virtual_time.h"
 
 namespace yoke {
 namespace {

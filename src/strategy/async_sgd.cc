@@ -12,7 +12,7 @@
 //
 // hogwild_sgd is async_sgd whose server has a thread for each worker, and no lock: updates meet in
 // the shared values, and some are lost in part. Niu, Recht, Re, Wright, "Hogwild!" (2011), as a
-// parameter server in You, Buluc, Demmel (2017). optim/racing.h says why the races are harmless:
+// parameter server in You, Buluç, Demmel (2017). optim/racing.h says why the races are harmless:
 // - Values, rule's arrays and running statistics are only read and written through its copies, each
 //   number whole; what is lost is at most one of two updates of a number that happen at once.
 // - An answer may hold elements of different versions: as if its worker had read some of them

@@ -1,4 +1,4 @@
-// Synchronous elastic averaging, three times (You, Buluc, Demmel, SC17): they differ in the memory
+// Synchronous elastic averaging, three times (You, Buluç, Demmel, SC17): they differ in the memory
 // of the centre, and in whether training waits for the exchange.
 #include <utility>
 

@@ -8,7 +8,7 @@
 namespace yoke {
 
 /// The options of a server: form, servers, rate_scale, slow_start, scale_by_staleness,
-/// staleness_bound (except for racing ones), and those of compression.
+/// predict_weights, staleness_bound (except for racing ones), and those of compression.
 std::vector<OptionSpec> ServerOptions(bool racing);
 /// The factor on each learning rate where so many push.
 double RateScale(const Options& options, int pushers);

@@ -1,10 +1,10 @@
 // SideThread: a queue of jobs, and empty messages of a rank to itself that announce them.
 // ServingThread: receives without a timeout, because clients may be silent for long.
 #include "strategy/side_thread.h"
-#include "comm/virtual_time.h"
 
 #include <utility>
 
+#include "comm/virtual_time.h"
 #include "kernels/threads.h"
 
 namespace yoke {

@@ -1,8 +1,9 @@
 // Update: the rule, applied.
 #include "strategy/update.h"
-#include "comm/virtual_time.h"
 
 #include <algorithm>
+
+#include "comm/virtual_time.h"
 
 namespace yoke {
 

@@ -1,4 +1,5 @@
-// Atomic files: written under a temporary name, synchronised to disk, then renamed.
+// The files of a run: read whole or mapped, replaced atomically, waited for until they are on disk,
+// and sealed by checksums.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,11 @@ import contextlib
 import io
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FAKE = """#!/usr/bin/env python3
@@ -61,6 +63,17 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(figures.replaced(page, "another", output), page)
         self.assertRaisesRegex(RuntimeError, "prints no Markdown table", figures.replaced, page, "a", "1.5 s\n")
 
+    def test_a_command_with_words_to_choose_is_not_run(self):
+        made = pathlib.Path(FOLDER.name, "made")
+        figure = {"page": "a.md", "command": f"touch {made} --set cluster.compression=KIND JOB", "measures": "src"}
+        with unittest.mock.patch.object(figures, "registry", return_value={"a": figure}):
+            for quick in (False, True):
+                self.assertRaisesRegex(RuntimeError, "^a: replace KIND, JOB in `touch .*docs/a.md by hand$", figures.measure, "a", quick)
+        self.assertFalse(made.exists())
+        done = subprocess.run([sys.executable, str(ROOT / "bench/figures.py"), "search"], check=False, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, "^figures.py: search: replace CHECKPOINT in ")
+
 
 class RunnerTest(unittest.TestCase):
     def setUp(self):
@@ -76,6 +89,11 @@ class RunnerTest(unittest.TestCase):
         stamp = (run.folder / "finished").stat().st_mtime_ns
         self.assertEqual((self.trained(rate=0.1).folder / "finished").stat().st_mtime_ns, stamp)
         self.assertNotEqual(self.trained(rate=0.2).folder, run.folder)
+
+    def test_another_launcher_is_another_run(self):
+        job = runner.write_job(self.folder / "job.toml", {"train": {"epochs": 3}})
+        folders = {runner.trained(job, {}, self.folder, launcher=launcher).folder for launcher in ((), ["env"], ["env", "A=1"])}
+        self.assertEqual(len(folders), 3)
 
     def test_medians_in_turn(self):
         calls = []

@@ -51,6 +51,13 @@ class BenchScriptsTest(unittest.TestCase):
                     self.assertRegex(done.stderr, pattern)
                     self.assertRegex(done.stderr, rf"^([^\n]+\n){{0,2}}{script}: [^\n]+\n$")
 
+    def test_all_with_parts_have_help(self):
+        for script in (script for script in SCRIPTS if "@part(" in (BENCH / script).read_text()):
+            with self.subTest(script):
+                done = self.run_script(script, ["--help"], [], stdout=subprocess.PIPE)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("usage: ", done.stdout)
+
     def test_all_is_missing(self):
         self.assertGreater(len(SCRIPTS), 10)
         os.remove(self.folder + "/job.toml")

@@ -4,7 +4,7 @@
 usage: stops_slow_test.py [TRIALS [LAUNCHER...]]      TRIALS of each launcher and signal (1), each at another moment
 The steps take longer than Open MPI gives its processes after a stop: half a second (5) or two (4).
 
-guards: src/cli/signals src/cli/guard src/cli/train src/comm/pmix src/comm/launcher src/comm/wire src/train/rounds src/train/recovery/peers src/train/rank src/train/leader src/train/member src/train/trainer (60 s)
+guards: src/cli/signals src/cli/train src/comm/launcher src/comm/wire src/train/rounds src/train/recovery/peers src/train/rank src/train/leader src/train/member src/train/trainer (60 s)
 """
 import fcntl
 import json

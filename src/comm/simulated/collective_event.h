@@ -1,5 +1,5 @@
-// CollectiveArrivals: the ranks that have come to a collective event in virtual time, and when each
-// may leave.
+// A collective in virtual time as one event: when each rank may leave it, by the messages that its
+// schedule would send (RoundTimes), and which ranks have come (CollectiveArrivals).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Packs pixels into the cells that weight-gradient tiles multiply (convolution_tiles.h).
+// Packs pixels into the cells that weight-gradient tiles multiply (cpu_tiles.h).
 #pragma once
 
 #include <algorithm>

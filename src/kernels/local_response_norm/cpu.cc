@@ -1,7 +1,7 @@
-// Local response normalization, a block of pixels at a time (local_response_norm_loops.h). Channels
-// last, each pixel is a line; of a plain tensor a few neighbours are one line, channel by channel.
-// Loops run over whole vectors, for which lines have room. Backward computes the sums anew, so that
-// nothing but the input is kept.
+// Local response normalization, a block of pixels at a time (cpu_loops.h). Channels last, each
+// pixel is a line; of a plain tensor a few neighbours are one line, channel by channel. Loops run
+// over whole vectors, for which lines have room. Backward computes the sums anew, so that nothing
+// but the input is kept.
 #include "kernels/local_response_norm/local_response_norm.h"
 
 #include <omp.h>

@@ -1,18 +1,21 @@
 // Activations: layers that apply a function to each element.
-//   relu          max(0, x)
-//   leaky_relu    x, or slope * x for negative x. Maas et al. (2013)
-//   clip          min(max(x, minimum), maximum); from 0 to 6 it is ReLU6
-//   silu          x * sigmoid(x), also called swish. Elfwing et al. (2017); Ramachandran et al.
-//   (2017) hard_swish    x * min(max(x + 3, 0), 6) / 6, silu with a piecewise linear sigmoid.
-//   Howard et al.,
-//                 "Searching for MobileNetV3" (2019)
-//   gelu          x * P(X <= x) of the normal distribution, exact or approximated by a hyperbolic
-//                 tangent. Hendrycks and Gimpel (2016)
-//   sigmoid       1 / (1 + exp(-x))
-//   hard_sigmoid  slope * x + offset clamped to [0, 1], a piecewise linear sigmoid. Courbariaux et
-//                 al., "BinaryConnect" (2015); with the slope 1/6 in MobileNetV3
-//   tanh          hyperbolic tangent
+//   relu: max(0, x)
+//   leaky_relu: x, or slope * x for negative x
+//   clip: min(max(x, minimum), maximum); from 0 to 6 it is ReLU6
+//   silu: x * sigmoid(x), also called swish
+//   hard_swish: x * min(max(x + 3, 0), 6) / 6, silu with a piecewise linear sigmoid
+//   gelu: x * P(X <= x) of the normal distribution, exact or approximated by tanh
+//   sigmoid: 1 / (1 + exp(-x))
+//   hard_sigmoid: slope * x + offset clamped to [0, 1], a piecewise linear sigmoid
+//   tanh: hyperbolic tangent
 // The derivative of relu, sigmoid and tanh follows from the output; of the others from the input.
+//
+// Papers:
+//   leaky_relu: Maas, Hannun, Ng (2013)
+//   silu: Elfwing, Uchibe, Doya (2017); Ramachandran, Zoph, Le (2017)
+//   hard_swish: Howard et al., "Searching for MobileNetV3" (2019)
+//   gelu: Hendrycks, Gimpel (2016)
+//   hard_sigmoid: Courbariaux et al., "BinaryConnect" (2015); MobileNetV3 has the slope 1/6
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -1,6 +1,6 @@
 // Split: divides the batch over parts of the chip. Each part has its own copy of the weights and
 // its own threads on its cores and memory node; the parts' gradients are summed in a tree (You,
-// Buluc, Demmel 2017, partitions of a many-core chip; Omnivore, one partition per core).
+// Buluç, Demmel 2017, partitions of a many-core chip; Omnivore, one partition per core).
 //   g = sum over p of (b_p / b) g_p,  halves first: ((g_0 + g_1) + (g_2 + g_3)), in a fixed order
 // Cost of P' parts over one device: one copy of the weights, P' gradients read and one written.
 // Gain: no barrier of all cores in each layer, and no weight read across memory nodes.
