@@ -185,9 +185,10 @@ EndEvent Train(const Job& job, const RunRequest& request) {
   mine.pause_seconds = request.planner->PauseSeconds(job);
   if (request.cluster && request.cluster->machines.failures.death &&
       (mine.pause_epochs > 0 || mine.pause_seconds > 0)) {
+    const char* key = mine.pause_epochs > 0 ? "train.replan_epochs" : "train.optimizer_epoch";
     mine.pause_epochs = 0;
     mine.pause_seconds = 0;
-    decided.messages.emplace_back("keys are not chosen again on a cluster whose nodes fail");
+    decided.messages.push_back(fmt::format("{} has no effect on a cluster whose nodes fail", key));
   }
   mine.time_used = request.cluster ? decided.seconds : Now() - asked;
   for (;;) {

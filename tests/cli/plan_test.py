@@ -163,6 +163,41 @@ class PlanTest(ProgramTest):
                            "--run", "simulated").events()
         self.assertEqual((events[-1]["event"], events[-1]["reason"]), ("end", "finished"))
 
+    def test_auto_is_not_slower_than_what_it_chooses_from(self):
+        """Eight nodes of exponential times: asynchronous updates that predict keep their momentum."""
+        self.write("nodes.toml", """[[nodes]]
+count = 8
+operations_per_second = 1e11
+bytes_per_second = 5e10
+jitter = { kind = "exponential" }
+[network]
+latency = 1e-6
+bytes_per_second = 1e11
+""")
+        self.write("job.toml", """[data]
+format = "synthetic-digits"
+train_size = 4000
+test_size = 500
+[model]
+name = "mlp"
+widths = [64]
+[train]
+epochs = 60
+batch = 32
+learning_rate = 0.1
+target = { metric = "accuracy", at_least = 0.94 }
+[node]
+threads = 1
+""")
+
+        def seconds(strategy, *words):
+            end = self.good("simulate", "job.toml", "--cluster", "nodes.toml", "--strategy", strategy, *words, "--json").events()[-1]
+            self.assertEqual(end["reason"], "target", strategy)
+            return end["virtual_seconds"]
+
+        best = min(seconds("hogwild_sgd"), seconds("allreduce"))
+        self.assertLess(seconds("auto", "--set", "train.momentum=auto"), 1.1 * best)
+
     def test_simulate_chooses_again(self):
         self.write("cluster.toml", CLUSTER)
         words = ["simulate", "tiny.toml", "--strategy", "auto", "--set", "train.batch=4", "--set", "train.epochs=6", "--set", "train.replan_epochs=2"]
