@@ -1,3 +1,4 @@
+// Archives: the entries of tar and zip files, by libarchive.
 // Links are resolved in a second pass: a tar archive has no directory, and a link's target may be
 // anywhere in it.
 #include "data/archive.h"
