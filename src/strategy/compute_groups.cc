@@ -9,7 +9,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/form.h"
 #include "base/options.h"
 #include "strategy/rows.h"
 #include "strategy/served.h"

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/form.h"
 #include "kernels/shared.h"
 #include "strategy/elastic.h"
 #include "strategy/replicas.h"
@@ -72,6 +71,7 @@ class ElasticServer : public Strategy {
   bool InTurn() const { return order_ == ElasticOrder::kInTurn; }
   void Exchange(Endpoint& here);
   void AwaitTurn(Endpoint& here);
+  static Message AwaitCentre(const Communicator& world);
   void EndTurn(Endpoint& here);
   void OfferReplica(Endpoint& here);
   void Handle(Endpoint& here, const Message& offer);
@@ -189,10 +189,18 @@ void ElasticServer::AwaitTurn(Endpoint& here) {
     GiveTurn(here.world());
     return here.HandleOffersUntil([this] { return turn_ == 0 && turn_begun_; });
   }
-  here.Offer({}, 0);  // other ranks may train before it for any time
-  const Message centre = here.world().ReceiveWithoutTimeout(0, kCentre);
+  here.Offer({}, 0);
+  const Message centre = AwaitCentre(here.world());
   force_.resize(weights_);
   ScaledDifference(force_, RateOf(own_), Weights(own_), ValuesIn(centre, size_).first(weights_));
+}
+
+/// Each of the other ranks may take a step before.
+Message ElasticServer::AwaitCentre(const Communicator& world) {
+  Message centre;
+  const double steps_of_others = (world.size() - 1) * world.timeout();
+  if (world.TryReceive(0, kCentre, centre, steps_of_others)) return centre;
+  return world.Receive(0, kCentre);
 }
 
 void ElasticServer::EndTurn(Endpoint& here) {
@@ -318,7 +326,7 @@ StrategyEntry easgd_original() {
   StrategyEntry entry = ServerEntry<ElasticOrder::kInTurn>(
       "easgd_original", "Replicas and a centre pull each other, one replica at a time by rank");
   entry.options.push_back(FormOption(
-      "paper", "overlapped",
+      "overlapped", /*paper_by_default=*/true,
       "Paper: one worker computes at a time, in its turn. Overlapped: a worker only exchanges in "
       "its turn, and computes beside the others."));
   return entry;

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "base/check.h"
-#include "base/form.h"
 #include "base/options.h"
 #include "strategy/side_thread.h"
 
@@ -50,7 +49,7 @@ double RateScale(const Options& options, int pushers) {
 
 std::vector<OptionSpec> ServerOptions(bool racing) {
   std::vector<OptionSpec> options = {
-      FormOption("yoke", "yoke",
+      FormOption("yoke", /*paper_by_default=*/false,
                  "Paper: the server takes each gradient at the full rate from the first update on. "
                  "Yoke: rate_scale, slow_start and predict_weights make up for late gradients."),
       {.name = "servers",

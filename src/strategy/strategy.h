@@ -143,6 +143,16 @@ inline OptionSpec PeriodOption(const char* help) {
           .maximum = kMostCount,
           .tries = {4, 16}};
 }
+/// The option `form` of a strategy that has two: "paper", as published, and `other`. `help` says
+/// what differs.
+inline OptionSpec FormOption(const char* other, bool paper_by_default, const char* help) {
+  return {.name = "form",
+          .type = OptionType::kString,
+          .fallback = paper_by_default ? "paper" : other,
+          .help = help,
+          .choices = {"paper", other}};
+}
+inline bool IsPaperForm(const Options& options) { return options.String("form") == "paper"; }
 inline double MixesAll(const Options& /*options*/, int /*world*/) { return 1; }
 inline double MixesHalf(const Options& /*options*/, int /*world*/) { return 0.5; }
 

@@ -1,6 +1,7 @@
 // easgd_original: its recurrence restated, and the time of its turns.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include "base/check.h"
 #include "comm/threads.h"
 #include "strategy/support/lab.h"
 
@@ -79,6 +80,22 @@ TEST(EasgdOriginal, TakesTheTimeOfAllTurns) {
     EXPECT_NEAR(SecondsOfAStep("overlapped", ranks, 0), messages, 0.05 * messages);
     EXPECT_LT(SecondsOfAStep("overlapped", ranks, 70), messages + 2 * 70);
   }
+}
+
+/// Rank 0 does not take part; what ends the others.
+std::string EndOf(double timeout) try {
+  Simulate({.ranks = 3, .timeout = timeout}, [](const Communicator& world) {
+    Lab lab(world, {.strategy = "easgd_original", .gradient = test::PullToRank});
+    world.rank() == 0 ? world.Sleep(1e6) : lab.Step();
+    lab.strategy->Finish();
+  });
+  return "";
+} catch (const Error& error) {
+  return error.what();
+}
+
+TEST(EasgdOriginal, WaitsForItsTurnAsLongAsTheOthersMayTake) {
+  EXPECT_THAT(EndOf(10), testing::HasSubstr("waited 10 s for rank 0 in receive"));
 }
 
 }  // namespace yoke::easgd_original_test
