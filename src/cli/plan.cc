@@ -183,13 +183,13 @@ class PlanCommand : public Command {
 
  private:
   void RequireMethod() const {
-    Require(method_ == "yoke" || method_ == "omnivore",
-            "--method: expected yoke or omnivore, got {}", method_);
-    Require(method_ == "yoke" || (cluster_.empty() && trial_seconds_ > 0),
+    if (method_ == "yoke") return;
+    Require(method_ == "omnivore", "--method: expected yoke or omnivore, got {}", method_);
+    Require(cluster_.empty() && trial_seconds_ > 0,
             "--method omnivore needs trials, which a plan {} has not: `yoke simulate` and `yoke "
             "train` take it as train.planner",
             cluster_.empty() ? "with --trial-seconds 0" : "for a cluster");
-    Require(method_ == "yoke" || (only_.empty() && without_.empty()),
+    Require(only_.empty() && without_.empty(),
             "--method omnivore compares settings of compute_groups alone: leave out --only and "
             "--without");
   }

@@ -190,7 +190,6 @@ GroupSearch FindSteadyState(int groups, const Setting& last, const TryGroups& at
   Setting around = last;
   for (;; groups /= 2, around.momentum = kMomentumOfFewerGroups) {
     search.best = TryGrid(groups, GridAround(around), attempt, search.trials);
-    search.most_groups = groups;
     if (search.best < 0) return search;
     const Setting& best = search.trials[search.best].tried.setting;
     if (groups == 1 || *best.momentum > 0) return search;

@@ -28,7 +28,7 @@ using TryGroups = std::function<GroupTrial(int groups, const Setting& setting)>;
 struct GroupSearch {
   std::vector<GroupTrial> trials = {};
   int best = -1;        ///< In `trials`; -1: all have diverged.
-  int most_groups = 1;  ///< The most with which an update was still 10 % faster.
+  int most_groups = 1;  ///< Of a cold start: the most with which an update was 10 % faster.
 };
 
 /// The cold start. With 1 group momentum 0.9 and the rates 0.1, 0.01, 0.001, 0.0001; with more the
