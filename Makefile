@@ -13,7 +13,7 @@ cpp_files = git ls-files '*.cc' '*.h'
 .PHONY: help setup build demo test test-all build-tests bench bench-slide figures figure format tidy gpu-check install clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z%-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup:  ## install what is missing to build, test and check yoke
 	@tools/setup build test tidy
@@ -48,6 +48,10 @@ figures:  ## the tables of docs that are measured, and which are older than what
 
 figure:  ## measures one again and puts it into its page; NAME=..., QUICK=1 only prints a try
 	@python3 bench/figures.py $(NAME) $(if $(QUICK),--quick)
+
+paper-%: build  ## a paper's tables beside ours: paper-omnivore, paper-hogbatch, paper-gossip, paper-easgd; QUICK=1 for a try
+	@cmake --build build/release --target virtual_run step_bench convolution_bench
+	@python3 bench/paper.py $* $(if $(QUICK),--quick)
 
 format:  ## rewrite the code in the house's format
 	@tools/setup tidy

@@ -27,7 +27,7 @@ ROOM = 8e9  # bytes: a checkpoint of the largest model has gigabytes
 def part(quick=None, **options):
     """Makes a function of the arguments a part of its benchmark."""
     def add(function):
-        if function.__module__ == "__main__":  # not of a benchmark that this one imports
+        if function.__module__ == "__main__" or function.__module__.startswith("papers."):  # not of a benchmark that one imports
             PARTS[function.__name__] = function, {"threads": 1, "runs": "", **options}, quick or {}
         return function
     return add
