@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/cost.h"
+#include "base/form.h"
 #include "base/options.h"
 #include "comm/communicator.h"
 #include "optim/rule.h"
@@ -143,16 +144,6 @@ inline OptionSpec PeriodOption(const char* help) {
           .maximum = kMostCount,
           .tries = {4, 16}};
 }
-/// The option `form` of a strategy that has two: "paper", as published, and `other`. `help` says
-/// what differs.
-inline OptionSpec FormOption(const char* other, bool paper_by_default, const char* help) {
-  return {.name = "form",
-          .type = OptionType::kString,
-          .fallback = paper_by_default ? "paper" : other,
-          .help = help,
-          .choices = {"paper", other}};
-}
-inline bool IsPaperForm(const Options& options) { return options.String("form") == "paper"; }
 inline double MixesAll(const Options& /*options*/, int /*world*/) { return 1; }
 inline double MixesHalf(const Options& /*options*/, int /*world*/) { return 0.5; }
 
