@@ -29,12 +29,24 @@ double SquareSumShared(const float* x, int64_t count) {
 
 }  // namespace
 
+/// Of the run that begins there. Runs of all updates begin at the same places.
+std::unique_lock<std::mutex> RacingUpdates::LockRun(int64_t offset) {
+  if (locks_.empty()) return {};
+  return std::unique_lock(locks_[static_cast<size_t>(offset / kRun) % locks_.size()]);
+}
+
+int32_t RacingUpdates::CountRow(int slice, int64_t row, int64_t offset) {
+  const auto lock = LockRun(offset);
+  return CountShared(state_.row_steps(slice)[row]);
+}
+
 void RacingUpdates::ApplyRun(const UpdateRule& rule, float* values, const float* gradient,
                              int64_t offset, int64_t count, const UpdateStep& step) {
   alignas(64) std::array<std::array<float, kRun>, 1 + kMaxStateArrays> own;
   const size_t arrays = state_.names().size();
   for (int64_t at = 0; at < count; at += kRun) {
     const int64_t n = std::min(kRun, count - at);
+    const auto lock = LockRun(offset + at);
     UpdateSpan span{.values = own[0].data(), .gradient = gradient + at, .count = n};
     CopyShared(values + offset + at, n, own[0].data());
     for (size_t i = 0; i < arrays; ++i) {
@@ -65,9 +77,10 @@ void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, 
   const RowGradient& rows = gradients.rows(index);
   const int64_t width = slice.RowWidth();
   for (size_t r = 0; r < rows.ids.size(); ++r) {
-    step.step = CountShared(state_.row_steps(index)[rows.ids[r]]);
-    ApplyRun(row_rule_, values, rows.values.data() + static_cast<int64_t>(r) * width,
-             slice.offset + rows.ids[r] * width, width, step);
+    const int64_t offset = slice.offset + rows.ids[r] * width;
+    step.step = CountRow(index, rows.ids[r], offset);
+    ApplyRun(row_rule_, values, rows.values.data() + static_cast<int64_t>(r) * width, offset, width,
+             step);
   }
 }
 

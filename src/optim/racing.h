@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "optim/rule.h"
 
@@ -27,14 +28,21 @@ namespace yoke {
 ///   staleness of about the number of threads, which the method's proof allows.
 /// - No index, size, pointer or branch depends on these values.
 ///
+/// Locked, no update is lost: a lock for each run of values keeps others from writing it. Reading
+/// still takes none.
+///
 /// It is still undefined behaviour in C++. The few functions that touch shared values are compiled
 /// as plain loops and marked for the thread sanitizer, which checks everything else.
 class RacingUpdates {
  public:
-  /// `row_rule`: of row-sparse slices; null: `rule`.
+  /// `row_rule`: of row-sparse slices; null: `rule`. `locked`: no update is lost.
   RacingUpdates(const ParamLayout& layout, const UpdateRule& rule, RuleState& state,
-                const UpdateRule* row_rule = nullptr)
-      : layout_(layout), rule_(rule), row_rule_(row_rule ? *row_rule : rule), state_(state) {}
+                const UpdateRule* row_rule = nullptr, bool locked = false)
+      : layout_(layout),
+        rule_(rule),
+        row_rule_(row_rule ? *row_rule : rule),
+        state_(state),
+        locks_(locked ? kLocks : 0) {}
 
   /// Before an update of all slices by a rule that tunes itself: the step to apply. Sums are taken
   /// beside the others' writes, the rule's scalars change under a lock.
@@ -44,6 +52,10 @@ class RacingUpdates {
   void Apply(int slice, float* values, const Gradients& gradients, UpdateStep step);
 
  private:
+  static constexpr size_t kLocks = 256;
+
+  std::unique_lock<std::mutex> LockRun(int64_t offset);
+  int32_t CountRow(int slice, int64_t row, int64_t offset);
   void ApplyRun(const UpdateRule& rule, float* values, const float* gradient, int64_t offset,
                 int64_t count, const UpdateStep& step);
   float* StateAt(size_t array, int64_t offset) const {
@@ -54,7 +66,8 @@ class RacingUpdates {
   const UpdateRule& rule_;
   const UpdateRule& row_rule_;
   RuleState& state_;
-  std::mutex scalars_;  // of the state
+  std::mutex scalars_;             // of the state
+  std::vector<std::mutex> locks_;  // of runs, which share them; empty: none are taken
 };
 
 }  // namespace yoke

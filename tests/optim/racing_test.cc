@@ -1,0 +1,77 @@
+// Racing: threads update the same values at once. Locks lose no update; without them some are lost.
+#include "optim/racing.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "base/registry.h"
+
+namespace yoke::racing_test {
+
+constexpr int kThreads = 2, kUpdates = 3000, kRowWidth = 40;
+
+ParamLayout DenseAndRows() {
+  ParamLayout layout;
+  layout.Add({.name = "dense.weight", .shape = {5000}, .initializer = "zeros"});
+  layout.Add({.name = "rows.weight",
+              .shape = {4, kRowWidth},
+              .kind = SliceKind::kRowSparse,
+              .initializer = "zeros"});
+  layout.Pack();
+  return layout;
+}
+
+/// Threads add one to each value at the same time, so often that races are as frequent as can be.
+class Racing : public testing::Test {
+ protected:
+  void Train(bool locked) {
+    const RuleEntry& entry = FindEntry(rules(), "rule", "sgd");
+    const auto rule = entry.make(Options("train", Table{}, entry.options));
+    RuleState state(layout_, *rule, Cpu());
+    RacingUpdates racing(layout_, *rule, state, nullptr, locked);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) threads.emplace_back([&] { Update(racing); });
+    for (std::thread& thread : threads) thread.join();
+    clock_ = state.row_steps(1)[0];
+  }
+  /// Of all updates of all values, those that arrived.
+  double Kept() {
+    double sum = 0;
+    for (int slice : {0, 1})
+      for (const float value : params_.values(slice).Host()) sum += value;
+    return sum / (double(layout_.Parameters()) * kThreads * kUpdates);
+  }
+
+  ParamLayout layout_ = DenseAndRows();
+  ParamStore params_{layout_, Cpu()};
+  int32_t clock_ = 0;  ///< Of the first row.
+
+ private:
+  void Update(RacingUpdates& racing) {
+    Gradients gradients(layout_, Cpu());
+    std::ranges::fill(gradients.dense().Host(), -1.0F);
+    gradients.rows(1).ids = {0, 1, 2, 3};
+    gradients.rows(1).values.assign(4 * kRowWidth, -1);
+    for (int i = 0; i < kUpdates; ++i)
+      for (const int slice : {0, 1})
+        racing.Apply(slice, params_.values().Host().data(), gradients, {.learning_rate = 1});
+  }
+};
+
+TEST_F(Racing, LocksLoseNoUpdate) {
+  Train(true);
+  EXPECT_EQ(Kept(), 1);
+  EXPECT_EQ(clock_, kThreads * kUpdates);
+}
+
+TEST_F(Racing, WithoutLocksSomeAreLost) {
+  Train(false);
+  RecordProperty("kept", std::to_string(Kept()));
+  EXPECT_GE(Kept(), 1.0 / kThreads);
+  EXPECT_LE(Kept(), 1);
+}
+
+}  // namespace yoke::racing_test
