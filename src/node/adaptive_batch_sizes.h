@@ -14,12 +14,14 @@ namespace yoke {
 /// When device E asks for work, with u_i the updates of device i so far:
 ///   u_E < min over the others:  b_E <- max(b_E / alpha, least_E)   it is behind: smaller batches
 ///   u_E > max over the others:  b_E <- min(b_E * alpha, most_E)    it is ahead: larger ones
-/// An update of a CPU thread counts `beta`, any other 1.
+/// An update of a CPU thread counts `beta`, any other 1. The threads of the CPU are one device: it
+/// asks once for as many batches as it has threads, and they all have one size.
 class BatchSizes {
  public:
   struct Limits {
     int64_t least = 1, most = 1;
     bool cpu = false;
+    int workers = 1;  ///< Threads of the CPU.
   };
   struct Settings {
     std::vector<Limits> limits =
@@ -29,7 +31,8 @@ class BatchSizes {
     double beta = 1;
   };
 
-  explicit BatchSizes(const Settings& settings) : s_(settings), updates_(s_.limits.size()) {
+  explicit BatchSizes(const Settings& settings)
+      : s_(settings), asked_(s_.limits.size()), updates_(s_.limits.size()) {
     for (const Limits& limits : s_.limits)
       sizes_.push_back(limits.cpu ? limits.least : limits.most);
   }
@@ -42,10 +45,35 @@ class BatchSizes {
     sizes_[device] = std::max(sizes_[device], least);
   }
 
-  /// The size of the device's next batch.
+  /// The size of the device's next batch, of a worker. It changes once a round of the workers.
   int64_t Ask(size_t device) {
+    if (asked_[device]++ % s_.limits[device].workers == 0) Adapt(device);
+    return sizes_[device];
+  }
+  void Updated(size_t device, int64_t updates) {
+    updates_[device] += double(updates) * (s_.limits[device].cpu ? s_.beta : 1);
+  }
+
+  Value State(size_t device) const {
+    return Table{{"size", sizes_[device]},
+                 {"least", s_.limits[device].least},
+                 {"asked", asked_[device]},
+                 {"updates", updates_[device]}};
+  }
+  void Restore(size_t device, const Value& state) {
+    Limits& limits = s_.limits[device];
+    ReadSaved(state, "least", limits.least);
+    limits.least = std::clamp<int64_t>(limits.least, 1, limits.most);
+    ReadSaved(state, "size", sizes_[device]);
+    sizes_[device] = std::clamp(sizes_[device], limits.least, limits.most);
+    ReadSaved(state, "asked", asked_[device]);
+    ReadSaved(state, "updates", updates_[device]);
+  }
+
+ private:
+  void Adapt(size_t device) {
+    if (!s_.adaptive || sizes_.size() < 2) return;
     int64_t& size = sizes_[device];
-    if (!s_.adaptive || sizes_.size() < 2) return size;
     double least = std::numeric_limits<double>::infinity(), most = 0;
     for (size_t i = 0; i < updates_.size(); ++i)
       if (i != device) least = std::min(least, updates_[i]), most = std::max(most, updates_[i]);
@@ -55,29 +83,11 @@ class BatchSizes {
       size = std::max(static_cast<int64_t>(now / s_.alpha), limits.least);
     else if (updates_[device] > most)
       size = std::min(static_cast<int64_t>(std::ceil(now * s_.alpha)), limits.most);
-    return size;
-  }
-  void Updated(size_t device, int64_t updates) {
-    updates_[device] += double(updates) * (s_.limits[device].cpu ? s_.beta : 1);
   }
 
-  Value State(size_t device) const {
-    return Table{{"size", sizes_[device]},
-                 {"least", s_.limits[device].least},
-                 {"updates", updates_[device]}};
-  }
-  void Restore(size_t device, const Value& state) {
-    Limits& limits = s_.limits[device];
-    ReadSaved(state, "least", limits.least);
-    limits.least = std::clamp<int64_t>(limits.least, 1, limits.most);
-    ReadSaved(state, "size", sizes_[device]);
-    sizes_[device] = std::clamp(sizes_[device], limits.least, limits.most);
-    ReadSaved(state, "updates", updates_[device]);
-  }
-
- private:
   Settings s_;
   std::vector<int64_t> sizes_;
+  std::vector<int64_t> asked_;  ///< Batches that workers of the device have asked for.
   std::vector<double> updates_;
 };
 

@@ -53,7 +53,7 @@ Hogbatch::Hogbatch(const HogbatchSettings& settings, const ExecutorContext& cont
       settings_(settings),
       cpu_threads_(UsesCpu(context) ? context.Workers() : 0),
       states_(context.graph, std::max(1, cpu_threads_)),
-      racing_(context.graph.layout(), *context.rule, *context.state),
+      racing_(context.graph.layout(), *context.rule, *context.state, nullptr, settings.locked),
       shared_{.context = context_,
               .scale_rate = settings.scale_rate,
               .overwrite = settings.overwrite,
@@ -62,8 +62,8 @@ Hogbatch::Hogbatch(const HogbatchSettings& settings, const ExecutorContext& cont
       channel_(context.node ? *context.node : LocalWorld()),
       sizes_(settings.sizes),
       usage_(context.devices) {
-  shared_.immediate =
-      context.rule->IsPlainDescent() && context.clip_norm <= 0 && !InVirtualTime(channel_);
+  shared_.immediate = context.rule->IsPlainDescent() && context.clip_norm <= 0 &&
+                      !settings.locked && !InVirtualTime(channel_);
   try {
     for (size_t d = 0; d < context_.devices.size(); ++d)
       if (context_.devices[d]->IsHost())
@@ -180,7 +180,8 @@ void Hogbatch::Assign(Member& member, bool beside) {
   Examples examples;
   const bool measures = settings_.measure_least && !measured_ && !member.on_cpu && !beside;
   const bool any = !broken_off_ && (!drained_ || !returned_.empty());
-  if (any && (!beside || member.given.size() == 1)) {
+  const bool wants = !beside || (!settings_.paper_form && member.given.size() == 1);
+  if (any && wants) {
     work.batch = measures ? sizes_.most(member.device) : sizes_.Ask(member.device);
     const int64_t most = SizeFor(member, work.batch);
     if (!returned_.empty() && !measures) {
@@ -197,7 +198,7 @@ void Hogbatch::Assign(Member& member, bool beside) {
       if (!drained_) rate_ = rate;
     }
     work.learning_rate = rate_.learning_rate;
-    work.rate_examples = std::min(settings_.rate_examples, rate_.examples);
+    work.rate_examples = std::min(RateExamples(member, work.batch), rate_.examples);
     if (!examples.empty()) work.kind = measures ? ExecuteWork::kMeasure : ExecuteWork::kTrain;
   }
   if (examples.empty() && !beside) return;
@@ -209,9 +210,17 @@ void Hogbatch::Assign(Member& member, bool beside) {
   Send(member, work, examples);
 }
 
+/// Examples for which the rate of an update of `batch` is meant. Batches that grow by themselves
+/// take the rate once on all threads together: their gradients are late by one another.
+int64_t Hogbatch::RateExamples(const Member& member, int64_t batch) const {
+  const bool grows = settings_.sizes.adaptive && member.on_cpu && !settings_.paper_form;
+  return grows ? std::max(settings_.rate_examples, cpu_threads_ * batch) : settings_.rate_examples;
+}
+
 /// Examples of a worker's next piece of work, of which one update takes `batch`. Near the end of a
 /// round a device takes no more than it computes while the others do the rest.
 int64_t Hogbatch::SizeFor(const Member& member, int64_t batch) const {
+  if (settings_.paper_form) return batch;
   if (member.on_cpu) return batch * BatchesPerRequest(member.seconds_a_batch);
   int64_t left = source_->Left();
   if (left < 0) return batch;

@@ -24,6 +24,8 @@ struct HogbatchSettings {
   /// A device overwrites the shared values by its own replica instead of adding its update, so
   /// updates of others in the meantime are lost (as in the paper's program; for comparison).
   bool overwrite = false;
+  bool locked = false;         ///< Updates take locks, so that none is lost.
+  bool paper_form = false;     ///< As published: see kFormHelp in executors/hogbatch_options.h.
   bool measure_least = false;  ///< Find the devices' least batches with their first examples.
 };
 
@@ -58,6 +60,7 @@ class Hogbatch : public Executor {
   void Assign(Member& member, bool beside);
   void AssignToAll();
   int64_t SizeFor(const Member& member, int64_t batch) const;
+  int64_t RateExamples(const Member& member, int64_t batch) const;
   void Send(const Member& member, const ExecuteWork& work, const Examples& examples) const;
   void Count(Member& member, const ScheduleWork& report);
   void Fail(Member& member);
@@ -105,6 +108,6 @@ ExecutorEstimate EstimateHogbatch(const BatchSizes::Settings& sizes,
 /// so the rule itself is followed through the examples of an epoch, or 10^5 pieces of work, with
 /// the times above.
 ExecutorEstimate EstimateAdaptiveHogbatch(const BatchSizes::Settings& sizes, bool measure_least,
-                                          const EstimateRequest& request);
+                                          bool paper_form, const EstimateRequest& request);
 
 }  // namespace yoke

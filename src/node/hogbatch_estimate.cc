@@ -44,8 +44,13 @@ struct Worker {
 /// Workers in virtual time, without their arithmetic.
 class Round {
  public:
-  Round(const BatchSizes::Settings& settings, bool measure_least, const EstimateRequest& request)
-      : request_(request), seconds_(request), sizes_(settings), done_(request.devices.size()) {
+  Round(const BatchSizes::Settings& settings, bool measure_least, bool paper_form,
+        const EstimateRequest& request)
+      : request_(request),
+        paper_form_(paper_form),
+        seconds_(request),
+        sizes_(settings),
+        done_(request.devices.size()) {
     for (const bool on_cpu : {false, true})
       for (size_t d = 0; d < request.devices.size(); ++d)
         for (int i = 0; seconds_.OnCpu(d) == on_cpu && i < seconds_.Workers(d); ++i)
@@ -98,11 +103,11 @@ class Round {
     const size_t d = worker.device;
     if (seconds_.OnCpu(d)) {
       worker.batch = sizes_.Ask(d);
-      worker.batches = BatchesPerRequest(worker.seconds_a_batch);
+      worker.batches = paper_form_ ? 1 : BatchesPerRequest(worker.seconds_a_batch);
     } else {
-      worker.batch = worker.next;
+      worker.batch = paper_form_ ? sizes_.Ask(d) : worker.next;
       worker.batches = 1;
-      worker.next = sizes_.Ask(d);
+      if (!paper_form_) worker.next = sizes_.Ask(d);
     }
     worker.seconds_a_batch = seconds_(d, worker.batch);
     worker.ends = now + double(worker.batches) * worker.seconds_a_batch;
@@ -120,6 +125,7 @@ class Round {
   }
 
   const EstimateRequest& request_;
+  bool paper_form_;
   UpdateSeconds seconds_;
   BatchSizes sizes_;
   std::vector<Done> done_;  ///< By device.
@@ -147,8 +153,8 @@ ExecutorEstimate EstimateHogbatch(const BatchSizes::Settings& sizes,
 }
 
 ExecutorEstimate EstimateAdaptiveHogbatch(const BatchSizes::Settings& sizes, bool measure_least,
-                                          const EstimateRequest& request) {
-  return Round(sizes, measure_least, request).Run(request.epoch);
+                                          bool paper_form, const EstimateRequest& request) {
+  return Round(sizes, measure_least, paper_form, request).Run(request.epoch);
 }
 
 }  // namespace yoke

@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(All, HogbatchTest, testing::Values("hogbatch", "adaptiv
 /// single on these.
 TEST(HogbatchOnOneDevice, IsSequential) {
   const auto device = NewEmulatedDevice(0, {});
-  for (const char* merge : {"add", "overwrite"})
+  for (const char* merge : {"add", "locked", "overwrite"})
     for (const char* rule : {"sgd", "adam"})
       for (const double clip : {0.0, 0.1})
         for (const bool sparse : {false, true}) {
@@ -266,6 +266,31 @@ TEST(BatchSizes, FollowTheRuleOfThePaper) {
   sizes.Updated(0, 1);
   EXPECT_EQ(sizes.Ask(0), 2);  // level
   EXPECT_EQ(sizes.Ask(1), 16);
+}
+
+/// All threads of a round have one size, and the next round's is at most twice or half of it.
+TEST(BatchSizes, ChangeOnceARoundOfTheThreads) {
+  constexpr int kThreads = 16;
+  BatchSizes sizes({.limits = {{.least = 1, .most = 64, .cpu = true, .workers = kThreads},
+                               {.least = 16, .most = 64}},
+                    .adaptive = true});
+  const auto round = [&] {
+    const int64_t size = sizes.Ask(0);
+    for (int thread = 1; thread < kThreads; ++thread) EXPECT_EQ(sizes.Ask(0), size) << thread;
+    return size;
+  };
+  sizes.Updated(0, kThreads);
+  for (const int64_t size : {2, 4, 8, 16, 32, 64, 64}) EXPECT_EQ(round(), size);
+  sizes.Updated(1, 2 * kThreads);
+  for (const int64_t size : {32, 16, 8, 4, 2, 1, 1}) EXPECT_EQ(round(), size);
+  sizes.Ask(0);  // a round that has begun goes on after a checkpoint
+  BatchSizes restored({.limits = {{.least = 1, .most = 64, .cpu = true, .workers = kThreads},
+                                  {.least = 16, .most = 64}},
+                       .adaptive = true});
+  for (const size_t device : {0, 1}) restored.Restore(device, sizes.State(device));
+  restored.Updated(0, 3 * kThreads);
+  for (int thread = 1; thread < kThreads; ++thread) EXPECT_EQ(restored.Ask(0), 1) << thread;
+  EXPECT_EQ(restored.Ask(0), 2);
 }
 
 TEST(BatchSizes, GrowByASmallFactorToo) {

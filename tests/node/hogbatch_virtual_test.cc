@@ -59,10 +59,11 @@ class HogbatchInVirtualTime : public testing::Test {
   }
 
   /// Trains a round of one batch.
-  static Outcome Round(const JobSettings& settings, const Batch& batch) {
+  static Outcome Round(const JobSettings& settings, const Batch& batch,
+                       const SpeedCurve& device = DeviceCurve()) {
     Outcome outcome;
-    const DeviceTime speeds = [](int, const Cost& cost, const WorkPlace& place) {
-      return (place.device == "cpu" ? CpuCurve() : DeviceCurve()).Seconds(cost, place);
+    const DeviceTime speeds = [&](int, const Cost& cost, const WorkPlace& place) {
+      return (place.device == "cpu" ? CpuCurve() : device).Seconds(cost, place);
     };
     Simulate({.devices = speeds, .cpu_threads = kThreads}, [&](const Communicator& world) {
       JobSettings own = settings;
@@ -133,13 +134,17 @@ TEST_F(HogbatchInVirtualTime, TakesTheTimesThatTheSpeedsSay) {
 
 /// Examples that are all the same, whose gradient a small rate hardly changes: each adds the same
 /// to the values, unless it is lost.
-TEST_F(HogbatchInVirtualTime, LosesUpdatesOnlyWhereADeviceOverwrites) {
+Batch SameExamples() {
   Batch batch = DrawnBatch(1000, 0);
   const int64_t size = batch.dense.Count() / batch.size;
   for (int64_t i = size; i < batch.dense.Count(); ++i)
     batch.dense.As<float>()[i] = batch.dense.As<float>()[i - size];
   std::ranges::fill(batch.classes, 3);
+  return batch;
+}
 
+/// The change of the values, divided by what all examples add if each takes its part of the rate.
+double PartOf(const Outcome& outcome, const Batch& batch) {
   JobSettings whole{.batch = batch.size, .rule = "sgd", .widths = {8}};
   whole.learning_rate = kRate * double(batch.size) / kRateExamples;
   Job single(whole);
@@ -148,15 +153,56 @@ TEST_F(HogbatchInVirtualTime, LosesUpdatesOnlyWhereADeviceOverwrites) {
   const std::vector<float> after = single.Values();
   for (size_t i = 0; i < step.size(); ++i) step[i] = after[i] - step[i];
   const double all = std::inner_product(step.begin(), step.end(), step.begin(), 0.0);
-  const auto part = [&](const Outcome& outcome) {
-    return std::inner_product(step.begin(), step.end(), outcome.change.begin(), 0.0) / all;
-  };
+  return std::inner_product(step.begin(), step.end(), outcome.change.begin(), 0.0) / all;
+}
+
+TEST_F(HogbatchInVirtualTime, LosesUpdatesOnlyWhereADeviceOverwrites) {
+  const Batch batch = SameExamples();
   const Outcome add = Round(Settings("hogbatch"), batch);
   const Outcome overwrite = Round(Settings("hogbatch", "overwrite"), batch);
-  EXPECT_NEAR(part(add), 1, 0.01);
-  EXPECT_NEAR(part(overwrite), overwrite.DevicePart(), 0.03);
+  EXPECT_NEAR(PartOf(add, batch), 1, 0.01);
+  EXPECT_EQ(Round(Settings("hogbatch", "locked"), batch).change, add.change);
+  EXPECT_NEAR(PartOf(overwrite, batch), overwrite.DevicePart(), 0.03);
   EXPECT_LT(overwrite.DevicePart(), 0.8);
   EXPECT_EQ(overwrite.updates, add.updates);  // lost ones are counted
+}
+
+/// Threads whose batches grow to that of the rate: as published each takes the whole rate.
+TEST_F(HogbatchInVirtualTime, ThreadsTakeTheRateTogetherUnlessAsPublished) {
+  const Batch batch = SameExamples();
+  JobSettings settings = Settings("adaptive_hogbatch");
+  settings.devices = {&Cpu()};
+  settings.node.emplace_back("adaptive_cpu_least", kRateExamples);
+  EXPECT_NEAR(PartOf(Round(settings, batch), batch), 1.0 / kThreads, 0.02);
+  settings.node.emplace_back("form", "paper");
+  EXPECT_NEAR(PartOf(Round(settings, batch), batch), 1, 0.02);
+}
+
+/// A GPU that is 1.5 times the CPU, and needs 100 examples for half of its speed. As published each
+/// update of a thread is of 1 example, and the CPU makes nearly all; adaptive, neither crowds out
+/// the other.
+TEST_F(HogbatchInVirtualTime, TheCpusShareOfTheUpdatesIsThatOfThePaper) {
+  const SpeedCurve gpu = {.operations_per_second = 6e8,
+                          .half_batch = 100,
+                          .bytes_per_second = 1e10,
+                          .launch_seconds = 1e-5,
+                          .link_bytes_per_second = 1e9};
+  const Batch batch = DrawnBatch(12000, 0);
+  for (const char* form : {"paper", "yoke"})
+    for (const std::string executor : {"hogbatch", "adaptive_hogbatch"}) {
+      JobSettings settings = Settings(executor);
+      settings.node = {{"form", form}, {"hogbatch_device_batch", 1024}};
+      const Outcome outcome = Round(settings, batch, gpu);
+      const double share = double(outcome.work[0].updates) / double(outcome.updates);
+      if (executor == "hogbatch") {
+        EXPECT_GE(share, 0.85) << form;
+        const bool ones = outcome.work[0].examples == outcome.work[0].updates;
+        EXPECT_EQ(ones, form == std::string("paper"));
+      } else {
+        EXPECT_GE(share, 0.5) << form;
+        EXPECT_LE(share, 0.81) << form;
+      }
+    }
 }
 
 TEST_F(HogbatchInVirtualTime, EndsWhereADevicesSpeedIsNotKnown) {

@@ -8,26 +8,29 @@
 namespace yoke::executor {
 namespace {
 
-/// Threads whose late gradients together are of more examples than the learning rate is meant for
-/// diverge with momentum.
-int64_t UsualMost(int64_t least, const Work& work) {
-  constexpr int64_t kMost = 64;  // the paper's
-  return std::max(least, std::min(kMost, work.batch / work.workers));
+/// The most of a device, where it starts.
+int64_t LargestOf(const Options& options, const Work& work) {
+  if (options.Has("hogbatch_device_batch")) return options.Int("hogbatch_device_batch");
+  return IsPaperForm(options) ? kLargest
+                              : std::min(kLargest, std::max(work.step_examples, work.batch));
 }
 
+/// Limits by default are the paper's.
 BatchSizes::Settings AdaptiveSizes(const Options& options, const Work& work) {
+  constexpr int64_t kMostOfAThread = 64;
   const int64_t least = options.Int("adaptive_cpu_least");
-  const int64_t most =
-      options.Has("adaptive_cpu_most") ? options.Int("adaptive_cpu_most") : UsualMost(least, work);
+  const int64_t most = options.Has("adaptive_cpu_most") ? options.Int("adaptive_cpu_most")
+                                                        : std::max(least, kMostOfAThread);
   Require(least <= most, "{}: {} is more than adaptive_cpu_most = {}",
           options.Where("adaptive_cpu_least"), least, most);
   const bool given = options.Has("adaptive_device_least");
-  const int64_t largest = DeviceBatch(options, work);
+  const int64_t largest = LargestOf(options, work);
   Require(!given || options.Int("adaptive_device_least") <= largest,
           "{}: more than the devices' largest batch, {} (hogbatch_device_batch)",
           options.Where("adaptive_device_least"), largest);
-  return {.limits = LimitsOf(options, work, {.least = least, .most = most, .cpu = true},
-                             given ? options.Int("adaptive_device_least") : 1),
+  return {.limits = LimitsOf(
+              work, {.least = least, .most = most, .cpu = true, .workers = work.workers},
+              {.least = given ? options.Int("adaptive_device_least") : 1, .most = largest}),
           .adaptive = true,
           .alpha = options.Float("adaptive_alpha"),
           .beta = options.Float("adaptive_beta")};
@@ -36,8 +39,9 @@ BatchSizes::Settings AdaptiveSizes(const Options& options, const Work& work) {
 bool MeasuresLeast(const Options& options) { return !options.Has("adaptive_device_least"); }
 
 ExecutorEstimate EstimateAdaptive(const Options& options, const EstimateRequest& request) {
-  ExecutorEstimate estimate = EstimateAdaptiveHogbatch(AdaptiveSizes(options, WorkOf(request)),
-                                                       MeasuresLeast(options), request);
+  ExecutorEstimate estimate =
+      EstimateAdaptiveHogbatch(AdaptiveSizes(options, WorkOf(request)), MeasuresLeast(options),
+                               IsPaperForm(options), request);
   estimate.scales_rate = options.Bool("hogbatch_scale_rate");
   return estimate;
 }
@@ -57,8 +61,7 @@ ExecutorEntry adaptive_hogbatch() {
             .maximum = 1e6},
            {.name = "adaptive_cpu_most",
             .type = OptionType::kInt,
-            .help = "Most examples per update of a CPU thread; by default as many as are "
-                    "train.batch on all threads together, at most 64.",
+            .help = "Most examples per update of a CPU thread; by default 64.",
             .minimum = 1,
             .maximum = 1e6},
            {.name = "adaptive_device_least",

@@ -7,11 +7,20 @@
 namespace yoke::executor {
 namespace {
 
+int64_t CpuBatch(const Options& options, const Work& work) {
+  if (options.Has("hogbatch_cpu_batch")) return options.Int("hogbatch_cpu_batch");
+  return IsPaperForm(options) ? 1 : SmallBatch(work);
+}
+
+int64_t DeviceBatch(const Options& options, const Work& work) {
+  if (options.Has("hogbatch_device_batch")) return options.Int("hogbatch_device_batch");
+  return IsPaperForm(options) ? kLargest : SteadyDeviceBatch(work);
+}
+
 BatchSizes::Settings FixedSizes(const Options& options, const Work& work) {
-  const int64_t small =
-      options.Has("hogbatch_cpu_batch") ? options.Int("hogbatch_cpu_batch") : SmallBatch(work);
-  return {.limits =
-              LimitsOf(options, work, {.least = small, .most = small, .cpu = true}, kLargest)};
+  const int64_t small = CpuBatch(options, work), large = DeviceBatch(options, work);
+  return {.limits = LimitsOf(work, {.least = small, .most = small, .cpu = true},
+                             {.least = large, .most = large})};
 }
 
 ExecutorEstimate EstimateFixed(const Options& options, const EstimateRequest& request) {
@@ -29,7 +38,7 @@ ExecutorEntry hogbatch() {
               {{.name = "hogbatch_cpu_batch",
                 .type = OptionType::kInt,
                 .help = "Examples per update of a CPU thread; by default 16, or a thread's part of "
-                        "train.batch if that is less.",
+                        "train.batch if that is less, and 1 in the paper's form.",
                 .minimum = 1,
                 .maximum = 1e6}}),
           .make = [](const Options& options,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/form.h"
 #include "node/hogbatch.h"
 
 namespace yoke::executor {
@@ -30,6 +31,13 @@ inline Work WorkOf(const EstimateRequest& request) {
   return work;
 }
 
+/// What the forms of both differ in.
+inline constexpr const char* kFormHelp =
+    "Paper: hogbatch's batches are 1 example a thread and 8192 a device, a worker asks for one "
+    "batch when it has done the last, and devices take whole batches to the end. Yoke: batches "
+    "follow train.batch, workers ask ahead, devices take smaller batches near a round's end, and "
+    "the threads of adaptive_hogbatch together take at most the whole rate.";
+
 /// Examples per update of a CPU thread by default.
 inline int64_t SmallBatch(const Work& work) {
   return std::clamp<int64_t>(work.batch / work.workers, 1, kFullSpeed);
@@ -43,9 +51,8 @@ inline int64_t RoundOf(const Options& options, int64_t batch, int64_t epoch) {
 }
 
 /// Examples per update of a device: enough to keep it busy, and several in a step.
-inline int64_t DeviceBatch(const Options& options, const Work& work) {
+inline int64_t SteadyDeviceBatch(const Work& work) {
   constexpr int64_t kBatches = 8, kInAStep = 4;
-  if (options.Has("hogbatch_device_batch")) return options.Int("hogbatch_device_batch");
   const int64_t round = std::max(work.step_examples, work.batch);
   return std::clamp<int64_t>(std::min(kBatches * work.batch, round / kInAStep), 1, kLargest);
 }
@@ -55,8 +62,9 @@ inline std::vector<OptionSpec> HogbatchOptions(std::vector<OptionSpec> own) {
   std::vector<OptionSpec> options = {
       {.name = "hogbatch_device_batch",
        .type = OptionType::kInt,
-       .help = "Examples per update of a device other than the CPU, for adaptive_hogbatch at most; "
-               "by default 8 batches, at most 8192 and a quarter of a round.",
+       .help = "Examples per update of a device other than the CPU, for adaptive_hogbatch at most, "
+               "where it starts. By default 8 batches, at most 8192 and a quarter of a round; for "
+               "adaptive_hogbatch 8192, at most a round; in the paper's form 8192.",
        .minimum = 1,
        .maximum = 1e6},
       {.name = "hogbatch_round",
@@ -73,22 +81,20 @@ inline std::vector<OptionSpec> HogbatchOptions(std::vector<OptionSpec> own) {
                "rate; false: each update takes the whole rate."},
       {.name = "merge",
        .fallback = "add",
-       .help = "What a device does with its update: add it to the shared values, or overwrite them "
-               "by its own, which loses updates of others (for comparison).",
-       .choices = {"add", "overwrite"}}};
+       .help = "add: updates are added to the shared values without a lock, so a few may be lost. "
+               "locked: they take locks, and none is lost. overwrite: a device replaces the shared "
+               "values by its own, which loses updates of others (for comparison).",
+       .choices = {"add", "locked", "overwrite"}},
+      FormOption("yoke", /*paper_by_default=*/false, kFormHelp)};
   options.insert(options.end(), own.begin(), own.end());
   return options;
 }
 
-/// Limits by device. `cpu`: of the CPU's threads.
-inline std::vector<BatchSizes::Limits> LimitsOf(const Options& options, const Work& work,
-                                                const BatchSizes::Limits& cpu,
-                                                int64_t device_least) {
-  const int64_t most = DeviceBatch(options, work);
+/// Limits by device.
+inline std::vector<BatchSizes::Limits> LimitsOf(const Work& work, const BatchSizes::Limits& cpu,
+                                                const BatchSizes::Limits& device) {
   std::vector<BatchSizes::Limits> limits;
-  for (const bool on_cpu : work.on_cpu)
-    limits.push_back(
-        on_cpu ? cpu : BatchSizes::Limits{.least = std::min(device_least, most), .most = most});
+  for (const bool on_cpu : work.on_cpu) limits.push_back(on_cpu ? cpu : device);
   return limits;
 }
 
@@ -97,7 +103,9 @@ inline HogbatchSettings HogbatchSettingsOf(const Options& options, const Executo
   return {.sizes = sizes,
           .rate_examples = context.batch,
           .scale_rate = options.Bool("hogbatch_scale_rate"),
-          .overwrite = options.String("merge") == "overwrite"};
+          .overwrite = options.String("merge") == "overwrite",
+          .locked = options.String("merge") == "locked",
+          .paper_form = IsPaperForm(options)};
 }
 
 }  // namespace yoke::executor
