@@ -194,10 +194,10 @@ class ReportPageTest(unittest.TestCase):
         self.assertTrue(answers["distance"])
 
     @staticmethod
-    def devices(epoch, examples, updates):
+    def devices(epoch, examples, updates, busy=(0.75, 0.5)):
         """An epoch with counts so far of the devices cpu and emulated:0."""
         of = lambda pair: dict(zip(("cpu", "emulated:0"), pair))
-        return {"event": "epoch", "epoch": epoch, "seconds": epoch, "node": {"examples": of(examples), "updates": of(updates), "busy": of((0.75, 0.5)),
+        return {"event": "epoch", "epoch": epoch, "seconds": epoch, "node": {"examples": of(examples), "updates": of(updates), "busy": of(busy),
                                                                              "staleness": of((1.25, 6.5)), "most_stale": of((4, 17))}}
 
     def test_devices(self):
@@ -218,6 +218,15 @@ class ReportPageTest(unittest.TestCase):
         self.assertEqual(answers["epoch2"], ["epoch 2", "anew, cpu8", "anew, emulated:040"])
         self.assertEqual(answers["epoch3"], ["epoch 3", "anew, cpu5", "anew, emulated:030"])
         self.assertEqual(answers["epoch4"], ["epoch 4", "anew, cpu6", "anew, emulated:06"])
+
+    def test_busy_in_each_epoch_alone(self):
+        counts = (100, 100), (10, 10)
+        run = self.run_folder("busy", [self.devices(1, *counts, (0.5, 1)), self.devices(2, *counts, (0.75, 0.8)), {"event": "start"},
+                                       self.devices(3, *counts, (0.25, 0.4))], epochs=0)
+        answers = self.asked([run], **{f"epoch{e}": f"pointer('pointermove', 'Fraction of the time busy', {0.06 + 0.45 * (e - 1)})" for e in (1, 2, 3)})
+        self.assertEqual(answers["epoch1"], ["epoch 1", "busy, cpu0.5", "busy, emulated:01"])
+        self.assertEqual(answers["epoch2"], ["epoch 2", "busy, cpu1", "busy, emulated:00.6"])
+        self.assertEqual(answers["epoch3"], ["epoch 3", "busy, cpu0.25", "busy, emulated:00.4"])
 
     def test_devices_of_several_and_older_runs(self):
         old = {"event": "end", "reason": "finished", "node": {"examples": {"cpu": 10, "emulated:0": 30}, "updates": {"cpu": 5, "emulated:0": 0}, "busy": {"cpu": 0.5}}}

@@ -20,7 +20,7 @@ function devicesOf(line) {
   return devices;
 }
 
-function epochOf(line, executor) {
+function epochOf(line, executor, session) {
   const values = numbers({'learning rate': line.learning_rate, speed: line.examples_per_second});
   for (const set of ['train', 'validation', 'test', 'exchange'])
     for (const [name, value] of Object.entries(numbers(line[set])))
@@ -30,7 +30,8 @@ function epochOf(line, executor) {
     seconds: finite(line.seconds),
     values,
     executor,
-    devices: devicesOf(line)
+    devices: devicesOf(line),
+    session
   };
 }
 
@@ -39,7 +40,8 @@ function takeStart(run, line) {
     exchange: numbers(line.exchange),
     reason: 'not ended',
     test: {},
-    executor: words(line.executor)
+    executor: words(line.executor),
+    sessions: run.sessions + 1
   });
   run.facts = {
     parameters: count(finite(line.parameters) ?? 0),
@@ -83,6 +85,7 @@ function runOf(raw, number) {
     facts: {},
     reason: 'not ended',
     executor: '',
+    sessions: 0,
     collapse: '',
     seconds: 0,
     done: 0,
@@ -93,7 +96,7 @@ function runOf(raw, number) {
     if (line.event === 'start') takeStart(run, line);
     Object.assign(run.exchange, numbers(line.exchange));
     for (const [name, device] of Object.entries(devicesOf(line))) run.devices[name] = device;
-    if (line.event === 'epoch') run.epochs.push(epochOf(line, run.executor));
+    if (line.event === 'epoch') run.epochs.push(epochOf(line, run.executor, run.sessions));
     if (line.event === 'end') takeEnd(run, line);
   }
   const last = run.epochs.at(-1);

@@ -128,6 +128,17 @@ function growth(run, i, name, measure) {
   return now?.[measure] - (before && !fallen ? before[measure] : 0);
 }
 
+/** The fraction of one epoch alone in which a device was busy; the record has that of its session. */
+function busyIn(run, i, name) {
+  const {session, seconds, devices} = run.epochs[i], now = devices[name].busy;
+  const first = run.epochs.findIndex((epoch) => epoch.session === session);
+  const before = i > first ? run.epochs[i - 1].devices[name]?.busy : undefined;
+  if (before === undefined) return now;
+  const start = run.epochs[first - 1]?.seconds ?? 0, last = run.epochs[i - 1].seconds;
+  const busy = now * (seconds - start) - before * (last - start);
+  return Math.min(1, Math.max(0, busy / (seconds - last)));
+}
+
 function devices() {
   const rows =
       runs.flatMap((run) => Object.entries(run.devices).map(([name, of]) => ({run, name, of})))
@@ -179,7 +190,10 @@ function devices() {
           series(examplesAnUpdate)),
       chart(
           {title: 'Fraction of the updates', id: 'device1', byEpoch: true, fromZero: true},
-          series(fraction))));
+          series(fraction)),
+      chart(
+          {title: 'Fraction of the time busy', id: 'device2', byEpoch: true, fromZero: true},
+          series(({run, name}, i) => busyIn(run, i, name)))));
 }
 
 // How the configuration was chosen.
