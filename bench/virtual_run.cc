@@ -40,7 +40,7 @@ struct Settings {
   double step_seconds = 0, operations = 1e11, memory = 1e10, copies = 1e10, device_link = 0;
   double polling = 0;
   int ranks_per_node = 1, cores = 0;
-  bool fair_links = false;
+  bool fair_links = false, times_only = false;
   std::vector<std::string> devices;
   std::string losses;
   int slow_rank = -1;
@@ -93,6 +93,7 @@ void Declare(Arguments& arguments, Settings& to) {
       "File for lines of virtual seconds, examples since the line before, and their mean "
       "loss");
   arguments.Flag("--fair-links", &to.fair_links, "Messages share a card evenly, as over TCP");
+  arguments.Flag("--times-only", &to.times_only, "Compute no gradients: only the times");
 }
 
 /// The price of forward and backward for the job's batch.
@@ -206,7 +207,8 @@ int Main(int argc, char** argv) {
   if (!settings.devices.empty()) UseDevices(CurvesOf(settings), machines);
   const auto began = std::chrono::steady_clock::now();
   RunRequest request = {.run = settings.run};
-  const SimulatedCluster cluster = {.machines = machines, .simulate = Simulate};
+  const SimulatedCluster cluster = {
+      .machines = machines, .simulate = Simulate, .times_only = settings.times_only};
   request.cluster = &cluster;
   std::optional<LossFile> losses;
   if (!settings.losses.empty()) request.observers.push_back(&losses.emplace(settings.losses));

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "base/check.h"
 #include "base/random.h"
+#include "data/resized_crop.h"
 
 namespace yoke {
 namespace {
@@ -46,16 +48,26 @@ void Shift(const Plane& plane, int64_t down, int64_t right, float outside) {
     ShiftRow(plane, down > 0 ? plane.height - 1 - i : i, down, right, outside);
 }
 
+void Stretch(const Plane& plane, const Crop& crop) {
+  const std::vector<float> before(plane.pixels, plane.pixels + plane.height * plane.width);
+  StretchCrop(crop, before.data(), plane.height, plane.width, plane.pixels);
+}
+
 class AugmentedReader : public Reader {
  public:
   AugmentedReader(std::shared_ptr<const Reader> source, const Options& options)
-      : source_(std::move(source)), flip_(options.Bool("flip")), crop_(options.Int("crop")) {
+      : source_(std::move(source)),
+        flip_(options.Bool("flip")),
+        crop_(options.Int("crop")),
+        least_area_(options.Float("resized_crop")) {
     const DataInfo& info = Info();
     Require(!info.sparse && info.input.rank() == 3, "{}: only images can be augmented",
             options.section());
     Require(crop_ < info.input[1] && crop_ < info.input[2],
             "{}: expected less than the sides of the images ({}x{})", options.Where("crop"),
             info.input[1], info.input[2]);
+    Require(crop_ == 0 || least_area_ == 1, "{}: crop and resized_crop exclude each other",
+            options.section());
   }
 
   const DataInfo& Info() const override { return source_->Info(); }
@@ -76,10 +88,13 @@ class AugmentedReader : public Reader {
     const int64_t down = crop_ > 0 ? static_cast<int64_t>(random.Below(2 * crop_ + 1)) - crop_ : 0;
     const int64_t right = crop_ > 0 ? static_cast<int64_t>(random.Below(2 * crop_ + 1)) - crop_ : 0;
     const Shape& shape = Info().input;
+    const Crop whole = {.height = shape[1], .width = shape[2]};
+    const Crop crop = least_area_ < 1 ? DrawCrop(random, least_area_, shape[1], shape[2]) : whole;
     for (int64_t c = 0; c < shape[0]; ++c) {
       const Plane plane = {image + c * shape[1] * shape[2], shape[1], shape[2]};
       if (flip) Flip(plane);
       if (down != 0 || right != 0) Shift(plane, down, right, Black(c));
+      if (crop != whole) Stretch(plane, crop);
     }
   }
 
@@ -92,7 +107,8 @@ class AugmentedReader : public Reader {
 
   std::shared_ptr<const Reader> source_;
   bool flip_;
-  int64_t crop_;  // maximum shift in pixels
+  int64_t crop_;       // maximum shift in pixels
+  double least_area_;  // of a resized crop; 1: none
 };
 
 }  // namespace
@@ -109,7 +125,15 @@ const std::vector<OptionSpec>& augment_options() {
        .help = "Pad images by this many black pixels on each side and crop a random part of the "
                "original size.",
        .minimum = 0,
-       .maximum = 1000}};
+       .maximum = 1000},
+      {.name = "resized_crop",
+       .type = OptionType::kFloat,
+       .fallback = 1.0,
+       .help = "Crop a random rectangle of at least this fraction of the image's area, of sides in "
+               "a ratio of 3/4 to 4/3, and stretch it to the original size; 1: no crop.",
+       .minimum = 0,
+       .maximum = 1,
+       .exclusive_minimum = true}};
   return specs;
 }
 

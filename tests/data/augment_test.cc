@@ -106,7 +106,30 @@ TEST(Augment, DrawsDependOnSeedEpochAndExampleOnly) {
   EXPECT_NE(Read(*reader, {0, 1, 2, 3, 4, 5, 6, 7}, 5, 3), all);
 }
 
+TEST(Augment, ResizedCropsStayWithinTheImageAndDiffer) {
+  const auto reader = Augment(Images(1), Table{{"resized_crop", 0.08}});
+  std::set<std::vector<float>> seen;
+  for (int64_t epoch = 0; epoch < 100; ++epoch) {
+    const auto image = Slice(Read(*reader, {0}, 1, epoch), 0);
+    const auto [least, most] = std::minmax_element(image.begin(), image.begin() + kPlane);
+    EXPECT_GE(*least, 1);
+    EXPECT_LE(*most, 56);
+    for (int p = 0; p < kPlane; ++p) EXPECT_NEAR(image[kPlane + p], image[p] + 100, 1e-3);
+    seen.insert(image);
+  }
+  EXPECT_GT(seen.size(), 50);
+}
+
+TEST(Augment, ResizedCropsDependOnSeedEpochAndExampleOnly) {
+  const auto reader = Augment(Images(8), Table{{"resized_crop", 0.08}, {"flip", true}});
+  const auto all = Read(*reader, {0, 1, 2, 3, 4, 5, 6, 7}, 5, 2);
+  EXPECT_EQ(Slice(Read(*reader, {6, 3}, 5, 2), 1), Slice(all, 3));
+  EXPECT_NE(Read(*reader, {0, 1, 2, 3, 4, 5, 6, 7}, 6, 2), all);
+}
+
 TEST(Augment, RefusesWhatItDoesNotKnow) {
+  EXPECT_THROW(Augment(Images(1), Table{{"resized_crop", 0.0}}), UserError);
+  EXPECT_THROW(Augment(Images(1), Table{{"resized_crop", 0.5}, {"crop", 2}}), UserError);
   EXPECT_THROW(Augment(Images(1), Table{{"flipp", true}}), UserError);
   EXPECT_THROW(Augment(Images(1), Table{{"crop", kSide}}), UserError);
   EXPECT_THROW(Augment(Images(1), Table{{"crop", -1}}), UserError);
