@@ -4,7 +4,7 @@
 usage: bench/how_to_scale.py [--nodes 4,8,...] [--methods NAMES] [--networks fast,thin] [--seeds 1,2] [--jobs N] [--plot FILE] [--runs DIR]
 
 Trains LeNet-5 on Fashion-MNIST with a batch of 16 a node on simulated clusters (bench/virtual_run.cc). It takes hours of processor
-time: with --runs an interrupted call goes on where it ended. Build before: cmake --build build/release --target yoke virtual_run
+time: with --runs an interrupted call goes on where it ended.
 """
 import itertools
 import math

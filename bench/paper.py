@@ -16,8 +16,15 @@ def names():
     return sorted(path.stem for path in (ROOT / "bench/papers").glob("[a-z]*.py"))
 
 
-if __name__ == "__main__":
-    if len(sys.argv) < 2 or sys.argv[1] not in names():
-        sys.exit(f"{__doc__}\nNAME is one of: {', '.join(names())}")
+def run(words):
+    listed = ", ".join(names())
+    if words in (["-h"], ["--help"]):
+        return print(f"{__doc__}\nNAME is one of: {listed}")
+    if not words or words[0] not in names():
+        raise RuntimeError(f"no paper {words[0]}; there are {listed}" if words else f"name a paper: {listed}")
     module = importlib.import_module(f"papers.{sys.argv.pop(1)}")
     main(module.__doc__)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])

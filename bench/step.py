@@ -21,11 +21,11 @@ import subprocess
 import sys
 
 from lib.options import main, part
-from lib.places import BUILD, CORES, ROOT
+from lib.build import build, program
+from lib.places import CORES, ROOT
 from lib.runner import Server, median
 from lib.tables import cpu_name, print_table
 
-STEP_BENCH = BUILD / "bench/step_bench"
 GREY, SMALL, LARGE = ("1x28x28", 10), ("3x32x32", 10), ("3x224x224", 1000)
 # Model, batch, image and classes, options of ours; bf16 too where it is worth it.
 CASES = [("mlp", 1, GREY, []), ("mlp", 16, GREY, []), ("mlp", 64, GREY, []), ("mlp", 512, GREY, []), ("lenet", 64, GREY, []),
@@ -75,7 +75,7 @@ def compare(case, precision, arguments):
     """Both in turn: medians of their rates, and of the ratio. Without variants of PyTorch ours alone."""
     words = words_of(case, precision, arguments.threads)
     variant, theirs, tried = best_pytorch(words, arguments) if arguments.variants else ("", None, {})
-    ours, runs = Server(STEP_BENCH, "step", *words, *case[3]), []
+    ours, runs = Server(program("step_bench"), "step", *words, *case[3]), []
     after = measure_limits(arguments)
     for _ in range(arguments.rounds):
         before = after
@@ -94,7 +94,7 @@ def compare(case, precision, arguments):
 
 def measure_limits(arguments):
     """The machine's rates at this moment."""
-    return json.loads(subprocess.check_output([STEP_BENCH, "limits", str(arguments.threads)], text=True))
+    return json.loads(subprocess.check_output([program("step_bench"), "limits", str(arguments.threads)], text=True))
 
 
 def limit(batch, precision, ours, limits):
@@ -127,7 +127,7 @@ def chosen_rows(arguments):
 def step(arguments):
     """Medians of the rounds. --json FILE has the rows so far: a long call may be cut off."""
     if "YOKE_BENCH_BUILD" not in os.environ:
-        subprocess.run(["cmake", "--build", str(BUILD), "--target", "step_bench"], check=True, stdout=subprocess.DEVNULL)
+        build("step_bench")
     limits, rows = measure_limits(arguments), []
 
     def measured():

@@ -5,7 +5,6 @@ import pathlib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("YOKE_BENCH_BUILD", ROOT / "build/release"))
 PROGRAM = pathlib.Path(os.environ.get("YOKE", ROOT / "build/bin/yoke"))
-VIRTUAL_RUN = BUILD / "bench/virtual_run"
 DATA = pathlib.Path(os.environ.get("YOKE_DATA", ROOT / "../shared/data"))
 ENVIRONMENT = {**os.environ, "YOKE_DATA": str(DATA)}
 CORES = len(os.sched_getaffinity(0))

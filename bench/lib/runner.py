@@ -14,7 +14,8 @@ import time
 import tomllib
 import zlib
 
-from lib.places import ENVIRONMENT, PROGRAM, VIRTUAL_RUN
+from lib.build import program
+from lib.places import ENVIRONMENT, PROGRAM
 
 DIVERGED = 3  # exit status
 ENDED_BADLY = (1, DIVERGED, 4)  # those of a run that began
@@ -154,7 +155,7 @@ def trained(job, settings, runs, *words, command=(PROGRAM, "train"), launcher=()
 def virtual(job, cluster, settings, runs, *words, **more):
     """The Run of a job on a simulated cluster, whose properties are options of virtual_run: {"bandwidth": 1.25e9, ...}."""
     return trained(job, settings, runs, *(f"--{name.replace('_', '-')}={value}" for name, value in cluster.items()), *words,
-                   command=[VIRTUAL_RUN], **more)
+                   command=[program("virtual_run")], **more)
 
 
 def at_once(function, items, workers=2):

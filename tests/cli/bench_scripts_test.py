@@ -2,6 +2,7 @@
 import concurrent.futures
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -61,13 +62,39 @@ class BenchScriptsTest(unittest.TestCase):
     def test_all_is_missing(self):
         self.assertGreater(len(SCRIPTS), 10)
         os.remove(self.folder + "/job.toml")
-        self.explained({script: WORDS.get(script, []) for script in SCRIPTS}, MISSING, "missing|No such file|ended with|no figure")
+        self.explained({script: WORDS.get(script, []) for script in SCRIPTS}, MISSING, "missing|No such file|ended with|no figure|name a paper")
 
     def test_data_alone_are_missing(self):
         self.explained(READERS, ["YOKE_DATA"], r"/nowhere/data/.*(there is no such file|No such file or directory; YOKE_DATA names the folder)")
 
+    def test_the_data_of_a_job_are_missing(self):
+        pathlib.Path(self.folder, "job.toml").write_text(JOB.replace("x.csv", "covtype-20k/covtype.20k.data.xz"))
+        self.explained({"precision.py": ["job.toml"]}, ["YOKE_DATA"], "there is no such file(.|\n)*; to get it: tools/fetch-data covtype\n$")
+
+    def test_a_missing_program_is_built(self):
+        build = pathlib.Path(self.folder, "clone/build/release")
+        shutil.copytree(BENCH / "lib", build.parents[1] / "bench/lib", ignore=shutil.ignore_patterns("__pycache__"))
+        cmake = pathlib.Path(self.folder, "bin/cmake")
+        cmake.parent.mkdir()
+        cmake.write_text(f"#!/bin/sh\necho $* noise\nmkdir -p {build}/bench\ntouch {build}/bench/$4\n")
+        cmake.chmod(0o755)
+        call = [sys.executable, "-c", "from lib import build, explain; print(build.program('virtual_run')); print(build.program('virtual_run'))"]
+        environment = {**os.environ, "PYTHONPATH": str(build.parents[1] / "bench"), "PATH": f"{cmake.parent}:{os.environ['PATH']}"}
+        environment.pop("YOKE_BENCH_BUILD", None)
+
+        def called(**more):
+            done = subprocess.run(call, env={**environment, **more}, capture_output=True, text=True, timeout=60)
+            return done.returncode, done.stdout.split(), done.stderr
+
+        self.assertEqual(called(), (2, [], f"-c: {build} has no configured build: run make build\n"))
+        build.mkdir(parents=True)
+        (build / "build.ninja").touch()
+        program = str(build / "bench/virtual_run")
+        self.assertEqual(called(YOKE_BENCH_BUILD="other"), (0, ["other/bench/virtual_run"] * 2, ""))
+        self.assertEqual(called(), (0, [program] * 2, f"building: cmake --build {build} --target virtual_run\n"))
+
     def test_the_program_alone_is_missing(self):
-        words = {script: WORDS.get(script, []) for script in SCRIPTS if "torch" not in (BENCH / script).read_text() and script != "figures.py"}
+        words = {script: WORDS.get(script, []) for script in SCRIPTS if "torch" not in (BENCH / script).read_text() and script not in ("figures.py", "paper.py")}
         self.assertGreater(len(words), 8)
         self.explained(words, ["YOKE", "YOKE_BENCH_BUILD"], ": No such file or directory; (build it: |YOKE_DATA names)")  # where there are no data either
 

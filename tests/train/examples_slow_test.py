@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every job of examples/ on real data ($YOKE_DATA) and compares the end with what it must reach. Words name single jobs.
+"""Runs every job of examples/ and examples/strategies on real data ($YOKE_DATA) and compares the end with what it must reach. Words name single jobs.
 
 guards: examples src/data src/model src/kernels src/optim (150 s)"""
 import glob, json, os, subprocess, sys, tempfile, time
@@ -44,7 +44,7 @@ def run(name, folder):
 if "YOKE_DATA" not in os.environ:
     print("skipped: the real data sets are not here (YOKE_DATA names their folder)")
     sys.exit(0)
-names = sorted(os.path.relpath(path, EXAMPLES)[:-5] for path in glob.glob(EXAMPLES + "/**/*.toml", recursive=True))
+names = sorted(os.path.relpath(path, EXAMPLES)[:-5] for folder in ("", "strategies/") for path in glob.glob(f"{EXAMPLES}/{folder}*.toml"))
 assert names == sorted(MUST_REACH), f"examples/ holds {names}, this test knows {sorted(MUST_REACH)}"
 with tempfile.TemporaryDirectory(prefix="yoke-examples-") as place:
     failures = {name: problem for name in sys.argv[1:] or names if (problem := run(name, place))}

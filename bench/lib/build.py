@@ -1,0 +1,27 @@
+"""The programs of bench/ that benchmarks run: built where they are missing."""
+import os
+import subprocess
+import sys
+import threading
+
+from lib.places import BUILD
+
+ONE_AT_A_TIME = threading.Lock()
+
+
+def build(name):
+    """Brings a program up to date; RuntimeError where nothing is configured."""
+    if not (BUILD / "build.ninja").exists():
+        raise RuntimeError(f"{BUILD} has no configured build: run make build")
+    command = ["cmake", "--build", str(BUILD), "--target", name]
+    print("building:", *command, file=sys.stderr, flush=True)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def program(name):
+    """The path of a program, which is built if it is missing, unless YOKE_BENCH_BUILD says which build to take."""
+    path = BUILD / "bench" / name
+    with ONE_AT_A_TIME:
+        if not path.exists() and "YOKE_BENCH_BUILD" not in os.environ:
+            build(name)
+    return path
