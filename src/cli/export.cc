@@ -1,9 +1,10 @@
-// yoke export: a checkpoint's model as an ONNX file.
+// yoke export: a checkpoint's model as an ONNX file, or its vectors of words as text.
 #include <fmt/ranges.h>
 
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/model_file.h"
+#include "cli/word_vectors.h"
 #include "data/writers.h"
 #include "model/onnx/onnx.h"
 #include "train/number_format.h"
@@ -48,7 +49,7 @@ class ExportCommand : public Command {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Place("CHECKPOINT", &checkpoint_, "A checkpoint such as runs/NAME/last");
-    arguments.Place("FILE", &file_, "The ONNX file to write");
+    arguments.Place("FILE", &file_, "The ONNX file to write; NAME.txt: vectors of words");
   }
 
   int Run(Output& out) override {
@@ -56,6 +57,26 @@ class ExportCommand : public Command {
             "`yoke export` needs a checkpoint and a file to write, such as model.onnx");
     RequireNoInput(file_, {});
     const ModelFile model(checkpoint_);
+    return file_.ends_with(".txt") ? ExportVectors(model, out) : ExportOnnx(model, out);
+  }
+
+ private:
+  int ExportVectors(const ModelFile& model, Output& out) const {
+    OutputFile file(file_);
+    const int64_t dimensions = WriteWordVectors(model, file);
+    file.Commit();
+    const auto words = std::ssize(model.header().data.label_names);
+    out.Event("export", {{"checkpoint", model.folder()},
+                         {"file", file_},
+                         {"bytes", file.bytes()},
+                         {"words", words},
+                         {"dimensions", dimensions}});
+    out.Text(fmt::format("{}: {}, {} vectors of words with {} numbers each", file_,
+                         Bytes(double(file.bytes())), words, dimensions));
+    return 0;
+  }
+
+  int ExportOnnx(const ModelFile& model, Output& out) const {
     const DataInfo& data = model.header().data;
     const ModelTask task = TaskOf(data);
     const List layers = ModelLayers(model.job().model(), task);
@@ -79,7 +100,6 @@ class ExportCommand : public Command {
     return 0;
   }
 
- private:
   std::string checkpoint_;
   std::string file_;
 };
@@ -87,14 +107,18 @@ class ExportCommand : public Command {
 }  // namespace
 
 CommandEntry export_command() {
-  return {"export", "Train and use a model", "Write a checkpoint's model as an ONNX file",
+  return {"export", "Train and use a model",
+          "Write a checkpoint's model as an ONNX file, or its vectors of words",
           "The file takes the model's input after reading the data (for example image bytes as "
           "value/255), "
           "a batch of any size, and gives the scores below the loss. Its metadata has the classes "
-          "and the loss, and describes how values become input.\n\n"
+          "and the loss, and describes how values become input.\n"
+          "A name that ends in .txt: the vectors of words of a model that was trained on text, as "
+          "word2vec writes them.\n\n"
           "Examples:\n"
           "  yoke export runs/lenet/last lenet.onnx\n"
-          "  yoke export runs/lenet/best lenet.onnx --json",
+          "  yoke export runs/lenet/best lenet.onnx --json\n"
+          "  yoke export runs/text/last vectors.txt",
           [] { return std::unique_ptr<Command>(new ExportCommand); }};
 }
 

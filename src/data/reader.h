@@ -43,8 +43,8 @@ struct DataInfo {
   bool sparse = false;
   bool multi_label = false;
   int64_t outputs = 0;  ///< Classes or labels.
-  /// Names of the classes in the data, by index ("-1", "3", "cat"); empty for multi-label data,
-  /// whose labels are numbers.
+  /// Names of the classes in the data, by index ("-1", "3", "cat"), or of the words of text; empty
+  /// for other multi-label data, whose labels are numbers.
   std::vector<std::string> label_names = {};
   /// Names of the features and of the class in a table's header, which other files are matched by;
   /// empty if the training files have none.

@@ -163,6 +163,27 @@ std::vector<BadFile> BadCifar() {
            {{"label_bytes", 2}}}};
 }
 
+std::vector<BadFile> BadSkipGram() {
+  return {{"skip-gram", "empty", "", "train: the file is empty; expected text"},
+          {"skip-gram", "only blanks", " \n\n\t", "train: the file is empty; expected text"},
+          {"skip-gram", "zero bytes", {"a b\nc\0d e\n", 10}, "train:2: 'c\\x00d' is no word"},
+          {"skip-gram", "Latin-1", "tea\ncaf\xE9 tea\n", "train:2: 'caf\\xe9' is no word"},
+          {"skip-gram", "UTF-16", {"\xFF\xFE\x31\0 \0", 6}, "train:1: '\\xff"},
+          {"skip-gram", "no blanks", std::string(5000, 'x'), "train:1: a word of more than 4096"},
+          {"skip-gram", "rare words", "a a a a a b b b b\n",
+           "train: too few different words occur 5 times or more: 1; expected two"},
+          {"skip-gram",
+           "one word in all",
+           "a a a\n",
+           "train: too few different words occur 1 times or more: 1; expected two",
+           {{"min_count", 1}}},
+          {"skip-gram",
+           "nothing left",
+           "a b a b a b\n",
+           "train: fewer than two words are left",
+           {{"min_count", 1}, {"subsample", 1e-12}}}};
+}
+
 class BadInput : public ::testing::TestWithParam<BadFile> {};
 
 TEST_P(BadInput, IsAnsweredWithOneLine) {
@@ -182,6 +203,7 @@ INSTANTIATE_TEST_SUITE_P(Xmc, BadInput, ::testing::ValuesIn(BadXmc()));
 INSTANTIATE_TEST_SUITE_P(Csv, BadInput, ::testing::ValuesIn(BadCsv()));
 INSTANTIATE_TEST_SUITE_P(Idx, BadInput, ::testing::ValuesIn(BadIdx()));
 INSTANTIATE_TEST_SUITE_P(Cifar, BadInput, ::testing::ValuesIn(BadCifar()));
+INSTANTIATE_TEST_SUITE_P(SkipGram, BadInput, ::testing::ValuesIn(BadSkipGram()));
 
 // What holds for whatever format reads files: through OpenData, with files on the disk.
 class AnyFormat : public ::testing::TestWithParam<std::string> {
@@ -218,6 +240,7 @@ TEST_P(AnyFormat, NamesEmptyFilesNoiseAndCutArchives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AnyFormat,
-                         ::testing::Values("idx", "cifar", "libsvm", "xmc", "xmc-binary", "csv"));
+                         ::testing::Values("idx", "cifar", "libsvm", "xmc", "xmc-binary", "csv",
+                                           "skip-gram"));
 
 }  // namespace yoke::testing_support::bad_input_test
