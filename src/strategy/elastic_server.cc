@@ -352,5 +352,6 @@ StrategyEntry easgd_hogwild() {
   return ServerEntry<ElasticOrder::kNoLock>(
       "easgd_hogwild", "easgd_async with one thread per replica at the centre and no lock");
 }
+  entry.sums_steps = [](const Options& /*options*/) { return true; };
 
 }  // namespace yoke::strategy

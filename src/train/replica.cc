@@ -59,11 +59,27 @@ int64_t BatchOf(const Job& job) {
   return batch / team;
 }
 
+namespace {
+
+/// The job's, or momentum where its strategy needs that.
+const RuleEntry& RuleEntryOf(const Job& job) {
+  const RuleEntry& entry = FindEntry(rules(), "rule", job.train.String("rule"));
+  const bool has_state = !entry.make(job.train)->StateNames().empty();
+  const bool forced = StrategyOf(job).forces_momentum && !has_state;
+  return forced ? FindEntry(rules(), "rule", "momentum") : entry;
+}
+
+}  // namespace
+
 std::unique_ptr<UpdateRule> RuleOf(const Job& job) {
-  auto rule = FindEntry(rules(), "rule", job.train.String("rule")).make(job.train);
-  if (!StrategyOf(job).forces_momentum || !rule->StateNames().empty()) return rule;
-  const RuleEntry& entry = FindEntry(rules(), "rule", "momentum");
-  const Table keys = {{"weight_decay", job.train.Float("weight_decay")}};
+  const RuleEntry& entry = RuleEntryOf(job);
+  const Value& train = *job.resolved.Find("train");
+  Table keys;
+  for (const OptionSpec& option : entry.options)
+    if (const Value* given = train.Find(option.name))
+      keys.emplace_back(option.name, *given);
+    else if (option.name == "velocity" && StrategyOf(job).sums_steps(job.cluster))
+      keys.emplace_back(option.name, "steps");
   return entry.make(Options("train", keys, entry.options));
 }
 
@@ -419,7 +435,19 @@ void Replica::Restore(const CheckpointHeader& header) {
 void Replica::Restore(const Checkpoint& checkpoint) {
   const CheckpointHeader& header = checkpoint.header();
   checkpoint.Load(params_);
-  if (SameKey(job_, header, "train", "rule")) checkpoint.Load(layout(), state_);
+  if (SameKey(job_, header, "train", "rule") && !checkpoint.Load(layout(), state_))
+    RequireSameVelocity(checkpoint);
+/// A velocity of the other kind would be used at the wrong length.
+void Replica::RequireSameVelocity(const Checkpoint& checkpoint) const {
+  if (state_.names().size() != 1) return;
+  const bool steps = state_.names()[0] == "velocity";
+  Require(!checkpoint.HasState(layout(), steps ? "momentum" : "velocity"),
+          "{}: its velocity sums {} and this job's sums {}: resume with train.velocity = \"{}\" "
+          "(a key of the rules momentum and nesterov) or with the strategy and form of before",
+          checkpoint.folder(), steps ? "gradients" : "steps", steps ? "steps" : "gradients",
+          steps ? "gradients" : "steps");
+}
+
   if (checkpoint.Load(LayerTensors())) Restored();
   Restore(header);
 }

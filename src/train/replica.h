@@ -146,6 +146,7 @@ class Replica {
   std::vector<std::span<std::byte>> Portable(HostCopies& copies);
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
+  void RequireSameVelocity(const Checkpoint& checkpoint) const;
   std::vector<std::span<std::byte>> Layers() const;
   void TakeLayers();
   std::string BadIn(Array<const float> values) const;
