@@ -142,7 +142,8 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
-  if (InVirtualTime(world_) && !executor_->in_place()) WorkInVirtualTime(data, *setting.shared);
+  if (InVirtualTime(world_) && !executor_->in_place())
+    WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);
   work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
   work_.head = strategy_->RemoteHead();
   Require(cpu_only || !work_.head, "{}: a served head needs node.devices = \"cpu\"",
@@ -172,7 +173,7 @@ std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) con
   return entry.make(job_.node, work);
 }
 
-void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
+void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedExecutor& shared) {
   std::shared_ptr<Executor> inner = std::move(executor_);
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
   if (!strategy_->RemoteHead() && cpu_only) {
@@ -184,8 +185,11 @@ void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
     }
     inner = shared.executor;
   }
-  executor_ = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_,
-                                                devices_.all()[0]->name());
+  auto charged = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_,
+                                                   devices_.all()[0]->name());
+  charged->InParts({.parts = PartsOf(job_.node),
+                    .data_bytes = 4.0 * static_cast<double>(data.input.Count() * examples)});
+  executor_ = std::move(charged);
 }
 
 std::vector<std::span<std::byte>> Replica::Portable(HostCopies& copies) {
@@ -432,11 +436,6 @@ void Replica::Restore(const CheckpointHeader& header) {
   if (GoesOnExactly(job_, header)) strategy_->Restore(header.strategy);
 }
 
-void Replica::Restore(const Checkpoint& checkpoint) {
-  const CheckpointHeader& header = checkpoint.header();
-  checkpoint.Load(params_);
-  if (SameKey(job_, header, "train", "rule") && !checkpoint.Load(layout(), state_))
-    RequireSameVelocity(checkpoint);
 /// A velocity of the other kind would be used at the wrong length.
 void Replica::RequireSameVelocity(const Checkpoint& checkpoint) const {
   if (state_.names().size() != 1) return;
@@ -448,6 +447,11 @@ void Replica::RequireSameVelocity(const Checkpoint& checkpoint) const {
           steps ? "gradients" : "steps");
 }
 
+void Replica::Restore(const Checkpoint& checkpoint) {
+  const CheckpointHeader& header = checkpoint.header();
+  checkpoint.Load(params_);
+  if (SameKey(job_, header, "train", "rule") && !checkpoint.Load(layout(), state_))
+    RequireSameVelocity(checkpoint);
   if (checkpoint.Load(LayerTensors())) Restored();
   Restore(header);
 }

@@ -142,7 +142,7 @@ class Replica {
  private:
   ExecutorContext WorkOf(const Graph& graph);
   std::unique_ptr<Executor> MakeExecutor(const ExecutorContext& work) const;
-  void WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared);
+  void WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedExecutor& shared);
   std::vector<std::span<std::byte>> Portable(HostCopies& copies);
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
