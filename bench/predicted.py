@@ -15,7 +15,8 @@ from lib.runner import changes, events, from_words, last, medians, write_job
 from lib.tables import print_table
 
 BATCH = 64
-STRATEGIES = ["allreduce", "async_sgd", "easgd_original", "easgd_async", "easgd_sync1", "easgd_sync3", "gossip_pull", "gossip_push", "sgp",
+OVERLAPPED = "easgd_original overlapped"  # the other words are the value of cluster.form
+STRATEGIES = ["allreduce", "async_sgd", "easgd_original", OVERLAPPED, "easgd_async", "easgd_sync1", "easgd_sync3", "gossip_pull", "gossip_push", "sgp",
               "ad_psgd", "local_sgd", "diloco"]
 DIGITS = {"format": "synthetic-digits", "test_size": 10}
 
@@ -43,6 +44,12 @@ class World:
 
     def run(self):
         return ["--run", self.folder / f"{self.name}-{self.ranks}-{next(self.runs)}"]
+
+
+def words_of(strategy):
+    """Words of a command line: a strategy, and its form if that follows it."""
+    name, *form = strategy.split()
+    return ["--strategy", name, *changes({"cluster.form": one for one in form})]
 
 
 def step_seconds(end, replicas, examples):
@@ -73,9 +80,9 @@ def steps(arguments):
 
         def rows():
             for strategy in arguments.strategies:
-                real = statistics.median(of(world.call("train", "--strategy", strategy, *world.run())) for _ in range(arguments.rounds))
+                real = statistics.median(of(world.call("train", *words_of(strategy), *world.run())) for _ in range(arguments.rounds))
                 predicted = of(events("simulate", world.job, "--cluster", cluster, *(["--times-only"] if arguments.times_only else []),
-                                      "--strategy", strategy, *world.run(), *world.sets)[-1])
+                                      *words_of(strategy), *world.run(), *world.sets)[-1])
                 found.append((strategy, real, predicted))
                 yield [strategy, f"{1e3 * real:.2f}", f"{1e3 * predicted:.2f}", f"{predicted / real:.2f}"]
 

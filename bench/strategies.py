@@ -8,6 +8,7 @@ whole batch of 64, of which each replica has its part. One replica a node; compu
 """
 import filecmp
 import os
+import tomllib
 
 from lib.options import main, part
 from lib.places import ROOT
@@ -133,10 +134,12 @@ def least_accuracy(runs):
     return int(1000 * min(one.accuracy for one in runs)) / 1000
 
 
-# FDR InfiniBand, whose cards copy messages themselves, and a GPU's memory.
-PAPER = {"bandwidth": 56 * GIGABIT, "latency": 2e-6, "copies": 1e18, "memory": 2.88e11, "device_link": LINK}
-PAPERS_FRACTION = 0.87  # of the time, in which OVERLAPPED communicates
-SYNCHRONOUS = [OVERLAPPED, "easgd_sync1", "easgd_sync2", "easgd_sync3", EVERYWHERE]
+FDR = tomllib.loads((ROOT / "examples/clusters/easgd-fdr.toml").read_text(encoding="utf-8"))["network"]
+# The network of the elastic paper, whose cards copy messages themselves, and a GPU's memory.
+PAPER = {"bandwidth": FDR["bytes_per_second"], "latency": FDR["latency"], "copies": 1e18, "memory": 2.88e11, "device_link": LINK}
+PAPERS_FRACTION = 0.87  # of the time, in which ORIGINAL communicates
+ORIGINAL = "easgd_original"
+SYNCHRONOUS = [ORIGINAL, "easgd_sync1", "easgd_sync2", "easgd_sync3", EVERYWHERE, OVERLAPPED]
 SHORT_STEPS = 40  # of an epoch of a run that is only timed
 
 
@@ -159,19 +162,25 @@ def random_cifar(path, count):
     return {"format": "cifar", "train": str(path)}
 
 
-def timing(model, strategy, replicas, cluster, folder):
-    """(seconds a step, fraction communicating) of a short run."""
-    one = virtual(short_job(model, replicas, folder), cluster, strategy_keys(strategy), folder)
+def short_run(model, strategy, replicas, cluster, folder, more=None):
+    """The Run of a short job. more: further settings."""
+    return virtual(short_job(model, replicas, folder), cluster, {**strategy_keys(strategy), **(more or {})}, folder)
+
+
+def timing(model, strategy, replicas, cluster, folder, more=None):
+    """(seconds a step, fraction of it in which nobody computes a gradient) of a short run."""
+    one = short_run(model, strategy, replicas, cluster, folder, more)
     first, last = (epoch["exchange"]["step_seconds"] for epoch in one.epochs)
-    return (last - first) / SHORT_STEPS, one.exchange["communicating"]
+    step, gradients = (last - first) / SHORT_STEPS, replicas if strategy == ORIGINAL else 1  # one after the other
+    return step, 1 - gradients * cluster["step_seconds"] / step
 
 
 def papers_cluster(model, replicas, folder):
-    """The paper's cluster, with the computing that lets OVERLAPPED communicate for its fraction of the time."""
-    seconds = 1e-3
-    for _ in range(4):  # what it communicates hardly depends on what it computes
-        step, fraction = timing(model, OVERLAPPED, replicas, {"step_seconds": seconds, **PAPER}, folder)
-        seconds = max(1e-6, seconds + step * (fraction / PAPERS_FRACTION - 1))  # 0: virtual_run computes at its own rate
+    """The paper's cluster, with the computing that lets ORIGINAL communicate for its fraction of the time."""
+    seconds = 1e-4
+    for _ in range(2):  # what it communicates hardly depends on what it computes
+        step, fraction = timing(model, ORIGINAL, replicas, {"step_seconds": seconds, **PAPER}, folder)
+        seconds = fraction * step * (1 / PAPERS_FRACTION - 1) / replicas
     return {"step_seconds": seconds, **PAPER}
 
 
@@ -197,7 +206,7 @@ def steps(arguments):
     """Elastic averaging, Original -> Sync1 -> Sync2 -> Sync3, on four clusters: the paper's, whose computing is set so that Original
     communicates for 87 % of its time, and this machine's cores behind networks of 0.1, 1 and 10 Gbit/s.
 
-    Original has form = "overlapped". A step's time is that of a short run; then whole runs of the first and the last strategy: what synchronous ones compute does not
+    A step's time is that of a short run; then whole runs of the first and the fourth strategy: what synchronous ones compute does not
     depend on times, and easgd_sync1, 2 and 3 have the same bits."""
     def rows():
         for model in arguments.models:
@@ -206,14 +215,14 @@ def steps(arguments):
                     cluster = cluster_of(place, model, replicas, arguments.runs)
                     times, fractions = zip(*(timing(model, name, replicas, cluster, arguments.runs) for name in SYNCHRONOUS))
                     yield [model, replicas, place, f"{1e3 * cluster['step_seconds']:.3g}", f"{1e3 * times[0]:.3g}",
-                           *(f"{times[0] / one:.2f}" for one in times[1:]), f"{100 * fractions[0]:.0f} to {100 * fractions[-1]:.0f} %"]
+                           *(f"{times[0] / one:.2f}" for one in times[1:]), f"{100 * fractions[0]:.0f} to {100 * fractions[3]:.0f} %"]
 
-    print_table(["model", "replicas", "cluster", "computing, ms", "`easgd_original`, overlapped, ms", "`sync1`", "`sync2`", "`sync3`",
-                 "`sync3`, centre everywhere", "communicating, first to last"], rows())
+    print_table(["model", "replicas", "cluster", "computing, ms", "`easgd_original`, ms", "`sync1`", "`sync2`", "`sync3`",
+                 "`sync3`, centre everywhere", "`easgd_original`, overlapped", "communicating, Original to `sync3`"], rows())
     for model in arguments.models:
         for replicas in arguments.replicas:
             job = {"job": cifar_job(arguments.runs), "model": model} if model == "alexnet-cifar" else {}
-            names = [OVERLAPPED, "easgd_sync3"]
+            names = [ORIGINAL, "easgd_sync3"]
             whole = at_once(lambda name: run(name, replicas, arguments, **job), names, arguments.at_once)
             target = least_accuracy(whole)
             print(f"\n{model}, {replicas} replicas on {arguments.gbits:g} Gbit/s, virtual seconds to accuracy {target:.3f}: " +
@@ -224,25 +233,36 @@ def steps(arguments):
 SGD = {"train.rule": "sgd", "train.learning_rate": 0.1}
 TWINS = {"async, momentum": ("easgd_async", "async_sgd", {}), "async, `sgd`": ("easgd_async", "async_sgd", SGD),
          "async momentum": ("easgd_async_momentum", "async_msgd", {}), "Hogwild": ("easgd_hogwild", "hogwild_sgd", {})}
+FORMS = ["paper", "yoke"]  # of a twin
 
 
 @part(places=["10 Gbit/s", "paper's"], replicas=[4, 8], pairs=list(TWINS), level=0.87, epochs=4, gbits=10.0, at_once=2, set=[],
       quick={"places": ["10 Gbit/s"], "replicas": [4], "pairs": ["Hogwild"], "epochs": 1, "level": 0.5})
 def twins(arguments):
-    """Asynchronous elastic methods beside their plain twins: seconds to --level, and to the highest accuracy of both, divided."""
-    def rows():
-        for place in arguments.places:
-            for replicas in arguments.replicas:
-                cluster = papers_cluster("lenet", replicas, arguments.runs) if place == "paper's" else None
-                for name in arguments.pairs:
-                    *pair, more = TWINS[name]
-                    ours, plain = at_once(lambda one: run(one, replicas, arguments, more, cluster), pair, arguments.at_once)
-                    highest = least_accuracy([ours, plain])
-                    ratios = [ours.reaches(value) / plain.reaches(value) for value in (min(arguments.level, highest), highest)]
-                    yield [place, replicas, name, f"{ratios[0]:.2f}", f"{ratios[1]:.2f} at {highest:.3f}", f"{ours.accuracy:.4f}, {plain.accuracy:.4f}"]
-
-    print_table(["cluster", "replicas", "pair", f"{arguments.level:.3f}", "highest", "ends: elastic, twin"], rows())
+    """Asynchronous elastic methods beside their plain twins in each form: seconds to --level, and to the highest accuracy of both, divided."""
+    print_table(["cluster", "replicas", "pair", "form of the twin", f"{arguments.level:.3f}", "highest", "ends: elastic, twin"],
+                (row for place in arguments.places for replicas in arguments.replicas for row in twin_rows(place, replicas, arguments)))
     return "one run each, seed 1"
+
+
+def twin_rows(place, replicas, arguments, job=None):
+    """A row for each pair and each form of its plain twin; the elastic method has one form."""
+    cluster = papers_cluster("lenet", replicas, arguments.runs) if place == "paper's" else None
+    for name in arguments.pairs:
+        elastic, twin, more = TWINS[name]
+        of = [(elastic, more), *((twin, {**more, "cluster.form": form}) for form in FORMS)]
+        ours, *plain = at_once(lambda one: run(one[0], replicas, arguments, one[1], cluster, job, accept=[DIVERGED]), of, arguments.at_once)
+        for form, other in zip(FORMS, plain):
+            yield [place, replicas, name, form, *beside(ours, other, arguments.level)]
+
+
+def beside(ours, plain, level):
+    """Seconds to a level and to the highest accuracy of both, divided, and both ends."""
+    if ours.diverged or plain.diverged:
+        return ["", "", ", ".join("diverges" if one.diverged else f"{one.accuracy:.4f}" for one in (ours, plain))]
+    highest = least_accuracy([ours, plain])
+    ratios = [ours.reaches(value) / plain.reaches(value) for value in (min(level, highest), highest)]
+    return [f"{ratios[0]:.2f}", f"{ratios[1]:.2f} at {highest:.3f}", f"{ours.accuracy:.4f}, {plain.accuracy:.4f}"]
 
 
 if __name__ == "__main__":

@@ -52,15 +52,22 @@ ChargedExecutor::ChargedExecutor(std::shared_ptr<Executor> shared, const Graph& 
       world_(world),
       device_(std::move(device)) {}
 
+double ChargedExecutor::Price(int64_t examples, GraphPart part) const {
+  const VirtualTime time(world_);
+  const auto seconds = [&](const Cost& cost, WorkPlace place) {
+    place.device = device_;
+    return time.Price(cost, place);
+  };
+  return SecondsInParts({.seconds = seconds, .threads = time.CpuThreads()}, graph_, examples, chip_,
+                        part);
+}
+
 /// One draw for the whole step, however many pieces it is charged in.
 StepResult ChargedExecutor::Step(const Batch& batch, const ParamView& params,
                                  const ExecutorStep& step) {
   const GraphPart part = step.head ? GraphPart::kBody : GraphPart::kWhole;
   const WorkPlace place = {.device = device_, .examples = batch.size};
-  const auto price = [&] {
-    return VirtualTime(world_).Price(graph_.Price(batch.size, part), place);
-  };
-  double seconds = step.head ? price() : 0;
+  double seconds = step.head ? Price(batch.size, part) : 0;
   announced_.clear();
   ExecutorStep inner = step;
   inner.ready = [this](int slice) { announced_.push_back(slice); };
@@ -71,7 +78,7 @@ StepResult ChargedExecutor::Step(const Batch& batch, const ParamView& params,
   const StepResult result = inner_->Step(batch, params, inner);
   if (!std::isfinite(result.loss)) non_finite_ = inner_->FirstNonFinite();
   if (!step.head) {
-    seconds = result.seconds > 0 ? result.seconds : price();
+    seconds = result.seconds > 0 ? result.seconds : Price(batch.size, part);
     VirtualTime(world_).WorkAhead(kForward * seconds, place);
   }
   const auto layers = static_cast<int>(layers_->operations.size());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "node/chip_parts.h"
 #include "node/executor.h"
 
 namespace yoke {
@@ -45,6 +46,9 @@ class ChargedExecutor : public Executor {
                   std::shared_ptr<const LayerOperations> layers, const Communicator& world,
                   std::string device);
 
+  /// Charges for the parts of the CPU that compute a batch.
+  void InParts(const ChipParts& chip) { chip_ = chip; }
+
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override;
   int64_t SmallestBatch(int64_t step, int64_t rest) const override {
     return inner_->SmallestBatch(step, rest);
@@ -56,6 +60,7 @@ class ChargedExecutor : public Executor {
   void Restore(const Value& state) override { inner_->Restore(state); }
 
  private:
+  double Price(int64_t examples, GraphPart part) const;
   void Announce(double seconds, int above, const GradientReady& ready) const;
 
   std::shared_ptr<Executor> inner_;
@@ -63,6 +68,7 @@ class ChargedExecutor : public Executor {
   std::shared_ptr<const LayerOperations> layers_;
   Communicator world_;
   std::string device_;
+  ChipParts chip_;
   std::vector<int> announced_;  // slices, in the order of the last backward pass
   std::string non_finite_;
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/check.h"
 #include "base/options.h"
 
 namespace yoke {
@@ -12,11 +13,12 @@ namespace yoke {
 double SpeedCurve::Seconds(const Cost& cost, const WorkPlace& place) const {
   const bool one_thread = place.threads > 0;
   const double all = threads;
-  double peak = operations_per_second, bandwidth = bytes_per_second;
+  double peak = operations_per_second, bandwidth = Bandwidth(cost);
   double at_once = static_cast<double>(std::max<int64_t>(1, place.examples));
   if (one_thread) {
-    peak /= all;
-    bandwidth /= place.threads;
+    const double gain = 1 + team_loss * (all - 1);
+    peak *= gain / all;
+    bandwidth *= gain / place.threads;
     if (thread_bytes_per_second > 0) bandwidth = std::min(bandwidth, thread_bytes_per_second);
   } else {
     at_once = std::max(1.0, at_once / all);
@@ -25,6 +27,13 @@ double SpeedCurve::Seconds(const Cost& cost, const WorkPlace& place) const {
                    cost.operations / (peak * UtilizationAt(at_once)) + cost.bytes / bandwidth;
   if (link_bytes_per_second > 0) seconds += cost.device_bytes / link_bytes_per_second;
   return seconds;
+}
+
+/// Of memory that is in part beyond the near one.
+double SpeedCurve::Bandwidth(const Cost& cost) const {
+  if (near_bytes == 0 || cost.memory <= near_bytes) return bytes_per_second;
+  const double near = near_bytes / cost.memory;
+  return 1 / (near / bytes_per_second + (1 - near) / far_bytes_per_second);
 }
 
 double SpeedCurve::UtilizationAt(double examples) const {
@@ -72,8 +81,13 @@ SpeedCurve SpeedCurveOf(const Value& table, const std::string& section) {
        .help = "Of a CPU.",
        .minimum = 1,
        .maximum = 4096},
-      number("thread_bytes_per_second", "Of one thread alone; 0: as all.")};
+      number("thread_bytes_per_second", "Of one thread alone; 0: as all."),
+      number("team_loss", "What a thread loses for each further one of its team; of a CPU."),
+      number("near_bytes", "Size of the near memory; 0: all is near."),
+      number("far_bytes_per_second", "Of the memory beyond the near one.")};
   const Options options(section, table, specs);
+  Require((options.Float("near_bytes") > 0) == (options.Float("far_bytes_per_second") > 0),
+          "{}: near_bytes and far_bytes_per_second need each other", options.Where("near_bytes"));
   return {.title = options.String("title"),
           .operations_per_second = options.Float("operations_per_second"),
           .half_batch = options.Float("half_batch"),
@@ -81,7 +95,10 @@ SpeedCurve SpeedCurveOf(const Value& table, const std::string& section) {
           .launch_seconds = options.Float("launch_seconds"),
           .link_bytes_per_second = options.Float("link_bytes_per_second"),
           .threads = static_cast<int>(options.Int("threads")),
-          .thread_bytes_per_second = options.Float("thread_bytes_per_second")};
+          .thread_bytes_per_second = options.Float("thread_bytes_per_second"),
+          .team_loss = options.Float("team_loss"),
+          .near_bytes = options.Float("near_bytes"),
+          .far_bytes_per_second = options.Float("far_bytes_per_second")};
 }
 
 }  // namespace yoke

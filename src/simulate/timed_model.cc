@@ -60,14 +60,15 @@ TimedModel::TimedModel(const Job& job, const DataInfo& data, int ranks)
       layers(std::make_shared<LayerOperations>(graph)),
       rule(RuleOf(job)) {
   const std::string name = job.node.String("executor");
-  Require(name == "single",
-          "{}: --times-only needs executor single, whose steps all take the same work; got {}",
+  devices = Devices(job.node.Strings("devices"), job.node.Where("devices")).names();
+  Require(name == "single" || (name == "split" && devices == std::vector<std::string>{"cpu"}),
+          "{}: --times-only needs executor single, or split on the CPU alone, whose steps all take "
+          "the same work; got {}",
           job.node.Where("executor"), name);
   Require(
       !graph.layout().HasRows(),
       "--times-only needs a model of dense parameters: which rows of a sparse or hashed layer a "
       "step touches depends on the data");
-  devices = Devices(job.node.Strings("devices"), job.node.Where("devices")).names();
   layout = Shrink(job, graph.layout(), ranks);
   scale = static_cast<double>(graph.layout().size()) / static_cast<double>(layout.size());
   batch.size = BatchOf(job);

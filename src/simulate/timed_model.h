@@ -16,8 +16,9 @@
 namespace yoke {
 
 struct TimedModel {
-  /// For so many ranks. Throws UserError for executors other than `single`, and for models with
-  /// slices of which a step touches some rows only, because their number depends on the data.
+  /// For so many ranks. Throws UserError for executors other than `single` and the CPU's `split`,
+  /// and for models with slices of which a step touches some rows only, because their number
+  /// depends on the data.
   TimedModel(const Job& job, const DataInfo& data, int ranks);
 
   const Graph graph;

@@ -29,7 +29,7 @@ void TimesOnly::Begun() {
                             .parameters = here().model.graph.layout().Parameters(),
                             .devices = here().model.devices,
                             .hardware = HardwareOf(*request_.cluster, ranks) + ", times only",
-                            .executor = "single",
+                            .executor = here().job.node.String("executor"),
                             .strategy = StrategyOf(here().job).name,
                             .world = ranks,
                             .train_examples = context_.data.train->Size(),

@@ -38,6 +38,7 @@ StrategyEntry Entry(const char* name, const char* summary) {
           .options = ServerOptions(Racing),
           .servers = ServersOf,
           .team = EachAlone,
+          .sums_steps = IsPaperForm,
           .estimate =
               [](const Options& options, const ExchangeSize& size) {
                 return CostOfServed(options, size.world - ServersOf(options, size.world),

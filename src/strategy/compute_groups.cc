@@ -209,6 +209,7 @@ StrategyEntry compute_groups() {
           .team = [](const Options& options,
                      int workers) { return workers / GroupsOf(options, workers); },
           .divides_batch = IsPaperForm,
+          .sums_steps = IsPaperForm,
           .estimate = EstimateGroups,
           .make = [](const Options& options,
                      const StrategyContext& context) -> std::unique_ptr<Strategy> {

@@ -4,10 +4,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/check.h"
 #include "base/options.h"
 #include "strategy/update.h"
+#include "tensor/emulated.h"
 
 namespace yoke::strategy {
 namespace {
@@ -24,6 +26,18 @@ std::vector<std::pair<int64_t, int64_t>> Slices(const ParamLayout& layout) {
   for (size_t i = 0; i + 1 < offsets.size(); ++i)
     pieces.emplace_back(offsets[i], offsets[i + 1] - offsets[i]);
   return pieces;
+}
+
+/// The elements as a network card reads and writes them in an emulated device's memory, without a
+/// copy; none in a memory that only copies reach.
+std::optional<Array<float>> ForNetwork(Array<float> elements) {
+  if (elements.OnHost()) return elements;
+  Stream& stream = elements.device->stream();
+  WorkQueue* const queue = stream.work_queue();
+  if (!queue) return {};
+  stream.Wait();
+  auto* const reached = static_cast<float*>(queue->Reach(elements.data));
+  return OnHost(std::span(reached, static_cast<size_t>(elements.count)));
 }
 
 }  // namespace
@@ -74,9 +88,10 @@ Elastic::Elastic(const Options& options, const StrategyContext& context, Elastic
 
 void Elastic::Allocate() {
   const Array<float> values = context_.params.values();
-  own_ = BufferLike(values);
-  centre_ = BufferLike(values);
-  if (HasCentre()) centre_force_ = BufferLike(values);
+  Device& memory = in_host_ ? Cpu() : *values.device;
+  for (Buffer* buffer : {&own_, &centre_}) *buffer = Buffer(memory, values.Bytes());
+  if (HasCentre()) centre_force_ = Buffer(memory, values.Bytes());
+  if (&memory != values.device) pull_ = BufferLike(values);
 }
 
 void Elastic::Prepare() {
@@ -135,14 +150,26 @@ void Elastic::Exchange(const Communicator& world) {
   for (const Piece& piece : messages_) {
     const Array<float> centre = Part(AllOf<float>(centre_), piece);
     const Array<float> own = Part(AllOf<float>(own_), piece);
-    if (!everywhere_) Await(world, [&] { world.Broadcast(centre, 0); });
+    if (!everywhere_) Await(world, [&] { Broadcast(world, centre); });
     ScaledDifference(Part(force(), piece), moving_rate_, own, centre);
-    Await(world, [&] { everywhere_ ? world.AllReduce(own) : world.Reduce(own, 0); });
+    Await(world, [&] { Sum(world, own); });
   }
   world.Charge({.operations = 2.0 * static_cast<double>(size_),
                 .bytes = 3.0 * static_cast<double>(own_.bytes())});
   if (HasCentre()) MoveCentre(world);
   traffic_ = world.traffic();
+}
+
+void Elastic::Broadcast(const Communicator& world, Array<float> centre) const {
+  if (const auto direct = ForNetwork(centre)) return world.Broadcast(*direct, 0);
+  world.Broadcast(centre, 0);
+}
+
+/// To rank 0, or everywhere.
+void Elastic::Sum(const Communicator& world, Array<float> own) const {
+  const auto direct = ForNetwork(own);
+  if (everywhere_) return direct ? world.AllReduce(*direct) : world.AllReduce(own);
+  direct ? world.Reduce(*direct, 0) : world.Reduce(own, 0);
 }
 
 void Elastic::MoveCentre(const Communicator& world) {
@@ -157,7 +184,10 @@ void Elastic::MoveCentre(const Communicator& world) {
 
 void Elastic::AddForce() {
   ChargeHostCopy();
-  Subtract(context_.params.values().First(weights_), force().First(weights_));
+  const Array<float> values = context_.params.values();
+  const bool apart = pull_.bytes() > 0;
+  if (apart) Copy(AllOf<float>(pull_), force());
+  Subtract(values.First(weights_), (apart ? AllOf<float>(pull_) : force()).First(weights_));
   context_.world.Charge({.operations = static_cast<double>(weights_),
                          .bytes = 3.0 * static_cast<double>(own_.bytes())});
 }

@@ -13,11 +13,10 @@
 
 namespace yoke::strategy {
 
-/// The memory of the centre, the force and the exchanged buffers, where virtual time has devices
-/// (Cost::device_bytes). On a real machine all of it is where the values are.
+/// The memory of the centre, the force and the exchanged buffers.
 enum class ElasticMemory {
   kHost,      ///< The CPU's: values are copied from their device, and forces back.
-  kOfValues,  ///< That of the values: only the network reads from there.
+  kOfValues,  ///< That of the values: only the network reads there, if it can.
 };
 
 /// The a of an exchange: the option moving_rate, or 0.9 / ranks; with the option rho it is rho
@@ -97,6 +96,8 @@ class Elastic : public Strategy {
   template <typename Operation>
   void Await(const Communicator& world, const Operation& operation);
   void Allocate();
+  void Broadcast(const Communicator& world, Array<float> centre) const;
+  void Sum(const Communicator& world, Array<float> own) const;
   void ChargeHostCopy();
   void MoveCentre(const Communicator& world);
   void AddForce();
@@ -110,10 +111,11 @@ class Elastic : public Strategy {
   Update update_;
   RunningStatistics statistics_;
   std::vector<Piece> messages_;  // the pieces sent as one message each
-  bool in_host_;                 // values and forces are charged for the way to a device and back
+  bool in_host_;                 // all buffers but pull_
   Buffer own_;                   // W_i before the step; their sum after the exchange, where W is
   Buffer centre_;                // W; where it is only received, then the force
   Buffer centre_force_;          // where W is kept
+  Buffer pull_;                  // the force in the values' memory, if that is another
   bool restored_ = false;
   bool due_ = false;
   std::vector<Wait> waits_;  // for messages of the last exchange

@@ -27,8 +27,9 @@ enum class ElasticOrder {
 ///   E_i = a (W_i - W),   W_i <- (the rule's step from W_i) - E_i,   W <- W + E_i.
 /// W's running statistics move by 1 / ranks towards the worker's. A single rank has no centre.
 ///
-/// kInTurn: in its turn a rank receives W, computes its gradient and sends W_i. In the form
-/// "overlapped" it sends W_i at once, and computes its gradient in the turns of the others.
+/// kInTurn: in its turn a rank receives W, computes its gradient and sends W_i, the way to and from
+/// its device included. In the form "overlapped" it sends W_i at once, and computes its gradient in
+/// the turns of the others.
 ///
 /// kNoLock: races on W are harmless, because each element is read and written whole, and what is
 /// lost is at most one of two moves of an element that happen at once (optim/racing.h).
@@ -65,7 +66,10 @@ class ElasticServer : public Strategy {
   enum Tag : int { kCentre, kForce };
 
   bool Exchanges() const { return context_.world.size() > 1; }
-  int64_t BytesOfModel() const { return size_ * SizeOf(DType::kF32); }
+  /// Of W or W_i, or of the force, between the host and a device.
+  void ChargeModelCopy() {
+    seconds_copying_ += ChargeCopy(context_.world, size_ * SizeOf(DType::kF32));
+  }
   bool Serves() const { return context_.world.rank() == 0; }
   SideThread& thread() const { return *threads_[threads_.size() == 1 ? 0 : context_.world.rank()]; }
   bool InTurn() const { return order_ == ElasticOrder::kInTurn; }
@@ -141,16 +145,20 @@ ParamView ElasticServer::View(const StrategyStep& step) {
     std::ranges::copy(AllValues(context_.params), own_.begin());
     if (rate_.follows_learning_rate()) own_.back() = rate_.At(step);
     context_.world.Charge(CostOfMemoryCopy(size_));
-    seconds_copying_ += ChargeCopy(context_.world, BytesOfModel());
+    if (!trains_in_turn_) ChargeModelCopy();
     under_way_ = true;
     thread().Do([this](Endpoint& here) { Exchange(here); });
     if (InTurn()) thread().Wait();
+    if (trains_in_turn_) ChargeModelCopy();
   }
   return context_.params.View(&context_.gradients);
 }
 
 void ElasticServer::Step(const StrategyStep& step) {
-  if (under_way_ && trains_in_turn_) thread().Do([this](Endpoint& here) { EndTurn(here); });
+  if (under_way_ && trains_in_turn_) {
+    ChargeModelCopy();
+    thread().Do([this](Endpoint& here) { EndTurn(here); });
+  }
   if (step.examples > 0) {
     update_.Step(step);
     examples_ += step.examples;
@@ -158,7 +166,7 @@ void ElasticServer::Step(const StrategyStep& step) {
   }
   if (!std::exchange(under_way_, false)) return;
   thread().Wait();
-  seconds_copying_ += ChargeCopy(context_.world, BytesOfModel());
+  if (!trains_in_turn_) ChargeModelCopy();
   context_.world.Charge(
       {.operations = static_cast<double>(weights_), .bytes = 12.0 * static_cast<double>(weights_)});
   Subtract(Weights(AllValues(context_.params)), force_);
@@ -344,6 +352,7 @@ StrategyEntry easgd_async_momentum() {
   StrategyEntry entry = ServerEntry<ElasticOrder::kFirstCome>(
       "easgd_async_momentum", "easgd_async with momentum at the replicas");
   entry.forces_momentum = true;
+  entry.sums_steps = [](const Options& /*options*/) { return true; };
   return entry;
 }
 

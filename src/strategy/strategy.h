@@ -144,6 +144,7 @@ inline OptionSpec PeriodOption(const char* help) {
           .maximum = kMostCount,
           .tries = {4, 16}};
 }
+inline bool SumsGradients(const Options& /*options*/) { return false; }
 inline double MixesAll(const Options& /*options*/, int /*world*/) { return 1; }
 inline double MixesHalf(const Options& /*options*/, int /*world*/) { return 0.5; }
 
@@ -163,7 +164,9 @@ struct StrategyEntry {
   /// equal part. Otherwise it is each worker's.
   bool (*divides_batch)(const Options& options) = WholeForEach;
   bool forces_momentum = false;  ///< Changes rule sgd to momentum; keeps other rules.
-  bool in_place = false;         ///< Supports executors that update in place.
+  /// Whether train.velocity is "steps" where the job does not say, as in the method's paper.
+  bool (*sums_steps)(const Options& options) = SumsGradients;
+  bool in_place = false;  ///< Supports executors that update in place.
   /// Values, gradients and the rule's state may lie on a device: it reaches them as arrays.
   /// Otherwise they are on the host, and the executor copies.
   bool values_on_device = false;

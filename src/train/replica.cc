@@ -59,11 +59,27 @@ int64_t BatchOf(const Job& job) {
   return batch / team;
 }
 
+namespace {
+
+/// The job's, or momentum where its strategy needs that.
+const RuleEntry& RuleEntryOf(const Job& job) {
+  const RuleEntry& entry = FindEntry(rules(), "rule", job.train.String("rule"));
+  const bool has_state = !entry.make(job.train)->StateNames().empty();
+  const bool forced = StrategyOf(job).forces_momentum && !has_state;
+  return forced ? FindEntry(rules(), "rule", "momentum") : entry;
+}
+
+}  // namespace
+
 std::unique_ptr<UpdateRule> RuleOf(const Job& job) {
-  auto rule = FindEntry(rules(), "rule", job.train.String("rule")).make(job.train);
-  if (!StrategyOf(job).forces_momentum || !rule->StateNames().empty()) return rule;
-  const RuleEntry& entry = FindEntry(rules(), "rule", "momentum");
-  const Table keys = {{"weight_decay", job.train.Float("weight_decay")}};
+  const RuleEntry& entry = RuleEntryOf(job);
+  const Value& train = *job.resolved.Find("train");
+  Table keys;
+  for (const OptionSpec& option : entry.options)
+    if (const Value* given = train.Find(option.name))
+      keys.emplace_back(option.name, *given);
+    else if (option.name == "velocity" && StrategyOf(job).sums_steps(job.cluster))
+      keys.emplace_back(option.name, "steps");
   return entry.make(Options("train", keys, entry.options));
 }
 
@@ -126,7 +142,8 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       job.cluster.Where("strategy"), entry_.name, job.node.String("executor"));
   strategy_ = entry_.make(job.cluster, context);
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
-  if (InVirtualTime(world_) && !executor_->in_place()) WorkInVirtualTime(data, *setting.shared);
+  if (InVirtualTime(world_) && !executor_->in_place())
+    WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);
   work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
   work_.head = strategy_->RemoteHead();
   Require(cpu_only || !work_.head, "{}: a served head needs node.devices = \"cpu\"",
@@ -156,7 +173,7 @@ std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) con
   return entry.make(job_.node, work);
 }
 
-void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
+void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedExecutor& shared) {
   std::shared_ptr<Executor> inner = std::move(executor_);
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
   if (!strategy_->RemoteHead() && cpu_only) {
@@ -168,8 +185,11 @@ void Replica::WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared) {
     }
     inner = shared.executor;
   }
-  executor_ = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_,
-                                                devices_.all()[0]->name());
+  auto charged = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_,
+                                                   devices_.all()[0]->name());
+  charged->InParts({.parts = PartsOf(job_.node),
+                    .data_bytes = 4.0 * static_cast<double>(data.input.Count() * examples)});
+  executor_ = std::move(charged);
 }
 
 std::vector<std::span<std::byte>> Replica::Portable(HostCopies& copies) {
@@ -416,10 +436,22 @@ void Replica::Restore(const CheckpointHeader& header) {
   if (GoesOnExactly(job_, header)) strategy_->Restore(header.strategy);
 }
 
+/// A velocity of the other kind would be used at the wrong length.
+void Replica::RequireSameVelocity(const Checkpoint& checkpoint) const {
+  if (state_.names().size() != 1) return;
+  const bool steps = state_.names()[0] == "velocity";
+  Require(!checkpoint.HasState(layout(), steps ? "momentum" : "velocity"),
+          "{}: its velocity sums {} and this job's sums {}: resume with train.velocity = \"{}\" "
+          "(a key of the rules momentum and nesterov) or with the strategy and form of before",
+          checkpoint.folder(), steps ? "gradients" : "steps", steps ? "steps" : "gradients",
+          steps ? "gradients" : "steps");
+}
+
 void Replica::Restore(const Checkpoint& checkpoint) {
   const CheckpointHeader& header = checkpoint.header();
   checkpoint.Load(params_);
-  if (SameKey(job_, header, "train", "rule")) checkpoint.Load(layout(), state_);
+  if (SameKey(job_, header, "train", "rule") && !checkpoint.Load(layout(), state_))
+    RequireSameVelocity(checkpoint);
   if (checkpoint.Load(LayerTensors())) Restored();
   Restore(header);
 }

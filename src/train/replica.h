@@ -142,10 +142,11 @@ class Replica {
  private:
   ExecutorContext WorkOf(const Graph& graph);
   std::unique_ptr<Executor> MakeExecutor(const ExecutorContext& work) const;
-  void WorkInVirtualTime(const DataInfo& data, SharedExecutor& shared);
+  void WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedExecutor& shared);
   std::vector<std::span<std::byte>> Portable(HostCopies& copies);
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
+  void RequireSameVelocity(const Checkpoint& checkpoint) const;
   std::vector<std::span<std::byte>> Layers() const;
   void TakeLayers();
   std::string BadIn(Array<const float> values) const;

@@ -63,13 +63,18 @@ const std::map<std::string, Recurrence>& Recurrences() {
   return map;
 }
 
-std::unique_ptr<UpdateRule> Make(const RuleEntry& entry) {
+/// velocity: of rules that have this key; null: not given.
+std::unique_ptr<UpdateRule> Make(const RuleEntry& entry, const char* velocity = nullptr) {
   const std::map<std::string, double> values = {{"momentum", kMomentum}, {"weight_decay", kDecay},
                                                 {"beta", kBeta},         {"feedback", kFeedback},
                                                 {"beta1", kBeta1},       {"beta2", kBeta2},
                                                 {"epsilon", kEpsilon}};
   Table given;
-  for (const OptionSpec& spec : entry.options) given.emplace_back(spec.name, values.at(spec.name));
+  for (const OptionSpec& spec : entry.options)
+    if (spec.name != "velocity")
+      given.emplace_back(spec.name, values.at(spec.name));
+    else if (velocity)
+      given.emplace_back(spec.name, velocity);
   return entry.make(Options("train", given, entry.options));
 }
 
@@ -101,6 +106,45 @@ TEST(Rules, FollowTheirRecurrences) {
           ASSERT_NEAR(w[i], expected[i].w, 2e-5) << entry.name << " step " << t << " number " << i;
       }
     }
+  }
+}
+
+/// You, Buluç, Demmel (SC17, equations 3 and 4) and Sutskever et al., where the rate falls.
+TEST(Rules, KeepTheRateInAVelocityOfSteps) {
+  constexpr double kScale = 0.5;
+  for (const bool nesterov : {false, true}) {
+    const auto rule = Make(FindEntry(rules(), "rule", nesterov ? "nesterov" : "momentum"), "steps");
+    float w = 0.75F, v = 0;
+    double expected = w, velocity = 0;
+    for (int t = 1; t <= 20; ++t) {
+      const double rate = t <= 10 ? 0.05 : 0.01;
+      const auto g = static_cast<float>(std::cos(t));
+      const double step = rate * (kScale * g + kDecay * expected);
+      velocity = kMomentum * velocity - step;
+      expected += nesterov ? kMomentum * velocity - step : velocity;
+      rule->Update({.values = &w, .gradient = &g, .state = {&v}, .count = 1},
+                   {.learning_rate = rate, .step = t, .gradient_scale = kScale});
+      ASSERT_NEAR(w, expected, 1e-6) << "step " << t << (nesterov ? " of nesterov" : "");
+    }
+    EXPECT_EQ(rule->StateNames(), std::vector<std::string>{"velocity"});
+  }
+}
+
+/// At one rate the two velocities differ by this factor, and the values not at all.
+TEST(Rules, DoTheSameWithEitherVelocityAtOneRate) {
+  for (const char* name : {"momentum", "nesterov"}) {
+    const RuleEntry& entry = FindEntry(rules(), "rule", name);
+    std::array<float, 2> w = {1, 1}, state = {};
+    for (int t = 1; t <= 6; ++t)
+      for (const size_t i : {0, 1}) {
+        const auto rule = Make(entry, i == 0 ? "gradients" : "steps")->Spread(3);
+        const auto g = static_cast<float>(std::cos(t));
+        const UpdateSpan span = {.values = &w[i], .gradient = &g, .state = {&state[i]}, .count = 1};
+        rule->Update(span, {.learning_rate = 0.05, .step = t});
+        rule->ApplyMomentum(span, {.learning_rate = 0.05, .step = t}, 4);
+      }
+    EXPECT_NEAR(w[0], w[1], 1e-6) << name;
+    EXPECT_NEAR(0.05F * state[0], state[1], 1e-6) << name;
   }
 }
 
@@ -250,13 +294,14 @@ std::vector<std::vector<float>> AfterUpdates(const UpdateRule& rule, Device& dev
 TEST(Rules, HaveTheHostsBitsOnADevice) {
   const auto device = NewEmulatedDevice(0, {});
   for (const RuleEntry& entry : rules())
-    for (const double clip_norm : {0, 1})
-      for (const SliceRange slices : {SliceRange(), {1, 3}, {2, SliceRange::kEnd}}) {
-        const auto rule = Make(entry);
-        const DeviceCase settings{.clip_norm = clip_norm, .slices = slices};
-        EXPECT_EQ(AfterUpdates(*rule, *device, settings), AfterUpdates(*rule, Cpu(), settings))
-            << entry.name << " clip " << clip_norm << " from slice " << slices.begin;
-      }
+    for (const char* velocity : {"gradients", "steps"})
+      for (const double clip_norm : {0, 1})
+        for (const SliceRange slices : {SliceRange(), {1, 3}, {2, SliceRange::kEnd}}) {
+          const auto rule = Make(entry, velocity);
+          const DeviceCase settings{.clip_norm = clip_norm, .slices = slices};
+          EXPECT_EQ(AfterUpdates(*rule, *device, settings), AfterUpdates(*rule, Cpu(), settings))
+              << entry.name << " clip " << clip_norm << " from slice " << slices.begin;
+        }
 }
 
 }  // namespace yoke::rules_conformance_test

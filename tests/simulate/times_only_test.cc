@@ -90,6 +90,29 @@ TEST_F(TimesOnlyTest, TakesTheTimeOfTraining) {
   }
 }
 
+/// Each part has a team of its own, and the price has the loss of large teams.
+TEST_F(TimesOnlyTest, PartsOfAChipGain) {
+  const SpeedCurve chip = {
+      .operations_per_second = 5e7, .bytes_per_second = 4e8, .threads = 16, .team_loss = 0.05};
+  cluster_.machines.nodes = {};
+  cluster_.machines.cpu_threads = chip.threads;
+  cluster_.machines.devices = [chip](int, const Cost& cost, const WorkPlace& place) {
+    return chip.Seconds(cost, place);
+  };
+  double before = 1e9;
+  for (const char* parts : {"1", "4", "16"}) {
+    const Overrides job = {{"node.executor", "split"},
+                           {"node.parts", parts},
+                           {"train.batch", "64"},
+                           {"train.epochs", "1"},
+                           {"cluster.replicas", "1"}};
+    const double times = Of(Train(true, job), "step_seconds");
+    EXPECT_LT(times, before) << parts;
+    EXPECT_NEAR(times / Of(Train(false, job), "step_seconds"), 1, 0.01) << parts;
+    before = times;
+  }
+}
+
 /// Many ranks wait longer than a wait may last until rank 0 has the parts of all.
 TEST_F(TimesOnlyTest, ACheckpointOfAllRanksTakesItsTime) {
   cluster_.machines.bytes_per_second = 1e6;

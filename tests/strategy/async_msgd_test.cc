@@ -56,6 +56,23 @@ TEST(AsyncMsgd, TakesEachGradientAtTheFullRateInThePapersForm) {
                                 .predicts = false}});
 }
 
+// SC17, equations 3 and 4, with 3 workers over 20 steps of each.
+TEST(AsyncMsgd, KeepsTheRateInTheVelocityInThePapersForm) {
+  test::LabSettings settings = Settings();
+  settings.options = {{"form", "paper"}};
+  settings.rule_options = {{"velocity", "steps"}};
+  settings.later_rate = 0.006;
+  test::ExpectAsTold({.settings = settings,
+                      .story = {.seconds = {1, 1.3717, 0.4931},
+                                .steps = 20,
+                                .rate = 0.03,
+                                .later_rate = 0.006,
+                                .momentum = 0.9,
+                                .sums_steps = true,
+                                .predicts = false}},
+                     1e-6);
+}
+
 TEST(AsyncMsgd, PredictsAtTheRateOfTheRise) {
   test::LabSettings settings = Settings();
   settings.options = {{"slow_start", 20}};
@@ -110,6 +127,13 @@ TEST(AsyncMsgd, IsTheRuleAlone) { test::ExpectNoneAlone(Settings()); }
 TEST(AsyncMsgd, ForcesMomentumWhereItsTwinForcesNone) {
   EXPECT_TRUE(FindEntry(strategies(), "strategy", "async_msgd").forces_momentum);
   EXPECT_FALSE(FindEntry(strategies(), "strategy", "async_sgd").forces_momentum);
+}
+
+TEST(AsyncMsgd, SumsStepsInThePapersFormAlone) {
+  const StrategyEntry& entry = FindEntry(strategies(), "strategy", "async_msgd");
+  for (const char* form : {"paper", "yoke"})
+    EXPECT_EQ(entry.sums_steps(Options("cluster", Table{{"form", form}}, entry.options)),
+              std::string_view(form) == "paper");
 }
 
 TEST(AsyncMsgd, ReachesTheOptimumOverThreads) {

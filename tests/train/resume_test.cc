@@ -152,6 +152,15 @@ TEST_F(ResumeTest, OtherRowsAndLabelsOfTheSameSizeAreNoticed) {
   EXPECT_EQ(refusal(), "");
 }
 
+TEST_F(ResumeTest, AVelocityOfTheOtherKindIsRefused) {
+  Begin("a", {{"train.epochs", "1"}, {"train.rule", "momentum"}});
+  const Overrides more = {{"train.epochs", "2"}, {"train.velocity", "steps"}};
+  EXPECT_THROW(Resume("a", more), UserError);
+  Begin("b", {{"train.epochs", "1"}, {"train.rule", "momentum"}, {"train.velocity", "steps"}});
+  EXPECT_THROW(Resume("b", {{"train.epochs", "2"}, {"train.velocity", "gradients"}}), UserError);
+  EXPECT_EQ(Resume("b", more).epochs, 2);
+}
+
 TEST_F(ResumeTest, AnotherRuleStartsItsStateAnew) {
   Begin("a", {{"train.epochs", "1"}});
   EXPECT_EQ(Resume("a", {{"train.epochs", "2"}, {"train.rule", "sgd"}}).reason, "finished");

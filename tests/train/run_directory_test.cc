@@ -120,6 +120,25 @@ TEST_F(RunDirectoryTest, ADirectoryThatWasRenamedCannotBreakItsJob) {
   EXPECT_EQ(*LoadRunJob(run, {}).data().Find("format"), Value("synthetic-digits"));
 }
 
+TEST_F(RunDirectoryTest, ARunOlderThanItsFormAsksWhatItPredicts) {
+  const std::string run = folder_ + "/old";
+  const Job job = MakeJob(Table{{"data", Table{{"format", "synthetic-digits"}}},
+                                {"model", Table{{"name", "lenet"}}},
+                                {"cluster", Table{{"replicas", 2},
+                                                  {"strategy", "async_sgd"},
+                                                  {"predict_weights", true}}}},
+                          "job", "");
+  Value written = job.resolved;
+  written.Find("cluster")->Erase("form");
+  RunDirectory::Create(run, job);
+  std::ofstream(run + "/job.toml") << FormatToml(written);
+  EXPECT_TRUE(LoadRunJob(run, {}).cluster.Bool("predict_weights"));
+  const Override form = {"cluster.form", "paper"};
+  EXPECT_THROW(LoadRunJob(run, {form}), UserError);
+  const Job paper = LoadRunJob(run, {form, {"cluster.predict_weights", "false"}});
+  EXPECT_EQ(paper.cluster.String("form"), "paper");
+}
+
 TEST_F(RunDirectoryTest, ARefusedRunLeavesTheOneThatIsThere) {
   { RunDirectory first = New(folder_ + "/run"); }
   EXPECT_THROW(New(folder_ + "/run"), UserError);

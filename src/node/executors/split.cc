@@ -3,7 +3,8 @@
 // Buluç, Demmel 2017, partitions of a many-core chip; Omnivore, one partition per core).
 //   g = sum over p of (b_p / b) g_p,  halves first: ((g_0 + g_1) + (g_2 + g_3)), in a fixed order
 // Cost of P' parts over one device: one copy of the weights, P' gradients read and one written.
-// Gain: no barrier of all cores in each layer, and no weight read across memory nodes.
+// Gain: no barrier of all cores in each layer, and no weight read across memory nodes
+// (node/chip_parts.h prices it).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "kernels/vectors.h"
+#include "node/chip_parts.h"
 #include "node/plans.h"
 #include "node/split_devices.h"
 #include "node/sub_batch.h"
@@ -228,10 +230,25 @@ std::vector<double> Fractions(const Options& options, const ExecutorContext& con
   return fractions;
 }
 
-/// Parts of the CPU divide its threads, its bandwidth and the batch alike: as `single`.
-ExecutorEstimate EstimateSplit(const Options& /*options*/, const EstimateRequest& request) {
+/// Parts of the CPU, each with its own team, weights and data.
+ExecutorEstimate EstimateSplit(const Options& options, const EstimateRequest& request) {
   if (request.devices != std::vector<std::string>{"cpu"}) return EstimateSplitDevices(request);
-  return FindEntry(executors(), "executor", "single").estimate({}, request);
+  const int parts = options.Has("parts") ? static_cast<int>(options.Int("parts")) : 1;
+  if (parts == 1) return FindEntry(executors(), "executor", "single").estimate({}, request);
+  const double example = 4.0 * static_cast<double>(request.graph.task().input.shape.Count());
+  const ChipParts chip = {.parts = parts,
+                          .data_bytes = example * static_cast<double>(request.epoch)};
+  const PricedCpu cpu = {
+      .seconds = [&](const Cost& cost,
+                     const WorkPlace& place) { return request.Seconds(cost, place); },
+      .threads = request.Workers()};
+  const double seconds = SecondsInParts(cpu, request.graph, request.batch, chip);
+  const auto batch = static_cast<double>(request.batch);
+  return {.seconds_per_example = seconds / batch,
+          .devices = {{.name = "cpu",
+                       .updates_per_second = 1 / seconds,
+                       .examples_per_update = batch,
+                       .busy = 1}}};
 }
 
 }  // namespace

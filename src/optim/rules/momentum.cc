@@ -1,10 +1,12 @@
-// Momentum in two forms, with the options `momentum` and `weight_decay`:
-//   g <- g + weight_decay * w;  m <- momentum * m + g;  w <- w - rate * (direct * g + along * m).
+// Momentum in two forms, with the options `momentum`, `weight_decay` and `velocity`:
+//   g <- g + weight_decay * w;  m <- momentum * m + g;  w <- w - rate * (direct * g + along * m),
+// or with velocity = "steps", which differs where the rate changes:
+//   s <- rate * (g + weight_decay * w);  v <- momentum * v + s;  w <- w - (direct * s + along * v).
 // momentum, the heavy ball, in the form of PyTorch's SGD without dampening: direct = 0, along = 1.
 // Polyak, "Some methods of speeding up the convergence of iteration methods" (1964).
 // nesterov, which looks ahead, in the form of PyTorch's SGD(nesterov=True): direct = 1, along =
 // momentum. Sutskever et al., "On the importance of initialization and momentum in deep learning"
-// (2013).
+// (2013), who sum steps, as do You, Buluç, Demmel (SC17, equations 3 to 6).
 #include <cmath>
 
 #include "optim/rule.h"
@@ -19,7 +21,8 @@ class Momentum : public UpdateRule {
       : momentum_(static_cast<float>(options.Float("momentum"))),
         decay_(static_cast<float>(options.Float("weight_decay"))),
         direct_(nesterov ? 1.0F : 0.0F),
-        along_(nesterov ? momentum_ : 1.0F) {}
+        along_(nesterov ? momentum_ : 1.0F),
+        sums_steps_(options.Has("velocity") && options.String("velocity") == "steps") {}
 
   double Reach() const override { return 1 / (1 - static_cast<double>(momentum_)); }
 
@@ -34,19 +37,23 @@ class Momentum : public UpdateRule {
 
   void ApplyMomentum(const UpdateSpan& span, const UpdateStep& step, int updates) const override {
     const double sum = momentum_ * (1 - std::pow(momentum_, updates)) / (1 - momentum_);
-    const auto rate = static_cast<float>(step.learning_rate * sum * along_);
+    const auto rate = static_cast<float>((sums_steps_ ? 1 : step.learning_rate) * sum * along_);
     for (int64_t i = 0; i < span.count; ++i) span.values[i] -= rate * span.state[0][i];
   }
 
-  std::vector<std::string> StateNames() const override { return {"momentum"}; }
+  std::vector<std::string> StateNames() const override {
+    return {sums_steps_ ? "velocity" : "momentum"};
+  }
 
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
     float* __restrict w = span.values;
     float* __restrict m = span.state[0];
     const float* __restrict gradient = span.gradient;
-    const float rate = static_cast<float>(step.learning_rate);
-    const float scale = gain_ * static_cast<float>(step.gradient_scale);
-    const float momentum = momentum_, decay = gain_ * decay_, direct = direct_, along = along_;
+    const float given = static_cast<float>(step.learning_rate);
+    const float gain = sums_steps_ ? gain_ * given : gain_;  // on what enters the velocity
+    const float rate = sums_steps_ ? 1 : given;              // on what leaves it
+    const float scale = gain * static_cast<float>(step.gradient_scale);
+    const float momentum = momentum_, decay = gain * decay_, direct = direct_, along = along_;
     for (int64_t i = 0; i < span.count; ++i) {
       const float g = scale * gradient[i] + decay * w[i];
       m[i] = momentum * m[i] + g;
@@ -56,8 +63,20 @@ class Momentum : public UpdateRule {
 
  private:
   float momentum_, decay_, direct_, along_;
+  bool sums_steps_;
   float gain_ = 1;  // factor on what enters the velocity
 };
+
+OptionSpec VelocityOption() {
+  return {.name = "velocity",
+          .type = OptionType::kString,
+          .help =
+              "What the velocity sums: gradients, all of which then move the model at the "
+              "present learning rate, or steps, each of the learning rate of its time. By "
+              "default gradients; steps under easgd_async_momentum and the paper's form of "
+              "a server.",
+          .choices = {"gradients", "steps"}};
+}
 
 template <bool nesterov>
 std::unique_ptr<UpdateRule> MakeMomentum(const Options& options) {
@@ -69,14 +88,14 @@ std::unique_ptr<UpdateRule> MakeMomentum(const Options& options) {
 RuleEntry momentum() {
   return {.name = "momentum",
           .summary = "SGD with momentum (Polyak's heavy ball)",
-          .options = {MomentumOption(), CoupledDecayOption()},
+          .options = {MomentumOption(), CoupledDecayOption(), VelocityOption()},
           .make = MakeMomentum<false>};
 }
 
 RuleEntry nesterov() {
   return {.name = "nesterov",
           .summary = "SGD with Nesterov's momentum",
-          .options = {MomentumOption(), CoupledDecayOption()},
+          .options = {MomentumOption(), CoupledDecayOption(), VelocityOption()},
           .make = MakeMomentum<true>};
 }
 

@@ -306,6 +306,12 @@ bool Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
   return true;
 }
 
+bool Checkpoint::HasState(const ParamLayout& layout, const std::string& name) const {
+  return std::ranges::any_of(layout.slices(), [&](const Slice& slice) {
+    return Optimizer().Has({slice.name + "." + name, DType::kF32, slice.shape, nullptr});
+  });
+}
+
 bool Checkpoint::Load(const std::vector<StateTensor>& layers) const {
   if (layers.empty()) return true;
   const Safetensors& file = Optimizer();

@@ -112,6 +112,8 @@ class Checkpoint {
   /// The same for the rule's state. Returns false and copies nothing if the checkpoint has the
   /// state of another rule (a strategy may change the rule); the state then starts from zero.
   bool Load(const ParamLayout& layout, RuleState& state) const;
+  /// Whether it has a state array of this name, of any parameter.
+  bool HasState(const ParamLayout& layout, const std::string& name) const;
   /// The same for the layers' state. Returns false and copies nothing if the checkpoint has other
   /// tensors (a layer's settings were changed); the state is then rebuilt.
   bool Load(const std::vector<StateTensor>& layers) const;

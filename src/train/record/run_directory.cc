@@ -108,6 +108,19 @@ void RequireRun(const std::string& folder) {
           "{} holds no run: it has neither job.toml nor checkpoints", folder);
 }
 
+/// Runs from before the key `form` have written the default of predict_weights, which would count
+/// as a wish under another form.
+void RequireKnownForm(const Value& job, const Overrides& overrides) {
+  const Value* cluster = job.Find("cluster");
+  const auto given = [&](const char* key) {
+    return std::ranges::find(overrides, key, &Override::key) != overrides.end();
+  };
+  Require(!cluster || cluster->Find("form") || !cluster->Find("predict_weights") ||
+              !given("cluster.form") || given("cluster.predict_weights"),
+          "cluster.form: the run is older than this key, and its job.toml says predict_weights "
+          "without having been asked: give cluster.predict_weights too");
+}
+
 }  // namespace
 
 bool IsPartOfRun(const std::string& path) {
@@ -185,7 +198,11 @@ bool RunDirectory::HasJob() const { return fs::exists(path_ + kJobFile); }
 
 Job LoadRunJob(const std::string& run, const Overrides& overrides) {
   RequireRun(run);
-  if (fs::exists(run + kJobFile)) return MakeResolvedJob(ReadOwnToml(run + kJobFile), overrides);
+  if (fs::exists(run + kJobFile)) {
+    Value job = ReadOwnToml(run + kJobFile);
+    RequireKnownForm(job, overrides);
+    return MakeResolvedJob(std::move(job), overrides);
+  }
   const std::optional<CheckpointHeader> header = NewestHeader(run);
   Require(header.has_value(),
           "{} cannot be resumed: it has no job.toml, and no checkpoint is whole", run);

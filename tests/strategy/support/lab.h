@@ -50,6 +50,7 @@ struct LabSettings {
   std::string rule = "sgd";
   Table rule_options = {};
   double rate = 0.1;
+  double later_rate = 0;  ///< From a rank's step steps / 2 on; 0: `rate` throughout.
   double clip_norm = 0;
   int64_t steps = 1;  ///< Of each rank.
   int64_t steps_per_epoch = 0;
@@ -132,7 +133,7 @@ class Lab {
     if (world_.rank() < roles_.servers) return strategy->Idle();
     const int64_t examples = settings_.examples ? settings_.examples(steps_) : 1;
     const StrategyStep step = {.step = steps_,
-                               .learning_rate = settings_.rate,
+                               .learning_rate = Rate(),
                                .examples = examples,
                                .team_examples = examples * roles_.team};
     const ParamView view = strategy->View(step);
@@ -150,6 +151,10 @@ class Lab {
     ++steps_;
   }
   void SetRate(double rate) { settings_.rate = rate; }
+  double Rate() const {
+    const bool later = settings_.later_rate > 0 && steps_ >= settings_.steps / 2;
+    return later ? settings_.later_rate : settings_.rate;
+  }
   void Steps() {
     for (int64_t i = 0; i < settings_.steps; ++i) Step();
   }

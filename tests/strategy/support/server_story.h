@@ -20,7 +20,9 @@ struct ServerStory {
   std::vector<double> seconds = {};  ///< Of a gradient, by worker; sums of them never meet.
   int64_t steps = 1;                 ///< Of each worker.
   double rate = 0.1;                 ///< As the server takes it.
+  double later_rate = 0;             ///< As LabSettings'.
   float momentum = 0;
+  bool sums_steps = false;  ///< The velocity keeps each gradient's rate.
   bool scale_by_staleness = false;
   bool predicts = true;  ///< Where more than one pushes.
   int64_t staleness_bound = 0;
@@ -110,12 +112,14 @@ inline ServerOutcome Tell(const ServerStory& story, std::vector<float> w) {
     if (story.arrives) story.arrives(gradient, worker.left_out);
     const int64_t staleness = version++ - worker.version;
     outcome.staleness.push_back(staleness);
-    const double rate = rate_after(update);
+    const bool later = story.later_rate > 0 && worker.pushes >= story.steps / 2;
+    const double rate = later ? story.later_rate : rate_after(update);
+    const double inside = story.sums_steps ? rate : 1;
     if (story.scale_by_staleness)
       for (float& g : gradient) g /= static_cast<float>(1 + staleness);
     for (size_t i = 0; i < w.size(); ++i) {
-      m[i] = static_cast<float>(mu * m[i] + gain * gradient[i]);
-      w[i] -= static_cast<float>(rate) * m[i];
+      m[i] = static_cast<float>(mu * m[i] + inside * gain * gradient[i]);
+      w[i] -= static_cast<float>(rate / inside) * m[i];
     }
     worker.waits = ++worker.pushes < story.steps;
     int64_t least = std::numeric_limits<int64_t>::max();

@@ -1,0 +1,35 @@
+// ChipParts: what the executor `split` costs where it divides one CPU into parts, each with a copy
+// of the weights and of the data (You, Buluç, Demmel, SC17: partition of a many-core chip).
+#pragma once
+
+#include <functional>
+
+#include "base/cost.h"
+#include "base/options.h"
+#include "model/graph.h"
+
+namespace yoke {
+
+struct ChipParts {
+  int parts = 1;
+  double data_bytes = 0;  ///< Of an epoch's examples, in f32: each part has them all.
+};
+
+/// Of the [node] options of an executor; one part unless it is `split` with the key `parts`.
+int PartsOf(const Options& node);
+
+/// The prices and the number of threads of a CPU that is predicted or simulated.
+struct PricedCpu {
+  std::function<double(const Cost&, const WorkPlace&)> seconds;
+  int threads = 1;
+};
+
+/// Seconds of a pass over `examples`, each part by a team of its own. With C threads, c = C /
+/// parts, T(1) the price of threads that work apart and T(C) that of one team:
+///   T(c) = T(1) + (T(C) - T(1)) (c - 1) / (C - 1)
+/// and the parts' copies of the weights and the sum of their gradients besides. All parts together
+/// hold weights, gradients and data once each (Cost::memory).
+double SecondsInParts(const PricedCpu& cpu, const Graph& graph, int64_t examples,
+                      const ChipParts& chip, GraphPart part = GraphPart::kWhole);
+
+}  // namespace yoke

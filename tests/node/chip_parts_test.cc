@@ -1,0 +1,54 @@
+// ChipParts: teams between one thread and all, and what the parts hold.
+#include "node/chip_parts.h"
+
+#include <gtest/gtest.h>
+
+#include "node/speed_curve.h"
+#include "node/support/job.h"
+
+namespace yoke::chip_parts_test {
+
+constexpr int kCores = 16;
+
+/// Work is arithmetic, or with `near_bytes` bytes of memory.
+SpeedCurve Chip(double near_bytes = 0) {
+  return {.operations_per_second = near_bytes > 0 ? 1e30 : 1e9,
+          .bytes_per_second = near_bytes > 0 ? 1e9 : 1e30,
+          .threads = kCores,
+          .team_loss = 0.1,
+          .near_bytes = near_bytes,
+          .far_bytes_per_second = 1e8};
+}
+
+double Seconds(const SpeedCurve& curve, const ChipParts& chip) {
+  static const testing_support::Job job({.batch = 64, .widths = {32}});
+  const auto seconds = [&](const Cost& cost, const WorkPlace& place) {
+    return curve.Seconds(cost, place);
+  };
+  return SecondsInParts({.seconds = seconds, .threads = kCores}, job.graph(), 64, chip);
+}
+
+TEST(ChipParts, EachTeamLosesForItsFurtherCores) {
+  const double whole = Seconds(Chip(), {});
+  for (const int parts : {2, 4, 8, 16}) {
+    const double team = 1 + 0.1 * (kCores / parts - 1.0);
+    EXPECT_NEAR(Seconds(Chip(), {.parts = parts}) / whole, team / (1 + 0.1 * (kCores - 1)), 0.06);
+  }
+}
+
+TEST(ChipParts, WithoutALossPartsOnlyCost) {
+  SpeedCurve chip = Chip();
+  chip.team_loss = 0;
+  EXPECT_GT(Seconds(chip, {.parts = 4}), Seconds(chip, {}));
+  EXPECT_LT(Seconds(chip, {.parts = 4}), 1.1 * Seconds(chip, {}));
+}
+
+/// Four parts hold all data four times, and read from far memory what does not fit.
+TEST(ChipParts, HoldTheirDataInNearMemoryOrReadItFromAfar) {
+  constexpr double kData = 1e9;
+  const double fits = Seconds(Chip(1e11), {.parts = 4, .data_bytes = kData});
+  const double half = Seconds(Chip(2e9), {.parts = 4, .data_bytes = kData});
+  EXPECT_NEAR(half / fits, 0.5 + 0.5 * 10, 0.5);
+}
+
+}  // namespace yoke::chip_parts_test
