@@ -243,7 +243,12 @@ class InfoCommand : public Command {
     Value resolved = job.resolved;
     const Table algorithms = AlgorithmsOf(tuned);
     Require(!algorithms.empty(), "this model has no convolutions to tune");
-    resolved.Find("model")->Set("algorithms", algorithms);
+    Value& model = *resolved.Find("model");
+    model.Set("algorithms", algorithms);
+    const bool lowers = std::ranges::any_of(
+        algorithms, [](const auto& one) { return *one.second.AsString() == "lower_batch"; });
+    for (const char* key : {"partitions", "lowered_images"})
+      if (!lowers) model.Erase(key);  // it has no effect
     file->Write(FormatToml(resolved));
     file->Commit();
     out.Text(fmt::format("job with these choices written to {}", tune_to_));

@@ -10,6 +10,15 @@
 namespace yoke {
 namespace {
 
+/// Keys of [model] for convolutions of any model: those of lower_batch, and all.
+constexpr const char* kLoweringKeys[] = {"partitions", "lowered_images"};
+
+Value WithoutConvolutionKeys(Value section) {
+  section.Erase("algorithms");
+  for (const char* key : kLoweringKeys) section.Erase(key);
+  return section;
+}
+
 List FromLayers(const Value& section, const Value& tables) {
   const Options options("model", section,
                         std::vector<OptionSpec>{{.name = "layer",
@@ -27,12 +36,11 @@ List FromZoo(const Value& section, const std::string& name, const ModelTask& tas
 }
 
 /// The options of [model] with an ONNX file.
-Options FileOptions(Value section) {
-  section.Erase("algorithms");
+Options FileOptions(const Value& section) {
   std::vector<OptionSpec> keys = file_model_options();
   keys.insert(keys.end(), {{.name = "file", .type = OptionType::kPath},
                            {.name = "initialize", .type = OptionType::kBool}});
-  return {"model", section, keys};
+  return {"model", WithoutConvolutionKeys(section), keys};
 }
 
 OnnxModel ReadFile(const Options& options, const ModelTask& task) {
@@ -63,6 +71,31 @@ void ChooseAlgorithms(const Value& algorithms, List& layers) {
     layer->Set("algorithm", algorithm);
     Options("model.algorithms", Table{{name, algorithm}}, std::vector{named});
   }
+}
+
+bool LowersBatch(const Value& layer) {
+  const Value* algorithm = layer.Find("algorithm");
+  return algorithm && algorithm->AsString() && *algorithm->AsString() == "lower_batch";
+}
+
+/// Gives [model]'s value of this key to the convolutions by lower_batch without one of their own.
+void ChooseLowering(const std::string& key, const Value* of_all, List& layers) {
+  bool used = false;
+  for (Value& layer : layers) {
+    const Value* own = layer.Find(key);
+    if (own)
+      Require(LowersBatch(layer),
+              "{}: {} has no effect: the layer's algorithm is not \"lower_batch\"", own->place(),
+              key);
+    if (own || !of_all || !LowersBatch(layer)) continue;
+    layer.Set(key, *of_all);
+    used = true;
+  }
+  if (of_all)
+    Require(used,
+            "{}: model.{} has no effect: no convolution has the algorithm \"lower_batch\" "
+            "(model.algorithms)",
+            of_all->place(), key);
 }
 
 List LayersOf(const Value& section, const ModelTask& task) {
@@ -124,11 +157,10 @@ std::vector<std::string> LayerNames(const List& layers) {
 }
 
 List ModelLayers(const Value& model_section, const ModelTask& task) {
-  Value section = model_section;
-  section.Erase("algorithms");
-  List layers = LayersOf(section, task);
+  List layers = LayersOf(WithoutConvolutionKeys(model_section), task);
   if (const Value* algorithms = model_section.Find("algorithms"))
     ChooseAlgorithms(*algorithms, layers);
+  for (const char* key : kLoweringKeys) ChooseLowering(key, model_section.Find(key), layers);
   return layers;
 }
 

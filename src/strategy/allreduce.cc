@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/options.h"
-#include "comm/virtual_time.h"
+#include "strategy/buckets.h"
 #include "strategy/compress.h"
 #include "strategy/rows.h"
 #include "strategy/side_thread.h"
@@ -15,14 +15,6 @@
 
 namespace yoke::strategy {
 namespace {
-
-/// Elements [begin, end) of the packed gradient, summed at once.
-struct Bucket {
-  int64_t begin = 0;
-  int64_t end = 0;
-  int slices = 0;   ///< Dense ones that lie in it.
-  int missing = 0;  ///< Of these, those whose gradient is not complete.
-};
 
 class AllReduce : public Strategy {
  public:
@@ -34,10 +26,9 @@ class AllReduce : public Strategy {
         update_(context),
         statistics_(context.params.layout()),
         rows_(context.params.layout()),
+        buckets_(context.params.layout(), BucketElements(options, world_)),
         thread_(context.world) {
     const ParamLayout& layout = context.params.layout();
-    const double elements = options.Float("bucket_mb") * (1 << 20) / 4;
-    MakeBuckets(layout, static_cast<int64_t>(elements / VirtualTime(world_).scale()));
     if (accumulate_ == 1) return;
     sum_ = BufferLike(context.gradients.dense());
     for (int i = 0; i < static_cast<int>(layout.slices().size()); ++i)
@@ -50,8 +41,7 @@ class AllReduce : public Strategy {
   }
 
   ParamView View(const StrategyStep& step) override {
-    for (Bucket& bucket : buckets_) bucket.missing = bucket.slices;
-    next_ = 0;
+    buckets_.Begin();
     weight_ = step.team_examples == 0 ? 1
                                       : static_cast<double>(step.examples * world_.size()) /
                                             static_cast<double>(step.team_examples);
@@ -60,16 +50,14 @@ class AllReduce : public Strategy {
   }
 
   void GradientReady(int slice) override {
-    if (!overlap_ || bucket_of_[slice] < 0) return;
-    --buckets_[bucket_of_[slice]].missing;
-    while (next_ < static_cast<int>(buckets_.size()) && buckets_[next_].missing == 0) Enqueue();
+    if (overlap_) buckets_.Complete(slice, [this](const Bucket& bucket) { Enqueue(bucket); });
   }
 
   void Step(const StrategyStep& step) override {
     examples_ += step.team_examples;
     if (accumulate_ > 1 && !Accumulate(step)) return;
     if (world_.size() > 1) {
-      while (next_ < static_cast<int>(buckets_.size())) Enqueue();
+      buckets_.Rest([this](const Bucket& bucket) { Enqueue(bucket); });
       rows_.Sum(world_, weight_, context_.gradients);
       thread_.Wait();
     }
@@ -121,26 +109,7 @@ class AllReduce : public Strategy {
   }
 
  private:
-  /// From the last slice to the first, as the backward pass completes them.
-  void MakeBuckets(const ParamLayout& layout, int64_t elements) {
-    const std::vector<Slice>& slices = layout.slices();
-    bucket_of_.assign(slices.size(), -1);
-    int64_t end = layout.dense_size();
-    for (int i = static_cast<int>(slices.size()) - 1; i >= 0; --i) {
-      if (slices[i].kind != SliceKind::kDense) continue;
-      if (buckets_.empty() || buckets_.back().end - buckets_.back().begin >= elements) {
-        if (!buckets_.empty()) end = buckets_.back().begin;
-        buckets_.push_back({.begin = end, .end = end});
-      }
-      buckets_.back().begin = slices[i].offset;
-      ++buckets_.back().slices;
-      bucket_of_[i] = static_cast<int>(buckets_.size()) - 1;
-    }
-  }
-
-  /// The next bucket in the order that all ranks keep.
-  void Enqueue() {
-    const Bucket& bucket = buckets_[next_++];
+  void Enqueue(const Bucket& bucket) {
     // Ranks with fewer examples than others weigh less.
     if (weight_ != 1) Scale(Gradient(bucket), static_cast<float>(weight_));
     thread_.Do([this, &bucket](SideThread::Endpoint& here) { Sum(here.world(), bucket); });
@@ -189,9 +158,7 @@ class AllReduce : public Strategy {
   Update update_;
   RunningStatistics statistics_;
   RowExchange rows_;
-  std::vector<Bucket> buckets_;
-  std::vector<int> bucket_of_;  // by slice; -1: of none
-  int next_ = 0;
+  Buckets buckets_;
   double weight_ = 1;
   bool overlap_ = false;
   Buffer sum_;  // of the steps since the last exchange
@@ -203,9 +170,7 @@ class AllReduce : public Strategy {
 
 Cost Estimate(const Options& options, const ExchangeSize& size) {
   if (size.world == 1) return {};
-  const auto bucket = static_cast<int64_t>(options.Float("bucket_mb") * (1 << 20));
-  const int64_t buckets = std::clamp<int64_t>(size.bytes / std::max<int64_t>(bucket, 1), 1,
-                                              std::max<int64_t>(size.slices, 1));
+  const int64_t buckets = EstimateBuckets(options, size);
   Cost cost = CostOfAllReduce(size.bytes / buckets, size.world);
   if (const Compressor compressor(options, 0); compressor.kind() != Compression::kNone)
     cost = CostOfSumCompressed(compressor, size.bytes / buckets / 4, size.world);
@@ -216,12 +181,7 @@ Cost Estimate(const Options& options, const ExchangeSize& size) {
 
 std::vector<OptionSpec> AllOptions() {
   std::vector<OptionSpec> options = {
-      {.name = "bucket_mb",
-       .type = OptionType::kFloat,
-       .fallback = 4.0,
-       .help = "Minimum megabytes of gradients that are sent together.",
-       .minimum = 0,
-       .maximum = 1 << 20},
+      BucketOption(4.0),
       {.name = "accumulate",
        .type = OptionType::kInt,
        .fallback = 1,

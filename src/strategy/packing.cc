@@ -2,6 +2,7 @@
 #include "strategy/packing.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "kernels/vectors.h"
@@ -18,14 +19,38 @@ void AppendRows(std::vector<std::byte>& message, const RowGradient& rows, double
   Append(message, std::span<const float>(values));
 }
 
-Exchanged::Exchanged(const ParamLayout& layout, int head_slice)
-    : layout_(&layout), slices_{.end = head_slice}, dense_(layout.dense_size()) {
+Exchanged::Exchanged(const ParamLayout& layout, int head_slice, std::vector<int64_t> cuts)
+    : layout_(&layout),
+      slices_{.end = head_slice},
+      dense_(layout.dense_size()),
+      cuts_(std::move(cuts)) {
   if (head_slice < static_cast<int>(layout.slices().size()))
     dense_ = layout.slices()[head_slice].offset;
 }
 
 std::array<std::span<float>, 2> Exchanged::Of(std::span<float> values) const {
   return {values.first(dense_), values.subspan(layout_->dense_size())};
+}
+
+int64_t Exchanged::PartCount(int part) const {
+  const int64_t begin = part == 0 ? 0 : cuts_[part - 1];
+  return (part + 1 == parts() ? count() : cuts_[part]) - begin;
+}
+
+std::array<std::span<float>, 2> Exchanged::PartOf(std::span<float> values, int part) const {
+  const auto [dense, rest] = Of(values);
+  const int64_t begin = part == 0 ? 0 : cuts_[part - 1];
+  if (part + 1 < parts()) return {dense.subspan(begin, cuts_[part] - begin), {}};
+  // What lies side by side is one.
+  if (dense.size() + rest.size() == values.size()) return {values.subspan(begin), {}};
+  return {dense.subspan(begin), rest};
+}
+
+Exchanged Exchanged::UpTo(int64_t dense) const {
+  Exchanged first = *this;
+  first.dense_ = dense;
+  first.cuts_.clear();
+  return first;
 }
 
 void AppendGradient(std::vector<std::byte>& message, const ParamView& view,

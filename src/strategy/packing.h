@@ -22,10 +22,12 @@ void Append(std::vector<std::byte>& message, std::span<const T> values) {
 }
 
 /// The packed elements that are exchanged: all, or all except those of a served head, whose slices
-/// are `head_slice` and all later ones.
+/// are `head_slice` and all later ones. Values are sent in parts, which begin at the dense elements
+/// 0 and `cuts`, in increasing order; the last one has all that is not dense too.
 class Exchanged {
  public:
-  explicit Exchanged(const ParamLayout& layout, int head_slice = SliceRange::kEnd);
+  explicit Exchanged(const ParamLayout& layout, int head_slice = SliceRange::kEnd,
+                     std::vector<int64_t> cuts = {});
 
   const ParamLayout& layout() const { return *layout_; }
   SliceRange slices() const { return slices_; }
@@ -34,10 +36,18 @@ class Exchanged {
   /// The dense elements, and those of rows and statistics.
   std::array<std::span<float>, 2> Of(std::span<float> values) const;
 
+  int parts() const { return static_cast<int>(cuts_.size()) + 1; }
+  int64_t PartCount(int part) const;  ///< Elements of a part.
+  /// Those of a part, the dense ones first.
+  std::array<std::span<float>, 2> PartOf(std::span<float> values, int part) const;
+  /// These elements without the dense ones from `dense` on, in one part.
+  Exchanged UpTo(int64_t dense) const;
+
  private:
   const ParamLayout* layout_;
   SliceRange slices_;
   int64_t dense_;
+  std::vector<int64_t> cuts_;
 };
 
 /// Appends touched rows: their number (32 bits), ids, and values times `weight`.

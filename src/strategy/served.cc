@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/check.h"
 #include "base/options.h"
@@ -136,42 +137,69 @@ Cost CostOfServed(const Options& options, int workers, int64_t bytes) {
 Served::~Served() { FinishUnlessFailing(*this); }
 
 ParamView Served::View(const StrategyStep& step) {
-  Open();
-  if (values_ == Values::kOld) Ask({.what = Request::kFetch, .learning_rate = step.learning_rate});
-  if (values_ == Values::kAskedFor) TakeAnswer();
+  Fetch(step, [](int) {});
   return context_.params.View(&context_.gradients);
 }
 
-void Served::Step(const StrategyStep& step) {
-  Ask({.what = Request::kPush,
-       .version = version_,
-       .examples = step.examples,
-       .learning_rate = step.learning_rate});
-}
-
-void Served::Ask(const RequestHeader& head) {
-  message_.clear();
-  Append(message_, std::span(&head, 1));
-  if (head.what == Request::kPush) {
-    ChargeModelCopy();
-    AppendGradient(message_, context_.params.View(&context_.gradients), exchanged_, compressor_);
-    context_.world.Charge(CostOfMemoryCopy(exchanged_.count()));
+void Served::Fetch(const StrategyStep& step, const std::function<void(int part)>& arrived) {
+  Open();
+  if (values_ == Values::kOld) Ask({.what = Request::kFetch, .learning_rate = step.learning_rate});
+  const bool comes = values_ == Values::kAskedFor;
+  for (int part = 0; part < exchanged_.parts(); ++part) {
+    if (comes) TakePart(part);
+    arrived(part);
   }
-  context_.world.Send(message_, 0, kToServer, sizeof head);
-  values_ = Values::kAskedFor;
-}
-
-void Served::TakeAnswer() {
-  const Message message = context_.world.Receive(0, kToWorker);
-  Unpacker answer(message.bytes);
-  version_ = answer.Take<AnswerHeader>();
-  for (const std::span<float> part : exchanged_.Of(context_.params.values().Host()))
-    answer.Take(part);
-  answer.End();
-  context_.world.Charge(CostOfMemoryCopy(exchanged_.count()));
+  if (!comes) return;
   ChargeModelCopy();
   context_.params.Publish();
   values_ = Values::kHere;
+}
+
+void Served::TakePart(int part) {
+  const Message message = context_.world.Receive(0, kToWorker);
+  Unpacker answer(message.bytes);
+  if (part == 0) version_ = answer.Take<AnswerHeader>();
+  for (const std::span<float> values : exchanged_.PartOf(context_.params.values().Host(), part))
+    answer.Take(values);
+  answer.End();
+  context_.world.Charge(CostOfMemoryCopy(exchanged_.PartCount(part)));
+}
+
+void Served::PushAhead(const Communicator& thread, int64_t begin) {
+  if (!ahead_) ahead_.emplace(context_.world.For(thread));
+  const RequestHeader header = {.what = Request::kAhead};
+  const std::span<const float> dense = context_.gradients.dense().Host();
+  const int64_t count = to_push_ - begin;
+  message_.clear();
+  Append(message_, std::span(&header, 1));
+  Append(message_, dense.subspan(begin, count));
+  ahead_->Charge(CostOfMemoryCopy(count));
+  ahead_->Send(message_, 0, kToServer, sizeof header);
+  ahead_traffic_.Show(ahead_->traffic());
+  to_push_ = begin;
+}
+
+void Served::Step(const StrategyStep& step) {
+  Push({.what = Request::kPush,
+        .version = version_,
+        .examples = step.examples,
+        .learning_rate = step.learning_rate});
+}
+
+void Served::Push(const RequestHeader& header) {
+  const Exchanged rest = exchanged_.UpTo(std::exchange(to_push_, exchanged_.dense()));
+  ChargeModelCopy();
+  message_.clear();
+  Append(message_, std::span(&header, 1));
+  AppendGradient(message_, context_.params.View(&context_.gradients), rest, compressor_);
+  context_.world.Charge(CostOfMemoryCopy(rest.count()));
+  context_.world.Send(message_, 0, kToServer, sizeof header);
+  values_ = Values::kAskedFor;
+}
+
+void Served::Ask(const RequestHeader& header) {
+  context_.world.Send(std::as_bytes(std::span(&header, 1)), 0, kToServer, sizeof header);
+  values_ = Values::kAskedFor;
 }
 
 /// Of a gradient to the host, or of values back.
@@ -183,9 +211,15 @@ void Served::ChargeModelCopy() {
 void Served::Leave(Request what) {
   const bool asked = values_ == Values::kAskedFor;
   Ask({.what = what});
-  if (asked) context_.world.Receive(0, kToWorker);
+  if (asked) SkipAnswer();
   context_.world.Receive(0, kToWorker);
   values_ = Values::kOld;
+}
+
+/// An answer that was under way has all its parts; the one in place of it is empty.
+void Served::SkipAnswer() {
+  if (context_.world.Receive(0, kToWorker).bytes.empty()) return;
+  for (int part = 1; part < exchanged_.parts(); ++part) context_.world.Receive(0, kToWorker);
 }
 
 /// Lets the others go on, or waits to be let.
@@ -231,6 +265,7 @@ ExchangeCounts Served::Counts() const {
   const Traffic own = context_.world.traffic();
   if (server_) counts.traffic = server_->traffic();
   counts.traffic += own;
+  counts.traffic += ahead_traffic_.Read();
   counts.seconds_waiting = own.seconds_waited + seconds_copying_;
   return counts;
 }

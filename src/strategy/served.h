@@ -1,6 +1,7 @@
 // Served: a strategy that is the client of a server. Families of strategies are made of it.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "strategy/server.h"
@@ -32,12 +33,19 @@ class Served : public Strategy {
   Served(const StrategyContext& context, const ServerSettings& settings)
       : context_(context),
         settings_(settings),
-        exchanged_(context.params.layout(), settings.head_slice),
-        compressor_(settings.compression, exchanged_.dense()) {}
+        exchanged_(context.params.layout(), settings.head_slice, settings.cuts),
+        compressor_(settings.compression, exchanged_.dense()),
+        to_push_(exchanged_.dense()) {}
   ~Served() override;
 
   void Prepare() override { server_.emplace(context_, settings_); }
   ParamView View(const StrategyStep& step) override;
+  /// View in the parts of the values: `arrived(part)` is called when one is there, also where no
+  /// answer is due.
+  void Fetch(const StrategyStep& step, const std::function<void(int part)>& arrived);
+  /// Before Step, on a thread with this communicator: sends the gradient's dense elements from
+  /// `begin` to those sent before. Without compression alone.
+  void PushAhead(const Communicator& thread, int64_t begin);
   void Step(const StrategyStep& step) override;
   void Idle() override;
   void Quiesce() override;
@@ -53,8 +61,10 @@ class Served : public Strategy {
  private:
   enum class Values { kOld, kAskedFor, kHere };
 
-  void Ask(const RequestHeader& head);
-  void TakeAnswer();
+  void Ask(const RequestHeader& header);
+  void Push(const RequestHeader& header);
+  void TakePart(int part);
+  void SkipAnswer();
   void Leave(Request what);
   void Open();
   void ChargeModelCopy();
@@ -66,6 +76,9 @@ class Served : public Strategy {
   Compressor compressor_;
   std::optional<Server> server_;
   std::vector<std::byte> message_;
+  int64_t to_push_;                    // dense elements that PushAhead has left
+  std::optional<Communicator> ahead_;  // PushAhead's
+  TrafficMirror ahead_traffic_;
   int64_t version_ = 0;  // of the local values
   Values values_ = Values::kOld;
   bool at_rest_ = false;

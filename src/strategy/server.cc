@@ -18,7 +18,7 @@ ServedModel::ServedModel(const StrategyContext& context, const ServerSettings& s
     : context_(context),
       settings_(settings),
       values_(context.params.layout(), Cpu()),
-      exchanged_(values_.layout(), settings.head_slice),
+      exchanged_(values_.layout(), settings.head_slice, settings.cuts),
       statistics_(values_.layout()),
       spread_(settings.predict_weights ? context.rule.Spread(settings.workers) : nullptr),
       rule_(spread_ ? *spread_ : context.rule),
@@ -135,10 +135,14 @@ Service::Service(ServedModel& model, const ServerSettings& settings, int worker)
       workers_[i].done = workers_[i].stopped = true;
 }
 
-bool Service::Handle(const Communicator& world, const Message& message) {
+bool Service::Handle(const Communicator& world, Message message) {
   Unpacker rest(message.bytes);
   const auto header = rest.Take<RequestHeader>();
   Worker& worker = workers_[message.source];
+  if (header.what == Request::kAhead) {
+    worker.ahead.push_back(std::move(message));
+    return true;
+  }
   worker.learning_rate = header.learning_rate;
   if (header.what == Request::kIdle) {
     worker.idle = true;
@@ -146,7 +150,7 @@ bool Service::Handle(const Communicator& world, const Message& message) {
     Leave(world, message.source, header.what == Request::kStop);
   } else {
     if (header.what == Request::kPush) {
-      Push(world, header, rest);
+      Push(world, message.source, header, rest);
       ++worker.pushes;
     }
     worker.awaits = true;
@@ -155,13 +159,29 @@ bool Service::Handle(const Communicator& world, const Message& message) {
   return serving_ > 0;
 }
 
-void Service::Push(const Communicator& world, const RequestHeader& header, Unpacker& rest) {
-  rest.TakeGradient(model_.exchanged(), compressor_, gradients_, statistics_);
+void Service::Push(const Communicator& world, int source, const RequestHeader& header,
+                   Unpacker& rest) {
+  const int64_t dense = TakeAhead(std::exchange(workers_[source].ahead, {}));
+  rest.TakeGradient(model_.exchanged().UpTo(dense), compressor_, gradients_, statistics_);
   rest.End();
   CountStaleness(counts_.staleness, model_.Update(header, gradients_, statistics_));
   ++counts_.updates;
   counts_.examples += header.examples;
   world.Charge(model_.PriceOfUpdate());
+}
+
+/// What came ahead of a push, from the last dense element down; returns how many are left.
+int64_t Service::TakeAhead(const std::vector<Message>& ahead) {
+  int64_t dense = model_.exchanged().dense();
+  for (const Message& message : ahead) {
+    Unpacker rest(message.bytes);
+    rest.Take<RequestHeader>();
+    const auto count =
+        static_cast<int64_t>((message.bytes.size() - sizeof(RequestHeader)) / sizeof(float));
+    Check(count <= dense, "ranks disagree about the length of a message");
+    rest.Take(gradients_.dense().Host().subspan(dense -= count, count));
+  }
+  return dense;
 }
 
 void Service::Leave(const Communicator& world, int source, bool for_good) {
@@ -185,11 +205,23 @@ void Service::AnswerThoseInTime(const Communicator& world) {
   for (size_t i = 0; i < workers_.size(); ++i) {
     Worker& worker = workers_[i];
     if (!worker.awaits || (bound_ > 0 && worker.pushes - least > bound_)) continue;
-    const AnswerHeader version = model_.version();
-    std::copy_n(reinterpret_cast<const std::byte*>(&version), sizeof version, answer_.data());
-    model_.Read(reinterpret_cast<float*>(answer_.data() + sizeof version), worker.learning_rate);
-    world.Send(answer_, static_cast<int>(i), kToWorker, sizeof version);
+    Answer(world, static_cast<int>(i));
     worker.awaits = false;
+  }
+}
+
+/// All parts are of one version of the model.
+void Service::Answer(const Communicator& world, int source) {
+  const AnswerHeader version = model_.version();
+  std::copy_n(reinterpret_cast<const std::byte*>(&version), sizeof version, answer_.data());
+  model_.Read(reinterpret_cast<float*>(answer_.data() + sizeof version),
+              workers_[source].learning_rate);
+  std::span<const std::byte> rest = answer_;
+  for (int part = 0; part < model_.exchanged().parts(); ++part) {
+    const size_t header = part == 0 ? sizeof version : 0;
+    const size_t bytes = header + model_.exchanged().PartCount(part) * sizeof(float);
+    world.Send(rest.first(bytes), source, kToWorker, header);
+    rest = rest.subspan(bytes);
   }
 }
 
@@ -204,9 +236,8 @@ Server::Server(const StrategyContext& context, const ServerSettings& settings) {
     ServingThread::Handler handler;
     if (model_) {
       services_.push_back(std::make_unique<Service>(*model_, settings, worker));
-      handler = [service = services_.back().get()](const Communicator& world,
-                                                   const Message& request) {
-        return service->Handle(world, request);
+      handler = [service = services_.back().get()](const Communicator& world, Message request) {
+        return service->Handle(world, std::move(request));
       };
     }
     threads_.push_back(std::make_unique<ServingThread>(

@@ -33,6 +33,8 @@ struct ServerSettings {
   bool racing = false;
   /// First slice of a head that is served elsewhere; its elements are not used here.
   int head_slice = SliceRange::kEnd;
+  /// Where the values are cut into messages (Exchanged).
+  std::vector<int64_t> cuts = {};
   /// Compression of pushed gradients.
   CompressionSettings compression = {};
 
@@ -52,11 +54,12 @@ struct ServerSettings {
   }
 };
 
-// Tags of a worker's requests and the server's answers: one answer per request.
+// Tags of a worker's requests and the server's answers.
 inline constexpr int kToServer = 0, kToWorker = 1;
 enum class Request : int64_t {
-  kFetch,  ///< No payload. Answer: AnswerHeader and the exchanged packed values.
+  kFetch,  ///< No payload. Answer: AnswerHeader and the exchanged packed values, in their parts.
   kPush,   ///< With a gradient (AppendGradient). Answer: as to kFetch.
+  kAhead,  ///< With the last dense elements of the next push that have not been sent. No answer.
   kDone,   ///< No more values are needed; this and a push before it get empty answers.
   kStop,   ///< The same, permanently.
   kIdle,   ///< No push will come before kDone, so others do not wait for this worker. No answer.
@@ -118,22 +121,25 @@ class Service {
   /// `worker` is one worker, or kAnySource.
   Service(ServedModel& model, const ServerSettings& settings, int worker);
   /// Handles a worker's request; false once its workers have stopped.
-  bool Handle(const Communicator& world, const Message& message);
+  bool Handle(const Communicator& world, Message message);
   /// Its counters except traffic; may be read while all workers are done.
   const ExchangeCounts& counts() const { return counts_; }
 
  private:
   struct Worker {
-    double learning_rate = 0;  // of its last request
-    int64_t pushes = 0;        // since all were done
-    bool awaits = false;       // waits for an answer with values
-    bool idle = false;         // will not push before it is done
-    bool done = false;         // done, until all are
-    bool stopped = false;      // permanently
+    double learning_rate = 0;         // of its last request
+    int64_t pushes = 0;               // since all were done
+    bool awaits = false;              // waits for an answer with values
+    bool idle = false;                // will not push before it is done
+    bool done = false;                // done, until all are
+    bool stopped = false;             // permanently
+    std::vector<Message> ahead = {};  // of its next push
   };
-  void Push(const Communicator& world, const RequestHeader& head, Unpacker& rest);
+  void Push(const Communicator& world, int source, const RequestHeader& head, Unpacker& rest);
+  int64_t TakeAhead(const std::vector<Message>& ahead);
   void Leave(const Communicator& world, int source, bool for_good);
   void AnswerThoseInTime(const Communicator& world);
+  void Answer(const Communicator& world, int source);
 
   ServedModel& model_;
   int64_t bound_;

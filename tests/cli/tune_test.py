@@ -38,6 +38,24 @@ class TuneTest(ProgramTest):
         self.assertIn("reference" if PLAIN else "lowered", kernels["convolution2"])
         self.assertNotIn("lowered", kernels["convolution1"])
 
+    def test_lowering_has_settings(self):
+        lenet = LENET.replace('"lenet"', '"lenet"\nalgorithms = {convolution2 = "lower_batch"}\npartitions = 2\nlowered_images = 3')
+        self.write("lowered.toml", lenet)
+        (info,) = self.good("info", "lowered.toml", "--json").events()
+        kernels = {layer["name"]: layer["kernel"] for layer in info["layers"]}
+        if not PLAIN:
+            self.assertEqual(kernels["convolution2"], "lowered, 2 partitions, 3 images at a time")
+        self.assertNotIn("lowered", kernels["convolution1"])
+        layers = '[{type = "convolution", outputs = 4, kernel = 5, algorithm = "%s", %s}, {type = "flatten"}, {type = "linear", outputs = 10}]'
+        for model, said in (('name = "lenet"\npartitions = 2', "model.partitions has no effect: no convolution has the algorithm"),
+                            ('name = "lenet"\nlowered_images = 1', "model.lowered_images has no effect"),
+                            ("layer = " + layers % ("direct", "partitions = 2"), "partitions has no effect: the layer's algorithm is not"),
+                            ("layer = " + layers % ("lower_batch", "lowered_images = 0"), "lowered_images")):
+            self.write("wrong.toml", LENET.replace('name = "lenet"', model))
+            result = self.yoke("info", "wrong.toml")
+            self.assertEqual(result.code, 2, model)
+            self.assertIn(said, result.error)
+
     def test_mistakes(self):
         for algorithms, said in (('{convolution9 = "direct"}', "convolution9"), ('{linear1 = "direct"}', "no layer of this model with an algorithm"),
                                  ('{convolution1 = "fast"}', "model.algorithms.convolution1: unknown value 'fast'")):

@@ -72,6 +72,7 @@ TEST_F(TimesOnlyTest, TakesTheTimeOfTraining) {
   jobs.push_back({{"cluster.strategy", "compute_groups"}, {"cluster.served_head", "true"}});
   jobs.push_back({{"cluster.strategy", "async_sgd"}, {"cluster.servers", "1"}});
   jobs.push_back({{"cluster.strategy", "allreduce"}, {"cluster.bucket_mb", "0.01"}});
+  jobs.push_back({{"cluster.strategy", "compute_groups"}, {"cluster.bucket_mb", "0.01"}});
   jobs.push_back({{"cluster.strategy", "diloco"}, {"train.rule", "adamw"}});
   jobs.push_back({{"cluster.strategy", "allreduce"}, {"cluster.compression", "int8"}});
   for (const Overrides& job : jobs) {

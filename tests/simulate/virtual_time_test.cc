@@ -118,6 +118,32 @@ TEST_F(VirtualTime, BackwardHidesTheExchange) {
   EXPECT_LT(seconds("buckets", "0.001"), 0.97 * seconds("whole", "100"));
 }
 
+// Sums in a group, its push and the answer, layer by layer.
+TEST_F(VirtualTime, BackwardHidesWhatGroupsExchange) {
+  for (const char* form : {"yoke", "paper"})
+    for (const char* groups : {"1", "2", "4"}) {
+      const auto seconds = [&](const std::string& name, const char* bucket_mb) {
+        Overrides job = Replicas(4, "compute_groups");
+        job.push_back({.key = "model.widths", .value = "[64, 256, 256]"});
+        job.push_back({.key = "cluster.form", .value = form});
+        job.push_back({.key = "cluster.groups", .value = groups});
+        job.push_back({.key = "cluster.bucket_mb", .value = bucket_mb});
+        return Simulated(
+                   name + form + groups,
+                   {.bytes_per_second = 1e9, .service = OnlyOperations(kOperationsPerSecond * 50)},
+                   job)
+            .virtual_seconds;
+      };
+      const double whole = seconds("whole", "100"), layers = seconds("layers", "0");
+      EXPECT_LT(layers, 0.97 * whole) << form << ", " << groups << " groups";
+      RecordProperty(std::string(form) + groups, std::to_string(layers / whole));
+      if (groups[0] == '1') {  // one order of sums
+        EXPECT_EQ(Kept("whole" + std::string(form) + groups, "model.safetensors"),
+                  Kept("layers" + std::string(form) + groups, "model.safetensors"));
+      }
+    }
+}
+
 // The workers' part of a served head is the body, and the head's time is its server's.
 TEST_F(VirtualTime, AServedHeadIsPricedOnce) {
   Overrides job = Replicas(2, "compute_groups");

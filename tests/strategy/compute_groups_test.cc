@@ -48,6 +48,52 @@ TEST(ComputeGroups, CompressTheirMeansOnTheWayToTheServer) {
   test::ExpectGoesOnFromACheckpoint(compressed(2), {1, 1, 1.3717, 1.3717});
 }
 
+test::LabSettings LayerByLayer(int groups) {
+  test::LabSettings settings = Settings(groups);
+  settings.options.emplace_back("bucket_mb", 0.0);
+  return settings;
+}
+
+TEST(ComputeGroups, DoTheSameLayerByLayer) {
+  for (const int team : {1, 2}) {
+    test::LabSettings settings = LayerByLayer(3);
+    test::ExpectAsTold(
+        {.settings = settings,
+         .story = {.seconds = {1, 1.3717, 0.4931}, .steps = 12, .rate = 0.01, .momentum = 0.9},
+         .team = team});
+    settings.options.insert(settings.options.end(), {{"compression", "topk"}, {"top_share", 0.2}});
+    test::ExpectAsTold({.settings = settings,
+                        .story = {.seconds = {1, 1.3717, 0.4931},
+                                  .steps = 12,
+                                  .rate = 0.01,
+                                  .momentum = 0.9,
+                                  .arrives = test::ArrivesWhereLargest},
+                        .team = team});
+  }
+  test::ExpectGoesOnFromACheckpoint(LayerByLayer(2), {1, 1, 1.3717, 1.3717});
+  test::ExpectEstimatedTraffic(LayerByLayer(2), 6);
+  test::ExpectEstimatedTraffic(LayerByLayer(3), 3);
+  test::ExpectEstimatedTrafficCompressed(LayerByLayer(2), 6);
+  test::ExpectFailureEndsAll(LayerByLayer(2), 4);
+}
+
+TEST(ComputeGroups, HaveTheSameBitsLayerByLayer) {
+  const auto model = [](test::LabSettings settings) {
+    settings.gradient = test::PullToRank;
+    settings.clip_norm = 0.5;
+    settings.steps = 12;
+    std::vector<float> values;
+    RunThreads({.ranks = 3}, [&](const Communicator& world) {
+      test::Lab lab(world, settings);
+      lab.Steps();
+      const std::vector<float> mine = lab.Model();
+      if (world.rank() == 0) values = mine;
+    });
+    return values;
+  };
+  EXPECT_EQ(model(LayerByLayer(1)), model(Settings(1)));
+}
+
 TEST(ComputeGroups, GoOnFromACheckpoint) {
   test::ExpectGoesOnFromACheckpoint(Settings(2), {1, 1, 1.3717, 1.3717});
 }

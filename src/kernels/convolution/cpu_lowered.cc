@@ -2,6 +2,7 @@
 // into partitions, each lowered and multiplied `lowered_images` at a time: (images m^2) x (k^2 d)
 // times (k^2 d) x o. One partition a core with all its images at once is Omnivore's way (Hadjis and
 // others 2016); one image at a time with the product on all cores is Caffe's, kept to compare with.
+#include <fmt/core.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -98,8 +99,11 @@ class LoweredProducts : public ConvolutionKernel {
   }
 
   std::string name() const override {
-    return s_.algorithm == ConvolutionAlgorithm::kLowerImage ? "lowered, an image at a time"
-                                                             : "lowered, a partition a core";
+    if (s_.algorithm == ConvolutionAlgorithm::kLowerImage) return "lowered, an image at a time";
+    std::string name = s_.partitions > 0 ? fmt::format("lowered, {} partitions", s_.partitions)
+                                         : "lowered, a partition a core";
+    if (s_.lowered_images > 0) name += fmt::format(", {} images at a time", s_.lowered_images);
+    return name;
   }
 
  private:

@@ -86,6 +86,15 @@ ConvolutionAlgorithm AlgorithmOption(const Options& options) {
   return static_cast<ConvolutionAlgorithm>(at - names.begin());
 }
 
+OptionSpec LoweringOption(const char* name, const char* help) {
+  return {
+      .name = name, .type = OptionType::kInt, .help = help, .minimum = 1, .maximum = kMostCount};
+}
+
+int64_t IntOrZero(const Options& options, const char* name) {
+  return options.Has(name) ? options.Int(name) : 0;
+}
+
 std::unique_ptr<Layer> MakeConvolutionLayer(const Options& options, const LayerContext& context) {
   RequireImage(context, "convolution");
   WindowPair window = WindowOptions(options);
@@ -101,7 +110,9 @@ std::unique_ptr<Layer> MakeConvolutionLayer(const Options& options, const LayerC
                                .rows = window.rows,
                                .columns = window.columns,
                                .bias = options.Bool("bias"),
-                               .algorithm = AlgorithmOption(options)};
+                               .algorithm = AlgorithmOption(options),
+                               .partitions = IntOrZero(options, "partitions"),
+                               .lowered_images = IntOrZero(options, "lowered_images")};
   Require(shape.rows.Count(shape.height) > 0 && shape.columns.Count(shape.width) > 0,
           "layer '{}' (convolution): a {}x{} kernel does not fit its input {} with this padding",
           context.name, window.rows.Span(), window.columns.Span(), in.Text());
@@ -126,7 +137,13 @@ LayerEntry convolution() {
                {.name = "algorithm",
                 .fallback = "auto",
                 .help = "The algorithm; results differ only by rounding.",
-                .choices = ConvolutionAlgorithmNames()}},
+                .choices = ConvolutionAlgorithmNames()},
+               LoweringOption("partitions",
+                              "With algorithm lower_batch: parts of the batch, each of which a "
+                              "thread lowers and multiplies; by default one for each thread."),
+               LoweringOption("lowered_images",
+                              "With algorithm lower_batch: images of a part that are lowered and "
+                              "multiplied together; by default all.")},
               "fan_in_uniform", "fan_in_uniform"),
           .make = MakeConvolutionLayer};
 }

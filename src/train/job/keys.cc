@@ -260,6 +260,18 @@ const std::vector<OptionSpec>& model_keys() {
        .type = kTable,
        .help = "Convolution algorithms by layer: `{convolution1 = \"direct\"}`; "
                "`yoke info --tune-to` writes it."},
+      {.name = "partitions",
+       .type = kInt,
+       .help = "Of all convolutions by `lower_batch`: parts of the batch, each of which a thread "
+               "lowers and multiplies; by default one for each thread.",
+       .minimum = 1,
+       .maximum = kMostCount},
+      {.name = "lowered_images",
+       .type = kInt,
+       .help = "Of all convolutions by `lower_batch`: images of a part that are lowered and "
+               "multiplied together, 1 as in Caffe; by default all.",
+       .minimum = 1,
+       .maximum = kMostCount},
       {.name = "layer",
        .type = kTables,
        .help = "Instead of `name`: the layers in order, each with `type`, `name`, `inputs` (names "

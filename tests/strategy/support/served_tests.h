@@ -100,7 +100,7 @@ inline void ExpectEstimatedTraffic(LabSettings settings, int ranks) {
   });
   const StrategyEntry& entry = FindEntry(strategies(), "strategy", settings.strategy);
   const Options options("cluster", settings.options, entry.options);
-  const Cost cost = entry.estimate(options, {.bytes = kBytes, .world = ranks});
+  const Cost cost = entry.estimate(options, {.bytes = kBytes, .world = ranks, .slices = 2});
   const double steps = kSteps;
   EXPECT_NEAR(static_cast<double>(sent.messages_sent), steps * cost.messages,
               0.05 * steps * cost.messages);
