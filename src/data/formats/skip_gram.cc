@@ -146,7 +146,10 @@ class Subsampling {
 class SkipGramLoader {
  public:
   SkipGramLoader(const Options& options, const ReadFiles& files)
-      : options_(options), files_(files) {
+      : options_(options),
+        files_(files),
+        lowercase_(options.Bool("lowercase")),
+        window_(static_cast<uint64_t>(options.Int("window"))) {
     Require(!options.Has("features"), "{} has no effect here: features are the words; expected {}",
             options.Where("features"), "data.vocabulary");
     if (files.like) words_ = WordList(files.like->label_names);
@@ -181,7 +184,7 @@ class SkipGramLoader {
     const int64_t before = text.size();
     std::string lower;
     for (std::string_view word; words.Next(word);) {
-      if (options_.Bool("lowercase")) {
+      if (lowercase_) {
         lower.resize(word.size());
         std::transform(word.begin(), word.end(), lower.begin(), LowerCased);
         word = lower;
@@ -233,8 +236,7 @@ class SkipGramLoader {
     Random random = Stream(WordDraw::kRadius);
     std::vector<int32_t> context;
     for (int64_t at = 0; size > 1 && at < size; ++at) {
-      const auto radius =
-          1 + static_cast<int64_t>(random.Below(static_cast<uint64_t>(options_.Int("window"))));
+      const auto radius = 1 + static_cast<int64_t>(random.Below(window_));
       const int64_t begin = std::max<int64_t>(at - radius, 0);
       const int64_t end = std::min(at + radius + 1, size);
       context.assign(text.begin() + begin, text.begin() + at);
@@ -269,6 +271,8 @@ class SkipGramLoader {
 
   const Options& options_;
   const ReadFiles& files_;
+  bool lowercase_;
+  uint64_t window_;
   WordList words_;
 };
 
