@@ -67,6 +67,7 @@ def on_devices(job, curves, settings, runs, *words):
 
 
 # Devices, keys of the job, and the rates tried. A rate r/n is that of an update of n examples or more; one of b < n takes b/n of it.
+PAPER = {"node.form": "paper"}
 BY_PART = ["0.64/4096", "0.64/2048", "0.64/1024"]
 METHODS = {"CPU, 1 a thread": (["cpu"], hogwild(1), ["0.08/16", "0.32/16"]),
            "CPU, 64 a thread": (["cpu"], hogwild(64), BY_PART),
@@ -75,20 +76,21 @@ METHODS = {"CPU, 1 a thread": (["cpu"], hogwild(1), ["0.08/16", "0.32/16"]),
            "GPU, 128": (BOTH[1:], whole("single", 128), ["0.2", "0.4"]),
            "split, 512": (BOTH, whole("split", 512), ["0.2", "0.4"]),
            "split, 2048": (BOTH, whole("split", 2048), ["0.4", "0.8"]),
-           "hogbatch, 1 and 8192": (BOTH, hogbatch(1, 8192), ["0.02/1", "0.1/5", "0.4/80", "0.8/40"]),
+           "hogbatch, 1 and 8192": (BOTH, {**hogbatch(1, 8192), **PAPER}, ["0.02/1", "0.1/5", "0.4/80", "0.8/40"]),
            "hogbatch, 64 and 512": (BOTH, hogbatch(64, 512), BY_PART),
-           "adaptive_hogbatch": (BOTH, {"node.executor": "adaptive_hogbatch", "node.adaptive_cpu_most": 64, "node.hogbatch_device_batch": 8192},
+           "adaptive_hogbatch": (BOTH, {"node.executor": "adaptive_hogbatch", **PAPER},
                                  BY_PART)}
 SMOOTH = 4096  # examples over which a loss is averaged
 
 
 def losses_of(job, method, rate, seconds, arguments):
-    """(virtual seconds, examples, mean loss) along a run; empty if it diverged at once."""
+    """(virtual seconds, examples, mean loss, busy seconds of each device) along a run, and the run; empty if it diverged at once."""
     devices, keys, _ = METHODS[method]
     value, _, examples = rate.partition("/")
     settings = {"train.batch": int(examples or 1), **keys, "train.learning_rate": float(value), "train.time_limit": f"{seconds}s"}
-    file = arguments.runs / f"{job.stem}-{method}-{rate.replace('/', '-of-')}-{seconds}.losses".replace(" ", "-")
     curves = {device: {"cpu": arguments.cpu, "emulated:0": arguments.gpu}[device] for device in devices}
+    speeds = "-".join(pathlib.Path(curve).stem for curve in curves.values())
+    file = arguments.runs / f"{job.stem}-{speeds}-{method}-{rate.replace('/', '-of-')}-{seconds}.losses".replace(" ", "-")
     run = on_devices(job, curves, settings, arguments.runs, f"--losses={file}")
     points = [tuple(map(float, line.split())) for line in file.read_text().splitlines()] if file.exists() else []
     return points, run
@@ -96,9 +98,9 @@ def losses_of(job, method, rate, seconds, arguments):
 
 def smooth(points):
     """(seconds, mean loss of SMOOTH examples, or of an eighth of the run if that is less)."""
-    enough = min(SMOOTH, sum(count for _, count, _ in points) / 8)
+    enough = min(SMOOTH, sum(point[1] for point in points) / 8)
     curve, examples, total = [], 0.0, 0.0
-    for seconds, count, loss in points:
+    for seconds, count, loss, *_ in points:
         examples, total = examples + count, total + count * loss
         if examples >= enough:
             curve.append((seconds, total / examples))
@@ -114,7 +116,7 @@ def best_curves(results):
     """(goal, {method: curve at its best rate}); results: points and run by method and rate."""
     curves = {key: smooth(points) for key, (points, run) in results.items() if points and not run.diverged}
     first = min(points[0][2] for points, _ in results.values() if points)  # before it has learned or diverged
-    steady = [key for key in curves if sum(count for _, count, _ in results[key][0]) >= 8 * SMOOTH] or list(curves)  # with little noise
+    steady = [key for key in curves if sum(point[1] for point in results[key][0]) >= 8 * SMOOTH] or list(curves)  # with little noise
     goal = first - 0.95 * (first - min(loss for key in steady for _, loss in curves[key]))
     best = {}
     for (method, _), curve in curves.items():

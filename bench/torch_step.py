@@ -66,6 +66,9 @@ def make_model(name, classes):
     """The network as our zoo has it; torchvision's where they agree."""
     if name == "mlp":
         return nn.Sequential(nn.Flatten(), nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, classes))
+    if name.startswith("sigmoid-"):  # sigmoid-6x512: hidden layers and their units
+        layers, units = map(int, name.removeprefix("sigmoid-").split("x"))
+        return nn.Sequential(nn.Flatten(), *(part for _ in range(layers) for part in (nn.LazyLinear(units), nn.Sigmoid())), nn.LazyLinear(classes))
     if name == "lenet":
         return nn.Sequential(nn.Conv2d(1, 20, 5), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.MaxPool2d(2), nn.Flatten(),
                              nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, classes))

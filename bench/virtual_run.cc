@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -90,8 +91,8 @@ void Declare(Arguments& arguments, Settings& to) {
       "in place of --operations and --memory");
   arguments.Option(
       "--losses", "FILE", &to.losses,
-      "File for lines of virtual seconds, examples since the line before, and their mean "
-      "loss");
+      "File for lines of virtual seconds, examples since the line before, their mean loss, and the "
+      "seconds of work that each --device began since then, in the order of their names");
   arguments.Flag("--fair-links", &to.fair_links, "Messages share a card evenly, as over TCP");
   arguments.Flag("--times-only", &to.times_only, "Compute no gradients: only the times");
 }
@@ -123,10 +124,14 @@ ServiceTime ServiceOf(const Settings& settings, const Job& job) {
   return LogNormalService(mean, settings.jitter, job.seed(), ranks);
 }
 
-/// Writes the training loss as it falls, some times an epoch.
+/// Seconds of work by device, a CPU's threads as one.
+using BusySeconds = std::map<std::string, double, std::less<>>;
+
+/// Writes the training loss as it falls, and how busy devices are.
 class LossFile : public Observer {
  public:
-  explicit LossFile(const std::string& path) : file_(std::fopen(path.c_str(), "w")) {
+  LossFile(const std::string& path, BusySeconds& busy)
+      : file_(std::fopen(path.c_str(), "w")), busy_(busy) {
     Require(file_, "--losses: cannot write {}", path);
   }
   ~LossFile() override { std::fclose(file_); }
@@ -146,12 +151,15 @@ class LossFile : public Observer {
   void Write(double seconds, int64_t examples, double sum) {
     if (examples <= examples_) return;
     const int64_t count = examples - examples_;
-    fmt::print(file_, "{:.6f} {} {:.6f}\n", seconds, count, (sum - sum_) / double(count));
+    fmt::print(file_, "{:.6f} {} {:.6f}", seconds, count, (sum - sum_) / double(count));
+    for (auto& [device, busy] : busy_) fmt::print(file_, " {:.6f}", std::exchange(busy, 0));
+    fmt::print(file_, "\n");
     examples_ = examples;
     sum_ = sum;
   }
 
   std::FILE* file_;
+  BusySeconds& busy_;
   int64_t epoch_ = 0;     // examples of an epoch
   int64_t examples_ = 0;  // of the epoch so far
   double sum_ = 0;        // of their losses
@@ -169,18 +177,20 @@ std::map<std::string, SpeedCurve, std::less<>> CurvesOf(const Settings& settings
 }
 
 /// Passes take what the curves say. Arithmetic on values is done where they lie: on the only
-/// device, or the CPU.
+/// device, or the CPU. `busy` must outlive the cluster.
 void UseDevices(const std::map<std::string, SpeedCurve, std::less<>>& curves,
-                SimulatedRanks& cluster) {
+                SimulatedRanks& cluster, BusySeconds& busy) {
   const auto cpu = curves.find("cpu");
   const SpeedCurve& host = cpu == curves.end() ? curves.begin()->second : cpu->second;
   Require(cpu != curves.end() || curves.size() == 1, "--device: no curve of the cpu");
   cluster.cpu_threads = cpu == curves.end() ? 0 : host.threads;
   cluster.service = [host](int /*rank*/, const Cost& cost) { return host.Seconds(cost, {}); };
-  cluster.devices = [curves](int /*rank*/, const Cost& cost, const WorkPlace& place) {
+  cluster.devices = [curves, &busy](int /*rank*/, const Cost& cost, const WorkPlace& place) {
     const auto curve = curves.find(place.device);
     Require(curve != curves.end(), "--device: no curve of {}", place.device);
-    return curve->second.Seconds(cost, place);
+    const double seconds = curve->second.Seconds(cost, place);
+    busy[curve->first] += seconds / (place.threads > 0 ? curve->second.threads : 1);
+    return seconds;
   };
 }
 
@@ -204,14 +214,15 @@ int Main(int argc, char** argv) {
                              .polling = settings.polling,
                              .copy_bytes_per_second = settings.copies,
                              .device_bytes_per_second = settings.device_link};
-  if (!settings.devices.empty()) UseDevices(CurvesOf(settings), machines);
+  BusySeconds busy;
+  if (!settings.devices.empty()) UseDevices(CurvesOf(settings), machines, busy);
   const auto began = std::chrono::steady_clock::now();
-  RunRequest request = {.run = settings.run};
+  RunRequest request = {.run = settings.run, .tell_each_step = !settings.losses.empty()};
   const SimulatedCluster cluster = {
       .machines = machines, .simulate = Simulate, .times_only = settings.times_only};
   request.cluster = &cluster;
   std::optional<LossFile> losses;
-  if (!settings.losses.empty()) request.observers.push_back(&losses.emplace(settings.losses));
+  if (!settings.losses.empty()) request.observers.push_back(&losses.emplace(settings.losses, busy));
   const EndEvent end = Train(job, request);
   const std::chrono::duration<double> real = std::chrono::steady_clock::now() - began;
   fmt::print("{{\"reason\": \"{}\", \"virtual_seconds\": {}, \"real_seconds\": {}}}\n", end.reason,

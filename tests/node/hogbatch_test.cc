@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -25,6 +26,8 @@ using testing_support::DrawnBatch;
 using testing_support::DrawnSparseBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
+using testing_support::PartOfStep;
+using testing_support::SameExamples;
 
 class HogbatchTest : public testing::TestWithParam<std::string> {
  protected:
@@ -220,6 +223,31 @@ TEST_P(HogbatchTest, KeepsCountsAndSizesInACheckpoint) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HogbatchTest, testing::Values("hogbatch", "adaptive_hogbatch"));
+
+/// Two threads and a device in real time. A small rate hardly changes the gradient: each example
+/// adds the same, unless it is lost.
+TEST(HogbatchMerge, LosesNothingUnderLocks) {
+  const auto device = NewEmulatedDevice(0, {});
+  const Batch batch = SameExamples(4000);
+  const JobSettings whole{
+      .batch = batch.size, .learning_rate = 1e-3, .rule = "sgd", .widths = {64}};
+  for (const char* merge : {"locked", "add"}) {
+    JobSettings settings = whole;
+    settings.devices = {&Cpu(), device.get()};
+    settings.executor = "hogbatch";
+    settings.node = {{"hogbatch_cpu_batch", 4}, {"hogbatch_device_batch", 100}, {"merge", merge}};
+    settings.threads = 2;
+    Job job(settings);
+    const std::vector<float> before = job.Values();
+    job.Run(batch);
+    std::vector<float> change = job.Values();
+    std::ranges::transform(change, before, change.begin(), std::minus<>());
+    const double kept = PartOfStep(change, whole, batch);
+    RecordProperty(merge, std::to_string(kept));
+    EXPECT_GT(kept, merge == std::string("locked") ? 0.98 : 0.5) << merge;
+    EXPECT_LT(kept, 1.02) << merge;
+  }
+}
 
 /// A device alone takes its batches one after the other, so `add` and `overwrite` are steps of
 /// single on these.

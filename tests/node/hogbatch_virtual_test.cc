@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,8 @@ using testing_support::DrawnBatch;
 using testing_support::Job;
 using testing_support::JobSettings;
 using testing_support::kThreads;
+using testing_support::PartOfStep;
+using testing_support::SameExamples;
 
 constexpr int64_t kCpuBatch = 2, kDeviceBatch = 20, kRateExamples = 64;
 constexpr double kRate = 1e-5;
@@ -132,32 +133,19 @@ TEST_F(HogbatchInVirtualTime, TakesTheTimesThatTheSpeedsSay) {
   EXPECT_NEAR(outcome.work[1].staleness / (kThreads * device_seconds / thread_seconds), 1, kWithin);
 }
 
-/// Examples that are all the same, whose gradient a small rate hardly changes: each adds the same
-/// to the values, unless it is lost.
-Batch SameExamples() {
-  Batch batch = DrawnBatch(1000, 0);
-  const int64_t size = batch.dense.Count() / batch.size;
-  for (int64_t i = size; i < batch.dense.Count(); ++i)
-    batch.dense.As<float>()[i] = batch.dense.As<float>()[i - size];
-  std::ranges::fill(batch.classes, 3);
-  return batch;
-}
-
 /// The change of the values, divided by what all examples add if each takes its part of the rate.
 double PartOf(const Outcome& outcome, const Batch& batch) {
-  JobSettings whole{.batch = batch.size, .rule = "sgd", .widths = {8}};
-  whole.learning_rate = kRate * double(batch.size) / kRateExamples;
-  Job single(whole);
-  std::vector<float> step = single.Values();
-  single.Step(batch);
-  const std::vector<float> after = single.Values();
-  for (size_t i = 0; i < step.size(); ++i) step[i] = after[i] - step[i];
-  const double all = std::inner_product(step.begin(), step.end(), step.begin(), 0.0);
-  return std::inner_product(step.begin(), step.end(), outcome.change.begin(), 0.0) / all;
+  return PartOfStep(outcome.change,
+                    {.batch = batch.size,
+                     .learning_rate = kRate * double(batch.size) / kRateExamples,
+                     .rule = "sgd",
+                     .widths = {8}},
+                    batch);
 }
 
+/// A small rate hardly changes the gradient: each example adds the same, unless it is lost.
 TEST_F(HogbatchInVirtualTime, LosesUpdatesOnlyWhereADeviceOverwrites) {
-  const Batch batch = SameExamples();
+  const Batch batch = SameExamples(1000);
   const Outcome add = Round(Settings("hogbatch"), batch);
   const Outcome overwrite = Round(Settings("hogbatch", "overwrite"), batch);
   EXPECT_NEAR(PartOf(add, batch), 1, 0.01);
@@ -169,7 +157,7 @@ TEST_F(HogbatchInVirtualTime, LosesUpdatesOnlyWhereADeviceOverwrites) {
 
 /// Threads whose batches grow to that of the rate: as published each takes the whole rate.
 TEST_F(HogbatchInVirtualTime, ThreadsTakeTheRateTogetherUnlessAsPublished) {
-  const Batch batch = SameExamples();
+  const Batch batch = SameExamples(1000);
   JobSettings settings = Settings("adaptive_hogbatch");
   settings.devices = {&Cpu()};
   settings.node.emplace_back("adaptive_cpu_least", kRateExamples);

@@ -2,6 +2,8 @@
 #include "node/support/job.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "base/random.h"
 #include "base/registry.h"
@@ -120,6 +122,27 @@ Batch DrawnSparseBatch(int64_t size, uint64_t number) {
     batch.classes.push_back(static_cast<int32_t>(random.Uniform() * 10));
   }
   return batch;
+}
+
+Batch SameExamples(int64_t size) {
+  Batch batch = DrawnBatch(size, 0);
+  const int64_t elements = batch.dense.Count() / size;
+  for (int64_t i = elements; i < batch.dense.Count(); ++i)
+    batch.dense.As<float>()[i] = batch.dense.As<float>()[i - elements];
+  std::ranges::fill(batch.classes, 3);
+  return batch;
+}
+
+double PartOfStep(const std::vector<float>& change, const JobSettings& job, const Batch& batch) {
+  Job single(job);
+  std::vector<float> step = single.Values();
+  single.Step(batch);
+  const std::vector<float> after = single.Values();
+  std::ranges::transform(after, step, step.begin(), std::minus<>());
+  const auto along = [&step](const std::vector<float>& values) {
+    return std::inner_product(step.begin(), step.end(), values.begin(), 0.0);
+  };
+  return along(change) / along(step);
 }
 
 }  // namespace yoke::testing_support

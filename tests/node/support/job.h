@@ -73,4 +73,9 @@ Batch DrawnBatch(int64_t size, uint64_t number);
 /// Rows of about 5 of 40 features, none in every seventh, with classes.
 Batch DrawnSparseBatch(int64_t size, uint64_t number);
 
+/// One image of class 3 so many times: all gradients at the same values are the same.
+Batch SameExamples(int64_t size);
+/// The change of all values along that of one step of this job on the batch, divided by it.
+double PartOfStep(const std::vector<float>& change, const JobSettings& job, const Batch& batch);
+
 }  // namespace yoke::testing_support

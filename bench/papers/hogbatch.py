@@ -1,0 +1,151 @@
+"""CPU+GPU Hogbatch (Ma and Rusu, arXiv 2004.08771, 2020): 16 CPU cores and a GPU, alone and together, in virtual time with real gradients.
+
+usage: bench/paper.py hogbatch [options]
+
+The jobs are examples/papers/hogbatch-*.toml, the speeds examples/devices. A method has the best of its rates. Both Hogbatches run as published.
+With --torch a step of the same network by PyTorch on this CPU, beside ours. --plots DIR gets the loss and the busy fractions over time.
+"""
+import importlib.util
+import pathlib
+import sys
+import tomllib
+
+from devices import BOTH, METHODS, best_curves, hogwild, losses_of, seconds_to, whole
+from lib.comparison import Compared, compare
+from lib.options import part
+from lib.places import DATA, ROOT
+from lib.plot import plot
+from lib.runner import Server, at_once, trained, write_job
+from lib.tables import print_table, say
+
+CPU, GPU, FIXED, ADAPTIVE = "CPU, 1 a thread", "GPU, 8192", "hogbatch, 1 and 8192", "adaptive_hogbatch"
+RATE = {CPU: "0.08/16", GPU: "0.4", FIXED: "0.4/80", ADAPTIVE: "0.64/2048"}  # of --one-rate
+WINDOWS = 20
+SECONDS = {"covtype": 2.0, "w8a": 0.7, "delicious": 0.6}  # virtual, of a run
+FULL_COVTYPE = DATA / "covtype/covtype.data.gz"
+# Read off the paper's plots, ranges by their middle: of the updates, the CPU's fraction; of the time, CPU and GPU busy.
+SHARES = {("k80", FIXED): 0.925, ("v100", FIXED): 0.925, ("k80", ADAPTIVE): 0.755, ("v100", ADAPTIVE): 0.56}
+BUSY = {FIXED: {"cpu": 0.8, "emulated:0": 0.9}, ADAPTIVE: {"cpu": 0.7, "emulated:0": 0.5}}
+
+
+def job_of(name, width, folder):
+    """The example's data and network, without its end and its devices."""
+    job = tomllib.loads((ROOT / f"examples/papers/hogbatch-{name}.toml").read_text(encoding="utf-8"))
+    if name == "covtype" and FULL_COVTYPE.exists():
+        job["data"]["train"] = str(FULL_COVTYPE)
+    job["data"].pop("test", None)
+    job["model"]["widths"] = [width] * len(job["model"]["widths"])
+    job["train"] |= {"epochs": 1000000, "evaluate_every": 1000000}
+    return write_job(folder / f"hogbatch-{name}-{width}.toml", job | {"node": {"threads": 1}})
+
+
+class Trained:
+    """All methods on one set of data beside one GPU: each at its best rate."""
+
+    def __init__(self, name, gpu, arguments):
+        arguments.gpu = str(ROOT / f"examples/devices/{gpu}.toml")
+        job, seconds = job_of(name, arguments.width, arguments.runs), arguments.seconds or SECONDS[name]
+        keys = [(method, rate) for method in (CPU, GPU, FIXED, ADAPTIVE) for rate in ([RATE[method]] if arguments.one_rate else METHODS[method][2])]
+        results = dict(zip(keys, at_once(lambda key: losses_of(job, *key, seconds, arguments), keys, arguments.jobs)))
+        self.goal, self.curves = best_curves(results)
+        self.seconds = {method: seconds_to(curve, self.goal) for method, curve in self.curves.items()}
+        self.runs = {method: run for (method, _), (_, run) in results.items() if not run.diverged}
+        self.points = {method: points for (method, _), (points, run) in results.items() if not run.diverged}
+
+    def node(self, method, measure):
+        return self.runs[method].end["node"][measure]
+
+    def share(self, method):
+        updates = self.node(method, "updates")
+        return updates["cpu"] / sum(updates.values())
+
+    def busy_curves(self, method):
+        """Of each device, its busy fraction over the virtual seconds, in WINDOWS parts of the run."""
+        points = self.points[method]
+        window, began, busy, curves = points[-1][0] / WINDOWS, 0.0, [0.0, 0.0], [[], []]
+        for now, _, _, *more in points:
+            busy = [sum(pair) for pair in zip(busy, more)]
+            if now - began >= window:
+                for curve, seconds in zip(curves, busy):
+                    curve.append((now, min(1, seconds / (now - began))))
+                began, busy = now, [0.0, 0.0]
+        return dict(zip((f"{method}: {device}" for device in BOTH), curves))
+
+    def faster(self, method, than):
+        """How many times as fast it is; where `than` does not reach the goal, at least so many times."""
+        if method not in self.curves or not self.seconds[method] or than not in self.curves:
+            return None
+        return (self.seconds[than] or self.curves[than][-1][0]) / self.seconds[method]
+
+
+def cell(one, method):
+    if method not in one.curves:
+        return "diverged"
+    return say(one.seconds[method], ".3f") or f"> {one.curves[method][-1][0]:.2f}"
+
+
+def figures(found):
+    """The paper's figures beside ours."""
+    for (name, gpu), one in found.items():
+        if (name, gpu) == ("covtype", "k80"):
+            yield Compared("covtype, K80: seconds of the CPU / CPU+GPU", 8.9, one.faster(FIXED, CPU), note="paper: more than 40 / 4.5")
+            yield Compared("covtype, K80: seconds of the GPU / CPU+GPU", 8.9, one.faster(FIXED, GPU), note="paper: more than 40 / 4.5")
+            yield Compared("covtype, K80: seconds of Adaptive / CPU+GPU", 1.96, one.faster(FIXED, ADAPTIVE), note="paper: 8.8 / 4.5")
+        for method in (FIXED, ADAPTIVE):
+            title = f"{name}, {gpu.upper()}, {method}"
+            yield Compared(f"{title}: the CPU's share of the updates", SHARES[gpu, method], one.share(method))
+            if (name, gpu) == ("covtype", "k80"):
+                for device, busy in BUSY[method].items():
+                    yield Compared(f"{title}: {device} busy", busy, one.node(method, "busy")[device])
+
+
+def draw(found, folder):
+    for (name, gpu), one in found.items():
+        losses = {method: curve[::max(1, len(curve) // 300)] for method, curve in one.curves.items()}
+        busy = {key: curve for method in (FIXED, ADAPTIVE) for key, curve in one.busy_curves(method).items()}
+        for kind, title, lines in (("loss", "Loss", losses), ("busy", "Fraction of the time busy", busy)):
+            pathlib.Path(folder, f"hogbatch-{name}-{gpu}-{kind}.svg").write_text(
+                plot({f"{name}, {gpu}": lines}, title, x_log=False, low=None if kind == "loss" else 0.0, below="virtual seconds"), encoding="utf-8")
+
+
+@part(sets=list(SECONDS), gpus=["k80", "v100"], one_rate=False, seconds=0.0, width=512, jobs=1, cpu=str(ROOT / "examples/devices/cpu-16-cores.toml"),
+      plots="", torch=False, quick={"sets": ["covtype"], "gpus": ["k80"], "one_rate": True, "seconds": 0.3})
+def hogbatch(arguments):
+    """Virtual seconds until the loss has gone 0.95 of the way from the first to the lowest of all four, shares of the updates, busy fractions."""
+    found = {(name, gpu): Trained(name, gpu, arguments) for name in arguments.sets for gpu in arguments.gpus}
+    print_table(["", *(f"{name}, {gpu.upper()}" for name, gpu in found)],
+                [["goal", *(f"{one.goal:.3f}" for one in found.values())],
+                 *([method, *(cell(one, method) for one in found.values())] for method in (CPU, GPU, FIXED, ADAPTIVE)),
+                 ["better of both / better alone", *(say(better(one), ".2f", "none") for one in found.values())]],
+                "Virtual seconds to the goal")
+    compare(figures(found), "The paper's figures, read off its plots")
+    if arguments.plots:
+        draw(found, arguments.plots)
+    if arguments.torch:
+        beside_pytorch(arguments)
+    return "virtual times, one run each"
+
+
+def better(one):
+    """How many times as fast the better Hogbatch is as the better device alone."""
+    ratios = [min(filter(None, [one.faster(method, alone) for alone in (CPU, GPU)]), default=None) for method in (FIXED, ADAPTIVE)]
+    return max(filter(None, ratios), default=None)
+
+
+def beside_pytorch(arguments):
+    """Examples a second of this CPU on covtype's network, ours and PyTorch's: they take the same steps, so it is their ratio to any loss."""
+    if not importlib.util.find_spec("torch"):
+        print("\nPyTorch is missing, so ours is not compared with it: tools/bench bench/paper.py hogbatch --torch installs it.")
+        return
+    job, layers = job_of("covtype", arguments.width, arguments.runs), 6
+
+    def row(batch):
+        executor = hogwild(1) if batch == 1 else whole("single", batch)
+        end = trained(job, {**executor, "train.learning_rate": 0.01}, arguments.runs, "--threads", arguments.threads, "--time-limit", "5s").end
+        words = [f"sigmoid-{layers}x{arguments.width}", batch, arguments.threads, "f32", "1x1x54", 7, "eager-flush"]
+        server = Server(sys.executable, ROOT / "bench/torch_step.py", *words)
+        ours, theirs = end["epochs"] * 20000 / end["seconds"], server.measure(5)["images_per_second"]
+        server.end()
+        return [batch, f"{ours:.0f}", f"{theirs:.0f}", f"{ours / theirs:.2f}"]
+
+    print_table(["batch", "yoke, examples/s", "PyTorch, examples/s", "ratio"], map(row, (1, 64, 512, 8192)), "covtype on this CPU")
