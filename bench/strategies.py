@@ -150,11 +150,17 @@ def short_job(model, folder):
     """A job of times only, whose data give an image's size. Batches of one: the cluster says how long a batch takes."""
     data = {"format": "synthetic-digits", "train_size": 20, "test_size": 0}
     if model == "alexnet-cifar":
-        data = {"format": "cifar", "train": str(folder / "random.bin")}
-        records = bytearray(os.urandom(3073 * 20))
-        records[::3073] = bytes(i % 10 for i in range(20))
-        (folder / "random.bin").write_bytes(records)
+        data = random_cifar(folder / "random.bin", 20)
     return write_job(folder / f"short-{model}.toml", {"data": data, "model": {"name": model}, "train": {"epochs": 2, "batch": 1, "learning_rate": 1e-4}})
+
+
+def random_cifar(path, count):
+    """A data section of so many images without content."""
+    if not path.exists():
+        records = bytearray(os.urandom(3073 * count))
+        records[::3073] = bytes(i % 10 for i in range(count))
+        path.write_bytes(records)
+    return {"format": "cifar", "train": str(path)}
 
 
 def cluster_file(place, replicas, folder):
