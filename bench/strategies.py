@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Strategies beside each other: on simulated clusters in virtual time (bench/virtual_run.cc), and at many rates and batches.
 
-usage: bench/strategies.py table|settings|diloco|steps|twins [options]      --help of a part has its options
+usage: bench/strategies.py table|settings|diloco|steps|whole|twins [options]      --help of a part has its options
 
 The jobs in virtual time are examples/strategies/*.toml: LeNet on Fashion-MNIST, rate 0.02 falling by a cosine, momentum 0.9, and a
 whole batch of 64, of which each replica has its part. One replica a node; computing is as STEP_SECONDS says.
@@ -9,10 +9,11 @@ whole batch of 64, of which each replica has its part. One replica a node; compu
 import filecmp
 import os
 import tomllib
+import zlib
 
 from lib.options import main, part
 from lib.places import ROOT
-from lib.runner import DIVERGED, at_once, from_words, trained, virtual, write_job
+from lib.runner import DIVERGED, SIMULATE, at_once, from_words, trained, virtual, write_job
 from lib.tables import listed, print_table, say
 
 WHOLE_BATCH = 64
@@ -140,17 +141,17 @@ PAPER = {"bandwidth": FDR["bytes_per_second"], "latency": FDR["latency"], "copie
 PAPERS_FRACTION = 0.87  # of the time, in which ORIGINAL communicates
 ORIGINAL = "easgd_original"
 SYNCHRONOUS = [ORIGINAL, "easgd_sync1", "easgd_sync2", "easgd_sync3", EVERYWHERE, OVERLAPPED]
-SHORT_STEPS = 40  # of an epoch of a run that is only timed
+SHORT_STEPS = 100  # of a replica in a run of times only
+ON_DEMAND = ["easgd_async", "easgd_async_momentum", "easgd_hogwild"]  # whose steps are counted over all replicas
+STATE = 20  # bytes an element that the update of rule momentum moves
 
 
-def short_job(model, replicas, folder):
-    """A job of two epochs of random data. Batches of one: the clusters say how long a batch takes."""
-    count, path = replicas * SHORT_STEPS, folder / f"short-{model}-{replicas}.toml"
-    data = {"format": "synthetic-digits", "train_size": count, "test_size": 0}
+def short_job(model, folder):
+    """A job of times only, whose data give an image's size. Batches of one: the cluster says how long a batch takes."""
+    data = {"format": "synthetic-digits", "train_size": 20, "test_size": 0}
     if model == "alexnet-cifar":
-        data = random_cifar(folder / f"random-{replicas}.bin", count)
-    return write_job(path, {"data": data, "model": {"name": model}, "node": {"threads": 1}, "cluster": {"replicas": replicas},
-                            "train": {"epochs": 2, "batch": 1, "learning_rate": 1e-4}})
+        data = random_cifar(folder / "random.bin", 20)
+    return write_job(folder / f"short-{model}.toml", {"data": data, "model": {"name": model}, "train": {"epochs": 2, "batch": 1, "learning_rate": 1e-4}})
 
 
 def random_cifar(path, count):
@@ -162,34 +163,74 @@ def random_cifar(path, count):
     return {"format": "cifar", "train": str(path)}
 
 
-def short_run(model, strategy, replicas, cluster, folder, more=None):
-    """The Run of a short job. more: further settings."""
-    return virtual(short_job(model, replicas, folder), cluster, {**strategy_keys(strategy), **(more or {})}, folder)
+def cluster_file(place, replicas, folder):
+    """So many nodes with a device behind a link, which takes place["launch"] seconds for each kernel of a gradient."""
+    text = f"""[[nodes]]
+count = {replicas}
+[nodes.curve]
+title = "device"
+source = "bench/strategies.py"
+operations_per_second = 1e30
+bytes_per_second = {place["memory"]}
+launch_seconds = {place["launch"]}
+link_bytes_per_second = {place["device_link"]}
+[network]
+latency = {place["latency"]}
+bytes_per_second = {place["bandwidth"]}
+copy_bytes_per_second = {place.get("copies", 1e10)}
+"""
+    path = folder / f"cluster-{zlib.crc32(text.encode()):08x}.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
-def timing(model, strategy, replicas, cluster, folder, more=None):
-    """(seconds a step, fraction of it in which nobody computes a gradient) of a short run."""
-    one = short_run(model, strategy, replicas, cluster, folder, more)
-    first, last = (epoch["exchange"]["step_seconds"] for epoch in one.epochs)
-    step, gradients = (last - first) / SHORT_STEPS, replicas if strategy == ORIGINAL else 1  # one after the other
-    return step, 1 - gradients * cluster["step_seconds"] / step
+def short_run(model, strategy, replicas, place, folder, more=None):
+    """The Run of times only. more: further settings."""
+    steps = SHORT_STEPS * (replicas if strategy in ON_DEMAND else 1)
+    return trained(short_job(model, folder), {**strategy_keys(strategy), **(more or {})}, folder, "--cluster", cluster_file(place, replicas, folder),
+                   "--times-only", "--steps", steps, command=SIMULATE)
+
+
+def timing(model, strategy, replicas, place, folder, more=None):
+    """(seconds a step, fraction of it that is not the time of a replica alone) of a short run. In easgd_original's turns all have theirs."""
+    one = short_run(model, strategy, replicas, place, folder, more)
+    step, alone = one.step_seconds() * (replicas if strategy in ON_DEMAND else 1), seconds_alone(model, place, folder)
+    return step, 1 - (replicas if strategy == ORIGINAL else 1) * alone / step
+
+
+def seconds_alone(model, place, folder):
+    """A step of one replica."""
+    return short_run(model, "none", 1, place, folder).step_seconds()
+
+
+def with_computing(model, seconds, place, folder):
+    """The place whose replicas alone take so many seconds a step, if their memory lets them."""
+    least, more = (seconds_alone(model, {**place, "launch": launch}, folder) for launch in (0, 1))
+    return {**place, "launch": max(0, seconds - least) / (more - least)}
 
 
 def papers_cluster(model, replicas, folder):
     """The paper's cluster, with the computing that lets ORIGINAL communicate for its fraction of the time."""
-    seconds = 1e-4
+    place = {**PAPER, "launch": 0}
     for _ in range(2):  # what it communicates hardly depends on what it computes
-        step, fraction = timing(model, ORIGINAL, replicas, {"step_seconds": seconds, **PAPER}, folder)
-        seconds = fraction * step * (1 / PAPERS_FRACTION - 1) / replicas
-    return {"step_seconds": seconds, **PAPER}
+        step, fraction = timing(model, ORIGINAL, replicas, place, folder)
+        place = with_computing(model, fraction * step * (1 / PAPERS_FRACTION - 1) / replicas, PAPER, folder)
+    return place
 
 
 def cluster_of(place, model, replicas, folder):
     """The paper's, or this machine's cores behind a network of so many Gbit/s."""
     if place == "paper's":
         return papers_cluster(model, replicas, folder)
-    return {"bandwidth": GIGABIT * float(place.split()[0]), "latency": 50e-6, "step_seconds": STEP_SECONDS[model][WHOLE_BATCH // replicas],
-            "device_link": LINK, "memory": MEMORY}
+    network = {"bandwidth": GIGABIT * float(place.split()[0]), "latency": 50e-6, "device_link": LINK, "memory": MEMORY}
+    update = STATE * short_run(model, "none", 1, {**network, "launch": 0}, folder).start["parameters"] / MEMORY
+    return with_computing(model, STEP_SECONDS[model][WHOLE_BATCH // replicas] + update, network, folder)
+
+
+def virtual_place(model, place, folder):
+    """The same place for virtual_run, whose step_seconds are without the update."""
+    alone, update = seconds_alone(model, place, folder), STATE * short_run(model, "none", 1, place, folder).start["parameters"] / place["memory"]
+    return {"step_seconds": alone - update, **{key: value for key, value in place.items() if key != "launch"}}
 
 
 def cifar_job(folder):
@@ -200,33 +241,41 @@ def cifar_job(folder):
         "train": {"learning_rate": 0.02, "schedule": {"name": "cosine"}}})
 
 
-@part(models=["lenet", "alexnet-cifar"], replicas=[4, 8], places=["paper's", "0.1 Gbit/s", "1 Gbit/s", "10 Gbit/s"], epochs=4, gbits=10.0,
-      at_once=2, set=[], quick={"models": ["lenet"], "replicas": [4], "places": ["10 Gbit/s"], "epochs": 1})
+@part(models=["lenet", "alexnet-cifar"], replicas=[4, 8], places=["paper's", "0.1 Gbit/s", "1 Gbit/s", "10 Gbit/s"],
+      quick={"models": ["lenet"], "replicas": [4], "places": ["10 Gbit/s"]})
 def steps(arguments):
     """Elastic averaging, Original -> Sync1 -> Sync2 -> Sync3, on four clusters: the paper's, whose computing is set so that Original
     communicates for 87 % of its time, and this machine's cores behind networks of 0.1, 1 and 10 Gbit/s.
 
-    A step's time is that of a short run; then whole runs of the first and the fourth strategy: what synchronous ones compute does not
-    depend on times, and easgd_sync1, 2 and 3 have the same bits."""
+    A step's time is that of a run of times only."""
     def rows():
         for model in arguments.models:
             for replicas in arguments.replicas:
                 for place in arguments.places:
                     cluster = cluster_of(place, model, replicas, arguments.runs)
                     times, fractions = zip(*(timing(model, name, replicas, cluster, arguments.runs) for name in SYNCHRONOUS))
-                    yield [model, replicas, place, f"{1e3 * cluster['step_seconds']:.3g}", f"{1e3 * times[0]:.3g}",
+                    yield [model, replicas, place, f"{1e3 * seconds_alone(model, cluster, arguments.runs):.3g}",
+                           f"{1e3 * times[0]:.3g}",
                            *(f"{times[0] / one:.2f}" for one in times[1:]), f"{100 * fractions[0]:.0f} to {100 * fractions[3]:.0f} %"]
 
     print_table(["model", "replicas", "cluster", "computing, ms", "`easgd_original`, ms", "`sync1`", "`sync2`", "`sync3`",
                  "`sync3`, centre everywhere", "`easgd_original`, overlapped", "communicating, Original to `sync3`"], rows())
+    return f"times only, means of {SHORT_STEPS} steps"
+
+
+@part(models=["lenet", "alexnet-cifar"], replicas=[4, 8], epochs=4, gbits=10.0, at_once=2, set=[],
+      quick={"models": ["lenet"], "replicas": [4], "epochs": 1})
+def whole(arguments):
+    """Whole runs of easgd_original and easgd_sync3: what synchronous strategies compute does not depend on times, and easgd_sync1, 2 and 3
+    have the same bits."""
     for model in arguments.models:
         for replicas in arguments.replicas:
             job = {"job": cifar_job(arguments.runs), "model": model} if model == "alexnet-cifar" else {}
             names = [ORIGINAL, "easgd_sync3"]
-            whole = at_once(lambda name: run(name, replicas, arguments, **job), names, arguments.at_once)
-            target = least_accuracy(whole)
+            runs = at_once(lambda name: run(name, replicas, arguments, **job), names, arguments.at_once)
+            target = least_accuracy(runs)
             print(f"\n{model}, {replicas} replicas on {arguments.gbits:g} Gbit/s, virtual seconds to accuracy {target:.3f}: " +
-                  ", ".join(f"{name} {one.reaches(target):.2f} (at the end {one.accuracy:.4f})" for name, one in zip(names, whole)), flush=True)
+                  ", ".join(f"{name} {one.reaches(target):.2f} (at the end {one.accuracy:.4f})" for name, one in zip(names, runs)), flush=True)
     return "one run each, seed 1"
 
 
@@ -247,7 +296,9 @@ def twins(arguments):
 
 def twin_rows(place, replicas, arguments, job=None):
     """A row for each pair and each form of its plain twin; the elastic method has one form."""
-    cluster = papers_cluster("lenet", replicas, arguments.runs) if place == "paper's" else None
+    cluster = None
+    if place == "paper's":
+        cluster = virtual_place("lenet", papers_cluster("lenet", replicas, arguments.runs), arguments.runs)
     for name in arguments.pairs:
         elastic, twin, more = TWINS[name]
         of = [(elastic, more), *((twin, {**more, "cluster.form": form}) for form in FORMS)]

@@ -106,7 +106,7 @@ TEST_F(TimesOnlyTest, PartsOfAChipGain) {
                            {"node.parts", parts},
                            {"train.batch", "64"},
                            {"train.epochs", "1"},
-                           {"cluster.replicas", "1"}};
+                           {"cluster.replicas", "2"}};
     const double times = Of(Train(true, job), "step_seconds");
     EXPECT_LT(times, before) << parts;
     EXPECT_NEAR(times / Of(Train(false, job), "step_seconds"), 1, 0.01) << parts;
