@@ -1,5 +1,5 @@
-// gossip_push: its recurrence restated, what weights keep, that replicas come together, and that
-// no queue grows.
+// gossip_push: its recurrence restated, what weights keep, that replicas come together, what late
+// messages cost, and that no queue grows.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -50,6 +50,37 @@ TEST(GossipPushLaw, BringsReplicasTogether) {
     Rounds(8, "gossip_push", Table{{"weights", weights}}, 40, 1, before, after);
     EXPECT_LT(after.Consensus(), 0.05 * before.Consensus()) << weights;
   }
+}
+
+/// How far the mean of 8 ranks moves in a step, in sizes of a rank's own steps, which are all
+/// equal.
+double SpeedOfMean(double latency) {
+  constexpr int kRanks = 8, kSteps = 200;
+  constexpr double kRate = 0.125;
+  double moved = 0;
+  const ServiceTime gradients_only = [](int, const Cost& cost) {
+    return cost.bytes > 0 ? 0 : cost.operations;
+  };
+  Simulate({.ranks = kRanks, .latency = latency, .service = gradients_only},
+           [&](const Communicator& world) {
+             Lab lab(world, {.strategy = "gossip_push",
+                             .rate = kRate,
+                             .steps = kSteps,
+                             .gradient = [](const test::Asked& asked) { asked.gradient[0] = -1; },
+                             .seconds_of_gradient = 1});
+             moved -= lab.Values()[0];
+             lab.Steps();
+             moved += lab.Values()[0];
+             lab.strategy->Finish();
+           });
+  return moved / (kRanks * kSteps * kRate);
+}
+
+// Values that come d steps late are d steps old: u = step - f d u. A node receives n messages a
+// step, which have f = E n / (1 + n) = 0.38 in its mean.
+TEST(GossipPushLaw, LateMessagesSlowTheMean) {
+  EXPECT_NEAR(SpeedOfMean(0.5), 1, 1e-3);
+  EXPECT_NEAR(SpeedOfMean(1.5), 1 / 1.38, 0.03);
 }
 
 // Steps take no time. Four messages of one packet travel at once; the others wait for these.
