@@ -1,4 +1,4 @@
-"""The programs of bench/ that benchmarks run: built where they are missing."""
+"""The programs of bench/ and tests/ that benchmarks run: built where they are missing."""
 import os
 import subprocess
 import sys
@@ -18,9 +18,9 @@ def build(name):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-def program(name):
+def program(name, folder="bench"):
     """The path of a program, which is built if it is missing, unless YOKE_BENCH_BUILD says which build to take."""
-    path = BUILD / "bench" / name
+    path = BUILD / folder / name
     with ONE_AT_A_TIME:
         if not path.exists() and "YOKE_BENCH_BUILD" not in os.environ:
             build(name)

@@ -51,7 +51,7 @@ def sentence(error):
         return error.strerror or str(error) or type(error).__name__
     file = pathlib.Path(os.fsdecode(error.filename))
     text = f"{file}: {error.strerror}"
-    if file.parent.name == "bench" and "build" in file.parts:
+    if file.parent.name in ("bench", "tests") and "build" in file.parts:
         return text + f"; build it: cmake --build {BUILD} --target {file.name}"
     if file.name == "yoke":
         return text + "; build it: make build"

@@ -21,6 +21,8 @@ namespace {
 struct Item {
   std::string name;
   std::string summary;
+  OptionSpec form =
+      {};  ///< The option that chooses between its forms; without choices: it has one.
 };
 
 /// A kind of list.
@@ -30,12 +32,21 @@ struct Kind {
   std::function<std::vector<Item>()> items;
 };
 
+/// The option `form` of an entry, or one without choices.
+template <typename Entry>
+OptionSpec FormOf(const Entry& entry) {
+  if constexpr (requires { entry.options; })
+    for (const OptionSpec& option : entry.options)
+      if (option.name == "form") return option;
+  return {};
+}
+
 /// The items of a list whose entries have a name and a summary.
 template <typename Entry>
 std::function<std::vector<Item>()> ItemsOf(const std::vector<Entry>& (*list)()) {
   return [list] {
     std::vector<Item> items;
-    for (const Entry& entry : list()) items.push_back({entry.name, entry.summary});
+    for (const Entry& entry : list()) items.push_back({entry.name, entry.summary, FormOf(entry)});
     return items;
   };
 }
@@ -86,14 +97,48 @@ std::vector<Item> KindItems() {
   return items;
 }
 
+/// For example: forms: paper, yoke (default).
+std::string FormsOf(const OptionSpec& form) {
+  std::string text = "forms:";
+  for (const std::string& choice : form.choices)
+    text += (text.back() == ':' ? " " : ", ") + choice +
+            (choice == *form.fallback.AsString() ? " (default)" : "");
+  return text;
+}
+
+/// Name and summary; for a part with several forms also these and what differs.
+Table EntryOf(const Item& item) {
+  if (item.form.choices.empty()) return {{"name", item.name}, {"summary", item.summary}};
+  return {{"name", item.name},
+          {"summary", item.summary},
+          {"forms", List(item.form.choices.begin(), item.form.choices.end())},
+          {"default_form", item.form.fallback},
+          {"form_help", item.form.help}};
+}
+
+size_t WidthFor(const Output& out) { return static_cast<size_t>(std::max(out.Columns() - 1, 60)); }
+
+/// Prints one part: summary, forms and what differs between them.
+void PrintOne(const Item& item, Output& out) {
+  const auto print = [&](const std::string& text) {
+    for (const std::string& line : Wrap(text, WidthFor(out), 0)) out.Text(line);
+  };
+  print(item.name + ": " + item.summary);
+  if (item.form.choices.empty()) return;
+  print(FormsOf(item.form));
+  print(item.form.help);
+}
+
 /// Prints name and summary in two columns, the second wrapped to the width of the terminal.
 void Print(const std::vector<Item>& items, Output& out) {
   size_t width = 0;
   for (const Item& item : items) width = std::max(width, item.name.size() + 2);
-  const auto columns = static_cast<size_t>(std::max(out.Columns() - 1, 60));
+  const size_t columns = WidthFor(out) - width;
   for (const Item& item : items) {
     std::string name = item.name + std::string(width - item.name.size(), ' ');
-    for (const std::string& line : Wrap(item.summary, columns - width, 0)) {
+    std::vector<std::string> lines = Wrap(item.summary, columns, 0);
+    if (!item.form.choices.empty()) lines.push_back(FormsOf(item.form));
+    for (const std::string& line : lines) {
       out.Text(name + line);
       name = std::string(width, ' ');
     }
@@ -105,18 +150,22 @@ class ListCommand : public Command {
   void Declare(Arguments& arguments) override {
     arguments.Place("KIND", &kind_,
                     "layers, models, formats, rules, ...; without it, the kinds there are");
+    arguments.Place("NAME", &name_,
+                    "One of them: what differs between its forms, if it has several");
     arguments.Flag("--markdown", &markdown_, "With `keys`: the page docs/job-keys.md");
   }
 
   int Run(Output& out) override {
     const Kind& kind = FindEntry(Kinds(), "kind", kind_);
-    Require(!markdown_ || kind_ == "keys", "--markdown needs `yoke list keys`");
-    const std::vector<Item> items = kind.items();
+    Require(!markdown_ || (kind_ == "keys" && name_.empty()), "--markdown needs `yoke list keys`");
+    std::vector<Item> items = kind.items();
+    if (!name_.empty()) items = {FindEntry(items, "name in " + kind_, name_)};
     List entries;
-    for (const Item& item : items)
-      entries.push_back(Table{{"name", item.name}, {"summary", item.summary}});
+    for (const Item& item : items) entries.push_back(EntryOf(item));
     out.Event("list", {{"kind", kind_}, {"entries", entries}});
-    if (markdown_) {
+    if (!name_.empty()) {
+      PrintOne(items.front(), out);
+    } else if (markdown_) {
       const std::string page = KeysPage();
       out.Text(page.substr(0, page.find_last_not_of('\n') + 1));
     } else {
@@ -127,12 +176,15 @@ class ListCommand : public Command {
 
  private:
   std::string kind_ = "kinds";
+  std::string name_;
   bool markdown_ = false;
 };
 
 constexpr const char* kListDetails = R"(Examples:
   yoke list                     the kinds there are
   yoke list layers              layers, each with a sentence
+  yoke list strategies async_sgd
+                                one of them: its forms, and what differs
   yoke list keys                every key of a job file, with its meaning)";
 
 }  // namespace

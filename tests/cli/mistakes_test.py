@@ -60,6 +60,8 @@ MISTAKES = [
     (["info", "absent.toml"], ["absent.toml"]),
     (["list", "stratgies"], ["stratgies", "did you mean 'strategies'"]),
     (["list", "layers", "--markdown"], ["--markdown"]),
+    (["list", "keys", "train.batch", "--markdown"], ["--markdown"]),
+    (["list", "strategies", "async_sdg"], ["name in strategies", "async_sdg", "did you mean 'async_sgd'"]),
     (["synthesize"], ["digits", "xmc"]),
     (["synthesize", "digts"], ["digts", "did you mean 'digits'"]),
     (["synthesize", "digits", "--labels", "5"], ["labels"]),

@@ -100,6 +100,32 @@ class JsonTest(ProgramTest):
         self.assertAlmostEqual(sum(all_ten[0]["scores"]), 1, places=4)
 
 
+class FormsTest(ProgramTest):
+    def entries(self, *words):
+        (event,) = self.good("list", *words, "--json").events()
+        return {entry["name"]: entry for entry in event["entries"]}
+
+    def with_forms(self):
+        return [(kind, name, entry) for kind in ("strategies", "executors") for name, entry in self.entries(kind).items() if "forms" in entry]
+
+    def test_lists_name_the_forms(self):
+        found = self.with_forms()
+        self.assertLessEqual({"async_sgd", "compute_groups", "easgd_original"}, {name for _, name, _ in found})
+        for kind, name, entry in found:
+            self.assertIn("paper", entry["forms"])
+            self.assertIn(entry["default_form"], entry["forms"])
+            self.assertEqual(self.entries(kind, name), {name: entry})
+        self.assertRegex(self.good("list", "strategies").out, r"\nasync_sgd [^\n]*\n( [^\n]*\n)* +forms: paper, yoke \(default\)\n")
+        self.assertRegex(self.good("list", "strategies").out, r"\neasgd_original [^\n]*\n( [^\n]*\n)* +forms: paper \(default\), overlapped\n")
+
+    def test_one_part_says_what_differs(self):
+        for kind, name, entry in self.with_forms():
+            forms = ", ".join(form + " (default)" * (form == entry["default_form"]) for form in entry["forms"])
+            self.assertEqual(" ".join(self.good("list", kind, name).out.splitlines()), f"{name}: {entry['summary']} forms: {forms} {entry['form_help']}")
+        self.assertRegex(self.good("list", "strategies", "allreduce").out, r"^allreduce: [^\n]+\n[^\n]+\n$")
+        self.assertEqual(self.yoke("list", "strategies", "async_sdg").code, 2)
+
+
 class TerminalTest(ProgramTest):
     def on_terminal(self, *words, columns=80):
         """What the program writes to a terminal of so many columns."""
