@@ -50,7 +50,7 @@ figure:  ## measures one again and puts it into its page; NAME=..., QUICK=1 only
 	@python3 bench/figures.py $(NAME) $(if $(QUICK),--quick)
 
 paper-%: build  ## a paper's tables beside ours: paper-omnivore, paper-hogbatch, paper-gossip, paper-easgd; QUICK=1 for a try
-	@cmake --build build/release --target virtual_run step_bench convolution_bench strategy_test
+	@cmake --build build/release --target virtual_run
 	@python3 bench/paper.py $* $(if $(QUICK),--quick)
 
 format:  ## rewrite the code in the house's format

@@ -11,9 +11,10 @@ import tarfile
 import tomllib
 
 from devices import on_devices, write_curve
+from lib.build import program
 from lib.comparison import Compared, compare
 from lib.options import part
-from lib.places import BUILD, CORES, DATA, ROOT
+from lib.places import CORES, DATA, ROOT
 from lib.runner import DIVERGED, SIMULATE, at_once, changes, events, execute, last, medians, trained, write_job
 from lib.tables import print_table, say
 from plan import MOMENTA, formula, tuned_momenta
@@ -29,12 +30,12 @@ RUNS = itertools.count()
 
 def lowering(arguments):
     """CaffeNet's five convolutions, forward and backward: partitions of the batch and images lowered together, against an image at a time."""
-    program, batch = BUILD / "bench/convolution_bench", arguments.batch
+    bench, batch = program("convolution_bench"), arguments.batch
     image = ("lower_image", 1, 1)
 
     def seconds(case):
         threads, algorithm, partitions, images = case
-        return float(execute([program, "lowering", threads, batch, algorithm, partitions, images]))
+        return float(execute([bench, "lowering", threads, batch, algorithm, partitions, images]))
 
     cases = [(threads, *image) for threads in {1, CORES}] + [(1, "lower_batch", 1, 0)]
     cases += [(CORES, "lower_batch", partitions, 0) for partitions in (1, CORES)]
@@ -169,7 +170,7 @@ def saturated(seconds):
 def law(arguments):
     """E[w(t+1) - w(t)] = (1 - 1/g) E[w(t) - w(t-1)] - ...: the momentum fitted to runs with exponential service (tests/strategy/laws_test.cc)."""
     file = arguments.runs / "laws.xml"
-    execute([BUILD / "tests/strategy_test", "--gtest_filter=Laws.AsynchronyIsMomentum", "--gtest_brief=1", f"--gtest_output=xml:{file}"])
+    execute([program("strategy_test", "tests"), "--gtest_filter=Laws.AsynchronyIsMomentum", "--gtest_brief=1", f"--gtest_output=xml:{file}"])
     fitted = dict(re.findall(r'momentum_of_(\d+)_paper" value="([\d.]+)"', file.read_text(encoding="utf-8")))
     for g, momentum in fitted.items():
         yield Compared(f"momentum of {g} groups", 1 - 1 / int(g), float(momentum), ".3f", "the law 1 - 1/g")
