@@ -37,6 +37,14 @@ class LapTimer {
   double at_ = Now();
 };
 
+/// Ids of a set besides labels, about: without fill no more than its buckets hold. Full buckets are
+/// met more often, by one id on average.
+double ActiveOf(const LshSettings& s) {
+  if (!s.hashed() || s.fill) return double(s.wanted());
+  const double load = 1 + std::ldexp(double(s.outputs), -ShapeOf(s).key_bits);
+  return std::min(double(s.hard), double(s.group) * s.tables * load) + double(s.random);
+}
+
 /// The sparse rows of one example, for a group's block.
 SparseRows RowOf(const std::span<const int32_t> ids, const float* values,
                  std::array<int64_t, 2>& offsets, int64_t width) {
@@ -85,7 +93,7 @@ void LshPlan::Forward(const LayerCall& call) {
 int64_t LshPlan::WorkingBytes() const {
   const LshSettings& s = shape_.settings;
   const double sets = std::ceil(double(request_.batch) / double(s.group));
-  const auto columns = double(RoundUp(s.wanted(), kPad)), inputs = double(s.inputs);
+  const auto columns = double(RoundUp(std::llround(ActiveOf(s)), kPad)), inputs = double(s.inputs);
   const double element = bf16() ? 2 : sizeof(float);
   const double blocks = kBlockRoom * sets * columns * inputs * (element + sizeof(float));
   const double scores = 2 * double(request_.batch) * columns * sizeof(float);
