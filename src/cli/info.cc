@@ -16,6 +16,7 @@
 #include "model/onnx/onnx.h"
 #include "plan/convolutions.h"
 #include "train/number_format.h"
+#include "train/record/machine.h"
 #include "train/replica.h"
 
 namespace yoke {
@@ -33,7 +34,10 @@ struct MemoryNeed {
   int64_t tables = 0;       ///< State of layers besides parameters: hash tables.
   int64_t activations = 0;  ///< With their gradients and scratch memory, for one batch.
   int64_t unshared = 0;     ///< Bytes of activations without shared memory.
-  int64_t Total() const { return parameters + gradients + rule_state + tables + activations; }
+  int64_t program = 0;      ///< Program, libraries and data, as they are here.
+  int64_t Total() const {
+    return parameters + gradients + rule_state + tables + activations + program;
+  }
 };
 
 MemoryNeed NeedOf(const Job& job, const Graph& graph, const GraphPlan& plan) {
@@ -45,7 +49,8 @@ MemoryNeed NeedOf(const Job& job, const Graph& graph, const GraphPlan& plan) {
           .rule_state = arrays * bytes,
           .tables = graph.MakeStates().Bytes(),
           .activations = plan.MemoryBytes(),
-          .unshared = plan.UnsharedBytes()};
+          .unshared = plan.UnsharedBytes(),
+          .program = ResidentMemory()};
 }
 
 Table ToTable(const LayerInfo& layer, const std::string& kernel) {
@@ -140,12 +145,14 @@ class Description {
   std::vector<std::string> Totals() const {
     return {fmt::format("parameters  {}", Count(subject_.graph.layout().Parameters())),
             fmt::format("operations  {} an example, forward and backward", Short(Operations())),
-            fmt::format("memory      {} for training with batch {}: parameters {}, gradients {}, "
-                        "rule's state {}, hash tables {}, activations {} ({} without sharing)",
-                        Bytes(double(need_.Total())), batch_, Bytes(double(need_.parameters)),
-                        Bytes(double(need_.gradients)), Bytes(double(need_.rule_state)),
-                        Bytes(double(need_.tables)), Bytes(double(need_.activations)),
-                        Bytes(double(need_.unshared)))};
+            fmt::format(
+                "memory      {} for training with batch {}: parameters {}, gradients {}, "
+                "rule's state {}, hash tables {}, activations {} ({} without sharing), program and "
+                "data {}",
+                Bytes(double(need_.Total())), batch_, Bytes(double(need_.parameters)),
+                Bytes(double(need_.gradients)), Bytes(double(need_.rule_state)),
+                Bytes(double(need_.tables)), Bytes(double(need_.activations)),
+                Bytes(double(need_.unshared)), Bytes(double(need_.program)))};
   }
 
   Table ToTable() const {
@@ -164,6 +171,7 @@ class Description {
                              {"tables", need_.tables},
                              {"activations", need_.activations},
                              {"activations_unshared", need_.unshared},
+                             {"program_and_data", need_.program},
                              {"total", need_.Total()}}},
             {"layers", std::move(layers)}};
   }

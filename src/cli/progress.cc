@@ -78,6 +78,7 @@ class TextProgress : public Observer {
   void Epoch(const EpochEvent& event) override {
     metric_ = Headline(event.test.empty() ? event.validation : event.test);
     Line(ToText(event));
+    for (const std::string& line : LayerLines(event.layers)) Line(line);
   }
 
   void Message(const std::string& text) override { Line(text); }

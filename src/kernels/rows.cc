@@ -48,6 +48,8 @@ void RowMerge::Run(std::span<const RowBlock> blocks, int64_t width, std::vector<
   ListPlaces(blocks);
   FindRuns(places_, ids, starts_);
   const auto rows = static_cast<int64_t>(ids.size());
+  // Room for later steps, which differ little: growing would keep twice as much.
+  if (std::ssize(values) == 0) values.reserve(rows * width / 4 * 5);
   values.resize(rows * width);
 #pragma omp parallel for schedule(static) if (rows * width > kParallelElements)
   for (int64_t r = 0; r < rows; ++r) SumRow(blocks, r, width, values.data() + r * width);

@@ -11,10 +11,15 @@
 
 namespace yoke {
 
+/// Keys of up to so many bits are slots of a table as they are.
+inline constexpr int kMaxKeyBits = 24;
+
 struct HashShape {
   int64_t inputs = 0;  ///< Length of the vectors.
   int hashes = 1;      ///< K: hashes per key.
   int tables = 1;      ///< L: keys per vector.
+  /// 1 to kMaxKeyBits. K hashes of more bits together are folded: all bits are mixed into so many.
+  int slot_bits = kMaxKeyBits;
   uint64_t seed = 1;
   bool reference = false;  ///< Use only the plain loops (tests, machines without AVX2).
   bool avx512 = true;      ///< False: behave like a machine without AVX-512.
@@ -24,7 +29,7 @@ struct HashShape {
 class Hasher {
  public:
   virtual ~Hasher() = default;
-  /// Bits per key: K times the family's bits per hash; at most kMaxKeyBits.
+  /// Bits per key: K times the family's bits per hash, at most slot_bits.
   virtual int key_bits() const = 0;
   /// Computes the keys of dense vectors that lie `stride` elements apart, in the calling thread:
   /// keys[i * L + l] < 2^key_bits().
@@ -35,14 +40,12 @@ class Hasher {
   virtual std::string name() const = 0;
 };
 
-inline constexpr int kMaxKeyBits = 24;
-
 /// An entry of the list of hash families (src/lsh/families.def).
 struct HashFamilyEntry {
   std::string name;
   std::string summary;
   int bits = 1;  ///< Bits per hash.
-  /// Throws UserError when K times bits is more than kMaxKeyBits.
+  /// Throws UserError on an invalid shape.
   std::unique_ptr<Hasher> (*make)(const HashShape& shape);
 };
 const std::vector<HashFamilyEntry>& hash_families();

@@ -41,10 +41,4 @@ template <typename Vector, typename Memory>
   std::memcpy(reinterpret_cast<char*>(&memory) + part * sizeof vector, &vector, sizeof vector);
 }
 
-/// Writes one table's keys of `count` rows, `tables` apart.
-inline void StoreKeys(const Ints& lanes, int64_t count, int64_t tables, uint32_t* keys) {
-  for (int64_t row = 0; row < count; ++row)
-    keys[row * tables] = static_cast<uint32_t>(lanes.v[row]);
-}
-
 }  // namespace yoke

@@ -10,14 +10,13 @@
 namespace yoke {
 namespace {
 
-int KeyBits(const HashShape& shape, int bits) {
+const HashShape& Checked(const HashShape& shape) {
   Require(shape.inputs >= 1 && shape.hashes >= 1 && shape.tables >= 1,
           "hashing: expected at least 1 input, hash and table, got {}, {} and {}", shape.inputs,
           shape.hashes, shape.tables);
-  Require(shape.hashes <= kMaxKeyBits / bits,
-          "hashing: {} hashes of {} bits make a key of {} bits: expected at most {}", shape.hashes,
-          bits, int64_t{shape.hashes} * bits, kMaxKeyBits);
-  return shape.hashes * bits;
+  Require(shape.slot_bits >= 1 && shape.slot_bits <= kMaxKeyBits,
+          "hashing: expected keys of 1 to {} bits, got {}", kMaxKeyBits, shape.slot_bits);
+  return shape;
 }
 
 /// Values of an id that comes twice are added up, as writing the row out densely does.
@@ -78,8 +77,11 @@ const std::vector<HashFamilyEntry>& hash_families() {
 }
 
 RowHasher::RowHasher(const HashShape& shape, int bits_a_hash)
-    : shape_(shape),
-      key_bits_(KeyBits(shape, bits_a_hash)),
+    : shape_(Checked(shape)),
+      bits_a_hash_(bits_a_hash),
+      hashes_a_word_(kMaxKeyBits / bits_a_hash),
+      folds_(int64_t{shape.hashes} * bits_a_hash > shape.slot_bits),
+      key_bits_(folds_ ? shape.slot_bits : shape.hashes * bits_a_hash),
       avx512_(!shape.reference && shape.avx512 && cpu::HasAvx512()) {}
 
 void RowHasher::Keys(const float* vectors, int64_t count, int64_t stride, uint32_t* keys) const {

@@ -30,6 +30,18 @@ void Store(int32_t& number, int32_t value) {
   std::atomic_ref(number).store(value, std::memory_order_relaxed);
 }
 
+/// Places for ids in all buckets of one table.
+int64_t PlacesOf(const TableShape& shape) {
+  const int64_t places = int64_t{shape.bucket} << shape.key_bits;
+  return shape.packed() ? std::min(shape.rows, places) : places;
+}
+
+/// Places and counts, of all tables.
+int64_t NumbersOf(const TableShape& shape) {
+  const int64_t counts = (int64_t{1} << shape.key_bits) + (shape.packed() ? 1 : 0);
+  return shape.tables * (PlacesOf(shape) + counts);
+}
+
 /// Buckets of all tables. Throws UserError on a shape that cannot be.
 int64_t BucketsOf(const TableShape& shape) {
   Require(shape.tables >= 1, "hash tables: expected at least 1 table, got {}", shape.tables);
@@ -37,7 +49,7 @@ int64_t BucketsOf(const TableShape& shape) {
           "hash tables: expected keys of 0 to {} bits, got {}", kMaxKeyBits, shape.key_bits);
   Require(shape.bucket >= 1, "hash tables: expected buckets of at least 1 id, got {}",
           shape.bucket);
-  const double bytes = std::ldexp(4.0 * shape.tables * (shape.bucket + 1.0), shape.key_bits);
+  const double bytes = 4.0 * static_cast<double>(NumbersOf(shape));
   const double memory = double(UsableMemory());
   Require(
       bytes < memory,
@@ -50,21 +62,25 @@ int64_t BucketsOf(const TableShape& shape) {
 }  // namespace
 
 int64_t HashTables::BytesOf(const TableShape& shape) {
-  return BucketsOf(shape) * (shape.bucket + 1) * static_cast<int64_t>(sizeof(int32_t));
+  BucketsOf(shape);
+  return NumbersOf(shape) * static_cast<int64_t>(sizeof(int32_t));
 }
 
 HashTables::HashTables(const TableShape& shape)
     : shape_(shape),
       buckets_(BucketsOf(shape)),
+      places_(shape.tables * PlacesOf(shape)),
       memory_(Cpu(), BytesOf(shape)),
       ids_(memory_.As<int32_t>()),
-      counts_(ids_ + buckets_ * shape.bucket) {
+      counts_(ids_ + places_) {
+  if (shape.packed()) return;  // their memory is touched as it fills
 #pragma omp parallel for schedule(static) num_threads(KernelThreads())
   for (int64_t bucket = 0; bucket < buckets_; ++bucket)
     std::fill_n(ids_ + bucket * shape_.bucket, shape_.bucket, kNoId);
 }
 
 void HashTables::Clear() {
+  Check(!shape_.packed(), "packed tables are built anew, not cleared");
 #pragma omp parallel for schedule(static) num_threads(KernelThreads())
   for (int64_t bucket = 0; bucket < buckets_; ++bucket) {
     std::fill_n(ids_ + bucket * shape_.bucket, Held(bucket), kNoId);
@@ -150,7 +166,45 @@ void HashTables::Remove(int64_t bucket, int32_t id) {
 
 std::span<const int32_t> HashTables::Bucket(int table, uint32_t key) const {
   const int64_t bucket = Index(table, key);
-  return {ids_ + bucket * shape_.bucket, static_cast<size_t>(Held(bucket))};
+  if (!shape_.packed()) return {ids_ + bucket * shape_.bucket, static_cast<size_t>(Held(bucket))};
+  const int32_t* starts = counts_ + StartOf(table, key);
+  return {ids_ + table * (places_ / shape_.tables) + starts[0],
+          static_cast<size_t>(starts[1] - starts[0])};
+}
+
+BucketLoads HashTables::Loads() const {
+  BucketLoads loads;
+  int64_t held = 0, filled = 0;
+  for (int table = 0; table < shape_.tables; ++table)
+    for (uint32_t key = 0; key < uint32_t{1} << shape_.key_bits; ++key) {
+      const auto load = static_cast<int64_t>(Bucket(table, key).size());
+      held += load, filled += load > 0 ? 1 : 0;
+      loads.fullest = std::max(loads.fullest, load);
+    }
+  if (filled > 0) loads.mean = static_cast<double>(held) / static_cast<double>(filled);
+  return loads;
+}
+
+void HashTables::Build(const uint32_t* keys) {
+  Check(shape_.packed(), "only packed tables are built as a whole");
+#pragma omp parallel for schedule(dynamic) num_threads(KernelThreads())
+  for (int table = 0; table < shape_.tables; ++table) BuildTable(table, keys + table * shape_.rows);
+}
+
+/// Counts the arrivals, then puts the ids at their places.
+void HashTables::BuildTable(int table, const uint32_t* keys) {
+  std::vector<uint32_t> arrivals(size_t{1} << shape_.key_bits);
+  for (int64_t id = 0; id < shape_.rows; ++id) ++arrivals[keys[id]];
+  int32_t* starts = counts_ + StartOf(table, 0);
+  starts[0] = 0;
+  for (size_t key = 0; key < arrivals.size(); ++key)
+    starts[key + 1] = starts[key] + std::min(static_cast<int32_t>(arrivals[key]), shape_.bucket);
+  std::ranges::fill(arrivals, 0);
+  int32_t* ids = ids_ + table * (places_ / shape_.tables);
+  for (int32_t id = 0; id < shape_.rows; ++id) {
+    const int64_t slot = SlotFor(Index(table, keys[id]), arrivals[keys[id]]++, id);
+    if (slot >= 0) ids[starts[keys[id]] + slot] = id;
+  }
 }
 
 }  // namespace yoke

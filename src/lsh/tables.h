@@ -23,6 +23,17 @@ struct TableShape {
   BucketPolicy policy = BucketPolicy::kFifo;
   /// Seed of a reservoir's draws, which depend only on table, bucket, arrival and id.
   uint64_t seed = 1;
+  /// Nonzero: packed tables of the ids from 0 to rows - 1, which only Build() fills. They take
+  /// memory for ids and buckets, and none for empty places.
+  int64_t rows = 0;
+
+  bool packed() const { return rows > 0; }
+};
+
+/// How full the buckets are that hold an id.
+struct BucketLoads {
+  double mean = 0;
+  int64_t fullest = 0;
 };
 
 class HashTables {
@@ -32,7 +43,7 @@ class HashTables {
   /// Throws UserError on an invalid shape.
   explicit HashTables(const TableShape& shape);
 
-  /// Empties all buckets.
+  /// Empties all buckets; not of packed tables, likewise the next three.
   void Clear();
   /// Adds `id` under its L keys. Lock-free: threads may insert and query at the same time. A query
   /// may then miss an id that is being inserted, but never reads one that was not inserted.
@@ -48,6 +59,9 @@ class HashTables {
   /// n ids is held with probability bucket / (h + n), or 1 if all fit. Ids rejected earlier stay
   /// rejected.
   void Move(const uint32_t* old_keys, const uint32_t* new_keys, int32_t id);
+  /// Fills packed tables by keys [L, rows], using the caller's kernel threads. The buckets are
+  /// those that InsertMany would leave in empty tables, for any number of threads.
+  void Build(const uint32_t* keys);
   /// The ids in one bucket, in unspecified order. Valid until the next change. While other threads
   /// insert, read the slots with Read(); a slot may then hold kNoId.
   std::span<const int32_t> Bucket(int table, uint32_t key) const;
@@ -57,34 +71,48 @@ class HashTables {
   }
   /// Prefetches a bucket's ids, or its count.
   void PrefetchIds(int table, uint32_t key) const {
+    if (shape_.packed()) {
+      const std::span<const int32_t> ids = Bucket(table, key);
+      return FetchAhead(ids.data(), static_cast<int64_t>(ids.size()));
+    }
     FetchAhead(ids_ + Index(table, key) * shape_.bucket, shape_.bucket, shape_.bucket);
   }
-  void PrefetchCount(int table, uint32_t key) const { FetchAhead(counts_ + Index(table, key)); }
+  void PrefetchCount(int table, uint32_t key) const {
+    FetchAhead(counts_ + (shape_.packed() ? StartOf(table, key) : Index(table, key)));
+  }
+  BucketLoads Loads() const;
 
   const TableShape& shape() const { return shape_; }
   int64_t bytes() const { return memory_.bytes(); }
   /// Bytes that tables of this shape would take. Throws UserError on an invalid shape.
   static int64_t BytesOf(const TableShape& shape);
   /// The complete state, to be copied out and back for an identical continuation.
-  std::span<int32_t> ids() { return {ids_, static_cast<size_t>(buckets_ * shape_.bucket)}; }
-  std::span<int32_t> counts() { return {counts_, static_cast<size_t>(buckets_)}; }  ///< Arrivals.
+  std::span<int32_t> ids() { return {ids_, static_cast<size_t>(places_)}; }
+  /// Arrivals; of packed tables, where each bucket starts.
+  std::span<int32_t> counts() {
+    return {counts_, static_cast<size_t>(memory_.bytes() / sizeof(int32_t) - places_)};
+  }
 
  private:
   int64_t Index(int table, uint32_t key) const {
     return (static_cast<int64_t>(table) << shape_.key_bits) + key;
   }
+  /// Where counts_ of packed tables says at which of the table's ids a bucket starts.
+  int64_t StartOf(int table, uint32_t key) const { return Index(table, key) + table; }
   int64_t Held(int64_t bucket) const;
   /// The slot of `id` as the arrival-th id of a bucket; -1: it is rejected.
   int64_t SlotFor(int64_t bucket, uint32_t arrival, int32_t id) const;
   void Put(int64_t bucket, uint32_t arrival, int32_t id);
   void InsertInto(int table, const uint32_t* keys, int32_t first, int64_t count);
   void Remove(int64_t bucket, int32_t id);
+  void BuildTable(int table, const uint32_t* keys);
 
   TableShape shape_;
-  int64_t buckets_;  ///< Total over all tables.
+  int64_t buckets_;  ///< Total over all tables,
+  int64_t places_;   ///< as of places for ids.
   Buffer memory_;    ///< Holds both arrays:
-  int32_t* ids_;     ///< [tables, buckets, bucket]
-  int32_t* counts_;  ///< [tables, buckets]
+  int32_t* ids_;     ///< [tables, buckets, bucket], or packed [tables, places / tables]
+  int32_t* counts_;  ///< [tables, buckets], or packed [tables, buckets + 1]
 };
 
 }  // namespace yoke

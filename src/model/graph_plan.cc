@@ -10,6 +10,7 @@
 #include "kernels/join/join.h"
 #include "model/bf16_copy.h"
 #include "model/stages.h"
+#include "model/working_memory.h"
 #include "tensor/batch_arrays.h"
 
 namespace yoke {
@@ -112,8 +113,8 @@ class StagedPlan : public GraphPlan {
     return sum / static_cast<double>(request_.batch);
   }
 
-  int64_t MemoryBytes() const override { return stages_.bytes; }
-  int64_t UnsharedBytes() const override { return stages_.unshared_bytes; }
+  int64_t MemoryBytes() const override { return stages_.bytes + WorkingBytes(); }
+  int64_t UnsharedBytes() const override { return stages_.unshared_bytes + WorkingBytes(); }
   std::string FirstNonFinite() override {
     if (!on_host() && batch_ && non_finite_.empty() && !scored_only_ && !std::isfinite(Loss()))
       FindNonFinite(*batch_);
@@ -131,6 +132,13 @@ class StagedPlan : public GraphPlan {
   }
 
  private:
+  int64_t WorkingBytes() const {
+    int64_t bytes = 0;
+    for (const Stage& stage : list_)
+      if (const auto* plan = dynamic_cast<const WorkingMemory*>(stage.plan.get()))
+        bytes += plan->WorkingBytes();
+    return bytes;
+  }
   bool body() const { return request_.part == GraphPart::kBody; }
   Stream& stream() const { return *request_.target.stream; }
   bool on_host() const { return request_.target.device->IsHost(); }

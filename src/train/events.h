@@ -63,6 +63,7 @@ struct EpochEvent {
   /// Exchange metrics so far (train/exchange.h); empty for a single replica.
   Metrics exchange = {};
   std::vector<DeviceWork> node = {};  ///< So far, by device of rank 0's node, if it has several.
+  LayerReport layers = {};            ///< Of this epoch, or what a session saw of it.
 };
 
 inline constexpr int kDivergedStatus = 3;  ///< The exit status of a run that diverged.

@@ -204,6 +204,7 @@ class LeadingMember : public Leader {
         .test = {},
         .exchange = exchange_,
         .node = replica_->Work()};
+    if (!request_.cluster) event.layers = replica_->TakeLayerReport();
     cursor_.FinishEpoch();
     totals_ = Before();
     const std::string bad = replica_->BadParameter();

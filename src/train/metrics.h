@@ -16,6 +16,13 @@ namespace yoke {
 /// Name -> value in a fixed order: loss, accuracy, p_at_1, p_at_3, p_at_5, auc (those that apply).
 using Metrics = std::vector<std::pair<std::string, double>>;
 
+/// What rank 0's layers counted while training (model/layer_counts.h), and where its steps' time
+/// went; empty where none counts.
+struct LayerReport {
+  std::vector<std::pair<std::string, Metrics>> layers;  ///< By the layer's name.
+  Metrics step_seconds;  ///< all, update (exchange included), other_layers; empty: not known.
+};
+
 /// The metrics that apply to a data set. Classes: loss, accuracy, and auc when there are two; label
 /// sets: loss and p_at_1, 3, 5.
 std::vector<std::string> MetricNames(const DataInfo& data);

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/registry.h"
 #include "comm/gather.h"
 #include "comm/virtual_time.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
+#include "model/layer_counts.h"
 #include "node/plans.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
@@ -285,6 +287,7 @@ ParamView Replica::Enter(const StrategyStep& step) {
 }
 
 StepResult Replica::Step(const Batch& batch, StrategyStep step) {
+  const double began = Now();
   step.examples = static_cast<int64_t>(batch.examples.size());
   const ParamView view = Enter(step);
   work_.learning_rate = step.learning_rate;
@@ -293,9 +296,30 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
     result = executor_->Step(batch, view, work_);
   else
     result = StepOfNothing(view, work_.ready);
+  const double computed = Now();
   // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
   if (IsPossibleLoss(result.loss) || world_.size() > 1) strategy_->Step(step);
+  const double ended = Now();
+  step_seconds_ += ended - began;
+  update_seconds_ += ended - computed;
   return result;
+}
+
+LayerReport Replica::TakeLayerReport() {
+  LayerReport report;
+  const double all = std::exchange(step_seconds_, 0), update = std::exchange(update_seconds_, 0);
+  double others = all - update;
+  const std::vector<LayerInfo> infos = graph_.Info();
+  for (size_t node = 0; node < states_.size(); ++node) {
+    auto* const counts = dynamic_cast<LayerCounts*>(states_.of(node));
+    if (!counts) continue;
+    others -= counts->Seconds();
+    Metrics taken = counts->TakeCounts();
+    if (!taken.empty()) report.layers.emplace_back(infos[node].name, std::move(taken));
+  }
+  if (!report.layers.empty() && all > 0)
+    report.step_seconds = {{"all", all}, {"update", update}, {"other_layers", others}};
+  return report;
 }
 
 void Replica::Settle() {

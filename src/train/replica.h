@@ -105,6 +105,8 @@ class Replica {
 
   /// Called by all ranks: completes messages in flight and collects the model on rank 0.
   void Settle();
+  /// Since the last call; call it between steps.
+  LayerReport TakeLayerReport();
   /// Called by all ranks after Settle: the exchange metrics, on rank 0 (empty elsewhere, and with
   /// one replica), after so many seconds of rounds, of which `step_seconds` in steps.
   Metrics Exchange(double seconds, double step_seconds) const;
@@ -173,6 +175,7 @@ class Replica {
   std::unique_ptr<Strategy> strategy_;
   std::unique_ptr<Executor> executor_;
   ExecutorStep work_;
+  double step_seconds_ = 0, update_seconds_ = 0;  // since the last report
   std::optional<HostCopy<const float>> model_;
 };
 

@@ -3,6 +3,7 @@ weights, the rule's state and its tables; describing it takes none of them; eval
 
 guards: src/params src/lsh src/model/layers/lsh src/train/checkpoint (30 s)"""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -76,6 +77,16 @@ class MemoryTest(ProgramTest):
         memory = events[-1]["memory"]
         self.assertGreater(memory["tables"], 50 * MEGABYTE)
         self.assertLess(peak, memory["tables"])
+
+    def test_the_forecast_is_near_the_peak(self):
+        for options in ["", "lsh = { sampler = 'uniform', group = 1 }\n",
+                        "lsh = { family = 'dwta', hashes = 8, tables = 50, bucket = 128 }\n"]:
+            with self.subTest(options):
+                self.write("wide.toml", WIDE.replace("[train]", options + "[train]"))
+                forecast = self.measured("info", "wide.toml")[0][-1]["memory"]["total"]
+                _, peak = self.measured("train", "wide.toml", "--run", self.run, "--set", "checkpoint.every_epochs=0")
+                self.assertLess(abs(forecast / peak - 1), 0.1, f"{forecast / 1e6:.0f} MB for {peak / 1e6:.0f}")
+                shutil.rmtree(self.run)
 
 
 if __name__ == "__main__":

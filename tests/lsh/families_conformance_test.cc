@@ -71,7 +71,9 @@ const Case kCases[] = {{{.inputs = 128, .hashes = 4, .tables = 9}, 0},
                        {{.inputs = 37, .hashes = 3, .tables = 11}, 0.95},
                        {{.inputs = 5, .hashes = 2, .tables = 3}, 0.3},
                        {{.inputs = 1, .hashes = 1, .tables = 1}, 0.5},
-                       {{.inputs = 5000, .hashes = 2, .tables = 5}, 0.98}};
+                       {{.inputs = 5000, .hashes = 2, .tables = 5}, 0.98},
+                       {{.inputs = 128, .hashes = 6, .tables = 9, .slot_bits = 5}, 0.4},
+                       {{.inputs = 60, .hashes = 29, .tables = 4, .slot_bits = 18}, 0.4}};
 
 TEST(HashFamilies, AllPathsGiveTheSameKeys) {
   for (const HashFamilyEntry& family : hash_families())
@@ -233,11 +235,68 @@ TEST(HashFamilies, EmptyBinsBorrowInDwtaAlone) {
   EXPECT_LT(zeros("dwta"), 60);
 }
 
+TEST(HashFamilies, KeysThatFitTheSlotsStayAsTheyAre) {
+  for (const HashFamilyEntry& family : hash_families()) {
+    HashShape shape{.inputs = 64, .hashes = 4, .tables = 20};
+    const auto rows = Rows(30, shape.inputs, 0.3);
+    const auto keys = DenseKeys(*family.make(shape), rows, shape);
+    shape.slot_bits = 4 * family.bits;
+    EXPECT_EQ(DenseKeys(*family.make(shape), rows, shape), keys) << family.name;
+  }
+}
+
+TEST(HashFamilies, FoldedKeysReachAllSlots) {
+  constexpr int kSlotBits = 10;
+  for (const HashFamilyEntry& family : hash_families()) {
+    const HashShape shape{.inputs = 64, .hashes = 30, .tables = 1, .slot_bits = kSlotBits};
+    const auto rows = Rows(20 << kSlotBits, shape.inputs, 0);
+    const auto hasher = family.make(shape);
+    EXPECT_EQ(hasher->key_bits(), kSlotBits);
+    std::vector<int> counts(1 << kSlotBits);
+    for (const uint32_t key : DenseKeys(*hasher, rows, shape)) ++counts[key];
+    EXPECT_GT(std::ranges::min(counts), 0) << family.name;
+    EXPECT_LT(std::ranges::max(counts), 3 * 20) << family.name;
+  }
+}
+
+/// Fraction of tables in which two vectors have the same key.
+double Collisions(const HashFamilyEntry& family, const std::vector<float>& pair, int hashes,
+                  int slot_bits) {
+  const HashShape shape{.inputs = static_cast<int64_t>(pair.size() / 2),
+                        .hashes = hashes,
+                        .tables = 4000,
+                        .slot_bits = slot_bits};
+  const auto keys = DenseKeys(*family.make(shape), pair, shape);
+  int equal = 0;
+  for (int table = 0; table < shape.tables; ++table)
+    equal += keys[table] == keys[shape.tables + table];
+  return double(equal) / shape.tables;
+}
+
+TEST(HashFamilies, FoldedKeysCollideByTheLawOfTheFamily) {
+  // Keys agree with probability p^K, and those that do not by 1 / slots.
+  constexpr int kHashes = 26, kSlotBits = 5;
+  std::vector<float> pair = Rows(2, 64, 0);
+  for (int i = 0; i < 64; ++i) pair[64 + i] = pair[i] + 0.05F * pair[64 + i];
+  for (const HashFamilyEntry& family : hash_families()) {
+    const double plain = Collisions(family, pair, 1, family.bits);
+    const double keys = std::pow(plain, kHashes), slots = 1 << kSlotBits;
+    const double expected = keys + (1 - keys) / slots;
+    EXPECT_NEAR(Collisions(family, pair, kHashes, kSlotBits), expected, 0.1) << family.name;
+    const auto strangers = Rows(2, 64, 0);
+    const double apart = std::pow(Collisions(family, strangers, 1, family.bits), kHashes);
+    EXPECT_NEAR(Collisions(family, strangers, kHashes, kSlotBits), apart + (1 - apart) / slots,
+                5 * std::sqrt(1 / slots / 4000))
+        << family.name;
+  }
+}
+
 TEST(HashFamilies, RefuseShapesThatCannotBe) {
   for (const HashFamilyEntry& family : hash_families()) {
     EXPECT_THROW(family.make({.inputs = 0}), UserError);
     EXPECT_THROW(family.make({.inputs = 8, .hashes = 0}), UserError);
-    EXPECT_THROW(family.make({.inputs = 8, .hashes = kMaxKeyBits / family.bits + 1}), UserError);
+    EXPECT_THROW(family.make({.inputs = 8, .slot_bits = kMaxKeyBits + 1}), UserError);
+    EXPECT_THROW(family.make({.inputs = 8, .slot_bits = 0}), UserError);
   }
 }
 

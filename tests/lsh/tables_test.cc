@@ -109,6 +109,52 @@ TEST(HashTables, ManyAtOnceEqualOneByOneForAnyNumberOfThreads) {
   }
 }
 
+TEST(HashTables, PackedOnesHoldWhatInsertingInOrderLeaves) {
+  for (BucketPolicy policy : {BucketPolicy::kFifo, BucketPolicy::kReservoir})
+    for (int team : {1, 3}) {
+      TableShape shape{.tables = 5, .key_bits = 4, .bucket = 6, .policy = policy};
+      const auto keys = Keys(200, shape);
+      HashTables expected(shape);
+      expected.InsertMany(keys.data(), 0, 200);
+      shape.rows = 200;
+      HashTables packed(shape);
+      std::vector<uint32_t> by_table(keys.size());
+      for (size_t k = 0; k < keys.size(); ++k) by_table[k % 5 * 200 + k / 5] = keys[k];
+      const int threads = KernelThreads();
+      SetKernelThreads(team);
+      for (int again = 0; again < 2; ++again) packed.Build(by_table.data());
+      SetKernelThreads(threads);
+      for (int table = 0; table < 5; ++table)
+        for (uint32_t key = 0; key < 16; ++key)
+          EXPECT_THAT(packed.Bucket(table, key),
+                      testing::ElementsAreArray(expected.Bucket(table, key)));
+      EXPECT_EQ(packed.Loads().fullest, 6);
+      EXPECT_EQ(packed.Loads().mean, expected.Loads().mean);
+    }
+}
+
+TEST(HashTables, PackedOnesTakeMemoryForIdsAndBucketsAlone) {
+  const auto bytes = [](int64_t rows, int bucket) {
+    return HashTables::BytesOf({.tables = 50, .key_bits = 18, .bucket = bucket, .rows = rows});
+  };
+  const int64_t buckets = 50 * 4 * ((1 << 18) + 1);
+  EXPECT_EQ(bytes(670'091, 128), buckets + 50 * 4 * int64_t{670'091});
+  EXPECT_EQ(bytes(670'091, 1024), bytes(670'091, 128));
+  EXPECT_EQ(bytes(1000, 128), buckets + 50 * 4 * 1000);
+  const HashTables tables({.tables = 2, .key_bits = 3, .bucket = 4, .rows = 10});
+  EXPECT_EQ(tables.bytes(), 2 * 4 * (9 + 10));
+  EXPECT_THAT(tables.Bucket(1, 7), IsEmpty());
+}
+
+TEST(HashTables, TellHowFullTheirBucketsAre) {
+  HashTables tables({.tables = 1, .key_bits = 3, .bucket = 4});
+  EXPECT_EQ(tables.Loads().mean, 0);
+  for (int32_t id = 0; id < 6; ++id)
+    tables.Insert(std::vector<uint32_t>{id < 5 ? 2U : 7U}.data(), id);
+  EXPECT_EQ(tables.Loads().fullest, 4);
+  EXPECT_EQ(tables.Loads().mean, 2.5);
+}
+
 TEST(HashTables, MovedIdsLeaveTheirOldBuckets) {
   HashTables tables({.tables = 2, .key_bits = 2, .bucket = 3});
   for (int32_t id = 0; id < 4; ++id) tables.Insert(std::vector<uint32_t>{1, 2}.data(), id);

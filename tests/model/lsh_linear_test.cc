@@ -5,11 +5,13 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 
 #include "base/check.h"
 #include "base/random.h"
 #include "model/graph.h"
+#include "model/layer_counts.h"
 
 namespace yoke::lsh_linear_test {
 
@@ -229,15 +231,80 @@ TEST(LshLinear, GoesOnFromItsStateIdentically) {
   Table options = {{"hard", 4},   {"random", 2},       {"group", 3},        {"tables", 6},
                    {"hashes", 3}, {"rehash", "fixed"}, {"rehash_every", 2}, {"redraw_every", 2}};
   EXPECT_EQ(Losses(options, 9, 5), Losses(options, 9, -1));
+  options.emplace_back("bucket", 900);  // packed
+  EXPECT_EQ(Losses(options, 9, 5), Losses(options, 9, -1));
+  options.pop_back();
   options.emplace_back("rehash_touched", true);
   EXPECT_EQ(Losses(options, 9, 5), Losses(options, 9, -1));
 }
 
+/// The only layer that counts, after some steps.
+std::map<std::string, double> Counts(const Table& options, int steps) {
+  const Graph graph = Model({Layer("sparse_linear", {{"outputs", 10}})}, true, options,
+                            "softmax_cross_entropy", true);
+  LayerStates states = graph.MakeStates();
+  for (int step = 0; step < steps; ++step) Step(graph, Examples(true, 20 + step), {}, &states);
+  auto* const counts = dynamic_cast<LayerCounts*>(states.of(1));
+  std::map<std::string, double> all = {{"passes", counts->Seconds()}};
+  for (const auto& [name, value] : counts->TakeCounts()) all[name] = value;
+  EXPECT_TRUE(counts->TakeCounts().empty());
+  return all;
+}
+
+TEST(LshLinear, CountsWhatIsActive) {
+  auto counts = Counts({{"hard", 9}, {"random", 4}, {"group", 1}}, 6);
+  EXPECT_EQ(counts["sets"], 6 * kBatch);
+  EXPECT_EQ(counts["found"] + counts["random"], 13);
+  EXPECT_GE(counts["random"], 4);
+  EXPECT_NEAR(counts["active"], counts["labels"] + counts["found"] + counts["random"], 1e-9);
+  EXPECT_GT(counts["labels"], 1);
+  EXPECT_GT(counts["bucket_load"], 1);
+  counts = Counts({{"sampler", "uniform"}, {"share", 0.25}}, 3);
+  EXPECT_EQ(counts["random"], 10);
+  EXPECT_EQ(counts["found"], 0);
+  EXPECT_FALSE(counts.contains("bucket_load"));
+}
+
+TEST(LshLinear, WithoutFillNothingIsDrawnAtRandom) {
+  // Keys of 60 bits: few queries find anything.
+  auto counts = Counts({{"form", "paper"}, {"hashes", 60}, {"tables", 2}, {"share", 0.5}}, 6);
+  EXPECT_EQ(counts["random"], 0);
+  EXPECT_GT(counts["empty_queries"], 0.5);
+  EXPECT_LT(counts["found"], 1);
+  counts = Counts({{"form", "paper"}, {"hashes", 2}, {"share", 0.5}}, 6);
+  EXPECT_EQ(counts["random"], 0);
+  EXPECT_LT(counts["empty_queries"], 0.1);
+  EXPECT_GT(counts["found"], 5);
+}
+
+TEST(LshLinear, PartsOfItsTimeSumToItsPasses) {
+  auto counts = Counts({{"hard", 9}, {"random", 4}}, 50);
+  double sum = 0;
+  for (const char* part : {"rebuild", "hash", "query", "gather", "product", "merge"}) {
+    EXPECT_GT(counts[part + std::string("_seconds")], 0) << part;
+    sum += counts[part + std::string("_seconds")];
+  }
+  EXPECT_LE(sum, counts["passes"]);
+  EXPECT_GT(sum, 0.95 * counts["passes"]);
+}
+
+TEST(LshLinear, TrainsWhereNothingIsActive) {
+  const Graph graph =
+      Model({Layer("sparse_linear", {{"outputs", 10}})}, true,
+            {{"form", "paper"}, {"hashes", 60}, {"tables", 2}}, "softmax_cross_entropy", true);
+  Batch batch = Examples(true);
+  batch.labels.ids.clear();
+  std::ranges::fill(batch.labels.offsets, 0);
+  const StepOf step = Step(graph, batch);
+  EXPECT_EQ(step.loss, 0);
+  for (const auto& gradient : step.gradients) EXPECT_THAT(gradient, testing::Each(0));
+}
+
 TEST(LshLinear, SaysHowMuchItsStateTakes) {
-  for (const bool touched : {false, true}) {
+  for (const auto& more :
+       Table{{"rehash_touched", false}, {"rehash_touched", true}, {"bucket", 900}}) {
     const Graph graph = Model({Layer("sparse_linear", {{"outputs", 10}})}, true,
-                              {{"hard", 4}, {"random", 2}, {"rehash_touched", touched}},
-                              "softmax_cross_entropy", true);
+                              {{"hard", 4}, {"random", 2}, more}, "softmax_cross_entropy", true);
     const LayerStates states = graph.MakeStates();
     const int64_t said = states.Bytes();
     int64_t bytes = 0;
@@ -273,7 +340,7 @@ TEST(LshLinear, RefusesWhatDoesNotFit) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("cannot have correct = true"));
   }
-  EXPECT_THAT(Refusal({{"family", "dwta"}, {"hashes", 20}}), HasSubstr("hashes"));
+  EXPECT_THAT(Refusal({{"hashes", 3}, {"slots", 16}}), HasSubstr("slots"));
   EXPECT_THAT(Refusal({{"sampler", "topk"}}), HasSubstr("top_k"));
   const List layers = {Layer("sparse_linear", {{"outputs", 10}}),
                        Layer("lsh_linear", {{"outputs", 20}}),

@@ -70,7 +70,7 @@ TEST(LshSettings, KeysOfAnyFamilyFit) {
     for (const int64_t outputs : {3, 31, 100, 670'091, 1'000'000'000}) {
       const LshSettings s = Settings(outputs, {{"family", family.name}});
       EXPECT_GE(s.hashes, 1) << family.name << " " << outputs;
-      EXPECT_LE(s.hashes * family.bits, kMaxKeyBits) << family.name << " " << outputs;
+      EXPECT_LE(s.hashes * family.bits, s.slot_bits) << family.name << " " << outputs;
       EXPECT_GE(s.bucket, 1) << family.name << " " << outputs;
       EXPECT_LE(s.bucket, 1 << 16) << family.name << " " << outputs;
     }
@@ -136,40 +136,76 @@ std::string Refusal(const Table& given) {
 }
 
 TEST(LshSettings, RefusalsNameTheOption) {
-  const Table refused = {{"share", 0.0},
-                         {"share", 1.5},
-                         {"sampler", "topk"},
-                         {"family", "minhash"},
-                         {"hashes", 0},
-                         {"hashes", 25},
-                         {"tables", 0},
-                         {"tables", 5000},
-                         {"bucket", 0},
-                         {"bucket", 70000},
-                         {"bucket_policy", "newest"},
-                         {"group", 0},
-                         {"hard", -1},
-                         {"hard", 0},
-                         {"random", -1},
-                         {"rehash", "never"},
-                         {"rehash_every", 0},
-                         {"redraw_every", -1},
-                         {"rehash_share", 1.5}};
+  const Table refused = {{"share", 0.0},       {"share", 1.5},
+                         {"sampler", "topk"},  {"family", "minhash"},
+                         {"hashes", 0},        {"hashes", 257},
+                         {"slots", 1},         {"slots", 3000},
+                         {"slots", 1 << 25},   {"tables", 0},
+                         {"tables", 5000},     {"bucket", 0},
+                         {"bucket", 70000},    {"bucket_policy", "newest"},
+                         {"group", 0},         {"hard", -1},
+                         {"hard", 0},          {"random", -1},
+                         {"rehash", "never"},  {"rehash_every", 0},
+                         {"redraw_every", -1}, {"rehash_share", 1.5}};
   for (const auto& option : refused)
     EXPECT_THAT(Refusal({option}), HasSubstr("model.layer[1]." + option.first));
-  EXPECT_THAT(Refusal({{"family", "dwta"}, {"hashes", 20}}), HasSubstr("model.layer[1].hashes"));
+  EXPECT_THAT(Refusal({{"hashes", 3}, {"slots", 16}}), HasSubstr("2^3 keys"));
   EXPECT_THAT(Refusal({{"sampler", "uniform"}, {"random", 0}}), HasSubstr("random are both 0"));
   EXPECT_THAT(Refusal({{"rehashes", 3}}), HasSubstr("hashes"));
 }
 
 TEST(LshSettings, RefuseWhatWouldDoNothing) {
-  const Table of_tables = {
-      {"hard", 5}, {"hashes", 4}, {"tables", 4}, {"bucket", 4}, {"rehash_every", 4}};
+  const Table of_tables = {{"hard", 5},   {"hashes", 4},       {"slots", 2},   {"tables", 4},
+                           {"bucket", 4}, {"rehash_every", 4}, {"fill", false}};
   for (const auto& option : of_tables)
     EXPECT_THAT(Refusal({{"sampler", "uniform"}, option}),
                 HasSubstr("model.layer[1]." + option.first));
   EXPECT_THAT(Refusal({{"threshold", 3}}), HasSubstr("model.layer[1].threshold"));
   EXPECT_THAT(Refusal({{"correct_from", 3}}), HasSubstr("model.layer[1].correct_from"));
+  EXPECT_THAT(Refusal({{"correct", true}, {"fill", false}}), HasSubstr("model.layer[1].correct"));
+}
+
+TEST(LshSettings, WideKeysAreFoldedIntoPackedTables) {
+  const Table paper = {{"family", "dwta"}, {"hashes", 8}, {"tables", 50}, {"bucket", 128}};
+  TableShape shape = ShapeOf(Settings(670'091, paper));
+  EXPECT_EQ(shape.key_bits, 18);
+  EXPECT_EQ(shape.rows, 670'091);
+  Table given = paper;
+  given.emplace_back("slots", 1 << 12);
+  EXPECT_EQ(ShapeOf(Settings(670'091, given)).key_bits, 12);
+  given = paper;
+  given.emplace_back("rehash_touched", true);
+  EXPECT_FALSE(ShapeOf(Settings(670'091, given)).packed()) << "rows move between buckets";
+  shape = ShapeOf(Settings(670'091));
+  EXPECT_EQ(shape.key_bits, 15);
+  EXPECT_FALSE(shape.packed());
+  EXPECT_EQ(Settings(670'091, {{"hashes", 256}}).hashes, 256);
+}
+
+TEST(LshSettings, WithoutFillOnlyTablesFind) {
+  LshSettings s = Settings(670'091, {{"fill", false}});
+  EXPECT_EQ(s.hard, 1'831);
+  EXPECT_EQ(s.random, 0);
+  EXPECT_THAT(Explain(s), HasSubstr("up to 1831 of 670091"));
+  s = Settings(670'091, {{"fill", false}, {"hard", 40}, {"random", 5}});
+  EXPECT_EQ(s.hard, 40);
+  EXPECT_EQ(s.random, 5);
+  EXPECT_TRUE(Settings(670'091).fill);
+}
+
+TEST(LshSettings, ThePapersFormSetsKeysThatAreNotGiven) {
+  const LshSettings s = Settings(670'091, {{"form", "paper"}});
+  EXPECT_EQ(s.sampler, "vanilla");
+  EXPECT_EQ(s.group, 1);
+  EXPECT_FALSE(s.fill);
+  EXPECT_EQ(s.random, 0);
+  const LshSettings given =
+      Settings(670'091, {{"form", "paper"}, {"sampler", "top_k"}, {"group", 8}, {"fill", true}});
+  EXPECT_EQ(given.sampler, "top_k");
+  EXPECT_EQ(given.group, 8);
+  EXPECT_TRUE(given.fill);
+  EXPECT_GT(given.random, 0);
+  EXPECT_THAT(Refusal({{"form", "published"}}), HasSubstr("model.layer[1].form"));
 }
 
 TEST(LshSettings, CountTheEpochOfTheCorrectionFromOne) {

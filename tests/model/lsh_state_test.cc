@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -20,6 +21,7 @@ LshSettings Settings(const std::string& rehash, int64_t every) {
           .family = "simhash",
           .hashes = 3,
           .tables = 4,
+          .slot_bits = 18,
           .bucket = 32,
           .group = 4,
           .hard = 5,
@@ -91,6 +93,22 @@ TEST(LshState, TablesOfOtherFunctionsAreBuiltAnew) {
   LshState same(Settings("fixed", 100));
   HandOver(fresh, same);
   EXPECT_EQ(BuildSteps(same, 5), std::vector<int>()) << "its own tables serve on";
+}
+
+TEST(LshState, PackedTablesHoldTheSameIds) {
+  LshSettings roomy = Settings("fixed", 4), tight = roomy;
+  roomy.bucket = 2000, tight.bucket = 25;  // no bucket is full
+  ASSERT_TRUE(ShapeOf(roomy).packed());
+  ASSERT_FALSE(ShapeOf(tight).packed());
+  LshState packed(roomy), fixed(tight);
+  for (int step = 1; step <= 9; ++step) {
+    const std::vector<float> weights = Weights(step);
+    packed.Prepare(weights.data(), 7), fixed.Prepare(weights.data(), 7);
+    for (int table = 0; table < 4; ++table)
+      for (uint32_t key = 0; key < 8; ++key)
+        EXPECT_TRUE(std::ranges::equal(packed.tables().Bucket(table, key),
+                                       fixed.tables().Bucket(table, key)));
+  }
 }
 
 }  // namespace yoke::layer::lsh_state_test

@@ -43,11 +43,8 @@ class Doph : public RowHasher {
       return;
     }
     uint64_t bin = 0;
-    for (int table = 0; table < shape().tables; ++table) {
-      uint32_t key = 0;
-      for (int k = 0; k < shape().hashes; ++k, ++bin) key = (key << kBits) | Code(members, bin);
-      keys[table] = key;
-    }
+    for (int table = 0; table < shape().tables; ++table)
+      keys[table] = Key([&] { return Code(members, bin++); });
   }
 
  private:

@@ -124,12 +124,11 @@ class SimHash : public RowHasher {
 
   void BlockKeys(Floats* columns, int64_t count, uint32_t* keys) const override {
     const auto project = avx512() ? ProjectAvx512 : ProjectAvx2;
-    for (int table = 0; table < shape().tables; ++table) {
-      Ints key;
-      project(columns, &terms_[int64_t{table} * shape().hashes], shape().hashes,
-              coordinates_.data(), key);
-      StoreKeys(key, count, shape().tables, keys + table);
-    }
+    for (int table = 0; table < shape().tables; ++table)
+      StoreKeys(count, keys + table, [&](int first, int hashes, Ints& word) {
+        project(columns, &terms_[int64_t{table} * shape().hashes + first], hashes,
+                coordinates_.data(), word);
+      });
   }
 
   void RowKeys(std::span<const Coordinate> row, uint32_t* keys) const override {
@@ -140,14 +139,11 @@ class SimHash : public RowHasher {
     for (const Coordinate& c : row)
       add({&signs_[c.id * words_], static_cast<size_t>(words_)}, c.value, plus, minus);
     int64_t hash = 0;
-    for (int table = 0; table < shape().tables; ++table) {
-      uint32_t key = 0;
-      for (int k = 0; k < shape().hashes; ++k, ++hash) {
-        const int64_t word = hash / kLanes, lane = hash % kLanes;
-        key = key * 2 + (plus[word].v[lane] > minus[word].v[lane] ? 1 : 0);
-      }
-      keys[table] = key;
-    }
+    for (int table = 0; table < shape().tables; ++table)
+      keys[table] = Key([&]() -> uint32_t {
+        const int64_t word = hash / kLanes, lane = hash++ % kLanes;
+        return plus[word].v[lane] > minus[word].v[lane] ? 1 : 0;
+      });
   }
 
  private:

@@ -141,12 +141,11 @@ void WinnerTakeAllHasher::BlockKeys(Floats* columns, int64_t count, uint32_t* ke
     for (size_t bin = 0; bin < row.size(); ++bin) places[bin].v[lane] = row[bin];
   }
   const Ints* place = places.data();
-  for (int table = 0; table < shape().tables; ++table) {
-    Ints key;
-    for (int k = 0; k < shape().hashes; ++k, ++place)
-      for (int row = 0; row < kLanes; ++row) key.v[row] = key.v[row] << kBits | place->v[row];
-    StoreKeys(key, count, shape().tables, keys + table);
-  }
+  for (int table = 0; table < shape().tables; ++table)
+    StoreKeys(count, keys + table, [&](int, int hashes, Ints& word) {
+      for (int k = 0; k < hashes; ++k, ++place)
+        for (int row = 0; row < kLanes; ++row) word.v[row] = word.v[row] << kBits | place->v[row];
+    });
 }
 
 void WinnerTakeAllHasher::RowKeys(std::span<const Coordinate> row, uint32_t* keys) const {
@@ -164,11 +163,8 @@ void WinnerTakeAllHasher::RowKeys(std::span<const Coordinate> row, uint32_t* key
     if (place > 0) place /= static_cast<int32_t>(width_ / kPlaces);
   FillEmpty(places);
   const int32_t* place = places.data();
-  for (int table = 0; table < shape().tables; ++table) {
-    uint32_t key = 0;
-    for (int k = 0; k < shape().hashes; ++k) key = (key << kBits) | static_cast<uint32_t>(*place++);
-    keys[table] = key;
-  }
+  for (int table = 0; table < shape().tables; ++table)
+    keys[table] = Key([&] { return static_cast<uint32_t>(*place++); });
 }
 
 void WinnerTakeAllHasher::FillEmpty(std::vector<int32_t>& places) const {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "base/check.h"
 #include "base/files.h"
@@ -61,6 +62,12 @@ Table ToTable(const std::vector<DeviceWork>& node) {
           {"most_stale", by_device(&DeviceWork::most_stale)}};
 }
 
+Table ToTable(const std::vector<std::pair<std::string, Metrics>>& layers) {
+  Table table;
+  for (const auto& [name, counts] : layers) table.emplace_back(name, TableOf(counts));
+  return table;
+}
+
 Table ToTable(const EpochEvent& e) {
   Table table = {{"event", "epoch"},
                  {"epoch", e.epoch},
@@ -74,6 +81,9 @@ Table ToTable(const EpochEvent& e) {
   table.emplace_back("test", TableOf(e.test));
   if (!e.exchange.empty()) table.emplace_back("exchange", TableOf(e.exchange));
   if (!e.node.empty()) table.emplace_back("node", ToTable(e.node));
+  if (!e.layers.layers.empty()) table.emplace_back("layers", ToTable(e.layers.layers));
+  if (!e.layers.step_seconds.empty())
+    table.emplace_back("step_seconds", TableOf(e.layers.step_seconds));
   return table;
 }
 
@@ -139,11 +149,12 @@ ScalarEvent Scalars(const Value& line) {
     ForEachNumber(line.Find(set), [&](const std::string& name, double value) {
       event.scalars.emplace_back(name + "/" + set, value);
     });
-  if (const Value* node = line.Find("node"); node && node->AsTable())
-    for (const auto& [metric, by_device] : *node->AsTable())
-      ForEachNumber(&by_device, [&, &metric = metric](const std::string& device, double value) {
-        event.scalars.emplace_back(fmt::format("node/{}/{}", metric, device), value);
-      });
+  for (const char* part : {"node", "layers"})
+    if (const Value* found = line.Find(part); found && found->AsTable())
+      for (const auto& [outer, table] : *found->AsTable())
+        ForEachNumber(&table, [&, &outer = outer](const std::string& inner, double value) {
+          event.scalars.emplace_back(fmt::format("{}/{}/{}", part, outer, inner), value);
+        });
   for (const char* name : {"learning_rate", "examples_per_second", "epoch"})
     if (const Value* value = line.Find(name); value && value->AsNumber())
       event.scalars.emplace_back(name, *value->AsNumber());
@@ -191,6 +202,7 @@ class RunRecord : public Observer {
 
   void Epoch(const EpochEvent& event) override {
     LogInfo(ToText(event));
+    for (const std::string& line : LayerLines(event.layers)) LogInfo(line);
     Keep([&] { events_->Add(Scalars(Append(ToTable(event)))); });
   }
 
@@ -290,6 +302,20 @@ std::string ToText(const EpochEvent& e) {
                      e.epochs, Metric(e.train_loss), Named("validation", e.validation),
                      Named("test", e.test), Count(std::llround(e.examples_per_second)),
                      Duration(e.seconds));
+}
+
+std::vector<std::string> LayerLines(const LayerReport& report) {
+  const auto line = [](std::string text, const Metrics& metrics) {
+    const char* separator = ":";
+    for (const auto& [name, value] : metrics)
+      text += fmt::format("{} {} {:.4g}", std::exchange(separator, ","), name, value);
+    return text;
+  };
+  std::vector<std::string> lines;
+  for (const auto& [name, counts] : report.layers) lines.push_back(line("  " + name, counts));
+  if (!report.step_seconds.empty())
+    lines.push_back(line("  seconds of steps", report.step_seconds));
+  return lines;
 }
 
 std::string ToText(const MemoryUse& m) {

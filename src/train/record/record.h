@@ -38,6 +38,8 @@ std::string ToJson(const EndEvent& event);
 std::string ToText(const LoadingEvent& event);
 std::string ToText(const StartEvent& event);
 std::string ToText(const EpochEvent& event);
+/// A line a layer that counts, and one on the steps' time.
+std::vector<std::string> LayerLines(const LayerReport& report);
 /// The same for the memory use; "" if it is unknown.
 std::string ToText(const MemoryUse& memory);
 

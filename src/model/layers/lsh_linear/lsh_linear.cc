@@ -80,7 +80,6 @@ class LshLinear : public Layer, public FullyConnected {
   }
 
   std::unique_ptr<LayerState> MakeState() const override {
-    if (!shape_.settings.hashed()) return nullptr;
     return std::make_unique<LshState>(shape_.settings);
   }
 

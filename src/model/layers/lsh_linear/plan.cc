@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/registry.h"
 #include "base/round_up.h"
 #include "kernels/convert.h"
@@ -19,7 +21,29 @@ namespace {
 constexpr int64_t kPad = 64;  // block sizes are multiples of it, so that few kernels suffice
 constexpr size_t kMostKernels = 256;  // the cache of kernels is cleared beyond that
 constexpr int64_t kQueries = 16;      // examples that a thread hashes at a time
+constexpr double kBlockRoom = 1.25;   // of a block: it may grow by a quarter in place
 constexpr float kNothing = -1e30F;    // the score of padding: no loss, no gradient
+
+class LapTimer {
+ public:
+  /// Since the last lap, or since it was made.
+  double Seconds() {
+    const double before = std::exchange(at_, Now());
+    return at_ - before;
+  }
+  void Lap(double& part) { part += Seconds(); }
+
+ private:
+  double at_ = Now();
+};
+
+/// Ids of a set besides labels, about: without fill no more than its buckets hold. Full buckets are
+/// met more often, by one id on average.
+double ActiveOf(const LshSettings& s) {
+  if (!s.hashed() || s.fill) return double(s.wanted());
+  const double load = 1 + std::ldexp(double(s.outputs), -ShapeOf(s).key_bits);
+  return std::min(double(s.hard), double(s.group) * s.tables * load) + double(s.random);
+}
 
 /// The sparse rows of one example, for a group's block.
 SparseRows RowOf(const std::span<const int32_t> ids, const float* values,
@@ -39,27 +63,71 @@ LshPlan::LshPlan(const LshPlanShape& shape, const PlanRequest& request)
 
 void LshPlan::Forward(const LayerCall& call) {
   if (request_.input.sparse) CheckIds(call.batch.sparse.View(), shape_.settings.inputs);
-  LshState* state = StateOf(call);
-  if (state) state->Prepare(call.params[0].value.As<float>(), call.batch.seed);
-  if (state) FindKeys(call, *state);
+  LshState& state = StateOf(call);
+  LshCounts& counts = state.counts;
+  LapTimer all, timer;
+  const bool hashed = shape_.settings.hashed();
+  if (hashed) state.Prepare(call.params[0].value.As<float>(), call.batch.seed);
+  timer.Lap(counts.rebuild);
+  if (hashed) FindKeys(call, state);
+  timer.Lap(counts.hash);
   MakeGroups(call);
   ChooseIds(call, state);
   LayOut(*call.active_output);
+  Count(*call.active_output, counts);
+  timer.Lap(counts.query);
   const size_t groups = call.active_output->groups.size();
   works_.resize(std::max(works_.size(), groups));
   ForEachOnTeam(static_cast<int64_t>(groups), [&](int64_t g) {
+    LapTimer input;
     TakeInput(call, static_cast<size_t>(g));
+    input.Lap(local().gather);
     Multiply(call, static_cast<size_t>(g));
   });
+  Divide(timer.Seconds(), counts);
+  all.Lap(counts.passes);
+}
+
+/// Without labels, because their number per example is unknown here. The sets' ids are taken for
+/// independent.
+int64_t LshPlan::WorkingBytes() const {
+  const LshSettings& s = shape_.settings;
+  const double sets = std::ceil(double(request_.batch) / double(s.group));
+  const auto columns = double(RoundUp(std::llround(ActiveOf(s)), kPad)), inputs = double(s.inputs);
+  const double element = bf16() ? 2 : sizeof(float);
+  const double blocks = kBlockRoom * sets * columns * inputs * (element + sizeof(float));
+  const double scores = 2 * double(request_.batch) * columns * sizeof(float);
+  const double touched = double(s.outputs) * -std::expm1(-sets * columns / double(s.outputs));
+  return static_cast<int64_t>(blocks + scores + touched * (inputs + 2) * sizeof(float));
+}
+
+void LshPlan::Count(const ActiveSet& set, LshCounts& counts) const {
+  for (const ActiveGroup& group : set.groups) {
+    ++counts.sets;
+    counts.labels += group.labels;
+    counts.found += group.hard - group.labels;
+    counts.random += group.active - group.hard;
+    counts.empty += group.hard == group.labels ? 1 : 0;
+  }
+}
+
+void LshPlan::Divide(double seconds, LshCounts& counts) {
+  double gather = 0, product = 0;
+  for (Local& one : locals_) {
+    gather += std::exchange(one.gather, 0);
+    product += std::exchange(one.product, 0);
+  }
+  const double share = gather + product > 0 ? gather / (gather + product) : 0;
+  counts.gather += share * seconds;
+  counts.product += (1 - share) * seconds;
 }
 
 LshPlan::Local& LshPlan::local() { return locals_[static_cast<size_t>(TeamThread())]; }
 
-LshState* LshPlan::StateOf(const LayerCall& call) {
-  if (!shape_.settings.hashed()) return nullptr;
-  if (call.state) return static_cast<LshState*>(call.state);
+LshState& LshPlan::StateOf(const LayerCall& call) {
+  if (call.state) return static_cast<LshState&>(*call.state);
   if (!own_state_) own_state_ = std::make_unique<LshState>(shape_.settings);
-  return own_state_.get();
+  return *own_state_;
 }
 
 void LshPlan::FindKeys(const LayerCall& call, const LshState& state) {
@@ -117,7 +185,7 @@ void LshPlan::MakeGroups(const LayerCall& call) {
         {.first = first, .examples = std::min(shape_.settings.group, size - first)});
 }
 
-void LshPlan::ChooseIds(const LayerCall& call, const LshState* state) {
+void LshPlan::ChooseIds(const LayerCall& call, const LshState& state) {
   const auto groups = static_cast<int64_t>(call.active_output->groups.size());
   chosen_.resize(groups), label_counts_.resize(groups), hard_counts_.resize(groups);
   while (static_cast<int>(locals_.size()) < KernelThreads()) {
@@ -128,8 +196,8 @@ void LshPlan::ChooseIds(const LayerCall& call, const LshState* state) {
   ForEachOnTeam(groups, [&](int64_t g) { ChooseFor(call, state, static_cast<size_t>(g)); });
 }
 
-/// Labels, then ids from the tables, then random ids up to the wanted number.
-void LshPlan::ChooseFor(const LayerCall& call, const LshState* state, size_t g) {
+/// Labels, then ids from the tables, then random ids, up to the wanted number if they fill.
+void LshPlan::ChooseFor(const LayerCall& call, const LshState& state, size_t g) {
   const LshSettings& s = shape_.settings;
   const ActiveGroup& group = call.active_output->groups[g];
   const auto examples = call.active_output->ExamplesOf(group);
@@ -144,12 +212,12 @@ void LshPlan::ChooseFor(const LayerCall& call, const LshState* state, size_t g) 
                    static_cast<uint64_t>(call.batch.examples[examples[0]]),
                    static_cast<uint64_t>(shape_.index)});
   };
-  if (state) {
+  if (s.hashed()) {
     own.keys.resize(examples.size() * s.tables);
     for (size_t i = 0; i < examples.size(); ++i)
       std::copy_n(keys_.data() + int64_t{examples[i]} * s.tables, s.tables,
                   own.keys.data() + i * s.tables);
-    own.hard->Sample({.tables = &state->tables(),
+    own.hard->Sample({.tables = &state.tables(),
                       .keys = own.keys.data(),
                       .examples = group.examples,
                       .rows = s.outputs,
@@ -159,7 +227,8 @@ void LshPlan::ChooseFor(const LayerCall& call, const LshState* state, size_t g) 
   }
   hard_counts_[g] = static_cast<int64_t>(ids.size());
   const int64_t found = hard_counts_[g] - label_counts_[g];
-  own.random->Sample({.rows = s.outputs, .wanted = s.wanted() - found}, draws(1), ids);
+  const int64_t missing = s.fill ? s.hard - found : 0;
+  own.random->Sample({.rows = s.outputs, .wanted = s.random + missing}, draws(1), ids);
 }
 
 void LshPlan::AddLabels(const LayerCall& call, const ActiveGroup& group,
@@ -183,7 +252,7 @@ void LshPlan::LayOut(ActiveSet& set) const {
     group.active = static_cast<int64_t>(chosen_[g].size());
     group.labels = label_counts_[g];
     group.hard = hard_counts_[g];
-    group.columns = RoundUp(group.active, kPad);
+    group.columns = RoundUp(std::max<int64_t>(group.active, 1), kPad);
     group.value = value;
     value += group.examples * group.columns;
     set.ids.insert(set.ids.end(), chosen_[g].begin(), chosen_[g].end());
@@ -244,6 +313,8 @@ void LshPlan::Multiply(const LayerCall& call, size_t g) {
   ActiveSet& set = *call.active_output;
   const ActiveGroup& group = set.groups[g];
   Work& work = works_[g];
+  Local& own = local();
+  LapTimer timer;
   RowGather gather{.table = call.params[0].value.As<float>(),
                    .width = shape_.settings.inputs,
                    .rows = set.IdsOf(group),
@@ -263,6 +334,7 @@ void LshPlan::Multiply(const LayerCall& call, size_t g) {
               .block = work.bias.Get<float>(group.columns)};
     GatherRows(gather);
   }
+  timer.Lap(own.gather);
   float* values = set.values.data() + group.value;
   const int64_t count = group.examples * group.columns;
   void* result = bf16() ? work.output.Get<Bf16>(count) : static_cast<void*>(values);
@@ -271,9 +343,10 @@ void LshPlan::Multiply(const LayerCall& call, size_t g) {
                   .weight = work.weight.As<float>(),
                   .bias = shape_.bias ? work.bias.As<float>() : nullptr,
                   .output = result,
-                  .scratch = local().scratch.Get<char>(kernel.scratch_bytes())});
+                  .scratch = own.scratch.Get<char>(kernel.scratch_bytes())});
   if (bf16()) ToF32(result, count, values);
   if (set.scores) FinishScores(call, group);
+  timer.Lap(own.product);
 }
 
 /// Corrects the scores of random ids, and excludes padding from the loss.
@@ -292,10 +365,15 @@ void LshPlan::FinishScores(const LayerCall& call, const ActiveGroup& group) cons
 }
 
 void LshPlan::Backward(const LayerCall& call) {
+  LshState& state = StateOf(call);
+  LapTimer all, timer;
   ForEachOnTeam(static_cast<int64_t>(call.active_output->groups.size()),
                 [&](int64_t g) { GradientsOf(call, static_cast<size_t>(g)); });
+  timer.Lap(state.counts.product);
   Merge(call);
-  if (LshState* state = StateOf(call)) state->Touch(call.params[0].rows->ids);
+  state.Touch(call.params[0].rows->ids);
+  timer.Lap(state.counts.merge);
+  all.Lap(state.counts.passes);
 }
 
 void LshPlan::GradientsOf(const LayerCall& call, size_t g) {

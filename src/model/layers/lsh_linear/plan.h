@@ -12,6 +12,7 @@
 #include "lsh/sampler.h"
 #include "model/layer.h"
 #include "model/layers/lsh_linear/state.h"
+#include "model/working_memory.h"
 
 namespace yoke::layer {
 
@@ -43,11 +44,12 @@ class ScratchBuffer {
 /// For a group of G examples x [G, inputs] with active ids A: y = x W[A]^T + b[A]; backward
 /// computes the gradients of these rows only (Chen et al., "SLIDE", 2020, section 3.1, with G = 1).
 /// Cost: 6 G |A| inputs operations; the rows W[A] are read once per group.
-class LshPlan : public LayerPlan {
+class LshPlan : public LayerPlan, public WorkingMemory {
  public:
   LshPlan(const LshPlanShape& shape, const PlanRequest& request);
   void Forward(const LayerCall& call) override;
   void Backward(const LayerCall& call) override;
+  int64_t WorkingBytes() const override;
 
  private:
   /// One group's dense problem, kept from Forward to Backward.
@@ -59,13 +61,17 @@ class LshPlan : public LayerPlan {
         bias_gradient;
   };
 
-  /// The state that the layer made, or the plan's own; null without hashing.
-  LshState* StateOf(const LayerCall& call);
+  /// The state that the layer made, or the plan's own.
+  LshState& StateOf(const LayerCall& call);
+  /// Adds up what a step's active sets hold.
+  void Count(const ActiveSet& set, LshCounts& counts) const;
+  /// Divides the wall time of a region among gather and product.
+  void Divide(double seconds, LshCounts& counts);
   void FindKeys(const LayerCall& call, const LshState& state);
   void KeysOfActive(const ActiveSet& input, const Hasher& hasher);
   void MakeGroups(const LayerCall& call);
-  void ChooseIds(const LayerCall& call, const LshState* state);
-  void ChooseFor(const LayerCall& call, const LshState* state, size_t group);
+  void ChooseIds(const LayerCall& call, const LshState& state);
+  void ChooseFor(const LayerCall& call, const LshState& state, size_t group);
   void AddLabels(const LayerCall& call, const ActiveGroup& group, std::vector<int32_t>& ids) const;
   void LayOut(ActiveSet& set) const;
   void TakeInput(const LayerCall& call, size_t group);
@@ -94,6 +100,7 @@ class LshPlan : public LayerPlan {
     std::vector<uint32_t> keys;
     std::map<std::array<int64_t, 4>, std::unique_ptr<LinearKernel>> kernels;
     ScratchBuffer scratch, input_gradient;
+    double gather = 0, product = 0;  ///< Seconds, of a region.
   };
   LinearKernel& KernelFor(const ActiveGroup& group, int64_t inputs);
   Local& local();

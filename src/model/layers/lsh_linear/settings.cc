@@ -18,6 +18,9 @@ constexpr double kFourthRoots = 64;  // active ids without `share`: 64 times the
 constexpr int64_t kLoad = 32;        // mean number of ids per bucket
 constexpr int64_t kRoom = 2;         // capacity of a bucket: times the load
 constexpr int kTables = 24;
+constexpr int kSlotBits = 18;   // of a table, more only for layers whose own K gives more
+constexpr int64_t kSparse = 4;  // places for each id, or bucket, from which tables are packed
+constexpr double kMostHashes = 256;
 constexpr int64_t kLeastInterval = 50;  // minimum steps between rebuilds
 constexpr int64_t kRowsAStep = 8192;    // rows hashed per step of a rebuild: a fifth of its time
 
@@ -38,6 +41,18 @@ int64_t IntOr(const Options& options, const char* name, int64_t otherwise) {
   return options.Has(name) ? options.Int(name) : otherwise;
 }
 
+bool IsPaper(const Options& options) { return options.String("form") == "paper"; }
+
+/// A key's own value, or that of the form.
+std::string SamplerOf(const Options& options) {
+  if (options.Has("sampler")) return options.String("sampler");
+  return IsPaper(options) ? "vanilla" : "top_k";
+}
+
+bool FillsOf(const Options& options) {
+  return options.Has("fill") ? options.Bool("fill") : !IsPaper(options);
+}
+
 /// Ids wanted in addition to labels.
 int64_t WantedOf(const Options& options, int64_t outputs) {
   const double wanted = options.Has("share") ? options.Float("share") * double(outputs)
@@ -47,12 +62,30 @@ int64_t WantedOf(const Options& options, int64_t outputs) {
 
 void ChooseCounts(const Options& options, bool hashes, LshSettings& s) {
   const int64_t wanted = WantedOf(options, s.outputs);
-  s.hard = hashes ? IntOr(options, "hard", std::max<int64_t>(1, wanted / 3)) : 0;
-  s.random = IntOr(options, "random", std::max<int64_t>(0, wanted - s.hard));
+  const bool pure = hashes && !s.fill;
+  s.hard = hashes ? IntOr(options, "hard", pure ? wanted : std::max<int64_t>(1, wanted / 3)) : 0;
+  s.random = IntOr(options, "random", pure ? 0 : std::max<int64_t>(0, wanted - s.hard));
   s.hard = std::min(s.hard, s.outputs);
   s.random = std::min(s.random, s.outputs - s.hard);
   Require(s.wanted() > 0, "{}: hard and random are both 0: nothing but labels would be active",
           options.section());
+  Require(!s.correct || s.fill || s.random > 0,
+          "{} is of ids drawn at random, and there are none: leave it out or set random",
+          options.Where("correct"));
+}
+
+/// Bits of the slots of a table; more than those of the keys are refused.
+int SlotBits(const Options& options, int default_key_bits, int64_t key_bits) {
+  if (!options.Has("slots")) return std::clamp(default_key_bits, kSlotBits, kMaxKeyBits);
+  const auto slots = static_cast<uint64_t>(options.Int("slots"));
+  Require(std::has_single_bit(slots), "{}: expected a power of two, got {}", options.Where("slots"),
+          slots);
+  const int bits = std::bit_width(slots) - 1;
+  Require(bits <= key_bits,
+          "{}: {} are more than the 2^{} keys that so few hashes make: leave it out or raise "
+          "hashes",
+          options.Where("slots"), slots, key_bits);
+  return bits;
 }
 
 void ChooseTables(const Options& options, LshSettings& s) {
@@ -60,11 +93,9 @@ void ChooseTables(const Options& options, LshSettings& s) {
   const auto wanted_bits = std::bit_width(static_cast<uint64_t>(s.outputs / kLoad));
   const int hashes = std::clamp(int(wanted_bits) / bits, 1, kMaxKeyBits / bits);
   s.hashes = int(IntOr(options, "hashes", hashes));
-  Require(s.hashes * bits <= kMaxKeyBits,
-          "{}: {} hashes of {} bits give 2^{} buckets a table; expected at most {} bits in all",
-          options.Where("hashes"), s.hashes, bits, s.hashes * bits, kMaxKeyBits);
+  s.slot_bits = SlotBits(options, hashes * bits, int64_t{s.hashes} * bits);
   s.tables = int(IntOr(options, "tables", kTables));
-  const int64_t load = std::max<int64_t>(1, s.outputs >> (s.hashes * bits));
+  const int64_t load = std::max<int64_t>(1, s.outputs >> std::min(s.hashes * bits, s.slot_bits));
   s.bucket = int(IntOr(options, "bucket", std::min<int64_t>(1 << 16, kRoom * load)));
   s.policy =
       options.String("bucket_policy") == "fifo" ? BucketPolicy::kFifo : BucketPolicy::kReservoir;
@@ -72,7 +103,7 @@ void ChooseTables(const Options& options, LshSettings& s) {
 
 /// Refuses options that would have no effect.
 void CheckEffects(const Options& options, bool hashes, const LshSettings& s) {
-  for (const char* name : {"hard", "hashes", "tables", "bucket", "rehash_every"})
+  for (const char* name : {"hard", "hashes", "slots", "tables", "bucket", "rehash_every", "fill"})
     Require(
         hashes || !options.Has(name),
         "{} is of hash tables, and sampler \"{}\" has none: leave it out or name another sampler",
@@ -113,8 +144,23 @@ OptionSpec Flag(const std::string& name, const std::string& help) {
 
 }  // namespace
 
+TableShape ShapeOf(const LshSettings& s) {
+  const int bits = FindEntry(hash_families(), "hash family", s.family).bits;
+  TableShape shape{.tables = s.tables,
+                   .key_bits = std::min(s.hashes * bits, s.slot_bits),
+                   .bucket = s.bucket,
+                   .policy = s.policy};
+  const int64_t buckets = int64_t{1} << shape.key_bits;
+  const bool sparse = buckets * s.bucket > kSparse * std::max(s.outputs, buckets);
+  if (sparse && !s.rehash_touched) shape.rows = s.outputs;
+  return shape;
+}
+
 std::vector<OptionSpec> LshOptions() {
   return {
+      Choice("form", "yoke", {"yoke", "paper"},
+             "Paper: sets of one example, sampler vanilla, and no ids drawn at random. Yoke: a "
+             "group shares its set, which random ids fill."),
       {.name = "share",
        .type = OptionType::kFloat,
        .help = "Fraction of outputs that are active besides labels; by default 64 times the fourth "
@@ -122,17 +168,30 @@ std::vector<OptionSpec> LshOptions() {
        .minimum = 0,
        .maximum = 1,
        .exclusive_minimum = true},
-      Choice("sampler", "top_k", NamesOf(samplers()),
-             "How the ids that tables find become active; uniform uses no tables."),
+      {.name = "sampler",
+       .type = OptionType::kString,
+       .help = "How the ids that tables find become active; uniform uses no tables (default: "
+               "top_k; vanilla in the paper's form).",
+       .choices = NamesOf(samplers())},
       Choice("family", "simhash", NamesOf(hash_families()), "The hash functions."),
-      Count("hashes", "K: hashes that make a table's key (default: from outputs).", 1, kMaxKeyBits),
+      Count("hashes", "K: hashes that make a table's key (default: from outputs).", 1, kMostHashes),
+      Count("slots",
+            "Buckets of a table, a power of two: keys of more bits are mixed into so many "
+            "(default: 262,144, or as many as the keys).",
+            2, 1 << kMaxKeyBits),
       Count("tables", "L: hash tables (default: 24).", 1, 4096),
       Count("bucket", "Capacity of a bucket in ids (default: twice the mean load).", 1, 1 << 16),
       Choice("bucket_policy", "fifo", {"fifo", "reservoir"}, "How a full bucket takes another id."),
-      Count("group", "Examples that share an active set; 1 is the paper's form (default: 64)."),
-      Count("hard", "S: maximum number of ids that a group finds in the tables (default: a third).",
+      Count("group", "Examples that share an active set (default: 64; 1 in the paper's form)."),
+      Count("hard",
+            "S: maximum number of ids that a group finds in the tables (default: a third; all "
+            "without fill).",
             0),
-      Count("random", "R: additional ids drawn at random (default: the rest).", 0),
+      Count("random", "R: additional ids drawn at random (default: the rest; 0 without fill).", 0),
+      {.name = "fill",
+       .type = OptionType::kBool,
+       .help = "Draw ids at random in place of those of S that tables do not find (default: true; "
+               "false in the paper's form)."},
       Count("threshold", "For sampler threshold: how often an id must be found (default: 2).", 1,
             65535),
       Flag("correct", "Add log((outputs - hard) / random) to the scores of the random part."),
@@ -159,9 +218,10 @@ LshSettings SettingsOf(const Options& options, int64_t inputs) {
   const int64_t outputs = options.Int("outputs");
   LshSettings s{.inputs = inputs,
                 .outputs = outputs,
-                .sampler = options.String("sampler"),
+                .sampler = SamplerOf(options),
                 .family = options.String("family"),
-                .group = IntOr(options, "group", 64),
+                .group = IntOr(options, "group", IsPaper(options) ? 1 : 64),
+                .fill = FillsOf(options),
                 .threshold = int(IntOr(options, "threshold", 2)),
                 .correct = options.Bool("correct"),
                 .correct_from = IntOr(options, "correct_from", 1),
@@ -181,13 +241,17 @@ LshSettings SettingsOf(const Options& options, int64_t inputs) {
 
 std::string Explain(const LshSettings& s) {
   const double share = 100 * double(s.wanted()) / double(s.outputs);
-  std::string text = fmt::format("{} of {} active besides labels ({:.3g} %), groups of {}",
-                                 s.wanted(), s.outputs, share, s.group);
+  std::string text =
+      fmt::format("{}{} of {} active besides labels ({:.3g} %), groups of {}",
+                  s.hashed() && !s.fill ? "up to " : "", s.wanted(), s.outputs, share, s.group);
   if (!s.hashed()) return text + ", all drawn at random";
+  const TableShape shape = ShapeOf(s);
   return text + fmt::format(
-                    ": {} found by {} in {} tables of {} (K {}, buckets of {}), {} at random; "
+                    ": up to {} found by {} in {} tables of {} (K {}, 2^{} buckets of {}), {} at "
+                    "random{}; "
                     "rehash {} from {} steps",
-                    s.hard, s.sampler, s.tables, s.family, s.hashes, s.bucket, s.random, s.rehash,
+                    s.hard, s.sampler, s.tables, s.family, s.hashes, shape.key_bits, s.bucket,
+                    s.random, s.fill ? ", and one for each that is not found" : "", s.rehash,
                     s.rehash_every);
 }
 

@@ -16,11 +16,14 @@ struct LshSettings {
   std::string family;
   int hashes = 0;  ///< K; 0 if the sampler does not hash.
   int tables = 0;  ///< L
+  int slot_bits =
+      0;           ///< A table has 2^slot_bits buckets, or 2^(bits of K hashes) if that is fewer.
   int bucket = 0;  ///< Capacity of a bucket in ids.
   BucketPolicy policy = BucketPolicy::kFifo;
   int64_t group = 0;   ///< Examples that share an active set.
   int64_t hard = 0;    ///< S: maximum number of ids found by a group's queries.
   int64_t random = 0;  ///< R: additional ids drawn at random.
+  bool fill = true;    ///< Draw as many more as the tables found fewer than S.
   int threshold = 0;
   bool correct = false;         ///< Add log((outputs - hard) / random) to the scores of random ids,
   int64_t correct_from = 1;     ///< from this epoch on (the first is 1).
@@ -32,9 +35,13 @@ struct LshSettings {
   int64_t redraw_every = 0;  ///< Rebuilds between new draws of the hash functions; 0: never redraw.
 
   bool hashed() const { return tables > 0; }
-  /// Active ids of a group besides its labels.
+  /// Active ids of a group besides its labels; without `fill`, at most.
   int64_t wanted() const { return hard + random; }
 };
+
+/// Of the tables. Packed where full buckets would have far more places than there are ids, unless
+/// rows move between them.
+TableShape ShapeOf(const LshSettings& settings);
 
 std::vector<OptionSpec> LshOptions();
 

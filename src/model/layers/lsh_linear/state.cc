@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "base/random.h"
 #include "base/registry.h"
@@ -15,13 +16,6 @@ constexpr int64_t kLeastSlice = 16384;  // rows per step; fewer are not worth sp
 constexpr int64_t kRowsAtOnce = 256;    // rows that a thread hashes at a time
 constexpr int64_t kWatched = 1024;
 
-TableShape ShapeOf(const LshSettings& s) {
-  return {.tables = s.tables,
-          .key_bits = s.hashes * FindEntry(hash_families(), "hash family", s.family).bits,
-          .bucket = s.bucket,
-          .policy = s.policy};
-}
-
 template <typename T>
 StateTensor TensorOf(const char* name, std::span<T> values) {
   return {name, DType::kI32, Shape{static_cast<int64_t>(values.size())}, values.data()};
@@ -29,7 +23,10 @@ StateTensor TensorOf(const char* name, std::span<T> values) {
 
 }  // namespace
 
-LshState::LshState(const LshSettings& settings) : settings_(settings), position_(kPlaces, 0) {
+LshState::LshState(const LshSettings& settings)
+    : settings_(settings),
+      shape_(settings.hashed() ? ShapeOf(settings) : TableShape{}),
+      position_(kPlaces, 0) {
   position_[kProgress] = -1;
   watched_.resize(std::min(kWatched, settings_.outputs));
   for (size_t i = 0; i < watched_.size(); ++i)
@@ -40,7 +37,8 @@ LshState::LshState(const LshSettings& settings) : settings_(settings), position_
 
 void LshState::Allocate() {
   if (!tables_.empty()) return;
-  for (int i = 0; i < sets(); ++i) tables_.emplace_back(ShapeOf(settings_));
+  for (int i = 0; i < sets(); ++i) tables_.emplace_back(shape_);
+  if (shape_.packed()) next_keys_.resize(settings_.outputs * settings_.tables);
   if (!settings_.rehash_touched) return;
   keys_.resize(settings_.outputs * settings_.tables);
   touched_.resize(settings_.outputs);
@@ -53,7 +51,7 @@ void LshState::Prepare(const float* weights, uint64_t seed) {
   if (first) position_[kFunctions] = Functions();
   if (first) hasher_ = MakeHasher(0);
   ++position_[kStep];
-  if (first) tables_.front().Clear();
+  if (first && !shape_.packed()) tables_.front().Clear();
   if (first || (!Building() && Due(weights))) Start();
   if (!Building()) return;
   if (settings_.rehash_touched && !first && !next_) return MoveTouched(weights);
@@ -88,6 +86,7 @@ void LshState::Start() {
   const bool redraw = every > 0 && position_[kRebuilds] > 0 && position_[kRebuilds] % every == 0;
   position_[kNextGeneration] = position_[kGeneration] + (redraw ? 1 : 0);
   if (redraw) next_ = MakeHasher(position_[kNextGeneration]);
+  if (shape_.packed()) return;
   if (!settings_.rehash_touched || redraw) tables_.back().Clear();
 }
 
@@ -100,13 +99,25 @@ void LshState::Advance(const float* weights, int64_t count) {
   std::iota(rows.begin(), rows.end(), static_cast<int32_t>(begin));
   slice_.resize(count * settings_.tables);
   KeysOf(next_ ? *next_ : *hasher_, weights, rows, slice_.data());
-  tables_.back().InsertMany(slice_.data(), static_cast<int32_t>(begin), count);
+  if (shape_.packed())
+    KeepKeys(begin, count);
+  else
+    tables_.back().InsertMany(slice_.data(), static_cast<int32_t>(begin), count);
   if (!keys_.empty())
     std::copy(slice_.begin(), slice_.end(), keys_.begin() + begin * settings_.tables);
   position_[kProgress] += static_cast<int32_t>(count);
   if (position_[kProgress] < settings_.outputs) return;
+  if (shape_.packed()) tables_.front().Build(next_keys_.data());
   TakeOver();
   WatchRows(weights);
+}
+
+void LshState::KeepKeys(int64_t begin, int64_t count) {
+  const int64_t tables = settings_.tables;
+#pragma omp parallel for schedule(static)
+  for (int64_t table = 0; table < tables; ++table)
+    for (int64_t i = 0; i < count; ++i)
+      next_keys_[table * settings_.outputs + begin + i] = slice_[i * tables + table];
 }
 
 void LshState::TakeOver() {
@@ -175,24 +186,30 @@ std::unique_ptr<Hasher> LshState::MakeHasher(int32_t generation) const {
       .make({.inputs = settings_.inputs,
              .hashes = settings_.hashes,
              .tables = settings_.tables,
+             .slot_bits = settings_.slot_bits,
              .seed = seed});
 }
 
 int64_t LshState::Bytes() const {
-  const int64_t kept =
-      settings_.rehash_touched ? settings_.outputs * (settings_.tables + 1) : 0;  // keys_, touched_
+  if (!settings_.hashed()) return 0;
+  const int64_t kept = settings_.rehash_touched ? settings_.outputs * (settings_.tables + 1)
+                       : shape_.packed()        ? settings_.outputs * settings_.tables
+                                                : 0;  // keys_ and touched_, or next_keys_
   const auto small = static_cast<int64_t>(position_.size() + watched_keys_.size());
-  return sets() * HashTables::BytesOf(ShapeOf(settings_)) +
+  return sets() * HashTables::BytesOf(shape_) +
          (kept + small) * static_cast<int64_t>(sizeof(int32_t));
 }
 
 std::vector<StateTensor> LshState::Tensors() {
+  if (!settings_.hashed()) return {};
   Allocate();
   std::vector<StateTensor> tensors = {TensorOf<int32_t>("position", position_),
                                       TensorOf<int32_t>("table_ids", tables_.front().ids()),
                                       TensorOf<int32_t>("table_counts", tables_.front().counts()),
                                       TensorOf<uint32_t>("watched_keys", watched_keys_)};
-  if (settings_.rehash_touched) {
+  if (shape_.packed()) {
+    tensors.push_back(TensorOf<uint32_t>("next_keys", next_keys_));
+  } else if (settings_.rehash_touched) {
     tensors.push_back(TensorOf<uint32_t>("keys", keys_));
     tensors.push_back(TensorOf<int32_t>("touched", touched_));
   } else {
@@ -202,7 +219,35 @@ std::vector<StateTensor> LshState::Tensors() {
   return tensors;
 }
 
+std::vector<std::pair<std::string, double>> LshState::TakeCounts() {
+  const LshCounts taken = std::exchange(counts, {});
+  if (taken.sets == 0) return {};
+  const auto each = [&](int64_t sum) {
+    return static_cast<double>(sum) / static_cast<double>(taken.sets);
+  };
+  std::vector<std::pair<std::string, double>> all = {
+      {"sets", static_cast<double>(taken.sets)},
+      {"active", each(taken.labels + taken.found + taken.random)},
+      {"labels", each(taken.labels)},
+      {"found", each(taken.found)},
+      {"random", each(taken.random)}};
+  if (settings_.hashed()) {
+    const BucketLoads loads = tables().Loads();
+    all.insert(all.end(), {{"empty_queries", each(taken.empty)},
+                           {"bucket_load", loads.mean},
+                           {"fullest_bucket", static_cast<double>(loads.fullest)},
+                           {"rebuild_seconds", taken.rebuild},
+                           {"hash_seconds", taken.hash}});
+  }
+  all.insert(all.end(), {{"query_seconds", taken.query},
+                         {"gather_seconds", taken.gather},
+                         {"product_seconds", taken.product},
+                         {"merge_seconds", taken.merge}});
+  return all;
+}
+
 void LshState::Restored() {
+  if (!settings_.hashed()) return;
   // Tables of other hash functions cannot be used: rebuild.
   if (position_[kFunctions] != Functions()) position_.assign(kPlaces, 0), position_[kProgress] = -1;
   if (position_[kStep] == 0) return;

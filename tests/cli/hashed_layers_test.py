@@ -1,0 +1,73 @@
+"""What a run tells of its hashed layers: the counts of active outputs add up, and the parts of the steps' time."""
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from program import ProgramTest
+
+JOB = """[data]
+format = "synthetic-xmc"
+features = 2000
+labels = 5000
+train_size = 4000
+test_size = 100
+[model]
+name = "xmc"
+hidden = 32
+output = "lsh"
+loss = "softmax"
+lsh = { %s }
+[train]
+epochs = 2
+batch = 64
+rule = "adam"
+learning_rate = 0.003
+[node]
+threads = 1
+"""
+PARTS = ["rebuild", "hash", "query", "gather", "product", "merge"]
+
+
+class HashedLayersTest(ProgramTest):
+    def epochs(self, options, *words):
+        """The layer's counts and the steps' time, by epoch, from metrics.jsonl; and what was printed."""
+        self.write("hashed.toml", JOB % options)
+        result = self.yoke("train", "hashed.toml", "--run", "run", *words)
+        self.assertEqual(result.code, 0, result.error)
+        lines = [json.loads(line) for line in self.read("run/metrics.jsonl").splitlines()]
+        epochs = [line for line in lines if line["event"] == "epoch"]
+        return [(*line["layers"].values(), line.get("step_seconds")) for line in epochs], result.out
+
+    def test_counts_and_time(self):
+        epochs, printed = self.epochs("hard = 100, random = 50")
+        self.assertEqual(len(epochs), 2)
+        ratios = []
+        for counts, seconds in epochs:
+            self.assertEqual(counts["sets"], 63)
+            self.assertAlmostEqual(counts["active"], counts["labels"] + counts["found"] + counts["random"])
+            self.assertAlmostEqual(counts["found"] + counts["random"], 150)
+            self.assertGreater(counts["bucket_load"], 1)
+            parts = sum(counts[part + "_seconds"] for part in PARTS) + seconds["update"] + seconds["other_layers"]
+            ratios.append(parts / seconds["all"])
+        self.assertLess(min(abs(1 - ratio) for ratio in ratios), 0.05, ratios)
+        self.assertIn("empty_queries 0,", printed)
+        self.assertIn("seconds of steps: all", printed)
+
+    def test_the_papers_form_draws_nothing_at_random(self):
+        for counts, _ in self.epochs('form = "paper", family = "dwta", hashes = 8, tables = 5')[0]:
+            self.assertEqual(counts["sets"], 4000)
+            self.assertEqual(counts["random"], 0)
+            self.assertGreater(counts["labels"], 1)
+
+    def test_an_executor_that_updates_in_place(self):
+        epochs, _ = self.epochs('sampler = "uniform"', "--executor", "hogwild", "--set", "node.threads=2")
+        for counts, seconds in epochs:
+            self.assertGreater(counts["random"], 0)
+            self.assertNotIn("bucket_load", counts)
+            self.assertIsNone(seconds)
+
+
+if __name__ == "__main__":
+    unittest.main()
