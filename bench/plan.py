@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """What `yoke plan` and `auto` choose, against every choice and against settings that were tuned by hand.
 
-usage: bench/plan.py sweep JOB|plain|momentum [options]      --help of a part has its options
+usage: bench/plan.py sweep JOB|grid|plain|momentum [options]      --help of a part has its options
 """
 import itertools
 import math
 import pathlib
 import statistics
 import sys
+import tomllib
 
 from lib.options import main, part
 from lib.places import CORES, ROOT
@@ -66,6 +67,52 @@ def candidates(plan):
     priced.sort(key=lambda one: ((one["dropped"] or "").startswith("it exchanges"), one["seconds"]))
     alike = {(one["strategy"], one["seconds_per_update"], one["updates"]): one for one in reversed(priced)}
     return [one for one in priced if one in alike.values()]
+
+
+GRID = ROOT / "bench/sweeps/grid"
+GRID_RATES = {"digits": (0.1, 0.03, 0.3), "fashion": (0.03, 0.01, 0.1), "cifar": (0.01, 0.003, 0.03), "text": (10.0, 3.0, 30.0)}
+GRID_STRATEGIES = {"allreduce": {}, "gossip_push": {}, "easgd_async": {}, "local_sgd": {}, "async_msgd": {}, "compute_groups": {"cluster.groups": 4}}
+GRID_MOMENTA = (0.9, 0.6, 0.0)
+GRID_JOBS = ["digits-equal", "fashion-lagging", "cifar-slow", "text-equal", "digits-lagging", "fashion-slow", "cifar-equal", "text-slow"]
+OPEN = {"cluster.strategy": "auto", "train.learning_rate": "auto", "train.momentum": "auto"}
+
+
+@part(jobs=GRID_JOBS, most=math.inf, quick={"jobs": GRID_JOBS[:2], "most": 12})
+def grid(arguments):
+    """`auto` against a grid of strategies, momenta and learning rates, and against the job as it is, in virtual seconds to a target.
+
+    A job of bench/sweeps/grid on one of its clusters, such as digits-slow, has neither strategy nor momentum nor rate: as it is, yoke trains
+    it by allreduce with momentum 0.9 and rate 0.01. "all-reduce" is that with the best rate of the grid. `auto` chooses all three; its trials
+    are counted. Each run of the grid ends when it takes longer than the best one so far. --most: runs of the grid."""
+    def seconds(name, keys, limit=None):
+        """To the target, linear between two evaluations; None if it is not reached."""
+        data, cluster = name.split("-")
+        keys = {**keys, **({"train.time_limit": f"{limit:.6f}s"} if limit else {})}
+        run = trained(GRID / f"{data}.toml", {"checkpoint.every_epochs": 0, **keys}, arguments.runs, "--cluster", GRID / f"{cluster}.toml",
+                      command=SIMULATE, accept=ENDED_BADLY)
+        target = tomllib.loads((GRID / f"{data}.toml").read_text(encoding="utf-8"))["train"]["target"]["at_least"]
+        return run.reaches(target) if run.end["reason"] == "target" else None
+
+    def best_of(name, cases):
+        best = (math.inf, "")
+        for rate, momentum, (strategy, keys) in cases:
+            keys = {**keys, "cluster.strategy": strategy, "train.momentum": momentum, "train.learning_rate": rate}
+            found = seconds(name, keys, best[0] if best[1] else None)
+            best = min(best, (found or math.inf, f"{strategy}, momentum {momentum}, rate {rate:g}"))
+        return best
+
+    def rows():
+        for name in arguments.jobs:
+            rates = GRID_RATES[name.split("-")[0]]
+            default, _ = best_of(name, itertools.product(rates, GRID_MOMENTA[:1], [("allreduce", {})]))
+            cases = itertools.product(rates, GRID_MOMENTA, GRID_STRATEGIES.items())
+            best, what = best_of(name, itertools.islice(cases, int(min(arguments.most, 54))))
+            auto = seconds(name, OPEN)
+            yield [name, f"{best:.3g}, {what}", f"{default:.3g}", say(seconds(name, {}), ".3g", "not reached"), say(auto, ".3g", "not reached"),
+                   say(auto and auto / best, ".2f"), say(auto and auto / default, ".2f")]
+
+    print_table(["job", "best of the grid", "all-reduce", "as it is", "auto", "auto / best", "auto / all-reduce"], rows())
+    return "one run each"
 
 
 PLAIN = ["sector", "rcv1", "w8a", "covtype", "delicious", "kdd99", "mlp-fashion-mnist"]

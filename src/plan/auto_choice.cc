@@ -23,6 +23,8 @@ constexpr double kLeastSpeeds = 2 * kShortestTrial;  // seconds of trials of two
 constexpr double kFirstTrial = 1;      // seconds of the default's training before a search
 constexpr double kLongestProfile = 3;  // seconds
 constexpr double kForTrials = 0.7;     // of a search's time
+/// Of all trials of the parts together in virtual time: fewer tell nothing.
+constexpr double kFewestTrialUpdates = 200;
 
 /// Of the training by its time limit and by the time of an example.
 double SecondsOf(const Job& job, const DataSets& data, double example_seconds) {
@@ -57,6 +59,7 @@ void AutoChoice::ByTrials() {
   TakeFitting();
   const bool parts = !order_.choices.open.empty();
   if (!tunes_.any() && !parts) return;
+  if (parts && tunes_.rate && order_.run.cluster) return OnACluster();
   const Trial last = FirstTrials();
   order_.example_seconds = last.seconds_per_example;
   // One that has trained to the end has not done so as the job says.
@@ -64,6 +67,36 @@ void AutoChoice::ByTrials() {
   const bool trains =
       last.failure.empty() && !last.ended && (order_.run.cluster || last.seconds_per_example > 0);
   if (parts && trains && !StopIsAsked()) SearchParts(last);
+}
+
+/// The parts with the shortest predicted time; none, where there is no price.
+void AutoChoice::TakePredicted() {
+  order_.trial_seconds = 0;
+  try {
+    Take(MeasureAndSearch(order_, data_, ""));
+  } catch (const UserError& unpriced) {
+    Note(fmt::format("{}: only the learning rate is chosen", unpriced.what()));
+  }
+}
+
+/// Trials take `search_share` of the predicted time in all: those of the rate first, and those of
+/// the parts, in which the job's own take part, what they have left.
+void AutoChoice::OnACluster() {
+  const Job given = decision_.job;
+  TakePredicted();
+  if (StopIsAsked()) return;
+  const Trial last = Tune({.rate = true, .momentum = false});
+  if (last.ended) decision_.progress.clear();
+  if (!found_.plan) return;
+  const Candidate best = found_.plan->best();
+  order_.trial_share -= found_.trained / best.Seconds();
+  const bool trains = last.failure.empty() && !last.ended && !StopIsAsked();
+  if (!trains || order_.trial_share * best.updates < kFewestTrialUpdates) return;
+  Overrides keys = KeysOf({.rate = decision_.job.train.Float("learning_rate")});
+  if (found_.chose_schedule) keys.push_back(CosineSchedule());
+  decision_.job = WithKeys(given, keys);
+  order_.trial_seconds = std::numeric_limits<double>::infinity();
+  Take(MeasureAndSearch(order_, data_, decision_.progress));
 }
 
 /// The last of them.

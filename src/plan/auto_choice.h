@@ -25,7 +25,8 @@ class AutoChoice {
   AutoChoice(const PlanOrder& order, const Tunes& tunes, Findings& found, Decision& decision);
 
   /// Rate and momentum first, by steps, so that they do not depend on time. Then the parts, if the
-  /// whole is long enough: its length follows from the last trial's speed.
+  /// whole is long enough: its length follows from the last trial's speed. In virtual time, where
+  /// prices cost nothing, the rate is that of the parts with the shortest predicted time.
   void ByTrials();
   /// Without trials: for times only, and for a number of steps.
   void ByPrediction();
@@ -40,6 +41,8 @@ class AutoChoice {
   void TakeFitting();
   Trial FirstTrials();
   Trial TrainDefault(const std::string& folder, double seconds);
+  void TakePredicted();
+  void OnACluster();
   void SearchParts(const Trial& last);
   void SearchShort(double budget, double whole);
   void Spend(double budget);

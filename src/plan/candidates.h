@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "plan/efficiency.h"
 #include "train/job/job.h"
 
 namespace yoke {
@@ -34,7 +35,7 @@ struct Candidate {
   /// An update is `train.batch` examples on each replica that trains. 0: it has no price.
   double seconds_per_update = 0;
   double updates = 0;         ///< Predicted to the end of training.
-  double staleness = 0;       ///< Predicted, in updates.
+  ExampleUse use = {};        ///< Predicted.
   double between_epochs = 0;  ///< Predicted seconds, all together.
   double Seconds() const { return seconds_per_update * updates + between_epochs; }
 

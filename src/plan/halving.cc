@@ -26,6 +26,16 @@ double Units(size_t count, size_t stay) {
   return units;
 }
 
+/// Appends the last trial's curve.
+void AppendLast(Entrant& one) {
+  const LossPoint end = one.curve.empty() ? LossPoint() : one.curve.back();
+  for (LossPoint point : one.last.curve) {
+    point.seconds += end.seconds;
+    point.examples += end.examples;
+    one.curve.push_back(point);
+  }
+}
+
 void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {
   const std::string run = fmt::format("{}/trial-{}", trials.folder, number);
   one.last = RunTrial(one.job, {.data = trials.data,
@@ -35,6 +45,7 @@ void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {
                                 .folder = run,
                                 .seconds = length});
   if (one.run.empty() && !one.last.curve.empty()) one.first_loss = one.last.curve[0].loss;
+  AppendLast(one);
   one.run = run;
   one.trained += trials.run.cluster ? one.last.seconds : length;
   one.dropped = one.last.failure;

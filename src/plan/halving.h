@@ -17,7 +17,8 @@ struct Entrant {
   std::string run = {};   ///< Of its trials so far.
   double first_loss = 0;  ///< Before it had learned: the first that it told.
   Trial last = {};
-  double trained = 0;  ///< Seconds in all.
+  std::vector<LossPoint> curve = {};  ///< Of all its trials.
+  double trained = 0;                 ///< Seconds in all.
   std::string dropped = {};
 };
 

@@ -9,6 +9,7 @@
 #include "measure/speed_fit.h"
 #include "node/executor.h"
 #include "simulate/simulate.h"
+#include "strategy/served.h"
 #include "train/replica.h"
 
 namespace yoke {
@@ -28,6 +29,22 @@ std::map<std::string, SpeedCurve> CurvesOf(const NodeKind& kind) {
                      .threads = std::max(1, kind.threads)};
   if (const auto any = curves.find(""); any != curves.end()) curves.emplace("cpu", any->second);
   return curves;
+}
+
+/// The job whose step one device takes whole: its own one, or the CPU in place of several.
+Job OnOneDevice(const Job& job) {
+  Overrides keys = {PlanKey("node.executor", kWhole, /*text=*/true)};
+  if (DevicesOf(job).all().size() > 1)
+    keys.push_back(PlanKey("node.devices", "cpu", /*text=*/true));
+  return WithKeys(job, keys);
+}
+
+/// The part of the rate with which a server takes each of its teams' gradients: so large a part of
+/// an update it is.
+double PartOfRate(const Job& job, int64_t teams) {
+  const auto& options = StrategyOf(job).options;
+  const bool serves = std::ranges::find(options, "rate_scale", &OptionSpec::name) != options.end();
+  return serves ? RateScale(job.cluster, static_cast<int>(teams)) : 1;
 }
 
 }  // namespace
@@ -54,11 +71,8 @@ Price Hardware::Of(const Candidate& candidate) const {
     return {.seconds_per_update = node.seconds,
             .examples_per_update = static_cast<double>(its.train.Int("batch")),
             .use = node.use};
-  const auto devices = DevicesOf(its).all().size();
-  Require(devices == 1, "replicas that train on {} devices each have no price", devices);
-  const Job whole = WithKeys(its, {PlanKey("node.executor", kWhole, /*text=*/true)});
-  const double factor =
-      candidate.executor == kWhole ? 1 : node.seconds / NodeOf(whole, known->second).seconds;
+  const Job whole = OnOneDevice(its);
+  const double factor = node.seconds / NodeOf(whole, known->second).seconds;
   return InVirtualTime(whole, Slowed(known->second, factor), node.use);
 }
 
@@ -132,7 +146,8 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster,
   Price price = {.seconds_per_update = *exchange.step_seconds / steps,
                  .examples_per_update = static_cast<double>(of_all),
                  .epoch_seconds = *exchange.meeting_seconds + checkpoint,
-                 .use = {.batch = node.batch * roles.team,
+                 .use = {.batch = std::min(node.batch * roles.team / PartOfRate(job, teams),
+                                           node.batch * roles.workers),
                          .staleness = node.staleness + exchange.staleness_mean.value_or(0)}};
   if (strategy.replicas_differ) {  // their mean is the model: all examples count together
     price.use.batch = node.batch * roles.workers;

@@ -28,8 +28,8 @@ class Hardware {
            const std::map<std::string, ClusterFile>& clusters);
 
   /// One replica: by the executor's estimate. Several: the strategy runs some steps in virtual
-  /// time, times only, with replicas as fast as the executor's estimate says. Throws UserError with
-  /// the reason if it cannot be priced.
+  /// time, times only, with replicas as fast as the executor's estimate says, on all their devices.
+  /// Throws UserError with the reason if it cannot be priced.
   Price Of(const Candidate& candidate) const;
 
  private:

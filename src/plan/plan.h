@@ -14,6 +14,7 @@ struct Plan {
   Overrides keys = {};                  ///< What the chosen one sets in the job.
   std::string machine = {};             ///< "2 replicas of 1 thread"
   double noise_scale = 0;               ///< Of the gradient, in examples; 0: unknown.
+  Efficiency efficiency = {};           ///< Of the job, as far as it was measured.
   double seconds = 0;                   ///< That planning took.
   std::vector<std::string> notes = {};  ///< Sentences: why, and what would answer better.
   std::string progress = {};            ///< The run of the chosen one's trials; "": none.

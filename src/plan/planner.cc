@@ -62,6 +62,8 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
   const double noise =
       MeasureNoiseScale(order.job, *data.train, from.empty() ? "" : from + "/last");
   if (noise > 0) order.tell(fmt::format("the gradient's noise scale is {:.0f} examples", noise));
+  const std::string path = EfficiencyPath(order.job);
+  const Efficiency before = ReadEfficiency(path);
   Plan plan =
       Search({.job = order.job,
               .data = data,
@@ -70,6 +72,7 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
               .machines = machines,
               .choices = order.choices,
               .noise_scale = noise,
+              .efficiency = before,
               .trial_seconds = trial_seconds,
               .trial_share = order.trial_share,
               .restart_seconds =
@@ -78,6 +81,7 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
               .from = from,
               .folder = order.folder,
               .tell = order.tell});
+  if (plan.efficiency != before) WriteEfficiency(plan.efficiency, path);
   plan.machine = order.cluster ? order.cluster_name : MachineText(order.job);
   return plan;
 }

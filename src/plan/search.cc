@@ -29,6 +29,7 @@ constexpr int kMeetingsAnEpoch = 4;  // at least
 constexpr double kLargeNoise = 1e6;
 constexpr double kTrialUpdates = 50;  // fewer tell nothing
 constexpr double kStale = 0.5;        // updates: less is synchronous
+constexpr double kMostRatio = 4;      // of examples: more tells of something else
 constexpr double kForTuning = 0.35;   // of the trials' time, where the momentum is open
 constexpr double kHalf = 0.6;         // of the staleness, roughly
 constexpr double kLearned = 0.9;      // of the first loss: less tells that something was learned
@@ -47,9 +48,9 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
       const Price price = hardware.Of(one);
       if (synchronous == 0) synchronous = price.examples_per_update;
       one.seconds_per_update = price.seconds_per_update;
-      one.staleness = price.use.staleness;
-      one.updates =
-          examples * RelativeExamples(price.use, synchronous, noise) / price.examples_per_update;
+      one.use = price.use;
+      one.updates = examples * RelativeExamples(price.use, synchronous, noise, request.efficiency) /
+                    price.examples_per_update;
       const double steps =
           static_cast<double>(request.data.train->Size()) / price.examples_per_update;
       one.between_epochs = one.updates / steps * price.epoch_seconds;
@@ -87,6 +88,32 @@ const Candidate* Twin(const std::vector<Candidate>& sorted, const Candidate& one
 
 std::string Prediction(const Candidate& one) {
   return one.unpriced.empty() ? kByPrediction + Duration(one.Seconds()) : "no price";
+}
+
+/// By another efficiency than before.
+void PriceAgain(const Efficiency& before, const Efficiency& now,
+                std::vector<Candidate>& candidates) {
+  for (Candidate& one : candidates) {
+    const std::string predicted = Prediction(one);
+    const double factor = now.Examples(one.use) / before.Examples(one.use);
+    one.updates *= factor;
+    one.between_epochs *= factor;
+    if (one.dropped.starts_with(predicted))
+      one.dropped.replace(0, predicted.size(), Prediction(one));
+  }
+}
+
+/// Of the first `fit` ones, those that were not tried: the best by prediction first.
+void SortUntried(size_t fit, std::vector<Candidate>& candidates) {
+  const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(fit);
+  const auto untried = std::find_if(candidates.begin() + 1, end,
+                                    [](const Candidate& one) { return one.trained == 0; });
+  std::stable_sort(untried, end, [](const Candidate& one, const Candidate& other) {
+    const auto key = [](const Candidate& its) {
+      return std::pair(its.seconds_per_update == 0, its.Seconds());
+    };
+    return key(one) < key(other);
+  });
 }
 
 /// Drops all but the leaders and the default, which is not tried if it is far behind. Leaders of
@@ -138,7 +165,7 @@ class Chooser {
   /// That of asynchronous leaders falls, unless their server makes up for late gradients.
   void SetMomenta() {
     for (Candidate& one : plan_.candidates)
-      if (IsLeft(one) && Tunes(one) && one.staleness >= kStale && FeelsStaleness(one))
+      if (IsLeft(one) && Tunes(one) && one.use.staleness >= kStale && FeelsStaleness(one))
         one.keys.push_back(PlanKey("train.momentum", FormatValue(Value(MomentumFor(one)))));
   }
 
@@ -173,6 +200,7 @@ class Chooser {
            .tell = request_.tell},
           entrants);
     const std::string too_short = TooShort(entrants);
+    if (too_short.empty()) MeasureEfficiency(entrants, of);
     const Entrant *best = nullptr, *standard = nullptr;
     for (size_t i = 0; i < entrants.size(); ++i) {
       Candidate& one = *of[i];
@@ -207,6 +235,30 @@ class Chooser {
   }
 
  private:
+  /// From the examples with which they reached the same loss as the synchronous one.
+  void MeasureEfficiency(const std::vector<Entrant>& entrants, const std::vector<Candidate*>& of) {
+    const auto synchronous = std::ranges::find_if(of, [](const Candidate* one) {
+      return one->seconds_per_update > 0 && one->use.staleness < kStale && one->use.interval <= 1;
+    });
+    if (synchronous == of.end()) return;
+    const Entrant& standard = entrants[synchronous - of.begin()];
+    std::vector<MeasuredUse> measured;
+    for (size_t i = 0; i < of.size(); ++i)
+      if (&entrants[i] != &standard && of[i]->seconds_per_update > 0)
+        if (const double examples = RatioOfExamples(entrants[i], standard); examples > 0)
+          measured.push_back({.use = of[i]->use, .examples = examples});
+    plan_.efficiency = Fitted(request_.efficiency, measured);
+    PriceAgain(request_.efficiency, plan_.efficiency, plan_.candidates);
+  }
+
+  /// To the lowest loss that both reached; 0: one of them has failed.
+  static double RatioOfExamples(const Entrant& one, const Entrant& standard) {
+    if (!one.last.failure.empty() || !standard.last.failure.empty()) return 0;
+    const double loss = std::max(LastLoss(one.curve), LastLoss(standard.curve));
+    return std::clamp(ExamplesTo(one.curve, loss) / ExamplesTo(standard.curve, loss),
+                      1 / kMostRatio, kMostRatio);
+  }
+
   /// Why losses of trials tell nothing: nobody had learned anything. "" if they do, or if prices
   /// are missing.
   std::string TooShort(const std::vector<Entrant>& entrants) const {
@@ -247,7 +299,7 @@ class Chooser {
   /// That leaves the total momentum as it is.
   double MomentumFor(const Candidate& one) const {
     const double total = *SettingOf(request_.job).momentum;
-    return std::round(100 * ExplicitMomentum(total, one.staleness)) / 100;
+    return std::round(100 * ExplicitMomentum(total, one.use.staleness)) / 100;
   }
 
   static void Set(const Setting& setting, Candidate& one) {
@@ -295,7 +347,7 @@ class Chooser {
     for (Candidate& one : plan_.candidates)
       if (one.seconds_per_update > 0 && one.strategy == than.strategy &&
           one.executor == than.executor && one.precision == than.precision &&
-          1 + one.staleness <= kHalf * (1 + than.staleness) &&
+          1 + one.use.staleness <= kHalf * (1 + than.use.staleness) &&
           (!found || one.Seconds() < found->Seconds()))
         found = &one;
     return found;
@@ -325,13 +377,15 @@ void NoteUnpriced(Plan& plan) {
 
 Plan Search(const SearchRequest& request) {
   Plan plan = {.candidates = MakeCandidates(request.job, request.choices),
-               .noise_scale = request.noise_scale};
+               .noise_scale = request.noise_scale,
+               .efficiency = request.efficiency};
   request.tell(
       fmt::format("pricing {} candidates", std::ranges::count_if(plan.candidates, IsLeft)));
   PriceAll(request, plan.candidates);
   Sort(plan.candidates);
   Require(plan.candidates[0].dropped.empty(), "no candidate is left: {}",
           plan.candidates[0].dropped);
+  const auto fit = static_cast<size_t>(std::ranges::count_if(plan.candidates, IsLeft));
   KeepLeaders(plan.candidates, request.job.cluster.Int("replicas") > 1, request.trial_seconds > 0);
   Chooser chooser(request, plan);
   chooser.SetMomenta();
@@ -345,7 +399,9 @@ Plan Search(const SearchRequest& request) {
     plan.notes.push_back(
         fmt::format("no trials: {} are too short for them", Duration(chooser.TrialSeconds())));
   NoteUnpriced(plan);
+  plan.notes.push_back(TextOf(plan.efficiency));
   ShowFirst(plan);
+  SortUntried(fit, plan.candidates);
   return plan;
 }
 

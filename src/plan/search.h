@@ -22,8 +22,9 @@ struct SearchRequest {
   const LauncherPeers* peers = nullptr;                ///< Null: replicas are threads.
   const std::map<std::string, ClusterFile>& machines;  ///< By precision.
   Choices choices = {};
-  double noise_scale = 0;    ///< 0: unknown, taken to be large.
-  double trial_seconds = 0;  ///< Of all trials together; 0: none, the prediction decides.
+  double noise_scale = 0;      ///< 0: unknown, taken to be large.
+  Efficiency efficiency = {};  ///< By which candidates are ranked until trials measure it.
+  double trial_seconds = 0;    ///< Of all trials together; 0: none, the prediction decides.
   /// And of the fastest candidate's predicted time, at most.
   double trial_share = std::numeric_limits<double>::infinity();
   double restart_seconds = 0;   ///< That each trial takes besides, to go on from a checkpoint.
@@ -43,6 +44,9 @@ struct SearchRequest {
 /// the job has it. Rate and momentum of the chosen one are tuned; while its best momentum is 0, one
 /// of its strategy with half of the staleness takes its place (Omnivore halves g: Hadjis et al.,
 /// 2016, section 5.2).
+///
+/// Trials measure the job's efficiency against the synchronous one of them, and those that were not
+/// tried are priced again by it.
 Plan Search(const SearchRequest& request);
 
 }  // namespace yoke

@@ -1,4 +1,4 @@
-// Statistical efficiency: the noise scale from gradients of some batches, and the penalties.
+// Statistical efficiency: the noise scale from gradients of some batches.
 #include "plan/statistics.h"
 
 #include <algorithm>
@@ -18,7 +18,6 @@ namespace yoke {
 namespace {
 
 constexpr int kBatches = 16;  // for the mean gradient
-constexpr double kStalenessPenalty = 0.04, kIntervalPenalty = 0.03;
 
 }  // namespace
 
@@ -65,9 +64,9 @@ double MeasureNoiseScale(const Job& job, const Reader& data, const std::string& 
   return mean > of_mean / 10 ? std::max(1.0, trace / mean) : 10 * big;
 }
 
-double RelativeExamples(const ExampleUse& used, double batch, double noise) {
-  return (noise + used.batch) / (noise + batch) * (1 + kStalenessPenalty * used.staleness) *
-         (1 + kIntervalPenalty * std::log2(std::max(1.0, used.interval / used.mixing)));
+double RelativeExamples(const ExampleUse& used, double batch, double noise,
+                        const Efficiency& efficiency) {
+  return (noise + used.batch) / (noise + batch) * efficiency.Examples(used);
 }
 
 }  // namespace yoke

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "data/reader.h"
+#include "plan/efficiency.h"
 #include "train/job/job.h"
 
 namespace yoke {
@@ -15,19 +16,10 @@ namespace yoke {
 /// ones if it is "". 0: unknown, because gradients are sparse.
 double MeasureNoiseScale(const Job& job, const Reader& data, const std::string& checkpoint);
 
-/// How a candidate uses examples.
-struct ExampleUse {
-  double batch = 0;      ///< Examples of the gradients that one update averages.
-  double staleness = 0;  ///< Updates between the values of a gradient and its own update.
-  double interval = 1;   ///< Steps of a replica between two exchanges.
-  double mixing = 1;     ///< StrategyEntry::mixing of each.
-};
-
 /// Examples that it needs, divided by those of synchronous updates of `batch` examples:
 ///   (noise + used.batch) / (noise + batch)           updates ~ 1 + noise / batch
-///   x (1 + a staleness) (1 + b log2(interval / mixing))       penalties
-/// The penalties are fitted to the tables of docs/how-to-scale.md, coarsely: a prediction ranks,
-/// and trials decide.
-double RelativeExamples(const ExampleUse& used, double batch, double noise);
+///   x efficiency.Examples(used)
+double RelativeExamples(const ExampleUse& used, double batch, double noise,
+                        const Efficiency& efficiency = {});
 
 }  // namespace yoke

@@ -121,6 +121,15 @@ double RecentLoss(const std::vector<LossPoint>& curve, size_t at) {
   return sum / examples;
 }
 
+/// Where the loss, over the last third of the examples up to there, was first at most this; with
+/// infinite seconds and examples if it never was.
+LossPoint FirstAt(const std::vector<LossPoint>& curve, double loss) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < curve.size(); ++i)
+    if (RecentLoss(curve, i) <= loss) return curve[i];
+  return {.seconds = kNever, .examples = kNever};
+}
+
 }  // namespace
 
 double StepsPerEpoch(const Job& job, const DataSets& data) {
@@ -181,7 +190,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
     return trial;
   }
   trial.seconds_per_example = trial.curve.back().seconds / trial.curve.back().examples;
-  trial.loss = RecentLoss(trial.curve, trial.curve.size() - 1);
+  trial.loss = LastLoss(trial.curve);
   const double worst = std::ranges::max(trial.curve, {}, &LossPoint::loss).loss;
   const bool exploded = !(worst < kUnreadable * std::max(trial.curve.front().loss, 1.0));
   if ((exploded || !std::isfinite(trial.loss)) && trial.failure.empty())
@@ -189,10 +198,12 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
   return trial;
 }
 
-double TimeTo(const Trial& trial, double loss) {
-  for (size_t i = 0; i < trial.curve.size(); ++i)
-    if (RecentLoss(trial.curve, i) <= loss) return trial.curve[i].seconds;
-  return std::numeric_limits<double>::infinity();
+double LastLoss(const std::vector<LossPoint>& curve) { return RecentLoss(curve, curve.size() - 1); }
+
+double TimeTo(const Trial& trial, double loss) { return FirstAt(trial.curve, loss).seconds; }
+
+double ExamplesTo(const std::vector<LossPoint>& curve, double loss) {
+  return FirstAt(curve, loss).examples;
 }
 
 }  // namespace yoke

@@ -70,5 +70,9 @@ Trial RunTrial(const Job& job, const TrialRequest& request);
 /// Seconds after which the loss, over the last third of the examples up to then, was first at most
 /// this; infinite if it never was.
 double TimeTo(const Trial& trial, double loss);
+/// The same in examples, of a curve.
+double ExamplesTo(const std::vector<LossPoint>& curve, double loss);
+/// The mean loss over the last third of a curve's examples.
+double LastLoss(const std::vector<LossPoint>& curve);
 
 }  // namespace yoke

@@ -49,9 +49,16 @@ std::string TextOf(const Setting& setting) {
   return setting.momentum ? fmt::format("{}, momentum {:g}", rate, *setting.momentum) : rate;
 }
 
-/// Of a trial. One is enough for executors whose steps are many batches.
+/// Those that take steps of their own: a step of each together is one of replicas in step.
+int64_t TeamsOf(const Job& job) {
+  const Roles roles = RolesOf(job);
+  return roles.workers / roles.team;
+}
+
+/// Of a trial. One of each team is enough for executors whose steps are many batches.
 int64_t FewestSteps(const Job& job, const DataSets& data) {
-  return StepExamplesOf(job, data.train->Size()) > BatchOf(job) ? 1 : kFewestSteps;
+  const bool many = StepExamplesOf(job, data.train->Size()) > BatchOf(job);
+  return TeamsOf(job) * (many ? 1 : kFewestSteps);
 }
 
 /// An equal part of all trials.
@@ -243,10 +250,11 @@ double SearchShare(const Job& job) {
 
 int64_t TuningSteps(const Job& job, const DataSets& data) {
   const double all = StepsOf(job, data);
-  const double steps = std::min(SearchShare(job) * all, kMostTuningSteps);
+  const auto teams = static_cast<double>(TeamsOf(job));
+  const double steps = std::min(SearchShare(job) * all, teams * kMostTuningSteps);
   const auto fewest = static_cast<double>(FewestTuningSteps(job, data));
   if (job.train.Has("search_share")) return steps < fewest ? 0 : std::llround(steps);
-  return std::llround(std::max({steps, std::min(kTuningSteps, kTuningShare * all), 1.0}));
+  return std::llround(std::max({steps, std::min(teams * kTuningSteps, kTuningShare * all), 1.0}));
 }
 
 double TuningSeconds(const Job& job) { return kTuningShare * TimeLimitOf(job); }

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -60,6 +61,21 @@ class PlanTest(ProgramTest):
         self.write("plan.toml", '[use.node]\nexecutor = "hogbatch"\n')
         self.assertEqual(self.train("--plan", "plan.toml")[0]["executor"], "hogbatch")
         self.assertEqual(self.train("--plan", "plan.toml", "--executor", "split")[0]["executor"], "split")
+
+    def test_a_plan_starts_from_what_the_last_one_measured(self):
+        self.write("cluster.toml", CLUSTER)
+
+        def trials(*words):
+            """How many have measured what staleness costs, after those of this run."""
+            out = self.good("simulate", "tiny.toml", "--cluster", "cluster.toml", "--set", "cluster.strategy=auto", "--set", "train.epochs=4000",
+                            "--set", 'train.target={ metric = "accuracy", at_least = 0.01 }', *words).out
+            return int(re.search(r"staleness costs \S+ % more examples \(on this kind of job, from (\d+) trials?\)", out)[1])
+
+        first = trials()
+        (kept,) = pathlib.Path(self.folder, "yoke/efficiency").iterdir()
+        self.assertIn(f"stale_trials = {first}", kept.read_text())
+        self.assertGreater(trials(), first)
+        self.assertEqual(trials("--set", "model.widths=[8]"), first)
 
     def test_replicas_by_prediction(self):
         result = self.good("plan", "tiny.toml", "--replicas", 2, "--trial-seconds", 0, "--only", "single,allreduce,local_sgd,f32")

@@ -139,7 +139,6 @@ TEST_F(HardwareTest, NodesThatFailArePricedAsIfTheyDidNot) {
 TEST_F(HardwareTest, AsynchronousGradientsAreAsStaleAsThereAreOthers) {
   const Price price = Of(FreeNetwork(4), Strategy("async_sgd"));
   EXPECT_NEAR(price.use.staleness, 3, 0.5);
-  EXPECT_EQ(price.use.batch, 16);
   EXPECT_EQ(Of(FreeNetwork(4), Strategy("allreduce")).use.staleness, 0);
 }
 
@@ -164,8 +163,8 @@ TEST_F(HardwareTest, ALimitOfTheJobDoesNotEndThePrice) {
 constexpr const char* kBoth = R"(["cpu", "emulated:0"])";
 
 /// Machines with an emulated device that is so many times as fast as the CPU.
-std::map<std::string, ClusterFile> WithDevice(double faster) {
-  auto machines = FreeNetwork(1);
+std::map<std::string, ClusterFile> WithDevice(double faster, int nodes = 1) {
+  auto machines = FreeNetwork(nodes);
   SpeedCurve cpu = {.operations_per_second = test::kOperations, .bytes_per_second = test::kBytes};
   SpeedCurve device = Slower(cpu, 1 / faster);
   device.link_bytes_per_second = 1e9;
@@ -190,6 +189,27 @@ TEST_F(HardwareTest, DevicesTogetherAreFasterThanEach) {
   }
 }
 
+TEST_F(HardwareTest, ReplicasWithSeveralDevicesAreAsFastAsTheirNodes) {
+  for (const auto& [strategy, executor] :
+       {std::pair("allreduce", "split"), {"local_sgd", "split"}, {"local_sgd", "hogbatch"}}) {
+    Overrides keys = {{"train.batch", "128"}, {"node.devices", kBoth}};
+    const Price alone = Of(WithDevice(3), keys, executor);
+    keys.push_back({"cluster.strategy", strategy});
+    const Price both = Of(WithDevice(3, 2), keys, executor);
+    EXPECT_NEAR(both.seconds_per_update / alone.seconds_per_update, 1, 0.1)
+        << strategy << ", " << executor;
+    EXPECT_EQ(both.examples_per_update, 2 * alone.examples_per_update);
+    EXPECT_EQ(both.use.batch, 2 * alone.use.batch);
+  }
+}
+
+TEST_F(HardwareTest, AServersPartOfTheRateIsAPartOfAnUpdate) {
+  Overrides keys = Strategy("async_sgd");
+  EXPECT_EQ(Of(FreeNetwork(4), keys).use.batch, 64);
+  keys.push_back({"cluster.form", "paper"});
+  EXPECT_EQ(Of(FreeNetwork(4), keys).use.batch, 16);
+}
+
 TEST_F(HardwareTest, WhatHasNoPriceSaysWhy) {
   const auto reason = [&](const Overrides& keys, const std::string& executor) -> std::string {
     try {
@@ -201,8 +221,6 @@ TEST_F(HardwareTest, WhatHasNoPriceSaysWhy) {
   };
   EXPECT_EQ(reason({{"node.devices", R"(["cpu", "emulated:1"])"}}, "split"),
             "the speed of device emulated:1 is not known");
-  EXPECT_EQ(reason({{"node.devices", kBoth}, {"cluster.replicas", "2"}}, "split"),
-            "replicas that train on 2 devices each have no price");
 }
 
 TEST_F(HardwareTest, UnknownSpeedsHaveNoPrice) {

@@ -110,7 +110,7 @@ TEST(Search, WorkThatIsTheSameIsComparedOnce) {
 
 TEST(Search, ASmallGainKeepsTheDefault) {
   const Plan plan =
-      PlanOn(Cluster(4, 1e-6, 3e8), {{"data.train_size", "6400"}}, {"allreduce", "local_sgd"});
+      PlanOn(Cluster(4, 1e-6, 1.35e8), {{"data.train_size", "6400"}}, {"allreduce", "local_sgd"});
   EXPECT_TRUE(plan.best().is_default);
   EXPECT_THAT(
       Named(plan.candidates, "single, local_sgd, f32").dropped,

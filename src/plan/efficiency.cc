@@ -1,0 +1,135 @@
+// Efficiency: a fit of two costs, and a file of them for each kind of job.
+#include "plan/efficiency.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <system_error>
+
+#include "base/check.h"
+#include "base/files.h"
+#include "base/value.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kBeforeCounts = 2, kMostCounts = 10;  // trials
+constexpr double kTypicalStaleness = 3, kTypicalDoublings = 3;
+constexpr int kFitRounds = 20;  // of one cost after the other
+constexpr double kMostCost = 1;
+constexpr double kLate = 0.5;  // updates, or doublings: less does not tell
+
+/// One of both costs: how much of it a trial has, and what else its examples are multiplied by.
+struct Part {
+  double amount = 0, others = 1, examples = 1;
+};
+
+/// The cost c with which others x (1 + c amount) is nearest to the examples.
+double Fit(const std::vector<Part>& parts, double before, int trials, double typical) {
+  const double counts = std::min(kBeforeCounts + trials, kMostCounts) * typical * typical;
+  double sum = counts * before, weight = counts;
+  for (const Part& one : parts) {
+    const double slope = one.others * one.amount;
+    sum += slope * (one.examples - one.others);
+    weight += slope * slope;
+  }
+  return std::clamp(sum / weight, 0.0, kMostCost);
+}
+
+std::string CostText(const char* what, double cost, int trials) {
+  const std::string from = trials > 0 ? fmt::format("on this kind of job, from {} trial{}", trials,
+                                                    trials > 1 ? "s" : "")
+                                      : "assumed";
+  return fmt::format("{} costs {:.1f} % more examples ({})", what, 100 * cost, from);
+}
+
+std::string CacheFolder() {
+  for (const auto& [variable, below] : {std::pair("XDG_CACHE_HOME", ""), {"HOME", "/.cache"}})
+    if (const char* folder = std::getenv(variable); folder && *folder)
+      return std::string(folder) + below + "/yoke";
+  return "";
+}
+
+double NumberOr(const Value& root, const char* key, double otherwise) {
+  const Value* value = root.Find(key);
+  return value ? value->AsNumber().value_or(otherwise) : otherwise;
+}
+
+}  // namespace
+
+double ExampleUse::Doublings() const { return std::log2(std::max(1.0, interval / mixing)); }
+
+double Efficiency::Examples(const ExampleUse& use) const {
+  return (1 + staleness * use.staleness) * (1 + interval * use.Doublings());
+}
+
+Efficiency Fitted(const Efficiency& before, const std::vector<MeasuredUse>& trials) {
+  Efficiency fitted = before;
+  for (int round = 0; round < kFitRounds; ++round) {
+    std::vector<Part> late, rare;
+    for (const MeasuredUse& one : trials) {
+      late.push_back({one.use.staleness, 1 + fitted.interval * one.use.Doublings(), one.examples});
+      rare.push_back({one.use.Doublings(), 1 + fitted.staleness * one.use.staleness, one.examples});
+    }
+    fitted.staleness = Fit(late, before.staleness, before.stale_trials, kTypicalStaleness);
+    fitted.interval = Fit(rare, before.interval, before.interval_trials, kTypicalDoublings);
+  }
+  for (const MeasuredUse& one : trials) {
+    fitted.stale_trials += one.use.staleness >= kLate;
+    fitted.interval_trials += one.use.Doublings() >= kLate;
+  }
+  return fitted;
+}
+
+std::string TextOf(const Efficiency& efficiency) {
+  return CostText("an update's staleness", efficiency.staleness, efficiency.stale_trials) + ", " +
+         CostText("each doubling of the steps between exchanges", efficiency.interval,
+                  efficiency.interval_trials);
+}
+
+std::string EfficiencyPath(const Job& job) {
+  const std::string folder = CacheFolder();
+  if (folder.empty()) return "";
+  const std::string format = *job.data().Find("format")->AsString();
+  const size_t kind = std::hash<std::string>()(format + "\n" + FormatValue(job.model()));
+  return fmt::format("{}/efficiency/{}-{:016x}.toml", folder, format, kind);
+}
+
+Efficiency ReadEfficiency(const std::string& path) {
+  Efficiency found;
+  try {
+    if (path.empty() || !Exists(path)) return found;
+    const Value root = ReadToml(path);
+    found.staleness = std::clamp(NumberOr(root, "staleness", found.staleness), 0.0, kMostCost);
+    found.interval = std::clamp(NumberOr(root, "interval", found.interval), 0.0, kMostCost);
+    found.stale_trials = static_cast<int>(NumberOr(root, "stale_trials", 0));
+    found.interval_trials = static_cast<int>(NumberOr(root, "interval_trials", 0));
+  } catch (const Error&) {
+    return {};
+  }
+  return found;
+}
+
+void WriteEfficiency(const Efficiency& efficiency, const std::string& path) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return;
+  std::error_code failed;
+  fs::create_directories(fs::path(path).parent_path(), failed);
+  const std::string fresh = NameBeside(path);
+  std::ofstream file(fresh);
+  file << "# Written by yoke's planner: what these cost in examples, for jobs of this kind.\n"
+       << FormatToml(Value(Table{{"staleness", Value(efficiency.staleness)},
+                                 {"interval", Value(efficiency.interval)},
+                                 {"stale_trials", Value(int64_t{efficiency.stale_trials})},
+                                 {"interval_trials", Value(int64_t{efficiency.interval_trials})}}));
+  file.close();
+  if (file) fs::rename(fresh, path, failed);
+  if (!file || failed) fs::remove(fresh, failed);
+}
+
+}  // namespace yoke
