@@ -44,7 +44,7 @@ def causes(model, replicas, folder):
     """What Sync3's share depends on: the computing of a synchronous step beside that of a turn, and the exchange."""
     cluster = papers_cluster(model, replicas, folder)
     turn, original = seconds_alone(model, cluster, folder), timing(model, ORIGINAL, replicas, cluster, folder)[0]
-    for times in (1, replicas, 2 * replicas):
+    for times in (1, replicas, 7 * replicas // 4, 2 * replicas):
         for name in ("easgd_sync3", EVERYWHERE):
             step, share = timing(model, name, replicas, with_computing(model, times * turn, PAPER, folder), folder)
             yield [f"{1e3 * times * turn:.3g} ({times} turns)", name, f"{original / step:.2f}", f"{100 * share:.0f}"]
