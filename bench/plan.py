@@ -77,7 +77,7 @@ GRID_JOBS = ["digits-equal", "fashion-lagging", "cifar-slow", "text-equal", "dig
 OPEN = {"cluster.strategy": "auto", "train.learning_rate": "auto", "train.momentum": "auto"}
 
 
-@part(jobs=GRID_JOBS, most=math.inf, quick={"jobs": GRID_JOBS[:2], "most": 12})
+@part(jobs=GRID_JOBS, most=math.inf, quick={"jobs": GRID_JOBS[:2], "most": 6})
 def grid(arguments):
     """`auto` against a grid of strategies, momenta and learning rates, and against the job as it is, in virtual seconds to a target.
 
@@ -108,7 +108,7 @@ def grid(arguments):
             cases = itertools.product(rates, GRID_MOMENTA, GRID_STRATEGIES.items())
             best, what = best_of(name, itertools.islice(cases, int(min(arguments.most, 54))))
             auto = seconds(name, OPEN)
-            yield [name, f"{best:.3g}, {what}", f"{default:.3g}", say(seconds(name, {}), ".3g", "not reached"), say(auto, ".3g", "not reached"),
+            yield [name, f"{best:.3g}, {what}" if what else "not reached", f"{default:.3g}", say(seconds(name, {}), ".3g", "not reached"), say(auto, ".3g", "not reached"),
                    say(auto and auto / best, ".2f"), say(auto and auto / default, ".2f")]
 
     print_table(["job", "best of the grid", "all-reduce", "as it is", "auto", "auto / best", "auto / all-reduce"], rows())
