@@ -62,11 +62,12 @@ def part_of_kdd99(to):
 
 def on_devices(job, curves, settings, runs, *words):
     """The run in virtual time on devices with these curves: {device: file}."""
-    settings = {"node.devices": list(curves), **settings}
+    settings = {"node.devices": list(curves), "node.device_timeout": PATIENCE, **settings}
     return virtual(job, {}, settings, runs, *(f"--device={device}={file}" for device, file in curves.items()), *words, accept=[DIVERGED])
 
 
 # Devices, keys of the job, and the rates tried. A rate r/n is that of an update of n examples or more; one of b < n takes b/n of it.
+PATIENCE = 86400  # real seconds for a batch: this machine may be busy
 PAPER = {"node.form": "paper"}
 BY_PART = ["0.64/4096", "0.64/2048", "0.64/1024"]
 METHODS = {"CPU, 1 a thread": (["cpu"], hogwild(1), ["0.08/16", "0.32/16"]),
