@@ -237,8 +237,8 @@ void Served::Open() {
 void Served::Idle() {
   Open();
   if (!works()) return;
-  const RequestHeader head = {.what = Request::kIdle};
-  context_.world.Send(std::as_bytes(std::span(&head, 1)), 0, kToServer, sizeof head);
+  const RequestHeader header = {.what = Request::kIdle};
+  context_.world.Send(std::as_bytes(std::span(&header, 1)), 0, kToServer, sizeof header);
 }
 
 void Served::Quiesce() {
