@@ -13,6 +13,7 @@
 #include "cli/run_options.h"
 #include "data/writers.h"
 #include "kernels/threads.h"
+#include "model/convolution_keys.h"
 #include "model/onnx/onnx.h"
 #include "plan/convolutions.h"
 #include "train/number_format.h"
@@ -251,12 +252,7 @@ class InfoCommand : public Command {
     Value resolved = job.resolved;
     const Table algorithms = AlgorithmsOf(tuned);
     Require(!algorithms.empty(), "this model has no convolutions to tune");
-    Value& model = *resolved.Find("model");
-    model.Set("algorithms", algorithms);
-    const bool lowers = std::ranges::any_of(
-        algorithms, [](const auto& one) { return *one.second.AsString() == "lower_batch"; });
-    for (const char* key : {"partitions", "lowered_images"})
-      if (!lowers) model.Erase(key);  // it has no effect
+    resolved.Set("model", WithAlgorithms(job.model(), algorithms));
     file->Write(FormatToml(resolved));
     file->Commit();
     out.Text(fmt::format("job with these choices written to {}", tune_to_));

@@ -3,21 +3,13 @@
 #include <algorithm>
 
 #include "base/registry.h"
+#include "model/convolution_keys.h"
 #include "model/graph.h"
 #include "model/layer_namer.h"
 #include "model/onnx/onnx.h"
 
 namespace yoke {
 namespace {
-
-/// Keys of [model] for convolutions of any model: those of lower_batch, and all.
-constexpr const char* kLoweringKeys[] = {"partitions", "lowered_images"};
-
-Value WithoutConvolutionKeys(Value section) {
-  section.Erase("algorithms");
-  for (const char* key : kLoweringKeys) section.Erase(key);
-  return section;
-}
 
 List FromLayers(const Value& section, const Value& tables) {
   const Options options("model", section,
@@ -51,51 +43,6 @@ OnnxModel ReadFile(const Options& options, const ModelTask& task) {
   OnnxStart start;
   if (hashed) start.hashed = options.Has("lsh") ? *options.Raw("lsh").AsTable() : Table{};
   return ReadOnnxFor(options.String("file"), task, start);
-}
-
-/// Sets the algorithm of each convolution that `algorithms` names, checked like the layer's own
-/// option.
-void ChooseAlgorithms(const Value& algorithms, List& layers) {
-  Require(algorithms.AsTable(), "{}: model.algorithms must be a table of layers and algorithms",
-          algorithms.place());
-  const std::vector<std::string> names = LayerNames(layers);
-  for (const auto& [name, algorithm] : *algorithms.AsTable()) {
-    const auto at = std::find(names.begin(), names.end(), name);
-    Value* layer = at != names.end() ? &layers[at - names.begin()] : nullptr;
-    const OptionSpec* option = layer ? AlgorithmOption(*layer) : nullptr;
-    Require(option,
-            "{}: model.algorithms names '{}', which is no layer of this model with an algorithm",
-            algorithm.place(), name);
-    OptionSpec named = *option;
-    named.name = name;
-    layer->Set("algorithm", algorithm);
-    Options("model.algorithms", Table{{name, algorithm}}, std::vector{named});
-  }
-}
-
-bool LowersBatch(const Value& layer) {
-  const Value* algorithm = layer.Find("algorithm");
-  return algorithm && algorithm->AsString() && *algorithm->AsString() == "lower_batch";
-}
-
-/// Gives [model]'s value of this key to the convolutions by lower_batch without one of their own.
-void ChooseLowering(const std::string& key, const Value* of_all, List& layers) {
-  bool used = false;
-  for (Value& layer : layers) {
-    const Value* own = layer.Find(key);
-    if (own)
-      Require(LowersBatch(layer),
-              "{}: {} has no effect: the layer's algorithm is not \"lower_batch\"", own->place(),
-              key);
-    if (own || !of_all || !LowersBatch(layer)) continue;
-    layer.Set(key, *of_all);
-    used = true;
-  }
-  if (of_all)
-    Require(used,
-            "{}: model.{} has no effect: no convolution has the algorithm \"lower_batch\" "
-            "(model.algorithms)",
-            of_all->place(), key);
 }
 
 List LayersOf(const Value& section, const ModelTask& task) {
@@ -158,9 +105,7 @@ std::vector<std::string> LayerNames(const List& layers) {
 
 List ModelLayers(const Value& model_section, const ModelTask& task) {
   List layers = LayersOf(WithoutConvolutionKeys(model_section), task);
-  if (const Value* algorithms = model_section.Find("algorithms"))
-    ChooseAlgorithms(*algorithms, layers);
-  for (const char* key : kLoweringKeys) ChooseLowering(key, model_section.Find(key), layers);
+  SetConvolutionKeys(model_section, layers);
   return layers;
 }
 

@@ -11,6 +11,7 @@
 #include "base/registry.h"
 #include "kernels/convolution/convolution.h"
 #include "kernels/linear/linear.h"
+#include "model/convolution_keys.h"
 #include "tensor/device.h"
 #include "train/replica.h"
 
@@ -127,6 +128,7 @@ class LayerAlone {
 
 struct TuneRequest {
   const Graph& graph;
+  const Value& model;  // [model]
   const List& layers;  // the graph's, from ModelLayers
   int64_t batch = 0;
   DType arithmetic = DType::kF32;
@@ -157,6 +159,7 @@ class Tuner {
   TunedLayer TuneLayer(const LayerInfo& info, const Value& table,
                        const std::vector<std::string>& algorithms) {
     TunedLayer layer{.name = info.name};
+    if (const Value* given = table.Find("algorithm")) layer.given = *given->AsString();
     for (const std::string& algorithm : algorithms) {
       try {
         layer.algorithms.push_back(Measure(info, table, algorithm));
@@ -174,9 +177,8 @@ class Tuner {
   }
 
   TunedAlgorithm Measure(const LayerInfo& info, const Value& table, const std::string& algorithm) {
-    Value options = table;
+    Value options = WithAlgorithm(table, algorithm, request_.model);
     for (const char* key : {"type", "name", "inputs"}) options.Erase(key);
-    options.Set("algorithm", algorithm);
     const LayerEntry& entry = FindEntry(yoke::layers(), "layer", *table.Find("type")->AsString());
     const LayerContext context{.name = info.name, .input = {.shape = shapes_.at(info.inputs[0])}};
     const auto layer = entry.make(Options(info.name, options, entry.options), context);
@@ -220,6 +222,7 @@ std::vector<TunedLayer> TuneConvolutions(const Job& job, const Reader& data) {
   const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
   const List layers = ModelLayers(job.model(), graph.task());
   return Tuner({.graph = graph,
+                .model = job.model(),
                 .layers = layers,
                 .batch = BatchOf(job),
                 .arithmetic = ArithmeticOf(job)})

@@ -19,6 +19,7 @@ struct TunedAlgorithm {
 
 struct TunedLayer {
   std::string name;
+  std::string given = "auto";  ///< The job's algorithm for it.
   std::vector<TunedAlgorithm> algorithms;
   size_t best = 0;  ///< Index in algorithms.
 };

@@ -103,8 +103,8 @@ std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const Dat
   return machines;
 }
 
-/// The keys that give convolutions a faster algorithm than their own choice in this precision, and
-/// a sentence; or none. One replica's threads measure.
+/// The keys that give convolutions whose algorithm the job leaves open a faster one than their own
+/// choice in this precision, and a sentence; or none. One replica's threads measure.
 std::pair<Overrides, std::string> FastestConvolutions(const Job& given,
                                                       const std::string& precision,
                                                       const Reader& data) {
@@ -119,7 +119,8 @@ std::pair<Overrides, std::string> FastestConvolutions(const Job& given,
   const std::vector<TunedLayer> again = TuneConvolutions(job, data);  // other programs disturb
   std::vector<TunedLayer> layers;
   for (size_t i = 0; i < once.size(); ++i)
-    if (once[i].best > 0 && once[i].best == again[i].best) layers.push_back(once[i]);
+    if (once[i].given == "auto" && once[i].best > 0 && once[i].best == again[i].best)
+      layers.push_back(once[i]);
   if (layers.empty()) return {};
   std::vector<std::string> names;
   names.reserve(layers.size());

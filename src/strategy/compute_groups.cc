@@ -8,6 +8,7 @@
 // stay at the server, are never stale, and each rank sends it activations: seconds an update
 //   HE(g) = max(t_head, (t_body(P / g) + t_head) / g)
 #include <algorithm>
+#include <iterator>
 
 #include "base/check.h"
 #include "base/options.h"
@@ -206,24 +207,22 @@ class ComputeGroups : public Strategy {
 };
 
 std::vector<OptionSpec> GroupOptions() {
-  std::vector<OptionSpec> options = ServerOptions(false);
-  options.insert(options.begin(),
-                 {.name = "groups",
-                  .type = OptionType::kInt,
-                  .help = "Number of groups of training replicas; it divides their number. By "
-                          "default 2 if that is even, otherwise 1.",
-                  .minimum = 1,
-                  .maximum = kMostRanks,
-                  .tries = {1, 2, 4, 8, 16, 32}});
-  options.insert(
-      options.begin() + 1,
+  std::vector<OptionSpec> options = {
+      {.name = "groups",
+       .type = OptionType::kInt,
+       .help = "Number of groups of training replicas; it divides their number. By default 2 if "
+               "that is even, otherwise 1.",
+       .minimum = 1,
+       .maximum = kMostRanks,
+       .tries = {1, 2, 4, 8, 16, 32}},
       {.name = "served_head",
        .type = OptionType::kBool,
        .fallback = false,
        .help = "The fully connected layers at the end of the model are computed beside rank 0 for "
                "all groups: replicas send it activations instead of gradients.",
-       .tries = {true}});
-  options.insert(options.begin() + 2, BucketOption(1.0));
+       .tries = {true}},
+      BucketOption(1.0)};
+  std::ranges::move(ServerOptions(false), std::back_inserter(options));
   return options;
 }
 

@@ -150,7 +150,7 @@ void Served::Fetch(const StrategyStep& step, const std::function<void(int part)>
     arrived(part);
   }
   if (!comes) return;
-  ChargeModelCopy();
+  ChargeDeviceCopy(exchanged_.count());
   context_.params.Publish();
   values_ = Values::kHere;
 }
@@ -173,6 +173,7 @@ void Served::PushAhead(const Communicator& thread, int64_t begin) {
   message_.clear();
   Append(message_, std::span(&header, 1));
   Append(message_, dense.subspan(begin, count));
+  ChargeCopy(*ahead_, count * SizeOf(DType::kF32));
   ahead_->Charge(CostOfMemoryCopy(count));
   ahead_->Send(message_, 0, kToServer, sizeof header);
   ahead_traffic_.Show(ahead_->traffic());
@@ -188,7 +189,7 @@ void Served::Step(const StrategyStep& step) {
 
 void Served::Push(const RequestHeader& header) {
   const Exchanged rest = exchanged_.UpTo(std::exchange(to_push_, exchanged_.dense()));
-  ChargeModelCopy();
+  ChargeDeviceCopy(rest.count());
   message_.clear();
   Append(message_, std::span(&header, 1));
   AppendGradient(message_, context_.params.View(&context_.gradients), rest, compressor_);
@@ -202,9 +203,9 @@ void Served::Ask(const RequestHeader& header) {
   values_ = Values::kAskedFor;
 }
 
-/// Of a gradient to the host, or of values back.
-void Served::ChargeModelCopy() {
-  seconds_copying_ += ChargeCopy(context_.world, exchanged_.count() * SizeOf(DType::kF32));
+/// Of a gradient's elements to the host, or of values back.
+void Served::ChargeDeviceCopy(int64_t elements) {
+  seconds_copying_ += ChargeCopy(context_.world, elements * SizeOf(DType::kF32));
 }
 
 /// Nothing is in flight to or from this worker afterwards.
@@ -237,8 +238,8 @@ void Served::Open() {
 void Served::Idle() {
   Open();
   if (!works()) return;
-  const RequestHeader head = {.what = Request::kIdle};
-  context_.world.Send(std::as_bytes(std::span(&head, 1)), 0, kToServer, sizeof head);
+  const RequestHeader header = {.what = Request::kIdle};
+  context_.world.Send(std::as_bytes(std::span(&header, 1)), 0, kToServer, sizeof header);
 }
 
 void Served::Quiesce() {

@@ -67,7 +67,7 @@ class Served : public Strategy {
   void SkipAnswer();
   void Leave(Request what);
   void Open();
-  void ChargeModelCopy();
+  void ChargeDeviceCopy(int64_t elements);
   bool works() const { return context_.world.rank() >= settings_.servers; }
 
   StrategyContext context_;
@@ -82,7 +82,7 @@ class Served : public Strategy {
   int64_t version_ = 0;  // of the local values
   Values values_ = Values::kOld;
   bool at_rest_ = false;
-  double seconds_copying_ = 0;  // between host and device
+  double seconds_copying_ = 0;  // between host and device, on the training thread
   ExchangeCounts counts_;       // of the server when it was last at rest; traffic after its end
 };
 

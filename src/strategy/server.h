@@ -135,7 +135,7 @@ class Service {
     bool stopped = false;             // permanently
     std::vector<Message> ahead = {};  // of its next push
   };
-  void Push(const Communicator& world, int source, const RequestHeader& head, Unpacker& rest);
+  void Push(const Communicator& world, int source, const RequestHeader& header, Unpacker& rest);
   int64_t TakeAhead(const std::vector<Message>& ahead);
   void Leave(const Communicator& world, int source, bool for_good);
   void AnswerThoseInTime(const Communicator& world);

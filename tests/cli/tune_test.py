@@ -24,6 +24,20 @@ class TuneTest(ProgramTest):
         self.assertEqual(sum(row["fastest"] for row in tune["algorithms"]), 2)
         self.assertTrue(all(row["seconds"] > 0 for row in tune["algorithms"]))
 
+    def test_the_written_job_is_accepted_whatever_is_fastest(self):
+        layers = ('layer = [{type = "convolution", outputs = 4, kernel = 5, algorithm = "lower_batch", partitions = 3}, '
+                  '{type = "convolution", outputs = 4, kernel = 3, algorithm = "%s"}, {type = "flatten"}, {type = "linear", outputs = 10}]')
+        for model in (layers % "auto", layers % "lower_batch" + "\npartitions = 2", layers % "auto" + "\nlowered_images = 2",
+                      'name = "lenet"\nalgorithms = {convolution2 = "lower_batch"}\npartitions = 2'):
+            self.write("given.toml", LENET.replace('name = "lenet"', model))
+            *_, tune = self.good("info", "given.toml", "--tune-to", "tuned.toml", "--json").events()
+            fastest = [row["algorithm"] == "lower_batch" for row in tune["algorithms"] if row["fastest"]]
+            info, *_ = self.good("info", "tuned.toml", "--json").events()
+            kernels = [layer["kernel"] for layer in info["layers"] if layer["type"] == "convolution"]
+            if not PLAIN:
+                self.assertEqual(["lowered" in kernel and "partitions" in kernel for kernel in kernels],
+                                 [lowers and (not i or "\npartitions" in model) for i, lowers in enumerate(fastest)])
+
     def test_a_run_of_the_written_job_keeps_its_choices(self):
         self.good("info", "lenet.toml", "--tune-to", "tuned.toml")
         self.good("train", "tuned.toml", "--run", "run")
@@ -49,6 +63,7 @@ class TuneTest(ProgramTest):
         layers = '[{type = "convolution", outputs = 4, kernel = 5, algorithm = "%s", %s}, {type = "flatten"}, {type = "linear", outputs = 10}]'
         for model, said in (('name = "lenet"\npartitions = 2', "model.partitions has no effect: no convolution has the algorithm"),
                             ('name = "lenet"\nlowered_images = 1', "model.lowered_images has no effect"),
+                            ("layer = " + layers % ("lower_batch", "partitions = 2") + "\npartitions = 3", "each convolution with the algorithm"),
                             ("layer = " + layers % ("direct", "partitions = 2"), "partitions has no effect: the layer's algorithm is not"),
                             ("layer = " + layers % ("lower_batch", "lowered_images = 0"), "lowered_images")):
             self.write("wrong.toml", LENET.replace('name = "lenet"', model))

@@ -73,10 +73,14 @@ TEST_F(TimesOnlyTest, TakesTheTimeOfTraining) {
   jobs.push_back({{"cluster.strategy", "async_sgd"}, {"cluster.servers", "1"}});
   jobs.push_back({{"cluster.strategy", "allreduce"}, {"cluster.bucket_mb", "0.01"}});
   jobs.push_back({{"cluster.strategy", "compute_groups"}, {"cluster.bucket_mb", "0.01"}});
+  jobs.push_back({{"cluster.strategy", "compute_groups"},
+                  {"cluster.served_head", "true"},
+                  {"cluster.bucket_mb", "0"}});
   jobs.push_back({{"cluster.strategy", "diloco"}, {"train.rule", "adamw"}});
   jobs.push_back({{"cluster.strategy", "allreduce"}, {"cluster.compression", "int8"}});
   for (const Overrides& job : jobs) {
-    const std::string name = job[0].value + (job.size() > 1 ? " " + job[1].key : "");
+    const std::string name = job[0].value + (job.size() > 1 ? " " + job[1].key : "") +
+                             (job.size() > 2 ? " " + job[2].key : "");
     const EndEvent real = Train(false, job), times = Train(true, job);
     EXPECT_EQ(times.step, real.step) << name;
     EXPECT_EQ(times.reason, "finished") << name;

@@ -1,5 +1,6 @@
 // compute_groups: means inside a group, a server's order between groups.
 #include "strategy/support/served_tests.h"
+#include "strategy/support/small_part.h"
 
 namespace yoke::compute_groups_test {
 
@@ -92,6 +93,33 @@ TEST(ComputeGroups, HaveTheSameBitsLayerByLayer) {
     return values;
   };
   EXPECT_EQ(model(LayerByLayer(1)), model(Settings(1)));
+}
+
+/// What leaves layer by layer is copied from the device before: the large bucket's message, which
+/// is the first and takes longer than any copy, hides none of them.
+TEST(ComputeGroups, CopyEachBucketFromTheDeviceBeforeItLeaves) {
+  constexpr double kLink = 1e6, kNetwork = 1e5;
+  constexpr int64_t kElements = 100000, kSteps = 4;
+  double seconds[2] = {}, waiting[2] = {};
+  for (const bool behind_link : {false, true})
+    seconds[behind_link] =
+        Simulate({.ranks = 2,
+                  .bytes_per_second = kNetwork,
+                  .device_bytes_per_second = behind_link ? kLink : 0},
+                 [&](const Communicator& world) {
+                   test::SmallPart part(world, {.strategy = "compute_groups",
+                                                .options = {{"servers", 1}, {"bucket_mb", 0.0}},
+                                                .slices = {{.name = "a", .shape = {16}},
+                                                           {.name = "b", .shape = {kElements}}}});
+                   if (world.rank() == 1) {
+                     for (int64_t step = 0; step < kSteps; ++step) part.Step(step);
+                     waiting[behind_link] = part.strategy->Counts().seconds_waiting;
+                   }
+                   part.strategy->Finish();
+                 });
+  const double copy = kSteps * 4.0 * kElements / kLink;
+  EXPECT_NEAR((seconds[1] - seconds[0]) / copy, 2, 0.01);  // values to the device, too
+  EXPECT_NEAR((waiting[1] - waiting[0]) / copy, 2, 0.01);
 }
 
 TEST(ComputeGroups, GoOnFromACheckpoint) {

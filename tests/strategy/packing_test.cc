@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "strategy/rows.h"
@@ -77,6 +78,45 @@ TEST(Packing, CompressesTheDenseGradientAlone) {
     EXPECT_EQ(statistics[2], 1.0F / 3);
     gradients.dense().Host()[4] = 0;
   }
+}
+
+/// Elements of a part as [begin, end) pairs, empty ones left out.
+std::vector<std::pair<int64_t, int64_t>> Part(const Exchanged& exchanged, int part) {
+  std::vector<float> values(exchanged.layout().size());
+  std::vector<std::pair<int64_t, int64_t>> found;
+  int64_t count = 0;
+  for (const std::span<float> span : exchanged.PartOf(values, part)) {
+    count += std::ssize(span);
+    if (span.empty()) continue;
+    const int64_t begin = span.data() - values.data();
+    found.emplace_back(begin, begin + std::ssize(span));
+  }
+  EXPECT_EQ(exchanged.PartCount(part), count);
+  return found;
+}
+
+TEST(Packing, PartsLeaveOutAServedHead) {
+  using Spans = std::vector<std::pair<int64_t, int64_t>>;
+  ParamLayout layout;
+  layout.Add({.name = "mean", .shape = {3}, .kind = SliceKind::kBuffer});
+  layout.Add({.name = "below", .shape = {16}});
+  layout.Add({.name = "middle", .shape = {16}});
+  const int head = layout.Add({.name = "head", .shape = {5}});
+  layout.Pack();
+  const int64_t rest = layout.dense_size(), end = layout.size();
+  ASSERT_EQ(rest, 48);
+  const Exchanged served(layout, head, {16});
+  EXPECT_EQ(served.parts(), 2);
+  EXPECT_EQ(served.dense(), 32);
+  EXPECT_EQ(Part(served, 0), (Spans{{0, 16}}));
+  EXPECT_EQ(Part(served, 1), (Spans{{16, 32}, {rest, end}}));
+  EXPECT_EQ(Part(served.UpTo(16), 0), (Spans{{0, 16}, {rest, end}}));
+  const Exchanged all(layout, SliceRange::kEnd, {16, 32});
+  EXPECT_EQ(all.parts(), 3);
+  EXPECT_EQ(Part(all, 1), (Spans{{16, 32}}));
+  EXPECT_EQ(Part(all, 2), (Spans{{32, end}}));
+  EXPECT_EQ(Part(all.UpTo(32), 0), (Spans{{0, 32}, {rest, end}}));
+  EXPECT_EQ(Part(all.UpTo(all.dense()), 0), (Spans{{0, end}}));
 }
 
 TEST(Packing, RowsTravelWeighed) {

@@ -143,8 +143,8 @@ Told Tell(const std::vector<double>& seconds, int team, int64_t steps, const Rat
   return told;
 }
 
-void ExpectAsTold(const std::vector<double>& seconds, int team, int servers = 0,
-                  int slow_start = 0) {
+void ExpectAsTold(const std::vector<double>& seconds, int team, int servers = 0, int slow_start = 0,
+                  bool layer_by_layer = false) {
   constexpr int64_t kSteps = 15;
   LabHead head = Coupled();
   head.activate = [servers](Asked asked, float* z) {
@@ -156,6 +156,8 @@ void ExpectAsTold(const std::vector<double>& seconds, int team, int servers = 0,
   settings.steps = kSteps;
   settings.options.emplace_back("servers", servers);
   settings.options.emplace_back("slow_start", slow_start);
+  settings.cut_first = layer_by_layer;
+  if (layer_by_layer) settings.options.emplace_back("bucket_mb", 0.0);
   settings.seconds_of_gradient = 1;
   std::vector<double> of_ranks(servers);
   for (int worker = 0; worker < groups * team; ++worker) of_ranks.push_back(seconds[worker / team]);
@@ -192,6 +194,14 @@ TEST(ServedHead, IsTheSameOnARankThatOnlyServes) {
   ExpectAsTold({1, 1.3717, 0.4931}, 1, 1);
   ExpectAsTold({1, 1.3717}, 2, 1);
   ExpectAsTold({1}, 4, 1);
+}
+
+TEST(ServedHead, IsTheSameLayerByLayer) {
+  for (const int servers : {0, 1}) {
+    ExpectAsTold({1, 1.3717, 0.4931}, 1, servers, 0, true);
+    ExpectAsTold({1, 1.3717}, 2, servers, 10, true);
+    ExpectAsTold({1}, 4, servers, 0, true);
+  }
 }
 
 /// With one group it is plain descent on the whole model, by any way of exchange.

@@ -58,6 +58,7 @@ struct LabSettings {
   std::function<int64_t(int64_t step)> examples = {};
   std::function<void(const Asked&)> gradient = {};
   const LabHead* head = nullptr;
+  bool cut_first = false;  ///< The first parameter is two: kCut elements and the rest.
   double seconds_of_gradient =
       0;  ///< Charged as so many operations (a simulated world prices them).
   uint64_t seed = 1;
@@ -66,6 +67,7 @@ struct LabSettings {
 
 /// Two dense parameters of 37 and 5 elements (packed with a gap of alignment), drawn from a seed.
 inline constexpr int64_t kFirst = 37, kSecond = 5, kCount = 48 + kSecond;
+inline constexpr int64_t kCut = 32;  // at the packing's alignment: all stays in its place
 
 /// A LabHead's means over a batch at given parameters.
 class ComputedHead : public Head {
@@ -101,7 +103,7 @@ class Lab {
         entry_(FindEntry(strategies(), "strategy", settings_.strategy)),
         options_("cluster", settings_.options, entry_.options),
         roles_(RolesIn(entry_, options_, world.size())),
-        layout_(Layout()),
+        layout_(Layout(settings_.cut_first)),
         params(layout_, Cpu()),
         gradients(layout_, Cpu()),
         rule_(MakeRule(settings_)),
@@ -109,7 +111,7 @@ class Lab {
     for (int64_t i = 0; i < kCount; ++i)
       params.values().Host()[i] = Padding(i) ? 0 : static_cast<float>((i * 7 + 3) % 11) / 11 - 0.5F;
     if (settings_.head)
-      offer_ = {.first_slice = 1,
+      offer_ = {.first_slice = Slices() - 1,
                 .width = settings_.head->width,
                 .price = [this](int64_t) { return Cost{.operations = settings_.head->seconds}; },
                 .make = [this](const ParamView& view) -> std::unique_ptr<Head> {
@@ -145,8 +147,7 @@ class Lab {
     settings_.gradient(asked);
     if (settings_.seconds_of_gradient > 0)
       world_.Charge({.operations = settings_.seconds_of_gradient});
-    strategy->GradientReady(1);
-    strategy->GradientReady(0);
+    for (int slice = Slices() - 1; slice >= 0; --slice) strategy->GradientReady(slice);
     strategy->Step(step);
     ++steps_;
   }
@@ -211,9 +212,11 @@ class Lab {
     for (size_t i = 0; i < tensors.size(); ++i)
       std::ranges::copy(saved.tensors.at(i), tensors[i].values.Host().begin());
   }
-  static ParamLayout Layout() {
+  int Slices() const { return static_cast<int>(layout_.slices().size()); }
+  static ParamLayout Layout(bool cut_first) {
     ParamLayout layout;
-    layout.Add({.name = "a.weight", .shape = {kFirst}});
+    layout.Add({.name = "a.weight", .shape = {cut_first ? kCut : kFirst}});
+    if (cut_first) layout.Add({.name = "a.bias", .shape = {kFirst - kCut}});
     layout.Add({.name = "b.weight", .shape = {kSecond}});
     layout.Pack();
     return layout;
