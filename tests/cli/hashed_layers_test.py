@@ -41,8 +41,8 @@ class HashedLayersTest(ProgramTest):
         return [(*line["layers"].values(), line.get("step_seconds")) for line in epochs], result.out
 
     def test_counts_and_time(self):
-        epochs, printed = self.epochs("hard = 100, random = 50")
-        self.assertEqual(len(epochs), 2)
+        epochs, printed = self.epochs("hard = 100, random = 50", "--set", "train.epochs=8")
+        self.assertEqual(len(epochs), 8)
         ratios = []
         for counts, seconds in epochs:
             self.assertEqual(counts["sets"], 63)
@@ -51,6 +51,7 @@ class HashedLayersTest(ProgramTest):
             self.assertGreater(counts["bucket_load"], 1)
             parts = sum(counts[part + "_seconds"] for part in PARTS) + seconds["update"] + seconds["other_layers"]
             ratios.append(parts / seconds["all"])
+        # The best epoch: other processes may take the time between two parts.
         self.assertLess(min(abs(1 - ratio) for ratio in ratios), 0.05, ratios)
         self.assertIn("empty_queries 0,", printed)
         self.assertIn("seconds of steps: all", printed)
