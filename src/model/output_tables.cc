@@ -102,6 +102,9 @@ void OutputTables::Choose(const OutputTableSettings& settings) {
   const int bits = int(std::bit_width(static_cast<uint64_t>(outputs / kLoad))) - 1;
   settings_ = settings;
   if (settings_.hashes == 0) settings_.hashes = std::max(1, bits / family.bits);
+  Require(settings_.hashes <= kMaxKeyBits / family.bits,
+          "hash tables: {} hashes of {} bits make a key of {} bits: expected at most {}",
+          settings_.hashes, family.bits, int64_t{settings_.hashes} * family.bits, kMaxKeyBits);
   if (settings_.tables == 0) settings_.tables = kTables;
   if (settings_.bucket == 0) settings_.bucket = kBucket;
   always_ = std::min<int64_t>(outputs, std::lround(kFourthRoots * std::pow(double(outputs), 0.25)));

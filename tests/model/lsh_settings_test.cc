@@ -163,6 +163,38 @@ TEST(LshSettings, RefuseWhatWouldDoNothing) {
   EXPECT_THAT(Refusal({{"threshold", 3}}), HasSubstr("model.layer[1].threshold"));
   EXPECT_THAT(Refusal({{"correct_from", 3}}), HasSubstr("model.layer[1].correct_from"));
   EXPECT_THAT(Refusal({{"correct", true}, {"fill", false}}), HasSubstr("model.layer[1].correct"));
+  EXPECT_THAT(Refusal({{"share", 0.1}, {"hard", 5}, {"fill", false}}),
+              HasSubstr("model.layer[1].share is the default of hard"));
+  EXPECT_THAT(Refusal({{"share", 0.1}, {"hard", 5}, {"form", "paper"}}), HasSubstr(".share"));
+  EXPECT_THAT(Refusal({{"form", "paper"}, {"sampler", "top_k"}, {"group", 8}, {"fill", true}}),
+              HasSubstr("model.layer[1].form"));
+  EXPECT_THAT(Refusal({{"form", "paper"}, {"sampler", "uniform"}, {"group", 8}}),
+              HasSubstr("model.layer[1].form"));
+}
+
+int KeyBits(int64_t outputs, const Table& given) {
+  return ShapeOf(Settings(outputs, given)).key_bits;
+}
+
+TEST(LshSettings, KeysOfUpTo24BitsHaveASlotEach) {
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 20}}), 20);
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 24}}), 24);
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 25}}), 18);
+  EXPECT_EQ(Settings(670'091, {{"hashes", 19}}).bucket, 2);
+  EXPECT_EQ(Settings(670'091, {{"hashes", 25}}).bucket, 4);
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 24}, {"slots", 1 << 12}}), 12);
+  // Two sets of four tables of 2^24 buckets, each 32 numbers of 4 bytes, are 16 GiB.
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 24}, {"tables", 4}, {"bucket", 31}}), 24);
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 24}, {"tables", 4}, {"bucket", 32}}), 18);
+}
+
+TEST(LshSettings, VeryManyOutputsFoldWideKeysIntoMoreSlots) {
+  EXPECT_EQ(KeyBits(8'388'607, {{"hashes", 60}}), 18);
+  EXPECT_EQ(KeyBits(8'388'608, {{"hashes", 60}}), 19);
+  EXPECT_EQ(KeyBits(33'554'431, {{"family", "dwta"}, {"hashes", 20}}), 18);
+  EXPECT_EQ(KeyBits(33'554'432, {{"family", "dwta"}, {"hashes", 20}}), 21);
+  EXPECT_EQ(KeyBits(16'777'215, {{"family", "doph"}, {"hashes", 20}}), 18);
+  EXPECT_EQ(KeyBits(16'777'216, {{"family", "doph"}, {"hashes", 20}}), 20);
 }
 
 TEST(LshSettings, WideKeysAreFoldedIntoPackedTables) {
@@ -199,9 +231,9 @@ TEST(LshSettings, ThePapersFormSetsKeysThatAreNotGiven) {
   EXPECT_EQ(s.group, 1);
   EXPECT_FALSE(s.fill);
   EXPECT_EQ(s.random, 0);
-  const LshSettings given =
-      Settings(670'091, {{"form", "paper"}, {"sampler", "top_k"}, {"group", 8}, {"fill", true}});
-  EXPECT_EQ(given.sampler, "top_k");
+  EXPECT_EQ(Settings(670'091, {{"form", "paper"}, {"sampler", "top_k"}}).sampler, "top_k");
+  const LshSettings given = Settings(670'091, {{"form", "paper"}, {"group", 8}, {"fill", true}});
+  EXPECT_EQ(given.sampler, "vanilla");
   EXPECT_EQ(given.group, 8);
   EXPECT_TRUE(given.fill);
   EXPECT_GT(given.random, 0);

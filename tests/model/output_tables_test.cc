@@ -94,6 +94,18 @@ TEST(OutputTables, AreExactWhereTheyFindAll) {
     }
 }
 
+TEST(OutputTables, RefuseWideKeys) {
+  const Model model("linear", "softmax_cross_entropy");
+  try {
+    const OutputTables tables(model.graph, model.params.View(), Examples(10, 1),
+                              {.family = "wta", .hashes = 9});
+    ADD_FAILURE() << "keys of 27 bits";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("27 bits: expected at most 24"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(OutputTables, ScoreFewAndFindTheBestAmongRowsOfOneLength) {
   constexpr int64_t kMany = 20000, kQueries = 200;
   Model model("linear", "softmax_cross_entropy", kMany);

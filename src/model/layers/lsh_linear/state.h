@@ -26,9 +26,9 @@ struct LshCounts {
 
 /// Rebuilds are incremental and need no extra thread: each step hashes some of the rows into a
 /// second set of tables, which replaces the first when it is complete. So runs are reproducible,
-/// and no step waits for a rebuild. Packed tables keep the rows' keys instead, and are built from
-/// them in the step that completes these. Without hashing it only counts. The state has nothing
-/// that is not in Tensors(); their memory is allocated on first use.
+/// and no step waits for a rebuild; only packed tables keep the rows' keys instead, and the step
+/// that completes these waits until the tables are built from them. Without hashing it only counts.
+/// The state has nothing that is not in Tensors(); their memory is allocated on first use.
 class LshState : public LayerState, public LayerCounts {
  public:
   explicit LshState(const LshSettings& settings);
