@@ -189,8 +189,7 @@ void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedEx
   }
   auto charged = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_,
                                                    devices_.all()[0]->name());
-  charged->InParts({.parts = PartsOf(job_.node),
-                    .data_bytes = 4.0 * static_cast<double>(data.input.Count() * examples)});
+  charged->InParts(ChipPartsOf(job_.node, graph_.task(), examples));
   executor_ = std::move(charged);
 }
 
