@@ -109,16 +109,25 @@ void RequireRun(const std::string& folder) {
 }
 
 /// Runs from before the key `form` have written the default of predict_weights, which would count
-/// as a wish under another form.
-void RequireKnownForm(const Value& job, const Overrides& overrides) {
-  const Value* cluster = job.Find("cluster");
-  const auto given = [&](const char* key) {
-    return std::ranges::find(overrides, key, &Override::key) != overrides.end();
-  };
-  Require(!cluster || cluster->Find("form") || !cluster->Find("predict_weights") ||
-              !given("cluster.form") || given("cluster.predict_weights"),
+/// as a wish under the paper's.
+void RequireKnownForm(const Value& old, const Job& job, const Overrides& overrides) {
+  const Value* cluster = old.Find("cluster");
+  const Value& now = *job.resolved.Find("cluster");
+  const Value* form = now.Find("form");
+  const bool predicts = form && *form == Value("paper") && now.Find("predict_weights");
+  const bool given =
+      std::ranges::find(overrides, "cluster.predict_weights", &Override::key) != overrides.end();
+  Require(!cluster || cluster->Find("form") || !predicts || given,
           "cluster.form: the run is older than this key, and its job.toml says predict_weights "
           "without having been asked: give cluster.predict_weights too");
+}
+
+Value ReadRunJob(const std::string& run) {
+  if (fs::exists(run + kJobFile)) return ReadOwnToml(run + kJobFile);
+  const std::optional<CheckpointHeader> header = NewestHeader(run);
+  Require(header.has_value(),
+          "{} cannot be resumed: it has no job.toml, and no checkpoint is whole", run);
+  return header->job;
 }
 
 }  // namespace
@@ -198,15 +207,10 @@ bool RunDirectory::HasJob() const { return fs::exists(path_ + kJobFile); }
 
 Job LoadRunJob(const std::string& run, const Overrides& overrides) {
   RequireRun(run);
-  if (fs::exists(run + kJobFile)) {
-    Value job = ReadOwnToml(run + kJobFile);
-    RequireKnownForm(job, overrides);
-    return MakeResolvedJob(std::move(job), overrides);
-  }
-  const std::optional<CheckpointHeader> header = NewestHeader(run);
-  Require(header.has_value(),
-          "{} cannot be resumed: it has no job.toml, and no checkpoint is whole", run);
-  return MakeResolvedJob(header->job, overrides);
+  const Value old = ReadRunJob(run);
+  Job job = MakeResolvedJob(old, overrides);
+  RequireKnownForm(old, job, overrides);
+  return job;
 }
 
 }  // namespace yoke
