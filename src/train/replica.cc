@@ -463,11 +463,9 @@ void Replica::Restore(const CheckpointHeader& header) {
 void Replica::RequireSameVelocity(const Checkpoint& checkpoint) const {
   if (state_.names().size() != 1) return;
   const bool steps = state_.names()[0] == "velocity";
-  Require(!checkpoint.HasState(layout(), steps ? "momentum" : "velocity"),
-          "{}: its velocity sums {} and this job's sums {}: resume with train.velocity = \"{}\" "
-          "(a key of the rules momentum and nesterov) or with the strategy and form of before",
-          checkpoint.folder(), steps ? "gradients" : "steps", steps ? "steps" : "gradients",
-          steps ? "gradients" : "steps");
+  Require(!checkpoint.HasState(steps ? "momentum" : "velocity"),
+          "{}: its velocity sums {} and this job's sums {}: leave train.velocity out",
+          checkpoint.folder(), steps ? "gradients" : "steps", steps ? "steps" : "gradients");
 }
 
 void Replica::Restore(const Checkpoint& checkpoint) {

@@ -14,7 +14,9 @@
 #include "base/utf8.h"
 #include "base/version.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/fit.h"
 #include "train/files.h"
+#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -130,6 +132,20 @@ Value ReadRunJob(const std::string& run) {
   return header->job;
 }
 
+/// train.velocity where the job does not say and the run has a velocity of the other kind than the
+/// default (older versions had one default for all strategies), else "".
+std::string OtherVelocity(const std::string& run, const Job& job) {
+  if (job.resolved.Find("train")->Find("velocity")) return "";
+  const std::vector<std::string> state = RuleOf(job)->StateNames();
+  const bool steps = state == std::vector<std::string>{"velocity"};
+  if (!steps && state != std::vector<std::string>{"momentum"}) return "";
+  const std::optional<Checkpoint> newest = OpenNewest(run);
+  const bool other = newest && SameKey(job, newest->header(), "train", "rule") &&
+                     newest->HasState(steps ? "momentum" : "velocity");
+  if (!other) return "";
+  return steps ? "gradients" : "steps";
+}
+
 }  // namespace
 
 bool IsPartOfRun(const std::string& path) {
@@ -210,7 +226,11 @@ Job LoadRunJob(const std::string& run, const Overrides& overrides) {
   const Value old = ReadRunJob(run);
   Job job = MakeResolvedJob(old, overrides);
   RequireKnownForm(old, job, overrides);
-  return job;
+  const std::string velocity = OtherVelocity(run, job);
+  if (velocity.empty()) return job;
+  Overrides all = overrides;
+  all.push_back({"train.velocity", velocity});
+  return MakeResolvedJob(old, all);
 }
 
 }  // namespace yoke
