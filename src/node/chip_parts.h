@@ -7,6 +7,7 @@
 #include "base/cost.h"
 #include "base/options.h"
 #include "model/graph.h"
+#include "node/estimate.h"
 
 namespace yoke {
 
@@ -15,8 +16,10 @@ struct ChipParts {
   double data_bytes = 0;  ///< Of an epoch's examples, in f32: each part has them all.
 };
 
-/// Of the [node] options of an executor; one part unless it is `split` with the key `parts`.
-int PartsOf(const Options& node);
+/// Of the [node] options of an executor and the examples of an epoch. Without the key `parts` it is
+/// one: how many `split` then runs depends on memory nodes, which no simulated CPU has. Sparse
+/// data count as none: their size is known only where they are read.
+ChipParts ChipPartsOf(const Options& node, const ModelTask& task, int64_t examples);
 
 /// The prices and the number of threads of a CPU that is predicted or simulated.
 struct PricedCpu {
@@ -27,9 +30,11 @@ struct PricedCpu {
 /// Seconds of a pass over `examples`, each part by a team of its own. With C threads, c = C /
 /// parts, T(1) the price of threads that work apart and T(C) that of one team:
 ///   T(c) = T(1) + (T(C) - T(1)) (c - 1) / (C - 1)
-/// and the parts' copies of the weights and the sum of their gradients besides. All parts together
-/// hold weights, gradients and data once each (Cost::memory).
+/// and the parts' copies of the weights and the sum of their gradients besides. Each part, also a
+/// single one, holds weights, gradients and data (Cost::memory).
 double SecondsInParts(const PricedCpu& cpu, const Graph& graph, int64_t examples,
                       const ChipParts& chip, GraphPart part = GraphPart::kWhole);
+/// The same of a batch as it is predicted, on the first device of the request.
+double SecondsInParts(const Options& node, const EstimateRequest& request);
 
 }  // namespace yoke

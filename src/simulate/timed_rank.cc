@@ -24,9 +24,7 @@ TimedRank::TimedRank(const Job& job, const TimedModel& model, const Communicator
       gradients_(model.layout, Cpu()),
       state_(model.layout, *model.rule, Cpu()),
       executor_(model.executor, model.graph, model.layers, world, model.devices[0]) {
-  const int64_t values =
-      steps_per_epoch * model.batch.size * model.graph.task().input.shape.Count();
-  executor_.InParts({.parts = PartsOf(job.node), .data_bytes = 4.0 * static_cast<double>(values)});
+  executor_.InParts(ChipPartsOf(job.node, model.graph.task(), steps_per_epoch * model.batch.size));
   strategy_ = entry_.make(job.cluster, {.world = VirtualTime(world).BilledBy(model.scale),
                                         .params = params_,
                                         .gradients = gradients_,

@@ -329,7 +329,8 @@ StrategyEntry ServerEntry(const char* name, const char* summary) {
 }  // namespace
 
 /// The paper's baseline: the master meets one worker after the other, and only the worker whose
-/// turn it is computes. With a gradient of t seconds a step takes P t + 2 (P - 1) (a + |W| b).
+/// turn it is computes. With a gradient of t seconds and a copy of W to or from a device of c
+/// seconds a step takes P (t + 2 c) + 2 (P - 1) (a + |W| b).
 StrategyEntry easgd_original() {
   StrategyEntry entry = ServerEntry<ElasticOrder::kInTurn>(
       "easgd_original", "Replicas and a centre pull each other, one replica at a time by rank");

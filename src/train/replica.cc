@@ -189,8 +189,7 @@ void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedEx
   }
   auto charged = std::make_unique<ChargedExecutor>(std::move(inner), graph_, world_,
                                                    devices_.all()[0]->name());
-  charged->InParts({.parts = PartsOf(job_.node),
-                    .data_bytes = 4.0 * static_cast<double>(data.input.Count() * examples)});
+  charged->InParts(ChipPartsOf(job_.node, graph_.task(), examples));
   executor_ = std::move(charged);
 }
 
@@ -464,11 +463,9 @@ void Replica::Restore(const CheckpointHeader& header) {
 void Replica::RequireSameVelocity(const Checkpoint& checkpoint) const {
   if (state_.names().size() != 1) return;
   const bool steps = state_.names()[0] == "velocity";
-  Require(!checkpoint.HasState(layout(), steps ? "momentum" : "velocity"),
-          "{}: its velocity sums {} and this job's sums {}: resume with train.velocity = \"{}\" "
-          "(a key of the rules momentum and nesterov) or with the strategy and form of before",
-          checkpoint.folder(), steps ? "gradients" : "steps", steps ? "steps" : "gradients",
-          steps ? "gradients" : "steps");
+  Require(!checkpoint.HasState(steps ? "momentum" : "velocity"),
+          "{}: its velocity sums {} and this job's sums {}: leave train.velocity out",
+          checkpoint.folder(), steps ? "gradients" : "steps", steps ? "steps" : "gradients");
 }
 
 bool Replica::Restore(const Checkpoint& checkpoint) {

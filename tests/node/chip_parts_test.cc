@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/registry.h"
+#include "node/executor.h"
 #include "node/speed_curve.h"
 #include "node/support/job.h"
 
@@ -49,6 +51,37 @@ TEST(ChipParts, HoldTheirDataInNearMemoryOrReadItFromAfar) {
   const double fits = Seconds(Chip(1e11), {.parts = 4, .data_bytes = kData});
   const double half = Seconds(Chip(2e9), {.parts = 4, .data_bytes = kData});
   EXPECT_NEAR(half / fits, 0.5 + 0.5 * 10, 0.5);
+}
+
+TEST(ChipParts, OnePartReadsFromAfarToo) {
+  constexpr double kData = 1e9;
+  const double fits = Seconds(Chip(1e11), {.data_bytes = kData});
+  const double half = Seconds(Chip(kData / 2), {.data_bytes = kData});
+  EXPECT_NEAR(half / fits, 0.5 + 0.5 * 10, 0.1);
+}
+
+/// `split` without parts and `single` are predicted as one part, from afar too.
+TEST(ChipParts, APredictionPaysForFarMemory) {
+  const testing_support::Job job({.batch = 64, .widths = {32}});
+  const auto seconds = [&](const char* name, double near_bytes, const Table& node = {}) {
+    const ExecutorEntry& entry = FindEntry(executors(), "executor", name);
+    const EstimateRequest request{
+        .graph = job.graph(), .batch = 64, .epoch = 1000000, .speeds = {{"cpu", Chip(near_bytes)}}};
+    return entry.estimate(Options("node", node, entry.options), request).seconds_per_example;
+  };
+  const double data = ChipPartsOf({}, job.graph().task(), 1000000).data_bytes;
+  EXPECT_EQ(data, 4.0 * 784 * 1000000);
+  for (const char* name : {"single", "split"})
+    EXPECT_NEAR(seconds(name, data / 2) / seconds(name, 1e11), 0.5 + 0.5 * 10, 0.1);
+  EXPECT_NEAR(seconds("split", 2 * data, {{"parts", 4}}) / seconds("split", 1e11, {{"parts", 4}}),
+              0.5 + 0.5 * 10, 0.5);
+}
+
+TEST(ChipParts, SparseDataCountAsNone) {
+  ModelTask task{.input = {.shape = Shape{1000000}, .sparse = true}, .outputs = 10};
+  EXPECT_EQ(ChipPartsOf({}, task, 1000).data_bytes, 0);
+  task.input.sparse = false;
+  EXPECT_EQ(ChipPartsOf({}, task, 1000).data_bytes, 4e9);
 }
 
 }  // namespace yoke::chip_parts_test

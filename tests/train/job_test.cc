@@ -112,6 +112,15 @@ TEST_F(JobTest, AnotherPartBringsItsOwnKeys) {
   EXPECT_EQ(Load(text, {{"train.rule", "nesterov"}}).train.Float("momentum"), 0.5);
 }
 
+TEST_F(JobTest, SgdHasAVelocityWhereTheStrategyMakesItMomentum) {
+  const Overrides keys = {{"train.rule", "sgd"}, {"train.velocity", "steps"}};
+  ExpectWords(Refusal(kDigits, keys), {"train.velocity", "rule momentum or nesterov"});
+  const Job job = Load(kDigits, {keys[0], keys[1], {"cluster.strategy", "easgd_async_momentum"}});
+  EXPECT_EQ(job.train.String("velocity"), "steps");
+  const Job other = WithKeys(job, {{"cluster.strategy", "allreduce"}});
+  EXPECT_EQ(other.resolved.Find("train")->Find("velocity"), nullptr);
+}
+
 TEST_F(JobTest, Paths) {
   setenv("YOKE_JOB_TEST", "/some/where", 1);
   const std::string text =

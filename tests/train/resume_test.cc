@@ -161,6 +161,48 @@ TEST_F(ResumeTest, AVelocityOfTheOtherKindIsRefused) {
   EXPECT_EQ(Resume("b", more).epochs, 2);
 }
 
+/// Older versions summed gradients under every strategy, and wrote no kind.
+TEST_F(ResumeTest, AVelocityOfAnOlderVersionGoesOn) {
+  const auto has = [&](const std::string& run, const char* state) {
+    return RuleStateOf(run).find(state) != std::string::npos;
+  };
+  const Overrides forced = {{"train.rule", "sgd"}, {"cluster.strategy", "easgd_async_momentum"}};
+  const Overrides paper = {
+      {"train.rule", "momentum"}, {"cluster.strategy", "async_msgd"}, {"cluster.form", "paper"}};
+  for (Overrides old : {forced, paper}) {
+    const std::string run = old[1].value;
+    old.push_back({"train.epochs", "1"});
+    old.push_back({"train.learning_rate", "0.001"});
+    old.push_back({"cluster.replicas", "2"});
+    Begin(run + "-new", old);
+    EXPECT_TRUE(has(run + "-new", ".velocity")) << run;
+    EXPECT_EQ(Resume(run + "-new", {{"train.epochs", "2"}}).reason, "finished");
+    EXPECT_TRUE(has(run + "-new", ".velocity")) << run;
+    old.push_back({"train.velocity", "gradients"});
+    Begin(run, old);
+    const Overrides more = {{"train.velocity", ""}, {"train.epochs", "2"}};
+    EXPECT_EQ(LoadRunJob(Path(run), more).train.String("velocity"), "gradients");
+    EXPECT_THROW(Resume(run, {{"train.velocity", "steps"}, {"train.epochs", "2"}}), UserError);
+    EXPECT_EQ(Resume(run, more).reason, "finished") << run;
+    EXPECT_TRUE(has(run, ".momentum")) << run;
+    EXPECT_EQ(Resume(run, {{"train.epochs", "3"}}).reason, "finished") << run;
+  }
+  const Job other = LoadRunJob(Path("easgd_async_momentum"), {{"cluster.strategy", "allreduce"}});
+  EXPECT_EQ(other.resolved.Find("train")->Find("velocity"), nullptr);
+}
+
+TEST_F(ResumeTest, AVelocityOfStepsGoesOnUnderAnotherForm) {
+  Begin("a", {{"train.epochs", "1"},
+              {"train.rule", "momentum"},
+              {"cluster.replicas", "2"},
+              {"cluster.strategy", "async_msgd"},
+              {"cluster.form", "paper"}});
+  const Overrides yoke = {{"cluster.form", "yoke"}};
+  EXPECT_EQ(LoadRunJob(Path("a"), yoke).train.String("velocity"), "steps");
+  const Job nesterov = LoadRunJob(Path("a"), {yoke[0], {"train.rule", "nesterov"}});
+  EXPECT_FALSE(nesterov.train.Has("velocity"));
+}
+
 TEST_F(ResumeTest, AnotherRuleStartsItsStateAnew) {
   Begin("a", {{"train.epochs", "1"}});
   EXPECT_EQ(Resume("a", {{"train.epochs", "2"}, {"train.rule", "sgd"}}).reason, "finished");

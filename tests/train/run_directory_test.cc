@@ -122,12 +122,12 @@ TEST_F(RunDirectoryTest, ADirectoryThatWasRenamedCannotBreakItsJob) {
 
 TEST_F(RunDirectoryTest, ARunOlderThanItsFormAsksWhatItPredicts) {
   const std::string run = folder_ + "/old";
-  const Job job = MakeJob(Table{{"data", Table{{"format", "synthetic-digits"}}},
-                                {"model", Table{{"name", "lenet"}}},
-                                {"cluster", Table{{"replicas", 2},
-                                                  {"strategy", "async_sgd"},
-                                                  {"predict_weights", true}}}},
-                          "job", "");
+  const Job job =
+      MakeJob(Table{{"data", Table{{"format", "synthetic-digits"}}},
+                    {"model", Table{{"name", "lenet"}}},
+                    {"cluster",
+                     Table{{"replicas", 2}, {"strategy", "async_sgd"}, {"predict_weights", true}}}},
+              "job", "");
   Value written = job.resolved;
   written.Find("cluster")->Erase("form");
   RunDirectory::Create(run, job);
@@ -135,6 +135,11 @@ TEST_F(RunDirectoryTest, ARunOlderThanItsFormAsksWhatItPredicts) {
   EXPECT_TRUE(LoadRunJob(run, {}).cluster.Bool("predict_weights"));
   const Override form = {"cluster.form", "paper"};
   EXPECT_THROW(LoadRunJob(run, {form}), UserError);
+  EXPECT_TRUE(LoadRunJob(run, {{"cluster.form", "yoke"}}).cluster.Bool("predict_weights"));
+  const Override original = {"cluster.strategy", "easgd_original"};
+  const Job another = LoadRunJob(run, {original, {"cluster.form", "overlapped"}});
+  EXPECT_EQ(another.cluster.String("form"), "overlapped");
+  EXPECT_EQ(LoadRunJob(run, {original, form}).cluster.String("form"), "paper");
   const Job paper = LoadRunJob(run, {form, {"cluster.predict_weights", "false"}});
   EXPECT_EQ(paper.cluster.String("form"), "paper");
 }

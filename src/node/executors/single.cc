@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "model/bf16_copy.h"
+#include "node/chip_parts.h"
 #include "node/device_replica.h"
 #include "node/plans.h"
 #include "node/sub_batch.h"
@@ -100,13 +101,18 @@ std::unique_ptr<Executor> MakeSingle(const Options& /*options*/, const ExecutorC
   return std::make_unique<SingleOnDevice>(context, device);
 }
 
-/// t(b): a pass over the batch, with copies if the values are elsewhere.
-ExecutorEstimate EstimateSingle(const Options& /*options*/, const EstimateRequest& request) {
+/// A pass over the batch on values that are elsewhere, with their copies.
+double SecondsApart(const EstimateRequest& request) {
+  return request.PassSeconds(request.devices[0], request.batch) +
+         request.Seconds(CostOfStaging(request.graph.layout()), {.examples = request.batch});
+}
+
+/// t(b): a pass over the batch, also of `split` in parts of the CPU.
+ExecutorEstimate EstimateSingle(const Options& options, const EstimateRequest& request) {
   const std::string& device = request.devices[0];
   const auto batch = double(request.batch);
-  double seconds = request.PassSeconds(device, request.batch);
-  if (request.IsApart(device))
-    seconds += request.Seconds(CostOfStaging(request.graph.layout()), {.examples = request.batch});
+  const double seconds =
+      request.IsApart(device) ? SecondsApart(request) : SecondsInParts(options, request);
   return {.seconds_per_example = seconds / batch,
           .devices = {{.name = device,
                        .updates_per_second = 1 / seconds,

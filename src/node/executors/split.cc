@@ -13,7 +13,6 @@
 #include "base/check.h"
 #include "base/registry.h"
 #include "kernels/vectors.h"
-#include "node/chip_parts.h"
 #include "node/plans.h"
 #include "node/split_devices.h"
 #include "node/sub_batch.h"
@@ -230,25 +229,9 @@ std::vector<double> Fractions(const Options& options, const ExecutorContext& con
   return fractions;
 }
 
-/// Parts of the CPU, each with its own team, weights and data.
 ExecutorEstimate EstimateSplit(const Options& options, const EstimateRequest& request) {
   if (request.devices != std::vector<std::string>{"cpu"}) return EstimateSplitDevices(request);
-  const int parts = options.Has("parts") ? static_cast<int>(options.Int("parts")) : 1;
-  if (parts == 1) return FindEntry(executors(), "executor", "single").estimate({}, request);
-  const double example = 4.0 * static_cast<double>(request.graph.task().input.shape.Count());
-  const ChipParts chip = {.parts = parts,
-                          .data_bytes = example * static_cast<double>(request.epoch)};
-  const PricedCpu cpu = {
-      .seconds = [&](const Cost& cost,
-                     const WorkPlace& place) { return request.Seconds(cost, place); },
-      .threads = request.Workers()};
-  const double seconds = SecondsInParts(cpu, request.graph, request.batch, chip);
-  const auto batch = static_cast<double>(request.batch);
-  return {.seconds_per_example = seconds / batch,
-          .devices = {{.name = "cpu",
-                       .updates_per_second = 1 / seconds,
-                       .examples_per_update = batch,
-                       .busy = 1}}};
+  return FindEntry(executors(), "executor", "single").estimate(options, request);
 }
 
 }  // namespace

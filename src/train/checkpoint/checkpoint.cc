@@ -306,9 +306,9 @@ bool Checkpoint::Load(const ParamLayout& layout, RuleState& state) const {
   return true;
 }
 
-bool Checkpoint::HasState(const ParamLayout& layout, const std::string& name) const {
-  return std::ranges::any_of(layout.slices(), [&](const Slice& slice) {
-    return Optimizer().Has({slice.name + "." + name, DType::kF32, slice.shape, nullptr});
+bool Checkpoint::HasState(const std::string& name) const {
+  return std::ranges::any_of(Optimizer().tensors(), [&](const StoredTensor& tensor) {
+    return tensor.name.ends_with("." + name);
   });
 }
 
@@ -325,6 +325,18 @@ std::optional<CheckpointHeader> NewestHeader(const std::string& run) {
   for (const auto& [step, folder] : Newest(run)) {
     try {
       return HeaderIn(folder);
+    } catch (const DamagedError&) {  // try the one before
+    }
+  }
+  return {};
+}
+
+std::optional<Checkpoint> OpenNewest(const std::string& run) {
+  for (const auto& [step, folder] : Newest(run)) {
+    try {
+      Checkpoint checkpoint = Checkpoint::Open(folder);
+      checkpoint.Optimizer();
+      return checkpoint;
     } catch (const DamagedError&) {  // try the one before
     }
   }

@@ -112,8 +112,8 @@ class Checkpoint {
   /// The same for the rule's state. Returns false and copies nothing if the checkpoint has the
   /// state of another rule (a strategy may change the rule); the state then starts from zero.
   bool Load(const ParamLayout& layout, RuleState& state) const;
-  /// Whether it has a state array of this name, of any parameter.
-  bool HasState(const ParamLayout& layout, const std::string& name) const;
+  /// Whether the rule has a state array of this name.
+  bool HasState(const std::string& name) const;
   /// The same for the layers' state. Returns false and copies nothing if the checkpoint has other
   /// tensors (a layer's settings were changed); the state is then rebuilt.
   bool Load(const std::vector<StateTensor>& layers) const;
@@ -123,6 +123,7 @@ class Checkpoint {
   void Verify() const;
 
  private:
+  friend std::optional<Checkpoint> OpenNewest(const std::string& run);
   Checkpoint(std::string folder, DecodedHeader decoded, Safetensors model);
   /// Read and verified on first use.
   const Safetensors& Optimizer() const;
@@ -136,6 +137,8 @@ class Checkpoint {
 
 /// The newest header of a run that is intact, if any. Changes nothing.
 std::optional<CheckpointHeader> NewestHeader(const std::string& run);
+/// The newest checkpoint of a run whose model and rule's state are intact, if any. Changes nothing.
+std::optional<Checkpoint> OpenNewest(const std::string& run);
 
 /// Prepares a run's folder for resuming: removes leftovers of a killed writer, renames checkpoints
 /// that are newer than the newest intact one (reported in `messages`), points `last` at that one

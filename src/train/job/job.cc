@@ -100,9 +100,13 @@ void CheckSchedule(Value table) {
   MakeSchedule(table);
 }
 
-Options CheckTrain(const Section& section) {
+Options CheckTrain(const Section& section, const StrategyEntry& strategy) {
   const RuleEntry& rule = Named(rules(), section, "rule", "momentum");
   std::vector<OptionSpec> keys = train_keys();
+  if (strategy.forces_momentum && rule.name == "sgd") {
+    const std::vector<OptionSpec>& options = FindEntry(rules(), "rule", "momentum").options;
+    keys.push_back(*std::ranges::find(options, "velocity", &OptionSpec::name));
+  }
   std::ranges::find(keys, "learning_rate", &OptionSpec::name)->fallback = rule.learning_rate;
   Options options = Checked(section, keys, rule);
   rule.make(options);
@@ -181,6 +185,9 @@ void ForgetPart(Value& root, const Override& given) {
   for (const KeyGroup& group : AllKeys())
     if (group.section == key.substr(0, dot) && group.part == part)
       for (const OptionSpec& option : group.options) section->Erase(option.name);
+  Value* train = root.Find("train");
+  const Value* rule = key == "cluster.strategy" && train ? train->Find("rule") : nullptr;
+  if (rule && *rule == Value("sgd")) train->Erase("velocity");  // it was the strategy's
 }
 
 Value WithOverrides(Value root, const Overrides& overrides) {
@@ -238,7 +245,8 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   job.open = TakeOpen(root);
   root.Set("data", CheckData(at(0)));
   root.Set("model", CheckModel(at(1)));
-  root.Set("train", (job.train = CheckTrain(at(2))).Resolved());
+  const StrategyEntry& strategy = Named(strategies(), at(4), "strategy", "none");
+  root.Set("train", (job.train = CheckTrain(at(2), strategy)).Resolved());
   for (const std::string& key : job.open)  // of a rule, say, that the job does not have
     Require(!key.starts_with("train.") || FindKey(root, key),
             "{} = \"auto\": rule {} has no such key", key, job.train.String("rule"));

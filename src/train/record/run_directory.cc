@@ -14,7 +14,9 @@
 #include "base/utf8.h"
 #include "base/version.h"
 #include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/fit.h"
 #include "train/files.h"
+#include "train/replica.h"
 
 namespace yoke {
 namespace {
@@ -109,16 +111,39 @@ void RequireRun(const std::string& folder) {
 }
 
 /// Runs from before the key `form` have written the default of predict_weights, which would count
-/// as a wish under another form.
-void RequireKnownForm(const Value& job, const Overrides& overrides) {
-  const Value* cluster = job.Find("cluster");
-  const auto given = [&](const char* key) {
-    return std::ranges::find(overrides, key, &Override::key) != overrides.end();
-  };
-  Require(!cluster || cluster->Find("form") || !cluster->Find("predict_weights") ||
-              !given("cluster.form") || given("cluster.predict_weights"),
+/// as a wish under the paper's.
+void RequireKnownForm(const Value& old, const Job& job, const Overrides& overrides) {
+  const Value* cluster = old.Find("cluster");
+  const Value& now = *job.resolved.Find("cluster");
+  const Value* form = now.Find("form");
+  const bool predicts = form && *form == Value("paper") && now.Find("predict_weights");
+  const bool given =
+      std::ranges::find(overrides, "cluster.predict_weights", &Override::key) != overrides.end();
+  Require(!cluster || cluster->Find("form") || !predicts || given,
           "cluster.form: the run is older than this key, and its job.toml says predict_weights "
           "without having been asked: give cluster.predict_weights too");
+}
+
+Value ReadRunJob(const std::string& run) {
+  if (fs::exists(run + kJobFile)) return ReadOwnToml(run + kJobFile);
+  const std::optional<CheckpointHeader> header = NewestHeader(run);
+  Require(header.has_value(),
+          "{} cannot be resumed: it has no job.toml, and no checkpoint is whole", run);
+  return header->job;
+}
+
+/// train.velocity where the job does not say and the run has a velocity of the other kind than the
+/// default (older versions had one default for all strategies), else "".
+std::string OtherVelocity(const std::string& run, const Job& job) {
+  if (job.resolved.Find("train")->Find("velocity")) return "";
+  const std::vector<std::string> state = RuleOf(job)->StateNames();
+  const bool steps = state == std::vector<std::string>{"velocity"};
+  if (!steps && state != std::vector<std::string>{"momentum"}) return "";
+  const std::optional<Checkpoint> newest = OpenNewest(run);
+  const bool other = newest && SameKey(job, newest->header(), "train", "rule") &&
+                     newest->HasState(steps ? "momentum" : "velocity");
+  if (!other) return "";
+  return steps ? "gradients" : "steps";
 }
 
 }  // namespace
@@ -198,15 +223,14 @@ bool RunDirectory::HasJob() const { return fs::exists(path_ + kJobFile); }
 
 Job LoadRunJob(const std::string& run, const Overrides& overrides) {
   RequireRun(run);
-  if (fs::exists(run + kJobFile)) {
-    Value job = ReadOwnToml(run + kJobFile);
-    RequireKnownForm(job, overrides);
-    return MakeResolvedJob(std::move(job), overrides);
-  }
-  const std::optional<CheckpointHeader> header = NewestHeader(run);
-  Require(header.has_value(),
-          "{} cannot be resumed: it has no job.toml, and no checkpoint is whole", run);
-  return MakeResolvedJob(header->job, overrides);
+  const Value old = ReadRunJob(run);
+  Job job = MakeResolvedJob(old, overrides);
+  RequireKnownForm(old, job, overrides);
+  const std::string velocity = OtherVelocity(run, job);
+  if (velocity.empty()) return job;
+  Overrides all = overrides;
+  all.push_back({"train.velocity", velocity});
+  return MakeResolvedJob(old, all);
 }
 
 }  // namespace yoke

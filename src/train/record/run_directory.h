@@ -45,7 +45,8 @@ class RunDirectory {
 bool IsPartOfRun(const std::string& path);
 
 /// The job of a run, with overrides: from job.toml or, if that is missing, from the newest
-/// checkpoint. Throws UserError if there is neither.
+/// checkpoint. A velocity stays of its kind where the job does not say (train.velocity). Throws
+/// UserError if there is neither.
 Job LoadRunJob(const std::string& run, const Overrides& overrides);
 
 }  // namespace yoke
