@@ -11,7 +11,6 @@
 namespace yoke {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors write it first
 constexpr size_t kLongestLine = 1 << 28;
 
 std::string_view WithoutReturn(std::string_view line) {

@@ -13,6 +13,9 @@ namespace yoke {
 
 struct SparseArrays;  // memory_reader.h
 
+/// Some editors write it first.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// Text for a message: quoted, with unprintable bytes as \xNN, truncated after 40 characters.
 std::string Quoted(std::string_view text);
 

@@ -45,7 +45,8 @@ class BatchSizes {
     sizes_[device] = std::max(sizes_[device], least);
   }
 
-  /// The size of the device's next batch, of a worker. It changes once a round of the workers.
+  /// The size of the device's next batch. It changes at most once in `workers` requests, whoever
+  /// asks.
   int64_t Ask(size_t device) {
     if (asked_[device]++ % s_.limits[device].workers == 0) Adapt(device);
     return sizes_[device];
@@ -55,10 +56,11 @@ class BatchSizes {
   }
 
   Value State(size_t device) const {
-    return Table{{"size", sizes_[device]},
-                 {"least", s_.limits[device].least},
-                 {"asked", asked_[device]},
-                 {"updates", updates_[device]}};
+    Table state = {{"size", sizes_[device]},
+                   {"least", s_.limits[device].least},
+                   {"updates", updates_[device]}};
+    if (s_.adaptive) state.emplace_back("asked", asked_[device]);
+    return state;
   }
   void Restore(size_t device, const Value& state) {
     Limits& limits = s_.limits[device];

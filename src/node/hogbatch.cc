@@ -198,7 +198,8 @@ void Hogbatch::Assign(Member& member, bool beside) {
       if (!drained_) rate_ = rate;
     }
     work.learning_rate = rate_.learning_rate;
-    work.rate_examples = std::min(RateExamples(member, work.batch), rate_.examples);
+    const int64_t size = std::min<int64_t>(work.batch, std::ssize(examples));
+    work.rate_examples = RateExamples(member, size);
     if (!examples.empty()) work.kind = measures ? ExecuteWork::kMeasure : ExecuteWork::kTrain;
   }
   if (examples.empty() && !beside) return;
@@ -210,11 +211,13 @@ void Hogbatch::Assign(Member& member, bool beside) {
   Send(member, work, examples);
 }
 
-/// Examples for which the rate of an update of `batch` is meant. Batches that grow by themselves
-/// take the rate once on all threads together: their gradients are late by one another.
+/// Examples for which the rate of an update of `batch` is meant: those of a step. Batches that grow
+/// by themselves take the rate at most once on all threads together, however short the step: their
+/// gradients are late by one another.
 int64_t Hogbatch::RateExamples(const Member& member, int64_t batch) const {
   const bool grows = settings_.sizes.adaptive && member.on_cpu && !settings_.paper_form;
-  return grows ? std::max(settings_.rate_examples, cpu_threads_ * batch) : settings_.rate_examples;
+  const int64_t of_step = std::min(settings_.rate_examples, rate_.examples);
+  return grows ? std::max(of_step, cpu_threads_ * batch) : of_step;
 }
 
 /// Examples of a worker's next piece of work, of which one update takes `batch`. Near the end of a

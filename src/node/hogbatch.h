@@ -1,6 +1,6 @@
 // Hogbatch: a coordinator deals a round's examples to CPU threads, which update the shared weights
-// without locks, and to devices, whose gradients are merged into them (Ma and Rusu, arXiv
-// 2004.08771, 2020). Hogwild is Hogbatch without devices.
+// without locks unless merge = "locked", and to devices, whose gradients are merged into them (Ma
+// and Rusu, arXiv 2004.08771, 2020). Hogwild is Hogbatch without devices.
 #pragma once
 
 #include <deque>

@@ -337,6 +337,7 @@ TEST(BatchSizes, StayWhereTheyAreFixed) {
   for (int i = 0; i < 5; ++i) sizes.Updated(0, 1);
   EXPECT_EQ(sizes.Ask(0), 3);
   EXPECT_EQ(sizes.Ask(1), 50);
+  EXPECT_FALSE(sizes.State(0).Find("asked"));  // requests matter only to sizes that move
 }
 
 }  // namespace yoke::hogbatch_test

@@ -166,6 +166,17 @@ TEST_F(HogbatchInVirtualTime, ThreadsTakeTheRateTogetherUnlessAsPublished) {
   EXPECT_NEAR(PartOf(Round(settings, batch), batch), 1, 0.02);
 }
 
+/// Steps of 4 examples, and a round that ends before each thread has had a batch.
+TEST_F(HogbatchInVirtualTime, ThreadsTakeTheRateTogetherInShortRoundsToo) {
+  constexpr int64_t kOwn = kRateExamples / kThreads;
+  const Batch batch = SameExamples(2 * kOwn);
+  JobSettings settings = Settings("adaptive_hogbatch");
+  settings.batch = 4;
+  settings.devices = {&Cpu()};
+  settings.node.emplace_back("adaptive_cpu_least", kOwn);
+  EXPECT_NEAR(PartOf(Round(settings, batch), batch), 1, 0.02);
+}
+
 /// A GPU that is 1.5 times the CPU, and needs 100 examples for half of its speed. As published each
 /// update of a thread is of 1 example, and the CPU makes nearly all; adaptive, neither crowds out
 /// the other.

@@ -223,7 +223,7 @@ class ReportPageTest(unittest.TestCase):
         counts = (100, 100), (10, 10)
         run = self.run_folder("busy", [self.devices(1, *counts, (0.5, 1)), self.devices(2, *counts, (0.75, 0.8)), {"event": "start"},
                                        self.devices(3, *counts, (0.25, 0.4))], epochs=0)
-        answers = self.asked([run], **{f"epoch{e}": f"pointer('pointermove', 'Fraction of the time busy', {0.06 + 0.45 * (e - 1)})" for e in (1, 2, 3)})
+        answers = self.asked([run], **{f"epoch{e}": f"pointer('pointermove', 'About the fraction of the time busy', {0.06 + 0.45 * (e - 1)})" for e in (1, 2, 3)})
         self.assertEqual(answers["epoch1"], ["epoch 1", "busy, cpu0.5", "busy, emulated:01"])
         self.assertEqual(answers["epoch2"], ["epoch 2", "busy, cpu1", "busy, emulated:00.6"])
         self.assertEqual(answers["epoch3"], ["epoch 3", "busy, cpu0.25", "busy, emulated:00.4"])

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "base/random.h"
 #include "base/utf8.h"
@@ -28,22 +29,13 @@ class WordReader {
  public:
   explicit WordReader(ByteSource& source) : source_(source) {}
 
-  // The next word, valid until the next call; false at the end of the file.
+  // The next word, valid until the next call; false at the end of the file. A byte order mark
+  // before the first one is no part of it.
   bool Next(std::string_view& word) {
-    carried_.clear();
-    for (;;) {
-      if (carried_.empty()) SkipSpace();
-      const auto end = std::find_if(piece_.begin(), piece_.end(), IsSpace);
-      word = piece_.substr(0, static_cast<size_t>(end - piece_.begin()));
-      piece_.remove_prefix(word.size());
-      if (!carried_.empty() || piece_.empty()) word = carried_ += word;
-      if (carried_.size() > kLongestWord)
-        Fail("a word of more than {} bytes; expected text, words with blanks between",
-             kLongestWord);
-      if (!piece_.empty()) return true;
-      piece_ = source_.Next();
-      if (piece_.empty()) return !carried_.empty();
-    }
+    if (!Read(word)) return false;
+    if (std::exchange(first_, false) && word.starts_with(kByteOrderMark))
+      word.remove_prefix(kByteOrderMark.size());
+    return !word.empty() || Read(word);
   }
 
   // Throws UserError "file:line: sentence".
@@ -54,6 +46,24 @@ class WordReader {
   }
 
  private:
+  // The next bytes between blanks.
+  bool Read(std::string_view& word) {
+    carried_.clear();
+    for (;;) {
+      if (carried_.empty()) SkipSpace();
+      const auto end = std::find_if(piece_.begin(), piece_.end(), IsSpace);
+      word = piece_.substr(0, static_cast<size_t>(end - piece_.begin()));
+      piece_.remove_prefix(word.size());
+      if (!carried_.empty() || piece_.empty()) word = carried_ += word;
+      if (word.size() > kLongestWord)
+        Fail("a word of more than {} bytes; expected text, words with blanks between",
+             kLongestWord);
+      if (!piece_.empty()) return true;
+      piece_ = source_.Next();
+      if (piece_.empty()) return !carried_.empty();
+    }
+  }
+
   void SkipSpace() {
     size_t skipped = 0;
     for (; skipped < piece_.size() && IsSpace(piece_[skipped]); ++skipped)
@@ -65,6 +75,7 @@ class WordReader {
   std::string_view piece_;
   std::string carried_;  // beginning of a word that started in an earlier piece
   int64_t line_ = 1;
+  bool first_ = true;  // no word has been read
 };
 
 struct HashText {
@@ -130,12 +141,13 @@ class WordList {
   std::unordered_map<std::string, int32_t, HashText, std::equal_to<>> ids_;
 };
 
-// Word w, of frequency f(w) in the text, is kept with probability min(1, sqrt(share / f(w))).
+// Word w, of frequency f(w) in the text, is kept with probability min(1, sqrt(subsample / f(w))).
 class Subsampling {
  public:
-  Subsampling(double share, size_t words, std::span<const int32_t> text) : keep_(words) {
+  Subsampling(double subsample, size_t words, std::span<const int32_t> text) : keep_(words) {
     for (const int32_t id : text) ++keep_[id];
-    for (double& count : keep_) count = std::sqrt(share * static_cast<double>(text.size()) / count);
+    for (double& count : keep_)
+      count = std::sqrt(subsample * static_cast<double>(text.size()) / count);
   }
   bool Keeps(int32_t word, Random& random) const { return random.Uniform() < keep_[word]; }
 
@@ -213,8 +225,8 @@ class SkipGramLoader {
     if (paths.empty()) return;
     if (files_.labels_optional) return AddWords(text, data);
     std::span<int32_t> known(text.begin(), std::remove(text.begin(), text.end(), kUnknownWord));
-    const double share = options_.Float("subsample");
-    if (share > 0) known = Subsampled(share, known);
+    const double subsample = options_.Float("subsample");
+    if (subsample > 0) known = Subsampled(subsample, known);
     AddWindows(known, data);
     Require(data.size > 0,
             "{}: fewer than two words are left of the text, whose words must be in the vocabulary "
@@ -222,8 +234,8 @@ class SkipGramLoader {
             paths.front());
   }
 
-  std::span<int32_t> Subsampled(double share, std::span<int32_t> text) const {
-    const Subsampling subsampling(share, words_.names().size(), text);
+  std::span<int32_t> Subsampled(double subsample, std::span<int32_t> text) const {
+    const Subsampling subsampling(subsample, words_.names().size(), text);
     Random random = Stream(WordDraw::kKeep);
     const auto end = std::remove_if(text.begin(), text.end(),
                                     [&](int32_t word) { return !subsampling.Keeps(word, random); });

@@ -58,6 +58,16 @@ TEST(SkipGram, LabelsAWordByItsNeighbours) {
   }
 }
 
+TEST(SkipGram, SkipsAByteOrderMark) {
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const size_t piece : {size_t{1}, size_t{3}, size_t{1000}})
+    for (const std::string& text : {mark + kText, mark + " " + kText}) {
+      LoadCase load = TrainCase("skip-gram", text, Plain());
+      load.piece = piece;
+      EXPECT_THAT(LoadMemory(load).info.label_names, ElementsAre("b", "a", "c", "d")) << piece;
+    }
+}
+
 TEST(SkipGram, KeepsTheMostFrequentWords) {
   const LoadedData data = Load(kText, Plain({{"vocabulary", 2}}));
   EXPECT_THAT(data.info.label_names, ElementsAre("b", "a"));

@@ -128,7 +128,10 @@ function growth(run, i, name, measure) {
   return now?.[measure] - (before && !fallen ? before[measure] : 0);
 }
 
-/** The fraction of one epoch alone in which a device was busy; the record has that of its session. */
+/**
+ * About the fraction of one epoch alone in which a device was busy. The record has that of its
+ * session's training, without evaluations and checkpoints, which count as training here.
+ */
 function busyIn(run, i, name) {
   const {session, seconds, devices} = run.epochs[i], now = devices[name].busy;
   const first = run.epochs.findIndex((epoch) => epoch.session === session);
@@ -192,7 +195,7 @@ function devices() {
           {title: 'Fraction of the updates', id: 'device1', byEpoch: true, fromZero: true},
           series(fraction)),
       chart(
-          {title: 'Fraction of the time busy', id: 'device2', byEpoch: true, fromZero: true},
+          {title: 'About the fraction of the time busy', id: 'device2', byEpoch: true, fromZero: true},
           series(({run, name}, i) => busyIn(run, i, name)))));
 }
 
