@@ -70,7 +70,9 @@ class LeadingMember : public Leader {
     CheckSameData(job_, data_, header, run_);
     position_ = header.position;
     if (position_.untrained_loss <= 0) position_.untrained_loss = OwnLoss();  // of initial weights
-    replica_->Restore(checkpoint);
+    if (!replica_->Restore(checkpoint))
+      context_.messages.push_back(fmt::format(
+          "{} has no hash tables of this job's shape: they are built anew", checkpoint.folder()));
     TakeBest(header);
     saved_test_ = header.test;
     if (header.reason == "target" && job_.train.Has("target") &&

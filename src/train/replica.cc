@@ -471,13 +471,15 @@ void Replica::RequireSameVelocity(const Checkpoint& checkpoint) const {
           steps ? "gradients" : "steps");
 }
 
-void Replica::Restore(const Checkpoint& checkpoint) {
+bool Replica::Restore(const Checkpoint& checkpoint) {
   const CheckpointHeader& header = checkpoint.header();
   checkpoint.Load(params_);
   if (SameKey(job_, header, "train", "rule") && !checkpoint.Load(layout(), state_))
     RequireSameVelocity(checkpoint);
-  if (checkpoint.Load(LayerTensors())) Restored();
+  const bool layers = checkpoint.Load(LayerTensors());
+  if (layers) Restored();
   Restore(header);
+  return layers;
 }
 
 }  // namespace yoke

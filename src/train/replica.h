@@ -136,8 +136,9 @@ class Replica {
   /// This rank has no more steps until the next meeting.
   void Idle() { strategy_->Idle(); }
   /// Restores rank 0 from a checkpoint, before Prepare. Rule, executor and strategy continue
-  /// exactly if they are those of the checkpoint; a changed one starts with a new state.
-  void Restore(const Checkpoint& checkpoint);
+  /// exactly if they are those of the checkpoint; a changed one starts with a new state. Returns
+  /// false if the layers' state does, because the checkpoint's has another shape.
+  bool Restore(const Checkpoint& checkpoint);
   /// Restores the part of a checkpoint's header besides tensors, on any rank.
   void Restore(const CheckpointHeader& header);
 

@@ -1,6 +1,7 @@
 """What a run tells of its hashed layers: the counts of active outputs add up, and the parts of the steps' time."""
 import json
 import os
+import shutil
 import sys
 import unittest
 
@@ -61,6 +62,21 @@ class HashedLayersTest(ProgramTest):
             self.assertEqual(counts["sets"], 4000)
             self.assertEqual(counts["random"], 0)
             self.assertGreater(counts["labels"], 1)
+
+    def test_a_checkpoint_with_tables_of_another_shape(self):
+        note = " has no hash tables of this job's shape: they are built anew"
+        # With easgd_sync1 each rank keeps its own tables in the checkpoint.
+        for more in ("", "bucket = 2000, "):  # packed
+            for words in ((), ("--replicas", "2", "--strategy", "easgd_sync1")):
+                with self.subTest(more=more, words=words):
+                    shutil.rmtree(self.path("run"), ignore_errors=True)
+                    self.epochs(more + "hashes = 9, slots = 512", *words)
+                    self.assertNotIn(note, self.good("train", "--resume", "run", "--set", "train.epochs=3").out)
+                    self.assertIn(note, self.good("train", "--resume", "run", "--set", "train.epochs=4", "--set", "model.lsh.slots=128").out)
+                    lines = [json.loads(line) for line in self.read("run/metrics.jsonl").splitlines()]
+                    counts, = [line for line in lines if line["event"] == "epoch"][-1]["layers"].values()
+                    self.assertGreater(counts["found"], 0)
+                    self.assertGreater(counts["bucket_load"], 5000 / 512 * 2)
 
     def test_an_executor_that_updates_in_place(self):
         epochs, _ = self.epochs('sampler = "uniform"', "--executor", "hogwild", "--set", "node.threads=2")

@@ -23,11 +23,18 @@ std::string Encoded(Replica& replica) {
   return EncodeSafetensors(stored);
 }
 
-/// Tensors that the file does not have (it was written with other options) start anew.
+bool OfLayers(const StateTensor& tensor) { return tensor.name.starts_with("layers."); }
+
+/// Tensors that the file does not have (it was written with other options) start anew; those of
+/// layers together, because they describe each other.
 void CopyInto(Replica& replica, const Safetensors& file) {
   HostCopies copies;
-  for (const StateTensor& tensor : replica.OwnTensors(copies))
-    if (const StoredTensor wanted = OwnTensor(tensor); file.Has(wanted)) file.CopyTo(wanted);
+  const std::vector<StateTensor> tensors = replica.OwnTensors(copies);
+  const auto has = [&](const StateTensor& tensor) { return file.Has(OwnTensor(tensor)); };
+  const bool layers = std::ranges::all_of(
+      tensors, [&](const StateTensor& tensor) { return !OfLayers(tensor) || has(tensor); });
+  for (const StateTensor& tensor : tensors)
+    if (has(tensor) && (layers || !OfLayers(tensor))) file.CopyTo(OwnTensor(tensor));
   copies.Write();
   replica.Restored();
 }
