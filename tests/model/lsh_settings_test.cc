@@ -163,6 +163,13 @@ TEST(LshSettings, RefuseWhatWouldDoNothing) {
   EXPECT_THAT(Refusal({{"threshold", 3}}), HasSubstr("model.layer[1].threshold"));
   EXPECT_THAT(Refusal({{"correct_from", 3}}), HasSubstr("model.layer[1].correct_from"));
   EXPECT_THAT(Refusal({{"correct", true}, {"fill", false}}), HasSubstr("model.layer[1].correct"));
+  EXPECT_THAT(Refusal({{"share", 0.1}, {"hard", 5}, {"fill", false}}),
+              HasSubstr("model.layer[1].share is the default of hard"));
+  EXPECT_THAT(Refusal({{"share", 0.1}, {"hard", 5}, {"form", "paper"}}), HasSubstr(".share"));
+  EXPECT_THAT(Refusal({{"form", "paper"}, {"sampler", "top_k"}, {"group", 8}, {"fill", true}}),
+              HasSubstr("model.layer[1].form"));
+  EXPECT_THAT(Refusal({{"form", "paper"}, {"sampler", "uniform"}, {"group", 8}}),
+              HasSubstr("model.layer[1].form"));
 }
 
 TEST(LshSettings, WideKeysAreFoldedIntoPackedTables) {
@@ -199,9 +206,9 @@ TEST(LshSettings, ThePapersFormSetsKeysThatAreNotGiven) {
   EXPECT_EQ(s.group, 1);
   EXPECT_FALSE(s.fill);
   EXPECT_EQ(s.random, 0);
-  const LshSettings given =
-      Settings(670'091, {{"form", "paper"}, {"sampler", "top_k"}, {"group", 8}, {"fill", true}});
-  EXPECT_EQ(given.sampler, "top_k");
+  EXPECT_EQ(Settings(670'091, {{"form", "paper"}, {"sampler", "top_k"}}).sampler, "top_k");
+  const LshSettings given = Settings(670'091, {{"form", "paper"}, {"group", 8}, {"fill", true}});
+  EXPECT_EQ(given.sampler, "vanilla");
   EXPECT_EQ(given.group, 8);
   EXPECT_TRUE(given.fill);
   EXPECT_GT(given.random, 0);

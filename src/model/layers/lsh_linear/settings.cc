@@ -117,6 +117,15 @@ void CheckEffects(const Options& options, bool hashes, const LshSettings& s) {
   Require(!options.Has("hard") || options.Int("hard") > 0 || !hashes,
           "{}: 0 leaves nothing to the tables: expected at least 1, or sampler = \"uniform\"",
           options.Where("hard"));
+  Require(!options.Has("share") || !options.Has("hard") || s.fill,
+          "{} is the default of hard without fill, and hard is given: leave one of them out",
+          options.Where("share"));
+  Require(
+      !IsPaper(options) || !options.Has("sampler") || !options.Has("group") ||
+          (hashes && !options.Has("fill")),
+      "{}: \"paper\" gives defaults of sampler, group and fill, and none is used here: leave it "
+      "out",
+      options.Where("form"));
 }
 
 OptionSpec Choice(const std::string& name, const std::string& fallback,
