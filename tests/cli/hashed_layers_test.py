@@ -58,7 +58,7 @@ class HashedLayersTest(ProgramTest):
         self.assertIn("seconds of steps: all", printed)
 
     def test_the_papers_form_draws_nothing_at_random(self):
-        for counts, _ in self.epochs('form = "paper", family = "dwta", hashes = 8, tables = 5')[0]:
+        for counts, _ in self.epochs('form = "paper", family = "dwta", hashes = 8, tables = 5, slots = 4096')[0]:
             self.assertEqual(counts["sets"], 4000)
             self.assertEqual(counts["random"], 0)
             self.assertGreater(counts["labels"], 1)

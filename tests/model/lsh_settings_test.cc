@@ -172,6 +172,31 @@ TEST(LshSettings, RefuseWhatWouldDoNothing) {
               HasSubstr("model.layer[1].form"));
 }
 
+int KeyBits(int64_t outputs, const Table& given) {
+  return ShapeOf(Settings(outputs, given)).key_bits;
+}
+
+TEST(LshSettings, KeysOfUpTo24BitsHaveASlotEach) {
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 20}}), 20);
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 24}}), 24);
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 25}}), 18);
+  EXPECT_EQ(Settings(670'091, {{"hashes", 19}}).bucket, 2);
+  EXPECT_EQ(Settings(670'091, {{"hashes", 25}}).bucket, 4);
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 24}, {"slots", 1 << 12}}), 12);
+  // Two sets of four tables of 2^24 buckets, each 32 numbers of 4 bytes, are 16 GiB.
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 24}, {"tables", 4}, {"bucket", 31}}), 24);
+  EXPECT_EQ(KeyBits(670'091, {{"hashes", 24}, {"tables", 4}, {"bucket", 32}}), 18);
+}
+
+TEST(LshSettings, VeryManyOutputsFoldWideKeysIntoMoreSlots) {
+  EXPECT_EQ(KeyBits(8'388'607, {{"hashes", 60}}), 18);
+  EXPECT_EQ(KeyBits(8'388'608, {{"hashes", 60}}), 19);
+  EXPECT_EQ(KeyBits(33'554'431, {{"family", "dwta"}, {"hashes", 20}}), 18);
+  EXPECT_EQ(KeyBits(33'554'432, {{"family", "dwta"}, {"hashes", 20}}), 21);
+  EXPECT_EQ(KeyBits(16'777'215, {{"family", "doph"}, {"hashes", 20}}), 18);
+  EXPECT_EQ(KeyBits(16'777'216, {{"family", "doph"}, {"hashes", 20}}), 20);
+}
+
 TEST(LshSettings, WideKeysAreFoldedIntoPackedTables) {
   const Table paper = {{"family", "dwta"}, {"hashes", 8}, {"tables", 50}, {"bucket", 128}};
   TableShape shape = ShapeOf(Settings(670'091, paper));

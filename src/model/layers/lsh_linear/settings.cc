@@ -18,7 +18,8 @@ constexpr double kFourthRoots = 64;  // active ids without `share`: 64 times the
 constexpr int64_t kLoad = 32;        // mean number of ids per bucket
 constexpr int64_t kRoom = 2;         // capacity of a bucket: times the load
 constexpr int kTables = 24;
-constexpr int kSlotBits = 18;   // of a table, more only for layers whose own K gives more
+constexpr int kSlotBits = 18;  // of folded keys, more only for layers whose own K gives more
+constexpr double kUnfolded = 16.0 * (1 << 30);  // most bytes of two sets with a bucket for each key
 constexpr int64_t kSparse = 4;  // places for each id, or bucket, from which tables are packed
 constexpr double kMostHashes = 256;
 constexpr int64_t kLeastInterval = 50;  // minimum steps between rebuilds
@@ -74,9 +75,24 @@ void ChooseCounts(const Options& options, bool hashes, LshSettings& s) {
           options.Where("correct"));
 }
 
+/// Capacity of the buckets of tables that have 2^bits.
+int BucketOf(const Options& options, int64_t outputs, int64_t bits) {
+  const int64_t load = std::max<int64_t>(1, outputs >> bits);
+  return int(IntOr(options, "bucket", std::min<int64_t>(1 << 16, kRoom * load)));
+}
+
+/// Whether tables can have a bucket for each key.
+bool FitUnfolded(const Options& options, const LshSettings& s, int64_t key_bits) {
+  if (key_bits > kMaxKeyBits) return false;
+  const double numbers = 2.0 * s.tables * (BucketOf(options, s.outputs, key_bits) + 1.0);
+  return std::ldexp(numbers * sizeof(int32_t), int(key_bits)) <= kUnfolded;
+}
+
 /// Bits of the slots of a table; more than those of the keys are refused.
-int SlotBits(const Options& options, int default_key_bits, int64_t key_bits) {
-  if (!options.Has("slots")) return std::clamp(default_key_bits, kSlotBits, kMaxKeyBits);
+int SlotBits(const Options& options, const LshSettings& s, int default_key_bits, int64_t key_bits) {
+  if (!options.Has("slots"))
+    return FitUnfolded(options, s, key_bits) ? int(key_bits)
+                                             : std::clamp(default_key_bits, kSlotBits, kMaxKeyBits);
   const auto slots = static_cast<uint64_t>(options.Int("slots"));
   Require(std::has_single_bit(slots), "{}: expected a power of two, got {}", options.Where("slots"),
           slots);
@@ -93,10 +109,9 @@ void ChooseTables(const Options& options, LshSettings& s) {
   const auto wanted_bits = std::bit_width(static_cast<uint64_t>(s.outputs / kLoad));
   const int hashes = std::clamp(int(wanted_bits) / bits, 1, kMaxKeyBits / bits);
   s.hashes = int(IntOr(options, "hashes", hashes));
-  s.slot_bits = SlotBits(options, hashes * bits, int64_t{s.hashes} * bits);
   s.tables = int(IntOr(options, "tables", kTables));
-  const int64_t load = std::max<int64_t>(1, s.outputs >> std::min(s.hashes * bits, s.slot_bits));
-  s.bucket = int(IntOr(options, "bucket", std::min<int64_t>(1 << 16, kRoom * load)));
+  s.slot_bits = SlotBits(options, s, hashes * bits, int64_t{s.hashes} * bits);
+  s.bucket = BucketOf(options, s.outputs, std::min(s.hashes * bits, s.slot_bits));
   s.policy =
       options.String("bucket_policy") == "fifo" ? BucketPolicy::kFifo : BucketPolicy::kReservoir;
 }
@@ -186,7 +201,8 @@ std::vector<OptionSpec> LshOptions() {
       Count("hashes", "K: hashes that make a table's key (default: from outputs).", 1, kMostHashes),
       Count("slots",
             "Buckets of a table, a power of two: keys of more bits are mixed into so many "
-            "(default: 262,144, or as many as the keys).",
+            "(default: one for each key of up to 24 bits if that takes at most 16 GiB; else "
+            "262,144, or as many as the default of hashes gives).",
             2, 1 << kMaxKeyBits),
       Count("tables", "L: hash tables (default: 24).", 1, 4096),
       Count("bucket", "Capacity of a bucket in ids (default: twice the mean load).", 1, 1 << 16),
