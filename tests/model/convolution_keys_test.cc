@@ -34,7 +34,7 @@ Value Model(const std::string& keys) { return ParseToml(keys + kTables, "model")
 
 /// Also refuses keys without an effect.
 List LayersOf(const Value& model) {
-  return ModelLayers(model, {.input = {.shape = {1, 8, 8}}, .outputs = 3});
+  return ModelLayers(model, {.input = {.shape = {1, 16, 16}}, .outputs = 3});
 }
 
 std::string Refusal(const Value& model) {
@@ -86,7 +86,7 @@ TEST(ConvolutionKeys, SayWhyTheyHaveNoEffect) {
   EXPECT_THAT(Refusal(Model("partitions = 2\n")),
               HasSubstr("model.partitions has no effect: each convolution with the algorithm "
                         "\"lower_batch\" has its own"));
-  EXPECT_THAT(Refusal({Table{{"name", "lenet"}, {"partitions", 2}}}),
+  EXPECT_THAT(Refusal(Table{{"name", "lenet"}, {"partitions", 2}}),
               HasSubstr("model.partitions has no effect: no convolution has the algorithm"));
 }
 
