@@ -126,6 +126,8 @@ TEST_F(TrialsTest, HalvingLeavesOneBesidesThoseThatStay) {
   const Entrant& best = entrants[entrants[1].dropped.empty() ? 1 : 2];
   EXPECT_LT(best.last.loss, entrants[3].last.loss);
   EXPECT_GE(best.trained, entrants[0].trained);
+  const Position reached = Checkpoint::Open(best.run + "/last").header().position;
+  EXPECT_NEAR(best.curve.back().examples, 16.0 * static_cast<double>(reached.step), 16 * 100);
   EXPECT_TRUE(std::filesystem::exists(best.run + "/last"));
   EXPECT_FALSE(told_.empty());
 }
