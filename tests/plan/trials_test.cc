@@ -126,8 +126,6 @@ TEST_F(TrialsTest, HalvingLeavesOneBesidesThoseThatStay) {
   const Entrant& best = entrants[entrants[1].dropped.empty() ? 1 : 2];
   EXPECT_LT(best.last.loss, entrants[3].last.loss);
   EXPECT_GE(best.trained, entrants[0].trained);
-  const Position reached = Checkpoint::Open(best.run + "/last").header().position;
-  EXPECT_NEAR(best.curve.back().examples, 16.0 * static_cast<double>(reached.step), 16 * 100);
   EXPECT_TRUE(std::filesystem::exists(best.run + "/last"));
   EXPECT_FALSE(told_.empty());
 }
@@ -144,6 +142,7 @@ TEST_F(TrialsTest, TrialsBySteps) {
   EXPECT_EQ(StepOf("first"), 20);
   EXPECT_EQ(StepOf("next"), 40);
   ASSERT_EQ(first.curve.size(), 19U);  // the first step does not count
+  EXPECT_EQ(first.warm_up.examples, 16);
   EXPECT_EQ(first.loss, same.loss);    // to the bit: no clock decides
   EXPECT_LT(next.loss, first.loss);
   const Value job = Checkpoint::Open(Path("next") + "/last").header().job;
