@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "plan/choice.h"
 #include "plan/omnivore.h"
 #include "train/number_format.h"
 #include "train/run_limits.h"
@@ -25,6 +26,8 @@ constexpr double kLongestProfile = 3;  // seconds
 constexpr double kForTrials = 0.7;     // of a search's time
 /// Of all trials of the parts together in virtual time: fewer tell nothing.
 constexpr double kFewestTrialUpdates = 200;
+constexpr int64_t kFirstSteps = 50;  // in virtual time, in place of kFirstTrial
+constexpr double kFarFaster = 1.2;   // times as fast: it is believed without trials
 
 /// Of the training by its time limit and by the time of an example.
 double SecondsOf(const Job& job, const DataSets& data, double example_seconds) {
@@ -59,44 +62,58 @@ void AutoChoice::ByTrials() {
   TakeFitting();
   const bool parts = !order_.choices.open.empty();
   if (!tunes_.any() && !parts) return;
-  if (parts && tunes_.rate && order_.run.cluster) return OnACluster();
+  priced_ = parts && order_.run.cluster && HasPrices(order_, data_);
+  if (priced_ && tunes_.rate) return OnACluster();
   const Trial last = FirstTrials();
   order_.example_seconds = last.seconds_per_example;
   // One that has trained to the end has not done so as the job says.
   if (last.ended) decision_.progress.clear();
   const bool trains =
-      last.failure.empty() && !last.ended && (order_.run.cluster || last.seconds_per_example > 0);
+      last.failure.empty() && !last.ended && (priced_ || last.seconds_per_example > 0);
   if (parts && trains && !StopIsAsked()) SearchParts(last);
 }
 
-/// The parts with the shortest predicted time; none, where there is no price.
-void AutoChoice::TakePredicted() {
-  order_.trial_seconds = 0;
-  try {
-    Take(MeasureAndSearch(order_, data_, ""));
-  } catch (const UserError& unpriced) {
-    Note(fmt::format("{}: only the learning rate is chosen", unpriced.what()));
-  }
-}
-
-/// Trials take `search_share` of the predicted time in all: those of the rate first, and those of
-/// the parts, in which the job's own take part, what they have left.
+/// The parts with the shortest predicted time first. Trials take `search_share` of that time in
+/// all: those of the rate, and those of the parts, in which the job's own take part, what they have
+/// left.
 void AutoChoice::OnACluster() {
   const Job given = decision_.job;
-  TakePredicted();
+  order_.trial_seconds = 0;
+  Take(MeasureAndSearch(order_, data_, ""));
   if (StopIsAsked()) return;
   const Trial last = Tune({.rate = true, .momentum = false});
   if (last.ended) decision_.progress.clear();
-  if (!found_.plan) return;
-  const Candidate best = found_.plan->best();
-  order_.trial_share -= found_.trained / best.Seconds();
-  const bool trains = last.failure.empty() && !last.ended && !StopIsAsked();
-  if (!trains || order_.trial_share * best.updates < kFewestTrialUpdates) return;
+  if (!last.failure.empty() || last.ended || StopIsAsked()) return;
   Overrides keys = KeysOf({.rate = decision_.job.train.Float("learning_rate")});
   if (found_.chose_schedule) keys.push_back(CosineSchedule());
-  decision_.job = WithKeys(given, keys);
+  const Job own = WithKeys(given, keys);
+  const Candidate best = found_.plan->best();
+  order_.trial_share -= found_.trained / best.Seconds();
+  if (order_.trial_share * best.updates < kFewestTrialUpdates) return WithoutTrials(own);
+  std::erase_if(decision_.messages,
+                [&](const std::string& note) { return Contains(found_.plan->notes, note); });
+  decision_.job = own;
   order_.trial_seconds = std::numeric_limits<double>::infinity();
   Take(MeasureAndSearch(order_, data_, decision_.progress));
+}
+
+/// The job's own parts stay, unless others are predicted to be far faster. `own`: with these parts.
+void AutoChoice::WithoutTrials(const Job& own) {
+  Note(
+      "trials of the learning rate leave too little of train.search_share for trials of the parts");
+  Plan& plan = *found_.plan;
+  Candidate& best = plan.candidates[plan.chosen];
+  const auto standard = std::ranges::find_if(plan.candidates, &Candidate::is_default);
+  const double times = standard->Seconds() / best.Seconds();
+  if (best.is_default || standard->seconds_per_update == 0 || times >= kFarFaster) return;
+  best.dropped = fmt::format(
+      "predicted {:.2f} times as fast as the default, too little without trials", times);
+  Note(fmt::format("{} stays: {} is {}", standard->name, best.name, best.dropped));
+  standard->dropped.clear();
+  plan.chosen = static_cast<int>(standard - plan.candidates.begin());
+  plan.keys = standard->keys;
+  ShowFirst(plan);
+  decision_.job = WithKeys(own, plan.keys);
 }
 
 /// The last of them.
@@ -104,30 +121,36 @@ Trial AutoChoice::FirstTrials() {
   // Where parts are open, the search tunes the momentum of the chosen one.
   const Tunes first = {tunes_.rate, tunes_.momentum && order_.choices.open.empty()};
   if (first.any()) return Tune(first);
-  if (order_.run.cluster) return {};
+  if (priced_) return {};
   const std::string run = order_.folder + "/default";
   Trial trial = TrainDefault(run, kFirstTrial);
   if (trial.failure.empty()) decision_.progress = run;
   return trial;
 }
 
+/// In virtual time so many steps instead.
 Trial AutoChoice::TrainDefault(const std::string& folder, double seconds) {
-  found_.trained += seconds;
-  return RunTrial(decision_.job, {.data = data_,
-                                  .run = order_.run,
-                                  .peers = order_.peers,
-                                  .folder = folder,
-                                  .seconds = seconds});
+  const bool virtual_time = order_.run.cluster;
+  Trial trial = RunTrial(decision_.job, {.data = data_,
+                                         .run = order_.run,
+                                         .peers = order_.peers,
+                                         .folder = folder,
+                                         .seconds = virtual_time ? 0 : seconds,
+                                         .steps = virtual_time ? kFirstSteps : 0});
+  found_.trained += virtual_time ? trial.seconds : seconds;
+  return trial;
 }
 
 void AutoChoice::SearchParts(const Trial& last) {
-  if (order_.run.cluster) {  // prices are in virtual time: they say how long the whole takes
+  if (priced_) {  // prices are in virtual time: they say how long the whole takes
     order_.trial_seconds = std::numeric_limits<double>::infinity();
     return Take(MeasureAndSearch(order_, data_, decision_.progress));
   }
   const double whole = SecondsOf(decision_.job, data_, last.seconds_per_example);
   const double budget = SearchShare(decision_.job) * whole;
-  if (budget < kLeastSearch) return SearchShort(budget, whole);
+  const double update = last.seconds_per_example * ExamplesPerUpdate(decision_.job);
+  const double least = order_.run.cluster ? kFewestTrialUpdates * update : kLeastSearch;
+  if (budget < least) return SearchShort(budget, whole);
   Spend(budget);
   Take(MeasureAndSearch(order_, data_, decision_.progress));
 }
@@ -135,7 +158,7 @@ void AutoChoice::SearchParts(const Trial& last) {
 /// Where there is no time for a search: the precision alone, or nothing. Then the momentum.
 void AutoChoice::SearchShort(double budget, double whole) {
   const Job& job = decision_.job;
-  if (budget < kLeastSpeeds) {
+  if (order_.run.cluster || budget < kLeastSpeeds) {
     Note(
         fmt::format("training takes about {}, too short to search: it keeps the defaults, "
                     "executor {}, strategy {}, {}",

@@ -26,7 +26,8 @@ class AutoChoice {
 
   /// Rate and momentum first, by steps, so that they do not depend on time. Then the parts, if the
   /// whole is long enough: its length follows from the last trial's speed. In virtual time, where
-  /// prices cost nothing, the rate is that of the parts with the shortest predicted time.
+  /// prices cost nothing, the rate is that of the parts with the shortest predicted time, if there
+  /// are prices.
   void ByTrials();
   /// Without trials: for times only, and for a number of steps.
   void ByPrediction();
@@ -41,8 +42,8 @@ class AutoChoice {
   void TakeFitting();
   Trial FirstTrials();
   Trial TrainDefault(const std::string& folder, double seconds);
-  void TakePredicted();
   void OnACluster();
+  void WithoutTrials(const Job& own);
   void SearchParts(const Trial& last);
   void SearchShort(double budget, double whole);
   void Spend(double budget);
@@ -58,6 +59,7 @@ class AutoChoice {
   Findings& found_;
   Decision& decision_;
   double began_;
+  bool priced_ = false;  // parts, in virtual time
 };
 
 }  // namespace yoke

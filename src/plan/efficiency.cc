@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <system_error>
 
 #include "base/check.h"
@@ -22,6 +23,7 @@ constexpr double kBeforeCounts = 2, kMostCounts = 10;  // trials
 constexpr double kTypicalStaleness = 3, kTypicalDoublings = 3;
 constexpr int kFitRounds = 20;  // of one cost after the other
 constexpr double kMostCost = 1;
+constexpr int64_t kMostTrials = 1'000'000;
 constexpr double kLate = 0.5;  // updates, or doublings: less does not tell
 
 /// One of both costs: how much of it a trial has, and what else its examples are multiplied by.
@@ -48,27 +50,61 @@ std::string CostText(const char* what, double cost, int trials) {
   return fmt::format("{} costs {:.1f} % more examples ({})", what, 100 * cost, from);
 }
 
-std::string CacheFolder() {
-  for (const auto& [variable, below] : {std::pair("XDG_CACHE_HOME", ""), {"HOME", "/.cache"}})
-    if (const char* folder = std::getenv(variable); folder && *folder)
-      return std::string(folder) + below + "/yoke";
-  return "";
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
 }
 
-double NumberOr(const Value& root, const char* key, double otherwise) {
+/// As tools/setup has it.
+std::string CacheFolder() {
+  if (std::string own = Variable("YOKE_CACHE"); !own.empty()) return own;
+  if (const std::string all = Variable("XDG_CACHE_HOME"); all.starts_with('/'))
+    return all + "/yoke";
+  const std::string home = Variable("HOME");
+  return home.empty() ? "" : home + "/.cache/yoke";
+}
+
+bool IsFinite(const MeasuredUse& one) {
+  return std::isfinite(one.examples) && std::isfinite(one.use.staleness) &&
+         std::isfinite(one.use.Doublings());
+}
+
+/// Whether both are numbers from 0 to `most`.
+template <typename Number>
+bool AreUpTo(Number most, Number one, Number other) {
+  return one >= 0 && one <= most && other >= 0 && other <= most;  // not a number is neither
+}
+
+bool IsPossible(const Efficiency& efficiency) {
+  return AreUpTo(kMostCost, efficiency.staleness, efficiency.interval) &&
+         AreUpTo<int64_t>(kMostTrials, efficiency.stale_trials, efficiency.interval_trials);
+}
+
+/// -1: it is no such number.
+double CostOf(const Value& root, const char* key) {
   const Value* value = root.Find(key);
-  return value ? value->AsNumber().value_or(otherwise) : otherwise;
+  return value ? value->AsNumber().value_or(-1) : -1;
+}
+int TrialsOf(const Value& root, const char* key) {
+  const Value* value = root.Find(key);
+  const int64_t* count = value ? value->AsInt() : nullptr;
+  return count && *count <= kMostTrials ? static_cast<int>(std::max<int64_t>(-1, *count)) : -1;
 }
 
 }  // namespace
 
 double ExampleUse::Doublings() const { return std::log2(std::max(1.0, interval / mixing)); }
 
+bool ExampleUse::IsSynchronous() const { return staleness < kLate && Doublings() < kLate; }
+
 double Efficiency::Examples(const ExampleUse& use) const {
   return (1 + staleness * use.staleness) * (1 + interval * use.Doublings());
 }
 
-Efficiency Fitted(const Efficiency& before, const std::vector<MeasuredUse>& trials) {
+Efficiency Fitted(const Efficiency& before, const std::vector<MeasuredUse>& measured) {
+  std::vector<MeasuredUse> trials;
+  std::ranges::copy_if(measured, std::back_inserter(trials), &IsFinite);
+  if (trials.empty()) return before;
   Efficiency fitted = before;
   for (int round = 0; round < kFitRounds; ++round) {
     std::vector<Part> late, rare;
@@ -101,23 +137,22 @@ std::string EfficiencyPath(const Job& job) {
 }
 
 Efficiency ReadEfficiency(const std::string& path) {
-  Efficiency found;
   try {
-    if (path.empty() || !Exists(path)) return found;
+    if (path.empty() || !Exists(path)) return {};
     const Value root = ReadToml(path);
-    found.staleness = std::clamp(NumberOr(root, "staleness", found.staleness), 0.0, kMostCost);
-    found.interval = std::clamp(NumberOr(root, "interval", found.interval), 0.0, kMostCost);
-    found.stale_trials = static_cast<int>(NumberOr(root, "stale_trials", 0));
-    found.interval_trials = static_cast<int>(NumberOr(root, "interval_trials", 0));
+    const Efficiency found = {.staleness = CostOf(root, "staleness"),
+                              .interval = CostOf(root, "interval"),
+                              .stale_trials = TrialsOf(root, "stale_trials"),
+                              .interval_trials = TrialsOf(root, "interval_trials")};
+    return IsPossible(found) ? found : Efficiency();
   } catch (const Error&) {
     return {};
   }
-  return found;
 }
 
 void WriteEfficiency(const Efficiency& efficiency, const std::string& path) {
   namespace fs = std::filesystem;
-  if (path.empty()) return;
+  if (path.empty() || !IsPossible(efficiency)) return;
   std::error_code failed;
   fs::create_directories(fs::path(path).parent_path(), failed);
   const std::string fresh = NameBeside(path);

@@ -18,6 +18,8 @@ struct ExampleUse {
 
   /// Doublings of the interval, of exchanges that mix all.
   double Doublings() const;
+  /// Whether gradients are hardly late and exchanges mix all in each step.
+  bool IsSynchronous() const;
 };
 
 /// What is assumed is fitted to the tables of docs/how-to-scale.md and docs/plan.md, coarsely.
@@ -41,18 +43,20 @@ struct MeasuredUse {
 
 /// The costs with which Examples() is nearest to what was measured, by least squares. `before`
 /// counts as much as two trials, and one for each that measured it, up to ten. None is below 0 or
-/// above 1.
+/// above 1. Trials whose numbers are not finite do not count.
 Efficiency Fitted(const Efficiency& before, const std::vector<MeasuredUse>& trials);
 
-/// "an update's staleness costs 2.1 % more examples on this job, from 3 trials; ..., assumed"
+/// "an update's staleness costs 2.1 % more examples (on this kind of job, from 3 trials), ...
+/// (assumed)"
 std::string TextOf(const Efficiency& efficiency);
 
 /// Where those of jobs of this kind are kept: of the same model and data format. In
-/// $XDG_CACHE_HOME/yoke, or else ~/.cache/yoke; "": there is no such folder.
+/// $YOKE_CACHE, or else $XDG_CACHE_HOME/yoke, or ~/.cache/yoke; "": there is no such folder.
 std::string EfficiencyPath(const Job& job);
-/// What the file has; without one, or with one that cannot be read, what is assumed.
+/// What the file has; without one, or with one that cannot be read or has impossible numbers, what
+/// is assumed.
 Efficiency ReadEfficiency(const std::string& path);
-/// Makes the folder. Does nothing where it cannot be written.
+/// Makes the folder. Does nothing where it cannot be written, or with impossible numbers.
 void WriteEfficiency(const Efficiency& efficiency, const std::string& path);
 
 }  // namespace yoke

@@ -26,14 +26,19 @@ double Units(size_t count, size_t stay) {
   return units;
 }
 
-/// Appends the last trial's curve.
-void AppendLast(Entrant& one) {
-  const LossPoint end = one.curve.empty() ? LossPoint() : one.curve.back();
-  for (LossPoint point : one.last.curve) {
+void Append(const std::vector<LossPoint>& points, std::vector<LossPoint>& curve) {
+  const LossPoint end = curve.empty() ? LossPoint() : curve.back();
+  for (LossPoint point : points) {
     point.seconds += end.seconds;
     point.examples += end.examples;
-    one.curve.push_back(point);
+    curve.push_back(point);
   }
+}
+
+/// Appends the last trial's curve, after its warm-up.
+void AppendLast(Entrant& one) {
+  if (one.last.warm_up.examples > 0) Append({one.last.warm_up}, one.curve);
+  Append(one.last.curve, one.curve);
 }
 
 void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {

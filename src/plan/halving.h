@@ -17,7 +17,7 @@ struct Entrant {
   std::string run = {};   ///< Of its trials so far.
   double first_loss = 0;  ///< Before it had learned: the first that it told.
   Trial last = {};
-  std::vector<LossPoint> curve = {};  ///< Of all its trials.
+  std::vector<LossPoint> curve = {};  ///< Of all its trials, with their warm-up.
   double trained = 0;                 ///< Seconds in all.
   std::string dropped = {};
 };

@@ -42,9 +42,9 @@ Job OnOneDevice(const Job& job) {
 /// The part of the rate with which a server takes each of its teams' gradients: so large a part of
 /// an update it is.
 double PartOfRate(const Job& job, int64_t teams) {
-  const auto& options = StrategyOf(job).options;
-  const bool serves = std::ranges::find(options, "rate_scale", &OptionSpec::name) != options.end();
-  return serves ? RateScale(job.cluster, static_cast<int>(teams)) : 1;
+  if (!HasServerOptions(StrategyOf(job))) return 1;
+  return EffectiveRateScale(job.cluster, *RuleOf(job), job.train.Float("learning_rate"),
+                            static_cast<int>(teams));
 }
 
 }  // namespace

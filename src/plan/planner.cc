@@ -13,6 +13,7 @@
 #include "kernels/threads.h"
 #include "plan/calibration.h"
 #include "plan/convolutions.h"
+#include "plan/hardware.h"
 #include "plan/machines.h"
 #include "plan/omnivore.h"
 #include "plan/speeds.h"
@@ -86,6 +87,11 @@ Plan SearchOn(const PlanOrder& order, const DataSets& data,
   return plan;
 }
 
+/// Of the order's cluster.
+std::map<std::string, ClusterFile> MachinesOf(const PlanOrder& order) {
+  return {{order.job.node.String("precision"), *order.cluster}};
+}
+
 std::map<std::string, ClusterFile> MeasureHere(const PlanOrder& order, const DataSets& data) {
   std::map<std::string, ClusterFile> machines;
   const auto precisions = PrecisionsOf(order.job, order.choices);
@@ -134,10 +140,22 @@ std::pair<Overrides, std::string> FastestConvolutions(const Job& given,
 
 }  // namespace
 
+bool HasPrices(const PlanOrder& order, const DataSets& data) {
+  const auto machines = MachinesOf(order);
+  const Hardware hardware(order.job, data, machines);
+  return std::ranges::any_of(MakeCandidates(order.job, order.choices), [&](const Candidate& one) {
+    try {
+      return one.dropped.empty() && hardware.Of(one).seconds_per_update > 0;
+    } catch (const Error&) {
+      return false;
+    }
+  });
+}
+
 Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::string& from) {
   MakeCandidates(order.job, order.choices);  // refused before the machine is measured
   if (order.cluster)
-    return SearchOn(order, data, {{order.job.node.String("precision"), *order.cluster}}, from,
+    return SearchOn(order, data, MachinesOf(order), from,
                     order.run.cluster ? order.trial_seconds : 0);
   std::map<std::string, ClusterFile> machines = MeasureHere(order, data);
   if (order.run.StopIsAsked()) return {};

@@ -40,6 +40,9 @@ Plan MakePlan(const PlanOrder& order);
 /// "": they start from the beginning.
 Plan MeasureAndSearch(const PlanOrder& order, const DataSets& data, const std::string& from);
 
+/// Whether any candidate has a price on the order's cluster.
+bool HasPrices(const PlanOrder& order, const DataSets& data);
+
 /// The same for trainings that are too short for it: CompareSpeeds.
 Plan SearchBySpeed(const PlanOrder& order, const DataSets& data, const std::string& from);
 

@@ -14,6 +14,7 @@
 #include "plan/choice.h"
 #include "plan/halving.h"
 #include "plan/hardware.h"
+#include "plan/measured_uses.h"
 #include "plan/tuning.h"
 #include "strategy/served.h"
 #include "train/number_format.h"
@@ -29,16 +30,17 @@ constexpr int kMeetingsAnEpoch = 4;  // at least
 constexpr double kLargeNoise = 1e6;
 constexpr double kTrialUpdates = 50;  // fewer tell nothing
 constexpr double kStale = 0.5;        // updates: less is synchronous
-constexpr double kMostRatio = 4;      // of examples: more tells of something else
 constexpr double kForTuning = 0.35;   // of the trials' time, where the momentum is open
 constexpr double kHalf = 0.6;         // of the staleness, roughly
-constexpr double kLearned = 0.9;      // of the first loss: less tells that something was learned
+
+double NoiseOf(const SearchRequest& request) {
+  return request.noise_scale > 0 ? request.noise_scale : kLargeNoise;
+}
 
 bool IsLeft(const Candidate& one) { return one.dropped.empty(); }
 
 void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) {
   const Hardware hardware(request.job, request.data, request.machines);
-  const double noise = request.noise_scale > 0 ? request.noise_scale : kLargeNoise;
   const double examples = static_cast<double>(request.job.train.Int("epochs")) *
                           static_cast<double>(request.data.train->Size());
   double synchronous = 0;  // examples of the default's update, which is the first
@@ -49,7 +51,8 @@ void PriceAll(const SearchRequest& request, std::vector<Candidate>& candidates) 
       if (synchronous == 0) synchronous = price.examples_per_update;
       one.seconds_per_update = price.seconds_per_update;
       one.use = price.use;
-      one.updates = examples * RelativeExamples(price.use, synchronous, noise, request.efficiency) /
+      one.updates = examples *
+                    RelativeExamples(price.use, synchronous, NoiseOf(request), request.efficiency) /
                     price.examples_per_update;
       const double steps =
           static_cast<double>(request.data.train->Size()) / price.examples_per_update;
@@ -235,28 +238,13 @@ class Chooser {
   }
 
  private:
-  /// From the examples with which they reached the same loss as the synchronous one.
   void MeasureEfficiency(const std::vector<Entrant>& entrants, const std::vector<Candidate*>& of) {
-    const auto synchronous = std::ranges::find_if(of, [](const Candidate* one) {
-      return one->seconds_per_update > 0 && one->use.staleness < kStale && one->use.interval <= 1;
-    });
-    if (synchronous == of.end()) return;
-    const Entrant& standard = entrants[synchronous - of.begin()];
-    std::vector<MeasuredUse> measured;
+    std::vector<TriedUse> tried;
     for (size_t i = 0; i < of.size(); ++i)
-      if (&entrants[i] != &standard && of[i]->seconds_per_update > 0)
-        if (const double examples = RatioOfExamples(entrants[i], standard); examples > 0)
-          measured.push_back({.use = of[i]->use, .examples = examples});
-    plan_.efficiency = Fitted(request_.efficiency, measured);
+      if (of[i]->seconds_per_update > 0 && entrants[i].last.failure.empty())
+        tried.push_back({of[i]->use, entrants[i].first_loss, entrants[i].curve});
+    plan_.efficiency = Fitted(request_.efficiency, MeasuredUses(tried, NoiseOf(request_)));
     PriceAgain(request_.efficiency, plan_.efficiency, plan_.candidates);
-  }
-
-  /// To the lowest loss that both reached; 0: one of them has failed.
-  static double RatioOfExamples(const Entrant& one, const Entrant& standard) {
-    if (!one.last.failure.empty() || !standard.last.failure.empty()) return 0;
-    const double loss = std::max(LastLoss(one.curve), LastLoss(standard.curve));
-    return std::clamp(ExamplesTo(one.curve, loss) / ExamplesTo(standard.curve, loss),
-                      1 / kMostRatio, kMostRatio);
   }
 
   /// Why losses of trials tell nothing: nobody had learned anything. "" if they do, or if prices
@@ -291,9 +279,7 @@ class Chooser {
   /// Whether late gradients add momentum of their own: not where predicted values are sent.
   bool FeelsStaleness(const Candidate& one) const {
     const Job job = JobOf(request_.job, one);
-    const auto& options = StrategyOf(job).options;
-    return std::ranges::find(options, "predict_weights", &OptionSpec::name) == options.end() ||
-           !PredictsWeights(job.cluster);
+    return !HasServerOptions(StrategyOf(job)) || !PredictsWeights(job.cluster);
   }
 
   /// That leaves the total momentum as it is.

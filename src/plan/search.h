@@ -23,7 +23,7 @@ struct SearchRequest {
   const std::map<std::string, ClusterFile>& machines;  ///< By precision.
   Choices choices = {};
   double noise_scale = 0;      ///< 0: unknown, taken to be large.
-  Efficiency efficiency = {};  ///< By which candidates are ranked until trials measure it.
+  Efficiency efficiency = {};  ///< By which leaders are chosen; trials rank only the others again.
   double trial_seconds = 0;    ///< Of all trials together; 0: none, the prediction decides.
   /// And of the fastest candidate's predicted time, at most.
   double trial_share = std::numeric_limits<double>::infinity();
@@ -45,8 +45,8 @@ struct SearchRequest {
 /// of its strategy with half of the staleness takes its place (Omnivore halves g: Hadjis et al.,
 /// 2016, section 5.2).
 ///
-/// Trials measure the job's efficiency against the synchronous one of them, and those that were not
-/// tried are priced again by it.
+/// Trials measure the job's efficiency against the synchronous one of them (MeasuredUses), and
+/// those that were not tried are priced again by it.
 Plan Search(const SearchRequest& request);
 
 }  // namespace yoke

@@ -40,7 +40,9 @@ class Curve : public Observer {
         epoch_examples_);
     examples_ = sum_ = 0;
   }
-  /// The first steps are warm-up, which do not count if there are others.
+  /// The first steps, which do not count if there are others.
+  LossPoint WarmUp() const { return points_.size() < 2 ? LossPoint() : points_[0]; }
+  /// The others.
   std::vector<LossPoint> Points() const {
     if (points_.size() < 2) return points_;
     std::vector<LossPoint> points(points_.begin() + 1, points_.end());
@@ -183,6 +185,7 @@ Trial RunTrial(const Job& job, const TrialRequest& request) {
     trial.failure = fmt::format("cannot copy a checkpoint for a trial: {}", full.what());
     trial.refused = std::make_exception_ptr(Error(trial.failure));
   }
+  trial.warm_up = curve.WarmUp();
   trial.curve = curve.Points();
   if (!request.run.cluster && !trial.curve.empty()) trial.seconds = trial.curve.back().seconds;
   if (trial.curve.empty()) {

@@ -49,7 +49,8 @@ struct LossPoint {
 };
 
 struct Trial {
-  std::vector<LossPoint> curve;
+  LossPoint warm_up;               ///< Its first steps, which are not in the curve; {}: they are.
+  std::vector<LossPoint> curve;    ///< From there on.
   double seconds_per_example = 0;  ///< 0: it has taken too few steps to tell.
   double loss = 0;                 ///< Mean of the last third of its examples.
   double seconds = 0;              ///< That it took, virtual on a cluster.

@@ -36,16 +36,42 @@ double SteadyRate(const UpdateRule& rule, int workers) {
   return rule.Reach() > 0 ? 0.3 / (rule.Reach() * workers) : 0;
 }
 
+/// The factor on each learning rate where so many push.
+double RateScale(const Options& options, int pushers) {
+  if (options.Has("rate_scale")) return options.Float("rate_scale");
+  // 1 + staleness is the number of pushers in the mean: it would divide twice.
+  return IsPaperForm(options) || options.Bool("scale_by_staleness") ? 1 : 1.0 / pushers;
+}
+
+bool GivesRateScale(const Options& options) {
+  return options.Has("rate_scale") || IsPaperForm(options);
+}
+
+/// ServerSettings::unscaled_rate.
+double UnscaledRate(const Options& options, const UpdateRule& rule, int workers) {
+  const bool predicts = workers > 1 && PredictsWeights(options);
+  return predicts && !GivesRateScale(options) && !options.Bool("scale_by_staleness")
+             ? SteadyRate(rule, workers)
+             : 0;
+}
+
 }  // namespace
+
+bool HasServerOptions(const StrategyEntry& strategy) {
+  return std::ranges::find(strategy.options, "rate_scale", &OptionSpec::name) !=
+         strategy.options.end();
+}
 
 bool PredictsWeights(const Options& options) {
   return options.Has("predict_weights") ? options.Bool("predict_weights") : !IsPaperForm(options);
 }
 
-double RateScale(const Options& options, int pushers) {
-  if (options.Has("rate_scale")) return options.Float("rate_scale");
-  // 1 + staleness is the number of pushers in the mean: it would divide twice.
-  return IsPaperForm(options) || options.Bool("scale_by_staleness") ? 1 : 1.0 / pushers;
+double EffectiveRateScale(const Options& options, const UpdateRule& rule, double learning_rate,
+                          int pushers) {
+  const double scale = RateScale(options, pushers);
+  if (options.Bool("scale_by_staleness")) return scale / pushers;
+  const ServerSettings settings = {.unscaled_rate = UnscaledRate(options, rule, pushers)};
+  return settings.Scaled(learning_rate, scale) / learning_rate;
 }
 
 std::vector<OptionSpec> ServerOptions(bool racing) {
@@ -101,22 +127,18 @@ std::vector<OptionSpec> ServerOptions(bool racing) {
 
 ServerSettings ReadServerOptions(const Options& options, const StrategyContext& context,
                                  int workers, bool racing) {
-  const bool by_staleness = options.Bool("scale_by_staleness");
-  const bool given = options.Has("rate_scale") || IsPaperForm(options);
-  const bool predicts = workers > 1 && PredictsWeights(options);
   const double scale = RateScale(options, workers);
-  return {
-      .servers = static_cast<int>(options.Int("servers")),
-      .workers = workers,
-      .rate_scale = scale,
-      .head_rate_scale = given ? scale : 1.0 / workers,
-      .slow_start = SlowStart(options, context.steps_per_epoch * workers, workers),
-      .scale_by_staleness = by_staleness,
-      .staleness_bound = racing ? 0 : options.Int("staleness_bound"),
-      .racing = racing,
-      .compression = CompressionOf(options, workers),
-      .predict_weights = predicts,
-      .unscaled_rate = predicts && !given && !by_staleness ? SteadyRate(context.rule, workers) : 0};
+  return {.servers = static_cast<int>(options.Int("servers")),
+          .workers = workers,
+          .rate_scale = scale,
+          .head_rate_scale = GivesRateScale(options) ? scale : 1.0 / workers,
+          .slow_start = SlowStart(options, context.steps_per_epoch * workers, workers),
+          .scale_by_staleness = options.Bool("scale_by_staleness"),
+          .staleness_bound = racing ? 0 : options.Int("staleness_bound"),
+          .racing = racing,
+          .compression = CompressionOf(options, workers),
+          .predict_weights = workers > 1 && PredictsWeights(options),
+          .unscaled_rate = UnscaledRate(options, context.rule, workers)};
 }
 
 int ServersOf(const Options& options, int world) {

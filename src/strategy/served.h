@@ -11,8 +11,12 @@ namespace yoke {
 /// The options of a server: form, servers, rate_scale, slow_start, scale_by_staleness,
 /// predict_weights, staleness_bound (except for racing ones), and those of compression.
 std::vector<OptionSpec> ServerOptions(bool racing);
-/// The factor on each learning rate where so many push.
-double RateScale(const Options& options, int pushers);
+/// Whether a strategy has these options.
+bool HasServerOptions(const StrategyEntry& strategy);
+/// The part of a learning rate with which the server takes each gradient where so many push: with
+/// scale_by_staleness of one that is as late as there are others.
+double EffectiveRateScale(const Options& options, const UpdateRule& rule, double learning_rate,
+                          int pushers);
 /// Whether a strategy with these options answers with predicted values, where several push.
 bool PredictsWeights(const Options& options);
 /// `workers`: the workers in the server's communicator.

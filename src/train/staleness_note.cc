@@ -14,24 +14,22 @@ namespace {
 /// P c rate from which on runs trained poorly (docs/strategies/async_sgd.md, Rates).
 double HighRate(const UpdateRule& rule, bool predicts) {
   if (rule.Reach() == 0) return 0.01;
-  return predicts ? 0.2 : 0.3 / rule.Reach();
+  const double steady = 0.3 / rule.Reach();  // to which the server raises low rates
+  return predicts ? std::max(0.2, steady) : steady;
 }
 
 }  // namespace
 
 std::string StalenessNote(const Job& job, const StrategyEntry& strategy, int world) {
-  if (std::ranges::find(strategy.options, "rate_scale", &OptionSpec::name) ==
-      strategy.options.end())
-    return "";
+  if (!HasServerOptions(strategy)) return "";
   const Roles roles = RolesIn(strategy, job.cluster, world);
   const int pushers = roles.workers / roles.team;
   if (pushers == 1) return "";
-  // Summed over all that push; scaling by staleness already divides by their number.
-  const double scale = RateScale(job.cluster, pushers);
-  const double times = job.cluster.Bool("scale_by_staleness") ? scale : scale * pushers;
   const double rate = job.train.Float("learning_rate");
   const auto rule = RuleOf(job);
   if (rule->Scalars() > 0) return "";  // it tunes the rate
+  // Summed over all that push.
+  const double times = pushers * EffectiveRateScale(job.cluster, *rule, rate, pushers);
   const double high = HighRate(*rule, PredictsWeights(job.cluster));
   // Tolerates rounding.
   if (rate * times <= high * 1.001) return "";

@@ -179,6 +179,48 @@ class PlanTest(ProgramTest):
                            "--run", "simulated").events()
         self.assertEqual((events[-1]["event"], events[-1]["reason"]), ("end", "finished"))
 
+    SPARSE = """[data]
+format = "synthetic-xmc"
+features = 300
+labels = 100
+train_size = 2000
+test_size = 50
+[model]
+name = "xmc"
+hidden = 8
+[train]
+epochs = 50
+batch = 8
+rule = "adam"
+learning_rate = 0.003
+[node]
+threads = 1
+"""
+
+    def test_simulate_auto_tries_what_has_no_price(self):
+        self.write("cluster.toml", CLUSTER)
+        self.write("sparse.toml", self.SPARSE)
+        words = ["simulate", "sparse.toml", "--cluster", "cluster.toml", "--strategy", "auto", "--set", 'train.target={metric="p_at_1",at_least=0.01}']
+        for number, more in enumerate(([], ["--set", "train.learning_rate=auto", "--set", "train.epochs=150"])):
+            with self.subTest(more=more):
+                out = self.good(*words, *more, "--run", f"sparse-{number}").out
+                self.assertIn("have no price", out)
+                tried = {line.split(": loss")[0] for line in out.splitlines() if re.match(r"single, .*: loss", line)}
+                self.assertGreater(len({name.split(",")[1] for name in tried}), 2, out)
+                self.assertIn("chosen = ", self.read(f"sparse-{number}/plan.toml"))
+        out = self.good(*words, "--set", "train.epochs=4", "--run", "short").out
+        self.assertIn("too short to search", out)
+
+    def test_simulate_auto_tells_one_choice(self):
+        self.write("cluster.toml", CLUSTER)
+        words = ["simulate", "tiny.toml", "--cluster", "cluster.toml", "--strategy", "auto", "--set", "train.learning_rate=auto", "--set",
+                 'train.target={metric="accuracy",at_least=0.01}']
+        long = self.good(*words, "--set", "train.epochs=4000", "--set", "train.search_share=0.2", "--run", "long").out
+        self.assertEqual(len(re.findall("an update's staleness costs", long)), 1, long)
+        self.assertNotIn("predicted only", long)
+        short = self.good(*words, "--set", "train.epochs=200", "--run", "short").out
+        self.assertIn("leave too little of train.search_share for trials of the parts", short)
+
     def test_auto_is_not_slower_than_what_it_chooses_from(self):
         """Eight nodes of exponential times: asynchronous updates that predict keep their momentum."""
         self.write("nodes.toml", """[[nodes]]

@@ -41,6 +41,7 @@ class ProgramTest(unittest.TestCase):
         self.temporary = tempfile.TemporaryDirectory()
         self.addCleanup(self.temporary.cleanup)
         self.folder = os.path.realpath(self.temporary.name)
+        os.environ.pop("YOKE_CACHE", None)
         os.environ["XDG_CACHE_HOME"] = self.folder  # what planners keep
         self.write("tiny.toml", TINY)
 

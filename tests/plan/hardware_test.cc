@@ -204,10 +204,19 @@ TEST_F(HardwareTest, ReplicasWithSeveralDevicesAreAsFastAsTheirNodes) {
 }
 
 TEST_F(HardwareTest, AServersPartOfTheRateIsAPartOfAnUpdate) {
-  Overrides keys = Strategy("async_sgd");
-  EXPECT_EQ(Of(FreeNetwork(4), keys).use.batch, 64);
-  keys.push_back({"cluster.form", "paper"});
-  EXPECT_EQ(Of(FreeNetwork(4), keys).use.batch, 16);
+  const Overrides keys = Strategy("async_sgd");
+  const auto batch = [&](const char* rate, const Overrides& more = {}) {
+    Overrides all = keys;
+    all.push_back({"train.learning_rate", rate});
+    all.insert(all.end(), more.begin(), more.end());
+    return Of(FreeNetwork(4), all).use.batch;
+  };
+  EXPECT_EQ(batch("0.1"), 64);
+  EXPECT_EQ(batch("0.1", {{"cluster.form", "paper"}}), 16);
+  EXPECT_EQ(batch("0.1", {{"cluster.scale_by_staleness", "true"}}), 64);
+  EXPECT_EQ(batch("0.001"), 16);  // so low a rate is not scaled
+  EXPECT_NEAR(batch("0.015"), 32, 1e-4);
+  EXPECT_EQ(batch("0.001", {{"cluster.predict_weights", "false"}}), 64);
 }
 
 TEST_F(HardwareTest, WhatHasNoPriceSaysWhy) {

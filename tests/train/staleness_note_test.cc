@@ -30,12 +30,14 @@ TEST(StalenessNote, NamesRateMomentumAndStaleness) {
 TEST(StalenessNote, IsSilentWhereTheRateIsLowEnough) {
   EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.2"), "");
   EXPECT_EQ(NoteFor("async_sgd", "rule = \"sgd\"\nlearning_rate = 0.1"), "");
-  EXPECT_NE(NoteFor("async_sgd", "rule = \"sgd\"\nlearning_rate = 0.3"), "");
-  EXPECT_NE(NoteFor("async_msgd", "rule = \"sgd\"\nlearning_rate = 0.3"), "");
+  EXPECT_EQ(NoteFor("async_sgd", "rule = \"sgd\"\nlearning_rate = 0.3"), "");
+  EXPECT_NE(NoteFor("async_sgd", "rule = \"sgd\"\nlearning_rate = 0.4"), "");
+  EXPECT_NE(NoteFor("async_msgd", "rule = \"sgd\"\nlearning_rate = 0.4"), "");
   EXPECT_EQ(NoteFor("async_sgd", "rule = \"adam\"\nlearning_rate = 0.01"), "");
   EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.3", "rate_scale = 0.03"), "");
   EXPECT_NE(NoteFor("async_sgd", "learning_rate = 0.03", "rate_scale = 1"), "");
   EXPECT_EQ(NoteFor("async_sgd", "learning_rate = 0.1", "scale_by_staleness = true"), "");
+  EXPECT_NE(NoteFor("async_sgd", "learning_rate = 0.3", "scale_by_staleness = true"), "");
 }
 
 TEST(StalenessNote, KnowsThatThePapersFormTakesTheFullRate) {
