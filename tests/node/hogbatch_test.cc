@@ -181,12 +181,15 @@ TEST_P(HogbatchFaults, EndInTheirReasonOrInCountsThatBalance) {
   BreakingDevice device(of_source ? kNever : drawn(8, 40), fault == Fault::kDeviceStalls
                                                                ? BreakingDevice::How::kStalls
                                                                : BreakingDevice::How::kThrows);
-  Job job({.devices = {&Cpu(), &device},
-           .device_timeout = 0.1,
-           .executor = drawn(0, 1) == 0 ? "hogbatch" : "adaptive_hogbatch",
-           .node = {{"hogbatch_device_batch", 12}},
-           .threads = 2,
-           .widths = {12}});
+  const bool adaptive = drawn(0, 1) != 0;
+  JobSettings settings{.devices = {&Cpu(), &device},
+                       .device_timeout = 0.1,
+                       .executor = adaptive ? "adaptive_hogbatch" : "hogbatch",
+                       .node = {{"hogbatch_device_batch", 12}},
+                       .threads = 2,
+                       .widths = {12}};
+  if (adaptive) settings.node.emplace_back("adaptive_cpu_most", 4);  // so a round has enough calls
+  Job job(settings);
   int64_t examples = 0, rounds = 0;
   for (int round = 0; round < kRounds; ++round) {
     const Batch batch = DrawnBatch(kExamples, round);
