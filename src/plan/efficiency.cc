@@ -81,11 +81,11 @@ bool IsPossible(const Efficiency& efficiency) {
 }
 
 /// -1: it is no such number.
-double CostOf(const Value& root, const char* key) {
+double CostIn(const Value& root, const char* key) {
   const Value* value = root.Find(key);
   return value ? value->AsNumber().value_or(-1) : -1;
 }
-int TrialsOf(const Value& root, const char* key) {
+int TrialsIn(const Value& root, const char* key) {
   const Value* value = root.Find(key);
   const int64_t* count = value ? value->AsInt() : nullptr;
   return count && *count <= kMostTrials ? static_cast<int>(std::max<int64_t>(-1, *count)) : -1;
@@ -140,10 +140,10 @@ Efficiency ReadEfficiency(const std::string& path) {
   try {
     if (path.empty() || !Exists(path)) return {};
     const Value root = ReadToml(path);
-    const Efficiency found = {.staleness = CostOf(root, "staleness"),
-                              .interval = CostOf(root, "interval"),
-                              .stale_trials = TrialsOf(root, "stale_trials"),
-                              .interval_trials = TrialsOf(root, "interval_trials")};
+    const Efficiency found = {.staleness = CostIn(root, "staleness"),
+                              .interval = CostIn(root, "interval"),
+                              .stale_trials = TrialsIn(root, "stale_trials"),
+                              .interval_trials = TrialsIn(root, "interval_trials")};
     return IsPossible(found) ? found : Efficiency();
   } catch (const Error&) {
     return {};

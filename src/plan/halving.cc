@@ -26,7 +26,7 @@ double Units(size_t count, size_t stay) {
   return units;
 }
 
-void Append(const std::vector<LossPoint>& points, std::vector<LossPoint>& curve) {
+void AppendPoints(const std::vector<LossPoint>& points, std::vector<LossPoint>& curve) {
   const LossPoint end = curve.empty() ? LossPoint() : curve.back();
   for (LossPoint point : points) {
     point.seconds += end.seconds;
@@ -37,8 +37,8 @@ void Append(const std::vector<LossPoint>& points, std::vector<LossPoint>& curve)
 
 /// Appends the last trial's curve, after its warm-up.
 void AppendLast(Entrant& one) {
-  if (one.last.warm_up.examples > 0) Append({one.last.warm_up}, one.curve);
-  Append(one.last.curve, one.curve);
+  if (one.last.warm_up.examples > 0) AppendPoints({one.last.warm_up}, one.curve);
+  AppendPoints(one.last.curve, one.curve);
 }
 
 void TrainOn(const Trials& trials, double length, size_t number, Entrant& one) {
