@@ -24,7 +24,6 @@
 #include "comm/simulated.h"
 #include "data/reader.h"
 #include "model/graph.h"
-#include "node/chip_parts.h"
 #include "node/speed_curve.h"
 #include "simulate/simulate.h"
 #include "train/job/job.h"
@@ -206,8 +205,8 @@ int Main(int argc, char** argv) {
   Require(arguments.Unknown().empty(), "unknown argument");
   Require(!settings.job.empty() && !settings.run.empty(), "needs JOB and --run DIR");
   const Job job = LoadJob(settings.job, settings.set.Read());
-  Require(settings.devices.empty() || settings.losses.empty() || PartsOf(job.node) == 1,
-          "--losses: how busy a --device is in node.parts is not known; expected one part");
+  Require(settings.devices.empty() || settings.losses.empty() || !job.node.Resolved().Find("parts"),
+          "--losses: how busy a --device is in node.parts is not known; expected no parts");
   SimulatedRanks machines = {.latency = settings.latency,
                              .bytes_per_second = settings.bandwidth,
                              .service = ServiceOf(settings, job),
