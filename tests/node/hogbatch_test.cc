@@ -233,12 +233,12 @@ TEST(HogbatchMerge, LosesNothingUnderLocks) {
   const auto device = NewEmulatedDevice(0, {});
   const Batch batch = SameExamples(4000);
   const JobSettings whole{
-      .batch = batch.size, .learning_rate = 1e-3, .rule = "sgd", .widths = {64}};
+      .batch = batch.size, .learning_rate = 1e-4, .rule = "sgd", .widths = {64}};
   for (const char* merge : {"locked", "add"}) {
     JobSettings settings = whole;
     settings.devices = {&Cpu(), device.get()};
     settings.executor = "hogbatch";
-    settings.node = {{"hogbatch_cpu_batch", 4}, {"hogbatch_device_batch", 100}, {"merge", merge}};
+    settings.node = {{"hogbatch_cpu_batch", 50}, {"hogbatch_device_batch", 100}, {"merge", merge}};
     settings.threads = 2;
     Job job(settings);
     const std::vector<float> before = job.Values();
