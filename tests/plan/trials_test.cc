@@ -143,7 +143,7 @@ TEST_F(TrialsTest, TrialsBySteps) {
   EXPECT_EQ(StepOf("next"), 40);
   ASSERT_EQ(first.curve.size(), 19U);  // the first step does not count
   EXPECT_EQ(first.warm_up.examples, 16);
-  EXPECT_EQ(first.loss, same.loss);    // to the bit: no clock decides
+  EXPECT_EQ(first.loss, same.loss);  // to the bit: no clock decides
   EXPECT_LT(next.loss, first.loss);
   const Value job = Checkpoint::Open(Path("next") + "/last").header().job;
   EXPECT_EQ(*job.Find("train")->Find("schedule")->Find("name"), Value("multi_step"));  // it falls
