@@ -1,6 +1,6 @@
 """Gossip beside all-reduce and elastic averaging (Jin, Yuan, Iandola, Keutzer, 2016, arXiv 1611.04581), in virtual time.
 
-Models: resnet20 (examples/papers/gossip-resnet20.toml, 8 hours of a core), lenet5 (on Fashion-MNIST, half an hour), digits (LeNet-5 on
+Models: resnet20 (examples/papers/gossip-resnet20.toml, 8 hours of a core), lenet5 (on Fashion-MNIST, 40 minutes), digits (LeNet-5 on
 drawn digits, 2 minutes). The rate falls by 10 after a third and after two thirds. With --runs DIR an interrupted call goes on.
 --push compares the forms of gossip_push on 8 nodes instead: LeNet-5 on Fashion-MNIST, 10 minutes.
 

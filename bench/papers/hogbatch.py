@@ -141,10 +141,10 @@ def beside_pytorch(arguments):
 
     def row(batch):
         executor = hogwild(1) if batch == 1 else whole("single", batch)
-        end = trained(job, {**executor, "train.learning_rate": 0.01}, arguments.runs, "--threads", arguments.threads, "--time-limit", "5s").end
+        run = trained(job, {**executor, "train.learning_rate": 0.01}, arguments.runs, "--threads", arguments.threads, "--time-limit", "5s")
         words = [f"sigmoid-{layers}x{arguments.width}", batch, arguments.threads, "f32", "1x1x54", 7, "eager-flush"]
         server = Server(sys.executable, ROOT / "bench/torch_step.py", *words)
-        ours, theirs = end["epochs"] * 20000 / end["seconds"], server.measure(5)["images_per_second"]
+        ours, theirs = run.end["epochs"] * run.start["train_examples"] / run.end["seconds"], server.measure(5)["images_per_second"]
         server.end()
         return [batch, f"{ours:.0f}", f"{theirs:.0f}", f"{ours / theirs:.2f}"]
 
