@@ -36,8 +36,9 @@ def launchers():
 
 def start(test, launcher, ranks, *words, **environment):
     """Starts `ranks` processes of the program in the test's folder; RANK_N and COMMAND_N say what rank N does instead."""
-    wrapper = test.write("rank.sh", WRAPPER)
-    os.chmod(wrapper, 0o755)
+    wrapper = test.path("rank.sh")
+    if not os.path.exists(wrapper):  # other launchers may be about to start it
+        os.chmod(test.write("rank.sh", WRAPPER), 0o755)
     return subprocess.Popen([*launchers()[launcher], "-n", str(ranks), wrapper, *map(str, words)], cwd=test.folder, text=True,
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, **environment))
 
