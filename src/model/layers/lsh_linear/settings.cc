@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/form.h"
 #include "base/options.h"
 #include "base/registry.h"
 #include "lsh/family.h"
@@ -42,16 +43,14 @@ int64_t IntOr(const Options& options, const char* name, int64_t otherwise) {
   return options.Has(name) ? options.Int(name) : otherwise;
 }
 
-bool IsPaper(const Options& options) { return options.String("form") == "paper"; }
-
 /// A key's own value, or that of the form.
 std::string SamplerOf(const Options& options) {
   if (options.Has("sampler")) return options.String("sampler");
-  return IsPaper(options) ? "vanilla" : "top_k";
+  return IsPaperForm(options) ? "vanilla" : "top_k";
 }
 
 bool FillsOf(const Options& options) {
-  return options.Has("fill") ? options.Bool("fill") : !IsPaper(options);
+  return options.Has("fill") ? options.Bool("fill") : !IsPaperForm(options);
 }
 
 /// Ids wanted in addition to labels.
@@ -136,7 +135,7 @@ void CheckEffects(const Options& options, bool hashes, const LshSettings& s) {
           "{} is the default of hard without fill, and hard is given: leave one of them out",
           options.Where("share"));
   Require(
-      !IsPaper(options) || !options.Has("sampler") || !options.Has("group") ||
+      !IsPaperForm(options) || !options.Has("sampler") || !options.Has("group") ||
           (hashes && !options.Has("fill")),
       "{}: \"paper\" gives defaults of sampler, group and fill, and none is used here: leave it "
       "out",
@@ -182,9 +181,9 @@ TableShape ShapeOf(const LshSettings& s) {
 
 std::vector<OptionSpec> LshOptions() {
   return {
-      Choice("form", "yoke", {"yoke", "paper"},
-             "Paper: sets of one example, sampler vanilla, and no ids drawn at random. Yoke: a "
-             "group shares its set, which random ids fill."),
+      FormOption("yoke", /*paper_by_default=*/false,
+                 "Paper: sets of one example, sampler vanilla, and no ids drawn at random. Yoke: a "
+                 "group shares its set, which random ids fill."),
       {.name = "share",
        .type = OptionType::kFloat,
        .help = "Fraction of outputs that are active besides labels; by default 64 times the fourth "
@@ -245,7 +244,7 @@ LshSettings SettingsOf(const Options& options, int64_t inputs) {
                 .outputs = outputs,
                 .sampler = SamplerOf(options),
                 .family = options.String("family"),
-                .group = IntOr(options, "group", IsPaper(options) ? 1 : 64),
+                .group = IntOr(options, "group", IsPaperForm(options) ? 1 : 64),
                 .fill = FillsOf(options),
                 .threshold = int(IntOr(options, "threshold", 2)),
                 .correct = options.Bool("correct"),
