@@ -7,14 +7,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <iterator>
 #include <system_error>
 
 #include "base/check.h"
 #include "base/files.h"
 #include "base/value.h"
+#include "train/files.h"
 
 namespace yoke {
 namespace {
@@ -132,8 +131,8 @@ std::string EfficiencyPath(const Job& job) {
   const std::string folder = CacheFolder();
   if (folder.empty()) return "";
   const std::string format = *job.data().Find("format")->AsString();
-  const size_t kind = std::hash<std::string>()(format + "\n" + FormatValue(job.model()));
-  return fmt::format("{}/efficiency/{}-{:016x}.toml", folder, format, kind);
+  const std::string kind = ChecksumOf(format + "\n" + FormatValue(job.model()));
+  return fmt::format("{}/efficiency/{}-{}.toml", folder, format, kind);
 }
 
 Efficiency ReadEfficiency(const std::string& path) {
@@ -151,20 +150,19 @@ Efficiency ReadEfficiency(const std::string& path) {
 }
 
 void WriteEfficiency(const Efficiency& efficiency, const std::string& path) {
-  namespace fs = std::filesystem;
   if (path.empty() || !IsPossible(efficiency)) return;
+  const Value root = Table{{"staleness", efficiency.staleness},
+                           {"interval", efficiency.interval},
+                           {"stale_trials", int64_t{efficiency.stale_trials}},
+                           {"interval_trials", int64_t{efficiency.interval_trials}}};
   std::error_code failed;
-  fs::create_directories(fs::path(path).parent_path(), failed);
-  const std::string fresh = NameBeside(path);
-  std::ofstream file(fresh);
-  file << "# Written by yoke's planner: what these cost in examples, for jobs of this kind.\n"
-       << FormatToml(Value(Table{{"staleness", Value(efficiency.staleness)},
-                                 {"interval", Value(efficiency.interval)},
-                                 {"stale_trials", Value(int64_t{efficiency.stale_trials})},
-                                 {"interval_trials", Value(int64_t{efficiency.interval_trials})}}));
-  file.close();
-  if (file) fs::rename(fresh, path, failed);
-  if (!file || failed) fs::remove(fresh, failed);
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
+  try {
+    ReplaceFile(
+        path, "# Written by yoke's planner: what these cost in examples, for jobs of this kind.\n" +
+                  FormatToml(root));
+  } catch (const Error&) {  // the next plan assumes again
+  }
 }
 
 }  // namespace yoke
