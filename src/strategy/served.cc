@@ -30,12 +30,6 @@ int64_t SlowStart(const Options& options, int64_t updates_per_epoch, int workers
                                               : std::min(kSteps * workers, updates_per_epoch / 2);
 }
 
-/// The highest rate at which no model that was tried was worse off for late gradients: what P of
-/// them move the model by is at most 0.3 (docs/strategies/async_sgd.md, Rates).
-double SteadyRate(const UpdateRule& rule, int workers) {
-  return rule.Reach() > 0 ? 0.3 / (rule.Reach() * workers) : 0;
-}
-
 /// The factor on each learning rate where so many push.
 double RateScale(const Options& options, int pushers) {
   if (options.Has("rate_scale")) return options.Float("rate_scale");
@@ -56,6 +50,10 @@ double UnscaledRate(const Options& options, const UpdateRule& rule, int workers)
 }
 
 }  // namespace
+
+double SteadyRate(const UpdateRule& rule, int workers) {
+  return rule.Reach() > 0 ? 0.3 / (rule.Reach() * workers) : 0;
+}
 
 bool HasServerOptions(const StrategyEntry& strategy) {
   return std::ranges::find(strategy.options, "rate_scale", &OptionSpec::name) !=

@@ -11,6 +11,9 @@ namespace yoke {
 /// The options of a server: form, servers, rate_scale, slow_start, scale_by_staleness,
 /// predict_weights, staleness_bound (except for racing ones), and those of compression.
 std::vector<OptionSpec> ServerOptions(bool racing);
+/// The highest rate at which no model that was tried was worse off for late gradients: what P of
+/// them move the model by is at most 0.3 (docs/strategies/async_sgd.md, Rates). 0: not known.
+double SteadyRate(const UpdateRule& rule, int workers);
 /// Whether a strategy has these options.
 bool HasServerOptions(const StrategyEntry& strategy);
 /// The part of a learning rate with which the server takes each gradient where so many push: with

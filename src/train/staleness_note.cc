@@ -13,8 +13,8 @@ namespace {
 
 /// P c rate from which on runs trained poorly (docs/strategies/async_sgd.md, Rates).
 double HighRate(const UpdateRule& rule, bool predicts) {
-  if (rule.Reach() == 0) return 0.01;
-  const double steady = 0.3 / rule.Reach();  // to which the server raises low rates
+  const double steady = SteadyRate(rule, 1);
+  if (steady == 0) return 0.01;
   return predicts ? std::max(0.2, steady) : steady;
 }
 
