@@ -66,9 +66,9 @@ namespace {
 /// The job's, or momentum where its strategy needs that.
 const RuleEntry& RuleEntryOf(const Job& job) {
   const RuleEntry& entry = FindEntry(rules(), "rule", job.train.String("rule"));
-  const bool has_state = !entry.make(job.train)->StateNames().empty();
-  const bool forced = StrategyOf(job).forces_momentum && !has_state;
-  return forced ? FindEntry(rules(), "rule", "momentum") : entry;
+  if (!StrategyOf(job).forces_momentum || !entry.make(job.train)->StateNames().empty())
+    return entry;
+  return FindEntry(rules(), "rule", "momentum");
 }
 
 }  // namespace
