@@ -3,6 +3,7 @@
 The network is that of examples/clusters/easgd-fdr.toml, the many-core nodes are those of easgd-knl.toml. Jobs: examples/papers/easgd-*.toml.
 """
 import math
+from statistics import correlation
 
 from lib.comparison import Compared, compare
 from lib.options import part
@@ -68,15 +69,6 @@ def packing(models, replicas, folder):
             yield Compared(f"{model}, {name}: layer by layer / packed, seconds of messages", law, layers / packed, ".3f", f"{pieces:.0f} pieces")
 
 
-def line(points):
-    """(a, b, R squared) of y = a + b x by least squares."""
-    xs, ys = zip(*points)
-    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    b = sum((p - x) * (q - y) for p, q in points) / sum((p - x) ** 2 for p in xs)
-    rest = sum((q - y - b * (p - x)) ** 2 for p, q in points)
-    return y - b * x, b, 1 - rest / sum((q - y) ** 2 for q in ys)
-
-
 def exchanges(counts, folder):
     """{replicas: seconds of the messages of Sync1's broadcast and reduction} on the paper's network."""
     network = {"bandwidth": PAPER["bandwidth"], "latency": PAPER["latency"]}
@@ -129,7 +121,7 @@ def easgd(arguments):
     compare(packing(arguments.models, most, folder), "One message or one a layer")
     found = exchanges(arguments.counts, folder)
     print_table(["nodes", "ms"], ([count, f"{1e3 * seconds:.3f}"] for count, seconds in found.items()), "Broadcast and reduction of LeNet")
-    fits = [line([(form(count), seconds) for count, seconds in found.items()])[2] for form in (math.log2, float)]
+    fits = [correlation([form(count) for count in found], list(found.values())) ** 2 for form in (math.log2, float)]  # R squared of a line
     print(f"\nR squared of a + b log2 P: {fits[0]:.4f}, of a + b P: {fits[1]:.4f}.")
     compare(chip(folder), "Parts of one chip")
     compare(weak(arguments.nodes, arguments), "Weak scaling")
