@@ -3,6 +3,7 @@
 #include "kernels/makers.h"
 
 #include "kernels/activation/activation.h"
+#include "kernels/active_rows/active_rows.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/linear/linear.h"
@@ -15,6 +16,7 @@ namespace yoke {
 
 namespace cpu {
 std::unique_ptr<ActivationKernel> Activations(const ActivationShape& shape);
+std::unique_ptr<ActiveRowsKernel> ActiveRows(const ActiveRowsShape& shape);
 std::unique_ptr<BatchNormKernel> BatchNorm(const BatchNormShape& shape);
 std::unique_ptr<CrossEntropyKernel> CrossEntropies(const CrossEntropyShape& shape);
 std::unique_ptr<LinearKernel> Linear(const LinearShape& shape);
@@ -27,6 +29,7 @@ std::unique_ptr<LinearKernel> LinearOfFew(const LinearShape& shape);
 
 namespace reference {
 std::unique_ptr<ActivationKernel> Activations(const ActivationShape& shape);
+std::unique_ptr<ActiveRowsKernel> ActiveRows(const ActiveRowsShape& shape);
 std::unique_ptr<BatchNormKernel> BatchNorm(const BatchNormShape& shape);
 std::unique_ptr<CrossEntropyKernel> CrossEntropies(const CrossEntropyShape& shape);
 std::unique_ptr<LinearKernel> Linear(const LinearShape& shape);
@@ -40,6 +43,12 @@ std::unique_ptr<ActivationKernel> MakeActivation(const ActivationShape& shape,
                                                  const Target& target) {
   return MakeFirst<ActivationCall, ActivationShape>({cpu::Activations, reference::Activations},
                                                     shape, target);
+}
+
+std::unique_ptr<ActiveRowsKernel> MakeActiveRows(const ActiveRowsShape& shape,
+                                                 const Target& target) {
+  return MakeFirst<ActiveRowsCall, ActiveRowsShape>({cpu::ActiveRows, reference::ActiveRows}, shape,
+                                                    target);
 }
 
 std::unique_ptr<BatchNormKernel> MakeBatchNorm(const BatchNormShape& shape, const Target& target) {

@@ -16,15 +16,6 @@ namespace {
 
 constexpr size_t kMostKernels = 256;  // the cache of kernels is cleared beyond that
 constexpr double kBlockRoom = 1.25;   // of a block: it may grow by a quarter in place
-constexpr float kNothing = -1e30F;    // the score of padding: no loss, no gradient
-
-/// Ids of a set besides labels, about: without fill no more than its buckets hold. Full buckets are
-/// met more often, by one id on average.
-double ActiveOf(const LshSettings& s) {
-  if (!s.hashed() || s.fill) return double(s.wanted());
-  const double load = 1 + std::ldexp(double(s.outputs), -ShapeOf(s).key_bits);
-  return std::min(double(s.hard), double(s.group) * s.tables * load) + double(s.random);
-}
 
 }  // namespace
 
@@ -54,7 +45,7 @@ int64_t GroupProducts::WorkingBytes() const {
   const double element = bf16() ? 2 : sizeof(float);
   const double blocks = kBlockRoom * sets * columns * inputs * (element + sizeof(float));
   const double scores = 2 * double(request_.batch) * columns * sizeof(float);
-  const double touched = double(s.outputs) * -std::expm1(-sets * columns / double(s.outputs));
+  const double touched = TouchedOf(s, sets * columns);
   return static_cast<int64_t>(blocks + scores + touched * (inputs + 2) * sizeof(float));
 }
 
@@ -155,23 +146,8 @@ void GroupProducts::Multiply(const LayerCall& call, size_t g) {
                   .output = result,
                   .scratch = own.scratch.Get<char>(kernel.scratch_bytes())});
   if (bf16()) ToF32(result, count, values);
-  if (set.scores) FinishScores(call, group);
+  if (set.scores) FinishScores(shape_.settings, call, group);
   timer.Lap(own.product);
-}
-
-/// Corrects the scores of random ids, and excludes padding from the loss.
-void GroupProducts::FinishScores(const LayerCall& call, const ActiveGroup& group) const {
-  const LshSettings& s = shape_.settings;
-  const int64_t random = group.active - group.hard;
-  const bool correct = s.correct && random > 0 && call.batch.epoch + 1 >= s.correct_from;
-  const float more =
-      correct ? std::log(float(s.outputs - group.hard) / static_cast<float>(random)) : 0.0F;
-  float* values = call.active_output->values.data() + group.value;
-  for (int64_t i = 0; i < group.examples; ++i, values += group.columns) {
-    if (more != 0)
-      for (int64_t k = group.hard; k < group.active; ++k) values[k] += more;
-    std::fill(values + group.active, values + group.columns, kNothing);
-  }
 }
 
 void GroupProducts::Backward(const LayerCall& call, LshCounts& counts) {

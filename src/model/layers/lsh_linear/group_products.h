@@ -61,7 +61,6 @@ class GroupProducts : public Products {
   void TakeInput(const LayerCall& call, size_t group);
   void TakeSparse(const LayerCall& call, const ActiveGroup& group, Work& work);
   void Multiply(const LayerCall& call, size_t group);
-  void FinishScores(const LayerCall& call, const ActiveGroup& group) const;
   void GradientsOf(const LayerCall& call, size_t group);
   void ReturnInputGradient(const LayerCall& call, size_t group, const void* gradient);
   void Merge(const LayerCall& call);

@@ -11,7 +11,6 @@
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/sparse_linear/sparse_linear.h"
 #include "kernels/threads.h"
-#include "model/layers/lsh_linear/group_products.h"
 #include "model/layers/lsh_linear/lap_timer.h"
 
 namespace yoke::layer {
@@ -30,7 +29,7 @@ SparseRows RowOf(const std::span<const int32_t> ids, const float* values,
 }  // namespace
 
 LshPlan::LshPlan(const LshPlanShape& shape, const PlanRequest& request)
-    : shape_(shape), request_(request), products_(std::make_unique<GroupProducts>(shape, request)) {
+    : shape_(shape), request_(request), products_(MakeProducts(shape, request)) {
   output = {.shape = {shape.settings.outputs}, .active = shape.settings.wanted()};
   kernel = "active rows";
 }

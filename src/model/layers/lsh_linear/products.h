@@ -2,6 +2,8 @@
 // their gradient those of the touched rows and of the input.
 #pragma once
 
+#include <memory>
+
 #include "model/layer.h"
 #include "model/layers/lsh_linear/state.h"
 
@@ -26,5 +28,17 @@ class Products {
   /// As of WorkingMemory.
   virtual int64_t WorkingBytes() const = 0;
 };
+
+/// Those that are fastest for the shape.
+std::unique_ptr<Products> MakeProducts(const LshPlanShape& shape, const PlanRequest& request);
+
+/// Ids of a set besides labels, about: without fill no more than its buckets hold. Full buckets are
+/// met more often, by one id on average.
+double ActiveOf(const LshSettings& settings);
+/// Different ones of so many ids, if they are independent.
+double TouchedOf(const LshSettings& settings, double ids);
+
+/// Corrects the scores of random ids, and excludes padding from the loss.
+void FinishScores(const LshSettings& settings, const LayerCall& call, const ActiveGroup& group);
 
 }  // namespace yoke::layer

@@ -1,0 +1,46 @@
+// Products: which form computes a layer's step, and what both share.
+#include "model/layers/lsh_linear/products.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/layers/lsh_linear/example_products.h"
+#include "model/layers/lsh_linear/group_products.h"
+
+namespace yoke::layer {
+namespace {
+
+constexpr float kNothing = -1e30F;  // the score of padding: no loss, no gradient
+
+}  // namespace
+
+std::unique_ptr<Products> MakeProducts(const LshPlanShape& shape, const PlanRequest& request) {
+  const bool dense = !request.input.sparse && request.input.active == 0;
+  if (dense && shape.settings.group == 1) return std::make_unique<ExampleProducts>(shape, request);
+  return std::make_unique<GroupProducts>(shape, request);
+}
+
+double ActiveOf(const LshSettings& s) {
+  if (!s.hashed() || s.fill) return double(s.wanted());
+  const double load = 1 + std::ldexp(double(s.outputs), -ShapeOf(s).key_bits);
+  return std::min(double(s.hard), double(s.group) * s.tables * load) + double(s.random);
+}
+
+double TouchedOf(const LshSettings& s, double ids) {
+  return double(s.outputs) * -std::expm1(-ids / double(s.outputs));
+}
+
+void FinishScores(const LshSettings& s, const LayerCall& call, const ActiveGroup& group) {
+  const int64_t random = group.active - group.hard;
+  const bool correct = s.correct && random > 0 && call.batch.epoch + 1 >= s.correct_from;
+  const float more =
+      correct ? std::log(float(s.outputs - group.hard) / static_cast<float>(random)) : 0.0F;
+  float* values = call.active_output->values.data() + group.value;
+  for (int64_t i = 0; i < group.examples; ++i, values += group.columns) {
+    if (more != 0)
+      for (int64_t k = group.hard; k < group.active; ++k) values[k] += more;
+    std::fill(values + group.active, values + group.columns, kNothing);
+  }
+}
+
+}  // namespace yoke::layer
