@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/fetch_ahead.h"
+#include "kernels/instructions.h"
 
 namespace yoke {
 namespace {
@@ -13,7 +14,7 @@ constexpr int64_t kParallelElements = 1 << 14;
 constexpr int64_t kAhead = 4;  // rows fetched before they are needed
 
 template <typename T>
-void GatherRow(const RowGather& g, const float* from, T* to) {
+[[gnu::always_inline]] inline void GatherRow(const RowGather& g, const float* from, T* to) {
   const auto wanted = static_cast<int64_t>(g.columns.empty() ? g.width : g.columns.size());
   if (g.columns.empty())
     for (int64_t i = 0; i < wanted; ++i) to[i] = T(from[i]);
@@ -23,13 +24,25 @@ void GatherRow(const RowGather& g, const float* from, T* to) {
 }
 
 template <typename T>
+void GatherRowAvx2(const RowGather& g, const float* from, T* to) {
+  GatherRow(g, from, to);
+}
+
+template <typename T>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void GatherRowAvx512(
+    const RowGather& g, const float* from, T* to) {
+  GatherRow(g, from, to);
+}
+
+template <typename T>
 void Gather(const RowGather& g) {
+  const auto gather_row = cpu::HasAvx512() ? GatherRowAvx512<T> : GatherRowAvx2<T>;
   const auto rows = static_cast<int64_t>(g.rows.size());
   T* block = static_cast<T*>(g.block);
 #pragma omp parallel for schedule(static) if (rows * g.padded_columns > kParallelElements)
   for (int64_t r = 0; r < rows; ++r) {
     if (r + kAhead < rows) FetchAhead(g.table + g.rows[r + kAhead] * g.width, g.width);
-    GatherRow(g, g.table + g.rows[r] * g.width, block + r * g.padded_columns);
+    gather_row(g, g.table + g.rows[r] * g.width, block + r * g.padded_columns);
   }
   std::fill(block + rows * g.padded_columns, block + g.padded_rows * g.padded_columns, T(0.0F));
 }

@@ -1,0 +1,14 @@
+// The sum of weighted rows for AVX2, and which one this CPU runs.
+#include "base/fetch_ahead.h"
+#include "kernels/sparse_linear/cpu_loops.h"
+
+namespace yoke::cpu {
+namespace {
+
+void SumAvx2(const WeightedRows& rows) { SumStrips<8>(rows, 0); }
+
+}  // namespace
+
+SumRows SumRowsFor() { return HasAvx512() ? SumRowsAvx512() : SumAvx2; }
+
+}  // namespace yoke::cpu
