@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the hashed output layer: speed, scaling and memory.
 
-usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|published|all [options]      --help of a part has its options
+usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|all [options]      --help of a part has its options
 
 Time is training time without evaluation. What a table compares was measured in the same call. PyTorch is needed for its own rows alone:
 `make bench-slide PART=...` runs this with it.
@@ -15,7 +15,7 @@ import time
 import slide_torch
 from lib.options import main, parse, part
 from lib.places import CORES, PROGRAM
-from lib.runner import events, execute, in_turn, last, median, write_job
+from lib.runner import execute, in_turn, median
 from lib.tables import print_table, say
 from slide_jobs import DECAY, SAMPLERS, best_rate, microseconds, p_at_1, seconds_to, synthetic, told, train, xmc_job
 
@@ -226,28 +226,10 @@ def memory(arguments):
     return f"{arguments.labels:,} labels"
 
 
-@part(labels=670091, features=135909, examples=20000, test=2000, batch=256, epochs=6, rate=2e-2, threads=CORES,
-      quick={"labels": 1000, "features": 1000, "examples": 1024, "test": 100, "epochs": 2})
-def published(arguments):
-    """The paper's tables (DWTA, K = 8, L = 50, buckets of 128), shared by groups and in the form as published, beside the default; 10 minutes."""
-    tables = {"family": "dwta", "hashes": 8, "tables": 50, "bucket": 128}
-    sides = {"default": {}, "the paper's tables": tables, "the paper's form": tables | {"form": "paper"}}
-    data, rows = synthetic(arguments.labels, arguments.examples, arguments.test, arguments.features), []
-    for name, lsh in sides.items():
-        job = xmc_job(data, batch=arguments.batch, learning_rate=arguments.rate, epochs=arguments.epochs, schedule=DECAY, lsh=lsh)
-        forecast = last(events("info", write_job(arguments.runs / "slide.toml", job)), "info")["memory"]["total"]
-        run = train(name, job, arguments)
-        counts, used = next(iter(run.epochs[-1]["layers"].values())), run.end["memory"]
-        rows.append([name, f"{microseconds(run):.1f}", f"{max(p_at_1(run)):.4f}", *(f"{counts[key]:.0f}" for key in ("labels", "found", "random")),
-                     f"{100 * counts['empty_queries']:.1f} %", *(f"{size / 1e6:,.0f}" for size in (used["tables"], used["peak"], forecast))])
-    print_table(["", "us an example", "best P@1", "active: labels", "found", "random", "empty queries", "tables, MB", "peak, MB", "forecast, MB"], rows)
-    return f"{arguments.labels:,} labels, {arguments.examples:,} examples, batch {arguments.batch}, {arguments.epochs} epochs, rate {arguments.rate:g}; one run each"
-
-
 @part(threads=CORES)
 def all(arguments):  # noqa: A001: the name of the part
-    """All parts in turn, each with its defaults; 45 minutes."""
-    for one in (labels, yardstick, sublinear, optimizer, threads, memory, published):
+    """All parts in turn, each with its defaults; 35 minutes."""
+    for one in (labels, yardstick, sublinear, optimizer, threads, memory):
         began, chosen = time.monotonic(), parse("", [one.__name__, f"--threads={arguments.threads}", *(["--quick"] if arguments.quick else [])])
         chosen.runs = arguments.runs
         print(f"\n### {one.__name__}")
