@@ -12,8 +12,9 @@
 namespace yoke::layer {
 namespace {
 
-constexpr int64_t kLeastSlice = 16384;  // rows per step; fewer are not worth spreading
-constexpr int64_t kRowsAtOnce = 256;    // rows that a thread hashes at a time
+constexpr int64_t kLeastSlice = 16384;    // rows per step; fewer are not worth spreading
+constexpr int64_t kRowsAtOnce = 64;       // rows that a thread hashes at a time
+constexpr int64_t kFewTouched = 1 << 13;  // a team costs more than it saves
 constexpr int64_t kWatched = 1024;
 
 template <typename T>
@@ -62,6 +63,7 @@ void LshState::Prepare(const float* weights, uint64_t seed) {
 
 void LshState::Touch(std::span<const int32_t> ids) {
   if (touched_.empty()) return;
+#pragma omp parallel for schedule(static) if (std::ssize(ids) > kFewTouched)
   for (const int32_t id : ids) touched_[id] = 1;
 }
 
@@ -97,14 +99,13 @@ void LshState::Advance(const float* weights, int64_t count) {
   count = std::min(count, settings_.outputs - begin);
   std::vector<int32_t> rows(static_cast<size_t>(count));
   std::iota(rows.begin(), rows.end(), static_cast<int32_t>(begin));
-  slice_.resize(count * settings_.tables);
-  KeysOf(next_ ? *next_ : *hasher_, weights, rows, slice_.data());
+  std::vector<uint32_t>& keys = keys_.empty() ? slice_ : keys_;
+  keys.resize(count * settings_.tables);
+  KeysOf(next_ ? *next_ : *hasher_, weights, rows, keys.data());
   if (shape_.packed())
     KeepKeys(begin, count);
   else
-    tables_.back().InsertMany(slice_.data(), static_cast<int32_t>(begin), count);
-  if (!keys_.empty())
-    std::copy(slice_.begin(), slice_.end(), keys_.begin() + begin * settings_.tables);
+    tables_.back().InsertMany(keys.data(), static_cast<int32_t>(begin), count);
   position_[kProgress] += static_cast<int32_t>(count);
   if (position_[kProgress] < settings_.outputs) return;
   if (shape_.packed()) tables_.front().Build(next_keys_.data());
@@ -114,10 +115,11 @@ void LshState::Advance(const float* weights, int64_t count) {
 
 void LshState::KeepKeys(int64_t begin, int64_t count) {
   const int64_t tables = settings_.tables;
-#pragma omp parallel for schedule(static)
-  for (int64_t table = 0; table < tables; ++table)
-    for (int64_t i = 0; i < count; ++i)
-      next_keys_[table * settings_.outputs + begin + i] = slice_[i * tables + table];
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int64_t first = 0; first < count; first += kRowsAtOnce)
+    for (int64_t table = 0; table < tables; ++table)
+      for (int64_t i = first; i < std::min(count, first + kRowsAtOnce); ++i)
+        next_keys_[table * settings_.outputs + begin + i] = slice_[i * tables + table];
 }
 
 void LshState::TakeOver() {
@@ -135,12 +137,11 @@ void LshState::MoveTouched(const float* weights) {
     if (touched_[i]) rows.push_back(static_cast<int32_t>(i));
   slice_.resize(rows.size() * settings_.tables);
   KeysOf(*hasher_, weights, rows, slice_.data());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    uint32_t* old_keys = keys_.data() + int64_t{rows[i]} * settings_.tables;
-    const uint32_t* new_keys = slice_.data() + i * settings_.tables;
-    tables_.front().Move(old_keys, new_keys, rows[i]);
-    std::copy_n(new_keys, settings_.tables, old_keys);
-  }
+  tables_.front().MoveMany(keys_.data(), slice_.data(), rows);
+#pragma omp parallel for schedule(static)
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::copy_n(slice_.data() + i * settings_.tables, settings_.tables,
+                keys_.data() + int64_t{rows[i]} * settings_.tables);
   TakeOver();
   WatchRows(weights);
 }
