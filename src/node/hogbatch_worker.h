@@ -88,6 +88,7 @@ class HogbatchWorker {
   Piece now_, next_;
   bool has_next_ = false;
   Batch batch_;
+  double parts_ = 1;    ///< So many updates like that at work have the whole rate together.
   int64_t seen_ = 0;    ///< Updates by all when it read the values.
   int64_t missed_ = 0;  ///< By others since, when it wrote them.
   std::exception_ptr failure_;
