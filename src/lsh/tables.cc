@@ -83,8 +83,9 @@ void HashTables::Clear() {
   Check(!shape_.packed(), "packed tables are built anew, not cleared");
 #pragma omp parallel for schedule(static) num_threads(KernelThreads())
   for (int64_t bucket = 0; bucket < buckets_; ++bucket) {
-    std::fill_n(ids_ + bucket * shape_.bucket, Held(bucket), kNoId);
-    counts_[bucket] = 0;
+    int32_t* const ids = ids_ + bucket * shape_.bucket;
+    for (int64_t slot = 0, held = Held(bucket); slot < held; ++slot) Store(ids[slot], kNoId);
+    Store(counts_[bucket], 0);
   }
 }
 
@@ -168,8 +169,10 @@ std::span<const int32_t> HashTables::Bucket(int table, uint32_t key) const {
   const int64_t bucket = Index(table, key);
   if (!shape_.packed()) return {ids_ + bucket * shape_.bucket, static_cast<size_t>(Held(bucket))};
   const int32_t* starts = counts_ + StartOf(table, key);
-  return {ids_ + table * (places_ / shape_.tables) + starts[0],
-          static_cast<size_t>(starts[1] - starts[0])};
+  const auto begin = static_cast<int32_t>(Load(starts[0]));
+  const int32_t held = static_cast<int32_t>(Load(starts[1])) - begin;
+  return {ids_ + table * (places_ / shape_.tables) + begin,
+          static_cast<size_t>(std::clamp(held, 0, shape_.bucket))};
 }
 
 BucketLoads HashTables::Loads() const {
@@ -196,14 +199,15 @@ void HashTables::BuildTable(int table, const uint32_t* keys) {
   std::vector<uint32_t> arrivals(size_t{1} << shape_.key_bits);
   for (int64_t id = 0; id < shape_.rows; ++id) ++arrivals[keys[id]];
   int32_t* starts = counts_ + StartOf(table, 0);
-  starts[0] = 0;
+  Store(starts[0], 0);
   for (size_t key = 0; key < arrivals.size(); ++key)
-    starts[key + 1] = starts[key] + std::min(static_cast<int32_t>(arrivals[key]), shape_.bucket);
+    Store(starts[key + 1],
+          starts[key] + std::min(static_cast<int32_t>(arrivals[key]), shape_.bucket));
   std::ranges::fill(arrivals, 0);
   int32_t* ids = ids_ + table * (places_ / shape_.tables);
   for (int32_t id = 0; id < shape_.rows; ++id) {
     const int64_t slot = SlotFor(Index(table, keys[id]), arrivals[keys[id]]++, id);
-    if (slot >= 0) ids[starts[keys[id]] + slot] = id;
+    if (slot >= 0) Store(ids[starts[keys[id]] + slot], id);
   }
 }
 

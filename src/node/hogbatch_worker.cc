@@ -124,7 +124,7 @@ void HogbatchWorker::Update(const Batch& batch, const ExecuteWork& work, Schedul
   UpdateStep step = {.learning_rate = work.learning_rate};
   ParamView view = shared_.round.params;
   view.gradients = &gradients_;
-  view.states = plans_ ? shared_.states.of(index_) : nullptr;
+  if (!plans_) view.states = nullptr;
   const double rate = RateOfPart(*shared_.context.rule, work.learning_rate, parts_);
   view.update = {.factor = static_cast<float>(-rate), .writer = index_};
   seen_ = shared_.updates;

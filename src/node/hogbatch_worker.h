@@ -12,7 +12,6 @@
 #include "comm/virtual_time.h"
 #include "node/device_replica.h"
 #include "node/hogbatch_messages.h"
-#include "node/team_states.h"
 #include "node/work_source.h"
 #include "optim/racing.h"
 
@@ -31,7 +30,6 @@ struct HogbatchShared {
   bool scale_rate = true;  ///< As in HogbatchSettings, likewise the next one.
   bool overwrite = false;
   bool immediate = false;  ///< Kernels apply gradients directly: plain descent in real time.
-  TeamStates& states;
   RacingUpdates& racing;
   HogbatchRound round = {};
   std::atomic<int64_t> updates = 0;  ///< Of the round so far.

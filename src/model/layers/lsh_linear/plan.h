@@ -67,11 +67,11 @@ class LshPlan : public LayerPlan, public WorkingMemory {
   void Count(const ActiveSet& set, LshCounts& counts) const;
   /// Divides the wall time of a region among gather and product.
   void Divide(double seconds, LshCounts& counts);
-  void FindKeys(const LayerCall& call, const LshState& state);
-  void KeysOfActive(const ActiveSet& input, const Hasher& hasher);
+  void FindKeys(const LayerCall& call);
+  void KeysOfActive(const ActiveSet& input);
   void MakeGroups(const LayerCall& call);
-  void ChooseIds(const LayerCall& call, const LshState& state);
-  void ChooseFor(const LayerCall& call, const LshState& state, size_t group);
+  void ChooseIds(const LayerCall& call);
+  void ChooseFor(const LayerCall& call, size_t group);
   void AddLabels(const LayerCall& call, const ActiveGroup& group, std::vector<int32_t>& ids) const;
   void LayOut(ActiveSet& set) const;
   void TakeInput(const LayerCall& call, size_t group);
@@ -91,6 +91,7 @@ class LshPlan : public LayerPlan, public WorkingMemory {
   PlanRequest request_;
   DType type_;                           ///< Type of the products' operands.
   std::unique_ptr<LshState> own_state_;  ///< For callers without a state.
+  LshTables tables_;                     ///< Of this step.
   std::vector<uint32_t> keys_;           ///< [batch, L]
   std::vector<std::vector<int32_t>> chosen_;
   std::vector<int64_t> label_counts_, hard_counts_;
