@@ -1,5 +1,5 @@
-// LshState: when tables are built anew, what becomes of tables of other hash functions, and
-// threads that share one.
+// LshState: when tables are built anew, what becomes of tables of other hash functions, threads
+// that share one, and the search by its tables.
 #include "model/layers/lsh_linear/state.h"
 
 #include <gtest/gtest.h>
@@ -160,6 +160,28 @@ TEST(LshState, ThreadsShareIt) {
     for (uint32_t key = 0; key < 8; ++key)
       EXPECT_TRUE(std::ranges::equal(shared.tables().Bucket(2, key), alone.tables().Bucket(2, key)))
           << kind;
+  }
+}
+
+TEST(LshState, SearchesByItsTables) {
+  LshState state(Settings("fixed", 100));
+  EXPECT_FALSE(state.ready());
+  const std::vector<float> weights = Weights(1), hidden = Weights(2);
+  state.Prepare(weights.data(), 7);
+  ASSERT_TRUE(state.ready());
+  std::vector<uint32_t> keys;
+  std::vector<int32_t> ids;
+  Marks marks;
+  state.Keys(hidden.data(), 3, keys);
+  for (int query = 0; query < 3; ++query) {
+    std::set<int32_t> expected;
+    for (int table = 0; table < 4; ++table) {
+      const auto bucket = state.tables().Bucket(table, keys[query * 4 + table]);
+      expected.insert(bucket.begin(), bucket.end());
+    }
+    state.Find(keys.data() + query * 4L, marks, ids);
+    EXPECT_EQ(std::set(ids.begin(), ids.end()), expected);
+    EXPECT_EQ(ids.size(), expected.size()) << "each once";
   }
 }
 

@@ -238,6 +238,27 @@ int64_t LshState::Bytes() const {
          (kept + small) * static_cast<int64_t>(sizeof(int32_t));
 }
 
+void LshState::Keys(const float* hidden, int64_t count, std::vector<uint32_t>& keys) const {
+  keys.resize(count * settings_.tables);
+  hasher_->Keys(hidden, count, settings_.inputs, keys.data());
+}
+
+void LshState::Find(const uint32_t* keys, Marks& marks, std::vector<int32_t>& ids) const {
+  ids.clear();
+  for (int table = 0; table < settings_.tables; ++table) tables().PrefetchIds(table, keys[table]);
+  marks.Begin(settings_.outputs, ids);
+  for (int table = 0; table < settings_.tables; ++table)
+    for (const int32_t id : tables().Bucket(table, keys[table])) marks.Append(id, ids);
+  marks.End(ids);
+}
+
+OutputTableSettings LshState::search_settings() const {
+  return {.family = settings_.family,
+          .hashes = settings_.hashes,
+          .tables = settings_.tables,
+          .bucket = settings_.bucket};
+}
+
 std::vector<StateTensor> LshState::Tensors() {
   if (!settings_.hashed()) return {};
   Allocate();

@@ -12,6 +12,7 @@
 #include "model/layer.h"
 #include "model/layer_counts.h"
 #include "model/layers/lsh_linear/settings.h"
+#include "model/output_search.h"
 
 namespace yoke::layer {
 
@@ -45,7 +46,7 @@ struct LshTables {
 /// tables are read and written atomically, so a query finds ids of rows, also in tables that are
 /// cleared or filled meanwhile, though maybe not all; a row marked by Touch but hashed before its
 /// update keeps its old keys until it is updated again; weights race as in optim/racing.h.
-class LshState : public LayerState, public LayerCounts {
+class LshState : public LayerState, public LayerCounts, public OutputSearch {
  public:
   explicit LshState(const LshSettings& settings);
 
@@ -63,6 +64,13 @@ class LshState : public LayerState, public LayerCounts {
 
   std::vector<std::pair<std::string, double>> TakeCounts() override;
   double Seconds() const override { return counts_.passes; }
+
+  // A search by the tables in use; the rows may have changed since they were hashed.
+  bool ready() const override { return built_; }
+  void Keys(const float* hidden, int64_t count, std::vector<uint32_t>& keys) const override;
+  void Find(const uint32_t* keys, Marks& marks, std::vector<int32_t>& ids) const override;
+  OutputTableSettings search_settings() const override;
+  int64_t table_bytes() const override { return tables().bytes(); }
 
   std::vector<StateTensor> Tensors() override;
   void Restored() override;
