@@ -89,8 +89,9 @@ void HashTables::Clear() {
   Check(!shape_.packed(), "packed tables are built anew, not cleared");
 #pragma omp parallel for schedule(static) num_threads(KernelThreads())
   for (int64_t bucket = 0; bucket < buckets_; ++bucket) {
-    std::fill_n(ids_ + bucket * shape_.bucket, Held(bucket), kNoId);
-    counts_[bucket] = 0;
+    int32_t* const ids = ids_ + bucket * shape_.bucket;
+    for (int64_t slot = 0, held = Held(bucket); slot < held; ++slot) Store(ids[slot], kNoId);
+    Store(counts_[bucket], 0);
   }
 }
 
@@ -219,8 +220,10 @@ std::span<const int32_t> HashTables::Bucket(int table, uint32_t key) const {
   const int64_t bucket = Index(table, key);
   if (!shape_.packed()) return {ids_ + bucket * shape_.bucket, static_cast<size_t>(Held(bucket))};
   const int32_t* starts = counts_ + StartOf(table, key);
-  return {ids_ + table * (places_ / shape_.tables) + starts[0],
-          static_cast<size_t>(starts[1] - starts[0])};
+  const auto begin = static_cast<int32_t>(Load(starts[0]));
+  const int32_t held = static_cast<int32_t>(Load(starts[1])) - begin;
+  return {ids_ + table * (places_ / shape_.tables) + begin,
+          static_cast<size_t>(std::clamp(held, 0, shape_.bucket))};
 }
 
 BucketLoads HashTables::Loads() const {

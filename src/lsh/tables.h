@@ -44,7 +44,8 @@ class HashTables {
   /// Throws UserError on an invalid shape.
   explicit HashTables(const TableShape& shape);
 
-  /// Empties all buckets; not of packed tables, likewise the next three.
+  /// Empties all buckets, as the only writer; other threads may query. Not of packed tables,
+  /// likewise the next three.
   void Clear();
   /// Adds `id` under its L keys. Lock-free: threads may insert and query at the same time. A query
   /// may then miss an id that is being inserted, but never reads one that was not inserted.
@@ -65,7 +66,8 @@ class HashTables {
   /// threads.
   void MoveMany(const uint32_t* old_keys, const uint32_t* new_keys, std::span<const int32_t> ids);
   /// Fills packed tables by keys [L, rows], using the caller's kernel threads. The buckets are
-  /// those that InsertMany would leave in empty tables, for any number of threads.
+  /// those that InsertMany would leave in empty tables, for any number of threads. Other threads
+  /// may query: until it ends, a bucket may hold ids of others.
   void Build(const uint32_t* keys);
   /// The ids in one bucket, in unspecified order. Valid until the next change. While other threads
   /// insert, read the slots with Read(); a slot may then hold kNoId.

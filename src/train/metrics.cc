@@ -96,7 +96,7 @@ struct Plans {
 class Evaluation {
  public:
   Evaluation(const Reader& reader, const EvaluateRequest& request,
-             const OutputTables* tables = nullptr)
+             const OutputSearch* tables = nullptr)
       : reader_(reader),
         request_(request),
         tables_(tables),
@@ -255,7 +255,7 @@ class Evaluation {
 
   const Reader& reader_;
   const EvaluateRequest& request_;
-  const OutputTables* tables_;  ///< May be null.
+  const OutputSearch* tables_;  ///< May be null.
   ParamView params_;
   bool ranked_;
   int64_t chunk_;
@@ -306,7 +306,7 @@ Metrics Evaluate(const Reader& reader, const EvaluateRequest& request) {
 }
 
 SearchResult EvaluateSearch(const Reader& reader, const EvaluateRequest& request,
-                            const OutputTables& tables) {
+                            const OutputSearch& tables) {
   CheckData(reader);
   const FlushScope flush;
   Evaluation evaluation(reader, request, &tables);

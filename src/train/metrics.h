@@ -9,7 +9,7 @@
 
 #include "data/reader.h"
 #include "model/graph.h"
-#include "model/output_tables.h"
+#include "model/output_search.h"
 
 namespace yoke {
 
@@ -58,7 +58,7 @@ struct SearchResult {
 };
 /// Like Evaluate. The results except the seconds do not depend on the number of threads.
 SearchResult EvaluateSearch(const Reader& reader, const EvaluateRequest& request,
-                            const OutputTables& tables);
+                            const OutputSearch& tables);
 
 /// Fraction of the first `k` ids of `exact` (or fewer, if it has fewer) that are among the first
 /// `k` of `found`; -1 is not an id. 1 if `exact` has none.

@@ -85,6 +85,13 @@ class HashedLayersTest(ProgramTest):
             self.assertNotIn("bucket_load", counts)
             self.assertIsNone(seconds)
 
+    def test_threads_share_tables(self):
+        epochs, _ = self.epochs("group = 8", "--executor", "hogwild", "--set", "node.threads=2")
+        for counts, _ in epochs:
+            self.assertEqual(counts["sets"], 500)  # of both threads
+            self.assertGreater(counts["found"], 100)
+        self.assertNotIn("built anew", self.good("train", "--resume", "run", "--set", "train.epochs=3").out)
+
 
 if __name__ == "__main__":
     unittest.main()
