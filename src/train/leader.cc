@@ -14,7 +14,9 @@
 #include "base/log.h"
 #include "train/checkpoint/fit.h"
 #include "train/checkpoint/rank_state.h"
+#include "train/end_sentence.h"
 #include "train/explosion.h"
+#include "train/hardware.h"
 #include "train/long_wait_note.h"
 #include "train/record/record.h"
 #include "train/run_limits.h"
@@ -101,14 +103,6 @@ class LeadingMember : public Leader {
                          std::filesystem::exists(run_ + "/best");
   }
 
-  std::string Hardware() const {
-    if (request_.cluster) return HardwareOf(*request_.cluster, world_.size());
-    const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
-    return fmt::format("{} ({}{} thread{}{})", fmt::join(replica_->devices().names(), " + "), ranks,
-                       threads_.threads, threads_.threads == 1 ? "" : "s",
-                       ranks.empty() ? "" : " each");
-  }
-
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
     begun_at_ = context_.worlds > 1 ? 0 : position_.step;
     begun_epoch_ = position_.epoch;
@@ -116,13 +110,17 @@ class LeadingMember : public Leader {
     if (inherits_ && !position_.has_best && context_.checkpoint)
       TakeBest(context_.checkpoint->header());  // the lost leader's
     saved_ = std::filesystem::exists(run_ + "/last");
+    const std::vector<std::string> devices = replica_->devices().names();
+    const int ranks = world_.size();
     const StartEvent event = {.run = run_,
                               .parameters = replica_->layout().Parameters(),
-                              .devices = replica_->devices().names(),
-                              .hardware = Hardware(),
+                              .devices = devices,
+                              .hardware = request_.cluster
+                                              ? HardwareOf(*request_.cluster, ranks)
+                                              : HardwareOf(devices, ranks, threads_.threads),
                               .executor = job_.node.String("executor"),
                               .strategy = job_.cluster.String("strategy"),
-                              .world = world_.size(),
+                              .world = ranks,
                               .train_examples = data_.train->Size(),
                               .test_examples = data_.test ? data_.test->Size() : 0,
                               .epochs_done = cursor_.EpochsDone(),
@@ -345,8 +343,7 @@ class LeadingMember : public Leader {
     const int64_t epoch = cursor_.planned() ? position_.epoch + 1 : position_.epoch;
     sentence_ = fmt::format(
         "{} at step {} (epoch {}){}; try a smaller train.learning_rate (now {:.3g}), "
-        "train.clip_norm = 1, or "
-        "a warm-up (train.schedule)",
+        "train.clip_norm = 1, or a warm-up (train.schedule)",
         what, step, std::max<int64_t>(1, epoch),
         where.empty() ? "" : fmt::format(", first in '{}'", where), rate_);
     if (saved_) sentence_ += "; " + FallBack();
@@ -394,24 +391,6 @@ class LeadingMember : public Leader {
     return std::filesystem::exists(good) ? good : "";
   }
 
-  /// What to do after a collapse.
-  std::string CollapseSentence() const {
-    if (!position_.collapse) return "";
-    const std::string good = Good();
-    return fmt::format("; the model has collapsed: {}; {}", position_.collapse->Text(),
-                       good.empty() ? "no checkpoint is good" : "the last good one is " + good);
-  }
-
-  std::string SentenceOf(const std::string& reason) const {
-    if (reason == "finished" || reason == "target")
-      return fmt::format("the weights are in {}/last", run_);
-    if (reason == "replan") return "what the job leaves open is chosen again";
-    if (request_.cluster)
-      return fmt::format("stopped at step {}; the weights are in {}/last", position_.step, run_);
-    return fmt::format("stopped at step {}; continue with: yoke train --resume {}", position_.step,
-                       run_);
-  }
-
   MemoryUse Memory() const {
     MemoryUse memory = replica_->Memory();
     memory.peak = PeakMemory();
@@ -431,7 +410,6 @@ class LeadingMember : public Leader {
                       .step = position_.step,
                       .test = saved_test_,
                       .reason = reason,
-                      .sentence = diverged ? sentence_ : SentenceOf(reason) + CollapseSentence(),
                       .exit_status = diverged                  ? kDivergedStatus
                                      : reason == "interrupted" ? 128 + Signal()
                                                                : 0,
@@ -445,6 +423,7 @@ class LeadingMember : public Leader {
       event.cost = request_.cluster->CostOf(event.virtual_seconds);
       event.lost = context_.lost_nodes;
     }
+    event.sentence = diverged ? sentence_ : EndSentence(event, request_.cluster != nullptr);
     if (const std::string note = LongWaitNote(context_.timeline, job_); !note.empty()) Tell(note);
     for (Observer* observer : observers_) observer->End(event);
     return event;
@@ -468,13 +447,6 @@ class LeadingMember : public Leader {
 };
 
 }  // namespace
-
-std::string HardwareOf(const SimulatedCluster& cluster, int ranks) {
-  const int nodes = cluster.machines.NodeOf(ranks - 1) + 1;
-  std::string text = fmt::format("{} simulated node{}", nodes, nodes == 1 ? "" : "s");
-  if (ranks != nodes) text += fmt::format(" ({} ranks)", ranks);
-  return cluster.title.empty() ? text : text + ": " + cluster.title;
-}
 
 std::unique_ptr<Leader> MakeLeader(const Job& job, const RunRequest& request, RunContext& context,
                                    const Communicator& world, const LocalRank& inside) {
