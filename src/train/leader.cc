@@ -15,6 +15,7 @@
 #include "train/checkpoint/fit.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/end_sentence.h"
+#include "train/evaluator.h"
 #include "train/explosion.h"
 #include "train/hardware.h"
 #include "train/long_wait_note.h"
@@ -37,7 +38,8 @@ class LeadingMember : public Leader {
         record_(MakeRecord(run_)),
         observers_(request.observers),
         watch_(job, data_),
-        limits_(job, request) {
+        limits_(job, request),
+        evaluator_(job, data_) {
     observers_.insert(observers_.begin(), record_.get());
   }
   ~LeadingMember() override { rounds_.reset(); }  // its thread asks Due
@@ -51,11 +53,12 @@ class LeadingMember : public Leader {
       Tell(fmt::format("{} has already ended ({}): there is nothing left to train", run_, reason));
     if (reason.empty() && !inherits_ && Interrupted())
       reason = "interrupted";  // while reading data
-    if (!reason.empty() || context_.pending) {
+    if (!reason.empty() || context_.pending || EvaluationIsDue()) {
       rounds_->Give({.kind = Order::kSettle});
       replica_->Settle();
     }
     if (context_.pending) reason = Save(RunContext::PendingCheckpoint(*context_.pending));
+    if (reason.empty() && EvaluationIsDue()) reason = EvaluateBetweenSteps();
     while (reason.empty()) reason = RunRound();
     EndEvent end = End(reason);
     rounds_->Give(
@@ -128,6 +131,7 @@ class LeadingMember : public Leader {
                               .seconds = position_.seconds,
                               .after_trials = context_.took_over};
     if (inherits_) told_ = EpochsTold(run_, event.epochs_done);
+    evaluated_ = StepEvaluated(run_, event.epochs_done);
     for (Observer* observer : observers_) observer->Start(event);
     for (const std::string& place : Places()) LogInfo(place);
     for (const std::string& message : context_.messages) Tell(message);
@@ -188,20 +192,46 @@ class LeadingMember : public Leader {
 
   std::string BetweenSteps() {
     const std::string reason = ReasonToStop();
+    if (reason != "interrupted" && EvaluationIsDue()) return EvaluateBetweenSteps();
     return CheckpointIsDue() || !reason.empty() ? Save({.reason = reason}) : "";
+  }
+
+  /// By steps, unless a session before was stopped after this one.
+  bool EvaluationIsDue() const {
+    return limits_.EvaluationIsDueAfterSteps(position_.step) && position_.step != evaluated_;
+  }
+
+  std::string EvaluateBetweenSteps() {
+    if (!replica_->BadParameter().empty())
+      return Diverged("the weights became infinite", position_.step);
+    return Consider(TellEvaluated(/*all=*/false), /*train_loss=*/0, CheckpointIsDue());
+  }
+
+  Evaluated Evaluate(bool all) {
+    const double began = clock_.Now();
+    Evaluated evaluated = evaluator_.Evaluate(*replica_, all, request_.stop_signal);
+    clock_.Paused(began);
+    return evaluated;
+  }
+
+  /// The same, and tells it if evaluations are counted in steps.
+  Evaluated TellEvaluated(bool all) {
+    Evaluated evaluated = Evaluate(all);
+    if (!limits_.EvaluatesBySteps() || evaluated.watched().empty()) return evaluated;
+    evaluated_ = position_.step;
+    const EvaluationEvent event = EventOf(evaluated, cursor_, clock_);
+    for (Observer* observer : observers_) observer->Evaluation(event);
+    return evaluated;
   }
 
   std::string FinishEpoch() {
     EpochEvent event = {
         .epoch = position_.epoch + 1,
         .epochs = cursor_.epochs(),
-        .seconds = 0,
         .examples_per_second = ExamplesPerSecond(cursor_.done()),
         .learning_rate = rate_,
         .step = position_.step,
         .train_loss = position_.loss_sum / static_cast<double>(position_.loss_examples),
-        .validation = {},
-        .test = {},
         .exchange = exchange_,
         .node = replica_->Work()};
     if (!request_.cluster) event.layers = replica_->TakeLayerReport();
@@ -209,35 +239,41 @@ class LeadingMember : public Leader {
     totals_ = Before();
     const std::string bad = replica_->BadParameter();
     if (!bad.empty()) return Diverged("the weights became infinite", position_.step);
-    const bool measure = position_.epoch % job_.train.Int("evaluate_every") == 0 ||
-                         position_.epoch >= cursor_.epochs();
-    if (measure && data_.validation)
-      event.validation = replica_->Evaluate(*data_.validation, request_.stop_signal);
-    if (measure && data_.test) event.test = replica_->Evaluate(*data_.test, request_.stop_signal);
+    const bool last = position_.epoch >= cursor_.epochs();
+    const bool due = limits_.EvaluationIsDueAfterEpochs(position_.epoch) || EvaluationIsDue();
+    const Evaluated evaluated = last || due ? TellEvaluated(last) : Evaluated{};
+    event.validation = evaluated.validation;
+    event.test = evaluated.test;
     event.seconds = clock_.OfTraining();
+    event.training_seconds = clock_.WithoutPauses();
     if (event.epoch > told_)
       for (Observer* observer : observers_) observer->Epoch(event);
+    return Consider(evaluated, event.train_loss,
+                    limits_.IsDueAfterEpochs(position_.epoch) || CheckpointIsDue());
+  }
+
+  /// What follows from an evaluation, or from an epoch without one. `due`: a checkpoint is.
+  std::string Consider(const Evaluated& evaluated, double train_loss, bool due) {
     if (Exploded(position_.untrained_loss, recent_,
-                 event.test.empty() ? event.validation : event.test))
+                 evaluated.test.empty() ? evaluated.validation : evaluated.test))
       return Diverged(fmt::format("the loss became {:.3g}, from {:.3g} before training", recent_,
                                   position_.untrained_loss),
                       position_.step);
-    const Metrics watched =
-        measure ? (data_.validation ? event.validation : event.test) : Metrics{};
-    Judge(watched, event.train_loss);
-    return Decide(watched, event.test);
+    Judge(evaluated, train_loss);
+    return Decide(evaluated, due);
   }
 
   /// Compares an evaluation with the best so far; without other data, the epoch's training loss.
-  void Judge(const Metrics& watched, double train_loss) {
-    const Reader* reader = data_.validation ? data_.validation.get() : data_.test.get();
-    if (reader && watched.empty()) return;  // not measured
-    const Reader& measured = reader ? *reader : *data_.train;
+  void Judge(const Evaluated& evaluated, double train_loss) {
+    const bool other = data_.validation || data_.test;
+    if (other && evaluated.watched().empty()) return;  // not measured
     const bool before = position_.collapse.has_value();
-    position_.collapse = FindCollapse(
-        reader ? watched : Metrics{{"loss", train_loss}}, position_.epoch, position_.untrained_loss,
-        {.outputs = measured.Info().outputs, .examples = measured.Size()},
-        position_.best_evaluation);
+    position_.collapse =
+        FindCollapse(other ? evaluated.watched() : Metrics{{"loss", train_loss}},
+                     cursor_.EpochsDone(), position_.untrained_loss,
+                     {.outputs = data_.train->Info().outputs,
+                      .examples = other ? evaluated.examples : data_.train->Size()},
+                     position_.best_evaluation);
     if (position_.collapse && !before)
       Tell(position_.collapse->Text() + ": the model has collapsed; training goes on");
   }
@@ -254,17 +290,22 @@ class LeadingMember : public Leader {
     return IsPossibleLoss(loss) && !Exploded(position_.untrained_loss, loss, {});
   }
 
-  /// After an epoch: decides whether to stop, and saves if that is due.
-  std::string Decide(const Metrics& watched, const Metrics& test) {
-    const bool good = !position_.collapse, best = good && watch_.IsBest(watched, position_);
-    const bool measured = !data_.test || !test.empty();  // not interrupted
-    std::string reason = good && watch_.ReachesTarget(watched)             ? "target"
+  /// Decides whether to stop, and saves if that is `due`. A sample's metrics are not those of the
+  /// checkpoint, and what reaches the target in a sample must do so on all examples.
+  std::string Decide(const Evaluated& evaluated, bool due) {
+    const bool good = !position_.collapse;
+    const bool best = good && watch_.IsBest(evaluated.watched(), position_);
+    const bool reaches = good && watch_.ReachesTarget(evaluated.watched());
+    const Evaluated all = evaluated.whole ? evaluated
+                          : reaches       ? Evaluate(/*all=*/true)
+                                          : Evaluated{};
+    const bool measured = !data_.test || !all.test.empty();  // not interrupted
+    std::string reason = reaches && watch_.ReachesTarget(all.watched())    ? "target"
                          : position_.epoch >= cursor_.epochs() && measured ? "finished"
                                                                            : ReasonToStop();
     if (reason.empty() && PauseIsDue(position_.epoch - begun_epoch_)) reason = "replan";
-    const bool due = limits_.IsDueAfterEpochs(position_.epoch) || CheckpointIsDue();
     if (!due && !best && reason.empty()) return "";
-    return Save({.reason = reason, .test = test, .best = best});
+    return Save({.reason = reason, .test = all.test, .best = best});
   }
 
   /// Due by steps or minutes.
@@ -295,6 +336,7 @@ class LeadingMember : public Leader {
       return Diverged("the weights became infinite", position_.step);
     const double begin = clock_.Now();
     position_.seconds = clock_.OfTraining();
+    position_.pauses = clock_.Pauses();
     CheckpointHeader header = {.job = job_.resolved,
                                .data = data_.train->Info(),
                                .position = position_,
@@ -434,8 +476,10 @@ class LeadingMember : public Leader {
   std::vector<Observer*> observers_;
   Watch watch_;
   RunLimits limits_;
+  Evaluator evaluator_;
   bool inherits_ = false;     ///< Continues from a larger world.
   int64_t told_ = 0;          ///< The last epoch that a lost leader recorded.
+  int64_t evaluated_ = 0;     ///< The step of the last evaluation by steps.
   std::string ended_before_;  ///< Why the resumed run had ended, if the job is the same.
   Metrics saved_test_;        ///< Test metrics of the weights in `last`, if known.
   bool saved_ = false;        ///< A checkpoint exists.
