@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/fetch_ahead.h"
 
@@ -12,24 +13,33 @@ namespace {
 constexpr int64_t kParallelElements = 1 << 14;
 constexpr int64_t kAhead = 4;  // rows fetched before they are needed
 
-template <typename T>
-void GatherRow(const RowGather& g, const float* from, T* to) {
+template <typename To, typename From>
+To Converted(From x) {
+  if constexpr (std::is_same_v<From, To>)
+    return x;
+  else
+    return static_cast<To>(static_cast<float>(x));
+}
+
+template <typename From, typename T>
+void GatherRow(const RowGather& g, const From* from, T* to) {
   const auto wanted = static_cast<int64_t>(g.columns.empty() ? g.width : g.columns.size());
   if (g.columns.empty())
-    for (int64_t i = 0; i < wanted; ++i) to[i] = T(from[i]);
+    for (int64_t i = 0; i < wanted; ++i) to[i] = Converted<T>(from[i]);
   else
-    for (int64_t i = 0; i < wanted; ++i) to[i] = T(from[g.columns[i]]);
+    for (int64_t i = 0; i < wanted; ++i) to[i] = Converted<T>(from[g.columns[i]]);
   std::fill(to + wanted, to + g.padded_columns, T(0.0F));
 }
 
-template <typename T>
+template <typename From, typename T>
 void Gather(const RowGather& g) {
   const auto rows = static_cast<int64_t>(g.rows.size());
+  const From* table = static_cast<const From*>(g.table);
   T* block = static_cast<T*>(g.block);
 #pragma omp parallel for schedule(static) if (rows * g.padded_columns > kParallelElements)
   for (int64_t r = 0; r < rows; ++r) {
-    if (r + kAhead < rows) FetchAhead(g.table + g.rows[r + kAhead] * g.width, g.width);
-    GatherRow(g, g.table + g.rows[r] * g.width, block + r * g.padded_columns);
+    if (r + kAhead < rows) FetchAhead(table + g.rows[r + kAhead] * g.width, g.width);
+    GatherRow(g, table + g.rows[r] * g.width, block + r * g.padded_columns);
   }
   std::fill(block + rows * g.padded_columns, block + g.padded_rows * g.padded_columns, T(0.0F));
 }
@@ -37,10 +47,11 @@ void Gather(const RowGather& g) {
 }  // namespace
 
 void GatherRows(const RowGather& gather) {
-  if (gather.type == DType::kBf16)
-    Gather<Bf16>(gather);
+  const bool bf16 = gather.type == DType::kBf16;
+  if (gather.table_type == DType::kBf16)
+    (bf16 ? Gather<Bf16, Bf16> : Gather<Bf16, float>)(gather);
   else
-    Gather<float>(gather);
+    (bf16 ? Gather<float, Bf16> : Gather<float, float>)(gather);
 }
 
 void RowMerge::Run(std::span<const RowBlock> blocks, int64_t width, std::vector<int32_t>& ids,

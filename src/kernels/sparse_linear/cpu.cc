@@ -29,11 +29,10 @@ class SparseRowsLinear : public SparseLinearKernel {
         std::copy_n(call.bias, s_.outputs, y);
       else
         std::fill_n(y, s_.outputs, 0.0F);
-      for (int64_t k = x.offsets[n]; k < x.offsets[n + 1]; ++k) {
-        if (k + kAhead < x.offsets[n + 1])
-          FetchAhead(call.weight + x.ids[k + kAhead] * s_.outputs, s_.outputs);
-        AddScaled(x.values ? x.values[k] : 1.0F, call.weight + x.ids[k] * s_.outputs, y);
-      }
+      if (call.bf16_weight)
+        AddRows(x, n, call.bf16_weight, y);
+      else
+        AddRows(x, n, call.weight, y);
       if (s_.relu)
         for (int64_t o = 0; o < s_.outputs; ++o) y[o] = y[o] < 0 ? 0 : y[o];
     }
@@ -58,9 +57,20 @@ class SparseRowsLinear : public SparseLinearKernel {
   std::string name() const override { return "vector loops"; }
 
  private:
-  void AddScaled(float scale, const float* from, float* to) const {
+  /// Adds the rows of example n's features, times their values.
+  template <typename T>
+  void AddRows(const SparseRows& x, int64_t n, const T* weight, float* y) const {
+    for (int64_t k = x.offsets[n]; k < x.offsets[n + 1]; ++k) {
+      if (k + kAhead < x.offsets[n + 1])
+        FetchAhead(weight + x.ids[k + kAhead] * s_.outputs, s_.outputs);
+      AddScaled(x.values ? x.values[k] : 1.0F, weight + x.ids[k] * s_.outputs, y);
+    }
+  }
+
+  template <typename T>
+  void AddScaled(float scale, const T* from, float* to) const {
 #pragma omp simd
-    for (int64_t o = 0; o < s_.outputs; ++o) to[o] += scale * from[o];
+    for (int64_t o = 0; o < s_.outputs; ++o) to[o] += scale * static_cast<float>(from[o]);
   }
 
   /// A part of row r's gradient from column `begin` on, summed in registers.

@@ -40,7 +40,7 @@ void LshPlan::Forward(const LayerCall& call) {
   LshCounts& counts = state.counts;
   LapTimer all, timer;
   const bool hashed = shape_.settings.hashed();
-  if (hashed) state.Prepare(call.params[0].value.As<float>(), call.batch.seed);
+  if (hashed) state.Prepare(call.params[0].value, call.batch.seed);
   timer.Lap(counts.rebuild);
   if (hashed) FindKeys(call, state);
   timer.Lap(counts.hash);

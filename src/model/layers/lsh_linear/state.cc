@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/registry.h"
+#include "kernels/convert.h"
 
 namespace yoke::layer {
 namespace {
@@ -44,7 +45,7 @@ void LshState::Allocate() {
   touched_.resize(settings_.outputs);
 }
 
-void LshState::Prepare(const float* weights, uint64_t seed) {
+void LshState::Prepare(const ConstTensor& weights, uint64_t seed) {
   Allocate();
   const bool first = position_[kStep] == 0;
   if (first) position_[kSeed] = static_cast<int32_t>(seed);
@@ -65,7 +66,7 @@ void LshState::Touch(std::span<const int32_t> ids) {
   for (const int32_t id : ids) touched_[id] = 1;
 }
 
-bool LshState::Due(const float* weights) {
+bool LshState::Due(const ConstTensor& weights) {
   if (position_[kStep] < position_[kDue]) return false;
   if (settings_.rehash != "changed" || Moved(weights) >= settings_.rehash_share) return true;
   position_[kDue] += static_cast<int32_t>(settings_.rehash_every);
@@ -90,7 +91,7 @@ void LshState::Start() {
   if (!settings_.rehash_touched || redraw) tables_.back().Clear();
 }
 
-void LshState::Advance(const float* weights, int64_t count) {
+void LshState::Advance(const ConstTensor& weights, int64_t count) {
   const int64_t begin = position_[kProgress];
   // With a single set of tables, there is nothing to query until it has all rows.
   if (settings_.rehash_touched) count = settings_.outputs;
@@ -129,7 +130,7 @@ void LshState::TakeOver() {
   std::fill(touched_.begin(), touched_.end(), 0);
 }
 
-void LshState::MoveTouched(const float* weights) {
+void LshState::MoveTouched(const ConstTensor& weights) {
   std::vector<int32_t> rows;
   for (size_t i = 0; i < touched_.size(); ++i)
     if (touched_[i]) rows.push_back(static_cast<int32_t>(i));
@@ -145,7 +146,7 @@ void LshState::MoveTouched(const float* weights) {
   WatchRows(weights);
 }
 
-double LshState::Moved(const float* weights) const {
+double LshState::Moved(const ConstTensor& weights) const {
   std::vector<uint32_t> now(watched_keys_.size());
   KeysOf(*hasher_, weights, watched_, now.data());
   int64_t moved = 0;
@@ -153,21 +154,22 @@ double LshState::Moved(const float* weights) const {
   return static_cast<double>(moved) / static_cast<double>(now.size());
 }
 
-void LshState::WatchRows(const float* weights) {
+void LshState::WatchRows(const ConstTensor& weights) {
   if (settings_.rehash == "changed") KeysOf(*hasher_, weights, watched_, watched_keys_.data());
 }
 
-void LshState::KeysOf(const Hasher& hasher, const float* weights, std::span<const int32_t> rows,
-                      uint32_t* keys) const {
+void LshState::KeysOf(const Hasher& hasher, const ConstTensor& weights,
+                      std::span<const int32_t> rows, uint32_t* keys) const {
   const int64_t count = static_cast<int64_t>(rows.size());
   const int64_t blocks = (count + kRowsAtOnce - 1) / kRowsAtOnce;
 #pragma omp parallel for schedule(dynamic, 1) if (blocks > 1)
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t end = std::min(count, (b + 1) * kRowsAtOnce);
+    std::vector<float> copy;
     for (int64_t i = b * kRowsAtOnce, run = 0; i < end; i += run) {
       for (run = 1; i + run < end && rows[i + run] == rows[i] + run;) ++run;
-      hasher.Keys(weights + rows[i] * settings_.inputs, run, settings_.inputs,
-                  keys + i * settings_.tables);
+      const float* first = InF32(weights, rows[i] * settings_.inputs, run * settings_.inputs, copy);
+      hasher.Keys(first, run, settings_.inputs, keys + i * settings_.tables);
     }
   }
 }

@@ -33,9 +33,9 @@ class LshState : public LayerState, public LayerCounts {
  public:
   explicit LshState(const LshSettings& settings);
 
-  /// Call before each training step with the current rows [outputs, inputs]. The first call draws
-  /// the hash functions from `seed` and builds the tables.
-  void Prepare(const float* weights, uint64_t seed);
+  /// Call before each training step with the current rows [outputs, inputs], f32 or bf16. The first
+  /// call draws the hash functions from `seed` and builds the tables.
+  void Prepare(const ConstTensor& weights, uint64_t seed);
   /// Marks rows that are about to be updated.
   void Touch(std::span<const int32_t> ids);
 
@@ -67,20 +67,20 @@ class LshState : public LayerState, public LayerCounts {
   /// Number of table sets.
   int sets() const { return settings_.rehash_touched || shape_.packed() ? 1 : 2; }
   void Allocate();
-  bool Due(const float* weights);
+  bool Due(const ConstTensor& weights);
   int64_t Interval() const;
   bool Building() const { return position_[kProgress] >= 0; }
   void Start();
   /// Hashes the next `count` rows; switches to the new tables when they are complete.
-  void Advance(const float* weights, int64_t count);
+  void Advance(const ConstTensor& weights, int64_t count);
   /// Keeps the slice's keys of rows from `begin` on until all are there.
   void KeepKeys(int64_t begin, int64_t count);
   void TakeOver();
-  void MoveTouched(const float* weights);
+  void MoveTouched(const ConstTensor& weights);
   /// Fraction of the watched rows' codes that have changed since the tables were built.
-  double Moved(const float* weights) const;
-  void WatchRows(const float* weights);
-  void KeysOf(const Hasher& hasher, const float* weights, std::span<const int32_t> rows,
+  double Moved(const ConstTensor& weights) const;
+  void WatchRows(const ConstTensor& weights);
+  void KeysOf(const Hasher& hasher, const ConstTensor& weights, std::span<const int32_t> rows,
               uint32_t* keys) const;
   /// Identifies the kind of hash functions: family and K.
   int32_t Functions() const;
