@@ -47,7 +47,8 @@ enum class Draw : uint64_t {
   kSynthetic,
   kActive,
   kCluster,
-  kFailure
+  kFailure,
+  kRounding
 };
 
 inline uint64_t Word(Draw purpose) { return static_cast<uint64_t>(purpose); }

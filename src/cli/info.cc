@@ -238,7 +238,7 @@ class InfoCommand : public Command {
     RequireNoInput(tune_to_, InputsOf(job, path_));
     SetKernelThreads(job.Threads());
     const DataSets data = OpenData(job.data(), job.seed());  // sizes and classes come from the data
-    const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()));
+    const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()), RowTypeOf(job));
     Description({job.name, job, data.train->Info(), graph}).Print(out);
     if (tune_) Tune(job, *data.train, out);
   }
@@ -278,7 +278,10 @@ class InfoCommand : public Command {
     const Position& at = model.header().position;
     out.Text(fmt::format("checkpoint {}: {} steps, {} epoch{}", model.folder(), Count(at.step),
                          at.epoch, at.epoch == 1 ? "" : "s"));
-    Description({path_, model.job(), model.header().data, model.graph()}).Print(out);
+    const Job& job = model.job();
+    const DataInfo& data = model.header().data;
+    const Graph graph = BuildModel(job.model(), TaskOf(data), RowTypeOf(job));
+    Description({path_, job, data, graph}).Print(out);
   }
 
   std::string path_, tune_to_;

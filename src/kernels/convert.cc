@@ -60,6 +60,14 @@ void Convert(const ConstTensor& from, const Tensor& to) {
   return to_f32 ? ConvertTyped<Bf16, float>(from, to) : ConvertTyped<Bf16, Bf16>(from, to);
 }
 
+const float* InF32(const ConstTensor& from, int64_t first, int64_t count,
+                   std::vector<float>& copy) {
+  if (from.type == DType::kF32) return from.As<float>() + first;
+  copy.resize(static_cast<size_t>(count));
+  ConvertRange(from.As<Bf16>() + first, copy.data(), count);
+  return copy.data();
+}
+
 std::unique_ptr<ConvertKernel> MakeConvert(const Target& target) {
   return MakeLoops<ConvertCall>(target,
                                 [](const ConvertCall& call) { Convert(call.from, call.to); });

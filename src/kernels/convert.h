@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "kernels/kernel.h"
 #include "tensor/tensor.h"
@@ -27,5 +28,9 @@ std::unique_ptr<ConvertKernel> MakeConvert(const Target& target = {});
 
 /// The same on the host, at once.
 void Convert(const ConstTensor& from, const Tensor& to);
+
+/// Elements [first, first + count) of an f32 or bf16 tensor in f32: where they are, or copied to
+/// `copy` by the calling thread.
+const float* InF32(const ConstTensor& from, int64_t first, int64_t count, std::vector<float>& copy);
 
 }  // namespace yoke

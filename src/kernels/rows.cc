@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/fetch_ahead.h"
 #include "kernels/instructions.h"
@@ -14,36 +15,45 @@ constexpr int64_t kParallelElements = 1 << 14;
 constexpr int64_t kAhead = 4;     // rows fetched before they are needed
 constexpr int64_t kFindRow = 16;  // elements that could be added while a row is found
 
-template <typename T>
-[[gnu::always_inline]] inline void GatherRow(const RowGather& g, const float* from, T* to) {
+template <typename To, typename From>
+[[gnu::always_inline]] inline To Converted(From x) {
+  if constexpr (std::is_same_v<From, To>)
+    return x;
+  else
+    return static_cast<To>(static_cast<float>(x));
+}
+
+template <typename From, typename T>
+[[gnu::always_inline]] inline void GatherRow(const RowGather& g, const From* from, T* to) {
   const auto wanted = static_cast<int64_t>(g.columns.empty() ? g.width : g.columns.size());
   if (g.columns.empty())
-    for (int64_t i = 0; i < wanted; ++i) to[i] = T(from[i]);
+    for (int64_t i = 0; i < wanted; ++i) to[i] = Converted<T>(from[i]);
   else
-    for (int64_t i = 0; i < wanted; ++i) to[i] = T(from[g.columns[i]]);
+    for (int64_t i = 0; i < wanted; ++i) to[i] = Converted<T>(from[g.columns[i]]);
   std::fill(to + wanted, to + g.padded_columns, T(0.0F));
 }
 
-template <typename T>
-void GatherRowAvx2(const RowGather& g, const float* from, T* to) {
+template <typename From, typename T>
+void GatherRowAvx2(const RowGather& g, const From* from, T* to) {
   GatherRow(g, from, to);
 }
 
-template <typename T>
+template <typename From, typename T>
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void GatherRowAvx512(
-    const RowGather& g, const float* from, T* to) {
+    const RowGather& g, const From* from, T* to) {
   GatherRow(g, from, to);
 }
 
-template <typename T>
+template <typename From, typename T>
 void Gather(const RowGather& g) {
-  const auto gather_row = cpu::HasAvx512() ? GatherRowAvx512<T> : GatherRowAvx2<T>;
+  const auto gather_row = cpu::HasAvx512() ? GatherRowAvx512<From, T> : GatherRowAvx2<From, T>;
   const auto rows = static_cast<int64_t>(g.rows.size());
+  const From* table = static_cast<const From*>(g.table);
   T* block = static_cast<T*>(g.block);
 #pragma omp parallel for schedule(static) if (rows * g.padded_columns > kParallelElements)
   for (int64_t r = 0; r < rows; ++r) {
-    if (r + kAhead < rows) FetchAhead(g.table + g.rows[r + kAhead] * g.width, g.width);
-    gather_row(g, g.table + g.rows[r] * g.width, block + r * g.padded_columns);
+    if (r + kAhead < rows) FetchAhead(table + g.rows[r + kAhead] * g.width, g.width);
+    gather_row(g, table + g.rows[r] * g.width, block + r * g.padded_columns);
   }
   std::fill(block + rows * g.padded_columns, block + g.padded_rows * g.padded_columns, T(0.0F));
 }
@@ -51,10 +61,11 @@ void Gather(const RowGather& g) {
 }  // namespace
 
 void GatherRows(const RowGather& gather) {
-  if (gather.type == DType::kBf16)
-    Gather<Bf16>(gather);
+  const bool bf16 = gather.type == DType::kBf16;
+  if (gather.table_type == DType::kBf16)
+    (bf16 ? Gather<Bf16, Bf16> : Gather<Bf16, float>)(gather);
   else
-    Gather<float>(gather);
+    (bf16 ? Gather<float, Bf16> : Gather<float, float>)(gather);
 }
 
 void RowMerge::Run(std::span<const RowBlock> blocks, int64_t width, std::vector<int32_t>& ids,

@@ -13,8 +13,9 @@ namespace yoke {
 
 /// Copies table[rows[i], columns[j]] to block [padded_rows, padded_columns]; padding is 0.
 struct RowGather {
-  const float* table = nullptr;
-  int64_t width = 0;  ///< Row length of the table.
+  const void* table = nullptr;
+  int64_t width = 0;               ///< Row length of the table.
+  DType table_type = DType::kF32;  ///< f32 or bf16.
   std::span<const int32_t> rows;
   std::span<const int32_t> columns;  ///< Empty: all columns.
   int64_t padded_rows = 0;

@@ -161,10 +161,16 @@ double SquareSum(ConstValues x) {
   return sum;
 }
 
-int64_t FirstNonFinite(ConstValues x) {
-  const auto at = std::ranges::find_if_not(x, [](float value) { return std::isfinite(value); });
+template <typename T>
+static int64_t FirstNonFiniteOf(std::span<const T> x) {
+  const auto at =
+      std::ranges::find_if_not(x, [](T value) { return std::isfinite(static_cast<float>(value)); });
   return at == x.end() ? -1 : at - x.begin();
 }
+
+int64_t FirstNonFinite(ConstValues x) { return FirstNonFiniteOf(x); }
+
+int64_t FirstNonFinite(std::span<const Bf16> x) { return FirstNonFiniteOf(x); }
 
 void Fill(Array<float> y, float a) { Run({.operation = Operation::kFill, .a = a}, y); }
 

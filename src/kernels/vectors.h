@@ -8,6 +8,7 @@
 
 #include "kernels/kernel.h"
 #include "tensor/array.h"
+#include "tensor/types.h"
 
 namespace yoke {
 
@@ -30,6 +31,7 @@ void MoveTowardsAll(Values y, float a, ConstValues sum, float n);
 double SquareSum(ConstValues x);
 /// Index of the first element that is infinite or not a number; -1: none.
 int64_t FirstNonFinite(ConstValues x);
+int64_t FirstNonFinite(std::span<const Bf16> x);
 
 /// The inner product of two rows in f32; `row` is f32 or bf16. The compiler chooses the order of
 /// the additions.

@@ -27,9 +27,11 @@ struct Graph::State {
   ParamLayout layout;
 };
 
-Graph::Graph(const List& layers, const ModelTask& task) : state_(std::make_unique<State>()) {
+Graph::Graph(const List& layers, const ModelTask& task, DType rows)
+    : state_(std::make_unique<State>()) {
   state_->task = task;
   state_->nodes = BuildNodes(layers, state_->task, state_->layout);
+  state_->layout.StoreRowsAs(rows);
   state_->layout.Pack();
 }
 

@@ -112,7 +112,8 @@ class Graph {
   /// A missing loss is appended according to the task. Losses before the last one are auxiliary
   /// heads, which are computed only in training. A relu or add is fused into the layer before it if
   /// that layer can absorb it. Throws UserError with the layer's name.
-  Graph(const List& layers, const ModelTask& task);
+  /// `rows`: how row-sparse matrices are stored (ParamLayout::StoreRowsAs).
+  Graph(const List& layers, const ModelTask& task, DType rows = DType::kF32);
   ~Graph();
   Graph(Graph&&) noexcept;
 
@@ -156,7 +157,7 @@ const OptionSpec* AlgorithmOption(const Value& layer);
 /// Throws UserError if a graph has no parameters: nothing in it can be trained.
 void RequireParameters(const Graph& graph);
 /// Builds the graph of these layers. Throws UserError if it has no parameters.
-Graph BuildModel(const Value& model_section, const ModelTask& task);
+Graph BuildModel(const Value& model_section, const ModelTask& task, DType rows = DType::kF32);
 
 /// Copies an ONNX file's weights to `values`, which has this `layout`. Does nothing if the model is
 /// not from an ONNX file or `initialize` is set.

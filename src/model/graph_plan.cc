@@ -207,7 +207,7 @@ class StagedPlan : public GraphPlan {
       const int index = stage.node->slices[p];
       const Slice& slice = layout_.slices()[index];
       ParamRef& ref = stage.params[p];
-      if (ref.value.type == DType::kBf16)
+      if (ref.value.type != slice.type)
         ref.value.data = view_.bf16 + slice.offset;
       else
         ref.value.data = view_.values.data + slice.offset;

@@ -43,7 +43,8 @@ struct PlanRequest {
 
 /// One parameter in a call.
 struct ParamRef {
-  /// f32, or bf16 if the plan computes in bf16 and the slice is dense and not keep_f32.
+  /// As it is stored, or bf16 if the plan computes in bf16 and the slice is dense and not
+  /// keep_f32.
   ConstTensor value;
   /// Written (not added to) by Backward; null when not differentiating.
   float* gradient = nullptr;

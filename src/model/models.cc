@@ -116,8 +116,8 @@ const OptionSpec* AlgorithmOption(const Value& layer) {
   return at == options.end() ? nullptr : &*at;
 }
 
-Graph BuildModel(const Value& model_section, const ModelTask& task) {
-  Graph graph(ModelLayers(model_section, task), task);
+Graph BuildModel(const Value& model_section, const ModelTask& task, DType rows) {
+  Graph graph(ModelLayers(model_section, task), task, rows);
   RequireParameters(graph);
   return graph;
 }

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "kernels/convert.h"
 #include "kernels/vectors.h"
 #include "model/ranking.h"
 
@@ -30,14 +31,16 @@ double Squares(const std::vector<float>& values) {
 
 /// The output layer's rows minus their mean.
 struct OutputTables::Rows {
-  const float* weight;
-  const float* bias;  ///< May be null.
+  ConstTensor weight;  ///< f32 or bf16.
+  const float* bias;   ///< May be null.
   int64_t inputs, count;
   std::vector<float> mean;
   double mean_bias = 0;
 
   Rows(const ParamView& params, const OutputProduct& output)
-      : weight(params.values.Host().data() + params.layout->slices()[output.weight].offset),
+      : weight(
+            {.type = params.layout->slices()[output.weight].type,
+             .data = params.values.Host().data() + params.layout->slices()[output.weight].offset}),
         bias(output.bias < 0
                  ? nullptr
                  : params.values.Host().data() + params.layout->slices()[output.bias].offset),
@@ -45,15 +48,20 @@ struct OutputTables::Rows {
         count(output.outputs),
         mean(inputs) {
     std::vector<double> sums(inputs);
-    for (int64_t o = 0; o < count; ++o)
-      for (int64_t i = 0; i < inputs; ++i) sums[i] += weight[o * inputs + i];
+    std::vector<float> copy;
+    for (int64_t o = 0; o < count; ++o) {
+      const float* row = InF32(weight, o * inputs, inputs, copy);
+      for (int64_t i = 0; i < inputs; ++i) sums[i] += row[i];
+    }
     for (int64_t i = 0; i < inputs; ++i) mean[i] = static_cast<float>(sums[i] / double(count));
     if (bias) mean_bias = std::accumulate(bias, bias + count, 0.0) / double(count);
   }
 
   /// Writes row `o` without its component along `common`; returns the length of that component.
   double Across(int64_t o, const std::vector<float>& common, float* row) const {
-    for (int64_t i = 0; i < inputs; ++i) row[i] = weight[o * inputs + i] - mean[i];
+    std::vector<float> copy;
+    const float* whole = InF32(weight, o * inputs, inputs, copy);
+    for (int64_t i = 0; i < inputs; ++i) row[i] = whole[i] - mean[i];
     const double along = Dot(row, common.data(), inputs);
     for (int64_t i = 0; i < inputs; ++i) row[i] -= static_cast<float>(along) * common[i];
     return along;

@@ -84,6 +84,7 @@ Ranking::Ranking(const Graph& graph, const RankingRequest& request)
                            .inputs = output_.inputs,
                            .outputs = output_.outputs,
                            .type = type_,
+                           .weight_type = dense ? type_ : layout_.slices()[output_.weight].type,
                            .top = top_,
                            .sum = SumFor(softmax_, request.losses)},
                           request.target);
@@ -132,6 +133,9 @@ void Ranking::SearchBlock(int64_t first, int64_t count, const ParamView& params,
       for (float& x : searcher.query) x = static_cast<float>(Bf16(x));
       SearchOne(first + n, static_cast<const Bf16*>(weight), static_cast<const Bf16*>(bias),
                 searcher);
+    } else if (layout_.slices()[output_.weight].type == DType::kBf16) {
+      SearchOne(first + n, static_cast<const Bf16*>(weight), static_cast<const float*>(bias),
+                searcher);
     } else {
       SearchOne(first + n, static_cast<const float*>(weight), static_cast<const float*>(bias),
                 searcher);
@@ -140,8 +144,9 @@ void Ranking::SearchBlock(int64_t first, int64_t count, const ParamView& params,
 }
 
 /// Scores the outputs found; memory latency dominates, so rows are prefetched.
-template <typename T>
-void Ranking::SearchOne(int64_t example, const T* weight, const T* bias, Searcher& searcher) {
+template <typename Weight, typename Bias>
+void Ranking::SearchOne(int64_t example, const Weight* weight, const Bias* bias,
+                        Searcher& searcher) {
   const int64_t inputs = output_.inputs;
   const std::vector<int32_t>& ids = searcher.ids;
   searcher.best.Clear();

@@ -68,8 +68,8 @@ class Ranking {
   struct Searcher;
   void Search(const ParamView& params);
   void SearchBlock(int64_t first, int64_t count, const ParamView& params, Searcher& searcher);
-  template <typename T>
-  void SearchOne(int64_t example, const T* weight, const T* bias, Searcher& searcher);
+  template <typename Weight, typename Bias>
+  void SearchOne(int64_t example, const Weight* weight, const Bias* bias, Searcher& searcher);
   const void* Values(int slice, const ParamView& params) const;
   SparseRows Labels(const Batch& batch);
   void ComputeLosses(const SparseRows& labels);

@@ -52,7 +52,7 @@ void RequireMemory(const GraphNode& node, const ParamLayout& layout,
   if (!request.training) output.active = 0;
   fits(BytesOf(output, request.batch), "outputs");
   for (const int slice : node.slices)
-    fits(layout.slices()[slice].Count() * SizeOf(DType::kF32), "parameters");
+    fits(layout.slices()[slice].Places() * SizeOf(DType::kF32), "parameters");
 }
 
 /// Refuses a layer on a device that it cannot compute on.
@@ -170,7 +170,7 @@ class Compiler {
       const bool bf16 =
           request_.arithmetic == DType::kBf16 && slice.kind == SliceKind::kDense && !slice.keep_f32;
       stage.params.push_back(
-          {.value = {.shape = slice.shape, .type = bf16 ? DType::kBf16 : DType::kF32}});
+          {.value = {.shape = slice.shape, .type = bf16 ? DType::kBf16 : slice.type}});
       stage.trained |= slice.kind != SliceKind::kBuffer;
     }
   }

@@ -8,6 +8,7 @@
 
 #include "kernels/shared.h"
 #include "kernels/vectors.h"
+#include "optim/bf16_update.h"
 
 namespace yoke {
 namespace {
@@ -65,6 +66,21 @@ void RacingUpdates::ApplyRun(const UpdateRule& rule, float* values, const float*
   }
 }
 
+void RacingUpdates::ApplyBf16Rows(int index, float* values, const Gradients& gradients,
+                                  UpdateStep step) {
+  const Slice& slice = layout_.slices()[index];
+  const RowGradient& rows = gradients.rows(index);
+  const int64_t width = slice.RowWidth();
+  const Bf16Slice stored(values, state_, slice);
+  for (size_t r = 0; r < rows.ids.size(); ++r) {
+    const int64_t id = rows.ids[r], place = slice.offset + id * width / 2;
+    step.step = CountRow(index, id, place);
+    const auto lock = LockRun(place);
+    UpdateBf16(row_rule_, stored.Row(id), rows.values.data() + static_cast<int64_t>(r) * width,
+               step, {state_.rounding(), index, id, step.step});
+  }
+}
+
 UpdateStep RacingUpdates::Tune(const UpdateStep& step, const Gradients& gradients,
                                std::optional<double> total_momentum) {
   if (rule_.Scalars() == 0) return step;
@@ -83,6 +99,7 @@ void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, 
   if (slice.kind == SliceKind::kDense)
     return ApplyRun(rule_, values, gradients.dense().Host().data() + slice.offset, slice.offset,
                     slice.Count(), step);
+  if (slice.type == DType::kBf16) return ApplyBf16Rows(index, values, gradients, step);
   const RowGradient& rows = gradients.rows(index);
   const int64_t width = slice.RowWidth();
   for (size_t r = 0; r < rows.ids.size(); ++r) {

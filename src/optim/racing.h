@@ -24,8 +24,8 @@ double RateOfPart(const UpdateRule& rule, double rate, double parts, double touc
 /// and writes (kernels/batch_norm/reference.cc). Niu, Recht, Re, Wright, "Hogwild!" (2011).
 ///
 /// Why the races are harmless:
-/// - A value is 32 bits at an address divisible by 4. x86 and ARM read and write it atomically,
-///   also as an element of a vector, so no torn value is read.
+/// - A value is 32 bits at an address divisible by 4, or 16 bits at an even one. x86 and ARM read
+///   and write it atomically, also as an element of a vector, so no torn value is read.
 /// - When two threads update a value at the same time, one update may be lost: one small step less,
 ///   of a gradient that is noisy anyway.
 /// - One state value of a rule may be lost while another is kept. Adam bounds its step by the
@@ -66,6 +66,7 @@ class RacingUpdates {
 
   std::unique_lock<std::mutex> LockRun(int64_t offset);
   int32_t CountRow(int slice, int64_t row, int64_t offset);
+  void ApplyBf16Rows(int index, float* values, const Gradients& gradients, UpdateStep step);
   void ApplyRun(const UpdateRule& rule, float* values, const float* gradient, int64_t offset,
                 int64_t count, const UpdateStep& step);
   float* StateAt(size_t array, int64_t offset) const {

@@ -14,6 +14,7 @@
 #include "base/round_up.h"
 #include "kernels/makers.h"
 #include "kernels/vectors.h"
+#include "optim/bf16_update.h"
 
 namespace yoke {
 namespace {
@@ -121,6 +122,28 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
   }
 }
 
+/// ApplyRows of a slice that is stored in bf16.
+void ApplyBf16Rows(ParamStore& params, const ApplyRequest& request, int index, UpdateStep step) {
+  const Slice& slice = params.layout().slices()[index];
+  const RowGradient& rows = request.gradients.rows(index);
+  const int64_t width = slice.RowWidth();
+  const int64_t touched = static_cast<int64_t>(rows.ids.size());
+  std::vector<int32_t>& clocks = request.state.row_steps(index);
+  const UpdateRule& rule = request.row_rule ? *request.row_rule : request.rule;
+  const Bf16Slice stored(params.values().Host().data(), request.state, slice);
+#pragma omp parallel for schedule(static) firstprivate(step) if (touched * width > 8192)
+  for (int64_t r = 0; r < touched; ++r) {
+    if (r + kAhead < touched) {
+      stored.FetchRow(rows.ids[r + kAhead]);
+      FetchAhead(&clocks[rows.ids[r + kAhead]]);
+    }
+    const int64_t id = rows.ids[r];
+    step.step = ++clocks[id];
+    UpdateBf16(rule, stored.Row(id), rows.values.data() + r * width, step,
+               {request.state.rounding(), index, id, step.step});
+  }
+}
+
 /// The range of dense elements that these slices cover.
 std::pair<int64_t, int64_t> DenseElements(const ParamLayout& layout, const SliceRange& slices) {
   int64_t begin = layout.dense_size(), end = 0;
@@ -176,8 +199,10 @@ std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target)
                                [this](const UpdateCall& call) { Update(call.span, call.step); });
 }
 
-RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device)
+RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device,
+                     const Rounding& rounding)
     : names_(rule.StateNames()),
+      rounding_(rounding),
       scalars_(2 * static_cast<size_t>(rule.Scalars())),
       row_steps_(layout.slices().size()) {
   Check(names_.size() <= kMaxStateArrays, "a rule has at most kMaxStateArrays state arrays");
@@ -225,7 +250,8 @@ UpdateStep Apply(ParamStore& params, const ApplyRequest& request) {
   (params.values().OnHost() ? ApplyDense : ApplyOnDevice)(params, request, step);
   for (size_t i = 0; i < layout.slices().size(); ++i)
     if (layout.slices()[i].kind == SliceKind::kRowSparse && request.slices.Has(i))
-      ApplyRows(params, request, static_cast<int>(i), step);
+      (layout.slices()[i].type == DType::kBf16 ? ApplyBf16Rows : ApplyRows)(
+          params, request, static_cast<int>(i), step);
   params.Publish();
   return step;
 }

@@ -13,6 +13,7 @@
 #include "base/cost.h"
 #include "base/options.h"
 #include "kernels/kernel.h"
+#include "optim/rounding.h"
 #include "params/store.h"
 
 namespace yoke {
@@ -103,11 +104,12 @@ struct RuleEntry {
 };
 const std::vector<RuleEntry>& rules();
 
-/// A rule's state for one parameter layout: arrays packed like the values, scalars, and a step
-/// count for each row of row-sparse slices.
+/// A rule's state for one parameter layout: arrays packed and stored like the values, scalars, and
+/// a step count for each row of row-sparse slices.
 class RuleState {
  public:
-  RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device);
+  RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device,
+            const Rounding& rounding = {});
   Array<float> array(int i) const { return AllOf<float>(arrays_[i]); }
   const std::vector<std::string>& names() const { return names_; }
   /// Number of updates so far of each row of a row-sparse slice; empty for other slices.
@@ -118,11 +120,14 @@ class RuleState {
   std::span<float> head_scalars() { return all_scalars().last(scalars_.size() / 2); }
   std::span<float> all_scalars() { return scalars_; }
   std::span<const float> all_scalars() const { return scalars_; }
+  /// Of values and state that are stored in bf16.
+  const Rounding& rounding() const { return rounding_; }
   int64_t bytes() const;  ///< Size of arrays, scalars and step counts.
   int64_t steps = 0;      ///< Updates applied to the dense part so far.
 
  private:
   std::vector<std::string> names_;
+  Rounding rounding_;
   std::vector<Buffer> arrays_;
   std::vector<float> scalars_;
   std::vector<std::vector<int32_t>> row_steps_;

@@ -11,6 +11,11 @@
 
 namespace yoke {
 
+int64_t Slice::Places() const {
+  constexpr int64_t kPlace = sizeof(float);
+  return RoundUp(Count() * SizeOf(type), kPlace) / kPlace;
+}
+
 int ParamLayout::Add(Slice slice) {
   slices_.push_back(std::move(slice));
   return static_cast<int>(slices_.size()) - 1;
@@ -33,6 +38,11 @@ void ParamLayout::Pack(int64_t alignment) {
     }
     if (kind == SliceKind::kDense) dense_size_ = size_;
   }
+}
+
+void ParamLayout::StoreRowsAs(DType type) {
+  for (Slice& slice : slices_)
+    if (slice.kind == SliceKind::kRowSparse && slice.shape.rank() > 1) slice.type = type;
 }
 
 ParamLayout ParamLayout::Shrunken(int64_t elements) const {

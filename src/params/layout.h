@@ -37,27 +37,33 @@ struct Slice {
   int64_t fan_in = 1;
   int64_t fan_out = 1;
   bool keep_f32 = false;
-  int64_t offset = 0;  ///< First element in the packed buffer; a multiple of 16 (64 bytes).
+  int64_t offset = 0;        ///< First place in the packed buffer; a multiple of 16 (64 bytes).
+  DType type = DType::kF32;  ///< Of its elements, in the store and in the rule's state.
 
   int64_t Count() const { return shape.Count(); }
+  /// Places of the packed buffer that it takes: one for an f32, one for two of bf16.
+  int64_t Places() const;
   int64_t RowWidth() const { return Count() / shape[0]; }  ///< Elements per row.
 };
 
-/// Slices in packed order: first all dense ones, so that one pass updates [0, dense_size), then
-/// row-sparse ones, then buffers. Alignment gaps are zero and stay zero.
+/// Slices in packed order, in a buffer whose places hold an f32 each: first all dense ones, so that
+/// one pass updates [0, dense_size), then row-sparse ones, then buffers. Alignment gaps are zero
+/// and stay zero.
 class ParamLayout {
  public:
   /// Appends a slice and returns its index. Names must be unique. Offsets are final after Pack().
   int Add(Slice slice);
   /// Each slice begins at a multiple of `alignment` elements.
   void Pack(int64_t alignment = 16);
+  /// Stores the elements of row-sparse matrices as f32 or bf16. Call it before Pack().
+  void StoreRowsAs(DType type);
   /// The same slices, each with a part of its elements but at least one, about `elements` in all,
   /// without gaps: what stands for the model where only times are simulated.
   ParamLayout Shrunken(int64_t elements) const;
 
   const std::vector<Slice>& slices() const { return slices_; }
-  /// Elements of a slice with the gap behind it.
-  int64_t Extent(const Slice& slice) const { return RoundUp(slice.Count(), alignment_); }
+  /// Places of a slice with the gap behind it.
+  int64_t Extent(const Slice& slice) const { return RoundUp(slice.Places(), alignment_); }
   /// Elements in the dense part, gaps included.
   int64_t dense_size() const { return dense_size_; }
   int64_t size() const { return size_; }  ///< Elements in the whole buffer, gaps included.

@@ -55,11 +55,29 @@ const std::vector<Initializer>& AllInitializers() {
 
 uint64_t DrawsPerNumber(Law law) { return law == Law::kNormal ? 2 : law == Law::kUniform ? 1 : 0; }
 
-void Fill(Law law, double size, Random random, std::span<float> values) {
-  for (float& value : values)
-    value = static_cast<float>(law == Law::kNormal    ? random.Normal() * size
-                               : law == Law::kUniform ? random.Uniform(-size, size)
-                                                      : size);
+double DrawnBy(Law law, double size, Random& random) {
+  if (law == Law::kConstant) return size;
+  return law == Law::kNormal ? random.Normal() * size : random.Uniform(-size, size);
+}
+
+template <typename T>
+void Fill(Law law, double size, Random random, std::span<T> values) {
+  for (T& value : values) value = T(static_cast<float>(DrawnBy(law, size, random)));
+}
+
+/// Draws a slice whose elements are T.
+template <typename T>
+void FillSlice(const Initializer& initializer, const Slice& slice, const Random& random,
+               int threads, float* places) {
+  T* const values = reinterpret_cast<T*>(places);
+  const double size = initializer.size(slice);
+  const int64_t count = slice.Count();
+  const auto fill = [&](int64_t begin, int64_t end) {
+    Random part = random;
+    part.Skip(DrawsPerNumber(initializer.law) * static_cast<uint64_t>(begin));
+    Fill(initializer.law, size, part, std::span(values + begin, values + end));
+  };
+  ParallelFor(count, count < kWorthThreads ? 1 : threads, fill);
 }
 
 uint64_t HashOf(const std::string& name) {
@@ -87,18 +105,12 @@ ParamStore::ParamStore(ParamLayout layout, Device& device)
 void Initialize(ParamStore& store, uint64_t seed, int threads) {
   const auto& slices = store.layout().slices();
   for (size_t i = 0; i < slices.size(); ++i) {
-    const auto& [name, summary, law, size] =
+    const Initializer& initializer =
         FindEntry(AllInitializers(), "initializer", slices[i].initializer);
     const Random random{seed, Word(Draw::kInitialize), HashOf(slices[i].name)};
     HostCopy copy(store.values(static_cast<int>(i)));
-    const std::span<float> values = copy.Host();
-    const int64_t count = slices[i].Count();
-    const auto fill = [&, law = law, scale = size(slices[i])](int64_t begin, int64_t end) {
-      Random part = random;
-      part.Skip(DrawsPerNumber(law) * static_cast<uint64_t>(begin));
-      Fill(law, scale, part, values.subspan(begin, end - begin));
-    };
-    ParallelFor(count, count < kWorthThreads ? 1 : threads, fill);
+    const auto fill = slices[i].type == DType::kBf16 ? FillSlice<Bf16> : FillSlice<float>;
+    fill(initializer, slices[i], random, threads, copy.Host().data());
     copy.Write();
   }
   store.Publish();

@@ -65,9 +65,10 @@ class ParamStore {
   const ParamLayout& layout() const { return layout_; }
   Array<float> values() const { return AllOf<float>(values_); }
   int64_t bytes() const { return values_.bytes(); }
+  /// The places of a slice.
   Array<float> values(int slice) const {
     const Slice& part = layout_.slices()[slice];
-    return values().Part(part.offset, part.offset + part.Count());
+    return values().Part(part.offset, part.offset + part.Places());
   }
   /// For evaluation; with gradients for training, which also changes running statistics.
   ParamView View(Gradients* gradients = nullptr) const {

@@ -29,6 +29,24 @@ void CheckPrecision(const Job& job) {
           job.node.Where("precision"), library.level);
 }
 
+/// Refuses rows in bf16 where there are none.
+void CheckWeights(const Job& job, const ParamLayout& layout, const Devices& devices) {
+  if (RowTypeOf(job) == DType::kF32) return;
+  Require(
+      std::ranges::any_of(layout.slices(), [](const Slice& s) { return s.type != DType::kF32; }),
+      "{} = \"bf16\" stores the rows of lsh_linear and sparse_linear, and the model has no such "
+      "layer: leave it out",
+      job.train.Where("weights"));
+  Require(devices.all() == std::vector<Device*>{&Cpu()},
+          "{} = \"bf16\" is updated on the CPU alone: use node.devices = \"cpu\"",
+          job.train.Where("weights"));
+}
+
+Rounding RoundingOf(const Job& job) {
+  const bool nearest = job.train.Has("rounding") && job.train.String("rounding") == "nearest";
+  return {.stochastic = !nearest, .seed = job.seed()};
+}
+
 template <typename T>
 std::span<std::byte> BytesOf(T* values, int64_t count) {
   return std::as_writable_bytes(std::span(values, static_cast<size_t>(count)));
@@ -89,6 +107,10 @@ DType ArithmeticOf(const Job& job) {
   return job.node.String("precision") == "bf16" ? DType::kBf16 : DType::kF32;
 }
 
+DType RowTypeOf(const Job& job) {
+  return job.train.String("weights") == "bf16" ? DType::kBf16 : DType::kF32;
+}
+
 Devices DevicesOf(const Job& job) {
   return {job.node.Strings("devices"),
           job.node.Where("devices"),
@@ -112,15 +134,16 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       step_examples_(setting.step_examples),
       devices_(DevicesOf(job)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
-      graph_(layers_, TaskOf(data)),
+      graph_(layers_, TaskOf(data), RowTypeOf(job)),
       values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),
       params_(graph_.layout(), values_device_),
       states_(graph_.MakeStates()),
       gradients_(graph_.layout(), values_device_),
       rule_(RuleOf(job)),
-      state_(graph_.layout(), *rule_, values_device_) {
+      state_(graph_.layout(), *rule_, values_device_, RoundingOf(job)) {
   RequireParameters(graph_);
   CheckPrecision(job);
+  CheckWeights(job, layout(), devices_);
   Initialize(params_, job.seed(), KernelThreads());
   HostCopies copies;
   CopyFileWeights(job.model(), TaskOf(data), layout(), copies.Of(params_.values()).data());
@@ -365,10 +388,12 @@ Metrics Replica::Exchange(double seconds, double step_seconds) const {
 /// The parameter with the first non-finite value, or "".
 std::string Replica::BadIn(Array<const float> values) const {
   const int64_t at = yoke::FirstNonFinite(values);
-  if (at < 0) return "";
-  const auto slice = std::ranges::find_if(layout().slices(), [at](const Slice& each) {
-    return at >= each.offset && at < each.offset + each.Count();
-  });
+  const auto bad = [&](const Slice& slice) {
+    if (slice.type != DType::kBf16) return at >= slice.offset && at < slice.offset + slice.Count();
+    const auto* rows = reinterpret_cast<const Bf16*>(values.Host().data() + slice.offset);
+    return yoke::FirstNonFinite({rows, static_cast<size_t>(slice.Count())}) >= 0;
+  };
+  const auto slice = std::ranges::find_if(layout().slices(), bad);
   return slice == layout().slices().end() ? "" : slice->name;
 }
 

@@ -35,6 +35,8 @@ int64_t BatchOf(const Job& job);
 std::unique_ptr<UpdateRule> RuleOf(const Job& job);
 /// [node] precision.
 DType ArithmeticOf(const Job& job);
+/// [train] weights: how row-sparse matrices and the rule's state of them are stored.
+DType RowTypeOf(const Job& job);
 /// [node] devices.
 Devices DevicesOf(const Job& job);
 /// The device that holds values, gradients and the rule's state in real time: the job's only one,

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 
 #include "base/random.h"
 #include "base/support/near.h"
@@ -45,9 +46,17 @@ struct Result {
   std::vector<float> values, row_gradient, bias_gradient, input_gradient;
 };
 
-Result Pass(const ActiveRowsShape& shape, const Uses& uses, bool reference) {
+/// `bf16`: the weights, which are then rounded in any case, are stored so.
+Result Pass(const ActiveRowsShape& shape, const Uses& uses, bool reference,
+            std::optional<bool> bf16 = {}) {
   const auto kernel = MakeActiveRows(shape, {.reference = reference});
-  const auto x = Draw(kBatch * shape.inputs, 1), w = Draw(kRows * shape.inputs, 2);
+  const auto x = Draw(kBatch * shape.inputs, 1);
+  auto w = Draw(kRows * shape.inputs, 2);
+  std::vector<Bf16> narrow;
+  for (float& value : w) {
+    narrow.emplace_back(value);
+    if (bf16) value = static_cast<float>(narrow.back());
+  }
   const auto b = Draw(kRows, 3);
   auto dy = Draw(uses.count, 4);
   const UsedRows used = uses.list.View();
@@ -60,7 +69,8 @@ Result Pass(const ActiveRowsShape& shape, const Uses& uses, bool reference) {
   const ActiveRowsCall call{.used = used,
                             .places = uses.places,
                             .input = x.data(),
-                            .weight = w.data(),
+                            .weight = bf16 == true ? nullptr : w.data(),
+                            .bf16_weight = bf16 == true ? narrow.data() : nullptr,
                             .bias = b.data(),
                             .values = result.values.data(),
                             .gradient = dy.data(),
@@ -91,6 +101,18 @@ TEST(ActiveRows, AreThoseOfTheReference) {
       SCOPED_TRACE(std::to_string(inputs) + (all ? " with all" : ""));
       const ActiveRowsShape shape = Shape(inputs, all);
       ExpectNear(Pass(shape, uses, false), Pass(shape, uses, true), 2e-3F);
+    }
+}
+
+TEST(ActiveRows, AreTheSameOfWeightsInBf16) {
+  const Uses uses(9);
+  for (const bool reference : {false, true})
+    for (const bool lock_free : {false, true}) {
+      const Threads threads(lock_free ? 2 : 1);
+      ActiveRowsShape shape = Shape(45);
+      shape.lock_free = lock_free;
+      ExpectNear(Pass(shape, uses, reference, true), Pass(shape, uses, reference, false),
+                 lock_free ? 0.05F : 0);
     }
 }
 

@@ -47,7 +47,7 @@ std::vector<int> BuildSteps(LshState& state, int steps, int moves_at = 0) {
   std::vector<int> built;
   for (int step = 1; step <= steps; ++step) {
     const int64_t before = state.rebuilds();
-    state.Prepare(Weights(moves_at > 0 && step >= moves_at ? 2 : 1).data(), 7);
+    state.Prepare({.data = Weights(moves_at > 0 && step >= moves_at ? 2 : 1).data()}, 7);
     if (state.rebuilds() > before) built.push_back(step);
   }
   return built;
@@ -85,10 +85,10 @@ TEST(LshState, TablesOfOtherFunctionsAreBuiltAnew) {
   LshSettings other = Settings("fixed", 100);
   other.family = "wta", other.hashes = 1;  // 3 bits, like 3 hashes of simhash
   LshState before(other), resumed(Settings("fixed", 100)), fresh(Settings("fixed", 100));
-  before.Prepare(Weights(1).data(), 7);
+  before.Prepare({.data = Weights(1).data()}, 7);
   HandOver(before, resumed);
-  resumed.Prepare(Weights(1).data(), 7);
-  fresh.Prepare(Weights(1).data(), 7);
+  resumed.Prepare({.data = Weights(1).data()}, 7);
+  fresh.Prepare({.data = Weights(1).data()}, 7);
   for (int table = 0; table < 4; ++table)
     for (uint32_t key = 0; key < 8; ++key) {
       const auto a = resumed.tables().Bucket(table, key), b = fresh.tables().Bucket(table, key);
@@ -107,7 +107,7 @@ TEST(LshState, PackedTablesHoldTheSameIds) {
   LshState packed(roomy), fixed(tight);
   for (int step = 1; step <= 9; ++step) {
     const std::vector<float> weights = Weights(step);
-    packed.Prepare(weights.data(), 7), fixed.Prepare(weights.data(), 7);
+    packed.Prepare({.data = weights.data()}, 7), fixed.Prepare({.data = weights.data()}, 7);
     for (int table = 0; table < 4; ++table)
       for (uint32_t key = 0; key < 8; ++key)
         EXPECT_TRUE(std::ranges::equal(packed.tables().Bucket(table, key),

@@ -25,6 +25,22 @@ TEST(ParamLayout, PacksDenseSlicesFirstAndAligned) {
   EXPECT_EQ(layout.Parameters(), 20 + 5 + 34);
 }
 
+TEST(ParamLayout, StoresRowSparseMatricesInHalfThePlaces) {
+  ParamLayout layout;
+  layout.Add({.name = "a.rows", .shape = {5, 33}, .kind = SliceKind::kRowSparse});
+  layout.Add({.name = "a.bias", .shape = {5}, .kind = SliceKind::kRowSparse});
+  layout.Add({.name = "b.weight", .shape = {3, 5}});
+  layout.StoreRowsAs(DType::kBf16);
+  layout.Pack();
+  const auto& slices = layout.slices();
+  EXPECT_EQ(slices[0].type, DType::kBf16);
+  EXPECT_EQ(slices[0].Places(), 83);
+  EXPECT_EQ(slices[1].type, DType::kF32);
+  EXPECT_EQ(slices[1].offset, slices[0].offset + 96);
+  EXPECT_EQ(slices[2].Places(), 15);
+  EXPECT_EQ(layout.Parameters(), 5 * 33 + 5 + 15);
+}
+
 TEST(ParamLayout, ShrinksInProportion) {
   ParamLayout layout;
   layout.Add({.name = "a.bias", .shape = {5}});

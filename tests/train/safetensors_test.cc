@@ -44,6 +44,24 @@ TEST(SafetensorsTest, ReadsWhatWasWritten) {
   EXPECT_THROW(file.Find("fc.weight", DType::kF32, Shape{3, 2}), UserError);
 }
 
+TEST(SafetensorsTest, ConvertsBetweenFloats) {
+  const std::vector<float> wide = {1, -2.5F, 1 + 0x1p-9F};
+  const std::vector<Bf16> narrow = {Bf16(3.0F), Bf16(-0.5F)};
+  const Safetensors file(EncodeSafetensors({{{"wide", DType::kF32, Shape{3}, wide.data()},
+                                             {"narrow", DType::kBf16, Shape{2}, narrow.data()}}}),
+                         "model.safetensors");
+  std::array<Bf16, 3> rounded;
+  std::array<float, 2> exact = {};
+  file.CopyTo({"wide", DType::kBf16, Shape{3}, rounded.data()});
+  file.CopyTo({"narrow", DType::kF32, Shape{2}, exact.data()});
+  EXPECT_EQ(static_cast<float>(rounded[1]), -2.5F);
+  EXPECT_EQ(static_cast<float>(rounded[2]), 1);  // to the nearest
+  EXPECT_EQ(exact, (std::array<float, 2>{3, -0.5F}));
+  EXPECT_TRUE(file.Has({"wide", DType::kBf16, Shape{3}}));
+  EXPECT_FALSE(file.Has({"wide", DType::kI32, Shape{3}}));
+  EXPECT_THROW(file.CopyTo({"wide", DType::kBf16, Shape{2}, rounded.data()}), UserError);
+}
+
 TEST(SafetensorsTest, SameTensorsGiveSameBytes) { EXPECT_EQ(Example(), Example()); }
 
 TEST(SafetensorsTest, WritesToAFileWhatItEncodes) {

@@ -48,7 +48,7 @@ class UsedRowList {
   std::vector<int64_t> starts_;
 };
 
-/// All values are f32.
+/// All values are f32, unless weights are stored in bf16.
 struct ActiveRowsShape {
   int64_t batch = 0;
   int64_t inputs = 0;
@@ -72,6 +72,7 @@ struct ActiveRowsCall {
   std::span<const ExamplePlaces> places;  ///< Of all examples; for Backward, if lock_free.
   const float* input = nullptr;           ///< [batch, inputs]
   const float* weight = nullptr;          ///< [rows, inputs]
+  const Bf16* bf16_weight = nullptr;      ///< The same where it is stored in bf16; else null.
   const float* bias = nullptr;            ///< [rows]
   float* values = nullptr;          ///< By place: written by Forward; read by Backward if relu.
   float* gradient = nullptr;        ///< By place. Zeroed where the ReLU was off.

@@ -26,11 +26,14 @@ class ActiveRowVectors : public ActiveRowsKernel {
 
   void Forward(const ActiveRowsCall& call) override {
 #pragma omp parallel for schedule(dynamic, 1) if (call.used.Uses() > kParallelUses)
-    for (int64_t begin = 0; begin < call.used.count; begin += kRowsATime)
+    for (int64_t begin = 0; begin < call.used.count; begin += kRowsATime) {
+      std::vector<float> copy(CopySize(call));
       loops_.forward({.shape = s_,
                       .call = call,
                       .begin = begin,
-                      .end = std::min(begin + kRowsATime, call.used.count)});
+                      .end = std::min(begin + kRowsATime, call.used.count),
+                      .copy = copy.data()});
+    }
   }
 
   void Backward(const ActiveRowsCall& call) override {
@@ -40,10 +43,12 @@ class ActiveRowVectors : public ActiveRowsKernel {
     for (int64_t part = 0; part < parts; ++part) {
       float* dx = s_.input_gradient ? InputGradientOf(call, part) : nullptr;
       if (dx) std::fill_n(dx, s_.batch * s_.inputs, 0.0F);
+      std::vector<float> copy(CopySize(call));
       loops_.backward({.shape = s_,
                        .call = call,
                        .begin = part == 0 ? 0 : EndOfPart(call.used, part - 1, parts),
                        .end = EndOfPart(call.used, part, parts),
+                       .copy = copy.data(),
                        .input_gradient = dx});
     }
     if (s_.input_gradient) AddParts(call, parts);
@@ -56,6 +61,10 @@ class ActiveRowVectors : public ActiveRowsKernel {
   std::string name() const override { return "vector loops"; }
 
  private:
+  size_t CopySize(const ActiveRowsCall& call) const {
+    return call.bf16_weight ? static_cast<size_t>(s_.inputs) : 0;
+  }
+
   /// Where a part sums it: the first one in place.
   float* InputGradientOf(const ActiveRowsCall& call, int64_t part) const {
     return part == 0 ? call.input_gradient
@@ -105,9 +114,17 @@ class ActiveRowVectors : public ActiveRowsKernel {
       AddShared(call.row_gradient + row * n, dy, x, n);
       if (s_.bias) AddShared(call.bias_gradient + row, 1, &dy, 1);
       if (!dx) continue;
-      const float* w = call.weight + call.used.ids[row] * n;
-      for (int64_t i = 0; i < n; ++i) dx[i] += dy * w[i];
+      const int64_t first = call.used.ids[row] * n;
+      if (call.bf16_weight)
+        AddScaled(dx, dy, call.bf16_weight + first, n);
+      else
+        AddScaled(dx, dy, call.weight + first, n);
     }
+  }
+
+  template <typename T>
+  static void AddScaled(float* to, float scale, const T* row, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) to[i] += scale * static_cast<float>(row[i]);
   }
 
   ActiveRowsShape s_;

@@ -52,10 +52,29 @@ template <int Lanes, bool kAdds>
   for (; i < n; ++i) to[i] = kAdds ? to[i] + scale * x[i] : scale * x[i];
 }
 
+template <typename T>
+[[gnu::always_inline]] inline void FetchFrom(const T* row, int64_t n) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  for (int64_t i = 0; i < n && i < 512; i += kLine) __builtin_prefetch(row + i);
+}
+
 [[gnu::always_inline]] inline void FetchRow(const RowRange& range, int64_t r) {
   if (r >= range.end) return;
-  const float* row = range.call.weight + range.call.used.ids[r] * range.shape.inputs;
-  for (int64_t i = 0; i < range.shape.inputs && i < 512; i += 16) __builtin_prefetch(row + i);
+  const int64_t n = range.shape.inputs, first = range.call.used.ids[r] * n;
+  if (range.call.bf16_weight)
+    FetchFrom(range.call.bf16_weight + first, n);
+  else
+    FetchFrom(range.call.weight + first, n);
+}
+
+/// The weights of a row in f32.
+[[gnu::always_inline]] inline const float* RowOf(const RowRange& range, int64_t id) {
+  const int64_t n = range.shape.inputs;
+  if (!range.call.bf16_weight) return range.call.weight + id * n;
+  const Bf16* row = range.call.bf16_weight + id * n;
+  for (int64_t i = 0; i < n; ++i)
+    range.copy[i] = __builtin_bit_cast(float, static_cast<uint32_t>(row[i].bits) << 16);
+  return range.copy;
 }
 
 template <int Lanes>
@@ -65,10 +84,11 @@ template <int Lanes>
   for (int64_t r = range.begin; r < range.end; ++r) {
     FetchRow(range, r + kRowsAhead);
     const int64_t id = call.used.ids[r];
+    const float* w = RowOf(range, id);
     const float bias = range.shape.bias ? call.bias[id] : 0.0F;
     for (int64_t k = call.used.starts[r]; k < call.used.starts[r + 1]; ++k) {
       const RowUse& use = call.used.uses[k];
-      const float y = bias + Dot<Lanes>(call.weight + id * n, call.input + use.example * n, n);
+      const float y = bias + Dot<Lanes>(w, call.input + use.example * n, n);
       call.values[use.place] = range.shape.relu && y < 0 ? 0.0F : y;
     }
   }
@@ -87,7 +107,7 @@ template <int Lanes>
   const int64_t n = range.shape.inputs, uses = call.used.starts[range.end];
   for (int64_t r = range.begin; r < range.end; ++r) {
     if (range.input_gradient) FetchRow(range, r + kRowsAhead);
-    const float* w = call.weight + call.used.ids[r] * n;
+    const float* w = range.input_gradient ? RowOf(range, call.used.ids[r]) : nullptr;
     float* dw = call.row_gradient + r * n;
     float sum = 0;
     const int64_t first = call.used.starts[r];

@@ -11,6 +11,7 @@ struct RowRange {
   const ActiveRowsCall& call;
   int64_t begin = 0;
   int64_t end = 0;
+  float* copy = nullptr;            ///< For a row in f32: [inputs]; if weights are stored in bf16.
   float* input_gradient = nullptr;  ///< Of Backward: [batch, inputs], added to; null: not needed.
 };
 

@@ -16,7 +16,7 @@ class ActiveRowLoops : public ActiveRowsKernel {
       const RowUse& use = call.used.uses[k];
       float y = s_.bias ? call.bias[use.id] : 0;
       for (int64_t i = 0; i < s_.inputs; ++i)
-        y += call.input[use.example * s_.inputs + i] * call.weight[use.id * s_.inputs + i];
+        y += call.input[use.example * s_.inputs + i] * Weight(call, use.id * s_.inputs + i);
       call.values[use.place] = s_.relu && y < 0 ? 0 : y;
     }
   }
@@ -33,6 +33,10 @@ class ActiveRowLoops : public ActiveRowsKernel {
   std::string name() const override { return "reference"; }
 
  private:
+  static float Weight(const ActiveRowsCall& call, int64_t i) {
+    return call.bf16_weight ? static_cast<float>(call.bf16_weight[i]) : call.weight[i];
+  }
+
   void BackwardUse(const ActiveRowsCall& call, int64_t r, const RowUse& use) const {
     float& dy = call.gradient[use.place];
     if (s_.relu && !(call.values[use.place] > 0)) dy = 0;
@@ -40,7 +44,7 @@ class ActiveRowLoops : public ActiveRowsKernel {
     for (int64_t i = 0; i < s_.inputs; ++i) {
       const int64_t at = use.example * s_.inputs + i;
       call.row_gradient[r * s_.inputs + i] += dy * call.input[at];
-      if (s_.input_gradient) call.input_gradient[at] += dy * call.weight[use.id * s_.inputs + i];
+      if (s_.input_gradient) call.input_gradient[at] += dy * Weight(call, use.id * s_.inputs + i);
     }
   }
 

@@ -16,14 +16,10 @@ class SparseRowsLinear : public SparseLinearKernel {
     const SparseRows& x = call.input;
 #pragma omp parallel for schedule(dynamic, 1) if (x.Entries() * s_.outputs > 8192)
     for (int64_t n = 0; n < x.rows; ++n)
-      sum_({.matrix = call.weight,
-            .width = s_.outputs,
-            .count = x.offsets[n + 1] - x.offsets[n],
-            .rows = x.ids + x.offsets[n],
-            .weights = x.values ? x.values + x.offsets[n] : nullptr,
-            .start = s_.bias ? call.bias : nullptr,
-            .relu = s_.relu,
-            .sum = call.output + n * s_.outputs});
+      if (call.bf16_weight)
+        sum_.bf16(RowsOf(call, call.bf16_weight, n));
+      else
+        sum_.f32(RowsOf(call, call.weight, n));
   }
 
   void Backward(const SparseLinearCall& call) override {
@@ -36,19 +32,33 @@ class SparseRowsLinear : public SparseLinearKernel {
 #pragma omp parallel for schedule(dynamic, 16) if (call.input.Entries() * s_.outputs > 8192)
     for (int64_t r = 0; r < touched.count; ++r) {
       const SparseEntry* entries = touched.entries + touched.starts[r];
-      sum_({.matrix = call.output_gradient,
-            .width = s_.outputs,
-            .count = touched.starts[r + 1] - touched.starts[r],
-            .rows = &entries->example,
-            .weights = &entries->value,
-            .step = sizeof(SparseEntry) / sizeof(float),
-            .sum = call.row_values + r * s_.outputs});
+      sum_.f32({.matrix = call.output_gradient,
+                .width = s_.outputs,
+                .count = touched.starts[r + 1] - touched.starts[r],
+                .rows = &entries->example,
+                .weights = &entries->value,
+                .step = sizeof(SparseEntry) / sizeof(float),
+                .sum = call.row_values + r * s_.outputs});
     }
   }
 
   std::string name() const override { return "vector loops"; }
 
  private:
+  /// What example n's output is the sum of.
+  template <typename T>
+  WeightedRows<T> RowsOf(const SparseLinearCall& call, const T* weight, int64_t n) const {
+    const SparseRows& x = call.input;
+    return {.matrix = weight,
+            .width = s_.outputs,
+            .count = x.offsets[n + 1] - x.offsets[n],
+            .rows = x.ids + x.offsets[n],
+            .weights = x.values ? x.values + x.offsets[n] : nullptr,
+            .start = s_.bias ? call.bias : nullptr,
+            .relu = s_.relu,
+            .sum = call.output + n * s_.outputs};
+  }
+
   SparseLinearShape s_;
   SumRows sum_;
 };

@@ -5,10 +5,15 @@
 namespace yoke::cpu {
 namespace {
 
-void SumAvx2(const WeightedRows& rows) { SumStrips<8>(rows, 0); }
+template <typename T>
+void SumAvx2(const WeightedRows<T>& rows) {
+  SumStrips<8>(rows, 0);
+}
 
 }  // namespace
 
-SumRows SumRowsFor() { return HasAvx512() ? SumRowsAvx512() : SumAvx2; }
+SumRows SumRowsFor() {
+  return HasAvx512() ? SumRowsAvx512() : SumRows{SumAvx2<float>, SumAvx2<Bf16>};
+}
 
 }  // namespace yoke::cpu

@@ -12,10 +12,13 @@
 namespace yoke::cpu {
 namespace {
 
-void SumAvx512(const WeightedRows& rows) { SumStrips<16>(rows, 0); }
+template <typename T>
+void SumAvx512(const WeightedRows<T>& rows) {
+  SumStrips<16>(rows, 0);
+}
 
 }  // namespace
 
-SumRows SumRowsAvx512() { return SumAvx512; }
+SumRows SumRowsAvx512() { return {SumAvx512<float>, SumAvx512<Bf16>}; }
 
 }  // namespace yoke::cpu

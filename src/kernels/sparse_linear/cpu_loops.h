@@ -13,8 +13,8 @@ namespace {
 constexpr int64_t kRowsAhead = 4;  // rows asked for before they are needed
 
 /// Columns [column, column + Count * Lanes).
-template <int Lanes, int Count>
-[[gnu::always_inline]] inline void SumStrip(const WeightedRows& s, int64_t column) {
+template <int Lanes, int Count, typename T>
+[[gnu::always_inline]] inline void SumStrip(const WeightedRows<T>& s, int64_t column) {
   using W = Wide<Lanes>;
   typename W::Floats sums[Count], v;
 #pragma GCC unroll 8
@@ -26,7 +26,7 @@ template <int Lanes, int Count>
     if (column == 0 && k + kRowsAhead < s.count)
       FetchAhead(s.matrix + s.rows[(k + kRowsAhead) * s.step] * s.width, s.width);
     const float weight = s.weights ? s.weights[k * s.step] : 1.0F;
-    const float* row = s.matrix + s.rows[k * s.step] * s.width + column;
+    const T* row = s.matrix + s.rows[k * s.step] * s.width + column;
 #pragma GCC unroll 8
     for (int i = 0; i < Count; ++i) {
       W::Load(row + i * Lanes, v);
@@ -41,8 +41,8 @@ template <int Lanes, int Count>
 }
 
 /// Strips of eight vectors, then of four and of one, then of narrower vectors.
-template <int Lanes>
-[[gnu::always_inline]] inline void SumStrips(const WeightedRows& s, int64_t column) {
+template <int Lanes, typename T>
+[[gnu::always_inline]] inline void SumStrips(const WeightedRows<T>& s, int64_t column) {
   for (; column + 8 * Lanes <= s.width; column += 8 * Lanes) SumStrip<Lanes, 8>(s, column);
   for (; column + 4 * Lanes <= s.width; column += 4 * Lanes) SumStrip<Lanes, 4>(s, column);
   for (; column + Lanes <= s.width; column += Lanes) SumStrip<Lanes, 1>(s, column);

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 
+#include "tensor/types.h"
+
 namespace yoke::cpu {
 
 /// sum [width] = start + the sum over k < count of weights[k * step] times row rows[k * step] of
 /// `matrix`, added in the order of k; then the ReLU if wanted.
+template <typename T>
 struct WeightedRows {
-  const float* matrix = nullptr;  ///< Rows of `width` elements.
+  const T* matrix = nullptr;  ///< Rows of `width` elements.
   int64_t width = 0;
   int64_t count = 0;
   const int32_t* rows = nullptr;
@@ -19,9 +22,13 @@ struct WeightedRows {
   float* sum = nullptr;
 };
 
-using SumRows = void (*)(const WeightedRows& rows);
+/// By the type of the matrix.
+struct SumRows {
+  void (*f32)(const WeightedRows<float>& rows);
+  void (*bf16)(const WeightedRows<Bf16>& rows);
+};
 SumRows SumRowsAvx512();
-/// That of this CPU.
+/// Those of this CPU.
 SumRows SumRowsFor();
 
 }  // namespace yoke::cpu

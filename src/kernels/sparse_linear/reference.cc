@@ -17,7 +17,7 @@ class SparseLoops : public SparseLinearKernel {
       for (int64_t o = 0; o < s_.outputs; ++o) y[o] = s_.bias ? call.bias[o] : 0;
       for (int64_t k = call.input.offsets[n]; k < call.input.offsets[n + 1]; ++k)
         for (int64_t o = 0; o < s_.outputs; ++o)
-          y[o] += Value(call, k) * call.weight[call.input.ids[k] * s_.outputs + o];
+          y[o] += Value(call, k) * Weight(call, call.input.ids[k] * s_.outputs + o);
       for (int64_t o = 0; o < s_.outputs; ++o) y[o] = s_.relu && y[o] < 0 ? 0 : y[o];
     }
   }
@@ -46,6 +46,10 @@ class SparseLoops : public SparseLinearKernel {
  private:
   static float Value(const SparseLinearCall& call, int64_t k) {
     return call.input.values ? call.input.values[k] : 1.0F;
+  }
+
+  static float Weight(const SparseLinearCall& call, int64_t i) {
+    return call.bf16_weight ? static_cast<float>(call.bf16_weight[i]) : call.weight[i];
   }
 
   SparseLinearShape s_;

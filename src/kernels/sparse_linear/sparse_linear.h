@@ -40,7 +40,7 @@ class TouchedRowList {
   std::vector<int64_t> starts_;
 };
 
-/// All values are f32.
+/// All values are f32, unless weights are stored in bf16.
 struct SparseLinearShape {
   int64_t features = 0;
   int64_t outputs = 0;
@@ -49,9 +49,10 @@ struct SparseLinearShape {
 };
 
 struct SparseLinearCall {
-  SparseRows input;               ///< One row per example; ids are below `features`.
-  const float* weight = nullptr;  ///< [features, outputs]
-  const float* bias = nullptr;    ///< [outputs]
+  SparseRows input;                   ///< One row per example; ids are below `features`.
+  const float* weight = nullptr;      ///< [features, outputs]
+  const Bf16* bf16_weight = nullptr;  ///< The same where it is stored in bf16; else null.
+  const float* bias = nullptr;        ///< [outputs]
   float* output = nullptr;  ///< [batch, outputs]: written by Forward; read by Backward if relu.
   float* output_gradient = nullptr;  ///< Zeroed where the ReLU was off.
   float* bias_gradient = nullptr;
@@ -60,8 +61,8 @@ struct SparseLinearCall {
 
   template <typename Reach>
   void Addresses(const Reach& reach) {
-    reach(input.offsets, input.ids, input.values, weight, bias, output, output_gradient,
-          bias_gradient, touched.ids, touched.starts, touched.entries, row_values);
+    reach(input.offsets, input.ids, input.values, weight, bf16_weight, bias, output,
+          output_gradient, bias_gradient, touched.ids, touched.starts, touched.entries, row_values);
   }
 };
 

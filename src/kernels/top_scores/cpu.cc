@@ -12,6 +12,7 @@
 
 #include "base/round_up.h"
 #include "kernels/best_scores.h"
+#include "kernels/convert.h"
 #include "kernels/cpu/exponential.h"
 #include "kernels/cpu/onednn.h"
 #include "kernels/cpu/vector.h"
@@ -83,6 +84,7 @@ struct Wanted {
 struct Worker {
   Operation whole, last;  ///< For a full block, and for the last one.
   Buffer scores, scratch;
+  std::vector<float> weight;                ///< Of a block, if it is stored in bf16.
   std::vector<float> greatest, shift, sum;  ///< Of a block, an example a lane.
   std::vector<double> positive;             ///< Likewise.
   std::vector<BestScores> best;             ///< By example.
@@ -207,8 +209,7 @@ class BlockedScores : public TopScoresKernel {
   /// for.
   void Look(const TopScoresCall& call, Worker& worker, int64_t first, ScorePart* parts) const {
     const int64_t rows = std::min(rows_, s_.outputs - first);
-    const auto* weight =
-        static_cast<const char*>(call.weight) + first * s_.inputs * SizeOf(s_.type);
+    const void* weight = WeightOf(call, first, rows, worker);
     float* scores = worker.scores.As<float>();
     (rows == rows_ ? worker.whole : worker.last)
         .Run({weight, packed_.data(), scores}, worker.scratch.data());
@@ -218,6 +219,16 @@ class BlockedScores : public TopScoresKernel {
     TakeWanted(call, first, rows, scores);
     if (s_.sum == ScoreSum::kLogExp) AddExponentials(rows, worker, parts);
     if (s_.sum == ScoreSum::kSoftplus) AddSoftplus(rows, worker, parts);
+  }
+
+  /// The block's, in the type of the product.
+  const void* WeightOf(const TopScoresCall& call, int64_t first, int64_t rows,
+                       Worker& worker) const {
+    const int64_t at = first * s_.inputs;
+    if (s_.weight_type == s_.type)
+      return static_cast<const char*>(call.weight) + at * SizeOf(s_.type);
+    return InF32({.type = s_.weight_type, .data = call.weight}, at, rows * s_.inputs,
+                 worker.weight);
   }
 
   void AddBias(const void* bias, int64_t first, int64_t rows, float* scores) const {

@@ -27,8 +27,8 @@ class SortedScores : public TopScoresKernel {
   std::string name() const override { return "reference"; }
 
  private:
-  double At(const void* elements, int64_t i) const {
-    if (s_.type == DType::kBf16) return static_cast<float>(static_cast<const Bf16*>(elements)[i]);
+  static double At(const void* elements, DType type, int64_t i) {
+    if (type == DType::kBf16) return static_cast<float>(static_cast<const Bf16*>(elements)[i]);
     return static_cast<const float*>(elements)[i];
   }
 
@@ -37,9 +37,10 @@ class SortedScores : public TopScoresKernel {
   }
 
   float Score(const TopScoresCall& call, int64_t n, int64_t o) const {
-    double score = call.bias ? At(call.bias, o) : 0;
+    double score = call.bias ? At(call.bias, s_.type, o) : 0;
     for (int64_t i = 0; i < s_.inputs; ++i)
-      score += Input(call.input, n * s_.inputs + i) * At(call.weight, o * s_.inputs + i);
+      score +=
+          Input(call.input, n * s_.inputs + i) * At(call.weight, s_.weight_type, o * s_.inputs + i);
     return static_cast<float>(score);
   }
 

@@ -22,6 +22,7 @@ struct TopScoresShape {
   int64_t inputs = 0;
   int64_t outputs = 0;
   DType type = DType::kF32;  ///< Type of weight and bias: f32 or bf16. Scores are f32.
+  DType weight_type = type;  ///< Of the weight in memory: `type`, or bf16 for products in f32.
   int64_t top = 1;           ///< At most `outputs`; 0: none.
   ScoreSum sum = ScoreSum::kNone;
 };

@@ -54,8 +54,11 @@ class SparseLinearPlan : public LayerPlan {
 
  private:
   SparseLinearCall Arguments(const LayerCall& call) const {
+    const ConstTensor& weight = call.params[0].value;
+    const bool bf16 = weight.type == DType::kBf16;
     return {.input = call.sparse,
-            .weight = call.params[0].value.As<float>(),
+            .weight = bf16 ? nullptr : weight.As<float>(),
+            .bf16_weight = bf16 ? weight.As<Bf16>() : nullptr,
             .output = call.output.As<float>(),
             .output_gradient = call.output_gradient.As<float>(),
             .bias_gradient = shape_.bias ? call.params[1].gradient : nullptr};

@@ -30,18 +30,25 @@ constexpr const char* kUnfinished = "unfinished";
 std::vector<StoredTensor> ModelTensors(const ParamLayout& layout, const float* values) {
   std::vector<StoredTensor> tensors;
   for (const Slice& slice : layout.slices())
-    tensors.push_back({slice.name, DType::kF32, slice.shape, values + slice.offset});
+    tensors.push_back({slice.name, slice.type, slice.shape, values + slice.offset});
   return tensors;
+}
+
+template <typename T>
+std::optional<float> NotFiniteOf(const StoredTensor& tensor) {
+  const std::span values(static_cast<const T*>(tensor.data),
+                         static_cast<size_t>(tensor.shape.Count()));
+  const int64_t bad = FirstNonFinite(values);
+  return bad < 0 ? std::nullopt : std::optional(static_cast<float>(values[bad]));
 }
 
 /// "'fc.weight' holds nan", of the first non-finite value; "" if there is none.
 std::string NotFiniteIn(std::span<const StoredTensor> tensors) {
   for (const StoredTensor& tensor : tensors) {
-    if (tensor.type != DType::kF32) continue;
-    const auto count = static_cast<size_t>(tensor.shape.Count());
-    const std::span values(static_cast<const float*>(tensor.data), count);
-    const int64_t bad = FirstNonFinite(values);
-    if (bad >= 0) return fmt::format("'{}' holds {}", tensor.name, values[bad]);
+    std::optional<float> bad;
+    if (tensor.type == DType::kF32) bad = NotFiniteOf<float>(tensor);
+    if (tensor.type == DType::kBf16) bad = NotFiniteOf<Bf16>(tensor);
+    if (bad) return fmt::format("'{}' holds {}", tensor.name, *bad);
   }
   return "";
 }
@@ -63,7 +70,7 @@ void VisitState(const ParamLayout& layout, State& state, HostCopies& copies, con
     const Slice& slice = layout.slices()[i];
     if (slice.kind == SliceKind::kBuffer) continue;
     for (size_t a = 0; a < state.names().size(); ++a)
-      visit(StoredTensor{slice.name + "." + state.names()[a], DType::kF32, slice.shape,
+      visit(StoredTensor{slice.name + "." + state.names()[a], slice.type, slice.shape,
                          arrays[a].data() + slice.offset});
     const auto& clocks = state.row_steps(static_cast<int>(i));
     if (clocks.empty()) continue;

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
+#include "kernels/convert.h"
 #include "tensor/sizes.h"
 #include "train/files.h"
 
@@ -55,6 +56,10 @@ std::string HeaderOf(std::span<const StoredTensor> tensors) {
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }
+
+bool IsFloat(DType type) { return type == DType::kF32 || type == DType::kBf16; }
+
+bool Converts(DType from, DType to) { return from == to || (IsFloat(from) && IsFloat(to)); }
 
 /// A file in pieces: its header with the checksum, then the tensors in place.
 struct SealedFile {
@@ -207,18 +212,26 @@ std::string Safetensors::ComputedChecksum() const {
 }
 
 void Safetensors::CopyTo(const StoredTensor& wanted) const {
-  const StoredTensor& found = Find(wanted.name, wanted.type, wanted.shape);
+  const auto named = by_name_.find(wanted.name);
+  const bool converts = named != by_name_.end() && Converts(named->second->type, wanted.type);
+  const DType type = converts ? named->second->type : wanted.type;
+  const StoredTensor& found = Find(wanted.name, type, wanted.shape);
   auto* to = static_cast<char*>(const_cast<void*>(wanted.data));
   InPieces({static_cast<const char*>(found.data), static_cast<size_t>(found.Bytes())},
            [&](std::string_view piece) {
-             std::memcpy(to, piece.data(), piece.size());
-             to += piece.size();
+             const int64_t count = std::ssize(piece) / SizeOf(type);
+             if (type == wanted.type)
+               std::memcpy(to, piece.data(), piece.size());
+             else
+               Convert({.shape = {count}, .type = type, .data = piece.data()},
+                       {.shape = {count}, .type = wanted.type, .data = to});
+             to += count * SizeOf(wanted.type);
            });
 }
 
 bool Safetensors::Has(const StoredTensor& wanted) const {
   const auto found = by_name_.find(wanted.name);
-  return found != by_name_.end() && found->second->type == wanted.type &&
+  return found != by_name_.end() && Converts(found->second->type, wanted.type) &&
          found->second->shape == wanted.shape;
 }
 

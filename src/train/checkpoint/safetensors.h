@@ -46,9 +46,10 @@ class Safetensors {
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
   /// The tensor with this name, type and shape. Throws UserError if there is none.
   const StoredTensor& Find(const std::string& name, DType type, const Shape& shape) const;
-  /// Copies that tensor to `wanted.data`.
+  /// Copies the tensor with the name and shape of `wanted` to `wanted.data`. Its type is the same,
+  /// or one of f32 and bf16, between which it converts.
   void CopyTo(const StoredTensor& wanted) const;
-  /// Whether it has a tensor with the name, type and shape of `wanted`.
+  /// Whether it has a tensor that CopyTo takes.
   bool Has(const StoredTensor& wanted) const;
   const std::string& checksum() const { return checksum_; }
 

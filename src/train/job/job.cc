@@ -234,6 +234,21 @@ std::vector<std::string> TakeOpen(Value& root) {
   return open;
 }
 
+/// Refuses what does not go with rows stored in bf16.
+void CheckWeights(const Job& job) {
+  const bool bf16 = job.train.String("weights") == "bf16";
+  Require(bf16 || !job.train.Has("rounding"),
+          "{} is of weights that are stored in bf16: leave it out or set weights = \"bf16\" too",
+          job.train.Where("rounding"));
+  if (!bf16) return;
+  const std::string& executor = job.node.String("executor");
+  const std::string& strategy = job.cluster.String("strategy");
+  Require((executor == "single" || executor == "hogwild") && strategy == "none",
+          "{} = \"bf16\" is for one replica with executor single or hogwild, not {}",
+          job.train.Where("weights"),
+          strategy == "none" ? "executor " + executor : "strategy " + strategy);
+}
+
 }  // namespace
 
 const std::vector<std::string>& OpenKeys() {
@@ -262,6 +277,7 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder) {
   const ExecutorEntry& executor = Named(executors(), at(3), "executor", "single");
   root.Set("node", (job.node = Checked(at(3), node_keys(), executor)).Resolved());
   root.Set("cluster", (job.cluster = CheckCluster(at(4))).Resolved());
+  CheckWeights(job);
   root.Set("checkpoint", (job.checkpoint = Checked(at(5), checkpoint_keys(), Part{})).Resolved());
   RequireText(root, "");
   job.resolved = std::move(root);

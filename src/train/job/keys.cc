@@ -68,6 +68,18 @@ const std::vector<OptionSpec>& train_keys() {
        .fallback = 0.0,
        .help = "Maximum Euclidean norm of a step's gradient; 0: no limit.",
        .minimum = 0},
+      {.name = "weights",
+       .type = kString,
+       .fallback = "f32",
+       .help = "`bf16`: the rows of lsh_linear's and sparse_linear's weights, and the rule's state "
+               "of them, are stored in bf16, half the memory; updates are computed in f32 "
+               "(docs/precision.md).",
+       .choices = {"f32", "bf16"}},
+      {.name = "rounding",
+       .type = kString,
+       .help = "Of updated rows to bf16: stochastic, up or down at random with an exact mean, or "
+               "nearest (default: stochastic).",
+       .choices = {"stochastic", "nearest"}},
       {.name = "schedule",
        .type = kTable,
        .help = "Learning rate over the epochs, such as `{ name = \"cosine\" }`."},

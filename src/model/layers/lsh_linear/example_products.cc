@@ -70,10 +70,13 @@ void ExampleProducts::Finish(const LayerCall& call) const {
 }
 
 ActiveRowsCall ExampleProducts::CallOf(const LayerCall& call) const {
+  const ConstTensor& weight = call.params[0].value;
+  const bool bf16 = weight.type == DType::kBf16;
   return {.used = used_.View(),
           .places = places_,
           .input = call.input.As<float>(),
-          .weight = call.params[0].value.As<float>(),
+          .weight = bf16 ? nullptr : weight.As<float>(),
+          .bf16_weight = bf16 ? weight.As<Bf16>() : nullptr,
           .bias = shape_.bias ? call.params[1].value.As<float>() : nullptr,
           .values = call.active_output->values.data()};
 }

@@ -116,8 +116,10 @@ void GroupProducts::Multiply(const LayerCall& call, size_t g) {
   Work& work = works_[g];
   Local& own = local();
   LapTimer timer;
-  RowGather gather{.table = call.params[0].value.As<float>(),
+  const ConstTensor& weight = call.params[0].value;
+  RowGather gather{.table = weight.data,
                    .width = shape_.settings.inputs,
+                   .table_type = weight.type,
                    .rows = set.IdsOf(group),
                    .columns = work.columns,
                    .padded_rows = group.columns,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "kernels/convert.h"
 #include "kernels/linear/linear.h"
 #include "kernels/sparse_linear/sparse_linear.h"
 #include "model/layer.h"
@@ -28,20 +29,43 @@ class SparseRowsPlan : public LayerPlan {
 #pragma omp parallel for schedule(static)
     for (int64_t n = 0; n < rows.rows; ++n)
       for (int64_t o = 0; o < outputs; ++o)
-        call.output.As<float>()[n * outputs + o] = Output(call, rows, n, o);
+        call.output.As<float>()[n * outputs + o] = call.params[0].value.type == DType::kBf16
+                                                       ? Output<Bf16>(call, rows, n, o)
+                                                       : Output<float>(call, rows, n, o);
   }
   void Backward(const LayerCall&) override { Check(false, "this plan is for forward only"); }
 
  private:
+  template <typename T>
   float Output(const LayerCall& call, const SparseRows& rows, int64_t n, int64_t o) const {
-    const float* w = call.params[0].value.As<float>() + o * shape_.settings.inputs;
+    const T* w = call.params[0].value.As<T>() + o * shape_.settings.inputs;
     float sum = shape_.bias ? call.params[1].value.As<float>()[o] : 0.0F;
     for (int64_t k = rows.offsets[n]; k < rows.offsets[n + 1]; ++k)
-      sum += w[rows.ids[k]] * (rows.values ? rows.values[k] : 1.0F);
+      sum += static_cast<float>(w[rows.ids[k]]) * (rows.values ? rows.values[k] : 1.0F);
     return shape_.relu && sum < 0 ? 0.0F : sum;
   }
 
   LshPlanShape shape_;
+};
+
+/// All outputs for dense input. Rows that are stored in bf16 are first copied to f32.
+class ExactPlan : public WeightedPlan<LinearKernel, LinearCall> {
+ public:
+  using WeightedPlan::WeightedPlan;
+  void Forward(const LayerCall& call) override {
+    if (call.params[0].value.type == DType::kF32) return WeightedPlan::Forward(call);
+    std::vector<ParamRef> params(call.params.begin(), call.params.end());
+    ConstTensor& weight = params[0].value;
+    copy_.resize(static_cast<size_t>(weight.Count()));
+    Convert(weight, {.shape = weight.shape, .data = copy_.data()});
+    weight = {.shape = weight.shape, .data = copy_.data()};
+    LayerCall inner = call;
+    inner.params = params;
+    WeightedPlan::Forward(inner);
+  }
+
+ private:
+  std::vector<float> copy_;
 };
 
 class LshLinear : public Layer, public FullyConnected {
@@ -108,8 +132,8 @@ class LshLinear : public Layer, public FullyConnected {
                             .outputs = shape_.settings.outputs,
                             .bias = shape_.bias,
                             .relu = shape_.relu};
-    return std::make_unique<WeightedPlan<LinearKernel, LinearCall>>(
-        MakeLinear(shape, request.target), Edge{.shape = {shape.outputs}}, shape.relu);
+    return std::make_unique<ExactPlan>(MakeLinear(shape, request.target),
+                                       Edge{.shape = {shape.outputs}}, shape.relu);
   }
 
   LshPlanShape shape_;

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/registry.h"
+#include "kernels/convert.h"
 
 namespace yoke::layer {
 namespace {
@@ -55,7 +56,7 @@ void LshState::Allocate() {
   touched_.resize(settings_.outputs);
 }
 
-LshTables LshState::Prepare(const float* weights, uint64_t seed) {
+LshTables LshState::Prepare(const ConstTensor& weights, uint64_t seed) {
   std::unique_lock turn(turn_, std::defer_lock);
   if (!built_) turn.lock();
   if (turn.owns_lock() || turn.try_lock())
@@ -66,7 +67,7 @@ LshTables LshState::Prepare(const float* weights, uint64_t seed) {
   return {hasher_, &tables_[front_]};
 }
 
-void LshState::Rebuild(const float* weights, uint64_t seed) {
+void LshState::Rebuild(const ConstTensor& weights, uint64_t seed) {
   Allocate();
   const bool first = Steps() == 0;
   if (first) position_[kSeed] = static_cast<int32_t>(seed);
@@ -94,7 +95,7 @@ void LshState::Count(const LshCounts& more) {
   counts_ += more;
 }
 
-bool LshState::Due(const float* weights) {
+bool LshState::Due(const ConstTensor& weights) {
   if (Steps() < position_[kDue]) return false;
   if (settings_.rehash != "changed" || Moved(weights) >= settings_.rehash_share) return true;
   position_[kDue] += static_cast<int32_t>(settings_.rehash_every);
@@ -119,7 +120,7 @@ void LshState::Start() {
   if (!settings_.rehash_touched || redraw) Back().Clear();
 }
 
-void LshState::Advance(const float* weights, int64_t count) {
+void LshState::Advance(const ConstTensor& weights, int64_t count) {
   const int64_t begin = position_[kProgress];
   // With a single set of tables, there is nothing to query until it has all rows.
   if (settings_.rehash_touched) count = settings_.outputs, TakeTouched();
@@ -171,7 +172,7 @@ std::vector<int32_t> LshState::TakeTouched() {
   return rows;
 }
 
-void LshState::MoveTouched(const float* weights) {
+void LshState::MoveTouched(const ConstTensor& weights) {
   const std::vector<int32_t> rows = TakeTouched();
   slice_.resize(rows.size() * settings_.tables);
   KeysOf(*hasher_, weights, rows, slice_.data());
@@ -184,7 +185,7 @@ void LshState::MoveTouched(const float* weights) {
   WatchRows(weights);
 }
 
-double LshState::Moved(const float* weights) const {
+double LshState::Moved(const ConstTensor& weights) const {
   std::vector<uint32_t> now(watched_keys_.size());
   KeysOf(*hasher_, weights, watched_, now.data());
   int64_t moved = 0;
@@ -192,21 +193,22 @@ double LshState::Moved(const float* weights) const {
   return static_cast<double>(moved) / static_cast<double>(now.size());
 }
 
-void LshState::WatchRows(const float* weights) {
+void LshState::WatchRows(const ConstTensor& weights) {
   if (settings_.rehash == "changed") KeysOf(*hasher_, weights, watched_, watched_keys_.data());
 }
 
-void LshState::KeysOf(const Hasher& hasher, const float* weights, std::span<const int32_t> rows,
-                      uint32_t* keys) const {
+void LshState::KeysOf(const Hasher& hasher, const ConstTensor& weights,
+                      std::span<const int32_t> rows, uint32_t* keys) const {
   const int64_t count = static_cast<int64_t>(rows.size());
   const int64_t blocks = (count + kRowsAtOnce - 1) / kRowsAtOnce;
 #pragma omp parallel for schedule(dynamic, 1) if (blocks > 1)
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t end = std::min(count, (b + 1) * kRowsAtOnce);
+    std::vector<float> copy;
     for (int64_t i = b * kRowsAtOnce, run = 0; i < end; i += run) {
       for (run = 1; i + run < end && rows[i + run] == rows[i] + run;) ++run;
-      hasher.Keys(weights + rows[i] * settings_.inputs, run, settings_.inputs,
-                  keys + i * settings_.tables);
+      const float* first = InF32(weights, rows[i] * settings_.inputs, run * settings_.inputs, copy);
+      hasher.Keys(first, run, settings_.inputs, keys + i * settings_.tables);
     }
   }
 }

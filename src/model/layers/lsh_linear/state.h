@@ -50,10 +50,10 @@ class LshState : public LayerState, public LayerCounts, public OutputSearch {
  public:
   explicit LshState(const LshSettings& settings);
 
-  /// Call before each training step with the current rows [outputs, inputs]; returns what this step
-  /// queries. The first call draws the hash functions from `seed` and builds the tables; other
-  /// threads wait for it.
-  LshTables Prepare(const float* weights, uint64_t seed);
+  /// Call before each training step with the current rows [outputs, inputs], f32 or bf16; returns
+  /// what this step queries. The first call draws the hash functions from `seed` and builds the
+  /// tables; other threads wait for it.
+  LshTables Prepare(const ConstTensor& weights, uint64_t seed);
   /// Marks rows that are about to be updated.
   void Touch(std::span<const int32_t> ids);
   void Count(const LshCounts& more);
@@ -95,23 +95,23 @@ class LshState : public LayerState, public LayerCounts, public OutputSearch {
   HashTables& Back() { return tables_[tables_.size() - 1 - front_]; }
   std::atomic_ref<int32_t> Steps() { return std::atomic_ref(position_[kStep]); }
   /// What Prepare does in the thread whose turn it is.
-  void Rebuild(const float* weights, uint64_t seed);
-  bool Due(const float* weights);
+  void Rebuild(const ConstTensor& weights, uint64_t seed);
+  bool Due(const ConstTensor& weights);
   int64_t Interval() const;
   bool Building() const { return position_[kProgress] >= 0; }
   void Start();
   /// Hashes the next `count` rows; switches to the new tables when they are complete.
-  void Advance(const float* weights, int64_t count);
+  void Advance(const ConstTensor& weights, int64_t count);
   /// Keeps the slice's keys of rows from `begin` on until all are there.
   void KeepKeys(int64_t begin, int64_t count);
   void TakeOver();
   /// The marked rows; they are marked no longer.
   std::vector<int32_t> TakeTouched();
-  void MoveTouched(const float* weights);
+  void MoveTouched(const ConstTensor& weights);
   /// Fraction of the watched rows' codes that have changed since the tables were built.
-  double Moved(const float* weights) const;
-  void WatchRows(const float* weights);
-  void KeysOf(const Hasher& hasher, const float* weights, std::span<const int32_t> rows,
+  double Moved(const ConstTensor& weights) const;
+  void WatchRows(const ConstTensor& weights);
+  void KeysOf(const Hasher& hasher, const ConstTensor& weights, std::span<const int32_t> rows,
               uint32_t* keys) const;
   /// Identifies the kind of hash functions: family and K.
   int32_t Functions() const;
