@@ -34,7 +34,8 @@ RowProducts::RowProducts(const LshPlanShape& shape, const PlanRequest& request)
                               .inputs = shape.settings.inputs,
                               .bias = shape.bias,
                               .relu = shape.relu,
-                              .input_gradient = request.input_gradient},
+                              .input_gradient = request.input_gradient,
+                              .lock_free = shape.settings.lock_free},
                              request.target)) {}
 
 void RowProducts::Forward(const LayerCall& call, LshCounts& counts) {
