@@ -251,6 +251,12 @@ TEST(Split, SumsTouchedRows) {
   }
 }
 
+/// Of an update of a part of the batch: see RateOfPart.
+double RateOf(double part, const JobSettings& settings) {
+  const double parts = 1 / part;
+  return settings.learning_rate / (settings.rule == "adam" ? std::sqrt(parts) : parts);
+}
+
 /// The executor's rounds against steps of small batches one after the other.
 void ExpectSequential(JobSettings settings, bool scaled, float tolerance) {
   settings.executor = "hogwild";
@@ -260,7 +266,10 @@ void ExpectSequential(JobSettings settings, bool scaled, float tolerance) {
   settings.executor = "single";
   settings.node = {};
   JobSettings smaller = settings;  // the last small batch of a round has 2 examples
-  if (scaled) settings.learning_rate *= 3.0 / 8, smaller.learning_rate *= 2.0 / 8;
+  if (scaled) {
+    settings.learning_rate = RateOf(3.0 / 8, settings);
+    smaller.learning_rate = RateOf(2.0 / 8, smaller);
+  }
   Job sequential(settings), last(smaller);
   for (uint64_t step = 0; step < 3; ++step) {
     const Batch batch = settings.sparse ? DrawnSparseBatch(8, step) : DrawnBatch(8, step);
@@ -283,8 +292,12 @@ void ExpectSequential(JobSettings settings, bool scaled, float tolerance) {
 TEST(Hogwild, OfOneThreadIsSequential) {
   for (const char* rule : {"momentum", "adam"})
     for (const bool sparse : {false, true})
-      for (const bool scaled : {false, true})
-        ExpectSequential({.rule = rule, .widths = {12}, .sparse = sparse}, scaled, 0);
+      for (const bool scaled : {false, true}) {
+        const JobSettings settings = {.rule = rule, .widths = {12}, .sparse = sparse};
+        // Adam's rate of a row goes by how often it is touched: racing_test.
+        if (!scaled || !sparse || settings.rule == "momentum")
+          ExpectSequential(settings, scaled, 0);
+      }
 }
 
 TEST(Hogwild, OfOneThreadByPlainSgdIsSequential) {

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "model/output_tables.h"
 #include "train/replica.h"
 
 namespace yoke::metrics_test {
