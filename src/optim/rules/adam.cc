@@ -26,45 +26,66 @@ struct AdamSettings {
   double decoupled_decay = 0;  ///< This times rate and value is subtracted from the value (AdamW).
 };
 
-/// The factors of an update.
-struct AdamFactors {
-  float rate, inverse, keep, decay, scale, beta1, beta2, rest1, rest2, epsilon, most;
+/// What all updates of a rule have in common.
+struct AdamConstants {
+  double decoupled_decay;
+  float decay, beta1, beta2, rest1, rest2, epsilon;
+  /// |m| <= most sqrt(v) for all gradients (by Cauchy-Schwarz, with 1 % for rounding). Racing
+  /// threads (optim/racing.h) can break this bound; clamp m so that m / epsilon cannot explode.
+  float most = std::numeric_limits<float>::max();
+};
+/// Bias corrections of m and v: 1 - beta1^t and sqrt(1 - beta2^t).
+struct AdamCorrection {
+  double first = 0;
+  double second = 0;
 };
 
 /// An element after the other: the same bits whatever the width of the vectors.
-[[gnu::always_inline]] inline void UpdateElements(const UpdateSpan& span, const AdamFactors& f) {
+[[gnu::always_inline]] inline void UpdateElements(const UpdateSpan& span, const UpdateStep& step,
+                                                  const AdamCorrection& correction,
+                                                  const AdamConstants c) {
+  const float rate = static_cast<float>(step.learning_rate / correction.first);
+  const float inverse = static_cast<float>(1 / correction.second);
+  const float keep = static_cast<float>(1 - step.learning_rate * c.decoupled_decay);
+  const float scale = static_cast<float>(step.gradient_scale);
   float* __restrict w = span.values;
   float* __restrict m = span.state[0];
   float* __restrict v = span.state[1];
   const float* __restrict gradient = span.gradient;
-  for (int64_t i = 0; i < span.count; ++i) {
-    const float kept = f.keep * w[i];
-    const float g = f.scale * gradient[i] + f.decay * kept;
-    m[i] = f.beta1 * m[i] + f.rest1 * g;
-    v[i] = f.beta2 * v[i] + f.rest2 * g * g;
-    const float root = std::sqrt(v[i]), most = f.most * root;
+  const int64_t count = span.count;
+  for (int64_t i = 0; i < count; ++i) {
+    const float kept = keep * w[i];
+    const float g = scale * gradient[i] + c.decay * kept;
+    m[i] = c.beta1 * m[i] + c.rest1 * g;
+    v[i] = c.beta2 * v[i] + c.rest2 * g * g;
+    const float root = std::sqrt(v[i]), most = c.most * root;
     const float mean = std::min(std::max(m[i], -most), most);
-    w[i] = kept - f.rate * mean / (root * f.inverse + f.epsilon);
+    w[i] = kept - rate * mean / (root * inverse + c.epsilon);
   }
 }
 
-void UpdateAvx2(const UpdateSpan& span, const AdamFactors& factors) {
-  UpdateElements(span, factors);
-}
-
 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void UpdateAvx512(
-    const UpdateSpan& span, const AdamFactors& factors) {
-  UpdateElements(span, factors);
+    const UpdateSpan& span, const UpdateStep& step, const AdamCorrection& correction,
+    const AdamConstants& constants) {
+  UpdateElements(span, step, correction, constants);
 }
 
 class Adam : public UpdateRule {
  public:
-  explicit Adam(const AdamSettings& settings) : settings_(settings) {
+  explicit Adam(const AdamSettings& settings)
+      : settings_(settings),
+        constants_{.decoupled_decay = settings.decoupled_decay,
+                   .decay = static_cast<float>(settings.coupled_decay),
+                   .beta1 = static_cast<float>(settings.beta1),
+                   .beta2 = static_cast<float>(settings.beta2),
+                   .rest1 = static_cast<float>(1 - settings.beta1),
+                   .rest2 = static_cast<float>(1 - settings.beta2),
+                   .epsilon = static_cast<float>(settings.epsilon)} {
     for (size_t t = 1; t < first_.size(); ++t) first_[t] = Correct(static_cast<double>(t));
     const double ratio = settings.beta1 * settings.beta1 / settings.beta2;
     const double rest = (1 - settings.beta2) * (1 - ratio);
     if (ratio < 1 && rest > 0)
-      most_ = static_cast<float>(1.01 * (1 - settings.beta1) / std::sqrt(rest));
+      constants_.most = static_cast<float>(1.01 * (1 - settings.beta1) / std::sqrt(rest));
   }
 
   std::unique_ptr<UpdateRule> Spread(int times) const override {
@@ -77,57 +98,39 @@ class Adam : public UpdateRule {
   /// With v as it is.
   void ApplyMomentum(const UpdateSpan& span, const UpdateStep& step, int updates) const override {
     if (step.step == 0) return;
-    const Correction correction = CorrectionAt(step.step);
+    const AdamCorrection correction = CorrectionAt(step.step);
     const double beta1 = settings_.beta1;
     const double sum = beta1 * (1 - std::pow(beta1, updates)) / (1 - beta1);
     const auto rate = static_cast<float>(step.learning_rate * sum / correction.first);
     const auto inverse = static_cast<float>(1 / correction.second);
-    const auto epsilon = static_cast<float>(settings_.epsilon);
     for (int64_t i = 0; i < span.count; ++i) {
-      const float root = std::sqrt(span.state[1][i]), most = most_ * root;
+      const float root = std::sqrt(span.state[1][i]), most = constants_.most * root;
       const float mean = std::min(std::max(span.state[0][i], -most), most);
-      span.values[i] -= rate * mean / (root * inverse + epsilon);
+      span.values[i] -= rate * mean / (root * inverse + constants_.epsilon);
     }
   }
 
   std::vector<std::string> StateNames() const override { return {"m", "v"}; }
 
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
-    const Correction correction = CorrectionAt(step.step);
-    update_(span, {.rate = static_cast<float>(step.learning_rate / correction.first),
-                   .inverse = static_cast<float>(1 / correction.second),
-                   .keep = static_cast<float>(1 - step.learning_rate * settings_.decoupled_decay),
-                   .decay = static_cast<float>(settings_.coupled_decay),
-                   .scale = static_cast<float>(step.gradient_scale),
-                   .beta1 = static_cast<float>(settings_.beta1),
-                   .beta2 = static_cast<float>(settings_.beta2),
-                   .rest1 = static_cast<float>(1 - settings_.beta1),
-                   .rest2 = static_cast<float>(1 - settings_.beta2),
-                   .epsilon = static_cast<float>(settings_.epsilon),
-                   .most = most_});
+    const AdamCorrection correction = CorrectionAt(step.step);
+    if (avx512_) return UpdateAvx512(span, step, correction, constants_);
+    UpdateElements(span, step, correction, constants_);
   }
 
  private:
-  /// Bias corrections of m and v: 1 - beta1^t and sqrt(1 - beta2^t).
-  struct Correction {
-    double first = 0;
-    double second = 0;
-  };
-  Correction Correct(double t) const {
+  AdamCorrection Correct(double t) const {
     return {1 - std::pow(settings_.beta1, t), std::sqrt(1 - std::pow(settings_.beta2, t))};
   }
 
-  Correction CorrectionAt(int64_t t) const {
+  AdamCorrection CorrectionAt(int64_t t) const {
     return t < static_cast<int64_t>(first_.size()) ? first_[t] : Correct(static_cast<double>(t));
   }
 
   AdamSettings settings_;
-  void (*update_)(const UpdateSpan&, const AdamFactors&) = cpu::HasAvx512() ? UpdateAvx512
-                                                                            : UpdateAvx2;
-  /// |m| <= most sqrt(v) for all gradients (by Cauchy-Schwarz, with 1 % for rounding). Racing
-  /// threads (optim/racing.h) can break this bound; clamp m so that m / epsilon cannot explode.
-  float most_ = std::numeric_limits<float>::max();
-  std::array<Correction, 1024> first_ = {};  ///< By t, because each row has its own step count.
+  AdamConstants constants_;
+  bool avx512_ = cpu::HasAvx512();
+  std::array<AdamCorrection, 1024> first_ = {};  ///< By t, because each row has its own step count.
 };
 
 /// `decay`: the setting that weight_decay is.
