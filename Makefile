@@ -49,7 +49,7 @@ figures:  ## the tables of docs that are measured, and which are older than what
 figure:  ## measures one again and puts it into its page; NAME=..., QUICK=1 only prints a try
 	@python3 bench/figures.py $(NAME) $(if $(QUICK),--quick)
 
-paper-%: build  ## a paper's tables beside ours: paper-omnivore, paper-hogbatch, paper-gossip, paper-easgd; QUICK=1 for a try
+paper-%: build  ## a paper's tables beside ours: paper-omnivore, paper-hogbatch, paper-gossip, paper-slide, paper-easgd; QUICK=1 for a try
 	@cmake --build build/release --target virtual_run
 	@python3 bench/paper.py $* $(if $(QUICK),--quick)
 

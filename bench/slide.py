@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the hashed output layer: speed, scaling and memory.
 
-usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|bf16|published|all [options]      --help of a part has its options
+usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|sets|bf16|all [options]      --help of a part has its options
 
 Time is training time without evaluation. What a table compares was measured in the same call. PyTorch is needed for its own rows alone:
 `make bench-slide PART=...` runs this with it.
@@ -15,9 +15,9 @@ import time
 import slide_torch
 from lib.options import main, parse, part
 from lib.places import CORES, PROGRAM
-from lib.runner import events, execute, in_turn, last, median, write_job
+from lib.runner import execute, in_turn, median
 from lib.tables import print_table, say
-from slide_jobs import DECAY, SAMPLERS, best_rate, microseconds, p_at_1, seconds_to, synthetic, told, train, xmc_job
+from slide_jobs import DECAY, SAMPLERS, best_rate, cpu_of_epoch, microseconds, p_at_1, seconds_to, synthetic, told, train, xmc_job
 
 HIDDEN = 128
 SMALL = {"labels": 1000, "features": 1000, "examples": 1024, "test": 100, "epochs": 2, "dense_epochs": 2, "rates": [1e-2], "dense_rates": [1e-2],
@@ -241,28 +241,44 @@ def bf16(arguments):
     return f"{arguments.labels:,} labels, {arguments.examples:,} examples, batch {arguments.batch}; one run each"
 
 
-@part(labels=670091, features=135909, examples=20000, test=2000, batch=256, epochs=6, rate=2e-2, threads=CORES,
-      quick={"labels": 1000, "features": 1000, "examples": 1024, "test": 100, "epochs": 2})
-def published(arguments):
-    """The paper's tables (DWTA, K = 8, L = 50, buckets of 128), shared by groups and in the form as published, beside the default; 10 minutes."""
-    tables = {"family": "dwta", "hashes": 8, "tables": 50, "bucket": 128}
-    sides = {"default": {}, "the paper's tables": tables, "the paper's form": tables | {"form": "paper"}}
-    data, rows = synthetic(arguments.labels, arguments.examples, arguments.test, arguments.features), []
-    for name, lsh in sides.items():
-        job = xmc_job(data, batch=arguments.batch, learning_rate=arguments.rate, epochs=arguments.epochs, schedule=DECAY, lsh=lsh)
-        forecast = last(events("info", write_job(arguments.runs / "slide.toml", job)), "info")["memory"]["total"]
-        run = train(name, job, arguments)
-        counts, used = next(iter(run.epochs[-1]["layers"].values())), run.end["memory"]
-        rows.append([name, f"{microseconds(run):.1f}", f"{max(p_at_1(run)):.4f}", *(f"{counts[key]:.0f}" for key in ("labels", "found", "random")),
-                     f"{100 * counts['empty_queries']:.1f} %", *(f"{size / 1e6:,.0f}" for size in (used["tables"], used["peak"], forecast))])
-    print_table(["", "us an example", "best P@1", "active: labels", "found", "random", "empty queries", "tables, MB", "peak, MB", "forecast, MB"], rows)
-    return f"{arguments.labels:,} labels, {arguments.examples:,} examples, batch {arguments.batch}, {arguments.epochs} epochs, rate {arguments.rate:g}; one run each"
+STEP_PARTS = ("hash", "query", "gather", "product", "merge")
+
+
+@part(labels=[50000, 670091], share=0.005, examples=8192, test=2000, batch=256, epochs=4, rate=1e-2, threads=1,
+      quick={"labels": [2000], "examples": 1024, "test": 100, "epochs": 2})
+def sets(arguments):
+    """A set of active outputs for each example against groups of 64 and the dense layer, with the same fraction active; 25 minutes.
+
+    CPU seconds, for a machine that other work shares. The layers' parts are fractions of the last epoch's steps."""
+    sides = {"a set an example": {"group": 1}, "a set for 64 examples": {}, "dense": None}
+
+    def rows():
+        for labels in arguments.labels:
+            data = synthetic(labels, arguments.examples, arguments.test)
+            jobs = {name: xmc_job(data, batch=arguments.batch, learning_rate=arguments.rate, epochs=arguments.epochs, schedule=DECAY,
+                                  lsh=None if lsh is None else lsh | {"share": arguments.share}) for name, lsh in sides.items()}
+            cpu = {name: 1e6 / arguments.examples * cpu_of_epoch(name, job, arguments) for name, job in jobs.items()}
+            for name, job in jobs.items():
+                run = train(name, job, arguments)
+                yield [f"{labels:,}", name, f"{cpu[name]:.0f}", f"{cpu['dense'] / cpu[name]:.1f}x", f"{max(p_at_1(run)):.4f}", *fractions(run)]
+
+    print_table(["labels", "", "CPU us an example", "less than dense", "best P@1", *STEP_PARTS, "update"], rows())
+    return f"{arguments.share:.1%} of the outputs active, {arguments.examples:,} examples, batch {arguments.batch}, {arguments.epochs} epochs; one run each"
+
+
+def fractions(run):
+    """Of the steps' time in the last epoch, by part; nothing for a dense layer."""
+    last_epoch = run.epochs[-1]
+    if not last_epoch.get("layers"):
+        return [""] * (len(STEP_PARTS) + 1)
+    counts, seconds = next(iter(last_epoch["layers"].values())), last_epoch["step_seconds"]
+    return [f"{part / seconds['all']:.0%}" for part in (*(counts.get(f"{name}_seconds", 0) for name in STEP_PARTS), seconds["update"])]
 
 
 @part(threads=CORES)
 def all(arguments):  # noqa: A001: the name of the part
-    """All parts in turn, each with its defaults; 50 minutes."""
-    for one in (labels, yardstick, sublinear, optimizer, threads, memory, bf16, published):
+    """All parts in turn, each with its defaults; an hour."""
+    for one in (labels, yardstick, sublinear, optimizer, threads, memory, sets, bf16):
         began, chosen = time.monotonic(), parse("", [one.__name__, f"--threads={arguments.threads}", *(["--quick"] if arguments.quick else [])])
         chosen.runs = arguments.runs
         print(f"\n### {one.__name__}")

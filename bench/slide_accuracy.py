@@ -66,17 +66,10 @@ def scaled_rows(name, length, folder):
     return {"format": "xmc", **parts}
 
 
-def cpu_of_epoch(name, job, arguments):
-    """CPU seconds of an epoch's training: of two epochs less those of one, each evaluated once."""
-    one, two = (slide_jobs.train(name, {**job, "train": {**job["train"], "epochs": epochs, "evaluate_every": epochs}}, arguments).processor
-                for epochs in (1, 2))
-    return two - one
-
-
 def curves_of(name, settings, data, arguments):
     """For each seed [(seconds of training, P@1, P@3, P@5) after each epoch]."""
     job = slide_jobs.xmc_job(data, **({**settings, "epochs": 1} if arguments.quick else settings))
-    pace = cpu_of_epoch(name, job, arguments) if arguments.cpu else None
+    pace = slide_jobs.cpu_of_epoch(name, job, arguments) if arguments.cpu else None
     runs = [slide_jobs.train(name, job, arguments, seed) for seed in range(1, arguments.seeds + 1)]
     return [[(epoch["epoch"] * pace if pace else epoch["train_seconds"], *(epoch["test"][metric] for metric in METRICS)) for epoch in run.epochs]
             for run in runs]

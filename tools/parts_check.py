@@ -156,8 +156,6 @@ def build_offences(root):
         if not found:
             yield f"yoke list {kind} has no idle"
         print(f"yoke list {kind}:", found[0] if found else "no idle", flush=True)
-    if run(yoke, "list", "keys", "--markdown").stdout != (root / "docs/job-keys.md").read_text():
-        yield "docs/job-keys.md is not what `yoke list keys --markdown` prints: a part changes one path more"
     done = run(yoke, "train", job, "--run", root / "run", "--quiet")
     if done.returncode:
         yield f"the job of idle parts ended with status {done.returncode}: {done.stdout.strip()}"

@@ -1,6 +1,7 @@
-// yoke convert: converts extreme classification data between its formats.
+// yoke convert: converts extreme classification data between its formats, and writes a job's data.
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -10,6 +11,7 @@
 #include "data/memory_reader.h"
 #include "data/writers.h"
 #include "data/xmc_binary.h"
+#include "train/job/job.h"
 #include "train/number_format.h"
 
 namespace yoke {
@@ -39,8 +41,8 @@ LoadedData LoadFile(const std::string& format_name, const std::string& path) {
 class ConvertCommand : public Command {
  public:
   void Declare(Arguments& arguments) override {
-    arguments.Place("IN", &input_, "File to read, compressed or not");
-    arguments.Place("OUT", &output_, "File to write");
+    arguments.Place("IN", &input_, "File to read, compressed or not, or a job (NAME.toml)");
+    arguments.Place("OUT", &output_, "File to write; of a job a folder for its data sets");
     arguments.Option("--from", "FORMAT", &from_,
                      "xmc or xmc-binary (default: what the file begins with)");
     arguments.Option("--to", "FORMAT", &to_, "xmc or xmc-binary (default: the other one)");
@@ -49,6 +51,7 @@ class ConvertCommand : public Command {
   int Run(Output& out) override {
     Require(!input_.empty() && !output_.empty(),
             "`yoke convert` needs a file to read and a file to write");
+    if (input_.ends_with(".toml")) return ConvertJob(out);
     RequireNoInput(output_, {input_});
     if (from_.empty()) from_ = FormatOf(input_);
     if (to_.empty()) to_ = from_ == kText ? kBinary : kText;
@@ -87,6 +90,36 @@ class ConvertCommand : public Command {
     return WriteXmc(MemoryReader(loaded.info, std::move(loaded.train)), output_);
   }
 
+  int ConvertJob(Output& out) const {
+    Require(from_.empty() && to_.empty(),
+            "a job's data become XMC text: leave out --from and --to");
+    const Job job = LoadJob(input_, {});
+    const DataSets sets = OpenData(job.data(), job.seed());
+    std::error_code failed;
+    std::filesystem::create_directories(output_, failed);
+    Require(!failed, "cannot make the folder {}: {}", output_, failed.message());
+    WriteSet("train", *sets.train, job, out);
+    if (sets.test) WriteSet("test", *sets.test, job, out);
+    return 0;
+  }
+
+  void WriteSet(const std::string& set, const Reader& reader, const Job& job, Output& out) const {
+    const std::string file = fmt::format("{}/{}.txt", output_, set);
+    RequireNoInput(file, InputsOf(job, input_));
+    const int64_t bytes = WriteXmc(reader, file);
+    const DataInfo& info = reader.Info();
+    out.Event("convert", {{"input", input_},
+                          {"output", file},
+                          {"to", kText},
+                          {"examples", reader.Size()},
+                          {"features", info.input[0]},
+                          {"labels", info.outputs},
+                          {"bytes", bytes}});
+    out.Text(fmt::format("{} ({}): {} examples, {} features, {} labels, {}", file, kText,
+                         Count(reader.Size()), Count(info.input[0]), Count(info.outputs),
+                         Bytes(static_cast<double>(bytes))));
+  }
+
   std::string input_, output_, from_, to_;
 };
 
@@ -95,12 +128,15 @@ class ConvertCommand : public Command {
 CommandEntry convert_command() {
   return {"convert", "Data", "Convert XMC text to a binary format that loads at once, and back",
           "Reads extreme classification data whole and writes it in another format; the file "
-          "appears when it is complete.\n"
+          "appears when it is complete. Of a job whose data are sparse with a set of labels, such "
+          "as text, it writes the sets as XMC text for other programs.\n"
           "Examples:\n"
           "  yoke convert train.txt.gz train.xmcb               text into xmc-binary\n"
           "  yoke convert train.xmcb train.txt                  and back, every number unchanged\n"
           "  yoke convert train.txt.gz sorted.txt --to xmc      ids sorted, numbers as short as "
-          "possible",
+          "possible\n"
+          "  yoke convert examples/skip-gram.toml examples      a word and the words around it: "
+          "examples/train.txt and test.txt",
           [] { return std::unique_ptr<Command>(new ConvertCommand); }};
 }
 

@@ -60,14 +60,14 @@ class EvalCommand : public Command {
       out.Text(fmt::format("{:<9} {}", name, Metric(value)));
   }
 
-  void PrintSearch(const SearchResult& result, const OutputTables& tables, const Reader& reader,
+  void PrintSearch(const SearchResult& result, const OutputSearch& tables, const Reader& reader,
                    double build_seconds, Output& out) const {
-    const auto& [family, hashes, count, bucket] = tables.settings();
+    const auto& [family, hashes, count, bucket] = tables.search_settings();
     const double share = result.scored / double(reader.Info().outputs);
     const double search = 1e6 * result.search_seconds, exact = 1e6 * result.exact_seconds;
     out.Event("eval", {{"checkpoint", checkpoint_},
                        {"examples", reader.Size()},
-                       {"search", "tables"},
+                       {"search", search_.search},
                        {"metrics", TableOf(result.metrics)},
                        {"scored", result.scored},
                        {"scored_share", share},
@@ -78,10 +78,10 @@ class EvalCommand : public Command {
                        {"tables", count},
                        {"bucket", bucket},
                        {"always", tables.always()},
-                       {"table_bytes", tables.bytes()}});
-    out.Text(fmt::format("{} examples; {} tables of {} with K {} and buckets of {} built in {}",
+                       {"table_bytes", tables.table_bytes()}});
+    out.Text(fmt::format("{} examples; {} tables of {} with K {} and buckets of {} {} in {}",
                          Count(reader.Size()), count, family, hashes, bucket,
-                         Duration(build_seconds)));
+                         search_.search == "trained" ? "read" : "built", Duration(build_seconds)));
     for (const auto& [name, value] : result.metrics)
       out.Text(fmt::format("{:<11} {}", name, Metric(value)));
     out.Text(fmt::format("{:<11} {:.0f} of {} outputs per example ({:.3g} %)", "scored",
@@ -101,7 +101,8 @@ class EvalCommand : public Command {
 CommandEntry eval_command() {
   return {"eval", "Train and use a model", "Measure a checkpoint on test data",
           "With --search tables only the outputs that hash tables find are scored; recall_at_k is "
-          "the fraction of the exact\nranking's k best that are found.\n\n"
+          "the fraction of the exact\nranking's k best that are found. --search trained takes the "
+          "tables of the training.\n\n"
           "Examples:\n"
           "  yoke eval runs/lenet/last                         on the job's own test data\n"
           "  yoke eval runs/lenet/best images.gz labels.gz     on other files, images and labels "

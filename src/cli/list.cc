@@ -152,7 +152,7 @@ class ListCommand : public Command {
                     "layers, models, formats, rules, ...; without it, the kinds there are");
     arguments.Place("NAME", &name_,
                     "One of them: what differs between its forms, if it has several");
-    arguments.Flag("--markdown", &markdown_, "With `keys`: the page docs/job-keys.md");
+    arguments.Flag("--markdown", &markdown_, "With `keys`: a page of Markdown");
   }
 
   int Run(Output& out) override {

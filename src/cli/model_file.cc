@@ -15,6 +15,7 @@
 #include "base/registry.h"
 #include "cli/command.h"
 #include "data/source.h"
+#include "model/ranking.h"
 
 namespace yoke {
 namespace {
@@ -156,6 +157,16 @@ std::unique_ptr<Reader> OpenNamed(const ModelFile& model, const OpenFiles& reque
   return reader;
 }
 
+std::shared_ptr<const OutputSearch> TrainedTables(const ModelFile& model) {
+  RequireRanked(model.graph());
+  auto tables = model.TrainedTables();
+  Require(tables != nullptr,
+          "{} has no hash tables, which lsh_linear leaves there unless its sampler is uniform: "
+          "expected --search tables, which builds them",
+          model.folder());
+  return tables;
+}
+
 }  // namespace
 
 void SearchOptions::Declare(Arguments& arguments) {
@@ -163,8 +174,9 @@ void SearchOptions::Declare(Arguments& arguments) {
   arguments
       .Option("--search", "HOW", &search,
               "How the best labels are found: exact scores all of them, tables only those that "
-              "hash tables find (default: exact)")
-      .OneOf({"exact", "tables"});
+              "hash tables find, trained those in the tables of lsh_linear's training (default: "
+              "exact)")
+      .OneOf({"exact", "tables", "trained"});
   const auto add = [&](const std::string& name, int& value, int most, const std::string& help) {
     arguments.Option(name, "N", &value, "With --search tables: " + help).Within(1, most);
   };
@@ -197,6 +209,18 @@ ModelFile::ModelFile(const std::string& path)
   if (ArithmeticOf(job_) == DType::kBf16) view_ = bf16_.Refresh(view_);
 }
 
+std::shared_ptr<const OutputSearch> ModelFile::TrainedTables() const {
+  const std::optional<OutputProduct> output = graph_.Output();
+  if (!output) return nullptr;
+  const auto states = std::make_shared<LayerStates>(graph_.MakeStates());
+  LayerState* const state = states->of(output->node);
+  const auto* const search = dynamic_cast<const OutputSearch*>(state);
+  if (!search || !checkpoint_.Load(graph_.StateTensors(*states))) return nullptr;
+  state->Restored();
+  if (!search->ready()) return nullptr;
+  return {states, search};
+}
+
 std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request, Output& out) {
   const auto dash = std::find(request.files.begin(), request.files.end(), "-");
   if (dash == request.files.end()) return OpenNamed(model, request, out);
@@ -214,20 +238,21 @@ std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request
   }
 }
 
-std::unique_ptr<OutputTables> TablesFor(const ModelFile& model, const Reader& reader,
-                                        const SearchOptions& options) {
+std::shared_ptr<const OutputSearch> TablesFor(const ModelFile& model, const Reader& reader,
+                                              const SearchOptions& options) {
   constexpr int64_t kSample = 1024;
   const auto& [family, hashes, tables, bucket] = options.settings;
-  const bool search = options.search == "tables";
-  Require(search || hashes + tables + bucket == 0,
+  const bool build = options.search == "tables";
+  Require(build || hashes + tables + bucket == 0,
           "--hashes, --tables and --bucket need --search tables");
-  if (!search) return nullptr;
+  if (options.search == "trained") return TrainedTables(model);
+  if (!build) return nullptr;
   std::vector<int64_t> examples(std::min(kSample, reader.Size()));
   for (size_t i = 0; i < examples.size(); ++i)
     examples[i] = static_cast<int64_t>(i) * reader.Size() / static_cast<int64_t>(examples.size());
   Batch sample;
   reader.Read({.examples = examples}, sample);
-  return std::make_unique<OutputTables>(model.graph(), model.params(), sample, options.settings);
+  return std::make_shared<OutputTables>(model.graph(), model.params(), sample, options.settings);
 }
 
 }  // namespace yoke

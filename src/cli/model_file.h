@@ -18,7 +18,7 @@ class Arguments;
 
 /// How to compute and rank outputs.
 struct SearchOptions {
-  std::string search = "exact";  ///< exact, tables
+  std::string search = "exact";  ///< exact, tables, trained
   OutputTableSettings settings;
   int threads = 0;  ///< From 1 to 4096; 0: as in the job.
 
@@ -42,6 +42,8 @@ class ModelFile {
   /// Values for forward passes, in the job's arithmetic.
   const ParamView& params() const { return view_; }
   const std::string& folder() const { return checkpoint_.folder(); }
+  /// Reads the hash tables by which the output layer was trained; null if there are none.
+  std::shared_ptr<const OutputSearch> TrainedTables() const;
 
  private:
   Checkpoint checkpoint_;
@@ -64,9 +66,9 @@ struct OpenFiles {
 /// `out` gets notes about the data.
 std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request, Output& out);
 
-/// The model's hash tables, built for the reader's examples; null for an exact search. Throws
-/// UserError if options and model do not fit.
-std::unique_ptr<OutputTables> TablesFor(const ModelFile& model, const Reader& reader,
-                                        const SearchOptions& options);
+/// The model's hash tables, those of the training or built for the reader's examples; null for an
+/// exact search. Throws UserError if options and model do not fit.
+std::shared_ptr<const OutputSearch> TablesFor(const ModelFile& model, const Reader& reader,
+                                              const SearchOptions& options);
 
 }  // namespace yoke

@@ -49,7 +49,7 @@ struct Guess {
 /// Computes the likeliest labels of a reader's examples, a batch at a time.
 class Predictor {
  public:
-  Predictor(const ModelFile& model, const Reader& reader, int top, const OutputTables* tables)
+  Predictor(const ModelFile& model, const Reader& reader, int top, const OutputSearch* tables)
       : model_(model),
         reader_(reader),
         top_(top),
@@ -125,7 +125,7 @@ class Predictor {
   const ModelFile& model_;
   const Reader& reader_;
   int top_;
-  const OutputTables* tables_;  // may be null
+  const OutputSearch* tables_;  // may be null
   bool ranked_;
   bool softmax_ = true;
   Batch batch_;
@@ -152,7 +152,8 @@ double SecondsOf(Predictor& predictor, int64_t size) {
 }
 
 /// Says where hash tables answer no sooner than all scores do, measured on the first examples.
-void JudgeTables(Predictor& tables, Predictor& exact, int64_t size, Output& out) {
+void JudgeTables(const std::string& search, Predictor& tables, Predictor& exact, int64_t size,
+                 Output& out) {
   const double seconds = SecondsOf(tables, size), exact_seconds = SecondsOf(exact, size);
   if (seconds < exact_seconds) return;
   double recall = 0;
@@ -160,11 +161,11 @@ void JudgeTables(Predictor& tables, Predictor& exact, int64_t size, Output& out)
     const std::vector<int32_t> best = LabelsOf(exact.Best(i));
     recall += Recall(best, LabelsOf(tables.Best(i)), best.size()) / double(size);
   }
-  out.Note(
-      fmt::format("--search tables does not pay here: {:.0f} us an example, all scores take "
-                  "{:.0f}, and it finds {:.1f} % of what they find",
-                  1e6 * seconds / double(size), 1e6 * exact_seconds / double(size), 100 * recall),
-      /*aside=*/true);
+  out.Note(fmt::format("--search {} does not pay here: {:.0f} us an example, all scores take "
+                       "{:.0f}, and it finds {:.1f} % of what they find",
+                       search, 1e6 * seconds / double(size), 1e6 * exact_seconds / double(size),
+                       100 * recall),
+           /*aside=*/true);
 }
 
 class PredictCommand : public Command {
@@ -193,7 +194,8 @@ class PredictCommand : public Command {
     const int64_t batch = BatchSize(model.graph(), top_);
     if (tables && out.IsTerminal() && reader->Size() > 0) {  // a program that reads can measure
       Predictor exact(model, *reader, top_, nullptr);
-      JudgeTables(predictor, exact, std::min({kJudged, batch, reader->Size()}), out);
+      JudgeTables(search_.search, predictor, exact, std::min({kJudged, batch, reader->Size()}),
+                  out);
     }
     for (int64_t at = 0; at < reader->Size() && !out.closed(); at += batch)
       PrintBatch(predictor, {at, std::min(batch, reader->Size() - at)}, *reader, out);

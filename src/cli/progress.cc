@@ -42,6 +42,7 @@ class EventProgress : public Observer {
     out_.Advise([run = event.run] { return HowToGoOn(run); });
     out_.RawEvent(ToJson(event));
   }
+  void Evaluation(const EvaluationEvent& event) override { out_.RawEvent(ToJson(event)); }
   void Epoch(const EpochEvent& event) override { out_.RawEvent(ToJson(event)); }
   void Message(const std::string& text) override { out_.Event("message", {{"message", text}}); }
   void End(const EndEvent& event) override { out_.RawEvent(ToJson(event)); }
@@ -73,6 +74,11 @@ class TextProgress : public Observer {
     if (!live_ || Now() < next_live_) return;
     next_live_ = Now() + kLiveInterval;
     out_.Live(LiveLine(event, metric_, out_.Columns()));
+  }
+
+  void Evaluation(const EvaluationEvent& event) override {
+    metric_ = Headline(event.test.empty() ? event.validation : event.test);
+    Line(ToText(event));
   }
 
   void Epoch(const EpochEvent& event) override {

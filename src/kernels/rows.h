@@ -38,9 +38,13 @@ struct RowBlock {
 /// depend on the number of threads. Keeps its memory between calls.
 class RowMerge {
  public:
-  /// Writes each row once, in increasing order, to `ids`, and `values` [ids, width].
+  /// Match, then Sum.
   void Run(std::span<const RowBlock> blocks, int64_t width, std::vector<int32_t>& ids,
            std::vector<float>& values);
+  /// Writes each row of the blocks once, in increasing order, to `ids`.
+  void Match(std::span<const RowBlock> blocks, std::vector<int32_t>& ids);
+  /// Writes the sums to `values` [ids, width]. The blocks have the rows of the last Match.
+  void Sum(std::span<const RowBlock> blocks, int64_t width, std::vector<float>& values) const;
 
  private:
   struct Place {
@@ -50,8 +54,11 @@ class RowMerge {
   };
   /// Lists the blocks' rows by row, and within a row in the order of the blocks.
   void ListPlaces(std::span<const RowBlock> blocks);
-  void SumRow(std::span<const RowBlock> blocks, int64_t first, int64_t width, float* to) const;
+  void SumRow(std::span<const RowBlock> blocks, int64_t row, int64_t width, float* to) const;
+  /// The first row that begins at this place or later.
+  int64_t RowAt(int64_t place) const;
 
+  std::vector<int64_t> firsts_;  ///< First place of each block.
   std::vector<Place> places_;
   SortScratch<Place> scratch_;
   std::vector<int64_t> starts_;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/fetch_ahead.h"
 #include "tensor/device.h"
@@ -43,7 +44,8 @@ class HashTables {
   /// Throws UserError on an invalid shape.
   explicit HashTables(const TableShape& shape);
 
-  /// Empties all buckets; not of packed tables, likewise the next three.
+  /// Empties all buckets, as the only writer; other threads may query. Not of packed tables,
+  /// likewise the next three.
   void Clear();
   /// Adds `id` under its L keys. Lock-free: threads may insert and query at the same time. A query
   /// may then miss an id that is being inserted, but never reads one that was not inserted.
@@ -59,8 +61,13 @@ class HashTables {
   /// n ids is held with probability bucket / (h + n), or 1 if all fit. Ids rejected earlier stay
   /// rejected.
   void Move(const uint32_t* old_keys, const uint32_t* new_keys, int32_t id);
+  /// Moves ids[i] from its keys in old_keys [all ids, L] to the i-th of new_keys [ids, L], using
+  /// the caller's kernel threads. The result equals moving one after the other, for any number of
+  /// threads.
+  void MoveMany(const uint32_t* old_keys, const uint32_t* new_keys, std::span<const int32_t> ids);
   /// Fills packed tables by keys [L, rows], using the caller's kernel threads. The buckets are
-  /// those that InsertMany would leave in empty tables, for any number of threads.
+  /// those that InsertMany would leave in empty tables, for any number of threads. Other threads
+  /// may query: until it ends, a bucket may hold ids of others.
   void Build(const uint32_t* keys);
   /// The ids in one bucket, in unspecified order. Valid until the next change. While other threads
   /// insert, read the slots with Read(); a slot may then hold kNoId.
@@ -103,9 +110,29 @@ class HashTables {
   /// The slot of `id` as the arrival-th id of a bucket; -1: it is rejected.
   int64_t SlotFor(int64_t bucket, uint32_t arrival, int32_t id) const;
   void Put(int64_t bucket, uint32_t arrival, int32_t id);
-  void InsertInto(int table, const uint32_t* keys, int32_t first, int64_t count);
   void Remove(int64_t bucket, int32_t id);
-  void BuildTable(int table, const uint32_t* keys);
+
+  /// Some of a table's buckets, for one thread.
+  struct Share {
+    int table = 0;
+    uint32_t first = 0, end = 0;
+    bool Has(uint32_t key) const { return key - first < end - first; }
+  };
+  /// An id and the bucket to which it comes.
+  struct Arrival {
+    int64_t bucket = 0;
+    int32_t id = 0;
+  };
+  /// All buckets in shares that keep the caller's kernel threads busy, by table and key.
+  std::vector<Share> Shares() const;
+  void InsertInto(const Share& share, const uint32_t* keys, int32_t first, int64_t count);
+  void InsertAll(std::span<const Arrival> arrivals);
+  /// Puts an id into a bucket while nobody else writes to it.
+  void Append(const Arrival& arrival);
+  void MoveIn(const Share& share, uint32_t old_key, uint32_t new_key, int32_t id);
+  /// Writes how many of the ids each bucket keeps behind its start; returns their sum.
+  int32_t CountIn(const Share& share, const uint32_t* keys);
+  void FillIn(const Share& share, int32_t start, const uint32_t* keys);
 
   TableShape shape_;
   int64_t buckets_;  ///< Total over all tables,

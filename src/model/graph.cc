@@ -106,7 +106,8 @@ std::optional<OutputProduct> Graph::Output() const {
   return OutputProduct{.weight = node.slices[0],
                        .bias = node.slices.size() > 1 ? node.slices[1] : -1,
                        .inputs = weight[1],
-                       .outputs = weight[0]};
+                       .outputs = weight[0],
+                       .node = static_cast<size_t>(below)};
 }
 
 std::unique_ptr<GraphPlan> Graph::Compile(const CompileRequest& request) const {

@@ -54,6 +54,7 @@ struct OutputProduct {
   int bias = -1;   ///< Slice [outputs], or -1.
   int64_t inputs = 0;
   int64_t outputs = 0;
+  size_t node = 0;  ///< As of LayerStates.
 };
 
 /// Called when a slice's gradient is complete, in backward order.

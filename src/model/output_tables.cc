@@ -71,11 +71,7 @@ struct OutputTables::Rows {
 
 OutputTables::OutputTables(const Graph& graph, const ParamView& params, const Batch& sample,
                            const OutputTableSettings& settings) {
-  Require(IsRanked(graph),
-          "hash tables search models that end in a linear layer over dense input with at least {} "
-          "outputs; this one has {}{}: expected an exact search",
-          kLeastRanked, graph.task().outputs,
-          graph.Output() ? "" : " that are not of such a layer");
+  RequireRanked(graph);
   output_ = graph.Output().value();
   LookAt(graph, params, sample);
   Choose(settings);

@@ -1,26 +1,15 @@
-// OutputTables: hash tables over the rows of a wide output layer, to find the few outputs that are
-// worth scoring for a hidden activation.
+// OutputTables: a search by hash tables that are built for it from the rows of the output layer.
 #pragma once
 
 #include <memory>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "lsh/family.h"
-#include "lsh/marks.h"
 #include "lsh/tables.h"
 #include "model/graph.h"
+#include "model/output_search.h"
 
 namespace yoke {
-
-/// A value of 0 is derived from the number of outputs: see docs/layers/lsh_linear.md.
-struct OutputTableSettings {
-  std::string family = "simhash";
-  int hashes = 0;  ///< K: hashes per key.
-  int tables = 0;  ///< L
-  int bucket = 0;  ///< Capacity of a bucket in ids.
-};
 
 /// Searches for the greatest scores w x + b (maximum inner products) by hashing. Hashing sees only
 /// angles, so rows are ranked by the greatest score that they can reach: the first few are
@@ -28,8 +17,8 @@ struct OutputTableSettings {
 /// hash tables whose full buckets keep the highest-ranked rows. The mean row is subtracted from all
 /// rows, which does not change the order of scores. The common direction of the queries is removed
 /// from both sides before hashing; in its place a row gets one more coordinate, its score along
-/// this direction including the bias. Immutable: threads may share it.
-class OutputTables {
+/// this direction including the bias.
+class OutputTables : public OutputSearch {
  public:
   /// Hashes all rows on the caller's kernel threads. `sample` holds some inputs of the model, to
   /// estimate typical queries; it affects which outputs are found, not their scores. Throws
@@ -37,16 +26,11 @@ class OutputTables {
   OutputTables(const Graph& graph, const ParamView& params, const Batch& sample,
                const OutputTableSettings& settings = {});
 
-  /// Computes the keys [count, L] of hidden activations [count, inputs], in the calling thread.
-  void Keys(const float* hidden, int64_t count, std::vector<uint32_t>& keys) const;
-  /// Replaces `ids` by the distinct outputs that a query with these L keys finds.
-  void Find(const uint32_t* keys, Marks& marks, std::vector<int32_t>& ids) const;
-
-  /// The settings in use, without zeros.
-  const OutputTableSettings& settings() const { return settings_; }
-  /// Outputs that every query finds.
-  int64_t always() const { return always_; }
-  int64_t bytes() const { return tables_->bytes(); }
+  void Keys(const float* hidden, int64_t count, std::vector<uint32_t>& keys) const override;
+  void Find(const uint32_t* keys, Marks& marks, std::vector<int32_t>& ids) const override;
+  OutputTableSettings search_settings() const override { return settings_; }
+  int64_t always() const override { return always_; }
+  int64_t table_bytes() const override { return tables_->bytes(); }
 
  private:
   struct Rows;

@@ -25,6 +25,7 @@ ScoreSum SumFor(bool softmax, bool losses) {
 }
 
 double LogSumExp(const std::vector<float>& scores) {
+  if (scores.empty()) return -HUGE_VAL;
   const float greatest = *std::ranges::max_element(scores);
   double sum = 0;
   for (const float score : scores) sum += std::exp(score - greatest);
@@ -45,6 +46,14 @@ struct Ranking::Searcher {
 bool IsRanked(const Graph& graph) {
   const auto output = graph.Output();
   return output && output->outputs >= kLeastRanked;
+}
+
+void RequireRanked(const Graph& graph) {
+  Require(IsRanked(graph),
+          "hash tables search models that end in a linear layer over dense input with at least {} "
+          "outputs; this one has {}{}: expected an exact search",
+          kLeastRanked, graph.task().outputs,
+          graph.Output() ? "" : " that are not of such a layer");
 }
 
 Ranking::Ranking(const Graph& graph, const RankingRequest& request)
@@ -111,13 +120,14 @@ void Ranking::Search(const ParamView& params) {
 
 void Ranking::SearchBlock(int64_t first, int64_t count, const ParamView& params,
                           Searcher& searcher) {
-  const OutputTables& tables = *request_.tables;
+  const OutputSearch& search = *request_.tables;
+  const int64_t tables = search.search_settings().tables;
   const float* hidden = below_->Scores().As<float>() + first * output_.inputs;
-  tables.Keys(hidden, count, searcher.keys);
+  search.Keys(hidden, count, searcher.keys);
   const void* weight = Values(output_.weight, params);
   const void* bias = output_.bias < 0 ? nullptr : Values(output_.bias, params);
   for (int64_t n = 0; n < count; ++n) {
-    tables.Find(searcher.keys.data() + n * tables.settings().tables, searcher.marks, searcher.ids);
+    search.Find(searcher.keys.data() + n * tables, searcher.marks, searcher.ids);
     searcher.query.assign(hidden + n * output_.inputs, hidden + (n + 1) * output_.inputs);
     if (type_ == DType::kBf16) {
       for (float& x : searcher.query) x = static_cast<float>(Bf16(x));

@@ -11,7 +11,7 @@
 #include "kernels/top_scores/top_scores.h"
 #include "model/bf16_copy.h"
 #include "model/graph.h"
-#include "model/output_tables.h"
+#include "model/output_search.h"
 
 namespace yoke {
 
@@ -20,6 +20,8 @@ inline constexpr int64_t kLeastRanked = 4096;
 
 /// Whether a Ranking can be used for this graph: its output is a wide linear layer.
 bool IsRanked(const Graph& graph);
+/// Throws UserError unless it can.
+void RequireRanked(const Graph& graph);
 
 struct RankingRequest {
   int64_t batch = 0;
@@ -29,7 +31,7 @@ struct RankingRequest {
   bool losses = false;  ///< Batches have labels, and losses are to be computed.
   /// If set, only outputs found in these tables are scored, and there are no losses. Must outlive
   /// the Ranking.
-  const OutputTables* tables = nullptr;
+  const OutputSearch* tables = nullptr;
 };
 
 /// Forward passes of a graph that IsRanked. Without tables they are exact over all outputs: equal

@@ -62,7 +62,7 @@ struct ExecutorEstimate {
   };
   double seconds_per_example = 0;    ///< Of an example handed out, to any device.
   std::vector<Device> devices = {};  ///< In the order of EstimateRequest::devices.
-  /// An update of fewer examples than the batch takes that fraction of the learning rate.
+  /// An update of fewer examples than the batch takes its part of the learning rate.
   bool scales_rate = false;
 };
 

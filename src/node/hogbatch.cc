@@ -52,12 +52,10 @@ Hogbatch::Hogbatch(const HogbatchSettings& settings, const ExecutorContext& cont
     : context_(context),
       settings_(settings),
       cpu_threads_(UsesCpu(context) ? context.Workers() : 0),
-      states_(context.graph, std::max(1, cpu_threads_)),
       racing_(context.graph.layout(), *context.rule, *context.state, nullptr, settings.locked),
       shared_{.context = context_,
               .scale_rate = settings.scale_rate,
               .overwrite = settings.overwrite,
-              .states = states_,
               .racing = racing_},
       channel_(context.node ? *context.node : LocalWorld()),
       sizes_(settings.sizes),
@@ -120,7 +118,6 @@ StepResult Hogbatch::Step(const Batch& batch, const ParamView& params, const Exe
 }
 
 StepResult Hogbatch::RunRound(WorkSource& source, const ParamView& params) {
-  states_.Follow(params.states);
   shared_.round = {.source = &source, .params = params, .first_step = context_.state->steps};
   shared_.updates = 0;
   source_ = &source;
@@ -326,7 +323,6 @@ Value Hogbatch::State() const {
 }
 
 void Hogbatch::Restore(const Value& state) {
-  states_.Renew();
   if (const Value* devices = state.Find("devices")) usage_.Restore(*devices);
   const Value* batches = state.Find("batches");
   if (!batches) return;

@@ -71,7 +71,6 @@ class Hogbatch : public Executor {
   ExecutorContext context_;
   HogbatchSettings settings_;
   int cpu_threads_;
-  TeamStates states_;
   RacingUpdates racing_;
   HogbatchShared shared_;
   Communicator channel_;

@@ -120,11 +120,13 @@ void HogbatchWorker::Send(Piece& piece) {
 void HogbatchWorker::Update(const Batch& batch, const ExecuteWork& work, ScheduleWork& report) {
   const auto size = static_cast<double>(batch.size);
   const double part = std::min(1.0, size / static_cast<double>(work.rate_examples));
-  UpdateStep step = {.learning_rate = (shared_.scale_rate ? part : 1) * work.learning_rate};
+  parts_ = shared_.scale_rate ? 1 / part : 1;
+  UpdateStep step = {.learning_rate = work.learning_rate};
   ParamView view = shared_.round.params;
   view.gradients = &gradients_;
-  view.states = plans_ ? shared_.states.of(index_) : nullptr;
-  view.update = {.factor = static_cast<float>(-step.learning_rate), .writer = index_};
+  if (!plans_) view.states = nullptr;
+  const double rate = RateOfPart(*shared_.context.rule, work.learning_rate, parts_);
+  view.update = {.factor = static_cast<float>(-rate), .writer = index_};
   seen_ = shared_.updates;
   const double loss = plans_ ? OnThread(batch, view, step) : OnDevice(batch, view, step);
   report.loss += loss * size;  // not finite: it stays so
@@ -160,7 +162,7 @@ double HogbatchWorker::OnThread(const Batch& batch, const ParamView& view, Updat
   step.step = CountUpdate();
   // Each slice while its gradient is in cache.
   plan.Backward(batch, view,
-                [&](int slice) { shared_.racing.Apply(slice, shared, gradients_, step); });
+                [&](int slice) { shared_.racing.Apply(slice, shared, gradients_, step, parts_); });
   return loss;
 }
 
@@ -189,7 +191,8 @@ void HogbatchWorker::Apply(float* target, UpdateStep& step) {
     if (const double norm = GradientNorm(layout, gradients_); norm > most)
       step.gradient_scale = most / norm;
   step = shared_.racing.Tune(step, gradients_);
-  AnnounceAll(layout, [&](int slice) { shared_.racing.Apply(slice, target, gradients_, step); });
+  AnnounceAll(layout,
+              [&](int slice) { shared_.racing.Apply(slice, target, gradients_, step, parts_); });
 }
 
 /// In virtual time: a pass and its update. A device's batch travels while the one before is

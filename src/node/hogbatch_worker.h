@@ -12,7 +12,6 @@
 #include "comm/virtual_time.h"
 #include "node/device_replica.h"
 #include "node/hogbatch_messages.h"
-#include "node/team_states.h"
 #include "node/work_source.h"
 #include "optim/racing.h"
 
@@ -31,7 +30,6 @@ struct HogbatchShared {
   bool scale_rate = true;  ///< As in HogbatchSettings, likewise the next one.
   bool overwrite = false;
   bool immediate = false;  ///< Kernels apply gradients directly: plain descent in real time.
-  TeamStates& states;
   RacingUpdates& racing;
   HogbatchRound round = {};
   std::atomic<int64_t> updates = 0;  ///< Of the round so far.
@@ -88,6 +86,7 @@ class HogbatchWorker {
   Piece now_, next_;
   bool has_next_ = false;
   Batch batch_;
+  double parts_ = 1;    ///< So many updates like that at work have the whole rate together.
   int64_t seen_ = 0;    ///< Updates by all when it read the values.
   int64_t missed_ = 0;  ///< By others since, when it wrote them.
   std::exception_ptr failure_;

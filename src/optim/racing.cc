@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "kernels/shared.h"
 #include "kernels/vectors.h"
@@ -29,6 +30,11 @@ double SquareSumShared(const float* x, int64_t count) {
 [[gnu::no_sanitize("thread")]] int32_t CountShared(int32_t& clock) { return ++clock; }
 
 }  // namespace
+
+double RateOfPart(const UpdateRule& rule, double rate, double parts, double touched) {
+  const bool follows_length = rule.Reach() > 0 || rule.Scalars() > 0;  // the latter tune the rate
+  return follows_length ? rate / parts : rate / std::sqrt(1 + (parts - 1) * touched);
+}
 
 /// Of the run that begins there. Runs of all updates begin at the same places.
 std::unique_lock<std::mutex> RacingUpdates::LockRun(int64_t offset) {
@@ -85,8 +91,11 @@ UpdateStep RacingUpdates::Tune(const UpdateStep& step, const Gradients& gradient
   return rule_.Tune(step, facts, state_.scalars());
 }
 
-void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, UpdateStep step) {
+void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, UpdateStep step,
+                          double parts) {
   const Slice& slice = layout_.slices()[index];
+  const double rate = step.learning_rate, updates = double(step.step);
+  step.learning_rate = RateOfPart(rule_, rate, parts);
   if (slice.kind == SliceKind::kDense)
     return ApplyRun(rule_, values, gradients.dense().Host().data() + slice.offset, slice.offset,
                     slice.Count(), step);
@@ -96,6 +105,8 @@ void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, 
   for (size_t r = 0; r < rows.ids.size(); ++r) {
     const int64_t offset = slice.offset + rows.ids[r] * width;
     step.step = CountRow(index, rows.ids[r], offset);
+    step.learning_rate =
+        RateOfPart(row_rule_, rate, parts, std::min(1.0, double(step.step) / updates));
     ApplyRun(row_rule_, values, rows.values.data() + static_cast<int64_t>(r) * width, offset, width,
              step);
   }

@@ -9,6 +9,14 @@
 
 namespace yoke {
 
+/// The learning rate of one of the `parts` updates that take the place of one at `rate`, for values
+/// that a fraction `touched` of all updates change. A rule whose steps follow the length of
+/// gradients: rate / parts. Others (Adam) step about as far in each update, and steps of noisy
+/// gradients add up by the root of their number (Malladi et al., "On the SDEs and Scaling Rules for
+/// Adaptive Gradient Algorithms", 2022): rate / sqrt(1 + (parts - 1) touched), by how many of them
+/// change the values if one does.
+double RateOfPart(const UpdateRule& rule, double rate, double parts, double touched = 1);
+
 /// Hogwild's unlocked writes happen in two places: here (threads of an executor, or of a server
 /// that replicas push to), and, for plain SGD, in the products of linear layers, which add directly
 /// to the weights (kernels/shared.h, oneDNN). All other code only reads the shared weights, except
@@ -49,7 +57,9 @@ class RacingUpdates {
   UpdateStep Tune(const UpdateStep& step, const Gradients& gradients,
                   std::optional<double> total_momentum = {});
   /// Updates one slice, either all of it or only touched rows; each row counts its own steps.
-  void Apply(int slice, float* values, const Gradients& gradients, UpdateStep step);
+  /// `step` counts all updates, and has the rate of `parts` of them together.
+  void Apply(int slice, float* values, const Gradients& gradients, UpdateStep step,
+             double parts = 1);
 
  private:
   static constexpr size_t kLocks = 256;

@@ -21,6 +21,7 @@ namespace {
 
 /// Below this many elements a team of threads costs more than it saves.
 constexpr int64_t kParallelCount = 1 << 14;
+constexpr int64_t kFindRow = 32;  // elements that could be updated while a row is found
 /// Rows prefetched before their update.
 constexpr int64_t kAhead = 4;
 
@@ -100,7 +101,8 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, Updat
   std::vector<int32_t>& clocks = request.state.row_steps(index);
   const UpdateRule& rule = request.row_rule ? *request.row_rule : request.rule;
   const Addresses addresses(params, request);
-#pragma omp parallel for schedule(static) firstprivate(step) if (touched * width > 8192)
+#pragma omp parallel for schedule(static) \
+    firstprivate(step) if (touched * (width + kFindRow) > kParallelCount)
   for (int64_t r = 0; r < touched; ++r) {
     const auto span_of = [&](int64_t at) {
       return addresses.At(slice.offset + rows.ids[at] * width, width);

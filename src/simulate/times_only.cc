@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "train/leader.h"
+#include "train/hardware.h"
 #include "train/long_wait_note.h"
 #include "train/record/record.h"
 

@@ -38,14 +38,14 @@ bool IsPossibleLoss(double loss) { return std::isfinite(loss) && loss > -kRoundi
 
 std::string Collapse::Text() const {
   if (!IsPossibleLoss(value))
-    return fmt::format("the {} after epoch {} is {:.4g}, which is impossible", metric, epoch,
+    return fmt::format("the {} after epoch {:.6g} is {:.4g}, which is impossible", metric, epoch,
                        value);
-  return fmt::format("the {} {} from {} after epoch {} to {} after epoch {}", metric,
+  return fmt::format("the {} {} from {} after epoch {:.6g} to {} after epoch {:.6g}", metric,
                      value < best.value ? "fell" : "rose", Metric(best.value), best.epoch,
                      Metric(value), epoch);
 }
 
-std::optional<Collapse> FindCollapse(const Metrics& metrics, int64_t epoch, double untrained,
+std::optional<Collapse> FindCollapse(const Metrics& metrics, double epoch, double untrained,
                                      const EvaluatedData& data, BestEvaluation& best) {
   const std::string metric = HeadlineOf(metrics);
   const double value = ValueOf(metrics, metric), loss = ValueOf(metrics, "loss");

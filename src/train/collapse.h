@@ -14,8 +14,8 @@ bool IsPossibleLoss(double loss);
 
 /// The best evaluation of a run so far.
 struct BestEvaluation {
-  int64_t epoch = 0;  ///< 0: none yet.
-  double value = 0;   ///< Accuracy, p_at_1 or, for other data, the loss.
+  double epoch = 0;  ///< After so many; 0: none yet.
+  double value = 0;  ///< Accuracy, p_at_1 or, for other data, the loss.
   double loss = 0;
 };
 
@@ -23,7 +23,7 @@ struct BestEvaluation {
 struct Collapse {
   std::string metric;
   double value = 0;
-  int64_t epoch = 0;
+  double epoch = 0;
   BestEvaluation best = {};
 
   /// "the accuracy fell from 0.92 after epoch 4 to 0.085 after epoch 5"
@@ -36,11 +36,11 @@ struct EvaluatedData {
   int64_t examples = 0;
 };
 
-/// Judges the evaluation after an epoch against the best so far, which it updates. Collapsed: a
-/// loss that is impossible; an accuracy or p_at_1 that has lost three quarters of what it gained
+/// Judges the evaluation after `epoch` epochs against the best so far, which it updates. Collapsed:
+/// a loss that is impossible; an accuracy or p_at_1 that has lost three quarters of what it gained
 /// over guessing, more than chance explains on so many examples, together with a higher loss; for
 /// data with a loss alone, one above twice the best and above `untrained` (0: unknown).
-std::optional<Collapse> FindCollapse(const Metrics& metrics, int64_t epoch, double untrained,
+std::optional<Collapse> FindCollapse(const Metrics& metrics, double epoch, double untrained,
                                      const EvaluatedData& data, BestEvaluation& best);
 
 }  // namespace yoke

@@ -54,16 +54,30 @@ struct EpochEvent {
   int64_t epoch = 0;  ///< 1 for the first.
   int64_t epochs = 0;
   double seconds = 0;              ///< Training time including earlier sessions.
-  double examples_per_second = 0;  ///< Excluding evaluation and checkpoints.
+  double training_seconds = 0;     ///< Of these, without evaluations and checkpoints.
+  double examples_per_second = 0;  ///< Likewise without them.
   double learning_rate = 0;
   int64_t step = 0;
   double train_loss = 0;
-  Metrics validation;  ///< Empty without a validation share.
-  Metrics test;        ///< Empty without test data.
+  Metrics validation = {};  ///< Empty without a validation share.
+  Metrics test = {};        ///< Empty without test data.
   /// Exchange metrics so far (train/exchange.h); empty for a single replica.
   Metrics exchange = {};
   std::vector<DeviceWork> node = {};  ///< So far, by device of rank 0's node, if it has several.
   LayerReport layers = {};            ///< Of this epoch, or what a session saw of it.
+};
+
+/// Sent after each evaluation where train.evaluate_every counts steps; one that also ends an epoch
+/// comes before its EpochEvent.
+struct EvaluationEvent {
+  int64_t step = 0;
+  double epoch = 0;  ///< Epochs done (fractional).
+  int64_t epochs = 0;
+  double seconds = 0;  ///< As in EpochEvent, likewise the next.
+  double training_seconds = 0;
+  int64_t examples = 0;  ///< Trained on so far.
+  Metrics validation;    ///< As in EpochEvent, likewise the next.
+  Metrics test;
 };
 
 inline constexpr int kDivergedStatus = 3;  ///< The exit status of a run that diverged.
@@ -95,6 +109,7 @@ class Observer {
   virtual void Loading(const LoadingEvent&) {}
   virtual void Start(const StartEvent&) {}
   virtual void Step(const StepEvent&) {}
+  virtual void Evaluation(const EvaluationEvent&) {}
   virtual void Epoch(const EpochEvent&) {}
   virtual void Message(const std::string&) {}  ///< A sentence for the user ("resumed from ...").
   virtual void End(const EndEvent&) {}

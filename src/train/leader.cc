@@ -14,7 +14,10 @@
 #include "base/log.h"
 #include "train/checkpoint/fit.h"
 #include "train/checkpoint/rank_state.h"
+#include "train/end_sentence.h"
+#include "train/evaluator.h"
 #include "train/explosion.h"
+#include "train/hardware.h"
 #include "train/long_wait_note.h"
 #include "train/record/record.h"
 #include "train/run_limits.h"
@@ -35,7 +38,8 @@ class LeadingMember : public Leader {
         record_(MakeRecord(run_)),
         observers_(request.observers),
         watch_(job, data_),
-        limits_(job, request) {
+        limits_(job, request),
+        evaluator_(job, data_) {
     observers_.insert(observers_.begin(), record_.get());
   }
   ~LeadingMember() override { rounds_.reset(); }  // its thread asks Due
@@ -49,11 +53,12 @@ class LeadingMember : public Leader {
       Tell(fmt::format("{} has already ended ({}): there is nothing left to train", run_, reason));
     if (reason.empty() && !inherits_ && Interrupted())
       reason = "interrupted";  // while reading data
-    if (!reason.empty() || context_.pending) {
+    if (!reason.empty() || context_.pending || EvaluationIsDue()) {
       rounds_->Give({.kind = Order::kSettle});
       replica_->Settle();
     }
     if (context_.pending) reason = Save(RunContext::PendingCheckpoint(*context_.pending));
+    if (reason.empty() && EvaluationIsDue()) reason = EvaluateBetweenSteps();
     while (reason.empty()) reason = RunRound();
     EndEvent end = End(reason);
     rounds_->Give(
@@ -101,14 +106,6 @@ class LeadingMember : public Leader {
                          std::filesystem::exists(run_ + "/best");
   }
 
-  std::string Hardware() const {
-    if (request_.cluster) return HardwareOf(*request_.cluster, world_.size());
-    const std::string ranks = world_.size() == 1 ? "" : fmt::format("{} ranks, ", world_.size());
-    return fmt::format("{} ({}{} thread{}{})", fmt::join(replica_->devices().names(), " + "), ranks,
-                       threads_.threads, threads_.threads == 1 ? "" : "s",
-                       ranks.empty() ? "" : " each");
-  }
-
   void Begun(const std::optional<RecoveryPlan>& recovery) override {
     begun_at_ = context_.worlds > 1 ? 0 : position_.step;
     begun_epoch_ = position_.epoch;
@@ -116,13 +113,17 @@ class LeadingMember : public Leader {
     if (inherits_ && !position_.has_best && context_.checkpoint)
       TakeBest(context_.checkpoint->header());  // the lost leader's
     saved_ = std::filesystem::exists(run_ + "/last");
+    const std::vector<std::string> devices = replica_->devices().names();
+    const int ranks = world_.size();
     const StartEvent event = {.run = run_,
                               .parameters = replica_->layout().Parameters(),
-                              .devices = replica_->devices().names(),
-                              .hardware = Hardware(),
+                              .devices = devices,
+                              .hardware = request_.cluster
+                                              ? HardwareOf(*request_.cluster, ranks)
+                                              : HardwareOf(devices, ranks, threads_.threads),
                               .executor = job_.node.String("executor"),
                               .strategy = job_.cluster.String("strategy"),
-                              .world = world_.size(),
+                              .world = ranks,
                               .train_examples = data_.train->Size(),
                               .test_examples = data_.test ? data_.test->Size() : 0,
                               .epochs_done = cursor_.EpochsDone(),
@@ -130,6 +131,7 @@ class LeadingMember : public Leader {
                               .seconds = position_.seconds,
                               .after_trials = context_.took_over};
     if (inherits_) told_ = EpochsTold(run_, event.epochs_done);
+    evaluated_ = StepEvaluated(run_, event.epochs_done);
     for (Observer* observer : observers_) observer->Start(event);
     for (const std::string& place : Places()) LogInfo(place);
     for (const std::string& message : context_.messages) Tell(message);
@@ -190,20 +192,46 @@ class LeadingMember : public Leader {
 
   std::string BetweenSteps() {
     const std::string reason = ReasonToStop();
+    if (reason != "interrupted" && EvaluationIsDue()) return EvaluateBetweenSteps();
     return CheckpointIsDue() || !reason.empty() ? Save({.reason = reason}) : "";
+  }
+
+  /// By steps, unless a session before was stopped after this one.
+  bool EvaluationIsDue() const {
+    return limits_.EvaluationIsDueAfterSteps(position_.step) && position_.step != evaluated_;
+  }
+
+  std::string EvaluateBetweenSteps() {
+    if (!replica_->BadParameter().empty())
+      return Diverged("the weights became infinite", position_.step);
+    return Consider(TellEvaluated(/*all=*/false), /*train_loss=*/0, CheckpointIsDue());
+  }
+
+  Evaluated Evaluate(bool all) {
+    const double began = clock_.Now();
+    Evaluated evaluated = evaluator_.Evaluate(*replica_, all, request_.stop_signal);
+    clock_.Paused(began);
+    return evaluated;
+  }
+
+  /// The same, and tells it if evaluations are counted in steps.
+  Evaluated TellEvaluated(bool all) {
+    Evaluated evaluated = Evaluate(all);
+    if (!limits_.EvaluatesBySteps() || evaluated.watched().empty()) return evaluated;
+    evaluated_ = position_.step;
+    const EvaluationEvent event = EventOf(evaluated, cursor_, clock_);
+    for (Observer* observer : observers_) observer->Evaluation(event);
+    return evaluated;
   }
 
   std::string FinishEpoch() {
     EpochEvent event = {
         .epoch = position_.epoch + 1,
         .epochs = cursor_.epochs(),
-        .seconds = 0,
         .examples_per_second = ExamplesPerSecond(cursor_.done()),
         .learning_rate = rate_,
         .step = position_.step,
         .train_loss = position_.loss_sum / static_cast<double>(position_.loss_examples),
-        .validation = {},
-        .test = {},
         .exchange = exchange_,
         .node = replica_->Work()};
     if (!request_.cluster) event.layers = replica_->TakeLayerReport();
@@ -211,35 +239,41 @@ class LeadingMember : public Leader {
     totals_ = Before();
     const std::string bad = replica_->BadParameter();
     if (!bad.empty()) return Diverged("the weights became infinite", position_.step);
-    const bool measure = position_.epoch % job_.train.Int("evaluate_every") == 0 ||
-                         position_.epoch >= cursor_.epochs();
-    if (measure && data_.validation)
-      event.validation = replica_->Evaluate(*data_.validation, request_.stop_signal);
-    if (measure && data_.test) event.test = replica_->Evaluate(*data_.test, request_.stop_signal);
+    const bool last = position_.epoch >= cursor_.epochs();
+    const bool due = limits_.EvaluationIsDueAfterEpochs(position_.epoch) || EvaluationIsDue();
+    const Evaluated evaluated = last || due ? TellEvaluated(last) : Evaluated{};
+    event.validation = evaluated.validation;
+    event.test = evaluated.test;
     event.seconds = clock_.OfTraining();
+    event.training_seconds = clock_.WithoutPauses();
     if (event.epoch > told_)
       for (Observer* observer : observers_) observer->Epoch(event);
+    return Consider(evaluated, event.train_loss,
+                    limits_.IsDueAfterEpochs(position_.epoch) || CheckpointIsDue());
+  }
+
+  /// What follows from an evaluation, or from an epoch without one. `due`: a checkpoint is.
+  std::string Consider(const Evaluated& evaluated, double train_loss, bool due) {
     if (Exploded(position_.untrained_loss, recent_,
-                 event.test.empty() ? event.validation : event.test))
+                 evaluated.test.empty() ? evaluated.validation : evaluated.test))
       return Diverged(fmt::format("the loss became {:.3g}, from {:.3g} before training", recent_,
                                   position_.untrained_loss),
                       position_.step);
-    const Metrics watched =
-        measure ? (data_.validation ? event.validation : event.test) : Metrics{};
-    Judge(watched, event.train_loss);
-    return Decide(watched, event.test);
+    Judge(evaluated, train_loss);
+    return Decide(evaluated, due);
   }
 
   /// Compares an evaluation with the best so far; without other data, the epoch's training loss.
-  void Judge(const Metrics& watched, double train_loss) {
-    const Reader* reader = data_.validation ? data_.validation.get() : data_.test.get();
-    if (reader && watched.empty()) return;  // not measured
-    const Reader& measured = reader ? *reader : *data_.train;
+  void Judge(const Evaluated& evaluated, double train_loss) {
+    const bool other = data_.validation || data_.test;
+    if (other && evaluated.watched().empty()) return;  // not measured
     const bool before = position_.collapse.has_value();
-    position_.collapse = FindCollapse(
-        reader ? watched : Metrics{{"loss", train_loss}}, position_.epoch, position_.untrained_loss,
-        {.outputs = measured.Info().outputs, .examples = measured.Size()},
-        position_.best_evaluation);
+    position_.collapse =
+        FindCollapse(other ? evaluated.watched() : Metrics{{"loss", train_loss}},
+                     cursor_.EpochsDone(), position_.untrained_loss,
+                     {.outputs = data_.train->Info().outputs,
+                      .examples = other ? evaluated.examples : data_.train->Size()},
+                     position_.best_evaluation);
     if (position_.collapse && !before)
       Tell(position_.collapse->Text() + ": the model has collapsed; training goes on");
   }
@@ -256,17 +290,22 @@ class LeadingMember : public Leader {
     return IsPossibleLoss(loss) && !Exploded(position_.untrained_loss, loss, {});
   }
 
-  /// After an epoch: decides whether to stop, and saves if that is due.
-  std::string Decide(const Metrics& watched, const Metrics& test) {
-    const bool good = !position_.collapse, best = good && watch_.IsBest(watched, position_);
-    const bool measured = !data_.test || !test.empty();  // not interrupted
-    std::string reason = good && watch_.ReachesTarget(watched)             ? "target"
+  /// Decides whether to stop, and saves if that is `due`. A sample's metrics are not those of the
+  /// checkpoint, and what reaches the target in a sample must do so on all examples.
+  std::string Decide(const Evaluated& evaluated, bool due) {
+    const bool good = !position_.collapse;
+    const bool best = good && watch_.IsBest(evaluated.watched(), position_);
+    const bool reaches = good && watch_.ReachesTarget(evaluated.watched());
+    const Evaluated all = evaluated.whole ? evaluated
+                          : reaches       ? Evaluate(/*all=*/true)
+                                          : Evaluated{};
+    const bool measured = !data_.test || !all.test.empty();  // not interrupted
+    std::string reason = reaches && watch_.ReachesTarget(all.watched())    ? "target"
                          : position_.epoch >= cursor_.epochs() && measured ? "finished"
                                                                            : ReasonToStop();
     if (reason.empty() && PauseIsDue(position_.epoch - begun_epoch_)) reason = "replan";
-    const bool due = limits_.IsDueAfterEpochs(position_.epoch) || CheckpointIsDue();
     if (!due && !best && reason.empty()) return "";
-    return Save({.reason = reason, .test = test, .best = best});
+    return Save({.reason = reason, .test = all.test, .best = best});
   }
 
   /// Due by steps or minutes.
@@ -297,6 +336,7 @@ class LeadingMember : public Leader {
       return Diverged("the weights became infinite", position_.step);
     const double begin = clock_.Now();
     position_.seconds = clock_.OfTraining();
+    position_.pauses = clock_.Pauses();
     CheckpointHeader header = {.job = job_.resolved,
                                .data = data_.train->Info(),
                                .position = position_,
@@ -345,8 +385,7 @@ class LeadingMember : public Leader {
     const int64_t epoch = cursor_.planned() ? position_.epoch + 1 : position_.epoch;
     sentence_ = fmt::format(
         "{} at step {} (epoch {}){}; try a smaller train.learning_rate (now {:.3g}), "
-        "train.clip_norm = 1, or "
-        "a warm-up (train.schedule)",
+        "train.clip_norm = 1, or a warm-up (train.schedule)",
         what, step, std::max<int64_t>(1, epoch),
         where.empty() ? "" : fmt::format(", first in '{}'", where), rate_);
     if (saved_) sentence_ += "; " + FallBack();
@@ -394,24 +433,6 @@ class LeadingMember : public Leader {
     return std::filesystem::exists(good) ? good : "";
   }
 
-  /// What to do after a collapse.
-  std::string CollapseSentence() const {
-    if (!position_.collapse) return "";
-    const std::string good = Good();
-    return fmt::format("; the model has collapsed: {}; {}", position_.collapse->Text(),
-                       good.empty() ? "no checkpoint is good" : "the last good one is " + good);
-  }
-
-  std::string SentenceOf(const std::string& reason) const {
-    if (reason == "finished" || reason == "target")
-      return fmt::format("the weights are in {}/last", run_);
-    if (reason == "replan") return "what the job leaves open is chosen again";
-    if (request_.cluster)
-      return fmt::format("stopped at step {}; the weights are in {}/last", position_.step, run_);
-    return fmt::format("stopped at step {}; continue with: yoke train --resume {}", position_.step,
-                       run_);
-  }
-
   MemoryUse Memory() const {
     MemoryUse memory = replica_->Memory();
     memory.peak = PeakMemory();
@@ -431,7 +452,6 @@ class LeadingMember : public Leader {
                       .step = position_.step,
                       .test = saved_test_,
                       .reason = reason,
-                      .sentence = diverged ? sentence_ : SentenceOf(reason) + CollapseSentence(),
                       .exit_status = diverged                  ? kDivergedStatus
                                      : reason == "interrupted" ? 128 + Signal()
                                                                : 0,
@@ -445,6 +465,7 @@ class LeadingMember : public Leader {
       event.cost = request_.cluster->CostOf(event.virtual_seconds);
       event.lost = context_.lost_nodes;
     }
+    event.sentence = diverged ? sentence_ : EndSentence(event, request_.cluster != nullptr);
     if (const std::string note = LongWaitNote(context_.timeline, job_); !note.empty()) Tell(note);
     for (Observer* observer : observers_) observer->End(event);
     return event;
@@ -455,8 +476,10 @@ class LeadingMember : public Leader {
   std::vector<Observer*> observers_;
   Watch watch_;
   RunLimits limits_;
+  Evaluator evaluator_;
   bool inherits_ = false;     ///< Continues from a larger world.
   int64_t told_ = 0;          ///< The last epoch that a lost leader recorded.
+  int64_t evaluated_ = 0;     ///< The step of the last evaluation by steps.
   std::string ended_before_;  ///< Why the resumed run had ended, if the job is the same.
   Metrics saved_test_;        ///< Test metrics of the weights in `last`, if known.
   bool saved_ = false;        ///< A checkpoint exists.
@@ -468,13 +491,6 @@ class LeadingMember : public Leader {
 };
 
 }  // namespace
-
-std::string HardwareOf(const SimulatedCluster& cluster, int ranks) {
-  const int nodes = cluster.machines.NodeOf(ranks - 1) + 1;
-  std::string text = fmt::format("{} simulated node{}", nodes, nodes == 1 ? "" : "s");
-  if (ranks != nodes) text += fmt::format(" ({} ranks)", ranks);
-  return cluster.title.empty() ? text : text + ": " + cluster.title;
-}
 
 std::unique_ptr<Leader> MakeLeader(const Job& job, const RunRequest& request, RunContext& context,
                                    const Communicator& world, const LocalRank& inside) {

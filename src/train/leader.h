@@ -17,9 +17,6 @@ class Leader : public Member {
   virtual EndEvent Lead() = 0;
 };
 
-/// "8 simulated nodes: A rack" or "4 simulated nodes (8 ranks)".
-std::string HardwareOf(const SimulatedCluster& cluster, int ranks);
-
 std::unique_ptr<Leader> MakeLeader(const Job& job, const RunRequest& request, RunContext& context,
                                    const Communicator& world, const LocalRank& inside);
 

@@ -64,7 +64,7 @@ void Member::Begin(const SurvivorState* survivor) {
   Begun(recovery);
   // The lost work counts; virtual time began with the run.
   if (context_.went_back) clock_.EnterAfter(clock_.Now() - clock_.OfSession());
-  clock_.Begin(context_.went_back ? clock_.OfSession() : position_.seconds);
+  clock_.Begin(context_.went_back ? clock_.OfSession() : position_.seconds, position_.pauses);
   totals_ = Before();
   begun_ = true;
 }
@@ -111,6 +111,7 @@ std::optional<SurvivorState> Member::Rescue() {
                             .step_examples = cursor_.StepExamples() * roles_.team,
                             .seconds_since = clock_.OfSession()};
   survivor.position.seconds = clock_.OfTraining();
+  survivor.position.pauses = clock_.Pauses();
   replica_->Rescue(survivor);
   return survivor;
 }

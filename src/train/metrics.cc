@@ -13,6 +13,7 @@
 #include "base/stop.h"
 #include "base/thread.h"
 #include "kernels/best_scores.h"
+#include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "model/bf16_copy.h"
@@ -25,11 +26,32 @@ constexpr int kRanksJudged = 5;
 constexpr std::array<int, 3> kPrecisionAt = {1, 3, 5};
 constexpr std::array<int, 2> kRecallAt = {1, 5};
 
+/// A sum over some examples, and that of the squares.
+struct Sum {
+  double values = 0, squares = 0;
+
+  Sum& operator+=(double value) {
+    values += value;
+    squares += value * value;
+    return *this;
+  }
+  Sum& operator+=(const Sum& more) {
+    values += more.values;
+    squares += more.squares;
+    return *this;
+  }
+};
+
+/// Of the mean of `n` examples drawn from `all` without repetition.
+double StandardError(const Sum& sum, double n, double all) {
+  const double variance = (sum.squares - sum.values * sum.values / n) / (n - 1);
+  return std::sqrt(std::max(variance, 0.0) / n * (1 - n / all));
+}
+
 /// Sums over some examples.
 struct Sums {
-  double loss = 0;
-  int64_t correct = 0;
-  std::array<double, kPrecisionAt.size()> precision = {};
+  Sum loss, correct;
+  std::array<Sum, kPrecisionAt.size()> precision = {};
   // Search by tables:
   std::array<double, kRecallAt.size()> recall = {};
   int64_t scored = 0;
@@ -96,7 +118,7 @@ struct Plans {
 class Evaluation {
  public:
   Evaluation(const Reader& reader, const EvaluateRequest& request,
-             const OutputTables* tables = nullptr)
+             const OutputSearch* tables = nullptr)
       : reader_(reader),
         request_(request),
         tables_(tables),
@@ -119,7 +141,8 @@ class Evaluation {
   }
 
   Metrics Total() {
-    Metrics metrics = {{"loss", total_.loss / examples()}};
+    Metrics metrics;
+    AddMean("loss", total_.loss, metrics);
     AddHits(metrics);
     if (HasCurve()) metrics.emplace_back("auc", AreaUnderCurve(std::move(scored_)));
     return metrics;
@@ -139,14 +162,17 @@ class Evaluation {
  private:
   double examples() const { return static_cast<double>(reader_.Size()); }
 
+  void AddMean(const std::string& name, const Sum& sum, Metrics& metrics) const {
+    metrics.emplace_back(name, sum.values / examples());
+    if (request_.sample_of > 0)
+      metrics.emplace_back(ErrorName(name),
+                           StandardError(sum, examples(), static_cast<double>(request_.sample_of)));
+  }
+
   void AddHits(Metrics& metrics) const {
-    if (!reader_.Info().multi_label) {
-      metrics.emplace_back("accuracy", static_cast<double>(total_.correct) / examples());
-      return;
-    }
+    if (!reader_.Info().multi_label) return AddMean("accuracy", total_.correct, metrics);
     for (size_t k = 0; k < kPrecisionAt.size(); ++k)
-      metrics.emplace_back(fmt::format("p_at_{}", kPrecisionAt[k]),
-                           total_.precision[k] / examples());
+      AddMean(fmt::format("p_at_{}", kPrecisionAt[k]), total_.precision[k], metrics);
   }
 
   bool HasCurve() const { return !reader_.Info().multi_label && reader_.Info().outputs == 2; }
@@ -228,17 +254,18 @@ class Evaluation {
       if (reader_.Info().multi_label)
         AddPrecision(top, LabelsOf(labels, i), sums);
       else
-        sums.correct += top[0] == batch.classes[i] && !std::isnan(ranking.Sum(i));
+        sums.correct += top[0] == batch.classes[i] && !std::isnan(ranking.Sum(i)) ? 1.0 : 0.0;
     }
   }
 
   void Measure(const Batch& batch, GraphPlan& plan, Sums& sums) {
     plan.Forward(batch, params_);
-    sums.loss = plan.Loss() * static_cast<double>(batch.size);
+    sums.loss.values = plan.Loss() * static_cast<double>(batch.size);
+    if (request_.sample_of > 0) sums.loss.squares = SquaresOfLosses(batch, plan.Scores());
     const int64_t outputs = reader_.Info().outputs;
     const std::span<const float> all(plan.Scores().As<float>(),
                                      static_cast<size_t>(batch.size * outputs));
-    if (FirstNonFinite(all) >= 0) sums.loss = NAN;  // -inf for another class leaves it finite
+    if (FirstNonFinite(all) >= 0) sums.loss.values = NAN;  // -inf for another class: it is finite
     const SparseRows labels = batch.labels.View();
     for (int64_t i = 0; i < batch.size; ++i) {
       const float* scores = plan.Scores().As<float>() + i * outputs;
@@ -246,16 +273,28 @@ class Evaluation {
         AddPrecision(TopScores({scores, static_cast<size_t>(outputs)}, kRanksJudged),
                      LabelsOf(labels, i), sums);
       } else {
-        sums.correct += IsFirst(scores, outputs, batch.classes[i]);
+        sums.correct += IsFirst(scores, outputs, batch.classes[i]) ? 1.0 : 0.0;
       }
       if (!scored_.empty())
         scored_[batch.examples[i]] = {scores[1] - scores[0], batch.classes[i] == 1};
     }
   }
 
+  double SquaresOfLosses(const Batch& batch, const Tensor& scores) const {
+    std::vector<float> losses(static_cast<size_t>(batch.size));
+    MakeCrossEntropy(
+        {.function = request_.graph.Loss(), .batch = batch.size, .outputs = reader_.Info().outputs},
+        {.reference = request_.reference_kernels})
+        ->Forward(
+            {.scores = scores.As<float>(), .labels = batch.Targets(), .losses = losses.data()});
+    Sum sum;
+    for (const float loss : losses) sum += loss;
+    return sum.squares;
+  }
+
   const Reader& reader_;
   const EvaluateRequest& request_;
-  const OutputTables* tables_;  ///< May be null.
+  const OutputSearch* tables_;  ///< May be null.
   ParamView params_;
   bool ranked_;
   int64_t chunk_;
@@ -296,6 +335,8 @@ double MetricOf(const Metrics& metrics, const std::string& name) {
   throw UserError(UnknownName("metric", name, known));
 }
 
+std::string ErrorName(const std::string& metric) { return metric + "_error"; }
+
 bool MoreIsBetter(const std::string& name) { return name != "loss"; }
 
 Metrics Evaluate(const Reader& reader, const EvaluateRequest& request) {
@@ -306,7 +347,7 @@ Metrics Evaluate(const Reader& reader, const EvaluateRequest& request) {
 }
 
 SearchResult EvaluateSearch(const Reader& reader, const EvaluateRequest& request,
-                            const OutputTables& tables) {
+                            const OutputSearch& tables) {
   CheckData(reader);
   const FlushScope flush;
   Evaluation evaluation(reader, request, &tables);

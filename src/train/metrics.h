@@ -9,7 +9,7 @@
 
 #include "data/reader.h"
 #include "model/graph.h"
-#include "model/output_tables.h"
+#include "model/output_search.h"
 
 namespace yoke {
 
@@ -28,6 +28,8 @@ struct LayerReport {
 std::vector<std::string> MetricNames(const DataInfo& data);
 /// The value of a metric. Throws UserError with the existing metrics if it is missing.
 double MetricOf(const Metrics& metrics, const std::string& name);
+/// "loss_error": the name of a metric's standard error.
+std::string ErrorName(const std::string& metric);
 /// Whether a higher value is better (all except loss).
 bool MoreIsBetter(const std::string& name);
 
@@ -41,6 +43,9 @@ struct EvaluateRequest {
   DType arithmetic = DType::kF32;
   bool reference_kernels = false;
   int threads = 1;
+  /// Not 0: the examples are a random sample of so many, and each metric but auc is followed by its
+  /// standard error, with the correction for a finite population, as NAME_error.
+  int64_t sample_of = 0;
   /// If not 0, evaluation stops and the metrics are empty.
   const std::atomic<int>* stop = nullptr;
 };
@@ -58,7 +63,7 @@ struct SearchResult {
 };
 /// Like Evaluate. The results except the seconds do not depend on the number of threads.
 SearchResult EvaluateSearch(const Reader& reader, const EvaluateRequest& request,
-                            const OutputTables& tables);
+                            const OutputSearch& tables);
 
 /// Fraction of the first `k` ids of `exact` (or fewer, if it has fewer) that are among the first
 /// `k` of `found`; -1 is not an id. 1 if `exact` has none.

@@ -402,23 +402,25 @@ std::string Replica::FirstNonFinite() const {
   return parameter.empty() ? executor_->FirstNonFinite() : parameter;
 }
 
-Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop) const {
-  return Measure(Model(), reader, stop);
+Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop,
+                          int64_t sample_of) const {
+  return Measure(Model(), reader, stop, sample_of);
 }
 
 Metrics Replica::EvaluateOwn(const Reader& reader) const {
   HostCopies copies;
-  return Measure(copies.Of(params_.values()), reader, nullptr);
+  return Measure(copies.Of(params_.values()), reader, nullptr, /*sample_of=*/0);
 }
 
 Metrics Replica::Measure(std::span<const float> values, const Reader& reader,
-                         const std::atomic<int>* stop) const {
+                         const std::atomic<int>* stop, int64_t sample_of) const {
   const ParamView view{.layout = &layout(), .values = OnHost(values)};
   return yoke::Evaluate(reader, {.graph = graph_,
                                  .params = view,
                                  .arithmetic = ArithmeticOf(job_),
                                  .reference_kernels = job_.ReferenceKernels(),
                                  .threads = threads_.threads,
+                                 .sample_of = sample_of,
                                  .stop = stop});
 }
 

@@ -120,7 +120,8 @@ class Replica {
   /// The first parameter with a non-finite value, or "" (the model may then be saved).
   std::string BadParameter() const { return BadIn(OnHost(Model())); }
   /// Returns empty metrics if it was stopped because `stop` (may be null) became nonzero.
-  Metrics Evaluate(const Reader& reader, const std::atomic<int>* stop) const;
+  /// `sample_of`: as in EvaluateRequest.
+  Metrics Evaluate(const Reader& reader, const std::atomic<int>* stop, int64_t sample_of = 0) const;
   /// Of this rank's own values, on any rank.
   Metrics EvaluateOwn(const Reader& reader) const;
 
@@ -156,8 +157,8 @@ class Replica {
   void TakeLayers();
   std::string BadIn(Array<const float> values) const;
   double ConsensusDistance() const;
-  Metrics Measure(std::span<const float> values, const Reader& reader,
-                  const std::atomic<int>* stop) const;
+  Metrics Measure(std::span<const float> values, const Reader& reader, const std::atomic<int>* stop,
+                  int64_t sample_of) const;
 
   const Job& job_;
   Communicator world_;

@@ -1,4 +1,5 @@
-// RunLimits: when a run stops before its last epoch, and when its checkpoints are due.
+// RunLimits: when a run stops before its last epoch, and when its checkpoints and evaluations are
+// due.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ class RunLimits {
   /// Whether keys are to be chosen again after so many whole epochs and seconds of this session.
   bool PauseIsDue(int64_t epochs, double seconds) const;
   /// Most steps of a round that begins after `done` steps of the run, of which `taken` in this
-  /// session: a checkpoint due by steps ends a round, and so does the limit of steps.
+  /// session: a checkpoint or an evaluation due by steps ends a round, and so does the limit of
+  /// steps.
   int64_t StepsOfRound(int64_t done, int64_t taken) const;
 
   /// Whether a checkpoint is due after so many steps of the run, whole epochs of it, or seconds
@@ -31,6 +33,13 @@ class RunLimits {
   bool IsDueAfterSteps(int64_t done) const;
   bool IsDueAfterEpochs(int64_t done) const;
   bool IsDueAfterSeconds(double since) const;
+
+  /// Whether evaluations are counted in steps of the run, not in epochs.
+  bool EvaluatesBySteps() const { return evaluate_steps_ > 0; }
+  /// Whether an evaluation is due after so many steps of the run, or whole epochs of it. The last
+  /// one is always due.
+  bool EvaluationIsDueAfterSteps(int64_t done) const;
+  bool EvaluationIsDueAfterEpochs(int64_t done) const;
 
  private:
   int64_t steps_;   // 0: no limit, likewise the others
@@ -40,6 +49,7 @@ class RunLimits {
   double pause_seconds_;
   int64_t every_steps_, every_epochs_;
   double every_seconds_;
+  int64_t evaluate_steps_ = 0, evaluate_epochs_ = 0;
 };
 
 }  // namespace yoke

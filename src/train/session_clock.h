@@ -17,22 +17,32 @@ class SessionClock {
   void EnterAfter(double seconds) { entered_ -= seconds; }
   double OfSession() const { return Now() - entered_; }
 
-  /// Starts training, after `before` seconds in earlier sessions.
-  void Begin(double before) {
+  /// Starts training, after `before` seconds in earlier sessions, of which `pauses` were no steps.
+  void Begin(double before, double pauses) {
     before_ = before;
+    pauses_ = pauses;
     began_ = saved_ = Now();
   }
   double OfTraining() const { return before_ + Now() - began_; }
+  /// Of these, the seconds of evaluations and checkpoints, and the others.
+  double Pauses() const { return pauses_; }
+  double WithoutPauses() const { return OfTraining() - pauses_; }
 
   void BeginEpoch(double epochs_done) {
     epoch_began_ = Now();
     epochs_then_ = epochs_done;
     paused_ = 0;
   }
-  /// A checkpoint was written since `began`; this time does not count for the epoch's speed.
+  /// No steps were taken since `began`; this time does not count for the epoch's speed.
+  void Paused(double began) {
+    const double pause = Now() - began;
+    pauses_ += pause;
+    paused_ += pause;
+  }
+  /// A checkpoint was written since `began`.
   void Saved(double began) {
     saved_ = Now();
-    paused_ += saved_ - began;
+    Paused(began);
   }
   double SinceSaved() const { return Now() - saved_; }
   double Now() const { return world_.Now(); }
@@ -46,6 +56,7 @@ class SessionClock {
   double entered_ = Now();
   double began_ = Now();
   double before_ = 0;
+  double pauses_ = 0;
   double saved_ = Now();
   double epoch_began_ = 0;
   double epochs_then_ = 0;

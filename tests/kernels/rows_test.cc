@@ -197,11 +197,25 @@ TEST(RowMerge, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const int64_t rows : {10, 1500}) {
     const std::vector<OwnBlock> blocks = DrawnBlocks(9, rows, 17);
     const Merged expected = ExpectedMerge(blocks, 17);
-    for (const int threads : {1, 2, 3}) {
+    for (const int threads : {1, 2, 5, 16}) {
       const Threads scope(threads);
       EXPECT_EQ(Merge(blocks, 17), expected) << rows << " rows, " << threads << " threads";
     }
   }
+}
+
+TEST(RowMerge, SumsOtherValuesOfTheSameRows) {
+  std::vector<OwnBlock> blocks = DrawnBlocks(3, 20, 6);
+  RowMerge merge;
+  Merged merged = Merge(merge, blocks, 6);
+  for (OwnBlock& block : blocks) {
+    block.columns.clear(), block.stride = 1;
+    block.values = Drawn(std::ssize(block.rows), 90);
+  }
+  std::vector<RowBlock> views;
+  for (const OwnBlock& block : blocks) views.push_back(block.View());
+  merge.Sum(views, 1, merged.values);
+  EXPECT_EQ(merged, ExpectedMerge(blocks, 1));
 }
 
 TEST(RowMerge, IsEmptyOfNothing) {

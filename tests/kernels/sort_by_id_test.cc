@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "kernels/support/threads.h"
 
 namespace yoke::sort_by_id_test {
 
@@ -24,11 +25,10 @@ std::vector<Entry> Drawn(int64_t count, uint64_t ids) {
 }
 
 TEST(SortById, EqualsAStableSortForAnyNumberOfThreads) {
-  const int before = KernelThreads();
   for (const int64_t count : {0, 1, 100, 30'000})
     for (const uint64_t ids : {uint64_t{1}, uint64_t{2048}, uint64_t{2049}, uint64_t{2147483647}})
-      for (const int threads : {1, 2, 3}) {
-        SetKernelThreads(threads);
+      for (const int threads : {1, 2, 5, 16}) {
+        const Threads scope(threads);
         std::vector<Entry> entries = Drawn(count, ids);
         SortScratch<Entry> scratch;
         std::vector<Entry> expected = entries;
@@ -36,16 +36,33 @@ TEST(SortById, EqualsAStableSortForAnyNumberOfThreads) {
         SortById(entries, scratch, static_cast<int64_t>(ids));
         EXPECT_EQ(entries, expected) << count << " entries, " << ids << " ids";
       }
-  SetKernelThreads(before);
 }
 
-TEST(SortById, RunsBeginWhereIdsChange) {
+TEST(FindRuns, StartsOneWhereTheIdChanges) {
   const std::vector<Entry> entries = {{2, 0}, {2, 1}, {5, 2}, {9, 3}, {9, 4}};
   std::vector<int32_t> ids = {7};
   std::vector<int64_t> starts;
   FindRuns(entries, ids, starts);
   EXPECT_EQ(ids, (std::vector<int32_t>{2, 5, 9}));
   EXPECT_EQ(starts, (std::vector<int64_t>{0, 2, 3, 5}));
+}
+
+TEST(FindRuns, IsTheSameForAnyNumberOfThreads) {
+  std::vector<Entry> entries = Drawn(30'000, 7000);
+  std::ranges::sort(entries, {}, &Entry::id);
+  std::vector<int32_t> expected;
+  for (const Entry& e : entries) expected.push_back(e.id);
+  expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+  for (const int threads : {1, 2, 5, 16}) {
+    const Threads scope(threads);
+    std::vector<int32_t> ids;
+    std::vector<int64_t> starts;
+    FindRuns(entries, ids, starts);
+    EXPECT_EQ(ids, expected);
+    ASSERT_EQ(starts.size(), ids.size() + 1);
+    for (size_t r = 0; r < ids.size(); ++r)
+      for (int64_t k = starts[r]; k < starts[r + 1]; ++k) ASSERT_EQ(entries[k].id, ids[r]);
+  }
 }
 
 }  // namespace yoke::sort_by_id_test

@@ -73,6 +73,62 @@ TEST(SparseLinear, TouchedRowsAreSortedAndSummed) {
     ASSERT_NEAR(fast.values[i], reference.values[i], 1e-4) << i;
 }
 
+/// What a layer of `width` outputs computes: the number of a weight and of a gradient depends on
+/// its row and column alone.
+struct Passes {
+  std::vector<float> output;
+  Gradient gradient;
+};
+
+Passes RunPasses(const SparseRows& x, int64_t width, bool reference) {
+  const auto drawn = [&](int64_t rows, uint64_t seed) {
+    std::vector<float> values;
+    for (int64_t i = 0; i < rows * width; ++i) {
+      Random random{seed, uint64_t(i / width), uint64_t(i % width)};
+      values.push_back(float(random.Uniform(-1, 1)));
+    }
+    return values;
+  };
+  const auto kernel = MakeSparseLinear({.features = x.width, .outputs = width, .relu = true},
+                                       {.reference = reference});
+  const std::vector<float> weight = drawn(x.width, 1), bias = drawn(1, 2);
+  std::vector<float> gradient = drawn(x.rows, 3), bias_gradient(width);
+  Passes passes{.output = std::vector<float>(x.rows * width)};
+  TouchedRowList list;
+  SparseLinearCall call{.input = x,
+                        .weight = weight.data(),
+                        .bias = bias.data(),
+                        .output = passes.output.data(),
+                        .output_gradient = gradient.data(),
+                        .bias_gradient = bias_gradient.data(),
+                        .touched = list.Find(x, x.width, passes.gradient.ids)};
+  passes.gradient.values.resize(call.touched.count * width);
+  call.row_values = passes.gradient.values.data();
+  kernel->Forward(call);
+  kernel->Backward(call);
+  return passes;
+}
+
+TEST(SparseLinear, HasTheSameBitsWhateverTheWidthOfItsVectors) {
+  const Rows rows = Draw(45, 50);
+  const SparseRows x = rows.View(50);
+  constexpr int64_t kWidest = 150;  // strips of all lengths, of all vectors
+  const Passes widest = RunPasses(x, kWidest, false);
+  for (const int64_t width : {1, 3, 7, 8, 24, 40, 64, 100, 128, 136}) {
+    SCOPED_TRACE(width);
+    const Passes fast = RunPasses(x, width, false), reference = RunPasses(x, width, true);
+    for (size_t i = 0; i < fast.output.size(); ++i) {
+      ASSERT_EQ(fast.output[i], widest.output[i / width * kWidest + i % width]) << i;
+      ASSERT_NEAR(fast.output[i], reference.output[i], 1e-5) << i;
+    }
+    for (size_t i = 0; i < fast.gradient.values.size(); ++i) {
+      ASSERT_EQ(fast.gradient.values[i], widest.gradient.values[i / width * kWidest + i % width])
+          << i;
+      ASSERT_NEAR(fast.gradient.values[i], reference.gradient.values[i], 1e-5) << i;
+    }
+  }
+}
+
 TEST(SparseLinear, ThreadsDoNotChangeTheGradient) {
   const SparseLinearShape shape{.features = 1000, .outputs = 40, .bias = false};
   const Rows rows = Draw(300, 1000);

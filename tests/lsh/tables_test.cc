@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "kernels/threads.h"
+#include "kernels/support/threads.h"
 
 namespace yoke::tables_test {
 
@@ -97,21 +97,41 @@ TEST(HashTables, ManyAtOnceEqualOneByOneForAnyNumberOfThreads) {
     const auto keys = Keys(1000, shape);
     HashTables expected(shape);
     for (int32_t i = 0; i < 1000; ++i) expected.Insert(&keys[i * shape.tables], 7 + i);
-    const int threads = KernelThreads();
-    for (int team : {1, 3}) {
-      SetKernelThreads(team);
+    for (int team : {1, 2, 5, 16}) {
+      const Threads scope(team);
       HashTables tables(shape);
       tables.InsertMany(keys.data(), 7, 1000);
       EXPECT_THAT(tables.ids(), testing::ElementsAreArray(expected.ids()));
       EXPECT_THAT(tables.counts(), testing::ElementsAreArray(expected.counts()));
     }
-    SetKernelThreads(threads);
+  }
+}
+
+TEST(HashTables, ManyMovesEqualOneAfterTheOtherForAnyNumberOfThreads) {
+  for (BucketPolicy policy : {BucketPolicy::kFifo, BucketPolicy::kReservoir}) {
+    const TableShape shape{.tables = 5, .key_bits = 4, .bucket = 6, .policy = policy};
+    const auto keys = Keys(400, shape);
+    HashTables expected(shape);
+    for (int32_t id = 0; id < 300; ++id) expected.Insert(&keys[id * shape.tables], id);
+    std::vector<int32_t> moved;
+    for (int32_t id = 0; id < 300; id += 3) {
+      expected.Move(&keys[id * shape.tables], &keys[(300 + id / 3) * shape.tables], id);
+      moved.push_back(id);
+    }
+    for (int team : {1, 2, 5, 16}) {
+      const Threads scope(team);
+      HashTables tables(shape);
+      tables.InsertMany(keys.data(), 0, 300);
+      tables.MoveMany(keys.data(), &keys[300 * shape.tables], moved);
+      EXPECT_THAT(tables.ids(), testing::ElementsAreArray(expected.ids()));
+      EXPECT_THAT(tables.counts(), testing::ElementsAreArray(expected.counts()));
+    }
   }
 }
 
 TEST(HashTables, PackedOnesHoldWhatInsertingInOrderLeaves) {
   for (BucketPolicy policy : {BucketPolicy::kFifo, BucketPolicy::kReservoir})
-    for (int team : {1, 3}) {
+    for (int team : {1, 2, 5, 16}) {
       TableShape shape{.tables = 5, .key_bits = 4, .bucket = 6, .policy = policy};
       const auto keys = Keys(200, shape);
       HashTables expected(shape);
@@ -120,10 +140,8 @@ TEST(HashTables, PackedOnesHoldWhatInsertingInOrderLeaves) {
       HashTables packed(shape);
       std::vector<uint32_t> by_table(keys.size());
       for (size_t k = 0; k < keys.size(); ++k) by_table[k % 5 * 200 + k / 5] = keys[k];
-      const int threads = KernelThreads();
-      SetKernelThreads(team);
+      const Threads scope(team);
       for (int again = 0; again < 2; ++again) packed.Build(by_table.data());
-      SetKernelThreads(threads);
       for (int table = 0; table < 5; ++table)
         for (uint32_t key = 0; key < 16; ++key)
           EXPECT_THAT(packed.Bucket(table, key),

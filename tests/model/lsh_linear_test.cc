@@ -115,7 +115,7 @@ Graph Model(const List& first, bool hashed, const Table& options, const char* lo
   return {layers, Task(sparse)};
 }
 
-const Table kEverything = {{"share", 1.0}, {"group", 3}};
+const Table kEverything = {{"share", 1.0}, {"group", 5}};
 
 TEST(LshLinear, WithEverythingActiveItIsTheDenseLayer) {
   const List first = {Layer("linear", {{"outputs", 10}, {"name", "in"}}), Layer("relu")};
@@ -128,6 +128,24 @@ TEST(LshLinear, WithEverythingActiveItIsTheDenseLayer) {
                {.target = {.reference = reference}}),
           Step(Model(first, false, {}, loss, false), batch, {.target = {.reference = reference}}),
           1e-5);
+    }
+}
+
+TEST(LshLinear, IsTheDenseLayerWithSmallGroupsToo) {
+  const Batch batch = Examples(false);
+  const char* loss = "softmax_cross_entropy";
+  const auto layers = [](const char* type, Table more) {
+    more.insert(more.end(), {{"outputs", 20}, {"name", "in"}, {"bias_initializer", "zeros"}});
+    return List{Layer("linear", {{"outputs", 10}}), Layer(type, more), Layer("relu")};
+  };
+  const StepOf dense = Step(Model(layers("linear", {}), false, {}, loss, false), batch);
+  for (const int64_t group : {1, 3})
+    for (const bool reference : {true, false}) {
+      SCOPED_TRACE(group);
+      const Table small = {{"share", 1.0}, {"group", group}};
+      ExpectSame(Step(Model(layers("lsh_linear", small), true, small, loss, false), batch,
+                      {.target = {.reference = reference}}),
+                 dense, 1e-5);
     }
 }
 
@@ -350,6 +368,9 @@ TEST(LshLinear, RefusesWhatDoesNotFit) {
   }
   EXPECT_THAT(Refusal({{"hashes", 3}, {"slots", 16}}), HasSubstr("slots"));
   EXPECT_THAT(Refusal({{"sampler", "topk"}}), HasSubstr("top_k"));
+  const Table lock_free = {{"outputs", 20}, {"group", 1}, {"updates", "lock_free"}};
+  EXPECT_THROW(Graph({Layer("lsh_linear", lock_free), Layer("softmax_cross_entropy")}, Task(true)),
+               UserError);
   const List layers = {Layer("sparse_linear", {{"outputs", 10}}),
                        Layer("lsh_linear", {{"outputs", 20}}),
                        Layer("linear", {{"outputs", kLabels}})};

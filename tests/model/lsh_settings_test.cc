@@ -118,6 +118,15 @@ TEST(LshSettings, UniformDrawsAllAndHasNoTables) {
   EXPECT_EQ(Settings(670'091, {{"sampler", "uniform"}, {"share", 0.01}}).random, 6'701);
 }
 
+TEST(LshSettings, UpdatesAreLockFreeInThePapersForm) {
+  EXPECT_FALSE(Settings(100).lock_free);
+  EXPECT_FALSE(Settings(100, {{"group", 1}}).lock_free);
+  EXPECT_TRUE(Settings(100, {{"group", 1}, {"updates", "lock_free"}}).lock_free);
+  EXPECT_TRUE(Settings(100, {{"form", "paper"}}).lock_free);
+  EXPECT_FALSE(Settings(100, {{"form", "paper"}, {"group", 8}}).lock_free);
+  EXPECT_FALSE(Settings(100, {{"form", "paper"}, {"updates", "merged"}}).lock_free);
+}
+
 TEST(LshSettings, ExplainThemselves) {
   const std::string text = Explain(Settings(670'091));
   EXPECT_THAT(text, HasSubstr("1831 of 670091"));
@@ -161,6 +170,7 @@ TEST(LshSettings, RefuseWhatWouldDoNothing) {
     EXPECT_THAT(Refusal({{"sampler", "uniform"}, option}),
                 HasSubstr("model.layer[1]." + option.first));
   EXPECT_THAT(Refusal({{"threshold", 3}}), HasSubstr("model.layer[1].threshold"));
+  EXPECT_THAT(Refusal({{"updates", "lock_free"}}), HasSubstr("model.layer[1].updates"));
   EXPECT_THAT(Refusal({{"correct_from", 3}}), HasSubstr("model.layer[1].correct_from"));
   EXPECT_THAT(Refusal({{"correct", true}, {"fill", false}}), HasSubstr("model.layer[1].correct"));
   EXPECT_THAT(Refusal({{"share", 0.1}, {"hard", 5}, {"fill", false}}),

@@ -1,11 +1,15 @@
-// LshState: when tables are built anew, and what becomes of tables of other hash functions.
+// LshState: when tables are built anew, what becomes of tables of other hash functions, threads
+// that share one, and the search by its tables.
 #include "model/layers/lsh_linear/state.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <set>
+#include <thread>
 #include <vector>
 
 #include "base/random.h"
@@ -108,6 +112,76 @@ TEST(LshState, PackedTablesHoldTheSameIds) {
       for (uint32_t key = 0; key < 8; ++key)
         EXPECT_TRUE(std::ranges::equal(packed.tables().Bucket(table, key),
                                        fixed.tables().Bucket(table, key)));
+  }
+}
+
+/// Training steps of one of several threads; returns whether it found only rows.
+bool TrainBeside(LshState& state, int steps) {
+  const std::vector<float> weights = Weights(1);
+  const std::vector<int32_t> touched = {1, 2, 3};
+  bool good = true;
+  for (int step = 0; step < steps; ++step) {
+    const LshTables now = state.Prepare(weights.data(), 7);
+    std::vector<uint32_t> keys(4);
+    now.hasher->Keys(weights.data() + step % kOutputs * kInputs, 1, kInputs, keys.data());
+    std::this_thread::yield();  // others may begin the next tables
+    for (int table = 0; table < 4; ++table)
+      for (const int32_t& slot : now.tables->Bucket(table, keys[table])) {
+        const int32_t id = HashTables::Read(slot);
+        good &= id >= HashTables::kNoId && id < kOutputs;
+      }
+    state.Touch(touched);
+    state.Count({.sets = 1, .found = 3});
+  }
+  return good;
+}
+
+TEST(LshState, ThreadsShareIt) {
+  constexpr int kThreads = 4, kSteps = 60;
+  for (const char* kind : {"two sets", "packed", "touched", "redrawn"}) {
+    LshSettings settings = Settings("fixed", 2);
+    if (kind == std::string("packed")) settings.bucket = 2000;
+    settings.rehash_touched = kind == std::string("touched");
+    settings.redraw_every = kind == std::string("redrawn") ? 2 : 0;
+    LshState shared(settings), alone(settings);
+    std::vector<std::thread> threads;
+    std::atomic<int> good = 0;
+    for (int i = 0; i < kThreads; ++i)
+      threads.emplace_back([&] { good += TrainBeside(shared, kSteps) ? 1 : 0; });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(good, kThreads) << kind;
+    EXPECT_EQ(static_cast<int32_t*>(shared.Tensors()[0].data)[0], kThreads * kSteps) << kind;
+    EXPECT_GT(shared.rebuilds(), 1) << kind;
+    EXPECT_LE(shared.rebuilds(), kThreads * kSteps / 2) << kind;
+    const auto counts = shared.TakeCounts();
+    EXPECT_EQ(counts[0], std::pair(std::string("sets"), double(kThreads * kSteps))) << kind;
+    if (settings.redraw_every > 0) continue;
+    TrainBeside(alone, 1);
+    for (uint32_t key = 0; key < 8; ++key)
+      EXPECT_TRUE(std::ranges::equal(shared.tables().Bucket(2, key), alone.tables().Bucket(2, key)))
+          << kind;
+  }
+}
+
+TEST(LshState, SearchesByItsTables) {
+  LshState state(Settings("fixed", 100));
+  EXPECT_FALSE(state.ready());
+  const std::vector<float> weights = Weights(1), hidden = Weights(2);
+  state.Prepare(weights.data(), 7);
+  ASSERT_TRUE(state.ready());
+  std::vector<uint32_t> keys;
+  std::vector<int32_t> ids;
+  Marks marks;
+  state.Keys(hidden.data(), 3, keys);
+  for (int query = 0; query < 3; ++query) {
+    std::set<int32_t> expected;
+    for (int table = 0; table < 4; ++table) {
+      const auto bucket = state.tables().Bucket(table, keys[query * 4 + table]);
+      expected.insert(bucket.begin(), bucket.end());
+    }
+    state.Find(keys.data() + query * 4L, marks, ids);
+    EXPECT_EQ(std::set(ids.begin(), ids.end()), expected);
+    EXPECT_EQ(ids.size(), expected.size()) << "each once";
   }
 }
 

@@ -157,7 +157,7 @@ TEST(OutputTables, GiveEachOutputOnce) {
   Marks marks;
   std::vector<int32_t> ids;
   for (int64_t n = 0; n < batch.size; ++n) {
-    tables.Find(keys.data() + n * tables.settings().tables, marks, ids);
+    tables.Find(keys.data() + n * tables.search_settings().tables, marks, ids);
     EXPECT_EQ(std::set<int32_t>(ids.begin(), ids.end()).size(), ids.size());
     EXPECT_GT(static_cast<int64_t>(ids.size()), tables.always());
     EXPECT_GE(*std::ranges::min_element(ids), 0);

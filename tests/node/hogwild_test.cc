@@ -1,9 +1,10 @@
 // Hogwild: plain descent moves weights where the product is computed, and threads that share
-// running statistics move them together.
+// running statistics or hash tables change them together.
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "model/layer_counts.h"
 #include "node/plans.h"
 #include "node/sub_batch.h"
 #include "node/support/job.h"
@@ -103,6 +104,27 @@ TEST(Hogwild, ThreadsMoveRunningStatisticsTogether) {
   const std::vector<float> one = Statistics(1), four = Statistics(4);
   ASSERT_EQ(one.size(), 48);
   for (size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(four[i], one[i], 0.1) << i;
+}
+
+TEST(Hogwild, ThreadsShareTheTablesOfAHashedLayer) {
+  JobSettings settings{
+      .layers = {Layer("flatten"), Layer("linear", 16), Layer("relu"), Layer("lsh_linear", 10)},
+      .batch = 64,
+      .executor = "hogwild",
+      .node = {{"hogwild_batch", 8}},
+      .threads = 4,
+      .rule = "adam"};
+  Job job(settings);
+  for (uint64_t step = 0; step < 10; ++step) job.Step(DrawnBatch(64, step % 3));
+  LayerStates& states = job.layer_states();
+  for (size_t node = 0; node < states.size(); ++node) {
+    auto* const counts = dynamic_cast<LayerCounts*>(states.of(node));
+    if (!counts) continue;
+    EXPECT_EQ(counts->TakeCounts()[0], std::pair(std::string("sets"), 80.0)) << "of all threads";
+  }
+  const std::vector<StateTensor> tensors = job.graph().StateTensors(states);
+  ASSERT_FALSE(tensors.empty());
+  EXPECT_EQ(static_cast<const int32_t*>(tensors[0].data)[0], 80) << "steps of all threads";
 }
 
 }  // namespace yoke::hogwild_test

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/registry.h"
+
 namespace yoke::racing_test {
 
 constexpr int kThreads = 2, kUpdates = 100, kRowWidth = 40;
@@ -74,6 +76,32 @@ TEST_F(Racing, LocksLoseNoUpdate) {
   TrainLocked();
   EXPECT_EQ(Kept(), 1);
   EXPECT_EQ(clock_, kThreads * kUpdates);
+}
+
+TEST_F(Racing, PartsOfARateByHowOftenARowIsTouched) {
+  constexpr double kRate = 0.01, kParts = 16, kSteps = 1600;
+  for (const char* name : {"adam", "sgd"}) {
+    const RuleEntry& entry = FindEntry(rules(), "rule", name);
+    const auto rule = entry.make(Options("train", Table{}, entry.options));
+    const bool adam = name == std::string("adam");
+    RuleState state(layout_, *rule, Cpu());
+    RacingUpdates racing(layout_, *rule, state);
+    Gradients gradients(layout_, Cpu());
+    std::ranges::fill(gradients.dense().Host(), 1.0F);
+    std::ranges::fill(params_.values().Host(), 0.0F);
+    for (int64_t step = 1; step <= kSteps; ++step) {
+      gradients.rows(1).ids = step == kSteps ? std::vector{0, 1} : std::vector{0};
+      gradients.rows(1).values.assign(2 * kRowWidth, 1);
+      for (const int slice : {0, 1})
+        racing.Apply(slice, params_.values().Host().data(), gradients,
+                     {.learning_rate = kRate, .step = step}, kParts);
+    }
+    const auto rows = params_.values(1).Host();
+    const double each = kRate / (adam ? 4 : 16), once = adam ? kRate : each;
+    EXPECT_NEAR(params_.values(0).Host()[0], -each * kSteps, 1e-3) << name;
+    EXPECT_NEAR(rows[0], -each * kSteps, 1e-3) << name << ": in every update";
+    EXPECT_NEAR(rows[kRowWidth], -once, 0.02 * once) << name << ": in one";
+  }
 }
 
 }  // namespace yoke::racing_test

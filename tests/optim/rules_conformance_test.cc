@@ -109,6 +109,27 @@ TEST(Rules, FollowTheirRecurrences) {
   }
 }
 
+TEST(Rules, HaveTheSameBitsWhateverTheWidthOfTheirVectors) {
+  constexpr int64_t kCount = 1 + 4 + 8 + 16 + 64;
+  for (const RuleEntry& entry : rules()) {
+    std::vector<float> arrays[4];  // w, g, a, b; a square is not below that of its mean
+    Random random{8};
+    for (std::vector<float>& array : arrays)
+      for (int64_t i = 0; i < kCount; ++i) array.push_back(float(random.Uniform(0.5, 1)));
+    std::vector<float> alone[4] = {arrays[0], arrays[1], arrays[2], arrays[3]};
+    const auto update = [&](std::vector<float>(&of)[4], int64_t at, int64_t count) {
+      Make(entry)->Update({.values = &of[0][at],
+                           .gradient = &of[1][at],
+                           .state = {&of[2][at], &of[3][at]},
+                           .count = count},
+                          {.learning_rate = 0.05, .step = 3, .gradient_scale = 0.7});
+    };
+    update(arrays, 0, kCount);
+    for (int64_t i = 0; i < kCount; ++i) update(alone, i, 1);
+    for (const int array : {0, 2, 3}) EXPECT_EQ(arrays[array], alone[array]) << entry.name;
+  }
+}
+
 /// You, Buluç, Demmel (SC17, equations 3 and 4) and Sutskever et al., where the rate falls.
 TEST(Rules, KeepTheRateInAVelocityOfSteps) {
   constexpr double kScale = 0.5;

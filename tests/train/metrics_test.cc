@@ -205,6 +205,32 @@ TEST(EvaluateTest, LabelSets) {
   EXPECT_EQ(metrics.size(), 4U);
 }
 
+/// Of a mean over n of N examples: with the sample's deviation s, s sqrt((1 - n / N) / n).
+TEST(EvaluateTest, ASampleHasStandardErrors) {
+  for (const int64_t outputs : {2, 4099}) {  // whose scores are kept or ranked
+    Case c(false, outputs);
+    const auto n = static_cast<double>(c.reader.Size());
+    double loss = 0, squares = 0, correct = 0;
+    for (int64_t i = 0; i < c.reader.Size(); ++i) {
+      const std::vector<double> s = c.Scores(i);
+      double sum = 0;
+      for (const double score : s) sum += std::exp(score);
+      const double own = std::log(sum) - s[i % 2];
+      loss += own;
+      squares += own * own;
+      correct += std::ranges::max_element(s) - s.begin() == i % 2;
+    }
+    const ParamView view = c.params.View();
+    const Metrics found =
+        Evaluate(c.reader, {.graph = c.graph, .params = view, .sample_of = 4 * c.reader.Size()});
+    const double variance = (squares - loss * loss / n) / (n - 1), p = correct / n;
+    const double error = std::sqrt(variance / n * 0.75);
+    EXPECT_NEAR(MetricOf(found, "loss_error"), error, 1e-3 * error);
+    EXPECT_NEAR(MetricOf(found, "accuracy_error"), std::sqrt(p * (1 - p) / (n - 1) * 0.75), 1e-9);
+    EXPECT_EQ(found.size(), outputs == 2 ? 5U : 4U);  // auc has none
+  }
+}
+
 TEST(EvaluateTest, ThreadsDoNotMatter) {
   for (bool multi_label : {false, true}) {
     const Case c(multi_label);

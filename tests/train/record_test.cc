@@ -197,6 +197,25 @@ TEST_F(RecordTest, KnowsWhichEpochsItHasTold) {
   EXPECT_EQ(EpochsTold(run_, 2.4), 2);
 }
 
+TEST_F(RecordTest, KeepsEvaluationsOfStepsThatHold) {
+  auto record = Started();
+  EvaluationEvent evaluation = {
+      .step = 150, .epoch = 1.5, .examples = 300, .test = {{"loss", 0.5}, {"loss_error", 0.25}}};
+  record->Epoch(Epoch(1));
+  record->Evaluation(evaluation);
+  evaluation.step = 190, evaluation.epoch = 1.9;
+  record->Evaluation(evaluation);
+  EXPECT_EQ(StepEvaluated(run_, 5), 190);
+  EXPECT_EQ(StepEvaluated(run_, 1.75), 150);
+  Started(1.75);
+  EXPECT_THAT(Kinds(), ElementsAre("start", "epoch1", "evaluation", "start"));
+  EXPECT_EQ(Lines()[2]["step"], 150);
+  EXPECT_EQ(Lines()[2]["examples"], 300);
+  EXPECT_EQ(Lines()[2]["test"]["loss_error"], 0.25);
+  EXPECT_FALSE(Lines()[2].contains("validation"));
+  EXPECT_THAT(Events(), testing::HasSubstr("loss_error/test"));
+}
+
 TEST_F(RecordTest, ResumingFromTheBeginningKeepsNoEpoch) {
   Started()->Epoch(Epoch(1));
   Started(0);
@@ -251,6 +270,18 @@ TEST(RecordTextTest, EpochLine) {
   event.examples_per_second = 12345.4;
   event.train_loss = 0.5;
   EXPECT_EQ(ToText(event), "epoch  3/10  train loss 0.5000  12,345 examples/s  3:07");
+}
+
+TEST(RecordTextTest, EvaluationLine) {
+  const EvaluationEvent event = {.step = 1500,
+                                 .epoch = 1.5,
+                                 .epochs = 10,
+                                 .seconds = 90,
+                                 .training_seconds = 75,
+                                 .test = {{"loss", 0.5}, {"p_at_1", 0.75}, {"p_at_1_error", 0.01}}};
+  EXPECT_EQ(ToText(event),
+            "step 1,500  epoch 1.500/10  test loss 0.5000  p_at_1 0.7500 +- 0.0100  1:15 of "
+            "training");
 }
 
 }  // namespace yoke::record_test

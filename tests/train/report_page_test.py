@@ -115,6 +115,17 @@ class ReportPageTest(unittest.TestCase):
         self.assertEqual(answers["away"], [])
         self.assertEqual(answers["by_time"], ["seconds 6", "test accuracy1"])
 
+    def test_evaluations_by_steps_are_drawn_by_training_time(self):
+        events = [{"event": "evaluation", "step": 10 * i, "epoch": i / 2, "seconds": 5 * i, "training_seconds": 3 * i, "test": {"accuracy": i / 10, "accuracy_error": 0.01}} for i in (1, 2, 3, 4)]
+        answers = self.asked([self.run_folder("steps", events=events, ended=False)], middle="pointer('pointermove', 'Accuracy', 0.55)", first="pointer('pointermove', 'Accuracy', 0.15)",
+                             line="figure('Accuracy').querySelector('.line').getAttribute('d').replace(/[^ML]/g, '')", by_time="(click('by seconds'), pointer('pointermove', 'Accuracy', 0.99))",
+                             tiles="[...document.querySelectorAll('.tile')].map((one) => one.innerText.split('\\n'))")
+        self.assertEqual(answers["line"], "MLLL")
+        self.assertEqual(answers["first"], ["epoch 0.5", "test accuracy0.1"])
+        self.assertEqual(answers["by_time"], ["seconds 12", "test accuracy0.4"])
+        self.assertIn(["0.4000", "test accuracy"], answers["tiles"])
+        self.assertNotIn("accuracy_error", str(answers["tiles"]))
+
     def test_a_drag_zooms(self):
         run = self.run_folder("long", epochs=100)
         drag = "(pointer('pointerdown', 'Loss', 0.5), pointer('pointermove', 'Loss', 0.7), pointer('pointerup', 'Loss', 0.7), "

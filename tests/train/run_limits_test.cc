@@ -48,4 +48,19 @@ TEST(RunLimits, CheckpointsAreDueByStepsEpochsAndMinutes) {
   EXPECT_FALSE(limits.IsDueAfterSeconds(29.9));
 }
 
+TEST(RunLimits, EvaluationsAreDueByStepsOrEpochs) {
+  const RunLimits steps =
+      LimitsOf("[train]\nevaluate_every = { steps = 8 }\n[checkpoint]\nevery_steps = 10\n");
+  EXPECT_TRUE(steps.EvaluatesBySteps());
+  EXPECT_FALSE(steps.EvaluationIsDueAfterSteps(0));
+  EXPECT_TRUE(steps.EvaluationIsDueAfterSteps(16));
+  EXPECT_FALSE(steps.EvaluationIsDueAfterEpochs(1));
+  EXPECT_EQ(steps.StepsOfRound(0, 0), 8);
+  EXPECT_EQ(steps.StepsOfRound(8, 8), 2);
+  const RunLimits epochs = LimitsOf("[train]\nevaluate_every = 3\n");
+  EXPECT_FALSE(epochs.EvaluatesBySteps());
+  EXPECT_TRUE(epochs.EvaluationIsDueAfterEpochs(6));
+  EXPECT_FALSE(epochs.EvaluationIsDueAfterEpochs(7));
+}
+
 }  // namespace yoke::run_limits_test

@@ -55,8 +55,8 @@ struct ActiveRowsShape {
   bool bias = true;
   bool relu = false;
   bool input_gradient = false;  ///< Backward computes it.
-  /// Backward takes an example a thread, and threads add to a row's gradient without locks: of two
-  /// additions at the same time one may be lost (kernels/shared.h).
+  /// With several threads, each takes an example in Backward, and they add to a row's gradient
+  /// without locks: of two additions at the same time one may be lost (kernels/shared.h).
   bool lock_free = false;
 };
 

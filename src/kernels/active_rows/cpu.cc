@@ -4,6 +4,7 @@
 
 #include "kernels/active_rows/cpu_rows.h"
 #include "kernels/shared.h"
+#include "kernels/threads.h"
 
 namespace yoke::cpu {
 namespace {
@@ -37,7 +38,7 @@ class ActiveRowVectors : public ActiveRowsKernel {
   }
 
   void Backward(const ActiveRowsCall& call) override {
-    if (s_.lock_free) return BackwardLockFree(call);
+    if (s_.lock_free && KernelThreads() > 1) return BackwardLockFree(call);
     const int64_t parts = std::clamp<int64_t>(call.used.Uses() / kUsesAPart, 1, kMostRowParts);
 #pragma omp parallel for schedule(dynamic, 1) if (parts > 1)
     for (int64_t part = 0; part < parts; ++part) {
@@ -55,8 +56,7 @@ class ActiveRowVectors : public ActiveRowsKernel {
   }
 
   int64_t scratch_bytes() const override {
-    const bool parts = s_.input_gradient && !s_.lock_free;
-    return parts ? (kMostRowParts - 1) * s_.batch * s_.inputs * SizeOf(DType::kF32) : 0;
+    return s_.input_gradient ? (kMostRowParts - 1) * s_.batch * s_.inputs * SizeOf(DType::kF32) : 0;
   }
   std::string name() const override { return "vector loops"; }
 

@@ -5,10 +5,12 @@ namespace yoke {
 
 TouchedRows TouchedRowList::Find(const SparseRows& input, int64_t features,
                                  std::vector<int32_t>& ids) {
-  entries_.clear();
+  const int64_t first = input.rows ? input.offsets[0] : 0;
+  entries_.resize(input.rows ? input.offsets[input.rows] - first : 0);
+#pragma omp parallel for schedule(static) num_threads(EntryParts(std::ssize(entries_)).count())
   for (int64_t n = 0; n < input.rows; ++n)
     for (int64_t k = input.offsets[n]; k < input.offsets[n + 1]; ++k)
-      entries_.push_back({input.ids[k], int32_t(n), input.values ? input.values[k] : 1.0F});
+      entries_[k - first] = {input.ids[k], int32_t(n), input.values ? input.values[k] : 1.0F};
   SortById(entries_, scratch_, features);
   FindRuns(entries_, ids, starts_);
   return {.count = std::ssize(ids),

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/instructions.h"
 #include "optim/rule.h"
 #include "optim/rules/options.h"
 
@@ -24,6 +25,37 @@ struct AdamSettings {
   double coupled_decay = 0;    ///< This times the value is added to the gradient (Adam).
   double decoupled_decay = 0;  ///< This times rate and value is subtracted from the value (AdamW).
 };
+
+/// The factors of an update.
+struct AdamFactors {
+  float rate, inverse, keep, decay, scale, beta1, beta2, rest1, rest2, epsilon, most;
+};
+
+/// An element after the other: the same bits whatever the width of the vectors.
+[[gnu::always_inline]] inline void UpdateElements(const UpdateSpan& span, const AdamFactors& f) {
+  float* __restrict w = span.values;
+  float* __restrict m = span.state[0];
+  float* __restrict v = span.state[1];
+  const float* __restrict gradient = span.gradient;
+  for (int64_t i = 0; i < span.count; ++i) {
+    const float kept = f.keep * w[i];
+    const float g = f.scale * gradient[i] + f.decay * kept;
+    m[i] = f.beta1 * m[i] + f.rest1 * g;
+    v[i] = f.beta2 * v[i] + f.rest2 * g * g;
+    const float root = std::sqrt(v[i]), most = f.most * root;
+    const float mean = std::min(std::max(m[i], -most), most);
+    w[i] = kept - f.rate * mean / (root * f.inverse + f.epsilon);
+  }
+}
+
+void UpdateAvx2(const UpdateSpan& span, const AdamFactors& factors) {
+  UpdateElements(span, factors);
+}
+
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")]] void UpdateAvx512(
+    const UpdateSpan& span, const AdamFactors& factors) {
+  UpdateElements(span, factors);
+}
 
 class Adam : public UpdateRule {
  public:
@@ -62,29 +94,17 @@ class Adam : public UpdateRule {
 
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
     const Correction correction = CorrectionAt(step.step);
-    const float rate = static_cast<float>(step.learning_rate / correction.first);
-    const float inverse = static_cast<float>(1 / correction.second);
-    const float keep = static_cast<float>(1 - step.learning_rate * settings_.decoupled_decay);
-    const float decay = static_cast<float>(settings_.coupled_decay);
-    const float scale = static_cast<float>(step.gradient_scale);
-    const float beta1 = static_cast<float>(settings_.beta1);
-    const float beta2 = static_cast<float>(settings_.beta2);
-    const float rest1 = static_cast<float>(1 - settings_.beta1);
-    const float rest2 = static_cast<float>(1 - settings_.beta2);
-    const float epsilon = static_cast<float>(settings_.epsilon);
-    float* __restrict w = span.values;
-    float* __restrict m = span.state[0];
-    float* __restrict v = span.state[1];
-    const float* __restrict gradient = span.gradient;
-    for (int64_t i = 0; i < span.count; ++i) {
-      const float kept = keep * w[i];
-      const float g = scale * gradient[i] + decay * kept;
-      m[i] = beta1 * m[i] + rest1 * g;
-      v[i] = beta2 * v[i] + rest2 * g * g;
-      const float root = std::sqrt(v[i]), most = most_ * root;
-      const float mean = std::min(std::max(m[i], -most), most);
-      w[i] = kept - rate * mean / (root * inverse + epsilon);
-    }
+    update_(span, {.rate = static_cast<float>(step.learning_rate / correction.first),
+                   .inverse = static_cast<float>(1 / correction.second),
+                   .keep = static_cast<float>(1 - step.learning_rate * settings_.decoupled_decay),
+                   .decay = static_cast<float>(settings_.coupled_decay),
+                   .scale = static_cast<float>(step.gradient_scale),
+                   .beta1 = static_cast<float>(settings_.beta1),
+                   .beta2 = static_cast<float>(settings_.beta2),
+                   .rest1 = static_cast<float>(1 - settings_.beta1),
+                   .rest2 = static_cast<float>(1 - settings_.beta2),
+                   .epsilon = static_cast<float>(settings_.epsilon),
+                   .most = most_});
   }
 
  private:
@@ -102,6 +122,8 @@ class Adam : public UpdateRule {
   }
 
   AdamSettings settings_;
+  void (*update_)(const UpdateSpan&, const AdamFactors&) = cpu::HasAvx512() ? UpdateAvx512
+                                                                            : UpdateAvx2;
   /// |m| <= most sqrt(v) for all gradients (by Cauchy-Schwarz, with 1 % for rounding). Racing
   /// threads (optim/racing.h) can break this bound; clamp m so that m / epsilon cannot explode.
   float most_ = std::numeric_limits<float>::max();

@@ -29,6 +29,7 @@ struct Position {
   double loss_sum = 0;        ///< In the current epoch: sum of losses over examples,
   int64_t loss_examples = 0;  ///< and number of examples.
   double seconds = 0;         ///< Training time so far, including earlier sessions.
+  double pauses = 0;          ///< Of these, spent on evaluations and checkpoints.
   double untrained_loss = 0;  ///< Loss of the run's first examples; 0: unknown.
   double best = 0;            ///< Best value of the watched metric so far; valid if has_best.
   bool has_best = false;

@@ -27,7 +27,7 @@ Table ToTable(const BestEvaluation& best) {
 }
 
 BestEvaluation ToBestEvaluation(const Value& table) {
-  return {.epoch = IntAt(table, "epoch"),
+  return {.epoch = NumberAt(table, "epoch"),
           .value = NumberAt(table, "value"),
           .loss = NumberAt(table, "loss")};
 }
@@ -35,17 +35,22 @@ BestEvaluation ToBestEvaluation(const Value& table) {
 Collapse ToCollapse(const Value& table) {
   return {.metric = TextAt(table, "metric"),
           .value = NumberOrNan(table, "value"),
-          .epoch = IntAt(table, "epoch"),
+          .epoch = NumberAt(table, "epoch"),
           .best = ToBestEvaluation(TableAt(table, "best"))};
 }
 
 Table ToTable(const Position& position) {
   List consumed;
   for (const auto& [begin, end] : position.consumed.list()) consumed.push_back(List{begin, end});
-  Table table = {{"epoch", position.epoch},       {"step", position.step},
-                 {"examples", position.examples}, {"consumed", std::move(consumed)},
-                 {"loss_sum", position.loss_sum}, {"loss_examples", position.loss_examples},
-                 {"seconds", position.seconds},   {"untrained_loss", position.untrained_loss}};
+  Table table = {{"epoch", position.epoch},
+                 {"step", position.step},
+                 {"examples", position.examples},
+                 {"consumed", std::move(consumed)},
+                 {"loss_sum", position.loss_sum},
+                 {"loss_examples", position.loss_examples},
+                 {"seconds", position.seconds},
+                 {"pauses", position.pauses},
+                 {"untrained_loss", position.untrained_loss}};
   if (position.has_best) table.emplace_back("best", position.best);
   if (position.best_evaluation.epoch > 0)
     table.emplace_back("best_evaluation", ToTable(position.best_evaluation));
@@ -72,6 +77,7 @@ Position ToPosition(const Value& table) {
   position.loss_sum = NumberAt(table, "loss_sum");
   position.loss_examples = IntAt(table, "loss_examples");
   position.seconds = NumberAt(table, "seconds");
+  if (table.Find("pauses")) position.pauses = NumberAt(table, "pauses");
   if (table.Find("untrained_loss")) position.untrained_loss = NumberAt(table, "untrained_loss");
   position.has_best = table.Find("best") != nullptr;
   if (position.has_best) position.best = NumberAt(table, "best");

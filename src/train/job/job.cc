@@ -86,6 +86,14 @@ Options Checked(const Section& section, std::vector<OptionSpec> keys, const Entr
   return {section.name, section.value, keys};
 }
 
+/// A number of epochs, or a table.
+void CheckEvaluateEvery(const Section& section, std::vector<OptionSpec>& keys) {
+  const Value* every = section.value.Find("evaluate_every");
+  if (!every || !every->AsTable()) return;
+  std::ranges::find(keys, "evaluate_every", &OptionSpec::name)->type = OptionType::kTable;
+  Options("train.evaluate_every", *every, evaluate_every_keys());
+}
+
 void CheckTarget(const Value& table) {
   const Options target("train.target", table, target_keys());
   Require(target.Has("at_least") != target.Has("at_most"),
@@ -108,6 +116,7 @@ Options CheckTrain(const Section& section, const StrategyEntry& strategy) {
     keys.push_back(*std::ranges::find(options, "velocity", &OptionSpec::name));
   }
   std::ranges::find(keys, "learning_rate", &OptionSpec::name)->fallback = rule.learning_rate;
+  CheckEvaluateEvery(section, keys);
   Options options = Checked(section, keys, rule);
   rule.make(options);
   if (options.Has("schedule")) CheckSchedule(options.Raw("schedule"));

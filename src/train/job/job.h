@@ -67,7 +67,7 @@ Job MakeJob(Value root, const std::string& name, const std::string& folder);
 /// The job with other keys, as MakeResolvedJob, and the same name.
 Job WithKeys(const Job& job, const Overrides& overrides);
 
-/// Every key of a job, by section, with the part it belongs to: the source of docs/job-keys.md.
+/// Every key of a job, by section, with the part it belongs to: what `yoke list keys` prints.
 struct KeyGroup {
   std::string section;  ///< "train"
   std::string part;     ///< "" for keys of every job, otherwise for example "rule adam".
@@ -75,7 +75,7 @@ struct KeyGroup {
 };
 std::vector<KeyGroup> AllKeys();
 
-/// The text of docs/job-keys.md, which a test compares.
+/// All keys as a page of Markdown.
 std::string KeysPage();
 
 /// Parses "90s", "10m", "2h", "1.5h" or a bare number of seconds. Throws UserError that begins with

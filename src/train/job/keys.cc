@@ -126,9 +126,28 @@ const std::vector<OptionSpec>& train_keys() {
       {.name = "evaluate_every",
        .type = kInt,
        .fallback = 1,
-       .help = "Epochs between evaluations (the last epoch is always evaluated).",
+       .help =
+           "Epochs between evaluations, or a table: `{ steps = 500 }`. The last epoch is always "
+           "evaluated.",
        .minimum = 1,
+       .maximum = kMostCount},
+      {.name = "evaluate_examples",
+       .type = kInt,
+       .help = "Evaluations while training use a fixed random sample of so many test examples, and "
+               "as many of the validation share; by default all. The last one uses all.",
+       .minimum = 2,
        .maximum = kMostCount}};
+  return keys;
+}
+
+const std::vector<OptionSpec>& evaluate_every_keys() {
+  static const std::vector<OptionSpec> keys = {
+      {.name = "steps",
+       .type = kInt,
+       .help = "Steps between evaluations, counted as for checkpoint.every_steps.",
+       .minimum = 1,
+       .maximum = kMostCount,
+       .required = true}};
   return keys;
 }
 
@@ -300,6 +319,7 @@ std::vector<KeyGroup> AllKeys() {
   AddParts(groups, "model.layer", "layer", layers());
   groups.push_back({"train", "", train_keys()});
   AddParts(groups, "train", "rule", rules());
+  groups.push_back({"train.evaluate_every", "", evaluate_every_keys()});
   groups.push_back({"train.target", "", target_keys()});
   groups.push_back({"train.schedule", "", common_schedule_options()});
   AddParts(groups, "train.schedule", "schedule", schedules());

@@ -17,7 +17,6 @@ using enum OptionType;
 
 constexpr std::string_view kHead = R"(# All keys of a job file
 
-Made from the code by `YOKE_WRITE_PAGES=1 ctest --preset dev -R KeysPage`; a test compares.
 A key is set in the job file or by `--set section.key=value`. Paths may hold `$NAME` and
 `${NAME}` of the environment; relative ones start at the job file. The run's `job.toml` and
 its checkpoints hold what paths have become: absolute, with the value of `$NAME`. Counts

@@ -68,12 +68,23 @@ Table ToTable(const std::vector<std::pair<std::string, Metrics>>& layers) {
   return table;
 }
 
+Table ToTable(const EvaluationEvent& e) {
+  Table table = {{"event", "evaluation"}, {"step", e.step},
+                 {"epoch", e.epoch},      {"epochs", e.epochs},
+                 {"seconds", e.seconds},  {"training_seconds", e.training_seconds},
+                 {"examples", e.examples}};
+  if (!e.validation.empty()) table.emplace_back("validation", TableOf(e.validation));
+  if (!e.test.empty()) table.emplace_back("test", TableOf(e.test));
+  return table;
+}
+
 Table ToTable(const EpochEvent& e) {
   Table table = {{"event", "epoch"},
                  {"epoch", e.epoch},
                  {"epochs", e.epochs},
                  {"step", e.step},
                  {"seconds", e.seconds},
+                 {"training_seconds", e.training_seconds},
                  {"examples_per_second", e.examples_per_second},
                  {"learning_rate", e.learning_rate},
                  {"train", Table{{"loss", e.train_loss}}}};
@@ -163,10 +174,12 @@ ScalarEvent Scalars(const Value& line) {
 
 bool IsEvent(const Value& line, const char* event) { return *line.Find("event") == Value(event); }
 
+bool IsProgress(const Value& line) { return IsEvent(line, "epoch") || IsEvent(line, "evaluation"); }
+
 /// Whether a line of an earlier session is covered by a checkpoint with `epochs_done` epochs.
 bool StillHolds(const Value& line, double epochs_done) {
   if (IsEvent(line, "start")) return true;
-  if (IsEvent(line, "epoch")) return Number(line, "epoch", INFINITY) <= epochs_done;
+  if (IsProgress(line)) return Number(line, "epoch", INFINITY) <= epochs_done;
   return IsEvent(line, "end") && Number(line, "epochs", INFINITY) <= epochs_done;
 }
 
@@ -198,6 +211,11 @@ class RunRecord : public Observer {
       Reopen(event.epochs_done);
       Append(start_);
     });
+  }
+
+  void Evaluation(const EvaluationEvent& event) override {
+    LogInfo(ToText(event));
+    Keep([&] { events_->Add(Scalars(Append(ToTable(event)))); });
   }
 
   void Epoch(const EpochEvent& event) override {
@@ -245,7 +263,7 @@ class RunRecord : public Observer {
     RemoveEventFiles(run_);
     events_ = std::make_unique<EventFile>(run_, WallTime());
     for (const Value& line : kept)
-      if (IsEvent(line, "epoch")) events_->Add(Scalars(line));
+      if (IsProgress(line)) events_->Add(Scalars(line));
   }
 
   /// Adds the time, writes the line and returns it.
@@ -264,17 +282,31 @@ class RunRecord : public Observer {
   std::unique_ptr<EventFile> events_;
 };
 
+/// A standard error follows its metric: "  test loss 0.5 +- 0.02  accuracy 0.8 +- 0.01".
 std::string Named(const std::string& set, const Metrics& metrics) {
   std::string text;
-  for (const auto& [name, value] : metrics)
-    text += fmt::format("  {}{} {}", text.empty() ? set + " " : "", name, Metric(value));
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    const auto& [name, value] = metrics[i];
+    const bool error = i > 0 && name == ErrorName(metrics[i - 1].first);
+    text += error ? " +- " + Metric(value)
+                  : fmt::format("  {}{} {}", text.empty() ? set + " " : "", name, Metric(value));
+  }
   return text;
+}
+
+/// The greatest number of this kind in the lines of such an event.
+int64_t LastOf(const std::vector<Value>& lines, const char* event, const char* key) {
+  double last = 0;
+  for (const Value& line : lines)
+    if (IsEvent(line, event)) last = std::max(last, Number(line, key, 0));
+  return static_cast<int64_t>(last);
 }
 
 }  // namespace
 
 std::string ToJson(const LoadingEvent& event) { return FormatJson(ToTable(event)); }
 std::string ToJson(const StartEvent& event) { return FormatJson(ToTable(event)); }
+std::string ToJson(const EvaluationEvent& event) { return FormatJson(ToTable(event)); }
 std::string ToJson(const EpochEvent& event) { return FormatJson(ToTable(event)); }
 std::string ToJson(const EndEvent& event) { return FormatJson(ToTable(event)); }
 
@@ -294,6 +326,12 @@ std::string ToText(const StartEvent& e) {
       "{} parameters on {}, executor {}, strategy {}; {} training and {} test examples, {} {}{}",
       Count(e.parameters), e.hardware, e.executor, e.strategy, Count(e.train_examples),
       Count(e.test_examples), e.epochs, e.epochs == 1 ? "epoch" : "epochs", resumed);
+}
+
+std::string ToText(const EvaluationEvent& e) {
+  return fmt::format("step {}  epoch {:.3f}/{}{}{}  {} of training", Count(e.step), e.epoch,
+                     e.epochs, Named("validation", e.validation), Named("test", e.test),
+                     Duration(e.training_seconds));
 }
 
 std::string ToText(const EpochEvent& e) {
@@ -335,10 +373,11 @@ void ReadRecord(const std::string& run, const std::function<void(Value line)>& t
 }
 
 int64_t EpochsTold(const std::string& run, double epochs_done) {
-  double last = 0;
-  for (const Value& line : ReadLines(run, epochs_done))
-    if (IsEvent(line, "epoch")) last = std::max(last, Number(line, "epoch", 0));
-  return static_cast<int64_t>(last);
+  return LastOf(ReadLines(run, epochs_done), "epoch", "epoch");
+}
+
+int64_t StepEvaluated(const std::string& run, double epochs_done) {
+  return LastOf(ReadLines(run, epochs_done), "evaluation", "step");
 }
 
 void CopyEpochs(const std::string& from, const std::string& to) {

@@ -23,6 +23,8 @@ void ReadRecord(const std::string& run, const std::function<void(Value line)>& t
 
 /// The last epoch in the record of `run`, of those up to `epochs_done`; 0 if there is none.
 int64_t EpochsTold(const std::string& run, double epochs_done);
+/// The same for the step of the last evaluation by steps.
+int64_t StepEvaluated(const std::string& run, double epochs_done);
 
 /// Begins the record of the run `to` with the epochs in that of `from`.
 void CopyEpochs(const std::string& from, const std::string& to);
@@ -31,12 +33,14 @@ void CopyEpochs(const std::string& from, const std::string& to);
 /// the time) in metrics.jsonl.
 std::string ToJson(const LoadingEvent& event);
 std::string ToJson(const StartEvent& event);
+std::string ToJson(const EvaluationEvent& event);
 std::string ToJson(const EpochEvent& event);
 std::string ToJson(const EndEvent& event);
 
 /// An event as a line of text, as in the output of `yoke train` and in log.txt.
 std::string ToText(const LoadingEvent& event);
 std::string ToText(const StartEvent& event);
+std::string ToText(const EvaluationEvent& event);
 std::string ToText(const EpochEvent& event);
 /// A line a layer that counts, and one on the steps' time.
 std::vector<std::string> LayerLines(const LayerReport& report);

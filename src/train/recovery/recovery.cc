@@ -16,7 +16,7 @@ struct StateRecord {
   int64_t rank, world, epoch, met_step, met_count, step_examples, examples;
   double loss_sum, met_loss_sum;
   int64_t loss_examples, met_loss_examples;
-  double seconds, untrained_loss, best;
+  double seconds, pauses, untrained_loss, best;
   int64_t has_best, worlds, model, version;
   BestEvaluation best_evaluation;
 };
@@ -46,6 +46,7 @@ std::vector<std::byte> Encode(const SurvivorState& r) {
                               .loss_examples = r.loss_examples,
                               .met_loss_examples = p.loss_examples,
                               .seconds = p.seconds,
+                              .pauses = p.pauses,
                               .untrained_loss = p.untrained_loss,
                               .best = p.best,
                               .has_best = p.has_best ? 1 : 0,
@@ -98,6 +99,7 @@ Position Merge(const std::vector<Known>& all) {
   position.loss_examples = base.met_loss_examples;
   for (const Known& known : all) {
     position.seconds = std::max(position.seconds, known.record.seconds);
+    position.pauses = std::max(position.pauses, known.record.pauses);
     position.untrained_loss = std::max(position.untrained_loss, known.record.untrained_loss);
     // Only the leader knows it.
     if (known.record.rank == 0 && known.record.has_best)

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 /// The events of metrics.jsonl that tell what was trained.
 List LinesOf(const std::string& folder) {
-  constexpr std::array kEvents = {"start", "epoch", "end"};
+  constexpr std::array kEvents = {"start", "evaluation", "epoch", "end"};
   List lines;
   ReadRecord(folder, [&](Value line) {
     const Value& is = *line.Find("event");

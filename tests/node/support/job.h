@@ -50,6 +50,7 @@ class Job {
   const ParamStore& params() const { return params_; }
   const Graph& graph() const { return graph_; }
   const RuleState& state() const { return state_; }
+  LayerStates& layer_states() { return states_; }
   Executor& executor() { return *executor_; }
   /// All values, for comparison.
   std::vector<float> Values() const;

@@ -43,6 +43,7 @@ class Notes : public Observer {
   void Step(const StepEvent&) override {
     if (at_step) at_step();
   }
+  void Evaluation(const EvaluationEvent& event) override { evaluations.push_back(event); }
   void Epoch(const EpochEvent& event) override {
     epochs.push_back(event);
     if (at_epoch) at_epoch(event);
@@ -51,6 +52,7 @@ class Notes : public Observer {
   void End(const EndEvent& event) override { ends.push_back(event); }
 
   StartEvent start;
+  std::vector<EvaluationEvent> evaluations;
   std::vector<EpochEvent> epochs;
   std::vector<std::string> messages;
   std::vector<EndEvent> ends;

@@ -75,7 +75,12 @@ class LshLinear : public Layer, public FullyConnected {
                .bias = options.Bool("bias"),
                .index = context.index},
         sparse_input_(context.input.sparse),
-        initializers_(options) {}
+        initializers_(options) {
+    Require(!options.Has("updates") || !shape_.settings.lock_free ||
+                !(context.input.sparse || context.input.active > 0),
+            "{}: \"lock_free\" is of dense input, and this layer's is sparse: leave it out",
+            options.Where("updates"));
+  }
 
   Edge Output() const override {
     return {.shape = {shape_.settings.outputs}, .active = shape_.settings.wanted()};

@@ -37,20 +37,21 @@ LshPlan::LshPlan(const LshPlanShape& shape, const PlanRequest& request)
 void LshPlan::Forward(const LayerCall& call) {
   if (request_.input.sparse) CheckIds(call.batch.sparse.View(), shape_.settings.inputs);
   LshState& state = StateOf(call);
-  LshCounts& counts = state.counts;
+  LshCounts counts;
   LapTimer all, timer;
   const bool hashed = shape_.settings.hashed();
-  if (hashed) state.Prepare(call.params[0].value, call.batch.seed);
+  if (hashed) tables_ = state.Prepare(call.params[0].value, call.batch.seed);
   timer.Lap(counts.rebuild);
-  if (hashed) FindKeys(call, state);
+  if (hashed) FindKeys(call);
   timer.Lap(counts.hash);
   MakeGroups(call);
-  ChooseIds(call, state);
+  ChooseIds(call);
   LayOut(*call.active_output);
   Count(*call.active_output, counts);
   timer.Lap(counts.query);
   products_->Forward(call, counts);
   all.Lap(counts.passes);
+  state.Count(counts);
 }
 
 void LshPlan::Count(const ActiveSet& set, LshCounts& counts) const {
@@ -71,35 +72,36 @@ LshState& LshPlan::StateOf(const LayerCall& call) {
   return *own_state_;
 }
 
-void LshPlan::FindKeys(const LayerCall& call, const LshState& state) {
+void LshPlan::FindKeys(const LayerCall& call) {
   const int64_t size = call.batch.size, tables = shape_.settings.tables;
   keys_.resize(size * tables);
-  if (call.active_input) return KeysOfActive(*call.active_input, state.hasher());
+  if (call.active_input) return KeysOfActive(*call.active_input);
   const int64_t inputs = shape_.settings.inputs, blocks = (size + kQueries - 1) / kQueries;
 #pragma omp parallel for schedule(dynamic, 1)
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t first = b * kQueries, count = std::min(kQueries, size - first);
     uint32_t* keys = keys_.data() + first * tables;
     if (!request_.input.sparse) {
-      state.hasher().Keys(call.input.As<float>() + first * inputs, count, inputs, keys);
+      tables_.hasher->Keys(call.input.As<float>() + first * inputs, count, inputs, keys);
       continue;
     }
     SparseRows rows = call.batch.sparse.View();
     rows.rows = count;
     rows.offsets += first;
-    state.hasher().Keys(rows, keys);
+    tables_.hasher->Keys(rows, keys);
   }
 }
 
-void LshPlan::KeysOfActive(const ActiveSet& input, const Hasher& hasher) {
+void LshPlan::KeysOfActive(const ActiveSet& input) {
   for (const ActiveGroup& group : input.groups) {
     const auto examples = input.ExamplesOf(group);
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < group.examples; ++i) {
       std::array<int64_t, 2> offsets;
-      hasher.Keys(RowOf(input.IdsOf(group), input.values.data() + group.value + i * group.columns,
-                        offsets, shape_.settings.inputs),
-                  keys_.data() + int64_t{examples[i]} * shape_.settings.tables);
+      tables_.hasher->Keys(
+          RowOf(input.IdsOf(group), input.values.data() + group.value + i * group.columns, offsets,
+                shape_.settings.inputs),
+          keys_.data() + int64_t{examples[i]} * shape_.settings.tables);
     }
   }
 }
@@ -126,7 +128,7 @@ void LshPlan::MakeGroups(const LayerCall& call) {
         {.first = first, .examples = std::min(shape_.settings.group, size - first)});
 }
 
-void LshPlan::ChooseIds(const LayerCall& call, const LshState& state) {
+void LshPlan::ChooseIds(const LayerCall& call) {
   const auto groups = static_cast<int64_t>(call.active_output->groups.size());
   chosen_.resize(groups), label_counts_.resize(groups), hard_counts_.resize(groups);
   while (static_cast<int>(locals_.size()) < KernelThreads()) {
@@ -134,11 +136,11 @@ void LshPlan::ChooseIds(const LayerCall& call, const LshState& state) {
     added.hard = FindEntry(samplers(), "sampler", shape_.settings.sampler).make();
     added.random = FindEntry(samplers(), "sampler", "uniform").make();
   }
-  ForEachOnTeam(groups, [&](int64_t g) { ChooseFor(call, state, static_cast<size_t>(g)); });
+  ForEachOnTeam(groups, [&](int64_t g) { ChooseFor(call, static_cast<size_t>(g)); });
 }
 
 /// Labels, then ids from the tables, then random ids, up to the wanted number if they fill.
-void LshPlan::ChooseFor(const LayerCall& call, const LshState& state, size_t g) {
+void LshPlan::ChooseFor(const LayerCall& call, size_t g) {
   const LshSettings& s = shape_.settings;
   const ActiveGroup& group = call.active_output->groups[g];
   const auto examples = call.active_output->ExamplesOf(group);
@@ -158,7 +160,7 @@ void LshPlan::ChooseFor(const LayerCall& call, const LshState& state, size_t g) 
     for (size_t i = 0; i < examples.size(); ++i)
       std::copy_n(keys_.data() + int64_t{examples[i]} * s.tables, s.tables,
                   own.keys.data() + i * s.tables);
-    own.hard->Sample({.tables = &state.tables(),
+    own.hard->Sample({.tables = tables_.tables,
                       .keys = own.keys.data(),
                       .examples = group.examples,
                       .rows = s.outputs,
@@ -204,12 +206,14 @@ void LshPlan::LayOut(ActiveSet& set) const {
 
 void LshPlan::Backward(const LayerCall& call) {
   LshState& state = StateOf(call);
+  LshCounts counts;
   LapTimer all;
-  products_->Backward(call, state.counts);
+  products_->Backward(call, counts);
   LapTimer timer;
   state.Touch(call.params[0].rows->ids);
-  timer.Lap(state.counts.merge);
-  all.Lap(state.counts.passes);
+  timer.Lap(counts.merge);
+  all.Lap(counts.passes);
+  state.Count(counts);
 }
 
 }  // namespace yoke::layer

@@ -25,11 +25,11 @@ class LshPlan : public LayerPlan, public WorkingMemory {
   LshState& StateOf(const LayerCall& call);
   /// Adds up what a step's active sets hold.
   void Count(const ActiveSet& set, LshCounts& counts) const;
-  void FindKeys(const LayerCall& call, const LshState& state);
-  void KeysOfActive(const ActiveSet& input, const Hasher& hasher);
+  void FindKeys(const LayerCall& call);
+  void KeysOfActive(const ActiveSet& input);
   void MakeGroups(const LayerCall& call);
-  void ChooseIds(const LayerCall& call, const LshState& state);
-  void ChooseFor(const LayerCall& call, const LshState& state, size_t group);
+  void ChooseIds(const LayerCall& call);
+  void ChooseFor(const LayerCall& call, size_t group);
   void AddLabels(const LayerCall& call, const ActiveGroup& group, std::vector<int32_t>& ids) const;
   void LayOut(ActiveSet& set) const;
 
@@ -37,6 +37,7 @@ class LshPlan : public LayerPlan, public WorkingMemory {
   PlanRequest request_;
   std::unique_ptr<Products> products_;
   std::unique_ptr<LshState> own_state_;  ///< For callers without a state.
+  LshTables tables_;                     ///< Of this step.
   std::vector<uint32_t> keys_;           ///< [batch, L]
   std::vector<std::vector<int32_t>> chosen_;
   std::vector<int64_t> label_counts_, hard_counts_;

@@ -4,19 +4,21 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/layers/lsh_linear/example_products.h"
 #include "model/layers/lsh_linear/group_products.h"
+#include "model/layers/lsh_linear/row_products.h"
 
 namespace yoke::layer {
 namespace {
 
+constexpr int64_t kSmallGroup = 4;  // up to which rows are faster than blocks
 constexpr float kNothing = -1e30F;  // the score of padding: no loss, no gradient
 
 }  // namespace
 
 std::unique_ptr<Products> MakeProducts(const LshPlanShape& shape, const PlanRequest& request) {
   const bool dense = !request.input.sparse && request.input.active == 0;
-  if (dense && shape.settings.group == 1) return std::make_unique<ExampleProducts>(shape, request);
+  if (dense && shape.settings.group <= kSmallGroup)
+    return std::make_unique<RowProducts>(shape, request);
   return std::make_unique<GroupProducts>(shape, request);
 }
 

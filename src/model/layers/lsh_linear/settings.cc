@@ -53,6 +53,16 @@ bool FillsOf(const Options& options) {
   return options.Has("fill") ? options.Bool("fill") : !IsPaperForm(options);
 }
 
+int64_t GroupOf(const Options& options) {
+  return IntOr(options, "group", IsPaperForm(options) ? 1 : 64);
+}
+
+/// The form's only where each example has a set, because groups are merged.
+bool IsLockFree(const Options& options) {
+  if (options.Has("updates")) return options.String("updates") == "lock_free";
+  return IsPaperForm(options) && GroupOf(options) == 1;
+}
+
 /// Ids wanted in addition to labels.
 int64_t WantedOf(const Options& options, int64_t outputs) {
   const double wanted = options.Has("share") ? options.Float("share") * double(outputs)
@@ -134,11 +144,14 @@ void CheckEffects(const Options& options, bool hashes, const LshSettings& s) {
   Require(!options.Has("share") || !options.Has("hard") || s.fill,
           "{} is the default of hard without fill, and hard is given: leave one of them out",
           options.Where("share"));
+  Require(!s.lock_free || s.group == 1,
+          "{}: \"lock_free\" is of sets of one example: leave it out or set group = 1",
+          options.Where("updates"));
   Require(
       !IsPaperForm(options) || !options.Has("sampler") || !options.Has("group") ||
-          (hashes && !options.Has("fill")),
-      "{}: \"paper\" gives defaults of sampler, group and fill, and none is used here: leave it "
-      "out",
+          (hashes && !options.Has("fill")) || (s.group == 1 && !options.Has("updates")),
+      "{}: \"paper\" gives defaults of sampler, group, fill and updates, and none is used here: "
+      "leave it out",
       options.Where("form"));
 }
 
@@ -182,8 +195,8 @@ TableShape ShapeOf(const LshSettings& s) {
 std::vector<OptionSpec> LshOptions() {
   return {
       FormOption("yoke", /*paper_by_default=*/false,
-                 "Paper: sets of one example, sampler vanilla, and no ids drawn at random. Yoke: a "
-                 "group shares its set, which random ids fill."),
+                 "Paper: sets of one example, sampler vanilla, no ids drawn at random, and updates "
+                 "without locks. Yoke: a group shares its set, which random ids fill."),
       {.name = "share",
        .type = OptionType::kFloat,
        .help = "Fraction of outputs that are active besides labels; by default 64 times the fourth "
@@ -216,6 +229,12 @@ std::vector<OptionSpec> LshOptions() {
        .type = OptionType::kBool,
        .help = "Draw ids at random in place of those of S that tables do not find (default: true; "
                "false in the paper's form)."},
+      {.name = "updates",
+       .type = OptionType::kString,
+       .help = "How the examples' gradients of a row are added up: merged in their order, or "
+               "without locks by threads that may lose some, for groups of 1 over dense input "
+               "(default: merged; lock_free in the paper's form).",
+       .choices = {"merged", "lock_free"}},
       Count("threshold", "For sampler threshold: how often an id must be found (default: 2).", 1,
             65535),
       Flag("correct", "Add log((outputs - hard) / random) to the scores of the random part."),
@@ -244,8 +263,9 @@ LshSettings SettingsOf(const Options& options, int64_t inputs) {
                 .outputs = outputs,
                 .sampler = SamplerOf(options),
                 .family = options.String("family"),
-                .group = IntOr(options, "group", IsPaperForm(options) ? 1 : 64),
+                .group = GroupOf(options),
                 .fill = FillsOf(options),
+                .lock_free = IsLockFree(options),
                 .threshold = int(IntOr(options, "threshold", 2)),
                 .correct = options.Bool("correct"),
                 .correct_from = IntOr(options, "correct_from", 1),

@@ -20,10 +20,11 @@ struct LshSettings {
       0;           ///< A table has 2^slot_bits buckets, or 2^(bits of K hashes) if that is fewer.
   int bucket = 0;  ///< Capacity of a bucket in ids.
   BucketPolicy policy = BucketPolicy::kFifo;
-  int64_t group = 0;   ///< Examples that share an active set.
-  int64_t hard = 0;    ///< S: maximum number of ids found by a group's queries.
-  int64_t random = 0;  ///< R: additional ids drawn at random.
-  bool fill = true;    ///< Draw as many more as the tables found fewer than S.
+  int64_t group = 0;       ///< Examples that share an active set.
+  int64_t hard = 0;        ///< S: maximum number of ids found by a group's queries.
+  int64_t random = 0;      ///< R: additional ids drawn at random.
+  bool fill = true;        ///< Draw as many more as the tables found fewer than S.
+  bool lock_free = false;  ///< Threads add to a row's gradient without locks; needs groups of 1.
   int threshold = 0;
   bool correct = false;         ///< Add log((outputs - hard) / random) to the scores of random ids,
   int64_t correct_from = 1;     ///< from this epoch on (the first is 1).

@@ -13,8 +13,9 @@
 namespace yoke::layer {
 namespace {
 
-constexpr int64_t kLeastSlice = 16384;  // rows per step; fewer are not worth spreading
-constexpr int64_t kRowsAtOnce = 256;    // rows that a thread hashes at a time
+constexpr int64_t kLeastSlice = 16384;    // rows per step; fewer are not worth spreading
+constexpr int64_t kRowsAtOnce = 64;       // rows that a thread hashes at a time
+constexpr int64_t kFewTouched = 1 << 13;  // a team costs more than it saves
 constexpr int64_t kWatched = 1024;
 
 template <typename T>
@@ -23,6 +24,16 @@ StateTensor TensorOf(const char* name, std::span<T> values) {
 }
 
 }  // namespace
+
+LshCounts& LshCounts::operator+=(const LshCounts& more) {
+  sets += more.sets;
+  labels += more.labels, found += more.found, random += more.random;
+  empty += more.empty;
+  rebuild += more.rebuild, hash += more.hash, query += more.query;
+  gather += more.gather, product += more.product, merge += more.merge;
+  passes += more.passes;
+  return *this;
+}
 
 LshState::LshState(const LshSettings& settings)
     : settings_(settings),
@@ -45,29 +56,47 @@ void LshState::Allocate() {
   touched_.resize(settings_.outputs);
 }
 
-void LshState::Prepare(const ConstTensor& weights, uint64_t seed) {
+LshTables LshState::Prepare(const ConstTensor& weights, uint64_t seed) {
+  std::unique_lock turn(turn_, std::defer_lock);
+  if (!built_) turn.lock();
+  if (turn.owns_lock() || turn.try_lock())
+    Rebuild(weights, seed);
+  else
+    ++Steps();
+  const std::lock_guard lock(taken_);
+  return {hasher_, &tables_[front_]};
+}
+
+void LshState::Rebuild(const ConstTensor& weights, uint64_t seed) {
   Allocate();
-  const bool first = position_[kStep] == 0;
+  const bool first = Steps() == 0;
   if (first) position_[kSeed] = static_cast<int32_t>(seed);
   if (first) position_[kFunctions] = Functions();
   if (first) hasher_ = MakeHasher(0);
-  ++position_[kStep];
-  if (first && !shape_.packed()) tables_.front().Clear();
+  ++Steps();
+  if (first && !shape_.packed()) Back().Clear();
   if (first || (!Building() && Due(weights))) Start();
   if (!Building()) return;
   if (settings_.rehash_touched && !first && !next_) return MoveTouched(weights);
   const int64_t share = 2 * settings_.outputs / std::max<int64_t>(1, Interval());
   do Advance(weights, std::max(kLeastSlice, share));
   while (first && Building());
+  built_ = true;
 }
 
 void LshState::Touch(std::span<const int32_t> ids) {
   if (touched_.empty()) return;
-  for (const int32_t id : ids) touched_[id] = 1;
+#pragma omp parallel for schedule(static) if (std::ssize(ids) > kFewTouched)
+  for (const int32_t id : ids) std::atomic_ref(touched_[id]).store(1, std::memory_order_relaxed);
+}
+
+void LshState::Count(const LshCounts& more) {
+  const std::lock_guard lock(taken_);
+  counts_ += more;
 }
 
 bool LshState::Due(const ConstTensor& weights) {
-  if (position_[kStep] < position_[kDue]) return false;
+  if (Steps() < position_[kDue]) return false;
   if (settings_.rehash != "changed" || Moved(weights) >= settings_.rehash_share) return true;
   position_[kDue] += static_cast<int32_t>(settings_.rehash_every);
   return false;
@@ -82,66 +111,76 @@ int64_t LshState::Interval() const {
 
 void LshState::Start() {
   position_[kProgress] = 0;
-  position_[kDue] = position_[kStep] + static_cast<int32_t>(Interval());
+  position_[kDue] = Steps() + static_cast<int32_t>(Interval());
   const int64_t every = settings_.redraw_every;
   const bool redraw = every > 0 && position_[kRebuilds] > 0 && position_[kRebuilds] % every == 0;
   position_[kNextGeneration] = position_[kGeneration] + (redraw ? 1 : 0);
   if (redraw) next_ = MakeHasher(position_[kNextGeneration]);
   if (shape_.packed()) return;
-  if (!settings_.rehash_touched || redraw) tables_.back().Clear();
+  if (!settings_.rehash_touched || redraw) Back().Clear();
 }
 
 void LshState::Advance(const ConstTensor& weights, int64_t count) {
   const int64_t begin = position_[kProgress];
   // With a single set of tables, there is nothing to query until it has all rows.
-  if (settings_.rehash_touched) count = settings_.outputs;
+  if (settings_.rehash_touched) count = settings_.outputs, TakeTouched();
   count = std::min(count, settings_.outputs - begin);
   std::vector<int32_t> rows(static_cast<size_t>(count));
   std::iota(rows.begin(), rows.end(), static_cast<int32_t>(begin));
-  slice_.resize(count * settings_.tables);
-  KeysOf(next_ ? *next_ : *hasher_, weights, rows, slice_.data());
+  std::vector<uint32_t>& keys = keys_.empty() ? slice_ : keys_;
+  keys.resize(count * settings_.tables);
+  KeysOf(next_ ? *next_ : *hasher_, weights, rows, keys.data());
   if (shape_.packed())
     KeepKeys(begin, count);
   else
-    tables_.back().InsertMany(slice_.data(), static_cast<int32_t>(begin), count);
-  if (!keys_.empty())
-    std::copy(slice_.begin(), slice_.end(), keys_.begin() + begin * settings_.tables);
+    Back().InsertMany(keys.data(), static_cast<int32_t>(begin), count);
   position_[kProgress] += static_cast<int32_t>(count);
   if (position_[kProgress] < settings_.outputs) return;
-  if (shape_.packed()) tables_.front().Build(next_keys_.data());
+  if (shape_.packed()) Back().Build(next_keys_.data());
   TakeOver();
   WatchRows(weights);
 }
 
 void LshState::KeepKeys(int64_t begin, int64_t count) {
   const int64_t tables = settings_.tables;
-#pragma omp parallel for schedule(static)
-  for (int64_t table = 0; table < tables; ++table)
-    for (int64_t i = 0; i < count; ++i)
-      next_keys_[table * settings_.outputs + begin + i] = slice_[i * tables + table];
+#pragma omp parallel for collapse(2) schedule(static)
+  for (int64_t first = 0; first < count; first += kRowsAtOnce)
+    for (int64_t table = 0; table < tables; ++table)
+      for (int64_t i = first; i < std::min(count, first + kRowsAtOnce); ++i)
+        next_keys_[table * settings_.outputs + begin + i] = slice_[i * tables + table];
 }
 
 void LshState::TakeOver() {
-  std::swap(tables_.front(), tables_.back());
-  if (next_) hasher_ = std::move(next_);
+  {
+    const std::lock_guard lock(taken_);
+    front_ = tables_.size() - 1 - front_;
+    if (next_) hasher_ = std::move(next_);
+  }
   position_[kGeneration] = position_[kNextGeneration];
   position_[kProgress] = -1;
   ++position_[kRebuilds];
-  std::fill(touched_.begin(), touched_.end(), 0);
+}
+
+std::vector<int32_t> LshState::TakeTouched() {
+  std::vector<int32_t> rows;
+  for (size_t i = 0; i < touched_.size(); ++i) {
+    const std::atomic_ref mark(touched_[i]);
+    if (mark.load(std::memory_order_relaxed) == 0) continue;
+    mark.store(0, std::memory_order_relaxed);
+    rows.push_back(static_cast<int32_t>(i));
+  }
+  return rows;
 }
 
 void LshState::MoveTouched(const ConstTensor& weights) {
-  std::vector<int32_t> rows;
-  for (size_t i = 0; i < touched_.size(); ++i)
-    if (touched_[i]) rows.push_back(static_cast<int32_t>(i));
+  const std::vector<int32_t> rows = TakeTouched();
   slice_.resize(rows.size() * settings_.tables);
   KeysOf(*hasher_, weights, rows, slice_.data());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    uint32_t* old_keys = keys_.data() + int64_t{rows[i]} * settings_.tables;
-    const uint32_t* new_keys = slice_.data() + i * settings_.tables;
-    tables_.front().Move(old_keys, new_keys, rows[i]);
-    std::copy_n(new_keys, settings_.tables, old_keys);
-  }
+  Back().MoveMany(keys_.data(), slice_.data(), rows);
+#pragma omp parallel for schedule(static)
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::copy_n(slice_.data() + i * settings_.tables, settings_.tables,
+                keys_.data() + int64_t{rows[i]} * settings_.tables);
   TakeOver();
   WatchRows(weights);
 }
@@ -202,12 +241,33 @@ int64_t LshState::Bytes() const {
          (kept + small) * static_cast<int64_t>(sizeof(int32_t));
 }
 
+void LshState::Keys(const float* hidden, int64_t count, std::vector<uint32_t>& keys) const {
+  keys.resize(count * settings_.tables);
+  hasher_->Keys(hidden, count, settings_.inputs, keys.data());
+}
+
+void LshState::Find(const uint32_t* keys, Marks& marks, std::vector<int32_t>& ids) const {
+  ids.clear();
+  for (int table = 0; table < settings_.tables; ++table) tables().PrefetchIds(table, keys[table]);
+  marks.Begin(settings_.outputs, ids);
+  for (int table = 0; table < settings_.tables; ++table)
+    for (const int32_t id : tables().Bucket(table, keys[table])) marks.Append(id, ids);
+  marks.End(ids);
+}
+
+OutputTableSettings LshState::search_settings() const {
+  return {.family = settings_.family,
+          .hashes = settings_.hashes,
+          .tables = settings_.tables,
+          .bucket = settings_.bucket};
+}
+
 std::vector<StateTensor> LshState::Tensors() {
   if (!settings_.hashed()) return {};
   Allocate();
   std::vector<StateTensor> tensors = {TensorOf<int32_t>("position", position_),
-                                      TensorOf<int32_t>("table_ids", tables_.front().ids()),
-                                      TensorOf<int32_t>("table_counts", tables_.front().counts()),
+                                      TensorOf<int32_t>("table_ids", tables_[front_].ids()),
+                                      TensorOf<int32_t>("table_counts", tables_[front_].counts()),
                                       TensorOf<uint32_t>("watched_keys", watched_keys_)};
   if (shape_.packed()) {
     tensors.push_back(TensorOf<uint32_t>("next_keys", next_keys_));
@@ -215,14 +275,14 @@ std::vector<StateTensor> LshState::Tensors() {
     tensors.push_back(TensorOf<uint32_t>("keys", keys_));
     tensors.push_back(TensorOf<int32_t>("touched", touched_));
   } else {
-    tensors.push_back(TensorOf<int32_t>("next_ids", tables_.back().ids()));
-    tensors.push_back(TensorOf<int32_t>("next_counts", tables_.back().counts()));
+    tensors.push_back(TensorOf<int32_t>("next_ids", Back().ids()));
+    tensors.push_back(TensorOf<int32_t>("next_counts", Back().counts()));
   }
   return tensors;
 }
 
 std::vector<std::pair<std::string, double>> LshState::TakeCounts() {
-  const LshCounts taken = std::exchange(counts, {});
+  const LshCounts taken = std::exchange(counts_, {});
   if (taken.sets == 0) return {};
   const auto each = [&](int64_t sum) {
     return static_cast<double>(sum) / static_cast<double>(taken.sets);
@@ -252,7 +312,8 @@ void LshState::Restored() {
   if (!settings_.hashed()) return;
   // Tables of other hash functions cannot be used: rebuild.
   if (position_[kFunctions] != Functions()) position_.assign(kPlaces, 0), position_[kProgress] = -1;
-  if (position_[kStep] == 0) return;
+  built_ = position_[kStep] > 0;
+  if (!built_) return;
   hasher_ = MakeHasher(position_[kGeneration]);
   next_ = nullptr;
   if (position_[kNextGeneration] != position_[kGeneration])

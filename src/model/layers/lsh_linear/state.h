@@ -1,7 +1,9 @@
 // LshState: the hash tables of one hashed layer and the schedule of their rebuilds.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "model/layer.h"
 #include "model/layer_counts.h"
 #include "model/layers/lsh_linear/settings.h"
+#include "model/output_search.h"
 
 namespace yoke::layer {
 
@@ -22,6 +25,14 @@ struct LshCounts {
   /// as its threads divided theirs.
   double rebuild = 0, hash = 0, query = 0, gather = 0, product = 0, merge = 0;
   double passes = 0;  ///< Forward and Backward in all.
+
+  LshCounts& operator+=(const LshCounts& more);
+};
+
+/// What a step queries: tables, and the functions of their keys.
+struct LshTables {
+  std::shared_ptr<const Hasher> hasher;
+  const HashTables* tables = nullptr;
 };
 
 /// Rebuilds are incremental and need no extra thread: each step hashes some of the rows into a
@@ -29,23 +40,37 @@ struct LshCounts {
 /// and no step waits for a rebuild; only packed tables keep the rows' keys instead, and the step
 /// that completes these waits until the tables are built from them. Without hashing it only counts.
 /// The state has nothing that is not in Tensors(); their memory is allocated on first use.
-class LshState : public LayerState, public LayerCounts {
+///
+/// Threads that update one copy of the weights without locks (hogwild) share a state: one at a time
+/// rebuilds, the others query meanwhile and count steps. Why their races are harmless: entries of
+/// tables are read and written atomically, so a query finds ids of rows, also in tables that are
+/// cleared or filled meanwhile, though maybe not all; a row marked by Touch but hashed before its
+/// update keeps its old keys until it is updated again; weights race as in optim/racing.h.
+class LshState : public LayerState, public LayerCounts, public OutputSearch {
  public:
   explicit LshState(const LshSettings& settings);
 
-  /// Call before each training step with the current rows [outputs, inputs], f32 or bf16. The first
-  /// call draws the hash functions from `seed` and builds the tables.
-  void Prepare(const ConstTensor& weights, uint64_t seed);
+  /// Call before each training step with the current rows [outputs, inputs], f32 or bf16; returns
+  /// what this step queries. The first call draws the hash functions from `seed` and builds the
+  /// tables; other threads wait for it.
+  LshTables Prepare(const ConstTensor& weights, uint64_t seed);
   /// Marks rows that are about to be updated.
   void Touch(std::span<const int32_t> ids);
+  void Count(const LshCounts& more);
 
-  const Hasher& hasher() const { return *hasher_; }
-  const HashTables& tables() const { return tables_.front(); }
+  /// The tables in use. Call it between steps, like rebuilds() and what follows.
+  const HashTables& tables() const { return tables_[front_]; }
   int64_t rebuilds() const { return position_[kRebuilds]; }
 
-  LshCounts counts;
   std::vector<std::pair<std::string, double>> TakeCounts() override;
-  double Seconds() const override { return counts.passes; }
+  double Seconds() const override { return counts_.passes; }
+
+  // A search by the tables in use; the rows may have changed since they were hashed.
+  bool ready() const override { return built_; }
+  void Keys(const float* hidden, int64_t count, std::vector<uint32_t>& keys) const override;
+  void Find(const uint32_t* keys, Marks& marks, std::vector<int32_t>& ids) const override;
+  OutputTableSettings search_settings() const override;
+  int64_t table_bytes() const override { return tables().bytes(); }
 
   std::vector<StateTensor> Tensors() override;
   void Restored() override;
@@ -67,6 +92,10 @@ class LshState : public LayerState, public LayerCounts {
   /// Number of table sets.
   int sets() const { return settings_.rehash_touched || shape_.packed() ? 1 : 2; }
   void Allocate();
+  HashTables& Back() { return tables_[tables_.size() - 1 - front_]; }
+  std::atomic_ref<int32_t> Steps() { return std::atomic_ref(position_[kStep]); }
+  /// What Prepare does in the thread whose turn it is.
+  void Rebuild(const ConstTensor& weights, uint64_t seed);
   bool Due(const ConstTensor& weights);
   int64_t Interval() const;
   bool Building() const { return position_[kProgress] >= 0; }
@@ -76,6 +105,8 @@ class LshState : public LayerState, public LayerCounts {
   /// Keeps the slice's keys of rows from `begin` on until all are there.
   void KeepKeys(int64_t begin, int64_t count);
   void TakeOver();
+  /// The marked rows; they are marked no longer.
+  std::vector<int32_t> TakeTouched();
   void MoveTouched(const ConstTensor& weights);
   /// Fraction of the watched rows' codes that have changed since the tables were built.
   double Moved(const ConstTensor& weights) const;
@@ -88,9 +119,14 @@ class LshState : public LayerState, public LayerCounts {
 
   LshSettings settings_;
   TableShape shape_;
-  /// The tables in use and, unless rehash_touched, those being built.
+  std::atomic<bool> built_ = false;
+  std::mutex turn_;           ///< Held by the thread that rebuilds.
+  mutable std::mutex taken_;  ///< Held while hasher_, front_ and counts_ are read or written.
+  LshCounts counts_;
+  /// The tables in use, at front_, and those being built, unless there is one set.
   std::vector<HashTables> tables_;
-  std::unique_ptr<Hasher> hasher_, next_;
+  size_t front_ = 0;
+  std::shared_ptr<const Hasher> hasher_, next_;
   std::vector<int32_t> position_;
   std::vector<int32_t> watched_;        ///< A sample of rows, to estimate how many codes changed.
   std::vector<uint32_t> watched_keys_;  ///< Their keys when the tables were built.

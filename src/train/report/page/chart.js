@@ -9,7 +9,7 @@ const shown = {
 const drawings = [];
 const redraw = () => drawings.forEach((draw) => draw());
 
-const longest = Math.max(0, ...runs.map((run) => run.epochs.at(-1)?.seconds ?? 0));
+const longest = Math.max(0, ...runs.map((run) => run.points.at(-1)?.seconds ?? 0));
 const time = longest > 3 * 3600 ? ['hours', 3600] :
     longest > 600               ? ['minutes', 60] :
                                   ['seconds', 1];
@@ -44,8 +44,8 @@ function bar() {
     ['validation', 'validation data', true]
   ];
   const has = (set) => runs.some(
-      (run) => run.epochs.some(
-          (epoch) => Object.keys(epoch.values).some((name) => name.startsWith(set + ' '))));
+      (run) => run.points.some(
+          (point) => Object.keys(point.values).some((name) => name.startsWith(set + ' '))));
   add(html(
       'div', {class: 'bar'},
       ...(several ? runs.map((run) => toggle(run.name, run.number, run.number, false)) : []),

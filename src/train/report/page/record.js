@@ -20,14 +20,15 @@ function devicesOf(line) {
   return devices;
 }
 
-function epochOf(line, executor, session) {
+/** An epoch or an evaluation. Its time is without evaluations where the line has that. */
+function pointOf(line, executor, session) {
   const values = numbers({'learning rate': line.learning_rate, speed: line.examples_per_second});
   for (const set of ['train', 'validation', 'test', 'exchange'])
     for (const [name, value] of Object.entries(numbers(line[set])))
       values[set + ' ' + name] = value;
   return {
     epoch: finite(line.epoch),
-    seconds: finite(line.seconds),
+    seconds: finite(line.training_seconds) ?? finite(line.seconds),
     values,
     executor,
     devices: devicesOf(line),
@@ -79,6 +80,7 @@ function runOf(raw, number) {
     ...raw,
     number,
     epochs: [],
+    evaluations: [],
     exchange: {},
     devices: {},
     test: {},
@@ -96,15 +98,17 @@ function runOf(raw, number) {
     if (line.event === 'start') takeStart(run, line);
     Object.assign(run.exchange, numbers(line.exchange));
     for (const [name, device] of Object.entries(devicesOf(line))) run.devices[name] = device;
-    if (line.event === 'epoch') run.epochs.push(epochOf(line, run.executor, run.sessions));
+    if (line.event === 'epoch') run.epochs.push(pointOf(line, run.executor, run.sessions));
+    if (line.event === 'evaluation') run.evaluations.push(pointOf(line, '', run.sessions));
     if (line.event === 'end') takeEnd(run, line);
   }
-  const last = run.epochs.at(-1);
-  run.seconds = Math.max(run.seconds, last?.seconds ?? 0);
-  run.done = Math.max(run.done, last?.epoch ?? 0);
+  const last = run.evaluations.at(-1) ?? run.epochs.at(-1);
+  run.points = [...run.epochs, ...run.evaluations];
+  run.seconds = Math.max(run.seconds, ...run.points.map((point) => point.seconds ?? 0));
+  run.done = Math.max(run.done, ...run.points.map((point) => point.epoch ?? 0));
   if (last && !Object.keys(run.test).length)  // it has not ended
     for (const [name, value] of Object.entries(last.values))
-      if (name.startsWith('test ')) run.test[name.slice(5)] = value;
+      if (name.startsWith('test ') && !name.endsWith('_error')) run.test[name.slice(5)] = value;
   const speeds = run.epochs.map((epoch) => epoch.values.speed)
                      .filter((speed) => speed !== undefined)
                      .sort((a, b) => a - b);

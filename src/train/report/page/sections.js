@@ -1,11 +1,11 @@
 // The sections of the page: curves, results, replicas, devices, plans, jobs.
 
-/** Points of a run's epochs: [x, y, number of the epoch], where both can be drawn. */
-function pointsOf(run, byEpoch, measure) {
-  return run.epochs
+/** Of epochs or evaluations: [x, y, number of the point], where both can be drawn. */
+function pointsOf(from, byEpoch, measure) {
+  return from
       .map(
-          (epoch, i) =>
-              [byEpoch || !shown.byTime ? epoch.epoch : epoch.seconds / time[1], measure(epoch, i),
+          (point, i) =>
+              [byEpoch || !shown.byTime ? point.epoch : point.seconds / time[1], measure(point, i),
                i])
       .filter(([x, y]) => isDrawable(x) && isDrawable(y));
 }
@@ -21,8 +21,10 @@ function curves() {
     {title: 'Distance between replicas', of: () => 'exchange consensus_distance', fromZero: true}
   ];
   const used = (panel) => runs.some(
-      (run) => run.epochs.some(
-          (epoch) => ['train', 'test', 'validation'].some((set) => panel.of(set) in epoch.values)));
+      (run) => run.points.some(
+          (point) => ['train', 'test', 'validation'].some((set) => panel.of(set) in point.values)));
+  const has = (name) => (point) => name in point.values;
+  const from = (run, name) => (run.evaluations.some(has(name)) ? run.evaluations : run.epochs);
   const series = (panel) => runs.filter((run) => !shown.without.has(run.number)).flatMap((run) => {
     const names =
         new Map(['test', 'validation', 'train'].map((set) => [panel.of(set), set]).reverse());
@@ -32,11 +34,11 @@ function curves() {
                       name: several ? run.name + ', ' + name : name,
                       colour: lineOf(run.number),
                       faint: names.size > 1 && set !== 'test',
-                      points: pointsOf(run, false, (epoch) => epoch.values[name])
+                      points: pointsOf(from(run, name), false, (point) => point.values[name])
                     }));
   });
   heading('Curves');
-  if (!runs.some((run) => run.epochs.length))
+  if (!runs.some((run) => run.points.length))
     return note(
         runs.some((run) => run.reason === 'not ended') ? 'No epoch is complete yet.' :
                                                          'No epoch was evaluated.');
@@ -161,7 +163,7 @@ function devices() {
                  colour: lineOf(row.colour),
                  faint: false,
                  points: pointsOf(
-                     row.run, true,
+                     row.run.epochs, true,
                      (epoch, i) => (row.name in epoch.devices ? measure(row, i) : null))
                }));
   heading('Devices');

@@ -1,5 +1,5 @@
-// ExampleProducts: a list of uses by row, and the kernel of active rows.
-#include "model/layers/lsh_linear/example_products.h"
+// RowProducts: a list of uses by row, for the kernel of active rows.
+#include "model/layers/lsh_linear/row_products.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,19 +20,25 @@ float* Prepare(RowGradient& rows, const std::vector<int32_t>& ids, int64_t width
   return rows.values.data();
 }
 
+void ZeroPadding(const ActiveGroup& group, float* values) {
+  for (int64_t i = 0; i < group.examples; ++i, values += group.columns)
+    std::fill(values + group.active, values + group.columns, 0.0F);
+}
+
 }  // namespace
 
-ExampleProducts::ExampleProducts(const LshPlanShape& shape, const PlanRequest& request)
+RowProducts::RowProducts(const LshPlanShape& shape, const PlanRequest& request)
     : shape_(shape),
       request_(request),
       kernel_(MakeActiveRows({.batch = request.batch,
                               .inputs = shape.settings.inputs,
                               .bias = shape.bias,
                               .relu = shape.relu,
-                              .input_gradient = request.input_gradient},
+                              .input_gradient = request.input_gradient,
+                              .lock_free = shape.settings.lock_free},
                              request.target)) {}
 
-void ExampleProducts::Forward(const LayerCall& call, LshCounts& counts) {
+void RowProducts::Forward(const LayerCall& call, LshCounts& counts) {
   LapTimer timer;
   ListUses(*call.active_output);
   timer.Lap(counts.gather);
@@ -41,35 +47,40 @@ void ExampleProducts::Forward(const LayerCall& call, LshCounts& counts) {
   timer.Lap(counts.product);
 }
 
-void ExampleProducts::ListUses(const ActiveSet& set) {
-  std::vector<RowUse>& uses = used_.uses();
-  const auto count = static_cast<int64_t>(set.groups.size());
-  uses.resize(set.ids.size());
-  places_.resize(count);
+void RowProducts::ListUses(const ActiveSet& set) {
+  const auto groups = static_cast<int64_t>(set.groups.size());
+  starts_.assign(groups + 1, 0);
+  for (int64_t g = 0; g < groups; ++g)
+    starts_[g + 1] = starts_[g] + set.groups[g].examples * set.groups[g].active;
+  used_.uses().resize(starts_[groups]);
+  places_.resize(set.order.size());
 #pragma omp parallel for schedule(static)
-  for (int64_t g = 0; g < count; ++g) {
-    const ActiveGroup& group = set.groups[g];
-    const int32_t example = set.order[group.first];
-    places_[g] = {.example = example, .first = group.value, .count = group.active};
-    for (int64_t k = 0; k < group.active; ++k)
-      uses[group.id + k] = {
-          .id = set.ids[group.id + k], .example = example, .place = group.value + k};
-  }
+  for (int64_t g = 0; g < groups; ++g)
+    ListGroup(set, set.groups[g], used_.uses().data() + starts_[g]);
   used_.Find(shape_.settings.outputs);
 }
 
-void ExampleProducts::Finish(const LayerCall& call) const {
+void RowProducts::ListGroup(const ActiveSet& set, const ActiveGroup& group, RowUse* uses) {
+  for (int64_t i = 0; i < group.examples; ++i) {
+    const int32_t example = set.order[group.first + i];
+    const int64_t place = group.value + i * group.columns;
+    places_[group.first + i] = {.example = example, .first = place, .count = group.active};
+    for (int64_t k = 0; k < group.active; ++k)
+      *uses++ = {.id = set.ids[group.id + k], .example = example, .place = place + k};
+  }
+}
+
+void RowProducts::Finish(const LayerCall& call) const {
   ActiveSet& set = *call.active_output;
   for (const ActiveGroup& group : set.groups) {
     if (set.scores)
       FinishScores(shape_.settings, call, group);
     else
-      std::fill_n(set.values.begin() + group.value + group.active, group.columns - group.active,
-                  0.0F);
+      ZeroPadding(group, set.values.data() + group.value);
   }
 }
 
-ActiveRowsCall ExampleProducts::CallOf(const LayerCall& call) const {
+ActiveRowsCall RowProducts::CallOf(const LayerCall& call) const {
   const ConstTensor& weight = call.params[0].value;
   const bool bf16 = weight.type == DType::kBf16;
   return {.used = used_.View(),
@@ -81,7 +92,7 @@ ActiveRowsCall ExampleProducts::CallOf(const LayerCall& call) const {
           .values = call.active_output->values.data()};
 }
 
-void ExampleProducts::Backward(const LayerCall& call, LshCounts& counts) {
+void RowProducts::Backward(const LayerCall& call, LshCounts& counts) {
   LapTimer timer;
   ActiveRowsCall products = CallOf(call);
   products.gradient = call.active_output->gradient.data();
@@ -97,11 +108,12 @@ void ExampleProducts::Backward(const LayerCall& call, LshCounts& counts) {
 
 /// Without labels, because their number per example is unknown here. The sets' ids are taken for
 /// independent.
-int64_t ExampleProducts::WorkingBytes() const {
+int64_t RowProducts::WorkingBytes() const {
   const LshSettings& s = shape_.settings;
   const auto batch = double(request_.batch), ids = batch * ActiveOf(s);
+  const double sets = std::ceil(batch / double(s.group));
   const double scores = 2 * batch * double(RoundUp(std::llround(ActiveOf(s)), kPad));
-  const double rows = TouchedOf(s, ids) * double(s.inputs + 2);
+  const double rows = TouchedOf(s, sets * ActiveOf(s)) * double(s.inputs + 2);
   return static_cast<int64_t>(2 * ids * sizeof(RowUse) + (scores + rows) * sizeof(float)) +
          kernel_->scratch_bytes();
 }

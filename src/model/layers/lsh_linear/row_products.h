@@ -1,5 +1,5 @@
-// ExampleProducts: products of sets of one example, row by row: no row is copied, and its gradient
-// is computed at once from all examples that use it.
+// RowProducts: the products of small groups, row by row: no row is copied, and its gradient is
+// computed at once from all examples that use it.
 #pragma once
 
 #include <memory>
@@ -11,17 +11,18 @@
 namespace yoke::layer {
 
 /// For dense input, always in f32: reading f32 rows is most of the work. Cost of a step: 6 inputs
-/// operations an active id; each touched row is read twice and its gradient written once.
-class ExampleProducts : public Products {
+/// operations an active id and example; each touched row is read twice, its gradient written once.
+class RowProducts : public Products {
  public:
-  ExampleProducts(const LshPlanShape& shape, const PlanRequest& request);
+  RowProducts(const LshPlanShape& shape, const PlanRequest& request);
   void Forward(const LayerCall& call, LshCounts& counts) override;
   void Backward(const LayerCall& call, LshCounts& counts) override;
   int64_t WorkingBytes() const override;
 
  private:
-  /// The set's ids by row.
+  /// The uses of the set's ids, by row.
   void ListUses(const ActiveSet& set);
+  void ListGroup(const ActiveSet& set, const ActiveGroup& group, RowUse* uses);
   /// Corrects and pads the values.
   void Finish(const LayerCall& call) const;
   ActiveRowsCall CallOf(const LayerCall& call) const;
@@ -30,6 +31,7 @@ class ExampleProducts : public Products {
   PlanRequest request_;
   std::unique_ptr<ActiveRowsKernel> kernel_;
   UsedRowList used_;
+  std::vector<int64_t> starts_;  ///< The first use of each group, before they are sorted.
   std::vector<ExamplePlaces> places_;
   Buffer scratch_;
 };

@@ -1,0 +1,32 @@
+// EndSentence: where the weights are, how to continue, and whether the model has collapsed.
+#include "train/end_sentence.h"
+
+#include <fmt/core.h>
+
+namespace yoke {
+namespace {
+
+std::string CollapseSentence(const EndEvent& end) {
+  if (!end.collapse) return "";
+  return fmt::format(
+      "; the model has collapsed: {}; {}", end.collapse->Text(),
+      end.good.empty() ? "no checkpoint is good" : "the last good one is " + end.good);
+}
+
+std::string HowToContinue(const EndEvent& end, bool simulated) {
+  if (end.reason == "finished" || end.reason == "target")
+    return fmt::format("the weights are in {}/last", end.run);
+  if (end.reason == "replan") return "what the job leaves open is chosen again";
+  if (simulated)
+    return fmt::format("stopped at step {}; the weights are in {}/last", end.step, end.run);
+  return fmt::format("stopped at step {}; continue with: yoke train --resume {}", end.step,
+                     end.run);
+}
+
+}  // namespace
+
+std::string EndSentence(const EndEvent& end, bool simulated) {
+  return HowToContinue(end, simulated) + CollapseSentence(end);
+}
+
+}  // namespace yoke

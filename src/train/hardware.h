@@ -1,0 +1,16 @@
+// Hardware: names what a run trains on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "train/run_request.h"
+
+namespace yoke {
+
+/// "8 simulated nodes: A rack" or "4 simulated nodes (8 ranks)".
+std::string HardwareOf(const SimulatedCluster& cluster, int ranks);
+/// "cpu + emulated:0 (2 ranks, 4 threads each)", of rank 0's devices and threads.
+std::string HardwareOf(const std::vector<std::string>& devices, int ranks, int threads);
+
+}  // namespace yoke
