@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "model/output_tables.h"
 #include "model/ranking.h"
 
 namespace yoke::bf16_rows_test {
