@@ -121,7 +121,7 @@ bool TrainBeside(LshState& state, int steps) {
   const std::vector<int32_t> touched = {1, 2, 3};
   bool good = true;
   for (int step = 0; step < steps; ++step) {
-    const LshTables now = state.Prepare(weights.data(), 7);
+    const LshTables now = state.Prepare({.data = weights.data()}, 7);
     std::vector<uint32_t> keys(4);
     now.hasher->Keys(weights.data() + step % kOutputs * kInputs, 1, kInputs, keys.data());
     std::this_thread::yield();  // others may begin the next tables
@@ -167,7 +167,7 @@ TEST(LshState, SearchesByItsTables) {
   LshState state(Settings("fixed", 100));
   EXPECT_FALSE(state.ready());
   const std::vector<float> weights = Weights(1), hidden = Weights(2);
-  state.Prepare(weights.data(), 7);
+  state.Prepare({.data = weights.data()}, 7);
   ASSERT_TRUE(state.ready());
   std::vector<uint32_t> keys;
   std::vector<int32_t> ids;
