@@ -25,13 +25,14 @@ Numbers Drawn(int64_t count, uint64_t seed) {
 
 /// What GatherRows should write, number by number.
 Numbers ExpectedBlock(const RowGather& g) {
+  const float* table = static_cast<const float*>(g.table);
   Numbers block;
   for (int64_t r = 0; r < g.padded_rows; ++r)
     for (int64_t c = 0; c < g.padded_columns; ++c) {
       const auto wanted = g.columns.empty() ? g.width : static_cast<int64_t>(g.columns.size());
       const bool there = r < static_cast<int64_t>(g.rows.size()) && c < wanted;
       const int64_t column = there && !g.columns.empty() ? g.columns[c] : c;
-      block.push_back(there ? g.table[g.rows[r] * g.width + column] : 0.0F);
+      block.push_back(there ? table[g.rows[r] * g.width + column] : 0.0F);
     }
   return block;
 }
