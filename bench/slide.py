@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the hashed output layer: speed, scaling and memory.
 
-usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|sets|all [options]      --help of a part has its options
+usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|sets|bf16|all [options]      --help of a part has its options
 
 Time is training time without evaluation. What a table compares was measured in the same call. PyTorch is needed for its own rows alone:
 `make bench-slide PART=...` runs this with it.
@@ -226,6 +226,21 @@ def memory(arguments):
     return f"{arguments.labels:,} labels"
 
 
+@part(labels=50000, features=30000, examples=20000, test=2000, batch=256, epochs=4, rates=[1e-2, 5e-4], threads=CORES,
+      quick={"labels": 1000, "features": 1000, "examples": 1024, "test": 100, "epochs": 2})
+def bf16(arguments):
+    """Rows stored in bf16, with either rounding, beside f32: P@1, time and memory; 5 minutes."""
+    kinds = {"f32": {}, "bf16, stochastic": {"weights": "bf16"}, "bf16, nearest": {"weights": "bf16", "rounding": "nearest"}}
+    data, rows = synthetic(arguments.labels, arguments.examples, arguments.test, arguments.features), []
+    for rate, name in itertools.product(arguments.rates, kinds):
+        run = train(name, xmc_job(data, batch=arguments.batch, learning_rate=rate, epochs=arguments.epochs, lsh={}, **kinds[name]), arguments)
+        used = run.end["memory"]
+        rows.append([f"{rate:g}", name, *(f"{value:.4f}" for value in p_at_1(run)), f"{microseconds(run):.1f}",
+                     f"{(used['parameters'] + used['rule_state']) / 1e6:,.0f}", f"{used['peak'] / 1e6:,.0f}"])
+    print_table(["rate", "rows", *(f"P@1, epoch {n + 1}" for n in range(arguments.epochs)), "us an example", "weights and state, MB", "peak, MB"], rows)
+    return f"{arguments.labels:,} labels, {arguments.examples:,} examples, batch {arguments.batch}; one run each"
+
+
 STEP_PARTS = ("hash", "query", "gather", "product", "merge")
 
 
@@ -263,7 +278,7 @@ def fractions(run):
 @part(threads=CORES)
 def all(arguments):  # noqa: A001: the name of the part
     """All parts in turn, each with its defaults; an hour."""
-    for one in (labels, yardstick, sublinear, optimizer, threads, memory, sets):
+    for one in (labels, yardstick, sublinear, optimizer, threads, memory, sets, bf16):
         began, chosen = time.monotonic(), parse("", [one.__name__, f"--threads={arguments.threads}", *(["--quick"] if arguments.quick else [])])
         chosen.runs = arguments.runs
         print(f"\n### {one.__name__}")

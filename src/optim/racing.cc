@@ -27,6 +27,11 @@ double SquareSumShared(const float* x, int64_t count) {
   return sum;
 }
 
+/// The first place of a row in the packed buffer; of one in bf16 maybe the last of the row before.
+int64_t PlaceOf(const Slice& slice, int64_t row) {
+  return slice.offset + row * slice.RowWidth() * SizeOf(slice.type) / SizeOf(DType::kF32);
+}
+
 [[gnu::no_sanitize("thread")]] int32_t CountShared(int32_t& clock) { return ++clock; }
 
 }  // namespace
@@ -66,19 +71,15 @@ void RacingUpdates::ApplyRun(const UpdateRule& rule, float* values, const float*
   }
 }
 
-void RacingUpdates::ApplyBf16Rows(int index, float* values, const Gradients& gradients,
-                                  UpdateStep step) {
+void RacingUpdates::ApplyRow(int index, float* values, const float* gradient, int64_t row,
+                             const UpdateStep& step) {
   const Slice& slice = layout_.slices()[index];
-  const RowGradient& rows = gradients.rows(index);
-  const int64_t width = slice.RowWidth();
-  const Bf16Slice stored(values, state_, slice);
-  for (size_t r = 0; r < rows.ids.size(); ++r) {
-    const int64_t id = rows.ids[r], place = slice.offset + id * width / 2;
-    step.step = CountRow(index, id, place);
-    const auto lock = LockRun(place);
-    UpdateBf16(row_rule_, stored.Row(id), rows.values.data() + static_cast<int64_t>(r) * width,
-               step, {state_.rounding(), index, id, step.step});
-  }
+  const int64_t place = PlaceOf(slice, row);
+  if (slice.type != DType::kBf16)
+    return ApplyRun(row_rule_, values, gradient, place, slice.RowWidth(), step);
+  const auto lock = LockRun(place);
+  UpdateBf16(row_rule_, Bf16Slice(values, state_, slice).Row(row), gradient, step,
+             {state_.rounding(), index, row, step.step});
 }
 
 UpdateStep RacingUpdates::Tune(const UpdateStep& step, const Gradients& gradients,
@@ -99,15 +100,13 @@ void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, 
   if (slice.kind == SliceKind::kDense)
     return ApplyRun(rule_, values, gradients.dense().Host().data() + slice.offset, slice.offset,
                     slice.Count(), step);
-  if (slice.type == DType::kBf16) return ApplyBf16Rows(index, values, gradients, step);
   const RowGradient& rows = gradients.rows(index);
   const int64_t width = slice.RowWidth();
   for (size_t r = 0; r < rows.ids.size(); ++r) {
-    const int64_t offset = slice.offset + rows.ids[r] * width;
-    step.step = CountRow(index, rows.ids[r], offset);
+    step.step = CountRow(index, rows.ids[r], PlaceOf(slice, rows.ids[r]));
     step.learning_rate =
         RateOfPart(row_rule_, rate, parts, std::min(1.0, double(step.step) / updates));
-    ApplyRun(row_rule_, values, rows.values.data() + static_cast<int64_t>(r) * width, offset, width,
+    ApplyRow(index, values, rows.values.data() + static_cast<int64_t>(r) * width, rows.ids[r],
              step);
   }
 }

@@ -66,7 +66,8 @@ class RacingUpdates {
 
   std::unique_lock<std::mutex> LockRun(int64_t offset);
   int32_t CountRow(int slice, int64_t row, int64_t offset);
-  void ApplyBf16Rows(int index, float* values, const Gradients& gradients, UpdateStep step);
+  void ApplyRow(int index, float* values, const float* gradient, int64_t row,
+                const UpdateStep& step);
   void ApplyRun(const UpdateRule& rule, float* values, const float* gradient, int64_t offset,
                 int64_t count, const UpdateStep& step);
   float* StateAt(size_t array, int64_t offset) const {
