@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 """Measures the hashed output layer: speed, scaling and memory.
 
+<<<<<<< HEAD
 usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|sets|bf16|all [options]      --help of a part has its options
+=======
+usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|published|ablation|all [options]      --help of a part has its options
+>>>>>>> h3
 
 Time is training time without evaluation. What a table compares was measured in the same call. PyTorch is needed for its own rows alone:
 `make bench-slide PART=...` runs this with it.
@@ -13,9 +17,14 @@ import struct
 import time
 
 import slide_torch
+from lib.build import program
 from lib.options import main, parse, part
 from lib.places import CORES, PROGRAM
+<<<<<<< HEAD
 from lib.runner import execute, in_turn, median
+=======
+from lib.runner import events, execute, in_turn, last, median, medians, write_job
+>>>>>>> h3
 from lib.tables import print_table, say
 from slide_jobs import DECAY, SAMPLERS, best_rate, cpu_of_epoch, microseconds, p_at_1, seconds_to, synthetic, told, train, xmc_job
 
@@ -275,10 +284,72 @@ def fractions(run):
     return [f"{part / seconds['all']:.0%}" for part in (*(counts.get(f"{name}_seconds", 0) for name in STEP_PARTS), seconds["update"])]
 
 
+LEVELS = ("avx2", "avx512", "avx512_bf16", "amx")
+AVX2, AVX512, SMALL_PAGES = {"YOKE_ISA": "avx2"}, {"YOKE_ISA": "avx512"}, {"YOKE_HUGE_PAGES": "off"}
+# The rows of the ablation. Steps: (form of bench/slide_ablation, environment), the first is what the others are compared with.
+STEPS = {
+    "scalar, flat arrays": ("scalar", {}),
+    "maps, Adam scalar": ("maps", {}),
+    "the compiler's vectors, flat arrays": ("vector", {}),
+    "the same, small pages": ("vector", SMALL_PAGES),
+    "the same, an allocation a row": ("apart", {}),
+    "kernels, AVX2": ("kernels", AVX2),
+    "kernels, AVX2, small pages": ("kernels", AVX2 | SMALL_PAGES),
+    "kernels, AVX-512": ("kernels", AVX512),
+    "kernels, AVX-512, small pages": ("kernels", AVX512 | SMALL_PAGES),
+}
+# Runs of training: (keys, environment), likewise.
+TRAINING = {
+    "training, AVX2": ({}, AVX2),
+    "training, AVX2, small pages": ({}, AVX2 | SMALL_PAGES),
+    "training, AVX-512": ({}, AVX512),
+    "training, AVX-512, bf16 operands": ({"precision": "bf16"}, {"YOKE_ISA": "avx512_bf16"}),
+    "training, AMX, bf16 operands": ({"precision": "bf16"}, {"YOKE_ISA": "amx"}),
+}
+
+
+@part(labels=670091, features=135909, examples=20000, test=2000, batch=256, epochs=3, rate=2e-2, rounds=2,
+      quick={"labels": 1000, "features": 1000, "examples": 1024, "test": 100, "rounds": 1})
+def ablation(arguments):
+    """What vectors, bf16 operands, huge pages and the layout of rows bring: a step's stages alone, in CPU time, and training; one thread, 6 minutes."""
+    own = LEVELS.index(last(events("doctor"), "doctor")["instructions"])
+    data = synthetic(arguments.labels, arguments.examples, arguments.test, arguments.features)
+    seeds = collections.defaultdict(lambda: itertools.count(1))
+
+    def step(form, *env):
+        stages = json.loads(execute([*env, program("slide_ablation"), form, arguments.labels, arguments.features, arguments.batch]))
+        loss = stages.pop("mean loss")
+        told(f"{form} {' '.join(env[1:])}: {stages}")
+        return sum(stages.values()), loss
+
+    def training(keys, *env):
+        job = xmc_job(data, batch=arguments.batch, learning_rate=arguments.rate, epochs=arguments.epochs, schedule=DECAY, lsh={}, **keys)
+        words = f"{' '.join(env[1:])} {job['node']['precision']}"
+        run = train(words, job, arguments, next(seeds[words]), launcher=env)
+        return microseconds(run), max(p_at_1(run))
+
+    rows = []
+    for measure, cases in ((step, STEPS), (training, TRAINING)):
+        can = {name: case for name, case in cases.items() if LEVELS.index(case[1].get("YOKE_ISA", "avx2")) <= own}
+        found = medians(can, arguments.rounds, lambda name: measure(can[name][0], "env", *(f"{key}={value}" for key, value in can[name][1].items())))
+        first = found[next(iter(cases))][0]
+        for name in cases:
+            us, result = found.get(name, (None, None))
+            cells = [say(result, ".4f"), ""] if measure is step else ["", say(result, ".4f")]
+            rows.append([name, say(us, ".1f", "not on this processor"), say(us and first / us, ".1f"), *cells])
+    print_table(["", "us an example", "times as fast", "loss", "P@1"], rows)
+    return f"{arguments.labels:,} labels, batch {arguments.batch}; medians of {arguments.rounds} rounds; loss after 3 passes over 16 batches"
+
+
 @part(threads=CORES)
 def all(arguments):  # noqa: A001: the name of the part
+<<<<<<< HEAD
     """All parts in turn, each with its defaults; an hour."""
     for one in (labels, yardstick, sublinear, optimizer, threads, memory, sets, bf16):
+=======
+    """All parts in turn, each with its defaults; 45 minutes."""
+    for one in (labels, yardstick, sublinear, optimizer, threads, memory, published, ablation):
+>>>>>>> h3
         began, chosen = time.monotonic(), parse("", [one.__name__, f"--threads={arguments.threads}", *(["--quick"] if arguments.quick else [])])
         chosen.runs = arguments.runs
         print(f"\n### {one.__name__}")

@@ -12,6 +12,7 @@
 
 #include "base/registry.h"
 #include "bench/rate.h"
+#include "bench/slide_loops.h"
 #include "data/xmc.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/rows.h"
@@ -23,7 +24,7 @@
 
 namespace yoke::bench {
 
-inline constexpr int64_t kHidden = 128, kBatches = 16;
+inline constexpr int64_t kBatches = 16;
 
 /// One stage of a step: what it costs on one batch, run by plain loops or by the kernels.
 struct Stage {
@@ -41,6 +42,7 @@ inline std::vector<OptionSpec> AllOptions() {
 /// The layers' weights, the tables, and what flows between the stages of each batch.
 class Step {
  public:
+  virtual ~Step() = default;
   Step(int64_t outputs, int64_t features, int64_t batch)
       : settings_(layer::SettingsOf(Options("layer", Table{{"outputs", outputs}}, AllOptions()),
                                     kHidden)),
@@ -132,11 +134,29 @@ class Step {
 
   const layer::LshSettings& settings() const { return settings_; }
 
- private:
+  /// Hands a batch's gradient on to the input layer.
+  void PassInputGradient(int64_t n) {
+    const int64_t count = settings_.group * kHidden;
+    for (int64_t g = 0; g < groups_; ++g)
+      std::copy_n(works_[n * groups_ + g].input_gradient.As<float>(), count,
+                  input_gradients_.As<float>() + g * count);
+  }
+  double MeanLoss() const {
+    double sum = 0;
+    for (const Work& work : works_)
+      for (const float loss : work.losses) sum += loss;
+    return sum / double(kBatches * batch_);
+  }
+
+  float rate = 1e-9F;  ///< Of Adam.
+
+ protected:
   struct Work {
     std::vector<int32_t> ids;
+    std::vector<float> losses;
     Buffer rows, values, gradient, row_gradient, input_gradient, scratch;
-    std::map<int64_t, std::unique_ptr<LinearKernel>> kernels;  // by threads; 0: plain
+    // By threads (0: plain) and columns.
+    std::map<std::pair<int64_t, int64_t>, std::unique_ptr<LinearKernel>> kernels;
     Batch labels;
   };
 
@@ -168,8 +188,8 @@ class Step {
             .output_gradient = input_gradients_.As<float>(),
             .bias_gradient = bias_gradient_};
   }
-  void InputForward(int64_t n, bool plain) { input_[plain]->Forward(InputCall(n)); }
-  void InputBackward(int64_t n, bool plain) {
+  virtual void InputForward(int64_t n, bool plain) { input_[plain]->Forward(InputCall(n)); }
+  virtual void InputBackward(int64_t n, bool plain) {
     SparseLinearCall call = InputCall(n);
     RowGradient& rows = in_rows_[n];
     call.touched = touched_.Find(call.input, call.input.width, rows.ids);
@@ -227,7 +247,7 @@ class Step {
   }
 
   /// A map from id to count, and a sort.
-  static void PlainQuery(const SampleRequest& request, std::vector<int32_t>& ids) {
+  virtual void PlainQuery(const SampleRequest& request, std::vector<int32_t>& ids) {
     const int tables = request.tables->shape().tables;
     std::unordered_map<int32_t, int> counts;
     for (int64_t i = 0; i < request.examples; ++i)
@@ -248,7 +268,7 @@ class Step {
     return (static_cast<int64_t>(work.ids.size()) + 63) / 64 * 64;
   }
   LinearKernel& Product(Work& work, bool plain) const {
-    auto& kernel = work.kernels[plain ? 0 : KernelThreads()];
+    auto& kernel = work.kernels[{plain ? 0 : KernelThreads(), Columns(work)}];
     if (!kernel)
       kernel = MakeLinear({.batch = settings_.group,
                            .inputs = kHidden,
@@ -263,7 +283,7 @@ class Step {
     if (buffer.bytes() < bytes) buffer = Buffer(Cpu(), bytes);
   }
 
-  void Forward(int64_t n, bool plain) {
+  virtual void Forward(int64_t n, bool plain) {
     ForGroups(n, [&](Work& work, int64_t g) {
       const int64_t columns = Columns(work);
       LinearKernel& product = Product(work, plain);
@@ -290,21 +310,21 @@ class Step {
     });
   }
 
-  void Loss(int64_t n, bool plain) {
+  virtual void Loss(int64_t n, bool plain) {
     ForGroups(n, [&](Work& work, int64_t) {
       const auto loss = MakeCrossEntropy({.batch = settings_.group, .outputs = Columns(work)},
                                          {.reference = plain});
-      std::vector<float> losses(settings_.group);
+      work.losses.resize(settings_.group);
       const CrossEntropyCall call{.scores = work.values.As<float>(),
                                   .labels = work.labels.Targets(),
-                                  .losses = losses.data(),
+                                  .losses = work.losses.data(),
                                   .gradient = work.gradient.As<float>()};
       loss->Forward(call);
       loss->Backward(call);
     });
   }
 
-  void Backward(int64_t n, bool plain) {
+  virtual void Backward(int64_t n, bool plain) {
     ForGroups(n, [&](Work& work, int64_t g) {
       Product(work, plain)
           .Backward({.input = Hidden(n) + g * settings_.group * kHidden,
@@ -351,13 +371,13 @@ class Step {
       PlainUpdate();
     else
       Apply(*params_,
-            {.rule = *rule_, .state = *state_, .gradients = *gradients_, .learning_rate = 1e-9});
+            {.rule = *rule_, .state = *state_, .gradients = *gradients_, .learning_rate = rate});
     std::swap(gradients_->rows(0), in_rows_[n]);
     std::swap(gradients_->rows(1), out_rows_[n]);
   }
 
   /// A row after the other, a number after the other.
-  [[gnu::optimize("no-tree-vectorize")]] void PlainUpdate() {
+  [[gnu::optimize("no-tree-vectorize")]] virtual void PlainUpdate() {
     for (int slice = 0; slice < 2; ++slice) {
       const RowGradient& rows = gradients_->rows(slice);
       for (size_t r = 0; r < rows.ids.size(); ++r) {
@@ -372,7 +392,7 @@ class Step {
           float &m = first_moment[i], &v = second_moment[i];
           m = 0.9F * m + 0.1F * g;
           v = 0.999F * v + 0.001F * g * g;
-          w[i] -= 1e-9F / float(first) * m / (std::sqrt(v) / float(second) + 1e-8F);
+          w[i] -= rate / float(first) * m / (std::sqrt(v) / float(second) + 1e-8F);
         }
       }
     }

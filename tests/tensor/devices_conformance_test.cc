@@ -7,9 +7,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -179,6 +183,41 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceTest, testing::ValuesIn(Present()),
 TEST(CpuDevice, LargeMemoryBeginsAtAHugePage) {
   const Buffer buffer(Cpu(), 5 << 20);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data()) % (2 << 20), 0U);
+}
+
+/// Whether the system was told to keep a piece of memory in ordinary pages.
+bool OrdinaryPages(const void* memory) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  bool here = false;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx", &begin, &end) == 2)
+      here = begin <= address && address < end;
+    else if (here && line.starts_with("VmFlags:"))
+      return line.find(" nh") != std::string::npos;
+  }
+  return false;
+}
+
+/// Exits with 0 where large memory lies in ordinary pages under this setting.
+[[noreturn]] void TakePages(const char* setting) {
+  setenv("YOKE_HUGE_PAGES", setting, 1);
+  try {
+    const Buffer buffer(Cpu(), 8 << 20);
+    std::exit(OrdinaryPages(buffer.data()) ? 0 : 1);
+  } catch (const UserError& error) {
+    std::fputs(error.what(), stderr);
+    std::exit(2);
+  }
+}
+
+TEST(CpuDevice, TheEnvironmentChoosesThePages) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(TakePages("on"), testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(TakePages("off"), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(TakePages("small"), testing::ExitedWithCode(2),
+              "YOKE_HUGE_PAGES is 'small', expected on or off");
 }
 
 TEST(EmulatedDevice, FaultsWhereTheHostTouchesItsMemory) {

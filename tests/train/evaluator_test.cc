@@ -106,7 +106,7 @@ TEST_F(EvaluatorTest, ASampleStatesItsErrorAndTheLastEvaluationHasNone) {
   EXPECT_NEAR(MetricOf(sampled, "accuracy_error"),
               std::sqrt(accuracy * (1 - accuracy) / 19 * (1 - 20.0 / 50)), 1e-12);
   EXPECT_GT(MetricOf(sampled, "loss_error"), 0);
-  const Metrics& last = notes_.evaluations[4].test;
+  const Metrics last = notes_.evaluations[4].test;
   EXPECT_FALSE(Has(last, "accuracy_error"));
   EXPECT_EQ(notes_.ends.at(0).test, last);
   EXPECT_EQ(Checkpoint::Open(Path("a") + "/last").header().test, last);

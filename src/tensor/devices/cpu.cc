@@ -26,9 +26,19 @@ std::string Gigabytes(int64_t bytes) {
   throw Error(fmt::format("the system has no memory for {} more", Gigabytes(bytes)));
 }
 
+/// What the environment asks for: ordinary pages are for a comparison.
+int PageAdvice() {
+  const char* asked = std::getenv("YOKE_HUGE_PAGES");
+  const std::string pages = asked ? asked : "on";
+  Require(pages == "on" || pages == "off",
+          "the environment variable YOKE_HUGE_PAGES is '{}', expected on or off", pages);
+  return pages == "on" ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
+}
+
 /// Zeros that the system makes when they are first touched. Ordinary pages serve for what fills no
 /// huge one, and where the system has none.
 char* MapHugePages(int64_t bytes) {
+  static const int advice = PageAdvice();
   const int64_t size = RoundUp(bytes, kHugePage), spare = size + kHugePage;
   void* mapped = mmap(nullptr, spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) NoMemory(bytes);
@@ -36,7 +46,7 @@ char* MapHugePages(int64_t bytes) {
   const int64_t before = -reinterpret_cast<intptr_t>(begin) & (kHugePage - 1);
   if (before > 0) munmap(begin, before);
   munmap(begin + before + size, kHugePage - before);
-  madvise(begin + before, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+  madvise(begin + before, bytes / kHugePage * kHugePage, advice);
   return begin + before;
 }
 
