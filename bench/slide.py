@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
 """Measures the hashed output layer: speed, scaling and memory.
 
-<<<<<<< HEAD
-usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|sets|bf16|all [options]      --help of a part has its options
-=======
-usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|published|ablation|all [options]      --help of a part has its options
->>>>>>> h3
+usage: bench/slide.py labels|yardstick|sublinear|optimizer|threads|memory|sets|bf16|ablation|all [options]      --help of a part has its options
 
 Time is training time without evaluation. What a table compares was measured in the same call. PyTorch is needed for its own rows alone:
 `make bench-slide PART=...` runs this with it.
@@ -20,11 +16,7 @@ import slide_torch
 from lib.build import program
 from lib.options import main, parse, part
 from lib.places import CORES, PROGRAM
-<<<<<<< HEAD
-from lib.runner import execute, in_turn, median
-=======
-from lib.runner import events, execute, in_turn, last, median, medians, write_job
->>>>>>> h3
+from lib.runner import events, execute, in_turn, last, median, medians
 from lib.tables import print_table, say
 from slide_jobs import DECAY, SAMPLERS, best_rate, cpu_of_epoch, microseconds, p_at_1, seconds_to, synthetic, told, train, xmc_job
 
@@ -343,13 +335,8 @@ def ablation(arguments):
 
 @part(threads=CORES)
 def all(arguments):  # noqa: A001: the name of the part
-<<<<<<< HEAD
     """All parts in turn, each with its defaults; an hour."""
-    for one in (labels, yardstick, sublinear, optimizer, threads, memory, sets, bf16):
-=======
-    """All parts in turn, each with its defaults; 45 minutes."""
-    for one in (labels, yardstick, sublinear, optimizer, threads, memory, published, ablation):
->>>>>>> h3
+    for one in (labels, yardstick, sublinear, optimizer, threads, memory, sets, bf16, ablation):
         began, chosen = time.monotonic(), parse("", [one.__name__, f"--threads={arguments.threads}", *(["--quick"] if arguments.quick else [])])
         chosen.runs = arguments.runs
         print(f"\n### {one.__name__}")

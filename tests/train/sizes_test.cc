@@ -54,8 +54,9 @@ Value RootWith(const KeyGroup& group, const std::string& key, const Value& value
   else if (dot == std::string::npos && !kind.empty())
     table->Set(kind, PartOf(group));
   if (dot != std::string::npos) {
-    table->Set("schedule", Table{{"name", PartOf(group)}});
-    table = table->Find("schedule");
+    const std::string inner = group.section.substr(dot + 1);
+    table->Set(inner, inner == "schedule" ? Table{{"name", PartOf(group)}} : Table{});
+    table = table->Find(inner);
   }
   if (section == "cluster" && key != "replicas" && kind == "strategy") table->Set("replicas", 4);
   table->Set(key, value);
