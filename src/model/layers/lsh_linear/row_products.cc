@@ -113,7 +113,7 @@ int64_t RowProducts::WorkingBytes() const {
   const auto batch = double(request_.batch), ids = batch * ActiveOf(s);
   const double sets = std::ceil(batch / double(s.group));
   const double scores = 2 * batch * double(RoundUp(std::llround(ActiveOf(s)), kPad));
-  const double rows = TouchedOf(s, sets * ActiveOf(s)) * double(s.inputs + 2);
+  const double rows = TouchedOf(s, sets * ActiveOf(s)) * double(s.inputs + 6);
   return static_cast<int64_t>(2 * ids * sizeof(RowUse) + (scores + rows) * sizeof(float)) +
          kernel_->scratch_bytes();
 }
