@@ -193,21 +193,37 @@ def optimizer(arguments):
     return f"medians of {arguments.rounds} rounds"
 
 
+PARTS = ("rebuild", "hash", "query", "gather", "product", "merge", "update", "other_layers")
+
+
+def parts_of(run, examples):
+    """Microseconds an example of each of PARTS, the median over the epochs after the first."""
+    def seconds(epoch):
+        layer = next(iter(epoch["layers"].values()))
+        return [layer.get(f"{name}_seconds", epoch["step_seconds"].get(name, 0)) for name in PARTS]
+
+    return [1e6 * one / examples for one in median([seconds(epoch) for epoch in run.epochs[1:] or run.epochs])]
+
+
 @part(labels=670091, active=0, counts=[n for n in (1, 2, 4, 8, 16, 32) if n <= CORES], rounds=3, examples=30000, epochs=4,
       quick={"labels": 2000, "rounds": 1, "examples": 1024, "epochs": 2})
 def threads(arguments):
-    """Time an example over threads; 3 minutes."""
+    """Time an example over threads, and of each part of lsh's step; 3 minutes."""
     found = rounds_of(itertools.product(SAMPLERS, arguments.counts), arguments,
-                      lambda sampler, count: timed_job(sampler, arguments.labels, arguments.active, arguments), microseconds, threads_last=True)
+                      lambda sampler, count: timed_job(sampler, arguments.labels, arguments.active, arguments),
+                      lambda run: (microseconds(run), *parts_of(run, arguments.examples)), threads_last=True)
 
     def cells(count):
         for sampler in SAMPLERS:
-            us = found[sampler, count]
-            faster = found[sampler, arguments.counts[0]] / us
+            us = found[sampler, count][0]
+            faster = found[sampler, arguments.counts[0]][0] / us
             yield from (f"{us:.1f}", f"{faster:.2f}x", f"{faster * arguments.counts[0] / count:.2f}")
 
     print_table(["threads", *(f"{sampler}, {what}" for sampler in SAMPLERS for what in ("us an example", "speed", "efficiency"))],
                 ([count, *cells(count)] for count in arguments.counts))
+    lsh = [found["lsh", count][1:] for count in arguments.counts]
+    print_table(["part of lsh's step", *(f"us an example, {count} threads" for count in arguments.counts), "speed"],
+                ([name, *(f"{us[i]:.2f}" for us in lsh), f"{lsh[-1][i] and lsh[0][i] / lsh[-1][i]:.2f}x"] for i, name in enumerate(PARTS)))
     arguments.threads = arguments.counts[-1]
     return f"{arguments.labels:,} labels, medians of {arguments.rounds} rounds"
 

@@ -1,9 +1,12 @@
 // Measures the stages of a hashed layer's training step: plain loops against the kernels that
-// training uses, each stage's share of the step, and how far it is from what memory and arithmetic
-// of this machine allow in the same run. Prints a table in Markdown.
+// training uses, each stage's share of the step, how far it is from what memory and arithmetic of
+// this machine allow in the same run, and what of it only one thread does. Prints a table in
+// Markdown.
 //
 // usage: slide_bench OUTPUTS FEATURES BATCH THREADS
+#include <dlfcn.h>
 #include <fmt/core.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,15 +23,19 @@ using namespace yoke;         // NOLINT(google-build-using-namespace): a program
 using namespace yoke::bench;  // NOLINT(google-build-using-namespace): likewise
 
 constexpr int kRounds = 5;
+double team_seconds = 0;  // that a team of threads has worked
 
-/// Seconds a batch: the median over rounds of a pass over some batches.
-double Seconds(const Stage& stage, bool plain, int64_t batches) {
-  std::vector<double> times;
+/// Seconds a batch: the median over rounds of a pass over some batches. Those in which only one
+/// thread works go to `serial`.
+double Seconds(const Stage& stage, bool plain, int64_t batches, double* serial = nullptr) {
+  std::vector<double> times, alone;
   for (int round = 0; round < kRounds; ++round) {
-    const double began = Now();
+    const double began = Now(), before = team_seconds;
     for (int64_t b = 0; b < batches; ++b) stage.run(b, plain);
     times.push_back((Now() - began) / static_cast<double>(batches));
+    alone.push_back(times.back() - (team_seconds - before) / static_cast<double>(batches));
   }
+  if (serial) *serial = Median(alone);
   return Median(times);
 }
 
@@ -48,13 +55,13 @@ void Measure(int64_t outputs, int64_t features, int64_t batch, int threads) {
   Step step(outputs, features, batch);
   const double bandwidth = Bandwidth(), peak = GemmPeak();
   std::vector<Stage> stages = step.Stages();
-  std::vector<double> plain, alone, team;
+  std::vector<double> plain, alone, team, serial(stages.size());
   for (Stage& stage : stages) {
     SetKernelThreads(1);
     plain.push_back(Seconds(stage, true, 4));
     alone.push_back(Seconds(stage, false, kBatches));
     SetKernelThreads(threads);
-    team.push_back(Seconds(stage, false, kBatches));
+    team.push_back(Seconds(stage, false, kBatches, &serial[team.size()]));
     if (stage.name == "update") stage.bytes = step.UpdateBytes();
   }
   const double us = 1e6 / double(batch);
@@ -66,18 +73,22 @@ void Measure(int64_t outputs, int64_t features, int64_t batch, int threads) {
       bandwidth / 1e9, peak / 1e9, threads);
   fmt::print(
       "| stage, microseconds an example | plain, 1 thread | ours, 1 thread | times | {} threads "
-      "| share | of the limit |\n|---|---|---|---|---|---|---|\n",
+      "| serial, of 1 thread | share | of the limit |\n|---|---|---|---|---|---|---|---|\n",
       threads);
   for (size_t i = 0; i < stages.size(); ++i) {
     const double limit = std::max(stages[i].bytes / bandwidth, stages[i].operations / peak);
-    fmt::print("| {} | {:.2f} | {:.2f} | {:.1f} | {:.2f} | {:.0f} % | {} |\n", stages[i].name,
-               plain[i] * us, alone[i] * us, plain[i] / alone[i], team[i] * us, 100 * team[i] / sum,
+    fmt::print("| {} | {:.2f} | {:.2f} | {:.1f} | {:.2f} | {:.2f} % | {:.0f} % | {} |\n",
+               stages[i].name, plain[i] * us, alone[i] * us, plain[i] / alone[i], team[i] * us,
+               100 * serial[i] / alone[i], 100 * team[i] / sum,
                limit > 0 ? fmt::format("{:.0f} %", 100 * limit / team[i]) : "in the cache");
   }
   const double all_plain = std::accumulate(plain.begin(), plain.end(), 0.0);
   const double all_alone = std::accumulate(alone.begin(), alone.end(), 0.0);
-  fmt::print("| all | {:.2f} | {:.2f} | {:.1f} | {:.2f} | 100 % | |\n\n", all_plain * us,
-             all_alone * us, all_plain / all_alone, sum * us);
+  const double share = std::accumulate(serial.begin(), serial.end(), 0.0) / all_alone;
+  fmt::print("| all | {:.2f} | {:.2f} | {:.1f} | {:.2f} | {:.2f} % | 100 % | |\n\n", all_plain * us,
+             all_alone * us, all_plain / all_alone, sum * us, 100 * share);
+  fmt::print("by Amdahl's law 16 threads can be {:.1f} times as fast as 1\n",
+             1 / (share + (1 - share) / 16));
   // Gather (what the forward stage takes beyond its products), merge and update are paid by row,
   // products and loss by score; the backward stage is two thirds of the products.
   const double rows = step.OutputRows(), scores = rows * double(step.settings().group);
@@ -99,6 +110,17 @@ void Measure(int64_t outputs, int64_t features, int64_t batch, int threads) {
 }
 
 }  // namespace
+
+using Body = void (*)(void*);
+/// Every parallel region begins here, instead of in libgomp, and is timed.
+extern "C" void GOMP_parallel(Body body, void* data, unsigned threads, unsigned flags) {
+  static const auto begin = reinterpret_cast<void (*)(Body, void*, unsigned, unsigned)>(
+      dlsym(RTLD_NEXT, "GOMP_parallel"));
+  if (omp_in_parallel() || threads == 1) return begin(body, data, threads, flags);
+  const double began = Now();
+  begin(body, data, threads, flags);
+  team_seconds += Now() - began;
+}
 
 int main(int argc, char** argv) {
   BeginProgram(argv);

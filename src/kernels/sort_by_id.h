@@ -30,7 +30,7 @@ class EntryParts {
   int64_t Begin(int64_t part) const { return entries_ * part / count_; }
 
  private:
-  static constexpr int64_t kParallel = 1 << 13;  // with fewer a team costs more than it saves
+  static constexpr int64_t kParallel = 1 << 11;  // with fewer a team costs more than it saves
   int64_t entries_, count_;
 };
 

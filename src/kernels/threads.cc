@@ -64,10 +64,6 @@ void RestoreKernelThreads(int threads) {
 int TeamThread() { return omp_get_thread_num(); }
 
 void ForEachOnTeam(int64_t count, const std::function<void(int64_t)>& body) {
-  if (count < KernelThreads()) {
-    for (int64_t i = 0; i < count; ++i) body(i);
-    return;
-  }
   std::exception_ptr failure;
 #pragma omp parallel
   {
@@ -81,6 +77,11 @@ void ForEachOnTeam(int64_t count, const std::function<void(int64_t)>& body) {
       }
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+bool WaitsFor(int64_t count) {
+  const int64_t threads = KernelThreads(), rounds = (count + threads - 1) / threads;
+  return 4 * count < 3 * rounds * threads;
 }
 
 namespace {

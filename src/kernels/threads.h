@@ -31,9 +31,11 @@ int KernelThreads();
 void RestoreKernelThreads(int threads);
 
 /// Calls body(i) for each i in [0, count). The threads of the caller's team take one i after the
-/// other, and kernels in body use only that thread. If there are fewer i than threads, they run in
-/// order instead, each with the whole team. Rethrows the first exception.
+/// other, and kernels in body use only that thread. Rethrows the first exception.
 void ForEachOnTeam(int64_t count, const std::function<void(int64_t)>& body);
+/// Whether more than a quarter of the team's time would pass in waiting if it took `count` equal
+/// parts: then smaller ones pay.
+bool WaitsFor(int64_t count);
 /// Index of this thread in its team, from 0 to KernelThreads() - 1.
 int TeamThread();
 

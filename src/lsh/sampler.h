@@ -27,7 +27,22 @@ class Sampler {
   virtual ~Sampler() = default;
   /// Appends at most request.wanted distinct ids that are not yet in `ids`. The result depends only
   /// on the request, `ids` and the random draws.
-  virtual void Sample(const SampleRequest& request, Random random, std::vector<int32_t>& ids) = 0;
+  void Sample(const SampleRequest& request, Random random, std::vector<int32_t>& ids) {
+    Begin(request, 1);
+    Count(0, ids);
+    Append(random, ids);
+  }
+
+  // The same in three moves, with the same result for any number of parts.
+
+  /// The request's keys are read until Append has returned. `parts` is a power of two.
+  virtual void Begin(const SampleRequest& request, int64_t /*parts*/) { request_ = request; }
+  /// Threads may count parts at the same time.
+  virtual void Count(int64_t /*part*/, const std::vector<int32_t>& /*ids*/) {}
+  virtual void Append(Random random, std::vector<int32_t>& ids) = 0;
+
+ protected:
+  SampleRequest request_;
 };
 
 /// An entry of the list of samplers: vanilla, top_k, threshold, uniform.

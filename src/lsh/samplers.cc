@@ -11,20 +11,20 @@ namespace {
 /// Whatever the buckets hold, tables in random order, until there are enough ids.
 class Vanilla : public Sampler {
  public:
-  void Sample(const SampleRequest& request, Random random, std::vector<int32_t>& ids) override {
-    marks_.Begin(request.rows, ids);
-    const size_t enough = ids.size() + std::max<int64_t>(request.wanted, 0);
-    for (int64_t table : Permutation(request.tables->shape().tables, random))
-      AppendTable(request, static_cast<int>(table), enough, ids);
+  void Append(Random random, std::vector<int32_t>& ids) override {
+    marks_.Begin(request_.rows, ids);
+    const size_t enough = ids.size() + std::max<int64_t>(request_.wanted, 0);
+    for (int64_t table : Permutation(request_.tables->shape().tables, random))
+      AppendTable(static_cast<int>(table), enough, ids);
     marks_.End(ids);
   }
 
  private:
-  void AppendTable(const SampleRequest& request, int table, size_t enough,
-                   std::vector<int32_t>& ids) {
-    const int64_t tables = request.tables->shape().tables;
-    for (int64_t n = 0; n < request.examples; ++n)
-      for (const int32_t& slot : request.tables->Bucket(table, request.keys[n * tables + table])) {
+  void AppendTable(int table, size_t enough, std::vector<int32_t>& ids) {
+    const int64_t tables = request_.tables->shape().tables;
+    for (int64_t n = 0; n < request_.examples; ++n)
+      for (const int32_t& slot :
+           request_.tables->Bucket(table, request_.keys[n * tables + table])) {
         if (ids.size() >= enough) return;
         const int32_t id = HashTables::Read(slot);
         if (id >= 0) marks_.Append(id, ids);
@@ -38,25 +38,31 @@ class Vanilla : public Sampler {
 template <bool threshold>
 class Frequent : public Sampler {
  public:
-  void Sample(const SampleRequest& request, Random, std::vector<int32_t>& ids) override {
-    counter_.Take(request, threshold ? request.threshold : 1, ids);
+  void Begin(const SampleRequest& request, int64_t parts) override {
+    least_ = threshold ? request.threshold : 1;
+    counter_.Begin(request, parts);
   }
+  void Count(int64_t part, const std::vector<int32_t>& ids) override {
+    counter_.Count(part, least_, ids);
+  }
+  void Append(Random, std::vector<int32_t>& ids) override { counter_.Append(ids); }
 
  private:
   Counter counter_;
+  int least_ = 1;
 };
 
 /// Distinct random ids; no hashing, the baseline that hashing has to beat.
 class Uniform : public Sampler {
  public:
-  void Sample(const SampleRequest& request, Random random, std::vector<int32_t>& ids) override {
-    const auto open = request.rows - static_cast<int64_t>(ids.size());
-    const int64_t wanted = std::clamp<int64_t>(request.wanted, 0, std::max<int64_t>(open, 0));
+  void Append(Random random, std::vector<int32_t>& ids) override {
+    const auto open = request_.rows - static_cast<int64_t>(ids.size());
+    const int64_t wanted = std::clamp<int64_t>(request_.wanted, 0, std::max<int64_t>(open, 0));
     const size_t enough = ids.size() + wanted;
-    marks_.Begin(request.rows, ids);
+    marks_.Begin(request_.rows, ids);
     if (2 * wanted <= open)
       while (ids.size() < enough)
-        marks_.Append(static_cast<int32_t>(random.Below(request.rows)), ids);
+        marks_.Append(static_cast<int32_t>(random.Below(request_.rows)), ids);
     else
       Select(wanted, open, random, ids);
     marks_.End(ids);

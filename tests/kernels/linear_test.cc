@@ -1,5 +1,5 @@
 // Linear that updates its weight on the spot: what it adds is the factor times the gradient, and
-// the input's gradient is that of the weight as it was.
+// the input's gradient is that of the weight as it was. Linear of some columns of a wider output.
 #include "kernels/linear/linear.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace yoke::linear_test {
 
-constexpr float kFactor = -0.3F;
+constexpr float kFactor = -0.3F, kPadding = 99;
 
 template <typename T>
 std::vector<T> Draw(int64_t count, uint64_t stream) {
@@ -23,8 +23,25 @@ std::vector<T> Draw(int64_t count, uint64_t stream) {
 
 /// What a forward and a backward pass leave behind.
 struct Results {
-  std::vector<float> weight, bias_gradient, input_gradient;
+  std::vector<float> weight, bias_gradient, input_gradient, output;
 };
+
+/// Rows of an output, with as much padding behind each as the shape says.
+template <typename T>
+std::vector<T> Spread(const LinearShape& s, const std::vector<T>& rows) {
+  std::vector<T> spread(s.batch * s.Stride(), T(kPadding));
+  for (int64_t n = 0; n < s.batch; ++n)
+    std::copy_n(rows.begin() + n * s.outputs, s.outputs, spread.begin() + n * s.Stride());
+  return spread;
+}
+
+template <typename T>
+void ExpectPadding(const LinearShape& s, const std::vector<T>& spread) {
+  for (int64_t i = 0; i < std::ssize(spread); ++i)
+    if (i % s.Stride() >= s.outputs) {
+      ASSERT_EQ(static_cast<float>(spread[i]), kPadding) << "at " << i;
+    }
+}
 
 /// Of the same numbers for every kernel: the weight after the update, which is made on the spot
 /// where the shape `adds`, else from the gradient.
@@ -32,11 +49,13 @@ template <typename T>
 Results PassesOf(const LinearShape& s, bool reference) {
   const auto kernel = MakeLinear(s, {.reference = reference});
   const std::vector<T> x = Draw<T>(s.batch * s.inputs, 1), bias = Draw<T>(s.outputs, 3);
-  std::vector<T> y(s.batch * s.outputs), dy = Draw<T>(s.batch * s.outputs, 4);
+  std::vector<T> y = Spread(s, std::vector<T>(s.batch * s.outputs));
+  std::vector<T> dy = Spread(s, Draw<T>(s.batch * s.outputs, 4));
   std::vector<T> dx(s.batch * s.inputs), low = Draw<T>(s.outputs * s.inputs, 2);
   Results r{.weight = Draw<float>(s.outputs * s.inputs, 2),
             .bias_gradient = std::vector<float>(s.outputs),
-            .input_gradient = {}};
+            .input_gradient = {},
+            .output = {}};
   std::vector<float> gradient(s.adds ? 0 : r.weight.size());
   const bool f32 = s.type == DType::kF32;
   const Buffer scratch(Cpu(), std::max<int64_t>(kernel->scratch_bytes(), 64));
@@ -55,6 +74,9 @@ Results PassesOf(const LinearShape& s, bool reference) {
   kernel->Backward(call);
   for (size_t i = 0; i < gradient.size(); ++i) r.weight[i] += kFactor * gradient[i];
   for (const T v : dx) r.input_gradient.push_back(static_cast<float>(v));
+  ExpectPadding(s, y), ExpectPadding(s, dy);
+  for (int64_t i = 0; i < std::ssize(y); ++i)
+    if (i % s.Stride() < s.outputs) r.output.push_back(static_cast<float>(y[i]));
   return r;
 }
 
@@ -100,6 +122,37 @@ TEST(LinearOnTheSpot, MovesF32WeightsByGradientsOfBf16) {
                             .input_gradient = true};
     ExpectTheUpdate<Bf16>(shape, 0.03);
   }
+}
+
+TEST(LinearWithAStride, WritesAndReadsItsColumnsAlone) {
+  for (const int64_t batch : {1, 2, 3, 40})
+    for (const bool relu : {false, true}) {
+      LinearShape shape{.batch = batch,
+                        .inputs = 37,
+                        .outputs = 64,
+                        .relu = relu,
+                        .training = true,
+                        .input_gradient = true};
+      const Results expected = PassesOf<float>(shape, true);
+      shape.stride = 150;
+      for (const bool reference : {false, true}) {
+        const Results found = PassesOf<float>(shape, reference);
+        test::ExpectNear(found.output, expected.output, 2e-5, "output");
+        test::ExpectNear(found.weight, expected.weight, 2e-5, "weight");
+        test::ExpectNear(found.bias_gradient, expected.bias_gradient, 2e-5, "bias gradient");
+        test::ExpectNear(found.input_gradient, expected.input_gradient, 2e-5, "input gradient");
+      }
+    }
+}
+
+TEST(LinearWithAStride, StaysFast) {
+  const LinearShape shape{.batch = 64,
+                          .inputs = 128,
+                          .outputs = 256,
+                          .training = true,
+                          .input_gradient = true,
+                          .stride = 2112};
+  EXPECT_NE(MakeLinear(shape)->name(), "reference");
 }
 
 }  // namespace yoke::linear_test

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <stdexcept>
 #include <thread>
@@ -65,15 +66,31 @@ TEST(ForEachOnTeam, CallsEachIndexOnceWithKernelsOfOneThread) {
   EXPECT_EQ(KernelThreads(), threads.team()) << "the caller's threads are as before";
 }
 
-TEST(ForEachOnTeam, GivesFewIndicesTheWholeTeamInOrder) {
+TEST(ForEachOnTeam, GivesFewIndicesAThreadEachToo) {
   const Threads threads(3);
-  std::vector<int64_t> order;
+  std::array<std::atomic<int>, 2> calls = {};
   ForEachOnTeam(2, [&](int64_t i) {
-    order.push_back(i);
-    EXPECT_EQ(KernelThreads(), threads.team());
-    EXPECT_EQ(TeamThread(), 0);
+    ++calls[static_cast<size_t>(i)];
+    EXPECT_EQ(KernelThreads(), 1);
   });
-  EXPECT_EQ(order, (std::vector<int64_t>{0, 1}));
+  for (const auto& count : calls) EXPECT_EQ(count, 1);
+}
+
+TEST(WaitsFor, IsTrueWhereMuchOfATeamWouldWait) {
+  const auto waits = [](int64_t count, int threads) {
+    const Threads scope(threads);
+    return WaitsFor(count);
+  };
+  if (Threads(16).team() < 16) GTEST_SKIP() << "teams are smaller here";
+  EXPECT_FALSE(waits(0, 4));
+  EXPECT_FALSE(waits(1, 1));
+  EXPECT_FALSE(waits(3, 2));
+  EXPECT_TRUE(waits(1, 2));
+  EXPECT_TRUE(waits(2, 3));
+  EXPECT_TRUE(waits(4, 16));
+  EXPECT_FALSE(waits(15, 16));
+  EXPECT_TRUE(waits(17, 16));
+  EXPECT_FALSE(waits(40, 16));
 }
 
 TEST(ForEachOnTeam, ThrowsWhatABodyThrew) {

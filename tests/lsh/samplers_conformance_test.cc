@@ -89,6 +89,33 @@ TEST(Samplers, AppendDistinctIdsThatAreNotThere) {
   }
 }
 
+TEST(Samplers, GiveTheSameInAnyNumberOfParts) {
+  constexpr int64_t kMany = 6000;
+  HashTables tables({.tables = 6, .key_bits = 3, .bucket = 900});
+  tables.InsertMany(Keys(kMany, 6, 1).data(), 0, kMany);
+  const auto keys = Keys(kExamples, 6, 2);
+  const std::vector<int32_t> held = {5, 17, 250, 0, 299};
+  for (const SamplerEntry& entry : samplers())
+    for (const int64_t wanted : {0, 40, 900, 4000, 6000}) {
+      const SampleRequest request{.tables = &tables,
+                                  .keys = keys.data(),
+                                  .examples = kExamples,
+                                  .rows = kMany,
+                                  .wanted = wanted,
+                                  .threshold = 3};
+      const auto expected = Drawn(*entry.make(), request, 3, held);
+      const auto sampler = entry.make();
+      for (const int64_t parts : {2, 8, 1}) {
+        std::vector<int32_t> ids = held;
+        sampler->Begin(request, parts);
+        for (int64_t part = parts - 1; part >= 0; --part) sampler->Count(part, ids);
+        sampler->Append(Random{3}, ids);
+        ids.erase(ids.begin(), ids.begin() + std::ssize(held));
+        EXPECT_EQ(ids, expected) << entry.name << ", " << wanted << ", " << parts << " parts";
+      }
+    }
+}
+
 /// Expects the ids of MostFrequent(), the more frequent ones first.
 void ExpectMostFrequent(const Scene& scene, std::vector<int32_t> ids, int64_t wanted, int least,
                         const std::set<int32_t>& taken = {}) {

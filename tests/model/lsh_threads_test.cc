@@ -1,5 +1,6 @@
 // lsh_linear's training step gives the same whatever the number of kernel threads: the same active
-// ids, and scores and gradients that differ by rounding at most.
+// ids, and scores and gradients that differ by rounding at most, between groups that are divided
+// among threads and groups that are not. Otherwise they are equal.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -52,7 +53,8 @@ struct Outcome {
 /// The layer with weights, hash tables and a plan.
 class Trainee {
  public:
-  Trainee(int64_t group, bool sparse) : sparse_(sparse) {
+  Trainee(int64_t group, bool sparse, DType arithmetic = DType::kF32, bool relu = false)
+      : sparse_(sparse) {
     const LayerEntry& entry = FindEntry(layers(), "layer", "lsh_linear");
     const Table given = {{"outputs", kLabels}, {"group", group},   {"hard", 100},
                          {"random", 60},       {"tables", 10},     {"rehash", "fixed"},
@@ -60,9 +62,13 @@ class Trainee {
     const Edge input{.shape = {kFeatures}, .sparse = sparse};
     layer_ = entry.make(Options("layer", Value(given), entry.options),
                         {.name = "out", .input = input, .index = 1});
+    if (relu) layer_->Fuse(Fusion::kRelu);
     state_ = layer_->MakeState();
-    plan_ = layer_->Plan(
-        {.batch = kBatch, .input = input, .training = true, .input_gradient = !sparse});
+    plan_ = layer_->Plan({.batch = kBatch,
+                          .input = input,
+                          .arithmetic = arithmetic,
+                          .training = true,
+                          .input_gradient = !sparse});
     Random random{17};
     for (const ParamSpec& spec : layer_->Params()) {
       values_.emplace_back(spec.shape.Count());
@@ -117,16 +123,18 @@ class Trainee {
   std::vector<ParamRef> refs_;
 };
 
-Outcome Train(int64_t group, bool sparse, int threads) {
+Outcome Train(Trainee trainee, int threads) {
   const Threads scope(threads);
-  Trainee trainee(group, sparse);
   Outcome outcome;
   for (uint64_t step = 0; step < kSteps; ++step) trainee.Step(step, outcome);
   return outcome;
 }
+Outcome Train(int64_t group, bool sparse, int threads) {
+  return Train(Trainee(group, sparse), threads);
+}
 
 /// Layout and ids are equal; scores nearly.
-void ExpectSameSet(const ActiveSet& a, const ActiveSet& b) {
+void ExpectSameSet(const ActiveSet& a, const ActiveSet& b, float tolerance) {
   EXPECT_EQ(a.order, b.order);
   EXPECT_EQ(a.ids, b.ids);
   ASSERT_EQ(a.groups.size(), b.groups.size());
@@ -134,19 +142,19 @@ void ExpectSameSet(const ActiveSet& a, const ActiveSet& b) {
     EXPECT_EQ(a.groups[g].labels, b.groups[g].labels) << "group " << g;
     EXPECT_EQ(a.groups[g].hard, b.groups[g].hard) << "group " << g;
   }
-  test::ExpectNear(a.values, b.values, kTolerance);
+  test::ExpectNear(a.values, b.values, tolerance);
 }
 
-void ExpectSame(const Outcome& a, const Outcome& b) {
+void ExpectSame(const Outcome& a, const Outcome& b, float tolerance = kTolerance) {
   for (size_t step = 0; step < kSteps; ++step) {
     SCOPED_TRACE("step " + std::to_string(step));
-    ExpectSameSet(a.sets[step], b.sets[step]);
+    ExpectSameSet(a.sets[step], b.sets[step], tolerance);
     EXPECT_EQ(a.weights[step].ids, b.weights[step].ids);
     EXPECT_EQ(a.biases[step].ids, b.biases[step].ids);
-    test::ExpectNear(a.weights[step].values, b.weights[step].values, kTolerance);
-    test::ExpectNear(a.biases[step].values, b.biases[step].values, kTolerance);
+    test::ExpectNear(a.weights[step].values, b.weights[step].values, tolerance);
+    test::ExpectNear(a.biases[step].values, b.biases[step].values, tolerance);
   }
-  test::ExpectNear(a.input_gradients, b.input_gradients, kTolerance);
+  test::ExpectNear(a.input_gradients, b.input_gradients, tolerance);
 }
 
 /// The comparison would prove little if the tables found nothing.
@@ -163,10 +171,14 @@ TEST_P(LshThreads, GiveTheSameStep) {
   for (const bool sparse : {false, true}) {
     const Outcome alone = Train(GetParam(), sparse, 1);
     ExpectFound(alone);
-    EXPECT_EQ(alone.sets[0].groups.size(), size_t((kBatch + GetParam() - 1) / GetParam()));
-    for (const int threads : {2, 3}) {
+    const int64_t groups = (kBatch + GetParam() - 1) / GetParam();
+    EXPECT_EQ(std::ssize(alone.sets[0].groups), groups);
+    const Outcome divided = Train(GetParam(), sparse, 16);
+    ExpectSame(divided, alone);
+    for (const int threads : {2, 3, 5}) {
       SCOPED_TRACE(std::to_string(threads) + (sparse ? " threads, sparse" : " threads, dense"));
-      ExpectSame(Train(GetParam(), sparse, threads), alone);
+      const Threads scope(threads);
+      ExpectSame(Train(GetParam(), sparse, threads), WaitsFor(groups) ? divided : alone, 0);
     }
   }
 }
@@ -174,6 +186,14 @@ TEST_P(LshThreads, GiveTheSameStep) {
 // Small groups are computed by rows. With 2 groups and 1 there are fewer than threads.
 INSTANTIATE_TEST_SUITE_P(Groups, LshThreads, ::testing::Values(1, 4, 8, 32, 64),
                          ::testing::PrintToStringParamName());
+
+TEST(LshThreadsOfAPlan, DivideAGroupInBf16AndUnderARelu) {
+  const auto trained = [](DType arithmetic, bool relu, int threads) {
+    return Train(Trainee(kBatch, false, arithmetic, relu), threads);
+  };
+  ExpectSame(trained(DType::kF32, true, 5), trained(DType::kF32, true, 1));
+  ExpectSame(trained(DType::kBf16, false, 5), trained(DType::kBf16, false, 1), 1e-2F);
+}
 
 /// One plan and its tables live through changes of the number of threads; with 2 groups its kernels
 /// have the whole team or a thread alone by turns.

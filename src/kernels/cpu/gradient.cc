@@ -19,7 +19,7 @@ void Columns(const GradientPass& pass, Loop loop) {
     loop({.rows = pass.rows,
           .column = begin,
           .columns = width,
-          .step = pass.columns,
+          .step = pass.step ? pass.step : pass.columns,
           .relu_output = pass.relu_output,
           .gradient = pass.gradient,
           .sums = sums});
@@ -36,7 +36,7 @@ void RowPart(const GradientPass& pass, Loop loop, int64_t part) {
     loop({.row = row,
           .rows = std::min(kPanel, end - row),
           .columns = pass.columns,
-          .step = pass.columns,
+          .step = pass.step ? pass.step : pass.columns,
           .relu_output = pass.relu_output,
           .gradient = pass.gradient,
           .sums = sums});

@@ -11,6 +11,7 @@ namespace yoke::cpu {
 struct GradientPass {
   int64_t rows = 0;
   int64_t columns = 0;
+  int64_t step = 0;  ///< Row stride in elements; 0: columns.
   DType type = DType::kF32;
   /// The gradient is zeroed where this is not positive; null: no ReLU.
   const void* relu_output = nullptr;

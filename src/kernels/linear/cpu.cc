@@ -11,6 +11,10 @@
 namespace yoke::cpu {
 namespace {
 
+Description Strided(int64_t rows, int64_t columns, int64_t stride, DType type) {
+  return Description({rows, columns}, TypeOf(type), dnnl::memory::dims{stride, 1});
+}
+
 Description Transposed(int64_t rows, int64_t columns, DType type) {
   return Description({rows, columns}, TypeOf(type), dnnl::memory::format_tag::ba);
 }
@@ -20,16 +24,16 @@ class LinearProducts : public LinearKernel {
   explicit LinearProducts(const LinearShape& shape)
       : s_(shape), engine_(dnnl::engine::kind::cpu, 0) {
     const int64_t n = s_.batch, in = s_.inputs, out = s_.outputs;
-    forward_ = Product(Describe({n, in}, s_.type), Transposed(in, out, s_.type),
-                       Describe({n, out}, s_.type), true);
+    const Description result = Strided(n, out, s_.Stride(), s_.type);
+    forward_ = Product(Describe({n, in}, s_.type), Transposed(in, out, s_.type), result, true);
     if (!s_.training) return;
     parts_ = s_.adds && out % kSharedParts == 0 ? kSharedParts : 1;
-    const Description columns({out / parts_, n}, TypeOf(s_.type), dnnl::memory::dims{1, out});
+    const Description columns({out / parts_, n}, TypeOf(s_.type),
+                              dnnl::memory::dims{1, s_.Stride()});
     weight_ = Product(columns, Describe({n, in}, s_.type),
                       Describe({out / parts_, in}, DType::kF32), false, s_.adds);
     if (s_.input_gradient)
-      input_ = Product(Describe({n, out}, s_.type), Describe({out, in}, s_.type),
-                       Describe({n, in}, s_.type), false);
+      input_ = Product(result, Describe({out, in}, s_.type), Describe({n, in}, s_.type), false);
   }
 
   /// False when one of the products would be slow loops of the library.
@@ -42,13 +46,14 @@ class LinearProducts : public LinearKernel {
   void Backward(const LinearCall& call) override {
     MaskAndSum({.rows = s_.batch,
                 .columns = s_.outputs,
+                .step = s_.Stride(),
                 .type = s_.type,
                 .relu_output = s_.relu ? call.output : nullptr,
                 .gradient = call.output_gradient,
                 .bias_gradient = s_.bias ? call.bias_gradient : nullptr});
     if (call.input_gradient)
       input_.Run({call.output_gradient, call.weight, call.input_gradient, nullptr}, call.scratch);
-    WeightGradient(call);
+    if (call.weight_gradient) WeightGradient(call);
   }
 
   int64_t scratch_bytes() const override {

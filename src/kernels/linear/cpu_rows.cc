@@ -98,7 +98,7 @@ class LinearRows : public LinearKernel {
     const int64_t n = s_.inputs;
     const float* x = static_cast<const float*>(call.input) + b * n;
     const float* w = static_cast<const float*>(call.weight);
-    float* y = static_cast<float*>(call.output) + b * s_.outputs;
+    float* y = static_cast<float*>(call.output) + b * s_.Stride();
     int64_t o = begin;
     for (; o + kRows <= end; o += kRows) {
       const std::array<float, kRows> dots = Dots(x, w + o * n, n);
@@ -115,15 +115,15 @@ class LinearRows : public LinearKernel {
     const int64_t n = s_.inputs;
     const float* x = static_cast<const float*>(call.input);
     const float* w = static_cast<const float*>(call.weight) + o * n;
-    float* dw = call.weight_gradient + o * n;
+    float* dw = call.weight_gradient ? call.weight_gradient + o * n : nullptr;
     float sum = 0;
     for (int64_t b = 0; b < s_.batch; ++b) {
-      const int64_t at = b * s_.outputs + o;
+      const int64_t at = b * s_.Stride() + o;
       float& dy = static_cast<float*>(call.output_gradient)[at];
       if (s_.relu && !(static_cast<const float*>(call.output)[at] > 0)) dy = 0;
       sum += dy;
       if (part) Add(part + b * n, dy, w, n);
-      if (s_.adds) continue;
+      if (s_.adds || !dw) continue;
       if (b == 0)
         Set(dw, dy, x, n);
       else
@@ -132,7 +132,7 @@ class LinearRows : public LinearKernel {
     const float* dy = static_cast<const float*>(call.output_gradient) + o;
     for (int64_t b = 0; s_.adds && b < s_.batch; ++b)
       AddShared(dw, call.factor * dy[b * s_.outputs], x + b * n, n);
-    if (s_.bias) call.bias_gradient[o] = sum;
+    if (s_.bias && call.bias_gradient) call.bias_gradient[o] = sum;
   }
 
   /// y = a x

@@ -20,6 +20,10 @@ struct LinearShape {
   bool training = false;        ///< Backward will be called.
   bool input_gradient = false;  ///< Backward computes it.
   bool adds = false;            ///< Backward adds to weight_gradient (LinearCall::factor).
+  /// Elements from one row of output and output_gradient to the next; 0: outputs. Not if it `adds`.
+  int64_t stride = 0;
+
+  int64_t Stride() const { return stride ? stride : outputs; }
 };
 
 /// All row-major.
@@ -31,14 +35,14 @@ struct LinearCall {
   /// Zeroed where the ReLU was off; overwritten if the shape `adds`.
   void* output_gradient = nullptr;
   void* input_gradient = nullptr;
-  /// Written by Backward. If the shape `adds`, `factor` times the weight's gradient is added
-  /// instead, after the last read of the weight. So it may be the weight itself, which other
-  /// threads may read and write at the same time (kernels/shared.h).
+  /// Written by Backward; null: not needed. If the shape `adds`, `factor` times the weight's
+  /// gradient is added instead, after the last read of the weight. So it may be the weight itself,
+  /// which other threads may read and write at the same time (kernels/shared.h).
   float* weight_gradient = nullptr;
   float factor = 0;
   int writer = 0;  ///< Writers with different indices start at different rows of a shared weight.
-  float* bias_gradient = nullptr;
-  void* scratch = nullptr;  ///< scratch_bytes() of the kernel, 64-byte aligned.
+  float* bias_gradient = nullptr;  ///< [outputs]; null: not needed.
+  void* scratch = nullptr;         ///< scratch_bytes() of the kernel, 64-byte aligned.
 
   template <typename Reach>
   void Addresses(const Reach& reach) {

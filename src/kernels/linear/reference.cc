@@ -21,15 +21,15 @@ class LinearLoops : public LinearKernel {
         float sum = s_.bias ? float(b[o]) : 0;
         for (int64_t i = 0; i < s_.inputs; ++i)
           sum += float(x[n * s_.inputs + i]) * float(w[o * s_.inputs + i]);
-        y[n * s_.outputs + o] = T(s_.relu && sum < 0 ? 0.0F : sum);
+        y[n * s_.Stride() + o] = T(s_.relu && sum < 0 ? 0.0F : sum);
       }
   }
 
   void Backward(const LinearCall& call) override {
     if (s_.relu) MaskGradient(call);
-    if (s_.bias) BiasGradient(call);
+    if (s_.bias && call.bias_gradient) BiasGradient(call);
     if (call.input_gradient) InputGradient(call);
-    WeightGradient(call);
+    if (call.weight_gradient) WeightGradient(call);
   }
 
   std::string name() const override { return "reference"; }
@@ -38,8 +38,9 @@ class LinearLoops : public LinearKernel {
   void MaskGradient(const LinearCall& call) const {
     const T* y = static_cast<const T*>(call.output);
     T* dy = static_cast<T*>(call.output_gradient);
-    for (int64_t i = 0; i < s_.batch * s_.outputs; ++i)
-      if (float(y[i]) == 0) dy[i] = T(0.0F);
+    for (int64_t n = 0; n < s_.batch; ++n)
+      for (int64_t at = n * s_.Stride(); at < n * s_.Stride() + s_.outputs; ++at)
+        if (float(y[at]) == 0) dy[at] = T(0.0F);
   }
 
   void WeightGradient(const LinearCall& call) const {
@@ -49,7 +50,7 @@ class LinearLoops : public LinearKernel {
       for (int64_t i = 0; i < s_.inputs; ++i) {
         float sum = 0;
         for (int64_t n = 0; n < s_.batch; ++n)
-          sum += float(dy[n * s_.outputs + o]) * float(x[n * s_.inputs + i]);
+          sum += float(dy[n * s_.Stride() + o]) * float(x[n * s_.inputs + i]);
         float* at = call.weight_gradient + o * s_.inputs + i;
         if (s_.adds)
           AddShared(at, call.factor, &sum, 1);
@@ -62,7 +63,7 @@ class LinearLoops : public LinearKernel {
     const T* dy = static_cast<const T*>(call.output_gradient);
     for (int64_t o = 0; o < s_.outputs; ++o) {
       float sum = 0;
-      for (int64_t n = 0; n < s_.batch; ++n) sum += float(dy[n * s_.outputs + o]);
+      for (int64_t n = 0; n < s_.batch; ++n) sum += float(dy[n * s_.Stride() + o]);
       call.bias_gradient[o] = sum;
     }
   }
@@ -75,7 +76,7 @@ class LinearLoops : public LinearKernel {
       for (int64_t i = 0; i < s_.inputs; ++i) {
         float sum = 0;
         for (int64_t o = 0; o < s_.outputs; ++o)
-          sum += float(dy[n * s_.outputs + o]) * float(w[o * s_.inputs + i]);
+          sum += float(dy[n * s_.Stride() + o]) * float(w[o * s_.inputs + i]);
         dx[n * s_.inputs + i] = T(sum);
       }
   }

@@ -76,7 +76,8 @@ class WeightedLossPlan : public LayerPlan {
   float weight_;
 };
 
-/// The loss over active scores: each group is a small batch whose labels are columns of its block.
+/// The loss over active scores: a few examples of a group are a small batch whose labels are
+/// columns of the group's block.
 class ActiveLossPlan : public LayerPlan {
  public:
   ActiveLossPlan(const CrossEntropyShape& shape, const Target& target)
@@ -88,43 +89,60 @@ class ActiveLossPlan : public LayerPlan {
   void Forward(const LayerCall& call) override {
     CheckLabels(call.batch, shape_);
     const ActiveSet& set = *call.active_input;
-    groups_.resize(std::max(groups_.size(), set.groups.size()));
-    ForEachOnTeam(static_cast<int64_t>(set.groups.size()), [&](int64_t g) {
-      Group& own = groups_[g];
-      Prepare(call.batch, set, set.groups[g], own);
-      own.kernel->Forward({.scores = set.values.data() + set.groups[g].value,
+    Divide(set);
+    ForEachOnTeam(parts_, [&](int64_t p) {
+      Part& own = memory_[p];
+      Prepare(call.batch, set, own);
+      own.kernel->Forward({.scores = set.values.data() + own.value,
                            .labels = own.labels.Targets(),
                            .losses = own.losses.data()});
-      const auto examples = set.ExamplesOf(set.groups[g]);
-      for (size_t i = 0; i < examples.size(); ++i)
-        call.output.As<float>()[examples[i]] = own.losses[i];
+      for (size_t i = 0; i < own.examples.size(); ++i)
+        call.output.As<float>()[own.examples[i]] = own.losses[i];
     });
   }
 
   void Backward(const LayerCall& call) override {
     ActiveSet& set = *call.active_input;
-    ForEachOnTeam(static_cast<int64_t>(set.groups.size()), [&](int64_t g) {
-      const int64_t at = set.groups[g].value;
-      groups_[g].kernel->Backward({.scores = set.values.data() + at,
-                                   .labels = groups_[g].labels.Targets(),
-                                   .gradient = set.gradient.data() + at});
+    ForEachOnTeam(parts_, [&](int64_t p) {
+      const Part& own = memory_[p];
+      own.kernel->Backward({.scores = set.values.data() + own.value,
+                            .labels = own.labels.Targets(),
+                            .gradient = set.gradient.data() + own.value});
     });
   }
 
  private:
-  struct Group {
+  static constexpr int64_t kExamples = 16;  // of a part, at most
+  struct Part {
+    size_t group = 0;
+    std::span<const int32_t> examples;
+    int64_t value = 0;  ///< Start of their scores in ActiveSet::values.
     Batch labels;
     std::unique_ptr<CrossEntropyKernel> kernel;
     std::vector<float> losses;
   };
 
-  void Prepare(const Batch& batch, const ActiveSet& set, const ActiveGroup& group,
-               Group& own) const {
-    own.losses.resize(group.examples);
-    own.labels.size = group.examples;
+  void Divide(const ActiveSet& set) {
+    parts_ = 0;
+    for (size_t g = 0; g < set.groups.size(); ++g)
+      for (int64_t first = 0; first < set.groups[g].examples; first += kExamples) {
+        if (std::ssize(memory_) == parts_) memory_.emplace_back();
+        Part& part = memory_[parts_++];
+        const auto rest = set.ExamplesOf(set.groups[g]).subspan(first);
+        part.group = g;
+        part.examples = rest.first(std::min<size_t>(rest.size(), kExamples));
+        part.value = set.groups[g].value + first * set.groups[g].columns;
+      }
+  }
+
+  void Prepare(const Batch& batch, const ActiveSet& set, Part& own) const {
+    const ActiveGroup& group = set.groups[own.group];
+    const auto examples = std::ssize(own.examples);
+    own.losses.resize(examples);
+    own.labels.size = examples;
     own.labels.labels.Clear();
     const int32_t* first = set.ids.data() + group.id;
-    for (const int32_t example : set.ExamplesOf(group)) {
+    for (const int32_t example : own.examples) {
       const Targets targets = TargetsOf(batch.Targets(), shape_, example);
       for (int64_t k = 0; k < targets.count; ++k)
         own.labels.labels.ids.push_back(static_cast<int32_t>(
@@ -132,7 +150,7 @@ class ActiveLossPlan : public LayerPlan {
       own.labels.labels.offsets.push_back(static_cast<int64_t>(own.labels.labels.ids.size()));
     }
     own.kernel = MakeCrossEntropy({.function = shape_.function,
-                                   .batch = group.examples,
+                                   .batch = examples,
                                    .outputs = group.columns,
                                    .mean_over = batch.size},
                                   target_);
@@ -140,7 +158,8 @@ class ActiveLossPlan : public LayerPlan {
 
   CrossEntropyShape shape_;
   Target target_;
-  std::vector<Group> groups_;
+  std::vector<Part> memory_;  ///< Of parts, reused; the first parts_ are this step's.
+  int64_t parts_ = 0;
 };
 
 class Loss : public Layer {

@@ -16,6 +16,8 @@ namespace {
 
 constexpr size_t kMostKernels = 256;  // the cache of kernels is cleared beyond that
 constexpr double kBlockRoom = 1.25;   // of a block: it may grow by a quarter in place
+constexpr int64_t kColumns = 256;     // of a block, if threads share a group
+constexpr int64_t kExamples = 16;     // of a block of input gradients, likewise
 
 }  // namespace
 
@@ -27,13 +29,31 @@ void GroupProducts::Forward(const LayerCall& call, LshCounts& counts) {
   const size_t groups = call.active_output->groups.size();
   works_.resize(std::max(works_.size(), groups));
   locals_.resize(std::max<size_t>(locals_.size(), KernelThreads()));
-  ForEachOnTeam(static_cast<int64_t>(groups), [&](int64_t g) {
+  DivideGroups(*call.active_output);
+  const auto take_input = [&](size_t g) {
     LapTimer input;
-    TakeInput(call, static_cast<size_t>(g));
+    TakeInput(call, g);
     input.Lap(local().gather);
-    Multiply(call, static_cast<size_t>(g));
+  };
+  if (!whole_) ForEachOnTeam(static_cast<int64_t>(groups), take_input);
+  ForEachOnTeam(std::ssize(blocks_), [&](int64_t b) {
+    if (whole_) take_input(blocks_[b].group);
+    Multiply(call, blocks_[b]);
   });
   Divide(timer.Seconds(), counts);
+}
+
+void GroupProducts::DivideGroups(const ActiveSet& set) {
+  blocks_.clear(), examples_.clear();
+  whole_ = !WaitsFor(std::ssize(set.groups));
+  for (size_t g = 0; g < set.groups.size(); ++g) {
+    const ActiveGroup& group = set.groups[g];
+    const int64_t step = whole_ ? group.columns : kColumns;
+    for (int64_t begin = 0; begin < group.columns; begin += step)
+      blocks_.push_back({g, begin, std::min(begin + step, group.columns)});
+    for (int64_t begin = 0; begin < group.examples && !whole_; begin += kExamples)
+      examples_.push_back({g, begin, std::min(begin + kExamples, group.examples)});
+  }
 }
 
 /// Without labels, because their number per example is unknown here. The sets' ids are taken for
@@ -73,9 +93,15 @@ void GroupProducts::TakeInput(const LayerCall& call, size_t g) {
     work.width = below.columns;
     work.input = ToOperands(call.active_input->values.data() + below.value,
                             below.examples * below.columns, work.input_scratch);
-    return;
+  } else if (request_.input.sparse) {
+    TakeSparse(call, group, work);
+  } else {
+    TakeDense(call, group, work);
   }
-  if (request_.input.sparse) return TakeSparse(call, group, work);
+  Reserve(group, work);
+}
+
+void GroupProducts::TakeDense(const LayerCall& call, const ActiveGroup& group, Work& work) {
   work.width = shape_.settings.inputs;
   void* to = work.input_scratch.Get<float>(group.examples * work.width);
   GatherRows({.table = call.input.As<float>(),
@@ -110,100 +136,138 @@ void GroupProducts::TakeSparse(const LayerCall& call, const ActiveGroup& group, 
   work.input = ToOperands(dense, count, work.input_scratch);
 }
 
-void GroupProducts::Multiply(const LayerCall& call, size_t g) {
-  ActiveSet& set = *call.active_output;
-  const ActiveGroup& group = set.groups[g];
-  Work& work = works_[g];
-  Local& own = local();
-  LapTimer timer;
+void GroupProducts::Reserve(const ActiveGroup& group, Work& work) const {
+  const int64_t scores = group.examples * group.columns;
+  work.weight.Get<float>(group.columns * work.width);
+  work.weight_gradient.Get<float>(group.columns * work.width);
+  work.bias.Get<float>(group.columns);
+  work.bias_gradient.Get<float>(group.columns);
+  if (!bf16()) return;
+  work.output.Get<Bf16>(scores);
+  work.output_gradient.Get<Bf16>(scores);
+}
+
+void GroupProducts::Gather(const LayerCall& call, const Block& block) {
+  const ActiveSet& set = *call.active_output;
+  const ActiveGroup& group = set.groups[block.group];
+  const Work& work = works_[block.group];
   const ConstTensor& weight = call.params[0].value;
   RowGather gather{.table = weight.data,
                    .width = shape_.settings.inputs,
                    .table_type = weight.type,
-                   .rows = set.IdsOf(group),
+                   .rows = set.IdsOf(group).first(std::min(block.end, group.active)),
                    .columns = work.columns,
-                   .padded_rows = group.columns,
+                   .padded_rows = block.columns(),
                    .padded_columns = work.width,
                    .type = type_,
-                   .block = work.weight.Get<float>(group.columns * work.width)};
+                   .block = WeightAt(work, block)};
+  gather.rows = gather.rows.subspan(std::min(block.begin, group.active));
   GatherRows(gather);
-  if (shape_.bias) {
-    gather = {.table = call.params[1].value.As<float>(),
-              .width = 1,
-              .rows = set.IdsOf(group),
-              .padded_rows = group.columns,
-              .padded_columns = 1,
-              .type = type_,
-              .block = work.bias.Get<float>(group.columns)};
-    GatherRows(gather);
-  }
+  if (!shape_.bias) return;
+  gather.table = call.params[1].value.data, gather.table_type = DType::kF32;
+  gather.block = BiasAt(work, block);
+  gather.width = gather.padded_columns = 1, gather.columns = {};
+  GatherRows(gather);
+}
+
+void GroupProducts::Multiply(const LayerCall& call, const Block& block) {
+  ActiveSet& set = *call.active_output;
+  const ActiveGroup& group = set.groups[block.group];
+  const Work& work = works_[block.group];
+  Local& own = local();
+  LapTimer timer;
+  Gather(call, block);
   timer.Lap(own.gather);
   float* values = set.values.data() + group.value;
-  const int64_t count = group.examples * group.columns;
-  void* result = bf16() ? work.output.Get<Bf16>(count) : static_cast<void*>(values);
-  LinearKernel& kernel = KernelFor(group, work.width);
+  LinearKernel& kernel = KernelFor(group.examples, work.width, block.columns(), group.columns);
   kernel.Forward({.input = work.input,
-                  .weight = work.weight.As<float>(),
-                  .bias = shape_.bias ? work.bias.As<float>() : nullptr,
-                  .output = result,
+                  .weight = WeightAt(work, block),
+                  .bias = shape_.bias ? BiasAt(work, block) : nullptr,
+                  .output = Operands(values, work.output, block.begin),
                   .scratch = own.scratch.Get<char>(kernel.scratch_bytes())});
-  if (bf16()) ToF32(result, count, values);
-  if (set.scores) FinishScores(shape_.settings, call, group);
+  if (bf16())
+    for (int64_t at = block.begin; at < group.examples * group.columns; at += group.columns)
+      ToF32(work.output.As<Bf16>() + at, block.columns(), values + at);
+  if (set.scores) FinishScores(shape_.settings, call, group, block.begin, block.end);
   timer.Lap(own.product);
 }
 
 void GroupProducts::Backward(const LayerCall& call, LshCounts& counts) {
   LapTimer timer;
-  ForEachOnTeam(static_cast<int64_t>(call.active_output->groups.size()),
-                [&](int64_t g) { GradientsOf(call, static_cast<size_t>(g)); });
+  ForEachOnTeam(std::ssize(blocks_), [&](int64_t b) { GradientsOf(call, blocks_[b]); });
+  if (request_.input_gradient)
+    ForEachOnTeam(std::ssize(examples_), [&](int64_t e) { InputGradientOf(call, examples_[e]); });
   timer.Lap(counts.product);
   Merge(call);
   timer.Lap(counts.merge);
 }
 
-void GroupProducts::GradientsOf(const LayerCall& call, size_t g) {
+void GroupProducts::GradientsOf(const LayerCall& call, const Block& block) {
   ActiveSet& set = *call.active_output;
-  const ActiveGroup& group = set.groups[g];
-  Work& work = works_[g];
-  const int64_t count = group.examples * group.columns;
+  const ActiveGroup& group = set.groups[block.group];
+  Work& work = works_[block.group];
   Local& own = local();
-  void* gradient = ToOperands(set.gradient.data() + group.value, count, work.output_gradient);
-  void* input_gradient = request_.input_gradient
+  float* gradient = set.gradient.data() + group.value;
+  if (bf16())
+    for (int64_t at = block.begin; at < group.examples * group.columns; at += group.columns)
+      ToBf16(gradient + at, block.columns(), work.output_gradient.As<Bf16>() + at);
+  void* input_gradient = whole_ && request_.input_gradient
                              ? own.input_gradient.Get<float>(group.examples * work.width)
                              : nullptr;
-  LinearKernel& kernel = KernelFor(group, work.width);
+  LinearKernel& kernel = KernelFor(group.examples, work.width, block.columns(), group.columns);
   kernel.Backward(
       {.input = work.input,
-       .weight = work.weight.As<float>(),
-       .output =
-           bf16() ? work.output.As<void>() : static_cast<void*>(set.values.data() + group.value),
-       .output_gradient = gradient,
+       .weight = WeightAt(work, block),
+       .output = Operands(set.values.data() + group.value, work.output, block.begin),
+       .output_gradient = Operands(gradient, work.output_gradient, block.begin),
        .input_gradient = input_gradient,
-       .weight_gradient = work.weight_gradient.Get<float>(group.columns * work.width),
-       .bias_gradient = shape_.bias ? work.bias_gradient.Get<float>(group.columns) : nullptr,
+       .weight_gradient = work.weight_gradient.As<float>() + block.begin * work.width,
+       .bias_gradient = shape_.bias ? work.bias_gradient.As<float>() + block.begin : nullptr,
        .scratch = own.scratch.Get<char>(kernel.scratch_bytes())});
-  if (input_gradient) ReturnInputGradient(call, g, input_gradient);
+  if (input_gradient) ReturnInputGradient(call, {block.group, 0, group.examples}, input_gradient);
 }
 
-void GroupProducts::ReturnInputGradient(const LayerCall& call, size_t g, const void* gradient) {
-  const ActiveGroup& group = call.active_output->groups[g];
-  const int64_t width = works_[g].width;
+void GroupProducts::InputGradientOf(const LayerCall& call, const Examples& some) {
+  ActiveSet& set = *call.active_output;
+  const ActiveGroup& group = set.groups[some.group];
+  const Work& work = works_[some.group];
+  Local& own = local();
+  const int64_t examples = some.end - some.begin, at = some.begin * group.columns;
+  void* input_gradient = own.input_gradient.Get<float>(examples * work.width);
+  LinearKernel& kernel = KernelFor(examples, work.width, group.columns, group.columns);
+  kernel.Backward(
+      {.weight = work.weight.As<void>(),
+       .output = Operands(set.values.data() + group.value, work.output, at),
+       .output_gradient = Operands(set.gradient.data() + group.value, work.output_gradient, at),
+       .input_gradient = input_gradient,
+       .scratch = own.scratch.Get<char>(kernel.scratch_bytes())});
+  ReturnInputGradient(call, some, input_gradient);
+}
+
+void GroupProducts::ReturnInputGradient(const LayerCall& call, const Examples& some,
+                                        const void* gradient) {
+  const ActiveGroup& group = call.active_output->groups[some.group];
+  const int64_t width = works_[some.group].width;
   if (call.active_input) {
     ActiveSet& below = *call.active_input;
-    float* to = below.gradient.data() + below.groups[g].value;
-    return ToF32(gradient, group.examples * width, to);
+    float* to = below.gradient.data() + below.groups[some.group].value + some.begin * width;
+    return ToF32(gradient, (some.end - some.begin) * width, to);
   }
   const auto examples = call.active_output->ExamplesOf(group);
   const auto* row = static_cast<const char*>(gradient);
-  for (size_t i = 0; i < examples.size(); ++i, row += width * SizeOf(type_))
+  for (int64_t i = some.begin; i < some.end; ++i, row += width * SizeOf(type_))
     ToF32(row, width, call.input_gradient.As<float>() + examples[i] * width);
 }
 
 void* GroupProducts::ToOperands(float* from, int64_t count, ScratchBuffer& scratch) const {
   if (!bf16()) return from;
   Bf16* to = scratch.Get<Bf16>(count);
-  Convert({.shape = {count}, .data = from}, {.shape = {count}, .type = type_, .data = to});
+  ToBf16(from, count, to);
   return to;
+}
+
+void GroupProducts::ToBf16(const float* from, int64_t count, Bf16* to) {
+  Convert({.shape = {count}, .data = from}, {.shape = {count}, .type = DType::kBf16, .data = to});
 }
 
 void GroupProducts::ToF32(const void* from, int64_t count, float* to) const {
@@ -217,33 +281,40 @@ void GroupProducts::Merge(const LayerCall& call) {
   const ActiveSet& set = *call.active_output;
   for (size_t p = 0; p < call.params.size(); ++p) {
     const bool bias = p == 1;
-    blocks_.clear();
+    row_blocks_.clear();
     for (size_t g = 0; g < set.groups.size(); ++g) {
       const Work& work = works_[g];
-      blocks_.push_back({.rows = set.IdsOf(set.groups[g]),
-                         .columns = bias ? std::span<const int32_t>() : work.columns,
-                         .values = (bias ? work.bias_gradient : work.weight_gradient).As<float>(),
-                         .stride = bias ? 1 : work.width});
+      row_blocks_.push_back(
+          {.rows = set.IdsOf(set.groups[g]),
+           .columns = bias ? std::span<const int32_t>() : work.columns,
+           .values = (bias ? work.bias_gradient : work.weight_gradient).As<float>(),
+           .stride = bias ? 1 : work.width});
     }
     RowGradient& rows = *call.params[p].rows;
-    merge_.Run(blocks_, bias ? 1 : shape_.settings.inputs, rows.ids, rows.values);
+    if (bias)
+      rows.ids = call.params[0].rows->ids;
+    else
+      merge_.Match(row_blocks_, rows.ids);
+    merge_.Sum(row_blocks_, bias ? 1 : shape_.settings.inputs, rows.values);
   }
 }
 
-/// Kernels depend on the number of threads, and keep the pointers of their last call.
-LinearKernel& GroupProducts::KernelFor(const ActiveGroup& group, int64_t inputs) {
+/// Kernels keep the pointers of their last call: each thread has its own.
+LinearKernel& GroupProducts::KernelFor(int64_t examples, int64_t inputs, int64_t columns,
+                                       int64_t stride) {
   auto& kernels = local().kernels;
-  const std::array<int64_t, 4> key = {group.examples, inputs, group.columns, KernelThreads()};
+  const std::array<int64_t, 4> key = {examples, inputs, columns, stride};
   if (const auto found = kernels.find(key); found != kernels.end()) return *found->second;
   if (kernels.size() >= kMostKernels) kernels.clear();
-  return *(kernels[key] = MakeLinear({.batch = group.examples,
+  return *(kernels[key] = MakeLinear({.batch = examples,
                                       .inputs = inputs,
-                                      .outputs = group.columns,
+                                      .outputs = columns,
                                       .type = type_,
                                       .bias = shape_.bias,
                                       .relu = shape_.relu,
                                       .training = true,
-                                      .input_gradient = request_.input_gradient},
+                                      .input_gradient = request_.input_gradient,
+                                      .stride = stride},
                                      request_.target));
 }
 

@@ -32,7 +32,8 @@ class ScratchBuffer {
 
 /// For a group of G examples x [G, inputs] with active ids A: y = x W[A]^T + b[A]; backward
 /// computes the gradients of these rows only. Cost: 6 G |A| inputs operations; the rows W[A] are
-/// copied into a dense block once per group.
+/// copied into a dense block once per group. A thread takes one group after the other; where groups
+/// are too few for that, threads share each in blocks, whose size does not depend on their number.
 class GroupProducts : public Products {
  public:
   GroupProducts(const LshPlanShape& shape, const PlanRequest& request);
@@ -58,18 +59,49 @@ class GroupProducts : public Products {
 
   /// Divides the wall time of a region among gather and product.
   void Divide(double seconds, LshCounts& counts);
+  /// The columns [begin, end) of a group's scores, for one thread.
+  struct Block {
+    size_t group = 0;
+    int64_t begin = 0, end = 0;
+    int64_t columns() const { return end - begin; }
+  };
+  /// The examples [begin, end) of a group.
+  struct Examples {
+    size_t group = 0;
+    int64_t begin = 0, end = 0;
+  };
+  void DivideGroups(const ActiveSet& set);
   void TakeInput(const LayerCall& call, size_t group);
+  void TakeDense(const LayerCall& call, const ActiveGroup& group, Work& work);
   void TakeSparse(const LayerCall& call, const ActiveGroup& group, Work& work);
-  void Multiply(const LayerCall& call, size_t group);
-  void GradientsOf(const LayerCall& call, size_t group);
-  void ReturnInputGradient(const LayerCall& call, size_t group, const void* gradient);
+  /// Makes room for what the group's blocks write.
+  void Reserve(const ActiveGroup& group, Work& work) const;
+  void Gather(const LayerCall& call, const Block& block);
+  void Multiply(const LayerCall& call, const Block& block);
+  /// Of the block's rows; of the group's input too if the block is the whole group.
+  void GradientsOf(const LayerCall& call, const Block& block);
+  void InputGradientOf(const LayerCall& call, const Examples& some);
+  void ReturnInputGradient(const LayerCall& call, const Examples& some, const void* gradient);
   void Merge(const LayerCall& call);
   bool bf16() const { return type_ == DType::kBf16; }
   /// `from` in the products' type: itself, or converted into `scratch`.
   void* ToOperands(float* from, int64_t count, ScratchBuffer& scratch) const;
+  static void ToBf16(const float* from, int64_t count, Bf16* to);
   /// Copies elements of the products' type to f32.
   void ToF32(const void* from, int64_t count, float* to) const;
-  LinearKernel& KernelFor(const ActiveGroup& group, int64_t inputs);
+  /// The block's rows in the dense block of its group.
+  void* WeightAt(const Work& work, const Block& block) const {
+    return work.weight.As<char>() + block.begin * work.width * SizeOf(type_);
+  }
+  void* BiasAt(const Work& work, const Block& block) const {
+    return work.bias.As<char>() + block.begin * SizeOf(type_);
+  }
+  /// From element `at` on of a block [examples, columns] that is kept as f32 and, if the products'
+  /// type is another, as that.
+  void* Operands(float* f32, const ScratchBuffer& low, int64_t at) const {
+    return bf16() ? static_cast<void*>(low.As<Bf16>() + at) : f32 + at;
+  }
+  LinearKernel& KernelFor(int64_t examples, int64_t inputs, int64_t columns, int64_t stride);
   Local& local();
 
   LshPlanShape shape_;
@@ -77,8 +109,11 @@ class GroupProducts : public Products {
   DType type_;  ///< Type of the products' operands.
   std::vector<Local> locals_;
   std::vector<Work> works_;
+  bool whole_ = true;  ///< Each block is a whole group.
+  std::vector<Block> blocks_;
+  std::vector<Examples> examples_;  ///< Of groups that are divided.
   RowMerge merge_;
-  std::vector<RowBlock> blocks_;
+  std::vector<RowBlock> row_blocks_;
 };
 
 }  // namespace yoke::layer

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 
 #include "base/check.h"
@@ -16,7 +17,8 @@
 namespace yoke::layer {
 namespace {
 
-constexpr int64_t kQueries = 16;  // examples that a thread hashes at a time
+constexpr int64_t kQueries = 16;      // examples that a thread hashes at a time
+constexpr int64_t kFewIds = 1 << 16;  // to copy: a team costs more than it saves
 
 /// The sparse rows of one example, for a group's block.
 SparseRows RowOf(const std::span<const int32_t> ids, const float* values,
@@ -63,8 +65,6 @@ void LshPlan::Count(const ActiveSet& set, LshCounts& counts) const {
     counts.empty += group.hard == group.labels ? 1 : 0;
   }
 }
-
-LshPlan::Local& LshPlan::local() { return locals_[static_cast<size_t>(TeamThread())]; }
 
 LshState& LshPlan::StateOf(const LayerCall& call) {
   if (call.state) return static_cast<LshState&>(*call.state);
@@ -128,47 +128,67 @@ void LshPlan::MakeGroups(const LayerCall& call) {
         {.first = first, .examples = std::min(shape_.settings.group, size - first)});
 }
 
+/// Labels, then ids from the tables, then random ids, up to the wanted number if they fill. Where
+/// groups are few, several threads count the ids of one.
 void LshPlan::ChooseIds(const LayerCall& call) {
   const auto groups = static_cast<int64_t>(call.active_output->groups.size());
   chosen_.resize(groups), label_counts_.resize(groups), hard_counts_.resize(groups);
-  while (static_cast<int>(locals_.size()) < KernelThreads()) {
+  const bool share = WaitsFor(groups);
+  const int64_t threads = KernelThreads();
+  while (std::ssize(locals_) < (share ? std::max(groups, threads) : threads)) {
     Local& added = locals_.emplace_back();
     added.hard = FindEntry(samplers(), "sampler", shape_.settings.sampler).make();
     added.random = FindEntry(samplers(), "sampler", "uniform").make();
   }
-  ForEachOnTeam(groups, [&](int64_t g) { ChooseFor(call, static_cast<size_t>(g)); });
+  if (!share)
+    return ForEachOnTeam(groups, [&](int64_t g) {
+      Local& own = locals_[TeamThread()];
+      BeginChoice(call, g, own, 1);
+      if (shape_.settings.hashed()) own.hard->Count(0, chosen_[g]);
+      EndChoice(call, g, own);
+    });
+  const int64_t parts = std::bit_ceil(uint64_t(std::max<int64_t>(2, threads / groups)));
+  ForEachOnTeam(groups, [&](int64_t g) { BeginChoice(call, g, locals_[g], parts); });
+  if (shape_.settings.hashed())
+    ForEachOnTeam(groups * parts, [&](int64_t p) {
+      locals_[p / parts].hard->Count(p % parts, chosen_[p / parts]);
+    });
+  ForEachOnTeam(groups, [&](int64_t g) { EndChoice(call, g, locals_[g]); });
 }
 
-/// Labels, then ids from the tables, then random ids, up to the wanted number if they fill.
-void LshPlan::ChooseFor(const LayerCall& call, size_t g) {
+void LshPlan::BeginChoice(const LayerCall& call, size_t g, Local& own, int64_t parts) {
   const LshSettings& s = shape_.settings;
   const ActiveGroup& group = call.active_output->groups[g];
   const auto examples = call.active_output->ExamplesOf(group);
-  Local& own = local();
+  chosen_[g].clear();
+  if (call.active_output->scores) AddLabels(call, group, chosen_[g]);
+  label_counts_[g] = std::ssize(chosen_[g]);
+  if (!s.hashed()) return;
+  own.keys.resize(examples.size() * s.tables);
+  for (size_t i = 0; i < examples.size(); ++i)
+    std::copy_n(keys_.data() + int64_t{examples[i]} * s.tables, s.tables,
+                own.keys.data() + i * s.tables);
+  own.hard->Begin({.tables = tables_.tables,
+                   .keys = own.keys.data(),
+                   .examples = group.examples,
+                   .rows = s.outputs,
+                   .wanted = s.hard,
+                   .threshold = s.threshold},
+                  parts);
+}
+
+void LshPlan::EndChoice(const LayerCall& call, size_t g, Local& own) {
+  const LshSettings& s = shape_.settings;
+  const ActiveSet& set = *call.active_output;
   std::vector<int32_t>& ids = chosen_[g];
-  ids.clear();
-  if (call.active_output->scores) AddLabels(call, group, ids);
-  label_counts_[g] = static_cast<int64_t>(ids.size());
   const auto draws = [&](uint64_t purpose) {
-    return Random({call.batch.seed, Word(Draw::kActive), purpose,
-                   static_cast<uint64_t>(call.batch.epoch),
-                   static_cast<uint64_t>(call.batch.examples[examples[0]]),
-                   static_cast<uint64_t>(shape_.index)});
+    const int32_t first = set.ExamplesOf(set.groups[g])[0];
+    return Random(
+        {call.batch.seed, Word(Draw::kActive), purpose, static_cast<uint64_t>(call.batch.epoch),
+         static_cast<uint64_t>(call.batch.examples[first]), static_cast<uint64_t>(shape_.index)});
   };
-  if (s.hashed()) {
-    own.keys.resize(examples.size() * s.tables);
-    for (size_t i = 0; i < examples.size(); ++i)
-      std::copy_n(keys_.data() + int64_t{examples[i]} * s.tables, s.tables,
-                  own.keys.data() + i * s.tables);
-    own.hard->Sample({.tables = tables_.tables,
-                      .keys = own.keys.data(),
-                      .examples = group.examples,
-                      .rows = s.outputs,
-                      .wanted = s.hard,
-                      .threshold = s.threshold},
-                     draws(0), ids);
-  }
-  hard_counts_[g] = static_cast<int64_t>(ids.size());
+  if (s.hashed()) own.hard->Append(draws(0), ids);
+  hard_counts_[g] = std::ssize(ids);
   const int64_t found = hard_counts_[g] - label_counts_[g];
   const int64_t missing = s.fill ? s.hard - found : 0;
   own.random->Sample({.rows = s.outputs, .wanted = s.random + missing}, draws(1), ids);
@@ -187,19 +207,21 @@ void LshPlan::AddLabels(const LayerCall& call, const ActiveGroup& group,
 }
 
 void LshPlan::LayOut(ActiveSet& set) const {
-  set.ids.clear();
-  int64_t value = 0;
+  int64_t id = 0, value = 0;
   for (size_t g = 0; g < set.groups.size(); ++g) {
     ActiveGroup& group = set.groups[g];
-    group.id = static_cast<int64_t>(set.ids.size());
+    group.id = id;
     group.active = static_cast<int64_t>(chosen_[g].size());
     group.labels = label_counts_[g];
     group.hard = hard_counts_[g];
     group.columns = RoundUp(std::max<int64_t>(group.active, 1), kPad);
     group.value = value;
-    value += group.examples * group.columns;
-    set.ids.insert(set.ids.end(), chosen_[g].begin(), chosen_[g].end());
+    id += group.active, value += group.examples * group.columns;
   }
+  set.ids.resize(id);
+#pragma omp parallel for schedule(static) if (id > kFewIds)
+  for (size_t g = 0; g < set.groups.size(); ++g)
+    std::ranges::copy(chosen_[g], set.ids.begin() + set.groups[g].id);
   set.values.resize(value);
   set.gradient.resize(value);
 }

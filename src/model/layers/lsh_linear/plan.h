@@ -21,6 +21,11 @@ class LshPlan : public LayerPlan, public WorkingMemory {
   int64_t WorkingBytes() const override { return products_->WorkingBytes(); }
 
  private:
+  /// Working memory of one thread of the team, or of a group that threads share.
+  struct Local {
+    std::unique_ptr<Sampler> hard, random;
+    std::vector<uint32_t> keys;
+  };
   /// The state that the layer made, or the plan's own.
   LshState& StateOf(const LayerCall& call);
   /// Adds up what a step's active sets hold.
@@ -29,7 +34,8 @@ class LshPlan : public LayerPlan, public WorkingMemory {
   void KeysOfActive(const ActiveSet& input);
   void MakeGroups(const LayerCall& call);
   void ChooseIds(const LayerCall& call);
-  void ChooseFor(const LayerCall& call, size_t group);
+  void BeginChoice(const LayerCall& call, size_t group, Local& own, int64_t parts);
+  void EndChoice(const LayerCall& call, size_t group, Local& own);
   void AddLabels(const LayerCall& call, const ActiveGroup& group, std::vector<int32_t>& ids) const;
   void LayOut(ActiveSet& set) const;
 
@@ -41,13 +47,6 @@ class LshPlan : public LayerPlan, public WorkingMemory {
   std::vector<uint32_t> keys_;           ///< [batch, L]
   std::vector<std::vector<int32_t>> chosen_;
   std::vector<int64_t> label_counts_, hard_counts_;
-  /// Working memory of one thread of the team.
-  struct Local {
-    std::unique_ptr<Sampler> hard, random;
-    std::vector<uint32_t> keys;
-  };
-  Local& local();
-
   std::vector<Local> locals_;
 };
 

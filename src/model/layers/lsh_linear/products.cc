@@ -32,16 +32,19 @@ double TouchedOf(const LshSettings& s, double ids) {
   return double(s.outputs) * -std::expm1(-ids / double(s.outputs));
 }
 
-void FinishScores(const LshSettings& s, const LayerCall& call, const ActiveGroup& group) {
+void FinishScores(const LshSettings& s, const LayerCall& call, const ActiveGroup& group,
+                  int64_t begin, int64_t end) {
   const int64_t random = group.active - group.hard;
   const bool correct = s.correct && random > 0 && call.batch.epoch + 1 >= s.correct_from;
   const float more =
       correct ? std::log(float(s.outputs - group.hard) / static_cast<float>(random)) : 0.0F;
+  const int64_t drawn = std::max(begin, group.hard);
+  const int64_t padding = std::min(end, std::max(begin, group.active));
   float* values = call.active_output->values.data() + group.value;
   for (int64_t i = 0; i < group.examples; ++i, values += group.columns) {
     if (more != 0)
-      for (int64_t k = group.hard; k < group.active; ++k) values[k] += more;
-    std::fill(values + group.active, values + group.columns, kNothing);
+      for (int64_t k = drawn; k < padding; ++k) values[k] += more;
+    std::fill(values + padding, values + end, kNothing);
   }
 }
 

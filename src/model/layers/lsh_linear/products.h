@@ -38,7 +38,9 @@ double ActiveOf(const LshSettings& settings);
 /// Different ones of so many ids, if they are independent.
 double TouchedOf(const LshSettings& settings, double ids);
 
-/// Corrects the scores of random ids, and excludes padding from the loss.
-void FinishScores(const LshSettings& settings, const LayerCall& call, const ActiveGroup& group);
+/// Of the group's columns [begin, end): corrects the scores of random ids, and excludes padding
+/// from the loss.
+void FinishScores(const LshSettings& settings, const LayerCall& call, const ActiveGroup& group,
+                  int64_t begin, int64_t end);
 
 }  // namespace yoke::layer

@@ -74,7 +74,7 @@ void RowProducts::Finish(const LayerCall& call) const {
   ActiveSet& set = *call.active_output;
   for (const ActiveGroup& group : set.groups) {
     if (set.scores)
-      FinishScores(shape_.settings, call, group);
+      FinishScores(shape_.settings, call, group, 0, group.columns);
     else
       ZeroPadding(group, set.values.data() + group.value);
   }
