@@ -75,18 +75,18 @@ class SearchTest(ProgramTest):
                 self.assertEqual(few.out, self.good(*words, "--search", "tables", "--threads", 1).out)
 
     def test_the_tables_of_the_training(self):
-        self.trained("model.output=lsh")
+        self.trained("model.output=lsh", "model.lsh={ hashes = 4 }")
         found = self.evaluated("--search", "trained")
         self.assertEqual(found["search"], "trained")
         self.assertEqual((found["tables"], found["always"]), (24, 0))
-        self.assertGreater(found["metrics"]["recall_at_1"], 0.5)
-        self.assertLess(found["scored_share"], 0.2)
+        self.assertGreater(found["metrics"]["recall_at_1"], 0.8)
+        self.assertLess(found["scored_share"], 0.99)
         self.assertGreater(found["build_seconds"], 0)
         self.assertIn(" read in ", self.good("eval", "r", "--search", "trained").out)
         words = ("predict", "r", "new.txt", "--format", "xmc", "--top", 5000, "--json")
         for exact, some in zip(self.good(*words).events(), self.good(*words, "--search", "trained").events()):
-            kept = [label for label in exact["labels"] if label in set(some["labels"])]
-            self.assertEqual(kept, some["labels"])
+            self.assertLess(len(some["labels"]), 5000)
+            self.assertEqual(some["labels"][0], next(label for label in exact["labels"] if label in some["labels"]))
 
     def test_predict_says_where_tables_do_not_pay(self):
         self.trained("train.epochs=1")
