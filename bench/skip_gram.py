@@ -5,8 +5,9 @@ usage: tools/bench bench/skip_gram.py [options]
 
 All sides train one epoch on the same examples, which `yoke convert` writes: of the text that docs/formats/skip_gram.md makes, one block of 200 lines
 in --one-in. The network is the same, too: a vector of --hidden numbers for each word, relu, a score for each word; Adam, the rate falling to zero.
-PyTorch has no sampled softmax of its own; this is TensorFlow's: --samples negatives a batch, drawn log-uniformly over the words by frequency, scores
-less log(expected count), hits of an example's own labels left out; gradients are sparse, by SparseAdam.
+The hashed output has a fraction --share of the words active besides labels. PyTorch has no sampled softmax of its own; this is TensorFlow's: --samples
+negatives a batch, drawn log-uniformly over the words by frequency, scores less log(expected count), hits of an example's own labels left out; gradients
+are sparse, by SparseAdam.
 """
 import gzip
 import math
@@ -21,7 +22,7 @@ from lib.tables import print_table
 from slide_jobs import DECAY, told
 
 BLOCK = 200  # lines
-SIDES = {"hashed": {"output": "lsh", "lsh": {"share": 0.005, "correct": True}}, "full softmax": {"output": "dense"}}
+SIDES = ("hashed", "full softmax")
 FREQUENT = 20000  # words among which neighbours are sought
 NEIGHBOURS = 4
 
@@ -42,9 +43,10 @@ def write_text(arguments):
 
 def job_of(name, arguments, **more):
     """A job file of one of our sides."""
+    output = {"output": "lsh", "lsh": {"share": arguments.share, "correct": True}} if name == "hashed" else {"output": "dense"}
     data = {"format": "skip-gram", "train": "train.txt", "test": str(DATA / "text/test.txt.gz"), "subsample": 1e-4}
     return write_job(arguments.runs / f"{name.replace(' ', '-')}.toml", {
-        "data": data, "model": {"name": "xmc", "hidden": arguments.hidden, "loss": "softmax", **SIDES[name]},
+        "data": data, "model": {"name": "xmc", "hidden": arguments.hidden, "loss": "softmax", **output},
         "train": {"epochs": 1, "batch": arguments.batch, "rule": "adam", "learning_rate": arguments.rate, "schedule": DECAY, **more}})
 
 
@@ -162,7 +164,7 @@ def cells(points, seconds):
     return ["", "", ""] if not past else [f"{past[-1].examples:,}", f"{past[-1].loss:.3f}", f"{past[-1].p_at_1:.4f}"]
 
 
-@part(one_in=4, hidden=200, batch=512, rate=0.01, samples=1024, evaluations=20, threads=CORES,
+@part(one_in=4, hidden=200, batch=512, rate=0.01, share=0.02, samples=1024, evaluations=20, threads=CORES,
       words=["king", "iron", "horse", "seven", "capitalism", "workers", "shakespeare"], quick={"one_in": 100, "hidden": 32, "evaluations": 4})
 def skip_gram(arguments):
     """Loss and P@1 of three sides over their seconds of training, and nearest words."""
