@@ -5,8 +5,9 @@ usage: tools/bench bench/skip_gram.py [options]
 
 All sides train one epoch on the same examples, which `yoke convert` writes: of the text that docs/formats/skip_gram.md makes, one block of 200 lines
 in --one-in. The network is the same, too: a vector of --hidden numbers for each word, relu, a score for each word; Adam, the rate falling to zero.
-PyTorch has no sampled softmax of its own; this is TensorFlow's: --samples negatives a batch, drawn log-uniformly over the words by frequency, scores
-less log(expected count), hits of an example's own labels left out; gradients are sparse, by SparseAdam.
+The hashed output has a fraction --share of the words active besides labels. PyTorch has no sampled softmax of its own; this is TensorFlow's: --samples
+negatives a batch, drawn log-uniformly over the words by frequency, scores less log(expected count), hits of an example's own labels left out; gradients
+are sparse, by SparseAdam.
 """
 import gzip
 import math
@@ -16,12 +17,12 @@ from typing import NamedTuple
 import slide_torch
 from lib.options import main, part
 from lib.places import CORES, DATA, PROGRAM
-from lib.runner import Run, execute, write_job
+from lib.runner import events, execute, trained, write_job
 from lib.tables import print_table
 from slide_jobs import DECAY, told
 
 BLOCK = 200  # lines
-SIDES = {"hashed": {"output": "lsh", "lsh": {"share": 0.005, "correct": True}}, "full softmax": {"output": "dense"}}
+SIDES = ("hashed", "full softmax")
 FREQUENT = 20000  # words among which neighbours are sought
 NEIGHBOURS = 4
 
@@ -35,35 +36,27 @@ class Point(NamedTuple):
 
 
 def write_text(arguments):
-    """The part of the training text that is used, as a file."""
-    file = arguments.runs / "train.txt"
-    with gzip.open(DATA / "text/train.txt.gz", "rt", encoding="utf-8") as lines, open(file, "w", encoding="utf-8") as out:
+    """The part of the training text that is used, as a file beside the jobs."""
+    with gzip.open(DATA / "text/train.txt.gz", "rt", encoding="utf-8") as lines, open(arguments.runs / "train.txt", "w", encoding="utf-8") as out:
         out.writelines(line for number, line in enumerate(lines) if number // BLOCK % arguments.one_in == 0)
-    return file
 
 
-def job_of(model, arguments):
-    data = {"format": "skip-gram", "train": str(arguments.runs / "train.txt"), "test": str(DATA / "text/test.txt.gz"), "subsample": 1e-4}
-    return {"data": data, "model": {"name": "xmc", "hidden": arguments.hidden, "loss": "softmax", **model},
-            "train": {"epochs": 1, "batch": arguments.batch, "rule": "adam", "learning_rate": arguments.rate, "schedule": DECAY}}
+def job_of(name, arguments, **more):
+    """A job file of one of our sides."""
+    output = {"output": "lsh", "lsh": {"share": arguments.share, "correct": True}} if name == "hashed" else {"output": "dense"}
+    data = {"format": "skip-gram", "train": "train.txt", "test": str(DATA / "text/test.txt.gz"), "subsample": 1e-4}
+    return write_job(arguments.runs / f"{name.replace(' ', '-')}.toml", {
+        "data": data, "model": {"name": "xmc", "hidden": arguments.hidden, "loss": "softmax", **output},
+        "train": {"epochs": 1, "batch": arguments.batch, "rule": "adam", "learning_rate": arguments.rate, "schedule": DECAY, **more}})
 
 
-def points_of(run):
-    """The evaluations of a run that was stopped and resumed."""
-    ends = [line for line in run.ends if "test" in line]
-    return [Point(end["seconds"], round(end["epochs"] * run.start["train_examples"]), end["test"]["loss"], end["test"]["p_at_1"]) for end in ends]
-
-
-def ours(name, arguments):
-    """(evaluations, vectors) of one of our sides: a run that stops every --every seconds, is evaluated, and goes on."""
-    job, folder = write_job(arguments.runs / "skip-gram.toml", job_of(SIDES[name], arguments)), arguments.runs / name.replace(" ", "-")
-    more = ["--quiet", "--threads", arguments.threads, "--time-limit", f"{arguments.every}s"]
-    execute([PROGRAM, "train", job, "--run", folder, *more])
-    while (run := Run(folder)).end["reason"] == "time_limit":
-        told(f"{name}: {points_of(run)[-1]}")
-        execute([PROGRAM, "train", "--resume", folder, *more])
-    execute([PROGRAM, "export", folder / "last", folder / "vectors.txt"])
-    return points_of(run), *read_vectors(folder / "vectors.txt")
+def ours(name, steps, arguments):
+    """(evaluations, words, vectors) of one of our sides, evaluated every so many steps."""
+    run = trained(job_of(name, arguments, evaluate_every={"steps": steps}), {}, arguments.runs, "--threads", arguments.threads, keep=True)
+    execute([PROGRAM, "export", run.folder / "last", run.folder / "vectors.txt"])
+    points = [Point(one["training_seconds"], one["examples"], one["test"]["loss"], one["test"]["p_at_1"]) for one in run.evaluations]
+    told(f"{name}: {points[-1]}")
+    return points, *read_vectors(run.folder / "vectors.txt")
 
 
 def read_vectors(file):
@@ -140,18 +133,18 @@ class SampledSoftmax:
         return self.torch.cat(losses).mean().item(), self.torch.cat(hits).mean().item()
 
 
-def theirs(torch, words, arguments):
-    """(evaluations, words, vectors) of the sampled softmax, evaluated every --every seconds of training."""
+def theirs(torch, words, steps, arguments):
+    """The same of the sampled softmax."""
     train, test = (Examples(torch, arguments.runs / f"examples/{name}.txt") for name in ("train", "test"))
     network, points, seconds = SampledSoftmax(torch, len(words), arguments), [], 0.0
     batches = torch.randperm(len(train.words)).split(arguments.batch)
-    for number, batch in enumerate(batches):
+    for number, batch in enumerate(batches, 1):
         began = time.perf_counter()
-        network.step(train.words[batch], train.labels[batch], 1 - number / len(batches))
+        network.step(train.words[batch], train.labels[batch], 1 - (number - 1) / len(batches))
         seconds += time.perf_counter() - began
-        if seconds >= arguments.every * (len(points) + 1) or number + 1 == len(batches):
-            points.append(Point(seconds, min((number + 1) * arguments.batch, len(train.words)), *network.evaluate(test)))
-            told(f"sampled softmax: {points[-1]}")
+        if number % steps == 0 or number == len(batches):
+            points.append(Point(seconds, min(number * arguments.batch, len(train.words)), *network.evaluate(test)))
+    told(f"sampled softmax: {points[-1]}")
     with torch.no_grad():
         return points, words, torch.relu(network.vectors.weight + network.bias)
 
@@ -171,24 +164,29 @@ def cells(points, seconds):
     return ["", "", ""] if not past else [f"{past[-1].examples:,}", f"{past[-1].loss:.3f}", f"{past[-1].p_at_1:.4f}"]
 
 
-@part(one_in=4, hidden=200, batch=512, rate=0.01, samples=1024, every=20.0, threads=CORES,
-      words=["king", "iron", "horse", "seven", "capitalism", "workers", "shakespeare"], quick={"one_in": 100, "hidden": 32, "every": 3.0})
+@part(one_in=4, hidden=200, batch=512, rate=0.01, share=0.02, samples=1024, evaluations=20, threads=CORES,
+      words=["king", "iron", "horse", "seven", "capitalism", "workers", "shakespeare"], quick={"one_in": 100, "hidden": 32, "evaluations": 4})
 def skip_gram(arguments):
     """Loss and P@1 of three sides over their seconds of training, and nearest words."""
     write_text(arguments)
     torch = slide_torch.load(arguments.threads)
-    execute([PROGRAM, "convert", write_job(arguments.runs / "skip-gram.toml", job_of(SIDES["full softmax"], arguments)), arguments.runs / "examples"])
-    found = {name: ours(name, arguments) for name in SIDES}
+    examples = events("convert", job_of("full softmax", arguments), arguments.runs / "examples")[0]["examples"]
+    steps = math.ceil(examples / arguments.batch / arguments.evaluations)
+    found = {name: ours(name, steps, arguments) for name in SIDES}
     words = found["hashed"][1]
-    found["sampled softmax, PyTorch"] = theirs(torch, words, arguments)
-    longest = max(points[-1].seconds for points, _, _ in found.values())
-    times = [arguments.every * 2**k for k in range(20) if arguments.every * 2**k < longest] + [math.ceil(longest)]
+    found["sampled softmax, PyTorch"] = theirs(torch, words, steps, arguments)
     print_table(["seconds of training", *(f"{name}: {what}" for name in found for what in ("examples", "loss", "P@1"))],
-                ([f"{seconds:.0f}", *(cell for points, _, _ in found.values() for cell in cells(points, seconds))] for seconds in times))
+                ([f"{seconds:.1f}", *(cell for points, _, _ in found.values() for cell in cells(points, seconds))] for seconds in times(found)))
     print_table(["", "seconds of the epoch", "loss", "P@1", "seconds to the full softmax's last loss"], summary(found))
     near = {name: dict(neighbours(torch, *side[1:], arguments.words)) for name, side in found.items()}
-    print_table(["nearest words", *near], ([word, *(one.get(word, "") for one in near.values())] for word in arguments.words if word in near["hashed"]))
-    return f"{found['hashed'][0][-1].examples:,} examples, {len(words):,} words; one run each"
+    print_table(["nearest words", *near], ([word, *(one.get(word, "") for one in near.values())] for word in near["hashed"]))
+    return f"{examples:,} examples, {len(words):,} words; one run each"
+
+
+def times(found):
+    """From the first evaluation of all to the last, each twice the one before."""
+    first, last = (choose(points[place].seconds for points, _, _ in found.values()) for choose, place in ((min, 0), (max, -1)))
+    return [*(first * 2**k for k in range(math.ceil(math.log2(last / first)))), last]
 
 
 def summary(found):

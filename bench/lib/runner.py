@@ -83,13 +83,14 @@ def first_at(curve, value):
 
 
 class Run:
-    """The record of a run that has ended: its events `start`, `epoch` and `end` as dictionaries."""
+    """The record of a run that has ended: its events `start`, `epoch`, `evaluation` (by steps) and `end` as dictionaries."""
 
     def __init__(self, folder):
         self.folder = folder
         lines = list(map(json.loads, (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()))
-        self.starts, self.epochs, self.ends = ([line for line in lines if line["event"] == kind] for kind in ("start", "epoch", "end"))
-        self.start, self.end = self.starts[0], self.ends[-1] if self.ends else {"reason": "none"}
+        self.starts, self.epochs, self.evaluations, ends = (
+            [line for line in lines if line["event"] == kind] for kind in ("start", "epoch", "evaluation", "end"))
+        self.start, self.end = self.starts[0], ends[-1] if ends else {"reason": "none"}
         seconds = 0.0
         for epoch in self.epochs:  # training alone, without evaluations
             seconds += self.start["train_examples"] / epoch.get("examples_per_second", math.inf)

@@ -69,7 +69,7 @@ MISTAKES = [
     (["synthesize", "digits", "--train-size", "10", "--out", "tiny.toml"], ["tiny.toml"]),
     (["convert"], ["a file to read"]),
     (["convert", "absent.txt", "a"], ["absent.txt"]),
-    (["convert", "tiny.toml", "a", "--to", "xmc-binry"], ["did you mean 'xmc-binary'"]),
+    (["convert", "absent.txt", "a", "--from", "xmc", "--to", "xmc-binry"], ["did you mean 'xmc-binary'"]),
     (["doctor", "now"], ["unexpected", "now"]),
 ]
 
