@@ -14,7 +14,7 @@ import time
 
 import slide_torch
 from lib.build import program
-from lib.options import main, parse, part
+from lib.options import default_of, main, parse, part
 from lib.places import CORES, PROGRAM
 from lib.runner import events, execute, in_turn, last, median, medians
 from lib.tables import print_table, say
@@ -310,8 +310,11 @@ STEPS = {
 TRAINING = {
     "training, AVX2": ({}, AVX2),
     "training, AVX2, small pages": ({}, AVX2 | SMALL_PAGES),
+    "training, AVX2, bf16 weights": ({"weights": "bf16"}, AVX2),
     "training, AVX-512": ({}, AVX512),
+    "training, AVX-512, bf16 weights": ({"weights": "bf16"}, AVX512),
     "training, AVX-512, bf16 operands": ({"precision": "bf16"}, {"YOKE_ISA": "avx512_bf16"}),
+    "training, AVX-512, bf16 operands and weights": ({"precision": "bf16", "weights": "bf16"}, {"YOKE_ISA": "avx512_bf16"}),
     "training, AMX, bf16 operands": ({"precision": "bf16"}, {"YOKE_ISA": "amx"}),
 }
 
@@ -332,7 +335,7 @@ def ablation(arguments):
 
     def training(keys, *env):
         job = xmc_job(data, batch=arguments.batch, learning_rate=arguments.rate, epochs=arguments.epochs, schedule=DECAY, lsh={}, **keys)
-        words = f"{' '.join(env[1:])} {job['node']['precision']}"
+        words = " ".join([*env[1:], *(f"{key}={value}" for key, value in keys.items())])
         run = train(words, job, arguments, next(seeds[words]), launcher=env)
         return microseconds(run), max(p_at_1(run))
 
@@ -351,11 +354,13 @@ def ablation(arguments):
 
 @part(threads=CORES)
 def all(arguments):  # noqa: A001: the name of the part
-    """All parts in turn, each with its defaults; an hour."""
+    """All parts in turn, each with its defaults; an hour. --threads is for those that use all cores."""
     for one in (labels, yardstick, sublinear, optimizer, threads, memory, sets, bf16, ablation):
-        began, chosen = time.monotonic(), parse("", [one.__name__, f"--threads={arguments.threads}", *(["--quick"] if arguments.quick else [])])
+        began, name = time.monotonic(), one.__name__
+        words = [f"--threads={arguments.threads}"] if default_of(name, "threads") == CORES else []
+        chosen = parse("", [name, *words, *(["--quick"] if arguments.quick else [])])
         chosen.runs = arguments.runs
-        print(f"\n### {one.__name__}")
+        print(f"\n### {name}")
         print(f"\n{one(chosen)} ({(time.monotonic() - began) / 60:.1f} minutes)", flush=True)
     return "medians where a table says so"
 

@@ -33,6 +33,11 @@ def part(quick=None, **options):
     return add
 
 
+def default_of(part, option):
+    """The default of a part's option."""
+    return PARTS[part][1][option]
+
+
 def list_of(default):
     """Reads such a list."""
     kind, separator = type(default[0]), ";" if any("," in str(one) for one in default) else ","
