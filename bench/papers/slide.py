@@ -108,7 +108,8 @@ def amazon(arguments, *, lsh=None, dense=False, **more):
 def form_jobs(arguments):
     """The sides of the table of forms: {name: job}."""
     paper = RECIPES["amazon-670k"].lsh(arguments)
-    lsh = {"default": {}, "the paper's form": paper, "the same without folded keys": {key: one for key, one in paper.items() if key != "slots"},
+    lsh = {"default": {}, "the paper's form": paper,
+           "the same with the default's 262,144 slots": {key: one for key, one in paper.items() if key != "slots"},
            "uniform, corrected": {"sampler": "uniform", "correct": True}}
     return {name: amazon(arguments, lsh=one) for name, one in lsh.items()} | {"dense": amazon(arguments, dense=True)}
 
