@@ -51,6 +51,7 @@ struct SamplerEntry {
   std::string summary;
   bool hashes = true;            ///< Needs tables.
   bool takes_threshold = false;  ///< Reads SampleRequest::threshold.
+  int64_t bytes_a_row = 1;       ///< Scratch memory that it keeps, about.
   std::unique_ptr<Sampler> (*make)();
 };
 const std::vector<SamplerEntry>& samplers();

@@ -8,6 +8,8 @@
 namespace yoke {
 namespace {
 
+constexpr int64_t kCounterBytes = 10;  ///< A row: its count, and its id and place as they are met.
+
 /// Whatever the buckets hold, tables in random order, until there are enough ids.
 class Vanilla : public Sampler {
  public:
@@ -97,10 +99,12 @@ const std::vector<SamplerEntry>& samplers() {
        .make = MakeSampler<Vanilla>},
       {.name = "top_k",
        .summary = "the ids found most often in the group's buckets",
+       .bytes_a_row = kCounterBytes,
        .make = MakeSampler<Frequent<false>>},
       {.name = "threshold",
        .summary = "the ids found at least `threshold` times in the group's buckets",
        .takes_threshold = true,
+       .bytes_a_row = kCounterBytes,
        .make = MakeSampler<Frequent<true>>},
       {.name = "uniform",
        .summary = "random ids without hashing: the baseline",

@@ -242,6 +242,9 @@ BucketLoads HashTables::Loads() const {
   return loads;
 }
 
+/// In place, beside queries. These stay in bounds because memory was zeroed at first: each start
+/// that one reads is 0, a former or new start, or a count, none more than a table's places, and
+/// each place holds the id of a row.
 void HashTables::Build(const uint32_t* keys) {
   Check(shape_.packed(), "only packed tables are built as a whole");
   const std::vector<Share> shares = Shares();

@@ -15,7 +15,6 @@ namespace {
 
 /// Elements of a part: values and two state arrays beside their gradient.
 constexpr int64_t kPart = 1024;
-constexpr uint32_t kNotFinite = 0x7F800000;  // the exponent of infinity and NaN
 constexpr uint32_t kLowHalf = 0xFFFF;
 
 /// 32 random bits by a key and a counter (Wellons' hash "lowbias32").
@@ -26,12 +25,15 @@ inline uint32_t BitsOf(uint64_t key, uint32_t counter) {
   return x ^ (x >> 16);
 }
 
+/// Whether these are bits of a number, not infinity or NaN.
+inline bool IsFinite(uint32_t bits) { return (~bits & 0x7F800000U) != 0; }
+
 /// `noise`: 16 random bits.
 inline Bf16 RoundBy(float value, uint32_t noise) {
   const auto bits = std::bit_cast<uint32_t>(value);
-  const bool finite = (bits & kNotFinite) != kNotFinite;
+  const uint32_t moved = bits + noise;
   Bf16 rounded;
-  rounded.bits = static_cast<uint16_t>((bits + (finite ? noise : 0)) >> 16);
+  rounded.bits = static_cast<uint16_t>((IsFinite(bits) && IsFinite(moved) ? moved : bits) >> 16);
   return rounded;
 }
 
@@ -94,7 +96,8 @@ void UpdateBf16(const UpdateRule& rule, const Bf16Span& row, const float* gradie
   for (int64_t at = 0; at < row.count; at += kPart) {
     UpdateSpan span{.values = wide[0].data(),
                     .gradient = gradient + at,
-                    .count = std::min(kPart, row.count - at)};
+                    .count = std::min(kPart, row.count - at),
+                    .rounded = true};
     for (size_t i = 0; i < row.arrays.size() && row.arrays[i]; ++i) {
       Widen(row.arrays[i] + at, span.count, wide[i].data());
       if (i > 0) span.state[i - 1] = wide[i].data();

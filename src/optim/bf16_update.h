@@ -40,7 +40,8 @@ struct RowUpdate {
 void UpdateBf16(const UpdateRule& rule, const Bf16Span& row, const float* gradient,
                 const UpdateStep& step, const RowUpdate& update);
 
-/// Rounds to bf16: element i is drawn by (key, i). Infinite numbers and NaN stay so.
+/// Rounds to bf16: element i is drawn by (key, i). Infinite numbers and NaN stay so; finite
+/// ones beyond the largest of bf16 become that.
 void RoundStochastically(const float* from, int64_t count, uint64_t key, Bf16* to);
 
 }  // namespace yoke

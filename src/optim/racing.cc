@@ -41,6 +41,10 @@ double RateOfPart(const UpdateRule& rule, double rate, double parts, double touc
   return follows_length ? rate / parts : rate / std::sqrt(1 + (parts - 1) * touched);
 }
 
+double DecayRateOfPart(double rate, double parts, double touched) {
+  return rate / (1 + (parts - 1) * touched);
+}
+
 /// Of the run that begins there. Runs of all updates begin at the same places.
 std::unique_lock<std::mutex> RacingUpdates::LockRun(int64_t offset) {
   if (locks_.empty()) return {};
@@ -97,6 +101,7 @@ void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, 
   const Slice& slice = layout_.slices()[index];
   const double rate = step.learning_rate, updates = double(step.step);
   step.learning_rate = RateOfPart(rule_, rate, parts);
+  step.decay_rate = DecayRateOfPart(rate, parts);
   if (slice.kind == SliceKind::kDense)
     return ApplyRun(rule_, values, gradients.dense().Host().data() + slice.offset, slice.offset,
                     slice.Count(), step);
@@ -104,8 +109,9 @@ void RacingUpdates::Apply(int index, float* values, const Gradients& gradients, 
   const int64_t width = slice.RowWidth();
   for (size_t r = 0; r < rows.ids.size(); ++r) {
     step.step = CountRow(index, rows.ids[r], PlaceOf(slice, rows.ids[r]));
-    step.learning_rate =
-        RateOfPart(row_rule_, rate, parts, std::min(1.0, double(step.step) / updates));
+    const double touched = std::min(1.0, double(step.step) / updates);
+    step.learning_rate = RateOfPart(row_rule_, rate, parts, touched);
+    step.decay_rate = DecayRateOfPart(rate, parts, touched);
     ApplyRow(index, values, rows.values.data() + static_cast<int64_t>(r) * width, rows.ids[r],
              step);
   }

@@ -17,6 +17,10 @@ namespace yoke {
 /// change the values if one does.
 double RateOfPart(const UpdateRule& rule, double rate, double parts, double touched = 1);
 
+/// The rate of decoupled decay, which does not depend on gradients: the decays of the updates that
+/// change the values add up to that of one at `rate`.
+double DecayRateOfPart(double rate, double parts, double touched = 1);
+
 /// Hogwild's unlocked writes happen in two places: here (threads of an executor, or of a server
 /// that replicas push to), and, for plain SGD, in the products of linear layers, which add directly
 /// to the weights (kernels/shared.h, oneDNN). All other code only reads the shared weights, except

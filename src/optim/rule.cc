@@ -91,57 +91,62 @@ void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const Update
   stream.Wait();
 }
 
-/// Rows are disjoint, so threads share nothing; each row has its own step count.
-void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, UpdateStep step) {
-  RequireHost(*params.values().device);
-  const Slice& slice = params.layout().slices()[index];
+/// Calls fetch(id) for each touched row some rows before update(id, its gradient, its step). Rows
+/// are disjoint, so threads share nothing; each row has its own step count.
+template <typename Fetch, typename Update>
+void ForEachTouchedRow(const ApplyRequest& request, int index, int64_t width, UpdateStep step,
+                       const Fetch& fetch, const Update& update) {
   const RowGradient& rows = request.gradients.rows(index);
-  const int64_t width = slice.RowWidth();
   const int64_t touched = static_cast<int64_t>(rows.ids.size());
   std::vector<int32_t>& clocks = request.state.row_steps(index);
-  const UpdateRule& rule = request.row_rule ? *request.row_rule : request.rule;
-  const Addresses addresses(params, request);
 #pragma omp parallel for schedule(static) \
     firstprivate(step) if (touched * (width + kFindRow) > kParallelCount)
   for (int64_t r = 0; r < touched; ++r) {
-    const auto span_of = [&](int64_t at) {
-      return addresses.At(slice.offset + rows.ids[at] * width, width);
-    };
     if (r + kAhead < touched) {  // rows are scattered in memory
-      const UpdateSpan next = span_of(r + kAhead);
-      FetchAhead(next.values, width);
-      for (const float* state : next.state)
-        if (state) FetchAhead(state, width);
+      fetch(rows.ids[r + kAhead]);
       FetchAhead(&clocks[rows.ids[r + kAhead]]);
     }
-    const int64_t id = rows.ids[r];
-    UpdateSpan span = span_of(r);
-    span.gradient = rows.values.data() + r * width;
-    step.step = ++clocks[id];
-    rule.Update(span, step);
+    step.step = ++clocks[rows.ids[r]];
+    update(rows.ids[r], rows.values.data() + r * width, step);
   }
 }
 
-/// ApplyRows of a slice that is stored in bf16.
-void ApplyBf16Rows(ParamStore& params, const ApplyRequest& request, int index, UpdateStep step) {
+const UpdateRule& RowRule(const ApplyRequest& request) {
+  return request.row_rule ? *request.row_rule : request.rule;
+}
+
+void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, const UpdateStep& step) {
+  RequireHost(*params.values().device);
   const Slice& slice = params.layout().slices()[index];
-  const RowGradient& rows = request.gradients.rows(index);
   const int64_t width = slice.RowWidth();
-  const int64_t touched = static_cast<int64_t>(rows.ids.size());
-  std::vector<int32_t>& clocks = request.state.row_steps(index);
-  const UpdateRule& rule = request.row_rule ? *request.row_rule : request.rule;
+  const UpdateRule& rule = RowRule(request);
+  const Addresses addresses(params, request);
+  const auto span_of = [&](int64_t id) { return addresses.At(slice.offset + id * width, width); };
+  const auto fetch = [&](int32_t id) {
+    const UpdateSpan next = span_of(id);
+    FetchAhead(next.values, width);
+    for (const float* state : next.state)
+      if (state) FetchAhead(state, width);
+  };
+  ForEachTouchedRow(request, index, width, step, fetch,
+                    [&](int32_t id, const float* gradient, const UpdateStep& own) {
+                      UpdateSpan span = span_of(id);
+                      span.gradient = gradient;
+                      rule.Update(span, own);
+                    });
+}
+
+/// ApplyRows of a slice that is stored in bf16.
+void ApplyBf16Rows(ParamStore& params, const ApplyRequest& request, int index,
+                   const UpdateStep& step) {
+  const Slice& slice = params.layout().slices()[index];
   const Bf16Slice stored(params.values().Host().data(), request.state, slice);
-#pragma omp parallel for schedule(static) firstprivate(step) if (touched * width > 8192)
-  for (int64_t r = 0; r < touched; ++r) {
-    if (r + kAhead < touched) {
-      stored.FetchRow(rows.ids[r + kAhead]);
-      FetchAhead(&clocks[rows.ids[r + kAhead]]);
-    }
-    const int64_t id = rows.ids[r];
-    step.step = ++clocks[id];
-    UpdateBf16(rule, stored.Row(id), rows.values.data() + r * width, step,
-               {request.state.rounding(), index, id, step.step});
-  }
+  ForEachTouchedRow(
+      request, index, slice.RowWidth(), step, [&](int32_t id) { stored.FetchRow(id); },
+      [&](int32_t id, const float* gradient, const UpdateStep& own) {
+        UpdateBf16(RowRule(request), stored.Row(id), gradient, own,
+                   {request.state.rounding(), index, id, own.step});
+      });
 }
 
 /// The range of dense elements that these slices cover.

@@ -26,6 +26,7 @@ struct UpdateSpan {
   const float* gradient = nullptr;
   std::array<float*, kMaxStateArrays> state = {};
   int64_t count = 0;
+  bool rounded = false;  ///< Values and state are rounded to bf16 after each update.
 };
 
 /// Settings of one step.
@@ -34,6 +35,8 @@ struct UpdateStep {
   int64_t step = 1;  ///< 1 for the first update of these elements; each row counts its own.
   double gradient_scale = 1;  ///< Factor applied to gradients first (clipping).
   double momentum = 0;        ///< Set by Tune, for rules that tune it.
+  /// The rate of decoupled decay, if it is not the learning rate.
+  std::optional<double> decay_rate = {};
 };
 
 /// A whole update, as a rule that tunes itself sees it before it is made.

@@ -135,6 +135,18 @@ TEST(LshSettings, ExplainThemselves) {
   EXPECT_THAT(Explain(Settings(100, {{"sampler", "uniform"}})), HasSubstr("at random"));
 }
 
+TEST(LshSettings, OnlyDenseInputIsUpdatedLockFree) {
+  const LayerEntry& entry = FindEntry(layers(), "layer", "lsh_linear");
+  const Options paper("model.layer[1]", Value(Table{{"outputs", 100}, {"form", "paper"}}),
+                      entry.options);
+  const auto explained = [&](const Edge& input) {
+    return entry.make(paper, {.name = "out", .input = input, .index = 1})->Explain();
+  };
+  EXPECT_THAT(explained({.shape = {kInputs}}), HasSubstr("lock-free updates"));
+  EXPECT_THAT(explained({.shape = {kInputs}, .sparse = true}), HasSubstr("merged updates"));
+  EXPECT_THAT(explained({.shape = {kInputs}, .active = 3}), HasSubstr("merged updates"));
+}
+
 std::string Refusal(const Table& given) {
   try {
     Settings(1'000, given);

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -115,6 +117,21 @@ TEST(LshState, PackedTablesHoldTheSameIds) {
   }
 }
 
+/// Each row is in the buckets of its keys, and nowhere else.
+void ExpectHoldsRows(const LshTables& now, const std::vector<float>& weights) {
+  std::vector<uint32_t> keys(4 * kOutputs);
+  now.hasher->Keys(weights.data(), kOutputs, kInputs, keys.data());
+  for (int table = 0; table < 4; ++table)
+    for (uint32_t key = 0; key < 8; ++key) {
+      std::set<int32_t> expected;
+      for (int32_t id = 0; id < kOutputs; ++id)
+        if (keys[id * 4 + table] == key) expected.insert(id);
+      const auto bucket = now.tables->Bucket(table, key);
+      EXPECT_EQ(std::set(bucket.begin(), bucket.end()), expected);
+      EXPECT_EQ(bucket.size(), expected.size());
+    }
+}
+
 /// Training steps of one of several threads; returns whether it found only rows.
 bool TrainBeside(LshState& state, int steps) {
   const std::vector<float> weights = Weights(1);
@@ -136,13 +153,38 @@ bool TrainBeside(LshState& state, int steps) {
   return good;
 }
 
+TEST(LshState, BeginsAnewIfItsMemoryWasRefused) {
+  LshSettings settings = Settings("fixed", 4);
+  settings.outputs = int64_t{1} << 50, settings.tables = 1 << 12;  // keys beyond any memory
+  settings.bucket = 1, settings.rehash_touched = true;
+  LshState state(settings);
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(state.Tensors(), std::length_error);
+}
+
+TEST(LshState, RedrawsTouchedRowsIntoASecondSet) {
+  LshSettings settings = Settings("fixed", 2);
+  settings.rehash_touched = true, settings.redraw_every = 2;
+  LshState state(settings);
+  const std::vector<float> weights = Weights(1);
+  const std::vector<int32_t> touched = {1, 2, 3};
+  for (int step = 1; step <= 12; ++step) {
+    const HashTables* const before = step > 1 ? &state.tables() : nullptr;
+    const int64_t rebuilds = step > 1 ? state.rebuilds() : 0;
+    const LshTables now = state.Prepare({.data = weights.data()}, 7);
+    const bool redrawn = state.rebuilds() > rebuilds && rebuilds > 0 && rebuilds % 2 == 0;
+    EXPECT_EQ(before != nullptr && now.tables != before, redrawn) << "step " << step;
+    ExpectHoldsRows(now, weights);
+    state.Touch(touched);
+  }
+}
+
 TEST(LshState, ThreadsShareIt) {
   constexpr int kThreads = 4, kSteps = 60;
-  for (const char* kind : {"two sets", "packed", "touched", "redrawn"}) {
+  for (const std::string kind : {"two sets", "packed", "touched", "redrawn", "touched, redrawn"}) {
     LshSettings settings = Settings("fixed", 2);
-    if (kind == std::string("packed")) settings.bucket = 2000;
-    settings.rehash_touched = kind == std::string("touched");
-    settings.redraw_every = kind == std::string("redrawn") ? 2 : 0;
+    if (kind == "packed") settings.bucket = 2000;
+    settings.rehash_touched = kind.starts_with("touched");
+    settings.redraw_every = kind.ends_with("redrawn") ? 2 : 0;
     LshState shared(settings), alone(settings);
     std::vector<std::thread> threads;
     std::atomic<int> good = 0;

@@ -13,6 +13,7 @@
 #include "base/support/near.h"
 #include "kernels/support/threads.h"
 #include "model/layer.h"
+#include "model/working_memory.h"
 
 namespace yoke::lsh_threads_test {
 
@@ -101,6 +102,8 @@ class Trainee {
     outcome.input_gradients.insert(outcome.input_gradients.end(), input_gradient.begin(),
                                    input_gradient.end());
   }
+
+  int64_t WorkingBytes() const { return dynamic_cast<const WorkingMemory&>(*plan_).WorkingBytes(); }
 
  private:
   /// What a loss could write: a number an example and id, 0 for padding.
@@ -193,6 +196,16 @@ TEST(LshThreadsOfAPlan, DivideAGroupInBf16AndUnderARelu) {
   };
   ExpectSame(trained(DType::kF32, true, 5), trained(DType::kF32, true, 1));
   ExpectSame(trained(DType::kBf16, false, 5), trained(DType::kBf16, false, 1), 1e-2F);
+}
+
+/// Bytes a row: 1 for the random ids, 10 for those that are found.
+TEST(LshThreadsOfAPlan, ForecastTheirSamplers) {
+  const auto forecast = [](int64_t group, int threads) {
+    const Threads scope(threads);
+    return Trainee(group, false).WorkingBytes();
+  };
+  EXPECT_EQ(forecast(1, 4) - forecast(1, 1), 3 * 11 * kLabels);
+  EXPECT_EQ(forecast(32, 4) - forecast(32, 1), 11 * kLabels) << "two groups";
 }
 
 /// One plan and its tables live through changes of the number of threads; with 2 groups its kernels

@@ -91,6 +91,12 @@ TEST(RoundStochastically, KeepsWhatNeedsNoRounding) {
   }
 }
 
+TEST(RoundStochastically, KeepsTheLargestNumbersFinite) {
+  const float largest = std::numeric_limits<float>::max(), most = 0x1.FEp127F;  // of bf16
+  for (uint64_t key = 0; key < 100; ++key)
+    for (const float sign : {1.0F, -1.0F}) EXPECT_EQ(Rounded(sign * largest, key), sign * most);
+}
+
 TEST(RoundStochastically, ElementsDrawApart) {
   const std::vector<float> values(101, 1.0F + 0x1p-8F);
   std::vector<Bf16> to(values.size());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <thread>
 #include <vector>
 
@@ -101,6 +102,44 @@ TEST_F(Racing, PartsOfARateByHowOftenARowIsTouched) {
     EXPECT_NEAR(params_.values(0).Host()[0], -each * kSteps, 1e-3) << name;
     EXPECT_NEAR(rows[0], -each * kSteps, 1e-3) << name << ": in every update";
     EXPECT_NEAR(rows[kRowWidth], -once, 0.02 * once) << name << ": in one";
+  }
+}
+
+TEST_F(Racing, PartsDecayAsMuchAsTheWhole) {
+  constexpr double kRate = 0.5, kDecay = 0.01, kParts = 16, kSteps = 160;
+  const RuleEntry& entry = FindEntry(rules(), "rule", "adamw");
+  const auto rule =
+      entry.make(Options("train", Value(Table{{"weight_decay", kDecay}}), entry.options));
+  for (const DType type : {DType::kF32, DType::kBf16}) {
+    ParamLayout layout = DenseAndRows();
+    layout.StoreRowsAs(type);
+    layout.Pack();
+    ParamStore params(layout, Cpu());
+    RuleState state(layout, *rule, Cpu());
+    RacingUpdates racing(layout, *rule, state);
+    Gradients gradients(layout, Cpu());
+    std::ranges::fill(params.values(0).Host(), 1.0F);
+    const bool bf16 = type == DType::kBf16;
+    auto* const rows = params.values(1).Host().data();
+    auto* const stored = reinterpret_cast<Bf16*>(rows);
+    for (int i = 0; i < 2 * kRowWidth; ++i) bf16 ? void(stored[i] = Bf16(1)) : void(rows[i] = 1);
+    for (int64_t step = 1; step <= kSteps; ++step) {
+      gradients.rows(1).ids = step == kSteps ? std::vector{0, 1} : std::vector{0};
+      gradients.rows(1).values.assign(gradients.rows(1).ids.size() * kRowWidth, 0);
+      for (const int slice : {0, 1})
+        racing.Apply(slice, params.values().Host().data(), gradients,
+                     {.learning_rate = kRate, .step = step}, kParts);
+    }
+    const auto mean_of = [&](int row) {
+      double sum = 0;
+      for (int i = row * kRowWidth; i < (row + 1) * kRowWidth; ++i)
+        sum += bf16 ? static_cast<float>(stored[i]) : rows[i];
+      return sum / kRowWidth;
+    };
+    const double each = 1 - kRate * kDecay / kParts;
+    EXPECT_NEAR(params.values(0).Host()[0], std::pow(each, kSteps), 1e-4);
+    EXPECT_NEAR(mean_of(0), std::pow(each, kSteps), bf16 ? 0.01 : 1e-4) << "in every update";
+    EXPECT_NEAR(mean_of(1), 1 - kRate * kDecay, bf16 ? 2e-3 : 1e-3) << "in one";
   }
 }
 

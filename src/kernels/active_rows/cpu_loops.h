@@ -52,12 +52,6 @@ template <int Lanes, bool kAdds>
   for (; i < n; ++i) to[i] = kAdds ? to[i] + scale * x[i] : scale * x[i];
 }
 
-template <typename T>
-[[gnu::always_inline]] inline void FetchFrom(const T* row, int64_t n) {
-  constexpr int64_t kLine = 64 / sizeof(T);
-  for (int64_t i = 0; i < n && i < 512; i += kLine) __builtin_prefetch(row + i);
-}
-
 [[gnu::always_inline]] inline void FetchRow(const RowRange& range, int64_t r) {
   if (r >= range.end) return;
   const int64_t n = range.shape.inputs, first = range.call.used.ids[r] * n;

@@ -1,5 +1,4 @@
 // The sum of weighted rows for AVX2, and which one this CPU runs.
-#include "base/fetch_ahead.h"
 #include "kernels/sparse_linear/cpu_loops.h"
 
 namespace yoke::cpu {

@@ -1,7 +1,6 @@
 // The sum of weighted rows for AVX-512.
 #include <immintrin.h>
 
-#include "base/fetch_ahead.h"
 #include "kernels/cpu/vector.h"
 #include "kernels/sparse_linear/cpu_rows.h"
 

@@ -24,7 +24,7 @@ template <int Lanes, int Count, typename T>
   }
   for (int64_t k = 0; k < s.count; ++k) {
     if (column == 0 && k + kRowsAhead < s.count)
-      FetchAhead(s.matrix + s.rows[(k + kRowsAhead) * s.step] * s.width, s.width);
+      FetchFrom(s.matrix + s.rows[(k + kRowsAhead) * s.step] * s.width, s.width);
     const float weight = s.weights ? s.weights[k * s.step] : 1.0F;
     const T* row = s.matrix + s.rows[k * s.step] * s.width + column;
 #pragma GCC unroll 8

@@ -1,5 +1,5 @@
 // Adam and AdamW. Where t is the number of this update, starting at 1:
-//   w <- w * (1 - rate * decoupled_decay);  g <- g + coupled_decay * w;
+//   w <- w * (1 - decay_rate * decoupled_decay);  g <- g + coupled_decay * w;
 //   m <- beta1 m + (1 - beta1) g;  v <- beta2 v + (1 - beta2) g^2;
 //   w <- w - rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon).
 // adam: weight_decay is coupled, PyTorch's L2 penalty. Kingma and Ba, "Adam: A Method for
@@ -30,9 +30,13 @@ struct AdamSettings {
 struct AdamConstants {
   double decoupled_decay;
   float decay, beta1, beta2, rest1, rest2, epsilon;
-  /// |m| <= most sqrt(v) for all gradients (by Cauchy-Schwarz, with 1 % for rounding). Racing
-  /// threads (optim/racing.h) can break this bound; clamp m so that m / epsilon cannot explode.
+  /// |m| <= most sqrt(v) for all gradients (by Cauchy-Schwarz, with 1 % for rounding, or 2 % if it
+  /// is to bf16). Racing threads (optim/racing.h) can break this bound; clamp m so that m / epsilon
+  /// cannot explode.
   float most = std::numeric_limits<float>::max();
+  float most_rounded = most;
+
+  float MostOf(const UpdateSpan& span) const { return span.rounded ? most_rounded : most; }
 };
 /// Bias corrections of m and v: 1 - beta1^t and sqrt(1 - beta2^t).
 struct AdamCorrection {
@@ -46,19 +50,21 @@ struct AdamCorrection {
                                                   const AdamConstants c) {
   const float rate = static_cast<float>(step.learning_rate / correction.first);
   const float inverse = static_cast<float>(1 / correction.second);
-  const float keep = static_cast<float>(1 - step.learning_rate * c.decoupled_decay);
+  const double decay_rate = step.decay_rate.value_or(step.learning_rate);
+  const float keep = static_cast<float>(1 - decay_rate * c.decoupled_decay);
   const float scale = static_cast<float>(step.gradient_scale);
   float* __restrict w = span.values;
   float* __restrict m = span.state[0];
   float* __restrict v = span.state[1];
   const float* __restrict gradient = span.gradient;
   const int64_t count = span.count;
+  const float times = c.MostOf(span);
   for (int64_t i = 0; i < count; ++i) {
     const float kept = keep * w[i];
     const float g = scale * gradient[i] + c.decay * kept;
     m[i] = c.beta1 * m[i] + c.rest1 * g;
     v[i] = c.beta2 * v[i] + c.rest2 * g * g;
-    const float root = std::sqrt(v[i]), most = c.most * root;
+    const float root = std::sqrt(v[i]), most = times * root;
     const float mean = std::min(std::max(m[i], -most), most);
     w[i] = kept - rate * mean / (root * inverse + c.epsilon);
   }
@@ -84,8 +90,9 @@ class Adam : public UpdateRule {
     for (size_t t = 1; t < first_.size(); ++t) first_[t] = Correct(static_cast<double>(t));
     const double ratio = settings.beta1 * settings.beta1 / settings.beta2;
     const double rest = (1 - settings.beta2) * (1 - ratio);
-    if (ratio < 1 && rest > 0)
-      constants_.most = static_cast<float>(1.01 * (1 - settings.beta1) / std::sqrt(rest));
+    if (ratio >= 1 || rest <= 0) return;
+    constants_.most = static_cast<float>(1.01 * (1 - settings.beta1) / std::sqrt(rest));
+    constants_.most_rounded = static_cast<float>(1.02 * (1 - settings.beta1) / std::sqrt(rest));
   }
 
   std::unique_ptr<UpdateRule> Spread(int times) const override {
@@ -104,7 +111,7 @@ class Adam : public UpdateRule {
     const auto rate = static_cast<float>(step.learning_rate * sum / correction.first);
     const auto inverse = static_cast<float>(1 / correction.second);
     for (int64_t i = 0; i < span.count; ++i) {
-      const float root = std::sqrt(span.state[1][i]), most = constants_.most * root;
+      const float root = std::sqrt(span.state[1][i]), most = constants_.MostOf(span) * root;
       const float mean = std::min(std::max(span.state[0][i], -most), most);
       span.values[i] -= rate * mean / (root * inverse + constants_.epsilon);
     }

@@ -33,7 +33,9 @@ class ScratchBuffer {
 /// For a group of G examples x [G, inputs] with active ids A: y = x W[A]^T + b[A]; backward
 /// computes the gradients of these rows only. Cost: 6 G |A| inputs operations; the rows W[A] are
 /// copied into a dense block once per group. A thread takes one group after the other; where groups
-/// are too few for that, threads share each in blocks, whose size does not depend on their number.
+/// are too few for that, threads share each in blocks of 256 columns. Which of the two it is
+/// depends on the number of threads, so where groups are fewer than threads the last bits of a step
+/// may depend on it.
 class GroupProducts : public Products {
  public:
   GroupProducts(const LshPlanShape& shape, const PlanRequest& request);

@@ -1,6 +1,9 @@
 // The layer `lsh_linear`: like linear, but training computes only the outputs that hashing finds or
 // that are drawn at random, and the true labels. Evaluation computes all outputs.
+#include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "base/check.h"
@@ -9,6 +12,7 @@
 #include "kernels/sparse_linear/sparse_linear.h"
 #include "model/layer.h"
 #include "model/layers/convert_input.h"
+#include "model/layers/lsh_linear/group_products.h"
 #include "model/layers/lsh_linear/plan.h"
 #include "model/layers/weighted.h"
 
@@ -48,24 +52,48 @@ class SparseRowsPlan : public LayerPlan {
   LshPlanShape shape_;
 };
 
-/// All outputs for dense input. Rows that are stored in bf16 are first copied to f32.
+constexpr int64_t kExactRows = 4096;  // copied to f32 at a time
+
+/// All outputs for dense input. Rows that are stored in bf16 are copied to f32 block by block.
 class ExactPlan : public WeightedPlan<LinearKernel, LinearCall> {
  public:
-  using WeightedPlan::WeightedPlan;
+  ExactPlan(const LinearShape& shape, const Target& target)
+      : WeightedPlan(MakeLinear(shape, target), Edge{.shape = {shape.outputs}}, shape.relu),
+        shape_(shape),
+        target_(target) {}
   void Forward(const LayerCall& call) override {
     if (call.params[0].value.type == DType::kF32) return WeightedPlan::Forward(call);
-    std::vector<ParamRef> params(call.params.begin(), call.params.end());
-    ConstTensor& weight = params[0].value;
-    copy_.resize(static_cast<size_t>(weight.Count()));
-    Convert(weight, {.shape = weight.shape, .data = copy_.data()});
-    weight = {.shape = weight.shape, .data = copy_.data()};
-    LayerCall inner = call;
-    inner.params = params;
-    WeightedPlan::Forward(inner);
+    for (int64_t first = 0; first < shape_.outputs; first += kExactRows)
+      ForwardRows(call, first, std::min(kExactRows, shape_.outputs - first));
   }
 
  private:
-  std::vector<float> copy_;
+  void ForwardRows(const LayerCall& call, int64_t first, int64_t rows) {
+    const int64_t count = rows * shape_.inputs;
+    float* weight = copy_.Get<float>(count);
+    Convert({.shape = {count},
+             .type = DType::kBf16,
+             .data = call.params[0].value.As<Bf16>() + first * shape_.inputs},
+            {.shape = {count}, .data = weight});
+    LinearKernel& kernel = KernelFor(rows);
+    kernel.Forward({.input = call.input.data,
+                    .weight = weight,
+                    .bias = shape_.bias ? call.params[1].value.As<float>() + first : nullptr,
+                    .output = call.output.As<float>() + first,
+                    .scratch = scratch_.Get<char>(kernel.scratch_bytes())});
+  }
+  LinearKernel& KernelFor(int64_t rows) {
+    std::unique_ptr<LinearKernel>& kernel = kernels_[rows];
+    LinearShape block = shape_;
+    block.outputs = rows, block.stride = shape_.outputs;
+    if (!kernel) kernel = MakeLinear(block, target_);
+    return *kernel;
+  }
+
+  LinearShape shape_;
+  Target target_;
+  std::map<int64_t, std::unique_ptr<LinearKernel>> kernels_;  ///< Of a block, and of the last one.
+  ScratchBuffer copy_, scratch_;
 };
 
 class LshLinear : public Layer, public FullyConnected {
@@ -80,6 +108,7 @@ class LshLinear : public Layer, public FullyConnected {
                 !(context.input.sparse || context.input.active > 0),
             "{}: \"lock_free\" is of dense input, and this layer's is sparse: leave it out",
             options.Where("updates"));
+    if (context.input.sparse || context.input.active > 0) shape_.settings.lock_free = false;
   }
 
   Edge Output() const override {
@@ -137,8 +166,7 @@ class LshLinear : public Layer, public FullyConnected {
                             .outputs = shape_.settings.outputs,
                             .bias = shape_.bias,
                             .relu = shape_.relu};
-    return std::make_unique<ExactPlan>(MakeLinear(shape, request.target),
-                                       Edge{.shape = {shape.outputs}}, shape.relu);
+    return std::make_unique<ExactPlan>(shape, request.target);
   }
 
   LshPlanShape shape_;

@@ -56,6 +56,17 @@ void LshPlan::Forward(const LayerCall& call) {
   state.Count(counts);
 }
 
+int64_t LshPlan::WorkingBytes() const {
+  const LshSettings& s = shape_.settings;
+  const int64_t groups = (request_.batch + s.group - 1) / s.group;
+  const auto bytes_of = [](const std::string& sampler) {
+    return FindEntry(samplers(), "sampler", sampler).bytes_a_row;
+  };
+  const int64_t bytes_a_row = bytes_of("uniform") + (s.hashed() ? bytes_of(s.sampler) : 0);
+  return products_->WorkingBytes() +
+         std::min<int64_t>(groups, KernelThreads()) * s.outputs * bytes_a_row;
+}
+
 void LshPlan::Count(const ActiveSet& set, LshCounts& counts) const {
   for (const ActiveGroup& group : set.groups) {
     ++counts.sets;
@@ -133,9 +144,9 @@ void LshPlan::MakeGroups(const LayerCall& call) {
 void LshPlan::ChooseIds(const LayerCall& call) {
   const auto groups = static_cast<int64_t>(call.active_output->groups.size());
   chosen_.resize(groups), label_counts_.resize(groups), hard_counts_.resize(groups);
-  const bool share = WaitsFor(groups);
   const int64_t threads = KernelThreads();
-  while (std::ssize(locals_) < (share ? std::max(groups, threads) : threads)) {
+  const bool share = groups < threads && WaitsFor(groups);
+  while (std::ssize(locals_) < threads) {
     Local& added = locals_.emplace_back();
     added.hard = FindEntry(samplers(), "sampler", shape_.settings.sampler).make();
     added.random = FindEntry(samplers(), "sampler", "uniform").make();

@@ -18,7 +18,7 @@ class LshPlan : public LayerPlan, public WorkingMemory {
   LshPlan(const LshPlanShape& shape, const PlanRequest& request);
   void Forward(const LayerCall& call) override;
   void Backward(const LayerCall& call) override;
-  int64_t WorkingBytes() const override { return products_->WorkingBytes(); }
+  int64_t WorkingBytes() const override;
 
  private:
   /// Working memory of one thread of the team, or of a group that threads share.

@@ -10,6 +10,8 @@
 namespace yoke::layer {
 namespace {
 
+constexpr int64_t kFewGroups = 256;  // a team costs more than it saves
+
 /// Row-sparse gradients of these ids, to be written. Leaves room for later steps, which differ
 /// little: growing would keep twice as much.
 float* Prepare(RowGradient& rows, const std::vector<int32_t>& ids, int64_t width) {
@@ -72,6 +74,7 @@ void RowProducts::ListGroup(const ActiveSet& set, const ActiveGroup& group, RowU
 
 void RowProducts::Finish(const LayerCall& call) const {
   ActiveSet& set = *call.active_output;
+#pragma omp parallel for schedule(static) if (std::ssize(set.groups) > kFewGroups)
   for (const ActiveGroup& group : set.groups) {
     if (set.scores)
       FinishScores(shape_.settings, call, group, 0, group.columns);

@@ -286,8 +286,11 @@ LshSettings SettingsOf(const Options& options, int64_t inputs) {
 std::string Explain(const LshSettings& s) {
   const double share = 100 * double(s.wanted()) / double(s.outputs);
   std::string text =
-      fmt::format("{}{} of {} active besides labels ({:.3g} %), groups of {}",
-                  s.hashed() && !s.fill ? "up to " : "", s.wanted(), s.outputs, share, s.group);
+      fmt::format("{}{} of {} active besides labels ({:.3g} %), groups of {}{}",
+                  s.hashed() && !s.fill ? "up to " : "", s.wanted(), s.outputs, share, s.group,
+                  s.group > 1   ? ""
+                  : s.lock_free ? ", lock-free updates"
+                                : ", merged updates");
   if (!s.hashed()) return text + ", all drawn at random";
   const TableShape shape = ShapeOf(s);
   return text + fmt::format(

@@ -14,11 +14,10 @@ struct LshSettings {
   int64_t outputs = 0;
   std::string sampler;
   std::string family;
-  int hashes = 0;  ///< K; 0 if the sampler does not hash.
-  int tables = 0;  ///< L
-  int slot_bits =
-      0;           ///< A table has 2^slot_bits buckets, or 2^(bits of K hashes) if that is fewer.
-  int bucket = 0;  ///< Capacity of a bucket in ids.
+  int hashes = 0;     ///< K; 0 if the sampler does not hash.
+  int tables = 0;     ///< L
+  int slot_bits = 0;  ///< A table has 2^slot_bits buckets, or one for each key if these are fewer.
+  int bucket = 0;     ///< Capacity of a bucket in ids.
   BucketPolicy policy = BucketPolicy::kFifo;
   int64_t group = 0;       ///< Examples that share an active set.
   int64_t hard = 0;        ///< S: maximum number of ids found by a group's queries.

@@ -49,11 +49,14 @@ LshState::LshState(const LshSettings& settings)
 
 void LshState::Allocate() {
   if (!tables_.empty()) return;
-  for (int i = 0; i < sets(); ++i) tables_.emplace_back(shape_);
   if (shape_.packed()) next_keys_.resize(settings_.outputs * settings_.tables);
-  if (!settings_.rehash_touched) return;
-  keys_.resize(settings_.outputs * settings_.tables);
-  touched_.resize(settings_.outputs);
+  if (settings_.rehash_touched) {
+    keys_.resize(settings_.outputs * settings_.tables);
+    touched_.resize(settings_.outputs);
+  }
+  std::vector<HashTables> made;
+  for (int i = 0; i < sets(); ++i) made.emplace_back(shape_);
+  tables_ = std::move(made);  // last: if memory runs out, the next call begins anew
 }
 
 LshTables LshState::Prepare(const ConstTensor& weights, uint64_t seed) {
@@ -122,7 +125,7 @@ void LshState::Start() {
 
 void LshState::Advance(const ConstTensor& weights, int64_t count) {
   const int64_t begin = position_[kProgress];
-  // With a single set of tables, there is nothing to query until it has all rows.
+  // keys_ are by one set of functions: all at once.
   if (settings_.rehash_touched) count = settings_.outputs, TakeTouched();
   count = std::min(count, settings_.outputs - begin);
   std::vector<int32_t> rows(static_cast<size_t>(count));
@@ -138,7 +141,7 @@ void LshState::Advance(const ConstTensor& weights, int64_t count) {
   if (position_[kProgress] < settings_.outputs) return;
   if (shape_.packed()) Back().Build(next_keys_.data());
   TakeOver();
-  WatchRows(weights);
+  EndRebuild(weights);
 }
 
 void LshState::KeepKeys(int64_t begin, int64_t count) {
@@ -151,14 +154,16 @@ void LshState::KeepKeys(int64_t begin, int64_t count) {
 }
 
 void LshState::TakeOver() {
-  {
-    const std::lock_guard lock(taken_);
-    front_ = tables_.size() - 1 - front_;
-    if (next_) hasher_ = std::move(next_);
-  }
+  const std::lock_guard lock(taken_);
+  front_ = tables_.size() - 1 - front_;
+  if (next_) hasher_ = std::move(next_);
+}
+
+void LshState::EndRebuild(const ConstTensor& weights) {
   position_[kGeneration] = position_[kNextGeneration];
   position_[kProgress] = -1;
   ++position_[kRebuilds];
+  WatchRows(weights);
 }
 
 std::vector<int32_t> LshState::TakeTouched() {
@@ -176,13 +181,12 @@ void LshState::MoveTouched(const ConstTensor& weights) {
   const std::vector<int32_t> rows = TakeTouched();
   slice_.resize(rows.size() * settings_.tables);
   KeysOf(*hasher_, weights, rows, slice_.data());
-  Back().MoveMany(keys_.data(), slice_.data(), rows);
+  tables_[front_].MoveMany(keys_.data(), slice_.data(), rows);
 #pragma omp parallel for schedule(static)
   for (size_t i = 0; i < rows.size(); ++i)
     std::copy_n(slice_.data() + i * settings_.tables, settings_.tables,
                 keys_.data() + int64_t{rows[i]} * settings_.tables);
-  TakeOver();
-  WatchRows(weights);
+  EndRebuild(weights);
 }
 
 double LshState::Moved(const ConstTensor& weights) const {

@@ -89,8 +89,12 @@ class LshState : public LayerState, public LayerCounts, public OutputSearch {
     kPlaces
   };
 
-  /// Number of table sets.
-  int sets() const { return settings_.rehash_touched || shape_.packed() ? 1 : 2; }
+  /// Number of table sets. One is enough where rows move or packed tables are built at once; new
+  /// functions need another one for the rows' new keys.
+  int sets() const {
+    const bool moves = settings_.rehash_touched && settings_.redraw_every == 0;
+    return moves || shape_.packed() ? 1 : 2;
+  }
   void Allocate();
   HashTables& Back() { return tables_[tables_.size() - 1 - front_]; }
   std::atomic_ref<int32_t> Steps() { return std::atomic_ref(position_[kStep]); }
@@ -104,7 +108,10 @@ class LshState : public LayerState, public LayerCounts, public OutputSearch {
   void Advance(const ConstTensor& weights, int64_t count);
   /// Keeps the slice's keys of rows from `begin` on until all are there.
   void KeepKeys(int64_t begin, int64_t count);
+  /// Queries use the new tables and functions from here on.
   void TakeOver();
+  /// After the tables in use have all rows at their present keys.
+  void EndRebuild(const ConstTensor& weights);
   /// The marked rows; they are marked no longer.
   std::vector<int32_t> TakeTouched();
   void MoveTouched(const ConstTensor& weights);
