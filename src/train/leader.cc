@@ -386,6 +386,7 @@ class LeadingMember : public Leader {
     sentence_ = fmt::format(
         "{} at step {} (epoch {}){}; try a smaller train.learning_rate (now {:.3g}), "
         "train.clip_norm = 1, or a warm-up (train.schedule)",
+    context_.pauses = clock_.Pauses();
         what, step, std::max<int64_t>(1, epoch),
         where.empty() ? "" : fmt::format(", first in '{}'", where), rate_);
     if (saved_) sentence_ += "; " + FallBack();
