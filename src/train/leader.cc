@@ -47,6 +47,7 @@ class LeadingMember : public Leader {
   LeadingMember& operator=(const LeadingMember&) = delete;
 
   EndEvent Lead() override {
+    rate_ = cursor_.LearningRateAt(cursor_.done());  // told if it diverges before a round
     std::string reason = ended_before_;
     if (reason.empty() && position_.epoch >= cursor_.epochs()) reason = "finished";
     if (!reason.empty() && !inherits_)
