@@ -99,6 +99,7 @@ class ConvertCommand : public Command {
     std::filesystem::create_directories(output_, failed);
     Require(!failed, "cannot make the folder {}: {}", output_, failed.message());
     WriteSet("train", *sets.train, job, out);
+    if (sets.validation) WriteSet("validation", *sets.validation, job, out);
     if (sets.test) WriteSet("test", *sets.test, job, out);
     return 0;
   }
@@ -136,7 +137,7 @@ CommandEntry convert_command() {
           "  yoke convert train.txt.gz sorted.txt --to xmc      ids sorted, numbers as short as "
           "possible\n"
           "  yoke convert examples/skip-gram.toml examples      a word and the words around it: "
-          "examples/train.txt and test.txt",
+          "examples/train.txt and test.txt, and validation.txt with a validation share",
           [] { return std::unique_ptr<Command>(new ConvertCommand); }};
 }
 

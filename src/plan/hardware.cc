@@ -134,9 +134,9 @@ Price Hardware::InVirtualTime(const Job& job, const ClusterFile& cluster,
       .machines = cluster.Simulated(job.seed()),
       .checkpoint_bytes_per_second = cluster.failures.checkpoint_bytes_per_second};
   simulated.machines.failures = {};  // the price is that of work which is not lost
-  const Job unlimited =
-      WithKeys(job, {PlanKey("train.time_limit", ""), PlanKey("checkpoint.every_steps", "0"),
-                     PlanKey("checkpoint.every_minutes", "0.0")});
+  const Job unlimited = WithKeys(
+      job, {PlanKey("train.time_limit", ""), PlanKey("train.evaluate_every", "1000000"),
+            PlanKey("checkpoint.every_steps", "0"), PlanKey("checkpoint.every_minutes", "0.0")});
   const TimedResult times =
       SimulateTimes(unlimited, {.steps = each * teams, .cluster = &simulated}, data_);
   const ExchangeSummary& exchange = times.exchange;

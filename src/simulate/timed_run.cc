@@ -161,7 +161,7 @@ int64_t TimedRun::StepsOfJob() const {
   return StepsTo(static_cast<double>(job_.train.Int("epochs")));
 }
 
-/// A checkpoint due by steps ends a round, and so does an epoch.
+/// A checkpoint or an evaluation due by steps ends a round, and so does an epoch.
 int64_t TimedRun::StepsOfRound() const {
   const int64_t done = world_->dealer.done();
   int64_t steps = limits_.StepsOfRound(done, done);

@@ -13,8 +13,12 @@ namespace yoke {
 
 TimesOnly::TimesOnly(const Job& job, const RunRequest& request, RunContext& context)
     : TimedRun(job, request, context) {
-  if (job.train.Has("target"))
-    messages_.emplace_back("train.target has no effect: times only evaluates nothing");
+  for (const char* key : {"target", "evaluate_examples"})
+    if (job.train.Has(key))
+      messages_.push_back(fmt::format("train.{} has no effect: times only evaluates nothing", key));
+  if (job.train.Raw("evaluate_every").AsTable())
+    messages_.emplace_back(
+        "train.evaluate_every: replicas meet after these steps, but times only evaluates nothing");
 }
 
 /// Each leader opens the record.

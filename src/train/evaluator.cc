@@ -32,6 +32,11 @@ void RequireData(const Job& job, const DataSets& data) {
   Require(job.train.Int("evaluate_examples") < most,
           "{} = {} has no effect: there are only {} examples to evaluate; leave it out",
           job.train.Where("evaluate_examples"), job.train.Int("evaluate_examples"), most);
+  const Value& every = job.train.Raw("evaluate_every");
+  Require(every.AsTable() || job.train.Int("evaluate_every") < job.train.Int("epochs"),
+          "{} has no effect: only the last epoch is evaluated, on all examples; leave it out or "
+          "lower train.evaluate_every",
+          job.train.Where("evaluate_examples"));
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ class Evaluator {
   /// if that key or train.evaluate_every in steps has no effect on these data.
   Evaluator(const Job& job, const DataSets& data);
 
+  /// Whether evaluations while training are of a sample.
+  bool samples() const {
+    return samples_.validation != all_.validation || samples_.test != all_.test;
+  }
   /// On the samples or, if `all`, on all examples.
   Evaluated Evaluate(const Replica& replica, bool all, const std::atomic<int>* stop) const;
 

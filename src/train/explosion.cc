@@ -1,4 +1,4 @@
-// Explosion: compares the loss at the end of an epoch with the untrained model's.
+// Explosion: compares the loss after an epoch or an evaluation by steps with the untrained model's.
 #include "train/explosion.h"
 
 #include <algorithm>

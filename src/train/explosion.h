@@ -16,9 +16,9 @@ inline constexpr int64_t kRecentSteps = 16;
 /// steps if that has fewer.
 inline constexpr int64_t kFirstExamples = 16;
 
-/// `untrained`: the loss of the run's first examples; 0: unknown. `recent`: that of an epoch's last
-/// training steps, at least 1. `measured`: metrics after the epoch on data that are not trained on;
-/// may be empty. Both must have exploded: early spikes have passed by then, and a measured loss
+/// `untrained`: the loss of the run's first examples; 0: unknown. `recent`: that of the last
+/// training steps, at least 1. `measured`: metrics after them on data that are not trained on; may
+/// be empty. Both must have exploded: early spikes have passed by then, and a measured loss
 /// alone may be due to a few odd examples. Losses below 1 count as 1, because a run may start from
 /// a trained model.
 bool Exploded(double untrained, double recent, const Metrics& measured);

@@ -47,6 +47,7 @@ class LeadingMember : public Leader {
   LeadingMember& operator=(const LeadingMember&) = delete;
 
   EndEvent Lead() override {
+    rate_ = cursor_.LearningRateAt(cursor_.done());  // told if it diverges before a round
     std::string reason = ended_before_;
     if (reason.empty() && position_.epoch >= cursor_.epochs()) reason = "finished";
     if (!reason.empty() && !inherits_)
@@ -99,10 +100,12 @@ class LeadingMember : public Leader {
         *ruined, position_.untrained_loss));
   }
 
-  /// The best value so far counts only for the same metric, and if its weights still exist.
+  /// The best value so far counts only for the same metric on as large a sample, and if its weights
+  /// still exist.
   void TakeBest(const CheckpointHeader& header) {
     position_.best = header.position.best;
     position_.has_best = header.position.has_best && SameKey(job_, header, "checkpoint", "best") &&
+                         SameKey(job_, header, "train", "evaluate_examples") &&
                          std::filesystem::exists(run_ + "/best");
   }
 
@@ -290,11 +293,18 @@ class LeadingMember : public Leader {
     return IsPossibleLoss(loss) && !Exploded(position_.untrained_loss, loss, {});
   }
 
+  /// Where a sample is drawn, `best` compares its metrics alone: in the last epoch too.
+  bool IsBest(const Evaluated& evaluated) {
+    if (!watch_.KeepsBest() || evaluated.watched().empty()) return false;
+    const bool compares = !evaluated.whole || !evaluator_.samples();
+    return watch_.IsBest((compares ? evaluated : Evaluate(/*all=*/false)).watched(), position_);
+  }
+
   /// Decides whether to stop, and saves if that is `due`. A sample's metrics are not those of the
   /// checkpoint, and what reaches the target in a sample must do so on all examples.
   std::string Decide(const Evaluated& evaluated, bool due) {
     const bool good = !position_.collapse;
-    const bool best = good && watch_.IsBest(evaluated.watched(), position_);
+    const bool best = good && IsBest(evaluated);
     const bool reaches = good && watch_.ReachesTarget(evaluated.watched());
     const Evaluated all = evaluated.whole ? evaluated
                           : reaches       ? Evaluate(/*all=*/true)
@@ -376,6 +386,7 @@ class LeadingMember : public Leader {
     saved_test_ = due.test;
     saved_ = true;
     clock_.Saved(begin);
+    context_.pauses = clock_.Pauses();
     return due.reason;
   }
 

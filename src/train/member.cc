@@ -64,7 +64,9 @@ void Member::Begin(const SurvivorState* survivor) {
   Begun(recovery);
   // The lost work counts; virtual time began with the run.
   if (context_.went_back) clock_.EnterAfter(clock_.Now() - clock_.OfSession());
-  clock_.Begin(context_.went_back ? clock_.OfSession() : position_.seconds, position_.pauses);
+  const bool back = context_.went_back;
+  clock_.Begin(back ? clock_.OfSession() : position_.seconds,
+               back ? context_.pauses : position_.pauses);
   totals_ = Before();
   begun_ = true;
 }

@@ -40,6 +40,7 @@ struct RunContext {
   };
   std::optional<PendingCheckpoint> pending = {};
   int lost_nodes = 0;  ///< Of a simulated cluster, so far.
+  double pauses = 0;   ///< As SessionClock::Pauses after the last checkpoint.
   /// The run went back to its newest checkpoint, or the beginning, after such a loss.
   bool went_back = false;
 };

@@ -19,6 +19,7 @@ class Watch {
   /// Whether these metrics of the watched data (the validation share, else the test data) reach the
   /// target. Empty metrics never do.
   bool ReachesTarget(const Metrics& metrics) const;
+  bool KeepsBest() const { return !best_.empty(); }
   /// Whether they are the best so far; if so, stores the value in `position`.
   bool IsBest(const Metrics& metrics, Position& position) const;
 

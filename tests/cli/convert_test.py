@@ -84,6 +84,14 @@ class ConvertTest(ProgramTest):
         self.good("convert", "sets/train.txt", "train.xmcb")
         self.assertIn("this data is of another kind", self.yoke("convert", "tiny.toml", "tiny").error)
 
+    def test_the_validation_share_of_a_job(self):
+        self.good("synthesize", "xmc", "--train-size", 80, "--test-size", 20, "--features", 300, "--labels", 20, "--out", ".")
+        self.write("share.toml", JOB.replace("xmc-binary", "xmc").replace(".xmcb", ".txt").replace("[model]", "validation_share = 0.25\n[model]"))
+        sets = self.good("convert", "share.toml", "sets", "--json").events()
+        self.assertEqual([(each["output"], each["examples"]) for each in sets],
+                         [("sets/train.txt", 60), ("sets/validation.txt", 20), ("sets/test.txt", 20)])
+        self.assertTrue(self.read("sets/validation.txt").startswith("20 300 20\n"))
+
     def test_mistakes_are_one_line_and_leave_nothing(self):
         self.good("convert", "loose.txt", "good.xmcb")
         with open(self.path("good.xmcb"), "rb") as good, open(self.path("cut.xmcb"), "wb") as cut:

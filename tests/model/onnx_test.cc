@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/check.h"
+#include "kernels/convert.h"
 #include "params/store.h"
 
 namespace yoke::onnx_test {
@@ -134,13 +135,17 @@ TEST(Onnx, SparseAndHashedLayersBecomeProductsOfDenseRows) {
   EXPECT_EQ(*model.layers[2].Find("type"), Value("linear"));
 }
 
+OnnxModel ModelFor(const std::string& bytes, const ModelTask& task, const OnnxStart& start = {}) {
+  const std::string path = testing::TempDir() + "/onnx_test_task.onnx";
+  std::ofstream(path, std::ios::binary) << bytes;
+  return ReadOnnxFor(path, task, start);
+}
+
 /// The types of the layers that a file becomes for a task.
 std::vector<std::string> TypesFor(const std::string& bytes, const ModelTask& task,
                                   const OnnxStart& start = {}) {
-  const std::string path = testing::TempDir() + "/onnx_test_types.onnx";
-  std::ofstream(path, std::ios::binary) << bytes;
   std::vector<std::string> types;
-  for (const Value& layer : ReadOnnxFor(path, task, start).layers)
+  for (const Value& layer : ModelFor(bytes, task, start).layers)
     types.push_back(*layer.Find("type")->AsString());
   return types;
 }
@@ -176,6 +181,31 @@ TEST(Onnx, TheHashedLayerIsRememberedAndCanBeHadAgain) {
   EXPECT_FALSE(ParseOnnx(Written(Small(), kRow), "m.onnx", "").hashed);
   EXPECT_THAT(TypesFor(bytes, kRow, {.hashed = Table{{"tables", 7}}}),
               testing::ElementsAre("linear", "lsh_linear", "softmax_cross_entropy"));
+}
+
+/// The file's weights of a first and a last layer as `rows` stores them: a row per feature, and a
+/// row per output.
+TEST(Onnx, SparseAndHashedLayersTakeAFilesWeights) {
+  const ModelTask task = {.input = {.shape = {6}, .sparse = true}, .outputs = 3};
+  const OnnxModel model = ModelFor(Written(Small(), kRow), task, {.hashed = Table{{"tables", 7}}});
+  for (const DType rows : {DType::kF32, DType::kBf16}) {
+    const Graph graph(model.layers, task, rows);
+    ParamStore params(graph.layout(), Cpu());
+    float* values = params.values().Host().data();
+    CopyWeights(model, "m.onnx", graph.layout(), values);
+    for (const auto& [name, wanted] : model.weights) {
+      const Slice& slice = *std::ranges::find(graph.layout().slices(), name, &Slice::name);
+      const bool by_feature = slice.shape == Shape{6, 4};
+      std::vector<float> copy;
+      const float* found =
+          InF32({.shape = slice.shape, .type = slice.type, .data = values + slice.offset}, 0,
+                slice.Count(), copy);
+      for (int64_t i = 0; i < slice.Count(); ++i)
+        EXPECT_NEAR(found[i], wanted[by_feature ? i % 4 * 6 + i / 4 : i],
+                    slice.type == DType::kF32 ? 0 : 0.005)
+            << name << " " << i;
+    }
+  }
 }
 
 TEST(Onnx, CeilModeIsWrittenOnlyWhereItAddsAWindow) {

@@ -88,6 +88,13 @@ TEST_F(HardwareTest, OnASlowNetworkALongPeriodIsCheaper) {
   EXPECT_GT(local.seconds_per_update, 1.5 * rare.seconds_per_update);
 }
 
+TEST_F(HardwareTest, EvaluationsByStepsAreNoPartOfAStep) {
+  Overrides keys = Strategy("gossip_pull");
+  const Price price = Of(SlowNetwork(4), keys);
+  keys.push_back({"train.evaluate_every", "{ steps = 1 }"});
+  EXPECT_EQ(Of(SlowNetwork(4), keys).seconds_per_update, price.seconds_per_update);
+}
+
 /// 2,000 steps an epoch, of which diloco takes 500 from one exchange to the next.
 TEST_F(HardwareTest, ADefaultPeriodIsPricedWhole) {
   Overrides keys = {

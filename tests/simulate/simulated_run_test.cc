@@ -186,6 +186,23 @@ TEST_F(SimulatedRunTest, CheckpointsTakeTime) {
   EXPECT_THAT(notes_.messages, Contains(HasSubstr("there is no checkpoint yet")));
 }
 
+/// The last checkpoint comes after the last epoch is told.
+TEST_F(SimulatedRunTest, CheckpointsBeforeARestartAreNoTimeOfTraining) {
+  const Overrides job = {{"cluster.strategy", "allreduce"}, {"checkpoint.every_epochs", "1"}};
+  const auto pauses = [this] {
+    const EpochEvent& last = notes_.epochs.back();
+    return last.seconds - last.training_seconds;
+  };
+  cluster_.checkpoint_bytes_per_second = 1e6;
+  const double whole = On(Cluster(), "whole", job).virtual_seconds;
+  const double paused = pauses();
+  EXPECT_GT(paused, 0.1);
+  SimulatedRanks cluster = Failing({{1, 0.6 * whole}});
+  cluster.failures.replace = true;
+  EXPECT_EQ(On(cluster, "lost", job).lost, 1);
+  EXPECT_NEAR(pauses(), paused, 1e-3);
+}
+
 TEST_F(SimulatedRunTest, ItEndsWhereNothingGoesOn) {
   SimulatedRanks cluster = Failing({});
   cluster.failures.replace = true;

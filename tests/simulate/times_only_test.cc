@@ -209,6 +209,14 @@ TEST_F(TimesOnlyTest, EpochsHaveCheckpointsWithStepsToo) {
   EXPECT_DOUBLE_EQ(Train(true, {}).virtual_seconds, epochs.virtual_seconds);
 }
 
+TEST_F(TimesOnlyTest, SaysThatNothingIsEvaluated) {
+  Train(true, {{"train.target", "{ metric = \"accuracy\", at_least = 0.5 }"},
+               {"train.evaluate_every", "{ steps = 5 }"},
+               {"train.evaluate_examples", "10"}});
+  for (const char* key : {"target", "evaluate_every", "evaluate_examples"})
+    EXPECT_THAT(notes_.messages, Contains(HasSubstr(fmt::format("train.{}", key))));
+}
+
 TEST_F(TimesOnlyTest, GoesBackToACheckpoint) {
   const Overrides job = {{"checkpoint.every_steps", "5"}};
   cluster_.checkpoint_bytes_per_second = 1e9;

@@ -142,10 +142,36 @@ TEST_F(EvaluatorTest, TheBestStepIsKept) {
   EXPECT_EQ(kept.test, best->test);
 }
 
+/// The last epoch's evaluation is of all examples, which has another loss.
+TEST_F(EvaluatorTest, TheBestIsThatOfTheSampleAllThrough) {
+  const Overrides job = {kSample, {"checkpoint.best", "loss"}};
+  const auto best = [this](const std::string& run) {
+    return Checkpoint::Open(Path(run) + "/last").header().position.best;
+  };
+  Overrides longer = job;
+  longer.push_back({"train.epochs", "4"});
+  Begin("longer", longer);
+  double sampled = MetricOf(notes_.epochs[0].test, "loss");
+  for (const int epoch : {1, 2})
+    sampled = std::min(sampled, MetricOf(notes_.epochs[epoch].test, "loss"));
+  Begin("a", job);
+  EXPECT_EQ(best("a"), sampled);
+  // Another sample, and weights that are worse.
+  notes_ = {};
+  Train(LoadRunJob(Path("a"), {{"train.epochs", "4"},
+                               {"train.learning_rate", "0.5"},
+                               {"train.evaluate_examples", ""}}),
+        {.run = Path("a"), .resume = true, .observers = {&notes_}});
+  const double worse = MetricOf(notes_.epochs.at(0).test, "loss");
+  EXPECT_GT(worse, sampled);
+  EXPECT_EQ(best("a"), worse);
+}
+
 TEST_F(EvaluatorTest, WhatHasNoEffectIsRefused) {
   for (const char* wrong : {"{ step = 5 }", "{}", "{ steps = 0 }", "0", "'often'"})
     EXPECT_THROW(MakeNew({{"train.evaluate_every", wrong}}), UserError) << wrong;
   EXPECT_THROW(Begin("a", {{"train.evaluate_examples", "50"}}), UserError);
+  EXPECT_THROW(Begin("b", {kSample, {"train.evaluate_every", "3"}}), UserError);
   const Job job = MakeNew({kEvery5});
   const DataSets train_only = {.train = OpenData(job.data(), 1).train};
   EXPECT_THROW(Evaluator(job, train_only), UserError);

@@ -126,6 +126,16 @@ class ReportPageTest(unittest.TestCase):
         self.assertIn(["0.4000", "test accuracy"], answers["tiles"])
         self.assertNotIn("accuracy_error", str(answers["tiles"]))
 
+    def test_the_latest_of_epochs_and_evaluations_counts(self):
+        """Evaluations by steps in the first session, by epochs in the second."""
+        events = [{"event": "evaluation", "step": 10, "epoch": 0.5, "seconds": 5, "training_seconds": 5, "test": {"accuracy": 0.1}},
+                  {"event": "epoch", "epoch": 2, "seconds": 1000, "training_seconds": 1000, "test": {"accuracy": 0.3}},
+                  {"event": "epoch", "epoch": 3, "seconds": 2000, "training_seconds": 2000}]
+        answers = self.asked([self.run_folder("both", events=events, epochs=1, ended=False)], tiles="[...document.querySelectorAll('.tile')].map((one) => one.innerText.split('\\n'))",
+                             choices="[...document.querySelectorAll('.choice')].map((one) => one.innerText)")
+        self.assertIn(["0.3000", "test accuracy"], answers["tiles"])
+        self.assertEqual(answers["choices"], ["by epochs", "by minutes"])
+
     def test_a_drag_zooms(self):
         run = self.run_folder("long", epochs=100)
         drag = "(pointer('pointerdown', 'Loss', 0.5), pointer('pointermove', 'Loss', 0.7), pointer('pointerup', 'Loss', 0.7), "

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/check.h"
+#include "kernels/convert.h"
 #include "model/onnx/importer.h"
 
 namespace yoke {
@@ -57,16 +59,33 @@ OnnxModel ReadOnnxFor(const std::string& path, const ModelTask& task, const Onnx
   return model;
 }
 
-/// Converts a row per output to a row per feature, the layout of sparse_linear.
-static void CopyTransposed(const std::vector<float>& rows, const Shape& shape, float* values) {
+/// The weights that have a row per feature here and a row per output in a file.
+static std::set<std::string> RowsOfFeatures(const OnnxModel& model) {
+  std::set<std::string> names;
+  for (const Value& layer : model.layers)
+    if (*layer.Find("type") == Value("sparse_linear"))
+      names.insert(*layer.Find("name")->AsString() + ".weight");
+  return names;
+}
+
+/// A row per feature out of a row per output.
+static std::vector<float> Transposed(const std::vector<float>& rows, const Shape& shape) {
   const int64_t features = shape[0], outputs = shape[1];
+  std::vector<float> values(rows.size());
   for (int64_t f = 0; f < features; ++f)
     for (int64_t o = 0; o < outputs; ++o)
-      values[f * outputs + o] = rows[static_cast<size_t>(o * features + f)];
+      values[static_cast<size_t>(f * outputs + o)] = rows[static_cast<size_t>(o * features + f)];
+  return values;
+}
+
+static void Fill(const Slice& slice, const std::vector<float>& from, float* values) {
+  Convert({.shape = slice.shape, .type = DType::kF32, .data = from.data()},
+          {.shape = slice.shape, .type = slice.type, .data = values + slice.offset});
 }
 
 void CopyWeights(const OnnxModel& model, const std::string& name, const ParamLayout& layout,
                  float* values) {
+  const std::set<std::string> transposed = RowsOfFeatures(model);
   std::map<std::string, const Slice*> slices;
   for (const Slice& slice : layout.slices()) slices[slice.name] = &slice;
   for (const OnnxWeight& weight : model.weights) {
@@ -74,11 +93,11 @@ void CopyWeights(const OnnxModel& model, const std::string& name, const ParamLay
     Require(found != slices.end() &&
                 found->second->Count() == static_cast<int64_t>(weight.values.size()),
             "{}: its weights '{}' are not those of this model", name, weight.name);
-    float* to = values + found->second->offset;
-    if (found->second->kind == SliceKind::kRowSparse)
-      CopyTransposed(weight.values, found->second->shape, to);
+    const Slice& slice = *found->second;
+    if (transposed.contains(weight.name))
+      Fill(slice, Transposed(weight.values, slice.shape), values);
     else
-      std::ranges::copy(weight.values, to);
+      Fill(slice, weight.values, values);
   }
 }
 

@@ -77,8 +77,9 @@ inline std::vector<OptionSpec> HogbatchOptions(std::vector<OptionSpec> own) {
       {.name = "hogbatch_scale_rate",
        .type = OptionType::kBool,
        .fallback = true,
-       .help = "An update of fewer examples than train.batch takes its part of the learning rate; "
-               "false: each update takes the whole rate."},
+       .help = "An update of fewer examples than train.batch takes its part of the rate: the "
+               "fraction, with Adam by the root (docs/executors/hogwild.md); false: each update "
+               "takes the whole rate."},
       {.name = "merge",
        .fallback = "add",
        .help = "add: updates are added to the shared values without a lock, so a few may be lost. "

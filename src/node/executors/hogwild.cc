@@ -37,7 +37,9 @@ ExecutorEntry hogwild() {
                        .type = OptionType::kBool,
                        .fallback = true,
                        .help = "The learning rate is that of a whole batch, and an update takes "
-                               "its part of it; false: each update takes the whole rate."}},
+                               "its part of the rate: the fraction, with Adam by the root "
+                               "(docs/executors/hogwild.md); false: each update takes the whole "
+                               "rate."}},
           .make = [](const Options& options,
                      const ExecutorContext& context) -> std::unique_ptr<Executor> {
             Check(context.rule && context.state, "hogwild needs a rule and its state");

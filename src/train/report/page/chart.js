@@ -9,7 +9,8 @@ const shown = {
 const drawings = [];
 const redraw = () => drawings.forEach((draw) => draw());
 
-const longest = Math.max(0, ...runs.map((run) => run.points.at(-1)?.seconds ?? 0));
+const longest =
+    Math.max(0, ...runs.flatMap((run) => run.points.map((point) => point.seconds ?? 0)));
 const time = longest > 3 * 3600 ? ['hours', 3600] :
     longest > 600               ? ['minutes', 60] :
                                   ['seconds', 1];

@@ -75,6 +75,14 @@ function takeEnd(run, line) {
   if (run.cost > 0) run.facts['cost of the cluster'] = digits(run.cost, 4);
 }
 
+/** The values of the latest point with test metrics. */
+function lastTested(points) {
+  const tested = points.filter(
+      (point) => Object.keys(point.values).some((name) => name.startsWith('test ')));
+  const latest = Math.max(...tested.map((point) => point.epoch ?? 0));
+  return tested.findLast((point) => (point.epoch ?? 0) === latest)?.values ?? {};
+}
+
 function runOf(raw, number) {
   const run = {
     ...raw,
@@ -102,12 +110,11 @@ function runOf(raw, number) {
     if (line.event === 'evaluation') run.evaluations.push(pointOf(line, '', run.sessions));
     if (line.event === 'end') takeEnd(run, line);
   }
-  const last = run.evaluations.at(-1) ?? run.epochs.at(-1);
   run.points = [...run.epochs, ...run.evaluations];
   run.seconds = Math.max(run.seconds, ...run.points.map((point) => point.seconds ?? 0));
   run.done = Math.max(run.done, ...run.points.map((point) => point.epoch ?? 0));
-  if (last && !Object.keys(run.test).length)  // it has not ended
-    for (const [name, value] of Object.entries(last.values))
+  if (!Object.keys(run.test).length)  // it has not ended
+    for (const [name, value] of Object.entries(lastTested(run.points)))
       if (name.startsWith('test ') && !name.endsWith('_error')) run.test[name.slice(5)] = value;
   const speeds = run.epochs.map((epoch) => epoch.values.speed)
                      .filter((speed) => speed !== undefined)
