@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/fetch_ahead.h"
 #include "base/random.h"
 
 namespace yoke {
@@ -81,12 +80,6 @@ Bf16Span Bf16Slice::Row(int64_t id) const {
   for (Bf16*& array : row.arrays)
     if (array) array += id * row.count;
   return row;
-}
-
-void Bf16Slice::FetchRow(int64_t id) const {
-  const Bf16Span row = Row(id);
-  for (const Bf16* array : row.arrays)
-    if (array) FetchAhead(array, row.count);
 }
 
 void UpdateBf16(const UpdateRule& rule, const Bf16Span& row, const float* gradient,

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/fetch_ahead.h"
 #include "optim/rule.h"
 
 namespace yoke {
@@ -21,7 +22,12 @@ class Bf16Slice {
   /// `values`: the packed buffer.
   Bf16Slice(float* values, const RuleState& state, const Slice& slice);
   Bf16Span Row(int64_t id) const;
-  void FetchRow(int64_t id) const;
+  /// Always inlined: see FetchAhead.
+  [[gnu::always_inline]] void FetchRow(int64_t id) const {
+    const Bf16Span row = Row(id);
+    for (const Bf16* array : row.arrays)
+      if (array) FetchAhead(array, row.count);
+  }
 
  private:
   Bf16Span first_row_;

@@ -122,7 +122,7 @@ void ApplyRows(ParamStore& params, const ApplyRequest& request, int index, const
   const UpdateRule& rule = RowRule(request);
   const Addresses addresses(params, request);
   const auto span_of = [&](int64_t id) { return addresses.At(slice.offset + id * width, width); };
-  const auto fetch = [&](int32_t id) {
+  const auto fetch = [&](int32_t id) __attribute__((always_inline)) {  // see fetch_ahead.h
     const UpdateSpan next = span_of(id);
     FetchAhead(next.values, width);
     for (const float* state : next.state)
@@ -142,7 +142,8 @@ void ApplyBf16Rows(ParamStore& params, const ApplyRequest& request, int index,
   const Slice& slice = params.layout().slices()[index];
   const Bf16Slice stored(params.values().Host().data(), request.state, slice);
   ForEachTouchedRow(
-      request, index, slice.RowWidth(), step, [&](int32_t id) { stored.FetchRow(id); },
+      request, index, slice.RowWidth(),
+      step, [&](int32_t id) __attribute__((always_inline)) { stored.FetchRow(id); },
       [&](int32_t id, const float* gradient, const UpdateStep& own) {
         UpdateBf16(RowRule(request), stored.Row(id), gradient, own,
                    {request.state.rounding(), index, id, own.step});
