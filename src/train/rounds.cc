@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/check.h"
 #include "base/countdown.h"
@@ -101,6 +102,7 @@ class Rounds::Service {
     sums_.assign(channel_.size(), {});
     arrived_.assign(channel_.size(), false);
     heard_.assign(channel_.size(), ran_.Look(channel_.Now()));
+    missed_.assign(channel_.size(), std::nullopt);
     decided_at_ = told_at_ = told_all_at_ = channel_.Now();
     // Rank 0's team works in every round, which wakes the server beside it.
     ranges_[0].push_back(Decide());
@@ -122,6 +124,7 @@ class Rounds::Service {
 
   void Answer(int rank, const StepRequest& request) {
     heard_[rank] = ran_.seconds();
+    missed_[rank].reset();
     if (request.kind == kMeet) {
       over_ = true;
       return;
@@ -152,20 +155,22 @@ class Rounds::Service {
     if (ranks == channel_.size()) told_all_at_ = told_at_;
   }
 
-  /// Throws if a rank has been silent for a timeout while another was heard: all may take a long
-  /// step, but not one alone. (A rank that only serves always waits, so beside it no step may take
-  /// longer.)
-  void MissTheSilent() const {
+  /// Throws if a rank has been silent for a timeout while another was heard, and is for half a
+  /// timeout more: all may take long for their steps, and end them a little apart, but not one
+  /// alone. (A rank that only serves always waits, so beside it no step may take longer.)
+  void MissTheSilent() {
     const double newest = *std::max_element(heard_.begin(), heard_.end());
     const bool waited_for = std::find(arrived_.begin(), arrived_.end(), true) != arrived_.end();
+    const double now = ran_.seconds(), since = waited_for ? now : newest;
     for (int rank = 0; rank < channel_.size(); ++rank) {
-      const double since = waited_for ? ran_.seconds() : newest;
-      if (!arrived_[rank] && since - heard_[rank] > channel_.timeout())
+      if (arrived_[rank] || since - heard_[rank] <= channel_.timeout()) continue;
+      if (!missed_[rank]) missed_[rank] = now;
+      if (now - *missed_[rank] >= channel_.timeout() / 2)
         throw Error(
             fmt::format("rank 0 waited {:.3g} s for rank {} to end its steps: it has "
                         "stopped or is much slower; look at its machine, or raise "
                         "cluster.timeout",
-                        since - heard_[rank], rank));
+                        now - heard_[rank], rank));
     }
   }
 
@@ -190,6 +195,7 @@ class Rounds::Service {
   std::vector<bool> arrived_;                   // at the meeting, by rank
   RunningTime ran_;                             // that of this thread
   std::vector<double> heard_;                   // when, by ran_, the last request came, by rank
+  std::vector<std::optional<double>> missed_;   // when, by ran_, it had been silent too long
   std::vector<StepTotals> sums_;                // of losses, by rank
   int64_t next_ = 0, last_ = 0;
   bool over_ = false;

@@ -25,6 +25,7 @@ struct Round {
   int64_t first = 0, last = 1;
   double seconds = 1;  ///< Of a step of the first team; each next one takes half as long more.
   double latency = 0;
+  double apart = 0;  ///< Seconds by which each rank's steps are longer than the last one's.
 };
 
 /// A round in virtual time, in which no wait may last for more than 20 s. A step's loss is 2.
@@ -49,7 +50,7 @@ Dealt Deal(const Round& round) {
     for (StepRange range; !(range = rounds.Next(totals)).empty();)
       for (int64_t s = range.begin; s < range.end; ++s) {
         const int team = (rank - round.servers) / round.team;
-        world.Sleep(round.seconds * (1 + team / 2.0));
+        world.Sleep(round.seconds * (1 + team / 2.0) + round.apart * rank);
         dealt.steps[rank].push_back(s);
         totals.loss_sum += 2;
         ++totals.examples;
@@ -123,6 +124,12 @@ TEST(Rounds, TellThoseThatServe) {
   }
   EXPECT_EQ(dealt.told.back().examples, 50);
   EXPECT_EQ(dealt.told.back().dealt, 50);
+}
+
+/// Ranks of one team take longer than the longest wait, all of them, and end a little apart.
+TEST(Rounds, WaitForStepsThatAreLongForAll) {
+  const Round round = {.ranks = 3, .team = 3, .last = 6, .seconds = 100, .apart = 0.5};
+  EXPECT_EQ(OfAllTeams(Deal(round), round), All(round));
 }
 
 TEST(Rounds, NameTheOneWorkerThatStandsStill) {
