@@ -2,6 +2,7 @@
 
 All data are drawn in the shapes of the sets. Jobs: examples/papers/slide-*.toml. Other tables of the hashed layer: bench/slide.py.
 """
+import functools
 import math
 import tomllib
 from typing import NamedTuple
@@ -107,17 +108,16 @@ def amazon(arguments, *, lsh=None, dense=False, **more):
 
 def form_jobs(arguments):
     """The sides of the table of forms: {name: job}."""
-    paper = RECIPES["amazon-670k"].lsh(arguments)
-    lsh = {"default": {}, "the paper's form": paper,
-           "the same with the default's 262,144 slots": {key: one for key, one in paper.items() if key != "slots"},
-           "uniform, corrected": {"sampler": "uniform", "correct": True}}
-    return {name: amazon(arguments, lsh=one) for name, one in lsh.items()} | {"dense": amazon(arguments, dense=True)}
+    paper, rate = RECIPES["amazon-670k"].lsh(arguments), {"learning_rate": arguments.paper_rate}
+    return {"default": amazon(arguments, lsh={}), "the paper's form": amazon(arguments, lsh=paper, **rate),
+            "the same with the default's 262,144 slots": amazon(arguments, lsh={key: one for key, one in paper.items() if key != "slots"}, **rate),
+            "uniform, corrected": amazon(arguments, lsh={"sampler": "uniform", "correct": True}), "dense": amazon(arguments, dense=True)}
 
 
-def forms(arguments):
+def forms(run_of, arguments):
     """The form as published beside ours, uniform draws and the dense layer, in the shape of Amazon-670K."""
     def row(name, job):
-        run = train(name, job, arguments)
+        run = run_of(name)
         counts, used = counts_of(run), run.end["memory"]
         return [name, f"{microseconds(run):.1f}", f"{run.epochs[-1]['train_seconds']:.1f}", f"{max(p_at_1(run)):.4f}",
                 *(say(counts.get(key), ".0f") for key in ("labels", "found", "random")),
@@ -135,10 +135,9 @@ def yardstick(family, hashes, tables, batch, arguments):
     return microseconds(train("yardstick", job, arguments)) * 1e-6 * YARDSTICK["examples"]
 
 
-def figures(arguments):
+def figures(run_of, arguments):
     """The papers' figures."""
-    runs = {name: train(name, job, arguments) for name, job in form_jobs(arguments).items() if name in ("the paper's form", "dense")}
-    slide, dense = runs.values()
+    slide, dense = run_of("the paper's form"), run_of("dense")
     yield Compared("dense, times SLIDE's seconds, Amazon-670K", 8, microseconds(dense) / microseconds(slide), note="44 cores; 10 with huge pages and SIMD")
     yield Compared("SLIDE's P@1, times the dense one", 1, max(p_at_1(slide)) / max(p_at_1(dense)), ".3f", "the same per iteration")
     yield Compared("active outputs, Amazon-670K", 3000, counts_of(slide)["active"], ".0f")
@@ -153,15 +152,16 @@ def figures(arguments):
 PARTS = [recipes, forms, figures]
 
 
-@part(only=[one.__name__ for one in PARTS], sets=list(RECIPES), examples=20000, test=2000, epochs=6, rate=0.02, dense_epochs=4, dense_rate=0.01, shrink=1,
+@part(only=[one.__name__ for one in PARTS], sets=list(RECIPES), examples=20000, test=2000, epochs=6, rate=0.02, paper_rate=0.005, dense_epochs=4, dense_rate=0.01, shrink=1,
       threads=CORES, quick={"examples": 2048, "test": 100, "epochs": 2, "dense_epochs": 1, "shrink": 32})
 def slide(arguments):
     """Recipes of three data sets, forms of the hashed layer, and the papers' figures."""
+    run_of = functools.cache(lambda name: train(name, form_jobs(arguments)[name], arguments))
     if "recipes" in arguments.only:
         recipes(arguments)
     if "forms" in arguments.only:
-        forms(arguments)
+        forms(run_of, arguments)
     if "figures" in arguments.only:
-        compare(figures(arguments), figures.__doc__)
+        compare(figures(run_of, arguments), figures.__doc__)
     print("\n[1] arXiv 2110.07029 after 6,000 s, [2] github.com/tomtung/omikuji, [3] github.com/tomtung/craftml-rs: other methods, for orientation.")
     return f"{arguments.examples:,} drawn examples, {arguments.epochs} epochs, one run each"
