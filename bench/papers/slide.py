@@ -110,7 +110,8 @@ def form_jobs(arguments):
     """The sides of the table of forms: {name: job}."""
     paper, rate = RECIPES["amazon-670k"].lsh(arguments), {"learning_rate": arguments.paper_rate}
     return {"default": amazon(arguments, lsh={}), "the paper's form": amazon(arguments, lsh=paper, **rate),
-            "the same with the default's 262,144 slots": amazon(arguments, lsh={key: one for key, one in paper.items() if key != "slots"}, **rate),
+            "the same, updates merged": amazon(arguments, lsh=paper | {"updates": "merged"}, **rate),
+            "the paper's form with the default's 262,144 slots": amazon(arguments, lsh={key: one for key, one in paper.items() if key != "slots"}, **rate),
             "uniform, corrected": amazon(arguments, lsh={"sampler": "uniform", "correct": True}), "dense": amazon(arguments, dense=True)}
 
 

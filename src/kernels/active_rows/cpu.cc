@@ -2,6 +2,7 @@
 // number of uses only, so the result does not depend on the number of threads.
 #include <algorithm>
 
+#include "base/fetch_ahead.h"
 #include "kernels/active_rows/cpu_rows.h"
 #include "kernels/shared.h"
 #include "kernels/threads.h"
@@ -13,6 +14,7 @@ constexpr int64_t kRowsATime = 256;      // rows that a thread takes
 constexpr int64_t kUsesAPart = 8192;     // enough to pay for a part's input gradients
 constexpr int64_t kMostRowParts = 16;    // of a pass
 constexpr int64_t kParallelUses = 1024;  // below, a team of threads costs more than it saves
+constexpr int64_t kPlacesAhead = 3;      // whose rows are fetched from memory
 
 /// The end of part `part` of `parts` with about as many uses each.
 int64_t EndOfPart(const UsedRows& used, int64_t part, int64_t parts) {
@@ -107,7 +109,9 @@ class ActiveRowVectors : public ActiveRowsKernel {
     const float* x = call.input + places.example * n;
     float* dx = s_.input_gradient ? call.input_gradient + places.example * n : nullptr;
     if (dx) std::fill_n(dx, n, 0.0F);
-    for (int64_t place = places.first; place < places.first + places.count; ++place) {
+    const int64_t end = places.first + places.count;
+    for (int64_t place = places.first; place < end; ++place) {
+      if (place + kPlacesAhead < end) FetchRow(call, rows_[place + kPlacesAhead]);
       const int64_t row = rows_[place];
       float& dy = call.gradient[place];
       if (s_.relu && !(call.values[place] > 0)) dy = 0;
@@ -120,6 +124,17 @@ class ActiveRowVectors : public ActiveRowsKernel {
       else
         AddScaled(dx, dy, call.weight + first, n);
     }
+  }
+
+  /// The gradient and the weights of a row. Always inlined: see FetchAhead.
+  [[gnu::always_inline]] void FetchRow(const ActiveRowsCall& call, int64_t row) const {
+    const int64_t n = s_.inputs;
+    FetchAhead(call.row_gradient + row * n, n);
+    if (!s_.input_gradient) return;
+    if (call.bf16_weight)
+      FetchAhead(call.bf16_weight + call.used.ids[row] * n, n);
+    else
+      FetchAhead(call.weight + call.used.ids[row] * n, n);
   }
 
   template <typename T>
