@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/files.h"
+#include "base/support/large.h"
 
 namespace yoke::resources_test {
 
@@ -91,6 +92,13 @@ TEST(UsableCores, FollowsTheAffinityMask) {
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
   EXPECT_EQ(UsableCores(), 1);
   sched_setaffinity(0, sizeof all, &all);
+}
+
+TEST(Memory, ATestThatNeedsMoreIsSkippedWithAReason) {
+  EXPECT_FALSE(LacksGibibytes(0));
+  const auto why = LacksGibibytes(1e6);
+  ASSERT_TRUE(why);
+  EXPECT_NE(why->find("needs 1000000.0 GiB of memory"), why->npos) << *why;
 }
 
 }  // namespace yoke::resources_test

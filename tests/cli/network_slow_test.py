@@ -7,7 +7,7 @@ import re
 import signal
 import unittest
 
-from launchers import finish, launchers, run, start
+from launchers import finish, needed_launchers, run, start
 from program import YOKE, ProgramTest
 
 
@@ -27,7 +27,7 @@ class NetworkTest(ProgramTest):
         self.assertGreater(max(one["bus_bandwidth"] for one in network["collectives"]), 0)
 
     def test_processes_of_each_launcher_are_one_world(self):
-        for launcher in launchers():
+        for launcher in needed_launchers():
             with self.subTest(launcher):
                 done = run(self, launcher, 3, "doctor", "--network", "--json")
                 self.assertEqual(done.code, 0, done.error)
@@ -35,14 +35,14 @@ class NetworkTest(ProgramTest):
                 self.assertEqual(json.loads(line)["network"]["ranks"], 3)
 
     def test_a_mistake_of_one_rank_is_told_once_and_ends_all(self):
-        for launcher in launchers():
+        for launcher in needed_launchers():
             with self.subTest(launcher):
                 done = run(self, launcher, 2, "doctor", "--network", RANK_1="--wrong")
                 self.assertEqual(done.code, 2, done.error)
                 self.assertEqual(done.error.count("yoke: rank 1: unknown option '--wrong'"), 1, done.error)
 
     def test_a_launcher_without_its_library_is_told_so(self):
-        for launcher in launchers():
+        for launcher in needed_launchers():
             with self.subTest(launcher):
                 done = run(self, launcher, 2, "doctor", "--network", YOKE_MPI_LIBRARIES=self.folder)
                 self.assertEqual(done.code, 2, done.error)
@@ -50,7 +50,7 @@ class NetworkTest(ProgramTest):
 
     def test_a_stopped_rank_is_named_within_the_timeout(self):
         words = ["doctor", "--network", "--timeout", "1"]
-        for launcher in launchers():
+        for launcher in needed_launchers():
             with self.subTest(launcher):
                 process = start(self, launcher, 3, *words, COMMAND_1=f"echo $$ > victim; exec {YOKE} {' '.join(words)}")
                 self.assertIn("3 ranks", process.stdout.readline())  # now they measure, for more than a second

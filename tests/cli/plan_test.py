@@ -272,10 +272,7 @@ threads = 1
 
     def launch(self, *words, ranks=2):
         """What the program prints as so many processes of a launcher."""
-        found = launchers.launchers()
-        if not found:
-            self.skipTest("no MPI")
-        done = launchers.run(self, sorted(found)[0], ranks, *words)
+        done = launchers.run(self, min(launchers.needed_launchers()), ranks, *words)
         self.assertEqual((done.code, done.told), (0, []), done.error)
         return done.out
 
@@ -304,7 +301,7 @@ threads = 1
 
     def refused(self, run, told, **environment):
         """A job without a rate under the first launcher: one rank says why it does not begin, and leaves no run."""
-        done = launchers.run(self, sorted(launchers.launchers())[0], 2, "train", "tiny.toml", "--run", run, **environment)
+        done = launchers.run(self, min(launchers.needed_launchers()), 2, "train", "tiny.toml", "--run", run, **environment)
         self.assertEqual((done.code, len(done.told)), (2, 1), done.error)
         self.assertIn(told, done.told[0])
         self.assertLess(done.seconds, 20)
@@ -327,8 +324,7 @@ threads = 1
             job = job.replace(old, new)
         self.write("tiny.toml", job)
         for rank in ("0", "1"):
-            found = sorted(launchers.launchers())[:1] or self.skipTest("no MPI")
-            process = launchers.start(self, found[0], 2, "train", "tiny.toml", "--run", "stopped" + rank)
+            process = launchers.start(self, min(launchers.needed_launchers()), 2, "train", "tiny.toml", "--run", "stopped" + rank)
             self.await_first_trial(process)
             for pid in filter(str.isdigit, os.listdir("/proc")):
                 with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as names, open(f"/proc/{pid}/comm") as name:

@@ -4,7 +4,7 @@ import signal
 import time
 import unittest
 
-from launchers import finish, launchers, run, start
+from launchers import finish, launchers, needed_launchers, run, start
 from program import ProgramTest, TINY
 
 SOON = 12  # seconds, on a busy machine: a timeout of the job's is 30, and joining ends after four of them
@@ -14,6 +14,10 @@ LIBSVM = JOB.replace('"synthetic-digits"', '"libsvm"').replace("train_size = 300
 
 
 class RanksTest(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        needed_launchers()
+
     def setUp(self):
         super().setUp()
         self.write("tiny.toml", JOB)

@@ -48,7 +48,7 @@ class StopTest(ProgramTest):
         return seconds, process.communicate(timeout=60)[1]
 
     def test_a_stop_beside_a_killed_rank(self):
-        for launcher in launchers.launchers():
+        for launcher in launchers.needed_launchers():
             for first in (signal.SIGTERM, signal.SIGKILL):
                 with self.subTest(launcher, first=first.name):
                     seconds, error = self.stop(launcher, first)

@@ -47,7 +47,7 @@ TEST(LargeModel, IsPackedBeyond2To31Numbers) {
 
 /// Gradients are zeros that nobody has written, and take no memory.
 TEST(LargeModel, ADenseStepReachesTheLastNumber) {
-  NeedGibibytes(9);
+  if (const auto why = LacksGibibytes(9)) GTEST_SKIP() << *why;
   const ParamLayout layout = Pack(SliceKind::kDense);
   const auto rule = PlainDescent();
   ParamStore params(layout, Cpu());
@@ -64,7 +64,7 @@ TEST(LargeModel, ADenseStepReachesTheLastNumber) {
 }
 
 TEST(LargeModel, AStepOfRowsReachesTheLastRow) {
-  NeedGibibytes(9);
+  if (const auto why = LacksGibibytes(9)) GTEST_SKIP() << *why;
   const ParamLayout layout = Pack(SliceKind::kRowSparse);
   const auto rule = PlainDescent();
   ParamStore params(layout, Cpu());
@@ -91,7 +91,7 @@ TEST(LargeModel, AStepOfRowsReachesTheLastRow) {
 }
 
 TEST(LargeModel, EachNumberIsDrawnByItsPlace) {
-  NeedGibibytes(9);
+  if (const auto why = LacksGibibytes(9)) GTEST_SKIP() << *why;
   ParamLayout layout;
   layout.Add({.name = "wide.weight",
               .shape = {kRows, kWidth},

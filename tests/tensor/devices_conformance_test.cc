@@ -73,6 +73,9 @@ TEST_P(DeviceTest, CopiesRunInOrder) {
   EXPECT_EQ(out, (std::vector<int>{0, 2, 3, 4}));
 }
 
+/// Of a device whose work is queued: others work at once, and nobody waits.
+class QueueTest : public DeviceTest {};
+
 /// Stops a process for longer than it is to wait, then writes to the pipe. Does not return.
 [[noreturn]] void StopAndGoOn(pid_t process, int pipe) {
   using namespace std::chrono_literals;
@@ -84,8 +87,7 @@ TEST_P(DeviceTest, CopiesRunInOrder) {
   _exit(write(pipe, "", 1) == 1 ? 0 : 1);
 }
 
-TEST_P(DeviceTest, AWaitDoesNotCountWhileTheProcessIsStopped) {
-  if (!device().NewStream()->work_queue()) return;  // it works at once: nobody waits
+TEST_P(QueueTest, AWaitDoesNotCountWhileTheProcessIsStopped) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   const auto wait = [this] {
     int ends[2] = {};
@@ -177,7 +179,18 @@ std::vector<DeviceEntry> Present() {
   return present;
 }
 
+/// Of these the ones that queue their work.
+std::vector<DeviceEntry> WithQueues() {
+  std::vector<DeviceEntry> kinds = Present();
+  std::erase_if(kinds, [](const DeviceEntry& kind) {
+    return kind.make(0, {})->NewStream()->work_queue() == nullptr;
+  });
+  return kinds;
+}
+
 INSTANTIATE_TEST_SUITE_P(All, DeviceTest, testing::ValuesIn(Present()),
+                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, QueueTest, testing::ValuesIn(WithQueues()),
                          [](const auto& info) { return info.param.name; });
 
 TEST(CpuDevice, LargeMemoryBeginsAtAHugePage) {
