@@ -95,6 +95,11 @@ class ConvertCommand : public Command {
             "a job's data become XMC text: leave out --from and --to");
     const Job job = LoadJob(input_, {});
     const DataSets sets = OpenData(job.data(), job.seed());
+    const DataInfo& info = sets.train->Info();
+    Require(info.sparse && info.multi_label,
+            "{}: XMC text holds sparse examples with several labels, and the data of format {} are "
+            "of another kind",
+            input_, *job.data().Find("format")->AsString());
     std::error_code failed;
     std::filesystem::create_directories(output_, failed);
     Require(!failed, "cannot make the folder {}: {}", output_, failed.message());

@@ -1,6 +1,8 @@
 // yoke export: a checkpoint's model as an ONNX file, or its vectors of words as text.
 #include <fmt/ranges.h>
 
+#include <filesystem>
+
 #include "base/check.h"
 #include "cli/command.h"
 #include "cli/model_file.h"
@@ -45,18 +47,29 @@ Metadata MetadataOf(const DataInfo& data) {
   return metadata;
 }
 
+/// Devices and pipes take ONNX under any name.
+void RequireKnownName(const std::string& file) {
+  std::error_code none;
+  const bool in_place =
+      std::filesystem::exists(file, none) && !std::filesystem::is_regular_file(file, none);
+  Require(in_place || file.ends_with(".onnx") || file.ends_with(".txt"),
+          "{}: expected a name that ends in .onnx, or in .txt for vectors of words", file);
+}
+
 class ExportCommand : public Command {
  public:
   void Declare(Arguments& arguments) override {
     arguments.Place("CHECKPOINT", &checkpoint_, "A checkpoint such as runs/NAME/last");
-    arguments.Place("FILE", &file_, "The ONNX file to write; NAME.txt: vectors of words");
+    arguments.Place("FILE", &file_,
+                    "The ONNX file to write, NAME.onnx; NAME.txt: vectors of words");
   }
 
   int Run(Output& out) override {
     Require(!checkpoint_.empty() && !file_.empty(),
             "`yoke export` needs a checkpoint and a file to write, such as model.onnx");
-    RequireNoInput(file_, {});
     const ModelFile model(checkpoint_);
+    RequireNoInput(file_, InputsOf(model.job(), model.folder()));
+    RequireKnownName(file_);
     return file_.ends_with(".txt") ? ExportVectors(model, out) : ExportOnnx(model, out);
   }
 

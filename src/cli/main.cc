@@ -19,6 +19,7 @@
 #include "comm/launcher.h"
 #include "comm/local_ranks.h"
 #include "kernels/threads.h"
+#include "tensor/devices.h"
 #include "train/job/job.h"
 
 namespace yoke {
@@ -143,6 +144,7 @@ int RunOnce(const CommandEntry& entry, const std::vector<std::string>& words) {
 
 int Dispatch(const std::vector<std::string>& words) {
   RequireInstructions();
+  RequirePages();
   Output out(STDOUT_FILENO, false);
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     if (words.size() > 1 && words[0] == "help")

@@ -45,7 +45,8 @@ void RequireWords(const ModelFile& model) {
           "expected a file to write such as model.onnx",
           model.folder());
   Require(model.graph().Output().has_value(),
-          "{}: the model does not end in a linear layer, whose inputs are the vectors of words",
+          "{}: vectors of words are the dense input of a model's last linear layer, and this model "
+          "has none: train one with a hidden layer, such as xmc",
           model.folder());
 }
 

@@ -45,6 +45,16 @@ OnnxModel ReadFile(const Options& options, const ModelTask& task) {
   return ReadOnnxFor(options.String("file"), task, start);
 }
 
+/// Throws what the hashed layer of a named model or a file refuses, by the name of the job's key.
+void CheckHashed(const Value& options, const List& list) {
+  const auto type = [](const Value& layer) { return *layer.Find("type"); };
+  const Value& hashed = *std::ranges::find(list, Value("lsh_linear"), type);
+  Value all = options;
+  all.Set("outputs", *hashed.Find("outputs"));
+  const LayerEntry& entry = FindEntry(layers(), "layer", "lsh_linear");
+  entry.make({"model.lsh", all, entry.options}, {.name = "output", .input = {.shape = {1}}});
+}
+
 List LayersOf(const Value& section, const ModelTask& task) {
   const Value* name = section.Find("name");
   const Value* tables = section.Find("layer");
@@ -105,6 +115,7 @@ std::vector<std::string> LayerNames(const List& layers) {
 
 List ModelLayers(const Value& model_section, const ModelTask& task) {
   List layers = LayersOf(WithoutConvolutionKeys(model_section), task);
+  if (const Value* lsh = model_section.Find("lsh")) CheckHashed(*lsh, layers);
   SetConvolutionKeys(model_section, layers);
   return layers;
 }

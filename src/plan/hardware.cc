@@ -79,7 +79,7 @@ Price Hardware::Of(const Candidate& candidate) const {
 Hardware::Node Hardware::NodeOf(const Job& job, const ClusterFile& cluster) const {
   const ExecutorEntry& entry = FindEntry(executors(), "executor", job.node.String("executor"));
   Require(entry.estimate, "executor {} has no estimate", entry.name);
-  const Graph graph = BuildModel(job.model(), TaskOf(data_.train->Info()));
+  const Graph graph = BuildModel(job.model(), TaskOf(data_.train->Info()), RowTypeOf(job));
   const std::unique_ptr<UpdateRule> rule = RuleOf(job);
   const int64_t batch = BatchOf(job), epoch = data_.train->Size();
   const Devices devices = DevicesOf(job);

@@ -240,7 +240,7 @@ void RequireOnlyTheCpu(const Job& job) {
 WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
                           const Measuring& measuring) {
   const Machines machines(world);
-  const Graph graph = BuildModel(job.model(), TaskOf(data.Info()));
+  const Graph graph = BuildModel(job.model(), TaskOf(data.Info()), RowTypeOf(job));
   const Devices devices = DevicesOf(job);
   const ThreadPlan threads =
       measuring.launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});

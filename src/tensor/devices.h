@@ -43,6 +43,9 @@ class Devices {
   std::vector<Device*> all_;
 };
 
+/// Throws UserError if the environment's YOKE_HUGE_PAGES is neither on nor off.
+void RequirePages();
+
 /// Counts an allocation by a device that lies in the host's memory. Throws UserError if it exceeds
 /// what this process may use: the system would promise more than it has, and end the process when
 /// that is touched.

@@ -203,7 +203,7 @@ void Replica::WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedEx
   const bool cpu_only = devices_.all() == std::vector<Device*>{&Cpu()};
   if (!strategy_->RemoteHead() && cpu_only) {
     if (!shared.executor) {
-      ExecutorContext work = WorkOf(shared.graph.emplace(layers_, TaskOf(data)));
+      ExecutorContext work = WorkOf(shared.graph.emplace(layers_, TaskOf(data), RowTypeOf(job_)));
       work.rule = nullptr;  // it outlives this replica
       work.state = nullptr;
       shared.executor = MakeExecutor(work);

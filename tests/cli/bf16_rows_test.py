@@ -29,6 +29,13 @@ weights = "bf16"
 [node]
 threads = 1
 """
+CLUSTER = """[[nodes]]
+operations_per_second = 2e9
+bytes_per_second = 5e9
+[network]
+latency = 2e-5
+bytes_per_second = 1.25e9
+"""
 F32 = ("--set", "train.weights=f32")
 
 
@@ -70,6 +77,13 @@ class Bf16RowsTest(ProgramTest):
     def last_loss(self, run):
         events = [json.loads(line) for line in self.read(run + "/metrics.jsonl").splitlines()]
         return [event for event in events if event["event"] == "epoch"][-1]["test"]["loss"]
+
+    def test_a_simulation_trains_the_same(self):
+        self.write("cluster.toml", CLUSTER)
+        self.good("train", "job.toml", "--run", "real")
+        self.good("simulate", "job.toml", "--cluster", "cluster.toml", "--run", "simulated")
+        self.assertEqual(self.files("simulated"), self.files("real"))
+        self.assertEqual(self.last_loss("simulated"), self.last_loss("real"))
 
     def test_the_forecast_halves(self):
         def memory(*words):

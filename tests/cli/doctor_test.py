@@ -36,6 +36,13 @@ class DoctorTest(ProgramTest):
         for word in ["YOKE_ISA", "avx3", *levels]:
             self.assertIn(word, refused.error)
 
+    def test_pages_are_on_or_off(self):
+        for pages in ("", "on", "off"):
+            self.good("doctor", environment={"YOKE_HUGE_PAGES": pages})
+        refused = self.yoke("doctor", environment={"YOKE_HUGE_PAGES": "foo"})
+        self.assertEqual((refused.code, refused.out), (2, ""))
+        self.assertEqual(refused.error, "yoke: the environment variable YOKE_HUGE_PAGES is 'foo', expected on or off\n")
+
     def test_mistakes(self):
         for words, part in [(["--replicas", 2], "needs --network"), (["--network", "--timeout", 0], "above 0"),
                             (["--network", "--timeout", "inf"], "at most 1000000, got inf"), (["--network", "--timeout", "1e400"], "at most 1000000"),

@@ -141,6 +141,8 @@ class OnnxTest(ProgramTest):
         first = self.good("train", "file.toml", "--run", "f")
         self.assertIn('model.output = "lsh"', first.out)
         self.assertAlmostEqual(self.good("eval", "f", "--json").events()[-1]["metrics"]["loss"], end["test"]["loss"], places=3)
+        refused = self.yoke("train", "file.toml", "--set", "model.output=lsh", "--set", "model.lsh={slots = 3000}")
+        self.assertIn("model.lsh.slots: expected a power of two", refused.error)
         again = self.good("train", "file.toml", "--run", "h", "--set", "model.output=lsh", "--set", "model.lsh={tables = 8}")
         self.assertNotIn("hashes it again", again.out)
         self.assertIn("lsh_linear", self.good("info", "h").out)

@@ -1,5 +1,6 @@
 """Vectors of words from the command line: trained on text whose words have classes, exported, and read as word2vec's format says."""
 import importlib.util
+import os
 import random
 import unittest
 
@@ -89,6 +90,26 @@ class SkipGramTest(ProgramTest):
         self.assertIn("words.txt:2: 'mouse' is none of the 40 words that the model knows", refused.error)
         test = self.good("eval", "r/last", "--json").events()[-1]["metrics"]
         self.assertGreater(test["p_at_1"], 0.2)
+
+    def refused(self, *words):
+        result = self.yoke(*words)
+        self.assertEqual((result.code, result.out, result.error.count("\n")), (2, "", 1), words)
+        return result.error
+
+    def test_what_is_not_exported(self):
+        self.train()
+        before = sorted(os.listdir(self.folder))
+        self.assertIn("text.txt: the output would replace the input", self.refused("export", "r", "text.txt"))
+        self.assertEqual(self.read("text.txt"), text())
+        for name in ("v.vec", "v.txt.gz", "x.pt", "v", "-"):
+            self.assertEqual(self.refused("export", "r", name), f"yoke: {name}: expected a name that ends in .onnx, or in .txt for vectors of words\n")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_a_model_without_a_hidden_layer_has_no_vectors(self):
+        self.write("text.txt", text())
+        self.write("flat.toml", JOB.replace('"xmc"\nhidden = 16\noutput = "lsh"\nloss = "softmax"', '"linear"'))
+        self.good("train", "flat.toml", "--run", "f", "--quiet", "--set", "train.epochs=1")
+        self.assertIn("train one with a hidden layer", self.refused("export", "f", "vectors.txt"))
 
     def test_only_models_of_text_have_vectors(self):
         self.good("train", "tiny.toml", "--run", "t", "--quiet")

@@ -185,9 +185,15 @@ TEST(LshSettings, RefuseWhatWouldDoNothing) {
   EXPECT_THAT(Refusal({{"updates", "lock_free"}}), HasSubstr("model.layer[1].updates"));
   EXPECT_THAT(Refusal({{"correct_from", 3}}), HasSubstr("model.layer[1].correct_from"));
   EXPECT_THAT(Refusal({{"correct", true}, {"fill", false}}), HasSubstr("model.layer[1].correct"));
-  EXPECT_THAT(Refusal({{"share", 0.1}, {"hard", 5}, {"fill", false}}),
-              HasSubstr("model.layer[1].share is the default of hard"));
-  EXPECT_THAT(Refusal({{"share", 0.1}, {"hard", 5}, {"form", "paper"}}), HasSubstr(".share"));
+  const Table without_share[] = {{{"hard", 5}, {"fill", false}},
+                                 {{"hard", 5}, {"form", "paper"}},
+                                 {{"hard", 5}, {"random", 5}},
+                                 {{"sampler", "uniform"}, {"random", 5}}};
+  for (Table given : without_share) {
+    EXPECT_EQ(Refusal(given), "nothing was refused");
+    given.emplace_back("share", 0.1);
+    EXPECT_THAT(Refusal(given), HasSubstr("model.layer[1].share gives defaults"));
+  }
   EXPECT_THAT(Refusal({{"form", "paper"}, {"sampler", "top_k"}, {"group", 8}, {"fill", true}}),
               HasSubstr("model.layer[1].form"));
   EXPECT_THAT(Refusal({{"form", "paper"}, {"sampler", "uniform"}, {"group", 8}}),

@@ -103,6 +103,15 @@ TEST(Zoo, RefusesDataThatDoesNotFit) {
   EXPECT_THAT(Refusal({{"name", "mlp"}, {"layer", List{}}}, Images(1, 28)), HasSubstr("several"));
 }
 
+TEST(Zoo, OptionsOfTheHashedLayerHaveTheirOwnName) {
+  const auto refusal = [](const Table& options) {
+    return Refusal({{"name", "xmc"}, {"output", "lsh"}, {"lsh", options}}, Sparse(300, 20, true));
+  };
+  EXPECT_EQ(refusal({{"hard", 5}}), "");
+  for (const auto& option : Table{{"slots", 3000}, {"hashes", 0}, {"slot", 16}, {"threshold", 3}})
+    EXPECT_THAT(refusal({option}), testing::HasSubstr("model.lsh." + option.first));
+}
+
 TEST(Zoo, TheSmallestImagesPass) {
   EXPECT_EQ(Refusal({{"name", "lenet"}}, Images(1, 16)), "");
   EXPECT_EQ(Refusal({{"name", "alexnet-cifar"}}, Images(3, 15)), "");

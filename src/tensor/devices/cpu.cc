@@ -27,18 +27,16 @@ std::string Gigabytes(int64_t bytes) {
 }
 
 /// What the environment asks for: ordinary pages are for a comparison.
-int PageAdvice() {
+std::string AskedPages() {
   const char* asked = std::getenv("YOKE_HUGE_PAGES");
-  const std::string pages = asked ? asked : "on";
-  Require(pages == "on" || pages == "off",
-          "the environment variable YOKE_HUGE_PAGES is '{}', expected on or off", pages);
-  return pages == "on" ? MADV_HUGEPAGE : MADV_NOHUGEPAGE;
+  return asked && *asked ? asked : "on";
 }
 
 /// Zeros that the system makes when they are first touched. Ordinary pages serve for what fills no
 /// huge one, and where the system has none.
 char* MapHugePages(int64_t bytes) {
-  static const int advice = PageAdvice();
+  static const int advice =
+      (RequirePages(), AskedPages() == "on" ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   const int64_t size = RoundUp(bytes, kHugePage), spare = size + kHugePage;
   void* mapped = mmap(nullptr, spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) NoMemory(bytes);
@@ -105,6 +103,12 @@ class CpuDevice : public Device {
 std::atomic<int64_t> reserved = 0;
 
 }  // namespace
+
+void RequirePages() {
+  const std::string pages = AskedPages();
+  Require(pages == "on" || pages == "off",
+          "the environment variable YOKE_HUGE_PAGES is '{}', expected on or off", pages);
+}
 
 void ReserveMemory(int64_t bytes) {
   static const int64_t usable = UsableMemory();

@@ -89,7 +89,9 @@ Options Checked(const Section& section, std::vector<OptionSpec> keys, const Entr
 /// A number of epochs, or a table.
 void CheckEvaluateEvery(const Section& section, std::vector<OptionSpec>& keys) {
   const Value* every = section.value.Find("evaluate_every");
-  if (!every || !every->AsTable()) return;
+  if (!every || every->AsInt()) return;
+  Require(every->AsTable(), "{}: expected a whole number of epochs, or {{ steps = N }}, got {}",
+          Where(*every, "train.evaluate_every"), FormatValue(*every));
   std::ranges::find(keys, "evaluate_every", &OptionSpec::name)->type = OptionType::kTable;
   Options("train.evaluate_every", *every, evaluate_every_keys());
 }

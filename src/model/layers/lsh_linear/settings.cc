@@ -125,6 +125,11 @@ void ChooseTables(const Options& options, LshSettings& s) {
       options.String("bucket_policy") == "fifo" ? BucketPolicy::kFifo : BucketPolicy::kReservoir;
 }
 
+/// Whether the options leave hard or random open.
+bool UsesShare(const Options& options, bool hashes, const LshSettings& s) {
+  return (hashes && !options.Has("hard")) || ((!hashes || s.fill) && !options.Has("random"));
+}
+
 /// Refuses options that would have no effect.
 void CheckEffects(const Options& options, bool hashes, const LshSettings& s) {
   for (const char* name : {"hard", "hashes", "slots", "tables", "bucket", "rehash_every", "fill"})
@@ -141,8 +146,8 @@ void CheckEffects(const Options& options, bool hashes, const LshSettings& s) {
   Require(!options.Has("hard") || options.Int("hard") > 0 || !hashes,
           "{}: 0 leaves nothing to the tables: expected at least 1, or sampler = \"uniform\"",
           options.Where("hard"));
-  Require(!options.Has("share") || !options.Has("hard") || s.fill,
-          "{} is the default of hard without fill, and hard is given: leave one of them out",
+  Require(!options.Has("share") || UsesShare(options, hashes, s),
+          "{} gives defaults of hard and random, and none is used here: leave it out",
           options.Where("share"));
   Require(!s.lock_free || s.group == 1,
           "{}: \"lock_free\" is of sets of one example: leave it out or set group = 1",
