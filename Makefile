@@ -8,6 +8,7 @@ YOKE_DATA ?= $(realpath ../shared/data)
 ifneq ($(YOKE_DATA),)
   export YOKE_DATA
 endif
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell tools/cores)
 cpp_files = git ls-files '*.cc' '*.h'
 
 .PHONY: help setup build demo test test-all build-tests bench bench-slide figures figure format tidy gpu-check install clean

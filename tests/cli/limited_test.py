@@ -10,6 +10,7 @@ from program import YOKE
 
 SKIPPED = 77  # exit status
 LIMITED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools/limited")
+CORES = os.path.join(os.path.dirname(LIMITED), "cores")
 
 
 # The same on a kernel that refuses every value.
@@ -59,6 +60,10 @@ class LimitedTest(unittest.TestCase):
             self.skipTest("this machine has swap that its control groups cannot limit")
         killed = "limited: the kernel killed 1 of its processes for want of memory\n"
         self.assertEqual(limited("--memory", "100M", "--", sys.executable, "-c", "bytearray(300 << 20)"), (137, "", killed))
+
+    def test_the_tools_see_the_quota(self):
+        for quota, most in (("0.5", 1), ("1.5", 2)):
+            self.assertEqual(limited("--cpus", quota, "--", CORES), (0, f"{min(most, len(os.sched_getaffinity(0)))}\n", ""))
 
     def test_nothing_is_left(self):
         self.assertEqual(limited("--cpus", "0.5", "--", "sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 3"), (3, "", ""))
