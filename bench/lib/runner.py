@@ -72,6 +72,11 @@ def last(found, name):
     return next((event for event in reversed(found) if event["event"] == name), None)
 
 
+def trains_bf16():
+    """Whether this processor trains in bf16, as `yoke doctor` says."""
+    return any("bf16 is native" in finding["meaning"] for finding in last(events("doctor"), "doctor")["findings"])
+
+
 def first_at(curve, value):
     """Where a curve of (x, y) first reaches a value, linearly between its points; None if it never does."""
     before = None
