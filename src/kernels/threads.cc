@@ -33,8 +33,16 @@ void Gather(HeldTeam team) {
 
 }  // namespace
 
-FlushScope::FlushScope() : flushed_(FlushesDenormals()), before_(FlushDenormals()) {
-  if (!flushed_) SetKernelThreads(KernelThreads());
+FlushScope::FlushScope()
+    : flushed_(FlushesDenormals()), dynamic_(omp_get_dynamic()), before_(FlushDenormals()) {
+  if (flushed_) return;
+  try {
+    SetKernelThreads(KernelThreads());
+  } catch (...) {  // before the team has met
+    ComputeAs(before_);
+    omp_set_dynamic(dynamic_);
+    throw;
+  }
 }
 
 FlushScope::~FlushScope() {
@@ -43,6 +51,7 @@ FlushScope::~FlushScope() {
 #pragma omp parallel num_threads(held.size)
   ComputeAs(before_);
   held.flushes = false;
+  omp_set_dynamic(dynamic_);
 }
 
 void SetKernelThreads(int threads) {

@@ -11,13 +11,14 @@ namespace yoke {
 /// always do; afterwards they are as before. For a thread that others may own.
 class FlushScope {
  public:
-  FlushScope();
+  FlushScope();  ///< Throws Error if the system refuses the team's threads.
   ~FlushScope();
   FlushScope(const FlushScope&) = delete;
   FlushScope& operator=(const FlushScope&) = delete;
 
  private:
   bool flushed_;
+  int dynamic_;  // OpenMP's setting
   uint32_t before_;
 };
 

@@ -1,15 +1,21 @@
-// ForEachOnTeam: every index once, kernels alone on their thread, errors carried out.
+// ForEachOnTeam: every index once, kernels alone on their thread, errors carried out. FlushScope
+// gives a thread and its team back as they were.
 #include "kernels/threads.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
+#include "base/check.h"
 #include "base/thread.h"
 #include "kernels/support/threads.h"
 
@@ -50,6 +56,39 @@ TEST(FlushScope, LetsATeamFlushThatNobodySet) {
     EXPECT_EQ(Flushing(team), 0);
   }).join();
 }
+
+TEST(FlushScope, GivesBackOpenMPsSetting) {
+  std::thread([] {
+    omp_set_dynamic(1);
+    { const FlushScope flush; }
+    EXPECT_EQ(omp_get_dynamic(), 1);
+  }).join();
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Exits with 0 if a thread is given back after the system has refused its team: no address space
+/// is left for a further thread's stack.
+[[noreturn]] void BeRefused() {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto bytes = static_cast<rlim_t>(pages * getpagesize() + (1 << 20));
+  const rlimit limit = {bytes, bytes};
+  setrlimit(RLIMIT_AS, &limit);
+  omp_set_dynamic(1);
+  omp_set_num_threads(2);
+  try {
+    const FlushScope flush;
+  } catch (const Error&) {
+    _exit(!FlushesDenormals() && omp_get_dynamic() == 1 ? 0 : 1);
+  }
+  _exit(2);
+}
+
+TEST(FlushScope, GivesTheThreadBackWhereItsTeamIsRefused) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(BeRefused(), testing::ExitedWithCode(0), "");
+}
+#endif
 
 TEST(ForEachOnTeam, CallsEachIndexOnceWithKernelsOfOneThread) {
   const Threads threads(2);
