@@ -1,4 +1,4 @@
-"""tools/setup where there is no apt-get: one sentence says what is needed and how to go on, until a build is configured."""
+"""tools/setup where there is no apt-get: one sentence says what is needed and how to go on, until a build is configured. What it asks of apt."""
 import os
 import shutil
 import subprocess
@@ -33,6 +33,23 @@ class SetupTest(unittest.TestCase):
                 self.assertEqual(len(error.splitlines()), 1, error)
                 for word in ["apt-get", "g++ 12", "CMake 3.25", "oneDNN 3", "ONNX 1.12", "cmake --preset release", "YOKE_SETUP=off"]:
                     self.assertIn(word, error)
+
+    def command(self, name, script):
+        path = os.path.join(self.folder, "bin", name)
+        with open(path, "w") as out:
+            out.write(f"#!{shutil.which('bash')}\n{script}\n")
+        os.chmod(path, 0o755)
+
+    def test_ubuntu_has_no_package_of_chromium(self):
+        for name in ("apt-get", "sudo"):
+            self.command(name, "exit 9")
+        self.command("dpkg-query", "exit 1")
+        for grep, asked in (("exit 0", False), ("exit 1", True)):  # whether this is Ubuntu
+            self.command("grep", grep)
+            status, out, error = self.setup("test")
+            self.assertEqual((status, error), (9, ""))
+            self.assertIn("libgtest-dev", out)
+            self.assertEqual("chromium" in out, asked)
 
     def test_what_was_installed_by_hand_is_enough(self):
         self.assertEqual(self.setup("build", "test", "tidy", YOKE_SETUP="off"), (0, "", ""))
