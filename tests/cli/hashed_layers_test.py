@@ -97,6 +97,26 @@ class HashedLayersTest(ProgramTest):
         self.assertIn(note, self.good("train", "--resume", "run", "--set", "train.epochs=3", "--set", "model.lsh.hashes=24").out)
         self.assertNotIn(note, self.good("train", "--resume", "run", "--set", "train.epochs=4").out)
 
+    def test_tables_that_were_not_rebuilt_since_the_start(self):
+        warning = "of the weights before training"
+        self.epochs("rehash_every = 1000")
+        self.assertIn(warning, self.good("eval", "run", "--search", "trained").error)
+        shutil.rmtree(self.path("run"))
+        self.epochs("rehash_every = 20")
+        self.assertNotIn(warning, self.good("eval", "run", "--search", "trained").error)
+
+    def test_buckets_that_hold_too_few(self):
+        _, printed = self.epochs('form = "paper", hashes = 20, tables = 2, slots = 65536, share = 0.1')
+        self.assertIn("about 2 of the 500 outputs asked for", printed)
+        self.assertIn("set slots = ", self.good("info", "hashed.toml").out)
+
+    def test_options_are_judged_before_the_data_are_read(self):
+        absent = '[data]\nformat = "xmc"\ntrain = "absent.txt"\n'
+        self.write("hashed.toml", absent + JOB[JOB.index("[model]"):] % "tabels = 3")
+        result = self.yoke("train", "hashed.toml", "--run", "run")
+        self.assertEqual(result.code, 2)
+        self.assertIn("model.lsh.tabels", result.error)
+
     def test_an_executor_that_updates_in_place(self):
         epochs, _ = self.epochs('sampler = "uniform"', "--executor", "hogwild", "--set", "node.threads=2")
         for counts, seconds in epochs:
