@@ -12,9 +12,11 @@
 #include "cli/model_file.h"
 #include "cli/run_options.h"
 #include "data/writers.h"
+#include "kernels/linear/linear.h"
 #include "kernels/threads.h"
 #include "model/convolution_keys.h"
 #include "model/onnx/onnx.h"
+#include "model/working_memory.h"
 #include "plan/convolutions.h"
 #include "train/number_format.h"
 #include "train/record/machine.h"
@@ -30,10 +32,10 @@ constexpr size_t kShortName = 16;
 /// Bytes that training needs, by purpose.
 struct MemoryNeed {
   int64_t parameters = 0;
-  int64_t gradients = 0;
+  int64_t gradients = 0;  ///< Of dense parameters, and of the rows that a batch touches.
   int64_t rule_state = 0;
   int64_t tables = 0;       ///< State of layers besides parameters: hash tables.
-  int64_t activations = 0;  ///< With their gradients and scratch memory, for one batch.
+  int64_t activations = 0;  ///< With their gradients and scratch memory, for each size of batch.
   int64_t unshared = 0;     ///< Bytes of activations without shared memory.
   int64_t program = 0;      ///< Program, libraries and data, as they are here.
   int64_t Total() const {
@@ -41,17 +43,45 @@ struct MemoryNeed {
   }
 };
 
-MemoryNeed NeedOf(const Job& job, const Graph& graph, const GraphPlan& plan) {
+/// Of the rule's arrays, and of its step counts of rows.
+int64_t RuleStateBytes(const Job& job, const ParamLayout& layout) {
   const RuleEntry& rule = FindEntry(rules(), "rule", job.train.String("rule"));
-  const int64_t arrays = static_cast<int64_t>(rule.make(job.train)->StateNames().size());
-  const int64_t bytes = graph.layout().size() * SizeOf(DType::kF32);
-  return {.parameters = bytes,
-          .gradients = graph.layout().dense_size() * SizeOf(DType::kF32),
-          .rule_state = arrays * bytes,
-          .tables = graph.MakeStates().Bytes(),
-          .activations = plan.MemoryBytes(),
-          .unshared = plan.UnsharedBytes(),
-          .program = ResidentMemory()};
+  const int64_t arrays = std::ssize(rule.make(job.train)->StateNames());
+  int64_t bytes = arrays * layout.size() * SizeOf(DType::kF32);
+  for (const Slice& slice : layout.slices())
+    if (slice.kind == SliceKind::kRowSparse) bytes += slice.shape[0] * SizeOf(DType::kI32);
+  return bytes;
+}
+
+/// Program, libraries and data once a product has run: oneDNN makes its kernels then.
+int64_t ProgramBytes() {
+  constexpr int64_t kSide = 64;
+  const auto kernel = MakeLinear({.batch = kSide, .inputs = kSide, .outputs = kSide});
+  std::vector<float> input(kSide * kSide), weight(kSide * kSide), bias(kSide),
+      output(kSide * kSide);
+  Buffer scratch(Cpu(), kernel->scratch_bytes());
+  kernel->Forward({.input = input.data(),
+                   .weight = weight.data(),
+                   .bias = bias.data(),
+                   .output = output.data(),
+                   .scratch = scratch.As<void>()});
+  return ResidentMemory();
+}
+
+MemoryNeed NeedOf(const Job& job, const Graph& graph,
+                  const std::vector<std::unique_ptr<GraphPlan>>& plans) {
+  const ParamLayout& layout = graph.layout();
+  MemoryNeed need{.parameters = layout.size() * SizeOf(DType::kF32),
+                  .gradients = layout.dense_size() * SizeOf(DType::kF32) +
+                               dynamic_cast<const WorkingMemory&>(*plans[0]).RowGradientBytes(),
+                  .rule_state = RuleStateBytes(job, layout),
+                  .tables = graph.MakeStates().Bytes()};
+  for (const auto& plan : plans) {
+    need.activations += plan->MemoryBytes();
+    need.unshared += plan->UnsharedBytes();
+  }
+  need.program = ProgramBytes();
+  return need;
 }
 
 Table ToTable(const LayerInfo& layer, const std::string& kernel) {
@@ -71,6 +101,7 @@ struct Subject {
   const Job& job;
   const DataInfo& data;
   const Graph& graph;
+  int64_t examples = 0;  ///< Of an epoch; 0: not known.
 };
 
 class Description {
@@ -79,12 +110,9 @@ class Description {
       : subject_(subject),
         layers_(subject.graph.Info()),
         batch_(BatchOf(subject.job)),
-        plan_(subject.graph.Compile({.batch = batch_,
-                                     .training = true,
-                                     .arithmetic = ArithmeticOf(subject.job),
-                                     .target = {.reference = subject.job.ReferenceKernels()}})),
-        kernels_(plan_->Kernels()),
-        need_(NeedOf(subject.job, subject.graph, *plan_)) {
+        plans_(MakePlans()),
+        kernels_(plans_[0]->Kernels()),
+        need_(NeedOf(subject.job, subject.graph, plans_)) {
     kernels_.resize(layers_.size());
   }
 
@@ -104,6 +132,20 @@ class Description {
   }
 
  private:
+  /// Of a batch, and of an epoch's last one if that is smaller.
+  std::vector<std::unique_ptr<GraphPlan>> MakePlans() const {
+    std::vector<std::unique_ptr<GraphPlan>> plans;
+    const int64_t last = subject_.examples > batch_ ? subject_.examples % batch_ : 0;
+    for (const int64_t batch : {batch_, last})
+      if (batch > 0)
+        plans.push_back(
+            subject_.graph.Compile({.batch = batch,
+                                    .training = true,
+                                    .arithmetic = ArithmeticOf(subject_.job),
+                                    .target = {.reference = subject_.job.ReferenceKernels()}}));
+    return plans;
+  }
+
   double Operations() const { return subject_.graph.Price(1).operations; }
 
   /// The table of layers, with names as long as `width` allows.
@@ -180,7 +222,7 @@ class Description {
   Subject subject_;
   std::vector<LayerInfo> layers_;
   int64_t batch_;
-  std::unique_ptr<GraphPlan> plan_;
+  std::vector<std::unique_ptr<GraphPlan>> plans_;
   std::vector<std::string> kernels_;
   MemoryNeed need_;
 };
@@ -239,7 +281,7 @@ class InfoCommand : public Command {
     SetKernelThreads(job.Threads());
     const DataSets data = OpenData(job.data(), job.seed());  // sizes and classes come from the data
     const Graph graph = BuildModel(job.model(), TaskOf(data.train->Info()), RowTypeOf(job));
-    Description({job.name, job, data.train->Info(), graph}).Print(out);
+    Description({job.name, job, data.train->Info(), graph, data.train->Size()}).Print(out);
     if (tune_) Tune(job, *data.train, out);
   }
 

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/files.h"
+#include "base/log.h"
 #include "base/registry.h"
 #include "cli/command.h"
 #include "data/source.h"
@@ -218,6 +219,11 @@ std::shared_ptr<const OutputSearch> ModelFile::TrainedTables() const {
   if (!search || !checkpoint_.Load(graph_.StateTensors(*states))) return nullptr;
   state->Restored();
   if (!search->ready()) return nullptr;
+  if (search->untrained())
+    LogWarning(
+        fmt::format("{}: its hash tables are of the weights before training, because they were not "
+                    "rebuilt since, and find little: --search tables builds new ones",
+                    checkpoint_.folder()));
   return {states, search};
 }
 

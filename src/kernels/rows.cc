@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/fetch_ahead.h"
+#include "base/room.h"
 #include "kernels/instructions.h"
 
 namespace yoke {
@@ -83,9 +84,7 @@ void RowMerge::Match(std::span<const RowBlock> blocks, std::vector<int32_t>& ids
 void RowMerge::Sum(std::span<const RowBlock> blocks, int64_t width,
                    std::vector<float>& values) const {
   const int64_t rows = std::ssize(starts_) - 1, places = std::ssize(places_);
-  // Room for later steps, which differ little: growing would keep twice as much.
-  if (std::ssize(values) == 0) values.reserve(rows * width / 4 * 5);
-  values.resize(rows * width);
+  ResizeWithRoom(values, rows * width);
   const int64_t parts = places * (width + kFindRow) > kParallelElements ? KernelThreads() : 1;
 #pragma omp parallel for schedule(static, 1) num_threads(parts)
   for (int64_t part = 0; part < parts; ++part)
@@ -101,7 +100,7 @@ int64_t RowMerge::RowAt(int64_t place) const {
 void RowMerge::ListPlaces(std::span<const RowBlock> blocks) {
   firsts_.assign(1, 0);
   for (const RowBlock& block : blocks) firsts_.push_back(firsts_.back() + std::ssize(block.rows));
-  places_.resize(firsts_.back());
+  ResizeWithRoom(places_, firsts_.back());
   int32_t largest = 0;
 #pragma omp parallel for schedule(static) reduction(max        \
                                                     : largest) \

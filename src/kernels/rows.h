@@ -45,6 +45,8 @@ class RowMerge {
   void Match(std::span<const RowBlock> blocks, std::vector<int32_t>& ids);
   /// Writes the sums to `values` [ids, width]. The blocks have the rows of the last Match.
   void Sum(std::span<const RowBlock> blocks, int64_t width, std::vector<float>& values) const;
+  /// Memory that it keeps for each row of the blocks.
+  static constexpr int64_t BytesARow() { return 2 * sizeof(Place); }
 
  private:
   struct Place {

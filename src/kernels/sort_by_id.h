@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/room.h"
 #include "kernels/threads.h"
 
 namespace yoke {
@@ -43,7 +44,7 @@ void SortById(std::vector<Entry>& entries, SortScratch<Entry>& scratch, int64_t 
   const EntryParts parts(static_cast<int64_t>(entries.size()));
   const int64_t threads = parts.count();
   const int width = std::bit_width(static_cast<uint64_t>(ids > 0 ? ids - 1 : 0));
-  scratch.entries.resize(entries.size());
+  ResizeWithRoom(scratch.entries, std::ssize(entries));
   auto& places = scratch.places;
   auto& starts = scratch.starts;
   places.resize(threads);
@@ -92,7 +93,7 @@ void FindRuns(const std::vector<Entry>& entries, std::vector<int32_t>& ids,
     runs[t + 1] = found;
   }
   std::partial_sum(runs.begin(), runs.end(), runs.begin());
-  ids.resize(runs.back()), starts.resize(runs.back() + 1);
+  ResizeWithRoom(ids, runs.back()), ResizeWithRoom(starts, runs.back() + 1);
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
   for (int64_t t = 0; t < threads; ++t)
     for (int64_t k = parts.Begin(t), run = runs[t]; k < parts.Begin(t + 1); ++k)

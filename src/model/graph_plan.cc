@@ -35,7 +35,7 @@ bool AllFinite(const ActiveSet& active) {
                      [](float x) { return std::isfinite(x); });
 }
 
-class StagedPlan : public GraphPlan {
+class StagedPlan : public GraphPlan, public WorkingMemory {
  public:
   StagedPlan(const ParamLayout& layout, const Edge& input, const CompileRequest& request,
              Stages stages)
@@ -115,6 +115,8 @@ class StagedPlan : public GraphPlan {
 
   int64_t MemoryBytes() const override { return stages_.bytes + WorkingBytes(); }
   int64_t UnsharedBytes() const override { return stages_.unshared_bytes + WorkingBytes(); }
+  int64_t WorkingBytes() const override { return SumOf(&WorkingMemory::WorkingBytes); }
+  int64_t RowGradientBytes() const override { return SumOf(&WorkingMemory::RowGradientBytes); }
   std::string FirstNonFinite() override {
     if (!on_host() && batch_ && non_finite_.empty() && !scored_only_ && !std::isfinite(Loss()))
       FindNonFinite(*batch_);
@@ -132,11 +134,11 @@ class StagedPlan : public GraphPlan {
   }
 
  private:
-  int64_t WorkingBytes() const {
+  int64_t SumOf(int64_t (WorkingMemory::*of)() const) const {
     int64_t bytes = 0;
     for (const Stage& stage : list_)
       if (const auto* plan = dynamic_cast<const WorkingMemory*>(stage.plan.get()))
-        bytes += plan->WorkingBytes();
+        bytes += (plan->*of)();
     return bytes;
   }
   bool body() const { return request_.part == GraphPart::kBody; }

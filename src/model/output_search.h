@@ -24,10 +24,15 @@ class OutputSearch {
   virtual ~OutputSearch() = default;
   /// Whether it has tables; call nothing else without.
   virtual bool ready() const { return true; }
+  /// Whether the tables hold the weights as they were before training.
+  virtual bool untrained() const { return false; }
   /// Computes the keys [count, L] of hidden activations [count, inputs], in the calling thread.
   virtual void Keys(const float* hidden, int64_t count, std::vector<uint32_t>& keys) const = 0;
   /// Replaces `ids` by the distinct outputs that a query with these L keys finds.
   virtual void Find(const uint32_t* keys, Marks& marks, std::vector<int32_t>& ids) const = 0;
+
+  /// A sentence if training would find too little by its settings, else "".
+  virtual std::string Advice() const { return ""; }
 
   /// The settings in use, without zeros.
   virtual OutputTableSettings search_settings() const = 0;

@@ -78,7 +78,8 @@ class LeadingMember : public Leader {
     if (position_.untrained_loss <= 0) position_.untrained_loss = OwnLoss();  // of initial weights
     if (!replica_->Restore(checkpoint))
       context_.messages.push_back(fmt::format(
-          "{} has no hash tables of this job's shape: they are built anew", checkpoint.folder()));
+          "{} has no hash tables of this job's shape and functions: they are built anew",
+          checkpoint.folder()));
     TakeBest(header);
     saved_test_ = header.test;
     if (header.reason == "target" && job_.train.Has("target") &&
@@ -139,6 +140,7 @@ class LeadingMember : public Leader {
     for (const std::string& place : Places()) LogInfo(place);
     for (const std::string& message : context_.messages) Tell(message);
     context_.messages.clear();
+    for (const std::string& advice : replica_->Advice()) Tell(advice);
     if (recovery)
       Tell(fmt::format("rank {} of {} is lost{}: {} continue from step {}",
                        fmt::join(recovery->lost, ", "), recovery->world,

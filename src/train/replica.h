@@ -140,8 +140,11 @@ class Replica {
   void Idle() { strategy_->Idle(); }
   /// Restores rank 0 from a checkpoint, before Prepare. Rule, executor and strategy continue
   /// exactly if they are those of the checkpoint; a changed one starts with a new state. Returns
-  /// false if the layers' state does, because the checkpoint's has another shape.
+  /// false if the layers' state does, because the checkpoint's has another shape or other
+  /// functions.
   bool Restore(const Checkpoint& checkpoint);
+  /// Sentences on settings of layers by which training would find too little.
+  std::vector<std::string> Advice() const;
   /// Restores the part of a checkpoint's header besides tensors, on any rank.
   void Restore(const CheckpointHeader& header);
 
@@ -153,6 +156,7 @@ class Replica {
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
   void RequireSameVelocity(const Checkpoint& checkpoint) const;
+  bool TablesAreReady() const;
   std::vector<std::span<std::byte>> Layers() const;
   void TakeLayers();
   std::string BadIn(Array<const float> values) const;

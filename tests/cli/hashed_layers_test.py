@@ -77,7 +77,7 @@ class HashedLayersTest(ProgramTest):
             self.assertAlmostEqual(raced, loss, delta=0.01 * loss)
 
     def test_a_checkpoint_with_tables_of_another_shape(self):
-        note = " has no hash tables of this job's shape: they are built anew"
+        note = " has no hash tables of this job's shape and functions: they are built anew"
         # With easgd_sync1 each rank keeps its own tables in the checkpoint.
         for more in ("", "bucket = 2000, "):  # packed
             for words in ((), ("--replicas", "2", "--strategy", "easgd_sync1")):
@@ -90,6 +90,32 @@ class HashedLayersTest(ProgramTest):
                     counts, = [line for line in lines if line["event"] == "epoch"][-1]["layers"].values()
                     self.assertGreater(counts["found"], 0)
                     self.assertGreater(counts["bucket_load"], 5000 / 512 * 2)
+
+    def test_a_checkpoint_with_tables_of_other_functions(self):
+        note = " has no hash tables of this job's shape and functions: they are built anew"
+        self.epochs("hashes = 20, slots = 256")
+        self.assertIn(note, self.good("train", "--resume", "run", "--set", "train.epochs=3", "--set", "model.lsh.hashes=24").out)
+        self.assertNotIn(note, self.good("train", "--resume", "run", "--set", "train.epochs=4").out)
+
+    def test_tables_that_were_not_rebuilt_since_the_start(self):
+        warning = "of the weights before training"
+        self.epochs("rehash_every = 1000")
+        self.assertIn(warning, self.yoke("eval", "run", "--search", "trained").error)
+        shutil.rmtree(self.path("run"))
+        self.epochs("rehash_every = 20")
+        self.good("eval", "run", "--search", "trained")  # no warning
+
+    def test_buckets_that_hold_too_few(self):
+        _, printed = self.epochs('form = "paper", hashes = 20, tables = 2, slots = 65536, share = 0.1')
+        self.assertIn("about 2 of the 500 outputs asked for", printed)
+        self.assertIn("set slots = ", self.good("info", "hashed.toml").out)
+
+    def test_options_are_judged_before_the_data_are_read(self):
+        absent = '[data]\nformat = "xmc"\ntrain = "absent.txt"\n'
+        self.write("hashed.toml", absent + JOB[JOB.index("[model]"):] % "tabels = 3")
+        result = self.yoke("train", "hashed.toml", "--run", "run")
+        self.assertEqual(result.code, 2)
+        self.assertIn("model.lsh.tabels", result.error)
 
     def test_an_executor_that_updates_in_place(self):
         epochs, _ = self.epochs('sampler = "uniform"', "--executor", "hogwild", "--set", "node.threads=2")

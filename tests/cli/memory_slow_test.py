@@ -88,6 +88,21 @@ class MemoryTest(ProgramTest):
                 self.assertLess(abs(forecast / peak - 1), 0.1, f"{forecast / 1e6:.0f} MB for {peak / 1e6:.0f}")
                 shutil.rmtree(self.run)
 
+    def test_the_forecast_holds_for_other_sizes(self):
+        for labels, options in [(60000, ""), (60000, "group = 1, share = 0.05"), (200000, "group = 1, share = 0.02"),
+                                (60000, "sampler = 'uniform', share = 0.1"),
+                                (60000, "form = 'paper', slots = 2048, share = 0.05"),
+                                # the second rebuild touches the last pages of the tables
+                                (60000, "slots = 4194304, hashes = 22, tables = 2, rehash_every = 1")]:
+            with self.subTest(labels=labels, options=options):
+                job = WIDE.replace("200000", str(labels)).replace("hidden = 128", "hidden = 64")
+                job = job.replace("batch = 64", "batch = 256").replace("test_size = 100", "test_size = 0")
+                self.write("wide.toml", job.replace("[train]", f"lsh = {{ {options} }}\n[train]"))
+                forecast = self.measured("info", "wide.toml")[0][-1]["memory"]["total"]
+                _, peak = self.measured("train", "wide.toml", "--run", self.run, "--set", "checkpoint.every_epochs=0")
+                self.assertLess(abs(forecast / peak - 1), 0.1, f"{forecast / 1e6:.0f} MB for {peak / 1e6:.0f}")
+                shutil.rmtree(self.run)
+
 
 if __name__ == "__main__":
     unittest.main()

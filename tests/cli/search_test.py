@@ -75,7 +75,7 @@ class SearchTest(ProgramTest):
                 self.assertEqual(few.out, self.good(*words, "--search", "tables", "--threads", 1).out)
 
     def test_the_tables_of_the_training(self):
-        self.trained("model.output=lsh", "model.lsh={ hashes = 4 }")
+        self.trained("model.output=lsh", "model.lsh={ hashes = 4, rehash_every = 10 }")
         found = self.evaluated("--search", "trained")
         self.assertEqual(found["search"], "trained")
         self.assertEqual((found["tables"], found["always"]), (24, 0))

@@ -253,6 +253,18 @@ TEST(LshSettings, WithoutFillOnlyTablesFind) {
   EXPECT_TRUE(Settings(670'091).fill);
 }
 
+TEST(LshSettings, SayWhereTablesFindLittle) {
+  Table paper = {
+      {"form", "paper"}, {"family", "dwta"}, {"hashes", 8}, {"tables", 50}, {"share", 0.005}};
+  EXPECT_THAT(Explain(Settings(670'091, paper)), HasSubstr("about 178 of up to 3350 found"));
+  EXPECT_THAT(AdviceOn(Settings(670'091, paper)), HasSubstr("about 178 of the 3350 outputs"));
+  EXPECT_THAT(AdviceOn(Settings(670'091, paper)), HasSubstr("set slots = 8192"));
+  paper.emplace_back("slots", 8192);
+  EXPECT_EQ(AdviceOn(Settings(670'091, paper)), "");
+  EXPECT_EQ(AdviceOn(Settings(670'091)), "");
+  EXPECT_EQ(AdviceOn(Settings(670'091, {{"sampler", "uniform"}})), "");
+}
+
 TEST(LshSettings, ThePapersFormSetsKeysThatAreNotGiven) {
   const LshSettings s = Settings(670'091, {{"form", "paper"}});
   EXPECT_EQ(s.sampler, "vanilla");

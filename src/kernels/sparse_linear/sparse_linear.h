@@ -30,6 +30,7 @@ struct TouchedRows {
 /// Finds them on the host by a stable radix sort. Keeps its memory between calls.
 class TouchedRowList {
  public:
+  static constexpr int64_t kBytesAnEntry = 2 * sizeof(SparseEntry);  ///< Of memory, about.
   /// The rows that `input`, whose ids are in [0, features), touches; valid until the next call.
   /// Writes each once to `ids`, in increasing order.
   TouchedRows Find(const SparseRows& input, int64_t features, std::vector<int32_t>& ids);

@@ -5,19 +5,28 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/room.h"
 #include "kernels/convert.h"
 #include "model/layers/weighted.h"
+#include "model/working_memory.h"
 #include "tensor/growing_buffer.h"
 
 namespace yoke::layer {
 namespace {
 
+/// Features of so many examples; their number is unknown here: a hundred an example, or all if
+/// there are fewer.
+double EntriesOf(int64_t batch, int64_t features) {
+  return double(batch) * std::min(100.0, double(features));
+}
+
 /// The host lists the touched rows; the target computes their gradients, which are copied to the
 /// host if that is another device.
-class SparseLinearPlan : public LayerPlan {
+class SparseLinearPlan : public LayerPlan, public WorkingMemory {
  public:
-  SparseLinearPlan(const SparseLinearShape& shape, const Target& target)
+  SparseLinearPlan(const SparseLinearShape& shape, int64_t batch, const Target& target)
       : shape_(shape),
+        entries_of_batch_(EntriesOf(batch, shape.features)),
         target_(target),
         kernel_(MakeSparseLinear(shape, target)),
         convert_(MakeConvert(target)),
@@ -43,13 +52,21 @@ class SparseLinearPlan : public LayerPlan {
     SparseLinearCall arguments = Arguments(call);
     arguments.touched = list_.Find(call.batch.sparse.View(), shape_.features, rows.ids);
     const int64_t elements = arguments.touched.count * shape_.outputs;
-    rows.values.resize(elements);
+    ResizeWithRoom(rows.values, elements);
     arguments.row_values = rows.values.data();
     if (target_.device->IsHost()) return kernel_->Backward(arguments);
     arguments.touched = There(arguments.touched);
     arguments.row_values = values_.Reserve<float>(elements);
     kernel_->Backward(arguments);
     target_.stream->Copy(rows.values.data(), arguments.row_values, elements * SizeOf(DType::kF32));
+  }
+
+  int64_t WorkingBytes() const override {
+    return static_cast<int64_t>(entries_of_batch_) * TouchedRowList::kBytesAnEntry;
+  }
+  int64_t RowGradientBytes() const override {
+    const double rows = DifferentOf(double(shape_.features), entries_of_batch_);
+    return static_cast<int64_t>(rows * double(shape_.outputs + 1) * sizeof(float));
   }
 
  private:
@@ -79,6 +96,7 @@ class SparseLinearPlan : public LayerPlan {
   }
 
   SparseLinearShape shape_;
+  double entries_of_batch_;
   Target target_;
   std::unique_ptr<SparseLinearKernel> kernel_;
   std::unique_ptr<ConvertKernel> convert_;
@@ -102,16 +120,14 @@ class SparseLinear : public Layer {
                          shape_.bias ? shape_.outputs : 0, initializers_);
   }
 
-  /// The number of features per example is unknown here: assumes a hundred, or all if there are
-  /// fewer.
   Cost Price(int64_t batch) const override {
-    const double entries = double(batch) * std::min(100.0, double(shape_.features));
+    const double entries = EntriesOf(batch, shape_.features);
     return {.operations = 4 * entries * double(shape_.outputs),
             .bytes = 4 * (2 * entries + 3 * double(batch)) * double(shape_.outputs)};
   }
 
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
-    return std::make_unique<SparseLinearPlan>(shape_, request.target);
+    return std::make_unique<SparseLinearPlan>(shape_, request.batch, request.target);
   }
 
   bool Fuse(Fusion what) override {

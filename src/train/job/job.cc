@@ -151,6 +151,14 @@ void CheckLayer(Value layer, const std::string& name) {
   Checked({name, layer, ""}, {}, entry);
 }
 
+/// Checks the options of a model's hashed output layer; its size follows from the data.
+void CheckHashedOutput(const Options& model) {
+  Value layer = model.Raw("lsh");
+  layer.Set("type", "lsh_linear");
+  layer.Set("outputs", int64_t{1});
+  CheckLayer(std::move(layer), "model.lsh");
+}
+
 Value CheckModel(const Section& section) {
   const Value *layers = section.value.Find("layer"), *file = section.value.Find("file");
   const Value *name = section.value.Find("name"), *anew = section.value.Find("initialize");
@@ -160,11 +168,15 @@ Value CheckModel(const Section& section) {
             "[model] has both '{}' and '{}': expected one of them", first, second);
   Require(file || !anew, "{}: needs model.file, whose weights it replaces by random ones",
           Where(anew ? *anew : Value(), "model.initialize"));
-  if (file) return Checked(section, model_keys(), Part{"a file", file_model_options()}).Resolved();
-  Require(layers || name, "{}",
+  Require(layers || name || file, "{}",
           Where(section.value, "[model] lacks the key 'name', 'file' or 'layer'"));
-  if (!layers)
-    return Checked(section, model_keys(), Named(models(), section, "name", "")).Resolved();
+  if (!layers) {
+    const Options options =
+        file ? Checked(section, model_keys(), Part{"a file", file_model_options()})
+             : Checked(section, model_keys(), Named(models(), section, "name", ""));
+    if (section.value.Find("lsh")) CheckHashedOutput(options);
+    return options.Resolved();
+  }
   const Options options = Checked(section, model_keys(), Part{"layers of its own"});
   const List& list = *options.Raw("layer").AsList();
   Require(!list.empty(), "{}: the list of layers is empty", options.Where("layer"));

@@ -60,13 +60,13 @@ void GroupProducts::DivideGroups(const ActiveSet& set) {
 /// independent.
 int64_t GroupProducts::WorkingBytes() const {
   const LshSettings& s = shape_.settings;
-  const double sets = std::ceil(double(request_.batch) / double(s.group));
+  const double sets = SetsOf(s, request_.batch);
   const auto columns = double(RoundUp(std::llround(ActiveOf(s)), kPad)), inputs = double(s.inputs);
   const double element = bf16() ? 2 : sizeof(float);
   const double blocks = kBlockRoom * sets * columns * inputs * (element + sizeof(float));
   const double scores = 2 * double(request_.batch) * columns * sizeof(float);
-  const double touched = TouchedOf(s, sets * columns);
-  return static_cast<int64_t>(blocks + scores + touched * (inputs + 2) * sizeof(float));
+  const double merge = sets * columns * double(RowMerge::BytesARow());
+  return static_cast<int64_t>(blocks + scores + merge);
 }
 
 void GroupProducts::Divide(double seconds, LshCounts& counts) {

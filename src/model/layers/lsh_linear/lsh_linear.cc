@@ -118,7 +118,10 @@ class LshLinear : public Layer, public FullyConnected {
   std::string OnlyOnCpu() const override {
     return "its hash tables and their updates are data structures of the host";
   }
-  std::string Explain() const override { return layer::Explain(shape_.settings); }
+  std::string Explain() const override {
+    const std::string text = layer::Explain(shape_.settings), advice = AdviceOn(shape_.settings);
+    return advice.empty() ? text : text + "; " + advice;
+  }
 
   std::vector<ParamSpec> Params() const override {
     const int64_t in = shape_.settings.inputs, out = shape_.settings.outputs;

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/registry.h"
+#include "base/room.h"
 #include "base/round_up.h"
 #include "kernels/cross_entropy/cross_entropy.h"
 #include "kernels/sparse_linear/sparse_linear.h"
@@ -58,13 +59,22 @@ void LshPlan::Forward(const LayerCall& call) {
 
 int64_t LshPlan::WorkingBytes() const {
   const LshSettings& s = shape_.settings;
-  const int64_t groups = (request_.batch + s.group - 1) / s.group;
+  const double sets = SetsOf(s, request_.batch);
   const auto bytes_of = [](const std::string& sampler) {
     return FindEntry(samplers(), "sampler", sampler).bytes_a_row;
   };
   const int64_t bytes_a_row = bytes_of("uniform") + (s.hashed() ? bytes_of(s.sampler) : 0);
-  return products_->WorkingBytes() +
-         std::min<int64_t>(groups, KernelThreads()) * s.outputs * bytes_a_row;
+  const double ids = 2 * sets * ActiveOf(s);  // as they are chosen, and laid out
+  const double keys = double(request_.batch) * s.tables;
+  return products_->WorkingBytes() + static_cast<int64_t>((ids + keys) * sizeof(int32_t)) +
+         std::min<int64_t>(int64_t(sets), KernelThreads()) * s.outputs * bytes_a_row;
+}
+
+int64_t LshPlan::RowGradientBytes() const {
+  const LshSettings& s = shape_.settings;
+  const double rows = TouchedOf(s, SetsOf(s, request_.batch) * ActiveOf(s));
+  const int64_t bias = shape_.bias ? 2 : 0;  // a value and an id, as the weight has
+  return static_cast<int64_t>(rows * double(s.inputs + 1 + bias) * sizeof(float));
 }
 
 void LshPlan::Count(const ActiveSet& set, LshCounts& counts) const {
@@ -229,12 +239,12 @@ void LshPlan::LayOut(ActiveSet& set) const {
     group.value = value;
     id += group.active, value += group.examples * group.columns;
   }
-  set.ids.resize(id);
+  ResizeWithRoom(set.ids, id);
 #pragma omp parallel for schedule(static) if (id > kFewIds)
   for (size_t g = 0; g < set.groups.size(); ++g)
     std::ranges::copy(chosen_[g], set.ids.begin() + set.groups[g].id);
-  set.values.resize(value);
-  set.gradient.resize(value);
+  ResizeWithRoom(set.values, value);
+  ResizeWithRoom(set.gradient, value);
 }
 
 void LshPlan::Backward(const LayerCall& call) {

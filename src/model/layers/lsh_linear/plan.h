@@ -19,6 +19,7 @@ class LshPlan : public LayerPlan, public WorkingMemory {
   void Forward(const LayerCall& call) override;
   void Backward(const LayerCall& call) override;
   int64_t WorkingBytes() const override;
+  int64_t RowGradientBytes() const override;
 
  private:
   /// Working memory of one thread of the team, or of a group that threads share.

@@ -6,6 +6,7 @@
 
 #include "model/layers/lsh_linear/group_products.h"
 #include "model/layers/lsh_linear/row_products.h"
+#include "model/working_memory.h"
 
 namespace yoke::layer {
 namespace {
@@ -24,13 +25,14 @@ std::unique_ptr<Products> MakeProducts(const LshPlanShape& shape, const PlanRequ
 
 double ActiveOf(const LshSettings& s) {
   if (!s.hashed() || s.fill) return double(s.wanted());
-  const double load = 1 + std::ldexp(double(s.outputs), -ShapeOf(s).key_bits);
-  return std::min(double(s.hard), double(s.group) * s.tables * load) + double(s.random);
+  return FoundOf(s) + double(s.random);
 }
 
-double TouchedOf(const LshSettings& s, double ids) {
-  return double(s.outputs) * -std::expm1(-ids / double(s.outputs));
+double SetsOf(const LshSettings& s, int64_t batch) {
+  return std::ceil(double(batch) / double(s.group));
 }
+
+double TouchedOf(const LshSettings& s, double ids) { return DifferentOf(double(s.outputs), ids); }
 
 void FinishScores(const LshSettings& s, const LayerCall& call, const ActiveGroup& group,
                   int64_t begin, int64_t end) {

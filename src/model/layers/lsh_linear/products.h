@@ -25,16 +25,17 @@ class Products {
   virtual void Forward(const LayerCall& call, LshCounts& counts) = 0;
   /// After Forward of the same step. Adds its time to `counts`.
   virtual void Backward(const LayerCall& call, LshCounts& counts) = 0;
-  /// As of WorkingMemory.
+  /// Bytes of a step, about: its own, and the active set's values and their gradient.
   virtual int64_t WorkingBytes() const = 0;
 };
 
 /// Those that are fastest for the shape.
 std::unique_ptr<Products> MakeProducts(const LshPlanShape& shape, const PlanRequest& request);
 
-/// Ids of a set besides labels, about: without fill no more than its buckets hold. Full buckets are
-/// met more often, by one id on average.
+/// Ids of a set besides labels, about: without fill no more than its buckets hold.
 double ActiveOf(const LshSettings& settings);
+/// Of a batch.
+double SetsOf(const LshSettings& settings, int64_t batch);
 /// Different ones of so many ids, if they are independent.
 double TouchedOf(const LshSettings& settings, double ids);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/room.h"
 #include "base/round_up.h"
 #include "model/layers/lsh_linear/lap_timer.h"
 
@@ -12,13 +13,10 @@ namespace {
 
 constexpr int64_t kFewGroups = 256;  // a team costs more than it saves
 
-/// Row-sparse gradients of these ids, to be written. Leaves room for later steps, which differ
-/// little: growing would keep twice as much.
+/// Row-sparse gradients of these ids, to be written.
 float* Prepare(RowGradient& rows, const std::vector<int32_t>& ids, int64_t width) {
-  const int64_t count = std::ssize(ids) * width;
   rows.ids = ids;
-  if (rows.values.empty()) rows.values.reserve(count / 4 * 5);
-  rows.values.resize(count);
+  ResizeWithRoom(rows.values, std::ssize(ids) * width);
   return rows.values.data();
 }
 
@@ -54,7 +52,7 @@ void RowProducts::ListUses(const ActiveSet& set) {
   starts_.assign(groups + 1, 0);
   for (int64_t g = 0; g < groups; ++g)
     starts_[g + 1] = starts_[g] + set.groups[g].examples * set.groups[g].active;
-  used_.uses().resize(starts_[groups]);
+  ResizeWithRoom(used_.uses(), starts_[groups]);
   places_.resize(set.order.size());
 #pragma omp parallel for schedule(static)
   for (int64_t g = 0; g < groups; ++g)
@@ -114,10 +112,10 @@ void RowProducts::Backward(const LayerCall& call, LshCounts& counts) {
 int64_t RowProducts::WorkingBytes() const {
   const LshSettings& s = shape_.settings;
   const auto batch = double(request_.batch), ids = batch * ActiveOf(s);
-  const double sets = std::ceil(batch / double(s.group));
   const double scores = 2 * batch * double(RoundUp(std::llround(ActiveOf(s)), kPad));
-  const double rows = TouchedOf(s, sets * ActiveOf(s)) * double(s.inputs + 6);
-  return static_cast<int64_t>(2 * ids * sizeof(RowUse) + (scores + rows) * sizeof(float)) +
+  const double runs = TouchedOf(s, SetsOf(s, request_.batch) * ActiveOf(s));
+  return static_cast<int64_t>(2 * ids * sizeof(RowUse) + scores * sizeof(float) +
+                              runs * (sizeof(int32_t) + sizeof(int64_t))) +
          kernel_->scratch_bytes();
 }
 

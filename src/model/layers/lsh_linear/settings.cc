@@ -288,6 +288,11 @@ LshSettings SettingsOf(const Options& options, int64_t inputs) {
   return s;
 }
 
+double FoundOf(const LshSettings& s) {
+  const double load = 1 + std::ldexp(double(s.outputs), -ShapeOf(s).key_bits);
+  return std::min(double(s.hard), double(s.group) * s.tables * std::min(load, double(s.bucket)));
+}
+
 std::string Explain(const LshSettings& s) {
   const double share = 100 * double(s.wanted()) / double(s.outputs);
   std::string text =
@@ -298,13 +303,26 @@ std::string Explain(const LshSettings& s) {
                                 : ", merged updates");
   if (!s.hashed()) return text + ", all drawn at random";
   const TableShape shape = ShapeOf(s);
+  const double found = FoundOf(s);
   return text + fmt::format(
-                    ": up to {} found by {} in {} tables of {} (K {}, 2^{} buckets of {}), {} at "
-                    "random{}; "
-                    "rehash {} from {} steps",
-                    s.hard, s.sampler, s.tables, s.family, s.hashes, shape.key_bits, s.bucket,
-                    s.random, s.fill ? ", and one for each that is not found" : "", s.rehash,
-                    s.rehash_every);
+                    ": {}up to {} found by {} in {} tables of {} (K {}, 2^{} buckets of {}), {} at "
+                    "random{}; rehash {} from {} steps",
+                    found < double(s.hard) ? fmt::format("about {:.0f} of ", found) : "", s.hard,
+                    s.sampler, s.tables, s.family, s.hashes, shape.key_bits, s.bucket, s.random,
+                    s.fill ? ", and one for each that is not found" : "", s.rehash, s.rehash_every);
+}
+
+std::string AdviceOn(const LshSettings& s) {
+  if (!s.hashed()) return "";
+  const double found = FoundOf(s), ids = double(s.hard) / (double(s.group) * s.tables);
+  if (10 * found >= double(s.hard)) return "";
+  const int bits = std::max(1, int(std::log2(double(s.outputs) / ids)));
+  return fmt::format(
+      "the hash tables find about {:.0f} of the {} outputs asked for, because their buckets hold "
+      "too "
+      "few: set slots = {}{}",
+      found, s.hard, 1 << bits,
+      s.bucket < ids ? fmt::format(", and buckets of {:.0f} or more", std::ceil(ids)) : "");
 }
 
 }  // namespace yoke::layer

@@ -49,7 +49,13 @@ std::vector<OptionSpec> LshOptions();
 /// layer's size: see docs/layers/lsh_linear.md.
 LshSettings SettingsOf(const Options& options, int64_t inputs);
 
+/// Ids that the tables find for a set, about, and at most S: what its buckets hold. Full buckets
+/// are met more often, by one id on average.
+double FoundOf(const LshSettings& settings);
+
 /// One line for `info` on how the settings were chosen.
 std::string Explain(const LshSettings& settings);
+/// A sentence if the tables find less than a tenth of S, else "".
+std::string AdviceOn(const LshSettings& settings);
 
 }  // namespace yoke::layer

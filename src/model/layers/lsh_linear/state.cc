@@ -81,8 +81,7 @@ void LshState::Rebuild(const ConstTensor& weights, uint64_t seed) {
   if (first || (!Building() && Due(weights))) Start();
   if (!Building()) return;
   if (settings_.rehash_touched && !first && !next_) return MoveTouched(weights);
-  const int64_t share = 2 * settings_.outputs / std::max<int64_t>(1, Interval());
-  do Advance(weights, std::max(kLeastSlice, share));
+  do Advance(weights, SliceRows());
   while (first && Building());
   built_ = true;
 }
@@ -110,6 +109,11 @@ int64_t LshState::Interval() const {
   if (settings_.rehash == "growing")
     steps *= std::exp(settings_.rehash_growth * position_[kRebuilds]);
   return static_cast<int64_t>(std::min(steps, 1e9));
+}
+
+int64_t LshState::SliceRows() const {
+  const int64_t share = 2 * settings_.outputs / std::max<int64_t>(1, Interval());
+  return std::min(settings_.outputs, std::max(kLeastSlice, share));
 }
 
 void LshState::Start() {
@@ -240,9 +244,10 @@ int64_t LshState::Bytes() const {
   const int64_t kept = settings_.rehash_touched ? settings_.outputs * (settings_.tables + 1)
                        : shape_.packed()        ? settings_.outputs * settings_.tables
                                                 : 0;  // keys_ and touched_, or next_keys_
+  const int64_t slice = SliceRows() * settings_.tables;
   const auto small = static_cast<int64_t>(position_.size() + watched_keys_.size());
   return sets() * HashTables::BytesOf(shape_) +
-         (kept + small) * static_cast<int64_t>(sizeof(int32_t));
+         (kept + slice + small) * static_cast<int64_t>(sizeof(int32_t));
 }
 
 void LshState::Keys(const float* hidden, int64_t count, std::vector<uint32_t>& keys) const {

@@ -67,6 +67,8 @@ class LshState : public LayerState, public LayerCounts, public OutputSearch {
 
   // A search by the tables in use; the rows may have changed since they were hashed.
   bool ready() const override { return built_; }
+  std::string Advice() const override { return AdviceOn(settings_); }
+  bool untrained() const override { return rebuilds() == 1; }
   void Keys(const float* hidden, int64_t count, std::vector<uint32_t>& keys) const override;
   void Find(const uint32_t* keys, Marks& marks, std::vector<int32_t>& ids) const override;
   OutputTableSettings search_settings() const override;
@@ -74,7 +76,7 @@ class LshState : public LayerState, public LayerCounts, public OutputSearch {
 
   std::vector<StateTensor> Tensors() override;
   void Restored() override;
-  int64_t Bytes() const override;
+  int64_t Bytes() const override;  ///< Of Tensors(), and of the keys of a slice.
 
  private:
   enum Place {
@@ -102,6 +104,8 @@ class LshState : public LayerState, public LayerCounts, public OutputSearch {
   void Rebuild(const ConstTensor& weights, uint64_t seed);
   bool Due(const ConstTensor& weights);
   int64_t Interval() const;
+  /// Rows that a step hashes.
+  int64_t SliceRows() const;
   bool Building() const { return position_[kProgress] >= 0; }
   void Start();
   /// Hashes the next `count` rows; switches to the new tables when they are complete.
