@@ -34,7 +34,7 @@ class EvalCommand : public Command {
                                      .reference_kernels = model.job().ReferenceKernels(),
                                      .threads = threads};
     const double began = Now();
-    if (const auto tables = TablesFor(model, *reader, search_)) {
+    if (const auto tables = TablesFor(model, *reader, search_, /*aside=*/false, out)) {
       const double built = Now() - began;
       PrintSearch(EvaluateSearch(*reader, request, *tables), *tables, *reader, built, out);
       return 0;

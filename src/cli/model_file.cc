@@ -12,7 +12,6 @@
 
 #include "base/check.h"
 #include "base/files.h"
-#include "base/log.h"
 #include "base/registry.h"
 #include "cli/command.h"
 #include "data/source.h"
@@ -219,11 +218,6 @@ std::shared_ptr<const OutputSearch> ModelFile::TrainedTables() const {
   if (!search || !checkpoint_.Load(graph_.StateTensors(*states))) return nullptr;
   state->Restored();
   if (!search->ready()) return nullptr;
-  if (search->untrained())
-    LogWarning(
-        fmt::format("{}: its hash tables are of the weights before training, because they were not "
-                    "rebuilt since, and find little: --search tables builds new ones",
-                    checkpoint_.folder()));
   return {states, search};
 }
 
@@ -245,13 +239,23 @@ std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request
 }
 
 std::shared_ptr<const OutputSearch> TablesFor(const ModelFile& model, const Reader& reader,
-                                              const SearchOptions& options) {
+                                              const SearchOptions& options, bool aside,
+                                              Output& out) {
   constexpr int64_t kSample = 1024;
   const auto& [family, hashes, tables, bucket] = options.settings;
   const bool build = options.search == "tables";
   Require(build || hashes + tables + bucket == 0,
           "--hashes, --tables and --bucket need --search tables");
-  if (options.search == "trained") return TrainedTables(model);
+  if (options.search == "trained") {
+    auto trained = TrainedTables(model);
+    if (trained->untrained())
+      out.Note(
+          fmt::format("{}: its hash tables are of the weights before training, because they "
+                      "were not rebuilt since, and find little: --search tables builds new ones",
+                      model.folder()),
+          aside);
+    return trained;
+  }
   if (!build) return nullptr;
   std::vector<int64_t> examples(std::min(kSample, reader.Size()));
   for (size_t i = 0; i < examples.size(); ++i)

@@ -67,8 +67,10 @@ struct OpenFiles {
 std::unique_ptr<Reader> OpenFor(const ModelFile& model, const OpenFiles& request, Output& out);
 
 /// The model's hash tables, those of the training or built for the reader's examples; null for an
-/// exact search. Throws UserError if options and model do not fit.
+/// exact search. Notes (Output::Note) where those of the training are older than it. Throws
+/// UserError if options and model do not fit.
 std::shared_ptr<const OutputSearch> TablesFor(const ModelFile& model, const Reader& reader,
-                                              const SearchOptions& options);
+                                              const SearchOptions& options, bool aside,
+                                              Output& out);
 
 }  // namespace yoke

@@ -189,7 +189,7 @@ class PredictCommand : public Command {
     const std::unique_ptr<Reader> reader = OpenFor(
         model, {.files = files_, .format = format_, .labels_optional = true, .notes_aside = true},
         out);
-    const auto tables = TablesFor(model, *reader, search_);
+    const auto tables = TablesFor(model, *reader, search_, /*aside=*/true, out);
     Predictor predictor(model, *reader, top_, tables.get());
     const int64_t batch = BatchSize(model.graph(), top_);
     if (tables && out.IsTerminal() && reader->Size() > 0) {  // a program that reads can measure
