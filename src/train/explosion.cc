@@ -2,6 +2,7 @@
 #include "train/explosion.h"
 
 #include <algorithm>
+#include <numbers>
 
 #include "train/collapse.h"
 
@@ -14,6 +15,10 @@ bool Exploded(double untrained, double recent, const Metrics& measured) {
   if (!beyond(recent)) return false;
   const auto loss = std::ranges::find(measured, "loss", &Metrics::value_type::first);
   return loss == measured.end() || beyond(loss->second);
+}
+
+double LossOverAll(double untrained, const DataInfo& data) {
+  return std::max(untrained, data.multi_label ? std::numbers::ln2 * double(data.outputs) : 0);
 }
 
 }  // namespace yoke

@@ -1,6 +1,7 @@
 // Explosion: detects a loss that is finite but has exploded.
 #pragma once
 
+#include "data/reader.h"
 #include "train/metrics.h"
 
 namespace yoke {
@@ -22,5 +23,10 @@ inline constexpr int64_t kFirstExamples = 16;
 /// alone may be due to a few odd examples. Losses below 1 count as 1, because a run may start from
 /// a trained model.
 bool Exploded(double untrained, double recent, const Metrics& measured);
+
+/// The loss over all outputs of a model that knows nothing, for losses of an evaluation: log 2 a
+/// label of multi-label data, where hashed layers train on few of the labels; `untrained` if that
+/// is larger.
+double LossOverAll(double untrained, const DataInfo& data);
 
 }  // namespace yoke

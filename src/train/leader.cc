@@ -292,7 +292,8 @@ class LeadingMember : public Leader {
   }
 
   bool Sane(double loss) const {
-    return IsPossibleLoss(loss) && !Exploded(position_.untrained_loss, loss, {});
+    const double untrained = LossOverAll(position_.untrained_loss, data_.train->Info());
+    return IsPossibleLoss(loss) && !Exploded(untrained, loss, {});
   }
 
   /// Where a sample is drawn, `best` compares its metrics alone: in the last epoch too.

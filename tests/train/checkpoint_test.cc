@@ -137,6 +137,18 @@ TEST_F(CheckpointTest, RuinedOnesAreNotResumed) {
   }
 }
 
+/// Hashed layers train on few of the labels, and are measured on all.
+TEST_F(CheckpointTest, ALossOverManyLabelsIsNoRuin) {
+  header_.data.multi_label = true;
+  header_.data.outputs = 200000;
+  header_.data.label_names.clear();
+  header_.position.untrained_loss = 1300;
+  header_.test = {{"loss", 1.386e5}};
+  Write(1);
+  std::vector<std::string> messages;
+  EXPECT_TRUE(RecoverNewest(run_, messages));
+}
+
 /// A finite model beside a replica of NaN, sealed as an earlier version would have written it.
 TEST_F(CheckpointTest, AReplicaThatIsNotFiniteIsNotResumed) {
   Write(1);

@@ -136,7 +136,7 @@ void RequireSane(const CheckpointHeader& header, const std::string& folder) {
   const auto loss = std::ranges::find(header.test, "loss", &Metrics::value_type::first);
   if (loss == header.test.end()) return;
   if (!IsPossibleLoss(loss->second) ||
-      Exploded(header.position.untrained_loss, loss->second, header.test))
+      Exploded(LossOverAll(header.position.untrained_loss, header.data), loss->second, header.test))
     throw DamagedError(fmt::format("{} is ruined: its test loss is {:.4g}", folder, loss->second));
 }
 
