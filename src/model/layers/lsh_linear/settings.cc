@@ -319,8 +319,7 @@ std::string AdviceOn(const LshSettings& s) {
   const int bits = std::max(1, int(std::log2(double(s.outputs) / ids)));
   return fmt::format(
       "the hash tables find about {:.0f} of the {} outputs asked for, because their buckets hold "
-      "too "
-      "few: set slots = {}{}",
+      "too few: set slots = {}{}",
       found, s.hard, 1 << bits,
       s.bucket < ids ? fmt::format(", and buckets of {:.0f} or more", std::ceil(ids)) : "");
 }
