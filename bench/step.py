@@ -2,7 +2,7 @@
 """Runs our training step and PyTorch's in turn and prints both rates and their ratio: `make bench`.
 
 usage: tools/bench [--threads N] [--rounds N] [--seconds S] [--only ROWS] [--precision f32,bf16] [--variants NAMES] [--limit S]
-                   [--json FILE]
+                   [--json FILE] [--kernels]
 
 Each row is a full training step (forward, backward, momentum update) of one model, batch size and precision, on the same
 number of threads. ROWS are models, or model:batch. PyTorch runs as its best of --variants (eager, channels-last and torch.compile, each
@@ -11,14 +11,19 @@ run in turn, each in a process of its own, and medians count. What torch.compile
 with `--rounds 1 --seconds 0.1 --variants compile` fills it, which takes CPU minutes. "of limit" sets a rate against this machine's: the operations
 of the direct algorithm at the peak of a large multiplication (f32 or bf16) and, for the small models, 24 bytes a parameter at the
 bandwidth of an update in cache, both measured before and after each round. "GB" is each process's peak memory.
+
+--kernels prints instead where the CPU time of our step goes, by function; it needs `perf`.
 """
+import collections
 import json
 import math
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
+import tempfile
 
 from lib.options import main, part
 from lib.build import build, program
@@ -122,12 +127,37 @@ def chosen_rows(arguments):
             if (case[0] in names or f"{case[0]}:{case[1]}" in names) and not (precision == "bf16" and case[0] in F32_ONLY)]
 
 
-@part(threads=CORES, rounds=5, seconds=2.0, only=list(TITLES), precision=["f32", "bf16"], variants=VARIANTS, limit=300.0, json="",
+def print_kernels(case, precision, arguments):
+    """Where the CPU time of our step goes: functions that take at least 3 % of it."""
+    os.environ["ONEDNN_JIT_PROFILE"] = "2"  # oneDNN names what it generates
+    ours, shares = Server(program("step_bench"), "step", *words_of(case, precision, arguments.threads), *case[3]), collections.Counter()
+    ours.measure(0.01)
+    with tempfile.TemporaryDirectory() as folder:
+        record = ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "997", "-p", str(ours.process.pid), "-o", f"{folder}/samples"]
+        with subprocess.Popen([*record, "sleep", str(arguments.seconds)]) as perf:
+            while perf.poll() is None:
+                ours.measure(arguments.seconds / 20)
+        report = ["perf", "report", "-i", f"{folder}/samples", "--stdio", "-q", "-F", "overhead,dso,symbol"]
+        found = subprocess.check_output(report, text=True, stderr=subprocess.DEVNULL)
+    ours.end()
+    for share, library, name in re.findall(r"^ *([0-9.]+)% +(\S.*?) +\[.\] (.*?) *$", found, re.MULTILINE):
+        shares[library if name.startswith("0x") else re.sub(r"\(anonymous namespace\)::|yoke::cpu::", "", name)] += float(share)
+    print(f"\n{TITLES[case[0]]}, batch {case[1]}, {precision}")
+    for name, share in shares.most_common():
+        if share >= 3:
+            print(f"  {share:5.1f} %  {name}", flush=True)
+
+
+@part(threads=CORES, rounds=5, seconds=2.0, only=list(TITLES), precision=["f32", "bf16"], variants=VARIANTS, limit=300.0, json="", kernels=False,
       quick={"rounds": 1, "seconds": 0.2, "only": ["mlp:64", "lenet:64"], "precision": ["f32"], "variants": []})
 def step(arguments):
     """Medians of the rounds. --json FILE has the rows so far: a long call may be cut off."""
     if "YOKE_BENCH_BUILD" not in os.environ:
         build("step_bench")
+    if arguments.kernels:
+        for case, precision in chosen_rows(arguments):
+            print_kernels(case, precision, arguments)
+        return f"{arguments.seconds} s each"
     limits, rows = measure_limits(arguments), []
 
     def measured():
