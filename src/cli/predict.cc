@@ -67,7 +67,7 @@ class Predictor {
     if (ranked_)
       ranking_->Forward(batch_, model_.params());
     else
-      plan_->Forward(batch_, model_.params());
+      plan_->PrepareAndForward(batch_, model_.params());
   }
 
   /// The likeliest labels of the batch's example `i`, best first; once for each example.

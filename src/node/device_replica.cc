@@ -104,7 +104,7 @@ void DeviceReplica::Begin() {
   Queue& queue = *queue_;
   queue.now = queue.sent;
   const Batch& batch = queue.batch();
-  queue.plan = &queue.plans.For(batch.size);
+  queue.plan = &queue.plans.For(batch);
   busy_before_ = queue.stream->busy_seconds();
   const ParamView view = {.layout = &queue.layout,
                           .values = AllOf<float>(queue.values),

@@ -259,7 +259,7 @@ class Evaluation {
   }
 
   void Measure(const Batch& batch, GraphPlan& plan, Sums& sums) {
-    plan.Forward(batch, params_);
+    plan.PrepareAndForward(batch, params_);
     sums.loss.values = plan.Loss() * static_cast<double>(batch.size);
     if (request_.sample_of > 0) sums.loss.squares = SquaresOfLosses(batch, plan.Scores());
     const int64_t outputs = reader_.Info().outputs;

@@ -248,7 +248,7 @@ Metrics FromAllScores(const Case& c, DType arithmetic) {
   Batch batch;
   c.reader.Read({.examples = examples}, batch);
   const auto plan = c.graph.Compile({.batch = size, .arithmetic = arithmetic});
-  plan->Forward(batch, c.params.View());
+  plan->PrepareAndForward(batch, c.params.View());
   double first = 0, third = 0;
   for (int64_t i = 0; i < size; ++i) {
     const float* scores = plan->Scores().As<float>() + i * outputs;
