@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "model/output_tables.h"
+#include "tensor/emulated.h"
 #include "train/replica.h"
 
 namespace yoke::metrics_test {
@@ -123,8 +124,9 @@ struct Case {
     if (!loss.empty()) layers.push_back(Value(Table{{"type", loss}}));
     return layers;
   }
-  Metrics Measure(int threads, bool reference = true, DType arithmetic = DType::kF32) const {
-    const ParamView view = params.View();
+  Metrics Measure(int threads, bool reference = true, DType arithmetic = DType::kF32,
+                  const ParamStore* there = nullptr) const {
+    const ParamView view = (there ? there : &params)->View();
     return Evaluate(reader, {.graph = graph,
                              .params = view,
                              .arithmetic = arithmetic,
@@ -238,6 +240,18 @@ TEST(EvaluateTest, ThreadsDoNotMatter) {
     EXPECT_EQ(c.Measure(1), c.Measure(2));
     EXPECT_EQ(c.Measure(1), c.Measure(5));
   }
+}
+
+TEST(EvaluateTest, OnADeviceGivesTheSameBits) {
+  const auto device = NewEmulatedDevice(0, {});
+  for (const bool multi_label : {false, true})
+    for (const int64_t outputs : {0, 4099})  // kept there, or ranked on the CPU
+      for (const DType arithmetic : {DType::kF32, DType::kBf16}) {
+        const Case c(multi_label, outputs);
+        ParamStore there(c.graph.layout(), *device);
+        Copy(there.values(), c.params.values());
+        EXPECT_EQ(c.Measure(3, false, arithmetic, &there), c.Measure(3, false, arithmetic));
+      }
 }
 
 /// What Evaluate gives where scores are kept.
