@@ -67,7 +67,8 @@ class GraphPlan {
   virtual ~GraphPlan() = default;
   /// Does what a pass over the batch needs the host for: checks labels and ids, takes the plan's
   /// memory, and finds the batch's arrays or puts their copies on the stream. Throws Error, before
-  /// anything else, if they are not the model's or `batch.size` is not the compiled size.
+  /// anything else, if they are not the model's or `batch.size` is not the compiled size. The batch
+  /// stays as it is until the pass, Backward included, has returned.
   virtual void Prepare(const Batch& batch) = 0;
   /// Computes scores, and per-example losses if the batch has labels. Once after each Prepare, and
   /// for the same batch. On a device, Forward and Backward only enqueue.
