@@ -28,8 +28,9 @@ class EvalCommand : public Command {
         OpenFor(model, {.files = files_, .format = format_}, out);
     const int threads = search_.threads > 0 ? search_.threads : model.job().Threads();
     SetKernelThreads(threads);
+    const PlacedValues values(model);
     const EvaluateRequest request = {.graph = model.graph(),
-                                     .params = model.params(),
+                                     .params = values.params(),
                                      .arithmetic = ArithmeticOf(model.job()),
                                      .reference_kernels = model.job().ReferenceKernels(),
                                      .threads = threads};

@@ -209,6 +209,21 @@ ModelFile::ModelFile(const std::string& path)
   if (ArithmeticOf(job_) == DType::kBf16) view_ = bf16_.Refresh(view_);
 }
 
+PlacedValues::PlacedValues(const ModelFile& model) : view_(model.params()) {
+  if (IsRanked(model.graph())) return;
+  try {
+    devices_ = DevicesOf(model.job());
+  } catch (const UserError&) {  // they are another machine's
+    return;
+  }
+  Device& device = ValuesDevice(model.job(), *devices_, model.graph().layout());
+  if (device.IsHost()) return;
+  values_ = Buffer(device, view_.values.Bytes());
+  Copy(AllOf<float>(values_), view_.values);
+  view_.values = AllOf<float>(values_);
+  view_.bf16 = nullptr;
+}
+
 std::shared_ptr<const OutputSearch> ModelFile::TrainedTables() const {
   const std::optional<OutputProduct> output = graph_.Output();
   if (!output) return nullptr;

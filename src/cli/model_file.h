@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,20 @@ class ModelFile {
   Graph graph_;
   ParamStore params_;
   Bf16Copy bf16_;
+  ParamView view_;
+};
+
+/// A model's values where its job trained them, if that was a device other than the CPU that this
+/// machine has, and the model is not ranked (IsRanked); otherwise on the CPU.
+class PlacedValues {
+ public:
+  explicit PlacedValues(const ModelFile& model);
+  const ParamView& params() const { return view_; }
+  Device& device() const { return *view_.values.device; }
+
+ private:
+  std::optional<Devices> devices_;
+  Buffer values_;
   ParamView view_;
 };
 

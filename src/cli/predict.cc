@@ -11,6 +11,7 @@
 #include "cli/model_file.h"
 #include "kernels/threads.h"
 #include "model/ranking.h"
+#include "model/scorer.h"
 #include "train/metrics.h"
 #include "train/number_format.h"
 
@@ -51,6 +52,7 @@ class Predictor {
  public:
   Predictor(const ModelFile& model, const Reader& reader, int top, const OutputSearch* tables)
       : model_(model),
+        values_(model),
         reader_(reader),
         top_(top),
         tables_(tables),
@@ -65,9 +67,9 @@ class Predictor {
     reader_.Read({.examples = examples}, batch_);
     if (size != compiled_) Compile(compiled_ = size);
     if (ranked_)
-      ranking_->Forward(batch_, model_.params());
+      ranking_->Forward(batch_, values_.params());
     else
-      plan_->Forward(batch_, model_.params());
+      scores_ = scorer_->Forward(batch_, values_.params());
   }
 
   /// The likeliest labels of the batch's example `i`, best first; once for each example.
@@ -85,10 +87,11 @@ class Predictor {
                                                           .top = top_,
                                                           .tables = tables_});
     else
-      plan_ = model_.graph().Compile({.batch = size,
-                                      .training = false,
-                                      .arithmetic = arithmetic,
-                                      .target = {.reference = reference}});
+      scorer_ = std::make_unique<Scorer>(
+          model_.graph(),
+          CompileRequest{.batch = size,
+                         .arithmetic = arithmetic,
+                         .target = {.device = &values_.device(), .reference = reference}});
   }
 
   /// `score`: one of the example's that is not finite, if there is one.
@@ -101,7 +104,7 @@ class Predictor {
 
   std::vector<Guess> Sorted(int64_t i) const {
     const auto outputs = static_cast<size_t>(reader_.Info().outputs);
-    const std::span<float> scores(plan_->Scores().As<float>() + i * outputs, outputs);
+    const std::span<float> scores = scores_.subspan(i * outputs, outputs);
     const auto bad = std::ranges::find_if(scores, [](float s) { return !std::isfinite(s); });
     RequireFinite(bad == scores.end() ? 0 : *bad, i);
     ToProbabilities(scores, softmax_);
@@ -123,14 +126,16 @@ class Predictor {
   }
 
   const ModelFile& model_;
+  PlacedValues values_;
   const Reader& reader_;
   int top_;
   const OutputSearch* tables_;  // may be null
   bool ranked_;
   bool softmax_ = true;
   Batch batch_;
-  std::unique_ptr<GraphPlan> plan_;  // exactly one of plan_ and ranking_ is set
+  std::unique_ptr<Scorer> scorer_;  // exactly one of scorer_ and ranking_ is set
   std::unique_ptr<Ranking> ranking_;
+  std::span<float> scores_;  // of the batch, by scorer_
   int64_t compiled_ = 0;
 };
 

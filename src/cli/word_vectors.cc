@@ -63,7 +63,7 @@ int64_t WriteWordVectors(const ModelFile& model, OutputFile& file) {
     const int64_t count = std::min(kAtOnce, std::ssize(words) - first);
     if (count != std::exchange(compiled, count))
       plan = model.graph().Compile({.batch = count, .below_output = true});
-    plan->Forward(OneHot(first, count, std::ssize(words)), model.params());
+    plan->PrepareAndForward(OneHot(first, count, std::ssize(words)), model.params());
     const auto size = static_cast<size_t>(count);
     file.Write(Lines(words.subspan(static_cast<size_t>(first), size),
                      {plan->Scores().As<float>(), size * static_cast<size_t>(dimensions)}));

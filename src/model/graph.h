@@ -65,9 +65,18 @@ using GradientReady = std::function<void(int slice)>;
 class GraphPlan {
  public:
   virtual ~GraphPlan() = default;
-  /// Computes scores, and per-example losses if the batch has labels. `batch.size` must be the
-  /// compiled size.
+  /// Does what a pass over the batch needs the host for: checks labels and ids, takes the plan's
+  /// memory, and finds the batch's arrays or puts their copies on the stream. Throws Error, before
+  /// anything else, if they are not the model's or `batch.size` is not the compiled size. The batch
+  /// stays as it is until the pass, Backward included, has returned.
+  virtual void Prepare(const Batch& batch) = 0;
+  /// Computes scores, and per-example losses if the batch has labels. Once after each Prepare, and
+  /// for the same batch. On a device, Forward and Backward only enqueue.
   virtual void Forward(const Batch& batch, const ParamView& params) = 0;
+  void PrepareAndForward(const Batch& batch, const ParamView& params) {
+    Prepare(batch);
+    Forward(batch, params);
+  }
   /// Writes the gradients of the mean loss to params.gradients, after Forward of the same batch.
   /// Clears the row collectors first.
   virtual void Backward(const Batch& batch, const ParamView& params,

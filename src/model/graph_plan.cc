@@ -63,14 +63,22 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
   StagedPlan(const StagedPlan&) = delete;
   StagedPlan& operator=(const StagedPlan&) = delete;
 
-  void Forward(const Batch& batch, const ParamView& params) override {
+  void Prepare(const Batch& batch) override {
+    prepared_ = nullptr;
     Check(batch.size == request_.batch, "the plan was compiled for another batch size");
-    Check(params.values.device == request_.target.device,
-          "a plan computes with values in its own device's memory");
+    scored_only_ = request_.below_output || body() || !HasLabels(batch);
+    for (size_t i = 0; i < list_.size(); ++i)
+      if (!Skipped(i)) list_[i].plan->CheckBatch(batch);
     Allocate(stages_, request_.target);
     FindArrays(batch);
+    prepared_ = &batch;
+  }
+
+  void Forward(const Batch& batch, const ParamView& params) override {
+    Check(std::exchange(prepared_, nullptr) == &batch, "Forward follows Prepare of the same batch");
+    Check(params.values.device == request_.target.device,
+          "a plan computes with values in its own device's memory");
     view_ = request_.arithmetic == DType::kBf16 && !params.bf16 ? bf16_.Refresh(params) : params;
-    scored_only_ = request_.below_output || body() || !HasLabels(batch);
     non_finite_.clear();
     for (size_t i = 0; i < list_.size(); ++i)
       if (!Skipped(i)) RunForward(i, batch);
@@ -280,16 +288,17 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
   std::vector<Stage>& list_;
   std::vector<Tensor> others_, other_gradients_;  // of the current call
   BatchArrays own_arrays_;
-  const BatchArrays* arrays_ = nullptr;  // of the last Forward
+  const BatchArrays* arrays_ = nullptr;  // of the last Prepare
   std::unique_ptr<SumKernel> sum_;
   SumCall add_;
   Bf16Copy bf16_;
   Buffer losses_;  // of a device's plan, on the host, by stage
   ParamView view_;
-  const Batch* batch_ = nullptr;  // of the last Forward
+  const Batch* prepared_ = nullptr;  // null: Forward has had it
+  const Batch* batch_ = nullptr;     // of the last Forward
   Tensor scores_;
   std::string non_finite_;
-  bool scored_only_ = true;  ///< The last Forward had no labels.
+  bool scored_only_ = true;  ///< The batch of the last Prepare has no labels.
 };
 
 }  // namespace

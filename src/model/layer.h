@@ -125,6 +125,9 @@ struct LayerCall {
 class LayerPlan {
  public:
   virtual ~LayerPlan() = default;
+  /// Throws Error for labels or ids that the layer cannot take. Called before each batch's Forward,
+  /// which does not look at them.
+  virtual void CheckBatch(const Batch& /*batch*/) const {}
   virtual void Forward(const LayerCall& call) = 0;
   virtual void Backward(const LayerCall& call) = 0;
 

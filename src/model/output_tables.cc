@@ -85,7 +85,7 @@ void OutputTables::LookAt(const Graph& graph, const ParamView& params, const Bat
   common_.resize(output_.inputs);
   if (sample.size == 0) return;
   const auto plan = graph.Compile({.batch = sample.size, .below_output = true});
-  plan->Forward(sample, params);
+  plan->PrepareAndForward(sample, params);
   const float* x = plan->Scores().As<float>();
   const int64_t inputs = output_.inputs;
   std::vector<double> mean(inputs);

@@ -95,9 +95,9 @@ Ranking::~Ranking() = default;
 void Ranking::Forward(const Batch& batch, const ParamView& params) {
   const bool copy = request_.arithmetic == DType::kBf16 && !params.bf16;
   const ParamView view = copy ? bf16_.Refresh(params) : params;
-  below_->Forward(batch, view);
-  if (request_.tables) return Search(view);
   const SparseRows labels = Labels(batch);
+  below_->PrepareAndForward(batch, view);
+  if (request_.tables) return Search(view);
   label_scores_.resize(static_cast<size_t>(labels.Entries()));
   kernel_->Forward({.input = below_->Scores().As<float>(),
                     .weight = Values(output_.weight, view),

@@ -16,7 +16,7 @@ namespace yoke {
 
 namespace {
 
-/// A batch on the host and on the device.
+/// A batch on the host, but for its dense input, and on the device.
 struct SentBatch {
   SentBatch(Device& device, Stream& stream) : there({.device = &device, .stream = &stream}) {}
 
@@ -94,7 +94,7 @@ std::span<float> DeviceReplica::values() {
 void DeviceReplica::Send(const Batch& batch) {
   SentBatch& next = queue_->batches[queue_->sent ^= 1];
   sending_before_ = queue_->sending->busy_seconds();
-  CopyBatch(batch, next.batch);
+  TakeSubBatch(batch, 0, batch.size, next.batch);
   next.there.Send(next.batch);
   next.batch.sent = &next.there;
 }
@@ -104,7 +104,7 @@ void DeviceReplica::Begin() {
   Queue& queue = *queue_;
   queue.now = queue.sent;
   const Batch& batch = queue.batch();
-  queue.plan = &queue.plans.For(batch.size);
+  queue.plan = &queue.plans.For(batch);
   busy_before_ = queue.stream->busy_seconds();
   const ParamView view = {.layout = &queue.layout,
                           .values = AllOf<float>(queue.values),

@@ -146,7 +146,7 @@ int64_t HogbatchWorker::CountUpdate() {
 
 /// Returns the loss.
 double HogbatchWorker::OnThread(const Batch& batch, const ParamView& view, UpdateStep& step) {
-  GraphPlan& plan = plans_->For(batch.size);
+  GraphPlan& plan = plans_->For(batch);
   plan.Forward(batch, view);
   const double loss = plan.Loss();
   if (!std::isfinite(loss)) return loss;

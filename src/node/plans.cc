@@ -26,7 +26,7 @@ class LocalHead : public Head {
       : context_(context), params_(params) {}
 
   double Step(const Batch& batch, float* gradient) override {
-    GraphPlan& plan = plans_.For(batch.size);
+    GraphPlan& plan = plans_.For(batch);
     plan.Forward(batch, params_);
     plan.Backward(batch, params_, {});
     const Tensor above = plan.CutGradient();

@@ -24,6 +24,12 @@ class Plans {
   Plans(const ExecutorContext& context, int64_t usual, PlanSettings settings = {});
   /// The plan for `batch` examples, compiled on first use; valid until the next call.
   GraphPlan& For(int64_t batch);
+  /// The same, prepared for this batch.
+  GraphPlan& For(const Batch& batch) {
+    GraphPlan& plan = For(batch.size);
+    plan.Prepare(batch);
+    return plan;
+  }
   /// For the last plan returned: the layer where values became non-finite, or "".
   std::string FirstNonFinite() const { return last_ ? last_->FirstNonFinite() : ""; }
 

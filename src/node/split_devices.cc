@@ -128,7 +128,7 @@ void SplitDevices::ComputeOnCpu(Part& part, const ParamView& params) {
   const double began = Now();
   ParamView view = params;
   view.gradients = &part.gradients;
-  plan.Forward(part.batch, view);
+  plan.PrepareAndForward(part.batch, view);
   plan.Backward(part.batch, view, {});
   part.result = {.loss = plan.Loss(), .examples = part.batch.size};
   const double seconds = Seconds(part, Now() - began);

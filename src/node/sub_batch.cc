@@ -1,9 +1,6 @@
 // SubBatch: windows of dense rows, copies of sparse ones and labels.
 #include "node/sub_batch.h"
 
-#include <cstring>
-
-#include "base/check.h"
 #include "kernels/vectors.h"
 
 namespace yoke {
@@ -62,15 +59,6 @@ void TakeSubBatch(const Batch& from, int64_t begin, int64_t end, Batch& to) {
               .type = from.dense.type,
               .data = from.dense.As<float>() + begin * example,
               .layout = from.dense.layout};
-}
-
-void CopyBatch(const Batch& from, Batch& to) {
-  TakeSubBatch(from, 0, from.size, to);
-  if (!from.dense.data) return;
-  Check(from.dense.type == DType::kF32, "a batch's input is f32");
-  to.ResizeDense(Shape(from.dense.shape.axes().subspan(1)));
-  to.dense.layout = from.dense.layout;
-  std::memcpy(to.dense.data, from.dense.data, static_cast<size_t>(from.dense.Bytes()));
 }
 
 void PartRows::Weigh(const ParamLayout& layout, float fraction, Gradients& part) {

@@ -1,6 +1,9 @@
 // BatchArrays: a batch's input and labels where they are computed with.
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+
 #include "tensor/batch.h"
 #include "tensor/growing_buffer.h"
 
@@ -17,8 +20,8 @@ class BatchArrays {
         sets_copy_(target),
         examples_copy_(target) {}
 
-  /// Follows `batch`: its input, labels and example ids. On another device, copies them; the batch
-  /// must stay as it is until the stream has waited.
+  /// Follows `batch`: its input, labels and example ids. On another device, starts their copies
+  /// from staging memory, so the batch may change; the use of earlier copies must have ended.
   void Take(const Batch& batch) {
     dense_ = batch.dense;
     dense_.data = dense_copy_.Of(dense_.As<char>(), dense_.Bytes());
@@ -42,6 +45,25 @@ class BatchArrays {
   const int64_t* examples() const { return examples_; }  ///< Null: not known.
 
  private:
+  struct ArrayCopy {
+    explicit ArrayCopy(const Target& target)
+        : on_host(target.device->IsHost()),
+          here({.device = &target.device->staging()}),
+          there(target) {}
+    template <typename T>
+    T* Of(T* from, int64_t count) {
+      if (on_host || !from) return from;
+      auto* const staged = here.Reserve<std::remove_const_t<T>>(count);
+      std::copy_n(from, count, staged);
+      return there.Of(staged, count);
+    }
+    template <typename T>
+    const T* Of(const std::vector<T>& from) {
+      return Of(from.data(), static_cast<int64_t>(from.size()));
+    }
+    bool on_host;
+    GrowingBuffer here, there;
+  };
   struct SparseCopy {
     explicit SparseCopy(const Target& target) : offsets(target), ids(target), values(target) {}
     SparseRows Of(const SparseStorage& from) {
@@ -51,7 +73,7 @@ class BatchArrays {
       if (rows.values) rows.values = values.Of(from.values);
       return rows;
     }
-    GrowingBuffer offsets, ids, values;
+    ArrayCopy offsets, ids, values;
   };
 
   Target target_;
@@ -60,11 +82,11 @@ class BatchArrays {
   SparseRows sparse_;
   Labels labels_;
   const int64_t* examples_ = nullptr;
-  GrowingBuffer dense_copy_;
+  ArrayCopy dense_copy_;
   SparseCopy sparse_copy_;
-  GrowingBuffer classes_copy_;
+  ArrayCopy classes_copy_;
   SparseCopy sets_copy_;
-  GrowingBuffer examples_copy_;
+  ArrayCopy examples_copy_;
 };
 
 }  // namespace yoke

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -18,11 +19,13 @@
 #include "kernels/vectors.h"
 #include "model/bf16_copy.h"
 #include "model/ranking.h"
+#include "model/scorer.h"
 
 namespace yoke {
 namespace {
 
 constexpr int kRanksJudged = 5;
+constexpr int kLeastOnADevice = 2;  // threads: one reads or measures while the other waits
 constexpr std::array<int, 3> kPrecisionAt = {1, 3, 5};
 constexpr std::array<int, 2> kRecallAt = {1, 5};
 
@@ -109,7 +112,7 @@ std::span<const int32_t> LabelsOf(const SparseRows& labels, int64_t example) {
 
 /// One thread's plans: `scores` or `ranking`, and `search` for a search.
 struct Plans {
-  std::unique_ptr<GraphPlan> scores;
+  std::unique_ptr<Scorer> scores;
   std::unique_ptr<Ranking> ranking;
   std::unique_ptr<Ranking> search;
 };
@@ -122,19 +125,21 @@ class Evaluation {
       : reader_(reader),
         request_(request),
         tables_(tables),
-        params_(request.params),
         ranked_(IsRanked(request.graph)),
+        params_(FindValues()),
         chunk_(ChunkSize(request.graph, reader.Size())),
-        sums_((reader.Size() + chunk_ - 1) / chunk_) {
+        sums_((reader.Size() + chunk_ - 1) / chunk_),
+        bf16_({.device = &device(), .stream = &device().stream()}) {
     if (HasCurve()) scored_.resize(static_cast<size_t>(reader.Size()));
     if (request.arithmetic == DType::kBf16) params_ = bf16_.Refresh(params_);
+    device().stream().Wait();
     params_.gradients = nullptr;
   }
 
   /// Returns false if it was stopped.
   bool Run() {
-    const int threads =
-        static_cast<int>(std::min<int64_t>(request_.threads, static_cast<int64_t>(sums_.size())));
+    const int most = std::max(request_.threads, device().IsHost() ? 1 : kLeastOnADevice);
+    const int threads = static_cast<int>(std::min<int64_t>(most, std::ssize(sums_)));
     ParallelFor(threads, threads, [this](int64_t, int64_t) { Work(); });
     for (const Sums& part : sums_) total_ += part;
     return !Stopped();
@@ -160,6 +165,16 @@ class Evaluation {
   }
 
  private:
+  /// Ranking computes on the CPU.
+  ParamView FindValues() {
+    ParamView view = request_.params;
+    if (!ranked_) return view;
+    host_values_.emplace(view.values).Read();
+    view.values = OnHost(host_values_->Host());
+    return view;
+  }
+  Device& device() const { return *params_.values.device; }
+
   double examples() const { return static_cast<double>(reader_.Size()); }
 
   void AddMean(const std::string& name, const Sum& sum, Metrics& metrics) const {
@@ -215,10 +230,11 @@ class Evaluation {
                               .losses = !tables_};
     Plans plans;
     if (!ranked_)
-      plans.scores = graph.Compile({.batch = size,
-                                    .training = false,
-                                    .arithmetic = request_.arithmetic,
-                                    .target = {.reference = request_.reference_kernels}});
+      plans.scores = std::make_unique<Scorer>(
+          graph,
+          CompileRequest{.batch = size,
+                         .arithmetic = request_.arithmetic,
+                         .target = {.device = &device(), .reference = request_.reference_kernels}});
     else
       plans.ranking = std::make_unique<Ranking>(graph, ranking);
     ranking.tables = tables_;
@@ -258,17 +274,15 @@ class Evaluation {
     }
   }
 
-  void Measure(const Batch& batch, GraphPlan& plan, Sums& sums) {
-    plan.Forward(batch, params_);
-    sums.loss.values = plan.Loss() * static_cast<double>(batch.size);
-    if (request_.sample_of > 0) sums.loss.squares = SquaresOfLosses(batch, plan.Scores());
+  void Measure(const Batch& batch, Scorer& scorer, Sums& sums) {
+    const std::span<const float> all = scorer.Forward(batch, params_);
+    sums.loss.values = scorer.Loss() * static_cast<double>(batch.size);
+    if (request_.sample_of > 0) sums.loss.squares = SquaresOfLosses(batch, all.data());
     const int64_t outputs = reader_.Info().outputs;
-    const std::span<const float> all(plan.Scores().As<float>(),
-                                     static_cast<size_t>(batch.size * outputs));
     if (FirstNonFinite(all) >= 0) sums.loss.values = NAN;  // -inf for another class: it is finite
     const SparseRows labels = batch.labels.View();
     for (int64_t i = 0; i < batch.size; ++i) {
-      const float* scores = plan.Scores().As<float>() + i * outputs;
+      const float* scores = all.data() + i * outputs;
       if (reader_.Info().multi_label) {
         AddPrecision(TopScores({scores, static_cast<size_t>(outputs)}, kRanksJudged),
                      LabelsOf(labels, i), sums);
@@ -280,13 +294,12 @@ class Evaluation {
     }
   }
 
-  double SquaresOfLosses(const Batch& batch, const Tensor& scores) const {
+  double SquaresOfLosses(const Batch& batch, const float* scores) const {
     std::vector<float> losses(static_cast<size_t>(batch.size));
     MakeCrossEntropy(
         {.function = request_.graph.Loss(), .batch = batch.size, .outputs = reader_.Info().outputs},
         {.reference = request_.reference_kernels})
-        ->Forward(
-            {.scores = scores.As<float>(), .labels = batch.Targets(), .losses = losses.data()});
+        ->Forward({.scores = scores, .labels = batch.Targets(), .losses = losses.data()});
     Sum sum;
     for (const float loss : losses) sum += loss;
     return sum.squares;
@@ -295,8 +308,9 @@ class Evaluation {
   const Reader& reader_;
   const EvaluateRequest& request_;
   const OutputSearch* tables_;  ///< May be null.
-  ParamView params_;
   bool ranked_;
+  std::optional<HostCopy<const float>> host_values_;  // of ranked outputs
+  ParamView params_;
   int64_t chunk_;
   std::vector<Sums> sums_;  ///< By chunk.
   Sums total_;

@@ -33,8 +33,9 @@ std::string ErrorName(const std::string& metric);
 /// Whether a higher value is better (all except loss).
 bool MoreIsBetter(const std::string& name);
 
-/// Evaluates packed values on every example of a reader, in large batches on all threads, without
-/// dropout. The result does not depend on the number of threads. `p_at_k` is the fraction of the k
+/// Evaluates packed values on every example of a reader, in large batches without dropout: on all
+/// threads or, if the values lie on another device and are not ranked (IsRanked), on that device.
+/// The result does not depend on the number of threads. `p_at_k` is the fraction of the k
 /// best-scored labels that the example has, averaged over all examples (one without labels counts
 /// as 0). Throws UserError for data without examples or labels.
 struct EvaluateRequest {

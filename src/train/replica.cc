@@ -347,7 +347,8 @@ LayerReport Replica::TakeLayerReport() {
 
 void Replica::Settle() {
   strategy_->Quiesce();
-  model_.emplace(strategy_->Model());
+  model_values_ = strategy_->Model();
+  model_.emplace(model_values_);
   model_->Read();
   TakeLayers();
 }
@@ -405,17 +406,16 @@ std::string Replica::FirstNonFinite() const {
 
 Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop,
                           int64_t sample_of) const {
-  return Measure(Model(), reader, stop, sample_of);
+  return Measure(model_values_, reader, stop, sample_of);
 }
 
 Metrics Replica::EvaluateOwn(const Reader& reader) const {
-  HostCopies copies;
-  return Measure(copies.Of(params_.values()), reader, nullptr, /*sample_of=*/0);
+  return Measure(params_.values(), reader, nullptr, /*sample_of=*/0);
 }
 
-Metrics Replica::Measure(std::span<const float> values, const Reader& reader,
+Metrics Replica::Measure(Array<const float> values, const Reader& reader,
                          const std::atomic<int>* stop, int64_t sample_of) const {
-  const ParamView view{.layout = &layout(), .values = OnHost(values)};
+  const ParamView view{.layout = &layout(), .values = values};
   return yoke::Evaluate(reader, {.graph = graph_,
                                  .params = view,
                                  .arithmetic = ArithmeticOf(job_),

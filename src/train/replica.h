@@ -161,7 +161,7 @@ class Replica {
   void TakeLayers();
   std::string BadIn(Array<const float> values) const;
   double ConsensusDistance() const;
-  Metrics Measure(std::span<const float> values, const Reader& reader, const std::atomic<int>* stop,
+  Metrics Measure(Array<const float> values, const Reader& reader, const std::atomic<int>* stop,
                   int64_t sample_of) const;
 
   const Job& job_;
@@ -184,6 +184,7 @@ class Replica {
   std::unique_ptr<Executor> executor_;
   ExecutorStep work_;
   double step_seconds_ = 0, update_seconds_ = 0;  // since the last report
+  Array<const float> model_values_;               // where the strategy holds them
   std::optional<HostCopy<const float>> model_;
 };
 

@@ -37,6 +37,20 @@ learning_rate = 0.01
 [node]
 threads = 1
 """
+TABLE = """[data]
+format = "csv"
+train = "train.csv"
+test = "train.csv"
+[model]
+name = "mlp"
+widths = [16]
+[train]
+epochs = 2
+batch = 16
+learning_rate = 0.1
+[node]
+threads = 1
+"""
 DETERMINISTIC = [["allreduce"], ["allreduce", "--set", "cluster.compression=int8"], ["allreduce", "--set", "cluster.accumulate=3"], ["easgd_original"],
                  ["easgd_sync1"], ["easgd_sync2", "--set", "cluster.centre_everywhere=true"], ["easgd_sync3", "--set", "cluster.period=2"], ["local_sgd"],
                  ["slowmo"], ["slowmo", "--set", "cluster.base=sgp"], ["diloco", "--set", "cluster.fragments=2"], ["sgp", "--set", "cluster.overlap=true"]]
@@ -88,6 +102,19 @@ class DevicesTest(ProgramTest):
     def test_strategies_on_demand(self):
         for strategy in ON_DEMAND:
             self.model("emulated:0", "--replicas", "2", "--strategy", strategy)
+
+    def test_evaluates_and_predicts_where_the_weights_are(self):
+        draw = random.Random(3)
+        rows = [(draw.gauss(k % 2, 0.5), draw.gauss(0, 1), k % 2) for k in range(300)]
+        self.write("train.csv", "a,b,kind\n" + "".join(f"{a:.3f},{b:.3f},{kind}\n" for a, b, kind in rows))
+        job = self.write("csv.toml", TABLE)
+        told = []
+        for devices in ("cpu", "emulated:0"):
+            run = devices.replace(":", "")
+            trained = self.good("train", job, "--run", run, "--json", "--set", f"node.devices={devices}").events()[-1]
+            (evaluated,) = self.good("eval", run, "train.csv", "--json").events()
+            told.append((trained["test"], evaluated["metrics"], self.good("predict", run, "train.csv", "--top", "2").out))
+        self.assertEqual(*told)
 
     def test_resumes_on_the_other_device(self):
         whole = self.model("cpu")

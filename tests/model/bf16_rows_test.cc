@@ -88,7 +88,7 @@ TEST(Bf16Rows, HaveTheSameGradients) {
     EXPECT_EQ(pair.rounded, (kFeatures + kOutputs) * kHidden);
     for (Model* model : {&pair.narrow, &pair.wide}) {
       const auto plan = model->graph.Compile({.batch = kBatch, .training = true});
-      plan->Forward(batch, model->View());
+      plan->PrepareAndForward(batch, model->View());
       plan->Backward(batch, model->View(), {});
     }
     for (size_t i = 0; i < pair.wide.graph.layout().slices().size(); ++i) {
@@ -140,7 +140,7 @@ TEST(Bf16Rows, HaveTheSameExactOutputs) {
   std::vector<std::vector<float>> scores;
   for (Model* model : {&pair.narrow, &pair.wide}) {
     const auto plan = model->graph.Compile({.batch = kBatch});
-    plan->Forward(batch, model->params.View());
+    plan->PrepareAndForward(batch, model->params.View());
     const float* from = plan->Scores().As<float>();
     scores.emplace_back(from, from + kBatch * kOutputs);
   }

@@ -87,7 +87,7 @@ void ExpectPartsAreTheWhole(DType arithmetic, bool reference, double tolerance) 
                             .arithmetic = arithmetic,
                             .target = {.reference = reference}};
   const auto plan = graph.Compile(request);
-  plan->Forward(batch, params.View(&whole));
+  plan->PrepareAndForward(batch, params.View(&whole));
   plan->Backward(batch, params.View(&whole), {});
 
   request.part = GraphPart::kBody;
@@ -98,12 +98,12 @@ void ExpectPartsAreTheWhole(DType arithmetic, bool reference, double tolerance) 
   const auto tell = [&](int slice) { ready.push_back(graph.layout().slices()[slice].name); };
   for (int step = 0; step < 2; ++step) {  // memory is used again
     ready.clear();
-    body->Forward(batch, again.View(&parts));
+    body->PrepareAndForward(batch, again.View(&parts));
     Batch above;
     above.size = batch.size;
     above.classes = batch.classes, above.examples = batch.examples;
     above.dense = body->Scores();
-    head->Forward(above, again.View(&parts));
+    head->PrepareAndForward(above, again.View(&parts));
     head->Backward(above, again.View(&parts), tell);
     const Tensor down = head->CutGradient();
     ASSERT_EQ(down.Bytes(), body->CutGradient().Bytes());

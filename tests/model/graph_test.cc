@@ -113,7 +113,7 @@ TEST(GraphPlan, AnnouncesGradientsFromTheTopDown) {
   Model m(kLayers);
   const auto plan = m.Compile(true);
   std::vector<int> order;
-  plan->Forward(m.batch, m.params.View(&m.gradients));
+  plan->PrepareAndForward(m.batch, m.params.View(&m.gradients));
   plan->Backward(m.batch, m.params.View(&m.gradients), [&](int slice) { order.push_back(slice); });
   EXPECT_THAT(order, ElementsAre(4, 5, 2, 3, 0, 1));
 }
@@ -217,7 +217,27 @@ TEST(GraphPlan, StopsBelowTheOutput) {
 TEST(GraphPlan, RefusesABatchOfAnotherSize) {
   const Model m(kLayers), other(kLayers, 5);
   const auto plan = m.Compile(true);
-  EXPECT_THROW(plan->Forward(other.batch, m.params.View()), Error);
+  EXPECT_THROW(plan->Prepare(other.batch), Error);
+}
+
+TEST(GraphPlan, GoesForwardOnceAfterPrepareOfTheBatch) {
+  const Model m(kLayers), other(kLayers);
+  const auto plan = m.Compile(true);
+  EXPECT_THROW(plan->Forward(m.batch, m.params.View()), Error);
+  plan->Prepare(other.batch);
+  EXPECT_THROW(plan->Forward(m.batch, m.params.View()), Error);
+  plan->PrepareAndForward(m.batch, m.params.View());
+  EXPECT_THROW(plan->Forward(m.batch, m.params.View()), Error);
+}
+
+TEST(GraphPlan, PrepareRefusesLabelsThatAreNotTheModels) {
+  for (const double weight : {1.0, 0.5}) {
+    Model m({Linear(3), LayerTable("softmax_cross_entropy", {{"weight", weight}})});
+    m.batch.classes[2] = 3;
+    EXPECT_THAT(
+        [&] { m.Compile(true)->Prepare(m.batch); },
+        testing::ThrowsMessage<Error>(HasSubstr("a label is not among the model's outputs")));
+  }
 }
 
 }  // namespace yoke::graph_test

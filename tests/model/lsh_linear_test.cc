@@ -75,7 +75,7 @@ StepOf Step(const Graph& graph, const Batch& batch, CompileRequest request = {},
   const auto plan = graph.Compile(request);
   ParamView view = params.View(&gradients);
   view.states = states;
-  plan->Forward(batch, view);
+  plan->PrepareAndForward(batch, view);
   plan->Backward(batch, view, {});
   StepOf step{.loss = plan->Loss()};
   for (size_t i = 0; i < graph.layout().slices().size(); ++i) {

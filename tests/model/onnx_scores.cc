@@ -42,7 +42,7 @@ void TrainStep(const Graph& graph, ParamStore& params, Batch batch, int64_t outp
   }
   const auto plan = graph.Compile({.batch = batch.size, .training = true});
   const ParamView view = params.View(&gradients);
-  plan->Forward(batch, view);
+  plan->PrepareAndForward(batch, view);
   plan->Backward(batch, view, {});
   const double before = plan->Loss(), fall = before / 1000;
   double square = 0;
@@ -52,7 +52,7 @@ void TrainStep(const Graph& graph, ParamStore& params, Batch batch, int64_t outp
   ForEachNumber(graph.layout(), [&](int64_t i) {
     params.values().Host()[i] -= float(fall / square * double(gradients.dense().Host()[i]));
   });
-  plan->Forward(batch, view);
+  plan->PrepareAndForward(batch, view);
   const double fell = before - plan->Loss();
   Require(fell > 0.7 * fall && fell < 1.3 * fall,
           "a step that should lower the loss {} by {} lowers it by {}", before, fall, fell);
@@ -69,7 +69,7 @@ void Run(const std::vector<std::string>& words) {
   batch.size = static_cast<int64_t>(input.size()) / 4 / model.input.Count();
   batch.dense = {.shape = model.input.Batched(batch.size), .data = input.data()};
   const auto plan = graph.Compile({.batch = batch.size});
-  plan->Forward(batch, params.View());
+  plan->PrepareAndForward(batch, params.View());
   const Tensor scores = plan->Scores();
   WriteFile(words[2], {static_cast<const char*>(scores.data),
                        static_cast<size_t>(batch.size * model.outputs * 4)});

@@ -163,7 +163,7 @@ std::vector<double> Losses(const Table& model, const ModelTask& task, int steps,
   const Batch batch = Drawn(task, 4);
   std::vector<double> losses;
   for (int step = 0; step < steps; ++step) {
-    plan->Forward(batch, params.View(&gradients));
+    plan->PrepareAndForward(batch, params.View(&gradients));
     plan->Backward(batch, params.View(&gradients), {});
     losses.push_back(plan->Loss());
     for (int64_t i = 0; i < graph.layout().dense_size(); ++i)

@@ -191,6 +191,19 @@ TEST_P(NotInPlace, GiveNoGradientOfNothing) {
   for (int64_t i = 0; i < gradients.dense().count; ++i) ASSERT_EQ(gradients.dense().Host()[i], 0);
 }
 
+TEST_P(NotInPlace, RefuseAWrongLabelBeforeAnythingChanges) {
+  const List normalized = {Table{{"type", "flatten"}}, Table{{"type", "linear"}, {"outputs", 12}},
+                           Table{{"type", "batch_norm"}},  // a forward pass moves its statistics
+                           Table{{"type", "linear"}, {"outputs", 10}}};
+  Job job({.layers = normalized, .executor = GetParam(), .threads = 2});
+  const std::vector<float> before = job.Values();
+  Batch wrong = DrawnBatch(8, 0);
+  wrong.classes[5] = 10;
+  EXPECT_THROW(job.Step(wrong), Error);
+  EXPECT_EQ(job.Values(), before);
+  EXPECT_TRUE(std::isfinite(job.Step(DrawnBatch(8, 0))));
+}
+
 TEST_P(Executors, NameTheLayerWhereALossWentWrong) {
   Job job(Small(GetParam(), 2));
   job.Step(DrawnBatch(8, 0));

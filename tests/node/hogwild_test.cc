@@ -33,11 +33,11 @@ TEST(ImmediatePlans, MoveWeightsAndAnnounceTheRest) {
   const ExecutorContext context{.graph = graph, .batch = 16};
   Plans plain(context, 16), immediate(context, 16, {.immediate = true});
   const Batch batch = DrawnBatch(16, 0);
-  plain.For(16).Forward(batch, params.View());
+  plain.For(batch).Forward(batch, params.View());
   plain.For(16).Backward(batch, params.View(&expected), {});
   ParamView view = params.View(&gradients);
   view.update.factor = -0.5F;
-  immediate.For(16).Forward(batch, view);
+  immediate.For(batch).Forward(batch, view);
   std::set<int> announced;
   immediate.For(16).Backward(batch, view, [&](int slice) { announced.insert(slice); });
   for (int s = 0; s < 4; ++s) {

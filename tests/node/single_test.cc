@@ -143,6 +143,26 @@ TEST_F(SingleOnADevice, NamesTheLayerOfANan) {
   }
 }
 
+TEST_F(SingleOnADevice, RefusesAWrongLabelOrIdAndGoesOn) {
+  const auto device = NewEmulatedDevice(0, {});
+  for (Device* values : {&Cpu(), device.get()})
+    for (const bool sparse : {false, true}) {
+      if (sparse && values != &Cpu()) continue;  // rows stay on the host
+      Job job({.devices = {device.get()}, .values = values, .sparse = sparse});
+      Job other({.sparse = sparse});
+      const Batch right = sparse ? DrawnSparseBatch(8, 0) : DrawnBatch(8, 0);
+      Batch wrong = sparse ? DrawnSparseBatch(8, 1) : DrawnBatch(8, 1);
+      (sparse ? wrong.sparse.ids[3] : wrong.classes[5]) = 40;
+      const char* reason = sparse ? "a feature of the batch is not among the model's inputs"
+                                  : "a label is not among the model's outputs";
+      EXPECT_THAT([&] { job.Step(wrong); },
+                  testing::ThrowsMessage<Error>(testing::HasSubstr(reason)));
+      EXPECT_EQ(job.Values(), other.Values());
+      EXPECT_EQ(job.Step(right), other.Step(right));
+      EXPECT_EQ(job.Values(), other.Values());
+    }
+}
+
 TEST_F(SingleOnADevice, WaitsForASlowOne) {
   const auto device = NewEmulatedDevice(0, {.copy_bytes_per_second = 1e6});
   Job slow({.model = "mlp", .devices = {device.get()}, .device_timeout = 1e-3});

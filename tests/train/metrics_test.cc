@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "model/output_tables.h"
+#include "tensor/emulated.h"
 #include "train/replica.h"
 
 namespace yoke::metrics_test {
@@ -123,8 +124,9 @@ struct Case {
     if (!loss.empty()) layers.push_back(Value(Table{{"type", loss}}));
     return layers;
   }
-  Metrics Measure(int threads, bool reference = true, DType arithmetic = DType::kF32) const {
-    const ParamView view = params.View();
+  Metrics Measure(int threads, bool reference = true, DType arithmetic = DType::kF32,
+                  const ParamStore* there = nullptr) const {
+    const ParamView view = (there ? there : &params)->View();
     return Evaluate(reader, {.graph = graph,
                              .params = view,
                              .arithmetic = arithmetic,
@@ -240,6 +242,18 @@ TEST(EvaluateTest, ThreadsDoNotMatter) {
   }
 }
 
+TEST(EvaluateTest, OnADeviceGivesTheSameBits) {
+  const auto device = NewEmulatedDevice(0, {});
+  for (const bool multi_label : {false, true})
+    for (const int64_t outputs : {0, 4099})  // kept there, or ranked on the CPU
+      for (const DType arithmetic : {DType::kF32, DType::kBf16}) {
+        const Case c(multi_label, outputs);
+        ParamStore there(c.graph.layout(), *device);
+        Copy(there.values(), c.params.values());
+        EXPECT_EQ(c.Measure(3, false, arithmetic, &there), c.Measure(3, false, arithmetic));
+      }
+}
+
 /// What Evaluate gives where scores are kept.
 Metrics FromAllScores(const Case& c, DType arithmetic) {
   const int64_t size = c.reader.Size(), outputs = c.reader.Info().outputs;
@@ -248,7 +262,7 @@ Metrics FromAllScores(const Case& c, DType arithmetic) {
   Batch batch;
   c.reader.Read({.examples = examples}, batch);
   const auto plan = c.graph.Compile({.batch = size, .arithmetic = arithmetic});
-  plan->Forward(batch, c.params.View());
+  plan->PrepareAndForward(batch, c.params.View());
   double first = 0, third = 0;
   for (int64_t i = 0; i < size; ++i) {
     const float* scores = plan->Scores().As<float>() + i * outputs;

@@ -41,6 +41,8 @@ class ConvertedPlan : public LayerPlan {
     kernel = inner_->kernel + ", converted input";
   }
 
+  void CheckBatch(const Batch& batch) const override { inner_->CheckBatch(batch); }
+
   void Forward(const LayerCall& call) override {
     const LayerCall inside = Inside(call, false);
     if (inputs_[0].converts) convert_->Forward({call.input, inside.input});

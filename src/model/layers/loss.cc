@@ -24,8 +24,8 @@ class LossPlan : public LayerPlan {
     reads_output = false;
     kernel = kernel_->name();
   }
+  void CheckBatch(const Batch& batch) const override { CheckLabels(batch, shape_); }
   void Forward(const LayerCall& call) override {
-    CheckLabels(call.batch, shape_);
     kernel_->Forward({.scores = call.input.As<float>(),
                       .labels = call.labels,
                       .losses = call.output.As<float>()});
@@ -54,6 +54,7 @@ class WeightedLossPlan : public LayerPlan {
     reads_output = plan_->reads_output;
     kernel = plan_->kernel;
   }
+  void CheckBatch(const Batch& batch) const override { plan_->CheckBatch(batch); }
   void Forward(const LayerCall& call) override {
     plan_->Forward(call);
     Scale(call.output);
@@ -86,8 +87,9 @@ class ActiveLossPlan : public LayerPlan {
     kernel = "active scores";
   }
 
+  void CheckBatch(const Batch& batch) const override { CheckLabels(batch, shape_); }
+
   void Forward(const LayerCall& call) override {
-    CheckLabels(call.batch, shape_);
     const ActiveSet& set = *call.active_input;
     Divide(set);
     ForEachOnTeam(parts_, [&](int64_t p) {

@@ -40,8 +40,11 @@ class SparseLinearPlan : public LayerPlan, public WorkingMemory {
     kernel = kernel_->name();
   }
 
+  void CheckBatch(const Batch& batch) const override {
+    CheckIds(batch.sparse.View(), shape_.features);
+  }
+
   void Forward(const LayerCall& call) override {
-    CheckIds(call.batch.sparse.View(), shape_.features);
     SparseLinearCall arguments = Arguments(call);
     if (shape_.bias) arguments.bias = BiasOf(call);
     kernel_->Forward(arguments);

@@ -28,7 +28,7 @@ class Single : public Executor {
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
     if (batch.size == 0) return StepOfNothing(params, step.ready);
     if (step.head) return StepOfBody(batch, params, step);
-    GraphPlan& plan = plans_.For(batch.size);
+    GraphPlan& plan = plans_.For(batch);
     const ParamView view = context_.arithmetic == DType::kBf16 ? bf16_.Refresh(params) : params;
     plan.Forward(batch, view);
     plan.Backward(batch, view, on_host() ? step.ready : GradientReady());
@@ -49,7 +49,7 @@ class Single : public Executor {
   bool on_host() const { return context_.values_device->IsHost(); }
   Target target() const { return {.device = context_.values_device, .stream = stream_.get()}; }
   StepResult StepOfBody(const Batch& batch, const ParamView& params, const ExecutorStep& step) {
-    GraphPlan& body = bodies_.For(batch.size);
+    GraphPlan& body = bodies_.For(batch);
     body.Forward(batch, params);
     TakeLabels(batch, body.Scores(), above_);
     const double loss = step.head->Step(above_, body.CutGradient().As<float>());

@@ -115,7 +115,7 @@ class Split : public Executor {
     part.view.values = part.view.writable = AllOf<float>(part.values);
     part.view.gradients = &part.gradients;
     CopyValues(params, part.values.As<float>());
-    part.plan = &(body ? part.bodies : part.plans).For(part.batch.size);
+    part.plan = &(body ? part.bodies : part.plans).For(part.batch);
     part.plan->Forward(part.batch, part.view);
   }
 

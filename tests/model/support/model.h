@@ -54,7 +54,7 @@ struct Model {
                           .target = {.reference = reference}});
   }
   std::vector<float> Scores(GraphPlan& plan, const Batch& of) const {
-    plan.Forward(of, params.View());
+    plan.PrepareAndForward(of, params.View());
     const Tensor scores = plan.Scores();
     EXPECT_EQ(scores.type, DType::kF32);
     return {scores.As<float>(), scores.As<float>() + scores.Count()};
@@ -68,7 +68,7 @@ struct Model {
 
 /// The gradient of the loss by central differences, for every number of every dense slice.
 inline void ExpectGradientsAgree(Model& m, GraphPlan& plan, float step, double tolerance) {
-  plan.Forward(m.batch, m.params.View(&m.gradients));
+  plan.PrepareAndForward(m.batch, m.params.View(&m.gradients));
   plan.Backward(m.batch, m.params.View(&m.gradients), {});
   const std::vector<float> gradient(m.gradients.dense().Host().data(),
                                     m.gradients.dense().Host().data() + m.gradients.dense().count);
@@ -77,9 +77,9 @@ inline void ExpectGradientsAgree(Model& m, GraphPlan& plan, float step, double t
     for (int64_t i = slice.offset; i < slice.offset + slice.Count(); ++i) {
       float& w = m.params.values().Host()[i];
       const float at = w;
-      w = at + step, plan.Forward(m.batch, m.params.View());
+      w = at + step, plan.PrepareAndForward(m.batch, m.params.View());
       const double above = plan.Loss();
-      w = at - step, plan.Forward(m.batch, m.params.View());
+      w = at - step, plan.PrepareAndForward(m.batch, m.params.View());
       const double below = plan.Loss();
       w = at;
       EXPECT_NEAR(gradient[i], (above - below) / (2 * step), tolerance) << slice.name;

@@ -26,9 +26,11 @@ class SparseRowsPlan : public LayerPlan {
     output = {.shape = {shape.settings.outputs}};
     kernel = "rows";
   }
+  void CheckBatch(const Batch& batch) const override {
+    CheckIds(batch.sparse.View(), shape_.settings.inputs);
+  }
   void Forward(const LayerCall& call) override {
     const SparseRows rows = call.batch.sparse.View();
-    CheckIds(rows, shape_.settings.inputs);
     const int64_t outputs = shape_.settings.outputs;
 #pragma omp parallel for schedule(static)
     for (int64_t n = 0; n < rows.rows; ++n)

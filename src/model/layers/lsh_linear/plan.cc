@@ -37,8 +37,11 @@ LshPlan::LshPlan(const LshPlanShape& shape, const PlanRequest& request)
   kernel = "active rows";
 }
 
+void LshPlan::CheckBatch(const Batch& batch) const {
+  if (request_.input.sparse) CheckIds(batch.sparse.View(), shape_.settings.inputs);
+}
+
 void LshPlan::Forward(const LayerCall& call) {
-  if (request_.input.sparse) CheckIds(call.batch.sparse.View(), shape_.settings.inputs);
   LshState& state = StateOf(call);
   LshCounts counts;
   LapTimer all, timer;

@@ -16,6 +16,7 @@ namespace yoke::layer {
 class LshPlan : public LayerPlan, public WorkingMemory {
  public:
   LshPlan(const LshPlanShape& shape, const PlanRequest& request);
+  void CheckBatch(const Batch& batch) const override;
   void Forward(const LayerCall& call) override;
   void Backward(const LayerCall& call) override;
   int64_t WorkingBytes() const override;

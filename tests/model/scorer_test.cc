@@ -1,0 +1,34 @@
+// Scorer: a device's scores are the CPU's.
+#include "model/scorer.h"
+
+#include <gtest/gtest.h>
+
+#include "model/support/model.h"
+#include "tensor/emulated.h"
+
+namespace yoke::scorer_test {
+
+using testing_support::LayerTable;
+using testing_support::Linear;
+using testing_support::Model;
+
+std::vector<float> Copied(std::span<const float> scores) { return {scores.begin(), scores.end()}; }
+
+TEST(Scorer, GivesADevicesScoresToTheHost) {
+  const auto device = NewEmulatedDevice(0, {});
+  for (const DType type : {DType::kF32, DType::kBf16}) {
+    Model m({Linear(5), LayerTable("tanh"), Linear(3)});
+    ParamStore values(m.graph.layout(), *device);
+    Scorer here(m.graph, {.batch = 4, .arithmetic = type});
+    Scorer there(m.graph, {.batch = 4, .arithmetic = type, .target = {.device = device.get()}});
+    for (int round = 0; round < 2; ++round) {
+      Copy(values.values(), m.params.values());
+      const std::vector<float> expected = Copied(here.Forward(m.batch, m.params.View()));
+      EXPECT_EQ(Copied(there.Forward(m.batch, values.View())), expected);
+      EXPECT_EQ(there.Loss(), here.Loss());
+      m.params.values().Host()[0] += 1;
+    }
+  }
+}
+
+}  // namespace yoke::scorer_test
