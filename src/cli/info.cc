@@ -340,22 +340,22 @@ class InfoCommand : public Command {
 }  // namespace
 
 CommandEntry info_command() {
-  return {
-      "info", "Look into things",
-      "Show a model's layers, shapes, parameters, operations and memory",
-      "A job's data is read for the sizes of input and output; a checkpoint and an ONNX file "
-      "contain them.\n\n"
-      "--step runs no kernel. A layer's operations and bytes are those of the direct algorithm "
-      "in f32, and stand at its first kernel in a pass: a third of them forward for layers "
-      "that multiply by weights, 3/8 (with an addition 2/5 or 4/11) for batch_norm, half for "
-      "others. Conversions, copies and sums of gradients are listed with bytes of their own.\n\n"
-      "Examples:\n"
-      "  yoke info examples/demo.toml\n"
-      "  yoke info runs/lenet/last --json\n"
-      "  yoke info model.onnx\n"
-      "  yoke info job.toml --step\n"
-      "  yoke info job.toml --tune-to tuned.toml",
-      [] { return std::unique_ptr<Command>(new InfoCommand); }};
+  return {"info", "Look into things",
+          "Show a model's layers, shapes, parameters, operations and memory",
+          "A job's data is read for the sizes of input and output; a checkpoint and an ONNX file "
+          "contain them.\n\n"
+          "--step runs no kernel. A layer's operations and bytes are those of the direct algorithm "
+          "in f32, with its input's gradient. They stand at its first kernel in a pass: a third "
+          "of them forward for layers that multiply by weights, 3/8 (with an addition 2/5 or 4/11) "
+          "for batch_norm, half for others. Conversions, copies and sums of gradients are listed "
+          "with bytes of their own.\n\n"
+          "Examples:\n"
+          "  yoke info examples/demo.toml\n"
+          "  yoke info runs/lenet/last --json\n"
+          "  yoke info model.onnx\n"
+          "  yoke info job.toml --step\n"
+          "  yoke info job.toml --tune-to tuned.toml",
+          [] { return std::unique_ptr<Command>(new InfoCommand); }};
 }
 
 }  // namespace yoke
