@@ -104,6 +104,7 @@ class Idle : public Executor {
 RULE = source(["optim/rule.h"], "leaves the values alone", """
 class Idle : public UpdateRule {
  public:
+  const char* name() const override { return "idle"; }
   std::vector<std::string> StateNames() const override { return {}; }
   void Update(const UpdateSpan& /*span*/, const UpdateStep& /*step*/) const override {}
 };

@@ -1,12 +1,16 @@
 // yoke list: prints the parts that a job can name, and every key that it can set.
+#include <fmt/format.h>
+
 #include <functional>
 
 #include "base/registry.h"
 #include "cli/command.h"
 #include "data/reader.h"
+#include "kernels/makers.h"
 #include "lsh/family.h"
 #include "lsh/sampler.h"
 #include "model/graph.h"
+#include "model/layers/activations.h"
 #include "node/executor.h"
 #include "optim/rule.h"
 #include "optim/schedules.h"
@@ -22,7 +26,8 @@ struct Item {
   std::string name;
   std::string summary;
   OptionSpec form =
-      {};  ///< The option that chooses between its forms; without choices: it has one.
+      {};              ///< The option that chooses between its forms; without choices: it has one.
+  Table details = {};  ///< More for programs.
 };
 
 /// A kind of list.
@@ -69,6 +74,67 @@ std::vector<Item> KeyItems() {
   return items;
 }
 
+/// An operation and the names of its kernels by kind of device.
+struct OperationKernels {
+  std::string name;
+  Forms forms;
+  std::vector<std::pair<std::string, std::vector<std::string>>> kernels = {};
+};
+
+/// For example: forward, backward; f32, bf16; relu, sigmoid, tanh; cpu: vector loops, reference.
+std::string SummaryOf(const OperationKernels& operation) {
+  const Forms& forms = operation.forms;
+  std::string text = forms.backward ? "forward, backward; " : "forward; ";
+  text += forms.bf16 ? "f32, bf16" : "f32";
+  if (*forms.others) text += fmt::format("; {}", forms.others);
+  for (const auto& [kind, kernels] : operation.kernels)
+    text += fmt::format("; {}: {}", kind,
+                        kernels.empty() ? "none" : fmt::format("{}", fmt::join(kernels, ", ")));
+  return text;
+}
+
+Item ItemOf(const OperationKernels& operation) {
+  Table by_kind;
+  for (const auto& [kind, kernels] : operation.kernels) by_kind.emplace_back(kind, ListOf(kernels));
+  return {.name = operation.name,
+          .summary = SummaryOf(operation),
+          .details = {{"backward", operation.forms.backward},
+                      {"bf16", operation.forms.bf16},
+                      {"forms", std::string(operation.forms.others)},
+                      {"kernels", by_kind}}};
+}
+
+std::vector<std::string> KernelsOfRule(const RuleEntry& entry, Device& device) {
+  const auto rule = entry.make(Options("train", Table{}, entry.options));
+  try {
+    return {rule->MakeKernel({.device = &device, .stream = &device.stream()})->name()};
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+/// What a device must compute to train and evaluate models, and the kernels of those kinds of
+/// devices that this machine has.
+std::vector<Item> KernelItems() {
+  std::vector<OperationKernels> all;
+  std::vector<const OperationEntry*> entries = operations();
+  for (const OperationEntry* entry : layer::ActivationOperations()) entries.push_back(entry);
+  for (const OperationEntry* entry : entries) all.push_back({entry->name(), entry->forms()});
+  for (const RuleEntry& rule : rules())
+    all.push_back({rule.name, {.backward = false, .bf16 = false, .others = "update rule"}});
+  for (const DeviceEntry& kind : device_kinds()) {
+    if (kind.count && kind.count() == 0) continue;
+    const auto device = kind.make(0, {});
+    for (size_t i = 0; i < all.size(); ++i)
+      all[i].kernels.emplace_back(
+          kind.name, i < entries.size() ? entries[i]->KernelsOn(*device)
+                                        : KernelsOfRule(rules()[i - entries.size()], *device));
+  }
+  std::vector<Item> items;
+  for (const OperationKernels& operation : all) items.push_back(ItemOf(operation));
+  return items;
+}
+
 std::vector<Item> KindItems();
 
 const std::vector<Kind>& Kinds() {
@@ -85,6 +151,7 @@ const std::vector<Kind>& Kinds() {
       {"strategies", "values of cluster.strategy", ItemsOf(strategies)},
       {"families", "hash families of hashed layers", ItemsOf(hash_families)},
       {"samplers", "how hashed layers choose their active rows", ItemsOf(samplers)},
+      {"kernels", "operations, and the kernels of each kind of device for them", KernelItems},
       {"metrics", "results of evaluation", MetricItems},
       {"keys", "every key of a job file", KeyItems},
       {"kinds", "arguments of `yoke list`", KindItems}};
@@ -108,7 +175,11 @@ std::string FormsOf(const OptionSpec& form) {
 
 /// Name and summary; for a part with several forms also these and what differs.
 Table EntryOf(const Item& item) {
-  if (item.form.choices.empty()) return {{"name", item.name}, {"summary", item.summary}};
+  if (item.form.choices.empty()) {
+    Table entry = {{"name", item.name}, {"summary", item.summary}};
+    entry.insert(entry.end(), item.details.begin(), item.details.end());
+    return entry;
+  }
   return {{"name", item.name},
           {"summary", item.summary},
           {"forms", List(item.form.choices.begin(), item.form.choices.end())},

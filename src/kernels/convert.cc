@@ -68,9 +68,20 @@ const float* InF32(const ConstTensor& from, int64_t first, int64_t count,
   return copy.data();
 }
 
+namespace {
+struct ConvertLoop {
+  using Call = ConvertCall;
+  static void Forward(const Call& call) { Convert(call.from, call.to); }
+};
+}  // namespace
+
+const KernelList<ConvertCall, NoShape> operation::kConvert("convert",
+                                                           {.backward = false,
+                                                            .others = "between types and layouts"},
+                                                           {{"loops", LoopsOf<ConvertLoop>}});
+
 std::unique_ptr<ConvertKernel> MakeConvert(const Target& target) {
-  return MakeLoops<ConvertCall>(target,
-                                [](const ConvertCall& call) { Convert(call.from, call.to); });
+  return operation::kConvert.Make({}, target);
 }
 
 }  // namespace yoke

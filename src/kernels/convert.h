@@ -13,6 +13,7 @@ struct ConvertCall {
   ConstTensor from;
   Tensor to;
 
+  int64_t Bytes() const { return from.Count() * SizeOf(from.type) + to.Bytes(); }
   template <typename Reach>
   void Addresses(const Reach& reach) {
     reach(from.data, to.data);

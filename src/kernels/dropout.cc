@@ -39,21 +39,26 @@ void DrawMasks(const DropoutShape& s, const DropoutCall& call) {
 }
 
 template <typename T>
-void Apply(const DropoutShape& s, const DropoutCall& call) {
-  ApplyMask(s, static_cast<const T*>(call.from), call.mask, static_cast<T*>(call.to));
-}
+struct DropoutLoop {
+  using Call = DropoutCall;
+  DropoutShape shape;
+  void Forward(const Call& call) const {
+    DrawMasks(shape, call);
+    Backward(call);
+  }
+  void Backward(const Call& call) const {
+    ApplyMask(shape, static_cast<const T*>(call.from), call.mask, static_cast<T*>(call.to));
+  }
+};
 
 }  // namespace
 
+const KernelList<DropoutCall, DropoutShape> operation::kDropout("dropout", {},
+                                                                {{"loops",
+                                                                  TypedLoopsOf<DropoutLoop>}});
+
 std::unique_ptr<DropoutKernel> MakeDropout(const DropoutShape& shape, const Target& target) {
-  const auto apply = shape.type == DType::kBf16 ? Apply<Bf16> : Apply<float>;
-  return MakeLoops<DropoutCall>(
-      target,
-      [shape, apply](const DropoutCall& call) {
-        DrawMasks(shape, call);
-        apply(shape, call);
-      },
-      [shape, apply](const DropoutCall& call) { apply(shape, call); });
+  return operation::kDropout.Make(shape, target);
 }
 
 }  // namespace yoke

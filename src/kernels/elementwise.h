@@ -58,16 +58,26 @@ struct ElementwiseCall {
 
 using ElementwiseKernel = Kernel<ElementwiseCall>;
 
-/// `Function` has `float Value(float x) const` and its derivative `float Slope(float x) const`.
+template <typename Function>
+struct ElementwiseLoop {
+  using Call = ElementwiseCall;
+  Function function;
+  void Forward(const Call& call) const { ApplyEach(function, call.input, call.output); }
+  void Backward(const Call& call) const {
+    ApplySlope(function, call.input, call.output_gradient, call.input_gradient);
+  }
+};
+
+/// `Function` has a `kName`, `float Value(float x) const` and its derivative `float Slope(float x)
+/// const`.
+template <typename Function>
+inline constexpr KernelList<ElementwiseCall, Function> kElementwise(
+    Function::kName, {}, {{"loops", LoopsOf<ElementwiseLoop<Function>, Function>}});
+
 template <typename Function>
 std::unique_ptr<ElementwiseKernel> MakeElementwise(const Function& function,
                                                    const Target& target = {}) {
-  return MakeLoops<ElementwiseCall>(
-      target,
-      [function](const ElementwiseCall& call) { ApplyEach(function, call.input, call.output); },
-      [function](const ElementwiseCall& call) {
-        ApplySlope(function, call.input, call.output_gradient, call.input_gradient);
-      });
+  return kElementwise<Function>.Make(function, target);
 }
 
 }  // namespace yoke

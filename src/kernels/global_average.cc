@@ -66,21 +66,26 @@ void Spread(const Tensor& output, const Tensor& image) {
                 image.As<T>() + n * size.channels * size.pixels);
 }
 
-void AverageImages(const GlobalAverageCall& call) {
-  if (call.image.type == DType::kF32) return Average<float>(call.image, call.average);
-  Check(call.image.type == DType::kBf16, "averages are of f32 or bf16");
-  Average<Bf16>(call.image, call.average);
-}
-
-void SpreadAverages(const GlobalAverageCall& call) {
-  if (call.image.type == DType::kF32) return Spread<float>(call.average, call.image);
-  Spread<Bf16>(call.average, call.image);
-}
+struct GlobalAverageLoop {
+  using Call = GlobalAverageCall;
+  static void Forward(const Call& call) {
+    if (call.image.type == DType::kF32) return Average<float>(call.image, call.average);
+    Check(call.image.type == DType::kBf16, "averages are of f32 or bf16");
+    Average<Bf16>(call.image, call.average);
+  }
+  static void Backward(const Call& call) {
+    if (call.image.type == DType::kF32) return Spread<float>(call.average, call.image);
+    Spread<Bf16>(call.average, call.image);
+  }
+};
 
 }  // namespace
 
+const KernelList<GlobalAverageCall, NoShape> operation::kGlobalAverage(
+    "global average", {}, {{"loops", LoopsOf<GlobalAverageLoop>}});
+
 std::unique_ptr<GlobalAverageKernel> MakeGlobalAverage(const Target& target) {
-  return MakeLoops<GlobalAverageCall>(target, AverageImages, SpreadAverages);
+  return operation::kGlobalAverage.Make({}, target);
 }
 
 }  // namespace yoke

@@ -31,7 +31,7 @@ RowMoments MomentsOf(const T* x, int64_t n, double epsilon) {
 }
 
 template <typename T>
-void Forward(const LayerNormShape& shape, const LayerNormCall& call) {
+void NormalizeRows(const LayerNormShape& shape, const LayerNormCall& call) {
   const int64_t n = shape.columns;
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < shape.rows; ++r) {
@@ -88,7 +88,7 @@ void BackRow(const LayerNormShape& shape, const LayerNormCall& call, int64_t r) 
 }
 
 template <typename T>
-void Backward(const LayerNormShape& shape, const LayerNormCall& call) {
+void BackAll(const LayerNormShape& shape, const LayerNormCall& call) {
   const bool columns = call.weight_gradient || call.bias_gradient;
 #pragma omp parallel for schedule(static) if (columns)
   for (int64_t c = 0; c < (columns ? shape.columns : 0); c += kColumnBlock)
@@ -98,15 +98,21 @@ void Backward(const LayerNormShape& shape, const LayerNormCall& call) {
   for (int64_t r = 0; r < shape.rows; ++r) BackRow<T>(shape, call, r);
 }
 
+template <typename T>
+struct LayerNormLoop {
+  using Call = LayerNormCall;
+  LayerNormShape shape;
+  void Forward(const Call& call) const { NormalizeRows<T>(shape, call); }
+  void Backward(const Call& call) const { BackAll<T>(shape, call); }
+};
+
 }  // namespace
 
+const KernelList<LayerNormCall, LayerNormShape> operation::kLayerNorm(
+    "layer norm", {}, {{"loops", TypedLoopsOf<LayerNormLoop>}});
+
 std::unique_ptr<LayerNormKernel> MakeLayerNorm(const LayerNormShape& shape, const Target& target) {
-  const auto make = [&]<typename T>(T /*type*/) {
-    return MakeLoops<LayerNormCall>(
-        target, [shape](const LayerNormCall& call) { Forward<T>(shape, call); },
-        [shape](const LayerNormCall& call) { Backward<T>(shape, call); });
-  };
-  return shape.type == DType::kBf16 ? make(Bf16()) : make(float());
+  return operation::kLayerNorm.Make(shape, target);
 }
 
 }  // namespace yoke

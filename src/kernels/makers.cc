@@ -1,5 +1,5 @@
-// The kernels of each operation, best first. (Convolution chooses its own:
-// convolution/convolution.cc.)
+// The kernels of the operations that have several, best first, and the list of all operations.
+// (Those of convolution are in convolution/convolution.cc.)
 #include "kernels/makers.h"
 
 #include "kernels/activation/activation.h"
@@ -39,54 +39,99 @@ std::unique_ptr<SparseLinearKernel> SparseLinear(const SparseLinearShape& shape)
 std::unique_ptr<TopScoresKernel> TopScores(const TopScoresShape& shape);
 }  // namespace reference
 
+bool IsOfKind(const Device& device, std::string_view kind) {
+  const std::string& name = device.name();
+  return name.starts_with(kind) && (name.size() == kind.size() || name[kind.size()] == ':');
+}
+
+std::vector<std::string> OperationEntry::KernelsOn(Device& device) const {
+  const bool cpu = device.IsHost() || (lists_addresses_ && device.stream().work_queue());
+  std::vector<std::string> kernels;
+  for (const Listed& listed : listed_)
+    if (listed.kernel && (listed.kind ? IsOfKind(device, listed.kind) : cpu))
+      kernels.emplace_back(listed.kernel);
+  return kernels;
+}
+
+std::vector<const OperationEntry*> operations() {
+  return {
+#define YOKE_OPERATION(name, Call, Shape) &operation::name,
+#include "kernels/operations.def"
+#undef YOKE_OPERATION
+  };
+}
+
+namespace operation {
+const KernelList<ActivationCall, ActivationShape> kActivation(
+    "activation", {.others = "relu, sigmoid, tanh"},
+    {{"vector loops", cpu::Activations}, {"reference", reference::Activations}});
+const KernelList<ActiveRowsCall, ActiveRowsShape> kActiveRows(
+    "active rows", {.others = "bias, relu"},
+    {{"vector loops", cpu::ActiveRows}, {"reference", reference::ActiveRows}});
+const KernelList<BatchNormCall, BatchNormShape> kBatchNorm(
+    "batch norm", {.others = "training, evaluation, add, relu"},
+    {{"vector loops", cpu::BatchNorm}, {"reference", reference::BatchNorm}});
+const KernelList<CrossEntropyCall, CrossEntropyShape> kCrossEntropy(
+    "cross entropy", {.bf16 = false, .others = "softmax, sigmoid"},
+    {{"vector loops", cpu::CrossEntropies}, {"reference", reference::CrossEntropies}});
+const KernelList<LinearCall, LinearShape> kLinear("linear", {.others = "bias, relu, adds"},
+                                                  {{"vector rows", cpu::LinearOfFew},
+                                                   {"onednn", cpu::Linear},
+                                                   {"reference", reference::Linear}});
+const KernelList<LocalResponseNormCall, LocalResponseNormShape> kLocalResponseNorm(
+    "local response norm", {},
+    {{"blocks of channels", cpu::LocalResponseNorm}, {"reference", reference::LocalResponseNorm}});
+const KernelList<PoolingCall, PoolingShape> kPooling("pooling", {.others = "maximum, average"},
+                                                     {{"vector loops", cpu::Pool},
+                                                      {"reference", reference::Pool}});
+const KernelList<SparseLinearCall, SparseLinearShape> kSparseLinear(
+    "sparse linear", {.others = "bias, relu"},
+    {{"vector loops", cpu::SparseLinear}, {"reference", reference::SparseLinear}});
+const KernelList<TopScoresCall, TopScoresShape> kTopScores(
+    "top scores", {.backward = false, .others = "sum of exp, sum of softplus"},
+    {{"onednn by blocks", cpu::TopScores}, {"reference", reference::TopScores}});
+}  // namespace operation
+
 std::unique_ptr<ActivationKernel> MakeActivation(const ActivationShape& shape,
                                                  const Target& target) {
-  return MakeFirst<ActivationCall, ActivationShape>({cpu::Activations, reference::Activations},
-                                                    shape, target);
+  return operation::kActivation.Make(shape, target);
 }
 
 std::unique_ptr<ActiveRowsKernel> MakeActiveRows(const ActiveRowsShape& shape,
                                                  const Target& target) {
-  return MakeFirst<ActiveRowsCall, ActiveRowsShape>({cpu::ActiveRows, reference::ActiveRows}, shape,
-                                                    target);
+  return operation::kActiveRows.Make(shape, target);
 }
 
 std::unique_ptr<BatchNormKernel> MakeBatchNorm(const BatchNormShape& shape, const Target& target) {
-  return MakeFirst<BatchNormCall, BatchNormShape>({cpu::BatchNorm, reference::BatchNorm}, shape,
-                                                  target);
+  return operation::kBatchNorm.Make(shape, target);
 }
 
 std::unique_ptr<CrossEntropyKernel> MakeCrossEntropy(const CrossEntropyShape& shape,
                                                      const Target& target) {
-  return MakeFirst<CrossEntropyCall, CrossEntropyShape>(
-      {cpu::CrossEntropies, reference::CrossEntropies}, shape, target);
+  return operation::kCrossEntropy.Make(shape, target);
 }
 
 std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, const Target& target) {
-  return MakeFirst<LinearCall, LinearShape>({cpu::LinearOfFew, cpu::Linear, reference::Linear},
-                                            shape, target);
+  return operation::kLinear.Make(shape, target);
 }
 
 std::unique_ptr<LocalResponseNormKernel> MakeLocalResponseNorm(const LocalResponseNormShape& shape,
                                                                const Target& target) {
-  return MakeFirst<LocalResponseNormCall, LocalResponseNormShape>(
-      {cpu::LocalResponseNorm, reference::LocalResponseNorm}, shape, target);
+  return operation::kLocalResponseNorm.Make(shape, target);
 }
 
 std::unique_ptr<PoolingKernel> MakePooling(const PoolingShape& shape, const Target& target) {
-  return MakeFirst<PoolingCall, PoolingShape>({cpu::Pool, reference::Pool}, shape, target);
+  return operation::kPooling.Make(shape, target);
 }
 
 std::unique_ptr<SparseLinearKernel> MakeSparseLinear(const SparseLinearShape& shape,
                                                      const Target& target) {
-  return MakeFirst<SparseLinearCall, SparseLinearShape>(
-      {cpu::SparseLinear, reference::SparseLinear}, shape, target);
+  return operation::kSparseLinear.Make(shape, target);
 }
 
 std::unique_ptr<TopScoresKernel> MakeTopScores(const TopScoresShape& shape, const Target& target) {
   Check(shape.top <= shape.outputs, "no more top scores than outputs");
-  return MakeFirst<TopScoresCall, TopScoresShape>({cpu::TopScores, reference::TopScores}, shape,
-                                                  target);
+  return operation::kTopScores.Make(shape, target);
 }
 
 }  // namespace yoke

@@ -98,26 +98,31 @@ void EachBack(const MultiplyCall& call) {
   if (call.x_gradient.data) MultiplyEach<T>(call.output_gradient, call.gate, call.x_gradient);
 }
 
-void Multiply(const MultiplyCall& call) {
-  const Tensor &x = call.x, &gate = call.gate, &output = call.output;
-  Check(x.type == gate.type && x.type == output.type, "products are of one type");
-  const bool each = gate.Count() == x.Count();
-  if (x.type == DType::kF32)
-    return each ? MultiplyEach<float>(x, gate, output) : Gate<float>(x, gate, output);
-  Check(x.type == DType::kBf16, "products are of f32 or bf16");
-  each ? MultiplyEach<Bf16>(x, gate, output) : Gate<Bf16>(x, gate, output);
-}
-
-void MultiplyBack(const MultiplyCall& call) {
-  const bool each = call.gate.Count() == call.x.Count();
-  if (call.x.type == DType::kF32) return each ? EachBack<float>(call) : AllGateBack<float>(call);
-  each ? EachBack<Bf16>(call) : AllGateBack<Bf16>(call);
-}
+struct MultiplyLoop {
+  using Call = MultiplyCall;
+  static void Forward(const Call& call) {
+    const Tensor &x = call.x, &gate = call.gate, &output = call.output;
+    Check(x.type == gate.type && x.type == output.type, "products are of one type");
+    const bool each = gate.Count() == x.Count();
+    if (x.type == DType::kF32)
+      return each ? MultiplyEach<float>(x, gate, output) : Gate<float>(x, gate, output);
+    Check(x.type == DType::kBf16, "products are of f32 or bf16");
+    each ? MultiplyEach<Bf16>(x, gate, output) : Gate<Bf16>(x, gate, output);
+  }
+  static void Backward(const Call& call) {
+    const bool each = call.gate.Count() == call.x.Count();
+    if (call.x.type == DType::kF32) return each ? EachBack<float>(call) : AllGateBack<float>(call);
+    each ? EachBack<Bf16>(call) : AllGateBack<Bf16>(call);
+  }
+};
 
 }  // namespace
 
+const KernelList<MultiplyCall, NoShape> operation::kMultiply("multiply", {},
+                                                             {{"loops", LoopsOf<MultiplyLoop>}});
+
 std::unique_ptr<MultiplyKernel> MakeMultiply(const Target& target) {
-  return MakeLoops<MultiplyCall>(target, Multiply, MultiplyBack);
+  return operation::kMultiply.Make({}, target);
 }
 
 }  // namespace yoke

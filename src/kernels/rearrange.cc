@@ -74,28 +74,40 @@ void ShuffleChannels(const ShuffleCall& call, int64_t groups) {
   Shuffle<Bf16>(call.input, groups, call.output);
 }
 
+struct PadLoop {
+  using Call = PadCall;
+  PadShape s;
+  void Forward(const Call& call) const {
+    if (call.image.type == DType::kF32)
+      return Pad<float>(call.image, s.top, s.left, s.value, call.padded);
+    Check(call.image.type == DType::kBf16, "images are of f32 or bf16");
+    Pad<Bf16>(call.image, s.top, s.left, s.value, call.padded);
+  }
+  void Backward(const Call& call) const {
+    if (call.image.type == DType::kF32) return Crop<float>(call.padded, s.top, s.left, call.image);
+    Crop<Bf16>(call.padded, s.top, s.left, call.image);
+  }
+};
+
+struct ShuffleLoop {
+  using Call = ShuffleCall;
+  ShuffleShape s;
+  void Forward(const Call& call) const { ShuffleChannels(call, s.groups); }
+  void Backward(const Call& call) const { ShuffleChannels(call, call.input.shape[1] / s.groups); }
+};
+
 }  // namespace
 
-std::unique_ptr<PadKernel> MakePad(const PadShape& s, const Target& target) {
-  return MakeLoops<PadCall>(
-      target,
-      [s](const PadCall& call) {
-        if (call.image.type == DType::kF32)
-          return Pad<float>(call.image, s.top, s.left, s.value, call.padded);
-        Check(call.image.type == DType::kBf16, "images are of f32 or bf16");
-        Pad<Bf16>(call.image, s.top, s.left, s.value, call.padded);
-      },
-      [s](const PadCall& call) {
-        if (call.image.type == DType::kF32)
-          return Crop<float>(call.padded, s.top, s.left, call.image);
-        Crop<Bf16>(call.padded, s.top, s.left, call.image);
-      });
+const KernelList<PadCall, PadShape> operation::kPad("pad", {}, {{"loops", LoopsOf<PadLoop>}});
+const KernelList<ShuffleCall, ShuffleShape> operation::kShuffle("shuffle", {},
+                                                                {{"loops", LoopsOf<ShuffleLoop>}});
+
+std::unique_ptr<PadKernel> MakePad(const PadShape& shape, const Target& target) {
+  return operation::kPad.Make(shape, target);
 }
 
 std::unique_ptr<ShuffleKernel> MakeShuffle(int64_t groups, const Target& target) {
-  return MakeLoops<ShuffleCall>(
-      target, [groups](const ShuffleCall& call) { ShuffleChannels(call, groups); },
-      [groups](const ShuffleCall& call) { ShuffleChannels(call, call.input.shape[1] / groups); });
+  return operation::kShuffle.Make({groups}, target);
 }
 
 }  // namespace yoke

@@ -31,6 +31,10 @@ using PadKernel = Kernel<PadCall>;
 /// On the caller's kernel threads.
 std::unique_ptr<PadKernel> MakePad(const PadShape& shape, const Target& target = {});
 
+struct ShuffleShape {
+  int64_t groups = 1;
+};
+
 struct ShuffleCall {
   Tensor input;
   Tensor output;  ///< Of the same type and layout.

@@ -32,28 +32,27 @@ void Sample(const T* from, const Shape& source, T* to, const Shape& target, Layo
 }
 
 template <typename T>
-void Forward(const ShortcutShape& s, const void* input, void* output) {
-  Sample(static_cast<const T*>(input), s.Input(), static_cast<T*>(output), s.Output(), s.layout,
-         s.stride, 1);
-}
-
-template <typename T>
-void Backward(const ShortcutShape& s, const void* output, void* input) {
-  Sample(static_cast<const T*>(output), s.Output(), static_cast<T*>(input), s.Input(), s.layout, 1,
-         s.stride);
-}
+struct ShortcutLoop {
+  using Call = ShortcutCall;
+  ShortcutShape s;
+  void Forward(const Call& call) const {
+    Sample(static_cast<const T*>(call.input), s.Input(), static_cast<T*>(call.output), s.Output(),
+           s.layout, s.stride, 1);
+  }
+  void Backward(const Call& call) const {
+    Sample(static_cast<const T*>(call.output_gradient), s.Output(),
+           static_cast<T*>(call.input_gradient), s.Input(), s.layout, 1, s.stride);
+  }
+};
 
 }  // namespace
 
+const KernelList<ShortcutCall, ShortcutShape> operation::kShortcut("shortcut", {},
+                                                                   {{"loops",
+                                                                     TypedLoopsOf<ShortcutLoop>}});
+
 std::unique_ptr<ShortcutKernel> MakeShortcut(const ShortcutShape& shape, const Target& target) {
-  const auto make = [&]<typename T>(T /*type*/) {
-    return MakeLoops<ShortcutCall>(
-        target, [shape](const ShortcutCall& call) { Forward<T>(shape, call.input, call.output); },
-        [shape](const ShortcutCall& call) {
-          Backward<T>(shape, call.output_gradient, call.input_gradient);
-        });
-  };
-  return shape.type == DType::kBf16 ? make(Bf16()) : make(float());
+  return operation::kShortcut.Make(shape, target);
 }
 
 }  // namespace yoke

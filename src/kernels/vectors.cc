@@ -213,8 +213,23 @@ int64_t FirstNonFinite(Array<const float> x) {
   return static_cast<int64_t>(Reduce(Operation::kFirstNonFinite, x));
 }
 
+namespace {
+struct VectorLoop {
+  using Call = VectorCall;
+  static void Forward(const Call& call) { RunOnHost(call); }
+};
+}  // namespace
+
+const KernelList<VectorCall, NoShape> operation::kVectors(
+    "vectors",
+    {.backward = false,
+     .bf16 = false,
+     .others = "fill, scale, divide, add, add_scaled, subtract, add_difference, scaled_difference, "
+               "move_towards, move_towards_all, square_sum, first_non_finite"},
+    {{"loops", LoopsOf<VectorLoop>}});
+
 std::unique_ptr<Kernel<VectorCall>> MakeVectors(const Target& target) {
-  return MakeLoops<VectorCall>(target, RunOnHost);
+  return operation::kVectors.Make({}, target);
 }
 
 }  // namespace yoke

@@ -42,7 +42,7 @@ const ParamLayout& Graph::layout() const { return state_->layout; }
 
 const ModelTask& Graph::task() const { return state_->task; }
 
-std::vector<LayerInfo> Graph::Info() const {
+std::vector<LayerInfo> Graph::Info(int64_t batch) const {
   std::vector<LayerInfo> rows;
   for (const GraphNode& node : state_->nodes) {
     int64_t parameters = 0;
@@ -59,7 +59,8 @@ std::vector<LayerInfo> Graph::Info() const {
                     .inputs = std::move(inputs),
                     .output = node.output.shape,
                     .parameters = parameters,
-                    .cost = node.layer->Price(1),
+                    .cost = node.layer->Price(batch),
+                    .forward = node.layer->ForwardPart(),
                     .explanation = node.layer->Explain()});
   }
   return rows;

@@ -109,7 +109,8 @@ struct LayerInfo {
   std::vector<std::string> inputs;  ///< Layers, or "data".
   Shape output;
   int64_t parameters = 0;
-  Cost cost;                ///< For one example.
+  Cost cost;                ///< Of Graph::Info's batch.
+  double forward = 0;       ///< The fraction of it that is forward's.
   std::string explanation;  ///< How its settings were chosen, or "".
 };
 
@@ -128,7 +129,7 @@ class Graph {
 
   const ParamLayout& layout() const;
   const ModelTask& task() const;
-  std::vector<LayerInfo> Info() const;
+  std::vector<LayerInfo> Info(int64_t batch = 1) const;
   Cost Price(int64_t batch, GraphPart part = GraphPart::kWhole) const;
   CrossEntropy Loss() const;  ///< The main loss.
   /// The layer below the loss, if it is a plain linear layer.

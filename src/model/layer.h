@@ -161,6 +161,8 @@ class Layer {
   /// Cost of forward and backward together for `batch` examples, counting the operations of the
   /// direct algorithm.
   virtual Cost Price(int64_t batch) const = 0;
+  /// The fraction of these operations and bytes that is forward's.
+  virtual double ForwardPart() const { return 1.0 / 2; }
   virtual std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const = 0;
   /// Absorbs the next layer into this layer's kernels; returns false if it cannot. Throws UserError
   /// if the two contradict each other.

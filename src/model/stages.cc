@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/resources.h"
 #include "kernels/convert.h"
+#include "kernels/recorder.h"
 #include "model/lifetimes.h"
 
 namespace yoke {
@@ -120,7 +121,7 @@ class Compiler {
       OfLayer(node.name, node.type, [&] {
         RequireMemory(node, layout_, request_);
         RequireDevice(node, *request_.target.device);
-        Plan(stage, RequestFor(sources));
+        Plan(stage, RequestFor(node, sources));
       });
     });
     stage.sources = std::move(sources);
@@ -137,12 +138,12 @@ class Compiler {
     if (!stage.in_place) stage.plan = node.layer->Plan(request);
   }
 
-  PlanRequest RequestFor(const std::vector<Source>& sources) const {
+  PlanRequest RequestFor(const GraphNode& node, const std::vector<Source>& sources) const {
     PlanRequest request{.batch = request_.batch,
                         .input = EdgeOf(sources[0].stage),
                         .arithmetic = request_.arithmetic,
                         .training = request_.training,
-                        .target = request_.target};
+                        .target = TargetOf(node)};
     for (size_t k = 0; k < sources.size(); ++k) {
       if (k > 0) request.others.push_back(EdgeOf(sources[k].stage));
       request.input_gradient |= Trained(sources[k].stage);
@@ -150,10 +151,18 @@ class Compiler {
     return request;
   }
 
+  /// Where its kernels run; a recorder lists them under its name.
+  Target TargetOf(const GraphNode& node) const {
+    Target target = request_.target;
+    if (auto* const recorder = dynamic_cast<Recorder*>(target.stream))
+      target.stream = &recorder->Of(node.name);
+    return target;
+  }
+
   int AddConversion(const GraphNode& node, int source) {
     Stage stage{.node = &node,
                 .converts = true,
-                .plan = std::make_unique<ScoresPlan>(EdgeOf(source), request_.target)};
+                .plan = std::make_unique<ScoresPlan>(EdgeOf(source), TargetOf(node))};
     stage.sources = {{.stage = source}};
     return Append(std::move(stage));
   }

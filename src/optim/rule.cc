@@ -19,6 +19,13 @@
 namespace yoke {
 namespace {
 
+/// A rule's loop over a run.
+struct UpdateLoop {
+  using Call = UpdateCall;
+  const UpdateRule* rule;
+  void Forward(const Call& call) const { rule->Update(call.span, call.step); }
+};
+
 /// Below this many elements a team of threads costs more than it saves.
 constexpr int64_t kParallelCount = 1 << 14;
 constexpr int64_t kFindRow = 32;  // elements that could be updated while a row is found
@@ -201,8 +208,10 @@ const std::vector<RuleEntry>& rules() {
 }
 
 std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target) const {
-  return MakeLoops<UpdateCall>(target,
-                               [this](const UpdateCall& call) { Update(call.span, call.step); });
+  using Rule = const UpdateRule*;
+  return KernelList<UpdateCall, Rule>(name(), {.backward = false, .bf16 = false},
+                                      {{"loops", LoopsOf<UpdateLoop>}})
+      .Make(this, target);
 }
 
 RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& device,

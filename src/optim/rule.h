@@ -64,6 +64,7 @@ struct UpdateCall {
 class UpdateRule {
  public:
   virtual ~UpdateRule() = default;
+  virtual const char* name() const = 0;  ///< "momentum": also of its operation on a device.
   /// Names of the state arrays: {"momentum"} or {"m", "v"}. Each is as long as the values and
   /// starts at zero.
   virtual std::vector<std::string> StateNames() const = 0;

@@ -1,8 +1,9 @@
-// Makers: which kernel of an operation's list a target gets.
+// Makers: which kernel of an operation's list a target gets, and the list of all operations.
 #include "kernels/makers.h"
 
 #include <gmock/gmock.h>
 
+#include <set>
 #include <string>
 
 #include "tensor/emulated.h"
@@ -45,16 +46,19 @@ class OwnDevice : public Device {
 };
 
 using Made = std::unique_ptr<Kernel<Call>>;
-Made OfGpu(const Shape& /*shape*/, const Target& target) {
-  return target.device->name() == "gpu" ? std::make_unique<Named>("of the gpu") : nullptr;
+Made OfGpu(const Shape& /*shape*/, const Target& /*target*/) {
+  return std::make_unique<Named>("of the gpu");
 }
 Made Fast(const Shape& shape) { return shape.fits ? std::make_unique<Named>("fast") : nullptr; }
 Made Reference(const Shape& /*shape*/) { return std::make_unique<Named>("reference"); }
 
+const KernelList<Call, Shape> kDouble(
+    "double", {}, {{"of the gpu", "gpu", OfGpu}, {"fast", Fast}, {"reference", Reference}});
+
 std::string NameOn(Device& device, const Shape& shape, bool reference = false) {
   const auto stream = device.NewStream();
   const Target target = {.device = &device, .stream = stream.get(), .reference = reference};
-  return MakeFirst<Call, Shape>({OfGpu, Fast, Reference}, shape, target)->name();
+  return kDouble.Make(shape, target)->name();
 }
 
 TEST(Makers, TheFirstThatDoesNotDecline) {
@@ -67,10 +71,52 @@ TEST(Makers, TheFirstThatDoesNotDecline) {
 }
 
 TEST(Makers, ADeviceBringsItsOwn) {
-  OwnDevice gpu("gpu"), other("other");
+  OwnDevice gpu("gpu:1"), other("gpus");
   EXPECT_EQ(NameOn(gpu, {}), "of the gpu");
   EXPECT_THAT([&] { NameOn(other, {}); },
-              testing::ThrowsMessage<Error>("reference runs on the CPU only, not on other"));
+              testing::ThrowsMessage<Error>("double runs on the CPU only, not on gpus"));
+}
+
+TEST(Makers, NamesTheKernelsOfADevice) {
+  const std::vector<std::string> of_cpu = {"fast", "reference"}, of_gpu = {"of the gpu"};
+  OwnDevice gpu("gpu"), other("other");
+  EXPECT_EQ(kDouble.KernelsOn(Cpu()), of_cpu);
+  EXPECT_EQ(kDouble.KernelsOn(*NewEmulatedDevice(0, {})), of_cpu);
+  EXPECT_EQ(kDouble.KernelsOn(gpu), of_gpu);
+  EXPECT_THAT(kDouble.KernelsOn(other), testing::IsEmpty());
+}
+
+/// A functor without a gradient.
+struct Doubles {
+  using Call = makers_test::Call;
+  Shape shape;
+  void Forward(const Call& call) const { *call.values *= shape.fits ? 2 : 0; }
+};
+
+TEST(Makers, AFunctorRunsAtOnceOrOnTheDevicesQueue) {
+  const KernelList<Call, Shape> doubles("doubles", {}, {{"loops", LoopsOf<Doubles>}});
+  const auto emulated = NewEmulatedDevice(0, {});
+  for (Device* device : {&Cpu(), emulated.get()}) {
+    const auto stream = device->NewStream();
+    const auto kernel = doubles.Make({}, {.device = device, .stream = stream.get()});
+    const Buffer there(*device, sizeof(float));
+    float value = 3;
+    stream->Copy(there.data(), &value, sizeof value);
+    kernel->Forward({there.As<float>()});
+    stream->Copy(&value, there.data(), sizeof value);
+    stream->Wait();
+    EXPECT_EQ(value, 6) << device->name();
+  }
+  EXPECT_THROW(doubles.Make({}, {})->Backward({}), Error);
+}
+
+TEST(Makers, EveryOperationHasKernelsOfTheCpu) {
+  std::set<std::string> names;
+  for (const OperationEntry* entry : operations()) {
+    EXPECT_TRUE(names.insert(entry->name()).second) << entry->name();
+    EXPECT_FALSE(entry->KernelsOn(Cpu()).empty()) << entry->name();
+  }
+  EXPECT_TRUE(names.contains("dropout"));
 }
 
 }  // namespace yoke::makers_test

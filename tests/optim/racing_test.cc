@@ -29,6 +29,7 @@ ParamLayout DenseAndRows() {
 /// Plain descent that sleeps between reading values and writing them, so that others run meanwhile.
 class SleepingDescent : public UpdateRule {
  public:
+  const char* name() const override { return "sleeping descent"; }
   std::vector<std::string> StateNames() const override { return {}; }
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {
     std::this_thread::sleep_for(std::chrono::microseconds(50));

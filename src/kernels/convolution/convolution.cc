@@ -54,7 +54,27 @@ bool TakesWinograd(const ConvolutionShape& s) {
   return s.algorithm == ConvolutionAlgorithm::kWinograd ||
          (s.algorithm == ConvolutionAlgorithm::kAuto && PaysWinograd(s));
 }
+
+std::unique_ptr<ConvolutionKernel> ByWinograd(const ConvolutionShape& shape) {
+  return TakesWinograd(shape) ? cpu::WinogradOf(shape) : nullptr;
+}
+
+std::unique_ptr<ConvolutionKernel> Lowered(const ConvolutionShape& shape) {
+  return Lowers(shape) ? cpu::LoweredConvolution(shape) : nullptr;
+}
+
+std::unique_ptr<ConvolutionKernel> WithLoweredGradients(const ConvolutionShape& shape) {
+  return PaysLoweredGradients(shape) ? cpu::ConvolutionWithLoweredGradients(shape) : nullptr;
+}
 }  // namespace
+
+const KernelList<ConvolutionCall, ConvolutionShape> operation::kConvolution(
+    "convolution", {.others = "bias, relu, groups"},
+    {{"winograd", ByWinograd},
+     {"lowered", Lowered},
+     {"lowered gradients", WithLoweredGradients},
+     {"onednn", cpu::Convolution},
+     {"reference", reference::Convolution}});
 
 bool FitsWinograd(const ConvolutionShape& s) {
   const auto fits = [](const Window& w) {
@@ -78,13 +98,7 @@ Layout PreferredLayout(const ConvolutionShape& shape, const Target& target) {
 
 std::unique_ptr<ConvolutionKernel> MakeConvolution(const ConvolutionShape& shape,
                                                    const Target& target) {
-  using Choice = Maker<ConvolutionCall, ConvolutionShape>;
-  const Choice first = TakesWinograd(shape)          ? cpu::WinogradOf
-                       : Lowers(shape)               ? cpu::LoweredConvolution
-                       : PaysLoweredGradients(shape) ? cpu::ConvolutionWithLoweredGradients
-                                                     : cpu::Convolution;
-  return MakeFirst<ConvolutionCall, ConvolutionShape>(
-      {first, cpu::Convolution, reference::Convolution}, shape, target);
+  return operation::kConvolution.Make(shape, target);
 }
 
 }  // namespace yoke

@@ -8,7 +8,7 @@
 #include "kernels/join/join.h"
 #include "kernels/makers.h"
 
-namespace yoke::cpu {
+namespace yoke {
 namespace {
 
 constexpr int64_t kJoinBlock =
@@ -24,7 +24,7 @@ void ForEachBlock(int64_t n, const Body& body) {
 /// The sums of elements [at, at + Count vectors), in registers.
 template <typename T, int Lanes, int Count>
 void SumVectors(std::span<const Tensor> inputs, bool relu, T* output, int64_t at) {
-  using W = Wide<Lanes>;
+  using W = cpu::Wide<Lanes>;
   typename W::Floats sum[Count], v;
   for (int k = 0; k < Count; ++k) W::Load(inputs[0].As<T>() + at + k * Lanes, sum[k]);
   for (const Tensor& input : inputs.subspan(1))
@@ -78,39 +78,47 @@ void ForEachRun(const Tensor& whole, std::span<const Tensor> parts, const Copy& 
   }
 }
 
+struct SumLoop {
+  using Call = SumCall;
+  SumShape shape;
+  void Forward(const Call& call) const {
+    const int64_t n = call.output.Count();
+    const DType type = call.output.type;
+    Check(!call.inputs.empty(), "a sum is of one tensor or more");
+    for (const Tensor& input : call.inputs)
+      Check(input.Count() == n && input.type == type, "tensors of a sum are of one type");
+    if (type == DType::kF32) return SumTyped(call.inputs, shape.relu, call.output.As<float>(), n);
+    Check(type == DType::kBf16, "sums are of f32 or bf16");
+    SumTyped(call.inputs, shape.relu, call.output.As<Bf16>(), n);
+  }
+};
+
+struct ConcatenateLoop {
+  using Call = ConcatenateCall;
+  static void Forward(const Call& call) {
+    ForEachRun(call.whole, call.parts,
+               [](const char* part, char* whole, int64_t n) { std::memcpy(whole, part, n); });
+  }
+  static void Backward(const Call& call) {
+    ForEachRun(call.whole, call.parts,
+               [](char* part, const char* all, int64_t n) { std::memcpy(part, all, n); });
+  }
+};
+
 }  // namespace
 
-void Sum(const SumCall& call, bool relu) {
-  const int64_t n = call.output.Count();
-  const DType type = call.output.type;
-  Check(!call.inputs.empty(), "a sum is of one tensor or more");
-  for (const Tensor& input : call.inputs)
-    Check(input.Count() == n && input.type == type, "tensors of a sum are of one type");
-  if (type == DType::kF32) return SumTyped(call.inputs, relu, call.output.As<float>(), n);
-  Check(type == DType::kBf16, "sums are of f32 or bf16");
-  SumTyped(call.inputs, relu, call.output.As<Bf16>(), n);
-}
-
-void Concatenate(const ConcatenateCall& call) {
-  ForEachRun(call.whole, call.parts,
-             [](const char* part, char* whole, int64_t n) { std::memcpy(whole, part, n); });
-}
-
-void TakeApart(const ConcatenateCall& call) {
-  ForEachRun(call.whole, call.parts,
-             [](char* part, const char* all, int64_t n) { std::memcpy(part, all, n); });
-}
-
-}  // namespace yoke::cpu
-
-namespace yoke {
+const KernelList<SumCall, SumShape> operation::kSum("sum", {.backward = false, .others = "relu"},
+                                                    {{"loops", LoopsOf<SumLoop>}});
+const KernelList<ConcatenateCall, NoShape> operation::kConcatenate("concatenate", {},
+                                                                   {{"loops",
+                                                                     LoopsOf<ConcatenateLoop>}});
 
 std::unique_ptr<SumKernel> MakeSum(bool relu, const Target& target) {
-  return MakeLoops<SumCall>(target, [relu](const SumCall& call) { cpu::Sum(call, relu); });
+  return operation::kSum.Make({relu}, target);
 }
 
 std::unique_ptr<ConcatenateKernel> MakeConcatenate(const Target& target) {
-  return MakeLoops<ConcatenateCall>(target, cpu::Concatenate, cpu::TakeApart);
+  return operation::kConcatenate.Make({}, target);
 }
 
 }  // namespace yoke

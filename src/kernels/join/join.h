@@ -9,11 +9,16 @@
 
 namespace yoke {
 
+struct SumShape {
+  bool relu = false;  ///< The sum is followed by a ReLU.
+};
+
 /// All have the same shape, type (f32 or bf16) and layout; output may be one of the inputs.
 struct SumCall {
   std::vector<Tensor> inputs;
   Tensor output;
 
+  int64_t Bytes() const { return static_cast<int64_t>(inputs.size() + 1) * output.Bytes(); }
   template <typename Reach>
   void Addresses(const Reach& reach) {
     for (Tensor& input : inputs) reach(input.data);

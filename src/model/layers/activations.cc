@@ -24,6 +24,7 @@
 #include "kernels/activation/activation.h"
 #include "kernels/elementwise.h"
 #include "kernels/exponential.h"
+#include "model/layers/activations.h"
 #include "model/layers/support.h"
 
 namespace yoke::layer {
@@ -125,18 +126,21 @@ std::unique_ptr<Layer> MakeElementwiseLayer(Function function, std::string_view 
 }
 
 struct LeakyRelu {
+  static constexpr const char* kName = "leaky_relu";
   float slope;
   float Value(float x) const { return x < 0 ? slope * x : x; }
   float Slope(float x) const { return x > 0 ? 1 : slope; }
 };
 
 struct Clip {
+  static constexpr const char* kName = "clip";
   float low, high;
   float Value(float x) const { return x < low ? low : x > high ? high : x; }
   float Slope(float x) const { return x > low && x < high ? 1.0F : 0.0F; }
 };
 
 struct Silu {
+  static constexpr const char* kName = "silu";
   static float Sigmoid(float x) { return 1 / (1 + Exponential(-x)); }
   float Value(float x) const { return x * Sigmoid(x); }
   float Slope(float x) const {
@@ -146,6 +150,7 @@ struct Silu {
 };
 
 struct HardSwish {
+  static constexpr const char* kName = "hard_swish";
   float Value(float x) const { return x * std::clamp(x + 3, 0.0F, 6.0F) / 6; }
   float Slope(float x) const {
     if (x <= -3) return 0;
@@ -154,6 +159,7 @@ struct HardSwish {
 };
 
 struct Gelu {
+  static constexpr const char* kName = "gelu";
   static float Share(float x) { return (1 + std::erf(x / std::numbers::sqrt2_v<float>)) / 2; }
   float Value(float x) const { return x * Share(x); }
   float Slope(float x) const {
@@ -164,6 +170,7 @@ struct Gelu {
 
 /// x (1 + tanh u) / 2 with u = sqrt(2 / pi) (x + c x^3), which is x times the sigmoid of 2u.
 struct TanhGelu {
+  static constexpr const char* kName = "gelu by tanh";
   static constexpr float kScale =
       2 * std::numbers::sqrt2_v<float> * std::numbers::inv_sqrtpi_v<float>;
   static constexpr float kCubic = 0.044715F;
@@ -176,6 +183,7 @@ struct TanhGelu {
 };
 
 struct HardSigmoid {
+  static constexpr const char* kName = "hard_sigmoid";
   float slope, offset;
   float Value(float x) const {
     const float y = slope * x + offset;
@@ -218,6 +226,12 @@ float Number(const Options& options, const char* name) {
 }
 
 }  // namespace
+
+std::vector<const OperationEntry*> ActivationOperations() {
+  return {&kElementwise<Clip>,     &kElementwise<Gelu>,      &kElementwise<TanhGelu>,
+          &kElementwise<Silu>,     &kElementwise<HardSwish>, &kElementwise<HardSigmoid>,
+          &kElementwise<LeakyRelu>};
+}
 
 LayerEntry relu() {
   LayerEntry entry = FromOutput("relu", "max(0, x) of each element", Activation::kRelu);

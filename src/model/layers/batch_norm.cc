@@ -81,9 +81,9 @@ class BatchNorm : public Layer {
   /// addition reads its other input; with a ReLU, backward reads y and writes a gradient.
   Cost Price(int64_t batch) const override {
     const double elements = double(batch) * double(image_.Count());
-    const double passes = 8 + (shape_.add ? 2 : 0) + (shape_.add && shape_.relu ? 1 : 0);
-    return {.operations = 14 * elements, .bytes = 4 * passes * elements};
+    return {.operations = 14 * elements, .bytes = 4 * Passes() * elements};
   }
+  double ForwardPart() const override { return (shape_.add ? 4 : 3) / Passes(); }
 
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     Require(!request.training || request.batch * shape_.pixels > 1,
@@ -107,6 +107,8 @@ class BatchNorm : public Layer {
   }
 
  private:
+  double Passes() const { return 8 + (shape_.add ? 2 : 0) + (shape_.add && shape_.relu ? 1 : 0); }
+
   BatchNormShape shape_;  // for one example
   bool affine_;
   Shape image_;

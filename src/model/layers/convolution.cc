@@ -41,6 +41,7 @@ class Convolution : public Layer {
     return {.operations = 6 * pixels * double(weight.Count()),
             .bytes = 4 * (3 * double(weight.Count()) + 3 * (image + double(batch * out.Count())))};
   }
+  double ForwardPart() const override { return kForwardOfWeighted; }
 
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     ConvolutionShape shape = shape_;

@@ -31,6 +31,7 @@ class Linear : public Layer, public FullyConnected {
     const double n = double(batch), i = double(inputs_), o = double(outputs_);
     return {.operations = 6 * n * i * o, .bytes = 4 * (3 * i * o + 3 * n * (i + o))};
   }
+  double ForwardPart() const override { return kForwardOfWeighted; }
 
   std::unique_ptr<LayerPlan> Plan(const PlanRequest& request) const override {
     return PlanThat(/*adds=*/false, request);

@@ -10,6 +10,9 @@
 
 namespace yoke::layer {
 
+/// Of a product of values and weights, and the gradients of both.
+inline constexpr double kForwardOfWeighted = 1.0 / 3;
+
 /// The initializers named by a layer's options.
 struct WeightInitializers {
   explicit WeightInitializers(const Options& options)

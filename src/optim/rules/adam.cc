@@ -19,6 +19,7 @@ namespace {
 
 /// Settings of Adam and AdamW.
 struct AdamSettings {
+  const char* name = "adam";
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
@@ -95,6 +96,8 @@ class Adam : public UpdateRule {
     constants_.most_rounded = static_cast<float>(1.02 * (1 - settings.beta1) / std::sqrt(rest));
   }
 
+  const char* name() const override { return settings_.name; }
+
   std::unique_ptr<UpdateRule> Spread(int times) const override {
     AdamSettings spread = settings_;
     spread.beta1 = std::pow(settings_.beta1, 1.0 / times);
@@ -143,7 +146,8 @@ class Adam : public UpdateRule {
 /// `decay`: the setting that weight_decay is.
 template <double AdamSettings::*decay>
 std::unique_ptr<UpdateRule> MakeAdam(const Options& options) {
-  AdamSettings settings = {.beta1 = options.Float("beta1"),
+  AdamSettings settings = {.name = decay == &AdamSettings::coupled_decay ? "adam" : "adamw",
+                           .beta1 = options.Float("beta1"),
                            .beta2 = options.Float("beta2"),
                            .epsilon = options.Float("epsilon")};
   settings.*decay = options.Float("weight_decay");

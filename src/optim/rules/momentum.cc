@@ -24,6 +24,8 @@ class Momentum : public UpdateRule {
         along_(nesterov ? momentum_ : 1.0F),
         sums_steps_(options.Has("velocity") && options.String("velocity") == "steps") {}
 
+  const char* name() const override { return direct_ > 0 ? "nesterov" : "momentum"; }
+
   double Reach() const override { return 1 / (1 - static_cast<double>(momentum_)); }
 
   /// Decays as fast in time, and a gradient still moves the values by rate / (1 - momentum) in all.

@@ -10,6 +10,8 @@ class Sgd : public UpdateRule {
  public:
   explicit Sgd(double decay) : decay_(static_cast<float>(decay)) {}
 
+  const char* name() const override { return "sgd"; }
+
   std::vector<std::string> StateNames() const override { return {}; }
 
   void Update(const UpdateSpan& span, const UpdateStep& step) const override {

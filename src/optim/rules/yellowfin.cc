@@ -13,6 +13,8 @@ class YellowFin : public UpdateRule {
   YellowFin(const YellowFinSettings& settings, double decay)
       : settings_(settings), decay_(static_cast<float>(decay)) {}
 
+  const char* name() const override { return "yellowfin"; }
+
   std::vector<std::string> StateNames() const override { return {"mean", "displacement"}; }
 
   int Scalars() const override { return kYellowFinScalars; }

@@ -141,6 +141,7 @@ class LshLinear : public Layer, public FullyConnected {
     return {.operations = 6 * n * rows * in,
             .bytes = 4 * (3 * groups * rows * in + 3 * n * (in + rows))};
   }
+  double ForwardPart() const override { return kForwardOfWeighted; }
 
   std::unique_ptr<LayerState> MakeState() const override {
     return std::make_unique<LshState>(shape_.settings);
