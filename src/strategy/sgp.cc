@@ -15,7 +15,7 @@ Sgp::Sgp(const SgpSettings& settings, const StrategyContext& context)
       settings_(settings),
       update_(context),
       statistics_(context.params.layout()),
-      thread_(context.world) {
+      thread_(context.world, nullptr, *context.params.values().device) {
   if (alone()) return;
   half_ = BufferLike(All());
   if (settings.overlaps) copy_ = BufferLike(All());

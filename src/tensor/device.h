@@ -58,7 +58,7 @@ class Device {
   virtual bool IsHost() const { return false; }  ///< The CPU can read its memory directly.
   /// The host's memory from which its copies are fastest. Pieces are taken and returned often.
   virtual Device& staging();
-  /// A stream that all threads share, for work whose end they wait for: copies, vectors, updates.
+  /// Orders all work on a replica's values: passes, vectors, updates, copies (CurrentStream).
   Stream& stream() {
     std::call_once(once_, [this] { stream_ = NewStream(); });
     return *stream_;

@@ -19,7 +19,6 @@ class Single : public Executor {
  public:
   explicit Single(const ExecutorContext& context)
       : context_(context),
-        stream_(context.values_device->NewStream()),
         bf16_(target()),
         plans_(context_, context.batch, {.target = target()}) {
     if (!on_host()) plans_.For(context.batch);  // says at once what the device does not take
@@ -34,7 +33,7 @@ class Single : public Executor {
     plan.Backward(batch, view, on_host() ? step.ready : GradientReady());
     const StepResult result{.loss = plan.Loss(), .examples = batch.size};
     if (!on_host()) {
-      stream_->Wait();
+      target().stream->Wait();
       AnnounceAll(*params.layout, step.ready);
     }
     return result;
@@ -47,7 +46,9 @@ class Single : public Executor {
 
  private:
   bool on_host() const { return context_.values_device->IsHost(); }
-  Target target() const { return {.device = context_.values_device, .stream = stream_.get()}; }
+  Target target() const {
+    return {.device = context_.values_device, .stream = &context_.values_device->stream()};
+  }
   StepResult StepOfBody(const Batch& batch, const ParamView& params, const ExecutorStep& step) {
     GraphPlan& body = bodies_.For(batch.size);
     body.Forward(batch, params);
@@ -58,7 +59,6 @@ class Single : public Executor {
   }
 
   ExecutorContext context_;
-  std::unique_ptr<Stream> stream_;
   Bf16Copy bf16_;
   Plans plans_;  // they wait for their work when they end, so they end first
   Plans bodies_{context_, context_.batch, {.part = GraphPart::kBody}};
