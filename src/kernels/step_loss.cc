@@ -1,0 +1,28 @@
+// StepLoss: one loop.
+#include "kernels/step_loss.h"
+
+#include <cmath>
+
+#include "kernels/makers.h"
+
+namespace yoke {
+namespace {
+
+constexpr double kRounding = 1e-3;  // of a loss in f32 whose true value is 0
+
+void AddLosses(const StepLossCall& call) {
+  double sum = call.first ? 0 : *call.loss;
+  for (int64_t i = 0; i < call.count; ++i) sum += call.losses[i];
+  *call.loss = call.last ? sum / static_cast<double>(call.count) : sum;
+  if (call.last && call.stop && !IsPossibleLoss(*call.loss)) *call.stop = 1;
+}
+
+}  // namespace
+
+bool IsPossibleLoss(double loss) { return std::isfinite(loss) && loss > -kRounding; }
+
+std::unique_ptr<Kernel<StepLossCall>> MakeStepLoss(const Target& target) {
+  return MakeLoops<StepLossCall>(target, AddLosses);
+}
+
+}  // namespace yoke
