@@ -119,6 +119,7 @@ std::vector<Item> KernelItems() {
   std::vector<OperationKernels> all;
   std::vector<const OperationEntry*> entries = operations();
   for (const OperationEntry* entry : layer::ActivationOperations()) entries.push_back(entry);
+  entries.push_back(&UpdateStartOperation());
   for (const OperationEntry* entry : entries) all.push_back({entry->name(), entry->forms()});
   for (const RuleEntry& rule : rules())
     all.push_back({rule.name, {.backward = false, .bf16 = false, .others = "update rule"}});

@@ -62,7 +62,7 @@ class RecordedStep {
         {.batch = batch_, .training = true, .arithmetic = ArithmeticOf(job_), .target = target_});
     ParamView view = params_.View(&gradients_);
     view.states = &states_;
-    plan->Forward(batch, view);
+    plan->PrepareAndForward(batch, view);
     AddLayers("forward");
     plan->Backward(batch, view, {});
     AddLayers("backward");

@@ -97,25 +97,21 @@ void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorit
 }
 
 void Communicator::Broadcast(Array<float> values, int root) const {
-  HostCopy<float> copy(values);
-  if (rank() == root) copy.Read();
-  Broadcast(std::as_writable_bytes(copy.Host()), root);
-  if (rank() != root) copy.Write();
+  KeptStaging& staged = group_->staged;
+  const std::span<float> copy = rank() == root ? staged.Read(values) : staged.Of(values);
+  Broadcast(std::as_writable_bytes(copy), root);
+  if (rank() != root) staged.Write(values);
 }
 
 void Communicator::Reduce(Array<float> values, int root) const {
-  HostCopy<float> copy(values);
-  copy.Read();
-  Reduce(copy.Host(), root);
-  if (rank() == root) copy.Write();
+  Reduce(group_->staged.Read(values), root);
+  if (rank() == root) group_->staged.Write(values);
 }
 
 void Communicator::AllReduce(Array<float> values) const {
   if (size() == 1) return;
-  HostCopy<float> copy(values);
-  copy.Read();
-  AllReduce(copy.Host());
-  copy.Write();
+  AllReduce(group_->staged.Read(values));
+  group_->staged.Write(values);
 }
 
 bool Communicator::HasMpiAllReduce() const {

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "kernels/makers.h"
+#include "kernels/threads.h"
+#include "tensor/current_stream.h"
 
 namespace yoke {
 namespace {
@@ -55,15 +57,24 @@ void RunOnHost(const VectorCall& call) {
   }
 }
 
-/// Enqueues the call on a device's shared stream, and returns that.
-Stream& Enqueue(const VectorCall& call, Device& device) {
-  Stream& stream = device.stream();
-  MakeVectors({.device = &device, .stream = &stream})->Forward(call);
+/// Enqueues the call on the device's current stream, without a kernel object, and returns that.
+Stream& Enqueue(VectorCall call, Device& device) {
+  Stream& stream = CurrentStream(device);
+  WorkQueue* const queue = stream.work_queue();
+  if (!queue) throw Error(fmt::format("vectors run on the CPU only, not on {}", device.name()));
+  call.Addresses([queue](auto*&... addresses) {
+    ((addresses =
+          static_cast<std::remove_reference_t<decltype(addresses)>>(queue->Reach(addresses))),
+     ...);
+  });
+  queue->Enqueue([call, threads = KernelThreads()] {
+    SetKernelThreads(threads);
+    RunOnHost(call);
+  });
   return stream;
 }
 
-/// Runs the call on the arrays' device and waits for its end. `others`: p and q, as far as the
-/// operation has them.
+/// Runs the call on the arrays' device. `others`: p and q, as far as the operation has them.
 void Run(VectorCall call, Array<float> y, std::initializer_list<Array<const float>> others = {}) {
   call.y = y.data;
   call.count = y.count;
@@ -74,19 +85,16 @@ void Run(VectorCall call, Array<float> y, std::initializer_list<Array<const floa
     *std::exchange(operand, &call.q) = other.data;
   }
   if (y.OnHost()) return RunOnHost(call);
-  Enqueue(call, *y.device).Wait();
+  Enqueue(call, *y.device);
 }
 
-/// Runs an operation with one result on a device.
+/// Runs an operation with one result on a device, and waits for it.
 double Reduce(Operation operation, Array<const float> x) {
-  const Buffer there(*x.device, sizeof(double));
-  Stream& stream =
-      Enqueue({.operation = operation, .p = x.data, .count = x.count, .result = there.As<double>()},
-              *x.device);
-  double result = 0;
-  stream.Copy(&result, there.data(), sizeof result);
-  stream.Wait();
-  return result;
+  const Buffer result(x.device->staging(), sizeof(double));
+  Enqueue({.operation = operation, .p = x.data, .count = x.count, .result = result.As<double>()},
+          *x.device)
+      .Wait();
+  return *result.As<double>();
 }
 
 }  // namespace
@@ -206,6 +214,12 @@ void MoveTowardsAll(Array<float> y, float a, Array<const float> sum, float n) {
 
 double SquareSum(Array<const float> x) {
   return x.OnHost() ? SquareSum(x.Host()) : Reduce(Operation::kSquareSum, x);
+}
+
+void SquareSum(Array<const float> x, double* sum) {
+  const VectorCall call = {
+      .operation = Operation::kSquareSum, .p = x.data, .count = x.count, .result = sum};
+  x.OnHost() ? RunOnHost(call) : static_cast<void>(Enqueue(call, *x.device));
 }
 
 int64_t FirstNonFinite(Array<const float> x) {

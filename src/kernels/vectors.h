@@ -44,7 +44,7 @@ float Dot(const T* row, const float* query, int64_t count) {
 }
 
 // The same on the device that holds the arrays, which all lie on the same one. The results are
-// there on return.
+// there in the order of CurrentStream; a returned value is waited for.
 
 void Fill(Array<float> y, float a);  ///< y = a
 void Scale(Array<float> y, float a);
@@ -57,6 +57,8 @@ void ScaledDifference(Array<float> y, float a, Array<const float> p, Array<const
 void MoveTowards(Array<float> y, float a, Array<const float> x);
 void MoveTowardsAll(Array<float> y, float a, Array<const float> sum, float n);
 double SquareSum(Array<const float> x);
+/// Writes the sum to memory of the array's device.
+void SquareSum(Array<const float> x, double* sum);
 int64_t FirstNonFinite(Array<const float> x);
 
 /// One of these operations, as a device's kernel gets it: y, and x or p and q.
@@ -72,7 +74,7 @@ struct VectorCall {
     kScaledDifference,
     kMoveTowards,
     kMoveTowardsAll,
-    kSquareSum,  ///< Of p, to *result.
+    kSquareSum,  ///< Of p, to *result: memory of the device, or staging memory.
     kFirstNonFinite,
   };
   Operation operation = Operation::kFill;

@@ -44,7 +44,11 @@ double SpeedOfLink(const ParamLayout& layout, Device& device, double seconds) {
 
 double SpeedOfSums(Device& device, double seconds) {
   const Buffer sum(device, 4 << 20), part(device, sum.bytes());
-  StepTimer timer([] {}, [&] { AddScaled(AllOf<float>(sum), 0.5F, AllOf<float>(part)); });
+  StepTimer timer([] {},
+                  [&] {
+                    AddScaled(AllOf<float>(sum), 0.5F, AllOf<float>(part));
+                    device.stream().Wait();
+                  });
   timer.Visit(seconds);
   return 3 * static_cast<double>(sum.bytes()) / timer.Seconds();
 }

@@ -60,6 +60,12 @@ struct OutputProduct {
 /// Called when a slice's gradient is complete, in backward order.
 using GradientReady = std::function<void(int slice)>;
 
+/// Where a plan on a device leaves a batch's mean loss.
+struct LossPlace {
+  double* loss = nullptr;  ///< Staging memory of the device.
+  double* stop = nullptr;  ///< As in StepLossCall.
+};
+
 /// A graph compiled for one batch size, with its memory. Reused from step to step; one caller at a
 /// time.
 class GraphPlan {
@@ -86,6 +92,8 @@ class GraphPlan {
   /// Mean loss of the last Forward's batch; while training, it includes the losses of auxiliary
   /// heads.
   virtual double Loss() const = 0;
+  /// On a device: the next Forwards leave their loss there, in the order of its stream.
+  virtual void LeaveLossAt(const LossPlace& place) = 0;
   /// For a part: the gradient of the mean loss with respect to the activations at the cut, plain
   /// f32. A head's Backward writes it; a body's Backward reads it.
   virtual Tensor CutGradient() const = 0;

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "kernels/join/join.h"
+#include "kernels/step_loss.h"
 #include "model/bf16_copy.h"
 #include "model/stages.h"
 #include "model/working_memory.h"
@@ -51,6 +52,10 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
     for (const Stage& stage : list_) most = std::max(most, stage.sources.size());
     others_.resize(most);
     other_gradients_.resize(most);
+    if (on_host()) return;
+    loss_ = Buffer(request.target.device->staging(), sizeof(double));
+    loss_place_.loss = loss_.As<double>();
+    step_loss_ = MakeStepLoss(request.target);
   }
 
   ~StagedPlan() override {
@@ -112,14 +117,16 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
 
   double Loss() const override {
     if (scored_only_) return std::numeric_limits<double>::quiet_NaN();
-    if (!on_host()) stream().Wait();
-    double sum = 0;
-    for (const int loss : stages_.losses) {
-      const float* const losses = on_host() ? list_[loss].output.As<float>() : HostLosses(loss);
-      for (int64_t i = 0; i < request_.batch; ++i) sum += losses[i];
+    if (!on_host()) {
+      stream().Wait();
+      return *loss_place_.loss;
     }
+    double sum = 0;
+    for (const int loss : stages_.losses)
+      for (int64_t i = 0; i < request_.batch; ++i) sum += list_[loss].output.As<float>()[i];
     return sum / static_cast<double>(request_.batch);
   }
+  void LeaveLossAt(const LossPlace& place) override { loss_place_ = place; }
 
   int64_t MemoryBytes() const override { return stages_.bytes + WorkingBytes(); }
   int64_t UnsharedBytes() const override { return stages_.unshared_bytes + WorkingBytes(); }
@@ -163,15 +170,16 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
     arrays_ = &own_arrays_;
   }
 
-  /// Copies the losses of this pass to the host, in the order of the stream.
+  /// Leaves this pass's loss for the host, as Loss computes it there.
   void FetchLosses() {
-    const int64_t bytes = request_.batch * SizeOf(DType::kF32);
-    if (losses_.bytes() == 0)
-      losses_ = Buffer(request_.target.device->staging(), bytes * std::ssize(list_));
     for (const int loss : stages_.losses)
-      stream().Copy(HostLosses(loss), list_[loss].output.data, bytes);
+      step_loss_->Forward({.losses = list_[loss].output.As<float>(),
+                           .count = request_.batch,
+                           .first = loss == stages_.losses.front(),
+                           .last = loss == stages_.losses.back(),
+                           .loss = loss_place_.loss,
+                           .stop = loss_place_.stop});
   }
-  float* HostLosses(int stage) const { return losses_.As<float>() + stage * request_.batch; }
 
   bool IsFinite(const Stage& stage) const {
     if (stage.plan->output.active) return AllFinite(stage.active);
@@ -292,7 +300,9 @@ class StagedPlan : public GraphPlan, public WorkingMemory {
   std::unique_ptr<SumKernel> sum_;
   SumCall add_;
   Bf16Copy bf16_;
-  Buffer losses_;  // of a device's plan, on the host, by stage
+  Buffer loss_;  // of a device's plan, unless it is left elsewhere
+  std::unique_ptr<Kernel<StepLossCall>> step_loss_;
+  LossPlace loss_place_;
   ParamView view_;
   const Batch* prepared_ = nullptr;  // null: Forward has had it
   const Batch* batch_ = nullptr;     // of the last Forward

@@ -9,22 +9,9 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "node/sub_batch.h"
-#include "tensor/batch_arrays.h"
+#include "node/sent_batch.h"
 
 namespace yoke {
-
-namespace {
-
-/// A batch on the host, but for its dense input, and on the device.
-struct SentBatch {
-  SentBatch(Device& device, Stream& stream) : there({.device = &device, .stream = &stream}) {}
-
-  Batch batch;
-  BatchArrays there;
-};
-
-}  // namespace
 
 struct DeviceReplica::Queue {
   Queue(const ExecutorContext& context, Device& device, int64_t usual)
@@ -92,11 +79,8 @@ std::span<float> DeviceReplica::values() {
 }
 
 void DeviceReplica::Send(const Batch& batch) {
-  SentBatch& next = queue_->batches[queue_->sent ^= 1];
   sending_before_ = queue_->sending->busy_seconds();
-  TakeSubBatch(batch, 0, batch.size, next.batch);
-  next.there.Send(next.batch);
-  next.batch.sent = &next.there;
+  queue_->batches[queue_->sent ^= 1].Send(batch);
 }
 
 void DeviceReplica::Begin() {

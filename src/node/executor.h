@@ -40,6 +40,9 @@ struct ExecutorContext {
   const UpdateRule* rule = nullptr;
   RuleState* state = nullptr;
   double clip_norm = 0;  ///< Maximum gradient norm of an update; 0: no limit.
+  /// On values_device, UpdateScalars::stop, for a loss that is not possible to set; null: no loss
+  /// stops the updates.
+  double* stop = nullptr;
 
   /// CPU threads of an executor whose threads work apart.
   int Workers() const {
@@ -59,6 +62,7 @@ struct ExecutorStep {
 struct StepResult {
   double loss = 0;  ///< Mean over the batch.
   int64_t examples = 0;
+  bool late = false;   ///< The loss is not known yet: Executor::LateResult returns it.
   double seconds = 0;  ///< In virtual time: of the pass, where several devices share it.
 };
 
@@ -70,10 +74,14 @@ class Executor {
   /// True: Step updates the values itself for a round of examples and counts the updates in the
   /// rule's state; strategies only exchange. False: Step writes params.gradients.
   virtual bool in_place() const { return false; }
-  /// Processes one batch with `params`, whose gradients are set. An in-place executor stops
-  /// updating at the first non-finite loss and returns that loss.
+  /// Processes one batch with `params`, whose gradients are set; on a device they are there in the
+  /// order of Device::stream(). An in-place executor stops updating at the first non-finite loss
+  /// and returns that loss.
   virtual StepResult Step(const Batch& batch, const ParamView& params,
                           const ExecutorStep& step) = 0;
+  /// The result of the earliest step whose loss was late and has not been returned; none: there is
+  /// no such step, or it is not `wanted` and may be under way. Call it after each step.
+  virtual std::optional<StepResult> LateResult(bool /*wanted*/) { return {}; }
   /// For in-place executors: works until `source` has no more examples, as Step does.
   virtual StepResult RunRound(WorkSource& source, const ParamView& params);
   /// The smallest batch that it may compute in an epoch whose steps have so many examples, but the

@@ -23,7 +23,9 @@ namespace {
 struct UpdateLoop {
   using Call = UpdateCall;
   const UpdateRule* rule;
-  void Forward(const Call& call) const { rule->Update(call.span, call.step); }
+  void Forward(const Call& call) const {
+    if (call.scalars->stop == 0) rule->Update(call.span, call.scalars->step);
+  }
 };
 
 /// Below this many elements a team of threads costs more than it saves.
@@ -58,6 +60,18 @@ struct Addresses {
   const float* gradient;
 };
 
+/// The range of dense elements that these slices cover.
+std::pair<int64_t, int64_t> DenseElements(const ParamLayout& layout, const SliceRange& slices) {
+  int64_t begin = layout.dense_size(), end = 0;
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    if (slice.kind != SliceKind::kDense || !slices.Has(i)) continue;
+    begin = std::min(begin, slice.offset);
+    end = std::max(end, slice.offset + layout.Extent(slice));
+  }
+  return {std::min(begin, end), end};
+}
+
 /// A thread's part of every slice: the first thread has the first rows and so on, as in the kernels
 /// that use weights and gradients. So elements stay in the cache of one core.
 void ApplyPart(const ParamLayout& layout, const Addresses& addresses, const ApplyRequest& request,
@@ -83,19 +97,52 @@ void ApplyDense(ParamStore& params, const ApplyRequest& request, const UpdateSte
   ApplyPart(layout, addresses, request, step, omp_get_thread_num(), omp_get_num_threads());
 }
 
-/// On a device: a kernel for each slice.
-void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
-  Device& device = *params.values().device;
-  Stream& stream = device.stream();
-  const auto kernel = request.rule.MakeKernel({.device = &device, .stream = &stream});
-  const Addresses addresses(params, request);
-  for (size_t i = 0; i < params.layout().slices().size(); ++i) {
-    const Slice& slice = params.layout().slices()[i];
-    if (slice.kind == SliceKind::kDense && request.slices.Has(i))
-      kernel->Forward(
-          {.span = addresses.DenseAt(slice.offset, params.layout().Extent(slice)), .step = step});
+/// The factor by which these gradients are at most `clip_norm` long.
+double ClippedScale(double gradient_scale, double gradient_norm, double clip_norm) {
+  const double norm = gradient_scale * gradient_norm;
+  return gradient_scale * (norm > clip_norm ? clip_norm / norm : 1);
+}
+
+/// Whether the device clips: a rule that tunes itself is told the clipped length on the host.
+bool ClipsOnDevice(const ApplyRequest& request) {
+  return request.clip_norm > 0 && request.rule.Scalars() == 0 &&
+         !request.gradients.dense().OnHost();
+}
+
+/// Sets the scalars of an update.
+struct StartLoop {
+  using Call = UpdateStart;
+  static void Forward(const Call& call) {
+    UpdateStep& step = call.scalars->step;
+    step = call.step;
+    if (call.clip_norm > 0)
+      step.gradient_scale = ClippedScale(step.gradient_scale,
+                                         std::sqrt(call.scalars->gradient_square), call.clip_norm);
   }
-  stream.Wait();
+};
+
+const KernelList<UpdateStart, NoShape> kUpdateStart("update start",
+                                                    {.backward = false, .bf16 = false},
+                                                    {{"loops", LoopsOf<StartLoop>}});
+
+/// On a device: a call for each slice.
+void ApplyOnDevice(ParamStore& params, const ApplyRequest& request, const UpdateStep& step) {
+  const ParamLayout& layout = params.layout();
+  UpdateScalars* const scalars = request.state.on_device();
+  const bool clips = ClipsOnDevice(request);
+  if (clips) {
+    const auto [begin, end] = DenseElements(layout, request.slices);
+    SquareSum(request.gradients.dense().Part(begin, end), &scalars->gradient_square);
+  }
+  request.state.start()->Forward(
+      {.scalars = scalars, .step = step, .clip_norm = clips ? request.clip_norm : 0});
+  const Addresses addresses(params, request);
+  for (size_t i = 0; i < layout.slices().size(); ++i) {
+    const Slice& slice = layout.slices()[i];
+    if (slice.kind == SliceKind::kDense && request.slices.Has(i))
+      request.state.update()->Forward(
+          {.span = addresses.DenseAt(slice.offset, layout.Extent(slice)), .scalars = scalars});
+  }
 }
 
 /// Calls fetch(id) for each touched row some rows before update(id, its gradient, its step). Rows
@@ -157,23 +204,11 @@ void ApplyBf16Rows(ParamStore& params, const ApplyRequest& request, int index,
       });
 }
 
-/// The range of dense elements that these slices cover.
-std::pair<int64_t, int64_t> DenseElements(const ParamLayout& layout, const SliceRange& slices) {
-  int64_t begin = layout.dense_size(), end = 0;
-  for (size_t i = 0; i < layout.slices().size(); ++i) {
-    const Slice& slice = layout.slices()[i];
-    if (slice.kind != SliceKind::kDense || !slices.Has(i)) continue;
-    begin = std::min(begin, slice.offset);
-    end = std::max(end, slice.offset + layout.Extent(slice));
-  }
-  return {std::min(begin, end), end};
-}
-
 double GradientScale(const ParamStore& params, const ApplyRequest& request) {
-  if (request.clip_norm <= 0) return request.gradient_scale;
-  const double norm =
-      request.gradient_scale * GradientNorm(params.layout(), request.gradients, request.slices);
-  return request.gradient_scale * (norm > request.clip_norm ? request.clip_norm / norm : 1);
+  if (request.clip_norm <= 0 || ClipsOnDevice(request)) return request.gradient_scale;
+  return ClippedScale(request.gradient_scale,
+                      GradientNorm(params.layout(), request.gradients, request.slices),
+                      request.clip_norm);
 }
 
 UpdateStep StepOf(const ParamStore& params, const ApplyRequest& request) {
@@ -207,6 +242,8 @@ const std::vector<RuleEntry>& rules() {
   return entries;
 }
 
+const OperationEntry& UpdateStartOperation() { return kUpdateStart; }
+
 std::unique_ptr<Kernel<UpdateCall>> UpdateRule::MakeKernel(const Target& target) const {
   using Rule = const UpdateRule*;
   return KernelList<UpdateCall, Rule>(name(), {.backward = false, .bf16 = false},
@@ -227,6 +264,11 @@ RuleState::RuleState(const ParamLayout& layout, const UpdateRule& rule, Device& 
     const Slice& slice = layout.slices()[i];
     if (slice.kind == SliceKind::kRowSparse) row_steps_[i].assign(slice.shape[0], 0);
   }
+  if (device.IsHost()) return;
+  on_device_ = Buffer(device, sizeof(UpdateScalars));
+  const Target target = {.device = &device, .stream = &device.stream()};
+  start_ = kUpdateStart.Make({}, target);
+  update_ = rule.MakeKernel(target);
 }
 
 int64_t RuleState::bytes() const {

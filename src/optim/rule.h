@@ -48,14 +48,37 @@ struct UpdateFacts {
   std::optional<double> total_momentum = {};
 };
 
-/// One run, as a device's kernel gets it.
-struct UpdateCall {
-  UpdateSpan span;
+/// What kernels of an update read on a device: no launch but UpdateStart's differs from step to
+/// step.
+struct UpdateScalars {
+  double stop = 0;             ///< Not 0: nothing changes any more.
+  double gradient_square = 0;  ///< If clipped: the sum of the gradients' squares, not scaled.
   UpdateStep step;
+};
+
+/// Sets scalars->step, clipped by gradient_square to `clip_norm` (0: not).
+struct UpdateStart {
+  UpdateScalars* scalars = nullptr;
+  UpdateStep step;
+  double clip_norm = 0;
 
   template <typename Reach>
   void Addresses(const Reach& reach) {
-    reach(span.values, span.gradient);
+    reach(scalars);
+  }
+};
+
+class OperationEntry;
+const OperationEntry& UpdateStartOperation();
+
+/// One run, as a device's kernel gets it.
+struct UpdateCall {
+  UpdateSpan span;
+  const UpdateScalars* scalars = nullptr;
+
+  template <typename Reach>
+  void Addresses(const Reach& reach) {
+    reach(span.values, span.gradient, scalars);
     for (float*& state : span.state) reach(state);
   }
 };
@@ -126,6 +149,10 @@ class RuleState {
   std::span<const float> all_scalars() const { return scalars_; }
   /// Of values and state that are stored in bf16.
   const Rounding& rounding() const { return rounding_; }
+  /// On a device: the address of the scalars there, and an update's kernels. Null on the host.
+  UpdateScalars* on_device() const { return on_device_.As<UpdateScalars>(); }
+  Kernel<UpdateStart>* start() const { return start_.get(); }
+  Kernel<UpdateCall>* update() const { return update_.get(); }
   int64_t bytes() const;  ///< Size of arrays, scalars and step counts.
   int64_t steps = 0;      ///< Updates applied to the dense part so far.
 
@@ -135,6 +162,9 @@ class RuleState {
   std::vector<Buffer> arrays_;
   std::vector<float> scalars_;
   std::vector<std::vector<int32_t>> row_steps_;
+  Buffer on_device_;
+  std::unique_ptr<Kernel<UpdateStart>> start_;
+  std::unique_ptr<Kernel<UpdateCall>> update_;
 };
 
 /// Slices [begin, end) of a layout; all of them by default.
@@ -157,8 +187,9 @@ UpdateFacts FactsOf(const ParamLayout& layout, const Gradients& gradients, doubl
 
 /// One update of the whole model, or of some slices: the dense part in one pass, row-sparse slices
 /// row by row. Each row has its own step count; an untouched row neither decays nor ages. On a
-/// device that holds values, gradients and state, there are no row-sparse slices.
-/// `clip_norm` <= 0: no clipping. Increments state.steps (or *steps).
+/// device that holds values, gradients and state, there are no row-sparse slices, the rule is the
+/// state's, and the update is there in the order of Device::stream(); only for a rule with Scalars
+/// the host waits for facts. `clip_norm` <= 0: no clipping. Increments state.steps (or *steps).
 struct ApplyRequest {
   const UpdateRule& rule;
   RuleState& state;
@@ -172,7 +203,7 @@ struct ApplyRequest {
   std::span<float> scalars = {};              ///< The rule's to use; empty: state.scalars().
   std::optional<double> total_momentum = {};  ///< As in UpdateFacts.
 };
-/// Returns the step that was made, as the rule tuned it.
+/// Returns the step that was made, as the rule tuned it; a device may have clipped it.
 UpdateStep Apply(ParamStore& params, const ApplyRequest& request);
 
 /// The arithmetic of an update of `count` elements: values and the rule's arrays are read and

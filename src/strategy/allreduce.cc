@@ -27,7 +27,7 @@ class AllReduce : public Strategy {
         statistics_(context.params.layout()),
         rows_(context.params.layout()),
         buckets_(context.params.layout(), BucketElements(options, world_)),
-        thread_(context.world) {
+        thread_(context.world, nullptr, *context.params.values().device) {
     const ParamLayout& layout = context.params.layout();
     if (accumulate_ == 1) return;
     sum_ = BufferLike(context.gradients.dense());

@@ -8,6 +8,7 @@
 
 #include "base/options.h"
 #include "comm/communicator.h"
+#include "tensor/kept_staging.h"
 
 namespace yoke {
 
@@ -51,6 +52,8 @@ class Compressor {
   int64_t BytesOf(int64_t count) const;
   /// The error so far; empty without error feedback.
   std::vector<float>& residual() { return residual_; }
+  /// For values on a device.
+  KeptStaging& staging() { return staging_; }
 
  private:
   int64_t SentCount(int64_t count) const;
@@ -64,6 +67,7 @@ class Compressor {
 
   CompressionSettings settings_;
   std::vector<float> residual_;
+  KeptStaging staging_;
 };
 
 /// All ranks: `values`, which begin at `offset` of the gradient, become their sum over the ranks,

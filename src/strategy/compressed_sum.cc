@@ -67,11 +67,9 @@ void SumParts(const Communicator& world, Compressor& compressor, std::span<float
 
 void SumCompressed(const Communicator& world, Compressor& compressor, Array<float> values,
                    int64_t offset) {
-  HostCopy<float> copy(values);
-  copy.Read();
   const bool gathers = Gathers(compressor, values.count, world.size());
-  (gathers ? SumGathered : SumParts)(world, compressor, copy.Host(), offset);
-  copy.Write();
+  (gathers ? SumGathered : SumParts)(world, compressor, compressor.staging().Read(values), offset);
+  compressor.staging().Write(values);
 }
 
 Cost CostOfSumCompressed(const Compressor& compressor, int64_t count, int ranks) {

@@ -13,7 +13,8 @@ namespace {
 class EasgdSync3 : public Elastic {
  public:
   EasgdSync3(const Options& options, const StrategyContext& context)
-      : Elastic(options, context, ElasticMemory::kOfValues), thread_(context.world) {}
+      : Elastic(options, context, ElasticMemory::kOfValues),
+        thread_(context.world, nullptr, *context.params.values().device) {}
 
   void Prepare() override {
     Elastic::Prepare();

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/options.h"
 #include "strategy/update.h"
+#include "tensor/current_stream.h"
 #include "tensor/emulated.h"
 
 namespace yoke::strategy {
@@ -32,7 +33,7 @@ std::vector<std::pair<int64_t, int64_t>> Slices(const ParamLayout& layout) {
 /// copy; none in a memory that only copies reach.
 std::optional<Array<float>> ForNetwork(Array<float> elements) {
   if (elements.OnHost()) return elements;
-  Stream& stream = elements.device->stream();
+  Stream& stream = CurrentStream(*elements.device);
   WorkQueue* const queue = stream.work_queue();
   if (!queue) return {};
   stream.Wait();

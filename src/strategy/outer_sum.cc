@@ -11,7 +11,7 @@ OuterSum::OuterSum(const Settings& settings, const StrategyContext& context)
       compressor_(context.world.size() > 1 ? settings.compression : CompressionSettings{},
                   context.params.layout().statistics_begin()),
       statistics_(context.params.layout()),
-      thread_(context.world) {}
+      thread_(context.world, nullptr, *context.params.values().device) {}
 
 void OuterSum::Allocate(int64_t largest) {
   Device& device = *context_.params.values().device;

@@ -15,7 +15,7 @@ Sgp::Sgp(const SgpSettings& settings, const StrategyContext& context)
       settings_(settings),
       update_(context),
       statistics_(context.params.layout()),
-      thread_(context.world) {
+      thread_(context.world, nullptr, *context.params.values().device) {
   if (alone()) return;
   half_ = BufferLike(All());
   if (settings.overlaps) copy_ = BufferLike(All());
@@ -62,9 +62,7 @@ void Sgp::Push() {
   weight_ /= 2;
   message_.clear();
   Append(message_, std::span<const double>(&weight_, 1));
-  HostCopy<float> values(All());
-  values.Read();
-  Append(message_, std::span<const float>(values.Host()));
+  Append(message_, std::span<const float>(leaving_.Read(All())));
   under_way_ = true;
   thread_.Do([this, to = (rank + distance) % ranks,
               from = (rank - distance + ranks) % ranks](SideThread::Endpoint& here) {
@@ -72,9 +70,9 @@ void Sgp::Push() {
     const Message arrived = here.world().Receive(from, kHalf);
     Unpacker rest(arrived.bytes);
     half_weight_ = rest.Take<double>();
-    HostCopy<float> half(AllOf<float>(half_));
-    rest.Take(half.Host());
-    half.Write();
+    const Array<float> half = AllOf<float>(half_);
+    rest.Take(arriving_.Of(half));
+    arriving_.Write(half);
     rest.End();
   });
 }

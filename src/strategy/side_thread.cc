@@ -6,6 +6,7 @@
 
 #include "comm/virtual_time.h"
 #include "kernels/threads.h"
+#include "tensor/current_stream.h"
 
 namespace yoke {
 namespace {
@@ -33,14 +34,26 @@ void SideThread::Endpoint::HandleOffersUntil(const std::function<bool()>& done) 
   }
 }
 
-SideThread::SideThread(const Communicator& world, Handler handler)
-    : inbox_(world.Duplicate()), handler_(std::move(handler)) {}
+SideThread::SideThread(const Communicator& world, Handler handler, Device& device)
+    : inbox_(world.Duplicate()), handler_(std::move(handler)), device_(device) {}
 
 void SideThread::Begin() {
+  if (!device_.IsHost()) stream_ = device_.NewStream();
   thread_ = inbox_.Spawn([this](const Communicator& own) { Run(own); });
 }
 
+/// The job in the order of a stream of its own.
+SideThread::Job SideThread::OnDevice(Job job) const {
+  return [this, job = std::move(job), before = device_.stream().Record()](Endpoint& endpoint) {
+    const Beside beside(device_, *stream_);
+    stream_->Await(before);
+    job(endpoint);
+    stream_->Wait();
+  };
+}
+
 void SideThread::Do(Job job) {
+  if (job && stream_) job = OnDevice(std::move(job));
   {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(job));

@@ -31,7 +31,8 @@ void FinishUnlessFailing(Owner& owner) noexcept {
 
 /// Runs jobs in the order given and, if it has a handler, handles other ranks' offers between them.
 /// All functions except Endpoint's are the training thread's. Both threads block in communicator
-/// calls only, so that they also run in virtual time.
+/// calls only, so that they also run in virtual time. On a device, a job runs beside training,
+/// after what training had enqueued before Do, and what it enqueues has run when it is done.
 class SideThread {
  public:
   /// What jobs and the handler communicate with. Messages between side threads use its tags.
@@ -55,7 +56,8 @@ class SideThread {
   using Handler = std::function<void(Endpoint&, Message)>;
 
   /// All ranks construct it in the same order, and begin those that have work in the same order.
-  explicit SideThread(const Communicator& world, Handler handler = nullptr);
+  /// `device`: of the arrays that jobs use.
+  explicit SideThread(const Communicator& world, Handler handler = nullptr, Device& device = Cpu());
   ~SideThread() { FinishUnlessFailing(*this); }
   SideThread(const SideThread&) = delete;
   SideThread& operator=(const SideThread&) = delete;
@@ -77,6 +79,7 @@ class SideThread {
   Traffic traffic() const;
 
  private:
+  Job OnDevice(Job job) const;
   void Run(const Communicator& own);
   bool RunNext(Endpoint& endpoint);
   void Handle(Endpoint& endpoint, Message offer);
@@ -84,6 +87,8 @@ class SideThread {
 
   Communicator inbox_;
   Handler handler_;
+  Device& device_;
+  std::unique_ptr<Stream> stream_;  // of jobs; null: the device is the host
   double seconds_waited_ = 0;
   mutable std::mutex mutex_;  // of what follows; held for a moment only
   std::deque<Job> jobs_;      // a null one is the end

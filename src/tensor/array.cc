@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "tensor/current_stream.h"
 
 namespace yoke {
 
@@ -21,9 +22,9 @@ void CopyBytes(Array<char> to, Array<const char> from) {
   }
   Check(to.OnHost() || from.OnHost() || to.device == from.device,
         "a copy between two devices goes through the host");
-  Stream& stream = (to.OnHost() ? from.device : to.device)->stream();
+  Stream& stream = CurrentStream(to.OnHost() ? *from.device : *to.device);
   stream.Copy(to.data, from.data, to.count);
-  stream.Wait();
+  if (to.OnHost() || from.OnHost()) stream.Wait();
 }
 
 }  // namespace yoke

@@ -42,8 +42,8 @@ Array<T> OnHost(std::span<T> values) {
   return {&Cpu(), values.data(), static_cast<int64_t>(values.size())};
 }
 
-/// Copies bytes between two memories, at least one of which is the host's or both the same
-/// device's. They are there when it returns.
+/// Copies bytes between two memories, at least one of which is the host's or both the same device's
+/// (there in the order of CurrentStream). With the host's, they are there when it returns.
 void CopyBytes(Array<char> to, Array<const char> from);
 
 /// Copies all elements likewise; both arrays are equally long.

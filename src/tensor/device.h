@@ -53,12 +53,12 @@ class Device {
   virtual const std::string& name() const = 0;  ///< "cpu", "emulated:0"
   /// Throws Error with the size when memory is exhausted.
   virtual void* Allocate(int64_t bytes) = 0;
-  virtual void Free(void* memory, int64_t bytes) = 0;  ///< `bytes` as allocated.
+  virtual void Free(void* memory, int64_t bytes) = 0;  ///< As allocated; work on it has run.
   virtual std::unique_ptr<Stream> NewStream() = 0;
   virtual bool IsHost() const { return false; }  ///< The CPU can read its memory directly.
   /// The host's memory from which its copies are fastest. Pieces are taken and returned often.
   virtual Device& staging();
-  /// A stream that all threads share, for work whose end they wait for: copies, vectors, updates.
+  /// Orders all work on a replica's values: passes, vectors, updates, copies (CurrentStream).
   Stream& stream() {
     std::call_once(once_, [this] { stream_ = NewStream(); });
     return *stream_;

@@ -11,7 +11,6 @@
 namespace yoke {
 namespace {
 
-constexpr double kRounding = 1e-3;  // of a loss in f32 whose true value is 0
 constexpr double kLeftOfGain = 0.25;
 constexpr double kDeviations = 4;
 
@@ -33,8 +32,6 @@ bool LostItsGain(double value, double best, double chance, int64_t examples) {
 }
 
 }  // namespace
-
-bool IsPossibleLoss(double loss) { return std::isfinite(loss) && loss > -kRounding; }
 
 std::string Collapse::Text() const {
   if (!IsPossibleLoss(value))

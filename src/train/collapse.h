@@ -5,12 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "kernels/step_loss.h"
 #include "train/metrics.h"
 
 namespace yoke {
-
-/// Whether a loss is possible: all losses here are sums of terms of at least 0, up to rounding.
-bool IsPossibleLoss(double loss);
 
 /// The best evaluation of a run so far.
 struct BestEvaluation {

@@ -103,6 +103,7 @@ void Member::TakeUp(const SurvivorState* survivor, const RecoveryPlan& recovery)
 
 std::optional<SurvivorState> Member::Rescue() {
   if (!begun_) return {};
+  NoteLateResults(/*all=*/true);
   SurvivorState survivor = {.rank = world_.rank(),
                             .world = world_.size(),
                             .worlds = context_.worlds,
@@ -179,6 +180,7 @@ std::vector<StepTotals> Member::Work(const Order& order) {
       TakeStep(*step);
     }
   }
+  NoteLateResults(/*all=*/true);
   replica_->Idle();
   totals_.signal = Signal();
   std::vector<StepTotals> all_totals = rounds_->Meet(totals_);
@@ -189,7 +191,10 @@ std::vector<StepTotals> Member::Work(const Order& order) {
                  .totals = totals_,
                  .seconds = clock_.Now() - began,
                  .waited = replica_->SecondsWaiting()});
-  if (FirstBad(all_totals)) return all_totals;  // nothing to settle
+  if (const std::optional<StepTotals> bad = FirstBad(all_totals)) {
+    rate_ = cursor_.LearningRateAt(order.first + bad->bad_step - 1 - position_.step);
+    return all_totals;  // nothing to settle
+  }
   for (const StepTotals& theirs : all_totals)
     if (theirs.signal > 0) signal_ = static_cast<int>(theirs.signal);
   cursor_.Advance(all_totals[0].dealt, all_totals);
@@ -216,7 +221,21 @@ void Member::TakeStep(int64_t s) {
   rate_ = settings.learning_rate;
   const StepResult result = replica_->Step(cursor_.Read(s), settings);
   taken_.push_back(s);
-  NoteResult(result, s);
+  if (result.late) late_.push_back(s);
+  NoteLateResults(/*all=*/!result.late);
+  if (!result.late) NoteResult(result, s);
+}
+
+/// Of earlier steps, in order; `all`: nothing goes on before they are known.
+void Member::NoteLateResults(bool all) {
+  while (!late_.empty()) {
+    const std::optional<StepResult> result = replica_->LateResult(all);
+    if (!result) return;
+    const int64_t s = late_.front();
+    late_.erase(late_.begin());
+    rate_ = cursor_.LearningRateAt(s);
+    NoteResult(*result, s);
+  }
 }
 
 /// The steps up to the next exchange. `last`: as in RoundSource.

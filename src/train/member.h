@@ -99,6 +99,7 @@ class Member {
   StrategyStep SettingsOf(int64_t s);
   void TakeStep(int64_t s);
   void TakeRound(DealtSteps& steps, int64_t last);
+  void NoteLateResults(bool all);
   void NoteResult(const StepResult& result, int64_t s);
   void Told(int64_t dealt, const StepTotals& of_all);
 
@@ -107,6 +108,7 @@ class Member {
   bool begun_ = false;
   int64_t round_first_ = 0;     // the round's first step of the plan
   std::vector<int64_t> taken_;  // steps of the plan done by this rank since the last meeting
+  std::vector<int64_t> late_;   // those of them whose losses are not known yet
   int signal_ = 0;              // received by any rank
   double worked_ = 0;           // seconds in rounds, without evaluation and checkpoints
   double stepped_ = 0;          // of these, until all ranks had done their steps

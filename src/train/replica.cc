@@ -177,6 +177,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
 }
 
 ExecutorContext Replica::WorkOf(const Graph& graph) {
+  const bool alone = world_.size() == 1 && !values_device_.IsHost();
   return {.graph = graph,
           .batch = BatchOf(job_),
           .step_examples = step_examples_,
@@ -189,7 +190,8 @@ ExecutorContext Replica::WorkOf(const Graph& graph) {
           .node = node_,
           .rule = rule_.get(),
           .state = &state_,
-          .clip_norm = job_.train.Float("clip_norm")};
+          .clip_norm = job_.train.Float("clip_norm"),
+          .stop = alone ? &state_.on_device()->stop : nullptr};
 }
 
 std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) const {
@@ -321,7 +323,7 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
     result = StepOfNothing(view, work_.ready);
   const double computed = Now();
   // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
-  if (IsPossibleLoss(result.loss) || world_.size() > 1) strategy_->Step(step);
+  if (result.late || IsPossibleLoss(result.loss) || world_.size() > 1) strategy_->Step(step);
   const double ended = Now();
   step_seconds_ += ended - began;
   update_seconds_ += ended - computed;

@@ -88,9 +88,11 @@ class Replica {
   /// last of `rest` (0: as many).
   void RequireTraining(int64_t step, int64_t rest) const;
   /// One step on a batch (which may be empty): gradient, exchange, update. Fills in
-  /// `step.examples`. If the returned loss is not finite, a single replica is not updated (by an
-  /// in-place executor: not further).
+  /// `step.examples`. If the loss is not possible, a single replica is not updated (by an in-place
+  /// executor, or where the loss is late: not further).
   StepResult Step(const Batch& batch, StrategyStep step);
+  /// As Executor::LateResult.
+  std::optional<StepResult> LateResult(bool wanted) { return executor_->LateResult(wanted); }
 
   // With an executor that updates in place, steps between two exchanges are one round.
 

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <functional>
+#include <future>
 #include <vector>
 
 #include "base/random.h"
@@ -82,6 +83,19 @@ TEST(VectorsOnADevice, FillAPart) {
     Fill(AllOf<float>(buffer).Part(1, 4), 0.5F);
     EXPECT_EQ(ValuesOf(AllOf<float>(buffer)), (Floats{1, 0.5F, 0.5F, 0.5F, 5})) << device->name();
   }
+}
+
+TEST(VectorsOnADevice, AreEnqueuedWithoutAWait) {
+  const auto device = NewEmulatedDevice(0, {});
+  const Buffer y = CopyOn(*device, Floats{1, 2}), sum(*device, sizeof(double));
+  std::promise<void> go;
+  device->stream().work_queue()->Enqueue([&go] { go.get_future().wait(); });
+  Scale(AllOf<float>(y), 2);
+  Copy(AllOf<float>(y).First(1), AllOf<float>(y).Part(1, 2));
+  SquareSum(AllOf<float>(y), sum.As<double>());
+  go.set_value();
+  EXPECT_EQ(ValuesOf(AllOf<float>(y)), (Floats{4, 4}));
+  EXPECT_EQ(ValuesOf(AllOf<double>(sum)), std::vector<double>{32});
 }
 
 TEST(VectorsOnADevice, SumTheSameSquares) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <future>
 #include <limits>
 
 #include "base/registry.h"
@@ -114,7 +115,7 @@ TEST_F(SingleOnADevice, AnnouncesGradientsThatAreThere) {
     Fill(gradients.dense(), 1);
     std::vector<bool> announced(layout.slices().size());
     const StepResult on_cpu = here.executor().Step(batch, here.params().View(&expected), {});
-    const StepResult result =
+    StepResult result =
         there.executor().Step(batch, there.params().View(&gradients), {.ready = [&](int i) {
                                 const Slice& slice = layout.slices()[i];
                                 const int64_t begin = slice.offset, end = begin + slice.Count();
@@ -123,6 +124,7 @@ TEST_F(SingleOnADevice, AnnouncesGradientsThatAreThere) {
                                 EXPECT_FALSE(announced[i]);
                                 announced[i] = true;
                               }});
+    if (result.late) result = there.executor().LateResult(true).value();
     EXPECT_EQ(result.loss, on_cpu.loss);
     EXPECT_EQ(result.examples, size);
     EXPECT_EQ(announced, std::vector<bool>(layout.slices().size(), true));
@@ -130,6 +132,39 @@ TEST_F(SingleOnADevice, AnnouncesGradientsThatAreThere) {
       EXPECT_EQ(ValuesOf(gradients.dense()), std::vector<float>(layout.dense_size()));
     }
   }
+}
+
+TEST_F(SingleOnADevice, GoesOnBeforeTheLossIsKnown) {
+  const auto device = NewEmulatedDevice(0, {});
+  Job here({}), there({.devices = {device.get()}, .values = device.get()});
+  Gradients expected(here.params().layout(), Cpu()), gradients(here.params().layout(), *device);
+  std::promise<void> go;
+  device->stream().work_queue()->Enqueue([&go] { go.get_future().wait(); });
+  std::vector<double> losses;
+  for (const int64_t size : {8, 3, 5}) {
+    const Batch batch = DrawnBatch(size, static_cast<uint64_t>(size));
+    losses.push_back(here.executor().Step(batch, here.params().View(&expected), {}).loss);
+    EXPECT_TRUE(there.executor().Step(batch, there.params().View(&gradients), {}).late);
+  }
+  go.set_value();
+  std::vector<double> late;
+  for (const bool wanted : {false, true, true})
+    late.push_back(there.executor().LateResult(wanted).value().loss);
+  EXPECT_EQ(late, losses);
+  EXPECT_FALSE(there.executor().LateResult(true));
+}
+
+TEST_F(SingleOnADevice, StopsAtALossThatIsNotPossible) {
+  const auto device = NewEmulatedDevice(0, {});
+  Job job({.model = "mlp", .devices = {device.get()}, .values = device.get()});
+  job.Step(DrawnBatch(4, 0));
+  const std::vector<float> before = job.Values();
+  Batch bad = DrawnBatch(4, 0);
+  bad.dense.As<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(job.Step(bad)));
+  EXPECT_TRUE(std::isfinite(job.Step(DrawnBatch(4, 1))));
+  EXPECT_EQ(job.Values(), before);
+  EXPECT_EQ(job.executor().FirstNonFinite(), "linear1");
 }
 
 TEST_F(SingleOnADevice, NamesTheLayerOfANan) {

@@ -5,10 +5,13 @@
 #include <omp.h>
 
 #include <cmath>
+#include <future>
 
 #include "base/random.h"
 #include "base/registry.h"
+#include "kernels/vectors.h"
 #include "tensor/emulated.h"
+#include "tensor/support/arrays.h"
 
 namespace yoke::apply_test {
 
@@ -137,6 +140,35 @@ TEST(Apply, UpdatesEveryNumberOfLargeSlicesOnceOnAnyNumberOfThreads) {
             << threads << " threads";
   }
   omp_set_num_threads(before);
+}
+
+/// Clipped or not, the host neither waits nor reads; a rule that tunes itself does (UpdateFacts).
+TEST(ApplyOnADevice, IsEnqueuedAndLeavesTheValuesAloneAfterAStop) {
+  const auto device = NewEmulatedDevice(0, {});
+  const auto rule = Make("momentum");
+  ParamStore params(LayoutOf(SliceKind::kDense), *device);
+  Gradients gradients(params.layout(), *device);
+  RuleState state(params.layout(), *rule, *device);
+  Fill(gradients.dense(), 1);
+  const auto step = [&](double clip_norm) {
+    Apply(params, {.rule = *rule,
+                   .state = state,
+                   .gradients = gradients,
+                   .learning_rate = 0.1,
+                   .clip_norm = clip_norm});
+  };
+  std::promise<void> go;
+  device->stream().work_queue()->Enqueue([&go] { go.get_future().wait(); });
+  for (const double clip_norm : {0.0, 0.5}) step(clip_norm);
+  go.set_value();
+  const std::vector<float> after = ValuesOf(params.values()), velocity = ValuesOf(state.array(0));
+  EXPECT_LT(after[0], -0.1F);
+  const Array<double> stop = {device.get(), &state.on_device()->stop, 1};
+  std::vector<double> one = {1};
+  Copy(stop, OnHost(std::span(one)));
+  step(0);
+  EXPECT_EQ(ValuesOf(params.values()), after);
+  EXPECT_EQ(ValuesOf(state.array(0)), velocity);
 }
 
 TEST(Apply, PublishesAVersion) {

@@ -85,6 +85,7 @@ struct OnDevice {
                                     .state = *state});
     strategy->Prepare();
   }
+  ~OnDevice() { params.values().device->stream().Wait(); }  // its memory goes
   void Step(int64_t number) {
     const StrategyStep step = {.step = number, .learning_rate = 0.1, .examples = 1};
     strategy->View(step);

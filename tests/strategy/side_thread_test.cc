@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "base/check.h"
+#include "kernels/vectors.h"
 #include "strategy/support/worlds.h"
+#include "tensor/emulated.h"
+#include "tensor/support/arrays.h"
 
 namespace yoke::side_thread_test {
 
@@ -38,6 +43,29 @@ TEST_P(SideThreads, RunJobsInOrderAndWaitForAll) {
     thread.Do([&done](SideThread::Endpoint&) { done.push_back(-1); });
     thread.Finish();
     EXPECT_EQ(done.back(), -1);
+  });
+}
+
+TEST(SideThreadOnADevice, RunsAfterWhatWasEnqueuedAndBesideTheRest) {
+  RunThreads({.ranks = 1}, [](const Communicator& world) {
+    const auto device = NewEmulatedDevice(0, {});
+    const Buffer x(*device, 8), y(*device, 8);
+    SideThread thread(world, nullptr, *device);
+    thread.Begin();
+    std::promise<void> before, after;
+    const auto block = [&device](std::promise<void>& gate) {
+      device->stream().work_queue()->Enqueue([&gate] { gate.get_future().wait(); });
+    };
+    block(before);
+    Fill(AllOf<float>(x), 3);
+    thread.Do([&](SideThread::Endpoint&) { Add(AllOf<float>(y), AllOf<float>(x)); });
+    block(after);
+    before.set_value();
+    thread.Wait();
+    Scale(AllOf<float>(y), 2);
+    after.set_value();
+    EXPECT_EQ(ValuesOf(AllOf<float>(y)), (std::vector<float>{6, 6}));
+    thread.Finish();
   });
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -103,6 +105,19 @@ TEST_P(QueueTest, AWaitDoesNotCountWhileTheProcessIsStopped) {
     _exit(stream->WaitFor(1) ? 0 : 1);
   };
   EXPECT_EXIT(wait(), testing::ExitedWithCode(0), "");
+}
+
+TEST_P(QueueTest, AWaitIsForWhatIsEnqueuedSoFar) {
+  std::atomic<bool> over = false;
+  const auto stream = device().NewStream();
+  std::function<void()> again = [&] {
+    if (!over) stream->work_queue()->Enqueue(again);
+  };
+  again();
+  stream->Wait();
+  EXPECT_TRUE(stream->WaitFor(60));
+  over = true;
+  stream->Wait();
 }
 
 TEST_P(DeviceTest, BuffersMove) {

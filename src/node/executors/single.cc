@@ -5,25 +5,21 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "kernels/step_loss.h"
 #include "model/bf16_copy.h"
 #include "node/chip_parts.h"
 #include "node/device_replica.h"
 #include "node/plans.h"
-#include "node/sub_batch.h"
+#include "node/sent_batch.h"
 
 namespace yoke::executor {
 namespace {
 
-/// Computes on the device that holds the values.
+/// Computes on the CPU, with the values there.
 class Single : public Executor {
  public:
   explicit Single(const ExecutorContext& context)
-      : context_(context),
-        stream_(context.values_device->NewStream()),
-        bf16_(target()),
-        plans_(context_, context.batch, {.target = target()}) {
-    if (!on_host()) plans_.For(context.batch);  // says at once what the device does not take
-  }
+      : context_(context), plans_(context_, context.batch) {}
 
   StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
     if (batch.size == 0) return StepOfNothing(params, step.ready);
@@ -31,13 +27,8 @@ class Single : public Executor {
     GraphPlan& plan = plans_.For(batch);
     const ParamView view = context_.arithmetic == DType::kBf16 ? bf16_.Refresh(params) : params;
     plan.Forward(batch, view);
-    plan.Backward(batch, view, on_host() ? step.ready : GradientReady());
-    const StepResult result{.loss = plan.Loss(), .examples = batch.size};
-    if (!on_host()) {
-      stream_->Wait();
-      AnnounceAll(*params.layout, step.ready);
-    }
-    return result;
+    plan.Backward(batch, view, step.ready);
+    return {.loss = plan.Loss(), .examples = batch.size};
   }
 
   std::string FirstNonFinite() const override {
@@ -46,8 +37,6 @@ class Single : public Executor {
   }
 
  private:
-  bool on_host() const { return context_.values_device->IsHost(); }
-  Target target() const { return {.device = context_.values_device, .stream = stream_.get()}; }
   StepResult StepOfBody(const Batch& batch, const ParamView& params, const ExecutorStep& step) {
     GraphPlan& body = bodies_.For(batch);
     body.Forward(batch, params);
@@ -58,11 +47,86 @@ class Single : public Executor {
   }
 
   ExecutorContext context_;
-  std::unique_ptr<Stream> stream_;
   Bf16Copy bf16_;
-  Plans plans_;  // they wait for their work when they end, so they end first
+  Plans plans_;
   Plans bodies_{context_, context_.batch, {.part = GraphPart::kBody}};
   Batch above_;  // activations with the batch's labels
+};
+
+/// On a device with memory of its own, with the values there. A step is only enqueued: the host
+/// goes on, at most kUnderWay steps ahead.
+class SingleThere : public Executor {
+ public:
+  explicit SingleThere(const ExecutorContext& context)
+      : context_(context),
+        sending_(device().NewStream()),
+        losses_(device().staging(), kUnderWay * sizeof(double)),
+        bf16_(target()),
+        plans_(context_, context.batch, {.target = target()}) {
+    for (int i = 0; i < kUnderWay; ++i) passes_.emplace_back(device(), *sending_);
+    plans_.For(context.batch);  // says at once what the device does not take
+  }
+
+  StepResult Step(const Batch& batch, const ParamView& params, const ExecutorStep& step) override {
+    if (batch.size == 0) return StepOfNothing(params, step.ready);
+    Check(under_way_ < kUnderWay, "the results of earlier steps are taken first");
+    Pass& pass = passes_[next_];
+    pass.Send(batch);
+    pass.view = context_.arithmetic == DType::kBf16 ? bf16_.Refresh(params) : params;
+    GraphPlan& plan = Forward(pass, context_.stop);
+    plan.Backward(pass.batch, pass.view, step.ready);
+    pass.end = device().stream().Record();
+    next_ = (next_ + 1) % kUnderWay;
+    ++under_way_;
+    return {.examples = batch.size, .late = true};
+  }
+
+  std::optional<StepResult> LateResult(bool wanted) override {
+    if (under_way_ < (wanted ? 1 : kUnderWay)) return {};
+    Pass& pass = passes_[(next_ + kUnderWay - under_way_) % kUnderWay];
+    --under_way_;
+    pass.end->Wait();
+    const StepResult result = {.loss = LossOf(pass), .examples = pass.batch.size};
+    if (!searched_ && !IsPossibleLoss(result.loss)) Search(pass);
+    return result;
+  }
+
+  std::string FirstNonFinite() const override { return non_finite_; }
+
+ private:
+  static constexpr int kUnderWay = 3;
+
+  /// A step under way.
+  struct Pass : SentBatch {
+    using SentBatch::SentBatch;
+    ParamView view;
+    std::shared_ptr<Event> end;
+  };
+
+  Device& device() const { return *context_.values_device; }
+  Target target() const { return {.device = &device(), .stream = &device().stream()}; }
+  double& LossOf(const Pass& pass) const { return losses_.As<double>()[&pass - passes_.data()]; }
+  /// For the layer where a loss first went wrong.
+  void Search(const Pass& pass) {
+    searched_ = true;
+    non_finite_ = Forward(pass, nullptr).FirstNonFinite();
+  }
+  GraphPlan& Forward(const Pass& pass, double* stop) {
+    GraphPlan& plan = plans_.For(pass.batch);
+    plan.LeaveLossAt({.loss = &LossOf(pass), .stop = stop});
+    plan.Forward(pass.batch, pass.view);
+    return plan;
+  }
+
+  ExecutorContext context_;
+  std::vector<Pass> passes_;
+  std::unique_ptr<Stream> sending_;  // of batches
+  int next_ = 0, under_way_ = 0;
+  Buffer losses_;
+  bool searched_ = false;
+  std::string non_finite_;
+  Bf16Copy bf16_;
+  Plans plans_;  // they wait for their work when they end, so they end first
 };
 
 /// On a device with memory of its own, with values that lie on the host and are copied there.
@@ -97,7 +161,8 @@ std::string OneDevice(const std::vector<Device*>& devices) {
 
 std::unique_ptr<Executor> MakeSingle(const Options& /*options*/, const ExecutorContext& context) {
   Device& device = *context.devices[0];
-  if (&device == context.values_device) return std::make_unique<Single>(context);
+  if (device.IsHost()) return std::make_unique<Single>(context);
+  if (&device == context.values_device) return std::make_unique<SingleThere>(context);
   return std::make_unique<SingleOnDevice>(context, device);
 }
 

@@ -169,13 +169,13 @@ class EmulatedStream : public Stream, public WorkQueue {
 
   void Wait() override {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return pending_ == 0; });
+    changed_.wait(lock, [this, all = pushed_] { return done_ >= all; });
     ThrowFailure();
   }
   bool WaitFor(double seconds) override {
     std::unique_lock lock(mutex_);
-    const auto idle = [this] { return pending_ == 0; };
-    if (!yoke::WaitFor(changed_, lock, seconds, idle)) return false;
+    const auto past = [this, all = pushed_] { return done_ >= all; };
+    if (!yoke::WaitFor(changed_, lock, seconds, past)) return false;
     ThrowFailure();
     return true;
   }
@@ -201,7 +201,7 @@ class EmulatedStream : public Stream, public WorkQueue {
     {
       const std::lock_guard lock(mutex_);
       queue_.push_back(std::move(item));
-      ++pending_;
+      ++pushed_;
     }
     changed_.notify_all();
   }
@@ -219,7 +219,7 @@ class EmulatedStream : public Stream, public WorkQueue {
       {
         const std::lock_guard lock(mutex_);
         if (work.works) busy_seconds_ += Now() - start;
-        --pending_;
+        ++done_;
       }
       changed_.notify_all();
     }
@@ -251,7 +251,7 @@ class EmulatedStream : public Stream, public WorkQueue {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Item> queue_;
-  int64_t pending_ = 0;
+  int64_t pushed_ = 0, done_ = 0;
   double busy_seconds_ = 0;
   double owed_ = 0;  // seconds of emulated work, of the worker
   bool closing_ = false;

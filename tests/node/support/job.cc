@@ -55,7 +55,8 @@ Job::Job(const JobSettings& settings)
                           .node = settings.world,
                           .rule = rule_.get(),
                           .state = &state_,
-                          .clip_norm = settings.clip_norm});
+                          .clip_norm = settings.clip_norm,
+                          .stop = settings.values->IsHost() ? nullptr : &state_.on_device()->stop});
   Initialize(params_, 1);
 }
 
@@ -68,7 +69,7 @@ StepResult Job::Run(const Batch& batch) {
                     .gradients = gradients_,
                     .learning_rate = settings_.learning_rate,
                     .clip_norm = settings_.clip_norm});
-  return result;
+  return result.late ? *executor_->LateResult(/*wanted=*/true) : result;
 }
 
 ParamView Job::View() {
