@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/registry.h"
 #include "comm/gather.h"
+#include "comm/launcher.h"
 #include "comm/virtual_time.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
@@ -39,8 +40,8 @@ void CheckWeights(const Job& job, const ParamLayout& layout, const Devices& devi
       "layer: leave it out",
       job.train.Where("weights"));
   Require(devices.all() == std::vector<Device*>{&Cpu()},
-          "{} = \"bf16\" is updated on the CPU alone: use node.devices = \"cpu\"",
-          job.train.Where("weights"));
+          "{} = \"bf16\" is updated on the CPU alone: {}", job.train.Where("weights"),
+          HowToUseTheCpu());
 }
 
 Rounding RoundingOf(const Job& job) {
@@ -112,11 +113,36 @@ DType RowTypeOf(const Job& job) {
   return job.train.String("weights") == "bf16" ? DType::kBf16 : DType::kF32;
 }
 
-Devices DevicesOf(const Job& job) {
-  return {job.node.Strings("devices"),
+namespace {
+
+/// The names of those that a machine's rank takes.
+std::vector<std::string> NamesOf(const Job& job, const LocalRank& rank) {
+  const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
+  const bool several = executor.supports({&Cpu(), &Cpu()}).empty();
+  return ShareOf(DeviceNames(job.node.Strings("devices"), job.node.Where("devices")), rank,
+                 several);
+}
+
+}  // namespace
+
+Devices DevicesOf(const Job& job, const LocalRank& rank) {
+  return {NamesOf(job, rank),
           job.node.Where("devices"),
           {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
                         .slowdown = job.node.Float("emulated_slowdown")}}};
+}
+
+Devices DevicesOf(const Job& job) {
+  const int replicas = static_cast<int>(job.cluster.Int("replicas"));
+  return DevicesOf(job, OnThisMachine({.size = LaunchedByMpi() ? 1 : replicas}));
+}
+
+std::vector<std::string> DevicesOfRanks(const Job& job, int ranks) {
+  std::vector<std::string> names;
+  for (int rank = 0; rank < ranks; ++rank)
+    for (const std::string& name : NamesOf(job, {.rank = rank, .size = ranks}))
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  return names;
 }
 
 Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout) {
@@ -133,7 +159,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       entry_(StrategyOf(job)),
       threads_(setting.threads),
       step_examples_(setting.step_examples),
-      devices_(DevicesOf(job)),
+      devices_(DevicesOf(job, setting.local)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       graph_(layers_, TaskOf(data), RowTypeOf(job)),
       values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),
@@ -195,7 +221,8 @@ ExecutorContext Replica::WorkOf(const Graph& graph) {
 std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) const {
   const ExecutorEntry& entry = FindEntry(executors(), "executor", job_.node.String("executor"));
   const std::string reason = entry.supports(work.devices);
-  Require(reason.empty(), "{}: executor {} {}", job_.node.Where("executor"), entry.name, reason);
+  Require(reason.empty(), "{}: executor {} {}",
+          job_.node.Where(AskedDevices().empty() ? "executor" : "devices"), entry.name, reason);
   return entry.make(job_.node, work);
 }
 

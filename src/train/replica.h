@@ -37,8 +37,12 @@ std::unique_ptr<UpdateRule> RuleOf(const Job& job);
 DType ArithmeticOf(const Job& job);
 /// [train] weights: how row-sparse matrices and the rule's state of them are stored.
 DType RowTypeOf(const Job& job);
-/// [node] devices.
+/// The part of a machine's rank in [node] devices (ShareOf).
+Devices DevicesOf(const Job& job, const LocalRank& rank);
+/// The part of this process's first rank, where its replicas are ranks of this machine.
 Devices DevicesOf(const Job& job);
+/// The names of all that the ranks of a machine, so many, take.
+std::vector<std::string> DevicesOfRanks(const Job& job, int ranks);
 /// The device that holds values, gradients and the rule's state in real time: the job's only one,
 /// if executor and strategy can reach them there and the model has no row-sparse slices, else the
 /// CPU.
@@ -46,7 +50,8 @@ Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& 
 
 /// A replica's place among the others.
 struct ReplicaPlace {
-  Communicator world;  ///< All replicas.
+  Communicator world;    ///< All replicas.
+  LocalRank local = {};  ///< Among the ranks of its machine, which share the devices.
   ThreadPlan threads = {};
   int64_t step_examples = 0;  ///< Of most steps; 0: train.batch.
   int64_t steps_per_epoch = 0;
