@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "comm/communicator_group.h"
 #include "comm/virtual_time.h"
+#include "tensor/counting.h"
 
 namespace yoke {
 namespace {
@@ -97,6 +98,7 @@ void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorit
 }
 
 void Communicator::Broadcast(Array<float> values, int root) const {
+  const CountedAs scope("exchange");
   HostCopy<float> copy(values);
   if (rank() == root) copy.Read();
   Broadcast(std::as_writable_bytes(copy.Host()), root);
@@ -104,6 +106,7 @@ void Communicator::Broadcast(Array<float> values, int root) const {
 }
 
 void Communicator::Reduce(Array<float> values, int root) const {
+  const CountedAs scope("exchange");
   HostCopy<float> copy(values);
   copy.Read();
   Reduce(copy.Host(), root);
@@ -112,6 +115,7 @@ void Communicator::Reduce(Array<float> values, int root) const {
 
 void Communicator::AllReduce(Array<float> values) const {
   if (size() == 1) return;
+  const CountedAs scope("exchange");
   HostCopy<float> copy(values);
   copy.Read();
   AllReduce(copy.Host());

@@ -6,6 +6,7 @@
 
 #include "comm/virtual_time.h"
 #include "kernels/threads.h"
+#include "tensor/counting.h"
 
 namespace yoke {
 namespace {
@@ -75,6 +76,7 @@ Traffic SideThread::traffic() const {
 }
 
 void SideThread::Run(const Communicator& own) {
+  const CountedAs scope("update");
   Endpoint endpoint(*this, own);
   for (;;) {
     if (endpoint.announced_ > 0) {

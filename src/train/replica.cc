@@ -15,6 +15,7 @@
 #include "model/layer_counts.h"
 #include "model/output_search.h"
 #include "node/plans.h"
+#include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
 
@@ -331,9 +332,26 @@ void Replica::RequireTraining(int64_t step, int64_t rest) const {
 }
 
 ParamView Replica::Enter(const StrategyStep& step) {
+  const CountedAs scope("update");
   ParamView view = strategy_->View(step);
   view.states = &states_;
   return view;
+}
+
+void Replica::Leave(const StrategyStep& step) {
+  const CountedAs scope("update");
+  strategy_->Step(step);
+}
+
+StepResult Replica::RunRound(WorkSource& source, const ParamView& view) {
+  const CountedAs scope("gradient");
+  return executor_->RunRound(source, view);
+}
+
+StepResult Replica::Compute(const Batch& batch, const ParamView& view) {
+  const CountedAs scope("gradient");
+  if (batch.examples.empty()) return StepOfNothing(view, work_.ready);
+  return executor_->Step(batch, view, work_);
 }
 
 StepResult Replica::Step(const Batch& batch, StrategyStep step) {
@@ -341,14 +359,10 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   step.examples = static_cast<int64_t>(batch.examples.size());
   const ParamView view = Enter(step);
   work_.learning_rate = step.learning_rate;
-  StepResult result;
-  if (step.examples > 0)
-    result = executor_->Step(batch, view, work_);
-  else
-    result = StepOfNothing(view, work_.ready);
+  const StepResult result = Compute(batch, view);
   const double computed = Now();
   // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
-  if (IsPossibleLoss(result.loss) || world_.size() > 1) strategy_->Step(step);
+  if (IsPossibleLoss(result.loss) || world_.size() > 1) Leave(step);
   const double ended = Now();
   step_seconds_ += ended - began;
   update_seconds_ += ended - computed;
@@ -373,6 +387,7 @@ LayerReport Replica::TakeLayerReport() {
 }
 
 void Replica::Settle() {
+  const CountedAs scope("meeting");
   strategy_->Quiesce();
   model_.emplace(strategy_->Model());
   model_->Read();
@@ -390,6 +405,7 @@ void Replica::TakeLayers() {
 }
 
 double Replica::ConsensusDistance() const {
+  const CountedAs scope("meeting");
   if (!entry_.replicas_differ) return 0;
   HostCopies copies;
   const ConstValues weights = copies.Of(params_.values()).first(layout().statistics_begin());
@@ -436,6 +452,7 @@ Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop,
 }
 
 Metrics Replica::EvaluateOwn(const Reader& reader) const {
+  const CountedAs scope("evaluation");
   HostCopies copies;
   return Measure(copies.Of(params_.values()), reader, nullptr, /*sample_of=*/0);
 }
@@ -472,6 +489,7 @@ bool Replica::KeepsOwn() const {
 }
 
 std::vector<StateTensor> Replica::OwnTensors(HostCopies& copies) {
+  const CountedAs scope("checkpoint");
   std::vector<StateTensor> tensors;
   const auto floats = [&tensors](const std::string& name, std::span<float> values) {
     tensors.push_back({name, DType::kF32, Shape{std::ssize(values)}, values.data()});

@@ -101,14 +101,12 @@ class Replica {
 
   bool in_place() const { return executor_->in_place(); }
   ParamView Enter(const StrategyStep& step);
-  StepResult RunRound(WorkSource& source, const ParamView& view) {
-    return executor_->RunRound(source, view);
-  }
+  StepResult RunRound(WorkSource& source, const ParamView& view);
   /// Whether the round goes on from a step to the next one.
   bool GoesOn(const StrategyStep& step, const StrategyStep& next) const {
     return !strategy_->ExchangesAfter(step) && !strategy_->ExchangesBefore(next);
   }
-  void Leave(const StrategyStep& step) { strategy_->Step(step); }
+  void Leave(const StrategyStep& step);
 
   /// Called by all ranks: completes messages in flight and collects the model on rank 0.
   void Settle();
@@ -158,6 +156,7 @@ class Replica {
   std::unique_ptr<Executor> MakeExecutor(const ExecutorContext& work) const;
   void WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedExecutor& shared);
   std::vector<std::span<std::byte>> Portable(HostCopies& copies);
+  StepResult Compute(const Batch& batch, const ParamView& view);
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
   void RequireSameVelocity(const Checkpoint& checkpoint) const;
