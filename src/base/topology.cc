@@ -195,6 +195,11 @@ LocalRank FindLocalRank() {
   return {};
 }
 
+LocalRank OnThisMachine(const LocalRank& inside) {
+  const LocalRank process = FindLocalRank();
+  return {.rank = process.rank * inside.size + inside.rank, .size = process.size * inside.size};
+}
+
 Allowance FindAllowance() {
   return {.mask = ThisThreadsMask(), .quota = QuotaCores(), .rank = FindLocalRank()};
 }
@@ -229,8 +234,7 @@ ThreadPlan PlanThreads(const Topology& topology, const Allowance& allowance,
 ThreadPlan PlanThreads(const ThreadRequest& request) {
   static const Topology topology = FindTopology();  // a machine does not change
   Allowance allowance = FindAllowance();
-  allowance.rank = {.rank = allowance.rank.rank * request.inside.size + request.inside.rank,
-                    .size = allowance.rank.size * request.inside.size};
+  allowance.rank = OnThisMachine(request.inside);
   return PlanThreads(topology, allowance, request);
 }
 

@@ -45,6 +45,8 @@ struct LocalRank {
 };
 /// From the environment of Open MPI, MPICH or Slurm.
 LocalRank FindLocalRank();
+/// Among all ranks of this machine, of `inside` among several ranks of this process.
+LocalRank OnThisMachine(const LocalRank& inside);
 
 /// The part of the machine that this process may use.
 struct Allowance {

@@ -12,8 +12,8 @@
 #include "cli/run_options.h"
 #include "cli/signals.h"
 #include "node/executor.h"
-#include "tensor/devices.h"
 #include "train/number_format.h"
+#include "train/replica.h"
 #include "train/trainer.h"
 
 namespace yoke {
@@ -189,8 +189,7 @@ class BenchCommand : public Command {
       const Job job = Load(choice);
       if (job.node.String("executor") == "auto") return false;
       const ExecutorEntry& entry = FindEntry(executors(), "executor", job.node.String("executor"));
-      const Devices devices(job.node.Strings("devices"), job.node.Where("devices"));
-      const std::string reason = entry.supports(devices.all());
+      const std::string reason = entry.supports(DevicesOf(job).all());
       if (!reason.empty()) left_out.push_back({choice.name, entry.name + " " + reason});
       return !reason.empty();
     });

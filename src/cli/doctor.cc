@@ -10,6 +10,7 @@
 #include "cli/doctor.h"
 #include "comm/launcher.h"
 #include "kernels/threads.h"
+#include "tensor/devices.h"
 #include "train/number_format.h"
 #include "train/record/machine.h"
 
@@ -101,6 +102,17 @@ Finding GpuFinding(const Hardware& h) {
           "They stay idle: this version trains on CPUs only."};
 }
 
+/// Of what the environment asks for; empty: nothing.
+std::vector<Finding> DevicesFindings() {
+  const std::vector<std::string> asked = AskedDevices();
+  if (asked.empty()) return {};
+  return {
+      {"devices",
+       fmt::format("{} (YOKE_DEVICES)",
+                   fmt::join(DeviceNames(asked, "the environment variable YOKE_DEVICES"), ", ")),
+       "Every job trains there, whatever its node.devices."}};
+}
+
 Finding MpiFinding(const Hardware& h) {
   const std::vector<std::string> built = MpiLibraries();
   const std::string launchers =
@@ -123,9 +135,12 @@ Finding LibrariesFinding() {
 }
 
 std::vector<Finding> Findings(const Hardware& h) {
-  return {ProcessorFinding(), InstructionsFinding(), CoresFinding(h),
-          ThreadsFinding(h),  CachesFinding(h),      MemoryFinding(h),
-          GpuFinding(h),      MpiFinding(h),         LibrariesFinding()};
+  std::vector<Finding> all = {ProcessorFinding(), InstructionsFinding(), CoresFinding(h),
+                              ThreadsFinding(h),  CachesFinding(h),      MemoryFinding(h),
+                              GpuFinding(h),      MpiFinding(h),         LibrariesFinding()};
+  const std::vector<Finding> devices = DevicesFindings();
+  all.insert(all.end(), devices.begin(), devices.end());
+  return all;
 }
 
 Table ToTable(const Hardware& h) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "comm/launcher.h"
@@ -48,10 +49,16 @@ void JobOptions::Declare(Arguments& arguments) {
           flags_.push_back({flag.key, value, flag.name, flag.text});
         }),
         flag.help);
+  arguments
+      .Option("--devices", "A,B,...", &devices_,
+              "Devices that compute (default: all of the machine)")
+      .Commas();
 }
 
 Overrides JobOptions::Read() const {
   Overrides overrides = flags_;
+  if (!devices_.empty())
+    overrides.push_back({"node.devices", FormatValue(ListOf(devices_)), "--devices"});
   for (const std::string& set : sets_) {
     const size_t equals = set.find('=');
     Require(equals != std::string::npos && equals > 0,

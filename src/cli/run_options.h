@@ -23,7 +23,7 @@ class JobOptions {
 
  private:
   Overrides flags_;
-  std::vector<std::string> sets_;
+  std::vector<std::string> devices_, sets_;
 };
 
 /// JOB, `--run DIR`, `--plan FILE`, `--auto`, `--quiet` and the options of JobOptions.

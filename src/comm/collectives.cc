@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "comm/communicator_group.h"
 #include "comm/virtual_time.h"
+#include "tensor/counting.h"
 
 namespace yoke {
 namespace {
@@ -97,6 +98,7 @@ void Communicator::AllReduce(std::span<float> values, AllReduceAlgorithm algorit
 }
 
 void Communicator::Broadcast(Array<float> values, int root) const {
+  const CountedAs scope("exchange");
   KeptStaging& staged = group_->staged;
   const std::span<float> copy = rank() == root ? staged.Read(values) : staged.Of(values);
   Broadcast(std::as_writable_bytes(copy), root);
@@ -104,12 +106,14 @@ void Communicator::Broadcast(Array<float> values, int root) const {
 }
 
 void Communicator::Reduce(Array<float> values, int root) const {
+  const CountedAs scope("exchange");
   Reduce(group_->staged.Read(values), root);
   if (rank() == root) group_->staged.Write(values);
 }
 
 void Communicator::AllReduce(Array<float> values) const {
   if (size() == 1) return;
+  const CountedAs scope("exchange");
   AllReduce(group_->staged.Read(values));
   group_->staged.Write(values);
 }

@@ -10,6 +10,7 @@
 #include "kernels/convert.h"
 #include "kernels/recorder.h"
 #include "model/lifetimes.h"
+#include "tensor/devices.h"
 
 namespace yoke {
 namespace {
@@ -59,10 +60,8 @@ void RequireMemory(const GraphNode& node, const ParamLayout& layout,
 /// Refuses a layer on a device that it cannot compute on.
 void RequireDevice(const GraphNode& node, const Device& device) {
   const std::string reason = device.IsHost() ? "" : node.layer->OnlyOnCpu();
-  Require(reason.empty(),
-          "layer '{}' ({}) runs on the CPU only, not on {}, because {}: set node.devices = "
-          "[\"cpu\"]",
-          node.name, node.type, device.name(), reason);
+  Require(reason.empty(), "layer '{}' ({}) runs on the CPU only, not on {}, because {}: {}",
+          node.name, node.type, device.name(), reason, HowToUseTheCpu());
 }
 
 /// Compiles nodes to stages, without memory.

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "base/check.h"
+#include "tensor/devices.h"
 
 namespace yoke {
 
@@ -30,8 +31,8 @@ StepResult Executor::RunRound(WorkSource& /*source*/, const ParamView& /*params*
 std::string OnlyTheCpu(const std::vector<Device*>& devices) {
   for (const Device* device : devices)
     if (!device->IsHost())
-      return fmt::format("computes on the CPU only, not on {}: set node.devices = \"cpu\"",
-                         device->name());
+      return fmt::format("computes on the CPU only, not on {}: {}", device->name(),
+                         HowToUseTheCpu());
   return "";
 }
 

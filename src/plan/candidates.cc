@@ -11,7 +11,6 @@
 #include "kernels/threads.h"
 #include "node/executor.h"
 #include "strategy/strategy.h"
-#include "tensor/devices.h"
 #include "train/replica.h"
 
 namespace yoke {
@@ -87,8 +86,7 @@ std::string Refusal(const Job& job, const Candidate& candidate) {
   try {
     const Job its = JobOf(job, candidate);
     const ExecutorEntry& executor = FindEntry(executors(), "executor", candidate.executor);
-    const Devices devices(its.node.Strings("devices"), its.node.Where("devices"));
-    if (const std::string reason = executor.supports(devices.all()); !reason.empty())
+    if (const std::string reason = executor.supports(DevicesOf(its).all()); !reason.empty())
       return fmt::format("executor {} {}", executor.name, reason);
     const StrategyEntry& strategy = StrategyOf(its);
     if (executor.in_place && !strategy.in_place)

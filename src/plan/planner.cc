@@ -115,7 +115,7 @@ std::pair<Overrides, std::string> FastestConvolutions(const Job& given,
                                                       const std::string& precision,
                                                       const Reader& data) {
   const Job job = WithKeys(given, {PlanKey("node.precision", precision, /*text=*/true)});
-  const Devices devices(job.node.Strings("devices"), job.node.Where("devices"));
+  const Devices devices = DevicesOf(job);
   const Value* own = job.model().Find("algorithms");
   if (devices.all() != std::vector<Device*>{&Cpu()} || job.ReferenceKernels() ||
       (own && !own->AsTable()->empty()))

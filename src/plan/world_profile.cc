@@ -229,21 +229,22 @@ class Subject {
 }  // namespace
 
 void RequireOnlyTheCpu(const Job& job) {
-  const Devices devices(job.node.Strings("devices"), job.node.Where("devices"));
+  const Devices devices = DevicesOf(job);
   for (const Device* device : devices.all())
     Require(device->IsHost(),
-            "{}: --profile measures the CPU only, not {}: set node.devices = \"cpu\", or describe "
-            "the device by a curve as in examples/devices",
-            job.node.Where("devices"), device->name());
+            "{}: --profile measures the CPU only, not {}: {}, or describe the device by a curve as "
+            "in examples/devices",
+            job.node.Where("devices"), device->name(), HowToUseTheCpu());
 }
 
 WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
                           const Measuring& measuring) {
   const Machines machines(world);
   const Graph graph = BuildModel(job.model(), TaskOf(data.Info()), RowTypeOf(job));
-  const Devices devices = DevicesOf(job);
-  const ThreadPlan threads =
-      measuring.launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});
+  const LocalRank inside =
+      measuring.launched ? LocalRank() : LocalRank{.rank = world.rank(), .size = world.size()};
+  const Devices devices = DevicesOf(job, OnThisMachine(inside));
+  const ThreadPlan threads = job.Plan(inside);
   SetKernelThreads(threads.threads);
   const int here = machines.of_rank[world.rank()];
   MeasuredNode mine = {.usable_cores = machines.UsableCores(here),

@@ -60,7 +60,7 @@ TimedModel::TimedModel(const Job& job, const DataInfo& data, int ranks)
       layers(std::make_shared<LayerOperations>(graph)),
       rule(RuleOf(job)) {
   const std::string name = job.node.String("executor");
-  devices = Devices(job.node.Strings("devices"), job.node.Where("devices")).names();
+  devices = DeviceNames(job.node.Strings("devices"), job.node.Where("devices"));
   Require(name == "single" || (name == "split" && devices == std::vector<std::string>{"cpu"}),
           "{}: --times-only needs executor single, or split on the CPU alone, whose steps all take "
           "the same work; got {}",

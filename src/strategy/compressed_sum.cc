@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "tensor/counting.h"
+
 namespace yoke {
 namespace {
 
@@ -67,6 +69,7 @@ void SumParts(const Communicator& world, Compressor& compressor, std::span<float
 
 void SumCompressed(const Communicator& world, Compressor& compressor, Array<float> values,
                    int64_t offset) {
+  const CountedAs scope("exchange");
   const bool gathers = Gathers(compressor, values.count, world.size());
   (gathers ? SumGathered : SumParts)(world, compressor, compressor.staging().Read(values), offset);
   compressor.staging().Write(values);

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/options.h"
 #include "strategy/update.h"
+#include "tensor/counting.h"
 #include "tensor/current_stream.h"
 #include "tensor/emulated.h"
 
@@ -29,6 +30,12 @@ std::vector<std::pair<int64_t, int64_t>> Slices(const ParamLayout& layout) {
   return pieces;
 }
 
+/// Between the values' memory and that of the exchange.
+void CopyForExchange(Array<float> to, Array<const float> from) {
+  const CountedAs scope("exchange");
+  Copy(to, from);
+}
+
 /// The elements as a network card reads and writes them in an emulated device's memory, without a
 /// copy; none in a memory that only copies reach.
 std::optional<Array<float>> ForNetwork(Array<float> elements) {
@@ -36,6 +43,7 @@ std::optional<Array<float>> ForNetwork(Array<float> elements) {
   Stream& stream = CurrentStream(*elements.device);
   WorkQueue* const queue = stream.work_queue();
   if (!queue) return {};
+  const CountedAs scope("exchange");
   stream.Wait();
   auto* const reached = static_cast<float*>(queue->Reach(elements.data));
   return OnHost(std::span(reached, static_cast<size_t>(elements.count)));
@@ -104,7 +112,7 @@ ParamView Elastic::View(const StrategyStep& step) {
   due_ = IsDue(step);
   if (due_) {
     moving_rate_ = rate_.At(step);
-    Copy(AllOf<float>(own_), context_.params.values());
+    CopyForExchange(AllOf<float>(own_), context_.params.values());
     context_.world.Charge(CostOfMemoryCopy(size_));
     ChargeHostCopy();
     Begin();
@@ -187,7 +195,7 @@ void Elastic::AddForce() {
   ChargeHostCopy();
   const Array<float> values = context_.params.values();
   const bool apart = pull_.bytes() > 0;
-  if (apart) Copy(AllOf<float>(pull_), force());
+  if (apart) CopyForExchange(AllOf<float>(pull_), force());
   Subtract(values.First(weights_), (apart ? AllOf<float>(pull_) : force()).First(weights_));
   context_.world.Charge({.operations = static_cast<double>(weights_),
                          .bytes = 3.0 * static_cast<double>(own_.bytes())});

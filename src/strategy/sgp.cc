@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "strategy/packing.h"
 #include "strategy/update.h"
+#include "tensor/counting.h"
 
 namespace yoke::strategy {
 
@@ -62,10 +63,12 @@ void Sgp::Push() {
   weight_ /= 2;
   message_.clear();
   Append(message_, std::span<const double>(&weight_, 1));
+  const CountedAs scope("exchange");
   Append(message_, std::span<const float>(leaving_.Read(All())));
   under_way_ = true;
   thread_.Do([this, to = (rank + distance) % ranks,
               from = (rank - distance + ranks) % ranks](SideThread::Endpoint& here) {
+    const CountedAs scope("exchange");
     here.world().Send(message_, to, kHalf, sizeof weight_);
     const Message arrived = here.world().Receive(from, kHalf);
     Unpacker rest(arrived.bytes);

@@ -6,6 +6,7 @@
 
 #include "comm/virtual_time.h"
 #include "kernels/threads.h"
+#include "tensor/counting.h"
 #include "tensor/current_stream.h"
 
 namespace yoke {
@@ -45,6 +46,7 @@ void SideThread::Begin() {
 /// The job in the order of a stream of its own.
 SideThread::Job SideThread::OnDevice(Job job) const {
   return [this, job = std::move(job), before = device_.stream().Record()](Endpoint& endpoint) {
+    const CountedAs scope("exchange");
     const Beside beside(device_, *stream_);
     stream_->Await(before);
     job(endpoint);
@@ -88,6 +90,7 @@ Traffic SideThread::traffic() const {
 }
 
 void SideThread::Run(const Communicator& own) {
+  const CountedAs scope("update");
   Endpoint endpoint(*this, own);
   for (;;) {
     if (endpoint.announced_ > 0) {

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <map>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +44,29 @@ std::optional<int> NumberIn(const std::string& name, const DeviceEntry& kind) {
   return number;
 }
 
+/// The kind of the device with this name; null: there is none.
+const DeviceEntry* KindOf(const std::string& name) {
+  const auto kind = std::ranges::find_if(device_kinds(), [&name](const DeviceEntry& each) {
+    return NumberIn(name, each).has_value();
+  });
+  return kind == device_kinds().end() ? nullptr : &*kind;
+}
+
+/// The devices that "all" stands for.
+std::vector<std::string> OfThisMachine() {
+  std::vector<std::string> names;
+  for (const DeviceEntry& kind : device_kinds())
+    for (int number = 0; kind.chosen_by_all && number < kind.count(); ++number)
+      names.push_back(kind.numbered ? fmt::format("{}:{}", kind.name, number) : kind.name);
+  return names;
+}
+
+/// Whether a rank takes the one at this place among so many that the ranks share.
+bool Takes(const LocalRank& rank, int64_t place, int64_t count, bool several) {
+  const int64_t begin = rank.rank * count / rank.size, end = (rank.rank + 1) * count / rank.size;
+  return place == begin || (several && place > begin && place < end);
+}
+
 /// "all, cpu or emulated:0"
 std::string Expected() {
   std::string names = "all";
@@ -53,22 +79,51 @@ std::string Expected() {
 
 }  // namespace
 
-Devices::Devices(const std::vector<std::string>& names, const std::string& where,
-                 const DeviceSettings& settings) {
+std::vector<std::string> DeviceNames(const std::vector<std::string>& names,
+                                     const std::string& where) {
   Require(!names.empty(), "{}: expected a device: {}", where, Expected());
   Require(names.size() == 1 || std::ranges::find(names, "all") == names.end(),
           "{}: \"all\" stands alone", where);
-  if (names[0] == "all")
-    for (const DeviceEntry& kind : device_kinds())
-      for (int number = 0; kind.chosen_by_all && number < kind.count(); ++number)
-        Add(kind.make(number, settings));
+  if (names[0] == "all") return OfThisMachine();
   for (const std::string& name : names) {
     Require(std::ranges::count(names, name) == 1, "{}: {} occurs twice", where, name);
-    const size_t before = all_.size();
-    for (const DeviceEntry& kind : device_kinds())
-      if (const std::optional<int> number = NumberIn(name, kind)) Add(kind.make(*number, settings));
-    Require(name == "all" || all_.size() > before, "{}: there is no device '{}': expected {}",
-            where, name, Expected());
+    Require(KindOf(name), "{}: there is no device '{}': expected {}", where, name, Expected());
+  }
+  return names;
+}
+
+std::vector<std::string> ShareOf(const std::vector<std::string>& names, const LocalRank& rank,
+                                 bool several) {
+  std::map<const DeviceEntry*, int64_t> counts, places;
+  for (const std::string& name : names) ++counts[KindOf(name)];
+  std::vector<std::string> share;
+  for (const std::string& name : names) {
+    const DeviceEntry* const kind = KindOf(name);
+    const int64_t place = places[kind]++;
+    if (!kind->numbered || rank.size == 1 || Takes(rank, place, counts[kind], several))
+      share.push_back(name);
+  }
+  return share;
+}
+
+std::vector<std::string> AskedDevices() {
+  const char* asked = std::getenv("YOKE_DEVICES");
+  std::istringstream text(asked ? asked : "");
+  std::vector<std::string> names;
+  for (std::string name; std::getline(text, name, ',');) names.push_back(name);
+  return names;
+}
+
+std::string HowToUseTheCpu() {
+  return AskedDevices().empty() ? "set node.devices = \"cpu\""
+                                : "unset the environment variable YOKE_DEVICES";
+}
+
+Devices::Devices(const std::vector<std::string>& names, const std::string& where,
+                 const DeviceSettings& settings) {
+  for (const std::string& name : DeviceNames(names, where)) {
+    const DeviceEntry& kind = *KindOf(name);
+    Add(kind.make(*NumberIn(name, kind), settings));
   }
 }
 

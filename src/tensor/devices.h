@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/topology.h"
 #include "tensor/device.h"
 #include "tensor/emulated.h"
 
@@ -27,10 +28,26 @@ struct DeviceEntry {
 };
 const std::vector<DeviceEntry>& device_kinds();
 
+/// The names of devices, with "all" as what this machine has. Throws UserError, which begins with
+/// `where`, for an unknown name or one that occurs twice.
+std::vector<std::string> DeviceNames(const std::vector<std::string>& names,
+                                     const std::string& where);
+
+/// The devices of one of a machine's ranks. Of a numbered kind the ranks share those that are
+/// named evenly, neighbours by rank taking neighbours; each has at least one, and not more unless
+/// it takes `several`. A single rank has all, and each has those of other kinds.
+std::vector<std::string> ShareOf(const std::vector<std::string>& names, const LocalRank& rank,
+                                 bool several);
+
+/// What the environment's YOKE_DEVICES names, separated by commas, in place of a job's devices;
+/// empty: nothing.
+std::vector<std::string> AskedDevices();
+/// What a user does whose job computes on the CPU only: "set node.devices = \"cpu\"".
+std::string HowToUseTheCpu();
+
 class Devices {
  public:
-  /// `names`: "all" (what this machine has), "cpu", "emulated:0", ... Throws UserError, which
-  /// begins with `where`, for an unknown name or one that occurs twice.
+  /// Those that DeviceNames returns.
   Devices(const std::vector<std::string>& names, const std::string& where,
           const DeviceSettings& settings = {});
   const std::vector<Device*>& all() const { return all_; }

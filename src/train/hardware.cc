@@ -3,6 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include "tensor/devices.h"
+
 namespace yoke {
 
 std::string HardwareOf(const SimulatedCluster& cluster, int ranks) {
@@ -12,10 +14,13 @@ std::string HardwareOf(const SimulatedCluster& cluster, int ranks) {
   return cluster.title.empty() ? text : text + ": " + cluster.title;
 }
 
-std::string HardwareOf(const std::vector<std::string>& devices, int ranks, int threads) {
+std::string HardwareOf(const std::vector<std::string>& devices, int ranks, int threads,
+                       bool shared) {
   const bool several = ranks > 1;
-  return fmt::format("{} ({}{} thread{}{})", fmt::join(devices, " + "),
-                     several ? fmt::format("{} ranks, ", ranks) : "", threads,
+  const char* const share = shared ? " that share them" : "";
+  const char* const asked = AskedDevices().empty() ? "" : " by YOKE_DEVICES";
+  return fmt::format("{}{} ({}{} thread{}{})", fmt::join(devices, " + "), asked,
+                     several ? fmt::format("{} ranks{}, ", ranks, share) : "", threads,
                      threads == 1 ? "" : "s", several ? " each" : "");
 }
 

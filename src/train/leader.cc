@@ -117,14 +117,15 @@ class LeadingMember : public Leader {
     if (inherits_ && !position_.has_best && context_.checkpoint)
       TakeBest(context_.checkpoint->header());  // the lost leader's
     saved_ = std::filesystem::exists(run_ + "/last");
-    const std::vector<std::string> devices = replica_->devices().names();
+    const std::vector<std::string> devices = DevicesOfRanks(job_, local_.size);
     const int ranks = world_.size();
     const StartEvent event = {.run = run_,
                               .parameters = replica_->layout().Parameters(),
                               .devices = devices,
                               .hardware = request_.cluster
                                               ? HardwareOf(*request_.cluster, ranks)
-                                              : HardwareOf(devices, ranks, threads_.threads),
+                                              : HardwareOf(devices, ranks, threads_.threads,
+                                                           replica_->devices().names() != devices),
                               .executor = job_.node.String("executor"),
                               .strategy = job_.cluster.String("strategy"),
                               .world = ranks,

@@ -80,6 +80,7 @@ class Member {
   RunContext& context_;
   const DataSets& data_;
   Communicator world_;
+  LocalRank local_;  ///< Among the ranks that share this machine's devices.
   ThreadPlan threads_;
   Binding binding_;
   Roles roles_;

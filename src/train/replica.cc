@@ -8,12 +8,14 @@
 #include "base/clock.h"
 #include "base/registry.h"
 #include "comm/gather.h"
+#include "comm/launcher.h"
 #include "comm/virtual_time.h"
 #include "kernels/threads.h"
 #include "kernels/vectors.h"
 #include "model/layer_counts.h"
 #include "model/output_search.h"
 #include "node/plans.h"
+#include "tensor/counting.h"
 #include "train/checkpoint/fit.h"
 #include "train/exchange.h"
 
@@ -39,8 +41,8 @@ void CheckWeights(const Job& job, const ParamLayout& layout, const Devices& devi
       "layer: leave it out",
       job.train.Where("weights"));
   Require(devices.all() == std::vector<Device*>{&Cpu()},
-          "{} = \"bf16\" is updated on the CPU alone: use node.devices = \"cpu\"",
-          job.train.Where("weights"));
+          "{} = \"bf16\" is updated on the CPU alone: {}", job.train.Where("weights"),
+          HowToUseTheCpu());
 }
 
 Rounding RoundingOf(const Job& job) {
@@ -112,11 +114,36 @@ DType RowTypeOf(const Job& job) {
   return job.train.String("weights") == "bf16" ? DType::kBf16 : DType::kF32;
 }
 
-Devices DevicesOf(const Job& job) {
-  return {job.node.Strings("devices"),
+namespace {
+
+/// The names of those that a machine's rank takes.
+std::vector<std::string> NamesOf(const Job& job, const LocalRank& rank) {
+  const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
+  const bool several = executor.supports({&Cpu(), &Cpu()}).empty();
+  return ShareOf(DeviceNames(job.node.Strings("devices"), job.node.Where("devices")), rank,
+                 several);
+}
+
+}  // namespace
+
+Devices DevicesOf(const Job& job, const LocalRank& rank) {
+  return {NamesOf(job, rank),
           job.node.Where("devices"),
           {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
                         .slowdown = job.node.Float("emulated_slowdown")}}};
+}
+
+Devices DevicesOf(const Job& job) {
+  const int replicas = static_cast<int>(job.cluster.Int("replicas"));
+  return DevicesOf(job, OnThisMachine({.size = LaunchedByMpi() ? 1 : replicas}));
+}
+
+std::vector<std::string> DevicesOfRanks(const Job& job, int ranks) {
+  std::vector<std::string> names;
+  for (int rank = 0; rank < ranks; ++rank)
+    for (const std::string& name : NamesOf(job, {.rank = rank, .size = ranks}))
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  return names;
 }
 
 Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout) {
@@ -133,7 +160,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       entry_(StrategyOf(job)),
       threads_(setting.threads),
       step_examples_(setting.step_examples),
-      devices_(DevicesOf(job)),
+      devices_(DevicesOf(job, setting.local)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       graph_(layers_, TaskOf(data), RowTypeOf(job)),
       values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),
@@ -197,7 +224,8 @@ ExecutorContext Replica::WorkOf(const Graph& graph) {
 std::unique_ptr<Executor> Replica::MakeExecutor(const ExecutorContext& work) const {
   const ExecutorEntry& entry = FindEntry(executors(), "executor", job_.node.String("executor"));
   const std::string reason = entry.supports(work.devices);
-  Require(reason.empty(), "{}: executor {} {}", job_.node.Where("executor"), entry.name, reason);
+  Require(reason.empty(), "{}: executor {} {}",
+          job_.node.Where(AskedDevices().empty() ? "executor" : "devices"), entry.name, reason);
   return entry.make(job_.node, work);
 }
 
@@ -306,9 +334,26 @@ void Replica::RequireTraining(int64_t step, int64_t rest) const {
 }
 
 ParamView Replica::Enter(const StrategyStep& step) {
+  const CountedAs scope("update");
   ParamView view = strategy_->View(step);
   view.states = &states_;
   return view;
+}
+
+void Replica::Leave(const StrategyStep& step) {
+  const CountedAs scope("update");
+  strategy_->Step(step);
+}
+
+StepResult Replica::RunRound(WorkSource& source, const ParamView& view) {
+  const CountedAs scope("gradient");
+  return executor_->RunRound(source, view);
+}
+
+StepResult Replica::Compute(const Batch& batch, const ParamView& view) {
+  const CountedAs scope("gradient");
+  if (batch.examples.empty()) return StepOfNothing(view, work_.ready);
+  return executor_->Step(batch, view, work_);
 }
 
 StepResult Replica::Step(const Batch& batch, StrategyStep step) {
@@ -316,18 +361,19 @@ StepResult Replica::Step(const Batch& batch, StrategyStep step) {
   step.examples = static_cast<int64_t>(batch.examples.size());
   const ParamView view = Enter(step);
   work_.learning_rate = step.learning_rate;
-  StepResult result;
-  if (step.examples > 0)
-    result = executor_->Step(batch, view, work_);
-  else
-    result = StepOfNothing(view, work_.ready);
+  const StepResult result = Compute(batch, view);
   const double computed = Now();
   // Others wait for this rank in the exchange, so it takes part even with a non-finite loss.
-  if (result.late || IsPossibleLoss(result.loss) || world_.size() > 1) strategy_->Step(step);
+  if (result.late || IsPossibleLoss(result.loss) || world_.size() > 1) Leave(step);
   const double ended = Now();
   step_seconds_ += ended - began;
   update_seconds_ += ended - computed;
   return result;
+}
+
+std::optional<StepResult> Replica::LateResult(bool wanted) {
+  const CountedAs scope("late loss");
+  return executor_->LateResult(wanted);
 }
 
 LayerReport Replica::TakeLayerReport() {
@@ -348,6 +394,7 @@ LayerReport Replica::TakeLayerReport() {
 }
 
 void Replica::Settle() {
+  const CountedAs scope("meeting");
   strategy_->Quiesce();
   model_values_ = strategy_->Model();
   model_.emplace(model_values_);
@@ -366,6 +413,7 @@ void Replica::TakeLayers() {
 }
 
 double Replica::ConsensusDistance() const {
+  const CountedAs scope("meeting");
   if (!entry_.replicas_differ) return 0;
   HostCopies copies;
   const ConstValues weights = copies.Of(params_.values()).first(layout().statistics_begin());
@@ -412,6 +460,7 @@ Metrics Replica::Evaluate(const Reader& reader, const std::atomic<int>* stop,
 }
 
 Metrics Replica::EvaluateOwn(const Reader& reader) const {
+  const CountedAs scope("evaluation");
   return Measure(params_.values(), reader, nullptr, /*sample_of=*/0);
 }
 
@@ -447,6 +496,7 @@ bool Replica::KeepsOwn() const {
 }
 
 std::vector<StateTensor> Replica::OwnTensors(HostCopies& copies) {
+  const CountedAs scope("checkpoint");
   std::vector<StateTensor> tensors;
   const auto floats = [&tensors](const std::string& name, std::span<float> values) {
     tensors.push_back({name, DType::kF32, Shape{std::ssize(values)}, values.data()});

@@ -37,8 +37,12 @@ std::unique_ptr<UpdateRule> RuleOf(const Job& job);
 DType ArithmeticOf(const Job& job);
 /// [train] weights: how row-sparse matrices and the rule's state of them are stored.
 DType RowTypeOf(const Job& job);
-/// [node] devices.
+/// The part of a machine's rank in [node] devices (ShareOf).
+Devices DevicesOf(const Job& job, const LocalRank& rank);
+/// The part of this process's first rank, where its replicas are ranks of this machine.
 Devices DevicesOf(const Job& job);
+/// The names of all that the ranks of a machine, so many, take.
+std::vector<std::string> DevicesOfRanks(const Job& job, int ranks);
 /// The device that holds values, gradients and the rule's state in real time: the job's only one,
 /// if executor and strategy can reach them there and the model has no row-sparse slices, else the
 /// CPU.
@@ -46,7 +50,8 @@ Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& 
 
 /// A replica's place among the others.
 struct ReplicaPlace {
-  Communicator world;  ///< All replicas.
+  Communicator world;    ///< All replicas.
+  LocalRank local = {};  ///< Among the ranks of its machine, which share the devices.
   ThreadPlan threads = {};
   int64_t step_examples = 0;  ///< Of most steps; 0: train.batch.
   int64_t steps_per_epoch = 0;
@@ -92,20 +97,18 @@ class Replica {
   /// executor, or where the loss is late: not further).
   StepResult Step(const Batch& batch, StrategyStep step);
   /// As Executor::LateResult.
-  std::optional<StepResult> LateResult(bool wanted) { return executor_->LateResult(wanted); }
+  std::optional<StepResult> LateResult(bool wanted);
 
   // With an executor that updates in place, steps between two exchanges are one round.
 
   bool in_place() const { return executor_->in_place(); }
   ParamView Enter(const StrategyStep& step);
-  StepResult RunRound(WorkSource& source, const ParamView& view) {
-    return executor_->RunRound(source, view);
-  }
+  StepResult RunRound(WorkSource& source, const ParamView& view);
   /// Whether the round goes on from a step to the next one.
   bool GoesOn(const StrategyStep& step, const StrategyStep& next) const {
     return !strategy_->ExchangesAfter(step) && !strategy_->ExchangesBefore(next);
   }
-  void Leave(const StrategyStep& step) { strategy_->Step(step); }
+  void Leave(const StrategyStep& step);
 
   /// Called by all ranks: completes messages in flight and collects the model on rank 0.
   void Settle();
@@ -155,6 +158,7 @@ class Replica {
   std::unique_ptr<Executor> MakeExecutor(const ExecutorContext& work) const;
   void WorkInVirtualTime(const DataInfo& data, int64_t examples, SharedExecutor& shared);
   std::vector<std::span<std::byte>> Portable(HostCopies& copies);
+  StepResult Compute(const Batch& batch, const ParamView& view);
   bool BroadcastFrom(int from);
   void TakeMean(bool counts);
   void RequireSameVelocity(const Checkpoint& checkpoint) const;

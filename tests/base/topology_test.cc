@@ -152,6 +152,8 @@ TEST(FindLocalRank, ReadsWhatLaunchersSay) {
     const Environment slurm({{"SLURM_LOCALID", "5"}, {"SLURM_STEP_TASKS_PER_NODE", "8(x2),3"}});
     EXPECT_EQ(FindLocalRank().rank, 5);
     EXPECT_EQ(FindLocalRank().size, 8);
+    EXPECT_EQ(OnThisMachine({.rank = 1, .size = 2}).rank, 11);
+    EXPECT_EQ(OnThisMachine({.rank = 1, .size = 2}).size, 16);
   }
   const Environment batch_script({{"SLURM_LOCALID", "0"}});
   EXPECT_EQ(FindLocalRank().size, 1);

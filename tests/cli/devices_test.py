@@ -181,17 +181,42 @@ class DevicesTest(ProgramTest):
             self.assertGreater(min(end["node"]["examples"].values()), 0, executor)
             self.assertGreater(end["test"]["accuracy"], 0.9, executor)
 
+    def test_ranks_share_devices(self):
+        words = ("--replicas", "4", "--strategy", "local_sgd")
+        start, *_ = self.good("train", self.job(), "--run", "shared", "--json", *words, "--devices", "emulated:0,emulated:1").events()
+        self.assertEqual(start["devices"], ["emulated:0", "emulated:1"])
+        self.assertEqual(start["hardware"], "emulated:0 + emulated:1 (4 ranks that share them, 1 thread each)")
+        self.assertEqual(self.weights("shared"), self.model("cpu", *words))
+
+    def test_the_environment_puts_a_job_on_the_strict_device(self):
+        strict, job = {"YOKE_DEVICES": "strict:0"}, self.job()
+        start, *_ = self.good("train", job, "--run", "strict", "--json", "--set", "node.devices=cpu", environment=strict).events()
+        self.assertEqual(start["hardware"], "strict:0 by YOKE_DEVICES (1 thread)")
+        self.assertEqual(self.weights("strict"), self.model("emulated:0"))
+        self.assertIn("strict:0 (YOKE_DEVICES)", self.good("doctor", environment=strict).out)
+
+    def test_what_cannot_go_there_names_the_environment(self):
+        for devices, job, error in (("strict:0", [self.job(), "--executor", "hogwild"], "YOKE_DEVICES: node.devices: executor hogwild computes on the CPU only"),
+                                    ("gpu", [self.job()], "YOKE_DEVICES: node.devices: there is no device 'gpu'"),
+                                    ("strict:0", [self.hashed()], "(lsh_linear) runs on the CPU only, not on strict:0, because its hash tables")):
+            result = self.yoke("train", *job, environment={"YOKE_DEVICES": devices})
+            self.assertEqual(result.code, 2, result.error)
+            self.assertIn(error, result.error)
+            self.assertIn("YOKE_DEVICES", result.error)
+
+    def hashed(self):
+        return self.write("hashed.toml", JOB.replace('{ type = "linear", outputs = 10 }', '{ type = "lsh_linear", outputs = 10 }'))
+
     def refused(self, *words):
         result = self.yoke("train", self.job(), *words)
         self.assertEqual(result.code, 2, result.error)
         return result.error
 
     def test_refusals(self):
-        self.assertIn("there is no device 'gpu': expected all, cpu or emulated:0", self.refused("--set", "node.devices=gpu"))
+        self.assertIn("there is no device 'gpu': expected all, cpu, emulated:0 or strict:0", self.refused("--set", "node.devices=gpu"))
         self.assertIn("executor single takes one device, not 2", self.refused("--set", 'node.devices=["cpu", "emulated:0"]'))
         self.assertIn("executor hogwild computes on the CPU only", self.refused("--set", "node.devices=emulated:0", "--executor", "hogwild"))
-        hashed = self.write("hashed.toml", JOB.replace('{ type = "linear", outputs = 10 }', '{ type = "lsh_linear", outputs = 10 }'))
-        result = self.yoke("train", hashed, "--set", "node.devices=emulated:0")
+        result = self.yoke("train", self.hashed(), "--set", "node.devices=emulated:0")
         self.assertEqual(result.code, 2, result.error)
         self.assertIn("(lsh_linear) runs on the CPU only, not on emulated:0, because its hash tables", result.error)
 

@@ -1,4 +1,4 @@
-// Devices: memory, order of work, speed; one body for all kinds (cpu, emulated).
+// Devices: memory, order of work, speed; one body for all kinds (cpu, emulated, strict).
 #include "tensor/device.h"
 
 #include <gtest/gtest.h>
@@ -347,7 +347,8 @@ TEST(Devices, AreFoundByName) {
 
 TEST(Devices, AreRefusedInASentence) {
   EXPECT_EQ(Refusal({"gpu"}),
-            "job.toml:3: node.devices: there is no device 'gpu': expected all, cpu or emulated:0");
+            "job.toml:3: node.devices: there is no device 'gpu': expected all, cpu, emulated:0 or "
+            "strict:0");
   for (const char* name : {"emulated:", "emulated:-1", "emulated:1x", "emulated:00", "emulated"})
     EXPECT_NE(Refusal({name}), "") << name;
   EXPECT_NE(Refusal({"cpu", "cpu"}), "");

@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "comm/communicator.h"
 #include "kernels/vectors.h"
+#include "tensor/counting.h"
 #include "train/explosion.h"
 #include "train/files.h"
 
@@ -222,6 +223,7 @@ std::string HowToGoOn(const std::string& run) {
 }
 
 std::string WriteCheckpoint(const CheckpointPlace& place, const CheckpointParts& parts) {
+  const CountedAs scope("checkpoint");
   const std::string folder = fmt::format("checkpoints/{}", parts.header.position.step);
   const std::string unfinished = place.run + "/checkpoints/" + kUnfinished;
   try {

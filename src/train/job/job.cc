@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/json.h"
 #include "base/registry.h"
 #include "data/reader.h"
 #include "model/graph.h"
@@ -12,6 +13,7 @@
 #include "optim/rule.h"
 #include "optim/schedules.h"
 #include "strategy/strategy.h"
+#include "tensor/devices.h"
 #include "train/job/keys.h"
 #include "train/job/values.h"
 
@@ -219,13 +221,18 @@ Value WithOverrides(Value root, const Overrides& overrides) {
   return root;
 }
 
-/// Applies the environment variable YOKE_KERNELS to [node] kernels.
+/// Applies the environment variables YOKE_KERNELS and YOKE_DEVICES to [node].
 void AskEnvironment(Value& node) {
   const char* variable = std::getenv("YOKE_KERNELS");
   const std::string kernels = variable ? variable : "";
   Require(kernels.empty() || kernels == "auto" || kernels == "reference",
           "the environment variable YOKE_KERNELS is '{}', expected auto or reference", kernels);
   if (kernels == "reference") node.Set("kernels", kernels);
+  const std::vector<std::string> devices = AskedDevices();
+  if (devices.empty()) return;
+  Value asked = ListOf(devices);
+  asked.set_place("YOKE_DEVICES");
+  node.Set("devices", asked);
 }
 
 /// The value of section.key; null if there is none.

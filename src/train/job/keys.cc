@@ -169,7 +169,8 @@ const std::vector<OptionSpec>& node_keys() {
        .type = kStrings,
        .fallback = "all",
        .help = "Devices that compute: `all` (what the machine has), or names from `yoke list "
-               "devices`, with a number where there are several of a kind: `emulated:0`."},
+               "devices`, with a number where there are several of a kind: `emulated:0`. The "
+               "environment's `YOKE_DEVICES=A,B` replaces them."},
       {.name = "device_timeout",
        .type = kFloat,
        .fallback = 60.0,
