@@ -45,8 +45,8 @@ TEST_F(LateLossTest, IsToldAsOnTheCpu) {
 }
 
 TEST_F(LateLossTest, ThatIsNotPossibleIsToldAtItsStep) {
-  const std::string layers = R"([{ type = "flatten" }, { type = "linear", outputs = 16 },
-                                 { type = "linear", outputs = 10 }])";
+  const std::string layers = R"([{ type = "flatten" }, { type = "linear", outputs = 16 }, )"
+                             R"({ type = "linear", outputs = 10 }])";
   for (const char* rate : {"1e38", "1e12"}) {
     const Overrides overrides = {{"train.learning_rate", rate},
                                  {"train.rule", "sgd"},
