@@ -32,49 +32,29 @@ struct Row {
 };
 
 const Row kTable[] = {
-    // Values on the device.
-    {"gradient",
-     "gradient",
-     {.waits = 2, .host_reads = 1, .pageable_copies = 3},
-     "the loss is awaited and read, and the batch lies in pageable memory"},
-    {"update", "update", {.waits = 1}, "the optimizer is awaited"},
-    {"clip",
-     "update",
-     {.waits = 1, .allocations = 1, .frees = 1, .host_reads = 1, .pageable_copies = 1},
-     "the gradient's norm is read"},
-    {"accumulate", "update", {.waits = 1}, "the sum is awaited"},
-    {"accumulated", "update", {.waits = 3}, "the sum becomes the gradient and 0"},
+    // Values on the device: a step itself does nothing of this.
+    {"step", "late loss", {.waits = 1}, "the loss of three steps before is read"},
     {"meeting", "meeting", {.waits = 1, .host_reads = 1}, "the host gets the model"},
-    // Exchange: what the host passes on, and vectors that are awaited.
-    {"allreduce", "exchange", {.waits = 2, .host_reads = 1}, "the gradient goes through the host"},
     {"statistics",
      "meeting",
      {.waits = 2, .host_reads = 1, .pageable_copies = 2},
      "running statistics go through the host"},
+    // Exchange: what the host passes on. A side thread also waits for its own stream.
+    {"allreduce", "exchange", {.waits = 3, .host_reads = 1}, "the gradient goes through the host"},
     {"easgd_host",
      "exchange",
      {.waits = 2, .host_reads = 1, .pageable_copies = 2},
      "values and force go through the host"},
-    {"easgd_host", "update", {.waits = 1}, "the force is awaited"},
-    {"easgd_device", "exchange", {.waits = 3}, "values are sent when they are ready"},
-    {"easgd_device", "update", {.waits = 4}, "force, centre and values are awaited"},
-    {"easgd_statistics", "update", {.waits = 1}, "their mean is awaited"},
+    {"easgd_device", "exchange", {.waits = 2}, "values are sent when they are ready"},
+    {"easgd_beside", "exchange", {.waits = 1}, "by a side thread"},
     {"outer", "exchange", {.waits = 2, .host_reads = 1}, "the change goes through the host"},
-    {"outer", "update", {.waits = 3}, "change and values are awaited"},
-    {"outer_momentum", "update", {.waits = 3}, "so are momentum and the rule's state"},
     {"outer_statistics", "exchange", {.waits = 2, .host_reads = 1}, "so do running statistics"},
-    {"outer_statistics", "update", {.waits = 3}, "they are awaited"},
-    {"sgp", "exchange", {.waits = 2, .host_reads = 1}, "half of the values go through the host"},
-    {"sgp", "update", {.waits = 2}, "both halves are awaited"},
+    {"sgp", "exchange", {.waits = 3, .host_reads = 1}, "half of the values go through the host"},
     {"mean", "exchange", {.waits = 2, .host_reads = 1}, "the mean goes through the host"},
-    {"mean", "meeting", {.waits = 2}, "it is awaited"},
     // Values on the host: each batch of a device moves them.
-    {"replica",
-     "gradient",
-     {.waits = 4, .host_reads = 2, .pageable_copies = 3},
-     "values come and the gradient goes"},
-    {"sparse", "gradient", {.host_reads = 1, .pageable_copies = 7}, "so do rows"},
-    {"worker", "Copy", {.host_reads = 2, .pageable_copies = 3}, "as of a replica"},
+    {"replica", "gradient", {.waits = 4, .host_reads = 1}, "values come and the gradient goes"},
+    {"sparse", "gradient", {.host_reads = 1, .pageable_copies = 4}, "so do rows"},
+    {"worker", "Copy", {.host_reads = 1}, "as of a replica"},
     {"worker", "Wait", {.waits = 1}, ""},
     {"worker", "WaitFor", {.waits = 3}, ""},
 };
@@ -223,15 +203,11 @@ const StrategyParts kStrategies[] = {
     {"none"},
     {"allreduce", {{"allreduce", kSteps}}, {{"statistics", 1}}},
     {"easgd_sync1", {{"easgd_host", kSteps}}},
-    {"easgd_sync2", {{"easgd_device", kSteps}}, {{"easgd_statistics", kSteps}}},
-    {"easgd_sync3", {{"easgd_device", kSteps}}, {{"easgd_statistics", kSteps}}},
+    {"easgd_sync2", {{"easgd_device", kSteps}}},
+    {"easgd_sync3", {{"easgd_device", kSteps}, {"easgd_beside", kSteps}}},
     {"local_sgd", {{"outer", kMeetings}}, {{"outer_statistics", kMeetings}}},
-    {"slowmo",
-     {{"outer", kMeetings}, {"outer_momentum", kMeetings}},
-     {{"outer_statistics", kMeetings}}},
-    {"diloco",
-     {{"outer", kMeetings}, {"outer_momentum", kMeetings}},
-     {{"outer_statistics", kMeetings}}},
+    {"slowmo", {{"outer", kMeetings}}, {{"outer_statistics", kMeetings}}},
+    {"diloco", {{"outer", kMeetings}}, {{"outer_statistics", kMeetings}}},
     {"sgp", {{"sgp", kSteps}, {"mean", 1}}},
 };
 
@@ -255,7 +231,7 @@ std::vector<Case> OnTheDevice() {
                          Times parts = {}) {
       const Overrides of_strategy = KeysOf(strategy);
       keys.insert(keys.end(), of_strategy.begin(), of_strategy.end());
-      parts.insert({{"gradient", kSteps}, {"update", kSteps}, {"meeting", 1}});
+      parts.insert({{"step", kSteps}, {"meeting", 1}});
       parts.insert(strategy.parts.begin(), strategy.parts.end());
       const int ranks = strategy.name == "none" ? 1 : 2;
       cases.push_back({strategy.name + "_" + name, model, keys, parts, ranks});
@@ -266,7 +242,7 @@ std::vector<Case> OnTheDevice() {
     add("dropout", kDropout);
     add("adam", kSmall, {{"train.rule", "adam"}});
     add("bf16", kSmall, Bf16());
-    add("clipped", kSmall, {{"train.clip_norm", "0.5"}}, {{"clip", kSteps}});
+    add("clipped", kSmall, {{"train.clip_norm", "0.5"}});
   }
   return cases;
 }
@@ -276,11 +252,7 @@ std::vector<Case> Others() {
   return {{"accumulated",
            kSmall,
            {{"cluster.strategy", "allreduce"}, {"cluster.accumulate", std::to_string(kPeriod)}},
-           {{"gradient", kSteps},
-            {"accumulate", kSteps},
-            {"accumulated", kMeetings},
-            {"update", kMeetings},
-            {"meeting", 1}}},
+           {{"step", kSteps}, {"meeting", 1}}},
           {"sparse", kSparse, {}, {{"replica", kSteps}, {"sparse", kSteps}}},
           {"split", kSmall, {{"node.executor", "split"}}, {{"replica", kSteps}}},
           {"hogbatch",
