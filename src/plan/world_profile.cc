@@ -241,10 +241,10 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
                           const Measuring& measuring) {
   const Machines machines(world);
   const Graph graph = BuildModel(job.model(), TaskOf(data.Info()), RowTypeOf(job));
-  const LocalRank inside =
-      measuring.launched ? LocalRank() : LocalRank{.rank = world.rank(), .size = world.size()};
-  const Devices devices = DevicesOf(job, OnThisMachine(inside));
-  const ThreadPlan threads = job.Plan(inside);
+  const Devices devices =
+      DevicesOf(job);  // all: a candidate with fewer ranks shares them otherwise
+  const ThreadPlan threads =
+      measuring.launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});
   SetKernelThreads(threads.threads);
   const int here = machines.of_rank[world.rank()];
   MeasuredNode mine = {.usable_cores = machines.UsableCores(here),
