@@ -241,8 +241,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
                           const Measuring& measuring) {
   const Machines machines(world);
   const Graph graph = BuildModel(job.model(), TaskOf(data.Info()), RowTypeOf(job));
-  const Devices devices =
-      DevicesOf(job);  // all: a candidate with fewer ranks shares them otherwise
+  const Devices devices = DevicesOf(job, LocalRank());  // all: candidates share them differently
   const ThreadPlan threads =
       measuring.launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});
   SetKernelThreads(threads.threads);
