@@ -214,6 +214,7 @@ PlacedValues::PlacedValues(const ModelFile& model) : view_(model.params()) {
   try {
     devices_ = DevicesOf(model.job());
   } catch (const UserError&) {  // they are another machine's
+    if (!AskedDevices().empty()) throw;
     return;
   }
   Device& device = ValuesDevice(model.job(), *devices_, model.graph().layout());

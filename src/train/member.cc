@@ -222,6 +222,7 @@ void Member::TakeStep(int64_t s) {
   const StrategyStep settings = SettingsOf(s);
   rate_ = settings.learning_rate;
   const StepResult result = replica_->Step(cursor_.Read(s), settings);
+  if (leads()) context_.began = true;
   taken_.push_back(s);
   if (result.late) late_.push_back(s);
   NoteLateResults(/*all=*/!result.late);

@@ -199,8 +199,8 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
     WorkInVirtualTime(data, setting.steps_per_epoch * BatchOf(job), *setting.shared);
   work_.ready = [this](int slice) { strategy_->GradientReady(slice); };
   work_.head = strategy_->RemoteHead();
-  Require(cpu_only || !work_.head, "{}: a served head needs node.devices = \"cpu\"",
-          job.node.Where("devices"));
+  Require(cpu_only || !work_.head, "{}: a served head computes on the CPU: {}",
+          job.node.Where("devices"), HowToUseTheCpu());
 }
 
 ExecutorContext Replica::WorkOf(const Graph& graph) {

@@ -204,6 +204,12 @@ class DevicesTest(ProgramTest):
             self.assertIn(error, result.error)
             self.assertIn("YOKE_DEVICES", result.error)
 
+    def test_evaluation_refuses_what_the_environment_cannot_mean(self):
+        self.model("cpu")
+        result = self.yoke("eval", "cpu/last", environment={"YOKE_DEVICES": "gpu"})
+        self.assertEqual(result.code, 2, result.error)
+        self.assertIn("YOKE_DEVICES: node.devices: there is no device 'gpu'", result.error)
+
     def hashed(self):
         return self.write("hashed.toml", JOB.replace('{ type = "linear", outputs = 10 }', '{ type = "lsh_linear", outputs = 10 }'))
 

@@ -33,7 +33,7 @@ struct Row {
 
 const Row kTable[] = {
     // Values on the device: a step itself does nothing of this.
-    {"step", "late loss", {.waits = 1}, "the loss of three steps before is read"},
+    {"step", "late loss", {.waits = 1}, "the loss of two steps before is read"},
     {"meeting", "meeting", {.waits = 1, .host_reads = 1}, "the host gets the model"},
     {"statistics",
      "meeting",
