@@ -26,14 +26,14 @@ struct DeviceCounts {
 /// it is the name of the counted call. A counting device alone reads it.
 class CountedAs {
  public:
-  explicit CountedAs(const char* cause) : outer_(std::exchange(current_, cause)) {}
-  ~CountedAs() { current_ = outer_; }
+  explicit CountedAs(const char* cause) : outer_(std::exchange(current, cause)) {}
+  ~CountedAs() { current = outer_; }
   CountedAs(const CountedAs&) = delete;
   CountedAs& operator=(const CountedAs&) = delete;
-  static const char* Current() { return current_; }  ///< Null: no name.
+  static const char* Current() { return current; }  ///< Null: no name.
 
  private:
-  static inline constinit thread_local const char* current_ = nullptr;
+  static inline constinit thread_local const char* current = nullptr;
   const char* outer_;
 };
 
