@@ -128,7 +128,7 @@ class CountingDevice::CountedStream : public Stream {
   /// The stream waits, not its caller.
   void Await(std::shared_ptr<Event> event) override {
     const auto* const counted = dynamic_cast<CountedEvent*>(event.get());
-    inner_->Await(counted ? counted->inner() : std::move(event));
+    inner_->Await(counted ? counted->inner() : event);
   }
   void Wait() override {
     ledger_->CountWait("Wait");
