@@ -106,6 +106,19 @@ std::vector<std::string> ShareOf(const std::vector<std::string>& names, const Lo
   return share;
 }
 
+DeviceShares SharesOf(const std::vector<std::string>& names, int ranks, bool several) {
+  std::map<std::string, int> users;
+  for (int rank = 0; rank < ranks; ++rank)
+    for (const std::string& name : ShareOf(names, {.rank = rank, .size = ranks}, several))
+      ++users[name];
+  DeviceShares shares;
+  for (const std::string& name : names) {
+    (users[name] > 0 ? shares.used : shares.idle).push_back(name);
+    shares.shared |= users[name] > 1 && KindOf(name)->numbered;
+  }
+  return shares;
+}
+
 std::vector<std::string> AskedDevices() {
   const char* asked = std::getenv("YOKE_DEVICES");
   std::istringstream text(asked ? asked : "");

@@ -39,6 +39,13 @@ std::vector<std::string> DeviceNames(const std::vector<std::string>& names,
 std::vector<std::string> ShareOf(const std::vector<std::string>& names, const LocalRank& rank,
                                  bool several);
 
+/// How a machine's ranks share devices.
+struct DeviceShares {
+  std::vector<std::string> used, idle;  ///< In the order in which they are named.
+  bool shared = false;                  ///< A rank has one, of a numbered kind, that another has.
+};
+DeviceShares SharesOf(const std::vector<std::string>& names, int ranks, bool several);
+
 /// What the environment's YOKE_DEVICES names, separated by commas, in place of a job's devices;
 /// empty: nothing.
 std::vector<std::string> AskedDevices();

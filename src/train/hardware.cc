@@ -3,8 +3,6 @@
 
 #include <fmt/ranges.h>
 
-#include "tensor/devices.h"
-
 namespace yoke {
 
 std::string HardwareOf(const SimulatedCluster& cluster, int ranks) {
@@ -14,14 +12,14 @@ std::string HardwareOf(const SimulatedCluster& cluster, int ranks) {
   return cluster.title.empty() ? text : text + ": " + cluster.title;
 }
 
-std::string HardwareOf(const std::vector<std::string>& devices, int ranks, int threads,
-                       bool shared) {
+std::string HardwareOf(const DeviceShares& devices, bool asked, int ranks, int threads) {
   const bool several = ranks > 1;
-  const char* const share = shared ? " that share them" : "";
-  const char* const asked = AskedDevices().empty() ? "" : " by YOKE_DEVICES";
-  return fmt::format("{}{} ({}{} thread{}{})", fmt::join(devices, " + "), asked,
-                     several ? fmt::format("{} ranks{}, ", ranks, share) : "", threads,
-                     threads == 1 ? "" : "s", several ? " each" : "");
+  const char* const share = devices.shared ? " that share them" : "";
+  return fmt::format(
+      "{}{} ({}{} thread{}{}{})", fmt::join(devices.used, " + "), asked ? " by YOKE_DEVICES" : "",
+      several ? fmt::format("{} ranks{}, ", ranks, share) : "", threads, threads == 1 ? "" : "s",
+      several ? " each" : "",
+      devices.idle.empty() ? "" : fmt::format("; idle: {}", fmt::join(devices.idle, ", ")));
 }
 
 }  // namespace yoke

@@ -117,15 +117,15 @@ class LeadingMember : public Leader {
     if (inherits_ && !position_.has_best && context_.checkpoint)
       TakeBest(context_.checkpoint->header());  // the lost leader's
     saved_ = std::filesystem::exists(run_ + "/last");
-    const std::vector<std::string> devices = DevicesOfRanks(job_, local_.size);
+    const DeviceShares devices = SharesOf(job_, local_.size);
+    const bool asked = job_.node.Where("devices").starts_with("YOKE_DEVICES");
     const int ranks = world_.size();
     const StartEvent event = {.run = run_,
                               .parameters = replica_->layout().Parameters(),
-                              .devices = devices,
+                              .devices = devices.used,
                               .hardware = request_.cluster
                                               ? HardwareOf(*request_.cluster, ranks)
-                                              : HardwareOf(devices, ranks, threads_.threads,
-                                                           replica_->devices().names() != devices),
+                                              : HardwareOf(devices, asked, ranks, threads_.threads),
                               .executor = job_.node.String("executor"),
                               .strategy = job_.cluster.String("strategy"),
                               .world = ranks,

@@ -9,8 +9,10 @@
 #include "comm/communicator.h"
 #include "comm/gather.h"
 #include "kernels/threads.h"
+#include "train/agreement.h"
 #include "train/checkpoint/rank_state.h"
 #include "train/events.h"
+#include "train/record/machine.h"
 
 namespace yoke {
 namespace {
@@ -47,8 +49,21 @@ Member::Member(const Job& job, const RunRequest& request, RunContext& context,
                  .told = [this](int64_t dealt, const StepTotals& of_all) { Told(dealt, of_all); }});
 }
 
+/// All ranks call it.
+LocalRank Member::AmongWorkers() const {
+  const std::vector<std::string> hosts = GatherTexts(world_, HostName());
+  LocalRank local = {.rank = 0, .size = 0};
+  for (int rank = roles_.servers; rank < world_.size(); ++rank) {
+    if (hosts[rank] != hosts[world_.rank()]) continue;
+    local.rank += rank < world_.rank() ? 1 : 0;
+    ++local.size;
+  }
+  return local;
+}
+
 void Member::Begin(const SurvivorState* survivor) {
   SetKernelThreads(threads_.threads);
+  if (roles_.servers > 0 && !request_.cluster) local_ = AmongWorkers();
   replica_.emplace(job_, data_.train->Info(),
                    ReplicaPlace{.world = world_,
                                 .local = local_,

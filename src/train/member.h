@@ -75,12 +75,16 @@ class Member {
   }
   bool Interrupted() const { return Signal() != 0; }
 
+  LocalRank AmongWorkers() const;
+
   const Job& job_;
   const RunRequest& request_;
   RunContext& context_;
   const DataSets& data_;
   Communicator world_;
-  LocalRank local_;  ///< Among the ranks that share this machine's devices.
+  /// Among the ranks of this machine; after Begin, a worker's among its workers, and a server's
+  /// with their number.
+  LocalRank local_;
   ThreadPlan threads_;
   Binding binding_;
   Roles roles_;

@@ -116,35 +116,49 @@ DType RowTypeOf(const Job& job) {
 
 namespace {
 
-/// The names of those that a machine's rank takes.
-std::vector<std::string> NamesOf(const Job& job, const LocalRank& rank) {
+std::vector<std::string> NamesOf(const Job& job) {
+  return DeviceNames(job.node.Strings("devices"), job.node.Where("devices"));
+}
+
+/// Whether a rank's executor takes several.
+bool TakesSeveral(const Job& job) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
-  const bool several = executor.supports({&Cpu(), &Cpu()}).empty();
-  return ShareOf(DeviceNames(job.node.Strings("devices"), job.node.Where("devices")), rank,
-                 several);
+  return executor.supports({&Cpu(), &Cpu()}).empty();
 }
 
 }  // namespace
 
+DeviceSettings DeviceSettingsOf(const Job& job) {
+  return {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
+                       .slowdown = job.node.Float("emulated_slowdown")}};
+}
+
 Devices DevicesOf(const Job& job, const LocalRank& rank) {
-  return {NamesOf(job, rank),
-          job.node.Where("devices"),
-          {.emulated = {.copy_bytes_per_second = job.node.Float("emulated_bytes_per_second"),
-                        .slowdown = job.node.Float("emulated_slowdown")}}};
+  return {ShareOf(NamesOf(job), rank, TakesSeveral(job)), job.node.Where("devices"),
+          DeviceSettingsOf(job)};
 }
 
 Devices DevicesOf(const Job& job) {
-  const int replicas = static_cast<int>(job.cluster.Int("replicas"));
-  return DevicesOf(job, OnThisMachine({.size = LaunchedByMpi() ? 1 : replicas}));
+  const int workers = std::max(1, RolesOf(job).workers);
+  return DevicesOf(job, OnThisMachine({.size = LaunchedByMpi() ? 1 : workers}));
 }
 
-std::vector<std::string> DevicesOfRanks(const Job& job, int ranks) {
-  std::vector<std::string> names;
-  for (int rank = 0; rank < ranks; ++rank)
-    for (const std::string& name : NamesOf(job, {.rank = rank, .size = ranks}))
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  return names;
+DeviceShares SharesOf(const Job& job, int workers) {
+  if (workers == 0) return {.used = {Cpu().name()}};
+  return SharesOf(NamesOf(job), workers, TakesSeveral(job));
 }
+
+namespace {
+
+/// Those of a replica: a server computes no gradients.
+Devices DevicesAt(const Job& job, const ReplicaPlace& place) {
+  const int servers = StrategyOf(job).servers(job.cluster, place.world.size());
+  if (place.world.rank() < servers && !InVirtualTime(place.world))
+    return {{Cpu().name()}, job.node.Where("devices")};
+  return DevicesOf(job, place.local);
+}
+
+}  // namespace
 
 Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& layout) {
   const ExecutorEntry& executor = FindEntry(executors(), "executor", job.node.String("executor"));
@@ -160,7 +174,7 @@ Replica::Replica(const Job& job, const DataInfo& data, const ReplicaPlace& setti
       entry_(StrategyOf(job)),
       threads_(setting.threads),
       step_examples_(setting.step_examples),
-      devices_(DevicesOf(job, setting.local)),
+      devices_(DevicesAt(job, setting)),
       layers_(ModelLayers(job.model(), TaskOf(data))),
       graph_(layers_, TaskOf(data), RowTypeOf(job)),
       values_device_(InVirtualTime(world_) ? Cpu() : ValuesDevice(job, devices_, graph_.layout())),

@@ -37,12 +37,14 @@ std::unique_ptr<UpdateRule> RuleOf(const Job& job);
 DType ArithmeticOf(const Job& job);
 /// [train] weights: how row-sparse matrices and the rule's state of them are stored.
 DType RowTypeOf(const Job& job);
+/// What [node] says of devices besides their names.
+DeviceSettings DeviceSettingsOf(const Job& job);
 /// The part of a machine's rank in [node] devices (ShareOf).
 Devices DevicesOf(const Job& job, const LocalRank& rank);
-/// The part of this process's first rank, where its replicas are ranks of this machine.
+/// The part of this process's first worker, where its replicas are ranks of this machine.
 Devices DevicesOf(const Job& job);
-/// The names of all that the ranks of a machine, so many, take.
-std::vector<std::string> DevicesOfRanks(const Job& job, int ranks);
+/// How a machine's workers, so many, share them; none: a server needs the CPU alone.
+DeviceShares SharesOf(const Job& job, int workers);
 /// The device that holds values, gradients and the rule's state in real time: the job's only one,
 /// if executor and strategy can reach them there and the model has no row-sparse slices, else the
 /// CPU.
@@ -51,7 +53,7 @@ Device& ValuesDevice(const Job& job, const Devices& devices, const ParamLayout& 
 /// A replica's place among the others.
 struct ReplicaPlace {
   Communicator world;    ///< All replicas.
-  LocalRank local = {};  ///< Among the ranks of its machine, which share the devices.
+  LocalRank local = {};  ///< Among the workers of its machine, which share the devices.
   ThreadPlan threads = {};
   int64_t step_examples = 0;  ///< Of most steps; 0: train.batch.
   int64_t steps_per_epoch = 0;

@@ -188,6 +188,12 @@ class DevicesTest(ProgramTest):
         self.assertEqual(start["hardware"], "emulated:0 + emulated:1 (4 ranks that share them, 1 thread each)")
         self.assertEqual(self.weights("shared"), self.model("cpu", *words))
 
+    def test_a_server_takes_no_device(self):
+        words = ("--replicas", "3", "--strategy", "async_sgd", "--set", "cluster.servers=1", "--devices", "emulated:0,emulated:1,emulated:2")
+        start, *_ = self.good("train", self.job(), "--run", "served", "--json", *words).events()
+        self.assertEqual(start["devices"], ["emulated:0", "emulated:1"])
+        self.assertRegex(start["hardware"], r"^emulated:0 \+ emulated:1 \(3 ranks, \d threads? each; idle: emulated:2\)$")
+
     def test_the_environment_puts_a_job_on_the_strict_device(self):
         strict, job = {"YOKE_DEVICES": "strict:0"}, self.job()
         start, *_ = self.good("train", job, "--run", "strict", "--json", "--set", "node.devices=cpu", environment=strict).events()

@@ -47,6 +47,18 @@ TEST(ShareOf, ASingleRankHasAll) {
   for (const bool several : {false, true}) EXPECT_THAT(Shares(kTwo, 1, several), ElementsAre(kTwo));
 }
 
+TEST(SharesOf, AreWhatRanksUse) {
+  const DeviceShares own = SharesOf(kTwo, 2, /*several=*/false);
+  EXPECT_THAT(own.used, ElementsAre("emulated:0", "emulated:1"));
+  EXPECT_FALSE(own.shared);
+  EXPECT_TRUE(SharesOf(kTwo, 3, /*several=*/false).shared);
+  EXPECT_TRUE(SharesOf({"emulated:0"}, 2, /*several=*/true).shared);
+  EXPECT_FALSE(SharesOf({"cpu"}, 2, /*several=*/true).shared);
+  const DeviceShares some = SharesOf({"emulated:5", "emulated:2", "emulated:0"}, 2, false);
+  EXPECT_THAT(some.used, ElementsAre("emulated:5", "emulated:2"));
+  EXPECT_THAT(some.idle, ElementsAre("emulated:0"));
+}
+
 TEST(AskedDevices, AreSeparatedByCommas) {
   const auto asked = [](const char* text) {
     setenv("YOKE_DEVICES", text, 1);
