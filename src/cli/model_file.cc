@@ -201,7 +201,7 @@ std::string CheckpointFolder(const std::string& path) {
 
 ModelFile::ModelFile(const std::string& path)
     : checkpoint_(Checkpoint::Open(CheckpointFolder(path))),
-      job_(MakeJob(header().job, "job", /*folder=*/"")),
+      job_(MakeResolvedJob(header().job, AskedKeys())),
       graph_(BuildModel(job_.model(), TaskOf(header().data))),
       params_(graph_.layout(), Cpu()) {
   checkpoint_.Load(params_);

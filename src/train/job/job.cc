@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
 #include "base/json.h"
 #include "base/registry.h"
@@ -221,18 +222,13 @@ Value WithOverrides(Value root, const Overrides& overrides) {
   return root;
 }
 
-/// Applies the environment variables YOKE_KERNELS and YOKE_DEVICES to [node].
+/// Applies the environment variable YOKE_KERNELS to [node].
 void AskEnvironment(Value& node) {
   const char* variable = std::getenv("YOKE_KERNELS");
   const std::string kernels = variable ? variable : "";
   Require(kernels.empty() || kernels == "auto" || kernels == "reference",
           "the environment variable YOKE_KERNELS is '{}', expected auto or reference", kernels);
   if (kernels == "reference") node.Set("kernels", kernels);
-  const std::vector<std::string> devices = AskedDevices();
-  if (devices.empty()) return;
-  Value asked = ListOf(devices);
-  asked.set_place("YOKE_DEVICES");
-  node.Set("devices", asked);
 }
 
 /// The value of section.key; null if there is none.
@@ -312,11 +308,19 @@ Job LoadJob(const std::string& path, const Overrides& overrides,
           "info {}` shows it)",
           path, path, path);
   const std::filesystem::path file = std::filesystem::absolute(path);
-  const Value root = WithOverrides(ReadToml(path), overrides);
+  Overrides keys = overrides;
+  std::ranges::copy(AskedKeys(), std::back_inserter(keys));
+  const Value root = WithOverrides(ReadToml(path), keys);
   Job job = MakeJob(root, file.stem(), file.parent_path());
   for (const std::string& key : open)
     if (!FindKey(root, key) && FindKey(job.resolved, key)) job.open.push_back(key);
   return job;
+}
+
+Overrides AskedKeys() {
+  const std::vector<std::string> devices = AskedDevices();
+  if (devices.empty()) return {};
+  return {{.key = "node.devices", .value = FormatValue(ListOf(devices)), .flag = "YOKE_DEVICES"}};
 }
 
 std::vector<std::string> InputsOf(const Job& job, const std::string& path) {

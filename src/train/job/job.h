@@ -52,10 +52,12 @@ using Overrides = std::vector<Override>;  ///< In order.
 
 /// Reads and checks a job file. Throws UserError for unknown sections, keys and names (with the
 /// nearest known one and the list), wrong types and ranges: one sentence with file and line.
-/// Relative paths become absolute, based on the job file's folder.
+/// Relative paths become absolute, based on the job file's folder. AskedKeys come last.
 /// `open`: keys that are "auto" where the job does not have them, and its parts know them.
 Job LoadJob(const std::string& path, const Overrides& overrides,
             const std::vector<std::string>& open = {});
+/// node.devices, if the environment's YOKE_DEVICES names them.
+Overrides AskedKeys();
 /// The same from the job that a run keeps, which is already resolved, so a `$` in its paths is
 /// literal; overrides are as above.
 Job MakeResolvedJob(Value root, const Overrides& overrides);
