@@ -40,8 +40,10 @@ std::vector<double> Joined(const std::vector<std::vector<double>>& lists) {
   return all;
 }
 
-/// A profile as values, for a message. The other devices are those of `devices`, in this order.
-std::vector<double> ValuesOf(const MachineProfile& profile, const std::vector<Device*>& devices) {
+using Names = std::vector<std::string>;
+
+/// A profile as values, for a message. The other devices are some of `devices`, in this order.
+std::vector<double> ValuesOf(const MachineProfile& profile, const Names& devices) {
   std::vector<double> values = {profile.update_seconds, profile.bytes_per_second,
                                 double(profile.threads)};
   const auto add_curve = [&values](const SpeedCurve& curve) {
@@ -55,14 +57,17 @@ std::vector<double> ValuesOf(const MachineProfile& profile, const std::vector<De
     values.insert(values.end(), {double(step.batch), step.seconds, step.sigma, double(step.steps)});
   };
   add_curve(profile.curve);
-  for (const Device* device : devices)
-    if (!device->IsHost()) add_curve(profile.devices.at(device->name()));
+  for (const std::string& device : devices) {
+    const auto measured = profile.devices.find(device);
+    values.push_back(measured == profile.devices.end() ? 0 : 1);
+    if (measured != profile.devices.end()) add_curve(measured->second);
+  }
   add_step(profile.step);
   for (const StepTime& step : profile.steps) add_step(step);
   return values;
 }
 
-MachineProfile ProfileOf(const std::vector<double>& values, const std::vector<Device*>& devices) {
+MachineProfile ProfileOf(const std::vector<double>& values, const Names& devices) {
   size_t at = 0;
   const auto next = [&] { return values.at(at++); };
   const auto next_curve = [&] {
@@ -85,11 +90,20 @@ MachineProfile ProfileOf(const std::vector<double>& values, const std::vector<De
                             .bytes_per_second = next(),
                             .threads = static_cast<int>(next()),
                             .curve = next_curve()};
-  for (const Device* device : devices)
-    if (!device->IsHost()) profile.devices[device->name()] = next_curve();
+  for (const std::string& device : devices)
+    if (next() == 1) profile.devices[device] = next_curve();
   profile.step = next_step();
   while (at < values.size()) profile.steps.push_back(next_step());
   return profile;
+}
+
+/// Of a machine's ranks, some of which computed: the first one's figures, and each device's.
+MachineProfile ProfileOf(const std::vector<std::vector<double>>& profiles,
+                         const std::vector<int>& ranks, const Names& devices) {
+  MachineProfile all = ProfileOf(profiles[ranks[0]], devices);
+  for (const int rank : ranks)
+    if (!profiles[rank].empty()) all.devices.merge(ProfileOf(profiles[rank], devices).devices);
+  return all;
 }
 
 /// Names the running kernel: containers of a computer have the same.
@@ -241,7 +255,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
                           const Measuring& measuring) {
   const Machines machines(world);
   const Graph graph = BuildModel(job.model(), TaskOf(data.Info()), RowTypeOf(job));
-  const Devices devices = DevicesOf(job, LocalRank());  // all: candidates share them differently
+  const Names names = DeviceNames(job.node.Strings("devices"), job.node.Where("devices"));
   const ThreadPlan threads =
       measuring.launched ? job.Plan() : job.Plan({.rank = world.rank(), .size = world.size()});
   SetKernelThreads(threads.threads);
@@ -252,6 +266,10 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   const auto& neighbours = machines.ranks[here];
   const auto place = std::ranges::find(neighbours, world.rank()) - neighbours.begin();
   const bool computes = place < mine.AtOnce();
+  const int at_once = std::min(mine.AtOnce(), static_cast<int>(neighbours.size()));
+  const LocalRank among = {.rank = static_cast<int>(place) % at_once, .size = at_once};
+  const Devices devices(ShareOf(names, among, /*several=*/true), job.node.Where("devices"),
+                        DeviceSettingsOf(job));
   const int64_t batch = std::min(job.train.Int("batch"), data.Size());
   const NetworkProbe probe = ProbeFor(graph, batch);
   const Communicator computing = world.Split(computes ? 0 : 1, world.rank());
@@ -259,7 +277,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
   if (computes) mine.profile = subject.Measure(measuring.seconds);
   world.Barrier();
   const auto profiles =
-      GatherValues(world, computes ? ValuesOf(mine.profile, devices.all()) : std::vector<double>());
+      GatherValues(world, computes ? ValuesOf(mine.profile, names) : std::vector<double>());
   const std::vector<int> cores = GatherOne(world, mine.usable_cores);
   const std::vector<std::string> cpus = GatherTexts(world, CpuModel());
   WorldProfile found;
@@ -270,7 +288,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
                            .ranks = static_cast<int>(machines.ranks[machine].size()),
                            .usable_cores = cores[first],
                            .threads_apart = mine.threads_apart,
-                           .profile = ProfileOf(profiles[first], devices.all())});
+                           .profile = ProfileOf(profiles, machines.ranks[machine], names)});
   }
   const auto stops = [&] { return AnyHas(world, StopIsAsked(measuring.stop)); };
   const bool several = world.size() > 1 && !stops();
@@ -286,7 +304,7 @@ WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator
     const std::vector<double>& its = of_others[machines.ranks[one][0]];
     MachineProfile& profile = found.nodes[one].profile;
     found.nodes[one].crowding = its[0];
-    if (its[1] == 0 || devices.all().size() > 1) continue;
+    if (its[1] == 0 || names.size() > 1) continue;
     profile.bytes_per_second = its[1];
     profile.curve =
         WithMemory(profile.curve, its[0] * its[1], graph.Price(batch));  // Curve() slows

@@ -28,8 +28,8 @@ struct Measuring {
 };
 
 /// All ranks call it. On each machine as many ranks compute at once as its cores take, as they do
-/// in training; the others wait. Then the messages between ranks are measured, if there are
-/// several.
+/// in training, each on its share of the devices; the others wait. Then the messages between ranks
+/// are measured, if there are several.
 WorldProfile MeasureWorld(const Job& job, const Reader& data, const Communicator& world,
                           const Measuring& measuring);
 
