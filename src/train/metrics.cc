@@ -25,7 +25,7 @@ namespace yoke {
 namespace {
 
 constexpr int kRanksJudged = 5;
-constexpr int kLeastOnADevice = 2;  // threads: one reads or measures while the other waits
+constexpr int kOnADevice = 2;  // threads: one reads or measures while the other waits
 constexpr std::array<int, 3> kPrecisionAt = {1, 3, 5};
 constexpr std::array<int, 2> kRecallAt = {1, 5};
 
@@ -138,7 +138,7 @@ class Evaluation {
 
   /// Returns false if it was stopped.
   bool Run() {
-    const int most = std::max(request_.threads, device().IsHost() ? 1 : kLeastOnADevice);
+    const int most = device().IsHost() ? std::max(request_.threads, 1) : kOnADevice;
     const int threads = static_cast<int>(std::min<int64_t>(most, std::ssize(sums_)));
     ParallelFor(threads, threads, [this](int64_t, int64_t) { Work(); });
     for (const Sums& part : sums_) total_ += part;
