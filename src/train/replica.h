@@ -96,7 +96,8 @@ class Replica {
   void RequireTraining(int64_t step, int64_t rest) const;
   /// One step on a batch (which may be empty): gradient, exchange, update. Fills in
   /// `step.examples`. If the loss is not possible, a single replica is not updated (by an in-place
-  /// executor, or where the loss is late: not further).
+  /// executor, or where the loss is late: not further). Several are: with this step's gradient, and
+  /// where the loss is late also in the two steps until it is known.
   StepResult Step(const Batch& batch, StrategyStep step);
   /// As Executor::LateResult.
   std::optional<StepResult> LateResult(bool wanted);

@@ -33,31 +33,51 @@ class LateLossTest : public test::TrainerTest {
         MakeNew(overrides), {.run = Path(device), .observers = {&steps}, .tell_each_step = true});
     return {end, steps.lines};
   }
+
+  void Forget() {
+    for (const char* run : {"cpu", "emulated:0"}) test::fs::remove_all(Path(run));
+  }
 };
 
+constexpr const char* kStatistics =
+    R"([{ type = "convolution", outputs = 4, kernel = 5, stride = 4 }, { type = "batch_norm" }, )"
+    R"({ type = "relu" }, { type = "flatten" }, { type = "linear", outputs = 10 }])";
+const Overrides kTwoRanks = {{"cluster.replicas", "2"}, {"cluster.strategy", "allreduce"}};
+
+Overrides With(Overrides keys, const Overrides& more) {
+  keys.insert(keys.end(), more.begin(), more.end());
+  return keys;
+}
+
 TEST_F(LateLossTest, IsToldAsOnTheCpu) {
-  const Overrides overrides = {{"train.schedule", kSchedule}, {"checkpoint.every_steps", "5"}};
-  const Told cpu = On("cpu", overrides), there = On("emulated:0", overrides);
-  EXPECT_EQ(there.lines, cpu.lines);
-  EXPECT_EQ(cpu.lines.size(), 3 * 7 + 3U);
-  EXPECT_EQ(there.end.test, cpu.end.test);
-  EXPECT_EQ(Weights("emulated:0"), Weights("cpu"));
+  for (const Overrides& more : {Overrides(), Overrides{{"model.layer", kStatistics}}, kTwoRanks,
+                                With(kTwoRanks, {{"model.layer", kStatistics}})}) {
+    const Overrides overrides =
+        With({{"train.schedule", kSchedule}, {"checkpoint.every_steps", "5"}}, more);
+    const Told cpu = On("cpu", overrides), there = On("emulated:0", overrides);
+    EXPECT_EQ(there.lines, cpu.lines);
+    EXPECT_FALSE(cpu.lines.empty());
+    EXPECT_EQ(there.end.test, cpu.end.test);
+    EXPECT_EQ(Weights("emulated:0"), Weights("cpu"));
+    Forget();
+  }
 }
 
 TEST_F(LateLossTest, ThatIsNotPossibleIsToldAtItsStep) {
   const std::string layers = R"([{ type = "flatten" }, { type = "linear", outputs = 16 }, )"
                              R"({ type = "linear", outputs = 10 }])";
-  for (const char* rate : {"1e38", "1e12"}) {
-    const Overrides overrides = {{"train.learning_rate", rate},
-                                 {"train.rule", "sgd"},
-                                 {"model.layer", layers},
-                                 {"train.schedule", kSchedule}};
-    const Told cpu = On("cpu", overrides), there = On("emulated:0", overrides);
-    EXPECT_NE(cpu.end.sentence.find("the loss became nan at step"), std::string::npos);
-    EXPECT_EQ(there.end.sentence, cpu.end.sentence);
-    test::fs::remove_all(Path("cpu"));
-    test::fs::remove_all(Path("emulated:0"));
-  }
+  for (const char* rate : {"1e38", "1e12"})
+    for (const Overrides& more : {Overrides(), kTwoRanks}) {
+      const Overrides overrides = With({{"train.learning_rate", rate},
+                                        {"train.rule", "sgd"},
+                                        {"model.layer", layers},
+                                        {"train.schedule", kSchedule}},
+                                       more);
+      const Told cpu = On("cpu", overrides), there = On("emulated:0", overrides);
+      EXPECT_NE(cpu.end.sentence.find("the loss became nan at step"), std::string::npos);
+      EXPECT_EQ(there.end.sentence, cpu.end.sentence);
+      Forget();
+    }
 }
 
 }  // namespace yoke::late_loss_test
