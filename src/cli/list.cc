@@ -118,8 +118,10 @@ std::vector<std::string> KernelsOfRule(const RuleEntry& entry, Device& device) {
 std::vector<Item> KernelItems() {
   std::vector<OperationKernels> all;
   std::vector<const OperationEntry*> entries = operations();
-  for (const OperationEntry* entry : layer::ActivationOperations()) entries.push_back(entry);
+  const auto activations = layer::ActivationOperations();
+  entries.insert(entries.end(), activations.begin(), activations.end());
   entries.push_back(&UpdateStartOperation());
+  all.reserve(entries.size() + rules().size());
   for (const OperationEntry* entry : entries) all.push_back({entry->name(), entry->forms()});
   for (const RuleEntry& rule : rules())
     all.push_back({rule.name, {.backward = false, .bf16 = false, .others = "update rule"}});
@@ -132,6 +134,7 @@ std::vector<Item> KernelItems() {
                                         : KernelsOfRule(rules()[i - entries.size()], *device));
   }
   std::vector<Item> items;
+  items.reserve(all.size());
   for (const OperationKernels& operation : all) items.push_back(ItemOf(operation));
   return items;
 }

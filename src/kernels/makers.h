@@ -164,7 +164,8 @@ std::unique_ptr<Kernel<typename Functor<float>::Call>> TypedLoopsOf(const Shape&
 #undef YOKE_OPERATION
 
 namespace operation {
-#define YOKE_OPERATION(name, Call, Shape) extern const KernelList<Call, Shape> name;
+#define YOKE_OPERATION(name, Call, Shape) \
+  extern const KernelList<Call, Shape> name;  // NOLINT(bugprone-macro-parentheses)
 #include "kernels/operations.def"
 #undef YOKE_OPERATION
 }  // namespace operation

@@ -123,7 +123,7 @@ class Environment {
     const char* name;
     const char* value;
   };
-  explicit Environment(std::initializer_list<Variable> variables) : variables_(variables) {
+  Environment(std::initializer_list<Variable> variables) : variables_(variables) {
     for (const Variable& variable : variables_) setenv(variable.name, variable.value, 1);
   }
   ~Environment() {

@@ -143,14 +143,14 @@ class Adam : public UpdateRule {
   std::array<AdamCorrection, 1024> first_ = {};  ///< By t, because each row has its own step count.
 };
 
-/// `decay`: the setting that weight_decay is.
-template <double AdamSettings::*decay>
+/// `Decay`: the setting that weight_decay is.
+template <double AdamSettings::*Decay>
 std::unique_ptr<UpdateRule> MakeAdam(const Options& options) {
-  AdamSettings settings = {.name = decay == &AdamSettings::coupled_decay ? "adam" : "adamw",
+  AdamSettings settings = {.name = Decay == &AdamSettings::coupled_decay ? "adam" : "adamw",
                            .beta1 = options.Float("beta1"),
                            .beta2 = options.Float("beta2"),
                            .epsilon = options.Float("epsilon")};
-  settings.*decay = options.Float("weight_decay");
+  settings.*Decay = options.Float("weight_decay");
   return std::make_unique<Adam>(settings);
 }
 

@@ -80,9 +80,9 @@ OptionSpec VelocityOption() {
           .choices = {"gradients", "steps"}};
 }
 
-template <bool nesterov>
+template <bool Nesterov>
 std::unique_ptr<UpdateRule> MakeMomentum(const Options& options) {
-  return std::make_unique<Momentum>(options, nesterov);
+  return std::make_unique<Momentum>(options, Nesterov);
 }
 
 }  // namespace
