@@ -92,42 +92,19 @@ const KernelList<TopScoresCall, TopScoresShape> kTopScores(
     {{"onednn by blocks", cpu::TopScores}, {"reference", reference::TopScores}});
 }  // namespace operation
 
-std::unique_ptr<ActivationKernel> MakeActivation(const ActivationShape& shape,
-                                                 const Target& target) {
-  return operation::kActivation.Make(shape, target);
-}
-
-std::unique_ptr<ActiveRowsKernel> MakeActiveRows(const ActiveRowsShape& shape,
-                                                 const Target& target) {
-  return operation::kActiveRows.Make(shape, target);
-}
-
-std::unique_ptr<BatchNormKernel> MakeBatchNorm(const BatchNormShape& shape, const Target& target) {
-  return operation::kBatchNorm.Make(shape, target);
-}
-
-std::unique_ptr<CrossEntropyKernel> MakeCrossEntropy(const CrossEntropyShape& shape,
-                                                     const Target& target) {
-  return operation::kCrossEntropy.Make(shape, target);
-}
-
-std::unique_ptr<LinearKernel> MakeLinear(const LinearShape& shape, const Target& target) {
-  return operation::kLinear.Make(shape, target);
-}
-
-std::unique_ptr<LocalResponseNormKernel> MakeLocalResponseNorm(const LocalResponseNormShape& shape,
-                                                               const Target& target) {
-  return operation::kLocalResponseNorm.Make(shape, target);
-}
-
-std::unique_ptr<PoolingKernel> MakePooling(const PoolingShape& shape, const Target& target) {
-  return operation::kPooling.Make(shape, target);
-}
-
-std::unique_ptr<SparseLinearKernel> MakeSparseLinear(const SparseLinearShape& shape,
-                                                     const Target& target) {
-  return operation::kSparseLinear.Make(shape, target);
-}
+#define YOKE_MAKER(Name)                                                                     \
+  std::unique_ptr<Name##Kernel> Make##Name(const Name##Shape& shape, const Target& target) { \
+    return operation::k##Name.Make(shape, target);                                           \
+  }
+YOKE_MAKER(Activation)
+YOKE_MAKER(ActiveRows)
+YOKE_MAKER(BatchNorm)
+YOKE_MAKER(CrossEntropy)
+YOKE_MAKER(Linear)
+YOKE_MAKER(LocalResponseNorm)
+YOKE_MAKER(Pooling)
+YOKE_MAKER(SparseLinear)
+#undef YOKE_MAKER
 
 std::unique_ptr<TopScoresKernel> MakeTopScores(const TopScoresShape& shape, const Target& target) {
   Check(shape.top <= shape.outputs, "no more top scores than outputs");
